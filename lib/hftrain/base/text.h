@@ -1,0 +1,31 @@
+// Text handling shared by every module above and below the line.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace hftrain {
+
+std::vector<std::string> split(std::string_view text, char separator);
+// Splits on runs of ASCII white space; no empty parts.
+std::vector<std::string> split_words(std::string_view text);
+std::string trim(std::string_view text);
+std::string join(const std::vector<std::string>& parts, std::string_view separator);
+std::string to_lower(std::string_view text);  // ASCII
+
+// Damerau-Levenshtein distance (optimal string alignment) in bytes.
+int edit_distance(std::string_view a, std::string_view b);
+// Up to `count` candidates close to `word` (edit distance at most 2, a third of its length for long words, or shared
+// underscore-separated words), nearest first.
+std::vector<std::string> nearest_names(std::string_view word, const std::vector<std::string>& candidates,
+                                       size_t count = 2);
+// ", did you mean --a or --b?" from names, each with `prefix`; empty for none.
+std::string did_you_mean(const std::vector<std::string>& names, std::string_view prefix = "");
+
+std::string with_thousands(int64_t value);    // 1234567 -> "1,234,567"
+std::string format_bytes(uint64_t bytes);     // 1536 -> "1.5 KiB"
+std::string format_duration(double seconds);  // 3725 -> "1:02:05"
+
+}  // namespace hftrain

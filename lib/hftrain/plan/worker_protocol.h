@@ -1,0 +1,40 @@
+// What the launcher and a worker say to each other.
+//
+// Down: argv `hftrain-worker --plan FILE --control-fd N [--store-fd M]`, the environment variables RANK, LOCAL_RANK,
+// WORLD_SIZE, LOCAL_WORLD_SIZE, MASTER_ADDR, MASTER_PORT, HFTRAIN_ATTEMPT, and signals: SIGTERM/SIGUSR1/SIGUSR2/SIGINT
+// ask for an orderly stop (finish the update, save, leave), a second one asks to leave without saving.
+//   --store-fd  a listening TCP socket, already bound by the launcher to MASTER_PORT; rank 0 serves the store on it.
+// Up: one JSON object per line on the control descriptor. A worker's stdout and stderr are for people.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "hftrain/base/json.h"
+
+namespace hftrain::plan {
+
+struct WorkerEvent {
+  enum class Kind {
+    kReady,       // process groups are up and all ranks agree on the plan
+    kProgress,    // {phase: "train"|"eval"|"save"|"predict", done, total}: rank 0 only
+    kStep,        // one update finished: {step}; every rank; proof of life
+    kLog,         // a logged record for the console: {record}; rank 0 only
+    kMessage,     // a line for people: {level, text}
+    kCheckpoint,  // {step, path, seconds}: a checkpoint was committed; rank 0 only
+    kFinished,    // the last event of an orderly end: {exit_code, reason, stats}
+    kFailed,      // the last event of a failure: {exit_code, what, where, why, hint, step}
+  };
+  Kind kind = Kind::kMessage;
+  int rank = 0;
+  double time = 0;             // Unix seconds
+  Json data = Json::object();  // members by kind, as above
+};
+
+// One line, with its newline.
+std::string encode_event(const WorkerEvent& event);
+// nullopt for a line that is not an event (a torn last line of a killed worker, say).
+std::optional<WorkerEvent> decode_event(std::string_view line);
+
+}  // namespace hftrain::plan
