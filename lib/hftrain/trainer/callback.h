@@ -1,0 +1,39 @@
+// The events of a run, for whoever wants to watch or steer it (transformers' TrainerCallback).
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "hftrain/base/json.h"
+#include "hftrain/trainer/control.h"
+#include "hftrain/trainer/state.h"
+
+namespace hftrain::trainer {
+
+// Called on the training thread of every rank, in the order of training_loop.md 7.2. `control` may be changed; a change
+// that depends on rank-local facts would let ranks part ways, so decide only from what all ranks share (metrics, steps).
+class Callback {
+ public:
+  virtual ~Callback() = default;
+  virtual void on_train_begin(const State&, Control&) {}
+  virtual void on_epoch_begin(const State&, Control&) {}
+  virtual void on_step_begin(const State&, Control&) {}
+  virtual void on_substep_end(const State&, Control&) {}
+  virtual void on_pre_optimizer_step(const State&, Control&) {}
+  virtual void on_optimizer_step(const State&, Control&) {}
+  virtual void on_step_end(const State&, Control&) {}
+  virtual void on_log(const State&, Control&, const Json& /*record*/) {}
+  virtual void on_evaluate(const State&, Control&, const Json& /*metrics*/) {}
+  virtual void on_save(const State&, Control&) {}
+  virtual void on_epoch_end(const State&, Control&) {}
+  virtual void on_train_end(const State&, Control&) {}
+
+  // Name and state in trainer_state.json's stateful_callbacks; an empty name keeps nothing.
+  virtual std::string state_name() const { return ""; }
+  virtual Json save_state() const { return Json::object(); }
+  virtual void load_state(const Json&) {}
+};
+
+using Callbacks = std::vector<std::unique_ptr<Callback>>;
+
+}  // namespace hftrain::trainer

@@ -1,0 +1,26 @@
+#include "hftrain/trainer/event_channel.h"
+
+#include <unistd.h>
+
+#include <cerrno>
+
+#include "hftrain/base/clock.h"
+
+namespace hftrain::trainer {
+
+void EventChannel::send(plan::WorkerEvent::Kind kind, Json data) {
+  if (!fd_) return;
+  const std::string line = plan::encode_event({kind, rank_, unix_seconds(), std::move(data)});
+  const std::lock_guard lock(mutex_);
+  for (std::string_view rest = line; !rest.empty() && !closed_;) {
+    const ssize_t written = ::write(fd_.get(), rest.data(), rest.size());
+    if (written > 0) rest.remove_prefix(static_cast<size_t>(written));
+    if (written < 0 && errno != EINTR) closed_ = true;
+  }
+}
+
+void EventChannel::message(LogLevel level, std::string_view text) {
+  send(plan::WorkerEvent::Kind::kMessage, {{"level", static_cast<int>(level)}, {"text", text}});
+}
+
+}  // namespace hftrain::trainer

@@ -1,0 +1,31 @@
+// The worker's voice: one JSON line per event on the control descriptor the launcher reads (plan/worker_protocol.h).
+#pragma once
+
+#include <mutex>
+#include <string>
+
+#include "hftrain/base/file.h"
+#include "hftrain/base/logger.h"
+#include "hftrain/plan/worker_protocol.h"
+
+namespace hftrain::trainer {
+
+// Thread-safe. A launcher that has gone away is not an error here: the write is dropped, and `closed()` says so, which
+// the training loop treats as a request to stop.
+class EventChannel {
+ public:
+  // `fd` of -1 discards events (a worker started by hand).
+  EventChannel(FileDescriptor fd, int rank) : fd_(std::move(fd)), rank_(rank) {}
+
+  void send(plan::WorkerEvent::Kind kind, Json data);
+  void message(LogLevel level, std::string_view text);
+  bool closed() const noexcept { return closed_; }
+
+ private:
+  FileDescriptor fd_;
+  int rank_;
+  bool closed_ = false;
+  std::mutex mutex_;
+};
+
+}  // namespace hftrain::trainer

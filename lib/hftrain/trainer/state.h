@@ -1,0 +1,37 @@
+// Where a run stands: everything that changes while training, apart from tensors. Saved with every checkpoint.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <string>
+
+#include "hftrain/base/json.h"
+
+namespace hftrain::trainer {
+
+// The next batch to fetch: it is data, so resuming seeks and never replays.
+struct DataPosition {
+  int64_t epoch = 0;
+  int64_t batch = 0;  // batches of one rank already used in this epoch
+};
+
+struct State {
+  int64_t global_step = 0;
+  double epoch = 0;                  // epoch index + share of it done
+  DataPosition position;
+  int64_t last_logged_step = 0;
+  double logged_loss_sum = 0;        // sum of all logged accumulators, for the final train_loss
+  double total_flos = 0;
+  int64_t input_tokens_seen = 0;
+  std::optional<double> best_metric;
+  int64_t best_step = 0;
+  std::string best_checkpoint;       // as given: output_dir/checkpoint-N
+  int64_t skipped_updates = 0;       // non-finite gradients
+  Json log_history = Json::array();
+};
+
+Json to_json_value(const State& state);
+State state_from_json(const Json& value);
+
+}  // namespace hftrain::trainer

@@ -1,0 +1,114 @@
+#!/usr/bin/env python3
+"""The peer: a causal-LM run with the Hugging Face Trainer, for parity tests and paired benchmarks.
+
+Reads a model folder (config.json; weights when they are there), a tokenizer folder and text files, groups text as the
+run_clm example script does, trains, and writes every logged record with the seconds since this process started.
+
+  peer_trainer.py --model DIR --train_file F --block_size 128 --out RESULT.json [--eval_file F] -- key=value ...
+
+What follows `--` are TrainingArguments as key=value pairs (values are JSON, or text when they do not parse).
+"""
+import time
+
+START = time.time()
+import argparse
+import json
+import os
+import sys
+
+
+def parse():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--model", required=True)
+    parser.add_argument("--tokenizer")
+    parser.add_argument("--train_file", required=True)
+    parser.add_argument("--eval_file")
+    parser.add_argument("--block_size", type=int, default=128)
+    parser.add_argument("--out", required=True)
+    parser.add_argument("--threads", type=int)
+    parser.add_argument("--save_model")
+    parser.add_argument("--resume")
+    own, rest = (sys.argv[1:], []) if "--" not in sys.argv else (
+        sys.argv[1:sys.argv.index("--")], sys.argv[sys.argv.index("--") + 1:])
+    options = parser.parse_args(own)
+    arguments = {}
+    for pair in rest:
+        key, value = pair.split("=", 1)
+        try:
+            arguments[key] = json.loads(value)
+        except json.JSONDecodeError:
+            arguments[key] = value
+    return options, arguments
+
+
+def blocks(tokenizer, path, block_size):
+    """Rows of 1000 lines joined, cut into blocks, the remainder of every group dropped."""
+    with open(path, encoding="utf-8", newline="\n") as file:
+        rows = file.read().split("\n")
+    if rows and rows[-1] == "":
+        rows.pop()
+        rows = [row + "\n" for row in rows]
+    else:
+        rows = [row + "\n" for row in rows[:-1]] + rows[-1:]
+    out = []
+    for begin in range(0, len(rows), 1000):
+        ids = [i for row in tokenizer(rows[begin:begin + 1000])["input_ids"] for i in row]
+        for at in range(0, len(ids) // block_size * block_size, block_size):
+            out.append(ids[at:at + block_size])
+    return out
+
+
+def main():
+    options, arguments = parse()
+    import torch
+    if options.threads:
+        torch.set_num_threads(options.threads)
+    from transformers import (AutoConfig, AutoModelForCausalLM, AutoTokenizer, Trainer, TrainerCallback,
+                              TrainingArguments, default_data_collator)
+
+    class Blocks(torch.utils.data.Dataset):
+        def __init__(self, rows):
+            self.rows = rows
+
+        def __len__(self):
+            return len(self.rows)
+
+        def __getitem__(self, index):
+            return {"input_ids": self.rows[index], "labels": self.rows[index]}
+
+    class Clock(TrainerCallback):
+        def __init__(self):
+            self.steps = []
+
+        def on_step_end(self, args, state, control, **_):
+            self.steps.append(time.time())
+
+    tokenizer = AutoTokenizer.from_pretrained(options.tokenizer or options.model)
+    config = AutoConfig.from_pretrained(options.model)
+    has_weights = any(name.endswith(".safetensors") for name in os.listdir(options.model))
+    model = AutoModelForCausalLM.from_pretrained(options.model, dtype=torch.float32) if has_weights else \
+        AutoModelForCausalLM.from_config(config)
+    clock = Clock()
+    trainer = Trainer(
+        model=model,
+        args=TrainingArguments(**{"report_to": "none", "disable_tqdm": True, **arguments}),
+        train_dataset=Blocks(blocks(tokenizer, options.train_file, options.block_size)),
+        eval_dataset=Blocks(blocks(tokenizer, options.eval_file, options.block_size)) if options.eval_file else None,
+        data_collator=default_data_collator,
+        callbacks=[clock],
+    )
+    result = trainer.train(resume_from_checkpoint=options.resume)
+    if trainer.is_world_process_zero():
+        if options.save_model:
+            trainer.save_model(options.save_model)
+        with open(options.out, "w") as file:
+            json.dump({
+                "log_history": trainer.state.log_history,
+                "metrics": result.metrics,
+                "samples": len(trainer.train_dataset),
+                "step_seconds": [s - START for s in clock.steps],
+                "threads": torch.get_num_threads(),
+            }, file)
+
+
+main()

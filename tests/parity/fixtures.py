@@ -1,0 +1,71 @@
+"""What parity tests and benchmarks share: example text, a tokenizer and small model folders, made on the spot."""
+import json
+import os
+import pathlib
+import subprocess
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+BUILD = pathlib.Path(os.environ.get("HFTRAIN_BUILD_DIR", ROOT / "build"))
+HFTRAIN = str(BUILD / "bin" / "hftrain")
+PEER = str(ROOT / "scripts" / "bench" / "peer_trainer.py")
+
+SHAPES = {
+    "tiny-gpt2": dict(model_type="gpt2", vocab_size=4096, n_positions=128, n_embd=128, n_layer=4, n_head=4),
+    "tiny-llama": dict(model_type="llama", vocab_size=4096, hidden_size=128, intermediate_size=352, num_hidden_layers=4,
+                       num_attention_heads=4, num_key_value_heads=2, max_position_embeddings=128),
+    "gpt2-124m": dict(model_type="gpt2", vocab_size=50257, n_positions=1024, n_embd=768, n_layer=12, n_head=12),
+}
+
+
+def run(command, **options):
+    result = subprocess.run(command, text=True, capture_output=True, **options)
+    if result.returncode != 0:
+        raise SystemExit(f"{' '.join(map(str, command))}\nended with {result.returncode}\n{result.stdout}\n{result.stderr}")
+    return result
+
+
+def sample_text(folder, size=400_000, seed=1):
+    path = pathlib.Path(folder) / f"text-{size}-{seed}.txt"
+    if not path.exists():
+        run([HFTRAIN, "sample-data", "text", str(path), "--size", str(size), "--seed", str(seed)])
+    return str(path)
+
+
+def tokenizer(folder, text, vocab_size=4096):
+    path = pathlib.Path(folder) / f"tokenizer-{vocab_size}"
+    if not path.exists():
+        run([HFTRAIN, "tokenizer", "train", "--kind", "bpe", "--vocab_size", str(vocab_size), "--files", text,
+             "--output", str(path)])
+    return str(path)
+
+
+def model_folder(folder, shape, tokenizer_folder, dropout=0.0, seed=0, weights=True):
+    """A transformers folder of that shape, weights drawn by transformers, with the tokenizer's files in it."""
+    import shutil
+    import torch
+    from transformers import AutoConfig, AutoModelForCausalLM
+    path = pathlib.Path(folder) / shape
+    if path.exists():
+        return str(path)
+    fields = dict(SHAPES[shape])
+    if fields["model_type"] == "gpt2":
+        fields.update(embd_pdrop=dropout, attn_pdrop=dropout, resid_pdrop=dropout)
+    fields.update(bos_token_id=0, eos_token_id=0)
+    config = AutoConfig.for_model(fields.pop("model_type"), **fields)
+    torch.manual_seed(seed)
+    if weights:
+        AutoModelForCausalLM.from_config(config).save_pretrained(path)
+    else:
+        config.save_pretrained(path)
+    for name in os.listdir(tokenizer_folder):
+        shutil.copy(os.path.join(tokenizer_folder, name), path / name)
+    return str(path)
+
+
+def our_records(output_dir):
+    with open(os.path.join(output_dir, "hftrain", "log.jsonl")) as file:
+        return [json.loads(line) for line in file]
+
+
+def losses(records):
+    return {r["step"]: r["loss"] for r in records if "loss" in r}

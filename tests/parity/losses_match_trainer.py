@@ -1,0 +1,81 @@
+#!/usr/bin/env python3
+"""Losses over 50 steps against the Hugging Face Trainer: same folder, same text, same seed, shuffled.
+
+  losses_match_trainer.py [--cases NAME…] [--steps 50]
+
+Each case trains once with hftrain and once with the Trainer (torchrun for two ranks) and compares loss, grad_norm and
+learning_rate at every step. The bar is a relative difference of 1e-4 in the loss.
+"""
+import argparse
+import json
+import os
+import sys
+import tempfile
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import fixtures
+
+COMMON = dict(per_device_train_batch_size=4, logging_steps=1, save_strategy="no", learning_rate=1e-3, seed=7,
+              lr_scheduler_type="cosine", warmup_steps=5, weight_decay=0.1, max_grad_norm=1.0)
+CASES = {
+    "gpt2": ("tiny-gpt2", 1, {}),
+    "gpt2-accumulation": ("tiny-gpt2", 1, dict(gradient_accumulation_steps=3)),
+    "gpt2-two-ranks": ("tiny-gpt2", 2, {}),
+    "gpt2-two-ranks-accumulation": ("tiny-gpt2", 2, dict(gradient_accumulation_steps=3)),
+    "llama": ("tiny-llama", 1, {}),
+    "llama-two-ranks-accumulation": ("tiny-llama", 2, dict(gradient_accumulation_steps=3)),
+}
+
+
+def peer(folder, model, text, ranks, arguments, environment):
+    out = os.path.join(folder, "peer.json")
+    launcher = [sys.executable] if ranks == 1 else [
+        sys.executable, "-m", "torch.distributed.run", "--standalone", f"--nproc_per_node={ranks}"]
+    fixtures.run(launcher + [fixtures.PEER, "--model", model, "--train_file", text, "--block_size", "128", "--out", out,
+                             "--", f"output_dir={folder}/peer", "use_cpu=true"] +
+                 [f"{k}={json.dumps(v)}" for k, v in arguments.items()], env=environment)
+    with open(out) as file:
+        return json.load(file)["log_history"]
+
+
+def ours(folder, model, text, ranks, arguments, environment):
+    out = os.path.join(folder, "ours")
+    flags = [part for k, v in arguments.items() for part in (f"--{k}", str(v))]
+    fixtures.run([fixtures.HFTRAIN, "--model_name_or_path", model, "--train_file", text, "--block_size", "128",
+                  "--output_dir", out, "--use_cpu", "--nproc_per_node", str(ranks), "--do_train"] + flags, env=environment)
+    return fixtures.our_records(out)
+
+
+def compare(name, steps, scratch):
+    shape, ranks, extra = CASES[name]
+    arguments = {**COMMON, **extra, "max_steps": steps}
+    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
+    text = fixtures.sample_text(scratch)
+    model = fixtures.model_folder(scratch, shape, fixtures.tokenizer(scratch, text))
+    folder = os.path.join(scratch, name)
+    theirs = {r["step"]: r for r in peer(folder, model, text, ranks, arguments, environment) if "loss" in r}
+    mine = {r["step"]: r for r in ours(folder, model, text, ranks, arguments, environment) if "loss" in r}
+    if sorted(theirs) != sorted(mine) or len(mine) != steps:
+        raise SystemExit(f"{name}: steps differ: {sorted(mine)} against {sorted(theirs)}")
+    worst = {key: max(abs(mine[s][key] - theirs[s][key]) / max(abs(theirs[s][key]), 1e-12) for s in theirs)
+             for key in ("loss", "grad_norm")}
+    rates = all(abs(mine[s]["learning_rate"] - theirs[s]["learning_rate"]) <= 1e-9 for s in theirs)
+    epochs = all(abs(mine[s]["epoch"] - theirs[s]["epoch"]) <= 1e-9 for s in theirs)
+    print(f"{name}: loss {theirs[1]['loss']:.4f} -> {theirs[steps]['loss']:.4f}, worst relative difference "
+          f"{worst['loss']:.2e} (grad_norm {worst['grad_norm']:.2e}), rates {'equal' if rates else 'DIFFER'}, "
+          f"epochs {'equal' if epochs else 'DIFFER'}", flush=True)
+    return worst["loss"] <= 1e-4 and rates and epochs
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--cases", nargs="*", default=list(CASES))
+    parser.add_argument("--steps", type=int, default=50)
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as scratch:
+        passed = [compare(name, options.steps, scratch) for name in options.cases]
+    sys.exit(0 if all(passed) else 1)
+
+
+if __name__ == "__main__":
+    main()
