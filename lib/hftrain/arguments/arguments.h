@@ -1,0 +1,191 @@
+// What the user said, as plain values: the command line, configuration files and environment merged, nothing
+// derived from the machine, the model or the data. One struct per group of flags; a member has its flag's
+// name, and its initialiser is the flag's default (transformers 5.17). std::optional means "may be unset".
+// Enumerations are their flag's words, already checked against the choices.
+//
+// Only flags that something reads have a member here; flags that are accepted without effect, planned or
+// refused exist in the flag table (flag.h) alone.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "hftrain/arguments/mappings.h"
+#include "hftrain/base/json.h"
+
+namespace hftrain::arguments {
+
+struct OutputArguments {
+  std::optional<std::string> output_dir;  // parse_arguments always fills it: "trainer_output" when not given
+  bool overwrite_output_dir = false;
+};
+
+struct RunArguments {
+  std::optional<std::string> task;  // unset: clm
+  bool do_train = false;
+  bool do_eval = false;  // parse_arguments sets it when eval_strategy is not "no"
+  bool do_predict = false;
+  int64_t seed = 42;  // 0 .. 2^32-1
+  bool full_determinism = false;
+  double num_train_epochs = 3.0;
+  int64_t max_steps = -1;  // updates; above 0 it wins over num_train_epochs
+};
+
+struct BatchArguments {
+  int64_t per_device_train_batch_size = 8;  // samples
+  int64_t per_device_eval_batch_size = 8;
+  int64_t gradient_accumulation_steps = 1;
+  bool average_tokens_across_devices = true;
+  bool dataloader_drop_last = false;
+};
+
+struct DataArguments {
+  std::vector<std::string> train_file;  // paths or globs; empty: none
+  std::vector<std::string> validation_file;
+  std::vector<std::string> test_file;
+  std::optional<int64_t> max_train_samples;
+  std::optional<int64_t> max_eval_samples;
+  std::optional<int64_t> max_predict_samples;
+  std::optional<int64_t> validation_split_percentage = 5;
+  std::optional<int64_t> block_size;  // tokens
+  bool keep_linebreaks = true;
+  bool overwrite_cache = false;
+  std::optional<int64_t> preprocessing_num_workers;  // threads; unset: all cores
+  std::optional<int64_t> data_seed;                  // unset: seed
+  std::string train_sampling_strategy = "random";    // random | sequential
+  bool ignore_data_skip = false;
+  int64_t dataloader_num_workers = 0;  // threads per rank
+  std::optional<int64_t> dataloader_prefetch_factor;
+  bool dataloader_pin_memory = true;  // parse_arguments clears it under use_cpu
+};
+
+struct OptimizerArguments {
+  double learning_rate = 5e-5;
+  double weight_decay = 0.0;
+  double adam_beta1 = 0.9;
+  double adam_beta2 = 0.999;
+  double adam_epsilon = 1e-8;
+  double max_grad_norm = 1.0;  // 0: no clipping
+  std::string optim = "adamw_torch_fused";
+  std::optional<std::string> optim_args;  // key=value,key=value
+  double label_smoothing_factor = 0.0;
+  std::optional<double> neftune_noise_alpha;
+};
+
+struct ScheduleArguments {
+  std::string lr_scheduler_type = "linear";
+  std::optional<Json>
+      lr_scheduler_kwargs;  // object of typed values; keys already checked against the schedule
+  double warmup_steps = 0;  // >= 1: updates; below 1: share of all updates
+};
+
+struct PrecisionArguments {
+  bool fp16 = false;
+  bool bf16 = false;
+  bool fp16_full_eval = false;
+  bool bf16_full_eval = false;
+  std::optional<bool> tf32;
+  bool gradient_checkpointing = false;
+  std::optional<GradientCheckpointingOptions> gradient_checkpointing_kwargs;
+  bool use_liger_kernel = false;
+  std::optional<LigerKernelOptions> liger_kernel_config;
+};
+
+struct ModelArguments {
+  std::optional<std::string> model_name_or_path;
+  std::optional<std::string> model_type;
+  std::optional<std::string> config_overrides;  // key=value,key=value
+  std::optional<std::string> config_name;
+  std::optional<std::string> tokenizer_name;
+  std::optional<std::string> cache_dir;
+  std::string model_revision = "main";
+  std::optional<std::string> dtype;  // auto | bfloat16 | float16 | float32
+  bool use_cache = false;            // only what config.json says
+};
+
+struct EvaluationArguments {
+  std::string eval_strategy = "no";  // no | steps | epoch
+  std::optional<double>
+      eval_steps;  // parse_arguments fills it under eval_strategy steps; below 1: share of all updates
+  std::optional<double> eval_delay = 0;  // epochs or updates, by strategy
+  bool eval_on_start = false;
+};
+
+struct LoggingArguments {
+  std::string logging_strategy = "steps";  // no | steps | epoch
+  double logging_steps = 500;              // updates; below 1: share of all updates
+  bool logging_first_step = false;
+  bool logging_nan_inf_filter = true;
+  std::optional<std::string> logging_dir;  // TensorBoard folder
+  std::string log_level = "passive";
+  std::string log_level_replica = "warning";
+  std::optional<bool> disable_tqdm;    // parse_arguments fills it from log_level
+  std::vector<std::string> report_to;  // trackers; "none" is empty and "all" is expanded
+  std::optional<std::string> run_name;
+  std::string include_num_input_tokens_seen = "no";  // no | all | non_padding
+  bool skip_memory_metrics = true;
+};
+
+struct SavingArguments {
+  std::string save_strategy = "steps";      // no | steps | epoch | best
+  double save_steps = 500;                  // updates; below 1: share of all updates
+  std::optional<int64_t> save_total_limit;  // unset, 0 or negative: all are kept
+  bool save_only_model = false;
+  std::optional<bool> load_best_model_at_end = false;
+  std::optional<std::string> metric_for_best_model;   // parse_arguments fills it where the rules say "loss"
+  std::optional<bool> greater_is_better;              // parse_arguments fills it when there is a metric
+  std::optional<std::string> resume_from_checkpoint;  // a folder, or "true": the newest in output_dir
+  bool restore_callback_states_from_checkpoint = false;
+  std::optional<int64_t> early_stopping_patience;  // evaluations
+  double early_stopping_threshold = 0.0;
+};
+
+struct ParallelArguments {
+  std::optional<std::string> ddp_backend;  // nccl | gloo
+  std::optional<bool> ddp_find_unused_parameters;
+  std::optional<int64_t> ddp_bucket_cap_mb;  // MiB
+  std::optional<bool> ddp_broadcast_buffers;
+  std::optional<bool> ddp_static_graph;
+  int64_t ddp_timeout = 1800;  // seconds
+  std::optional<AcceleratorOptions> accelerator_config;
+};
+
+struct DeviceArguments {
+  bool use_cpu = false;
+};
+
+struct LaunchArguments {
+  std::optional<std::string>
+      nproc_per_node;           // a number, gpu, cpu or auto; unset: one per GPU, else one CPU rank
+  std::string tee = "0";        // 0: none, 1: stdout, 2: stderr, 3: both, or rank:n,rank:n
+  std::string log_ranks = "0";  // ranks whose output is shown: comma-separated numbers, or all
+};
+
+// How the front program talks to the user.
+struct InterfaceArguments {
+  bool smoke = false;
+  std::string progress = "auto";  // auto | bar | plain | none
+  std::string color = "auto";     // auto | always | never
+};
+
+struct Arguments {
+  OutputArguments output;
+  RunArguments run;
+  BatchArguments batch;
+  DataArguments data;
+  OptimizerArguments optimizer;
+  ScheduleArguments schedule;
+  PrecisionArguments precision;
+  ModelArguments model;
+  EvaluationArguments evaluation;
+  LoggingArguments logging;
+  SavingArguments saving;
+  ParallelArguments parallel;
+  DeviceArguments device;
+  LaunchArguments launch;
+  InterfaceArguments interface;
+};
+
+}  // namespace hftrain::arguments
