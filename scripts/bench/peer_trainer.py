@@ -107,6 +107,7 @@ def main():
                 "metrics": result.metrics,
                 "samples": len(trainer.train_dataset),
                 "step_seconds": [s - START for s in clock.steps],
+                "first_step_unix": clock.steps[0],
                 "threads": torch.get_num_threads(),
             }, file)
 
