@@ -3,7 +3,7 @@
 #
 #   hftrain_add_module(NAME [SHARED] SOURCES a.cpp… LINKS PUBLIC t… PRIVATE t…)     -> target hftrain_NAME, hftrain::NAME
 #   hftrain_add_test(NAME SOURCES a.cpp… LINKS t… [LABELS l…])                      -> executable test_NAME, one ctest per case
-#                     (add LINKS hftrain_testing for tests/support)
+#                     (tags of a case become labels; a case that prints "SKIPPED: reason" counts as skipped)
 
 add_library(hftrain_warnings INTERFACE)
 target_compile_options(hftrain_warnings INTERFACE
@@ -41,5 +41,14 @@ function(hftrain_add_test NAME)
   target_compile_definitions(${target} PRIVATE
     HFTRAIN_SOURCE_DIR="${PROJECT_SOURCE_DIR}" HFTRAIN_BINARY_DIR="${PROJECT_BINARY_DIR}"
     HFTRAIN_TEST_PYTHON="${HFTRAIN_TEST_PYTHON}")
-  catch_discover_tests(${target} TEST_PREFIX "${NAME}: " PROPERTIES LABELS "${NAME};${ARG_LABELS}" TIMEOUT 600)
+  set(cases "${CMAKE_CURRENT_BINARY_DIR}/${target}-cases.cmake")
+  string(REPLACE ";" "," labels "${NAME};${ARG_LABELS}")
+  add_custom_command(TARGET ${target} POST_BUILD VERBATIM COMMAND "${CMAKE_COMMAND}"
+    -D "PROGRAM=$<TARGET_FILE:${target}>" -D "MODULE=${NAME}" -D "LABELS=${labels}" -D "OUTPUT=${cases}"
+    -P "${PROJECT_SOURCE_DIR}/scripts/cmake/DiscoverTests.cmake")
+  # A test program that was not built is one failing test, so that it cannot be overlooked.
+  set(guard "${CMAKE_CURRENT_BINARY_DIR}/${target}-include.cmake")
+  file(WRITE "${guard}" "if(EXISTS \"${cases}\")\n  include(\"${cases}\")\nelse()\n"
+    "  add_test(\"${NAME}: not built\" ${target})\nendif()\n")
+  set_property(DIRECTORY APPEND PROPERTY TEST_INCLUDE_FILES "${guard}")
 endfunction()

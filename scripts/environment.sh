@@ -1,0 +1,59 @@
+# Sourced by setup, hftrain and test: where things lie and which LibTorch this machine needs. Defines names, runs nothing.
+
+torch_version=2.11.0
+source_dir=$(cd "${BASH_SOURCE[0]%/*}/.." && pwd)
+build_dir=$source_dir/build
+torch_environment=${XDG_CACHE_HOME:-$HOME/.cache}/hftrain/torch-$torch_version
+ready_mark=$torch_environment/.hftrain-ready        # one word per complete installation; written last
+incomplete_mark=$torch_environment/.hftrain-incomplete
+
+# ccache finds the same object again from another checkout, and accepts the precompiled header.
+export CCACHE_BASEDIR=$source_dir CCACHE_NOHASHDIR=1 CCACHE_SLOPPINESS=pch_defines,time_macros
+
+say() { printf 'hftrain: %s\n' "$*" >&2; }
+die() { say "error: $*"; exit 3; }
+
+has_gpu() { compgen -G '/dev/nvidia[0-9]*' > /dev/null; }
+has_nvcc() { type -P nvcc > /dev/null || [[ -x /usr/local/cuda/bin/nvcc ]]; }
+
+# The installations: cpu (torch and the two CUDA libraries that libtorch_cpu itself loads), nccl (what the CUDA plug-in
+# is compiled against where nvcc is present), gpu (all of torch), tests (all of torch, transformers and friends).
+# Prints those that are wanted for "run" or "tests", one per line.
+wanted_installations() {
+  if [[ $1 == tests ]]; then echo tests
+  elif has_gpu; then echo gpu
+  elif has_nvcc; then printf 'cpu\nnccl\n'
+  else echo cpu
+  fi
+}
+
+# Whether installation $1 is there. A larger one contains the smaller.
+is_installed() {
+  local ready=" "
+  [[ -e $ready_mark && ! -e $incomplete_mark ]] && ready=" $(< "$ready_mark") "
+  ready=${ready//$'\n'/ }
+  case $1 in
+    tests) [[ $ready == *" tests "* ]] ;;
+    gpu) [[ $ready == *" gpu "* || $ready == *" tests "* ]] ;;
+    nccl) [[ $ready == *" nccl "* || $ready == *" gpu "* || $ready == *" tests "* ]] ;;
+    cpu) [[ $ready == *" "[cgt]* ]] ;;
+  esac
+}
+
+# Whether the torch environment holds all that "run" or "tests" wants.
+torch_is_installed() {
+  local installation
+  for installation in $(wanted_installations "$1"); do
+    is_installed "$installation" || return 1
+  done
+}
+
+# The folder `torch` of the wheel: HFTRAIN_TORCH_DIR, or the private environment's.
+torch_dir() {
+  if [[ -n ${HFTRAIN_TORCH_DIR:-} ]]; then
+    printf '%s\n' "$HFTRAIN_TORCH_DIR"
+    return
+  fi
+  local folders=("$torch_environment"/lib/python3.*/site-packages/torch)
+  printf '%s\n' "${folders[0]}"
+}
