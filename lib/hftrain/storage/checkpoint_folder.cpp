@@ -1,0 +1,284 @@
+#include "hftrain/storage/checkpoint_folder.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <charconv>
+#include <filesystem>
+#include <set>
+#include <utility>
+
+#include "hftrain/base/clock.h"
+#include "hftrain/base/error.h"
+#include "hftrain/base/file.h"
+
+namespace hftrain::storage {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view kPrefix = "checkpoint-";
+constexpr std::string_view kTemporary = "tmp";
+constexpr std::string_view kReplaced = "replaced";
+constexpr std::string_view kTrash = "trash";
+
+// What a name in output_dir says about itself.
+struct FolderName {
+  int64_t step = 0;
+  std::string role;  // empty: a checkpoint; else tmp, replaced or trash
+};
+
+// Only the spelling that checkpoint_path() writes: no sign, no leading zero.
+std::optional<int64_t> parse_step(std::string_view text) {
+  int64_t value = -1;
+  std::from_chars(text.data(), text.data() + text.size(), value);
+  if (value < 0 || std::to_string(value) != text) return std::nullopt;
+  return value;
+}
+
+bool is_identifier(std::string_view text) {
+  return !text.empty() && std::all_of(text.begin(), text.end(),
+                                      [](unsigned char c) { return std::isdigit(c) != 0 || c == '-'; });
+}
+
+// checkpoint-<N>, or .checkpoint-<N>.<role>-<id>; anything else is not ours.
+std::optional<FolderName> parse_folder_name(std::string_view name) {
+  const bool hidden = name.substr(0, 1) == ".";
+  if (hidden) name.remove_prefix(1);
+  if (name.substr(0, kPrefix.size()) != kPrefix) return std::nullopt;
+  name.remove_prefix(kPrefix.size());
+  const size_t dot = name.find('.');
+  if (hidden != (dot != std::string_view::npos)) return std::nullopt;
+  const auto step = parse_step(name.substr(0, dot));
+  if (!step) return std::nullopt;
+  if (!hidden) return FolderName{*step, ""};
+  const std::string_view tail = name.substr(dot + 1);
+  for (const std::string_view role : {kTemporary, kReplaced, kTrash}) {
+    const bool matches = tail.substr(0, role.size()) == role && tail.substr(role.size(), 1) == "-";
+    if (matches && is_identifier(tail.substr(role.size() + 1))) return FolderName{*step, std::string(role)};
+  }
+  return std::nullopt;
+}
+
+// Unique among the saves of this output_dir: one process holds the lock, and a process does not save twice in
+// one microsecond.
+std::string hidden_path(const std::string& output_dir, int64_t step, std::string_view role) {
+  return output_dir + "/." + std::string(kPrefix) + std::to_string(step) + '.' + std::string(role) + '-' +
+         std::to_string(::getpid()) + '-' + std::to_string(static_cast<int64_t>(unix_seconds() * 1e6));
+}
+
+struct FoundFolder {
+  FolderName name;
+  std::string path;
+};
+
+// Sorted by path, for a repeatable order of work.
+std::vector<FoundFolder> own_folders(const std::string& output_dir) {
+  std::vector<FoundFolder> found;
+  std::error_code error;
+  for (fs::directory_iterator item(output_dir, error), end; !error && item != end; item.increment(error)) {
+    const auto name = parse_folder_name(item->path().filename().string());
+    std::error_code ignored;
+    if (name && item->is_directory(ignored)) found.push_back({*name, item->path().string()});
+  }
+  if (error && error != std::errc::no_such_file_or_directory) {
+    throw system_error(error.value(), "cannot list", output_dir);
+  }
+  std::sort(found.begin(), found.end(), [](const auto& a, const auto& b) { return a.path < b.path; });
+  return found;
+}
+
+// All folders named checkpoint-<number>, ascending.
+std::vector<CheckpointInfo> named_checkpoints(const std::string& output_dir) {
+  std::vector<CheckpointInfo> checkpoints;
+  for (const FoundFolder& folder : own_folders(output_dir)) {
+    if (folder.name.role.empty()) checkpoints.push_back({folder.name.step, folder.path});
+  }
+  std::stable_sort(checkpoints.begin(), checkpoints.end(),
+                   [](const auto& a, const auto& b) { return a.step < b.step; });
+  return checkpoints;
+}
+
+bool has_manifest(const std::string& checkpoint) {
+  return path_exists(checkpoint + '/' + kManifestName);
+}
+
+std::string sanitized(const std::string& name) {
+  const fs::path normal = fs::path(name).lexically_normal();
+  if (name.empty() || normal.is_absolute() || *normal.begin() == ".." || normal.filename().empty()) {
+    throw Error(ExitCode::kInternal, "'" + name + "' is not a file name inside a checkpoint");
+  }
+  return normal.string();
+}
+
+}  // namespace
+
+std::string checkpoint_path(const std::string& output_dir, int64_t step) {
+  return output_dir + '/' + std::string(kPrefix) + std::to_string(step);
+}
+
+std::vector<CheckpointInfo> list_checkpoints(const std::string& output_dir) {
+  std::vector<CheckpointInfo> checkpoints = named_checkpoints(output_dir);
+  std::erase_if(checkpoints, [](const CheckpointInfo& checkpoint) { return !has_manifest(checkpoint.path); });
+  return checkpoints;
+}
+
+NewestCheckpoint newest_verified_checkpoint(const std::string& output_dir) {
+  NewestCheckpoint newest;
+  std::vector<CheckpointInfo> checkpoints = named_checkpoints(output_dir);
+  for (auto checkpoint = checkpoints.rbegin(); checkpoint != checkpoints.rend(); ++checkpoint) {
+    const Verification result = verify_checkpoint(checkpoint->path);
+    if (result.ok) {
+      newest.checkpoint = *checkpoint;
+      break;
+    }
+    newest.skipped.push_back({checkpoint->path, result.file + ' ' + result.reason});
+  }
+  return newest;
+}
+
+std::vector<std::string> clean_leftovers(FileSystem& files, const std::string& output_dir) {
+  std::vector<std::string> notes;
+  for (const FoundFolder& folder : own_folders(output_dir)) {
+    if (folder.name.role.empty()) continue;
+    const std::string target = checkpoint_path(output_dir, folder.name.step);
+    if (folder.name.role == kReplaced && !path_exists(target)) {
+      files.rename(folder.path, target);
+      files.sync_directory(output_dir);
+      notes.push_back("restored " + target + ", whose replacement was not finished");
+    } else {
+      files.remove(folder.path);
+      notes.push_back("removed " + folder.path + ", left behind by an interrupted save or deletion");
+    }
+  }
+  return notes;
+}
+
+void delete_checkpoint(FileSystem& files, const CheckpointInfo& checkpoint) {
+  const std::string parent = fs::path(checkpoint.path).parent_path().string();
+  const std::string trash = hidden_path(parent, checkpoint.step, kTrash);
+  files.rename(checkpoint.path, trash);
+  files.sync_directory(parent);
+  files.remove(trash);
+}
+
+StagedFiles::StagedFiles(FileSystem& files, std::string directory)
+    : files_(&files), directory_(std::move(directory)) {}
+
+void StagedFiles::put(const std::string& name, std::string_view bytes) {
+  const std::string path = place(name);
+  const std::unique_ptr<WritableFile> file = files_->create(path);
+  file->write(bytes);
+  file->sync();
+  record({path, bytes.size(), hash_bytes(bytes)});
+}
+
+void StagedFiles::copy_from(const std::string& source, const std::string& name) {
+  const MappedFile file(source);
+  put(name, file.bytes());
+}
+
+SafetensorsWriter StagedFiles::open_safetensors(const std::string& name, std::vector<TensorEntry> entries,
+                                                SafetensorsMetadata metadata) {
+  return SafetensorsWriter(*files_, place(name), std::move(entries), std::move(metadata));
+}
+
+void StagedFiles::close(SafetensorsWriter& writer) {
+  record(writer.finish());
+}
+
+void StagedFiles::sync_names() {
+  for (const std::string& folder : folders_) files_->sync_directory(folder);
+  files_->sync_directory(directory_);
+}
+
+std::string StagedFiles::place(const std::string& name) {
+  const std::string path = directory_ + '/' + sanitized(name);
+  const std::string folder = fs::path(path).parent_path().string();
+  if (folder != directory_ && std::find(folders_.begin(), folders_.end(), folder) == folders_.end()) {
+    files_->make_directory(folder);
+    folders_.push_back(folder);
+  }
+  return path;
+}
+
+void StagedFiles::record(const FileRecord& written) {
+  records_.push_back({written.path.substr(directory_.size() + 1), written.size, written.hash});
+}
+
+CheckpointTransaction::CheckpointTransaction(FileSystem& files, const std::string& output_dir, int64_t step)
+    : files_(&files),
+      output_dir_(output_dir),
+      step_(step),
+      directory_(hidden_path(output_dir, step, kTemporary)) {
+  files_->make_directory(directory_);
+}
+
+CheckpointTransaction::~CheckpointTransaction() {
+  abort();
+}
+
+std::string CheckpointTransaction::commit(Manifest manifest) {
+  manifest.step = step_;
+  std::sort(manifest.files.begin(), manifest.files.end(),
+            [](const FileRecord& a, const FileRecord& b) { return a.path < b.path; });
+  check_files(manifest);
+
+  std::set<std::string> folders;
+  for (const FileRecord& file : manifest.files) {
+    folders.insert(fs::path(directory_ + '/' + file.path).parent_path().string());
+  }
+  for (const std::string& folder : folders) files_->sync_directory(folder);
+
+  StagedFiles own(*files_, directory_);
+  own.put(kManifestName, render_manifest(manifest));
+  own.sync_names();
+  publish();
+  return checkpoint_path(output_dir_, step_);
+}
+
+void CheckpointTransaction::abort() noexcept {
+  if (!open_) return;
+  open_ = false;
+  try {
+    files_->remove(directory_);
+  } catch (...) {  // a full or failing disk: the next start cleans up
+  }
+}
+
+void CheckpointTransaction::check_files(const Manifest& manifest) const {
+  for (size_t i = 0; i < manifest.files.size(); ++i) {
+    const FileRecord& file = manifest.files[i];
+    std::error_code error;
+    const uintmax_t size = fs::file_size(directory_ + '/' + file.path, error);
+    if (error || size != file.size) {
+      throw Error(ExitCode::kDisk, "a file of the checkpoint is not there as it was written")
+          .where(directory_ + '/' + file.path)
+          .why(error ? error.message() : "it has another size")
+          .hint("all ranks must see the same output_dir");
+    }
+    if (i > 0 && manifest.files[i - 1].path == file.path) {
+      throw Error(ExitCode::kInternal, "two ranks wrote the same file of a checkpoint").where(file.path);
+    }
+  }
+}
+
+void CheckpointTransaction::publish() {
+  const std::string target = checkpoint_path(output_dir_, step_);
+  std::string replaced;
+  if (path_exists(target)) {
+    replaced = hidden_path(output_dir_, step_, kReplaced);
+    files_->rename(target, replaced);
+  }
+  try {
+    files_->rename(directory_, target);
+  } catch (...) {
+    if (!replaced.empty()) files_->rename(replaced, target);
+    throw;
+  }
+  open_ = false;
+  files_->sync_directory(output_dir_);
+  if (!replaced.empty()) files_->remove(replaced);
+}
+
+}  // namespace hftrain::storage

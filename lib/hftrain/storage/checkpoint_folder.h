@@ -1,0 +1,117 @@
+// Checkpoint folders of one output_dir: writing one so that it is there whole or not at all, and finding the
+// newest that can be trusted.
+//
+// A save writes into output_dir/.checkpoint-N.tmp-<id>, syncs, writes the manifest, renames the folder to
+// checkpoint-N and syncs output_dir. A checkpoint-N from an earlier run of the same step steps aside as
+// .checkpoint-N.replaced-<id> first and is deleted after; if the machine dies in between, clean_leftovers()
+// puts it back.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "hftrain/storage/file_system.h"
+#include "hftrain/storage/manifest.h"
+#include "hftrain/storage/safetensors_writer.h"
+
+namespace hftrain::storage {
+
+struct CheckpointInfo {
+  int64_t step = 0;
+  std::string path;
+};
+
+struct SkippedCheckpoint {
+  std::string path;
+  std::string reason;  // "model.safetensors is missing", …
+};
+
+struct NewestCheckpoint {
+  std::optional<CheckpointInfo> checkpoint;  // nullopt: none verifies
+  std::vector<SkippedCheckpoint> skipped;    // newer ones that do not verify, newest first
+};
+
+// "checkpoint-N" below `output_dir`.
+std::string checkpoint_path(const std::string& output_dir, int64_t step);
+
+// Committed checkpoints by ascending step: folders named checkpoint-<number> that have a manifest.
+std::vector<CheckpointInfo> list_checkpoints(const std::string& output_dir);
+
+// Verifies from the newest down and stops at the first good one. Folders named checkpoint-<number> without a
+// manifest (of another trainer, say) are among the skipped.
+NewestCheckpoint newest_verified_checkpoint(const std::string& output_dir);
+
+// Removes what dead saves and deletions left behind (only names of this module's making), and puts a replaced
+// checkpoint back whose successor never arrived. Call while holding the RunLock and before the first save.
+// Returns what was removed or restored, for the log.
+std::vector<std::string> clean_leftovers(FileSystem& files, const std::string& output_dir);
+
+// Makes the checkpoint invisible by a rename, durable before anything is removed, then removes it.
+void delete_checkpoint(FileSystem& files, const CheckpointInfo& checkpoint);
+
+// Files being put into a folder that is not committed yet. Every rank that writes has one for the same
+// folder, and hands its records to the committing rank. Each file is durable when the call that wrote it
+// returns. Used by one thread.
+class StagedFiles {
+ public:
+  StagedFiles(FileSystem& files, std::string directory);
+
+  // `name` is relative and may have one folder in front ("optimizer/…"), which is created.
+  void put(const std::string& name, std::string_view bytes);
+  // A file of another folder, under `name`.
+  void copy_from(const std::string& source, const std::string& name);
+  // A safetensors file: write its tensors to the result, then give it to close().
+  SafetensorsWriter open_safetensors(const std::string& name, std::vector<TensorEntry> entries,
+                                     SafetensorsMetadata metadata = pt_metadata());
+  void close(SafetensorsWriter& writer);
+  // Makes the names durable: call once, when all files of this rank are in place.
+  void sync_names();
+
+  const std::string& directory() const noexcept { return directory_; }
+  // Paths relative to the folder.
+  const std::vector<FileRecord>& records() const noexcept { return records_; }
+
+ private:
+  std::string place(const std::string& name);
+  void record(const FileRecord& written);
+
+  FileSystem* files_;
+  std::string directory_;
+  std::vector<std::string> folders_;  // below directory_, created by this object
+  std::vector<FileRecord> records_;
+};
+
+// One save, driven by the committing rank. Without commit() nothing of it stays.
+class CheckpointTransaction {
+ public:
+  // Creates the temporary folder. `files` must outlive the object.
+  CheckpointTransaction(FileSystem& files, const std::string& output_dir, int64_t step);
+  CheckpointTransaction(const CheckpointTransaction&) = delete;
+  CheckpointTransaction& operator=(const CheckpointTransaction&) = delete;
+  ~CheckpointTransaction();
+
+  // Tell it to the other ranks, which open StagedFiles on it.
+  const std::string& directory() const noexcept { return directory_; }
+
+  // Called once, after every rank reported its files durable; manifest.files holds the records of all of
+  // them. Checks that each is there with its size, writes the manifest and makes the checkpoint visible.
+  // Returns its final path. An Error leaves earlier checkpoints as they were.
+  std::string commit(Manifest manifest);
+  // Removes the temporary folder; a failure to do so is left to clean_leftovers().
+  void abort() noexcept;
+
+ private:
+  void check_files(const Manifest& manifest) const;
+  void publish();
+
+  FileSystem* files_;
+  std::string output_dir_;
+  int64_t step_;
+  std::string directory_;
+  bool open_ = true;
+};
+
+}  // namespace hftrain::storage

@@ -1,0 +1,175 @@
+#include "hftrain/storage/manifest.h"
+
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <atomic>
+#include <filesystem>
+#include <thread>
+
+#include "hftrain/base/error.h"
+#include "hftrain/base/file.h"
+#include "hftrain/base/hash.h"
+
+namespace hftrain::storage {
+namespace {
+
+constexpr const char* kFormat = "hftrain-checkpoint";
+constexpr int kVersion = 1;
+constexpr const char* kOwnHash = "manifest_hash";
+
+Error bad_manifest(const std::string& origin, std::string why) {
+  return Error(ExitCode::kData, "not a valid checkpoint manifest").where(origin).why(std::move(why));
+}
+
+std::string hash_line(const std::string& hash) {
+  return std::string(1, '"') + kOwnHash + "\": \"" + hash + '"';
+}
+
+// Over the text of the file with the hash's own place left blank, so that every byte of it counts.
+std::string own_hash(std::string text, const std::string& hash) {
+  const std::string line = hash_line(hash);
+  const size_t place = text.find(line);
+  if (place == std::string::npos) return "";
+  text.replace(place, line.size(), hash_line(""));
+  return hash_bytes(text);
+}
+
+// A manifest may only speak of files inside its folder.
+bool stays_inside(const std::string& path) {
+  const std::filesystem::path normal = std::filesystem::path(path).lexically_normal();
+  return !path.empty() && normal.is_relative() && *normal.begin() != "..";
+}
+
+Manifest manifest_from_json(const Json& value) {
+  Manifest manifest;
+  manifest.step = value.at("step").get<int64_t>();
+  manifest.world_size = value.at("world_size").get<int>();
+  manifest.plan_hash = value.at("plan_hash").get<std::string>();
+  manifest.hftrain_version = value.at("hftrain_version").get<std::string>();
+  manifest.time = value.at("time").get<double>();
+  manifest.identity = value.at("identity");
+  for (const Json& file : value.at("files")) {
+    manifest.files.push_back({file.at("path").get<std::string>(), file.at("size").get<uint64_t>(),
+                              file.at("hash").get<std::string>()});
+  }
+  return manifest;
+}
+
+// Empty when the file is as recorded.
+std::string fault_of(const std::string& checkpoint, const FileRecord& record) {
+  const std::string path = checkpoint + '/' + record.path;
+  struct stat status {};
+  if (::stat(path.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) return "is missing";
+  if (static_cast<uint64_t>(status.st_size) != record.size) {
+    return "has " + std::to_string(status.st_size) + " bytes, the manifest says " +
+           std::to_string(record.size);
+  }
+  try {
+    if (hash_file(path) != record.hash) return "has another content than when it was saved (hash differs)";
+  } catch (const Error& error) {
+    return "cannot be read: " + error.diagnostics().front().why;
+  }
+  return "";
+}
+
+std::vector<std::string> faults_of(const std::string& checkpoint, const std::vector<FileRecord>& records,
+                                   int threads) {
+  std::vector<std::string> faults(records.size());
+  std::atomic<size_t> next = 0;
+  const auto work = [&] {
+    for (size_t i = next++; i < records.size(); i = next++) faults[i] = fault_of(checkpoint, records[i]);
+  };
+  std::vector<std::jthread> helpers;
+  const size_t wanted = std::min<size_t>(static_cast<size_t>(std::max(threads, 1)), records.size());
+  for (size_t i = 1; i < wanted; ++i) helpers.emplace_back(work);
+  work();
+  helpers.clear();  // joins
+  return faults;
+}
+
+}  // namespace
+
+std::string render_manifest(const Manifest& manifest) {
+  Json files = Json::array();
+  for (const FileRecord& file : manifest.files) {
+    files.push_back({{"path", file.path}, {"size", file.size}, {"hash", file.hash}});
+  }
+  Json value = {{"format", kFormat},
+                {"format_version", kVersion},
+                {"step", manifest.step},
+                {"world_size", manifest.world_size},
+                {"plan_hash", manifest.plan_hash},
+                {"hftrain_version", manifest.hftrain_version},
+                {"time", manifest.time},
+                {"identity", manifest.identity},
+                {"hash_algorithm", "xxh3-128"},
+                {"files", std::move(files)}};
+  value[kOwnHash] = "";
+  std::string text = dump_json(value) + '\n';
+  const std::string blank = hash_line("");
+  const std::string hash = hash_bytes(text);
+  return text.replace(text.find(blank), blank.size(), hash_line(hash));
+}
+
+Manifest parse_manifest(const std::string& text, const std::string& origin) {
+  const Json value = parse_json(text, origin);
+  if (!value.is_object() || value.value("format", Json()) != kFormat) {
+    throw bad_manifest(origin, "it is not a checkpoint manifest of hftrain");
+  }
+  if (value.value("format_version", Json()) != kVersion) {
+    throw bad_manifest(origin, "its format version is " + value.value("format_version", Json()).dump() +
+                                   ", this hftrain reads version " + std::to_string(kVersion));
+  }
+  const std::string hash =
+      value.value(kOwnHash, Json()).is_string() ? value[kOwnHash].get<std::string>() : "";
+  if (hash.empty() || own_hash(text, hash) != hash) {
+    throw bad_manifest(origin, "its content does not match its own hash");
+  }
+  try {
+    Manifest manifest = manifest_from_json(value);
+    for (const FileRecord& file : manifest.files) {
+      if (!stays_inside(file.path))
+        throw bad_manifest(origin, "it names '" + file.path + "', outside its folder");
+    }
+    return manifest;
+  } catch (const Json::exception& error) {
+    throw bad_manifest(origin, error.what());
+  }
+}
+
+Manifest read_manifest(const std::string& checkpoint) {
+  const std::string path = checkpoint + '/' + kManifestName;
+  return parse_manifest(read_file(path), path);
+}
+
+Verification verify_checkpoint(const std::string& checkpoint, int threads) {
+  Verification result;
+  if (!path_exists(checkpoint + '/' + kManifestName)) {
+    result.file = kManifestName;
+    result.reason = "is missing: the checkpoint was never finished, or was not written by hftrain";
+    return result;
+  }
+  Manifest manifest;
+  try {
+    manifest = read_manifest(checkpoint);
+  } catch (const Error& error) {
+    result.file = kManifestName;
+    result.reason = error.diagnostics().front().what + ": " + error.diagnostics().front().why;
+    return result;
+  }
+  result.step = manifest.step;
+  result.files = manifest.files.size();
+  for (const FileRecord& file : manifest.files) result.bytes += file.size;
+  const std::vector<std::string> faults = faults_of(checkpoint, manifest.files, threads);
+  for (size_t i = 0; i < faults.size(); ++i) {
+    if (faults[i].empty()) continue;
+    result.file = manifest.files[i].path;
+    result.reason = faults[i];
+    return result;
+  }
+  result.ok = true;
+  return result;
+}
+
+}  // namespace hftrain::storage

@@ -1,0 +1,172 @@
+#include "hftrain/storage/model_folder.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <filesystem>
+
+#include "hftrain/base/error.h"
+#include "hftrain/base/file.h"
+#include "hftrain/base/json.h"
+#include "hftrain/base/text.h"
+
+namespace hftrain::storage {
+namespace {
+
+Error no_weights(const std::string& folder) {
+  Error error(ExitCode::kData, "no model weights in the folder");
+  error.where(folder);
+  if (!path_exists(folder)) return error.why("the folder does not exist");
+  const bool pickled =
+      path_exists(folder + "/pytorch_model.bin") || path_exists(folder + "/pytorch_model.bin.index.json");
+  if (!pickled) return error.why(std::string("it has neither ") + kWeightsName + " nor " + kWeightsIndexName);
+  return error.why("it holds pytorch_model.bin, a Python pickle, which only Python can read")
+      .hint("convert it once: python3 -c \"from transformers import AutoModel as M; M.from_pretrained('" +
+            folder + "').save_pretrained('" + folder +
+            "')\", with the class that fits the task in place of AutoModel");
+}
+
+// Shard file -> names of its tensors.
+std::map<std::string, std::vector<std::string>> read_index(const std::string& path) {
+  const Json index = read_json_file(path);
+  const auto map = index.is_object() ? index.find("weight_map") : index.end();
+  if (map == index.end() || !map->is_object() || map->empty()) {
+    throw Error(ExitCode::kData, "the index of the weights has no weight_map").where(path);
+  }
+  std::map<std::string, std::vector<std::string>> shards;
+  for (const auto& [name, file] : map->items()) {
+    const bool plain = file.is_string() && !file.get<std::string>().empty() &&
+                       std::filesystem::path(file.get<std::string>()).filename() == file.get<std::string>();
+    if (!plain)
+      throw Error(ExitCode::kData, "the index gives no file name for tensor '" + name + "'").where(path);
+    shards[file.get<std::string>()].push_back(name);
+  }
+  return shards;
+}
+
+std::string shard_file_name(size_t number, size_t count) {
+  char name[64];
+  std::snprintf(name, sizeof name, "model-%05zu-of-%05zu.safetensors", number, count);
+  return name;
+}
+
+std::string render_index(const ShardPlan& plan) {
+  Json map = Json::object();
+  uint64_t parameters = 0, size = 0;
+  for (const ShardPlan::Shard& shard : plan.shards) {
+    for (const TensorEntry& entry : shard.entries) {
+      map[entry.name] = shard.file;
+      parameters += entry.elements();
+      size += entry.bytes();
+    }
+  }
+  const Json index = {{"metadata", {{"total_parameters", parameters}, {"total_size", size}}},
+                      {"weight_map", std::move(map)}};
+  return dump_json(index) + '\n';
+}
+
+}  // namespace
+
+ModelWeights::ModelWeights(const std::string& folder) : folder_(folder) {
+  const std::string single = folder + '/' + kWeightsName;
+  const std::string index = folder + '/' + kWeightsIndexName;
+  // The single file wins, as in transformers.
+  if (path_exists(single)) {
+    shard_names_.emplace_back(kWeightsName);
+    shards_.emplace_back(single);
+    add_all(0);
+  } else if (path_exists(index)) {
+    open_index(index);
+  } else {
+    throw no_weights(folder);
+  }
+}
+
+void ModelWeights::add_all(size_t shard) {
+  for (const StoredTensor& tensor : shards_[shard].tensors()) places_[tensor.entry.name] = {shard, &tensor};
+}
+
+void ModelWeights::open_index(const std::string& index_path) {
+  const auto index = read_index(index_path);
+  shards_.reserve(index.size());
+  for (const auto& [file, names] : index) {
+    const std::string path = folder_ + '/' + file;
+    if (!path_exists(path)) {
+      throw Error(ExitCode::kData, "a shard of the weights is missing")
+          .where(path)
+          .why("named by " + index_path);
+    }
+    shard_names_.push_back(file);
+    shards_.emplace_back(path);
+    for (const std::string& name : names) {
+      const StoredTensor* tensor = shards_.back().find(name);
+      if (tensor == nullptr) {
+        throw Error(ExitCode::kData, "tensor '" + name + "' is missing from its shard")
+            .where(path)
+            .why("promised by " + index_path);
+      }
+      places_[name] = {shards_.size() - 1, tensor};
+    }
+  }
+}
+
+std::vector<std::string> ModelWeights::names() const {
+  std::vector<std::string> names;
+  names.reserve(places_.size());
+  for (const auto& [name, place] : places_) names.push_back(name);
+  return names;
+}
+
+const StoredTensor* ModelWeights::find(std::string_view name) const {
+  const auto found = places_.find(name);
+  return found == places_.end() ? nullptr : found->second.tensor;
+}
+
+const StoredTensor& ModelWeights::at(std::string_view name) const {
+  if (const StoredTensor* tensor = find(name)) return *tensor;
+  Error error(ExitCode::kData, "the model folder has no tensor '" + std::string(name) + "'");
+  error.where(folder_);
+  const std::vector<std::string> near = nearest_names(name, names());
+  if (!near.empty()) error.why("near names in it: " + join(near, ", "));
+  throw error;
+}
+
+std::string ModelWeights::shard_of(std::string_view name) const {
+  const auto found = places_.find(name);
+  return found == places_.end() ? "" : shard_names_[found->second.shard];
+}
+
+bool has_model_weights(const std::string& folder) {
+  return path_exists(folder + '/' + kWeightsName) || path_exists(folder + '/' + kWeightsIndexName);
+}
+
+ShardPlan plan_shards(const std::vector<TensorEntry>& entries, int64_t max_shard_bytes) {
+  const auto limit = static_cast<uint64_t>(std::max<int64_t>(max_shard_bytes, 1));
+  ShardPlan plan;
+  ShardPlan::Shard current;
+  uint64_t current_bytes = 0;
+  for (const TensorEntry& entry : entries) {
+    if (entry.bytes() > limit) {
+      plan.shards.push_back({"", {entry}});
+      continue;
+    }
+    if (current_bytes + entry.bytes() > limit) {
+      plan.shards.push_back(std::move(current));
+      current = {};
+      current_bytes = 0;
+    }
+    current.entries.push_back(entry);
+    current_bytes += entry.bytes();
+  }
+  if (!current.entries.empty() || plan.shards.empty()) plan.shards.push_back(std::move(current));
+
+  if (plan.shards.size() == 1) {
+    plan.shards.front().file = kWeightsName;
+    return plan;
+  }
+  for (size_t i = 0; i < plan.shards.size(); ++i)
+    plan.shards[i].file = shard_file_name(i + 1, plan.shards.size());
+  plan.index = render_index(plan);
+  return plan;
+}
+
+}  // namespace hftrain::storage

@@ -1,0 +1,69 @@
+// The weights of a transformers model folder: one model.safetensors, or shards named by
+// model.safetensors.index.json.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "hftrain/storage/safetensors_file.h"
+
+namespace hftrain::storage {
+
+inline constexpr const char* kWeightsName = "model.safetensors";
+inline constexpr const char* kWeightsIndexName = "model.safetensors.index.json";
+
+// All tensors of a folder, mapped read-only: opening reads headers only, pages come as they are touched.
+// Several threads may read it. Errors are Error(kData) naming the file: no weights, a shard missing or
+// damaged, a tensor that the index promises and its shard lacks. A folder with only pytorch_model.bin is
+// refused with the command that converts it.
+class ModelWeights {
+ public:
+  explicit ModelWeights(const std::string& folder);
+
+  const std::string& folder() const noexcept { return folder_; }
+  // Sorted.
+  std::vector<std::string> names() const;
+  // nullptr when there is no such tensor. Valid while this object lives.
+  const StoredTensor* find(std::string_view name) const;
+  // Error(kData) naming the folder and near names.
+  const StoredTensor& at(std::string_view name) const;
+  // Opened files, in the order of their names.
+  const std::vector<SafetensorsFile>& shards() const noexcept { return shards_; }
+  // The file that holds a tensor, relative to the folder; empty when there is no such tensor.
+  std::string shard_of(std::string_view name) const;
+
+ private:
+  struct Place {
+    size_t shard = 0;
+    const StoredTensor* tensor = nullptr;
+  };
+  void open_index(const std::string& index_path);
+  void add_all(size_t shard);
+
+  std::string folder_;
+  std::vector<std::string> shard_names_;
+  std::vector<SafetensorsFile> shards_;
+  std::map<std::string, Place, std::less<>> places_;
+};
+
+// True when `folder` holds weights that ModelWeights opens.
+bool has_model_weights(const std::string& folder);
+
+// Which tensor goes into which file.
+struct ShardPlan {
+  struct Shard {
+    std::string file;  // "model.safetensors" or "model-00001-of-00003.safetensors"
+    std::vector<TensorEntry> entries;
+  };
+  std::vector<Shard> shards;
+  std::string index;  // text of model.safetensors.index.json; empty when one file holds everything
+};
+
+// Fills files in the order given, as huggingface_hub does: a tensor is never split, one larger than the limit
+// gets a file of its own. `max_shard_bytes` counts tensor bytes.
+ShardPlan plan_shards(const std::vector<TensorEntry>& entries, int64_t max_shard_bytes);
+
+}  // namespace hftrain::storage

@@ -1,0 +1,238 @@
+#include "hftrain/storage/checkpoint_folder.h"
+
+#include <filesystem>
+#include <fstream>
+
+#include "fault_injecting_file_system.h"
+#include "hftrain/base/error.h"
+#include "hftrain/base/file.h"
+#include "support/catch.h"
+#include "support/temporary_directory.h"
+
+namespace hftrain::storage {
+namespace {
+
+using testing::Crash;
+using testing::FaultInjectingFileSystem;
+using testing::TemporaryDirectory;
+using Trouble = FaultInjectingFileSystem::Trouble;
+
+// A checkpoint as a run writes it: weights, sharded optimizer in a folder of its own, JSON beside them.
+std::string save(FileSystem& files, const std::string& output_dir, int64_t step, const std::string& content) {
+  CheckpointTransaction transaction(files, output_dir, step);
+  StagedFiles staged(files, transaction.directory());
+  SafetensorsWriter model = staged.open_safetensors("model.safetensors", {{"w", DType::kU8, {8}}});
+  model.write("w", (content + "........").substr(0, 8));
+  staged.close(model);
+  SafetensorsWriter optimizer = staged.open_safetensors(
+      "optimizer/shard-00001-model-00001-of-00001.safetensors", {{"w.exp_avg", DType::kU8, {4}}});
+  optimizer.write("w.exp_avg", "abcd");
+  staged.close(optimizer);
+  staged.put("trainer_state.json", content);
+  staged.sync_names();
+  Manifest manifest;
+  manifest.files = staged.records();
+  return transaction.commit(std::move(manifest));
+}
+
+std::vector<std::string> names_in(const std::string& folder) {
+  std::vector<std::string> names;
+  for (const auto& item : std::filesystem::directory_iterator(folder))
+    names.push_back(item.path().filename());
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+void write_text(const std::string& path, const std::string& text) {
+  std::ofstream(path) << text;
+}
+
+TEST_CASE("a committed checkpoint is listed, verifies, and nothing else is left", "[storage]") {
+  const TemporaryDirectory folder;
+  PosixFileSystem files;
+  const std::string path = save(files, folder.path(), 30, "thirty");
+  save(files, folder.path(), 4, "four");
+  CHECK(path == folder / "checkpoint-30");
+  CHECK(names_in(folder.path()) == std::vector<std::string>{"checkpoint-30", "checkpoint-4"});
+
+  const auto checkpoints = list_checkpoints(folder.path());
+  REQUIRE(checkpoints.size() == 2);
+  CHECK(checkpoints[0].step == 4);
+  CHECK(checkpoints[1].step == 30);
+
+  const NewestCheckpoint newest = newest_verified_checkpoint(folder.path());
+  REQUIRE(newest.checkpoint);
+  CHECK(newest.checkpoint->step == 30);
+  CHECK(newest.skipped.empty());
+  const Manifest manifest = read_manifest(path);
+  CHECK(manifest.step == 30);
+  CHECK(manifest.files.size() == 3);
+}
+
+TEST_CASE("an aborted or forgotten save leaves nothing behind", "[storage]") {
+  const TemporaryDirectory folder;
+  PosixFileSystem files;
+  {
+    CheckpointTransaction transaction(files, folder.path(), 1);
+    StagedFiles(files, transaction.directory()).put("a.json", "{}");
+    CHECK(names_in(folder.path()).size() == 1);
+    CHECK(list_checkpoints(folder.path()).empty());
+  }
+  CHECK(names_in(folder.path()).empty());
+}
+
+TEST_CASE("commit refuses when a reported file is not there", "[storage]") {
+  const TemporaryDirectory folder;
+  PosixFileSystem files;
+  CheckpointTransaction transaction(files, folder.path(), 1);
+  Manifest manifest;
+  manifest.files = {{"model.safetensors", 10, "00"}};
+  CHECK_THROWS_AS(transaction.commit(manifest), Error);
+  transaction.abort();
+  CHECK(names_in(folder.path()).empty());
+}
+
+TEST_CASE("names that leave the checkpoint are refused", "[storage]") {
+  const TemporaryDirectory folder;
+  PosixFileSystem files;
+  StagedFiles staged(files, folder.path());
+  for (const char* name : {"", "../x", "/etc/x", "a/../../x", "a/"})
+    CHECK_THROWS_AS(staged.put(name, "x"), Error);
+}
+
+TEST_CASE("newest_verified_checkpoint says why it skipped newer ones", "[storage]") {
+  const TemporaryDirectory folder;
+  PosixFileSystem files;
+  for (const int step : {1, 2, 3, 4}) save(files, folder.path(), step, "content");
+  std::filesystem::remove(folder / "checkpoint-4/trainer_state.json");
+  write_text(folder / "checkpoint-3/trainer_state.json", "CONTENT");
+  std::filesystem::create_directory(folder / "checkpoint-5");
+
+  const NewestCheckpoint newest = newest_verified_checkpoint(folder.path());
+  REQUIRE(newest.checkpoint);
+  CHECK(newest.checkpoint->step == 2);
+  REQUIRE(newest.skipped.size() == 3);
+  CHECK_THAT(newest.skipped[0].reason, Catch::Contains("manifest.json is missing"));
+  CHECK_THAT(newest.skipped[1].reason, Catch::Contains("trainer_state.json is missing"));
+  CHECK_THAT(newest.skipped[2].reason, Catch::Contains("hash differs"));
+}
+
+TEST_CASE("a folder without any checkpoint is an ordinary answer", "[storage]") {
+  const TemporaryDirectory folder;
+  CHECK_FALSE(newest_verified_checkpoint(folder.path()).checkpoint);
+  CHECK_FALSE(newest_verified_checkpoint(folder / "missing").checkpoint);
+  CHECK(list_checkpoints(folder / "missing").empty());
+}
+
+TEST_CASE("cleaning removes only names of our own making", "[storage]") {
+  const TemporaryDirectory folder;
+  PosixFileSystem files;
+  const std::vector<std::string> foreign = {
+      "checkpoint-7",         "checkpoint-007",     ".checkpoint-7",       ".checkpoint-7.tmp",
+      ".checkpoint-7.tmp-x1", "checkpoint-7.tmp-1", ".checkpoint-x.tmp-1", "tmp-1",
+      ".checkpoint-7.keep-1"};
+  for (const std::string& name : foreign) std::filesystem::create_directories(folder / name);
+  write_text(folder / ".checkpoint-8.tmp-1", "a file, not a folder");
+  for (const char* name : {".checkpoint-7.tmp-12-34", ".checkpoint-8.trash-1", ".checkpoint-7.replaced-5"}) {
+    std::filesystem::create_directories(folder / (std::string(name) + "/inside"));
+  }
+  CHECK(clean_leftovers(files, folder.path()).size() == 3);
+  std::vector<std::string> left = foreign;
+  left.push_back(".checkpoint-8.tmp-1");
+  std::sort(left.begin(), left.end());
+  CHECK(names_in(folder.path()) == left);
+}
+
+TEST_CASE("deleting a checkpoint removes it whole", "[storage]") {
+  const TemporaryDirectory folder;
+  PosixFileSystem files;
+  save(files, folder.path(), 1, "one");
+  delete_checkpoint(files, list_checkpoints(folder.path()).front());
+  CHECK(names_in(folder.path()).empty());
+}
+
+// Steps 10 and 20 are committed; 20 is then saved again with other content, and 30 anew. Whatever happens in
+// between, the newest committed checkpoint must be there and good.
+struct Scene {
+  TemporaryDirectory folder;
+
+  Scene() {
+    PosixFileSystem files;
+    save(files, folder.path(), 10, "first ten");
+    save(files, folder.path(), 20, "first twenty");
+  }
+
+  void save_twice_and_delete(FileSystem& files, int& done) const {
+    save(files, folder.path(), 20, "second twenty");
+    ++done;
+    save(files, folder.path(), 30, "thirty");
+    ++done;
+    delete_checkpoint(files, {10, folder / "checkpoint-10"});
+    ++done;
+  }
+
+  std::string state_of(int64_t step) const {
+    return read_file(checkpoint_path(folder.path(), step) + "/trainer_state.json");
+  }
+
+  void check_after(int done) const {
+    PosixFileSystem files;
+    clean_leftovers(files, folder.path());
+    for (const std::string& name : names_in(folder.path())) CHECK(name.front() != '.');
+    for (const CheckpointInfo& checkpoint : list_checkpoints(folder.path())) {
+      INFO(checkpoint.path);
+      CHECK(verify_checkpoint(checkpoint.path).ok);
+    }
+    const NewestCheckpoint newest = newest_verified_checkpoint(folder.path());
+    REQUIRE(newest.checkpoint);
+    CHECK(newest.skipped.empty());
+    CHECK(newest.checkpoint->step >= (done >= 2 ? 30 : 20));
+    const std::string twenty = state_of(20);
+    if (done == 0) CHECK((twenty == "first twenty" || twenty == "second twenty"));
+    if (done >= 1) CHECK(twenty == "second twenty");
+  }
+};
+
+int count_operations() {
+  const Scene scene;
+  FaultInjectingFileSystem files;
+  int done = 0;
+  scene.save_twice_and_delete(files, done);
+  REQUIRE(done == 3);
+  return files.operations();
+}
+
+TEST_CASE("a crash after any operation of a save loses no committed checkpoint", "[storage]") {
+  const bool lose = GENERATE(false, true);
+  const int operations = count_operations();
+  REQUIRE(operations > 30);
+  for (int k = 0; k < operations; ++k) {
+    INFO("operation " << k << (lose ? ", unsynced data lost" : ", unsynced data kept"));
+    const Scene scene;
+    FaultInjectingFileSystem files(Trouble::kCrash, k);
+    int done = 0;
+    CHECK_THROWS_AS(scene.save_twice_and_delete(files, done), Crash);
+    if (lose) files.lose_unsynced();
+    scene.check_after(done);
+  }
+}
+
+TEST_CASE("a full disk at any operation of a save keeps the earlier checkpoints", "[storage]") {
+  const int operations = count_operations();
+  for (int k = 0; k < operations; ++k) {
+    INFO("operation " << k);
+    const Scene scene;
+    FaultInjectingFileSystem files(Trouble::kDiskFull, k);
+    int done = 0;
+    try {
+      scene.save_twice_and_delete(files, done);
+      FAIL("the disk was not full");
+    } catch (const Error& error) {
+      CHECK(error.code() == ExitCode::kDisk);
+    }
+    scene.check_after(done);
+  }
+}
+
+}  // namespace
+}  // namespace hftrain::storage
