@@ -1,0 +1,104 @@
+#include "hftrain/architectures/architecture.h"
+
+#include <array>
+
+#include "hftrain/architectures/families.h"
+#include "hftrain/architectures/rope_config.h"
+#include "hftrain/base/error.h"
+#include "hftrain/base/text.h"
+
+namespace hftrain::architectures {
+namespace {
+
+// The release whose config.json layout config_json() follows.
+constexpr const char* kTransformersVersion = "5.17.0";
+
+struct Family {
+  const ConfigSchema& (*schema)();
+  std::shared_ptr<const Architecture> (*make)(const ConfigSchema&, Json, const std::string&);
+};
+
+constexpr std::array<Family, 5> kFamilies = {{
+    {gpt2_schema, make_gpt2},
+    {llama_schema, make_llama},
+    {qwen2_schema, make_llama},
+    {qwen3_schema, make_llama},
+    {mistral_schema, make_llama},
+}};
+
+const Family* find_family(const std::string& model_type) {
+  for (const Family& family : kFamilies) {
+    if (model_type == family.schema().model_type) return &family;
+  }
+  return nullptr;
+}
+
+Error unknown_family(ExitCode code, const std::string& model_type) {
+  const std::vector<std::string> names = Architecture::model_types();
+  return Error(code, "model family '" + model_type + "' is not implemented" +
+                         did_you_mean(nearest_names(model_type, names)))
+      .why("the implemented families are " + join(names, ", "));
+}
+
+// Keys of every family, and what transformers 5.17 drops or renames when it writes a config.
+void normalise_common(const ConfigSchema& schema, Json& config) {
+  if (!config.contains("dtype") || config["dtype"].is_null()) {
+    config["dtype"] = config.value("torch_dtype", Json(nullptr));
+    if (config["dtype"].is_null()) config["dtype"] = "float32";
+  }
+  config.erase("torch_dtype");
+  config.erase("_name_or_path");
+  config["model_type"] = schema.model_type;
+  config["architectures"] = Json::array({schema.architecture});
+  config["transformers_version"] = kTransformersVersion;
+}
+
+std::shared_ptr<const Architecture> build(const Family& family, const Json& config,
+                                          const std::string& origin) {
+  const ConfigSchema& schema = family.schema();
+  Json complete = complete_config(schema, config, origin);
+  normalise_common(schema, complete);
+  if (schema.has_rope) normalise_rope(complete);
+  return family.make(schema, std::move(complete), origin);
+}
+
+}  // namespace
+
+const std::vector<std::string>& activation_names() {
+  static const std::vector<std::string> names = {
+      "gelu", "gelu_new", "gelu_pytorch_tanh", "quick_gelu", "relu", "silu", "swish"};
+  return names;
+}
+
+std::vector<std::string> Architecture::model_types() {
+  std::vector<std::string> names;
+  for (const Family& family : kFamilies) names.emplace_back(family.schema().model_type);
+  return names;
+}
+
+std::shared_ptr<const Architecture> Architecture::from_config(const Json& config, const std::string& origin) {
+  if (!config.is_object()) throw Error(ExitCode::kData, "a model config must be a JSON object").where(origin);
+  if (!config.contains("model_type") || !config["model_type"].is_string()) {
+    throw Error(ExitCode::kData, "the model config has no model_type")
+        .where(origin)
+        .hint("add \"model_type\": one of " + join(model_types(), ", "));
+  }
+  const std::string model_type = config["model_type"];
+  const Family* family = find_family(model_type);
+  if (family == nullptr) throw unknown_family(ExitCode::kData, model_type).where(origin);
+  return build(*family, config, origin);
+}
+
+std::shared_ptr<const Architecture> Architecture::from_scratch(const std::string& model_type,
+                                                               const std::string& overrides) {
+  const Family* family = find_family(model_type);
+  if (family == nullptr) throw unknown_family(ExitCode::kUsage, model_type).where("--model_type");
+  const Json config = parse_overrides(family->schema(), overrides);
+  try {
+    return build(*family, config, "--model_type " + model_type + " with --config_overrides");
+  } catch (const Error& error) {
+    throw Error(ExitCode::kUsage, error.diagnostics());
+  }
+}
+
+}  // namespace hftrain::architectures

@@ -1,0 +1,49 @@
+// The keys a family's config.json has in transformers 5.17, with types and class defaults, as a table that is
+// walked to fill in missing keys, check types, and convert `--config_overrides`. Keys outside the table are
+// kept untouched.
+#pragma once
+
+#include <span>
+#include <string>
+
+#include "hftrain/base/json.h"
+
+namespace hftrain::architectures {
+
+enum class ConfigType { kBoolean, kInteger, kFloat, kString, kTokenIds, kStructure };
+
+struct ConfigKey {
+  const char* name;
+  ConfigType type;
+  const char* default_text;  // JSON
+  bool nullable = false;
+};
+
+// Another spelling of a key: {"hidden_size", "n_embd"}.
+struct ConfigAlias {
+  const char* alias;
+  const char* name;
+};
+
+struct ConfigSchema {
+  const char* model_type;
+  const char* architecture;  // class with the causal head: "LlamaForCausalLM"
+  const char* layer_class;   // "LlamaDecoderLayer"
+  std::span<const ConfigKey> keys;
+  std::span<const ConfigAlias> aliases;
+  // Keys of older releases that are folded into others; accepted in overrides, never written.
+  std::span<const ConfigKey> old_keys;
+  bool has_rope = false;
+
+  const ConfigKey* find(const std::string& name_or_alias) const;
+};
+
+// `config` with canonical spellings, and the class default for every key that is missing. Values of a wrong
+// type are reported all at once (exit code 4), with `origin` and the key.
+Json complete_config(const ConfigSchema& schema, const Json& config, const std::string& origin);
+
+// The keys of "n_layer=4,n_head=4" as an object, each value converted to the type of its key. Errors carry
+// exit code 2.
+Json parse_overrides(const ConfigSchema& schema, const std::string& overrides);
+
+}  // namespace hftrain::architectures

@@ -1,0 +1,57 @@
+#include "hftrain/architectures/config_values.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "hftrain/architectures/architecture.h"
+#include "hftrain/base/text.h"
+
+namespace hftrain::architectures {
+
+int64_t ConfigValues::positive(const char* key) {
+  const int64_t value = get<int64_t>(key);
+  if (value < 1) refuse(std::string(key) + " must be 1 or more", "it is " + std::to_string(value));
+  return std::max<int64_t>(value, 1);
+}
+
+double ConfigValues::dropout(const char* key) {
+  const double value = get<double>(key);
+  if (!(value >= 0 && value < 1)) refuse(std::string(key) + " must be at least 0 and below 1");
+  return value;
+}
+
+double ConfigValues::positive_number(const char* key) {
+  const double value = get<double>(key);
+  if (!(value > 0) || !std::isfinite(value)) refuse(std::string(key) + " must be above 0");
+  return value;
+}
+
+std::string ConfigValues::activation(const char* key) {
+  std::string value = get<std::string>(key);
+  const std::vector<std::string>& names = activation_names();
+  if (std::find(names.begin(), names.end(), value) == names.end()) {
+    refuse("the activation '" + value + "' is not implemented",
+           "the implemented ones are " + join(names, ", "));
+  }
+  return value;
+}
+
+void ConfigValues::require_multiple(const char* key, int64_t value, const char* of_key, int64_t of) {
+  if (value % of == 0) return;
+  refuse(std::string(key) + " must be a multiple of " + of_key,
+         std::to_string(value) + " is not a multiple of " + std::to_string(of));
+}
+
+void ConfigValues::refuse(const std::string& what, const std::string& why) {
+  Diagnostic diagnostic;
+  diagnostic.what = what;
+  diagnostic.where = origin_;
+  diagnostic.why = why;
+  mistakes_.push_back(std::move(diagnostic));
+}
+
+void ConfigValues::finish() {
+  if (!mistakes_.empty()) throw Error(ExitCode::kData, std::move(mistakes_));
+}
+
+}  // namespace hftrain::architectures

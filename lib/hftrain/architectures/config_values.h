@@ -1,0 +1,38 @@
+// Typed reading of a completed config and the range checks that every family shares.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "hftrain/base/error.h"
+#include "hftrain/base/json.h"
+
+namespace hftrain::architectures {
+
+// Collects all mistakes of one config; finish() throws them together (exit code 4).
+class ConfigValues {
+ public:
+  ConfigValues(const Json& config, std::string origin) : config_(config), origin_(std::move(origin)) {}
+
+  template <typename T>
+  T get(const char* key) const {
+    return config_.at(key).get<T>();
+  }
+  int64_t positive(const char* key);
+  // A share in [0, 1).
+  double dropout(const char* key);
+  // A number that is finite and above 0.
+  double positive_number(const char* key);
+  // One of the activations that models/ implements.
+  std::string activation(const char* key);
+  void refuse(const std::string& what, const std::string& why = "");
+  void require_multiple(const char* key, int64_t value, const char* of_key, int64_t of);
+  void finish();
+
+ private:
+  const Json& config_;
+  std::string origin_;
+  std::vector<Diagnostic> mistakes_;
+};
+
+}  // namespace hftrain::architectures

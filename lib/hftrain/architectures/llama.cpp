@@ -1,0 +1,172 @@
+#include "hftrain/architectures/config_values.h"
+#include "hftrain/architectures/families.h"
+#include "hftrain/architectures/parameter_table_builder.h"
+#include "hftrain/architectures/rope_config.h"
+
+namespace hftrain::architectures {
+namespace {
+
+constexpr const char* kSliding = "sliding_attention";
+constexpr const char* kFull = "full_attention";
+
+// Values that transformers derives when it reads a config and then writes out.
+void derive_missing(Json& json) {
+  if (json["num_key_value_heads"].is_null()) json["num_key_value_heads"] = json["num_attention_heads"];
+  const int64_t heads = json["num_attention_heads"].get<int64_t>();
+  if (json.contains("head_dim") && json["head_dim"].is_null() && heads > 0) {
+    json["head_dim"] = json["hidden_size"].get<int64_t>() / heads;
+  }
+  if (!json.contains("use_sliding_window")) return;
+  if (!json["use_sliding_window"].get<bool>()) json["sliding_window"] = nullptr;
+  if (!json["layer_types"].is_null()) return;
+  json["layer_types"] = Json::array();
+  const int64_t first = json["max_window_layers"].get<int64_t>();
+  for (int64_t layer = 0; layer < json["num_hidden_layers"].get<int64_t>(); ++layer) {
+    const bool slides = !json["sliding_window"].is_null() && layer >= first;
+    json["layer_types"].push_back(slides ? kSliding : kFull);
+  }
+}
+
+// Qwen: by layer_types; Mistral: every layer when set; Llama: never.
+void read_windows(const Json& json, ConfigValues& values, LlamaConfig& config) {
+  std::optional<int64_t> window;
+  if (json.contains("sliding_window") && !json["sliding_window"].is_null())
+    window = values.positive("sliding_window");
+  config.sliding_window.assign(static_cast<size_t>(config.num_hidden_layers), std::nullopt);
+  if (config.model_type == "mistral") config.sliding_window.assign(config.sliding_window.size(), window);
+  if (!json.contains("use_sliding_window")) return;
+  const Json& types = json["layer_types"];
+  if (!types.is_array() || types.size() != config.sliding_window.size()) {
+    return values.refuse("layer_types must name a type for each of the " +
+                         std::to_string(config.num_hidden_layers) + " layers");
+  }
+  for (size_t layer = 0; layer < types.size(); ++layer) {
+    if (types[layer] != kSliding && types[layer] != kFull) {
+      return values.refuse("layer type " + types[layer].dump() + " is not implemented",
+                           "the implemented types are full_attention and sliding_attention");
+    }
+    if (types[layer] == kSliding) config.sliding_window[layer] = window;
+  }
+}
+
+void read_biases(const Json& json, LlamaConfig& config) {
+  config.attention_bias = json.value("attention_bias", false) && config.model_type != "mistral";
+  config.qkv_bias = config.model_type == "qwen2";
+  config.mlp_bias = json.value("mlp_bias", false) && config.model_type == "llama";
+  config.qk_norm = config.model_type == "qwen3";
+}
+
+LlamaConfig read_config(const std::string& model_type, const Json& json, const std::string& origin) {
+  ConfigValues values(json, origin);
+  LlamaConfig config;
+  config.model_type = model_type;
+  config.vocab_size = values.positive("vocab_size");
+  config.hidden_size = values.positive("hidden_size");
+  config.intermediate_size = values.positive("intermediate_size");
+  config.num_hidden_layers = values.positive("num_hidden_layers");
+  config.num_attention_heads = values.positive("num_attention_heads");
+  config.num_key_value_heads = values.positive("num_key_value_heads");
+  const bool explicit_head_dim = json.contains("head_dim") && json["head_dim"].is_number_integer();
+  config.head_dim =
+      explicit_head_dim ? values.positive("head_dim") : config.hidden_size / config.num_attention_heads;
+  config.hidden_act = values.activation("hidden_act");
+  config.max_position_embeddings = values.positive("max_position_embeddings");
+  config.rms_norm_eps = values.positive_number("rms_norm_eps");
+  config.attention_dropout = values.dropout("attention_dropout");
+  config.initializer_range = values.positive_number("initializer_range");
+  config.tie_word_embeddings = values.get<bool>("tie_word_embeddings");
+  if (model_type == "llama" || !explicit_head_dim) {
+    values.require_multiple("hidden_size", config.hidden_size, "num_attention_heads",
+                            config.num_attention_heads);
+  }
+  values.require_multiple("num_attention_heads", config.num_attention_heads, "num_key_value_heads",
+                          config.num_key_value_heads);
+  values.require_multiple("head_dim", config.head_dim, "2 (rotary embeddings turn pairs)", 2);
+  read_biases(json, config);
+  read_windows(json, values, config);
+  values.finish();
+  read_rope(json, origin, config);
+  return config;
+}
+
+// Matrices are stored [out, in].
+void add_layer(ParameterTableBuilder& builder, const LlamaConfig& config, int64_t index) {
+  const std::string layer = "model.layers." + std::to_string(index) + '.';
+  const int64_t width = config.hidden_size, inner = config.intermediate_size;
+  const int64_t queries = config.num_attention_heads * config.head_dim;
+  const int64_t keys = config.num_key_value_heads * config.head_dim;
+  const auto project = [&](const std::string& name, int64_t out, int64_t in, bool bias) {
+    builder.matrix(layer + name, out, in, bias ? out : 0);
+  };
+  builder.begin_unit("block." + std::to_string(index));
+  const bool qkv_bias = config.attention_bias || config.qkv_bias;
+  project("self_attn.q_proj", queries, width, qkv_bias);
+  project("self_attn.k_proj", keys, width, qkv_bias);
+  project("self_attn.v_proj", keys, width, qkv_bias);
+  project("self_attn.o_proj", width, queries, config.attention_bias);
+  if (config.qk_norm) {
+    builder.norm(layer + "self_attn.q_norm", config.head_dim, /*with_bias=*/false);
+    builder.norm(layer + "self_attn.k_norm", config.head_dim, /*with_bias=*/false);
+  }
+  project("mlp.gate_proj", inner, width, config.mlp_bias);
+  project("mlp.up_proj", inner, width, config.mlp_bias);
+  project("mlp.down_proj", width, inner, config.mlp_bias);
+  builder.norm(layer + "input_layernorm", width, /*with_bias=*/false);
+  builder.norm(layer + "post_attention_layernorm", width, /*with_bias=*/false);
+}
+
+ParameterTable build_table(const LlamaConfig& config) {
+  ParameterTableBuilder builder(config.initializer_range);
+  builder.begin_unit("embeddings");
+  builder.embedding("model.embed_tokens", config.vocab_size, config.hidden_size);
+  for (int64_t layer = 0; layer < config.num_hidden_layers; ++layer) add_layer(builder, config, layer);
+  builder.begin_unit("head");
+  builder.norm("model.norm", config.hidden_size, /*with_bias=*/false);
+  if (config.tie_word_embeddings) {
+    builder.tie("lm_head.weight", "model.embed_tokens.weight");
+  } else {
+    builder.matrix("lm_head", config.vocab_size, config.hidden_size, /*bias=*/0);
+  }
+  return builder.finish("model.", {R"(\.rotary_emb\.inv_freq$)"});
+}
+
+class LlamaArchitecture final : public Architecture {
+ public:
+  LlamaArchitecture(const ConfigSchema& schema, Json config, const std::string& origin)
+      : schema_(schema),
+        model_type_(schema.model_type),
+        json_(std::move(config)),
+        config_(read_config(model_type_, json_, origin)),
+        table_(build_table(config_)) {}
+
+  const std::string& model_type() const override { return model_type_; }
+  Json config_json() const override {
+    Json json = json_;
+    add_v4_rope(json);
+    return json;
+  }
+  const ParameterTable& parameters() const override { return table_; }
+  std::vector<std::string> layer_class_names() const override { return {schema_.layer_class}; }
+  int64_t vocab_size() const override { return config_.vocab_size; }
+  int64_t max_positions() const override { return config_.max_position_embeddings; }
+  int64_t hidden_size() const override { return config_.hidden_size; }
+  int64_t layers() const override { return config_.num_hidden_layers; }
+  const LlamaConfig* llama() const override { return &config_; }
+
+ private:
+  const ConfigSchema& schema_;
+  std::string model_type_;
+  Json json_;
+  LlamaConfig config_;
+  ParameterTable table_;
+};
+
+}  // namespace
+
+std::shared_ptr<const Architecture> make_llama(const ConfigSchema& schema, Json config,
+                                               const std::string& origin) {
+  derive_missing(config);
+  return std::make_shared<LlamaArchitecture>(schema, std::move(config), origin);
+}
+
+}  // namespace hftrain::architectures

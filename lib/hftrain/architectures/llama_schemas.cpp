@@ -1,0 +1,126 @@
+// Keys and class defaults of the families that share Llama's blocks.
+#include "hftrain/architectures/families.h"
+
+namespace hftrain::architectures {
+namespace {
+
+constexpr ConfigKey kLlamaKeys[] = {
+    {"attention_bias", ConfigType::kBoolean, "false"},
+    {"attention_dropout", ConfigType::kFloat, "0.0"},
+    {"bos_token_id", ConfigType::kInteger, "1", true},
+    {"eos_token_id", ConfigType::kTokenIds, "2", true},
+    {"head_dim", ConfigType::kInteger, "null", true},
+    {"hidden_act", ConfigType::kString, R"("silu")"},
+    {"hidden_size", ConfigType::kInteger, "4096"},
+    {"initializer_range", ConfigType::kFloat, "0.02"},
+    {"intermediate_size", ConfigType::kInteger, "11008"},
+    {"max_position_embeddings", ConfigType::kInteger, "2048"},
+    {"mlp_bias", ConfigType::kBoolean, "false"},
+    {"num_attention_heads", ConfigType::kInteger, "32"},
+    {"num_hidden_layers", ConfigType::kInteger, "32"},
+    {"num_key_value_heads", ConfigType::kInteger, "null", true},
+    {"pad_token_id", ConfigType::kInteger, "null", true},
+    {"pretraining_tp", ConfigType::kInteger, "1", true},
+    {"rms_norm_eps", ConfigType::kFloat, "1e-06"},
+    {"rope_parameters", ConfigType::kStructure, "null", true},
+    {"tie_word_embeddings", ConfigType::kBoolean, "false"},
+    {"use_cache", ConfigType::kBoolean, "true"},
+    {"vocab_size", ConfigType::kInteger, "32000"},
+};
+constexpr ConfigKey kQwen2Keys[] = {
+    {"attention_dropout", ConfigType::kFloat, "0.0"},
+    {"bos_token_id", ConfigType::kInteger, "null", true},
+    {"eos_token_id", ConfigType::kTokenIds, "null", true},
+    {"hidden_act", ConfigType::kString, R"("silu")"},
+    {"hidden_size", ConfigType::kInteger, "4096"},
+    {"initializer_range", ConfigType::kFloat, "0.02"},
+    {"intermediate_size", ConfigType::kInteger, "22016"},
+    {"layer_types", ConfigType::kStructure, "null", true},
+    {"max_position_embeddings", ConfigType::kInteger, "32768"},
+    {"max_window_layers", ConfigType::kInteger, "28"},
+    {"num_attention_heads", ConfigType::kInteger, "32"},
+    {"num_hidden_layers", ConfigType::kInteger, "32"},
+    {"num_key_value_heads", ConfigType::kInteger, "32", true},
+    {"pad_token_id", ConfigType::kInteger, "null", true},
+    {"rms_norm_eps", ConfigType::kFloat, "1e-06"},
+    {"rope_parameters", ConfigType::kStructure, "null", true},
+    {"sliding_window", ConfigType::kInteger, "4096", true},
+    {"tie_word_embeddings", ConfigType::kBoolean, "false"},
+    {"use_cache", ConfigType::kBoolean, "true"},
+    {"use_sliding_window", ConfigType::kBoolean, "false"},
+    {"vocab_size", ConfigType::kInteger, "151936"},
+};
+constexpr ConfigKey kQwen3Keys[] = {
+    {"attention_bias", ConfigType::kBoolean, "false"},
+    {"attention_dropout", ConfigType::kFloat, "0.0"},
+    {"bos_token_id", ConfigType::kInteger, "null", true},
+    {"eos_token_id", ConfigType::kTokenIds, "null", true},
+    {"head_dim", ConfigType::kInteger, "128"},
+    {"hidden_act", ConfigType::kString, R"("silu")"},
+    {"hidden_size", ConfigType::kInteger, "4096"},
+    {"initializer_range", ConfigType::kFloat, "0.02"},
+    {"intermediate_size", ConfigType::kInteger, "22016"},
+    {"layer_types", ConfigType::kStructure, "null", true},
+    {"max_position_embeddings", ConfigType::kInteger, "32768"},
+    {"max_window_layers", ConfigType::kInteger, "28"},
+    {"num_attention_heads", ConfigType::kInteger, "32"},
+    {"num_hidden_layers", ConfigType::kInteger, "32"},
+    {"num_key_value_heads", ConfigType::kInteger, "32", true},
+    {"pad_token_id", ConfigType::kInteger, "null", true},
+    {"rms_norm_eps", ConfigType::kFloat, "1e-06"},
+    {"rope_parameters", ConfigType::kStructure, "null", true},
+    {"sliding_window", ConfigType::kInteger, "4096", true},
+    {"tie_word_embeddings", ConfigType::kBoolean, "false"},
+    {"use_cache", ConfigType::kBoolean, "true"},
+    {"use_sliding_window", ConfigType::kBoolean, "false"},
+    {"vocab_size", ConfigType::kInteger, "151936"},
+};
+constexpr ConfigKey kMistralKeys[] = {
+    {"attention_dropout", ConfigType::kFloat, "0.0"},
+    {"bos_token_id", ConfigType::kInteger, "1", true},
+    {"eos_token_id", ConfigType::kTokenIds, "2", true},
+    {"head_dim", ConfigType::kInteger, "null", true},
+    {"hidden_act", ConfigType::kString, R"("silu")"},
+    {"hidden_size", ConfigType::kInteger, "4096"},
+    {"initializer_range", ConfigType::kFloat, "0.02"},
+    {"intermediate_size", ConfigType::kInteger, "14336"},
+    {"max_position_embeddings", ConfigType::kInteger, "131072"},
+    {"num_attention_heads", ConfigType::kInteger, "32"},
+    {"num_hidden_layers", ConfigType::kInteger, "32"},
+    {"num_key_value_heads", ConfigType::kInteger, "8", true},
+    {"pad_token_id", ConfigType::kInteger, "null", true},
+    {"rms_norm_eps", ConfigType::kFloat, "1e-06"},
+    {"rope_parameters", ConfigType::kStructure, "null", true},
+    {"sliding_window", ConfigType::kInteger, "4096", true},
+    {"tie_word_embeddings", ConfigType::kBoolean, "false"},
+    {"use_cache", ConfigType::kBoolean, "true"},
+    {"vocab_size", ConfigType::kInteger, "32000"},
+};
+
+constexpr ConfigKey kOldKeys[] = {{"rope_theta", ConfigType::kFloat, "10000.0"}};
+
+constexpr ConfigSchema kLlama = {"llama", "LlamaForCausalLM", "LlamaDecoderLayer", kLlamaKeys, {}, kOldKeys,
+                                 true};
+constexpr ConfigSchema kQwen2 = {"qwen2", "Qwen2ForCausalLM", "Qwen2DecoderLayer", kQwen2Keys, {}, kOldKeys,
+                                 true};
+constexpr ConfigSchema kQwen3 = {"qwen3", "Qwen3ForCausalLM", "Qwen3DecoderLayer", kQwen3Keys, {}, kOldKeys,
+                                 true};
+constexpr ConfigSchema kMistral = {
+    "mistral", "MistralForCausalLM", "MistralDecoderLayer", kMistralKeys, {}, kOldKeys, true};
+
+}  // namespace
+
+const ConfigSchema& llama_schema() {
+  return kLlama;
+}
+const ConfigSchema& qwen2_schema() {
+  return kQwen2;
+}
+const ConfigSchema& qwen3_schema() {
+  return kQwen3;
+}
+const ConfigSchema& mistral_schema() {
+  return kMistral;
+}
+
+}  // namespace hftrain::architectures

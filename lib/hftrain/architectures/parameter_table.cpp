@@ -1,0 +1,51 @@
+#include "hftrain/architectures/parameter_table_builder.h"
+
+namespace hftrain::architectures {
+
+int64_t ParameterSpec::numel() const {
+  int64_t product = 1;
+  for (const int64_t size : shape) product *= size;
+  return product;
+}
+
+int64_t ParameterTable::count() const {
+  int64_t sum = 0;
+  for (const ParameterSpec& parameter : parameters) sum += parameter.numel();
+  return sum;
+}
+
+int64_t ParameterTable::count_non_embedding() const {
+  int64_t sum = 0;
+  for (const ParameterSpec& parameter : parameters) sum += parameter.embedding ? 0 : parameter.numel();
+  return sum;
+}
+
+void ParameterTableBuilder::add(std::string name, std::vector<int64_t> shape, Init init, bool decay,
+                                bool is_embedding) {
+  const int unit = static_cast<int>(table_.units.size()) - 1;
+  table_.parameters.push_back({std::move(name), std::move(shape), init, unit, decay, is_embedding});
+}
+
+void ParameterTableBuilder::embedding(const std::string& name, int64_t rows, int64_t columns) {
+  add(name + ".weight", {rows, columns}, {InitKind::kNormal, std_}, /*decay=*/true, /*is_embedding=*/true);
+}
+
+void ParameterTableBuilder::matrix(const std::string& module, int64_t rows, int64_t columns, int64_t bias,
+                                   double std) {
+  add(module + ".weight", {rows, columns}, {InitKind::kNormal, std > 0 ? std : std_}, /*decay=*/true);
+  if (bias > 0) add(module + ".bias", {bias}, {InitKind::kZeros, 0}, /*decay=*/false);
+}
+
+void ParameterTableBuilder::norm(const std::string& module, int64_t size, bool with_bias) {
+  add(module + ".weight", {size}, {InitKind::kOnes, 0}, /*decay=*/false);
+  if (with_bias) add(module + ".bias", {size}, {InitKind::kZeros, 0}, /*decay=*/false);
+}
+
+ParameterTable ParameterTableBuilder::finish(std::string base_prefix,
+                                             std::vector<std::string> ignored_patterns) {
+  table_.base_prefix = std::move(base_prefix);
+  table_.ignored_patterns = std::move(ignored_patterns);
+  return std::move(table_);
+}
+
+}  // namespace hftrain::architectures

@@ -1,0 +1,87 @@
+#include "hftrain/architectures/rope_config.h"
+
+#include "hftrain/base/error.h"
+
+namespace hftrain::architectures {
+namespace {
+
+constexpr double kDefaultTheta = 10000.0;
+
+Error refused(const std::string& origin, const std::string& what) {
+  return Error(ExitCode::kData, what).where(origin + ", key rope_parameters");
+}
+
+double number(const Json& rope, const char* key, const std::string& origin) {
+  if (!rope.contains(key) || !rope[key].is_number()) {
+    throw refused(origin, std::string("RoPE type ") + rope["rope_type"].dump() + " needs the number " + key);
+  }
+  return rope[key].get<double>();
+}
+
+}  // namespace
+
+void normalise_rope(Json& config) {
+  Json rope = Json::object();
+  const auto is_set = [&](const char* key) { return config.contains(key) && !config[key].is_null(); };
+  if (is_set("rope_parameters")) rope = config["rope_parameters"];
+  if (is_set("rope_scaling")) rope = config["rope_scaling"];
+  if (!rope.is_object()) {
+    config["rope_parameters"] = rope;  // read_rope refuses it with the place
+    return;
+  }
+  if (!rope.contains("rope_theta")) {
+    rope["rope_theta"] = is_set("rope_theta") ? config["rope_theta"] : Json(kDefaultTheta);
+  }
+  if (!rope.contains("rope_type")) rope["rope_type"] = rope.value("type", Json("default"));
+  rope.erase("type");
+  if (rope["rope_type"] == "llama3" && !rope.contains("original_max_position_embeddings")) {
+    rope["original_max_position_embeddings"] =
+        config.value("original_max_position_embeddings", config.value("max_position_embeddings", Json(2048)));
+  }
+  config["rope_parameters"] = rope;
+  config.erase("rope_theta");
+  config.erase("rope_scaling");
+}
+
+void read_rope(const Json& config, const std::string& origin, LlamaConfig& typed) {
+  const Json& rope = config["rope_parameters"];
+  if (!rope.is_object()) throw refused(origin, "the RoPE settings must be an object");
+  typed.rope_theta = number(rope, "rope_theta", origin);
+  if (!(typed.rope_theta > 0)) throw refused(origin, "rope_theta must be above 0");
+  const Json partial = rope.value("partial_rotary_factor", config.value("partial_rotary_factor", Json(1.0)));
+  if (partial != 1.0) throw refused(origin, "partial rotary embeddings are not implemented");
+  const Json& type = rope["rope_type"];
+  if (type == "default") return;
+  if (type == "linear") {
+    typed.rope_scaling = RopeScaling::kLinear;
+    typed.rope_factor = number(rope, "factor", origin);
+  } else if (type == "llama3") {
+    typed.rope_scaling = RopeScaling::kLlama3;
+    typed.rope_factor = number(rope, "factor", origin);
+    typed.rope_low_freq_factor = number(rope, "low_freq_factor", origin);
+    typed.rope_high_freq_factor = number(rope, "high_freq_factor", origin);
+    typed.rope_original_max_position =
+        static_cast<int64_t>(number(rope, "original_max_position_embeddings", origin));
+    if (typed.rope_high_freq_factor <= typed.rope_low_freq_factor) {
+      throw refused(origin, "high_freq_factor must be above low_freq_factor");
+    }
+  } else {
+    throw refused(origin, "RoPE type " + type.dump() + " is not implemented")
+        .why("the implemented types are default, linear and llama3");
+  }
+  if (!(typed.rope_factor > 0)) throw refused(origin, "the RoPE factor must be above 0");
+}
+
+void add_v4_rope(Json& config) {
+  Json scaling = config["rope_parameters"];
+  config["rope_theta"] = scaling["rope_theta"];
+  scaling.erase("rope_theta");
+  if (scaling["rope_type"] == "default") {
+    config["rope_scaling"] = nullptr;
+    return;
+  }
+  scaling["type"] = scaling["rope_type"];  // the spelling before 4.43
+  config["rope_scaling"] = scaling;
+}
+
+}  // namespace hftrain::architectures

@@ -1,0 +1,79 @@
+"""Writes tests/golden/architectures/*.json: what transformers says about small models of every family.
+
+    python scripts/golden/architectures.py        (needs torch 2.11 and transformers 5.17)
+
+Each file holds the config given, the config.json that save_pretrained writes, names and shapes in the order of
+named_parameters(), the parameters the Trainer does not decay, the embedding weights, and the parameter count.
+"""
+
+import json
+import pathlib
+import tempfile
+
+import torch
+from transformers import AutoConfig, AutoModelForCausalLM, Trainer
+
+TARGET = pathlib.Path(__file__).resolve().parents[2] / "tests" / "golden" / "architectures"
+
+GPT2 = dict(model_type="gpt2", n_layer=2, n_embd=16, n_head=4, vocab_size=64, n_positions=32)
+LLAMA_LIKE = dict(
+    num_hidden_layers=2, hidden_size=16, num_attention_heads=4, num_key_value_heads=2, intermediate_size=24,
+    vocab_size=64, max_position_embeddings=32,
+)
+LLAMA3 = {"rope_type": "llama3", "factor": 8.0, "low_freq_factor": 1.0, "high_freq_factor": 4.0,
+          "original_max_position_embeddings": 16}
+
+CASES = {
+    "gpt2": GPT2,
+    "gpt2_inner_untied": dict(GPT2, n_inner=24, tie_word_embeddings=False, activation_function="relu"),
+    "gpt2_v4": dict(GPT2, torch_dtype="float32", n_ctx=32, task_specific_params={"text-generation": {"max_length": 50}},
+                    resid_pdrop=0, architectures=["GPT2LMHeadModel"], transformers_version="4.30.0"),
+    "llama": dict(LLAMA_LIKE, model_type="llama"),
+    "llama_tied_biases": dict(LLAMA_LIKE, model_type="llama", tie_word_embeddings=True, attention_bias=True,
+                              mlp_bias=True),
+    "llama_v4_llama3": dict(LLAMA_LIKE, model_type="llama", head_dim=8, rope_theta=500000.0, rope_scaling=LLAMA3,
+                            torch_dtype="bfloat16", eos_token_id=[2, 5]),
+    "llama_v5_linear": dict(LLAMA_LIKE, model_type="llama",
+                            rope_parameters={"rope_type": "linear", "factor": 2.0, "rope_theta": 20000.0}),
+    "llama_multi_head": {k: v for k, v in dict(LLAMA_LIKE, model_type="llama").items() if k != "num_key_value_heads"},
+    "qwen2": dict(LLAMA_LIKE, model_type="qwen2", rope_theta=1000000.0, tie_word_embeddings=True),
+    "qwen2_window": dict(LLAMA_LIKE, model_type="qwen2", use_sliding_window=True, sliding_window=8,
+                         max_window_layers=1),
+    "qwen3": dict(LLAMA_LIKE, model_type="qwen3", head_dim=8),
+    "qwen3_bias": dict(LLAMA_LIKE, model_type="qwen3", attention_bias=True, tie_word_embeddings=True),
+    "mistral": dict(LLAMA_LIKE, model_type="mistral", sliding_window=8),
+    "mistral_full": dict(LLAMA_LIKE, model_type="mistral", sliding_window=None, head_dim=6, rms_norm_eps=1e-5),
+}
+
+
+def describe(config_in):
+    with tempfile.TemporaryDirectory() as folder:
+        (pathlib.Path(folder) / "config.json").write_text(json.dumps(config_in))
+        config = AutoConfig.from_pretrained(folder)
+    dtype = config.dtype or torch.float32
+    model = AutoModelForCausalLM.from_config(config, dtype=dtype)
+    with tempfile.TemporaryDirectory() as folder:
+        model.save_pretrained(folder)
+        written = json.loads((pathlib.Path(folder) / "config.json").read_text())
+    decay = set(Trainer.get_decay_parameter_names(None, model))
+    names = [name for name, _ in model.named_parameters()]
+    return {
+        "config": config_in,
+        "config_json": written,
+        "parameters": [[name, list(p.shape)] for name, p in model.named_parameters()],
+        "no_decay": [name for name in names if name not in decay],
+        "embeddings": [n + ".weight" for n, m in model.named_modules() if isinstance(m, torch.nn.Embedding)],
+        "count": sum(p.numel() for p in model.parameters()),
+        "count_non_embedding": model.num_parameters(exclude_embeddings=True),
+        "layer_classes": sorted(model._no_split_modules),
+    }
+
+
+def main():
+    TARGET.mkdir(parents=True, exist_ok=True)
+    for name, config in CASES.items():
+        (TARGET / f"{name}.json").write_text(json.dumps(describe(config), sort_keys=True) + "\n")
+
+
+if __name__ == "__main__":
+    main()

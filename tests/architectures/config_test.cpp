@@ -1,0 +1,208 @@
+#include <cmath>
+
+#include "hftrain/architectures/architecture.h"
+#include "hftrain/base/error.h"
+#include "support/catch.h"
+
+namespace hftrain::architectures {
+namespace {
+
+Json tiny_llama() {
+  return Json::parse(R"({"model_type": "llama", "vocab_size": 64, "hidden_size": 16, "intermediate_size": 24,
+      "num_hidden_layers": 2, "num_attention_heads": 4, "num_key_value_heads": 2})");
+}
+
+Error error_of(const Json& config) {
+  try {
+    Architecture::from_config(config, "config.json");
+  } catch (const Error& error) {
+    return error;
+  }
+  return Error(ExitCode::kDone, "no error");
+}
+
+Error error_of(const std::string& model_type, const std::string& overrides) {
+  try {
+    Architecture::from_scratch(model_type, overrides);
+  } catch (const Error& error) {
+    return error;
+  }
+  return Error(ExitCode::kDone, "no error");
+}
+
+bool contains(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+TEST_CASE("overrides take the type of the key they replace") {
+  const auto gpt2 =
+      Architecture::from_scratch("gpt2", "n_layer=4, n_head=4,n_embd=256,attn_pdrop=0,scale_attn_weights=No");
+  CHECK(gpt2->gpt2()->n_layer == 4);
+  CHECK(gpt2->gpt2()->attn_pdrop == 0);
+  CHECK_FALSE(gpt2->gpt2()->scale_attn_weights);
+  CHECK(gpt2->config_json()["attn_pdrop"].is_number_float());
+  CHECK(gpt2->config_json()["scale_attn_weights"] == false);
+  CHECK(gpt2->gpt2()->vocab_size == 50257);
+}
+
+TEST_CASE("the aliases of GPT-2 reach the same keys") {
+  const auto gpt2 =
+      Architecture::from_scratch("gpt2", "hidden_size=64,num_hidden_layers=3,num_attention_heads=4");
+  CHECK(gpt2->hidden_size() == 64);
+  CHECK(gpt2->layers() == 3);
+  CHECK_FALSE(gpt2->config_json().contains("hidden_size"));
+}
+
+TEST_CASE("null defaults can be overridden and restored") {
+  CHECK(Architecture::from_scratch("gpt2", "n_inner=100")->gpt2()->n_inner == 100);
+  CHECK(Architecture::from_scratch("gpt2", "n_inner=none")->config_json()["n_inner"].is_null());
+  CHECK(Architecture::from_scratch("mistral", "sliding_window=null")->llama()->sliding_window[0] ==
+        std::nullopt);
+}
+
+TEST_CASE("values that depend on overridden keys are derived after the overrides") {
+  const auto llama =
+      Architecture::from_scratch("llama", "hidden_size=64,num_attention_heads=4,rope_theta=1e6");
+  CHECK(llama->llama()->head_dim == 16);
+  CHECK(llama->llama()->num_key_value_heads == 4);
+  CHECK(llama->llama()->rope_theta == 1e6);
+  CHECK(llama->config_json()["rope_parameters"]["rope_theta"] == 1e6);
+}
+
+TEST_CASE("all wrong overrides are reported together, as a usage error with the nearest key") {
+  const Error error = error_of("gpt2", "n_layers=4,n_head=four,resid_pdrop");
+  CHECK(error.code() == ExitCode::kUsage);
+  REQUIRE(error.diagnostics().size() == 3);
+  CHECK(contains(error.diagnostics()[0].what, "did you mean n_layer"));
+  CHECK(contains(error.diagnostics()[1].what, "'n_head=four' is not a whole number"));
+  CHECK(contains(error.diagnostics()[2].what, "not of the form key=value"));
+}
+
+TEST_CASE("overrides that do not fit together are a usage error") {
+  CHECK(error_of("gpt2", "n_embd=100,n_head=3").code() == ExitCode::kUsage);
+  CHECK(error_of("mistral", "num_attention_heads=4,hidden_size=64").code() ==
+        ExitCode::kUsage);  // 8 key heads
+  CHECK(error_of("gpt2", "n_layer=0").code() == ExitCode::kUsage);
+  CHECK(error_of("llama", "layer_types=full_attention").code() == ExitCode::kUsage);
+}
+
+TEST_CASE("an unknown family is refused with the list of known ones") {
+  const Error error = error_of("gtp2", "");
+  CHECK(error.code() == ExitCode::kUsage);
+  CHECK(contains(error.render(), "did you mean gpt2"));
+  CHECK(contains(error.render(), "mistral"));
+  CHECK(error_of(Json{{"model_type", "mamba"}}).code() == ExitCode::kData);
+  CHECK(error_of(Json::object()).code() == ExitCode::kData);
+  CHECK(error_of(Json::array()).code() == ExitCode::kData);
+}
+
+TEST_CASE("wrong types in config.json are data errors that name the keys") {
+  Json config = tiny_llama();
+  config["hidden_size"] = "16";
+  config["tie_word_embeddings"] = 1;
+  config["vocab_size"] = nullptr;
+  const Error error = error_of(config);
+  CHECK(error.code() == ExitCode::kData);
+  CHECK(error.diagnostics().size() == 3);
+  CHECK(contains(error.render(), "hidden_size must be a whole number"));
+  CHECK(error.diagnostics()[0].where == "config.json");
+}
+
+TEST_CASE("what is not implemented is refused by name") {
+  Json config = tiny_llama();
+  config["rope_scaling"] = {{"rope_type", "yarn"}, {"factor", 4.0}};
+  CHECK(contains(error_of(config).render(), "\"yarn\" is not implemented"));
+  config = tiny_llama();
+  config["hidden_act"] = "mish";
+  CHECK(contains(error_of(config).render(), "'mish' is not implemented"));
+  config = tiny_llama();
+  config["rope_parameters"] = {{"rope_type", "default"}, {"rope_theta", 1e4}, {"partial_rotary_factor", 0.5}};
+  CHECK(contains(error_of(config).render(), "partial rotary"));
+  config = tiny_llama();
+  config["rope_scaling"] = {{"rope_type", "llama3"}, {"factor", 8.0}};
+  CHECK(contains(error_of(config).render(), "low_freq_factor"));
+  CHECK(contains(error_of(Json{{"model_type", "gpt2"}, {"add_cross_attention", true}}).render(),
+                 "cross attention"));
+}
+
+TEST_CASE("numbers out of range are refused, without dividing by zero") {
+  for (const char* key : {"num_attention_heads", "num_key_value_heads", "hidden_size", "vocab_size"}) {
+    Json config = tiny_llama();
+    config[key] = 0;
+    INFO(key);
+    CHECK(error_of(config).code() == ExitCode::kData);
+    config[key] = -3;
+    CHECK(error_of(config).code() == ExitCode::kData);
+  }
+  Json config = tiny_llama();
+  config["attention_dropout"] = 1.0;
+  CHECK(error_of(config).code() == ExitCode::kData);
+}
+
+TEST_CASE("rope_scaling replaces rope_parameters, and a theta inside wins") {
+  Json config = tiny_llama();
+  config["rope_theta"] = 5.0;
+  config["rope_parameters"] = {{"rope_type", "default"}, {"rope_theta", 7.0}};
+  CHECK(Architecture::from_config(config, "c")->llama()->rope_theta == 7.0);
+  config["rope_scaling"] = {{"type", "linear"}, {"factor", 2}};
+  const auto scaled = Architecture::from_config(config, "c");
+  CHECK(scaled->llama()->rope_theta == 5.0);
+  CHECK(scaled->llama()->rope_scaling == RopeScaling::kLinear);
+  CHECK(scaled->llama()->rope_factor == 2.0);
+}
+
+TEST_CASE("unknown keys are kept, a machine path is not") {
+  Json config = tiny_llama();
+  config["my_note"] = {{"a", 1}};
+  config["_name_or_path"] = "/somewhere";
+  const Json written = Architecture::from_config(config, "c")->config_json();
+  CHECK(written["my_note"]["a"] == 1);
+  CHECK_FALSE(written.contains("_name_or_path"));
+}
+
+TEST_CASE("windows follow the family's rule") {
+  Json config = tiny_llama();
+  config["sliding_window"] = 8;
+  CHECK(Architecture::from_config(config, "c")->llama()->sliding_window[1] ==
+        std::nullopt);  // llama has none
+  config["model_type"] = "mistral";
+  CHECK(Architecture::from_config(config, "c")->llama()->sliding_window[1] == 8);
+  config["model_type"] = "qwen2";
+  CHECK(Architecture::from_config(config, "c")->llama()->sliding_window[1] ==
+        std::nullopt);  // not switched on
+  config["use_sliding_window"] = true;
+  config["max_window_layers"] = 1;
+  const auto qwen = Architecture::from_config(config, "c");
+  CHECK(qwen->llama()->sliding_window[0] == std::nullopt);
+  CHECK(qwen->llama()->sliding_window[1] == 8);
+  config["layer_types"] = {"full_attention"};
+  CHECK(contains(error_of(config).render(), "layer_types"));
+}
+
+TEST_CASE("units are embeddings, blocks and head, and every parameter belongs to one in order") {
+  const auto model = Architecture::from_config(tiny_llama(), "c");
+  const ParameterTable& table = model->parameters();
+  CHECK(table.units == std::vector<std::string>{"embeddings", "block.0", "block.1", "head"});
+  int last = 0;
+  for (const ParameterSpec& parameter : table.parameters) {
+    CHECK(parameter.unit >= last);
+    last = parameter.unit;
+  }
+  CHECK(last == 3);
+}
+
+TEST_CASE("GPT-2's residual projections start smaller by the square root of twice the depth") {
+  const auto gpt2 = Architecture::from_scratch("gpt2", "n_layer=8,initializer_range=0.1");
+  for (const ParameterSpec& parameter : gpt2->parameters().parameters) {
+    if (parameter.init.kind != InitKind::kNormal) continue;
+    const bool residual = contains(parameter.name, "c_proj");
+    CHECK(parameter.init.std == Approx(residual ? 0.1 / std::sqrt(16.0) : 0.1));
+  }
+}
+
+TEST_CASE("published GPT-2 has the published size") {
+  CHECK(Architecture::from_scratch("gpt2", "")->parameters().count() == 124'439'808);
+}
+
+}  // namespace
+}  // namespace hftrain::architectures
