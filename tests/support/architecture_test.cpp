@@ -115,7 +115,9 @@ size_t skip_blank(const std::string& text, size_t at) {
   if (text.compare(at, 2, "/*") == 0) return after("*/", at + 2);
   if (text.compare(at, 2, "R\"") == 0) {
     const size_t open = text.find('(', at);
-    return after(")" + text.substr(at + 2, open - at - 2) + "\"", open);
+    std::string closing = text.substr(at + 1, open - at);
+    closing.front() = ')', closing.back() = '"';
+    return after(closing, open);
   }
   if (text[at] != '"') return at;
   for (++at; at < text.size() && text[at] != '"'; ++at) at += text[at] == '\\';
