@@ -1,0 +1,41 @@
+#include "hftrain/runtime/numerics.h"
+
+#include <ATen/Context.h>
+#include <stdlib.h>
+
+namespace hftrain::runtime {
+namespace {
+
+void set_unless_given(const char* name, const char* value) {
+  ::setenv(name, value, /*overwrite=*/0);
+}
+
+}  // namespace
+
+void set_library_environment(const Numerics& numerics) {
+  set_unless_given("CUDA_MODULE_LOADING", "LAZY");
+  // A collective that fails or outlives its deadline ends the process instead of letting it compute on with
+  // garbage; the launcher reports the loss. No flight recorder files are written beside the run.
+  set_unless_given("TORCH_NCCL_ASYNC_ERROR_HANDLING", "3");
+  set_unless_given("TORCH_NCCL_ENABLE_MONITORING", "1");
+  set_unless_given("TORCH_NCCL_DUMP_ON_TIMEOUT", "0");
+  if (!numerics.full_determinism) return;
+  set_unless_given("CUDA_LAUNCH_BLOCKING", "1");
+  set_unless_given("CUBLAS_WORKSPACE_CONFIG", ":16:8");
+  set_unless_given("FLASH_ATTENTION_DETERMINISTIC", "1");
+}
+
+void apply_numerics(const Numerics& numerics) {
+  auto& context = at::globalContext();
+  if (numerics.full_determinism) {
+    context.setDeterministicAlgorithms(true, /*warn_only=*/false);
+    context.setDeterministicCuDNN(true);
+    context.setBenchmarkCuDNN(false);
+  }
+  if (numerics.tf32) {
+    context.setAllowTF32CuBLAS(*numerics.tf32);
+    context.setAllowTF32CuDNN(*numerics.tf32);
+  }
+}
+
+}  // namespace hftrain::runtime

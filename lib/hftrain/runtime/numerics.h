@@ -1,0 +1,21 @@
+// The process-wide switches of LibTorch that change results or speed, set on purpose and in one place.
+#pragma once
+
+#include <optional>
+
+namespace hftrain::runtime {
+
+struct Numerics {
+  bool full_determinism = false;  // training_loop.md 7.13
+  std::optional<bool> tf32;       // unset: LibTorch's defaults
+};
+
+// Environment variables that CUDA libraries read when they are loaded. Call before load_cuda_plugin and
+// before there are other threads. Variables that the user has set are left alone.
+void set_library_environment(const Numerics& numerics);
+
+// Deterministic algorithms (an error where an operator has none), no cuDNN benchmark; TF32 in matmul and
+// cuDNN.
+void apply_numerics(const Numerics& numerics);
+
+}  // namespace hftrain::runtime

@@ -1,0 +1,39 @@
+#include "hftrain/runtime/translate.h"
+
+#include <c10/util/Exception.h>
+
+#include <new>
+
+namespace hftrain::runtime {
+
+Error translate(const std::exception_ptr& foreign) {
+  try {
+    std::rethrow_exception(foreign);
+  } catch (const Error& error) {
+    return error;
+  } catch (const c10::OutOfMemoryError& error) {
+    return Error(ExitCode::kDeviceMemory, "the device is out of memory")
+        .why(error.what_without_backtrace())
+        .hint(
+            "a smaller --per_device_train_batch_size with more --gradient_accumulation_steps, "
+            "--gradient_checkpointing, or a sharded strategy");
+  } catch (const std::bad_alloc&) {
+    return Error(ExitCode::kHostMemory, "the host is out of memory")
+        .hint(
+            "a smaller --per_device_train_batch_size with more --gradient_accumulation_steps, "
+            "--gradient_checkpointing, or fewer ranks on this machine");
+  } catch (const c10::DistError& error) {
+    return Error(ExitCode::kWorkerLost, "communication with the other ranks failed")
+        .why(error.what_without_backtrace());
+  } catch (const c10::AcceleratorError& error) {
+    return Error(ExitCode::kEnvironment, "the device reported an error").why(error.what_without_backtrace());
+  } catch (const c10::Error& error) {
+    return Error(ExitCode::kInternal, "LibTorch reported an error").why(error.what_without_backtrace());
+  } catch (const std::exception& error) {
+    return Error(ExitCode::kInternal, "unexpected error").why(error.what());
+  } catch (...) {
+    return Error(ExitCode::kInternal, "unexpected error of unknown type");
+  }
+}
+
+}  // namespace hftrain::runtime

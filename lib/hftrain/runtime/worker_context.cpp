@@ -1,0 +1,67 @@
+#include "hftrain/runtime/worker_context.h"
+
+#include <ATen/Parallel.h>
+#include <caffe2/core/common.h>
+#include <torch/version.h>
+
+#include "hftrain/base/error.h"
+#include "hftrain/runtime/host_memory.h"
+#include "hftrain/runtime/translate.h"
+
+namespace hftrain::runtime {
+namespace {
+
+void check_torch_version() {
+  const auto& options = caffe2::GetBuildOptions();
+  const auto loaded = options.find("TORCH_VERSION");
+  const std::string version = loaded == options.end() ? "unknown" : loaded->second;
+  if (version == TORCH_VERSION) return;
+  throw Error(ExitCode::kEnvironment,
+              "the LibTorch found at run time is not the one this program was built for")
+      .why("built for torch " TORCH_VERSION ", loaded " + version)
+      .hint("run scripts/setup, or point the library path at the wheel of torch " TORCH_VERSION);
+}
+
+// LibTorch starts one thread per core by itself, which makes ranks on one machine fight; and with a pool for
+// inter-operator work, which nothing here uses.
+void fix_thread_counts(int threads) {
+  at::set_num_threads(threads);
+  if (at::get_num_interop_threads() != 1) at::set_num_interop_threads(1);
+}
+
+void use_gpu(WorkerContext& context) {
+  context.cuda = &load_cuda_plugin(context.place.cuda_plugin);
+  context.device_runtime = context.cuda->make_runtime();
+  const int ordinal = context.place.cuda_ordinal;
+  const int count = context.device_runtime->device_count();
+  if (ordinal >= count) {
+    throw Error(ExitCode::kEnvironment, "rank " + std::to_string(context.place.rank) + " is to use GPU " +
+                                            std::to_string(ordinal) + " of those visible")
+        .why("this process sees " + std::to_string(count));
+  }
+  context.device = c10::Device(c10::DeviceType::CUDA, static_cast<c10::DeviceIndex>(ordinal));
+  context.device_runtime->set_current(context.device);
+}
+
+}  // namespace
+
+WorkerContext make_worker_context(const WorkerPlace& place, const Numerics& numerics, Logger logger) {
+  return translate_exceptions([&] {
+    check_torch_version();
+    install_host_allocator();
+    set_library_environment(numerics);
+    fix_thread_counts(place.threads);
+    WorkerContext context;
+    context.place = place;
+    context.logger = std::move(logger);
+    if (place.cuda_ordinal >= 0) {
+      use_gpu(context);
+    } else {
+      context.device_runtime = make_cpu_runtime();
+    }
+    apply_numerics(numerics);
+    return context;
+  });
+}
+
+}  // namespace hftrain::runtime
