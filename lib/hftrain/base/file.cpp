@@ -23,17 +23,6 @@ FileDescriptor open_file(const std::string& path, int flags, const char* action,
   return file;
 }
 
-void write_all(int fd, std::string_view bytes, const std::string& path) {
-  while (!bytes.empty()) {
-    const ssize_t written = ::write(fd, bytes.data(), bytes.size());
-    if (written < 0) {
-      if (errno == EINTR) continue;
-      throw system_error(errno, "cannot write", path, ExitCode::kDisk);
-    }
-    bytes.remove_prefix(static_cast<size_t>(written));
-  }
-}
-
 }  // namespace
 
 FileDescriptor& FileDescriptor::operator=(FileDescriptor&& other) noexcept {
@@ -91,6 +80,17 @@ std::string read_file(const std::string& path, ExitCode on_error) {
     if (count < 0) throw system_error(errno, "cannot read", path, on_error);
     if (count == 0) return text;
     text.append(buffer, static_cast<size_t>(count));
+  }
+}
+
+void write_all(int fd, std::string_view bytes, const std::string& path) {
+  while (!bytes.empty()) {
+    const ssize_t written = ::write(fd, bytes.data(), bytes.size());
+    if (written < 0) {
+      if (errno == EINTR) continue;
+      throw system_error(errno, "cannot write", path, ExitCode::kDisk);
+    }
+    bytes.remove_prefix(static_cast<size_t>(written));
   }
 }
 

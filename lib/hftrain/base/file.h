@@ -53,6 +53,9 @@ std::string read_file(const std::string& path, ExitCode on_error = ExitCode::kDa
 // of the new ones. Creates missing parent folders.
 void write_file_atomically(const std::string& path, std::string_view bytes);
 
+// Writes all bytes at the descriptor's position; `path` names it in errors.
+void write_all(int fd, std::string_view bytes, const std::string& path);
+
 // Appends and returns without syncing; for logs.
 void append_to_file(const std::string& path, std::string_view bytes);
 

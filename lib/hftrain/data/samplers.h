@@ -1,5 +1,6 @@
-// The order of the data: pure functions that give the order of the Hugging Face Trainer 5.17 for the same seed
-// (training_loop.md 7.3 of the contract). Any position can be asked for directly, so resuming never replays.
+// The order of the data: pure functions that give the order of the Hugging Face Trainer 5.17 for the same
+// seed (training_loop.md 7.3 of the contract). Any position can be asked for directly, so resuming never
+// replays.
 #pragma once
 
 #include <cstdint>
@@ -7,25 +8,28 @@
 
 namespace hftrain::data {
 
-// torch.randperm(n) of a CPU generator seeded with `seed`.
+// torch.randperm(n) of a CPU generator seeded with `seed` (of which that generator uses the low 32 bits).
 std::vector<int64_t> random_permutation(int64_t n, uint64_t seed);
 
 struct SamplerOptions {
   int64_t samples = 0;
-  int64_t batch_size = 8;   // of one rank
+  int64_t batch_size = 8;  // of one rank; with split_batches of all ranks together, a multiple of world_size
   int rank = 0;
   int world_size = 1;
   uint64_t seed = 42;
   bool shuffle = true;
   bool drop_last = false;
-  bool even_batches = true;
-  bool split_batches = false;
+  bool even_batches =
+      true;  // with several ranks: fill up from the start of the epoch until all ranks are level
+  bool split_batches = false;  // cut every batch into world_size slices instead of dealing whole batches out
 };
 
-// L: batches of one rank in one epoch.
+// L: batches of one rank in one epoch, as accelerate counts them. With split_batches and without even_batches
+// a rank may get one batch less than this, because its slice of a short last batch is empty.
 int64_t batches_per_epoch(const SamplerOptions& options);
 
-// The batches of this rank in epoch `epoch`, in order; every batch holds sample indices. The last may be short.
+// The batches of this rank in epoch `epoch`, in order; every batch holds sample indices. The last may be
+// short.
 std::vector<std::vector<int64_t>> epoch_batches(const SamplerOptions& options, int64_t epoch);
 
 }  // namespace hftrain::data

@@ -1,4 +1,4 @@
-// A prepared split: equal-length token blocks in a memory-mapped .bin/.idx pair (the Megatron layout).
+// A prepared split: token blocks in a memory-mapped .bin/.idx pair (the Megatron layout).
 #pragma once
 
 #include <cstdint>
@@ -11,12 +11,14 @@ namespace hftrain::data {
 class TokenDataset {
  public:
   virtual ~TokenDataset() = default;
-  // Opens PREFIX.bin and PREFIX.idx; checks magic, version and sizes. Errors carry exit code 4.
+  // Opens PREFIX.bin and PREFIX.idx, of any integer type; checks magic, version and sizes in constant time.
+  // Errors carry exit code 4.
   static std::unique_ptr<TokenDataset> open(const std::string& prefix);
 
-  virtual int64_t size() const = 0;                 // number of samples
-  virtual int64_t length(int64_t sample) const = 0; // tokens in that sample
+  virtual int64_t size() const = 0;                  // number of samples
+  virtual int64_t length(int64_t sample) const = 0;  // tokens in that sample
   // Copies the sample's ids, widened to int64, to `target`, which has room for length(sample) numbers.
+  // A sample that lies outside the .bin file is an error (exit code 4).
   virtual void copy_to(int64_t sample, int64_t* target) const = 0;
 };
 

@@ -1,0 +1,171 @@
+#include "hftrain/data/samplers.h"
+
+#include <algorithm>
+#include <limits>
+#include <numeric>
+#include <random>
+#include <utility>
+
+#include "hftrain/base/error.h"
+
+namespace hftrain::data {
+namespace {
+
+using Batch = std::vector<int64_t>;
+
+// torch takes 32-bit draws below this size and pairs of them from it on.
+constexpr int64_t kLargePermutation = std::numeric_limits<uint32_t>::max() / 20;
+
+void shuffle_small(std::vector<int64_t>& order, std::mt19937& engine) {
+  const auto n = static_cast<int64_t>(order.size());
+  for (int64_t i = 0; i < n - 1; ++i)
+    std::swap(order[i], order[i + static_cast<int64_t>(engine()) % (n - i)]);
+}
+
+void shuffle_large(std::vector<int64_t>& order, std::mt19937& engine) {
+  for (size_t i = 0; i < order.size(); ++i) {
+    const uint64_t high = engine();
+    const uint64_t low = engine();
+    const size_t other = (high << 32 | low) % (i + 1);
+    order[i] = order[other];
+    order[other] = static_cast<int64_t>(i);
+  }
+}
+
+Batch sample_order(const SamplerOptions& options, int64_t epoch) {
+  if (options.shuffle)
+    return random_permutation(options.samples, options.seed + static_cast<uint64_t>(epoch));
+  Batch order(static_cast<size_t>(options.samples));
+  std::iota(order.begin(), order.end(), int64_t{0});
+  return order;
+}
+
+// The batches of an epoch before they are dealt out to ranks, seen through their numbers.
+class EpochOrder {
+ public:
+  EpochOrder(const SamplerOptions& options, int64_t epoch)
+      : order_(sample_order(options, epoch)), batch_size_(options.batch_size) {}
+
+  int64_t size() const { return static_cast<int64_t>(order_.size()); }
+  Batch slice(int64_t begin, int64_t end) const {
+    return Batch(order_.begin() + std::min(begin, size()), order_.begin() + std::min(end, size()));
+  }
+  Batch batch(int64_t number) const { return slice(number * batch_size_, (number + 1) * batch_size_); }
+
+ private:
+  std::vector<int64_t> order_;
+  int64_t batch_size_;
+};
+
+int64_t total_batches(const SamplerOptions& options) {
+  const int64_t full = options.samples / options.batch_size;
+  const bool short_one = options.samples % options.batch_size != 0 && !options.drop_last;
+  return full + (short_one ? 1 : 0);
+}
+
+// Fills `batch` up to `size` entries from the start of the epoch, beginning at `position` of it and going
+// round.
+void fill_from_start(Batch& batch, const Batch& start, int64_t size, int64_t& position) {
+  while (static_cast<int64_t>(batch.size()) < size) {
+    batch.push_back(start[static_cast<size_t>(position++) % start.size()]);
+  }
+}
+
+std::vector<Batch> plain_batches(const SamplerOptions& options, const EpochOrder& order) {
+  std::vector<Batch> batches;
+  for (int64_t k = 0; k < total_batches(options); ++k) batches.push_back(order.batch(k));
+  return batches;
+}
+
+// split_batches: every batch is cut into equal slices, one per rank.
+std::vector<Batch> sliced_batches(const SamplerOptions& options, const EpochOrder& order) {
+  const int64_t slice = options.batch_size / options.world_size;
+  std::vector<Batch> batches;
+  for (int64_t k = 0; k < total_batches(options); ++k) {
+    Batch whole = order.batch(k);
+    int64_t position = 0;
+    if (options.even_batches) fill_from_start(whole, order.batch(0), options.batch_size, position);
+    const auto size = static_cast<int64_t>(whole.size());
+    const int64_t begin = std::min(size, slice * options.rank);
+    const int64_t end = std::min(size, begin + slice);
+    if (begin < end) batches.emplace_back(whole.begin() + begin, whole.begin() + end);
+  }
+  return batches;
+}
+
+// Deals whole batches out in rounds of one per rank. A round counts only when its last batch is full; what
+// follows the last such round is treated as `options` say.
+std::vector<Batch> dealt_batches(const SamplerOptions& options, const EpochOrder& order) {
+  const int64_t world = options.world_size;
+  const int64_t full = options.samples / options.batch_size;
+  const int64_t total = total_batches(options);
+  const int64_t rounds = full / world;
+  std::vector<Batch> batches;
+  for (int64_t round = 0; round < rounds; ++round)
+    batches.push_back(order.batch(round * world + options.rank));
+  const int64_t own =
+      rounds * world + options.rank;  // the number of this rank's batch in the unfinished round
+  if (options.drop_last || rounds * world == total) return batches;
+  if (own < full || (!options.even_batches && own < total)) {
+    batches.push_back(order.batch(own));
+  } else if (options.even_batches) {
+    // The batches from the short (or first missing) one on are filled one after another from the epoch's
+    // start.
+    const Batch start = order.slice(0, world * options.batch_size);
+    int64_t position = 0;
+    Batch batch;
+    for (int64_t k = full; k <= own; ++k) {
+      batch = order.batch(k);
+      fill_from_start(batch, start, options.batch_size, position);
+    }
+    batches.push_back(std::move(batch));
+  }
+  return batches;
+}
+
+void check(const SamplerOptions& options) {
+  const bool sound = options.samples >= 0 && options.batch_size > 0 && options.world_size > 0 &&
+                     options.rank >= 0 && options.rank < options.world_size;
+  if (!sound) throw Error(ExitCode::kInternal, "impossible sampler options");
+  if (options.split_batches && options.batch_size % options.world_size != 0) {
+    throw Error(ExitCode::kUsage, "the batch size cannot be split evenly over the ranks")
+        .where("split_batches")
+        .why("a batch of " + std::to_string(options.batch_size) + " samples is not a multiple of " +
+             std::to_string(options.world_size) + " ranks")
+        .hint("choose a batch size that is");
+  }
+}
+
+}  // namespace
+
+std::vector<int64_t> random_permutation(int64_t n, uint64_t seed) {
+  std::vector<int64_t> order(static_cast<size_t>(n));
+  std::mt19937 engine(static_cast<uint32_t>(seed));
+  if (n >= kLargePermutation) {
+    shuffle_large(order, engine);
+    return order;
+  }
+  std::iota(order.begin(), order.end(), int64_t{0});
+  shuffle_small(order, engine);
+  return order;
+}
+
+int64_t batches_per_epoch(const SamplerOptions& options) {
+  check(options);
+  const int64_t total = total_batches(options);
+  if (options.world_size == 1 || options.split_batches) return total;
+  const int64_t share = total / options.world_size;
+  const int64_t rest = total % options.world_size;
+  if (rest == 0 || options.drop_last) return share;
+  return options.even_batches || options.rank < rest ? share + 1 : share;
+}
+
+std::vector<std::vector<int64_t>> epoch_batches(const SamplerOptions& options, int64_t epoch) {
+  check(options);
+  const EpochOrder order(options, epoch);
+  if (options.world_size == 1) return plain_batches(options, order);
+  if (options.split_batches) return sliced_batches(options, order);
+  return dealt_batches(options, order);
+}
+
+}  // namespace hftrain::data

@@ -1,0 +1,76 @@
+#include "hftrain/data/token_writer.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <limits>
+
+#include "hftrain/base/error.h"
+
+namespace hftrain::data {
+namespace {
+
+constexpr size_t kBufferBytes = 4 << 20;
+
+template <typename T>
+void append(std::string& bytes, T value) {
+  bytes.append(reinterpret_cast<const char*>(&value), sizeof value);
+}
+
+}  // namespace
+
+TokenWriter::TokenWriter(const std::string& prefix, int64_t vocab_size)
+    : prefix_(prefix),
+      vocab_size_(vocab_size),
+      type_(vocab_size <= std::numeric_limits<uint16_t>::max() + 1 ? TokenType::kUint16 : TokenType::kInt32) {
+  const std::string path = prefix_ + ".bin";
+  file_.reset(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
+  if (!file_) throw system_error(errno, "cannot create", path, ExitCode::kDisk);
+}
+
+void TokenWriter::add(std::span<const int32_t> sequence) {
+  for (const int32_t id : sequence) {
+    if (id < 0 || id >= vocab_size_) {
+      throw Error(ExitCode::kInternal, "token id " + std::to_string(id) + " lies outside the vocabulary of " +
+                                           std::to_string(vocab_size_));
+    }
+    if (type_ == TokenType::kUint16) {
+      append(buffer_, static_cast<uint16_t>(id));
+    } else {
+      append(buffer_, id);
+    }
+  }
+  lengths_.push_back(static_cast<int32_t>(sequence.size()));
+  tokens_ += static_cast<int64_t>(sequence.size());
+  if (buffer_.size() >= kBufferBytes) flush();
+}
+
+void TokenWriter::flush() {
+  write_all(file_.get(), buffer_, prefix_ + ".bin");
+  buffer_.clear();
+}
+
+void TokenWriter::finish() {
+  flush();
+  if (::fsync(file_.get()) != 0) throw system_error(errno, "cannot sync", prefix_ + ".bin", ExitCode::kDisk);
+  file_.reset();
+  std::string index(kIndexMagic);
+  index.reserve(kIndexHeaderBytes + 20 * lengths_.size() + 8);
+  append(index, kIndexVersion);
+  append(index, static_cast<uint8_t>(type_));
+  append(index, static_cast<uint64_t>(lengths_.size()));
+  append(index, static_cast<uint64_t>(lengths_.size() + 1));
+  for (const int32_t length : lengths_) append(index, length);
+  const int64_t width = type_ == TokenType::kUint16 ? 2 : 4;
+  int64_t offset = 0;
+  for (const int32_t length : lengths_) {
+    append(index, offset);
+    offset += length * width;
+  }
+  for (size_t document = 0; document <= lengths_.size(); ++document)
+    append(index, static_cast<int64_t>(document));
+  write_file_atomically(prefix_ + ".idx", index);
+}
+
+}  // namespace hftrain::data

@@ -1,0 +1,41 @@
+// Writes a .bin/.idx pair that TokenDataset::open reads, and Megatron too.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "hftrain/base/file.h"
+#include "hftrain/data/token_file_format.h"
+
+namespace hftrain::data {
+
+// Used by one thread. Each sequence is a document of its own. Until finish() has returned, PREFIX.idx does
+// not exist.
+class TokenWriter {
+ public:
+  // Replaces PREFIX.bin. Ids are stored as uint16 when `vocab_size` allows, else as int32.
+  TokenWriter(const std::string& prefix, int64_t vocab_size);
+
+  // An id outside the vocabulary is an error (exit code 1: a tokenizer never gives one).
+  void add(std::span<const int32_t> sequence);
+  // Writes the index and makes both files durable. Nothing may be added afterwards.
+  void finish();
+
+  int64_t sequences() const { return static_cast<int64_t>(lengths_.size()); }
+  int64_t tokens() const { return tokens_; }
+
+ private:
+  void flush();
+
+  std::string prefix_;
+  int64_t vocab_size_;
+  TokenType type_;
+  FileDescriptor file_;
+  std::string buffer_;
+  std::vector<int32_t> lengths_;
+  int64_t tokens_ = 0;
+};
+
+}  // namespace hftrain::data

@@ -1,0 +1,127 @@
+#include "hftrain/data/samplers.h"
+
+#include <algorithm>
+
+#include "hftrain/base/error.h"
+#include "hftrain/base/json.h"
+#include "support/catch.h"
+
+namespace {
+
+using hftrain::Json;
+using hftrain::data::SamplerOptions;
+
+const Json& golden() {
+  static const Json kGolden =
+      hftrain::read_json_file(std::string(HFTRAIN_SOURCE_DIR) + "/tests/golden/data/samplers.json");
+  return kGolden;
+}
+
+// The FNV-1a of scripts/golden/data_samplers.py.
+std::string digest(const std::vector<int64_t>& values) {
+  uint64_t state = 14695981039346656037ull;
+  for (const int64_t value : values) state = (state ^ static_cast<uint64_t>(value)) * 1099511628211ull;
+  return std::to_string(state);
+}
+
+std::vector<int64_t> flatten(const std::vector<std::vector<int64_t>>& batches) {
+  std::vector<int64_t> flat;
+  for (const auto& batch : batches) {
+    flat.push_back(static_cast<int64_t>(batch.size()));
+    flat.insert(flat.end(), batch.begin(), batch.end());
+  }
+  return flat;
+}
+
+SamplerOptions options_of(const Json& row) {
+  SamplerOptions options;
+  options.samples = row[0];
+  options.batch_size = row[1];
+  options.world_size = row[2];
+  options.rank = row[3];
+  options.drop_last = row[4] == 1;
+  options.even_batches = row[5] == 1;
+  options.split_batches = row[6] == 1;
+  options.shuffle = false;
+  return options;
+}
+
+}  // namespace
+
+TEST_CASE("A seeded permutation equals torch.randperm") {
+  for (const Json& row : golden().at("permutations")) {
+    const uint64_t seed = std::stoull(row.at("seed").get<std::string>());
+    const auto order = hftrain::data::random_permutation(row.at("n"), seed);
+    CAPTURE(row.dump());
+    CHECK(digest(order) == row.at("digest"));
+  }
+}
+
+TEST_CASE("From 2^32/20 entries on a permutation takes pairs of draws, as torch does", "[slow]") {
+  const Json& row = golden().at("large_permutation");
+  const auto order = hftrain::data::random_permutation(row.at("n"), 42);
+  for (size_t i = 0; i < row.at("places").size(); ++i) {
+    CHECK(order[row.at("places")[i].get<size_t>()] == row.at("values")[i].get<int64_t>());
+  }
+}
+
+TEST_CASE("Every rank gets the batches that accelerate's BatchSamplerShard gives it") {
+  size_t checked = 0;
+  for (const Json& row : golden().at("shards")) {
+    const SamplerOptions options = options_of(row);
+    const auto batches = hftrain::data::epoch_batches(options, 0);
+    CAPTURE(row.dump());
+    CHECK(hftrain::data::batches_per_epoch(options) == row[7]);
+    const Json& expected = row[8];
+    if (expected.is_string()) {
+      CHECK(digest(flatten(batches)) == expected);
+    } else {
+      CHECK(batches == expected.get<std::vector<std::vector<int64_t>>>());
+    }
+    ++checked;
+  }
+  CHECK(checked > 2000);
+}
+
+TEST_CASE("The shuffled batches of an epoch come from the seed plus the epoch") {
+  for (const Json& row : golden().at("shuffled")) {
+    SamplerOptions options;
+    options.samples = row.at("n");
+    options.batch_size = row.at("batch");
+    options.seed = std::stoull(row.at("seed").get<std::string>());
+    CHECK(hftrain::data::epoch_batches(options, row.at("epoch")) ==
+          row.at("batches").get<std::vector<std::vector<int64_t>>>());
+  }
+}
+
+TEST_CASE("Without even_batches the ranks of a shuffled epoch share out every sample exactly once") {
+  SamplerOptions options;
+  options.samples = 101;
+  options.batch_size = 4;
+  options.world_size = 3;
+  options.even_batches = false;
+  std::vector<int64_t> seen;
+  for (options.rank = 0; options.rank < 3; ++options.rank) {
+    for (const auto& batch : hftrain::data::epoch_batches(options, 2))
+      seen.insert(seen.end(), batch.begin(), batch.end());
+  }
+  std::sort(seen.begin(), seen.end());
+  std::vector<int64_t> all(101);
+  for (size_t i = 0; i < all.size(); ++i) all[i] = static_cast<int64_t>(i);
+  // The last round is incomplete, so accelerate hands out what each rank holds: nothing is lost.
+  CHECK(seen == all);
+}
+
+TEST_CASE("A batch that cannot be split over the ranks is a usage error") {
+  SamplerOptions options;
+  options.samples = 10;
+  options.batch_size = 3;
+  options.world_size = 2;
+  options.split_batches = true;
+  try {
+    hftrain::data::batches_per_epoch(options);
+    FAIL("no error");
+  } catch (const hftrain::Error& error) {
+    CHECK(error.code() == hftrain::ExitCode::kUsage);
+  }
+}
