@@ -18,10 +18,10 @@ struct WorkerPlace {
   int rank = 0;
   int local_rank = 0;  // within the node
   int world_size = 1;
-  int local_world_size = 1;  // ranks on this node
-  int threads = 1;           // for the operators of this rank
-  int cuda_ordinal = -1;     // position in CUDA_VISIBLE_DEVICES; -1: the CPU
-  std::string cuda_plugin;   // path of libhftrain_cuda.so; used only with a cuda_ordinal
+  int local_world_size = 1;   // ranks on this node
+  int threads = 1;            // for the operators of this rank
+  int cuda_ordinal = -1;      // position in CUDA_VISIBLE_DEVICES; -1: the CPU
+  std::string cuda_plugin{};  // path of libhftrain_cuda.so; used only with a cuda_ordinal
 };
 
 struct WorkerContext {

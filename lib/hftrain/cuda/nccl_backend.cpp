@@ -1,0 +1,18 @@
+#include "hftrain/cuda/nccl_backend.h"
+
+#include <torch/csrc/distributed/c10d/ProcessGroupNCCL.hpp>
+
+namespace hftrain::cuda {
+
+c10::intrusive_ptr<c10d::Backend> make_nccl_backend(c10::intrusive_ptr<c10d::Store> store, int rank,
+                                                    int world_size, c10::Device device,
+                                                    std::chrono::milliseconds timeout) {
+  auto options = c10d::ProcessGroupNCCL::Options::create();
+  options->timeout = timeout;
+  auto backend =
+      c10::make_intrusive<c10d::ProcessGroupNCCL>(std::move(store), rank, world_size, std::move(options));
+  backend->eagerConnectSingleDevice(device);
+  return backend;
+}
+
+}  // namespace hftrain::cuda

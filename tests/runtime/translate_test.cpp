@@ -1,0 +1,52 @@
+#include "hftrain/runtime/translate.h"
+
+#include <ATen/core/Tensor.h>
+#include <ATen/ops/ones.h>
+#include <c10/util/Exception.h>
+
+#include <new>
+#include <stdexcept>
+
+#include "support/catch.h"
+
+using namespace hftrain;
+
+namespace {
+
+template <typename Callable>
+Error error_of(Callable callable) {
+  try {
+    runtime::translate_exceptions(callable);
+  } catch (const Error& error) {
+    return error;
+  }
+  return Error(ExitCode::kDone, "nothing was thrown");
+}
+
+}  // namespace
+
+TEST_CASE("every foreign exception gets the exit code of its kind") {
+  CHECK(error_of([] { TORCH_CHECK_WITH(OutOfMemoryError, false, "no more"); }).code() ==
+        ExitCode::kDeviceMemory);
+  CHECK(error_of([] { throw std::bad_alloc(); }).code() == ExitCode::kHostMemory);
+  CHECK(error_of([] { TORCH_CHECK_WITH(DistBackendError, false, "gone"); }).code() == ExitCode::kWorkerLost);
+  CHECK(error_of([] { TORCH_CHECK_WITH(DistStoreError, false, "gone"); }).code() == ExitCode::kWorkerLost);
+  CHECK(error_of([] { at::ones({2}).add(at::ones({3})); }).code() == ExitCode::kInternal);
+  CHECK(error_of([] { throw std::runtime_error("odd"); }).code() == ExitCode::kInternal);
+  CHECK(error_of([] { throw 3; }).code() == ExitCode::kInternal);
+}
+
+TEST_CASE("the message of LibTorch is kept, without its backtrace") {
+  const Error error = error_of([] { at::ones({2}).add(at::ones({3})); });
+  CHECK(error.diagnostics().front().why.find("must match the size") != std::string::npos);
+  CHECK(error.diagnostics().front().why.find("frame #") == std::string::npos);
+}
+
+TEST_CASE("our own error passes with all its parts, and results pass by value and by reference") {
+  const Error error = error_of([] { throw Error(ExitCode::kData, "a").where("b").why("c").hint("d"); });
+  CHECK(error.code() == ExitCode::kData);
+  CHECK(error.diagnostics().front().hint == "d");
+  int value = 1;
+  runtime::translate_exceptions([&]() -> int& { return value; }) = 5;
+  CHECK(value == 5);
+}

@@ -1,0 +1,51 @@
+#include "hftrain/runtime/worker_context.h"
+
+#include <ATen/Context.h>
+#include <ATen/Parallel.h>
+#include <stdlib.h>
+
+#include "hftrain/base/error.h"
+#include "support/catch.h"
+#include "support/temporary_directory.h"
+
+using namespace hftrain;
+
+TEST_CASE("a CPU worker gets the threads of its plan and no pool between operators") {
+  const auto context = runtime::make_worker_context({.rank = 1, .world_size = 2, .threads = 2}, {}, {});
+  CHECK(context.device == c10::Device(c10::DeviceType::CPU));
+  CHECK(at::get_num_threads() == 2);
+  CHECK(at::get_num_interop_threads() == 1);
+  CHECK(context.cuda == nullptr);
+  CHECK(context.device_runtime->device_count() == 1);
+  CHECK(context.device_runtime->memory(context.device).peak_allocated == 0);
+}
+
+TEST_CASE("full determinism and TF32 set the switches of the contract") {
+  ::unsetenv("CUBLAS_WORKSPACE_CONFIG");
+  ::setenv("CUDA_LAUNCH_BLOCKING", "0", 1);
+  const runtime::Numerics numerics{.full_determinism = true, .tf32 = true};
+  runtime::set_library_environment(numerics);
+  runtime::apply_numerics(numerics);
+  CHECK(std::string(::getenv("CUBLAS_WORKSPACE_CONFIG")) == ":16:8");
+  CHECK(std::string(::getenv("CUDA_LAUNCH_BLOCKING")) == "0");  // the user's word stands
+  CHECK(at::globalContext().deterministicAlgorithms());
+  CHECK_FALSE(at::globalContext().deterministicAlgorithmsWarnOnly());
+  CHECK(at::globalContext().deterministicCuDNN());
+  CHECK_FALSE(at::globalContext().benchmarkCuDNN());
+  CHECK(at::globalContext().allowTF32CuBLAS());
+  CHECK(at::globalContext().allowTF32CuDNN());
+  at::globalContext().setDeterministicAlgorithms(false, false);
+}
+
+TEST_CASE("a plug-in that is not there is an error of the environment that names it") {
+  const testing::TemporaryDirectory directory;
+  const std::string path = directory / "libhftrain_cuda.so";
+  try {
+    runtime::make_worker_context({.cuda_ordinal = 0, .cuda_plugin = path}, {}, {});
+    FAIL("nothing was thrown");
+  } catch (const Error& error) {
+    CHECK(error.code() == ExitCode::kEnvironment);
+    CHECK(error.diagnostics().front().where == path);
+    CHECK(error.diagnostics().front().why.find("No such file") != std::string::npos);
+  }
+}
