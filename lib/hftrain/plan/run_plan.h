@@ -183,8 +183,10 @@ struct DiskPlan {
   int64_t free_bytes = 0;
 };
 
+inline constexpr int kRunPlanSchema = 1;
+
 struct RunPlan {
-  int schema = 1;
+  int schema = kRunPlanSchema;
   std::string hftrain_version;
   std::string output_dir;             // absolute
   bool do_train = true, do_eval = false, do_predict = false;

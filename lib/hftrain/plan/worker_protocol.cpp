@@ -30,11 +30,12 @@ std::string encode_event(const WorkerEvent& event) {
 
 std::optional<WorkerEvent> decode_event(std::string_view line) {
   const Json parsed = Json::parse(line.begin(), line.end(), nullptr, /*allow_exceptions=*/false);
-  if (!parsed.is_object() || !parsed.contains("event") || !parsed["event"].is_string()) return std::nullopt;
+  if (!parsed.is_object()) return std::nullopt;
+  const auto member = [&](const char* name) { return parsed.contains(name) ? parsed[name] : Json(); };
+  const Json rank = member("rank"), time = member("time"), data = member("data");
+  if (!rank.is_number_integer() || !time.is_number() || !data.is_object()) return std::nullopt;
   for (const auto& [kind, name] : kKindNames) {
-    if (parsed["event"] != name) continue;
-    return WorkerEvent{kind, parsed.value("rank", 0), parsed.value("time", 0.0),
-                       parsed.value("data", Json::object())};
+    if (member("event") == name) return WorkerEvent{kind, rank.get<int>(), time.get<double>(), data};
   }
   return std::nullopt;
 }

@@ -1,0 +1,71 @@
+// The RunPlan as JSON, one line per struct: a member that is added to run_plan.h is added to its line here.
+#include "hftrain/base/error.h"
+#include "hftrain/base/hash.h"
+#include "hftrain/plan/run_plan.h"
+
+namespace hftrain::plan {
+
+NLOHMANN_JSON_SERIALIZE_ENUM(DeviceKind, {{DeviceKind::kCpu, "cpu"}, {DeviceKind::kCuda, "cuda"}})
+
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(RankPlan, rank, local_rank, node, device, ordinal, device_name,
+                                   device_uuid, threads)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(RanksPlan, world_size, local_world_size, nodes, backend, timeout_seconds,
+                                   ranks)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(StrategyPlan, name, stage, mesh_replicate, mesh_shard, offload_parameters,
+                                   offload_optimizer, units, find_unused_parameters, static_graph,
+                                   bucket_cap_mb, broadcast_buffers)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ModelPlan, source_folder, model_type, config, tokenizer_folder,
+                                   master_dtype, parameters, trainable_parameters, non_embedding_parameters,
+                                   gradient_checkpointing, checkpoint_every_n_layers, neftune_noise_alpha,
+                                   fused_kernels)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(PrecisionPlan, compute, gradient_scaler, tf32, eval)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(SplitPlan, cache_path, samples, tokens, exact)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(DataPlan, task, block_size, train, validation, test, seed, sampling,
+                                   drop_last, even_batches, split_batches, loader_workers, prefetch_factor,
+                                   pin_memory, ignore_data_skip)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(BatchPlan, per_device_train, per_device_eval, accumulation_steps,
+                                   global_train, average_tokens_across_devices)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(StepsPlan, batches_per_epoch, updates_per_epoch, max_steps, epochs,
+                                   num_train_epochs, samples_for_speed)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(OptimizerPlan, name, learning_rate, weight_decay, beta1, beta2, epsilon,
+                                   max_grad_norm, label_smoothing, options)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(SchedulePlan, name, warmup_steps, options)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(IntervalPlan, strategy, steps)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(LoggingPlan, interval, first_step, nan_inf_filter, report_to,
+                                   tensorboard_dir, run_name, count_input_tokens, memory_metrics, level,
+                                   replica_level, arguments_json)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(EvaluationPlan, interval, delay, on_start, at_end, metric_for_best_model,
+                                   greater_is_better, load_best_at_end, early_stopping_patience,
+                                   early_stopping_threshold)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(SavingPlan, interval, total_limit, only_model, resume_from,
+                                   restore_callbacks, max_shard_bytes)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(MemoryPlan, parameters, gradients, optimizer, activations, buffers, total)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(DiskPlan, checkpoint_bytes, checkpoints_kept, needed_bytes, free_bytes)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(RunPlan, schema, hftrain_version, output_dir, do_train, do_eval,
+                                   do_predict, seed, full_determinism, smoke, plugin, ranks, strategy, model,
+                                   precision, data, batch, steps, optimizer, schedule, logging, evaluation,
+                                   saving, memory_per_rank, disk)
+
+Json to_json_value(const RunPlan& plan) {
+  return plan;
+}
+
+RunPlan run_plan_from_json(const Json& value, const std::string& origin) {
+  try {
+    const int schema = value.at("schema").get<int>();
+    if (schema == kRunPlanSchema) return value.get<RunPlan>();
+    throw Error(ExitCode::kInternal, "the plan has schema " + std::to_string(schema))
+        .where(origin)
+        .why("this program reads schema " + std::to_string(kRunPlanSchema));
+  } catch (const Json::exception& error) {
+    throw Error(ExitCode::kInternal, "not a run plan").where(origin).why(error.what());
+  }
+}
+
+std::string plan_hash(const RunPlan& plan) {
+  Json value = to_json_value(plan);
+  value.erase("disk");  // free space is a fact of one node at one time
+  return hash_bytes(dump_json(value, -1));
+}
+
+}  // namespace hftrain::plan

@@ -1,0 +1,42 @@
+#include "hftrain/plan/worker_protocol.h"
+#include "support/catch.h"
+
+namespace hftrain::plan {
+namespace {
+
+TEST_CASE("every kind of event survives the pipe") {
+  using Kind = WorkerEvent::Kind;
+  for (const Kind kind : {Kind::kReady, Kind::kProgress, Kind::kStep, Kind::kLog, Kind::kMessage,
+                          Kind::kCheckpoint, Kind::kFinished, Kind::kFailed}) {
+    const std::string line = encode_event({kind, 3, 12.5, {{"step", 7}}});
+    CHECK(line.find('\n') == line.size() - 1);
+    const auto event = decode_event(line);
+    REQUIRE(event);
+    CHECK(event->kind == kind);
+    CHECK(event->rank == 3);
+    CHECK(event->time == 12.5);
+    CHECK(event->data["step"] == 7);
+  }
+}
+
+TEST_CASE("text that cannot be JSON is still carried on one line") {
+  const std::string line = encode_event({WorkerEvent::Kind::kMessage, 0, 0, {{"text", "a\nb\xff"}}});
+  CHECK(line.find('\n') == line.size() - 1);
+  CHECK(decode_event(line)->data["text"].get<std::string>().substr(0, 3) == "a\nb");
+}
+
+TEST_CASE("what is not an event is not decoded") {
+  CHECK_FALSE(decode_event(""));
+  CHECK_FALSE(decode_event("{\"event\": \"step\", \"ra"));  // torn by a kill
+  CHECK_FALSE(decode_event("[1]"));
+  CHECK_FALSE(decode_event("{\"event\": 1}"));
+  CHECK_FALSE(decode_event("{\"event\": \"dance\"}"));
+  CHECK_FALSE(decode_event("warning: plain text"));
+}
+
+TEST_CASE("members of a wrong type do not break the reader") {
+  CHECK_FALSE(decode_event("{\"event\": \"step\", \"rank\": \"zero\"}"));
+}
+
+}  // namespace
+}  // namespace hftrain::plan
