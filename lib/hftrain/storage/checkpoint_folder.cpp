@@ -154,6 +154,11 @@ std::vector<std::string> clean_leftovers(FileSystem& files, const std::string& o
   return notes;
 }
 
+bool is_leftover_name(std::string_view name) {
+  const auto parsed = parse_folder_name(name);
+  return parsed && !parsed->role.empty();
+}
+
 void delete_checkpoint(FileSystem& files, const CheckpointInfo& checkpoint) {
   const std::string parent = fs::path(checkpoint.path).parent_path().string();
   const std::string trash = hidden_path(parent, checkpoint.step, kTrash);

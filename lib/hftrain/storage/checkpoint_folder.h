@@ -49,6 +49,9 @@ NewestCheckpoint newest_verified_checkpoint(const std::string& output_dir);
 // Returns what was removed or restored, for the log.
 std::vector<std::string> clean_leftovers(FileSystem& files, const std::string& output_dir);
 
+// True for the names of temporary, replaced and trashed folders that clean_leftovers() would handle.
+bool is_leftover_name(std::string_view name);
+
 // Makes the checkpoint invisible by a rename, durable before anything is removed, then removes it.
 void delete_checkpoint(FileSystem& files, const CheckpointInfo& checkpoint);
 

@@ -3,7 +3,6 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <filesystem>
@@ -13,9 +12,6 @@
 
 namespace hftrain::storage {
 namespace {
-
-// One write() call moves at most about 2 GiB on Linux; smaller pieces also let a signal through.
-constexpr size_t kLargestWrite = size_t{256} << 20;
 
 class PosixWritableFile final : public WritableFile {
  public:
@@ -33,14 +29,7 @@ class PosixWritableFile final : public WritableFile {
     }
   }
 
-  void write(std::string_view bytes) override {
-    while (!bytes.empty()) {
-      const ssize_t count = ::write(file_.get(), bytes.data(), std::min(bytes.size(), kLargestWrite));
-      if (count < 0 && errno == EINTR) continue;
-      if (count < 0) throw system_error(errno, "cannot write", path_, ExitCode::kDisk);
-      bytes.remove_prefix(static_cast<size_t>(count));
-    }
-  }
+  void write(std::string_view bytes) override { write_all(file_.get(), bytes, path_); }
 
   void sync() override {
     if (::fsync(file_.get()) != 0) throw system_error(errno, "cannot sync", path_, ExitCode::kDisk);

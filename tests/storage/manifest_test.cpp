@@ -1,0 +1,123 @@
+#include "hftrain/storage/manifest.h"
+
+#include <filesystem>
+#include <fstream>
+
+#include "hftrain/base/error.h"
+#include "hftrain/base/file.h"
+#include "hftrain/storage/checkpoint_folder.h"
+#include "support/catch.h"
+#include "support/temporary_directory.h"
+
+namespace hftrain::storage {
+namespace {
+
+using testing::TemporaryDirectory;
+
+Manifest sample() {
+  Manifest manifest;
+  manifest.step = 12;
+  manifest.world_size = 2;
+  manifest.plan_hash = "abc";
+  manifest.hftrain_version = "0.1.0";
+  manifest.time = 1700000000.25;
+  manifest.identity = {{"seed", 42}};
+  manifest.files = {{"a.json", 2, "99"}, {"optimizer/b", 3, "77"}};
+  return manifest;
+}
+
+void write_text(const std::string& path, const std::string& text) {
+  std::ofstream(path, std::ios::binary) << text;
+}
+
+// A committed checkpoint with three files; returns its path.
+std::string committed(const TemporaryDirectory& folder) {
+  PosixFileSystem files;
+  CheckpointTransaction transaction(files, folder.path(), 5);
+  StagedFiles staged(files, transaction.directory());
+  staged.put("config.json", "{\"a\": 1}");
+  staged.put("optimizer/state", "0123456789");
+  staged.put("empty", "");
+  staged.sync_names();
+  Manifest manifest = sample();
+  manifest.files = staged.records();
+  return transaction.commit(std::move(manifest));
+}
+
+TEST_CASE("a manifest comes back as it was written", "[storage]") {
+  const Manifest back = parse_manifest(render_manifest(sample()), "here");
+  CHECK(back.step == 12);
+  CHECK(back.world_size == 2);
+  CHECK(back.plan_hash == "abc");
+  CHECK(back.time == 1700000000.25);
+  CHECK(back.identity == Json{{"seed", 42}});
+  CHECK(back.files == sample().files);
+}
+
+TEST_CASE("one flipped bit anywhere in a manifest is found", "[storage]") {
+  const std::string text = render_manifest(sample());
+  for (size_t byte = 0; byte < text.size(); ++byte) {
+    for (int bit = 0; bit < 8; ++bit) {
+      std::string damaged = text;
+      damaged[byte] = static_cast<char>(damaged[byte] ^ (1 << bit));
+      INFO("byte " << byte << " bit " << bit);
+      CHECK_THROWS_AS(parse_manifest(damaged, "here"), Error);
+    }
+  }
+}
+
+TEST_CASE("a manifest of another version or with foreign paths is refused", "[storage]") {
+  CHECK_THROWS_AS(parse_manifest("{}", "here"), Error);
+  CHECK_THROWS_AS(parse_manifest("[1]", "here"), Error);
+  for (const char* path : {"../model", "/etc/passwd", "a/../../b", ""}) {
+    Manifest manifest = sample();
+    manifest.files = {{path, 1, "00"}};
+    CHECK_THROWS_AS(parse_manifest(render_manifest(manifest), "here"), Error);
+  }
+}
+
+TEST_CASE("verification of a sound checkpoint counts what it read", "[storage]") {
+  const TemporaryDirectory folder;
+  const std::string checkpoint = committed(folder);
+  write_text(checkpoint + "/notes.txt", "an extra file is fine");
+  for (const int threads : {1, 4, 64}) {
+    const Verification result = verify_checkpoint(checkpoint, threads);
+    CHECK(result.ok);
+    CHECK(result.step == 5);
+    CHECK(result.files == 3);
+    CHECK(result.bytes == 18);
+  }
+}
+
+TEST_CASE("one flipped bit in any file of a checkpoint is found and named", "[storage]") {
+  const TemporaryDirectory folder;
+  const std::string checkpoint = committed(folder);
+  for (const std::string name : {"config.json", "optimizer/state", "manifest.json"}) {
+    const std::string sound = read_file(checkpoint + '/' + name);
+    for (size_t byte = 0; byte < sound.size(); ++byte) {
+      std::string damaged = sound;
+      damaged[byte] = static_cast<char>(damaged[byte] ^ 4);
+      write_text(checkpoint + '/' + name, damaged);
+      const Verification result = verify_checkpoint(checkpoint);
+      CHECK_FALSE(result.ok);
+      CHECK(result.file == name);
+    }
+    write_text(checkpoint + '/' + name, sound);
+  }
+  CHECK(verify_checkpoint(checkpoint).ok);
+}
+
+TEST_CASE("missing, short and unreadable files are told apart", "[storage]") {
+  const TemporaryDirectory folder;
+  const std::string checkpoint = committed(folder);
+  write_text(checkpoint + "/optimizer/state", "01234");
+  CHECK(verify_checkpoint(checkpoint).reason == "has 5 bytes, the manifest says 10");
+  std::filesystem::remove(checkpoint + "/optimizer/state");
+  CHECK(verify_checkpoint(checkpoint).reason == "is missing");
+  std::filesystem::create_directory(checkpoint + "/optimizer/state");
+  CHECK(verify_checkpoint(checkpoint).reason == "is missing");
+  CHECK(verify_checkpoint(folder / "nowhere").file == "manifest.json");
+}
+
+}  // namespace
+}  // namespace hftrain::storage
