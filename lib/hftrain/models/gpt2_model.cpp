@@ -1,0 +1,58 @@
+#include "hftrain/models/gpt2_model.h"
+
+#include <cmath>
+
+#include "hftrain/nn/attention.h"
+#include "hftrain/nn/dropout.h"
+#include "hftrain/nn/embedding.h"
+#include "hftrain/nn/linear.h"
+#include "hftrain/nn/norm.h"
+
+namespace hftrain::models {
+
+Gpt2Model::Gpt2Model(std::shared_ptr<const architectures::Architecture> architecture,
+                     const ModelOptions& options)
+    : DecoderModel(std::move(architecture), options),
+      config_(*this->architecture().gpt2()),
+      activation_(nn::activation_by_name(config_.activation)) {
+  const bool block_random = config_.attn_pdrop > 0 || config_.resid_pdrop > 0;
+  for (nn::Unit& unit : units_) unit.random = unit.repeated && block_random;
+  units_.front().random = config_.embd_pdrop > 0 || options.neftune_alpha > 0;
+}
+
+at::Tensor Gpt2Model::embed(at::TensorList parameters, const at::Tensor& ids) const {
+  const at::Tensor x = nn::add_positions(token_embedding(parameters[0], ids), parameters[1]);
+  return nn::dropout(x, active(config_.embd_pdrop));
+}
+
+at::Tensor Gpt2Model::attention(int64_t layer, const at::Tensor& qkv) const {
+  const int64_t width = config_.n_embd, heads = config_.n_head, head_dim = width / heads;
+  const at::Tensor split = qkv.view({qkv.size(0), qkv.size(1), 3, heads, head_dim});
+  nn::AttentionOptions attention;
+  attention.dropout = active(config_.attn_pdrop);
+  if (config_.scale_attn_weights) attention.scale = 1.0 / std::sqrt(static_cast<double>(head_dim));
+  if (config_.scale_attn_by_inverse_layer_idx) attention.scale /= static_cast<double>(layer + 1);
+  return nn::causal_attention(split.select(2, 0), split.select(2, 1), split.select(2, 2), attention);
+}
+
+at::Tensor Gpt2Model::project(const at::Tensor& residual, const at::Tensor& x, const at::Tensor& weight,
+                              const at::Tensor& bias) const {
+  const double p = active(config_.resid_pdrop);
+  if (p == 0) return nn::conv1d_add(residual, x, weight, bias, options().kernels);
+  return residual.add(nn::dropout(nn::conv1d(x, weight, bias), p));
+}
+
+// Parameters: ln_1 weight, bias; c_attn; attention c_proj; ln_2; c_fc; mlp c_proj.
+at::Tensor Gpt2Model::block(int64_t layer, at::TensorList p, const at::Tensor& x) const {
+  const double eps = config_.layer_norm_epsilon;
+  const at::Tensor qkv = nn::conv1d(nn::layer_norm(x, p[0], p[1], eps), p[2], p[3]);
+  const at::Tensor attended = project(x, attention(layer, qkv), p[4], p[5]);
+  const at::Tensor inner = nn::conv1d(nn::layer_norm(attended, p[6], p[7], eps), p[8], p[9]);
+  return project(attended, nn::activate(activation_, inner), p[10], p[11]);
+}
+
+at::Tensor Gpt2Model::final_norm(at::TensorList parameters, const at::Tensor& x) const {
+  return nn::layer_norm(x, parameters[0], parameters[1], config_.layer_norm_epsilon);
+}
+
+}  // namespace hftrain::models

@@ -1,0 +1,28 @@
+// GPT-2: learned positions, pre-norm blocks with LayerNorm and a tanh-gelu MLP, weights stored [in, out].
+#pragma once
+
+#include "hftrain/models/decoder_model.h"
+#include "hftrain/nn/activation.h"
+
+namespace hftrain::models {
+
+class Gpt2Model final : public DecoderModel {
+ public:
+  Gpt2Model(std::shared_ptr<const architectures::Architecture> architecture, const ModelOptions& options);
+
+ protected:
+  at::Tensor embed(at::TensorList parameters, const at::Tensor& ids) const override;
+  at::Tensor block(int64_t layer, at::TensorList parameters, const at::Tensor& x) const override;
+  at::Tensor final_norm(at::TensorList parameters, const at::Tensor& x) const override;
+
+ private:
+  at::Tensor attention(int64_t layer, const at::Tensor& qkv) const;
+  // residual + dropout(x·weight + bias)
+  at::Tensor project(const at::Tensor& residual, const at::Tensor& x, const at::Tensor& weight,
+                     const at::Tensor& bias) const;
+
+  const architectures::Gpt2Config& config_;
+  nn::Activation activation_;
+};
+
+}  // namespace hftrain::models

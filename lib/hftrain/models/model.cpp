@@ -1,0 +1,70 @@
+#include "hftrain/models/model.h"
+
+#include <ATen/core/grad_mode.h>
+#include <ATen/ops/empty.h>
+
+#include <map>
+
+namespace hftrain::models {
+namespace {
+
+std::vector<nn::Unit> units_of(const architectures::ParameterTable& table) {
+  std::vector<nn::Unit> units(table.units.size());
+  for (size_t i = 0; i < units.size(); ++i) {
+    units[i].index = static_cast<int>(i);
+    units[i].name = table.units[i];
+    units[i].repeated = table.units[i].starts_with("block.");
+  }
+  std::map<std::string, int> positions;
+  for (size_t i = 0; i < table.parameters.size(); ++i) {
+    const auto& spec = table.parameters[i];
+    positions[spec.name] = static_cast<int>(i);
+    units.at(static_cast<size_t>(spec.unit)).parameters.push_back(static_cast<int>(i));
+  }
+  // Output embeddings are what the families tie; the head uses them.
+  for (const auto& tie : table.tied) units.back().parameters.push_back(positions.at(tie.parameter));
+  return units;
+}
+
+}  // namespace
+
+Model::Model(std::shared_ptr<const architectures::Architecture> architecture, const ModelOptions& options)
+    : units_(units_of(architecture->parameters())),
+      architecture_(std::move(architecture)),
+      options_(options) {
+  const auto float_options = at::TensorOptions().dtype(at::kFloat).device(options.device);
+  for (const auto& spec : architecture_->parameters().parameters) {
+    parameters_.push_back(at::empty(spec.shape, float_options).requires_grad_(true));
+    names_.push_back(spec.name);
+  }
+}
+
+std::vector<at::Tensor> Model::unit_parameters(const nn::Unit& unit) const {
+  std::vector<at::Tensor> result;
+  result.reserve(unit.parameters.size());
+  for (const int index : unit.parameters) result.push_back(parameters_[static_cast<size_t>(index)]);
+  return result;
+}
+
+void Model::initialise(at::Generator generator) {
+  const at::NoGradGuard no_grad;
+  const auto& specs = architecture_->parameters().parameters;
+  for (size_t i = 0; i < specs.size(); ++i) {
+    switch (specs[i].init.kind) {
+      case architectures::InitKind::kZeros:
+        parameters_[i].zero_();
+        break;
+      case architectures::InitKind::kOnes:
+        parameters_[i].fill_(1);
+        break;
+      case architectures::InitKind::kNormal: {
+        at::Tensor values = parameters_[i].is_cpu() ? parameters_[i] : at::empty(specs[i].shape);
+        values.normal_(0, specs[i].init.std, generator);
+        if (!parameters_[i].is_cpu()) parameters_[i].copy_(values);
+        break;
+      }
+    }
+  }
+}
+
+}  // namespace hftrain::models

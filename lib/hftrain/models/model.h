@@ -1,0 +1,87 @@
+// A trainable model: the maths of a family over the parameters of its architecture.
+//
+//   auto architecture = architectures::Architecture::from_config(json, "config.json");
+//   auto model = models::build_model(architecture, {});
+//   model->initialise(generator);                 // or copy_ into the tensors of parameters()
+//   nn::UnitRunner runner;
+//   models::Output out = model->forward({ids, labels, {}}, runner);
+//   out.loss.backward();
+#pragma once
+
+#include <ATen/core/Generator.h>
+#include <ATen/core/Tensor.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "hftrain/architectures/architecture.h"
+#include "hftrain/nn/kernels.h"
+#include "hftrain/nn/unit_runner.h"
+
+namespace hftrain::models {
+
+struct ModelOptions {
+  at::ScalarType compute_dtype = at::kFloat;  // of the forward; float32, bfloat16 or float16
+  at::Device device = at::kCPU;
+  nn::Kernels kernels = nn::Kernels::kFused;
+  double label_smoothing = 0;  // ε; 0: off
+  double neftune_alpha = 0;    // 0: off
+};
+
+struct Batch {
+  at::Tensor input_ids;      // [B, T] int64, on the model's device
+  at::Tensor labels;         // [B, T] int64, −100 does not count; undefined: no loss
+  at::Tensor num_items;      // scalar; divisor of the summed loss; undefined: the mean over this batch
+  bool want_logits = false;  // with labels: also return logits (detached)
+};
+
+struct Output {
+  at::Tensor loss;    // float32 scalar; undefined without labels
+  at::Tensor logits;  // [B, T, V] in the compute dtype; undefined unless asked for or without labels
+};
+
+// Owns its parameters: float32 leaves that require grad, in the order of the architecture's parameter table,
+// cast to the compute dtype where they are used. One thread at a time; the backward may run on autograd's
+// threads.
+class Model {
+ public:
+  Model(std::shared_ptr<const architectures::Architecture> architecture, const ModelOptions& options);
+  virtual ~Model() = default;
+  Model(const Model&) = delete;
+  Model& operator=(const Model&) = delete;
+
+  // Runs every unit through `runner`. Sequences longer than the model's positions are an Error (exit code 4).
+  virtual Output forward(const Batch& batch, nn::UnitRunner& runner) = 0;
+
+  const architectures::Architecture& architecture() const noexcept { return *architecture_; }
+  const ModelOptions& options() const noexcept { return options_; }
+  const std::vector<at::Tensor>& parameters() const noexcept { return parameters_; }
+  const std::vector<std::string>& parameter_names() const noexcept { return names_; }
+  // In forward order; a tied parameter is listed in every unit that uses it.
+  const std::vector<nn::Unit>& units() const noexcept { return units_; }
+
+  // Draws the initial weights in table order, on the CPU, so that every device starts from the same numbers.
+  void initialise(at::Generator generator);
+  // Dropout and noise are active in training mode, which is also the mode after construction.
+  void train(bool on) noexcept { training_ = on; }
+  bool training() const noexcept { return training_; }
+
+ protected:
+  // The unit's parameters, for UnitRunner::run.
+  std::vector<at::Tensor> unit_parameters(const nn::Unit& unit) const;
+  std::vector<nn::Unit> units_;
+
+ private:
+  std::shared_ptr<const architectures::Architecture> architecture_;
+  ModelOptions options_;
+  std::vector<at::Tensor> parameters_;
+  std::vector<std::string> names_;
+  bool training_ = true;
+};
+
+// The model of the architecture's family, parameters allocated and not initialised.
+std::unique_ptr<Model> build_model(std::shared_ptr<const architectures::Architecture> architecture,
+                                   const ModelOptions& options);
+
+}  // namespace hftrain::models

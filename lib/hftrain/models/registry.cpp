@@ -1,0 +1,37 @@
+// The table of families: model_type → constructor.
+#include <array>
+#include <string>
+
+#include "hftrain/base/error.h"
+#include "hftrain/models/gpt2_model.h"
+#include "hftrain/models/model.h"
+
+namespace hftrain::models {
+namespace {
+
+using ArchitecturePointer = std::shared_ptr<const architectures::Architecture>;
+
+template <typename Family>
+std::unique_ptr<Model> make(ArchitecturePointer architecture, const ModelOptions& options) {
+  return std::make_unique<Family>(std::move(architecture), options);
+}
+
+struct Entry {
+  const char* model_type;
+  std::unique_ptr<Model> (*make)(ArchitecturePointer, const ModelOptions&);
+};
+
+constexpr std::array kFamilies{
+    Entry{"gpt2", make<Gpt2Model>},
+};
+
+}  // namespace
+
+std::unique_ptr<Model> build_model(ArchitecturePointer architecture, const ModelOptions& options) {
+  for (const Entry& family : kFamilies) {
+    if (architecture->model_type() == family.model_type) return family.make(std::move(architecture), options);
+  }
+  throw Error(ExitCode::kInternal, "no forward pass for model type \"" + architecture->model_type() + "\"");
+}
+
+}  // namespace hftrain::models

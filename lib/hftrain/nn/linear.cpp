@@ -1,0 +1,133 @@
+#include "hftrain/nn/linear.h"
+
+#include <ATen/TensorOperators.h>
+#include <ATen/ops/add.h>
+#include <ATen/ops/addmm.h>
+#include <ATen/ops/linear.h>
+#include <ATen/ops/mm.h>
+#include <torch/csrc/autograd/custom_function.h>
+
+namespace hftrain::nn {
+namespace {
+
+using torch::autograd::AutogradContext;
+using torch::autograd::Function;
+using torch::autograd::variable_list;
+
+at::Tensor as_matrix(const at::Tensor& x) {
+  return x.reshape({-1, x.size(-1)});
+}
+
+at::Tensor with_last_dim(const at::Tensor& matrix, const at::Tensor& like, int64_t last) {
+  std::vector<int64_t> shape = like.sizes().vec();
+  shape.back() = last;
+  return matrix.view(shape);
+}
+
+// residual + x·W' + b. `transposed`: W is [out, in] and W' its transpose.
+struct ProductAdd : Function<ProductAdd> {
+  static at::Tensor forward(AutogradContext* ctx, const at::Tensor& residual, const at::Tensor& x,
+                            const at::Tensor& weight, const at::Tensor& bias, bool transposed) {
+    const at::Tensor matrix = as_matrix(x);
+    ctx->save_for_backward({matrix, weight});
+    ctx->saved_data["transposed"] = transposed;
+    ctx->saved_data["bias"] = bias.defined();
+    at::Tensor out = bias.defined() ? at::add(residual, bias) : residual.clone();
+    at::Tensor flat = out.view({-1, out.size(-1)});
+    flat.addmm_(matrix, transposed ? weight.t() : weight);
+    return out;
+  }
+
+  static variable_list backward(AutogradContext* ctx, variable_list grads) {
+    const variable_list saved = ctx->get_saved_variables();
+    const bool transposed = ctx->saved_data["transposed"].toBool();
+    const at::Tensor& x = saved[0];
+    const at::Tensor& weight = saved[1];
+    const at::Tensor grad = as_matrix(grads[0].contiguous());
+    at::Tensor grad_x, grad_weight, grad_bias;
+    if (ctx->needs_input_grad(1)) {
+      grad_x = with_last_dim(at::mm(grad, transposed ? weight : weight.t()), grads[0], x.size(1));
+    }
+    if (ctx->needs_input_grad(2)) grad_weight = transposed ? at::mm(grad.t(), x) : at::mm(x.t(), grad);
+    if (ctx->saved_data["bias"].toBool()) grad_bias = grad.sum(0);
+    return {grads[0], grad_x, grad_weight, grad_bias, at::Tensor()};
+  }
+};
+
+// Inputs: x, weights…, biases… (the latter all or none).
+struct LinearMany : Function<LinearMany> {
+  static variable_list forward(AutogradContext* ctx, at::TensorList inputs, int64_t count) {
+    ctx->save_for_backward(inputs.slice(0, 1 + count).vec());
+    ctx->saved_data["count"] = count;
+    const bool biased = inputs.size() > static_cast<size_t>(1 + count);
+    ctx->saved_data["biased"] = biased;
+    variable_list outputs;
+    for (int64_t i = 0; i < count; ++i) {
+      outputs.push_back(linear(inputs[0], inputs[1 + i], biased ? inputs[1 + count + i] : at::Tensor()));
+    }
+    return outputs;
+  }
+
+  static variable_list backward(AutogradContext* ctx, variable_list grads) {
+    const variable_list saved = ctx->get_saved_variables();
+    const int64_t count = ctx->saved_data["count"].toInt();
+    const bool biased = ctx->saved_data["biased"].toBool();
+    const at::Tensor x = as_matrix(saved[0]);
+    variable_list result(1 + count * (biased ? 2 : 1));
+    at::Tensor grad_x;
+    for (int64_t i = 0; i < count; ++i) {
+      const at::Tensor grad = as_matrix(grads[i].contiguous());
+      result[1 + i] = at::mm(grad.t(), x);
+      if (biased) result[1 + count + i] = grad.sum(0);
+      if (grad_x.defined()) {
+        grad_x.addmm_(grad, saved[1 + i]);
+      } else {
+        grad_x = at::mm(grad, saved[1 + i]);
+      }
+    }
+    result[0] = grad_x.view(saved[0].sizes());
+    result.emplace_back();
+    return result;
+  }
+};
+
+}  // namespace
+
+at::Tensor conv1d(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias) {
+  return with_last_dim(at::addmm(bias, as_matrix(x), weight), x, weight.size(1));
+}
+
+at::Tensor conv1d_add(const at::Tensor& residual, const at::Tensor& x, const at::Tensor& weight,
+                      const at::Tensor& bias, Kernels kernels) {
+  if (kernels == Kernels::kReference) return residual + conv1d(x, weight, bias);
+  return ProductAdd::apply(residual, x, weight, bias, false);
+}
+
+at::Tensor linear(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias) {
+  if (bias.defined()) return at::linear(x, weight, bias);
+  return at::linear(x, weight);
+}
+
+at::Tensor linear_add(const at::Tensor& residual, const at::Tensor& x, const at::Tensor& weight,
+                      const at::Tensor& bias, Kernels kernels) {
+  if (kernels == Kernels::kReference) return residual + linear(x, weight, bias);
+  return ProductAdd::apply(residual, x, weight, bias, true);
+}
+
+std::vector<at::Tensor> linear_many(const at::Tensor& x, at::TensorList weights, at::TensorList biases,
+                                    Kernels kernels) {
+  const bool biased = !biases.empty() && biases[0].defined();
+  std::vector<at::Tensor> result;
+  if (kernels == Kernels::kReference) {
+    for (size_t i = 0; i < weights.size(); ++i) {
+      result.push_back(linear(x, weights[i], biased ? biases[i] : at::Tensor()));
+    }
+    return result;
+  }
+  std::vector<at::Tensor> inputs{x};
+  inputs.insert(inputs.end(), weights.begin(), weights.end());
+  if (biased) inputs.insert(inputs.end(), biases.begin(), biases.end());
+  return LinearMany::apply(at::TensorList(inputs), static_cast<int64_t>(weights.size()));
+}
+
+}  // namespace hftrain::nn

@@ -1,0 +1,23 @@
+// AdamW with decoupled weight decay, one pass over parameter, gradient and both moments.
+#pragma once
+
+#include "hftrain/optim/optimizer_options.h"
+#include "hftrain/optim/stateful_optimizer.h"
+
+namespace hftrain::optim {
+
+// θ ← θ(1 − ηλ); m ← m + (1 − β1)(g − m); v ← β2 v + (1 − β2) g²;
+// θ ← θ − (η/(1 − β1^t))·m/(sqrt(v)/sqrt(1 − β2^t) + ε)
+class AdamW final : public StatefulOptimizer {
+ public:
+  AdamW(const std::string& name, std::vector<ParameterGroup> groups, const OptimizerSettings& settings,
+        OptimizerOptions& options);
+
+ protected:
+  void update(std::vector<Item>& items, double rate, double weight_decay) override;
+
+ private:
+  double beta1_, beta2_, epsilon_;
+};
+
+}  // namespace hftrain::optim

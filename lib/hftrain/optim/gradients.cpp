@@ -1,0 +1,81 @@
+#include "hftrain/optim/gradients.h"
+
+#include <ATen/TensorOperators.h>
+#include <ATen/core/grad_mode.h>
+#include <ATen/ops/_amp_foreach_non_finite_check_and_unscale.h>
+#include <ATen/ops/_foreach_mul.h>
+#include <ATen/ops/_foreach_norm.h>
+#include <ATen/ops/linalg_vector_norm.h>
+#include <ATen/ops/stack.h>
+#include <ATen/ops/zeros.h>
+
+namespace hftrain::optim {
+namespace {
+
+constexpr int64_t kGrowthInterval = 2000;
+constexpr double kGrowth = 2.0, kBackoff = 0.5;
+
+std::vector<at::Tensor> gradients_of(at::TensorList parameters) {
+  std::vector<at::Tensor> gradients;
+  for (const at::Tensor& parameter : parameters) {
+    if (parameter.grad().defined()) gradients.push_back(parameter.grad());
+  }
+  return gradients;
+}
+
+}  // namespace
+
+at::Tensor gradient_norm(at::TensorList parameters) {
+  const at::NoGradGuard no_grad;
+  const std::vector<at::Tensor> gradients = gradients_of(parameters);
+  if (gradients.empty()) return at::zeros({}, at::kFloat);
+  return at::linalg_vector_norm(at::stack(at::_foreach_norm(gradients, 2)));
+}
+
+void clip_gradients(at::TensorList parameters, const at::Tensor& norm, double max_norm) {
+  const at::NoGradGuard no_grad;
+  const std::vector<at::Tensor> gradients = gradients_of(parameters);
+  if (gradients.empty()) return;
+  at::_foreach_mul_(gradients, (max_norm / (norm + 1e-6)).clamp_max(1.0).to(gradients.front().device()));
+}
+
+at::Tensor clip_grad_norm(at::TensorList parameters, double max_norm) {
+  at::Tensor norm = gradient_norm(parameters);
+  clip_gradients(parameters, norm, max_norm);
+  return norm;
+}
+
+bool GradientScaler::unscale(at::TensorList parameters) {
+  const at::NoGradGuard no_grad;
+  const std::vector<at::Tensor> gradients = gradients_of(parameters);
+  overflow_ = false;
+  if (gradients.empty()) return false;
+  const auto options = at::TensorOptions().dtype(at::kFloat).device(gradients.front().device());
+  at::Tensor found = at::zeros({1}, options);
+  const at::Tensor inverse = at::zeros({1}, options).fill_(1.0 / scale_);
+  at::_amp_foreach_non_finite_check_and_unscale_(gradients, found, inverse);
+  overflow_ = found.item<float>() != 0;
+  return overflow_;
+}
+
+void GradientScaler::update() {
+  if (overflow_) {
+    scale_ *= kBackoff;
+    good_updates_ = 0;
+  } else if (++good_updates_ == kGrowthInterval) {
+    scale_ *= kGrowth;
+    good_updates_ = 0;
+  }
+  overflow_ = false;
+}
+
+Json GradientScaler::state() const {
+  return {{"scale", scale_}, {"good_updates", good_updates_}};
+}
+
+void GradientScaler::load_state(const Json& state) {
+  scale_ = state.at("scale").get<double>();
+  good_updates_ = state.at("good_updates").get<int64_t>();
+}
+
+}  // namespace hftrain::optim

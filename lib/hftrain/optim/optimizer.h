@@ -1,0 +1,67 @@
+// Optimizers over plain lists of tensors, whoever owns and shards them.
+//
+//   auto optimizer = optim::make_optimizer("adamw_torch_fused", {{decay, 0.01}, {no_decay, 0.0}}, settings);
+//   optimizer->step(schedule->rate());
+//   optimizer->zero_grad();
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace hftrain::optim {
+
+// Parameters that share a weight decay. Groups are ordered [decay, no decay] as in the transformers Trainer,
+// which is the order in which optimizer.pt numbers the parameters.
+struct ParameterGroup {
+  std::vector<at::Tensor> parameters;
+  double weight_decay = 0;
+};
+
+struct OptimizerSettings {
+  double beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8;  // of the Adam-like ones and of Lion (betas)
+  std::map<std::string, std::string> options;         // optim_args
+};
+
+// Keeps references to the parameters, reads their .grad() and changes the parameters in place, without
+// autograd. A parameter without gradient is left as it is. One thread.
+class Optimizer {
+ public:
+  Optimizer(std::string name, std::vector<ParameterGroup> groups);
+  virtual ~Optimizer() = default;
+  Optimizer(const Optimizer&) = delete;
+  Optimizer& operator=(const Optimizer&) = delete;
+
+  // One update with learning rate `rate`.
+  virtual void step(double rate) = 0;
+
+  // Names of the state tensors of every parameter, as torch spells them ("step", "exp_avg", …).
+  virtual std::vector<std::string> state_names() const = 0;
+  // State tensor `name` of parameter `index`, counted through all groups. "step" is a float32 scalar; the
+  // others have the parameter's shape unless the optimizer says otherwise. They exist from construction on;
+  // undefined means that this parameter has no such state. Checkpoints read them and load by copy_ into them.
+  virtual at::Tensor state(size_t index, const std::string& name) const = 0;
+
+  // Drops the gradients (to_none) or fills them with zeros, which keeps views into buckets alive.
+  void zero_grad(bool to_none = true);
+
+  const std::string& name() const noexcept { return name_; }
+  const std::vector<ParameterGroup>& groups() const noexcept { return groups_; }
+  // Through all groups.
+  std::vector<at::Tensor> parameters() const;
+
+ private:
+  std::string name_;
+  std::vector<ParameterGroup> groups_;
+};
+
+// By its name in --optim. An unknown name, an unknown option or a bad value is an Error (exit code 2).
+std::unique_ptr<Optimizer> make_optimizer(const std::string& name, std::vector<ParameterGroup> groups,
+                                          const OptimizerSettings& settings);
+std::vector<std::string> optimizer_names();
+
+}  // namespace hftrain::optim

@@ -1,0 +1,59 @@
+#include "hftrain/optim/optimizer_options.h"
+
+#include <charconv>
+
+#include "hftrain/base/error.h"
+
+namespace hftrain::optim {
+namespace {
+
+Error bad_value(const std::string& optimizer, const std::string& key, const std::string& value,
+                const std::string& wanted) {
+  return Error(ExitCode::kUsage, "optimizer option " + key + "=" + value + " is not " + wanted)
+      .where("--optim_args of " + optimizer);
+}
+
+}  // namespace
+
+const std::string* OptimizerOptions::take(const std::string& key) {
+  known_.insert(key);
+  const auto found = values_.find(key);
+  return found == values_.end() ? nullptr : &found->second;
+}
+
+double OptimizerOptions::number(const std::string& key, double otherwise) {
+  const std::string* value = take(key);
+  if (value == nullptr) return otherwise;
+  double result = 0;
+  const auto [end, error] = std::from_chars(value->data(), value->data() + value->size(), result);
+  if (error != std::errc() || end != value->data() + value->size()) {
+    throw bad_value(optimizer_, key, *value, "a number");
+  }
+  return result;
+}
+
+bool OptimizerOptions::boolean(const std::string& key, bool otherwise) {
+  const std::string* value = take(key);
+  if (value == nullptr) return otherwise;
+  if (*value == "True" || *value == "true" || *value == "1") return true;
+  if (*value == "False" || *value == "false" || *value == "0") return false;
+  throw bad_value(optimizer_, key, *value, "true or false");
+}
+
+std::string OptimizerOptions::text(const std::string& key, const std::string& otherwise) {
+  const std::string* value = take(key);
+  return value == nullptr ? otherwise : *value;
+}
+
+void OptimizerOptions::finish() const {
+  for (const auto& [key, value] : values_) {
+    if (known_.contains(key)) continue;
+    std::string known;
+    for (const std::string& name : known_) known += known.empty() ? name : ", " + name;
+    throw Error(ExitCode::kUsage, "optimizer " + optimizer_ + " has no option \"" + key + "\"")
+        .where("--optim_args")
+        .hint(known.empty() ? "it takes no options" : "its options are " + known);
+  }
+}
+
+}  // namespace hftrain::optim

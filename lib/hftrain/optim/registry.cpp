@@ -1,0 +1,54 @@
+// The table of optimizers: name in --optim → maker.
+#include <array>
+
+#include "hftrain/base/error.h"
+#include "hftrain/optim/adamw.h"
+
+namespace hftrain::optim {
+namespace {
+
+using Maker = std::unique_ptr<Optimizer> (*)(const std::string&, std::vector<ParameterGroup>,
+                                             const OptimizerSettings&, OptimizerOptions&);
+
+template <typename T>
+std::unique_ptr<Optimizer> make(const std::string& name, std::vector<ParameterGroup> groups,
+                                const OptimizerSettings& settings, OptimizerOptions& options) {
+  return std::make_unique<T>(name, std::move(groups), settings, options);
+}
+
+struct Entry {
+  const char* name;
+  Maker maker;
+};
+
+constexpr std::array kOptimizers{
+    Entry{"adamw_torch_fused", make<AdamW>},
+    Entry{"adamw_torch", make<AdamW>},
+    Entry{"adamw_hf", make<AdamW>},
+};
+
+}  // namespace
+
+std::vector<std::string> optimizer_names() {
+  std::vector<std::string> names;
+  for (const Entry& entry : kOptimizers) names.emplace_back(entry.name);
+  return names;
+}
+
+std::unique_ptr<Optimizer> make_optimizer(const std::string& name, std::vector<ParameterGroup> groups,
+                                          const OptimizerSettings& settings) {
+  for (const Entry& entry : kOptimizers) {
+    if (name != entry.name) continue;
+    OptimizerOptions options(name, settings.options);
+    auto optimizer = entry.maker(name, std::move(groups), settings, options);
+    options.finish();
+    return optimizer;
+  }
+  std::string known;
+  for (const Entry& entry : kOptimizers) known += known.empty() ? entry.name : std::string(", ") + entry.name;
+  throw Error(ExitCode::kUsage, "unknown optimizer \"" + name + "\"")
+      .where("--optim")
+      .hint("known ones: " + known);
+}
+
+}  // namespace hftrain::optim

@@ -1,0 +1,47 @@
+// Learning-rate schedules of training_loop.md 7.6, the ones that transformers 5.17 offers by name.
+//
+//   auto schedule = optim::make_schedule("cosine", {.base_rate = 5e-5, .warmup_steps = 10, .total_steps =
+//   100}, options); optimizer.step(schedule->rate()); schedule->step();              // after each update
+//   that was not skipped schedule->observe(eval_loss);  // after each evaluation, when watches_metric()
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "hftrain/base/json.h"
+
+namespace hftrain::optim {
+
+struct ScheduleSetting {
+  double base_rate = 5e-5;
+  int64_t warmup_steps = 0;
+  int64_t total_steps = 0;
+};
+
+// One thread. Both parameter groups follow one rate.
+class Schedule {
+ public:
+  virtual ~Schedule() = default;
+  // The rate of the next update.
+  virtual double rate() const = 0;
+  // One update is done.
+  virtual void step() = 0;
+  // Result of an evaluation. Does nothing unless watches_metric().
+  virtual void observe(double metric) = 0;
+  virtual bool watches_metric() const = 0;
+  // Steps done, and what else the schedule remembers; numbers keep every bit.
+  virtual Json state() const = 0;
+  // State of a schedule of the same name; another is an Error (exit code 4). The setting is this run's.
+  virtual void load_state(const Json& state) = 0;
+};
+
+// `options` are lr_scheduler_kwargs. An unknown name, an unknown option, a missing one or a value out of
+// range is an Error (exit code 2).
+std::unique_ptr<Schedule> make_schedule(const std::string& name, const ScheduleSetting& setting,
+                                        const Json& options = Json::object());
+
+std::vector<std::string> schedule_names();
+
+}  // namespace hftrain::optim

@@ -1,0 +1,52 @@
+#include "hftrain/optim/stateful_optimizer.h"
+
+#include <ATen/core/grad_mode.h>
+#include <ATen/ops/zeros.h>
+#include <ATen/ops/zeros_like.h>
+
+#include <algorithm>
+
+#include "hftrain/base/error.h"
+
+namespace hftrain::optim {
+
+void StatefulOptimizer::add_state(const std::string& state_name, StateMaker make) {
+  const at::NoGradGuard no_grad;
+  const std::vector<at::Tensor> all = parameters();
+  state_.resize(all.size());
+  for (size_t i = 0; i < all.size(); ++i) state_[i].push_back(make(all[i]));
+  names_.push_back(state_name);
+}
+
+at::Tensor StatefulOptimizer::state(size_t index, const std::string& state_name) const {
+  const auto found = std::find(names_.begin(), names_.end(), state_name);
+  if (found == names_.end() || index >= state_.size()) {
+    throw Error(ExitCode::kInternal, "optimizer " + name() + " has no state \"" + state_name +
+                                         "\" of parameter " + std::to_string(index));
+  }
+  return state_[index][static_cast<size_t>(found - names_.begin())];
+}
+
+void StatefulOptimizer::step(double rate) {
+  const at::NoGradGuard no_grad;
+  size_t index = 0;
+  for (const ParameterGroup& group : groups()) {
+    std::vector<Item> items;
+    for (const at::Tensor& parameter : group.parameters) {
+      if (parameter.grad().defined())
+        items.push_back({parameter, parameter.grad(), names_.empty() ? nullptr : &state_[index]});
+      ++index;
+    }
+    if (!items.empty()) update(items, rate, group.weight_decay);
+  }
+}
+
+at::Tensor StatefulOptimizer::zeros_like(const at::Tensor& parameter) {
+  return at::zeros_like(parameter, at::MemoryFormat::Preserve);
+}
+
+at::Tensor StatefulOptimizer::step_counter(const at::Tensor& parameter) {
+  return at::zeros({}, at::TensorOptions().dtype(at::kFloat).device(parameter.device()));
+}
+
+}  // namespace hftrain::optim

@@ -1,0 +1,39 @@
+// What the optimizers of this module share: named state tensors beside each parameter, and the walk over
+// groups.
+#pragma once
+
+#include "hftrain/optim/optimizer.h"
+
+namespace hftrain::optim {
+
+class StatefulOptimizer : public Optimizer {
+ public:
+  std::vector<std::string> state_names() const override { return names_; }
+  at::Tensor state(size_t index, const std::string& name) const override;
+  void step(double rate) final;
+
+ protected:
+  // One parameter that has a gradient, with its tensors in the order of state_names().
+  struct Item {
+    at::Tensor parameter, gradient;
+    std::vector<at::Tensor>* state;
+  };
+
+  StatefulOptimizer(std::string name, std::vector<ParameterGroup> groups)
+      : Optimizer(std::move(name), std::move(groups)) {}
+  // Called by the constructor of each optimizer: a tensor per parameter and name, made by `make`.
+  using StateMaker = at::Tensor (*)(const at::Tensor& parameter);
+  void add_state(const std::string& state_name, StateMaker make);
+
+  // Updates all parameters of a group. Autograd is off.
+  virtual void update(std::vector<Item>& items, double rate, double weight_decay) = 0;
+
+  static at::Tensor zeros_like(const at::Tensor& parameter);
+  static at::Tensor step_counter(const at::Tensor& parameter);  // float32 scalar 0 beside the parameter
+
+ private:
+  std::vector<std::string> names_;
+  std::vector<std::vector<at::Tensor>> state_;  // [parameter through all groups][name]
+};
+
+}  // namespace hftrain::optim
