@@ -1,6 +1,7 @@
-// The RunPlan: what will happen, as plain values. `resolve` makes it from Arguments, Topology and facts about model and
-// data; the front program writes it to <output_dir>/hftrain/plan.json; every worker reads that file and nothing else.
-// It is serialised member by member (run_plan_json.cpp), so a plan can be read, compared and hashed.
+// The RunPlan: what will happen, as plain values. `resolve` makes it from Arguments, Topology and facts about
+// model and data; the front program writes it to <output_dir>/hftrain/plan.json; every worker reads that file
+// and nothing else. It is serialised member by member (run_plan_json.cpp), so a plan can be read, compared
+// and hashed.
 #pragma once
 
 #include <cstdint>
@@ -21,64 +22,64 @@ struct RankPlan {
   int local_rank = 0;
   int node = 0;
   DeviceKind device = DeviceKind::kCpu;
-  int ordinal = -1;          // position in CUDA_VISIBLE_DEVICES; -1 on CPU
-  std::string device_name;   // "cpu" or the GPU's name
-  std::string device_uuid;   // empty on CPU
-  int threads = 1;           // intra-op threads
+  int ordinal = -1;         // position in CUDA_VISIBLE_DEVICES; -1 on CPU
+  std::string device_name;  // "cpu" or the GPU's name
+  std::string device_uuid;  // empty on CPU
+  int threads = 1;          // intra-op threads
 };
 
 struct RanksPlan {
   int world_size = 1;
   int local_world_size = 1;
   int nodes = 1;
-  std::string backend = "gloo";       // gloo | nccl | mpi; unused at world_size 1
-  int64_t timeout_seconds = 1800;     // deadline of collective operations
+  std::string backend = "gloo";    // gloo | nccl | mpi; unused at world_size 1
+  int64_t timeout_seconds = 1800;  // deadline of collective operations
   std::vector<RankPlan> ranks;
 };
 
 struct StrategyPlan {
-  std::string name = "single";        // single | ddp (sharded names come with the sharded strategy)
+  std::string name = "single";  // single | ddp (sharded names come with the sharded strategy)
   std::string stage = "none";
   int mesh_replicate = 1;
   int mesh_shard = 1;
   std::string offload_parameters = "none";
   std::string offload_optimizer = "none";
-  std::vector<std::string> units;     // names of the model's units, in forward order
+  std::vector<std::string> units;  // names of the model's units, in forward order
   // DDP
   std::optional<bool> find_unused_parameters;
   std::optional<bool> static_graph;
-  int64_t bucket_cap_mb = 25;         // MiB
+  int64_t bucket_cap_mb = 25;  // MiB
   bool broadcast_buffers = true;
 };
 
 struct ModelPlan {
-  std::string source_folder;          // transformers folder to load weights from; empty: from scratch
-  std::string model_type;             // gpt2, llama, …
-  Json config;                        // the complete config.json content the run uses
-  std::string tokenizer_folder;       // whose files are copied beside every saved model; may be empty
+  std::string source_folder;     // transformers folder to load weights from; empty: from scratch
+  std::string model_type;        // gpt2, llama, …
+  Json config;                   // the complete config.json content the run uses
+  std::string tokenizer_folder;  // whose files are copied beside every saved model; may be empty
   std::string master_dtype = "float32";
-  int64_t parameters = 0;             // numbers, tied tensors once
+  int64_t parameters = 0;  // numbers, tied tensors once
   int64_t trainable_parameters = 0;
   int64_t non_embedding_parameters = 0;  // for total_flos
   bool gradient_checkpointing = false;
   int64_t checkpoint_every_n_layers = 1;
-  double neftune_noise_alpha = 0;     // 0: off
+  double neftune_noise_alpha = 0;  // 0: off
   bool fused_kernels = true;
 };
 
 struct PrecisionPlan {
-  std::string compute = "float32";    // float32 | bfloat16 | float16: dtype of the forward pass
-  bool gradient_scaler = false;       // true with float16
+  std::string compute = "float32";  // float32 | bfloat16 | float16: dtype of the forward pass
+  bool gradient_scaler = false;     // true with float16
   std::optional<bool> tf32;
-  std::string eval = "";              // bfloat16 | float16 with *_full_eval, else empty
+  std::string eval = "";  // bfloat16 | float16 with *_full_eval, else empty
 };
 
 // One prepared split: fixed-length token blocks in a memory-mapped cache.
 struct SplitPlan {
-  std::string cache_path;             // prefix of the .bin/.idx pair; empty until prepared
-  int64_t samples = 0;                // 0 until known
+  std::string cache_path;  // prefix of the .bin/.idx pair; empty until prepared
+  int64_t samples = 0;     // 0 until known
   int64_t tokens = 0;
-  bool exact = false;                 // false: an estimate (only in --dry_run)
+  bool exact = false;  // false: an estimate (only in --dry_run)
 };
 
 struct DataPlan {
@@ -87,12 +88,12 @@ struct DataPlan {
   std::optional<SplitPlan> train;
   std::optional<SplitPlan> validation;
   std::optional<SplitPlan> test;
-  uint64_t seed = 42;                 // of the data order
-  std::string sampling = "random";    // random | sequential
+  uint64_t seed = 42;               // of the data order
+  std::string sampling = "random";  // random | sequential
   bool drop_last = false;
   bool even_batches = true;
   bool split_batches = false;
-  int64_t loader_workers = 0;         // threads per rank
+  int64_t loader_workers = 0;  // threads per rank
   int64_t prefetch_factor = 2;
   bool pin_memory = true;
   bool ignore_data_skip = false;
@@ -102,17 +103,17 @@ struct BatchPlan {
   int64_t per_device_train = 8;
   int64_t per_device_eval = 8;
   int64_t accumulation_steps = 1;
-  int64_t global_train = 8;           // per_device_train * accumulation_steps * world_size
+  int64_t global_train = 8;  // per_device_train * accumulation_steps * world_size
   bool average_tokens_across_devices = true;
 };
 
 struct StepsPlan {
-  int64_t batches_per_epoch = 0;      // L, per rank
-  int64_t updates_per_epoch = 0;      // U
-  int64_t max_steps = 0;              // T
-  int64_t epochs = 0;                 // ceil(T / U) or ceil(num_train_epochs)
+  int64_t batches_per_epoch = 0;  // L, per rank
+  int64_t updates_per_epoch = 0;  // U
+  int64_t max_steps = 0;          // T
+  int64_t epochs = 0;             // ceil(T / U) or ceil(num_train_epochs)
   double num_train_epochs = 3.0;
-  int64_t samples_for_speed = 0;      // training_loop.md 7.1
+  int64_t samples_for_speed = 0;  // training_loop.md 7.1
 };
 
 struct OptimizerPlan {
@@ -120,7 +121,7 @@ struct OptimizerPlan {
   double learning_rate = 5e-5;
   double weight_decay = 0.0;
   double beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8;
-  double max_grad_norm = 1.0;         // 0: no clipping
+  double max_grad_norm = 1.0;  // 0: no clipping
   double label_smoothing = 0.0;
   std::map<std::string, std::string> options;  // optim_args, checked
 };
@@ -128,26 +129,27 @@ struct OptimizerPlan {
 struct SchedulePlan {
   std::string name = "linear";
   int64_t warmup_steps = 0;
-  Json options = Json::object();      // lr_scheduler_kwargs, checked
+  Json options = Json::object();  // lr_scheduler_kwargs, checked
 };
 
-// When something happens: "no", every `steps` updates, at the end of each epoch, or (saving) at each new best.
+// When something happens: "no", every `steps` updates, at the end of each epoch, or (saving) at each new
+// best.
 struct IntervalPlan {
-  std::string strategy = "no";        // no | steps | epoch | best
-  int64_t steps = 0;                  // absolute
+  std::string strategy = "no";  // no | steps | epoch | best
+  int64_t steps = 0;            // absolute
 };
 
 struct LoggingPlan {
   IntervalPlan interval;
   bool first_step = false;
   bool nan_inf_filter = true;
-  std::vector<std::string> report_to; // tensorboard, csv, …; jsonl is always written
+  std::vector<std::string> report_to;  // tensorboard, csv, …; jsonl is always written
   std::string tensorboard_dir;
   std::string run_name;
   std::string count_input_tokens = "no";  // no | all | non_padding
   bool memory_metrics = false;
   std::string level = "info", replica_level = "warning";
-  std::string arguments_json;         // all arguments as JSON text, for trackers
+  std::string arguments_json;  // all arguments as JSON text, for trackers
 };
 
 struct EvaluationPlan {
@@ -164,9 +166,9 @@ struct EvaluationPlan {
 
 struct SavingPlan {
   IntervalPlan interval;
-  std::optional<int64_t> total_limit; // unset: keep all
+  std::optional<int64_t> total_limit;  // unset: keep all
   bool only_model = false;
-  std::string resume_from;            // a verified checkpoint folder; empty: start fresh
+  std::string resume_from;  // a verified checkpoint folder; empty: start fresh
   bool restore_callbacks = false;
   int64_t max_shard_bytes = 50'000'000'000;
 };
@@ -177,8 +179,8 @@ struct MemoryPlan {
 };
 
 struct DiskPlan {
-  int64_t checkpoint_bytes = 0;       // one checkpoint
-  int64_t checkpoints_kept = 0;       // including the one in flight; -1: grows without limit
+  int64_t checkpoint_bytes = 0;  // one checkpoint
+  int64_t checkpoints_kept = 0;  // including the one in flight; -1: grows without limit
   int64_t needed_bytes = 0;
   int64_t free_bytes = 0;
 };
@@ -188,7 +190,7 @@ inline constexpr int kRunPlanSchema = 1;
 struct RunPlan {
   int schema = kRunPlanSchema;
   std::string hftrain_version;
-  std::string output_dir;             // absolute
+  std::string output_dir;  // absolute
   bool do_train = true, do_eval = false, do_predict = false;
   uint64_t seed = 42;
   bool full_determinism = false;

@@ -1,0 +1,171 @@
+#include <sched.h>
+
+#include <algorithm>
+#include <cmath>
+#include <fstream>
+#include <limits>
+#include <sstream>
+#include <thread>
+
+#include "hftrain/base/text.h"
+#include "hftrain/plan/topology.h"
+
+namespace hftrain::plan {
+namespace {
+
+// v1 writes the largest page-aligned number for "no limit".
+constexpr int64_t kNoLimit = int64_t{1} << 60;
+
+// Files below /proc and /sys have no useful size and may be missing; both read as empty.
+std::string read_text(const std::string& path) {
+  std::ifstream file(path);
+  std::ostringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+std::optional<int64_t> parse_integer(const std::string& text) {
+  try {
+    return std::stoll(text);
+  } catch (const std::exception&) {
+    return std::nullopt;  // empty, or a word such as "max"
+  }
+}
+
+std::optional<int64_t> read_integer(const std::string& path) {
+  return parse_integer(read_text(path));
+}
+
+// The folder of this process's cgroup and its parents up to the mount point, innermost first. In a container
+// the path of /proc/self/cgroup may be the host's and not exist below the mount point; its parents then still
+// serve.
+std::vector<std::string> with_parents(const std::string& mount, std::string path) {
+  std::vector<std::string> folders;
+  while (!path.empty() && path != "/") {
+    folders.push_back(mount + path);
+    path.erase(path.rfind('/'));
+  }
+  folders.push_back(mount);
+  return folders;
+}
+
+struct Cgroup {
+  std::vector<std::string> unified;      // v2
+  std::vector<std::string> cpu, memory;  // v1
+};
+
+Cgroup find_cgroup(const std::string& root) {
+  Cgroup cgroup;
+  const std::string mount = root + "sys/fs/cgroup";
+  std::istringstream lines(read_text(root + "proc/self/cgroup"));
+  for (std::string line; std::getline(lines, line);) {
+    // hierarchy:controllers:path, and a path may hold colons
+    const size_t first = line.find(':'), second = line.find(':', first + 1);
+    if (first == std::string::npos || second == std::string::npos) continue;
+    const std::string controllers = line.substr(first + 1, second - first - 1),
+                      path = line.substr(second + 1);
+    if (controllers.empty()) {
+      for (const char* at : {"", "/unified"}) {
+        for (std::string& folder : with_parents(mount + at, path))
+          cgroup.unified.push_back(std::move(folder));
+      }
+    }
+    for (const std::string& controller : split(controllers, ',')) {
+      if (controller != "cpu" && controller != "memory") continue;
+      auto& folders = controller == "cpu" ? cgroup.cpu : cgroup.memory;
+      for (const std::string& name : {controllers, controller}) {
+        for (std::string& folder : with_parents(mount + '/' + name, path))
+          folders.push_back(std::move(folder));
+      }
+    }
+  }
+  return cgroup;
+}
+
+template <typename T>
+void lower(std::optional<T>& limit, T candidate) {
+  limit = limit ? std::min(*limit, candidate) : candidate;
+}
+
+std::optional<double> cpu_quota(const Cgroup& cgroup) {
+  std::optional<double> cores;
+  for (const std::string& folder : cgroup.unified) {
+    const std::vector<std::string> words = split_words(read_text(folder + "/cpu.max"));  // "quota period"
+    if (words.size() != 2) continue;
+    const auto quota = parse_integer(words[0]), period = parse_integer(words[1]);
+    if (quota && period && *period > 0)
+      lower(cores, static_cast<double>(*quota) / static_cast<double>(*period));
+  }
+  for (const std::string& folder : cgroup.cpu) {
+    const auto quota = read_integer(folder + "/cpu.cfs_quota_us"),
+               period = read_integer(folder + "/cpu.cfs_period_us");
+    if (quota && period && *quota > 0 && *period > 0) {
+      lower(cores, static_cast<double>(*quota) / static_cast<double>(*period));
+    }
+  }
+  return cores;
+}
+
+struct MemoryLimit {
+  std::optional<int64_t> limit, left;
+};
+
+MemoryLimit memory_limit(const Cgroup& cgroup) {
+  MemoryLimit result;
+  const auto look = [&](const std::vector<std::string>& folders, const char* limit_file,
+                        const char* usage_file) {
+    for (const std::string& folder : folders) {
+      const auto limit = read_integer(folder + limit_file);
+      if (!limit || *limit >= kNoLimit) continue;
+      lower(result.limit, *limit);
+      lower(result.left, std::max<int64_t>(0, *limit - read_integer(folder + usage_file).value_or(0)));
+    }
+  };
+  look(cgroup.unified, "/memory.max", "/memory.current");
+  look(cgroup.memory, "/memory.limit_in_bytes", "/memory.usage_in_bytes");
+  return result;
+}
+
+// Bytes of a "Name:  123 kB" line.
+int64_t meminfo(const std::string& text, const std::string& name) {
+  const size_t at = text.find(name + ':');
+  if (at == std::string::npos) return 0;
+  return parse_integer(text.substr(at + name.size() + 1)).value_or(0) * 1024;
+}
+
+int count_allowed_cores() {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  if (::sched_getaffinity(0, sizeof(set), &set) == 0) return CPU_COUNT(&set);
+  return static_cast<int>(std::thread::hardware_concurrency());  // more than 1024 cores
+}
+
+}  // namespace
+
+int HostResources::usable_cores() const {
+  const double cores = std::min<double>(allowed_cores, quota_cores.value_or(allowed_cores));
+  return std::max(1, static_cast<int>(std::floor(cores + 1e-6)));
+}
+
+int64_t HostResources::usable_memory_bytes() const {
+  return std::min(memory_bytes, memory_limit_bytes.value_or(memory_bytes));
+}
+
+HostResources detect_host(const Environment& environment, const TopologySources& sources) {
+  HostResources host;
+  host.allowed_cores = std::max(1, sources.allowed_cores ? *sources.allowed_cores : count_allowed_cores());
+  const std::string memory = read_text(sources.root + "proc/meminfo");
+  host.memory_bytes = meminfo(memory, "MemTotal");
+  host.available_bytes = meminfo(memory, "MemAvailable");
+  const Cgroup cgroup = find_cgroup(sources.root);
+  host.quota_cores = cpu_quota(cgroup);
+  const MemoryLimit limit = memory_limit(cgroup);
+  host.memory_limit_bytes = limit.limit;
+  if (limit.left) host.available_bytes = std::min(host.available_bytes, *limit.left);
+  const auto threads = parse_integer(environment.get_or("OMP_NUM_THREADS", ""));
+  if (threads && *threads > 0)
+    host.requested_threads = static_cast<int>(std::min<int64_t>(*threads, 1 << 16));
+  return host;
+}
+
+}  // namespace hftrain::plan
