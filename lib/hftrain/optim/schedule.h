@@ -44,4 +44,7 @@ std::unique_ptr<Schedule> make_schedule(const std::string& name, const ScheduleS
 
 std::vector<std::string> schedule_names();
 
+// Throws an Error (exit code 4) unless `state` is that of the schedule `name`.
+void require_schedule_state(const Json& state, const std::string& name);
+
 }  // namespace hftrain::optim

@@ -1,0 +1,110 @@
+#include "hftrain/optim/schedule.h"
+
+#include <array>
+
+#include "hftrain/base/error.h"
+#include "hftrain/optim/metric_schedules.h"
+#include "hftrain/optim/schedule_factors.h"
+
+namespace hftrain::optim {
+namespace {
+
+class FactorSchedule final : public Schedule {
+ public:
+  FactorSchedule(std::string name, double base_rate, Factor factor)
+      : name_(std::move(name)), base_rate_(base_rate), factor_(std::move(factor)) {}
+  double rate() const override { return base_rate_ * factor_(steps_); }
+  void step() override { ++steps_; }
+  void observe(double) override {}
+  bool watches_metric() const override { return false; }
+  Json state() const override { return {{"name", name_}, {"steps", steps_}}; }
+  void load_state(const Json& state) override {
+    require_schedule_state(state, name_);
+    steps_ = state.at("steps").get<int64_t>();
+  }
+
+ private:
+  std::string name_;
+  double base_rate_;
+  Factor factor_;
+  int64_t steps_ = 0;
+};
+
+struct FactorEntry {
+  const char* name;
+  Factor (*make)(const ScheduleSetting&, ScheduleOptions&);
+};
+
+constexpr std::array kFactors{
+    FactorEntry{"linear", linear_factor},
+    FactorEntry{"cosine", cosine_factor},
+    FactorEntry{"cosine_with_restarts", cosine_with_restarts_factor},
+    FactorEntry{"polynomial", polynomial_factor},
+    FactorEntry{"constant", constant_factor},
+    FactorEntry{"constant_with_warmup", constant_with_warmup_factor},
+    FactorEntry{"inverse_sqrt", inverse_sqrt_factor},
+    FactorEntry{"cosine_with_min_lr", cosine_with_min_lr_factor},
+    FactorEntry{"cosine_warmup_with_min_lr", cosine_warmup_with_min_lr_factor},
+    FactorEntry{"warmup_stable_decay", warmup_stable_decay_factor},
+};
+
+template <typename T>
+std::unique_ptr<Schedule> make(const ScheduleSetting& setting, ScheduleOptions& options) {
+  return std::make_unique<T>(setting, options);
+}
+
+struct MetricEntry {
+  const char* name;
+  std::unique_ptr<Schedule> (*make)(const ScheduleSetting&, ScheduleOptions&);
+};
+
+constexpr std::array kMetricSchedules{
+    MetricEntry{"reduce_lr_on_plateau", make<PlateauSchedule>},
+    MetricEntry{"greedy", make<GreedySchedule>},
+};
+
+std::unique_ptr<Schedule> build(const std::string& name, const ScheduleSetting& setting,
+                                ScheduleOptions& options) {
+  for (const FactorEntry& entry : kFactors) {
+    if (name == entry.name) {
+      return std::make_unique<FactorSchedule>(name, setting.base_rate, entry.make(setting, options));
+    }
+  }
+  for (const MetricEntry& entry : kMetricSchedules) {
+    if (name == entry.name) return entry.make(setting, options);
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+std::vector<std::string> schedule_names() {
+  std::vector<std::string> names;
+  for (const FactorEntry& entry : kFactors) names.emplace_back(entry.name);
+  for (const MetricEntry& entry : kMetricSchedules) names.emplace_back(entry.name);
+  return names;
+}
+
+std::unique_ptr<Schedule> make_schedule(const std::string& name, const ScheduleSetting& setting,
+                                        const Json& options) {
+  ScheduleOptions reader(name, options);
+  auto schedule = build(name, setting, reader);
+  if (schedule != nullptr) {
+    reader.finish();
+    return schedule;
+  }
+  std::string known;
+  for (const std::string& each : schedule_names()) known += known.empty() ? each : ", " + each;
+  throw Error(ExitCode::kUsage, "unknown schedule \"" + name + "\"")
+      .where("--lr_scheduler_type")
+      .hint("known ones: " + known);
+}
+
+void require_schedule_state(const Json& state, const std::string& name) {
+  const std::string found = state.value("name", std::string());
+  if (found == name) return;
+  throw Error(ExitCode::kData, "the saved schedule is \"" + found + "\", this run's is \"" + name + "\"")
+      .hint("resume with the same --lr_scheduler_type");
+}
+
+}  // namespace hftrain::optim
