@@ -1,5 +1,6 @@
 // Flags whose value is a mapping (JSON text, a JSON file, or a YAML mapping), as typed structs. Unknown keys
-// never get here: the reader refuses them with the nearest key.
+// never get here: the reader refuses them with the nearest key. Keys that are accepted without effect or
+// planned have no member (mapping_keys.cpp lists them all).
 #pragma once
 
 #include <cstdint>
@@ -12,23 +13,26 @@ namespace hftrain::arguments {
 // --accelerator_config
 struct AcceleratorOptions {
   bool split_batches = false;  // the given batch size is the global one, split over the ranks
-  std::optional<bool> dispatch_batches;
-  bool even_batches = true;  // complete the last round with samples from the start
-  bool use_seedable_sampler = true;
-  bool non_blocking = false;
-  // gradient_accumulation_kwargs.num_steps is folded into gradient_accumulation_steps by parse_arguments.
-  bool sync_each_batch = false;  // reduce gradients at every micro batch
+  bool even_batches = true;    // complete the last round with samples from the start
+  // gradient_accumulation_kwargs.num_steps; parse_arguments has already put it into
+  // gradient_accumulation_steps.
+  std::optional<int64_t> accumulation_num_steps;
 };
+void to_json(Json& json, const AcceleratorOptions& options);
+void from_json(const Json& json, AcceleratorOptions& options);
 
 // --gradient_checkpointing_kwargs
 struct GradientCheckpointingOptions {
   int64_t every_n_layers = 1;
-  bool offload = false;  // keep saved activations in pinned host memory
 };
+void to_json(Json& json, const GradientCheckpointingOptions& options);
+void from_json(const Json& json, GradientCheckpointingOptions& options);
 
 // --liger_kernel_config: which fused operators to use; unset: all that the family has.
 struct LigerKernelOptions {
   std::optional<bool> rope, swiglu, geglu, rms_norm, layer_norm, cross_entropy, fused_linear_cross_entropy;
 };
+void to_json(Json& json, const LigerKernelOptions& options);
+void from_json(const Json& json, LigerKernelOptions& options);
 
 }  // namespace hftrain::arguments

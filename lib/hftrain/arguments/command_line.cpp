@@ -1,0 +1,130 @@
+#include "hftrain/arguments/command_line.h"
+
+#include <cctype>
+#include <optional>
+
+#include "hftrain/arguments/flag_table.h"
+#include "hftrain/base/text.h"
+
+namespace hftrain::arguments {
+namespace {
+
+bool ends_with(std::string_view text, std::string_view end) {
+  return text.size() >= end.size() && text.substr(text.size() - end.size()) == end;
+}
+
+// A word that starts a flag: --name, or -x for a letter of the table. Negative numbers and a lone dash are
+// values.
+bool is_flag(const std::string& word) {
+  if (word.size() < 2 || word[0] != '-') return false;
+  if (word[1] == '-') return true;
+  return std::isalpha(static_cast<unsigned char>(word[1])) != 0;
+}
+
+class Reader {
+ public:
+  Reader(std::span<const std::string> words, Diagnostics& problems) : words_(words), problems_(problems) {}
+
+  std::vector<Given> read() {
+    while (at_ < words_.size()) {
+      const std::string& word = words_[at_++];
+      if (is_flag(word)) {
+        read_flag(word);
+      } else {
+        stray(word);
+      }
+    }
+    return std::move(given_);
+  }
+
+ private:
+  void read_flag(const std::string& word) {
+    const size_t equals = word.find('=');
+    const std::string spelling = word.substr(0, equals);
+    std::optional<std::string> value;
+    if (equals != std::string::npos) value = word.substr(equals + 1);
+    const FlagMatch match = look_up(spelling);
+    if (!match) return unknown(spelling, value.has_value());
+    if (match.negated) {
+      if (value)
+        return problem(spelling + " takes no value", "",
+                       "--" + std::string(match.flag->name) + " true or false");
+      return take(*match.flag, spelling, false);
+    }
+    if (value)
+      return take(*match.flag, spelling,
+                  match.flag->slot.type == Type::kList ? Json::array({*value}) : Json(*value));
+    read_value(*match.flag, spelling);
+  }
+
+  FlagMatch look_up(const std::string& spelling) const {
+    if (spelling[1] == '-') return spelling.size() > 2 ? flag_table().find(spelling.substr(2)) : FlagMatch{};
+    return {spelling.size() == 2 ? flag_table().find_letter(spelling[1]) : nullptr, false};
+  }
+
+  bool value_follows() const { return at_ < words_.size() && !is_flag(words_[at_]); }
+
+  void read_value(const Flag& flag, const std::string& spelling) {
+    const bool truth = flag.slot.type == Type::kBool;
+    if (!value_follows() || (truth && ends_with(words_[at_], ".py"))) {
+      if (truth) return take(flag, spelling, true);
+      if (!flag.bare.empty()) return take(flag, spelling, std::string(flag.bare));
+      return problem(spelling + " needs a value", "it takes " + describe_type(flag), "");
+    }
+    if (flag.slot.type != Type::kList) return take(flag, spelling, words_[at_++]);
+    Json list = Json::array();
+    while (value_follows()) list.push_back(words_[at_++]);
+    take(flag, spelling, std::move(list));
+  }
+
+  void take(const Flag& flag, const std::string& spelling, Json written) {
+    given_.push_back({.flag = &flag,
+                      .spelling = spelling,
+                      .written = std::move(written),
+                      .origin = spelling,
+                      .layer = kCommandLineLayer,
+                      .places = {}});
+  }
+
+  void unknown(const std::string& spelling, bool had_value) {
+    const std::string name = spelling.substr(spelling[1] == '-' ? 2 : 1);
+    std::string hint = did_you_mean(nearest_names(underscored(name), flag_table().spellings()), "--");
+    if (hint.empty()) hint = "`hftrain --help-all` lists every flag";
+    problem("unknown flag " + spelling, "", std::move(hint));
+    // Its values, if any, are part of this mistake.
+    while (!had_value && value_follows() && !ends_with(words_[at_], ".py")) ++at_;
+  }
+
+  void stray(const std::string& word) {
+    if (ends_with(word, ".py")) {
+      return problem("unexpected '" + word + '\'', "hftrain needs no Python script",
+                     "leave it out and give the flags of the script directly");
+    }
+    problem("unexpected '" + word + '\'', "values follow a flag; this one follows none", "");
+  }
+
+  static std::string underscored(std::string name) {
+    for (char& c : name) {
+      if (c == '-') c = '_';
+    }
+    return name;
+  }
+
+  void problem(std::string what, std::string why, std::string hint) {
+    problems_.push_back(
+        {.what = std::move(what), .where = "command line", .why = std::move(why), .hint = std::move(hint)});
+  }
+
+  std::span<const std::string> words_;
+  Diagnostics& problems_;
+  size_t at_ = 0;
+  std::vector<Given> given_;
+};
+
+}  // namespace
+
+std::vector<Given> read_command_line(std::span<const std::string> words, Diagnostics& problems) {
+  return Reader(words, problems).read();
+}
+
+}  // namespace hftrain::arguments

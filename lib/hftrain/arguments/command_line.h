@@ -1,0 +1,20 @@
+// Reads a command line against the flag table. Written by hand rather than with a parsing library because all
+// mistakes are reported in one pass, names are looked up in one hash table (help has to answer within
+// milliseconds), and the rules of argparse that users rely on (a flag with or without a value, lists that end
+// at the next flag) are exact.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "hftrain/arguments/given.h"
+
+namespace hftrain::arguments {
+
+// Forms: --flag value, --flag=value, --flag (booleans and flags with a bare meaning), --no_flag, -x value;
+// dashes and underscores are the same; prefixes of flags are not accepted. Mistakes are appended to
+// `problems`.
+std::vector<Given> read_command_line(std::span<const std::string> words, Diagnostics& problems);
+
+}  // namespace hftrain::arguments

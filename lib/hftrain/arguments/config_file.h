@@ -1,0 +1,21 @@
+// Reads one configuration file, YAML or JSON, against the flag table, with the position of every value.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "hftrain/arguments/given.h"
+
+namespace hftrain::arguments {
+
+struct ConfigFile {
+  std::vector<Given> given;
+  std::map<std::string, std::string> environment;  // its `env:` mapping
+};
+
+// Top-level keys are flags, groups of flags (`model:`, `data:`, … with flags inside) or `env:`. Every plain
+// value is kept as text; the flags' types decide later. Mistakes are appended to `problems`, all of them.
+ConfigFile read_config_file(const std::string& path, int layer, Diagnostics& problems);
+
+}  // namespace hftrain::arguments

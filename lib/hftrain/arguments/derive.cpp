@@ -1,0 +1,136 @@
+#include "hftrain/arguments/derive.h"
+
+#include <algorithm>
+
+#include "hftrain/arguments/flag_table.h"
+#include "hftrain/base/text.h"
+
+namespace hftrain::arguments {
+namespace {
+
+using Severity = Diagnostic::Severity;
+
+class Derivation {
+ public:
+  explicit Derivation(ParseOutcome& outcome) : outcome_(outcome), arguments_(outcome.arguments) {}
+
+  void run() {
+    output();
+    evaluation();
+    best_model();
+    logging();
+    resume();
+    batch();
+    precision();
+    if (arguments_.device.use_cpu && arguments_.data.dataloader_pin_memory) {
+      arguments_.data.dataloader_pin_memory = false;
+      from("dataloader_pin_memory", "use_cpu");
+    }
+  }
+
+ private:
+  void output() {
+    if (arguments_.output.output_dir && !arguments_.output.output_dir->empty()) return;
+    arguments_.output.output_dir = "trainer_output";
+    note("the output folder is trainer_output", "--output_dir was not given");
+  }
+
+  void evaluation() {
+    EvaluationArguments& evaluation = arguments_.evaluation;
+    if (evaluation.eval_strategy != "no" && !arguments_.run.do_eval) {
+      arguments_.run.do_eval = true;
+      from("do_eval", "eval_strategy");
+    }
+    if (evaluation.eval_strategy == "steps" && evaluation.eval_steps.value_or(0) == 0 &&
+        arguments_.logging.logging_steps > 0) {
+      evaluation.eval_steps = arguments_.logging.logging_steps;
+      from("eval_steps", "logging_steps");
+    }
+  }
+
+  void best_model() {
+    SavingArguments& saving = arguments_.saving;
+    const std::string& schedule = arguments_.schedule.lr_scheduler_type;
+    const bool watched = saving.load_best_model_at_end.value_or(false) || saving.early_stopping_patience ||
+                         schedule == "reduce_lr_on_plateau" || schedule == "greedy";
+    if (watched && !saving.metric_for_best_model) {
+      saving.metric_for_best_model = "loss";
+      from("metric_for_best_model", saving.load_best_model_at_end.value_or(false) ? "load_best_model_at_end"
+                                    : saving.early_stopping_patience              ? "early_stopping_patience"
+                                                                                  : "lr_scheduler_type");
+    }
+    if (saving.metric_for_best_model && !saving.greater_is_better) {
+      const std::string& metric = *saving.metric_for_best_model;
+      saving.greater_is_better = metric.size() < 4 || metric.substr(metric.size() - 4) != "loss";
+      from("greater_is_better", "metric_for_best_model");
+    }
+  }
+
+  void logging() {
+    LoggingArguments& logging = arguments_.logging;
+    if (!logging.disable_tqdm) {
+      logging.disable_tqdm = logging.log_level == "error" || logging.log_level == "critical";
+      from("disable_tqdm", "log_level");
+    }
+    if (std::find(logging.report_to.begin(), logging.report_to.end(), "all") == logging.report_to.end())
+      return;
+    logging.report_to.clear();
+    for (const Choice& choice : flag_table().named("report_to").choices) {
+      const bool tracker = choice.word != "none" && choice.word != "all";
+      if (tracker && choice.support.status == Support::kImplemented)
+        logging.report_to.emplace_back(choice.word);
+    }
+  }
+
+  void resume() {
+    std::optional<std::string>& resume = arguments_.saving.resume_from_checkpoint;
+    if (!resume) return;
+    const std::string word = to_lower(*resume);
+    if (word == "true" || word == "yes") resume = "true";
+    if (word == "false" || word == "no" || word.empty()) resume.reset();
+  }
+
+  void batch() {
+    const auto& config = arguments_.parallel.accelerator_config;
+    if (!config || !config->accumulation_num_steps || arguments_.batch.gradient_accumulation_steps > 1)
+      return;
+    if (*config->accumulation_num_steps == 1) return;
+    arguments_.batch.gradient_accumulation_steps = *config->accumulation_num_steps;
+    from("gradient_accumulation_steps", "accelerator_config");
+  }
+
+  // torch_compile and its relatives switch TensorFloat-32 on upstream.
+  void precision() {
+    PrecisionArguments& precision = arguments_.precision;
+    for (const char* flag : {"torch_compile", "torch_compile_backend", "torch_compile_mode"}) {
+      const auto given = outcome_.unread.find(flag);
+      if (given == outcome_.unread.end() || given->second.is_null() || given->second == false) continue;
+      if (precision.tf32 || (precision.fp16 && !precision.bf16)) continue;
+      precision.tf32 = true;
+      from("tf32", flag);
+    }
+  }
+
+  void from(const std::string& flag, const std::string& other) {
+    outcome_.origins.set(flag, "from " + other);
+  }
+
+  void note(std::string what, std::string why) {
+    outcome_.notes.push_back({.severity = Severity::kNote,
+                              .what = std::move(what),
+                              .where = "",
+                              .why = std::move(why),
+                              .hint = ""});
+  }
+
+  ParseOutcome& outcome_;
+  Arguments& arguments_;
+};
+
+}  // namespace
+
+void derive(ParseOutcome& outcome) {
+  Derivation(outcome).run();
+}
+
+}  // namespace hftrain::arguments

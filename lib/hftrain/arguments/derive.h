@@ -1,0 +1,10 @@
+// Fills in what one flag implies for another (the rules that set values rather than refuse).
+#pragma once
+
+#include "hftrain/arguments/parse.h"
+
+namespace hftrain::arguments {
+
+void derive(ParseOutcome& outcome);
+
+}  // namespace hftrain::arguments

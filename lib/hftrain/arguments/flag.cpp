@@ -1,0 +1,89 @@
+#include "hftrain/arguments/flag.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "hftrain/arguments/value.h"
+
+namespace hftrain::arguments {
+namespace {
+
+std::string words_of(const Flag& flag) {
+  std::string text;
+  for (const Choice& choice : flag.choices) {
+    if (!text.empty()) text += ", ";
+    text += choice.word;
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string describe(const Range& range) {
+  const bool low = range.low > -std::numeric_limits<double>::infinity();
+  const bool high = range.high_is_limit();
+  if (low && high) {
+    return fmt::format("{} {} x {} {:.0f}", range.low,
+                       range.low_open ? "<" : "<=", range.high_open ? "<" : "<=", range.high);
+  }
+  if (low) return fmt::format("{} {}", range.low_open ? ">" : ">=", range.low);
+  if (high) return fmt::format("{} {}", range.high_open ? "<" : "<=", range.high);
+  return "";
+}
+
+Json Flag::default_value() const {
+  if (slot.get != nullptr) return slot.get(Arguments{});
+  if (slot.optional && slot.neutral.empty()) return nullptr;
+  return neutral_value(slot.type, slot.neutral);
+}
+
+const Choice* Flag::choice(std::string_view word) const {
+  const auto found =
+      std::find_if(choices.begin(), choices.end(), [&](const Choice& choice) { return choice.word == word; });
+  return found == choices.end() ? nullptr : &*found;
+}
+
+std::string describe_type(const Flag& flag) {
+  std::string text;
+  switch (flag.slot.type) {
+    case Type::kBool:
+      text = "bool";
+      break;
+    case Type::kInt:
+      text = "int";
+      break;
+    case Type::kFloat:
+      text = "float";
+      break;
+    case Type::kMapping:
+      text = "mapping";
+      break;
+    case Type::kText:
+      text = flag.path ? "path" : "text";
+      break;
+    case Type::kList:
+      text = flag.path ? "list of paths" : "list of text";
+      break;
+  }
+  if (flag.is_choice()) {
+    text = (flag.slot.type == Type::kList ? "list of " : "one of ") + words_of(flag);
+  }
+  return text;
+}
+
+const char* describe(Support::Status status) {
+  switch (status) {
+    case Support::kImplemented:
+      return "implemented";
+    case Support::kAccepted:
+      return "accepted";
+    case Support::kPlanned:
+      return "planned";
+    case Support::kRefused:
+      return "refused";
+  }
+  return "";
+}
+
+}  // namespace hftrain::arguments

@@ -1,0 +1,50 @@
+#include "hftrain/arguments/flags/rows.h"
+
+namespace hftrain::arguments {
+
+std::vector<Flag> batch_flags() {
+  return {
+      {.name = "per_device_train_batch_size",
+       .slot = at<&Arguments::batch, &BatchArguments::per_device_train_batch_size>,
+       .help = "Micro-batch size for training on one device (one rank).",
+       .unit = "samples",
+       .range = at_least(1)},
+      {.name = "per_device_eval_batch_size",
+       .slot = at<&Arguments::batch, &BatchArguments::per_device_eval_batch_size>,
+       .help = "Batch size for evaluation and prediction on one device (one rank).",
+       .unit = "samples",
+       .range = at_least(1)},
+      {.name = "per_gpu_train_batch_size",
+       .slot = unread_optional(Type::kInt),
+       .help = "Old name of per_device_train_batch_size; a non-zero value wins over it.",
+       .unit = "samples",
+       .replaced_by = {.flag = "per_device_train_batch_size", .wins = true}},
+      {.name = "per_gpu_eval_batch_size",
+       .slot = unread_optional(Type::kInt),
+       .help = "Old name of per_device_eval_batch_size; a non-zero value wins over it.",
+       .unit = "samples",
+       .replaced_by = {.flag = "per_device_eval_batch_size", .wins = true}},
+      {.name = "gradient_accumulation_steps",
+       .slot = at<&Arguments::batch, &BatchArguments::gradient_accumulation_steps>,
+       .help = "Micro batches per optimizer update.",
+       .note = "Also an accelerate launch flag (only used there with DeepSpeed, default unset) and "
+               "a key of the Accelerate and DeepSpeed files; conflicts must name both origins.",
+       .unit = "micro batches",
+       .range = at_least(1)},
+      {.name = "auto_find_batch_size",
+       .slot = unread(Type::kBool, "false"),
+       .help = "On an out-of-memory error start the training call again with a smaller micro batch.",
+       .support = planned("the batch size is not searched yet",
+                          "a smaller --per_device_train_batch_size with more --gradient_accumulation_steps")},
+      {.name = "average_tokens_across_devices",
+       .slot = at<&Arguments::batch, &BatchArguments::average_tokens_across_devices>,
+       .help = "Divide summed token losses by the token count of all ranks instead of the own rank.",
+       .note = "False reproduces per-rank means averaged by DDP.",
+       .negatable = true},
+      {.name = "dataloader_drop_last",
+       .slot = at<&Arguments::batch, &BatchArguments::dataloader_drop_last>,
+       .help = "Drop the last incomplete batch of an epoch (training and evaluation loaders)."},
+  };
+}
+
+}  // namespace hftrain::arguments

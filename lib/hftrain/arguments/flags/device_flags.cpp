@@ -1,0 +1,55 @@
+#include "hftrain/arguments/flags/rows.h"
+
+namespace hftrain::arguments {
+
+std::vector<Flag> device_flags() {
+  return {
+      {.name = "torch_empty_cache_steps",
+       .slot = unread_optional(Type::kInt),
+       .help = "Return cached device memory to the driver every N updates.",
+       .unit = "updates",
+       .range = above(0),
+       .support = planned("the allocator keeps its cache in this build")},
+      {.name = "use_cpu",
+       .slot = at<&Arguments::device, &DeviceArguments::use_cpu>,
+       .help = "Train on the CPU even when GPUs are there.",
+       .note = "--cpu is the spelling of accelerate launch.",
+       .aliases = {"cpu"}},
+      {.name = "no_cuda",
+       .slot = unread(Type::kBool, "false"),
+       .help = "Old name of use_cpu.",
+       .note = "A flag of its own, not the negation of a flag cuda.",
+       .replaced_by = {.flag = "use_cpu", .value = "true"}},
+      {.name = "use_mps_device",
+       .slot = unread(Type::kBool, "false"),
+       .help = "Old switch for Apple GPUs.",
+       .support = refused("there are no Apple GPUs on Linux")},
+      {.name = "tpu_num_cores", .slot = unread_optional(Type::kInt), .help = "TPU cores.", .support = kNoTpu},
+      {.name = "tpu_name",
+       .slot = unread_optional(Type::kText),
+       .help = "TensorFlow arguments: TPU name.",
+       .support = kNoTpuNoTensorFlow},
+      {.name = "tpu_zone",
+       .slot = unread_optional(Type::kText),
+       .help = "TensorFlow arguments: TPU zone.",
+       .support = kNoTpuNoTensorFlow},
+      {.name = "gcp_project",
+       .slot = unread_optional(Type::kText),
+       .help = "TensorFlow arguments: cloud project of the TPU.",
+       .support = kNoTpuNoTensorFlow},
+      {.name = "xla",
+       .slot = unread(Type::kBool, "false"),
+       .help = "TensorFlow arguments: XLA compilation.",
+       .support = refused("there is no XLA here")},
+      {.name = "use_xpu",
+       .slot = unread(Type::kBool, "false"),
+       .help = "Intel GPUs (accelerate before 1.x).",
+       .support = refused("there is no Intel GPU back end")},
+      {.name = "gpu_ids",
+       .slot = unread_optional(Type::kText),
+       .help = "GPUs to use, comma separated, or all.",
+       .support = planned("not read yet", "CUDA_VISIBLE_DEVICES")},
+  };
+}
+
+}  // namespace hftrain::arguments

@@ -1,0 +1,43 @@
+#include "hftrain/arguments/flags/rows.h"
+
+namespace hftrain::arguments {
+
+std::vector<Flag> generation_flags() {
+  return {
+      {.name = "sortish_sampler",
+       .slot = unread(Type::kBool, "false"),
+       .help = "Roughly sorted batches for sequence-to-sequence data.",
+       .support = kGeneration},
+      {.name = "predict_with_generate",
+       .slot = unread(Type::kBool, "false"),
+       .help = "Generate text in evaluation and prediction (ROUGE, BLEU).",
+       .support = kGeneration},
+      {.name = "generation_max_length",
+       .slot = unread_optional(Type::kInt),
+       .help = "Total length limit of generated sequences in evaluation.",
+       .unit = "tokens",
+       .range = at_least(1),
+       .support = kGeneration},
+      {.name = "generation_num_beams",
+       .slot = unread_optional(Type::kInt),
+       .help = "Beams in evaluation.",
+       .range = at_least(1),
+       .support = kGeneration},
+      {.name = "generation_config",
+       .slot = unread_optional(Type::kText),
+       .help = "Folder or JSON file with a generation config (upstream also a model id or URL).",
+       .path = true,
+       .support = kGeneration},
+      {.name = "num_beams",
+       .slot = unread_optional(Type::kInt),
+       .help = "Beams in evaluate and predict of the scripts.",
+       .aliases = {"eval_beams"},
+       .support = kGeneration},
+      {.name = "forced_bos_token",
+       .slot = unread_optional(Type::kText),
+       .help = "First token that generation must produce.",
+       .support = kGeneration},
+  };
+}
+
+}  // namespace hftrain::arguments

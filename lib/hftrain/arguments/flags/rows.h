@@ -1,0 +1,51 @@
+// The rows of the flag table, one function per group of flags.
+#pragma once
+
+#include <vector>
+
+#include "hftrain/arguments/flag.h"
+
+namespace hftrain::arguments {
+
+// Reasons that several flags share.
+inline constexpr Support kOtherTask =
+    planned("this belongs to tasks that come later; --task clm works today");
+inline constexpr Support kImageTask = planned("image tasks come later; --task clm works today");
+inline constexpr Support kPredictionMetrics =
+    planned("metrics over predictions come with later tasks; loss and perplexity work today");
+inline constexpr Support kGeneration = planned("text generation comes later");
+inline constexpr Support kSharding = planned("sharded training comes later; DDP works today");
+inline constexpr Support kOneMachine =
+    planned("runs over several machines come later; one machine works today");
+inline constexpr Support kNoBinding =
+    planned("ranks are not bound to cores yet", "numactl or taskset around hftrain");
+inline constexpr Support kRankOutput = planned(
+    "the output of every rank is kept in hftrain/ranks in the output folder", "--tee and --log_ranks");
+inline constexpr Support kHub =
+    planned("nothing talks to the Hub yet; folders and the local cache work today");
+inline constexpr Support kLikeTorchCompile = accepted("kernels are compiled ahead of time");
+inline constexpr Support kNoTpu = refused("there is no TPU runtime here");
+inline constexpr Support kNoTpuNoTensorFlow = refused("there is no TPU and no TensorFlow here");
+
+std::vector<Flag> output_flags();
+std::vector<Flag> run_flags();
+std::vector<Flag> model_flags();
+std::vector<Flag> data_flags();
+std::vector<Flag> batch_flags();
+std::vector<Flag> optimizer_flags();
+std::vector<Flag> schedule_flags();
+std::vector<Flag> precision_flags();
+std::vector<Flag> evaluation_flags();
+std::vector<Flag> logging_flags();
+std::vector<Flag> saving_flags();
+std::vector<Flag> hub_flags();
+std::vector<Flag> parallel_flags();
+std::vector<Flag> offload_flags();
+std::vector<Flag> device_flags();
+std::vector<Flag> launch_flags();
+std::vector<Flag> launchers_flags();  // spellings of accelerate launch and of the deepspeed launcher
+std::vector<Flag> generation_flags();
+std::vector<Flag> debug_flags();
+std::vector<Flag> interface_flags();  // hftrain's own
+
+}  // namespace hftrain::arguments

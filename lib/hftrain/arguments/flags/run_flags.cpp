@@ -1,0 +1,48 @@
+#include "hftrain/arguments/flags/rows.h"
+
+namespace hftrain::arguments {
+
+std::vector<Flag> run_flags() {
+  return {
+      {.name = "do_train",
+       .slot = at<&Arguments::run, &RunArguments::do_train>,
+       .help = "Run training.",
+       .note = "Scripts read it, the Trainer does not."},
+      {.name = "do_eval",
+       .slot = at<&Arguments::run, &RunArguments::do_eval>,
+       .help = "Run a final evaluation on the validation data.",
+       .note = "Becomes true by itself when eval_strategy is not no."},
+      {.name = "do_predict",
+       .slot = at<&Arguments::run, &RunArguments::do_predict>,
+       .help = "Run prediction on the test data."},
+      {.name = "seed",
+       .slot = at<&Arguments::run, &RunArguments::seed>,
+       .help = "Random seed for initialisation, dropout and (without data_seed) data order.",
+       .range = between(0, 4294967295)},
+      {.name = "full_determinism",
+       .slot = at<&Arguments::run, &RunArguments::full_determinism>,
+       .help = "Use only deterministic kernels."},
+      {.name = "ray_scope",
+       .slot = unread_optional(Type::kText, "last"),
+       .help = "Which Ray trial scope counts as best in a search.",
+       .choices = {{"last"}, {"last-5-avg"}, {"last-10-avg"}, {"all"}, {"avg"}},
+       .support = accepted("Ray is not used")},
+      {.name = "num_train_epochs",
+       .slot = at<&Arguments::run, &RunArguments::num_train_epochs>,
+       .help = "Passes over the training data; fractions allowed.",
+       .note = "Loses against max_steps > 0.",
+       .range = at_least(0)},
+      {.name = "max_steps",
+       .slot = at<&Arguments::run, &RunArguments::max_steps>,
+       .help = "Number of updates; above 0 it wins over num_train_epochs.",
+       .note = "Needed for data without a length.",
+       .unit = "updates"},
+      {.name = "task",
+       .slot = at<&Arguments::run, &RunArguments::task>,
+       .help = "Kind of training.",
+       .note = "The old values summarization and translation (or translation_xx_to_yy) mean "
+               "seq2seq."},
+  };
+}
+
+}  // namespace hftrain::arguments

@@ -1,0 +1,141 @@
+#include "hftrain/arguments/mapping_keys.h"
+
+#include <array>
+
+namespace hftrain::arguments {
+namespace {
+
+const Key kAccumulation[] = {
+    {.name = "num_steps", .type = Type::kInt, .optional = true, .range = at_least(1)},
+    {.name = "adjust_scheduler",
+     .type = Type::kBool,
+     .neutral = "true",
+     .support = accepted("the schedule always steps once per update")},
+    {.name = "sync_with_dataloader",
+     .type = Type::kBool,
+     .neutral = "true",
+     .support = accepted("an epoch always ends with an update of its own")},
+    {.name = "sync_each_batch",
+     .type = Type::kBool,
+     .neutral = "false",
+     .support = planned("gradients are reduced once per update")},
+};
+
+const Key kAccelerator[] = {
+    {.name = "split_batches", .type = Type::kBool},
+    {.name = "dispatch_batches",
+     .type = Type::kBool,
+     .optional = true,
+     .neutral = "false",
+     .support = planned("every rank reads its own batches")},
+    {.name = "even_batches", .type = Type::kBool},
+    {.name = "use_seedable_sampler",
+     .type = Type::kBool,
+     .neutral = "true",
+     .support = planned("the data order always depends on seed and epoch only")},
+    {.name = "non_blocking",
+     .type = Type::kBool,
+     .neutral = "false",
+     .support = accepted("copies from pinned memory are always asynchronous")},
+    {.name = "gradient_accumulation_kwargs", .type = Type::kMapping, .optional = true, .keys = kAccumulation},
+    {.name = "use_configured_state",
+     .type = Type::kBool,
+     .neutral = "false",
+     .support = refused("there is no Python process with a configured state")},
+};
+
+const Key kCheckpointing[] = {
+    {.name = "every_n_layers", .type = Type::kInt, .range = at_least(1)},
+    {.name = "offload",
+     .type = Type::kBool,
+     .neutral = "false",
+     .support = planned("saved activations stay on the device")},
+    {.name = "use_reentrant",
+     .type = Type::kBool,
+     .neutral = "false",
+     .support = accepted("there is one form of recomputation")},
+    {.name = "preserve_rng_state",
+     .type = Type::kBool,
+     .neutral = "true",
+     .support = accepted("random state is always preserved")},
+    {.name = "determinism_check",
+     .type = Type::kText,
+     .neutral = "default",
+     .support = accepted("recomputation repeats the forward pass exactly")},
+};
+
+const Key kLiger[] = {
+    {.name = "rope", .type = Type::kBool, .optional = true},
+    {.name = "swiglu", .type = Type::kBool, .optional = true},
+    {.name = "geglu", .type = Type::kBool, .optional = true},
+    {.name = "rms_norm", .type = Type::kBool, .optional = true},
+    {.name = "layer_norm", .type = Type::kBool, .optional = true},
+    {.name = "cross_entropy", .type = Type::kBool, .optional = true},
+    {.name = "fused_linear_cross_entropy", .type = Type::kBool, .optional = true},
+};
+
+template <typename T>
+void read(const Json& mapping, const char* key, T& member) {
+  if (mapping.contains(key)) mapping.at(key).get_to(member);
+}
+
+}  // namespace
+
+std::span<const Key> accelerator_keys() {
+  return kAccelerator;
+}
+std::span<const Key> gradient_checkpointing_keys() {
+  return kCheckpointing;
+}
+std::span<const Key> liger_kernel_keys() {
+  return kLiger;
+}
+
+void to_json(Json& json, const AcceleratorOptions& options) {
+  json = {{"split_batches", options.split_batches}, {"even_batches", options.even_batches}};
+  if (options.accumulation_num_steps) {
+    json["gradient_accumulation_kwargs"] = {{"num_steps", *options.accumulation_num_steps}};
+  }
+}
+
+void from_json(const Json& json, AcceleratorOptions& options) {
+  read(json, "split_batches", options.split_batches);
+  read(json, "even_batches", options.even_batches);
+  if (json.contains("gradient_accumulation_kwargs") && json["gradient_accumulation_kwargs"].is_object()) {
+    read(json["gradient_accumulation_kwargs"], "num_steps", options.accumulation_num_steps);
+  }
+}
+
+void to_json(Json& json, const GradientCheckpointingOptions& options) {
+  json = {{"every_n_layers", options.every_n_layers}};
+}
+
+void from_json(const Json& json, GradientCheckpointingOptions& options) {
+  read(json, "every_n_layers", options.every_n_layers);
+}
+
+void to_json(Json& json, const LigerKernelOptions& options) {
+  json = Json::object();
+  const auto write = [&](const char* key, const std::optional<bool>& value) {
+    if (value) json[key] = *value;
+  };
+  write("rope", options.rope);
+  write("swiglu", options.swiglu);
+  write("geglu", options.geglu);
+  write("rms_norm", options.rms_norm);
+  write("layer_norm", options.layer_norm);
+  write("cross_entropy", options.cross_entropy);
+  write("fused_linear_cross_entropy", options.fused_linear_cross_entropy);
+}
+
+void from_json(const Json& json, LigerKernelOptions& options) {
+  read(json, "rope", options.rope);
+  read(json, "swiglu", options.swiglu);
+  read(json, "geglu", options.geglu);
+  read(json, "rms_norm", options.rms_norm);
+  read(json, "layer_norm", options.layer_norm);
+  read(json, "cross_entropy", options.cross_entropy);
+  read(json, "fused_linear_cross_entropy", options.fused_linear_cross_entropy);
+}
+
+}  // namespace hftrain::arguments

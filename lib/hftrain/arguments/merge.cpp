@@ -1,0 +1,206 @@
+#include "hftrain/arguments/merge.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "hftrain/arguments/flag_table.h"
+#include "hftrain/arguments/value.h"
+#include "hftrain/base/text.h"
+
+namespace hftrain::arguments {
+namespace {
+
+using Severity = Diagnostic::Severity;
+
+struct Candidate {
+  Json value;
+  const Given* given = nullptr;
+  const Replacement* old = nullptr;  // it came through an old name
+};
+
+class Merger {
+ public:
+  Merger(const std::string& home, ParseOutcome& outcome, Diagnostics& problems, Diagnostics& unsupported)
+      : home_(home), outcome_(outcome), problems_(problems), unsupported_(unsupported) {}
+
+  void add(const Given& given) {
+    Result<Json> converted = convert(*given.flag, given.written, home_);
+    if (const auto* error = std::get_if<ValueError>(&converted)) return mistake(given, *error);
+    Json value = std::get<Json>(std::move(converted));
+    if (given.flag->replaced_by.flag.empty()) {
+      candidates_[given.flag].push_back({std::move(value), &given, nullptr});
+    } else {
+      replace(given, std::move(value));
+    }
+  }
+
+  void finish() {
+    for (const Flag* flag : flag_table().flags()) {
+      const auto found = candidates_.find(flag);
+      if (found != candidates_.end()) settle(*flag, found->second);
+    }
+  }
+
+ private:
+  void replace(const Given& given, Json value) {
+    const Replacement& became = given.flag->replaced_by;
+    const Flag& target = flag_table().named(became.flag);
+    if (value == given.flag->default_value()) return;
+    if (!became.value.empty()) value = std::string(became.value);
+    if (!became.key.empty()) value = Json{{std::string(became.key), value}};
+    if (!became.silent) warn_of_old_name(given, target, value);
+    Result<Json> converted = convert(target, value, home_);
+    if (const auto* error = std::get_if<ValueError>(&converted)) return mistake(given, *error);
+    candidates_[&target].push_back({std::get<Json>(std::move(converted)), &given, &became});
+  }
+
+  void warn_of_old_name(const Given& given, const Flag& target, const Json& value) {
+    const bool same = target.slot.type != Type::kMapping && given.flag->replaced_by.value.empty();
+    const std::string use = same ? option(target) : option(target) + ' ' + to_yaml(value);
+    outcome_.notes.push_back({.severity = Severity::kWarning,
+                              .what = given.spelling + " is an old name",
+                              .where = place(given.origin),
+                              .why = "",
+                              .hint = "use " + use});
+  }
+
+  void settle(const Flag& flag, std::vector<Candidate>& candidates) {
+    const Candidate winner =
+        flag.slot.type == Type::kMapping ? joined(flag, candidates) : chosen(flag, candidates);
+    check_support(flag, winner);
+    outcome_.origins.set(std::string(flag.name), winner.given->origin);
+    if (flag.slot.set != nullptr) {
+      flag.slot.set(outcome_.arguments, winner.value);
+    } else {
+      outcome_.unread[std::string(flag.pattern ? std::string_view(winner.given->spelling) : flag.name)] =
+          winner.value;
+    }
+  }
+
+  // The last one of the latest layer; an old and a new name of one layer must agree.
+  Candidate chosen(const Flag& flag, const std::vector<Candidate>& candidates) {
+    const int layer = latest(candidates);
+    const Candidate* renamed = nullptr;
+    const Candidate* named = nullptr;
+    for (const Candidate& candidate : candidates) {
+      if (candidate.given->layer == layer) (candidate.old != nullptr ? renamed : named) = &candidate;
+    }
+    if (renamed == nullptr || named == nullptr) return renamed != nullptr ? *renamed : *named;
+    if (renamed->old->wins || renamed->value == named->value) return *renamed;
+    conflict(flag, *named, *renamed);
+    return *named;
+  }
+
+  // Keys that come through old names join the mapping that is given beside them.
+  Candidate joined(const Flag& flag, const std::vector<Candidate>& candidates) {
+    const int layer = latest(candidates);
+    Candidate whole;
+    for (const Candidate& candidate : candidates) {
+      if (candidate.given->layer == layer && candidate.old == nullptr) whole = candidate;
+    }
+    for (const Candidate& candidate : candidates) {
+      if (candidate.given->layer != layer || candidate.old == nullptr) continue;
+      if (whole.given == nullptr || whole.value.is_null()) {
+        whole = candidate;
+        continue;
+      }
+      for (const auto& [key, value] : candidate.value.items()) {
+        if (whole.value.contains(key) && whole.value[key] != value) conflict(flag, whole, candidate);
+        whole.value[key] = value;
+      }
+    }
+    return whole;
+  }
+
+  static int latest(const std::vector<Candidate>& candidates) {
+    int layer = kEnvironmentLayer;
+    for (const Candidate& candidate : candidates) layer = std::max(layer, candidate.given->layer);
+    return layer;
+  }
+
+  void conflict(const Flag& flag, const Candidate& named, const Candidate& renamed) {
+    problems_.push_back({.what = fmt::format("{} and {} say two different things", named.given->spelling,
+                                             renamed.given->spelling),
+                         .where = place(named.given->origin) + " and " + place(renamed.given->origin),
+                         .why = fmt::format("{} against {}", to_yaml(named.value), to_yaml(renamed.value)),
+                         .hint = "keep " + option(flag)});
+  }
+
+  // Whether this build does what is asked. Defaults are always fine.
+  void check_support(const Flag& flag, const Candidate& winner) {
+    const Json& value = winner.value;
+    if (value == flag.default_value() || (!flag.also_fine.empty() && to_yaml(value) == flag.also_fine))
+      return;
+    const std::string name = winner.given->spelling;
+    if (!check(flag.support, name, winner)) return;
+    const Json words = value.is_array() ? value : Json::array({value});
+    for (const Json& word : words) {
+      if (!word.is_string() || !flag.is_choice()) continue;
+      const Choice* choice = flag.choice(word.get<std::string>());
+      if (choice != nullptr) check(choice->support, name + ' ' + std::string(choice->word), winner);
+    }
+    check_keys(flag.keys, value, "", name, winner);
+  }
+
+  void check_keys(std::span<const Key> keys, const Json& mapping, const std::string& pointer,
+                  const std::string& name, const Candidate& winner) {
+    for (const Key& key : keys) {
+      if (!mapping.is_object() || !mapping.contains(key.name)) continue;
+      const Json& value = mapping[std::string(key.name)];
+      const std::string inner = pointer + '/' + std::string(key.name);
+      if (!key.keys.empty()) check_keys(key.keys, value, inner, name, winner);
+      if (key.support.status == Support::kImplemented || value.is_null()) continue;
+      if (value == neutral_value(key.type, key.neutral)) continue;
+      check(key.support, name + ": key '" + std::string(key.name) + '\'', winner, inner);
+    }
+  }
+
+  // False when the flag asks for something that this build does not do.
+  bool check(const Support& support, const std::string& name, const Candidate& winner,
+             const std::string& pointer = "") {
+    if (support.status == Support::kImplemented) return true;
+    Diagnostic diagnostic{
+        .what = name, .where = where(*winner.given, pointer), .why = std::string(support.reason), .hint = ""};
+    if (!support.instead.empty()) diagnostic.hint = "use " + std::string(support.instead);
+    if (support.status == Support::kAccepted) {
+      diagnostic.severity = Severity::kNote;
+      diagnostic.what += " has no effect here";
+      outcome_.notes.push_back(std::move(diagnostic));
+      return true;
+    }
+    diagnostic.what +=
+        support.status == Support::kPlanned ? " is planned: not in this build yet" : " is not supported";
+    unsupported_.push_back(std::move(diagnostic));
+    return false;
+  }
+
+  void mistake(const Given& given, const ValueError& error) {
+    problems_.push_back({.what = given.spelling + ": " + error.what,
+                         .where = where(given, error.pointer),
+                         .why = "",
+                         .hint = error.hint});
+  }
+
+  static std::string where(const Given& given, const std::string& pointer) {
+    const auto inner = given.places.find(pointer);
+    return inner == given.places.end() ? place(given.origin) : inner->second;
+  }
+
+  const std::string& home_;
+  ParseOutcome& outcome_;
+  Diagnostics& problems_;
+  Diagnostics& unsupported_;
+  std::map<const Flag*, std::vector<Candidate>> candidates_;
+};
+
+}  // namespace
+
+void merge(const std::vector<Given>& given, const std::string& home, ParseOutcome& outcome,
+           Diagnostics& problems, Diagnostics& unsupported) {
+  Merger merger(home, outcome, problems, unsupported);
+  for (const Given& each : given) merger.add(each);
+  merger.finish();
+}
+
+}  // namespace hftrain::arguments

@@ -1,0 +1,186 @@
+#include "hftrain/arguments/parse.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "hftrain/arguments/command_line.h"
+#include "hftrain/arguments/config_file.h"
+#include "hftrain/arguments/derive.h"
+#include "hftrain/arguments/flag_table.h"
+#include "hftrain/arguments/merge.h"
+#include "hftrain/arguments/rules.h"
+#include "hftrain/arguments/schedule_options.h"
+#include "hftrain/arguments/value.h"
+#include "hftrain/base/text.h"
+
+namespace hftrain::arguments {
+namespace {
+
+using Severity = Diagnostic::Severity;
+
+// Variables that stand for a flag. Those of torchrun are PET_<FLAG>.
+struct Variable {
+  const char* name;
+  const char* flag;
+};
+constexpr Variable kVariables[] = {
+    {"TENSORBOARD_LOGGING_DIR", "logging_dir"},
+    {"TRANSFORMERS_VERBOSITY", "log_level"},
+    {"PET_NPROC_PER_NODE", "nproc_per_node"},
+    {"PET_NNODES", "nnodes"},
+    {"PET_NODE_RANK", "node_rank"},
+    {"PET_MASTER_ADDR", "master_addr"},
+    {"PET_MASTER_PORT", "master_port"},
+    {"PET_RDZV_BACKEND", "rdzv_backend"},
+    {"PET_RDZV_ENDPOINT", "rdzv_endpoint"},
+    {"PET_RDZV_ID", "rdzv_id"},
+    {"PET_RDZV_CONF", "rdzv_conf"},
+    {"PET_STANDALONE", "standalone"},
+    {"PET_MAX_RESTARTS", "max_restarts"},
+    {"PET_LOG_DIR", "log_dir"},
+    {"PET_REDIRECTS", "redirects"},
+    {"PET_TEE", "tee"},
+    {"PET_LOCAL_RANKS_FILTER", "local_ranks_filter"},
+};
+
+std::vector<Given> read_environment(const Environment& environment, ParseOutcome& outcome) {
+  std::vector<Given> given;
+  for (const Variable& variable : kVariables) {
+    const std::optional<std::string> value = environment.get(variable.name);
+    if (!value || value->empty()) continue;
+    const std::string name = variable.name;
+    given.push_back({.flag = &flag_table().named(variable.flag),
+                     .spelling = name,
+                     .written = *value,
+                     .origin = "environment " + name,
+                     .layer = kEnvironmentLayer,
+                     .places = {}});
+    outcome.notes.push_back(
+        {.severity = Severity::kNote,
+         .what = name + '=' + *value + " of the environment is used as --" + variable.flag,
+         .where = "",
+         .why = "",
+         .hint = ""});
+  }
+  return given;
+}
+
+// Runs set up by accelerate announce themselves in the environment.
+void refuse_accelerate_environment(const Environment& environment, Diagnostics& problems) {
+  for (const char* name : {"ACCELERATE_USE_FSDP", "ACCELERATE_USE_DEEPSPEED"}) {
+    if (to_lower(environment.get_or(name, "false")) != "true") continue;
+    problems.push_back({.what = std::string(name) + " is planned: not in this build yet",
+                        .where = std::string("environment ") + name,
+                        .why = "sharded training comes later; DDP works today",
+                        .hint = "unset it"});
+  }
+}
+
+bool asks_for(const std::vector<Given>& given, std::string_view flag) {
+  return std::any_of(given.begin(), given.end(),
+                     [&](const Given& each) { return each.flag->name == flag && each.written != false; });
+}
+
+Actions actions_of(const std::map<std::string, Json>& unread) {
+  const auto on = [&](const char* flag) {
+    const auto found = unread.find(flag);
+    return found != unread.end() && found->second == true;
+  };
+  Actions actions;
+  actions.dry_run = on("dry_run");
+  actions.json = on("json");
+  const auto print = unread.find("print_config");
+  if (print != unread.end() && print->second.is_string())
+    actions.print_config = print->second.get<std::string>();
+  return actions;
+}
+
+std::vector<std::string> config_paths(const std::vector<Given>& given) {
+  std::vector<std::string> paths;
+  for (const Given& each : given) {
+    if (each.flag->name != "config") continue;
+    const Json list = each.written.is_array() ? each.written : Json::array({each.written});
+    for (const Json& path : list) paths.push_back(path.get<std::string>());
+  }
+  return paths;
+}
+
+class Parser {
+ public:
+  Parser(std::span<const std::string> argv, const Environment& environment)
+      : argv_(argv), environment_(environment) {}
+
+  ParseOutcome parse() {
+    const std::vector<Given> line = read_command_line(argv_, problems_);
+    outcome_.actions.help = asks_for(line, "help");
+    outcome_.actions.help_all = asks_for(line, "help_all");
+    outcome_.actions.version = asks_for(line, "version");
+    if (outcome_.actions.help || outcome_.actions.help_all || outcome_.actions.version)
+      return std::move(outcome_);
+    std::vector<Given> given = read_environment(environment_, outcome_);
+    read_files(config_paths(line), given);
+    given.insert(given.end(), line.begin(), line.end());
+    check(given);
+    return std::move(outcome_);
+  }
+
+ private:
+  void read_files(const std::vector<std::string>& paths, std::vector<Given>& given) {
+    int layer = kFirstFileLayer;
+    for (const std::string& path : paths) {
+      ConfigFile file = read_config_file(path, layer++, problems_);
+      given.insert(given.end(), file.given.begin(), file.given.end());
+      for (auto& [name, value] : file.environment) outcome_.exported_environment[name] = value;
+    }
+  }
+
+  void check(const std::vector<Given>& given) {
+    Diagnostics unrunnable;
+    // Values of a wrong type and unknown names are mistakes in any case; the rest only matters to a run.
+    merge(given, environment_.get_or("HOME", ""), outcome_, problems_, unrunnable);
+    outcome_.actions = actions_of(outcome_.unread);
+    refuse_accelerate_environment(environment_, unrunnable);
+    derive(outcome_);
+    check_schedule_options(outcome_, unrunnable);
+    check_optimizer_options(outcome_, unrunnable);
+    check_rules(outcome_, unrunnable);
+    if (outcome_.actions.print_config) {
+      for (Diagnostic& diagnostic : unrunnable) {
+        diagnostic.severity = Severity::kWarning;
+        outcome_.notes.push_back(std::move(diagnostic));
+      }
+    } else {
+      problems_.insert(problems_.end(), unrunnable.begin(), unrunnable.end());
+    }
+    if (!problems_.empty()) throw Error(ExitCode::kUsage, std::move(problems_));
+  }
+
+  std::span<const std::string> argv_;
+  const Environment& environment_;
+  Diagnostics problems_;
+  ParseOutcome outcome_;
+};
+
+}  // namespace
+
+const std::string& Origins::of(const std::string& flag) const {
+  static const std::string kDefault = "default";
+  const auto found = by_flag_.find(flag);
+  return found == by_flag_.end() ? kDefault : found->second;
+}
+
+bool Origins::is_given(const std::string& flag) const {
+  return !is_default(flag) && of(flag).rfind("from ", 0) != 0;
+}
+
+std::string Origins::describe(const std::string& flag) const {
+  const std::string& origin = of(flag);
+  if (origin.rfind("-", 0) == 0) return origin + " (command line)";
+  return flag + " (" + origin + ')';
+}
+
+ParseOutcome parse_arguments(std::span<const std::string> argv, const Environment& environment) {
+  return Parser(argv, environment).parse();
+}
+
+}  // namespace hftrain::arguments

@@ -1,0 +1,56 @@
+// The entry to this module: command line, configuration files and environment in, Arguments out.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "hftrain/arguments/arguments.h"
+#include "hftrain/base/environment.h"
+#include "hftrain/base/error.h"
+
+namespace hftrain::arguments {
+
+// Where every value comes from: "default", "--flag" (command line), "file:line:column", "environment NAME",
+// or "from other_flag" when a rule filled it in.
+class Origins {
+ public:
+  const std::string& of(const std::string& flag) const;
+  bool is_default(const std::string& flag) const { return by_flag_.count(flag) == 0; }
+  // The user gave it, rather than a rule.
+  bool is_given(const std::string& flag) const;
+  void set(const std::string& flag, std::string origin) { by_flag_[flag] = std::move(origin); }
+  // For messages: "--seed" or "seed (run.yaml:3:7)".
+  std::string describe(const std::string& flag) const;
+
+ private:
+  std::map<std::string, std::string> by_flag_;
+};
+
+// What the command line asks for besides training.
+struct Actions {
+  bool help = false;
+  bool help_all = false;
+  bool version = false;
+  std::optional<std::string> print_config;  // full | minimal | origins
+  bool dry_run = false;
+  bool json = false;
+};
+
+struct ParseOutcome {
+  Arguments arguments;
+  Origins origins;
+  Actions actions;
+  std::vector<Diagnostic> notes;  // warnings and notes, to be shown once
+  std::map<std::string, std::string>
+      exported_environment;            // `env:` of the files, for this process and its workers
+  std::map<std::string, Json> unread;  // given values of flags that have no member
+};
+
+// Throws Error(kUsage) with every mistake found. With help, help_all or version nothing is checked; with
+// print_config what makes a configuration unrunnable becomes a warning.
+ParseOutcome parse_arguments(std::span<const std::string> argv, const Environment& environment);
+
+}  // namespace hftrain::arguments

@@ -1,0 +1,446 @@
+#include "hftrain/arguments/rules.h"
+
+#include <cmath>
+
+#include "hftrain/arguments/flag_table.h"
+#include "hftrain/arguments/value.h"
+#include "hftrain/base/text.h"
+
+namespace hftrain::arguments {
+namespace {
+
+using Severity = Diagnostic::Severity;
+using Outcome = const ParseOutcome&;
+
+bool whole(double value) {
+  return value == std::floor(value);
+}
+bool broken_interval(double steps) {
+  return steps > 1 && !whole(steps);
+}
+bool is(Outcome o, const char* unread_flag, const Json& value) {
+  const auto found = o.unread.find(unread_flag);
+  return found != o.unread.end() && found->second == value;
+}
+bool best_at_end(Outcome o) {
+  return o.arguments.saving.load_best_model_at_end.value_or(false);
+}
+bool training(Outcome o) {
+  return o.arguments.run.do_train || (!o.arguments.run.do_eval && !o.arguments.run.do_predict) ||
+         (!o.origins.is_given("do_eval") && !o.arguments.run.do_predict);
+}
+bool evaluating(Outcome o) {
+  return o.arguments.run.do_eval || o.arguments.evaluation.eval_strategy != "no";
+}
+// Strategy steps with an interval that is not one. Unset and 0 of eval_steps were replaced before.
+bool no_interval(const std::string& strategy, double steps) {
+  return strategy == "steps" && steps <= 0;
+}
+
+// save_steps must be a multiple of eval_steps; shares are compared in millionths, because 0.3 is no multiple
+// of 0.1.
+bool not_a_multiple(double save, double eval) {
+  if (save < 1 || eval < 1) {
+    if (save >= 1 || eval >= 1) return true;
+    constexpr double kMillion = 1e6;
+    return std::fmod(std::round(save * kMillion), std::round(eval * kMillion)) != 0;
+  }
+  return std::fmod(save, eval) != 0;
+}
+
+bool valid_nproc(const std::string& text) {
+  if (text == "auto" || text == "gpu" || text == "cpu") return true;
+  return !text.empty() && text.size() < 6 && text.find_first_not_of("0123456789") == std::string::npos &&
+         std::stoi(text) > 0;
+}
+
+bool valid_tee(const std::string& text) {
+  const auto stream = [](const std::string& word) {
+    return word.size() == 1 && word[0] >= '0' && word[0] <= '3';
+  };
+  if (stream(text)) return true;
+  for (const std::string& part : split(text, ',')) {
+    const std::vector<std::string> pair = split(part, ':');
+    const bool rank =
+        pair.size() == 2 && !pair[0].empty() && pair[0].find_first_not_of("0123456789") == std::string::npos;
+    if (!rank || !stream(pair[1])) return false;
+  }
+  return true;
+}
+
+bool valid_ranks(const std::string& text) {
+  if (text == "all") return true;
+  for (const std::string& part : split(text, ',')) {
+    if (part.empty() || part.find_first_not_of("0123456789") != std::string::npos) return false;
+  }
+  return true;
+}
+
+const Rule kRules[] = {
+    {"8",
+     Severity::kError,
+     {"eval_strategy", "eval_steps", "logging_steps"},
+     [](Outcome o) {
+       return no_interval(o.arguments.evaluation.eval_strategy,
+                          o.arguments.evaluation.eval_steps.value_or(0));
+     },
+     "eval_strategy steps needs an interval",
+     "eval_steps is not above 0, and neither is logging_steps",
+     "--eval_steps N"},
+    {"9",
+     Severity::kError,
+     {"logging_strategy", "logging_steps"},
+     [](Outcome o) {
+       return no_interval(o.arguments.logging.logging_strategy, o.arguments.logging.logging_steps);
+     },
+     "logging_strategy steps needs logging_steps above 0, not {logging_steps}",
+     "",
+     "--logging_strategy no to log nothing"},
+    {"H1",
+     Severity::kError,
+     {"save_strategy", "save_steps"},
+     [](Outcome o) { return no_interval(o.arguments.saving.save_strategy, o.arguments.saving.save_steps); },
+     "save_strategy steps needs save_steps above 0, not {save_steps}",
+     "",
+     "--save_strategy no to save nothing on the way"},
+    {"10",
+     Severity::kError,
+     {"logging_steps"},
+     [](Outcome o) {
+       return o.arguments.logging.logging_strategy == "steps" &&
+              broken_interval(o.arguments.logging.logging_steps);
+     },
+     "logging_steps {logging_steps} is neither a whole number of updates nor a share below 1",
+     "",
+     ""},
+    {"10",
+     Severity::kError,
+     {"eval_steps"},
+     [](Outcome o) {
+       return o.arguments.evaluation.eval_strategy == "steps" &&
+              broken_interval(o.arguments.evaluation.eval_steps.value_or(0));
+     },
+     "eval_steps {eval_steps} is neither a whole number of updates nor a share below 1",
+     "",
+     ""},
+    {"10",
+     Severity::kError,
+     {"save_steps"},
+     [](Outcome o) {
+       return o.arguments.saving.save_strategy == "steps" && broken_interval(o.arguments.saving.save_steps);
+     },
+     "save_steps {save_steps} is neither a whole number of updates nor a share below 1",
+     "",
+     ""},
+    {"12",
+     Severity::kError,
+     {"load_best_model_at_end", "save_strategy", "eval_strategy"},
+     [](Outcome o) {
+       const std::string& save = o.arguments.saving.save_strategy;
+       return best_at_end(o) && save != "best" && save != o.arguments.evaluation.eval_strategy;
+     },
+     "load_best_model_at_end needs the same strategy for saving and evaluating",
+     "save_strategy is {save_strategy}, eval_strategy is {eval_strategy}",
+     "make them equal, or --save_strategy best"},
+    {"13",
+     Severity::kError,
+     {"load_best_model_at_end", "save_steps", "eval_steps"},
+     [](Outcome o) {
+       const double eval = o.arguments.evaluation.eval_steps.value_or(0);
+       const bool both =
+           o.arguments.saving.save_strategy == "steps" && o.arguments.evaluation.eval_strategy == "steps";
+       return best_at_end(o) && both && eval > 0 && not_a_multiple(o.arguments.saving.save_steps, eval);
+     },
+     "load_best_model_at_end needs save_steps to be a multiple of eval_steps",
+     "save_steps is {save_steps}, eval_steps is {eval_steps}",
+     ""},
+    {"12",
+     Severity::kError,
+     {"load_best_model_at_end", "eval_strategy"},
+     [](Outcome o) {
+       const std::string& save = o.arguments.saving.save_strategy;
+       return best_at_end(o) && o.arguments.evaluation.eval_strategy == "no" &&
+              (save == "best" || save == "no");
+     },
+     "load_best_model_at_end needs evaluations to know the best model",
+     "eval_strategy is no",
+     "--eval_strategy steps or epoch"},
+    {"T2",
+     Severity::kError,
+     {"save_strategy", "metric_for_best_model"},
+     [](Outcome o) {
+       return o.arguments.saving.save_strategy == "best" && !o.arguments.saving.metric_for_best_model;
+     },
+     "save_strategy best needs metric_for_best_model",
+     "",
+     "--metric_for_best_model loss"},
+    {"H2",
+     Severity::kError,
+     {"save_strategy", "eval_strategy"},
+     [](Outcome o) {
+       return o.arguments.saving.save_strategy == "best" && o.arguments.evaluation.eval_strategy == "no" &&
+              !best_at_end(o);
+     },
+     "save_strategy best needs evaluations",
+     "eval_strategy is no",
+     "--eval_strategy steps or epoch"},
+    {"H3",
+     Severity::kError,
+     {"early_stopping_patience", "eval_strategy"},
+     [](Outcome o) {
+       return o.arguments.saving.early_stopping_patience && o.arguments.evaluation.eval_strategy == "no";
+     },
+     "early_stopping_patience needs evaluations",
+     "eval_strategy is no",
+     "--eval_strategy steps or epoch"},
+    {"18",
+     Severity::kError,
+     {"fp16", "bf16"},
+     [](Outcome o) { return o.arguments.precision.fp16 && o.arguments.precision.bf16; },
+     "fp16 and bf16 exclude each other",
+     "",
+     "keep one of them"},
+    {"19",
+     Severity::kError,
+     {"fp16_full_eval", "bf16_full_eval"},
+     [](Outcome o) { return o.arguments.precision.fp16_full_eval && o.arguments.precision.bf16_full_eval; },
+     "fp16_full_eval and bf16_full_eval exclude each other",
+     "",
+     "keep one of them"},
+    {"21",
+     Severity::kError,
+     {"bf16", "half_precision_backend"},
+     [](Outcome o) { return o.arguments.precision.bf16 && is(o, "half_precision_backend", "apex"); },
+     "bf16 and half_precision_backend apex exclude each other",
+     "Apex knows float16 only",
+     "leave half_precision_backend out"},
+    {"23",
+     Severity::kError,
+     {"fp16", "use_cpu"},
+     [](Outcome o) { return o.arguments.precision.fp16 && o.arguments.device.use_cpu; },
+     "fp16 does not work on the CPU",
+     "loss-scaled float16 needs a GPU",
+     "--bf16, or neither"},
+    {"22",
+     Severity::kError,
+     {"fp16_full_eval", "use_cpu"},
+     [](Outcome o) { return o.arguments.precision.fp16_full_eval && o.arguments.device.use_cpu; },
+     "fp16_full_eval does not work on the CPU",
+     "",
+     "--bf16_full_eval, or neither"},
+    {"24",
+     Severity::kError,
+     {"lr_scheduler_type", "eval_strategy"},
+     [](Outcome o) {
+       return o.arguments.schedule.lr_scheduler_type == "reduce_lr_on_plateau" &&
+              o.arguments.evaluation.eval_strategy == "no";
+     },
+     "the schedule reduce_lr_on_plateau needs evaluations",
+     "eval_strategy is no",
+     "--eval_strategy steps or epoch"},
+    {"46",
+     Severity::kError,
+     {"lr_scheduler_type", "eval_strategy"},
+     [](Outcome o) {
+       return o.arguments.schedule.lr_scheduler_type == "greedy" &&
+              o.arguments.evaluation.eval_strategy == "no";
+     },
+     "the schedule greedy needs evaluations",
+     "eval_strategy is no",
+     "--eval_strategy steps or epoch"},
+    {"33",
+     Severity::kError,
+     {"dataloader_prefetch_factor", "dataloader_num_workers"},
+     [](Outcome o) {
+       return o.arguments.data.dataloader_prefetch_factor && o.arguments.data.dataloader_num_workers == 0;
+     },
+     "dataloader_prefetch_factor needs dataloader_num_workers above 0",
+     "without workers nothing is prepared ahead",
+     "--dataloader_num_workers N, or leave the factor out"},
+    {"36",
+     Severity::kError,
+     {"gradient_accumulation_steps", "accelerator_config"},
+     [](Outcome o) {
+       const auto& config = o.arguments.parallel.accelerator_config;
+       const int64_t steps = o.arguments.batch.gradient_accumulation_steps;
+       return config && config->accumulation_num_steps && steps > 1 &&
+              o.origins.is_given("gradient_accumulation_steps");
+     },
+     "accumulation steps are given twice",
+     "gradient_accumulation_steps is {gradient_accumulation_steps}, and accelerator_config has "
+     "gradient_accumulation_kwargs.num_steps",
+     "keep gradient_accumulation_steps"},
+    {"58",
+     Severity::kError,
+     {"max_steps"},
+     [](Outcome o) { return o.arguments.run.max_steps == 0; },
+     "max_steps 0 trains nothing",
+     "",
+     "a number above 0, or -1 to go by num_train_epochs"},
+    {"55",
+     Severity::kNote,
+     {"max_steps", "num_train_epochs"},
+     [](Outcome o) {
+       return o.arguments.run.max_steps > 0 && o.origins.is_given("num_train_epochs") &&
+              o.arguments.run.num_train_epochs > 0;
+     },
+     "max_steps {max_steps} wins over num_train_epochs",
+     "",
+     ""},
+    {"57",
+     Severity::kNote,
+     {"accelerator_config"},
+     [](Outcome o) {
+       return o.arguments.parallel.accelerator_config &&
+              o.arguments.parallel.accelerator_config->split_batches;
+     },
+     "with split_batches the per-device batch size is the size of the global batch",
+     "",
+     ""},
+    {"32",
+     Severity::kNote,
+     {"warmup_steps"},
+     [](Outcome o) { return broken_interval(o.arguments.schedule.warmup_steps); },
+     "warmup_steps {warmup_steps} is cut to a whole number",
+     "",
+     ""},
+    {"24",
+     Severity::kWarning,
+     {"lr_scheduler_kwargs", "greater_is_better"},
+     [](Outcome o) {
+       const Json options = o.arguments.schedule.lr_scheduler_kwargs.value_or(Json::object());
+       const bool up = options.contains("mode") && options["mode"] == "max";
+       return o.arguments.schedule.lr_scheduler_type == "reduce_lr_on_plateau" &&
+              o.arguments.saving.greater_is_better.value_or(up) != up;
+     },
+     "the schedule's mode and greater_is_better disagree",
+     "greater_is_better is {greater_is_better}; the mode does not follow it",
+     "give the mode in lr_scheduler_kwargs"},
+    {"46",
+     Severity::kWarning,
+     {"lr_scheduler_type", "learning_rate"},
+     [](Outcome o) {
+       const Json options = o.arguments.schedule.lr_scheduler_kwargs.value_or(Json::object());
+       return o.arguments.schedule.lr_scheduler_type == "greedy" &&
+              options.value("min_lr", 1e-3) > o.arguments.optimizer.learning_rate;
+     },
+     "the schedule greedy will never lower learning_rate {learning_rate}",
+     "its min_lr (default 0.001) is larger",
+     "min_lr in lr_scheduler_kwargs"},
+    {"E1",
+     Severity::kError,
+     {"config_overrides", "config_name", "model_name_or_path"},
+     [](Outcome o) {
+       const ModelArguments& model = o.arguments.model;
+       return model.config_overrides && (model.config_name || model.model_name_or_path);
+     },
+     "config_overrides is for training from scratch",
+     "the configuration comes from config_name or model_name_or_path here",
+     "leave one of them out"},
+    {"E2",
+     Severity::kError,
+     {"train_file"},
+     [](Outcome o) {
+       return training(o) && !o.arguments.interface.smoke && o.arguments.data.train_file.empty();
+     },
+     "there is no training data",
+     "train_file was not given",
+     "--train_file FILE…"},
+    {"T1",
+     Severity::kError,
+     {"eval_strategy", "validation_file"},
+     [](Outcome o) {
+       const DataArguments& data = o.arguments.data;
+       return evaluating(o) && !o.arguments.interface.smoke && data.train_file.empty() &&
+              data.validation_file.empty();
+     },
+     "there is no evaluation data",
+     "",
+     "--validation_file FILE…, or --train_file, of which a share is held out"},
+    {"H4",
+     Severity::kError,
+     {"do_predict", "test_file"},
+     [](Outcome o) {
+       return o.arguments.run.do_predict && !o.arguments.interface.smoke &&
+              o.arguments.data.test_file.empty();
+     },
+     "do_predict needs test data",
+     "",
+     "--test_file FILE…"},
+    {"H5",
+     Severity::kError,
+     {"model_name_or_path", "model_type", "config_name"},
+     [](Outcome o) {
+       const ModelArguments& model = o.arguments.model;
+       return !o.arguments.interface.smoke && !model.model_name_or_path && !model.model_type &&
+              !model.config_name;
+     },
+     "there is no model",
+     "",
+     "--model_name_or_path FOLDER, or --model_type gpt2 to train from scratch"},
+    {"L7",
+     Severity::kError,
+     {"nproc_per_node"},
+     [](Outcome o) {
+       return o.arguments.launch.nproc_per_node && !valid_nproc(*o.arguments.launch.nproc_per_node);
+     },
+     "nproc_per_node '{nproc_per_node}' is not a number of ranks",
+     "",
+     "a number above 0, gpu, cpu or auto"},
+    {"H6",
+     Severity::kError,
+     {"tee"},
+     [](Outcome o) { return !valid_tee(o.arguments.launch.tee); },
+     "tee '{tee}' names no streams",
+     "",
+     "0 none, 1 out, 2 err, 3 both, or per rank 0:3,1:1"},
+    {"H7",
+     Severity::kError,
+     {"log_ranks"},
+     [](Outcome o) { return !valid_ranks(o.arguments.launch.log_ranks); },
+     "log_ranks '{log_ranks}' names no ranks",
+     "",
+     "numbers joined by commas, or all"},
+};
+
+// Replaces {flag} by the flag's value.
+std::string filled(std::string_view text, const ParseOutcome& outcome) {
+  std::string result;
+  while (true) {
+    const size_t open = text.find('{');
+    const size_t close = text.find('}', open);
+    if (open == std::string_view::npos || close == std::string_view::npos) return result.append(text);
+    result.append(text.substr(0, open));
+    const Flag& flag = flag_table().named(text.substr(open + 1, close - open - 1));
+    result += to_yaml(flag.slot.get(outcome.arguments));
+    text.remove_prefix(close + 1);
+  }
+}
+
+std::string places(const Rule& rule, const Origins& origins) {
+  std::vector<std::string> parts;
+  for (const std::string_view flag : rule.flags) {
+    if (origins.is_given(std::string(flag))) parts.push_back(origins.describe(std::string(flag)));
+  }
+  return join(parts, ", ");
+}
+
+}  // namespace
+
+std::span<const Rule> rules() {
+  return kRules;
+}
+
+void check_rules(ParseOutcome& outcome, Diagnostics& problems) {
+  for (const Rule& rule : kRules) {
+    if (!rule.broken(outcome)) continue;
+    Diagnostic diagnostic{.severity = rule.severity,
+                          .what = filled(rule.what, outcome),
+                          .where = places(rule, outcome.origins),
+                          .why = filled(rule.why, outcome),
+                          .hint = std::string(rule.fix)};
+    (rule.severity == Severity::kError ? problems : outcome.notes).push_back(std::move(diagnostic));
+  }
+}
+
+}  // namespace hftrain::arguments

@@ -1,0 +1,30 @@
+// Checks between flags: a table of named predicates. Numbers are those of the transformers checks that users
+// know from its documentation and issues (1-59, T for the start of training, E for the example scripts); H
+// marks hftrain's own.
+#pragma once
+
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "hftrain/arguments/given.h"
+#include "hftrain/arguments/parse.h"
+
+namespace hftrain::arguments {
+
+struct Rule {
+  std::string_view number;
+  Diagnostic::Severity severity = Diagnostic::Severity::kError;
+  std::vector<std::string_view> flags;  // involved, for the places in the message
+  bool (*broken)(const ParseOutcome&) = nullptr;
+  std::string_view what;  // {flag} stands for the flag's value
+  std::string_view why = {};
+  std::string_view fix = {};
+};
+
+std::span<const Rule> rules();
+
+// Errors are appended to `problems`, warnings and notes to outcome.notes.
+void check_rules(ParseOutcome& outcome, Diagnostics& problems);
+
+}  // namespace hftrain::arguments

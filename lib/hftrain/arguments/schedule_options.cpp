@@ -1,0 +1,170 @@
+#include "hftrain/arguments/schedule_options.h"
+
+#include <algorithm>
+
+#include "hftrain/arguments/value.h"
+#include "hftrain/base/text.h"
+
+namespace hftrain::arguments {
+namespace {
+
+const Key kCosine[] = {{.name = "num_cycles", .type = Type::kFloat}};
+const Key kRestarts[] = {{.name = "num_cycles", .type = Type::kInt, .range = at_least(1)}};
+const Key kPolynomial[] = {{.name = "lr_end", .type = Type::kFloat, .range = at_least(0)},
+                           {.name = "power", .type = Type::kFloat}};
+const Key kInverseSqrt[] = {
+    {.name = "timescale", .type = Type::kInt, .optional = true, .range = at_least(1)}};
+const Key kPlateau[] = {
+    {.name = "mode", .words = {"min", "max"}},
+    {.name = "factor", .type = Type::kFloat, .range = from_below(0, 1)},
+    {.name = "patience", .type = Type::kInt, .range = at_least(0)},
+    {.name = "threshold", .type = Type::kFloat},
+    {.name = "threshold_mode", .words = {"rel", "abs"}},
+    {.name = "cooldown", .type = Type::kInt, .range = at_least(0)},
+    {.name = "min_lr", .type = Type::kFloat, .range = at_least(0)},
+    {.name = "eps", .type = Type::kFloat, .range = at_least(0)},
+};
+const Key kCosineMin[] = {
+    {.name = "num_cycles", .type = Type::kFloat},
+    {.name = "min_lr", .type = Type::kFloat, .optional = true, .range = at_least(0)},
+    {.name = "min_lr_rate", .type = Type::kFloat, .optional = true, .range = between(0, 1)}};
+const Key kCosineWarmupMin[] = {
+    {.name = "num_cycles", .type = Type::kFloat},
+    {.name = "min_lr", .type = Type::kFloat, .optional = true, .range = at_least(0)},
+    {.name = "min_lr_rate", .type = Type::kFloat, .optional = true, .range = between(0, 1)},
+    {.name = "warmup_lr_rate", .type = Type::kFloat, .optional = true, .range = between(0, 1)}};
+const Key kStableDecay[] = {
+    {.name = "num_decay_steps", .type = Type::kInt, .range = at_least(0)},
+    {.name = "num_stable_steps", .type = Type::kInt, .optional = true, .range = at_least(0)},
+    {.name = "warmup_type", .words = {"linear", "cosine", "1-sqrt"}},
+    {.name = "decay_type", .words = {"linear", "cosine", "1-sqrt"}},
+    {.name = "min_lr_ratio", .type = Type::kFloat, .range = between(0, 1)},
+    {.name = "num_cycles", .type = Type::kFloat},
+};
+const Key kGreedy[] = {
+    {.name = "mode", .words = {"min", "max"}},
+    {.name = "factor", .type = Type::kFloat, .range = strictly_between(0, 1)},
+    {.name = "patience", .type = Type::kInt, .range = at_least(0)},
+    {.name = "threshold", .type = Type::kFloat},
+    {.name = "threshold_mode", .words = {"rel", "abs"}},
+    {.name = "cooldown", .type = Type::kInt, .range = at_least(0)},
+    {.name = "warmup", .type = Type::kInt, .range = at_least(0)},
+    {.name = "min_lr", .type = Type::kFloat, .range = at_least(0)},
+    {.name = "max_lr", .type = Type::kFloat, .range = at_least(0)},
+    {.name = "eps", .type = Type::kFloat, .range = at_least(0)},
+    {.name = "verbose", .type = Type::kBool},
+    {.name = "smooth", .type = Type::kBool},
+    {.name = "window_size", .type = Type::kInt, .range = at_least(1)},
+    {.name = "reset_start", .type = Type::kInt, .range = at_least(0)},
+};
+
+struct ScheduleKeys {
+  std::string_view schedule;
+  std::span<const Key> keys;
+};
+const ScheduleKeys kSchedules[] = {
+    {"linear", {}},
+    {"cosine", kCosine},
+    {"cosine_with_restarts", kRestarts},
+    {"polynomial", kPolynomial},
+    {"constant", {}},
+    {"constant_with_warmup", {}},
+    {"inverse_sqrt", kInverseSqrt},
+    {"reduce_lr_on_plateau", kPlateau},
+    {"cosine_with_min_lr", kCosineMin},
+    {"cosine_warmup_with_min_lr", kCosineWarmupMin},
+    {"warmup_stable_decay", kStableDecay},
+    {"greedy", kGreedy},
+};
+
+class OptionCheck {
+ public:
+  OptionCheck(ParseOutcome& outcome, Diagnostics& problems)
+      : outcome_(outcome), problems_(problems), schedule_(outcome.arguments.schedule.lr_scheduler_type) {}
+
+  void run() {
+    const Json written = outcome_.arguments.schedule.lr_scheduler_kwargs.value_or(Json::object());
+    Result<Json> converted = convert_mapping(schedule_keys(schedule_), written);
+    if (const auto* error = std::get_if<ValueError>(&converted)) {
+      return problem("lr_scheduler_kwargs: " + error->what, "the schedule is " + schedule_, error->hint);
+    }
+    const Json& options = std::get<Json>(converted);
+    if (outcome_.arguments.schedule.lr_scheduler_kwargs)
+      outcome_.arguments.schedule.lr_scheduler_kwargs = options;
+    check_required(options);
+    check_polynomial(options);
+  }
+
+ private:
+  static bool has(const Json& options, const char* key) {
+    return options.contains(key) && !options[key].is_null();
+  }
+
+  void check_required(const Json& options) {
+    if (schedule_ == "warmup_stable_decay" && !has(options, "num_decay_steps")) {
+      problem("warmup_stable_decay needs num_decay_steps", "",
+              "--lr_scheduler_kwargs '{\"num_decay_steps\": N}'");
+    }
+    const bool minimum = schedule_ == "cosine_with_min_lr" || schedule_ == "cosine_warmup_with_min_lr";
+    if (minimum && has(options, "min_lr") == has(options, "min_lr_rate")) {
+      problem(schedule_ + " needs one of min_lr and min_lr_rate",
+              has(options, "min_lr") ? "both are given" : "none is given",
+              "--lr_scheduler_kwargs '{\"min_lr_rate\": 0.1}'");
+    }
+  }
+
+  void check_polynomial(const Json& options) {
+    if (schedule_ != "polynomial") return;
+    const double end = options.value("lr_end", 1e-7);
+    const double start = outcome_.arguments.optimizer.learning_rate;
+    if (end >= start) {
+      problem("the polynomial schedule cannot end at lr_end " + to_yaml(end),
+              "the learning rate starts at " + to_yaml(start), "an lr_end below the learning rate");
+    }
+  }
+
+  void problem(std::string what, std::string why, std::string hint) {
+    const std::string flag =
+        outcome_.origins.is_given("lr_scheduler_kwargs") ? "lr_scheduler_kwargs" : "lr_scheduler_type";
+    problems_.push_back({.what = std::move(what),
+                         .where = outcome_.origins.describe(flag),
+                         .why = std::move(why),
+                         .hint = std::move(hint)});
+  }
+
+  ParseOutcome& outcome_;
+  Diagnostics& problems_;
+  const std::string& schedule_;
+};
+
+}  // namespace
+
+std::span<const Key> schedule_keys(const std::string& schedule) {
+  const auto found = std::find_if(std::begin(kSchedules), std::end(kSchedules),
+                                  [&](const ScheduleKeys& each) { return each.schedule == schedule; });
+  return found == std::end(kSchedules) ? std::span<const Key>() : found->keys;
+}
+
+void check_schedule_options(ParseOutcome& outcome, Diagnostics& problems) {
+  OptionCheck(outcome, problems).run();
+}
+
+void check_optimizer_options(const ParseOutcome& outcome, Diagnostics& problems) {
+  const OptimizerArguments& optimizer = outcome.arguments.optimizer;
+  const std::string text = trim(optimizer.optim_args.value_or(""));
+  if (text.empty()) return;
+  for (const std::string& part : split(text, ',')) {
+    const size_t equals = part.find('=');
+    Diagnostic diagnostic{.what = "", .where = outcome.origins.describe("optim_args"), .why = "", .hint = ""};
+    if (equals == std::string::npos || equals == 0) {
+      diagnostic.what = "optim_args: '" + trim(part) + "' is not key=value";
+    } else {
+      diagnostic.what =
+          "optim_args: " + optimizer.optim + " has no option '" + trim(part.substr(0, equals)) + '\'';
+      diagnostic.hint = "AdamW is set by --adam_beta1, --adam_beta2, --adam_epsilon and --weight_decay";
+    }
+    problems.push_back(std::move(diagnostic));
+  }
+}
+
+}  // namespace hftrain::arguments

@@ -1,0 +1,21 @@
+// The options of the learning-rate schedules (--lr_scheduler_kwargs) and of the optimizers (--optim_args).
+#pragma once
+
+#include <span>
+#include <string>
+
+#include "hftrain/arguments/given.h"
+#include "hftrain/arguments/parse.h"
+
+namespace hftrain::arguments {
+
+// The keys that a schedule knows.
+std::span<const Key> schedule_keys(const std::string& schedule);
+
+// Replaces arguments.schedule.lr_scheduler_kwargs by typed values; unknown keys, wrong types and missing
+// required keys are appended to `problems`.
+void check_schedule_options(ParseOutcome& outcome, Diagnostics& problems);
+// key=value,key=value: the form, and that the optimizer knows the keys.
+void check_optimizer_options(const ParseOutcome& outcome, Diagnostics& problems);
+
+}  // namespace hftrain::arguments

@@ -1,0 +1,293 @@
+#include "hftrain/arguments/value.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <charconv>
+#include <cmath>
+#include <optional>
+
+#include "hftrain/base/file.h"
+#include "hftrain/base/text.h"
+
+namespace hftrain::arguments {
+namespace {
+
+constexpr std::array kTrueWords = {"true", "yes", "t", "y", "1", "on"};
+constexpr std::array kFalseWords = {"false", "no", "f", "n", "0", "off"};
+
+std::string shown(const Json& written) {
+  return written.is_string() ? '\'' + written.get<std::string>() + '\'' : written.dump();
+}
+
+ValueError not_a(const Json& written, std::string_view expected, std::string hint = "") {
+  return {fmt::format("{} is not {}", shown(written), expected), std::move(hint), ""};
+}
+
+std::optional<bool> as_bool(const Json& written) {
+  if (written.is_boolean()) return written.get<bool>();
+  const std::string word = to_lower(written.is_string() ? written.get<std::string>() : written.dump());
+  if (std::find(kTrueWords.begin(), kTrueWords.end(), word) != kTrueWords.end()) return true;
+  if (std::find(kFalseWords.begin(), kFalseWords.end(), word) != kFalseWords.end()) return false;
+  return std::nullopt;
+}
+
+template <typename Number>
+std::optional<Number> as_number(std::string_view text) {
+  if (!text.empty() && text.front() == '+') text.remove_prefix(1);
+  if (text.empty() || text.front() == '+') return std::nullopt;
+  Number number{};
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return number;
+}
+
+Result<Json> to_bool(const Json& written) {
+  if (const auto value = as_bool(written)) return Json(*value);
+  return not_a(written, "a truth value", "true, yes, t, y, 1 or false, no, f, n, 0");
+}
+
+Result<Json> in_range(Json value, const Json& written, const Range& range, std::string_view kind) {
+  if (range.contains(value.get<double>())) return value;
+  return not_a(written, fmt::format("{} {}", kind, describe(range)));
+}
+
+Result<Json> to_int(const Json& written, const Range& range) {
+  if (written.is_number_integer()) return in_range(written.get<int64_t>(), written, range, "a whole number");
+  if (written.is_string()) {
+    const auto value = as_number<int64_t>(trim(written.get<std::string>()));
+    if (value) return in_range(*value, written, range, "a whole number");
+  }
+  return not_a(written, "a whole number", range.limits() ? "a whole number " + describe(range) : "");
+}
+
+Result<Json> to_float(const Json& written, const Range& range) {
+  std::optional<double> value;
+  if (written.is_number()) value = written.get<double>();
+  if (written.is_string()) value = as_number<double>(trim(written.get<std::string>()));
+  if (!value) return not_a(written, "a number");
+  if (!std::isfinite(*value)) return not_a(written, "a finite number");
+  return in_range(*value, written, range, "a number");
+}
+
+Result<Json> to_text(const Json& written) {
+  if (written.is_string()) return written;
+  if (written.is_structured()) return not_a(written, "one text");
+  return Json(written.dump());
+}
+
+std::vector<std::string> words(const std::vector<Choice>& choices) {
+  std::vector<std::string> result;
+  for (const Choice& choice : choices) result.emplace_back(choice.word);
+  return result;
+}
+
+// YAML 1.1 makes false of a bare `no` and true of `yes`; flags that have the word get it back.
+Json word_for_bool(const Flag& flag, const Json& written) {
+  const std::optional<bool> truth = written.is_structured() ? std::nullopt : as_bool(written);
+  if (!truth || (written.is_string() && flag.choice(written.get<std::string>()) != nullptr)) return written;
+  const bool numeric = !written.is_boolean() &&
+                       as_number<double>(written.is_string() ? written.get<std::string>() : written.dump());
+  if (!numeric && !*truth && flag.choice("no") != nullptr) return "no";
+  if (!numeric && *truth && flag.choice("all") != nullptr && flag.slot.type == Type::kText) return "all";
+  return written;
+}
+
+Result<Json> to_choice(const Flag& flag, const Json& written) {
+  Result<Json> text = to_text(word_for_bool(flag, written));
+  if (std::holds_alternative<ValueError>(text)) return text;
+  const std::string word = std::get<Json>(text).get<std::string>();
+  if (flag.choice(word) != nullptr) return text;
+  const std::vector<std::string> all = words(flag.choices);
+  std::string hint = did_you_mean(nearest_names(to_lower(word), all), "");
+  return not_a(written, "one of " + join(all, ", "), std::move(hint));
+}
+
+std::string expanded(const std::string& path, const std::string& home) {
+  if (home.empty() || path.empty() || path.front() != '~') return path;
+  if (path.size() > 1 && path[1] != '/') return path;
+  return home + path.substr(1);
+}
+
+std::vector<std::string> elements(const Flag& flag, const std::string& text) {
+  if (!flag.commas) return {text};
+  std::string separated = text;
+  std::replace(separated.begin(), separated.end(), ',', ' ');
+  return split_words(separated);
+}
+
+Result<Json> to_list(const Flag& flag, const Json& written, const std::string& home) {
+  Json list = Json::array();
+  const Json items = written.is_array() ? written : Json::array({written});
+  for (const Json& item : items) {
+    Result<Json> text = to_text(item);
+    if (std::holds_alternative<ValueError>(text)) return text;
+    for (const std::string& element : elements(flag, std::get<Json>(text).get<std::string>())) {
+      if (flag.is_choice()) {
+        Result<Json> word = to_choice(flag, element);
+        if (std::holds_alternative<ValueError>(word)) return word;
+      }
+      list.push_back(flag.path ? expanded(element, home) : element);
+    }
+  }
+  if (flag.choice("none") != nullptr && std::find(list.begin(), list.end(), "none") != list.end()) {
+    if (list.size() > 1) return ValueError{"'none' stands alone, not beside other words", "", ""};
+    return Json::array();
+  }
+  return list;
+}
+
+Result<Json> mapping_text(const Json& written) {
+  if (!written.is_string()) return written;
+  const std::string text = trim(written.get<std::string>());
+  try {
+    if (!text.empty() && text.front() == '{') return parse_json(text, "the text", 2);
+    return read_json_file(text, 2);
+  } catch (const Error& error) {
+    const Diagnostic& first = error.diagnostics().front();
+    const bool is_text = !text.empty() && text.front() == '{';
+    return ValueError{
+        is_text ? "the text is not valid JSON (" + first.why + ')'
+                : first.what + ' ' + first.where + (first.why.empty() ? "" : " (" + first.why + ')'),
+        is_text ? "" : "JSON text that starts with {, or the name of a JSON file", ""};
+  }
+}
+
+Result<Json> key_value(const Key& key, const Json& written, const std::string& pointer) {
+  if (written.is_null() && (key.optional || key.type == Type::kMapping)) return written;
+  if (key.type == Type::kMapping) return convert_mapping(key.keys, written, pointer);
+  if (key.type == Type::kBool) return to_bool(written);
+  if (key.type == Type::kInt) return to_int(written, key.range);
+  if (key.type == Type::kFloat) return to_float(written, key.range);
+  Result<Json> text = to_text(written);
+  if (key.words.empty() || std::holds_alternative<ValueError>(text)) return text;
+  const std::string word = std::get<Json>(text).get<std::string>();
+  if (std::find(key.words.begin(), key.words.end(), word) != key.words.end()) return text;
+  return not_a(written, "one of " + join({key.words.begin(), key.words.end()}, ", "));
+}
+
+Json empty_value(const Flag& flag) {
+  return flag.slot.type == Type::kList && !flag.slot.optional ? Json::array() : Json(nullptr);
+}
+
+// Words for "unset" where they cannot be meant literally.
+bool means_unset(const Flag& flag, const Json& written) {
+  if (written.is_null()) return true;
+  if (!flag.slot.optional || !written.is_string() || flag.slot.type == Type::kList) return false;
+  if (flag.slot.type == Type::kText && !flag.is_choice()) return false;
+  const std::string word = written.get<std::string>();
+  return (word == "null" || word == "None") && flag.choice(word) == nullptr;
+}
+
+// Whether YAML, of any version, could read the text as something else.
+bool needs_quotes(const std::string& text) {
+  if (text.empty() || text.front() == ' ' || text.back() == ' ') return true;
+  if (as_bool(text) || as_number<double>(text) || text == "null" || text == "~" || text == "Null" ||
+      text == "NULL")
+    return true;
+  if (std::string_view("-?:,[]{}#&*!|>'\"%@`=<~.+0123456789").find(text.front()) != std::string_view::npos) {
+    const bool path = text.front() == '.' || std::isdigit(static_cast<unsigned char>(text.front()));
+    if (!path) return true;
+  }
+  if (text.find_first_of(",[]{}\"\\") != std::string::npos || text.find(": ") != std::string::npos)
+    return true;
+  if (text.find(" #") != std::string::npos || text.back() == ':') return true;
+  return std::any_of(text.begin(), text.end(), [](unsigned char c) { return c < 0x20 || c >= 0x7f; });
+}
+
+}  // namespace
+
+std::string to_yaml(const Json& value) {
+  if (value.is_string()) {
+    const auto& text = value.get_ref<const std::string&>();
+    return needs_quotes(text) ? value.dump(-1, ' ', false, Json::error_handler_t::replace) : text;
+  }
+  if (!value.is_structured()) return value.dump();
+  std::string text;
+  for (auto item = value.begin(); item != value.end(); ++item) {
+    if (!text.empty()) text += ", ";
+    if (value.is_object()) text += to_yaml(item.key()) + ": ";
+    text += to_yaml(*item);
+  }
+  return value.is_object() ? '{' + text + '}' : '[' + text + ']';
+}
+
+Result<Json> convert_mapping(std::span<const Key> keys, const Json& written, const std::string& pointer) {
+  if (!written.is_object()) return not_a(written, "a mapping");
+  Json mapping = Json::object();
+  for (const auto& [name, value] : written.items()) {
+    if (!name.empty() && name.front() == '_') continue;
+    const auto key =
+        std::find_if(keys.begin(), keys.end(), [&](const Key& each) { return each.name == name; });
+    if (key == keys.end()) {
+      std::vector<std::string> known;
+      for (const Key& each : keys) known.emplace_back(each.name);
+      std::string hint = did_you_mean(nearest_names(name, known));
+      if (hint.empty()) hint = known.empty() ? "leave it out" : "the keys are " + join(known, ", ");
+      return ValueError{"unknown key '" + name + '\'', std::move(hint), pointer + '/' + name};
+    }
+    Result<Json> converted = key_value(*key, value, pointer + '/' + name);
+    if (auto* error = std::get_if<ValueError>(&converted)) {
+      if (error->pointer.empty()) error->what = "key '" + name + "': " + error->what;
+      if (error->pointer.empty()) error->pointer = pointer + '/' + name;
+      return converted;
+    }
+    mapping[name] = std::get<Json>(std::move(converted));
+  }
+  return mapping;
+}
+
+Result<Json> convert(const Flag& flag, const Json& written, const std::string& home) {
+  if (means_unset(flag, written)) {
+    if (flag.slot.optional || flag.slot.type == Type::kList) return empty_value(flag);
+    if (flag.null_is.empty()) return ValueError{"cannot be unset", "leave it out to get its default", ""};
+    return convert(flag, std::string(flag.null_is), home);
+  }
+  if (flag.is_choice() && flag.slot.type != Type::kList) return to_choice(flag, written);
+  switch (flag.slot.type) {
+    case Type::kBool:
+      return to_bool(written);
+    case Type::kInt:
+      return to_int(written, flag.range);
+    case Type::kFloat:
+      return to_float(written, flag.range);
+    case Type::kList:
+      return to_list(flag, written, home);
+    case Type::kMapping: {
+      Result<Json> mapping = mapping_text(written);
+      if (std::holds_alternative<ValueError>(mapping)) return mapping;
+      if (!std::get<Json>(mapping).is_object()) return not_a(written, "a mapping");
+      return flag.keys.empty() ? mapping : convert_mapping(flag.keys, std::get<Json>(mapping));
+    }
+    case Type::kText:
+      break;
+  }
+  Result<Json> text = to_text(written);
+  if (Json* value = std::get_if<Json>(&text); value != nullptr && flag.path) {
+    return Json(expanded(value->get<std::string>(), home));
+  }
+  return text;
+}
+
+Json neutral_value(Type type, std::string_view text) {
+  const Json written = std::string(text);
+  switch (type) {
+    case Type::kBool:
+      return std::get<Json>(to_bool(written));
+    case Type::kInt:
+      return std::get<Json>(to_int(written, {}));
+    case Type::kFloat:
+      return std::get<Json>(to_float(written, {}));
+    case Type::kList:
+      return text.empty() ? Json::array() : Json::array({written});
+    case Type::kMapping:
+      return nullptr;
+    case Type::kText:
+      break;
+  }
+  return written;
+}
+
+}  // namespace hftrain::arguments

@@ -1,0 +1,38 @@
+// From what was written (text, a YAML or JSON value) to a flag's typed value, and back to text.
+//
+// Written values are Json too: text is a string whatever it looks like, because YAML 1.1 and users disagree
+// about what `5e-5`, `no` or `0,1` are; the flag's type decides.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <variant>
+
+#include "hftrain/arguments/flag.h"
+#include "hftrain/base/error.h"
+#include "hftrain/base/json.h"
+
+namespace hftrain::arguments {
+
+// Why a value is not one: "what" of the diagnostic without the flag's name, and what to do about it.
+struct ValueError {
+  std::string what;
+  std::string hint;
+  std::string pointer;  // JSON pointer of the offending part of a mapping; empty: the value as a whole
+};
+
+template <typename T>
+using Result = std::variant<T, ValueError>;
+
+// Type, choices and range are checked; support is not. `home` replaces a leading ~ in paths.
+Result<Json> convert(const Flag& flag, const Json& written, const std::string& home);
+// A mapping against its keys. Keys that start with "_" are comments and are dropped.
+Result<Json> convert_mapping(std::span<const Key> keys, const Json& written, const std::string& pointer = "");
+
+// A default written as text in a row.
+Json neutral_value(Type type, std::string_view text);
+
+// The value as a user would write it in YAML, on one line.
+std::string to_yaml(const Json& value);
+
+}  // namespace hftrain::arguments
