@@ -15,6 +15,8 @@ std::vector<at::Tensor> cast(at::TensorList parameters, at::ScalarType dtype) {
 
 }  // namespace
 
+void DecoderModel::prepare(int64_t) {}
+
 at::Tensor DecoderModel::token_embedding(const at::Tensor& table, const at::Tensor& ids) const {
   const at::Tensor x = nn::embed_tokens(table, ids);
   return active(options().neftune_alpha) == 0 ? x : nn::add_neftune_noise(x, options().neftune_alpha);
@@ -30,6 +32,7 @@ at::Tensor DecoderModel::run(nn::UnitRunner& runner, const nn::Unit& unit, const
 }
 
 Output DecoderModel::forward(const Batch& batch, nn::UnitRunner& runner) {
+  prepare(batch.input_ids.size(1));
   at::Tensor x =
       run(runner, units().front(), batch.input_ids,
           [this](at::TensorList parameters, const at::Tensor& ids) { return embed(parameters, ids); });

@@ -13,6 +13,8 @@ class DecoderModel : public Model {
   Output forward(const Batch& batch, nn::UnitRunner& runner) override;
 
  protected:
+  // Called before the units of each forward; sequences have `length` tokens.
+  virtual void prepare(int64_t length);
   // ids [B, T] → [B, T, C], noise of NEFTune included.
   virtual at::Tensor embed(at::TensorList parameters, const at::Tensor& ids) const = 0;
   virtual at::Tensor block(int64_t layer, at::TensorList parameters, const at::Tensor& x) const = 0;

@@ -51,7 +51,8 @@ class Model {
   Model(const Model&) = delete;
   Model& operator=(const Model&) = delete;
 
-  // Runs every unit through `runner`. Sequences longer than the model's positions are an Error (exit code 4).
+  // Runs every unit through `runner`. A sequence longer than learned positions reach is an Error
+  // (exit code 4).
   virtual Output forward(const Batch& batch, nn::UnitRunner& runner) = 0;
 
   const architectures::Architecture& architecture() const noexcept { return *architecture_; }

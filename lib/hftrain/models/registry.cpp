@@ -4,6 +4,7 @@
 
 #include "hftrain/base/error.h"
 #include "hftrain/models/gpt2_model.h"
+#include "hftrain/models/llama_model.h"
 #include "hftrain/models/model.h"
 
 namespace hftrain::models {
@@ -22,7 +23,8 @@ struct Entry {
 };
 
 constexpr std::array kFamilies{
-    Entry{"gpt2", make<Gpt2Model>},
+    Entry{"gpt2", make<Gpt2Model>},   Entry{"llama", make<LlamaModel>}, Entry{"mistral", make<LlamaModel>},
+    Entry{"qwen2", make<LlamaModel>}, Entry{"qwen3", make<LlamaModel>},
 };
 
 }  // namespace

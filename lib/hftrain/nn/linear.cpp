@@ -24,15 +24,20 @@ at::Tensor with_last_dim(const at::Tensor& matrix, const at::Tensor& like, int64
   return matrix.view(shape);
 }
 
+// An undefined tensor cannot be an argument of a Function.
+std::optional<at::Tensor> given(const at::Tensor& tensor) {
+  return tensor.defined() ? std::optional<at::Tensor>(tensor) : std::nullopt;
+}
+
 // residual + x·W' + b. `transposed`: W is [out, in] and W' its transpose.
 struct ProductAdd : Function<ProductAdd> {
   static at::Tensor forward(AutogradContext* ctx, const at::Tensor& residual, const at::Tensor& x,
-                            const at::Tensor& weight, const at::Tensor& bias, bool transposed) {
+                            const at::Tensor& weight, const std::optional<at::Tensor>& bias, bool transposed) {
     const at::Tensor matrix = as_matrix(x);
     ctx->save_for_backward({matrix, weight});
     ctx->saved_data["transposed"] = transposed;
-    ctx->saved_data["bias"] = bias.defined();
-    at::Tensor out = bias.defined() ? at::add(residual, bias) : residual.clone();
+    ctx->saved_data["bias"] = bias.has_value();
+    at::Tensor out = bias ? at::add(residual, *bias) : residual.clone();
     at::Tensor flat = out.view({-1, out.size(-1)});
     flat.addmm_(matrix, transposed ? weight.t() : weight);
     return out;
@@ -100,7 +105,7 @@ at::Tensor conv1d(const at::Tensor& x, const at::Tensor& weight, const at::Tenso
 at::Tensor conv1d_add(const at::Tensor& residual, const at::Tensor& x, const at::Tensor& weight,
                       const at::Tensor& bias, Kernels kernels) {
   if (kernels == Kernels::kReference) return residual + conv1d(x, weight, bias);
-  return ProductAdd::apply(residual, x, weight, bias, false);
+  return ProductAdd::apply(residual, x, weight, given(bias), false);
 }
 
 at::Tensor linear(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias) {
@@ -111,7 +116,7 @@ at::Tensor linear(const at::Tensor& x, const at::Tensor& weight, const at::Tenso
 at::Tensor linear_add(const at::Tensor& residual, const at::Tensor& x, const at::Tensor& weight,
                       const at::Tensor& bias, Kernels kernels) {
   if (kernels == Kernels::kReference) return residual + linear(x, weight, bias);
-  return ProductAdd::apply(residual, x, weight, bias, true);
+  return ProductAdd::apply(residual, x, weight, given(bias), true);
 }
 
 std::vector<at::Tensor> linear_many(const at::Tensor& x, at::TensorList weights, at::TensorList biases,

@@ -1,0 +1,108 @@
+#include "hftrain/models/llama_model.h"
+
+#include <cmath>
+
+#include "hftrain/base/error.h"
+#include "hftrain/nn/attention.h"
+#include "hftrain/nn/linear.h"
+#include "hftrain/nn/norm.h"
+
+namespace hftrain::models {
+namespace {
+
+nn::RotarySetting rotary_setting(const architectures::LlamaConfig& config) {
+  nn::RotarySetting setting;
+  setting.theta = config.rope_theta;
+  switch (config.rope_scaling) {
+    case architectures::RopeScaling::kNone:
+      break;
+    case architectures::RopeScaling::kLinear:
+      setting.scaling = nn::RotaryScaling::kLinear;
+      break;
+    case architectures::RopeScaling::kLlama3:
+      setting.scaling = nn::RotaryScaling::kLlama3;
+      break;
+  }
+  setting.factor = config.rope_factor;
+  setting.low_freq_factor = config.rope_low_freq_factor;
+  setting.high_freq_factor = config.rope_high_freq_factor;
+  setting.original_max_position = config.rope_original_max_position;
+  return setting;
+}
+
+}  // namespace
+
+LlamaModel::LlamaModel(std::shared_ptr<const architectures::Architecture> architecture,
+                       const ModelOptions& options)
+    : DecoderModel(std::move(architecture), options),
+      config_(*this->architecture().llama()),
+      activation_(nn::activation_by_name(config_.hidden_act)) {
+  for (nn::Unit& unit : units_) unit.random = unit.repeated && config_.attention_dropout > 0;
+  units_.front().random = options.neftune_alpha > 0;
+}
+
+// Rotary positions have no table to run out of: longer sequences than max_position_embeddings are computed,
+// as transformers does.
+void LlamaModel::prepare(int64_t length) {
+  if (tables_.length() >= length) return;
+  tables_ = nn::make_rotary_tables(rotary_setting(config_), config_.head_dim, length, options().device);
+}
+
+at::Tensor LlamaModel::embed(at::TensorList parameters, const at::Tensor& ids) const {
+  return token_embedding(parameters[0], ids);
+}
+
+LlamaModel::BlockParameters LlamaModel::name_parameters(at::TensorList parameters) const {
+  size_t next = 0;
+  const auto take = [&](bool present) { return present ? parameters[next++] : at::Tensor(); };
+  const bool qkv_bias = config_.attention_bias || config_.qkv_bias, qk_norm = config_.qk_norm;
+  BlockParameters p;
+  p.query = take(true), p.query_bias = take(qkv_bias);
+  p.key = take(true), p.key_bias = take(qkv_bias);
+  p.value = take(true), p.value_bias = take(qkv_bias);
+  p.output = take(true), p.output_bias = take(config_.attention_bias);
+  p.query_norm = take(qk_norm), p.key_norm = take(qk_norm);
+  p.gate = take(true), p.gate_bias = take(config_.mlp_bias);
+  p.up = take(true), p.up_bias = take(config_.mlp_bias);
+  p.down = take(true), p.down_bias = take(config_.mlp_bias);
+  p.input_norm = take(true), p.post_norm = take(true);
+  return p;
+}
+
+at::Tensor LlamaModel::heads(const at::Tensor& projected, const at::Tensor& norm) const {
+  at::Tensor x = projected.view({projected.size(0), projected.size(1), -1, config_.head_dim});
+  if (norm.defined()) x = nn::rms_norm(x, norm, config_.rms_norm_eps, options().kernels);
+  return nn::rotate(x, tables_, options().kernels);
+}
+
+at::Tensor LlamaModel::attention(int64_t layer, const BlockParameters& p, const at::Tensor& x) const {
+  const std::vector<at::Tensor> projected = nn::linear_many(
+      x, {p.query, p.key, p.value}, {p.query_bias, p.key_bias, p.value_bias}, options().kernels);
+  const at::Tensor value = projected[2].view({x.size(0), x.size(1), -1, config_.head_dim});
+  nn::AttentionOptions attention;
+  attention.scale = 1.0 / std::sqrt(static_cast<double>(config_.head_dim));
+  attention.dropout = active(config_.attention_dropout);
+  attention.window = config_.sliding_window[static_cast<size_t>(layer)];
+  return nn::causal_attention(heads(projected[0], p.query_norm), heads(projected[1], p.key_norm), value,
+                              attention);
+}
+
+at::Tensor LlamaModel::block(int64_t layer, at::TensorList parameters, const at::Tensor& x) const {
+  const BlockParameters p = name_parameters(parameters);
+  const nn::Kernels kernels = options().kernels;
+  const double eps = config_.rms_norm_eps;
+  const at::Tensor normed = nn::rms_norm(x, p.input_norm, eps, kernels);
+  const at::Tensor attended =
+      nn::linear_add(x, attention(layer, p, normed), p.output, p.output_bias, kernels);
+  const at::Tensor inner = nn::rms_norm(attended, p.post_norm, eps, kernels);
+  const std::vector<at::Tensor> gate_up =
+      nn::linear_many(inner, {p.gate, p.up}, {p.gate_bias, p.up_bias}, kernels);
+  return nn::linear_add(attended, nn::gated(activation_, gate_up[0], gate_up[1], kernels), p.down,
+                        p.down_bias, kernels);
+}
+
+at::Tensor LlamaModel::final_norm(at::TensorList parameters, const at::Tensor& x) const {
+  return nn::rms_norm(x, parameters[0], config_.rms_norm_eps, options().kernels);
+}
+
+}  // namespace hftrain::models

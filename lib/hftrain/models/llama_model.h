@@ -1,0 +1,38 @@
+// The Llama family: Llama, Qwen2, Qwen3 and Mistral. RMSNorm, rotary positions, grouped-query attention,
+// gated MLP; weights stored [out, in]. What differs is in LlamaConfig: biases, norms of queries and keys,
+// windows.
+#pragma once
+
+#include "hftrain/models/decoder_model.h"
+#include "hftrain/nn/activation.h"
+#include "hftrain/nn/rotary.h"
+
+namespace hftrain::models {
+
+class LlamaModel final : public DecoderModel {
+ public:
+  LlamaModel(std::shared_ptr<const architectures::Architecture> architecture, const ModelOptions& options);
+
+ protected:
+  void prepare(int64_t length) override;
+  at::Tensor embed(at::TensorList parameters, const at::Tensor& ids) const override;
+  at::Tensor block(int64_t layer, at::TensorList parameters, const at::Tensor& x) const override;
+  at::Tensor final_norm(at::TensorList parameters, const at::Tensor& x) const override;
+
+ private:
+  // Parameters of a block by what they do; undefined where the family has none.
+  struct BlockParameters {
+    at::Tensor query, query_bias, key, key_bias, value, value_bias, output, output_bias, query_norm, key_norm;
+    at::Tensor gate, gate_bias, up, up_bias, down, down_bias, input_norm, post_norm;
+  };
+  BlockParameters name_parameters(at::TensorList parameters) const;
+  at::Tensor attention(int64_t layer, const BlockParameters& p, const at::Tensor& x) const;
+  // Normalised (Qwen3) and rotated heads of a projection.
+  at::Tensor heads(const at::Tensor& projected, const at::Tensor& norm) const;
+
+  const architectures::LlamaConfig& config_;
+  nn::Activation activation_;
+  nn::RotaryTables tables_;  // grown by prepare(), read by the blocks
+};
+
+}  // namespace hftrain::models

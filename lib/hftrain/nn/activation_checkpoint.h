@@ -1,0 +1,25 @@
+// Activation checkpointing: a block keeps only its input and is computed again in the backward pass.
+#pragma once
+
+#include "hftrain/nn/unit_runner.h"
+
+namespace hftrain::nn {
+
+// Wraps the functions of blocks 0, n, 2n, … (counted over repeated units) and passes every unit on to `next`,
+// so that a runner that gathers parameters does so around the checkpointed block; in the backward pass the
+// block is computed again on the tensors that `next` handed over. The state of the default generators is
+// restored for units that draw random numbers. Gradients come out as without checkpointing.
+class CheckpointingRunner final : public UnitRunner {
+ public:
+  // `next` outlives this object. every_n_layers >= 1.
+  CheckpointingRunner(UnitRunner& next, int64_t every_n_layers);
+  at::Tensor run(const Unit& unit, at::TensorList parameters, const at::Tensor& input,
+                 const UnitFunction& function) override;
+
+ private:
+  UnitRunner& next_;
+  int64_t every_n_layers_;
+  int first_repeated_ = -1;  // index of the first block seen
+};
+
+}  // namespace hftrain::nn

@@ -1,0 +1,103 @@
+#include "hftrain/nn/rotary.h"
+
+#include <ATen/Parallel.h>
+#include <ATen/TensorOperators.h>
+#include <ATen/ops/arange.h>
+#include <ATen/ops/cat.h>
+#include <ATen/ops/cos.h>
+#include <ATen/ops/empty_like.h>
+#include <ATen/ops/outer.h>
+#include <ATen/ops/pow.h>
+#include <ATen/ops/sin.h>
+#include <ATen/ops/where.h>
+#include <torch/csrc/autograd/custom_function.h>
+
+#include <numbers>
+
+#include "hftrain/nn/cpu/rotary_kernel.h"
+
+namespace hftrain::nn {
+namespace {
+
+using torch::autograd::AutogradContext;
+using torch::autograd::Function;
+using torch::autograd::variable_list;
+
+// Frequencies below the band are divided by the factor, above it kept, within it blended (Llama 3.1).
+at::Tensor llama3_frequencies(const at::Tensor& base, const RotarySetting& setting) {
+  const double length = static_cast<double>(setting.original_max_position);
+  const at::Tensor wavelength = 2 * std::numbers::pi / base;
+  const at::Tensor smooth =
+      (length / wavelength - setting.low_freq_factor) / (setting.high_freq_factor - setting.low_freq_factor);
+  const at::Tensor blended = (1 - smooth) * base / setting.factor + smooth * base;
+  const at::Tensor low = wavelength > length / setting.low_freq_factor;
+  const at::Tensor high = wavelength < length / setting.high_freq_factor;
+  return at::where(low, base / setting.factor, at::where(high, base, blended));
+}
+
+at::Tensor frequencies(const RotarySetting& setting, int64_t head_dim) {
+  const at::Tensor exponent = at::arange(0, head_dim, 2, at::kFloat) / static_cast<double>(head_dim);
+  const at::Tensor base = 1.0 / at::pow(setting.theta, exponent);
+  switch (setting.scaling) {
+    case RotaryScaling::kNone:
+      return base;
+    case RotaryScaling::kLinear:
+      return base / setting.factor;
+    case RotaryScaling::kLlama3:
+      return llama3_frequencies(base, setting);
+  }
+  return base;
+}
+
+// x [B, T, H, d] contiguous float32 of the CPU.
+at::Tensor rotate_cpu(const at::Tensor& x, const at::Tensor& cos, const at::Tensor& sin, float sign) {
+  const int64_t length = x.size(1), heads = x.size(2), half = x.size(3) / 2;
+  at::Tensor out = at::empty_like(x);
+  const float* source = x.const_data_ptr<float>();
+  const float* c = cos.const_data_ptr<float>();
+  const float* s = sin.const_data_ptr<float>();
+  float* target = out.data_ptr<float>();
+  at::parallel_for(0, x.size(0) * length, 32, [&](int64_t begin, int64_t end) {
+    for (int64_t token = begin; token < end; ++token) {
+      const int64_t at = token * heads * 2 * half, angle = (token % length) * half;
+      cpu::rotate_token(source + at, target + at, c + angle, s + angle, sign, heads, half);
+    }
+  });
+  return out;
+}
+
+// A rotation is orthogonal: its backward turns the gradient back, and nothing of x is kept.
+struct Rotate : Function<Rotate> {
+  static at::Tensor forward(AutogradContext* ctx, const at::Tensor& x, const at::Tensor& cos,
+                            const at::Tensor& sin) {
+    ctx->saved_data["cos"] = cos;
+    ctx->saved_data["sin"] = sin;
+    return rotate_cpu(x, cos, sin, 1.0f);
+  }
+
+  static variable_list backward(AutogradContext* ctx, variable_list grads) {
+    const at::Tensor cos = ctx->saved_data["cos"].toTensor(), sin = ctx->saved_data["sin"].toTensor();
+    return {rotate_cpu(grads[0].contiguous(), cos, sin, -1.0f), at::Tensor(), at::Tensor()};
+  }
+};
+
+}  // namespace
+
+RotaryTables make_rotary_tables(const RotarySetting& setting, int64_t head_dim, int64_t length,
+                                at::Device device) {
+  const at::Tensor angles = at::outer(at::arange(length, at::kFloat), frequencies(setting, head_dim));
+  return {at::cos(angles).to(device), at::sin(angles).to(device)};
+}
+
+at::Tensor rotate(const at::Tensor& x, const RotaryTables& tables, Kernels kernels) {
+  if (kernels == Kernels::kFused && x.is_cpu() && x.scalar_type() == at::kFloat) {
+    return Rotate::apply(x.contiguous(), tables.cos, tables.sin);
+  }
+  const int64_t half = x.size(3) / 2;
+  const at::Tensor cos = tables.cos.narrow(0, 0, x.size(1)).unsqueeze(1).to(x.scalar_type());
+  const at::Tensor sin = tables.sin.narrow(0, 0, x.size(1)).unsqueeze(1).to(x.scalar_type());
+  const at::Tensor first = x.narrow(3, 0, half), second = x.narrow(3, half, half);
+  return at::cat({first * cos - second * sin, second * cos + first * sin}, 3);
+}
+
+}  // namespace hftrain::nn

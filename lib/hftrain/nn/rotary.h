@@ -1,0 +1,32 @@
+// Rotary position embeddings, Llama's form: the two halves of a head turn together.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include "hftrain/nn/kernels.h"
+
+namespace hftrain::nn {
+
+enum class RotaryScaling { kNone, kLinear, kLlama3 };
+
+struct RotarySetting {
+  double theta = 10000.0;
+  RotaryScaling scaling = RotaryScaling::kNone;
+  double factor = 1.0, low_freq_factor = 1.0, high_freq_factor = 4.0;  // the latter two of llama3
+  int64_t original_max_position = 8192;                                // of llama3
+};
+
+// cos and sin of position·frequency, each [length, head_dim/2], float32.
+struct RotaryTables {
+  at::Tensor cos, sin;
+  int64_t length() const { return cos.defined() ? cos.size(0) : 0; }
+};
+
+RotaryTables make_rotary_tables(const RotarySetting& setting, int64_t head_dim, int64_t length,
+                                at::Device device);
+
+// x [B, T, H, d], positions 0 … T − 1 (T <= tables.length()):
+// (x₁·cos − x₂·sin, x₂·cos + x₁·sin) with x₁ and x₂ the halves of d; cos and sin are cast to x's dtype.
+at::Tensor rotate(const at::Tensor& x, const RotaryTables& tables, Kernels kernels);
+
+}  // namespace hftrain::nn

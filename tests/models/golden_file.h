@@ -1,0 +1,37 @@
+// Tensors and metadata of a golden safetensors file.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+#include <ATen/ops/empty.h>
+
+#include <cstring>
+#include <map>
+#include <stdexcept>
+#include <string>
+
+#include "hftrain/storage/safetensors_file.h"
+
+namespace hftrain::testing {
+
+class GoldenFile {
+ public:
+  // `name` below tests/golden/, without its suffix.
+  explicit GoldenFile(const std::string& name)
+      : file_(std::string(HFTRAIN_SOURCE_DIR) + "/tests/golden/" + name + ".safetensors") {}
+
+  at::Tensor tensor(const std::string& name) const {
+    const storage::StoredTensor* stored = file_.find(name);
+    if (stored == nullptr) throw std::runtime_error("no golden tensor " + name);
+    const auto dtype = stored->entry.dtype == storage::DType::kI64 ? at::kLong : at::kFloat;
+    at::Tensor result = at::empty(stored->entry.shape, at::TensorOptions().dtype(dtype));
+    std::memcpy(result.data_ptr(), stored->bytes.data(), stored->bytes.size());
+    return result;
+  }
+  bool has(const std::string& name) const { return file_.find(name) != nullptr; }
+  const std::string& metadata(const std::string& key) const { return file_.metadata().at(key); }
+
+ private:
+  storage::SafetensorsFile file_;
+};
+
+}  // namespace hftrain::testing
