@@ -1,0 +1,240 @@
+#include "hftrain/tokenizer/decoders.h"
+
+#include <charconv>
+#include <optional>
+#include <utility>
+
+#include "hftrain/tokenizer/byte_level.h"
+#include "hftrain/tokenizer/metaspace.h"
+#include "hftrain/tokenizer/pattern_part.h"
+#include "hftrain/tokenizer/unicode/utf8.h"
+
+namespace hftrain::tokenizer {
+namespace {
+
+using Tokens = std::vector<std::string>;
+
+void replace_all(std::string& text, std::string_view from, std::string_view to) {
+  if (from.empty()) return;
+  for (size_t at = text.find(from); at != std::string::npos; at = text.find(from, at + to.size())) {
+    text.replace(at, from.size(), to);
+  }
+}
+
+class ByteLevelDecoder : public Decoder {
+ public:
+  void decode(Tokens& tokens) const override {
+    std::string bytes;
+    for (const std::string& token : tokens) append(token, bytes);
+    tokens.assign(1, unicode::is_valid(bytes) ? std::move(bytes) : unicode::replace_invalid(bytes));
+  }
+
+ private:
+  // A token with a character outside the alphabet is its own text.
+  static void append(const std::string& token, std::string& bytes) {
+    const size_t before = bytes.size();
+    for (const char* p = token.data(); p < token.data() + token.size(); p += unicode::size_of(*p)) {
+      const auto byte = byte_of_character(unicode::decode(p));
+      if (!byte) {
+        bytes.resize(before);
+        bytes += token;
+        return;
+      }
+      bytes += static_cast<char>(*byte);
+    }
+  }
+};
+
+// Runs of <0xNN> become the character they spell, or one U+FFFD each.
+class ByteFallbackDecoder : public Decoder {
+ public:
+  void decode(Tokens& tokens) const override {
+    Tokens result;
+    std::string bytes;
+    for (std::string& token : tokens) {
+      if (const auto byte = byte_of(token)) {
+        bytes += static_cast<char>(*byte);
+        continue;
+      }
+      flush(bytes, result);
+      result.push_back(std::move(token));
+    }
+    flush(bytes, result);
+    tokens = std::move(result);
+  }
+
+ private:
+  static std::optional<uint8_t> byte_of(const std::string& token) {
+    if (token.size() != 6 || token.compare(0, 3, "<0x") != 0 || token[5] != '>') return std::nullopt;
+    const size_t sign = token[3] == '+' ? 1 : 0;  // "<0x+A>" parses in the package
+    uint8_t byte = 0;
+    const auto [end, error] = std::from_chars(token.data() + 3 + sign, token.data() + 5, byte, 16);
+    if (error != std::errc() || end != token.data() + 5) return std::nullopt;
+    return byte;
+  }
+  static void flush(std::string& bytes, Tokens& result) {
+    if (bytes.empty()) return;
+    if (unicode::is_valid(bytes)) {
+      result.push_back(bytes);
+    } else {
+      result.insert(result.end(), bytes.size(), "\xEF\xBF\xBD");
+    }
+    bytes.clear();
+  }
+};
+
+class FuseDecoder : public Decoder {
+ public:
+  void decode(Tokens& tokens) const override {
+    std::string text;
+    for (const std::string& token : tokens) text += token;
+    tokens.assign(1, std::move(text));
+  }
+};
+
+class MetaspaceDecoder : public Decoder {
+ public:
+  explicit MetaspaceDecoder(Metaspace metaspace) : metaspace_(std::move(metaspace)) {}
+  void decode(Tokens& tokens) const override {
+    for (size_t i = 0; i < tokens.size(); ++i) {
+      const bool drops = i == 0 && metaspace_.prepend != Metaspace::Prepend::kNever;
+      replace_all(tokens[i], metaspace_.replacement, drops ? "" : " ");
+    }
+  }
+
+ private:
+  Metaspace metaspace_;
+};
+
+class ReplaceDecoder : public Decoder {
+ public:
+  ReplaceDecoder(std::shared_ptr<const Pattern> pattern, std::string content)
+      : pattern_(std::move(pattern)), content_(std::move(content)) {}
+  void decode(Tokens& tokens) const override {
+    for (std::string& token : tokens) {
+      std::string text;
+      for (const Stretch& stretch : pattern_->find(token)) {
+        text += stretch.is_match ? content_ : token.substr(stretch.begin, stretch.end - stretch.begin);
+      }
+      token = std::move(text);
+    }
+  }
+
+ private:
+  std::shared_ptr<const Pattern> pattern_;
+  std::string content_;
+};
+
+// Takes up to so many of one character from both ends of every token.
+class StripDecoder : public Decoder {
+ public:
+  StripDecoder(std::string content, int64_t start, int64_t stop) : content_(std::move(content)), start_(start), stop_(stop) {}
+  void decode(Tokens& tokens) const override {
+    for (std::string& token : tokens) {
+      size_t begin = 0, end = token.size();
+      for (int64_t i = 0; i < start_ && token.compare(begin, content_.size(), content_) == 0; ++i) begin += content_.size();
+      for (int64_t i = 0; i < stop_ && end >= begin + content_.size() &&
+                          token.compare(end - content_.size(), content_.size(), content_) == 0; ++i) {
+        end -= content_.size();
+      }
+      token = token.substr(begin, end - begin);
+    }
+  }
+
+ private:
+  std::string content_;
+  int64_t start_, stop_;
+};
+
+class WordPieceDecoder : public Decoder {
+ public:
+  WordPieceDecoder(std::string prefix, bool cleanup) : prefix_(std::move(prefix)), cleanup_(cleanup) {}
+  void decode(Tokens& tokens) const override {
+    for (size_t i = 0; i < tokens.size(); ++i) {
+      std::string& token = tokens[i];
+      if (i > 0) token = token.starts_with(prefix_) ? token.substr(prefix_.size()) : ' ' + token;
+      if (cleanup_) clean(token);
+    }
+  }
+
+ private:
+  static void clean(std::string& token) {
+    static constexpr std::pair<std::string_view, std::string_view> kRules[] = {
+        {" .", "."},     {" ?", "?"},     {" !", "!"},             {" ,", ","},     {" ' ", "'"},    {" n't", "n't"},
+        {" 'm", "'m"},   {" do not", " don't"}, {" 's", "'s"},     {" 've", "'ve"}, {" 're", "'re"}};
+    for (const auto& [from, to] : kRules) replace_all(token, from, to);
+  }
+
+  std::string prefix_;
+  bool cleanup_;
+};
+
+class BpeDecoder : public Decoder {
+ public:
+  explicit BpeDecoder(std::string suffix) : suffix_(std::move(suffix)) {}
+  void decode(Tokens& tokens) const override {
+    for (size_t i = 0; i < tokens.size(); ++i) replace_all(tokens[i], suffix_, i + 1 == tokens.size() ? "" : " ");
+  }
+
+ private:
+  std::string suffix_;
+};
+
+class DecoderSequence : public Decoder {
+ public:
+  explicit DecoderSequence(std::vector<std::shared_ptr<const Decoder>> parts) : parts_(std::move(parts)) {}
+  void decode(Tokens& tokens) const override {
+    for (const auto& part : parts_) part->decode(tokens);
+  }
+
+ private:
+  std::vector<std::shared_ptr<const Decoder>> parts_;
+};
+
+using ReadPointer = std::shared_ptr<const Decoder>;
+
+template <typename Plain>
+ReadPointer read_plain(const JsonPart&) {
+  return std::make_shared<Plain>();
+}
+ReadPointer read_metaspace_part(const JsonPart& part) { return std::make_shared<MetaspaceDecoder>(read_metaspace(part)); }
+ReadPointer read_replace(const JsonPart& part) {
+  return std::make_shared<ReplaceDecoder>(read_pattern(part.at("pattern")), part.text("content"));
+}
+ReadPointer read_strip(const JsonPart& part) {
+  return std::make_shared<StripDecoder>(part.text("content"), part.at("start").integer(), part.at("stop").integer());
+}
+ReadPointer read_word_piece(const JsonPart& part) {
+  return std::make_shared<WordPieceDecoder>(part.text("prefix"), part.boolean("cleanup", true));
+}
+ReadPointer read_bpe(const JsonPart& part) { return std::make_shared<BpeDecoder>(part.text("suffix")); }
+ReadPointer read_sequence(const JsonPart& part) {
+  std::vector<ReadPointer> parts;
+  for (const JsonPart& item : part.at("decoders").items()) parts.push_back(read_decoder(item));
+  return std::make_shared<DecoderSequence>(std::move(parts));
+}
+
+struct Reader {
+  std::string_view type;
+  ReadPointer (*read)(const JsonPart&);
+};
+
+constexpr Reader kReaders[] = {
+    {"ByteLevel", read_plain<ByteLevelDecoder>}, {"ByteFallback", read_plain<ByteFallbackDecoder>},
+    {"Fuse", read_plain<FuseDecoder>},           {"Metaspace", read_metaspace_part},
+    {"Replace", read_replace},                   {"Strip", read_strip},
+    {"WordPiece", read_word_piece},              {"BPEDecoder", read_bpe},
+    {"Sequence", read_sequence},
+};
+
+}  // namespace
+
+std::shared_ptr<const Decoder> read_decoder(const JsonPart& part) {
+  const std::string type = part.text("type");
+  for (const Reader& reader : kReaders) {
+    if (reader.type == type) return reader.read(part);
+  }
+  throw part.unsupported("the decoder '" + type + "' is not known here");
+}
+
+}  // namespace hftrain::tokenizer

@@ -1,0 +1,30 @@
+// The first step of a pipeline: rewrites text (Unicode normal forms, lower case, replacements) and keeps its alignment.
+#pragma once
+
+#include <memory>
+
+#include "hftrain/tokenizer/aligned_text.h"
+#include "hftrain/tokenizer/json_part.h"
+
+namespace hftrain::tokenizer {
+
+// Immutable; may be called from any thread.
+class Normalizer {
+ public:
+  virtual ~Normalizer() = default;
+  virtual void normalize(AlignedText& text) const = 0;
+  // What an encoder that needs no offsets may do instead of calling `normalize`.
+  enum class Shortcut {
+    kNone,
+    kNfc,               // NFC and nothing else
+    kSpaceMarks,        // every space becomes ▁
+    kPrependSpaceMark,  // a ▁ in front of text that is not empty
+    kPrependSpaceMarkAndReplace,
+  };
+  virtual Shortcut shortcut() const { return Shortcut::kNone; }
+};
+
+// The `normalizer` of a tokenizer.json. Throws Error (exit code 4) for a type that is not known.
+std::shared_ptr<const Normalizer> read_normalizer(const JsonPart& part);
+
+}  // namespace hftrain::tokenizer

@@ -1,0 +1,247 @@
+#include "hftrain/tokenizer/post_processors.h"
+
+#include <algorithm>
+#include <unordered_map>
+#include <utility>
+
+#include "hftrain/tokenizer/byte_level.h"
+#include "hftrain/tokenizer/unicode/properties.h"
+#include "hftrain/tokenizer/unicode/utf8.h"
+
+namespace hftrain::tokenizer {
+namespace {
+
+using Parts = std::vector<Encoding>;
+
+void append(const Encoding& tail, Encoding& encoding) {
+  encoding.ids.insert(encoding.ids.end(), tail.ids.begin(), tail.ids.end());
+  encoding.tokens.insert(encoding.tokens.end(), tail.tokens.begin(), tail.tokens.end());
+  encoding.offsets.insert(encoding.offsets.end(), tail.offsets.begin(), tail.offsets.end());
+  encoding.type_ids.insert(encoding.type_ids.end(), tail.type_ids.begin(), tail.type_ids.end());
+  encoding.attention_mask.insert(encoding.attention_mask.end(), tail.attention_mask.begin(), tail.attention_mask.end());
+}
+
+struct SpecialToken {
+  std::string text;
+  TokenId id;
+};
+
+Encoding single(const SpecialToken& token, int32_t type_id) { return {{token.id}, {token.text}, {{0, 0}}, {type_id}, {1}}; }
+
+bool is_blank(char32_t c) { return c == byte_level_code_point(' ') || unicode::is_white_space(c); }
+
+// Takes the spaces of a token out of its offsets.
+void trim(const std::string& token, bool keeps_prefix_space, std::pair<int64_t, int64_t>& offsets) {
+  int64_t leading = 0, trailing = 0;
+  const char *begin = token.data(), *end = begin + token.size();
+  for (const char* p = begin; p < end && is_blank(unicode::decode(p)); p += unicode::size_of(*p)) ++leading;
+  for (const char* p = end; p > begin && is_blank(unicode::decode(unicode::previous(p))); p = unicode::previous(p)) ++trailing;
+  // A single space in front of the first word may be the one that was added: it has no place in the text.
+  if (leading == 1 && keeps_prefix_space) leading = 0;
+  if (leading > 0) offsets.first = std::min(offsets.first + leading, offsets.second);
+  if (trailing > 0 && offsets.second >= trailing) {
+    offsets.second = std::max(offsets.second - trailing, offsets.first);
+  }
+}
+
+void trim_offsets(Encoding& encoding, bool add_prefix_space) {
+  for (size_t i = 0; i < encoding.tokens.size(); ++i) {
+    const bool is_first = i == 0 || encoding.offsets[i].first == 0;
+    trim(encoding.tokens[i], is_first && add_prefix_space, encoding.offsets[i]);
+  }
+}
+
+class ByteLevelProcessor : public PostProcessor {
+ public:
+  ByteLevelProcessor(bool trims, bool add_prefix_space) : trims_(trims), add_prefix_space_(add_prefix_space) {}
+  void process(Parts& parts, bool) const override {
+    if (!trims_) return;
+    for (Encoding& part : parts) trim_offsets(part, add_prefix_space_);
+  }
+
+ private:
+  bool trims_, add_prefix_space_;
+};
+
+// <s> text </s>, and </s> text </s> for what follows; BERT leaves out the one in front of a second text.
+class ClassifyProcessor : public PostProcessor {
+ public:
+  ClassifyProcessor(SpecialToken first, SpecialToken last, bool both_sides)
+      : first_(std::move(first)), last_(std::move(last)), both_sides_(both_sides) {}
+
+  size_t added_count() const override { return 2; }
+
+  void process(Parts& parts, bool add_special_tokens) const override {
+    if (!add_special_tokens) return;
+    for (size_t i = 0; i < parts.size(); ++i) {
+      Encoding around;
+      if (i == 0) append(single(first_, 0), around);
+      if (i > 0 && both_sides_) append(single(last_, 0), around);
+      append(parts[i], around);
+      append(single(last_, i == 0 || both_sides_ ? 0 : 1), around);
+      parts[i] = std::move(around);
+    }
+  }
+
+ private:
+  SpecialToken first_, last_;
+  bool both_sides_;
+};
+
+class RobertaProcessor : public PostProcessor {
+ public:
+  RobertaProcessor(ClassifyProcessor classify, bool trims, bool add_prefix_space)
+      : classify_(std::move(classify)), trims_(trims), add_prefix_space_(add_prefix_space) {}
+
+  size_t added_count() const override { return classify_.added_count(); }
+
+  void process(Parts& parts, bool add_special_tokens) const override {
+    for (Encoding& part : parts) {
+      if (trims_) trim_offsets(part, add_prefix_space_);
+      std::fill(part.type_ids.begin(), part.type_ids.end(), 0);
+    }
+    classify_.process(parts, add_special_tokens);
+  }
+
+ private:
+  ClassifyProcessor classify_;
+  bool trims_, add_prefix_space_;
+};
+
+class TemplateProcessor : public PostProcessor {
+ public:
+  struct Piece {
+    int sequence = -1;     // 0: the text, 1: a second text; -1: special tokens
+    Encoding special;
+    int32_t type_id = 0;
+  };
+
+  TemplateProcessor(std::vector<Piece> for_one, std::vector<Piece> for_two)
+      : for_one_(std::move(for_one)), for_two_(std::move(for_two)) {
+    for (const Piece& piece : for_one_) added_count_ += piece.special.ids.size();
+  }
+
+  size_t added_count() const override { return added_count_; }
+
+  void process(Parts& parts, bool add_special_tokens) const override {
+    Parts result;
+    for (const Piece& piece : parts.size() == 2 ? for_two_ : for_one_) {
+      if (piece.sequence >= 0) {
+        if (static_cast<size_t>(piece.sequence) >= parts.size()) {
+          throw Error(ExitCode::kData, "the tokenizer's template asks for a second text");
+        }
+        Encoding part = parts[static_cast<size_t>(piece.sequence)];
+        std::fill(part.type_ids.begin(), part.type_ids.end(), piece.type_id);
+        result.push_back(std::move(part));
+      } else if (add_special_tokens) {
+        result.push_back(piece.special);
+      }
+    }
+    parts = std::move(result);
+  }
+
+ private:
+  std::vector<Piece> for_one_, for_two_;
+  size_t added_count_ = 0;
+};
+
+class ProcessorSequence : public PostProcessor {
+ public:
+  explicit ProcessorSequence(std::vector<std::shared_ptr<const PostProcessor>> parts) : parts_(std::move(parts)) {}
+
+  size_t added_count() const override {
+    size_t count = 0;
+    for (const auto& part : parts_) count += part->added_count();
+    return count;
+  }
+  void process(Parts& parts, bool add_special_tokens) const override {
+    for (const auto& part : parts_) part->process(parts, add_special_tokens);
+  }
+
+ private:
+  std::vector<std::shared_ptr<const PostProcessor>> parts_;
+};
+
+using ReadPointer = std::shared_ptr<const PostProcessor>;
+
+SpecialToken read_pair(const JsonPart& part) {
+  const std::vector<JsonPart> items = part.items();
+  if (items.size() != 2) throw part.error("a token and its id are needed here");
+  return {std::string(items[0].text()), static_cast<TokenId>(items[1].integer())};
+}
+
+ReadPointer read_byte_level(const JsonPart& part) {
+  return std::make_shared<ByteLevelProcessor>(part.boolean("trim_offsets", true), part.boolean("add_prefix_space", true));
+}
+
+ReadPointer read_bert(const JsonPart& part) {
+  return std::make_shared<ClassifyProcessor>(read_pair(part.at("cls")), read_pair(part.at("sep")), false);
+}
+
+ReadPointer read_roberta(const JsonPart& part) {
+  ClassifyProcessor classify(read_pair(part.at("cls")), read_pair(part.at("sep")), true);
+  return std::make_shared<RobertaProcessor>(std::move(classify), part.boolean("trim_offsets", true),
+                                            part.boolean("add_prefix_space", true));
+}
+
+Encoding read_special(const JsonPart& specials, const JsonPart& id, int32_t type_id) {
+  const JsonPart special = specials.at(id.text());
+  Encoding encoding;
+  for (const JsonPart& item : special.at("ids").items()) encoding.ids.push_back(static_cast<TokenId>(item.integer()));
+  for (const JsonPart& item : special.at("tokens").items()) encoding.tokens.emplace_back(item.text());
+  if (encoding.ids.size() != encoding.tokens.size()) throw special.error("as many ids as tokens are needed here");
+  encoding.offsets.resize(encoding.ids.size());
+  encoding.type_ids.assign(encoding.ids.size(), type_id);
+  encoding.attention_mask.assign(encoding.ids.size(), 1);
+  return encoding;
+}
+
+std::vector<TemplateProcessor::Piece> read_template(const JsonPart& part, const JsonPart& whole) {
+  std::vector<TemplateProcessor::Piece> pieces;
+  for (const JsonPart& item : part.items()) {
+    TemplateProcessor::Piece piece;
+    if (const auto sequence = item.find("Sequence")) {
+      piece.sequence = sequence->text("id") == "A" ? 0 : 1;
+      piece.type_id = static_cast<int32_t>(sequence->at("type_id").integer());
+    } else {
+      const JsonPart special = item.at("SpecialToken");
+      piece.type_id = static_cast<int32_t>(special.at("type_id").integer());
+      piece.special = read_special(whole.at("special_tokens"), special.at("id"), piece.type_id);
+    }
+    pieces.push_back(std::move(piece));
+  }
+  return pieces;
+}
+
+ReadPointer read_template_processing(const JsonPart& part) {
+  return std::make_shared<TemplateProcessor>(read_template(part.at("single"), part), read_template(part.at("pair"), part));
+}
+
+ReadPointer read_sequence(const JsonPart& part) {
+  std::vector<ReadPointer> parts;
+  for (const JsonPart& item : part.at("processors").items()) parts.push_back(read_post_processor(item));
+  return std::make_shared<ProcessorSequence>(std::move(parts));
+}
+
+struct Reader {
+  std::string_view type;
+  ReadPointer (*read)(const JsonPart&);
+};
+
+constexpr Reader kReaders[] = {
+    {"ByteLevel", read_byte_level}, {"TemplateProcessing", read_template_processing},
+    {"BertProcessing", read_bert},  {"RobertaProcessing", read_roberta},
+    {"Sequence", read_sequence},
+};
+
+}  // namespace
+
+std::shared_ptr<const PostProcessor> read_post_processor(const JsonPart& part) {
+  const std::string type = part.text("type");
+  for (const Reader& reader : kReaders) {
+    if (reader.type == type) return reader.read(part);
+  }
+  throw part.unsupported("the post-processor '" + type + "' is not known here");
+}
+
+}  // namespace hftrain::tokenizer

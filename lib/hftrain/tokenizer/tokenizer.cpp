@@ -1,0 +1,123 @@
+#include "hftrain/tokenizer/tokenizer.h"
+
+#include <filesystem>
+#include <utility>
+
+#include "hftrain/base/error.h"
+#include "hftrain/base/file.h"
+#include "hftrain/base/json.h"
+#include "hftrain/tokenizer/json_part.h"
+#include "hftrain/tokenizer/model_part.h"
+#include "hftrain/tokenizer/pipeline.h"
+
+namespace hftrain::tokenizer {
+namespace {
+
+namespace fs = std::filesystem;
+
+// transformers writes 1e30 for "no limit".
+constexpr double kNoLimit = 1e9;
+
+std::string file_of(const std::string& place) {
+  if (!fs::exists(place)) throw Error(ExitCode::kData, "no tokenizer at '" + place + "'").why("there is no such folder or file");
+  if (!fs::is_directory(place)) return place;
+  const std::string file = (fs::path(place) / "tokenizer.json").string();
+  if (fs::exists(file)) return file;
+  throw Error(ExitCode::kData, "no tokenizer in '" + place + "'")
+      .why("the folder has no tokenizer.json")
+      .hint("name the folder of a tokenizer with --tokenizer_name, or make one with 'hftrain tokenizer train'");
+}
+
+simdjson::dom::element parse(simdjson::dom::parser& parser, const std::string& file) {
+  simdjson::padded_string text;
+  if (simdjson::padded_string::load(file).get(text) != simdjson::SUCCESS) {
+    throw Error(ExitCode::kData, "cannot read the tokenizer").where(file);
+  }
+  simdjson::dom::element root;
+  const simdjson::error_code error = parser.parse(text).get(root);
+  if (error == simdjson::SUCCESS) return root;
+  // The other parser is slower and says where; this one is fussier about nothing that the other would take.
+  parse_json(std::string_view(text), file);
+  throw Error(ExitCode::kData, "not valid JSON").where(file).why(simdjson::error_message(error));
+}
+
+Truncation read_truncation(const JsonPart& part) {
+  Truncation truncation;
+  truncation.max_length = part.at("max_length").integer();
+  truncation.from_left = part.has("direction") && part.text("direction") == "Left";
+  const std::string strategy = part.has("strategy") ? part.text("strategy") : "LongestFirst";
+  if (strategy != "LongestFirst" && strategy != "OnlyFirst" && strategy != "OnlySecond") {
+    throw part.unsupported("the strategy '" + strategy + "' is not known here");
+  }
+  truncation.second_text = strategy == "OnlySecond";
+  return truncation;
+}
+
+Padding read_padding(const JsonPart& part) {
+  Padding padding;
+  const JsonPart strategy = part.at("strategy");
+  if (strategy.is_object()) {
+    padding.fixed_length = strategy.at("Fixed").integer();
+  } else if (strategy.text() != "BatchLongest") {
+    throw strategy.unsupported("the strategy '" + std::string(strategy.text()) + "' is not known here");
+  }
+  if (const auto multiple = part.find("pad_to_multiple_of")) padding.multiple_of = multiple->integer();
+  padding.on_left = part.text("direction") == "Left";
+  padding.id = static_cast<TokenId>(part.at("pad_id").integer());
+  padding.type_id = static_cast<int32_t>(part.at("pad_type_id").integer());
+  padding.token = part.text("pad_token");
+  return padding;
+}
+
+PipelineParts read_parts(const JsonPart& root) {
+  PipelineParts parts;
+  if (!root.is_object()) throw root.error("an object is needed here");
+  parts.model = read_model(root.at("model"));
+  if (const auto part = root.find("normalizer")) parts.normalizer = read_normalizer(*part);
+  if (const auto part = root.find("pre_tokenizer")) parts.pre_tokenizer = read_pre_tokenizer(*part);
+  if (const auto part = root.find("post_processor")) parts.post_processor = read_post_processor(*part);
+  if (const auto part = root.find("decoder")) parts.decoder = read_decoder(*part);
+  if (const auto part = root.find("truncation")) parts.truncation = read_truncation(*part);
+  if (const auto part = root.find("padding")) parts.padding = read_padding(*part);
+  std::vector<JsonPart> added;
+  if (const auto part = root.find("added_tokens")) added = part->items();
+  parts.added_tokens = std::make_shared<AddedTokens>(added, parts.model->vocabulary(), parts.normalizer.get());
+  return parts;
+}
+
+// A special token is written as text, or as an object with its flags.
+void read_special(const Json& config, const char* key, std::optional<std::string>& token) {
+  if (token || !config.is_object() || !config.contains(key)) return;
+  const Json& value = config.at(key);
+  if (value.is_string()) token = value.get<std::string>();
+  if (value.is_object() && value.contains("content") && value.at("content").is_string()) {
+    token = value.at("content").get<std::string>();
+  }
+}
+
+void read_settings(const std::string& file, TokenizerSettings& settings) {
+  if (!fs::exists(file)) return;
+  const Json config = read_json_file(file);
+  read_special(config, "bos_token", settings.bos_token);
+  read_special(config, "eos_token", settings.eos_token);
+  read_special(config, "pad_token", settings.pad_token);
+  if (!config.is_object() || !config.contains("model_max_length")) return;
+  const Json& length = config.at("model_max_length");
+  if (length.is_number() && length.get<double>() < kNoLimit) settings.model_max_length = length.get<int64_t>();
+}
+
+}  // namespace
+
+std::shared_ptr<const Tokenizer> Tokenizer::load(const std::string& place) {
+  const std::string file = file_of(place);
+  TokenizerSettings settings;
+  settings.folder = fs::path(file).parent_path().string();
+  if (settings.folder.empty()) settings.folder = ".";
+  simdjson::dom::parser parser;
+  PipelineParts parts = read_parts(JsonPart(parse(parser, file), file));
+  read_settings(settings.folder + "/tokenizer_config.json", settings);
+  read_settings(settings.folder + "/special_tokens_map.json", settings);
+  return std::make_shared<Pipeline>(std::move(parts), std::move(settings));
+}
+
+}  // namespace hftrain::tokenizer

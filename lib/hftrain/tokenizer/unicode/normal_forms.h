@@ -1,0 +1,23 @@
+// NFD, NFKD, NFC, NFKC and lower case, character by character, with the bookkeeping that keeps offsets into the original.
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+namespace hftrain::tokenizer::unicode {
+
+// One character of a transformed text. `change` says what it stands for in the text before: 0 replaces one character,
+// 1 is an addition, -n replaces one character and swallows the n after it.
+struct Change {
+  char32_t character;
+  int change;
+};
+
+enum class NormalForm { kNfd, kNfkd, kNfc, kNfkc };
+
+std::vector<Change> normalize(std::string_view text, NormalForm form);
+std::vector<Change> lowercase(std::string_view text);
+// Surely its own NFC; false when that takes a closer look.
+bool is_plain_nfc(std::string_view text);
+
+}  // namespace hftrain::tokenizer::unicode
