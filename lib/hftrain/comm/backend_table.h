@@ -1,0 +1,32 @@
+// Which backends there are, by the name that the plan uses.
+#pragma once
+
+#include <c10/core/Device.h>
+
+#include <chrono>
+#include <functional>
+#include <map>
+#include <string>
+#include <torch/csrc/distributed/c10d/Backend.hpp>
+#include <torch/csrc/distributed/c10d/Store.hpp>
+
+namespace hftrain::comm {
+
+struct BackendRequest {
+  c10::intrusive_ptr<c10d::Store> store;
+  int rank = 0;
+  int world_size = 1;
+  bool one_node = true;     // all ranks are on this machine
+  std::string master_host;  // where rank 0 is; used with several nodes
+  c10::Device device{c10::DeviceType::CPU};
+  std::chrono::milliseconds timeout{};
+};
+
+using BackendMaker = std::function<c10::intrusive_ptr<c10d::Backend>(const BackendRequest&)>;
+
+// Holds "gloo"; whoever has loaded a plug-in adds its own:
+//   table["nccl"] = [plugin](const BackendRequest& r) { return plugin->make_nccl_backend(…); };
+using BackendTable = std::map<std::string, BackendMaker>;
+BackendTable builtin_backends();
+
+}  // namespace hftrain::comm

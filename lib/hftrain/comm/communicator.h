@@ -1,0 +1,132 @@
+// Collective operations as library code calls them, over whatever backend the plan names.
+//
+//   Communicator communicator = ...make_communicator(options, builtin_backends());
+//   communicator->all_reduce(losses, Reduction::kAverage);
+//
+// All ranks call the same operations in the same order. Tensors are contiguous and on the communicator's
+// device; a world of one is no special case. Every operation has the deadline of the group. One that fails (a
+// peer died or does not come) throws Error kWorkerLost naming the operation, its sequence number, this rank
+// and the ranks that gave no word; after that the group is unusable. One thread issues operations at a time.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <chrono>
+#include <cstdint>
+#include <exception>
+#include <memory>
+#include <string>
+#include <torch/csrc/distributed/c10d/ProcessGroup.hpp>
+#include <utility>
+#include <vector>
+
+#include "hftrain/base/error.h"
+#include "hftrain/comm/backend_table.h"
+#include "hftrain/comm/observed_backend.h"
+#include "hftrain/comm/store.h"
+
+namespace hftrain::comm {
+
+enum class Reduction { kSum, kAverage, kMaximum };  // kAverage: floating types only
+
+class Communicator;
+
+// An operation under way. wait() must be called: it is what reports failure and, on a GPU, orders the
+// operation before what the current stream does next. Its tensors must not be touched before. Must not
+// outlive the communicator.
+class [[nodiscard]] PendingOperation {
+ public:
+  void wait();
+
+ private:
+  friend class Communicator;
+  PendingOperation(const Communicator& communicator, Operation operation, c10::intrusive_ptr<c10d::Work> work)
+      : communicator_(&communicator), operation_(std::move(operation)), work_(std::move(work)) {}
+
+  const Communicator* communicator_;
+  Operation operation_;
+  c10::intrusive_ptr<c10d::Work> work_;
+};
+
+class Communicator {
+ public:
+  // `store` may be null in a world of one. See make_communicator.
+  Communicator(c10::intrusive_ptr<c10d::Store> store, c10::intrusive_ptr<c10d::Backend> backend,
+               c10::Device device, std::chrono::milliseconds timeout);
+  ~Communicator();
+  Communicator(const Communicator&) = delete;
+  Communicator& operator=(const Communicator&) = delete;
+
+  int rank() const { return backend_->getRank(); }
+  int world_size() const { return backend_->getSize(); }
+  c10::Device device() const { return device_; }
+
+  // In place, on every rank. `tensor` has the same shape and dtype everywhere.
+  void all_reduce(const at::Tensor& tensor, Reduction reduction);
+  PendingOperation all_reduce_async(const at::Tensor& tensor, Reduction reduction);
+  // Overwrites `tensor` with rank `root`'s.
+  void broadcast(const at::Tensor& tensor, int root);
+  PendingOperation broadcast_async(const at::Tensor& tensor, int root);
+  // output = the inputs of all ranks one after the other; output.numel() == world_size * input.numel().
+  void all_gather(const at::Tensor& output, const at::Tensor& input);
+  PendingOperation all_gather_async(const at::Tensor& output, const at::Tensor& input);
+  // output = this rank's part of the reduced inputs; input.numel() == world_size * output.numel().
+  void reduce_scatter(const at::Tensor& output, const at::Tensor& input, Reduction reduction);
+  PendingOperation reduce_scatter_async(const at::Tensor& output, const at::Tensor& input,
+                                        Reduction reduction);
+  // Returns when all ranks have called it.
+  void barrier();
+
+  // Single numbers and texts of the host; these wait for the result.
+  double sum(double value);
+  int64_t maximum(int64_t value);
+  std::vector<std::string> all_gather_text(const std::string& text);  // by rank
+
+  // For LibTorch's Reducer. Its operations are counted too.
+  const c10::intrusive_ptr<c10d::ProcessGroup>& process_group() const { return group_; }
+  // Runs code that communicates through process_group(), such as a backward pass, and gives its failures the
+  // meaning described above.
+  template <typename Callable>
+  decltype(auto) guard(Callable&& callable) const {
+    try {
+      return std::forward<Callable>(callable)();
+    } catch (...) {
+      rethrow(std::current_exception(), backend_->last_operation());
+    }
+  }
+
+  // By this rank since the start, by the cost of ring algorithms (observed_backend.h).
+  int64_t bytes_sent() const { return backend_->bytes_sent(); }
+
+ private:
+  friend class PendingOperation;
+  PendingOperation pending(c10::intrusive_ptr<c10d::Work> work) const;
+  [[noreturn]] void rethrow(const std::exception_ptr& failure, const Operation& operation) const;
+  Error lost(const std::string& why, const Operation& operation) const;
+  void check(const at::Tensor& tensor) const;
+
+  c10::intrusive_ptr<c10d::Store> store_;
+  c10::intrusive_ptr<ObservedBackend> backend_;
+  c10::intrusive_ptr<c10d::ProcessGroup> group_;
+  c10::Device device_;
+  std::chrono::milliseconds timeout_;
+};
+
+struct GroupOptions {
+  int rank = 0;
+  int world_size = 1;
+  bool one_node = true;
+  std::string backend = "gloo";  // unused in a world of one
+  c10::Device device{c10::DeviceType::CPU};
+  std::chrono::milliseconds timeout = std::chrono::minutes(30);
+  StoreAddress store{};  // unused in a world of one
+};
+
+// Opens the store and connects all ranks. kWorkerLost when a rank does not come within the deadline.
+std::unique_ptr<Communicator> make_communicator(const GroupOptions& options, const BackendTable& backends);
+
+// Ends the run before it starts if ranks have read different plans: kEnvironment, naming the ranks that
+// differ from rank 0.
+void agree_on_plan(Communicator& communicator, const std::string& plan_hash);
+
+}  // namespace hftrain::comm

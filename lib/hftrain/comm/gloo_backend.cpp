@@ -1,0 +1,36 @@
+// The one source that sees Gloo's headers. They come from Debian, the symbols from libtorch_cpu; libgloo.so
+// is never linked (its layout differs), and visibility is hidden so that no inline copy gets out.
+#include "hftrain/comm/gloo_backend.h"
+
+#include <torch/csrc/distributed/c10d/ProcessGroupGloo.hpp>
+
+#include "hftrain/comm/local_address.h"
+
+namespace hftrain::comm {
+
+namespace {
+
+class GlooBackend final : public c10d::ProcessGroupGloo {
+ public:
+  using ProcessGroupGloo::ProcessGroupGloo;
+  // Every operation under way or to come fails here, and at once on the peers too.
+  void abort() override {
+    for (const auto& context : contexts_) context->closeConnections();
+  }
+};
+
+}  // namespace
+
+c10::intrusive_ptr<c10d::Backend> make_gloo_backend(const BackendRequest& request) {
+  using Gloo = c10d::ProcessGroupGloo;
+  auto options = Gloo::Options::create(request.timeout);
+  options->devices.push_back(request.one_node
+                                 ? Gloo::createDeviceForInterface("lo", /*lazyInit=*/false)
+                                 : Gloo::createDeviceForHostname(local_address_towards(request.master_host),
+                                                                 /*lazyInit=*/false));
+  options->threads = 2;  // one all-reduce may be summing while the next one is on the wire
+  return c10::make_intrusive<GlooBackend>(request.store, request.rank, request.world_size,
+                                          std::move(options));
+}
+
+}  // namespace hftrain::comm

@@ -1,0 +1,185 @@
+#include "hftrain/comm/communicator.h"
+
+#include <ATen/ops/arange.h>
+#include <ATen/ops/equal.h>
+#include <ATen/ops/full.h>
+#include <ATen/ops/zeros.h>
+
+#include "comm/rank_processes.h"
+#include "support/catch.h"
+
+using namespace hftrain;
+using comm::Communicator;
+using comm::Reduction;
+using testing::Rank;
+using testing::RankBody;
+
+namespace {
+
+constexpr at::ScalarType kTypes[] = {at::kFloat, at::kBFloat16, at::kHalf, at::kLong};
+constexpr int64_t kSizes[] = {0, 1, 7, 1024, 100'003};
+
+// Small whole numbers that differ by rank and position and that every dtype holds exactly, sums included.
+at::Tensor pattern(int64_t size, int rank, at::ScalarType type) {
+  return at::arange(size, at::kLong).remainder(13).add(rank + 1).to(type);
+}
+
+at::Tensor sum_of_patterns(int64_t size, int world_size, at::ScalarType type) {
+  at::Tensor sum = at::zeros({size}, at::kDouble);
+  for (int rank = 0; rank < world_size; ++rank) sum.add_(pattern(size, rank, at::kDouble));
+  return sum.to(type);
+}
+
+void check_all_reduce(Communicator& communicator, int64_t size, at::ScalarType type) {
+  const int world = communicator.world_size();
+  at::Tensor summed = pattern(size, communicator.rank(), type);
+  communicator.all_reduce(summed, Reduction::kSum);
+  CHECK(at::equal(summed, sum_of_patterns(size, world, type)));
+
+  at::Tensor largest = pattern(size, communicator.rank(), type);
+  communicator.all_reduce(largest, Reduction::kMaximum);
+  CHECK(at::equal(largest, pattern(size, world - 1, type)));
+
+  at::Tensor average = pattern(size, communicator.rank(), type);
+  if (type == at::kLong) {
+    CHECK_THROWS_AS(communicator.all_reduce(average, Reduction::kAverage), Error);
+    return;
+  }
+  communicator.all_reduce(average, Reduction::kAverage);
+  CHECK(average.allclose(sum_of_patterns(size, world, at::kDouble).div(world).to(type), 1e-2, 0));
+}
+
+void check_moves(Communicator& communicator, int64_t size, at::ScalarType type) {
+  const int world = communicator.world_size();
+  for (const int root : {0, world - 1}) {
+    at::Tensor received = pattern(size, communicator.rank(), type);
+    communicator.broadcast(received, root);
+    CHECK(at::equal(received, pattern(size, root, type)));
+  }
+  const at::Tensor gathered = at::zeros({world, size}, type);
+  communicator.all_gather(gathered, pattern(size, communicator.rank(), type));
+  for (int rank = 0; rank < world; ++rank) CHECK(at::equal(gathered[rank], pattern(size, rank, type)));
+}
+
+void check_reduce_scatter(Communicator& communicator, int64_t size, at::ScalarType type) {
+  const int world = communicator.world_size();
+  const at::Tensor whole = pattern(size * world, communicator.rank(), type);
+  const at::Tensor expected =
+      sum_of_patterns(size * world, world, type).view({world, size})[communicator.rank()];
+  const at::Tensor part = at::zeros({size}, type);
+  communicator.reduce_scatter(part, whole, Reduction::kSum);
+  CHECK(at::equal(part, expected));
+  if (type == at::kLong) return;
+  communicator.reduce_scatter(part, whole, Reduction::kAverage);
+  CHECK(part.allclose(expected.to(at::kDouble).div(world).to(type), 1e-2, 0));
+}
+
+void check_texts(Communicator& communicator) {
+  const auto texts =
+      communicator.all_gather_text(std::string(static_cast<size_t>(communicator.rank()) * 3, 'x'));
+  REQUIRE(texts.size() == static_cast<size_t>(communicator.world_size()));
+  for (size_t rank = 0; rank < texts.size(); ++rank) CHECK(texts[rank] == std::string(rank * 3, 'x'));
+}
+
+// What every backend must do. All ranks call it together.
+void check_contract(Communicator& communicator) {
+  for (const at::ScalarType type : kTypes) {
+    for (const int64_t size : kSizes) {
+      INFO(c10::toString(type) << ", " << size << " elements");
+      check_all_reduce(communicator, size, type);
+      check_moves(communicator, size, type);
+      check_reduce_scatter(communicator, size, type);
+    }
+  }
+  communicator.barrier();
+  const int world = communicator.world_size();
+  CHECK(communicator.sum(communicator.rank() + 0.5) == world * (world - 1) / 2 + 0.5 * world);
+  CHECK(communicator.maximum(-communicator.rank()) == 0);
+  check_texts(communicator);
+}
+
+const RankBody kContract("contract", [](const Rank& rank) { check_contract(*rank.connect()); });
+
+const RankBody kOverlap("overlapping operations", [](const Rank& rank) {
+  const auto communicator = rank.connect();
+  std::vector<at::Tensor> tensors;
+  std::vector<comm::PendingOperation> pending;
+  for (int i = 0; i < 8; ++i) {
+    tensors.push_back(at::full({10'000}, i + rank.rank(), at::kFloat));
+    pending.push_back(communicator->all_reduce_async(tensors.back(), Reduction::kSum));
+  }
+  for (auto& operation : pending) operation.wait();
+  pending.front().wait();  // a second wait is harmless
+  for (int i = 0; i < 8; ++i)
+    CHECK(at::equal(tensors[static_cast<size_t>(i)], at::full({10'000}, 2 * i + 1.0f)));
+});
+
+const RankBody kTraffic("traffic", [](const Rank& rank) {
+  const auto communicator = rank.connect();
+  const int64_t world = rank.world_size();
+  const at::Tensor whole = at::zeros({1200}, at::kFloat), part = at::zeros({1200 / world}, at::kFloat);
+  const auto cost = [&](const auto& operation) {
+    const int64_t before = communicator->bytes_sent();
+    operation();
+    return communicator->bytes_sent() - before;
+  };
+  CHECK(cost([&] { communicator->all_reduce(whole, Reduction::kSum); }) == 2 * 4800 * (world - 1) / world);
+  CHECK(cost([&] { communicator->broadcast(whole, 0); }) == 4800 * (world - 1) / world);
+  CHECK(cost([&] { communicator->all_gather(whole, part); }) == 4800 * (world - 1) / world);
+  CHECK(cost([&] { communicator->reduce_scatter(part, whole, Reduction::kSum); }) ==
+        4800 * (world - 1) / world);
+  CHECK(cost([&] { communicator->barrier(); }) == 0);
+});
+
+const RankBody kPlans("plans", [](const Rank& rank) {
+  const auto communicator = rank.connect();
+  comm::agree_on_plan(*communicator, "0123abcd");
+  try {
+    comm::agree_on_plan(*communicator, rank.rank() == 1 ? "ffff" : "0123abcd");
+    FAIL("nothing was thrown");
+  } catch (const Error& error) {
+    CHECK(error.code() == ExitCode::kEnvironment);
+    CHECK(std::string(error.what()) == "rank 1 read another plan than rank 0");
+  }
+});
+
+}  // namespace
+
+TEST_CASE("a world of one keeps the contract of the collectives") {
+  const auto communicator = comm::make_communicator({}, comm::builtin_backends());
+  check_contract(*communicator);
+  CHECK(communicator->bytes_sent() == 0);
+}
+
+TEST_CASE("gloo with two processes keeps the contract of the collectives", "[process]") {
+  require_success(testing::run_ranks("contract", 2));
+}
+
+TEST_CASE("gloo with four processes keeps the contract of the collectives", "[process]") {
+  require_success(testing::run_ranks("contract", 4));
+}
+
+TEST_CASE("several operations may be under way at once", "[process]") {
+  require_success(testing::run_ranks("overlapping operations", 2));
+}
+
+TEST_CASE("the bytes a rank sends are those of ring algorithms", "[process]") {
+  require_success(testing::run_ranks("traffic", 2));
+  require_success(testing::run_ranks("traffic", 3));
+}
+
+TEST_CASE("a rank with another plan is named before training starts", "[process]") {
+  require_success(testing::run_ranks("plans", 3));
+}
+
+TEST_CASE("tensors that do not fit a collective are refused before anything is sent") {
+  const auto communicator = comm::make_communicator({}, comm::builtin_backends());
+  CHECK_THROWS_AS(communicator->all_gather(at::zeros({4}), at::zeros({3})), Error);
+  CHECK_THROWS_AS(communicator->all_gather(at::zeros({4}), at::zeros({4}, at::kLong)), Error);
+  CHECK_THROWS_AS(communicator->all_reduce(at::zeros({4, 4}).t(), Reduction::kSum), Error);
+}
+
+TEST_CASE("a backend of unknown name is refused") {
+  CHECK_THROWS_AS(comm::make_communicator({.world_size = 2, .backend = "pigeons"}, comm::builtin_backends()),
+                  Error);
+}

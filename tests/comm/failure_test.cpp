@@ -1,0 +1,107 @@
+// What the survivors see of a peer that died or hangs. The deadline of the groups is an hour unless said, so
+// a report that had to wait for it would never come.
+#include <ATen/ops/zeros.h>
+
+#include "comm/rank_processes.h"
+#include "hftrain/comm/communicator.h"
+#include "support/catch.h"
+
+using namespace hftrain;
+using comm::Communicator;
+using comm::Reduction;
+using testing::Rank;
+using testing::RankBody;
+
+namespace {
+
+template <typename Callable>
+Error lost_in(Callable callable) {
+  try {
+    callable();
+  } catch (const Error& error) {
+    INFO(error.render());
+    CHECK(error.code() == ExitCode::kWorkerLost);
+    return error;
+  }
+  FAIL("nothing was thrown");
+  return Error(ExitCode::kDone, "");
+}
+
+bool contains(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+const RankBody kKilled("last rank is killed", [](const Rank& rank) {
+  const auto communicator = rank.connect();
+  const at::Tensor tensor = at::zeros({1 << 20}, at::kFloat);
+  communicator->all_reduce(tensor, Reduction::kSum);
+  if (rank.rank() == rank.world_size() - 1) rank.die();
+  const Error error = lost_in([&] {
+    communicator->all_reduce(tensor, Reduction::kSum);
+    communicator->all_reduce(tensor,
+                             Reduction::kSum);  // a rank that needed nothing more of the dead meets it here
+  });
+  CHECK(contains(error.what(), "all-reduce number "));
+  CHECK(contains(error.what(), "failed: no word from rank " + std::to_string(rank.world_size() - 1)));
+  CHECK(error.diagnostics().front().where == "rank " + std::to_string(rank.rank()));
+});
+
+const RankBody kServerKilled("rank 0 is killed", [](const Rank& rank) {
+  const auto communicator = rank.connect();
+  communicator->barrier();
+  if (rank.rank() == 0) rank.die();
+  const Error error = lost_in([&] { communicator->barrier(); });
+  CHECK(contains(error.what(), "barrier number 2 failed: "));
+  CHECK(contains(error.what(), "rank 0"));
+});
+
+const RankBody kHung("rank 1 hangs", [](const Rank& rank) {
+  const auto communicator = rank.connect(std::chrono::milliseconds(500));
+  communicator->barrier();
+  if (rank.rank() == 1) return rank.hang();
+  const at::Tensor tensor = at::zeros({16}, at::kFloat);
+  const Error error = lost_in([&] { communicator->all_reduce(tensor, Reduction::kSum); });
+  CHECK(contains(error.what(), "all-reduce number 2 failed: no word from rank 1"));
+});
+
+const RankBody kAbsent("rank 1 never comes", [](const Rank& rank) {
+  if (rank.rank() == 1) return rank.hang();
+  const Error error = lost_in([&] { rank.connect(std::chrono::milliseconds(500)); });
+  CHECK(std::string(error.what()) == "rank 1 did not come to the rendezvous");
+});
+
+const RankBody kNoServer("rank 0 never comes", [](const Rank& rank) {
+  if (rank.rank() == 0) return rank.hang();
+  lost_in([&] { rank.connect(std::chrono::milliseconds(500)); });
+});
+
+void check_survivors(const std::vector<testing::RankOutcome>& outcomes, size_t victim) {
+  for (size_t rank = 0; rank < outcomes.size(); ++rank) {
+    INFO("rank " << rank << " printed\n" << outcomes[rank].output);
+    CHECK(outcomes[rank].signal == (rank == victim ? 9 : 0));
+    CHECK(outcomes[rank].exit_status == (rank == victim ? -1 : 0));
+  }
+}
+
+}  // namespace
+
+TEST_CASE("the death of a peer ends a collective at once, on all survivors", "[process]") {
+  check_survivors(testing::run_ranks("last rank is killed", 2), 1);
+  check_survivors(testing::run_ranks("last rank is killed", 4), 3);
+}
+
+TEST_CASE("the death of rank 0, which serves the store, is reported as such", "[process]") {
+  check_survivors(testing::run_ranks("rank 0 is killed", 3), 0);
+}
+
+TEST_CASE("a peer that hangs is named when the deadline has passed", "[process]") {
+  require_success(testing::run_ranks("rank 1 hangs", 3, {1}));
+}
+
+TEST_CASE("a rank that does not come to the rendezvous is named", "[process]") {
+  require_success(testing::run_ranks("rank 1 never comes", 3, {1}));
+}
+
+TEST_CASE("ranks do not wait for ever for the store of rank 0", "[process]") {
+  require_success(testing::run_ranks("rank 0 never comes", 2, {0}));
+}

@@ -1,0 +1,170 @@
+#include "comm/rank_processes.h"
+
+#include <ATen/Parallel.h>
+#include <arpa/inet.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <map>
+
+#include "hftrain/base/environment.h"
+#include "hftrain/base/file.h"
+#include "support/catch.h"
+#include "support/temporary_directory.h"
+
+namespace hftrain::testing {
+namespace {
+
+constexpr const char* kChildTest = "one rank of a process test";
+constexpr int kListenFd = 3;  // in the child of rank 0
+
+std::map<std::string, std::function<void(const Rank&)>>& bodies() {
+  static std::map<std::string, std::function<void(const Rank&)>> registered;
+  return registered;
+}
+
+struct ListeningSocket {
+  FileDescriptor fd;
+  uint16_t port = 0;
+};
+
+ListeningSocket listen_on_loopback() {
+  ListeningSocket result{FileDescriptor(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)), 0};
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t length = sizeof address;
+  REQUIRE(::bind(result.fd.get(), reinterpret_cast<sockaddr*>(&address), length) == 0);
+  REQUIRE(::listen(result.fd.get(), 64) == 0);
+  REQUIRE(::getsockname(result.fd.get(), reinterpret_cast<sockaddr*>(&address), &length) == 0);
+  result.port = ntohs(address.sin_port);
+  return result;
+}
+
+struct Child {
+  pid_t pid = -1;
+  FileDescriptor alive;  // the child's stdin reads its end
+};
+
+Child spawn(const std::vector<std::string>& variables, const std::string& output, int listen_fd) {
+  int ends[2];
+  REQUIRE(::pipe2(ends, O_CLOEXEC) == 0);
+  const FileDescriptor reading(ends[0]);
+  Child child;
+  child.alive.reset(ends[1]);
+
+  posix_spawn_file_actions_t actions;
+  ::posix_spawn_file_actions_init(&actions);
+  ::posix_spawn_file_actions_adddup2(&actions, reading.get(), STDIN_FILENO);
+  ::posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, output.c_str(), O_WRONLY | O_CREAT | O_APPEND,
+                                     0600);
+  ::posix_spawn_file_actions_adddup2(&actions, STDOUT_FILENO, STDERR_FILENO);
+  if (listen_fd >= 0) ::posix_spawn_file_actions_adddup2(&actions, listen_fd, kListenFd);
+
+  std::vector<char*> environment;
+  for (const std::string& variable : variables) environment.push_back(const_cast<char*>(variable.c_str()));
+  environment.push_back(nullptr);
+  char* arguments[] = {const_cast<char*>("rank"), const_cast<char*>(kChildTest), nullptr};
+  const int status =
+      ::posix_spawn(&child.pid, "/proc/self/exe", &actions, nullptr, arguments, environment.data());
+  ::posix_spawn_file_actions_destroy(&actions);
+  REQUIRE(status == 0);
+  return child;
+}
+
+RankOutcome wait_for(const Child& child, const std::string& output) {
+  int status = 0;
+  REQUIRE(::waitpid(child.pid, &status, 0) == child.pid);
+  RankOutcome outcome;
+  if (WIFEXITED(status)) outcome.exit_status = WEXITSTATUS(status);
+  if (WIFSIGNALED(status)) outcome.signal = WTERMSIG(status);
+  outcome.output = read_file(output);
+  return outcome;
+}
+
+}  // namespace
+
+std::unique_ptr<comm::Communicator> Rank::connect(std::chrono::milliseconds timeout) const {
+  comm::GroupOptions options;
+  options.rank = rank_;
+  options.world_size = world_size_;
+  options.timeout = timeout;
+  options.store = store_;
+  return comm::make_communicator(options, comm::builtin_backends());
+}
+
+void Rank::die() const {
+  ::raise(SIGKILL);
+  ::abort();
+}
+
+void Rank::hang() const {
+  char byte = 0;
+  while (::read(STDIN_FILENO, &byte, 1) > 0) {
+  }
+}
+
+RankBody::RankBody(const std::string& name, std::function<void(const Rank&)> body) {
+  bodies()[name] = std::move(body);
+}
+
+std::vector<RankOutcome> run_ranks(const std::string& body, int world_size, const std::vector<int>& hanging) {
+  const TemporaryDirectory directory;
+  const ListeningSocket socket = listen_on_loopback();
+  std::vector<Child> children;
+  for (int rank = 0; rank < world_size; ++rank) {
+    Environment environment = Environment::of_process();
+    environment.set("TEST_BODY", body);
+    environment.set("TEST_RANK", std::to_string(rank));
+    environment.set("TEST_WORLD_SIZE", std::to_string(world_size));
+    environment.set("TEST_PORT", std::to_string(socket.port));
+    children.push_back(
+        spawn(environment.as_strings(), directory / std::to_string(rank), rank == 0 ? socket.fd.get() : -1));
+  }
+  std::vector<RankOutcome> outcomes(children.size());
+  const auto hangs = [&](size_t rank) {
+    return std::find(hanging.begin(), hanging.end(), static_cast<int>(rank)) != hanging.end();
+  };
+  for (const bool hung : {false, true}) {
+    for (size_t rank = 0; rank < children.size(); ++rank) {
+      if (hangs(rank) != hung) continue;
+      children[rank].alive.reset();
+      outcomes[rank] = wait_for(children[rank], directory / std::to_string(rank));
+    }
+  }
+  return outcomes;
+}
+
+void require_success(const std::vector<RankOutcome>& outcomes) {
+  for (size_t rank = 0; rank < outcomes.size(); ++rank) {
+    INFO("rank " << rank << " printed\n" << outcomes[rank].output);
+    REQUIRE(outcomes[rank].signal == 0);
+    REQUIRE(outcomes[rank].exit_status == 0);
+  }
+}
+
+// Hidden: runs in the children only.
+TEST_CASE(kChildTest, "[.rank]") {
+  const Environment environment = Environment::of_process();
+  const int rank = std::stoi(environment.get_or("TEST_RANK", "-1"));
+  REQUIRE(rank >= 0);
+  at::set_num_threads(1);
+  comm::StoreAddress store{"127.0.0.1", static_cast<uint16_t>(std::stoi(*environment.get("TEST_PORT"))),
+                           rank == 0 ? kListenFd : -1};
+  const auto body = bodies().find(*environment.get("TEST_BODY"));
+  REQUIRE(body != bodies().end());
+  try {
+    body->second(Rank(rank, std::stoi(*environment.get("TEST_WORLD_SIZE")), store));
+  } catch (const Error& error) {
+    FAIL(error.render());
+  }
+}
+
+}  // namespace hftrain::testing

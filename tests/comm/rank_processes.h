@@ -1,0 +1,59 @@
+// Ranks as real processes, for tests. The test executable starts itself once per rank; each child runs one
+// rank body, a function registered by name, in which Catch's assertions work as usual.
+//
+//   const RankBody sums("sums", [](const Rank& rank) { rank.connect()->all_reduce(…); });   // in the
+//   children TEST_CASE("…", "[process]") { require_success(run_ranks("sums", 2)); }                    // in
+//   the parent
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "hftrain/comm/communicator.h"
+
+namespace hftrain::testing {
+
+// The child's side.
+class Rank {
+ public:
+  Rank(int rank, int world_size, comm::StoreAddress store)
+      : rank_(rank), world_size_(world_size), store_(std::move(store)) {}
+  int rank() const { return rank_; }
+  int world_size() const { return world_size_; }
+  const comm::StoreAddress& store() const { return store_; }
+  // Joins the other ranks over gloo, or trivially in a world of one. Once per child. The deadline is so long
+  // that a test which needs it never ends.
+  std::unique_ptr<comm::Communicator> connect(
+      std::chrono::milliseconds timeout = std::chrono::hours(1)) const;
+  // Ends this process as kill -9 does.
+  [[noreturn]] void die() const;
+  // Returns when all ranks that do not hang have ended.
+  void hang() const;
+
+ private:
+  int rank_;
+  int world_size_;
+  comm::StoreAddress store_;
+};
+
+struct RankBody {
+  RankBody(const std::string& name, std::function<void(const Rank&)> body);
+};
+
+struct RankOutcome {
+  int exit_status = -1;  // 0: the body's assertions held; -1: ended by a signal
+  int signal = 0;
+  std::string output;  // everything the child printed
+};
+
+// Runs a body on `world_size` fresh processes and waits for their end. `hanging` are the ranks that call
+// hang().
+std::vector<RankOutcome> run_ranks(const std::string& body, int world_size,
+                                   const std::vector<int>& hanging = {});
+// Fails the test, with the output of the first rank that failed, unless all succeeded.
+void require_success(const std::vector<RankOutcome>& outcomes);
+
+}  // namespace hftrain::testing
