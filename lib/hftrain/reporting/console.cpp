@@ -1,0 +1,131 @@
+#include "hftrain/reporting/console.h"
+
+#include <ostream>
+
+#include "hftrain/reporting/python_text.h"
+
+namespace hftrain::reporting {
+namespace {
+
+constexpr double kSecondsBetweenDraws = 0.1;
+constexpr double kLongestSilence = 10;
+
+constexpr const char* kClearLine = "\r\x1b[K";
+constexpr const char* kYellow = "\x1b[33m";
+constexpr const char* kRed = "\x1b[31m";
+constexpr const char* kPlain = "\x1b[0m";
+
+int64_t integer_of(const Json& data, const char* name) {
+  const auto found = data.find(name);
+  return found != data.end() && found->is_number() ? found->get<int64_t>() : 0;
+}
+
+std::string text_of(const Json& data, const char* name) {
+  const auto found = data.find(name);
+  return found != data.end() && found->is_string() ? found->get<std::string>() : "";
+}
+
+std::optional<double> number_of(const Json& data, const char* name) {
+  const auto found = data.find(name);
+  if (found == data.end() || !found->is_number()) return std::nullopt;
+  return found->get<double>();
+}
+
+}  // namespace
+
+void Console::line(std::string_view text) {
+  clear();
+  write(text);
+  if (text.empty() || text.back() != '\n') write("\n");
+  out_->flush();
+  draw();
+}
+
+void Console::message(std::string_view level, std::string_view text) {
+  const bool severe = level == "error" || level == "critical";
+  if (!severe && level != "warning") return line(text);
+  const std::string word(severe ? "error:" : "warning:");
+  const std::string painted = style_.color ? (severe ? kRed : kYellow) + word + kPlain : word;
+  line(painted + ' ' + std::string(text));
+}
+
+void Console::event(std::string_view name, const Json& data, double time) {
+  if (name == "progress") return on_progress(data, time);
+  if (name == "log") on_log(data.value("record", Json::object()));
+  if (name == "checkpoint") on_checkpoint(data);
+  if (name == "message") message(text_of(data, "level"), text_of(data, "text"));
+  last_output_ = time;
+}
+
+void Console::clear() {
+  if (!live_) return;
+  write(kClearLine);
+  out_->flush();
+  live_ = false;
+}
+
+void Console::on_progress(const Json& data, double time) {
+  const std::string phase = text_of(data, "phase");
+  ProgressState state = phase == "train" ? train_ : ProgressState{};
+  state.phase = phase;
+  state.done = integer_of(data, "done");
+  state.total = integer_of(data, "total");
+  if (const auto rate = number_of(data, "tokens_per_second")) state.tokens_per_second = rate;
+  if (const auto bytes = number_of(data, "memory_bytes")) state.memory_bytes = static_cast<uint64_t>(*bytes);
+  estimate(state, time);
+
+  const bool ended = state.total > 0 && state.done >= state.total;
+  if (phase == "train") train_ = state;
+  // A phase that is over gives the live line back to training.
+  shown_ = ended && phase != "train" ? train_ : state;
+  if (ended) starts_.erase(phase);
+
+  if (style_.progress == ProgressStyle::kBar && (ended || time - last_draw_ >= kSecondsBetweenDraws)) {
+    last_draw_ = time;
+    draw();
+  }
+  if (last_output_ == 0) last_output_ = time;
+  if (style_.progress == ProgressStyle::kPlain && time - last_output_ >= kLongestSilence) {
+    last_output_ = time;
+    line(progress_line(state));
+  }
+}
+
+void Console::on_log(const Json& record) {
+  if (!record.is_object()) return;
+  if (const auto loss = number_of(record, "loss")) train_.loss = loss;
+  if (const auto rate = number_of(record, "learning_rate")) train_.learning_rate = rate;
+  if (const auto rate = number_of(record, "train_tokens_per_second")) train_.tokens_per_second = rate;
+  if (shown_.phase == "train") shown_ = train_;
+  line(log_line(record));
+}
+
+void Console::on_checkpoint(const Json& data) {
+  train_.last_save = integer_of(data, "step");
+  if (shown_.phase == "train") shown_ = train_;
+  const std::string seconds = python_general(number_of(data, "seconds").value_or(0), 2);
+  line("Saving model checkpoint to " + text_of(data, "path") + " (committed after " + seconds + " s)");
+}
+
+void Console::estimate(ProgressState& state, double time) {
+  const auto [start, first] = starts_.try_emplace(state.phase, PhaseStart{time, state.done});
+  state.seconds_left.reset();
+  const int64_t moved = state.done - start->second.done;
+  if (first || moved <= 0 || state.total <= 0) return;
+  state.seconds_left = (time - start->second.time) / static_cast<double>(moved) *
+                       static_cast<double>(std::max<int64_t>(state.total - state.done, 0));
+}
+
+void Console::draw() {
+  if (style_.progress != ProgressStyle::kBar || shown_.total + shown_.done == 0) return;
+  // One column stays free: a full last column makes some terminals wrap.
+  write(kClearLine + progress_bar(shown_, style_.width - 1));
+  out_->flush();
+  live_ = true;
+}
+
+void Console::write(std::string_view text) {
+  *out_ << text;
+}
+
+}  // namespace hftrain::reporting

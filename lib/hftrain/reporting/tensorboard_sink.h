@@ -1,0 +1,47 @@
+// TensorBoard event files, written by hand: records of a length, a checksum, an Event message and its
+// checksum. Format: tensorflow/core/lib/io/record_writer.cc, tensorflow/core/util/event.proto, summary.proto
+#pragma once
+
+#include <cstdint>
+#include <set>
+#include <string>
+#include <string_view>
+
+#include "hftrain/base/file.h"
+#include "hftrain/base/logger.h"
+#include "hftrain/reporting/record_sink.h"
+
+namespace hftrain::reporting {
+
+// CRC-32C rotated and offset, as the record format wants it.
+uint32_t masked_crc32c(std::string_view bytes);
+
+// "eval_x" -> "eval/x", "test_x" -> "test/x", everything else -> "train/x".
+std::string tensorboard_tag(const std::string& metric);
+
+// Writes <directory>/events.out.tfevents.<seconds>.<host>.<pid>.<n>; a resumed run adds a file of its own.
+// Numbers become scalars (the epoch as train/epoch), strings text; anything else is left out with one warning
+// per metric.
+class TensorBoardSink final : public RecordSink {
+ public:
+  // `time`: Unix seconds of the start. Creates missing folders.
+  TensorBoardSink(const std::string& directory, double time, Logger logger);
+
+  // A text item of the run as a whole: "args", "model_config".
+  void text(const std::string& name, const std::string& content, double time);
+  void record(const LogRecord& record) override;
+  void flush() override {}  // every record is written at once
+  void close() override { file_.reset(); }
+
+  const std::string& path() const noexcept { return path_; }
+
+ private:
+  void write_record(std::string_view event);
+
+  std::string path_;
+  FileDescriptor file_;
+  Logger logger_;
+  std::set<std::string> warned_;
+};
+
+}  // namespace hftrain::reporting

@@ -1,0 +1,40 @@
+#include "hftrain/reporting/trainer_state.h"
+
+#include "hftrain/base/error.h"
+#include "hftrain/reporting/python_text.h"
+
+namespace hftrain::reporting {
+
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ControlFlags, should_epoch_stop, should_evaluate, should_log, should_save,
+                                   should_training_stop)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(TrainerState, best_global_step, best_metric,
+                                                best_model_checkpoint, epoch, eval_steps, global_step,
+                                                is_hyper_param_search, is_local_process_zero,
+                                                is_world_process_zero, log_history, logging_steps, max_steps,
+                                                num_input_tokens_seen, num_train_epochs, save_steps,
+                                                stateful_callbacks, total_flos, train_batch_size, trial_name,
+                                                trial_params)
+
+Json control_entry(const ControlFlags& flags) {
+  return {{"args", flags}, {"attributes", Json::object()}};
+}
+
+std::string render_trainer_state(const TrainerState& state) {
+  return python_json(Json(state), 2) + '\n';
+}
+
+TrainerState parse_trainer_state(const std::string& text, const std::string& origin) {
+  Json value = parse_json(text, origin);
+  if (!value.is_object()) throw Error(ExitCode::kData, "not a trainer state").where(origin);
+  // Older files hold null where newer ones hold an empty list or mapping.
+  for (const char* name : {"log_history", "stateful_callbacks"}) {
+    if (value.contains(name) && value[name].is_null()) value.erase(name);
+  }
+  try {
+    return value.get<TrainerState>();
+  } catch (const Json::exception& error) {
+    throw Error(ExitCode::kData, "not a trainer state").where(origin).why(error.what());
+  }
+}
+
+}  // namespace hftrain::reporting

@@ -1,0 +1,143 @@
+#include <cmath>
+#include <fstream>
+#include <limits>
+
+#include "hftrain/base/error.h"
+#include "hftrain/base/text.h"
+#include "hftrain/reporting/csv_sink.h"
+#include "hftrain/reporting/jsonl_sink.h"
+#include "hftrain/reporting/tensorboard_sink.h"
+#include "support/catch.h"
+#include "support/python.h"
+#include "support/skip.h"
+#include "support/temporary_directory.h"
+
+namespace hftrain::reporting {
+namespace {
+
+using testing::TemporaryDirectory;
+
+LogRecord at_step(int64_t step, Json metrics) {
+  return {step, static_cast<double>(step) / 4, 1700000000.5 + static_cast<double>(step), std::move(metrics)};
+}
+
+TEST_CASE("jsonl: one object per line, unrounded, appended on resume", "[reporting]") {
+  const TemporaryDirectory folder;
+  const std::string path = folder / "hftrain/log.jsonl";
+  {
+    JsonlSink sink(path);
+    sink.record(at_step(1, {{"loss", 2.345678901234567}, {"learning_rate", 5e-05}}));
+    sink.record(at_step(2, {{"loss", std::nan("")}}));
+    sink.close();
+  }
+  CHECK(read_file(path) ==
+        "{\"step\": 1, \"epoch\": 0.25, \"time\": 1700000001.5, \"learning_rate\": 5e-05, \"loss\": "
+        "2.345678901234567}\n"
+        "{\"step\": 2, \"epoch\": 0.5, \"time\": 1700000002.5, \"loss\": NaN}\n");
+  JsonlSink(path).record(at_step(2, {{"loss", 2.0}}));
+  CHECK(split(read_file(path), '\n').size() == 4);
+}
+
+TEST_CASE("jsonl: a line torn by a kill stays alone", "[reporting]") {
+  const TemporaryDirectory folder;
+  std::ofstream(folder / "log.jsonl") << "{\"step\": 1}\n{\"st";
+  JsonlSink(folder / "log.jsonl").record(at_step(3, Json::object()));
+  const std::vector<std::string> lines = split(read_file(folder / "log.jsonl"), '\n');
+  REQUIRE(lines.size() == 4);
+  CHECK(lines[1] == "{\"st");
+  CHECK(Json::parse(lines[2]).at("step") == 3);
+}
+
+TEST_CASE("csv: the header grows with new metrics and older rows stay aligned", "[reporting]") {
+  const TemporaryDirectory folder;
+  const std::string path = folder / "log.csv";
+  {
+    CsvSink sink(path);
+    sink.record(at_step(1, {{"loss", 2.5}, {"note", "a \"b\",\nc"}}));
+    sink.record(at_step(2, {{"loss", 2.25}, {"eval_loss", 3.0}}));
+  }
+  CsvSink(path).record(at_step(4, {{"eval_loss", 1e-05}, {"odd,name", true}}));
+  CHECK(read_file(path) ==
+        "step,epoch,time,loss,note,eval_loss,\"odd,name\"\n"
+        "1,0.25,1700000001.5,2.5,\"a \"\"b\"\",\nc\",,\n"
+        "2,0.5,1700000002.5,2.25,,3.0,\n"
+        "4,1.0,1700000004.5,,,1e-05,True\n");
+}
+
+TEST_CASE("csv: a foreign file is refused and left alone", "[reporting]") {
+  const TemporaryDirectory folder;
+  std::ofstream(folder / "log.csv") << "a,b\n1,2\n";
+  CHECK_THROWS_AS(CsvSink(folder / "log.csv"), Error);
+  CHECK(read_file(folder / "log.csv") == "a,b\n1,2\n");
+}
+
+TEST_CASE("checksums are masked CRC-32C", "[reporting]") {
+  const uint32_t check = 0xe3069283;  // published for these nine digits
+  CHECK(masked_crc32c("123456789") == ((check >> 15) | (check << 17)) + 0xa282ead8U);
+}
+
+TEST_CASE("metric names become the tags of the Trainer", "[reporting]") {
+  CHECK(tensorboard_tag("loss") == "train/loss");
+  CHECK(tensorboard_tag("eval_loss") == "eval/loss");
+  CHECK(tensorboard_tag("test_f1") == "test/f1");
+  CHECK(tensorboard_tag("train_runtime") == "train/train_runtime");
+  CHECK(tensorboard_tag("evaluation") == "train/evaluation");
+}
+
+TEST_CASE("a resumed run gets an event file of its own", "[reporting]") {
+  const TemporaryDirectory folder;
+  const TensorBoardSink first(folder / "runs/a", 1700000000.5, Logger());
+  const TensorBoardSink second(folder / "runs/a", 1700000000.5, Logger());
+  CHECK(first.path() != second.path());
+  CHECK_THAT(first.path(), Catch::Contains("/runs/a/events.out.tfevents.1700000000."));
+}
+
+TEST_CASE("what is neither number nor text is left out with one warning", "[reporting]") {
+  const TemporaryDirectory folder;
+  std::vector<std::string> warnings;
+  TensorBoardSink sink(folder.path(), 1, Logger(LogLevel::kInfo, [&](LogLevel, std::string_view text) {
+                         warnings.emplace_back(text);
+                       }));
+  sink.record(at_step(1, {{"matrix", {1, 2}}}));
+  sink.record(at_step(2, {{"matrix", {1, 2}}}));
+  REQUIRE(warnings.size() == 1);
+  CHECK_THAT(warnings.front(), Catch::Contains("matrix"));
+}
+
+TEST_CASE("TensorBoard reads the event file", "[reporting][parity]") {
+  if (!testing::has_python()) HFTRAIN_SKIP("python3 with tensorboard: set HFTRAIN_TEST_PYTHON");
+  const TemporaryDirectory folder;
+  TensorBoardSink sink(folder.path(), 1700000000, Logger());
+  sink.text("args", "{\"seed\": 42}", 1700000000);
+  for (const int64_t step : {1, 200, 100000}) {
+    sink.record(at_step(step, {{"loss", 0.5 * static_cast<double>(step)},
+                               {"eval_loss", 2},
+                               {"flag", true},
+                               {"note", "gr\u00fc\u00df"},
+                               {"bad", std::numeric_limits<double>::quiet_NaN()}}));
+  }
+  sink.close();
+  const testing::PythonResult result = testing::run_python(R"(
+import math, sys
+from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+events = EventAccumulator(sys.argv[1]); events.Reload()
+tags = events.Tags()
+assert sorted(tags["scalars"]) == ["eval/loss", "train/bad", "train/epoch", "train/flag", "train/loss"], tags
+loss = events.Scalars("train/loss")
+assert [(e.step, e.value) for e in loss] == [(1, 0.5), (200, 100.0), (100000, 50000.0)], loss
+assert loss[0].wall_time == 1700000001.5
+assert events.Scalars("train/epoch")[0].value == 0.25
+assert math.isnan(events.Scalars("train/bad")[0].value)
+assert sorted(tags["tensors"]) == ["args/text_summary", "train/note/text_summary"], tags
+assert events.Tensors("args/text_summary")[0].tensor_proto.string_val == [b'{"seed": 42}']
+assert events.SummaryMetadata("args/text_summary").plugin_data.plugin_name == "text"
+print("read")
+)",
+                                                           {folder.path()});
+  INFO(result.output);
+  CHECK(result.exit_code == 0);
+  CHECK_THAT(result.output, Catch::Contains("read"));
+}
+
+}  // namespace
+}  // namespace hftrain::reporting
