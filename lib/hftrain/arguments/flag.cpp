@@ -86,4 +86,49 @@ const char* describe(Support::Status status) {
   return "";
 }
 
+std::string status_sentence(const Flag& flag) {
+  const Replacement& became = flag.replaced_by;
+  if (!became.flag.empty()) {
+    std::string text = became.silent ? "same as --" : "old name of --";
+    text += became.flag;
+    if (!became.key.empty()) text += fmt::format(" {{{}: …}}", became.key);
+    if (!became.value.empty()) text += fmt::format(" {}", became.value);
+    return text;
+  }
+  const Support& support = flag.support;
+  std::string text;
+  if (support.status == Support::kAccepted) text = "accepted without effect: ";
+  if (support.status == Support::kPlanned) text = "planned, not in this build yet: ";
+  if (support.status == Support::kRefused) text = "not supported: ";
+  if (text.empty()) return text;
+  text += support.reason;
+  if (!support.instead.empty()) text += fmt::format("; use {}", support.instead);
+  return text;
+}
+
+std::string value_word(const Flag& flag) {
+  if (flag.is_choice() && flag.slot.type != Type::kList) {
+    std::string text;
+    for (const Choice& choice : flag.choices) {
+      text += (text.empty() ? "" : "|") + std::string(choice.word);
+    }
+    return text.size() <= 36 ? text : "NAME";
+  }
+  switch (flag.slot.type) {
+    case Type::kBool:
+      return "";
+    case Type::kInt:
+      return "N";
+    case Type::kFloat:
+      return "X";
+    case Type::kMapping:
+      return "JSON";
+    case Type::kText:
+      return flag.path ? "PATH" : "TEXT";
+    case Type::kList:
+      return flag.path ? "PATH…" : "NAME…";
+  }
+  return "";
+}
+
 }  // namespace hftrain::arguments

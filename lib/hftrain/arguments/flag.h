@@ -162,6 +162,7 @@ struct Flag {
   bool secret = false;     // shown as <NAME>
   bool pattern = false;    // the name ends in * and stands for every flag with that prefix
   bool command_line_only = false;
+  bool common = false;              // in the short help
   bool ours = false;                // not in the contract of transformers and the launchers
   std::string_view bare = {};       // meaning of the flag without a value; booleans: true
   std::string_view also_fine = {};  // another value that means the default
@@ -177,5 +178,9 @@ struct Flag {
 // The type in words, e.g. "bool", "int, optional", "list of text", "one of no, steps, epoch".
 std::string describe_type(const Flag& flag);
 const char* describe(Support::Status status);
+// What this build makes of the flag, as a sentence: empty for an implemented flag; also "old name of --x".
+std::string status_sentence(const Flag& flag);
+// The words or type after a flag in help: "N", "PATH", "no|steps|epoch"; empty for a boolean.
+std::string value_word(const Flag& flag);
 
 }  // namespace hftrain::arguments

@@ -143,7 +143,7 @@ class Parser {
     derive(outcome_);
     check_schedule_options(outcome_, unrunnable);
     check_optimizer_options(outcome_, unrunnable);
-    check_rules(outcome_, unrunnable);
+    check_rules(outcome_, problems_.empty(), unrunnable);
     if (outcome_.actions.print_config) {
       for (Diagnostic& diagnostic : unrunnable) {
         diagnostic.severity = Severity::kWarning;

@@ -345,7 +345,8 @@ const Rule kRules[] = {
      },
      "there is no training data",
      "train_file was not given",
-     "--train_file FILE…"},
+     "--train_file FILE…",
+     true},
     {"T1",
      Severity::kError,
      {"eval_strategy", "validation_file"},
@@ -356,7 +357,8 @@ const Rule kRules[] = {
      },
      "there is no evaluation data",
      "",
-     "--validation_file FILE…, or --train_file, of which a share is held out"},
+     "--validation_file FILE…, or --train_file, of which a share is held out",
+     true},
     {"H4",
      Severity::kError,
      {"do_predict", "test_file"},
@@ -366,7 +368,8 @@ const Rule kRules[] = {
      },
      "do_predict needs test data",
      "",
-     "--test_file FILE…"},
+     "--test_file FILE…",
+     true},
     {"H5",
      Severity::kError,
      {"model_name_or_path", "model_type", "config_name"},
@@ -377,7 +380,8 @@ const Rule kRules[] = {
      },
      "there is no model",
      "",
-     "--model_name_or_path FOLDER, or --model_type gpt2 to train from scratch"},
+     "--model_name_or_path FOLDER, or --model_type gpt2 to train from scratch",
+     true},
     {"L7",
      Severity::kError,
      {"nproc_per_node"},
@@ -431,9 +435,9 @@ std::span<const Rule> rules() {
   return kRules;
 }
 
-void check_rules(ParseOutcome& outcome, Diagnostics& problems) {
+void check_rules(ParseOutcome& outcome, bool names_known, Diagnostics& problems) {
   for (const Rule& rule : kRules) {
-    if (!rule.broken(outcome)) continue;
+    if ((rule.about_missing && !names_known) || !rule.broken(outcome)) continue;
     Diagnostic diagnostic{.severity = rule.severity,
                           .what = filled(rule.what, outcome),
                           .where = places(rule, outcome.origins),

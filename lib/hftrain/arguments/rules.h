@@ -20,11 +20,13 @@ struct Rule {
   std::string_view what;  // {flag} stands for the flag's value
   std::string_view why = {};
   std::string_view fix = {};
+  bool about_missing = false;  // says that something was not given
 };
 
 std::span<const Rule> rules();
 
-// Errors are appended to `problems`, warnings and notes to outcome.notes.
-void check_rules(ParseOutcome& outcome, Diagnostics& problems);
+// Errors are appended to `problems`, warnings and notes to outcome.notes. Rules about missing flags are
+// skipped unless `names_known`: a mistyped name may be the missing one.
+void check_rules(ParseOutcome& outcome, bool names_known, Diagnostics& problems);
 
 }  // namespace hftrain::arguments

@@ -17,7 +17,8 @@ std::vector<Flag> launch_flags() {
        .slot = at<&Arguments::launch, &LaunchArguments::nproc_per_node>,
        .help = "Ranks per machine: a number, auto, gpu, cpu or xpu.",
        .note = "auto: GPUs if any, else CPU count. gpu without GPUs is an error. Unset in hftrain: "
-               "one per visible GPU, else 1."},
+               "one per visible GPU, else 1.",
+       .common = true},
       {.name = "rdzv_backend",
        .slot = unread(Type::kText, "static"),
        .help = "How ranks find each other.",
@@ -150,6 +151,10 @@ std::vector<Flag> launch_flags() {
        .slot = unread(Type::kBool, "false"),
        .help = "Old torch.distributed.launch: local rank by environment.",
        .support = accepted("always so")},
+      {.name = "log_ranks",
+       .slot = at<&Arguments::launch, &LaunchArguments::log_ranks>,
+       .help = "Ranks whose output is shown: numbers joined by commas, or all.",
+       .ours = true},
   };
 }
 
