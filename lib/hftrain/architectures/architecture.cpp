@@ -65,8 +65,8 @@ std::shared_ptr<const Architecture> build(const Family& family, const Json& conf
 }  // namespace
 
 const std::vector<std::string>& activation_names() {
-  static const std::vector<std::string> names = {
-      "gelu", "gelu_new", "gelu_pytorch_tanh", "quick_gelu", "relu", "silu", "swish"};
+  static const std::vector<std::string> names = {"gelu",       "gelu_new", "gelu_fast", "gelu_pytorch_tanh",
+                                                 "quick_gelu", "relu",     "silu",      "swish"};
   return names;
 }
 

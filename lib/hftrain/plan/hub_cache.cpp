@@ -1,0 +1,78 @@
+#include "hftrain/plan/hub_cache.h"
+
+#include <algorithm>
+#include <cctype>
+#include <filesystem>
+
+#include "hftrain/base/error.h"
+#include "hftrain/base/file.h"
+#include "hftrain/base/text.h"
+
+namespace hftrain::plan {
+namespace {
+
+namespace fs = std::filesystem;
+
+bool is_directory(const std::string& path) {
+  std::error_code ignored;
+  return fs::is_directory(path, ignored);
+}
+
+// "models--org--name", the folder of a repository.
+std::string repository_folder(const std::string& cache, const std::string& name) {
+  return cache + "/models--" + join(split(name, '/'), "--");
+}
+
+}  // namespace
+
+std::string hub_cache_folder(const std::optional<std::string>& cache_dir, const Environment& environment) {
+  if (cache_dir) return *cache_dir;
+  const auto set = [&](const char* variable) {
+    const std::optional<std::string> value = environment.get(variable);
+    return value && !value->empty() ? value : std::nullopt;
+  };
+  if (const auto hub = set("HF_HUB_CACHE")) return *hub;
+  if (const auto hub = set("HUGGINGFACE_HUB_CACHE")) return *hub;
+  if (const auto home = set("HF_HOME")) return *home + "/hub";
+  const std::string cache = set("XDG_CACHE_HOME").value_or(environment.get_or("HOME", "") + "/.cache");
+  return cache + "/huggingface/hub";
+}
+
+bool is_hub_name(const std::string& name) {
+  const std::vector<std::string> parts = split(name, '/');
+  if (parts.size() > 2) return false;
+  return std::all_of(parts.begin(), parts.end(), [](const std::string& part) {
+    return !part.empty() && part.find_first_not_of('.') != std::string::npos && part.front() != '~' &&
+           std::all_of(part.begin(), part.end(), [](unsigned char c) {
+             return std::isalnum(c) != 0 || c == '-' || c == '_' || c == '.';
+           });
+  });
+}
+
+std::optional<std::string> find_snapshot(const std::string& cache, const std::string& name,
+                                         const std::string& revision) {
+  const std::string repository = repository_folder(cache, name);
+  const std::string reference = repository + "/refs/" + revision;
+  std::string commit = revision;
+  std::error_code ignored;
+  if (fs::is_regular_file(reference, ignored)) commit = trim(read_file(reference));
+  const std::string snapshot = repository + "/snapshots/" + commit;
+  const bool found = !commit.empty() && is_directory(snapshot);
+  return found ? std::optional<std::string>(snapshot) : std::nullopt;
+}
+
+std::string resolve_model_folder(const std::string& named, const std::string& flag,
+                                 const std::string& revision, const std::string& cache) {
+  if (is_directory(named)) return fs::absolute(named).lexically_normal().string();
+  if (!is_hub_name(named))
+    throw Error(ExitCode::kData, "the folder does not exist").where(flag + " " + named);
+  const std::optional<std::string> snapshot = find_snapshot(cache, named, revision);
+  if (snapshot) return fs::absolute(*snapshot).lexically_normal().string();
+  const std::string option = revision == "main" ? "" : " --revision " + revision;
+  throw Error(ExitCode::kData, "'" + named + "' is neither a folder nor in the local hub cache")
+      .where(flag)
+      .why("the cache is " + cache + "; hftrain itself fetches nothing")
+      .hint("hf download " + named + option + ", or name a folder");
+}
+
+}  // namespace hftrain::plan

@@ -1,0 +1,29 @@
+// The local cache of the Hugging Face Hub, read only: models--ORG--NAME/refs/REVISION names a commit, whose
+// files lie in snapshots/COMMIT.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "hftrain/base/environment.h"
+
+namespace hftrain::plan {
+
+// `cache_dir` (the flag), else HF_HUB_CACHE, HUGGINGFACE_HUB_CACHE, $HF_HOME/hub,
+// $XDG_CACHE_HOME/huggingface/hub,
+// ~/.cache/huggingface/hub.
+std::string hub_cache_folder(const std::optional<std::string>& cache_dir, const Environment& environment);
+
+// "org/name" or "name", as opposed to a path.
+bool is_hub_name(const std::string& name);
+
+// The snapshot of `revision` (a branch, a tag or a commit), or nullopt when the cache does not hold it.
+std::optional<std::string> find_snapshot(const std::string& cache, const std::string& name,
+                                         const std::string& revision);
+
+// `named` as an absolute folder: a folder of that name, else a snapshot in the cache. The error (exit code 4)
+// names `flag` and the command that would fill the cache.
+std::string resolve_model_folder(const std::string& named, const std::string& flag,
+                                 const std::string& revision, const std::string& cache);
+
+}  // namespace hftrain::plan

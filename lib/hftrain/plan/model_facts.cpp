@@ -1,0 +1,163 @@
+#include "hftrain/plan/model_facts.h"
+
+#include <algorithm>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+
+#include "hftrain/base/error.h"
+#include "hftrain/base/file.h"
+#include "hftrain/plan/hub_cache.h"
+
+namespace hftrain::plan {
+namespace {
+
+using architectures::Architecture;
+
+constexpr const char* kWeights = "/model.safetensors";
+constexpr const char* kWeightsIndex = "/model.safetensors.index.json";
+// transformers writes 1e30 where a tokenizer has no limit.
+constexpr double kNoLimit = 1e15;
+
+bool ends_with(const std::string& text, const std::string& end) {
+  return text.size() >= end.size() && text.compare(text.size() - end.size(), end.size(), end) == 0;
+}
+
+// config_name may also be the file itself.
+std::string config_path(const std::string& named, const std::string& flag,
+                        const arguments::ModelArguments& model, const std::string& cache) {
+  if (ends_with(named, ".json")) return named;
+  return resolve_model_folder(named, flag, model.model_revision, cache) + "/config.json";
+}
+
+void require_weights(const std::string& folder) {
+  if (path_exists(folder + kWeights) || path_exists(folder + kWeightsIndex)) return;
+  Error error(ExitCode::kData, "the model folder holds no weights");
+  error.where("--model_name_or_path " + folder).why("there is neither model.safetensors nor its index");
+  if (path_exists(folder + "/pytorch_model.bin")) {
+    error.hint("pytorch_model.bin is a Python pickle and is not read: save the model as safetensors first");
+  } else {
+    error.hint("to train from scratch with this configuration: --config_name " + folder);
+  }
+  throw error;
+}
+
+// The first file of a sharded model.
+std::string first_weights_file(const std::string& folder) {
+  if (path_exists(folder + kWeights)) return folder + kWeights;
+  const Json index = read_json_file(folder + kWeightsIndex);
+  const Json files = index.value("weight_map", Json::object());
+  if (!files.is_object() || files.empty() || !files.begin()->is_string()) {
+    throw Error(ExitCode::kData, "the index of the weights names no file").where(folder + kWeightsIndex);
+  }
+  return folder + '/' + files.begin()->get<std::string>();
+}
+
+// The dtype of the first floating-point tensor in a safetensors header, in torch's words.
+std::string dtype_of_weights(const std::string& path) {
+  const MappedFile file(path);
+  uint64_t length = 0;
+  if (file.bytes().size() < sizeof(length))
+    throw Error(ExitCode::kData, "the weights file is cut short").where(path);
+  std::memcpy(&length, file.bytes().data(), sizeof(length));  // little-endian by the format
+  if (length > file.bytes().size() - sizeof(length)) {
+    throw Error(ExitCode::kData, "the weights file is cut short").where(path);
+  }
+  const Json header = parse_json(file.bytes().substr(sizeof(length), length), path);
+  for (const auto& [name, tensor] : header.items()) {
+    const Json dtype = tensor.value("dtype", Json());
+    if (dtype == "BF16") return "bfloat16";
+    if (dtype == "F16") return "float16";
+    if (dtype == "F32") return "float32";
+  }
+  throw Error(ExitCode::kData, "the weights are in no type that can be trained")
+      .where(path)
+      .why("float32, bfloat16 and float16 can");
+}
+
+std::string auto_dtype(const arguments::ModelArguments& model, const Json& config,
+                       const std::string& folder) {
+  if (model.dtype != "auto") return "float32";
+  for (const char* key : {"dtype", "torch_dtype"}) {
+    if (config.contains(key) && config[key].is_string()) return config[key].get<std::string>();
+  }
+  return dtype_of_weights(first_weights_file(folder));
+}
+
+void load_model(const arguments::ModelArguments& model, const std::string& cache, ModelFacts& facts) {
+  if (model.model_name_or_path) {
+    facts.source_folder =
+        resolve_model_folder(*model.model_name_or_path, "--model_name_or_path", model.model_revision, cache);
+    require_weights(facts.source_folder);
+  }
+  if (!model.model_name_or_path && !model.config_name) {
+    if (!model.model_type) {
+      throw Error(ExitCode::kUsage, "there is no model")
+          .hint("--model_name_or_path FOLDER, or --model_type gpt2 to train from scratch");
+    }
+    facts.architecture = Architecture::from_scratch(*model.model_type, model.config_overrides.value_or(""));
+    return;
+  }
+  const std::string path = model.config_name ? config_path(*model.config_name, "--config_name", model, cache)
+                                             : facts.source_folder + "/config.json";
+  const Json config = read_json_file(path);
+  facts.architecture = Architecture::from_config(config, path);
+  if (!facts.source_folder.empty()) facts.auto_dtype = auto_dtype(model, config, facts.source_folder);
+}
+
+bool all_tokenised(const arguments::DataArguments& data) {
+  size_t files = 0;
+  for (const auto* list : {&data.train_file, &data.validation_file, &data.test_file}) {
+    for (const std::string& path : *list) {
+      if (!ends_with(path, ".bin") && !ends_with(path, ".idx")) return false;
+      ++files;
+    }
+  }
+  return files > 0;
+}
+
+std::optional<int64_t> max_length(const std::string& folder) {
+  const std::string path = folder + "/tokenizer_config.json";
+  if (!path_exists(path)) return std::nullopt;
+  const Json config = read_json_file(path);
+  const Json limit = config.is_object() ? config.value("model_max_length", Json()) : Json();
+  if (!limit.is_number()) return std::nullopt;
+  const double number = limit.get<double>();
+  if (number > kNoLimit) return std::nullopt;
+  if (number < 1) throw Error(ExitCode::kData, "model_max_length must be 1 or more").where(path);
+  return static_cast<int64_t>(number);
+}
+
+void load_tokenizer(const arguments::Arguments& arguments, const std::string& cache, ModelFacts& facts) {
+  const arguments::ModelArguments& model = arguments.model;
+  if (!model.tokenizer_name && !model.model_name_or_path) {
+    if (all_tokenised(arguments.data)) return;
+    throw Error(ExitCode::kData, "there is no tokenizer")
+        .why("a model from scratch brings none")
+        .hint("--tokenizer_name FOLDER; `hftrain tokenizer train` makes one");
+  }
+  facts.tokenizer_folder =
+      model.tokenizer_name
+          ? resolve_model_folder(*model.tokenizer_name, "--tokenizer_name", model.model_revision, cache)
+          : facts.source_folder;
+  if (!path_exists(facts.tokenizer_folder + "/tokenizer.json")) {
+    if (!model.tokenizer_name && all_tokenised(arguments.data)) return facts.tokenizer_folder.clear();
+    throw Error(ExitCode::kData, "there is no tokenizer.json")
+        .where((model.tokenizer_name ? "--tokenizer_name " : "--model_name_or_path ") +
+               facts.tokenizer_folder)
+        .hint("--tokenizer_name FOLDER; `hftrain tokenizer train` makes one");
+  }
+  facts.tokenizer_max_length = max_length(facts.tokenizer_folder);
+}
+
+}  // namespace
+
+ModelFacts load_model_facts(const arguments::Arguments& arguments, const Environment& environment) {
+  const std::string cache = hub_cache_folder(arguments.model.cache_dir, environment);
+  ModelFacts facts;
+  load_model(arguments.model, cache, facts);
+  load_tokenizer(arguments, cache, facts);
+  return facts;
+}
+
+}  // namespace hftrain::plan

@@ -1,0 +1,36 @@
+// What a plan must know of the model and the tokenizer before a process starts, read from small files only:
+// config.json, tokenizer_config.json and, for `--dtype auto`, the header of a weights file.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "hftrain/architectures/architecture.h"
+#include "hftrain/arguments/arguments.h"
+#include "hftrain/base/environment.h"
+
+namespace hftrain::plan {
+
+struct SpecialTokens {
+  std::optional<int64_t> bos, eos, pad;
+};
+
+struct ModelFacts {
+  std::shared_ptr<const architectures::Architecture> architecture;
+  std::string source_folder;                    // absolute; weights come from here. Empty: from scratch
+  std::string tokenizer_folder;                 // absolute; empty when all data are token files
+  std::optional<int64_t> tokenizer_max_length;  // unset: no limit
+  std::string auto_dtype = "float32";           // what --dtype auto means: of the files; float32 from scratch
+  // The caller fills these in after loading the tokenizer; unset: nothing is compared or aligned.
+  std::optional<int64_t> tokenizer_vocabulary;  // number of ids
+  std::optional<SpecialTokens> special_tokens;
+};
+
+// The model and tokenizer that the arguments name: folders, names in the local hub cache, config_name, or
+// model_type with config_overrides. Nothing is fetched. Errors carry exit code 4 for missing or unusable
+// files, 2 for bad overrides.
+ModelFacts load_model_facts(const arguments::Arguments& arguments, const Environment& environment);
+
+}  // namespace hftrain::plan

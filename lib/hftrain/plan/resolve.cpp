@@ -1,0 +1,116 @@
+#include "hftrain/plan/resolve.h"
+
+#include "hftrain/base/text.h"
+#include "hftrain/plan/resolve_parts.h"
+
+namespace hftrain::plan {
+namespace {
+
+Diagnostic note(std::string what, std::string why = "", std::string hint = "") {
+  return {Diagnostic::Severity::kNote, std::move(what), "", std::move(why), std::move(hint)};
+}
+
+Diagnostic warning(std::string what, std::string why = "", std::string hint = "") {
+  return {Diagnostic::Severity::kWarning, std::move(what), "", std::move(why), std::move(hint)};
+}
+
+void note_threads(const ResolveInput& input, const RunPlan& plan, std::vector<Diagnostic>& notes) {
+  const HostResources& host = input.topology.host;
+  if (host.requested_threads) {
+    notes.push_back(
+        note("OMP_NUM_THREADS=" + std::to_string(*host.requested_threads) + " sets the threads of a rank"));
+  }
+  const int wanted = plan.ranks.local_world_size * plan.ranks.ranks.front().threads;
+  if (wanted > host.usable_cores()) {
+    notes.push_back(
+        warning(std::to_string(wanted) + " threads share " + std::to_string(host.usable_cores()) + " cores",
+                "ranks wait for each other, and a core that is taken away stops them all",
+                "fewer ranks (--nproc_per_node) or threads (OMP_NUM_THREADS)"));
+  }
+}
+
+int64_t rank_memory(const ResolveInput& input, const RanksPlan& ranks) {
+  if (on_gpu(ranks)) return input.topology.visible.devices.front().device.free_bytes;
+  return input.topology.host.available_bytes / ranks.local_world_size;
+}
+
+void note_budget(const ResolveInput& input, const RunPlan& plan, std::vector<Diagnostic>& notes) {
+  const int64_t memory = rank_memory(input, plan.ranks), needed = plan.memory_per_rank.total;
+  if (plan.do_train && memory > 0 && needed > memory) {
+    notes.push_back(warning("a rank is expected to need " + format_bytes(static_cast<uint64_t>(needed)) +
+                                ", and " + format_bytes(static_cast<uint64_t>(memory)) + " are free for it",
+                            "", "a smaller --per_device_train_batch_size, or --gradient_checkpointing"));
+  }
+  if (plan.disk.needed_bytes > plan.disk.free_bytes) {
+    notes.push_back(warning("the checkpoints need " +
+                                format_bytes(static_cast<uint64_t>(plan.disk.needed_bytes)) + " and " +
+                                format_bytes(static_cast<uint64_t>(plan.disk.free_bytes)) + " are free",
+                            "", "--save_total_limit N, or --save_only_model"));
+  }
+}
+
+}  // namespace
+
+bool wants_training(const arguments::ParseOutcome& parsed) {
+  const arguments::RunArguments& run = parsed.arguments.run;
+  // do_eval is also set by an evaluation strategy, which alone does not ask for "evaluation only".
+  const bool asked_for_evaluation = run.do_eval && parsed.origins.is_given("do_eval");
+  return run.do_train || (!asked_for_evaluation && !run.do_predict);
+}
+
+bool wants_validation(const arguments::ParseOutcome& parsed) {
+  return parsed.arguments.run.do_eval || parsed.arguments.evaluation.eval_on_start;
+}
+
+RunPlan resolve(const ResolveInput& input) {
+  const arguments::Arguments& arguments = input.parsed.arguments;
+  Problems problems;
+  RunPlan plan;
+  plan.hftrain_version = input.hftrain_version;
+  plan.output_dir = input.output_dir;
+  plan.do_train = wants_training(input.parsed);
+  plan.do_eval = arguments.run.do_eval;
+  plan.do_predict = arguments.run.do_predict;
+  plan.seed = static_cast<uint64_t>(arguments.run.seed);
+  plan.full_determinism = arguments.run.full_determinism;
+  plan.smoke = arguments.interface.smoke;
+  plan.ranks = resolve_ranks(input, problems);
+  problems.throw_if_any();  // everything below divides by the number of ranks
+  plan.strategy = resolve_strategy(input, plan.ranks);
+  plan.precision = resolve_precision(input, plan.ranks, problems);
+  plan.model = resolve_model(input, problems);
+  plan.data = resolve_data(input, plan, problems);
+  plan.batch = resolve_batch(input, plan, problems);
+  plan.steps = resolve_steps(input, plan);
+  plan.optimizer = resolve_optimizer(input);
+  plan.schedule = resolve_schedule(input, plan);
+  plan.logging = resolve_logging(input, plan);
+  plan.evaluation = resolve_evaluation(input, plan);
+  plan.saving = resolve_saving(input, plan);
+  plan.memory_per_rank = estimate_memory(*running_architecture(input.model), plan);
+  plan.disk = estimate_disk(plan, input.free_bytes);
+  check_budget(input, plan, problems);
+  problems.throw_if_any();
+  return plan;
+}
+
+std::vector<Diagnostic> plan_notes(const ResolveInput& input, const RunPlan& plan) {
+  std::vector<Diagnostic> notes;
+  for (const std::string& text : input.topology.visible.notes) notes.push_back(warning(text));
+  note_threads(input, plan, notes);
+  const int64_t vocabulary = input.model.architecture->vocab_size();
+  if (plan.model.config["vocab_size"] != vocabulary) {
+    notes.push_back(note("the model gets " + plan.model.config["vocab_size"].dump() +
+                             " embeddings instead of " + std::to_string(vocabulary),
+                         "the tokenizer has that many ids"));
+  }
+  if (plan.schedule.warmup_steps >= plan.steps.max_steps && plan.steps.max_steps > 0) {
+    notes.push_back(warning("the warm-up of " + std::to_string(plan.schedule.warmup_steps) +
+                            " updates is not over when the run ends after " +
+                            std::to_string(plan.steps.max_steps)));
+  }
+  note_budget(input, plan, notes);
+  return notes;
+}
+
+}  // namespace hftrain::plan

@@ -1,0 +1,63 @@
+// Arguments, machine, model and data in; RunPlan out. Everything that divides, defaults from the world size,
+// chooses a strategy or estimates memory is here. Pure: no files, no clock, no GPU; the same input gives the
+// same plan.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "hftrain/arguments/parse.h"
+#include "hftrain/base/environment.h"
+#include "hftrain/base/error.h"
+#include "hftrain/plan/model_facts.h"
+#include "hftrain/plan/run_plan.h"
+#include "hftrain/plan/topology.h"
+
+namespace hftrain::plan {
+
+// One prepared split, or an estimate of it in a dry run.
+struct SplitFacts {
+  std::string cache_path;
+  int64_t samples = 0;
+  int64_t tokens = 0;
+  bool exact = false;
+};
+
+struct DataFacts {
+  std::optional<SplitFacts> train, validation, test;  // unset: unknown
+};
+
+struct ResolveInput {
+  const arguments::ParseOutcome& parsed;
+  const Topology& topology;
+  const ModelFacts& model;
+  const Environment& environment;
+  DataFacts data;
+  std::string output_dir;   // absolute
+  std::string run_label;    // TensorBoard's sub-folder, "Nov21_12-00-00_host"
+  std::string resume_from;  // a verified checkpoint folder; empty: start fresh
+  uint64_t free_bytes = 0;  // on the file system of output_dir
+  std::string hftrain_version;
+  std::string arguments_json;
+};
+
+// What cannot be done is refused with all reasons at once; the exit code is that of the first (2 or 3, 5 to 7
+// for what certainly does not fit in memory or on the disk, 4 for data without a batch).
+RunPlan resolve(const ResolveInput& input);
+
+// What the user should know of a plan that resolve accepted: the mask, threads, estimates that look too
+// large.
+std::vector<Diagnostic> plan_notes(const ResolveInput& input, const RunPlan& plan);
+
+// Tokens per sample, needed before the data can be prepared. Rule of run_clm (arguments.md 1.9 of the
+// contract).
+int64_t block_size(const arguments::ParseOutcome& parsed, const ModelFacts& model);
+
+// --do_train, or none of --do_train, --do_eval and --do_predict given.
+bool wants_training(const arguments::ParseOutcome& parsed);
+// Validation data are needed: a final evaluation, evaluations while training, or one at the start.
+bool wants_validation(const arguments::ParseOutcome& parsed);
+
+}  // namespace hftrain::plan

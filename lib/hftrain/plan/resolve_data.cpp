@@ -1,0 +1,149 @@
+#include <algorithm>
+
+#include "hftrain/plan/resolve_parts.h"
+#include "hftrain/plan/step_arithmetic.h"
+
+namespace hftrain::plan {
+namespace {
+
+constexpr int64_t kLargestDefaultBlock = 1024;
+constexpr int64_t kDefaultPrefetch = 2;
+
+std::optional<SplitPlan> split_plan(const std::optional<SplitFacts>& facts) {
+  if (!facts) return std::nullopt;
+  return SplitPlan{facts->cache_path, facts->samples, facts->tokens, facts->exact};
+}
+
+EpochShape epoch_shape(const SplitPlan& split, int64_t batch_size, const RunPlan& plan) {
+  return {split.samples,          batch_size,
+          plan.ranks.world_size,  plan.data.drop_last,
+          plan.data.even_batches, plan.data.split_batches};
+}
+
+Diagnostic data_problem(const char* split, const std::string& why, const std::string& hint) {
+  return {Diagnostic::Severity::kError, std::string("the ") + split + " data do not make a batch", "", why,
+          hint};
+}
+
+void check_split(const char* name, const std::optional<SplitPlan>& split, int64_t batch_size,
+                 const RunPlan& plan, Problems& problems) {
+  if (!split || !split->exact) return;
+  if (split->samples == 0) {
+    problems.add(
+        ExitCode::kData,
+        data_problem(name, "there is not one block of " + std::to_string(plan.data.block_size) + " tokens",
+                     "more text, or a smaller --block_size"));
+    return;
+  }
+  const EpochShape shape = epoch_shape(*split, batch_size, plan);
+  if (batches_per_epoch(shape) == 0) {
+    problems.add(ExitCode::kData, data_problem(name,
+                                               std::to_string(split->samples) +
+                                                   " samples are less than one batch of every rank, and "
+                                                   "dataloader_drop_last drops them",
+                                               "a smaller batch, or --dataloader_drop_last false"));
+  }
+  if (!ranks_agree(shape)) {
+    problems.usage(std::string("ranks would get different numbers of ") + name + " batches", "",
+                   "even_batches is false and the batches do not divide by " +
+                       std::to_string(plan.ranks.world_size) +
+                       " ranks, which then wait for each other for ever",
+                   "--dataloader_drop_last, or even_batches true in --accelerator_config");
+  }
+}
+
+bool absolute_positions(const architectures::Architecture& architecture) {
+  return architecture.gpt2() != nullptr;
+}
+
+void check_block(const ResolveInput& input, int64_t block, Problems& problems) {
+  const int64_t positions = input.model.architecture->max_positions();
+  const std::string where = input.parsed.origins.describe("block_size");
+  if (block < 2)
+    problems.usage("block_size must be 2 or more", where, "every token predicts the next one of its block");
+  if (block > positions && absolute_positions(*input.model.architecture)) {
+    problems.usage("block_size " + std::to_string(block) + " is larger than the model's " +
+                       std::to_string(positions) + " positions",
+                   where, "the model has an embedding for each position",
+                   "--block_size " + std::to_string(positions));
+  }
+}
+
+}  // namespace
+
+int64_t block_size(const arguments::ParseOutcome& parsed, const ModelFacts& model) {
+  const std::optional<int64_t>& asked = parsed.arguments.data.block_size;
+  const int64_t positions = model.architecture->max_positions();
+  if (asked) return std::min(*asked, model.tokenizer_max_length.value_or(*asked));
+  const bool longer = model.tokenizer_max_length.value_or(positions + 1) > positions;
+  return longer ? std::min(kLargestDefaultBlock, positions) : *model.tokenizer_max_length;
+}
+
+DataPlan resolve_data(const ResolveInput& input, const RunPlan& plan, Problems& problems) {
+  const arguments::Arguments& arguments = input.parsed.arguments;
+  DataPlan data;
+  data.task = arguments.run.task.value_or("clm");
+  data.block_size = block_size(input.parsed, input.model);
+  if (data.task == "clm") check_block(input, data.block_size, problems);
+  if (data.task != "clm") {
+    problems.usage("the task " + data.task + " is not implemented", input.parsed.origins.describe("task"), "",
+                   "--task clm");
+  }
+  if (plan.do_train) data.train = split_plan(input.data.train);
+  if (wants_validation(input.parsed)) data.validation = split_plan(input.data.validation);
+  if (plan.do_predict) data.test = split_plan(input.data.test);
+  data.seed = static_cast<uint64_t>(arguments.data.data_seed.value_or(arguments.run.seed));
+  data.sampling = arguments.data.train_sampling_strategy;
+  data.drop_last = arguments.batch.dataloader_drop_last;
+  if (arguments.parallel.accelerator_config) {
+    data.even_batches = arguments.parallel.accelerator_config->even_batches;
+    data.split_batches = arguments.parallel.accelerator_config->split_batches;
+  }
+  data.loader_workers = arguments.data.dataloader_num_workers;
+  data.prefetch_factor = arguments.data.dataloader_prefetch_factor.value_or(kDefaultPrefetch);
+  data.pin_memory = arguments.data.dataloader_pin_memory && on_gpu(plan.ranks);
+  data.ignore_data_skip = arguments.data.ignore_data_skip;
+  return data;
+}
+
+BatchPlan resolve_batch(const ResolveInput& input, const RunPlan& plan, Problems& problems) {
+  const arguments::BatchArguments& batch = input.parsed.arguments.batch;
+  BatchPlan result;
+  result.per_device_train = batch.per_device_train_batch_size;
+  result.per_device_eval = batch.per_device_eval_batch_size;
+  result.accumulation_steps = batch.gradient_accumulation_steps;
+  result.average_tokens_across_devices = batch.average_tokens_across_devices;
+  const int64_t world = plan.ranks.world_size;
+  result.global_train =
+      result.per_device_train * result.accumulation_steps * (plan.data.split_batches ? 1 : world);
+  const auto check_split_size = [&](const char* flag, int64_t size) {
+    if (!plan.data.split_batches || size % world == 0) return;
+    problems.usage("with split_batches " + std::string(flag) + " must be a multiple of the number of ranks",
+                   input.parsed.origins.describe(flag),
+                   std::to_string(size) + " does not divide by " + std::to_string(world));
+  };
+  check_split_size("per_device_train_batch_size", result.per_device_train);
+  check_split_size("per_device_eval_batch_size", result.per_device_eval);
+  check_split("training", plan.data.train, result.per_device_train, plan, problems);
+  check_split("validation", plan.data.validation, result.per_device_eval, plan, problems);
+  check_split("test", plan.data.test, result.per_device_eval, plan, problems);
+  return result;
+}
+
+StepsPlan resolve_steps(const ResolveInput& input, const RunPlan& plan) {
+  const arguments::RunArguments& run = input.parsed.arguments.run;
+  StepRequest request;
+  request.accumulation_steps = plan.batch.accumulation_steps;
+  request.max_steps = run.max_steps;
+  request.num_train_epochs = run.num_train_epochs;
+  request.global_batch = plan.batch.global_train;
+  if (!plan.do_train) return StepsPlan{.num_train_epochs = run.num_train_epochs};
+  if (plan.data.train) {
+    request.samples = plan.data.train->samples;
+    request.batches_per_epoch =
+        batches_per_epoch(epoch_shape(*plan.data.train, plan.batch.per_device_train, plan));
+  }
+  return plan_steps(request);
+}
+
+}  // namespace hftrain::plan

@@ -1,0 +1,147 @@
+#include "hftrain/plan/resolve_parts.h"
+
+namespace hftrain::plan {
+namespace {
+
+using arguments::PrecisionArguments;
+
+constexpr int kAmpere = 8;  // first compute capability with bfloat16 and TensorFloat-32
+
+bool all_ampere(const ResolveInput& input, const RanksPlan& ranks) {
+  for (const RankPlan& rank : ranks.ranks) {
+    const VisibleDevice& visible = input.topology.visible.devices[static_cast<size_t>(rank.ordinal)];
+    if (visible.device.compute_major < kAmpere) return false;
+  }
+  return true;
+}
+
+void check_cpu_precision(const ResolveInput& input, Problems& problems) {
+  const PrecisionArguments& precision = input.parsed.arguments.precision;
+  const arguments::Origins& origins = input.parsed.origins;
+  const std::string why = "the ranks run on the CPU, and float16 needs a GPU";
+  if (precision.fp16)
+    problems.usage("fp16 does not work on the CPU", origins.describe("fp16"), why, "--bf16, or neither");
+  if (precision.fp16_full_eval) {
+    problems.usage("fp16_full_eval does not work on the CPU", origins.describe("fp16_full_eval"), why,
+                   "--bf16_full_eval, or neither");
+  }
+  if (precision.tf32.value_or(false) && origins.is_given("tf32")) {
+    problems.usage("tf32 needs a GPU", origins.describe("tf32"), "the ranks run on the CPU", "leave it out");
+  }
+}
+
+void check_gpu_precision(const ResolveInput& input, Problems& problems) {
+  const PrecisionArguments& precision = input.parsed.arguments.precision;
+  const arguments::Origins& origins = input.parsed.origins;
+  const std::string why = "it needs compute capability 8.0 (Ampere) or newer on every GPU";
+  const auto refuse = [&](const char* flag, bool given) {
+    if (given)
+      problems.usage(std::string(flag) + " does not work on these GPUs", origins.describe(flag), why,
+                     "--fp16");
+  };
+  refuse("bf16", precision.bf16);
+  refuse("bf16_full_eval", precision.bf16_full_eval);
+  refuse("tf32", precision.tf32.value_or(false) && origins.is_given("tf32"));
+}
+
+std::string master_dtype(const ResolveInput& input) {
+  const std::string dtype = input.parsed.arguments.model.dtype.value_or("float32");
+  return dtype == "auto" ? input.model.auto_dtype : dtype;
+}
+
+std::string compute_dtype(const ResolveInput& input) {
+  const PrecisionArguments& precision = input.parsed.arguments.precision;
+  if (precision.bf16) return "bfloat16";
+  return precision.fp16 ? "float16" : master_dtype(input);
+}
+
+// One switch for all fused operators. Unset means fused; the choice of single operators is not implemented.
+bool fused_kernels(const ResolveInput& input, Problems& problems) {
+  const PrecisionArguments& precision = input.parsed.arguments.precision;
+  const bool off = input.parsed.origins.is_given("use_liger_kernel") && !precision.use_liger_kernel;
+  if (!precision.liger_kernel_config) return !off;
+  const arguments::LigerKernelOptions& config = *precision.liger_kernel_config;
+  for (const auto& choice : {config.rope, config.swiglu, config.geglu, config.rms_norm, config.layer_norm,
+                             config.cross_entropy, config.fused_linear_cross_entropy}) {
+    if (choice.value_or(true)) continue;
+    problems.usage("liger_kernel_config cannot switch single operators off",
+                   input.parsed.origins.describe("liger_kernel_config"),
+                   "all fused operators are used, or none", "--use_liger_kernel false for none");
+    break;
+  }
+  return !off;
+}
+
+// Before training the Trainer gives the model the tokenizer's special ids, unset ones too.
+void align_special_tokens(const ModelFacts& model, Json& config) {
+  if (!model.special_tokens) return;
+  config["bos_token_id"] = model.special_tokens->bos;
+  config["eos_token_id"] = model.special_tokens->eos;
+  config["pad_token_id"] = model.special_tokens->pad;
+}
+
+void check_vocabulary(const ResolveInput& input, Problems& problems) {
+  const int64_t ids = input.model.tokenizer_vocabulary.value_or(0),
+                rows = input.model.architecture->vocab_size();
+  if (ids <= rows || input.model.source_folder.empty()) return;
+  problems.add(
+      ExitCode::kData,
+      {Diagnostic::Severity::kError, "the tokenizer has more ids than the model has embeddings",
+       input.model.tokenizer_folder, std::to_string(ids) + " ids, " + std::to_string(rows) + " embeddings",
+       "name the model's own tokenizer; enlarging loaded embeddings is not implemented"});
+}
+
+}  // namespace
+
+std::shared_ptr<const architectures::Architecture> running_architecture(const ModelFacts& model) {
+  const int64_t ids = model.tokenizer_vocabulary.value_or(0);
+  if (!model.source_folder.empty() || ids <= model.architecture->vocab_size()) return model.architecture;
+  Json config = model.architecture->config_json();
+  config["vocab_size"] = ids;
+  return architectures::Architecture::from_config(config, "the config with the tokenizer's vocabulary");
+}
+
+PrecisionPlan resolve_precision(const ResolveInput& input, const RanksPlan& ranks, Problems& problems) {
+  const PrecisionArguments& precision = input.parsed.arguments.precision;
+  PrecisionPlan plan;
+  plan.compute = compute_dtype(input);
+  plan.gradient_scaler = precision.fp16;
+  plan.eval = precision.bf16_full_eval ? "bfloat16" : precision.fp16_full_eval ? "float16" : "";
+  const bool gpus = on_gpu(ranks), ampere = gpus && all_ampere(input, ranks);
+  if (!gpus) check_cpu_precision(input, problems);
+  if (gpus && !ampere) check_gpu_precision(input, problems);
+  if (ampere) plan.tf32 = precision.tf32;
+  const bool half_on_cpu = !gpus && plan.compute == "float16" && !precision.fp16;
+  if (half_on_cpu || (precision.fp16 && master_dtype(input) == "float16")) {
+    problems.usage("the weights cannot be trained in float16", input.parsed.origins.describe("dtype"),
+                   half_on_cpu ? "the ranks run on the CPU" : "loss scaling needs float32 weights",
+                   "--dtype float32");
+  }
+  return plan;
+}
+
+ModelPlan resolve_model(const ResolveInput& input, Problems& problems) {
+  const arguments::Arguments& arguments = input.parsed.arguments;
+  const auto architecture = running_architecture(input.model);
+  check_vocabulary(input, problems);
+  ModelPlan plan;
+  plan.source_folder = input.model.source_folder;
+  plan.model_type = architecture->model_type();
+  plan.tokenizer_folder = input.model.tokenizer_folder;
+  plan.master_dtype = master_dtype(input);
+  plan.config = architecture->config_json();
+  plan.config["dtype"] = plan.master_dtype;
+  plan.config["use_cache"] = arguments.model.use_cache;
+  align_special_tokens(input.model, plan.config);
+  plan.parameters = plan.trainable_parameters = architecture->parameters().count();
+  plan.non_embedding_parameters = architecture->parameters().count_non_embedding();
+  plan.gradient_checkpointing = arguments.precision.gradient_checkpointing;
+  if (arguments.precision.gradient_checkpointing_kwargs) {
+    plan.checkpoint_every_n_layers = arguments.precision.gradient_checkpointing_kwargs->every_n_layers;
+  }
+  plan.neftune_noise_alpha = arguments.optimizer.neftune_noise_alpha.value_or(0);
+  plan.fused_kernels = fused_kernels(input, problems);
+  return plan;
+}
+
+}  // namespace hftrain::plan

@@ -1,0 +1,46 @@
+// The parts of resolve(), in the order in which it calls them. Each fills its part of the plan from the input
+// and the parts before it, and adds what it must refuse.
+#pragma once
+
+#include "hftrain/plan/problems.h"
+#include "hftrain/plan/resolve.h"
+
+namespace hftrain::plan {
+
+// resolve_ranks.cpp
+RanksPlan resolve_ranks(const ResolveInput& input, Problems& problems);
+StrategyPlan resolve_strategy(const ResolveInput& input, const RanksPlan& ranks);
+
+// resolve_model.cpp
+PrecisionPlan resolve_precision(const ResolveInput& input, const RanksPlan& ranks, Problems& problems);
+ModelPlan resolve_model(const ResolveInput& input, Problems& problems);
+
+// resolve_data.cpp
+DataPlan resolve_data(const ResolveInput& input, const RunPlan& plan, Problems& problems);
+BatchPlan resolve_batch(const ResolveInput& input, const RunPlan& plan, Problems& problems);
+StepsPlan resolve_steps(const ResolveInput& input, const RunPlan& plan);
+
+// resolve_training.cpp: these read plan.steps
+OptimizerPlan resolve_optimizer(const ResolveInput& input);
+SchedulePlan resolve_schedule(const ResolveInput& input, const RunPlan& plan);
+LoggingPlan resolve_logging(const ResolveInput& input, const RunPlan& plan);
+EvaluationPlan resolve_evaluation(const ResolveInput& input, const RunPlan& plan);
+SavingPlan resolve_saving(const ResolveInput& input, const RunPlan& plan);
+
+// budget.cpp
+MemoryPlan estimate_memory(const architectures::Architecture& architecture, const RunPlan& plan);
+DiskPlan estimate_disk(const RunPlan& plan, uint64_t free_bytes);
+void check_budget(const ResolveInput& input, const RunPlan& plan, Problems& problems);
+
+// The architecture that runs: the model's, with as many embeddings as the tokenizer needs when it starts from
+// scratch.
+std::shared_ptr<const architectures::Architecture> running_architecture(const ModelFacts& model);
+
+inline int64_t bytes_of(const std::string& dtype) {
+  return dtype == "float32" ? 4 : 2;
+}
+inline bool on_gpu(const RanksPlan& ranks) {
+  return ranks.ranks.front().device == DeviceKind::kCuda;
+}
+
+}  // namespace hftrain::plan

@@ -1,0 +1,103 @@
+#include <array>
+
+#include "hftrain/base/text.h"
+#include "hftrain/plan/resolve_parts.h"
+#include "hftrain/plan/step_arithmetic.h"
+
+namespace hftrain::plan {
+namespace {
+
+constexpr double kDefaultEvalSteps = 500;  // what trainer_state.json holds when nobody evaluates by steps
+
+// The words of --log_level as those of the logger; "passive" leaves it to TRANSFORMERS_VERBOSITY, else
+// `otherwise`.
+std::string log_level(const std::string& level, const Environment& environment,
+                      const std::string& otherwise) {
+  static constexpr std::array kLevels = {"debug", "info", "warning", "error", "critical"};
+  std::string word =
+      level == "passive" ? to_lower(environment.get_or("TRANSFORMERS_VERBOSITY", otherwise)) : level;
+  if (word == "detail") word = "debug";
+  for (const char* known : kLevels) {
+    if (word == known) return word;
+  }
+  return otherwise;
+}
+
+}  // namespace
+
+OptimizerPlan resolve_optimizer(const ResolveInput& input) {
+  const arguments::OptimizerArguments& optimizer = input.parsed.arguments.optimizer;
+  OptimizerPlan plan;
+  plan.name = optimizer.optim;
+  plan.learning_rate = optimizer.learning_rate;
+  plan.weight_decay = optimizer.weight_decay;
+  plan.beta1 = optimizer.adam_beta1;
+  plan.beta2 = optimizer.adam_beta2;
+  plan.epsilon = optimizer.adam_epsilon;
+  plan.max_grad_norm = optimizer.max_grad_norm;
+  plan.label_smoothing = optimizer.label_smoothing_factor;
+  for (const std::string& option : split(optimizer.optim_args.value_or(""), ',')) {
+    const size_t equals = option.find('=');
+    if (equals == std::string::npos) continue;  // the arguments module has checked the form
+    plan.options[trim(option.substr(0, equals))] = trim(option.substr(equals + 1));
+  }
+  return plan;
+}
+
+SchedulePlan resolve_schedule(const ResolveInput& input, const RunPlan& plan) {
+  const arguments::ScheduleArguments& schedule = input.parsed.arguments.schedule;
+  SchedulePlan result;
+  result.name = schedule.lr_scheduler_type;
+  result.warmup_steps = warmup_steps(schedule.warmup_steps, plan.steps.max_steps);
+  result.options = schedule.lr_scheduler_kwargs.value_or(Json::object());
+  return result;
+}
+
+LoggingPlan resolve_logging(const ResolveInput& input, const RunPlan& plan) {
+  const arguments::LoggingArguments& logging = input.parsed.arguments.logging;
+  LoggingPlan result;
+  result.interval = {logging.logging_strategy, absolute_steps(logging.logging_steps, plan.steps.max_steps)};
+  result.first_step = logging.logging_first_step;
+  result.nan_inf_filter = logging.logging_nan_inf_filter;
+  result.report_to = logging.report_to;
+  const std::string beside_checkpoints = input.output_dir + "/runs/" + input.run_label;
+  result.tensorboard_dir =
+      logging.logging_dir.value_or(input.environment.get_or("TENSORBOARD_LOGGING_DIR", beside_checkpoints));
+  result.run_name = logging.run_name.value_or("");
+  result.count_input_tokens = logging.include_num_input_tokens_seen;
+  result.memory_metrics = !logging.skip_memory_metrics;
+  result.level = log_level(logging.log_level, input.environment, "info");
+  result.replica_level = log_level(logging.log_level_replica, input.environment, "warning");
+  result.arguments_json = input.arguments_json;
+  return result;
+}
+
+EvaluationPlan resolve_evaluation(const ResolveInput& input, const RunPlan& plan) {
+  const arguments::EvaluationArguments& evaluation = input.parsed.arguments.evaluation;
+  const arguments::SavingArguments& saving = input.parsed.arguments.saving;
+  EvaluationPlan result;
+  const double steps = evaluation.eval_steps.value_or(kDefaultEvalSteps);
+  result.interval = {evaluation.eval_strategy, absolute_steps(steps, plan.steps.max_steps)};
+  result.delay = evaluation.eval_delay.value_or(0);
+  result.on_start = evaluation.eval_on_start;
+  result.at_end = plan.do_eval;
+  result.metric_for_best_model = saving.metric_for_best_model.value_or("");
+  result.greater_is_better = saving.greater_is_better.value_or(false);
+  result.load_best_at_end = saving.load_best_model_at_end.value_or(false);
+  result.early_stopping_patience = saving.early_stopping_patience;
+  result.early_stopping_threshold = saving.early_stopping_threshold;
+  return result;
+}
+
+SavingPlan resolve_saving(const ResolveInput& input, const RunPlan& plan) {
+  const arguments::SavingArguments& saving = input.parsed.arguments.saving;
+  SavingPlan result;
+  result.interval = {saving.save_strategy, absolute_steps(saving.save_steps, plan.steps.max_steps)};
+  if (saving.save_total_limit.value_or(0) > 0) result.total_limit = saving.save_total_limit;
+  result.only_model = saving.save_only_model;
+  result.resume_from = input.resume_from;
+  result.restore_callbacks = saving.restore_callback_states_from_checkpoint;
+  return result;
+}
+
+}  // namespace hftrain::plan
