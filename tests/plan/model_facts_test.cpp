@@ -1,0 +1,190 @@
+#include "hftrain/plan/model_facts.h"
+
+#include <cstring>
+#include <filesystem>
+
+#include "hftrain/base/error.h"
+#include "hftrain/base/file.h"
+#include "hftrain/plan/hub_cache.h"
+#include "support/catch.h"
+#include "support/temporary_directory.h"
+
+namespace hftrain::plan {
+namespace {
+
+using hftrain::testing::TemporaryDirectory;
+
+constexpr const char* kConfig =
+    R"({"model_type": "gpt2", "n_layer": 1, "n_embd": 8, "n_head": 2, "vocab_size": 16})";
+
+Environment environment(std::map<std::string, std::string> variables) {
+  return Environment(std::move(variables));
+}
+
+void write_model(const std::string& folder) {
+  write_file_atomically(folder + "/config.json", kConfig);
+  write_file_atomically(folder + "/model.safetensors", "");
+  write_file_atomically(folder + "/tokenizer.json", "{}");
+}
+
+std::string safetensors(const std::string& header) {
+  std::string bytes(8, '\0');
+  const uint64_t length = header.size();
+  std::memcpy(bytes.data(), &length, sizeof(length));
+  return bytes + header;
+}
+
+Error error_of(const arguments::Arguments& arguments, const Environment& env = {}) {
+  try {
+    load_model_facts(arguments, env);
+  } catch (const Error& error) {
+    return error;
+  }
+  return Error(ExitCode::kDone, "no error");
+}
+
+bool contains(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+TEST_CASE("the cache folder follows the hub's variables in their order") {
+  Environment env = environment({{"HOME", "/home/u"}});
+  CHECK(hub_cache_folder(std::nullopt, env) == "/home/u/.cache/huggingface/hub");
+  env.set("XDG_CACHE_HOME", "/xdg");
+  CHECK(hub_cache_folder(std::nullopt, env) == "/xdg/huggingface/hub");
+  env.set("HF_HOME", "/hf");
+  CHECK(hub_cache_folder(std::nullopt, env) == "/hf/hub");
+  env.set("HF_HUB_CACHE", "/cache");
+  CHECK(hub_cache_folder(std::nullopt, env) == "/cache");
+  env.set("HF_HUB_CACHE", "");  // empty counts as unset
+  CHECK(hub_cache_folder(std::nullopt, env) == "/hf/hub");
+  CHECK(hub_cache_folder("/flag", env) == "/flag");
+}
+
+TEST_CASE("hub names are told from paths") {
+  for (const char* name : {"gpt2", "openai-community/gpt2", "Qwen/Qwen2.5-0.5B"}) CHECK(is_hub_name(name));
+  for (const char* path : {"", "/abs/gpt2", "./gpt2", "../gpt2", "a/b/c", "a//b", "~/gpt2", "a b"}) {
+    INFO(path);
+    CHECK_FALSE(is_hub_name(path));
+  }
+}
+
+TEST_CASE("a revision is a reference to a commit, or a commit") {
+  TemporaryDirectory cache;
+  const std::string repository = cache / "models--org--name";
+  write_file_atomically(repository + "/refs/main", "abc123\n");
+  write_model(repository + "/snapshots/abc123");
+  CHECK(find_snapshot(cache.path(), "org/name", "main") == repository + "/snapshots/abc123");
+  CHECK(find_snapshot(cache.path(), "org/name", "abc123") == repository + "/snapshots/abc123");
+  CHECK_FALSE(find_snapshot(cache.path(), "org/name", "dev"));
+  CHECK_FALSE(find_snapshot(cache.path(), "org/other", "main"));
+  write_file_atomically(repository + "/refs/broken", "");
+  CHECK_FALSE(find_snapshot(cache.path(), "org/name", "broken"));
+}
+
+TEST_CASE("a name in the cache is a model with weights and tokenizer") {
+  TemporaryDirectory cache;
+  const std::string snapshot = cache / "models--tiny/snapshots/c1";
+  write_file_atomically(cache / "models--tiny/refs/main", "c1");
+  write_model(snapshot);
+  arguments::Arguments arguments;
+  arguments.model.model_name_or_path = "tiny";
+  const ModelFacts facts = load_model_facts(arguments, environment({{"HF_HUB_CACHE", cache.path()}}));
+  CHECK(facts.source_folder == snapshot);
+  CHECK(facts.tokenizer_folder == snapshot);
+  CHECK(facts.architecture->vocab_size() == 16);
+  CHECK_FALSE(facts.tokenizer_max_length);
+}
+
+TEST_CASE("a model that is nowhere names the command that would fetch it") {
+  arguments::Arguments arguments;
+  arguments.model.model_name_or_path = "org/absent";
+  arguments.model.model_revision = "v2";
+  const Error error = error_of(arguments, environment({{"HF_HUB_CACHE", "/nowhere"}}));
+  CHECK(error.code() == ExitCode::kData);
+  CHECK(contains(error.render(), "hf download org/absent --revision v2"));
+  CHECK(contains(error.render(), "/nowhere"));
+  arguments.model.model_name_or_path = "/no/such/folder";
+  CHECK(contains(error_of(arguments).render(), "the folder does not exist"));
+}
+
+TEST_CASE("a folder without weights, or with pickled ones, says what to do") {
+  TemporaryDirectory folder;
+  write_file_atomically(folder / "config.json", kConfig);
+  arguments::Arguments arguments;
+  arguments.model.model_name_or_path = folder.path();
+  CHECK(contains(error_of(arguments).render(), "--config_name"));
+  write_file_atomically(folder / "pytorch_model.bin", "");
+  CHECK(contains(error_of(arguments).render(), "pickle"));
+  CHECK(error_of(arguments).code() == ExitCode::kData);
+}
+
+TEST_CASE("from scratch the tokenizer must be named, unless all data are tokens already") {
+  arguments::Arguments arguments;
+  arguments.model.model_type = "gpt2";
+  CHECK(error_of(arguments).code() == ExitCode::kData);
+  arguments.data.train_file = {"a.bin", "b.idx"};
+  const ModelFacts facts = load_model_facts(arguments, {});
+  CHECK(facts.source_folder.empty());
+  CHECK(facts.tokenizer_folder.empty());
+  arguments.data.validation_file = {"a.txt"};
+  CHECK(contains(error_of(arguments).render(), "there is no tokenizer"));
+}
+
+TEST_CASE("the tokenizer's limit is read, and the library's 'no limit' is none") {
+  TemporaryDirectory folder;
+  write_model(folder.path());
+  arguments::Arguments arguments;
+  arguments.model.model_name_or_path = folder.path();
+  write_file_atomically(folder / "tokenizer_config.json", R"({"model_max_length": 512})");
+  CHECK(load_model_facts(arguments, {}).tokenizer_max_length == 512);
+  write_file_atomically(folder / "tokenizer_config.json",
+                        R"({"model_max_length": 1000000000000000019884624838656})");
+  CHECK_FALSE(load_model_facts(arguments, {}).tokenizer_max_length);
+  write_file_atomically(folder / "tokenizer_config.json", R"({"model_max_length": 0})");
+  CHECK(error_of(arguments).code() == ExitCode::kData);
+  write_file_atomically(folder / "tokenizer_config.json", "{");
+  CHECK(error_of(arguments).code() == ExitCode::kData);
+}
+
+TEST_CASE("a configuration may be a folder or a file, and its weights are then new") {
+  TemporaryDirectory folder;
+  write_model(folder.path());
+  arguments::Arguments arguments;
+  arguments.model.tokenizer_name = folder.path();
+  for (const std::string& name : {folder.path(), folder / "config.json"}) {
+    arguments.model.config_name = name;
+    const ModelFacts facts = load_model_facts(arguments, {});
+    CHECK(facts.source_folder.empty());
+    CHECK(facts.architecture->layers() == 1);
+    CHECK(facts.tokenizer_folder == folder.path());
+  }
+  std::filesystem::remove(folder / "tokenizer.json");
+  CHECK(contains(error_of(arguments).render(), "no tokenizer.json"));
+}
+
+TEST_CASE("dtype auto is the config's, else that of the weights") {
+  TemporaryDirectory folder;
+  write_model(folder.path());
+  arguments::Arguments arguments;
+  arguments.model.model_name_or_path = folder.path();
+  arguments.model.dtype = "auto";
+  write_file_atomically(folder / "model.safetensors",
+                        safetensors(R"({"__metadata__": {"format": "pt"}, "w": {"dtype": "BF16"}})"));
+  CHECK(load_model_facts(arguments, {}).auto_dtype == "bfloat16");
+  write_file_atomically(folder / "model.safetensors", "short");
+  CHECK(error_of(arguments).code() == ExitCode::kData);
+  write_file_atomically(folder / "model.safetensors", std::string(8, '\x7f') + "{}");
+  CHECK(error_of(arguments).code() == ExitCode::kData);
+  std::filesystem::remove(folder / "model.safetensors");
+  write_file_atomically(folder / "model.safetensors.index.json",
+                        R"({"weight_map": {"w": "part.safetensors"}})");
+  write_file_atomically(folder / "part.safetensors", safetensors(R"({"w": {"dtype": "F16"}})"));
+  CHECK(load_model_facts(arguments, {}).auto_dtype == "float16");
+  write_file_atomically(folder / "config.json",
+                        std::string(R"({"torch_dtype": "bfloat16", )") + (kConfig + 1));
+  CHECK(load_model_facts(arguments, {}).auto_dtype == "bfloat16");
+}
+
+}  // namespace
+}  // namespace hftrain::plan

@@ -1,0 +1,408 @@
+#include "hftrain/plan/resolve.h"
+
+#include "support/catch.h"
+
+namespace hftrain::plan {
+namespace {
+
+constexpr int64_t kGiB = int64_t{1} << 30;
+
+CudaDevice gpu(int index, int major = 9) {
+  CudaDevice device;
+  device.index = index;
+  device.uuid = "GPU-" + std::to_string(index);
+  device.name = "H200";
+  device.compute_major = major;
+  device.total_bytes = device.free_bytes = 80 * kGiB;
+  return device;
+}
+
+Topology machine(int gpus, std::optional<std::string> mask = std::nullopt, int cores = 8) {
+  Topology topology;
+  for (int i = 0; i < gpus; ++i) topology.devices.push_back(gpu(i));
+  topology.mask = mask;
+  topology.visible = apply_visible_devices(topology.devices, mask, "PCI_BUS_ID");
+  topology.host.allowed_cores = cores;
+  topology.host.memory_bytes = topology.host.available_bytes = 16 * kGiB;
+  return topology;
+}
+
+// A run of a tiny GPT-2 over 1000 samples, on which each test changes what it is about.
+struct Case {
+  explicit Case(std::vector<std::string> flags = {}, Topology where = machine(0))
+      : topology(std::move(where)) {
+    std::vector<std::string> argv = {
+        "--model_type",       "gpt2",
+        "--config_overrides", "n_layer=2,n_embd=8,n_head=2,vocab_size=100,n_positions=64",
+        "--train_file",       "a.txt"};
+    argv.insert(argv.end(), flags.begin(), flags.end());
+    parsed = arguments::parse_arguments(argv, environment);
+    model.architecture = architectures::Architecture::from_scratch(
+        "gpt2", parsed.arguments.model.config_overrides.value_or(""));
+    data.train = SplitFacts{"/cache/train", 1000, 64000, true};
+    data.validation = SplitFacts{"/cache/valid", 100, 6400, true};
+  }
+
+  ResolveInput input() const {
+    return {parsed,  topology, model, environment, data, "/out", "label", "", uint64_t{100} * kGiB,
+            "0.1.0", "{}"};
+  }
+  RunPlan plan() const { return resolve(input()); }
+  Error error() const {
+    try {
+      resolve(input());
+    } catch (const Error& error) {
+      return error;
+    }
+    return Error(ExitCode::kDone, "no error");
+  }
+  std::string notes() const {
+    std::string text;
+    for (const Diagnostic& diagnostic : plan_notes(input(), plan())) text += diagnostic.render() + '\n';
+    return text;
+  }
+
+  Environment environment;
+  arguments::ParseOutcome parsed;
+  Topology topology;
+  ModelFacts model;
+  DataFacts data;
+};
+
+bool contains(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+TEST_CASE("without a GPU there is one CPU rank with all cores") {
+  const RunPlan plan = Case().plan();
+  CHECK(plan.ranks.world_size == 1);
+  CHECK(plan.ranks.backend == "none");
+  CHECK(plan.ranks.ranks[0].device == DeviceKind::kCpu);
+  CHECK(plan.ranks.ranks[0].ordinal == -1);
+  CHECK(plan.ranks.ranks[0].threads == 8);
+  CHECK(plan.strategy.name == "single");
+  CHECK(plan.strategy.units == std::vector<std::string>{"embeddings", "block.0", "block.1", "head"});
+}
+
+TEST_CASE("CPU ranks share the cores and talk over gloo") {
+  const RunPlan plan = Case({"--nproc_per_node", "3"}).plan();
+  CHECK(plan.ranks.world_size == 3);
+  CHECK(plan.ranks.backend == "gloo");
+  CHECK(plan.ranks.ranks[2].threads == 2);
+  CHECK(plan.strategy.name == "ddp");
+  CHECK(plan.strategy.mesh_replicate == 3);
+}
+
+TEST_CASE("there is one rank per visible GPU, with ordinals inside the mask") {
+  const RunPlan plan = Case({}, machine(4, "3,1")).plan();
+  CHECK(plan.ranks.world_size == 2);
+  CHECK(plan.ranks.backend == "nccl");
+  CHECK(plan.ranks.ranks[0].ordinal == 0);
+  CHECK(plan.ranks.ranks[0].device_uuid == "GPU-3");
+  CHECK(plan.ranks.ranks[1].device_uuid == "GPU-1");
+  CHECK(plan.ranks.ranks[1].threads == 4);
+  CHECK(plan.data.pin_memory);
+}
+
+TEST_CASE("use_cpu and an empty mask ignore GPUs") {
+  CHECK(Case({"--use_cpu"}, machine(2)).plan().ranks.ranks[0].device == DeviceKind::kCpu);
+  CHECK(Case({}, machine(2, "")).plan().ranks.ranks[0].device == DeviceKind::kCpu);
+  CHECK(Case({}, machine(2, "-1")).plan().ranks.world_size == 1);
+  CHECK_FALSE(Case({"--use_cpu"}, machine(2)).plan().data.pin_memory);
+}
+
+TEST_CASE("more ranks than GPUs are refused with the mask") {
+  const Error error = Case({"--nproc_per_node", "3"}, machine(4, "3,1")).error();
+  CHECK(error.code() == ExitCode::kUsage);
+  CHECK(contains(error.render(), "3 ranks, 2 visible GPUs"));
+  CHECK(contains(error.render(), "CUDA_VISIBLE_DEVICES=3,1"));
+}
+
+TEST_CASE("a mask that leaves no GPU is an error, not a CPU run") {
+  const Error error = Case({}, machine(2, "7")).error();
+  CHECK(error.code() == ExitCode::kEnvironment);
+  CHECK(contains(error.render(), "beyond the 2 GPUs"));
+  CHECK(Case({}, machine(0, "0")).plan().ranks.world_size == 1);  // no GPU in the machine at all
+}
+
+TEST_CASE("GPUs without a driver are an environment error with the driver's reason") {
+  Case broken;
+  broken.topology.gpu_problem = "the driver does not answer";
+  CHECK(broken.error().code() == ExitCode::kEnvironment);
+  CHECK(contains(broken.error().render(), "the driver does not answer"));
+  Case cpu({"--use_cpu"});
+  cpu.topology.gpu_problem = "the driver does not answer";
+  CHECK(cpu.plan().ranks.world_size == 1);
+}
+
+TEST_CASE("nproc_per_node understands gpu, cpu and auto") {
+  CHECK(Case({"--nproc_per_node", "gpu"}, machine(2)).plan().ranks.world_size == 2);
+  CHECK(Case({"--nproc_per_node", "gpu"}).error().code() == ExitCode::kEnvironment);
+  CHECK(Case({"--nproc_per_node", "cpu"}).plan().ranks.world_size == 8);
+  CHECK(Case({"--nproc_per_node", "auto"}).plan().ranks.world_size == 8);
+  CHECK(Case({"--nproc_per_node", "auto"}, machine(2)).plan().ranks.world_size == 2);
+  CHECK(Case({"--nproc_per_node", "cpu"}, machine(2)).error().code() == ExitCode::kUsage);
+}
+
+TEST_CASE("a back end that cannot reach the ranks is refused") {
+  CHECK(contains(Case({"--nproc_per_node", "2", "--ddp_backend", "nccl"}).error().render(), "does not work"));
+  CHECK(contains(Case({"--ddp_backend", "gloo"}, machine(2)).error().render(), "does not work"));
+  CHECK(Case({"--nproc_per_node", "2", "--ddp_backend", "gloo"}).plan().ranks.backend == "gloo");
+}
+
+TEST_CASE("threads are at least one, and OMP_NUM_THREADS decides where it is set") {
+  CHECK(Case({"--nproc_per_node", "4"}, machine(0, std::nullopt, 2)).plan().ranks.ranks[0].threads == 1);
+  Case fixed({"--nproc_per_node", "2"});
+  fixed.topology.host.requested_threads = 6;
+  CHECK(fixed.plan().ranks.ranks[0].threads == 6);
+  CHECK(contains(fixed.notes(), "OMP_NUM_THREADS=6"));
+  CHECK(contains(fixed.notes(), "12 threads share 8 cores"));
+}
+
+TEST_CASE("the batch counts ranks and accumulation, and split_batches does not multiply it") {
+  const std::vector<std::string> flags = {
+      "--nproc_per_node", "2", "--gradient_accumulation_steps", "3", "--per_device_train_batch_size", "4"};
+  CHECK(Case(flags).plan().batch.global_train == 24);
+  std::vector<std::string> split = flags;
+  split.insert(split.end(), {"--accelerator_config", R"({"split_batches": true})"});
+  CHECK(Case(split).plan().batch.global_train == 12);
+  split[5] = "3";
+  CHECK(contains(Case(split).error().render(), "multiple of the number of ranks"));
+}
+
+TEST_CASE("steps come from the samples, the ranks and the accumulation") {
+  const RunPlan plan = Case({"--nproc_per_node", "2", "--gradient_accumulation_steps", "3",
+                             "--num_train_epochs", "2", "--logging_steps", "0.1", "--warmup_steps", "0.05"})
+                           .plan();
+  CHECK(plan.steps.batches_per_epoch == 63);  // 125 batches of 8 for two ranks
+  CHECK(plan.steps.updates_per_epoch == 21);
+  CHECK(plan.steps.max_steps == 42);
+  CHECK(plan.logging.interval.steps == 5);
+  CHECK(plan.schedule.warmup_steps == 3);
+  CHECK(plan.saving.interval.steps == 500);
+}
+
+TEST_CASE("data that do not make a batch are a data error") {
+  Case empty;
+  empty.data.train->samples = 0;
+  CHECK(empty.error().code() == ExitCode::kData);
+  Case dropped({"--dataloader_drop_last"});
+  dropped.data.train->samples = 7;
+  CHECK(dropped.error().code() == ExitCode::kData);
+  Case estimate;
+  estimate.data.train = SplitFacts{"", 0, 0, false};
+  CHECK(estimate.plan().steps.max_steps == 0);
+  Case unknown;
+  unknown.data.train.reset();
+  CHECK(unknown.plan().steps.max_steps == 0);
+}
+
+TEST_CASE("ranks with different numbers of batches are refused before they wait for each other") {
+  const std::vector<std::string> flags = {"--nproc_per_node", "2", "--accelerator_config",
+                                          R"({"even_batches": false})"};
+  CHECK(contains(Case(flags).error().render(), "different numbers of training batches"));
+  Case even(flags);
+  even.data.train->samples = 960;
+  CHECK(even.plan().steps.batches_per_epoch == 60);
+}
+
+TEST_CASE("the block is the tokenizer's length, or at most 1024 positions") {
+  CHECK(Case().plan().data.block_size == 64);  // all positions
+  Case long_model({"--config_overrides", "n_positions=4096,n_embd=8,n_head=2,n_layer=1"});
+  CHECK(long_model.plan().data.block_size == 1024);
+  long_model.model.tokenizer_max_length = 2048;
+  CHECK(long_model.plan().data.block_size == 2048);
+  long_model.model.tokenizer_max_length = 100000;
+  CHECK(long_model.plan().data.block_size == 1024);
+  Case given({"--block_size", "48"});
+  CHECK(given.plan().data.block_size == 48);
+  given.model.tokenizer_max_length = 32;
+  CHECK(given.plan().data.block_size == 32);
+}
+
+TEST_CASE("a block beyond the position embeddings is refused, beyond a rotary model's positions it is not") {
+  CHECK(contains(Case({"--block_size", "65"}).error().render(), "64 positions"));
+  CHECK(Case({"--block_size", "1"}).error().code() == ExitCode::kUsage);
+  Case rotary({"--block_size", "65"});
+  rotary.model.architecture = architectures::Architecture::from_scratch(
+      "llama",
+      "hidden_size=8,num_attention_heads=2,num_hidden_layers=1,intermediate_size=8,vocab_size=50,"
+      "max_position_embeddings=64");
+  CHECK(rotary.plan().data.block_size == 65);
+}
+
+TEST_CASE("precision follows the flags and the device") {
+  CHECK(Case().plan().precision.compute == "float32");
+  CHECK(Case({"--bf16"}).plan().precision.compute == "bfloat16");  // the CPU can
+  const RunPlan half = Case({"--fp16"}, machine(1)).plan();
+  CHECK(half.precision.compute == "float16");
+  CHECK(half.precision.gradient_scaler);
+  CHECK(Case({"--bf16_full_eval"}).plan().precision.eval == "bfloat16");
+  CHECK(Case({"--dtype", "bfloat16"}).plan().precision.compute == "bfloat16");
+  CHECK(Case({"--dtype", "bfloat16"}).plan().model.master_dtype == "bfloat16");
+}
+
+TEST_CASE("precision that the device cannot do is refused, all of it at once") {
+  const Error cpu = Case({"--fp16", "--tf32", "--fp16_full_eval"}).error();
+  CHECK(cpu.code() == ExitCode::kUsage);
+  CHECK(cpu.diagnostics().size() == 3);
+  Topology old = machine(2);
+  for (VisibleDevice& device : old.visible.devices) device.device.compute_major = 7;
+  CHECK(contains(Case({"--bf16"}, old).error().render(), "Ampere"));
+  CHECK(Case({"--fp16"}, old).plan().precision.gradient_scaler);
+  CHECK(contains(Case({"--dtype", "float16"}).error().render(), "float16"));
+  CHECK(contains(Case({"--fp16", "--dtype", "float16"}, machine(1)).error().render(), "loss scaling"));
+}
+
+TEST_CASE("tf32 that a compile flag switched on is dropped where there is no GPU") {
+  CHECK(Case({"--torch_compile"}).plan().precision.tf32 == std::nullopt);
+  CHECK(Case({"--torch_compile"}, machine(1)).plan().precision.tf32 == true);
+}
+
+TEST_CASE("without a do_ flag the run trains, and an evaluation strategy adds evaluation") {
+  CHECK(Case().plan().do_train);
+  CHECK_FALSE(Case().plan().do_eval);
+  const RunPlan both = Case({"--eval_strategy", "epoch"}).plan();
+  CHECK(both.do_train);
+  CHECK(both.evaluation.at_end);
+  CHECK(both.data.validation->samples == 100);
+  const RunPlan evaluate = Case({"--do_eval"}).plan();
+  CHECK_FALSE(evaluate.do_train);
+  CHECK_FALSE(evaluate.data.train);
+  CHECK(evaluate.steps.max_steps == 0);
+  CHECK(Case({"--do_eval", "--do_train"}).plan().do_train);
+  CHECK_FALSE(Case({"--do_predict", "--test_file", "b.txt"}).plan().do_train);
+}
+
+TEST_CASE("an evaluation at the start needs the validation data too") {
+  CHECK(Case({"--eval_on_start"}).plan().data.validation);
+  CHECK_FALSE(Case().plan().data.validation);
+}
+
+TEST_CASE("a tokenizer larger than a new model enlarges it, and does not fit a loaded one") {
+  Case scratch;
+  scratch.model.tokenizer_vocabulary = 120;
+  const RunPlan plan = scratch.plan();
+  CHECK(plan.model.config["vocab_size"] == 120);
+  CHECK(plan.model.parameters - Case().plan().model.parameters == 20 * 8);
+  CHECK(contains(scratch.notes(), "120 embeddings instead of 100"));
+  Case loaded;
+  loaded.model.tokenizer_vocabulary = 120;
+  loaded.model.source_folder = "/model";
+  CHECK(loaded.error().code() == ExitCode::kData);
+}
+
+TEST_CASE("the config gets the tokenizer's special ids, the dtype and use_cache") {
+  Case tokens;
+  tokens.model.special_tokens = SpecialTokens{5, 6, std::nullopt};
+  const Json config = tokens.plan().model.config;
+  CHECK(config["bos_token_id"] == 5);
+  CHECK(config["eos_token_id"] == 6);
+  CHECK(config["pad_token_id"].is_null());
+  CHECK(config["use_cache"] == false);
+  CHECK(config["dtype"] == "float32");
+}
+
+TEST_CASE("state bytes are exact: parameters, gradients and two moments") {
+  const RunPlan plan = Case().plan();
+  const int64_t count = plan.model.parameters;
+  CHECK(plan.memory_per_rank.parameters == 4 * count);
+  CHECK(plan.memory_per_rank.gradients == 4 * count);
+  CHECK(plan.memory_per_rank.optimizer == 8 * count);
+  CHECK(plan.memory_per_rank.buffers == 0);
+  CHECK(plan.memory_per_rank.activations > 8 * 64 * 100 * 4);  // more than the logits
+  const RunPlan half = Case({"--bf16"}).plan();
+  CHECK(half.memory_per_rank.optimizer == 8 * count);
+  CHECK(half.memory_per_rank.buffers == 2 * count);
+  CHECK(half.memory_per_rank.activations < plan.memory_per_rank.activations);
+  CHECK(Case({"--gradient_checkpointing"}).plan().memory_per_rank.activations <
+        plan.memory_per_rank.activations);
+  CHECK(Case({"--do_eval"}).plan().memory_per_rank.optimizer == 0);
+}
+
+TEST_CASE("what certainly does not fit in memory is refused with the code of that memory") {
+  Case host({"--nproc_per_node", "2"});
+  host.topology.host.memory_limit_bytes = 30000;
+  CHECK(host.error().code() == ExitCode::kHostMemory);
+  Case device({}, machine(1));
+  device.topology.visible.devices[0].device.total_bytes = 10000;
+  CHECK(device.error().code() == ExitCode::kDeviceMemory);
+}
+
+TEST_CASE("an estimate beyond the free memory is a warning only") {
+  Case tight;
+  tight.topology.host.available_bytes = 1000;
+  CHECK(contains(tight.notes(), "is expected to need"));
+  CHECK_FALSE(contains(Case().notes(), "is expected to need"));
+}
+
+TEST_CASE("disk need counts the kept checkpoints, the one in flight and the final model") {
+  const RunPlan plan = Case({"--save_total_limit", "2", "--save_steps", "10"}).plan();
+  const int64_t weights = 4 * plan.model.parameters, checkpoint = 3 * weights;
+  CHECK(plan.disk.checkpoint_bytes == checkpoint);
+  CHECK(plan.disk.checkpoints_kept == 3);
+  CHECK(plan.disk.needed_bytes == 3 * checkpoint + weights);
+  const RunPlan all = Case({"--save_steps", "100"}).plan();
+  CHECK(all.disk.checkpoints_kept == -1);
+  CHECK(all.steps.max_steps == 375);
+  CHECK(all.disk.needed_bytes == 4 * checkpoint + weights);
+  CHECK(Case({"--save_only_model"}).plan().disk.checkpoint_bytes == weights);
+  CHECK(Case({"--save_strategy", "no"}).plan().disk.needed_bytes == weights);
+  CHECK(Case({"--save_total_limit", "0"}).plan().saving.total_limit == std::nullopt);
+}
+
+TEST_CASE("a disk without room for one checkpoint is refused, for all of them it is a warning") {
+  const Case run({"--save_steps", "1"});
+  ResolveInput input = run.input();
+  input.free_bytes = 10;
+  CHECK_THROWS_AS(resolve(input), Error);
+  input.free_bytes = static_cast<uint64_t>(2 * run.plan().disk.checkpoint_bytes);
+  std::string text;
+  for (const Diagnostic& note : plan_notes(input, resolve(input))) text += note.render();
+  CHECK(contains(text, "the checkpoints need"));
+}
+
+TEST_CASE("log levels are words of the logger, and passive asks the environment") {
+  CHECK(Case().plan().logging.level == "info");
+  CHECK(Case().plan().logging.replica_level == "warning");
+  CHECK(Case({"--log_level", "detail"}).plan().logging.level == "debug");
+  Case verbose;
+  verbose.environment.set("TRANSFORMERS_VERBOSITY", "ERROR");
+  CHECK(verbose.plan().logging.level == "error");
+  verbose.environment.set("TRANSFORMERS_VERBOSITY", "chatty");
+  CHECK(verbose.plan().logging.level == "info");
+}
+
+TEST_CASE("the TensorBoard folder is the flag's, the variable's, or a dated one") {
+  CHECK(Case().plan().logging.tensorboard_dir == "/out/runs/label");
+  Case variable;
+  variable.environment.set("TENSORBOARD_LOGGING_DIR", "/tb");
+  CHECK(variable.plan().logging.tensorboard_dir == "/tb");
+}
+
+TEST_CASE("optimizer, schedule, saving and evaluation carry over") {
+  const RunPlan plan = Case({"--lr_scheduler_type", "cosine_with_min_lr", "--lr_scheduler_kwargs",
+                             R"({"min_lr_rate": 0.1})", "--weight_decay", "0.1", "--eval_strategy", "steps",
+                             "--eval_steps", "20", "--save_steps", "40", "--load_best_model_at_end",
+                             "--early_stopping_patience", "3", "--data_seed", "7", "--eval_delay", "5"})
+                           .plan();
+  CHECK(plan.schedule.options["min_lr_rate"] == 0.1);
+  CHECK(plan.optimizer.weight_decay == 0.1);
+  CHECK(plan.evaluation.interval.steps == 20);
+  CHECK(plan.evaluation.metric_for_best_model == "loss");
+  CHECK_FALSE(plan.evaluation.greater_is_better);
+  CHECK(plan.evaluation.load_best_at_end);
+  CHECK(plan.evaluation.early_stopping_patience == 3);
+  CHECK(plan.evaluation.delay == 5);
+  CHECK(plan.data.seed == 7);
+  CHECK(plan.seed == 42);
+}
+
+TEST_CASE("resolve is pure: the same input gives the same plan") {
+  const Case run({"--nproc_per_node", "2", "--bf16"});
+  CHECK(to_json_value(run.plan()) == to_json_value(run.plan()));
+  CHECK(plan_hash(run.plan()) == plan_hash(run.plan()));
+}
+
+}  // namespace
+}  // namespace hftrain::plan
