@@ -1,0 +1,25 @@
+// The ranks of one machine, spawned here: what each worker is started with.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "hftrain/base/environment.h"
+#include "hftrain/plan/run_plan.h"
+#include "launcher/worker_group.h"
+
+namespace hftrain::launcher {
+
+struct LocalLaunch {
+  std::string worker_program;  // absolute path of hftrain-worker
+  std::string plan_path;       // absolute path of the written plan
+  Environment environment;     // inherited; the variables of plan/worker_protocol.h are added
+  std::string master_address;
+  int master_port = 0;
+  int attempt = 0;
+};
+
+// One spec per rank of the plan, in rank order. Rank 0 serves the store when there is more than one rank.
+std::vector<WorkerSpec> local_workers(const plan::RanksPlan& ranks, const LocalLaunch& launch);
+
+}  // namespace hftrain::launcher

@@ -1,0 +1,139 @@
+#include "launcher/output_router.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <cstring>
+#include <optional>
+#include <utility>
+
+#include "hftrain/base/error.h"
+#include "hftrain/base/text.h"
+
+namespace hftrain::launcher {
+namespace {
+
+std::optional<int> whole_number(std::string_view text) {
+  int value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size() || value < 0) return std::nullopt;
+  return value;
+}
+
+Error bad_value(const std::string& flag, const std::string& value, const std::string& expected) {
+  return Error(ExitCode::kUsage, "bad value '" + value + "'").where(flag).why("expected " + expected);
+}
+
+int stream_bits(std::string_view text, const std::string& whole) {
+  const std::optional<int> bits = whole_number(text);
+  if (!bits || *bits > 3) throw bad_value("--tee", whole, "0, 1, 2 or 3, or pairs like 0:3,1:2");
+  return *bits;
+}
+
+}  // namespace
+
+OutputFilter::OutputFilter(const std::string& ranks, const std::string& tee) : all_ranks_(ranks == "all") {
+  if (!all_ranks_ && !trim(ranks).empty()) {
+    for (const std::string& part : split(ranks, ',')) {
+      const std::optional<int> rank = whole_number(trim(part));
+      if (!rank) throw bad_value("--log_ranks", ranks, "'all' or ranks separated by commas");
+      ranks_.push_back(*rank);
+    }
+  }
+  if (tee.find(':') == std::string::npos) {
+    tee_default_ = stream_bits(trim(tee), tee);
+    return;
+  }
+  for (const std::string& part : split(tee, ',')) {
+    const std::vector<std::string> pair = split(part, ':');
+    const std::optional<int> rank = pair.size() == 2 ? whole_number(trim(pair[0])) : std::nullopt;
+    if (!rank) throw bad_value("--tee", tee, "0, 1, 2 or 3, or pairs like 0:3,1:2");
+    tee_[*rank] = stream_bits(trim(pair[1]), tee);
+  }
+}
+
+bool OutputFilter::shows(int rank, Stream stream) const {
+  if (all_ranks_ || std::find(ranks_.begin(), ranks_.end(), rank) != ranks_.end()) return true;
+  const auto own = tee_.find(rank);
+  const int bits = own == tee_.end() ? tee_default_ : own->second;
+  return (bits & (stream == Stream::kOut ? 1 : 2)) != 0;
+}
+
+OutputRouter::OutputRouter(OutputSpec spec, std::vector<int> ranks, LineSink lines, NoticeSink notices)
+    : spec_(std::move(spec)), lines_(std::move(lines)), notices_(std::move(notices)) {
+  for (const int rank : ranks) {
+    create_directories(folder_of(rank));
+    for (const Stream stream : {Stream::kOut, Stream::kErr}) {
+      const std::string path = log_path(rank, stream);
+      FileDescriptor log(::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644));
+      if (!log) throw system_error(errno, "cannot open the log of a rank", path);
+      channels_[{rank, stream}].log = std::move(log);
+    }
+  }
+}
+
+std::string OutputRouter::folder_of(int rank) const {
+  return spec_.folder + '/' + std::to_string(rank);
+}
+
+std::string OutputRouter::log_path(int rank, Stream stream) const {
+  return folder_of(rank) + (stream == Stream::kOut ? "/stdout.log" : "/stderr.log");
+}
+
+void OutputRouter::append_to_log(Channel& channel, int rank, Stream stream, std::string_view bytes) {
+  while (channel.log && !bytes.empty()) {
+    const ssize_t written = ::write(channel.log.get(), bytes.data(), bytes.size());
+    if (written >= 0) {
+      bytes.remove_prefix(static_cast<size_t>(written));
+    } else if (errno != EINTR) {
+      notices_("cannot write " + log_path(rank, stream) + " (" + std::strerror(errno) +
+               "): the rest of this output is not kept");
+      channel.log.reset();
+    }
+  }
+}
+
+void OutputRouter::write(int rank, Stream stream, std::string_view bytes) {
+  Channel& channel = channels_.at({rank, stream});
+  append_to_log(channel, rank, stream, bytes);
+  while (!bytes.empty()) {
+    const size_t newline = bytes.find('\n');
+    const size_t room = kLongestLine - channel.unfinished.size();
+    const size_t taken = std::min({newline, bytes.size(), room});
+    channel.unfinished.append(bytes.substr(0, taken));
+    bytes.remove_prefix(taken);
+    const bool ended = !bytes.empty() && bytes.front() == '\n';
+    if (!ended && channel.unfinished.size() < kLongestLine) break;
+    if (ended) bytes.remove_prefix(1);
+    take_line(rank, stream, channel.unfinished);
+    channel.unfinished.clear();
+  }
+}
+
+void OutputRouter::finish(int rank, Stream stream) {
+  Channel& channel = channels_.at({rank, stream});
+  if (!channel.unfinished.empty()) take_line(rank, stream, channel.unfinished);
+  channel.unfinished.clear();
+  channel.log.reset();
+}
+
+void OutputRouter::take_line(int rank, Stream stream, std::string_view line) {
+  while (!line.empty() && line.back() == '\r') line.remove_suffix(1);
+  if (const size_t redraw = line.rfind('\r'); redraw != std::string_view::npos)
+    line.remove_prefix(redraw + 1);
+  std::deque<std::string>& kept = kept_[rank];
+  kept.emplace_back(line);
+  if (kept.size() > kKeptLines) kept.pop_front();
+  if (spec_.filter.shows(rank, stream)) lines_({rank, stream, std::string(line)});
+}
+
+std::vector<std::string> OutputRouter::last_lines(int rank) const {
+  const auto kept = kept_.find(rank);
+  if (kept == kept_.end()) return {};
+  return {kept->second.begin(), kept->second.end()};
+}
+
+}  // namespace hftrain::launcher

@@ -1,0 +1,87 @@
+// Where the workers' standard output and error go: byte for byte into a file per rank and stream, and, line
+// by line and never mixed inside a line, to the console for the ranks and streams that are shown. The last
+// lines of every rank are kept for the failure report.
+//
+// A log file that cannot be written (a full disk, say) is given up with one notice; the job goes on.
+// Owned and called by the supervisor's thread.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "hftrain/base/file.h"
+
+namespace hftrain::launcher {
+
+enum class Stream { kOut, kErr };
+
+struct OutputLine {
+  int rank = 0;
+  Stream stream = Stream::kOut;
+  std::string text;  // without the newline; of "a\rb" (a redrawn progress line) only b
+};
+
+// Which output the console shows.
+class OutputFilter {
+ public:
+  // `ranks` is "all" or numbers separated by commas, `tee` is 0 (none), 1 (stdout), 2 (stderr), 3 (both) for
+  // every rank or rank:n pairs separated by commas. A stream is shown when its rank is named or when tee
+  // names it. Throws an Error (kUsage) that names the flag.
+  OutputFilter(const std::string& ranks, const std::string& tee);
+  bool shows(int rank, Stream stream) const;
+
+ private:
+  bool all_ranks_ = false;
+  std::vector<int> ranks_;
+  int tee_default_ = 0;
+  std::map<int, int> tee_;
+};
+
+struct OutputSpec {
+  std::string folder;  // of this attempt: <folder>/<rank>/{stdout,stderr}.log
+  OutputFilter filter{"0", "0"};
+};
+
+class OutputRouter {
+ public:
+  using LineSink = std::function<void(const OutputLine&)>;
+  using NoticeSink = std::function<void(const std::string&)>;
+
+  static constexpr size_t kKeptLines = 20;           // per rank
+  static constexpr size_t kLongestLine = 64 * 1024;  // bytes; a longer line is shown in pieces
+
+  // Makes the folders. Throws an Error when that fails.
+  OutputRouter(OutputSpec spec, std::vector<int> ranks, LineSink lines, NoticeSink notices);
+
+  // Bytes as they come from the pipe.
+  void write(int rank, Stream stream, std::string_view bytes);
+  // End of the stream: an unfinished last line counts as a line.
+  void finish(int rank, Stream stream);
+
+  // The newest lines of a rank, both streams in order of arrival, oldest first.
+  std::vector<std::string> last_lines(int rank) const;
+  std::string folder_of(int rank) const;
+  std::string log_path(int rank, Stream stream) const;
+
+ private:
+  struct Channel {
+    FileDescriptor log;
+    std::string unfinished;
+  };
+
+  void append_to_log(Channel& channel, int rank, Stream stream, std::string_view bytes);
+  void take_line(int rank, Stream stream, std::string_view line);
+
+  OutputSpec spec_;
+  LineSink lines_;
+  NoticeSink notices_;
+  std::map<std::pair<int, Stream>, Channel> channels_;
+  std::map<int, std::deque<std::string>> kept_;
+};
+
+}  // namespace hftrain::launcher

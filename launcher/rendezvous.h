@@ -1,0 +1,24 @@
+// The address at which the ranks of a job find each other. The launcher binds it before any worker starts and
+// hands the listening socket to rank 0, so nobody can take the port in between.
+#pragma once
+
+#include <string>
+
+#include "hftrain/base/file.h"
+
+namespace hftrain::launcher {
+
+struct Rendezvous {
+  std::string address = "127.0.0.1";
+  int port = 0;
+  FileDescriptor listener;  // bound and listening; closed on exec, so it is inherited only where asked for
+};
+
+// Binds `port` on the loopback address; 0 takes a free one. A port in use is an Error (kEnvironment) that
+// names the process holding it where /proc tells.
+Rendezvous bind_rendezvous(int port = 0);
+
+// "pid 4242 (some command)" for the process listening on a local TCP port; empty when it cannot be seen.
+std::string port_holder(int port);
+
+}  // namespace hftrain::launcher

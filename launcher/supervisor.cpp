@@ -1,0 +1,171 @@
+#include "launcher/supervisor.h"
+
+#include <signal.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <utility>
+
+#include "hftrain/base/clock.h"
+#include "hftrain/base/text.h"
+#include "launcher/memory_events.h"
+
+namespace hftrain::launcher {
+namespace {
+
+std::vector<int> ranks_of(const std::vector<WorkerSpec>& workers) {
+  std::vector<int> ranks;
+  for (const WorkerSpec& worker : workers) ranks.push_back(worker.rank);
+  return ranks;
+}
+
+std::string rank_list(const std::vector<int>& ranks) {
+  std::vector<std::string> names;
+  for (const int rank : ranks) names.push_back(std::to_string(rank));
+  return (ranks.size() == 1 ? "rank " : "ranks ") + join(names, ", ");
+}
+
+}  // namespace
+
+Supervisor::Supervisor(JobSpec spec, WorkerObserver& observer)
+    : spec_(std::move(spec)), observer_(observer), group_(spec_.workers, spec_.rendezvous.listener.get()) {}
+
+JobResult Supervisor::run() {
+  router_ = std::make_unique<OutputRouter>(
+      spec_.output, ranks_of(spec_.workers), [this](const OutputLine& line) { observer_.on_output(line); },
+      [this](const std::string& notice) { observer_.on_notice(notice); });
+  signals_ = std::make_unique<StopSignals>();
+  memory_kills_at_start_ = memory_kills();
+  group_.start();
+  spec_.rendezvous.listener.reset();  // rank 0 holds it now: when it dies, connections fail at once
+  phase_since_ = monotonic_seconds();
+  next_notice_ = phase_since_ + spec_.limits.patience_seconds;
+  while (phase_ != Phase::kOver) wait_and_read();
+  return result();
+}
+
+void Supervisor::wait_and_read() {
+  std::vector<pollfd> watched = {{signals_->descriptor(), POLLIN, 0}};
+  group_.append_descriptors(watched);
+  if (::poll(watched.data(), watched.size(), poll_timeout_milliseconds()) > 0) handle_workers(watched);
+  // After the workers: one that has just died must not be taken for one that a signal ended.
+  handle_signals();
+  handle_deadlines();
+}
+
+void Supervisor::handle_workers(const std::vector<pollfd>& watched) {
+  const WorkerGroup::Changes changes = group_.read_ready(watched, *router_);
+  for (const plan::WorkerEvent& event : changes.events) observer_.on_event(event);
+  if (changes.became_ready) handle(JobEvent::kAllReady);
+  if (changes.failed) handle(JobEvent::kWorkerFailed);
+  if (!group_.processes_gone()) return;
+  handle(group_.pipes_drained() ? JobEvent::kAllDone : JobEvent::kProcessesGone);
+}
+
+void Supervisor::handle_signals() {
+  while (const int signal = signals_->next()) {
+    last_signal_ = signal;
+    if (job_.stop_signal == 0) {
+      job_.stop_signal = signal;
+    } else {
+      job_.stop_forced = true;
+    }
+    handle(JobEvent::kStopAsked);
+  }
+}
+
+void Supervisor::handle_deadlines() {
+  const double now = monotonic_seconds();
+  const double silence = spec_.limits.silence_seconds;
+  if (silence > 0 && phase_ <= Phase::kStopping && now >= group_.last_heard() + silence) {
+    job_.silent = true;
+    handle(JobEvent::kSilence);
+  }
+  if (deadline_ && now >= *deadline_) {
+    deadline_.reset();
+    handle(JobEvent::kDeadline);
+  }
+  if (now >= next_notice_) tell_what_is_awaited(now);
+}
+
+void Supervisor::handle(JobEvent event) {
+  const Reaction reaction = react(phase_, event);
+  if (reaction.next != phase_) {
+    phase_since_ = monotonic_seconds();
+    next_notice_ = phase_since_ + spec_.limits.patience_seconds;
+  }
+  phase_ = reaction.next;
+  carry_out(reaction.actions);
+}
+
+void Supervisor::carry_out(uint32_t actions) {
+  if (actions & kAnnounceStop) {
+    observer_.on_notice(
+        signal_name(last_signal_) +
+        ": stopping after this update and saving; this may take as long as one update and one save. " +
+        "Send it again to stop now without saving");
+  }
+  if (actions & kAnnounceEnd)
+    observer_.on_notice(signal_name(last_signal_) + " again: stopping now without saving");
+  if (actions & kForwardSignal) group_.signal_all(last_signal_);
+  if (actions & kTerminate) group_.signal_all(SIGTERM);
+  if (actions & kKill) group_.kill_all();
+  if (actions & kStartGrace) deadline_ = monotonic_seconds() + spec_.limits.grace_seconds;
+  if (actions & kAbandonPipes) {
+    observer_.on_notice("a process started by a worker still holds its output open: not waiting for it");
+    group_.abandon_pipes(*router_);
+  }
+}
+
+void Supervisor::tell_what_is_awaited(double now) {
+  next_notice_ = std::numeric_limits<double>::infinity();
+  std::vector<int> ranks;
+  for (const WorkerRecord& worker : group_.records()) {
+    if (phase_ == Phase::kStarting ? !worker.ready : !worker.status) ranks.push_back(worker.rank);
+  }
+  const char* awaited = nullptr;
+  if (phase_ == Phase::kStarting) awaited = " to load the model and get ready";
+  if (phase_ == Phase::kStopping) awaited = " to finish the update and save";
+  if (phase_ == Phase::kKilling) awaited = " to disappear; the kernel has not let go of it";
+  if (awaited == nullptr || ranks.empty()) return;
+  observer_.on_notice("still waiting for " + rank_list(ranks) + awaited + " (" +
+                      format_duration(now - phase_since_) + ")");
+  next_notice_ = now + 3 * spec_.limits.patience_seconds;
+}
+
+int Supervisor::poll_timeout_milliseconds() const {
+  double next = std::min(next_notice_, deadline_.value_or(std::numeric_limits<double>::infinity()));
+  if (spec_.limits.silence_seconds > 0 && phase_ <= Phase::kStopping) {
+    next = std::min(next, group_.last_heard() + spec_.limits.silence_seconds);
+  }
+  if (std::isinf(next)) return -1;
+  const double milliseconds = std::ceil(std::max(0.0, next - monotonic_seconds()) * 1000);
+  return static_cast<int>(std::min(milliseconds, 3.6e6));
+}
+
+JobResult Supervisor::result() {
+  job_.workers = group_.records();
+  job_.killed_for_memory = memory_kills() > memory_kills_at_start_;
+  const Verdict verdict = judge(job_);
+  JobResult result{verdict.code, verdict.reason, job_.workers, std::nullopt};
+  if (verdict.culprit) {
+    const WorkerRecord& culprit = job_.workers[*verdict.culprit];
+    ReportFacts facts{router_->last_lines(culprit.rank), router_->folder_of(culprit.rank),
+                      spec_.limits.silence_seconds, memory_limit()};
+    result.failure = make_failure_report(job_, verdict, std::move(facts));
+    write_crash_record(*result.failure, culprit);
+  }
+  return result;
+}
+
+void Supervisor::write_crash_record(const FailureReport& report, const WorkerRecord& worker) {
+  const std::string path = router_->folder_of(report.rank) + "/error.json";
+  try {
+    write_file_atomically(path, dump_json(crash_record(worker, report.summary)) + '\n');
+  } catch (const Error& error) {  // a full disk must not hide the report itself
+    observer_.on_notice(error.render());
+  }
+}
+
+}  // namespace hftrain::launcher

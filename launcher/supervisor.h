@@ -1,0 +1,91 @@
+// Runs one job: starts its workers, watches them by events only, and ends with one verdict and at most one
+// report.
+//
+// A single loop polls the workers' pipes and control descriptors, their process descriptors, the stop signals
+// and the next deadline. What happens is decided by react() (policy.h), what it means by judge() (verdict.h).
+// run() returns when every process has ended and every pipe is drained, or, should something the workers
+// started keep a pipe open, Limits::grace_seconds later.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "launcher/failure_report.h"
+#include "launcher/output_router.h"
+#include "launcher/policy.h"
+#include "launcher/rendezvous.h"
+#include "launcher/stop_signals.h"
+#include "launcher/worker_group.h"
+
+namespace hftrain::launcher {
+
+// Sees the job as it goes; called on the supervisor's thread, between reads, so it must not block for long.
+class WorkerObserver {
+ public:
+  virtual ~WorkerObserver() = default;
+  virtual void on_event(const plan::WorkerEvent& event) = 0;
+  // A whole line of a rank and stream that the filter shows.
+  virtual void on_output(const OutputLine& line) = 0;
+  // What the launcher itself has to say: what is waited for, what a signal does, a log that cannot be
+  // written.
+  virtual void on_notice(const std::string& text) = 0;
+};
+
+struct Limits {
+  double grace_seconds = 1.0;  // from asking workers to leave to killing them; at the end, for pipes to drain
+  double silence_seconds = 0;  // without a word from any worker; 0: no limit
+  double patience_seconds = 10;  // of waiting before the user is told what for
+};
+
+struct JobSpec {
+  std::vector<WorkerSpec> workers;
+  OutputSpec output;
+  Rendezvous rendezvous;  // its listener goes to the worker that serves the store
+  Limits limits;
+};
+
+struct JobResult {
+  ExitCode code = ExitCode::kDone;
+  std::string reason;                    // for summary.json
+  std::vector<WorkerRecord> workers;     // what each said last, its statistics among it
+  std::optional<FailureReport> failure;  // of the rank that failed first
+};
+
+class Supervisor {
+ public:
+  Supervisor(JobSpec spec, WorkerObserver& observer);
+
+  // Call once, from the thread that is to outlive the workers. Throws an Error when the job cannot be
+  // started; whatever happens to started workers is in the result. Writes error.json beside the logs of the
+  // rank that failed first.
+  JobResult run();
+
+ private:
+  void wait_and_read();
+  void handle(JobEvent event);
+  void carry_out(uint32_t actions);
+  void handle_signals();
+  void handle_workers(const std::vector<pollfd>& watched);
+  void handle_deadlines();
+  void tell_what_is_awaited(double now);
+  int poll_timeout_milliseconds() const;
+  JobResult result();
+  void write_crash_record(const FailureReport& report, const WorkerRecord& worker);
+
+  JobSpec spec_;
+  WorkerObserver& observer_;
+  WorkerGroup group_;
+  std::unique_ptr<OutputRouter> router_;
+  std::unique_ptr<StopSignals> signals_;
+  Phase phase_ = Phase::kStarting;
+  JobRecord job_;
+  int last_signal_ = 0;
+  double phase_since_ = 0;          // monotonic seconds
+  std::optional<double> deadline_;  // of the grace period
+  double next_notice_ = 0;
+  uint64_t memory_kills_at_start_ = 0;
+};
+
+}  // namespace hftrain::launcher

@@ -1,0 +1,70 @@
+// What became of a job: from the record of its workers to one exit code and, when it failed, the rank that
+// failed first. Pure functions of values, so that every combination can be tested.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "hftrain/base/exit_code.h"
+#include "hftrain/plan/worker_protocol.h"
+#include "launcher/child_process.h"
+
+namespace hftrain::launcher {
+
+// All that the launcher knows of one worker.
+struct WorkerRecord {
+  int rank = 0;
+  std::string device;  // for people: "cpu", "cuda:1 (name)"
+  pid_t pid = -1;
+  bool ready = false;
+  int64_t step = -1;          // last finished update; -1: none
+  double last_heard = 0;      // monotonic seconds of its newest event, or of its start
+  double ended_at = 0;        // monotonic seconds when its failure was noticed: by its report or its end
+  uint64_t signals_sent = 0;  // bit n: the launcher sent it signal n
+  std::optional<plan::WorkerEvent> finished;
+  std::optional<plan::WorkerEvent> failed;
+  std::optional<ExitStatus> status;
+
+  // It reported an orderly end and ended with the code it reported.
+  bool ended_orderly() const;
+  bool was_sent(int signal) const { return (signals_sent >> signal & 1) != 0; }
+};
+
+struct JobRecord {
+  std::vector<WorkerRecord> workers;
+  int stop_signal = 0;             // the first signal that asked for a stop; 0: none
+  bool stop_forced = false;        // a second one came
+  bool silent = false;             // ended because no worker said anything for too long
+  bool killed_for_memory = false;  // the kernel's out-of-memory killer was at work while the job ran
+};
+
+enum class Failure {
+  kReported,    // the worker said what went wrong
+  kSignal,      // ended by a signal the launcher did not send
+  kHostMemory,  // SIGKILL by the kernel's out-of-memory killer
+  kExit,        // exited with an error code and no report
+  kUnfinished,  // exited with 0 and no word that it had finished
+  kHung,        // said nothing for too long
+  kStopped,     // asked to stop, left without saving
+};
+
+struct Verdict {
+  ExitCode code = ExitCode::kDone;
+  std::string reason;  // one or two words for summary.json: "done", "terminated", "worker lost", …
+  std::optional<size_t> culprit;         // index of the worker that failed first; unset: nothing failed
+  Failure failure = Failure::kReported;  // of the culprit
+  std::vector<size_t> follow_ons;  // the other workers that did not end orderly, in order of their failure
+};
+
+Verdict judge(const JobRecord& job);
+
+// "SIGKILL" for 9; "signal 64" where there is no name.
+std::string signal_name(int signal);
+// The documented exit code with this number, if there is one.
+std::optional<ExitCode> documented_code(int code);
+
+}  // namespace hftrain::launcher

@@ -1,0 +1,88 @@
+// The workers of one attempt: starts them, reads what they say on their pipes, passes signals on, reaps them.
+// Keeps the record of each; decides nothing (that is policy.h) and waits for nothing (that is the
+// supervisor's loop).
+#pragma once
+
+#include <poll.h>
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "hftrain/base/environment.h"
+#include "launcher/child_process.h"
+#include "launcher/output_router.h"
+#include "launcher/verdict.h"
+
+namespace hftrain::launcher {
+
+// One worker as the environment wants it started.
+struct WorkerSpec {
+  int rank = 0;
+  std::string device;             // for people
+  std::vector<std::string> argv;  // complete but for the descriptors, which the group appends
+  Environment environment;
+  bool serves_store = false;  // gets the rendezvous socket as --store-fd
+};
+
+class WorkerGroup {
+ public:
+  // What became known while reading.
+  struct Changes {
+    std::vector<plan::WorkerEvent> events;
+    bool became_ready = false;  // the last rank that was not ready has become so
+    bool failed = false;        // a worker failed that had not before
+  };
+
+  // Starts nothing yet. `listener` is the rendezvous socket, or -1; it must stay open until start() has
+  // returned.
+  WorkerGroup(std::vector<WorkerSpec> specs, int listener);
+
+  // Starts every worker. When one cannot be started those already running are killed and the Error is passed
+  // on.
+  void start();
+
+  // Appends what poll() must watch.
+  void append_descriptors(std::vector<pollfd>& watched) const;
+  // Reads what is there, at most kReadBytes per descriptor, and reaps what has ended.
+  Changes read_ready(const std::vector<pollfd>& watched, OutputRouter& router);
+  // Stops reading the pipes that are still open.
+  void abandon_pipes(OutputRouter& router);
+
+  void signal_all(int signal);
+  void kill_all();
+
+  bool processes_gone() const;
+  bool pipes_drained() const;
+  bool all_ready() const;
+  const std::vector<WorkerRecord>& records() const noexcept { return records_; }
+  // The rank heard of most recently, in monotonic seconds.
+  double last_heard() const;
+
+  static constexpr size_t kReadBytes = 256 * 1024;
+  static constexpr int kControlDescriptor = 3;
+  static constexpr int kStoreDescriptor = 4;
+
+ private:
+  struct Worker {
+    std::unique_ptr<ChildProcess> process;
+    FileDescriptor control;
+    FileDescriptor out;
+    FileDescriptor err;
+    std::string partial_event;
+  };
+
+  void start_one(size_t index);
+  void read_control(size_t index, Changes& changes);
+  void read_output(size_t index, Stream stream, OutputRouter& router);
+  void take_event(size_t index, plan::WorkerEvent event, Changes& changes);
+  void note_failure(size_t index, Changes& changes);
+
+  std::vector<WorkerSpec> specs_;
+  int listener_;
+  std::vector<Worker> workers_;
+  std::vector<WorkerRecord> records_;
+};
+
+}  // namespace hftrain::launcher

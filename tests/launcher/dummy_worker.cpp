@@ -1,0 +1,175 @@
+// A worker for tests of the launcher: no LibTorch, does what its words say, one after the other, then exits
+// with 0.
+//
+//   ready, step:N, log          events on the control descriptor
+//   finish:CODE                 reports an orderly end and exits with CODE
+//   fail:CODE                   reports a failure and exits with CODE
+//   exit:CODE, signal:N         leaves without a word
+//   ignore-stops                ignores SIGTERM, SIGUSR1, SIGUSR2 and SIGINT
+//   save-on-stop:CODE           from now on a first signal means finish:CODE (after "saved" on stderr), a
+//   second exit 10 print:TEXT, partial:TEXT    TEXT on stdout, with and without a newline; error:TEXT on
+//   stderr flood:BYTES                 that many bytes in lines on stderr descriptors                 the
+//   numbers of its open descriptors on stdout variable:NAME               its value on stdout close-control
+//   closes the control descriptor garbage                     something that is no event on the control
+//   descriptor child                       starts a process in its group that holds its pipes open and never
+//   ends stray                       the same in a session of its own; "stray PID" on stdout hang waits for
+//   ever
+#include <fcntl.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <iostream>
+#include <string>
+#include <vector>
+
+#include "hftrain/base/clock.h"
+#include "hftrain/plan/worker_protocol.h"
+
+namespace {
+
+using hftrain::Json;
+using Kind = hftrain::plan::WorkerEvent::Kind;
+
+std::atomic<int> g_signals_seen{0};
+
+struct Worker {
+  int control = -1;
+  int stop_code = -1;
+
+  void send(Kind kind, Json data) const {
+    write_all(control, hftrain::plan::encode_event({kind, 0, hftrain::unix_seconds(), std::move(data)}));
+  }
+  static void write_all(int fd, const std::string& text) {
+    for (size_t at = 0; at < text.size();) {
+      const ssize_t count = ::write(fd, text.data() + at, text.size() - at);
+      if (count <= 0) return;
+      at += static_cast<size_t>(count);
+    }
+  }
+  [[noreturn]] void finish(int code) const {
+    send(Kind::kFinished, {{"exit_code", code}, {"reason", "as told"}, {"stats", Json::object()}});
+    ::_exit(code);
+  }
+  [[noreturn]] void wait_for_ever() const {
+    sigset_t none;
+    sigemptyset(&none);
+    for (;;) {
+      ::sigsuspend(&none);
+      if (stop_code >= 0 && g_signals_seen > 0) {
+        write_all(STDERR_FILENO, "saved\n");
+        finish(stop_code);
+      }
+    }
+  }
+};
+
+void set_handlers(void (*handler)(int)) {
+  struct sigaction action {};
+  action.sa_handler = handler;
+  for (const int number : {SIGTERM, SIGUSR1, SIGUSR2, SIGINT}) ::sigaction(number, &action, nullptr);
+}
+
+void start_child() {
+  if (::fork() != 0) return;
+  for (;;) ::pause();
+}
+
+// Returns once the other process has left the group.
+void start_stray() {
+  int ready[2];
+  if (::pipe(ready) != 0) return;
+  const pid_t child = ::fork();
+  if (child == 0) {
+    ::setsid();
+    ::close(ready[0]);
+    ::close(ready[1]);
+    for (;;) ::pause();
+  }
+  ::close(ready[1]);
+  char nothing;
+  [[maybe_unused]] const ssize_t end = ::read(ready[0], &nothing, 1);
+  Worker::write_all(STDOUT_FILENO, "stray " + std::to_string(child) + '\n');
+}
+
+void list_descriptors() {
+  std::string line = "descriptors";
+  for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
+    char target[16] = {};
+    // Not the one that reads this folder.
+    [[maybe_unused]] const ssize_t size = ::readlink(entry.path().c_str(), target, sizeof(target) - 1);
+    if (std::strncmp(target, "/proc/", 6) != 0) line += ' ' + entry.path().filename().string();
+  }
+  Worker::write_all(STDOUT_FILENO, line + '\n');
+}
+
+void obey(Worker& worker, const std::string& word) {
+  const size_t colon = word.find(':');
+  const std::string verb = word.substr(0, colon);
+  const std::string value = colon == std::string::npos ? "" : word.substr(colon + 1);
+  const int number = std::atoi(value.c_str());
+  if (verb == "ready") worker.send(Kind::kReady, Json::object());
+  if (verb == "step") worker.send(Kind::kStep, {{"step", number}});
+  if (verb == "log") worker.send(Kind::kLog, {{"record", {{"loss", 1.5}}}});
+  if (verb == "finish") worker.finish(number);
+  if (verb == "fail") {
+    worker.send(Kind::kFailed, {{"exit_code", number},
+                                {"what", "it broke"},
+                                {"where", "here"},
+                                {"why", "old"},
+                                {"hint", "buy a new one"},
+                                {"step", 3}});
+    ::_exit(number);
+  }
+  if (verb == "exit") ::_exit(number);
+  if (verb == "signal") ::raise(number);
+  if (verb == "ignore-stops") set_handlers(SIG_IGN);
+  if (verb == "save-on-stop") {
+    worker.stop_code = number;
+    set_handlers([](int) {
+      if (++g_signals_seen > 1) ::_exit(10);
+    });
+    // Taken only while waiting, so that none is lost between two words.
+    sigset_t stops;
+    sigemptyset(&stops);
+    for (const int stop : {SIGTERM, SIGUSR1, SIGUSR2, SIGINT}) sigaddset(&stops, stop);
+    ::sigprocmask(SIG_BLOCK, &stops, nullptr);
+  }
+  if (verb == "print") Worker::write_all(STDOUT_FILENO, value + '\n');
+  if (verb == "partial") Worker::write_all(STDOUT_FILENO, value);
+  if (verb == "error") Worker::write_all(STDERR_FILENO, value + '\n');
+  if (verb == "flood") {
+    for (int written = 0; written < number; written += 100) {
+      Worker::write_all(STDERR_FILENO, std::string(99, 'x') + '\n');
+    }
+  }
+  if (verb == "descriptors") list_descriptors();
+  if (verb == "variable") Worker::write_all(STDOUT_FILENO, std::string(std::getenv(value.c_str())) + '\n');
+  if (verb == "close-control") ::close(worker.control);
+  if (verb == "garbage") Worker::write_all(worker.control, "{\"event\": 7}\nnot an event\n");
+  if (verb == "child") start_child();
+  if (verb == "stray") start_stray();
+  if (verb == "hang") worker.wait_for_ever();
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  Worker worker;
+  std::vector<std::string> words;
+  for (int i = 1; i < argc; ++i) {
+    const std::string argument = argv[i];
+    if (argument == "--control-fd") {
+      worker.control = std::atoi(argv[++i]);
+    } else if (argument == "--store-fd") {
+      ++i;
+    } else {
+      words.push_back(argument);
+    }
+  }
+  for (const std::string& word : words) obey(worker, word);
+  return 0;
+}
