@@ -42,7 +42,7 @@ std::string names(std::span<const CommandSummary> commands) {
 std::string bash(std::span<const CommandSummary> commands) {
   std::string cases, flags;
   for (const Flag* flag : offered_flags()) {
-    flags += (flags.empty() ? "" : " ") + option(*flag);
+    flags.append(flags.empty() ? "" : " ").append(option(*flag));
     if (flag->negatable) flags += " --no_" + std::string(flag->name);
     if (const std::string words = following(*flag); !words.empty()) {
       cases += fmt::format("    {}) words=\"{}\" ;;\n", option(*flag), words);

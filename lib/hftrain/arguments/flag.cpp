@@ -110,7 +110,8 @@ std::string value_word(const Flag& flag) {
   if (flag.is_choice() && flag.slot.type != Type::kList) {
     std::string text;
     for (const Choice& choice : flag.choices) {
-      text += (text.empty() ? "" : "|") + std::string(choice.word);
+      if (!text.empty()) text += '|';
+      text += choice.word;
     }
     return text.size() <= 36 ? text : "NAME";
   }

@@ -132,7 +132,9 @@ std::string help_text(bool all) {
     for (const Flag& flag : group.flags) {
       if (all || flag.common) lines += help_line(flag);
     }
-    if (!lines.empty()) text += (text.empty() ? "" : "\n") + std::string(group.title) + ":\n" + lines;
+    if (lines.empty()) continue;
+    if (!text.empty()) text += '\n';
+    text.append(group.title).append(":\n").append(lines);
   }
   return text;
 }

@@ -69,7 +69,7 @@ std::string print_config(const ParseOutcome& outcome, const std::string& mode) {
       lines += line(outcome, flag, *value, mode == "origins");
     }
     if (lines.empty()) continue;
-    if (mode != "minimal") lines = (text.empty() ? "# " : "\n# ") + std::string(group.title) + '\n' + lines;
+    if (mode != "minimal") text.append(text.empty() ? "# " : "\n# ").append(group.title).append("\n");
     text += lines;
   }
   return text + environment_lines(outcome);

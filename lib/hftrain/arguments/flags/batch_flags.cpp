@@ -29,8 +29,6 @@ std::vector<Flag> batch_flags() {
       {.name = "gradient_accumulation_steps",
        .slot = at<&Arguments::batch, &BatchArguments::gradient_accumulation_steps>,
        .help = "Micro batches per optimizer update.",
-       .note = "Also an accelerate launch flag (only used there with DeepSpeed, default unset) and "
-               "a key of the Accelerate and DeepSpeed files; conflicts must name both origins.",
        .unit = "micro batches",
        .range = at_least(1),
        .common = true},
@@ -42,7 +40,7 @@ std::vector<Flag> batch_flags() {
       {.name = "average_tokens_across_devices",
        .slot = at<&Arguments::batch, &BatchArguments::average_tokens_across_devices>,
        .help = "Divide summed token losses by the token count of all ranks instead of the own rank.",
-       .note = "False reproduces per-rank means averaged by DDP.",
+       .note = "False: the mean of the means of the ranks.",
        .negatable = true},
       {.name = "dataloader_drop_last",
        .slot = at<&Arguments::batch, &BatchArguments::dataloader_drop_last>,

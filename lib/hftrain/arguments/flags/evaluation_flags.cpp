@@ -21,7 +21,7 @@ std::vector<Flag> evaluation_flags() {
       {.name = "eval_steps",
        .slot = at<&Arguments::evaluation, &EvaluationArguments::eval_steps>,
        .help = "Distance between two evaluations; below 1 it is a share of all steps.",
-       .note = "Unset or 0: logging_steps.",
+       .note = "Below 1: a share of all updates. Unset or 0: logging_steps.",
        .unit = "updates or share",
        .common = true},
       {.name = "eval_delay",

@@ -16,8 +16,8 @@ std::vector<Flag> launch_flags() {
       {.name = "nproc_per_node",
        .slot = at<&Arguments::launch, &LaunchArguments::nproc_per_node>,
        .help = "Ranks per machine: a number, auto, gpu, cpu or xpu.",
-       .note = "auto: GPUs if any, else CPU count. gpu without GPUs is an error. Unset in hftrain: "
-               "one per visible GPU, else 1.",
+       .note = "auto: one per GPU, else one per CPU; gpu without a GPU is an error. Unset: one per visible "
+               "GPU, else one.",
        .common = true},
       {.name = "rdzv_backend",
        .slot = unread(Type::kText, "static"),

@@ -24,7 +24,7 @@ std::vector<Flag> schedule_flags() {
       {.name = "lr_scheduler_kwargs",
        .slot = at<&Arguments::schedule, &ScheduleArguments::lr_scheduler_kwargs>,
        .help = "Extra options of the schedule.",
-       .note = "Unknown keys are errors"},
+       .note = "The keys depend on the schedule; unknown ones are errors."},
       {.name = "warmup_ratio",
        .slot = unread_optional(Type::kFloat),
        .help = "Share of all steps used for warmup.",
@@ -41,7 +41,6 @@ std::vector<Flag> schedule_flags() {
       {.name = "poly_power",
        .slot = unread(Type::kFloat, "1.0"),
        .help = "TensorFlow arguments: power of the polynomial schedule.",
-       .note = "Only with lr_scheduler_type polynomial; otherwise an error.",
        .replaced_by = {.flag = "lr_scheduler_kwargs", .key = "power"}},
   };
 }
