@@ -1,0 +1,309 @@
+#include <cstdio>
+
+#include "hftrain/base/text.h"
+#include "hftrain/plan/describe.h"
+#include "hftrain/plan/text_table.h"
+
+namespace hftrain::plan {
+namespace {
+
+using Rows = std::vector<std::vector<std::string>>;
+
+std::string bytes(int64_t count) {
+  return format_bytes(static_cast<uint64_t>(count));
+}
+
+// A number as a person would write it.
+std::string number(double value) {
+  char text[32];
+  std::snprintf(text, sizeof(text), "%g", value);
+  return text;
+}
+
+std::string counted(int64_t count, const std::string& noun) {
+  return with_thousands(count) + ' ' + noun + (count == 1 ? "" : "s");
+}
+
+const CudaDevice* device_of(const RankPlan& rank, const Topology& topology) {
+  const auto ordinal = static_cast<size_t>(rank.ordinal);
+  if (rank.ordinal < 0 || ordinal >= topology.visible.devices.size()) return nullptr;
+  return &topology.visible.devices[ordinal].device;
+}
+
+std::string device_table(const RunPlan& plan, const Topology& topology) {
+  Rows rows = {{"rank", "local rank", "position", "PCI index", "UUID", "name", "free", "total", "threads"}};
+  for (const RankPlan& rank : plan.ranks.ranks) {
+    const CudaDevice* device = device_of(rank, topology);
+    std::vector<std::string> row = {std::to_string(rank.rank), std::to_string(rank.local_rank)};
+    if (device != nullptr) {
+      const std::string unsure = topology.visible.order_known ? "" : "?";
+      row.insert(row.end(),
+                 {std::to_string(rank.ordinal), std::to_string(device->index) + unsure, rank.device_uuid,
+                  rank.device_name, bytes(device->free_bytes), bytes(device->total_bytes)});
+    } else {
+      row.insert(row.end(), {"-", "-", "-", "cpu", bytes(topology.host.available_bytes),
+                             bytes(topology.host.usable_memory_bytes())});
+    }
+    row.push_back(std::to_string(rank.threads));
+    rows.push_back(std::move(row));
+  }
+  return format_table(rows, 2);
+}
+
+std::string ranks_text(const RanksPlan& ranks) {
+  std::string text = counted(ranks.world_size, "rank") + " on " + counted(ranks.nodes, "node");
+  if (ranks.world_size == 1) return text + ", no communication";
+  return text + ", " + ranks.backend + ", deadline of collectives " +
+         format_duration(static_cast<double>(ranks.timeout_seconds));
+}
+
+std::string strategy_text(const StrategyPlan& strategy) {
+  std::string text = strategy.name + ", stage " + strategy.stage + ", mesh " +
+                     std::to_string(strategy.mesh_replicate) + " x " + std::to_string(strategy.mesh_shard) +
+                     " (replicate x shard), offload of parameters " + strategy.offload_parameters +
+                     ", of optimizer " + strategy.offload_optimizer;
+  if (strategy.name == "ddp") text += ", buckets of " + std::to_string(strategy.bucket_cap_mb) + " MiB";
+  return text;
+}
+
+// "14: embeddings, block.0 to block.11, head"
+std::string units_text(const std::vector<std::string>& units) {
+  std::vector<std::string> parts;
+  for (size_t i = 0; i < units.size(); ++i) {
+    const bool inside = i > 0 && i + 1 < units.size() && units.size() > 5;
+    if (!inside) parts.push_back(units[i]);
+    if (inside && i == 1) parts.push_back(units[i] + " to " + units[units.size() - 2]);
+  }
+  return std::to_string(units.size()) + ": " + join(parts, ", ");
+}
+
+std::string model_text(const ModelPlan& model) {
+  std::string text = model.model_type + ", " +
+                     (model.source_folder.empty() ? "from scratch" : "weights from " + model.source_folder) +
+                     ", " + with_thousands(model.parameters) + " parameters in " + model.master_dtype;
+  if (model.trainable_parameters != model.parameters) {
+    text += " (" + with_thousands(model.trainable_parameters) + " trained)";
+  }
+  if (model.gradient_checkpointing) {
+    text += ", activations recomputed every " + counted(model.checkpoint_every_n_layers, "layer");
+  }
+  return text;
+}
+
+std::string precision_text(const PrecisionPlan& precision) {
+  std::string text = "forward in " + precision.compute;
+  if (precision.gradient_scaler) text += " with loss scaling";
+  if (precision.tf32) text += *precision.tf32 ? ", TensorFloat-32 allowed" : ", no TensorFloat-32";
+  if (!precision.eval.empty()) text += ", evaluation in " + precision.eval;
+  return text;
+}
+
+std::string split_text(const std::string& name, const std::optional<SplitPlan>& split) {
+  if (!split || (split->samples == 0 && !split->exact)) return name + " not prepared yet";
+  return name + (split->exact ? " " : " about ") + counted(split->samples, "sample") + " (" +
+         counted(split->tokens, "token") + ")";
+}
+
+std::string data_text(const RunPlan& plan) {
+  const DataPlan& data = plan.data;
+  std::vector<std::string> parts = {data.task, "blocks of " + with_thousands(data.block_size) + " tokens"};
+  if (plan.do_train) parts.push_back(split_text("training", data.train));
+  if (plan.do_eval || plan.evaluation.on_start) parts.push_back(split_text("validation", data.validation));
+  if (plan.do_predict) parts.push_back(split_text("test", data.test));
+  parts.push_back(data.sampling + " order, seed " + std::to_string(data.seed));
+  return join(parts, ", ");
+}
+
+std::string batch_text(const RunPlan& plan) {
+  const BatchPlan& batch = plan.batch;
+  const std::string ranks = plan.data.split_batches ? "" : " x " + counted(plan.ranks.world_size, "rank");
+  return with_thousands(batch.per_device_train) + (plan.data.split_batches ? " for all ranks" : " per rank") +
+         " x " + std::to_string(batch.accumulation_steps) + " accumulated" + ranks + " = " +
+         counted(batch.global_train, "sample") + " per update; evaluation " +
+         with_thousands(batch.per_device_eval) + " per rank";
+}
+
+std::string steps_text(const StepsPlan& steps) {
+  if (steps.max_steps == 0 && steps.batches_per_epoch == 0) {
+    return "number of updates unknown until the data are prepared (" + number(steps.num_train_epochs) +
+           " epochs)";
+  }
+  std::string text = counted(steps.max_steps, "update");
+  if (steps.batches_per_epoch == 0) return text + ", epochs unknown until the data are prepared";
+  return text + " in " + counted(steps.epochs, "epoch") + "; " + with_thousands(steps.batches_per_epoch) +
+         " batches per rank and epoch, " + with_thousands(steps.updates_per_epoch) + " updates per epoch";
+}
+
+std::string optimizer_text(const OptimizerPlan& optimizer) {
+  return optimizer.name + ", rate " + number(optimizer.learning_rate) + ", weight decay " +
+         number(optimizer.weight_decay) + ", " +
+         (optimizer.max_grad_norm > 0 ? "gradients clipped to norm " + number(optimizer.max_grad_norm)
+                                      : "no clipping");
+}
+
+std::string schedule_text(const SchedulePlan& schedule) {
+  std::string text = schedule.name + ", " + counted(schedule.warmup_steps, "warm-up update");
+  if (!schedule.options.empty()) text += ", " + dump_json(schedule.options, -1);
+  return text;
+}
+
+std::string interval_text(const IntervalPlan& interval) {
+  if (interval.strategy == "no") return "never";
+  if (interval.strategy == "best") return "at each new best";
+  if (interval.strategy == "epoch") return "after every epoch";
+  return interval.steps > 0 ? "every " + counted(interval.steps, "update")
+                            : "by a share of the updates, unknown yet";
+}
+
+std::string evaluation_text(const RunPlan& plan) {
+  std::string text = interval_text(plan.evaluation.interval);
+  if (plan.evaluation.at_end) text += ", and at the end";
+  if (!plan.evaluation.metric_for_best_model.empty())
+    text += ", best by " + plan.evaluation.metric_for_best_model;
+  if (plan.evaluation.early_stopping_patience) {
+    text += ", stops after " + counted(*plan.evaluation.early_stopping_patience, "evaluation") +
+            " without a new best";
+  }
+  return text;
+}
+
+std::string memory_text(const MemoryPlan& memory) {
+  return "parameters " + bytes(memory.parameters) + ", gradients " + bytes(memory.gradients) +
+         ", optimizer " + bytes(memory.optimizer) + ", activations about " + bytes(memory.activations) +
+         ", cast weights " + bytes(memory.buffers) + "; in all about " + bytes(memory.total) + " per rank";
+}
+
+std::string host_text(const RunPlan& plan, const HostResources& host) {
+  const bool cpu = plan.ranks.ranks.front().device == DeviceKind::kCpu;
+  const int64_t needed = cpu ? plan.memory_per_rank.total * plan.ranks.local_world_size : 0;
+  return (cpu ? "about " + bytes(needed) + " of " : std::string()) + bytes(host.available_bytes) +
+         " free memory, " + counted(host.usable_cores(), "core");
+}
+
+std::string disk_text(const RunPlan& plan) {
+  const DiskPlan& disk = plan.disk;
+  std::string text = bytes(disk.checkpoint_bytes) + " a checkpoint";
+  if (disk.checkpoints_kept > 0) text += ", at most " + std::to_string(disk.checkpoints_kept) + " at a time";
+  if (disk.checkpoints_kept < 0) text += ", all are kept";
+  return text + "; about " + bytes(disk.needed_bytes) + " needed, " + bytes(disk.free_bytes) + " free";
+}
+
+std::string saving_text(const SavingPlan& saving) {
+  std::string text = interval_text(saving.interval);
+  if (saving.interval.strategy != "no") {
+    text += saving.total_limit ? ", the newest " + std::to_string(*saving.total_limit) + " are kept"
+                               : ", all are kept";
+  }
+  return saving.only_model ? text + ", without optimizer state" : text;
+}
+
+std::string files_text(const RunPlan& plan) {
+  std::vector<std::string> parts = {plan.output_dir,
+                                    "hftrain/{plan.json, arguments.yaml, log.jsonl, summary.json, ranks/}"};
+  if (plan.saving.interval.strategy != "no" && plan.do_train) parts.emplace_back("checkpoint-N/");
+  for (const std::string& tracker : plan.logging.report_to) {
+    parts.push_back(tracker == "tensorboard" ? "TensorBoard in " + plan.logging.tensorboard_dir : tracker);
+  }
+  return join(parts, ", ");
+}
+
+std::string action_text(const RunPlan& plan) {
+  std::vector<std::string> parts;
+  if (plan.do_train) parts.emplace_back("train");
+  if (plan.do_eval) parts.emplace_back("evaluate");
+  if (plan.do_predict) parts.emplace_back("predict");
+  return join(parts, ", ");
+}
+
+std::string worker_table(const std::vector<WorkerCommand>& workers) {
+  std::string text;
+  for (const WorkerCommand& worker : workers) {
+    text += "  " + std::to_string(worker.rank) + ":";
+    for (const auto& [name, value] : worker.environment) text += ' ' + name + '=' + value;
+    text += "\n     " + join(worker.argv, " ") + '\n';
+  }
+  return text;
+}
+
+Json device_list(const RunPlan& plan, const Topology& topology) {
+  Json devices = Json::array();
+  for (const RankPlan& rank : plan.ranks.ranks) {
+    Json entry = {{"rank", rank.rank},       {"local_rank", rank.local_rank},
+                  {"node", rank.node},       {"kind", rank.device == DeviceKind::kCuda ? "cuda" : "cpu"},
+                  {"threads", rank.threads}, {"name", rank.device_name}};
+    if (const CudaDevice* device = device_of(rank, topology)) {
+      entry["position"] = rank.ordinal;
+      entry["index"] = device->index;
+      entry["uuid"] = rank.device_uuid;
+      entry["pci_bus_id"] = device->pci_bus_id;
+      entry["free_bytes"] = device->free_bytes;
+      entry["total_bytes"] = device->total_bytes;
+    }
+    devices.push_back(std::move(entry));
+  }
+  return devices;
+}
+
+Json strategy_document(const StrategyPlan& strategy) {
+  return {
+      {"name", strategy.name},
+      {"stage", strategy.stage},
+      {"mesh", {{"replicate", strategy.mesh_replicate}, {"shard", strategy.mesh_shard}}},
+      {"offload", {{"parameters", strategy.offload_parameters}, {"optimizer", strategy.offload_optimizer}}},
+      {"units", strategy.units},
+      {"bucket_cap_mb", strategy.bucket_cap_mb},
+      {"find_unused_parameters", strategy.find_unused_parameters},
+      {"static_graph", strategy.static_graph},
+      {"broadcast_buffers", strategy.broadcast_buffers}};
+}
+
+}  // namespace
+
+std::string describe_plan(const RunPlan& plan, const Topology& topology,
+                          const std::vector<WorkerCommand>& workers) {
+  Rows rows = {{"run", action_text(plan)},
+               {"ranks", ranks_text(plan.ranks)},
+               {"strategy", strategy_text(plan.strategy)},
+               {"units", units_text(plan.strategy.units)},
+               {"model", model_text(plan.model)},
+               {"precision", precision_text(plan.precision)},
+               {"data", data_text(plan)}};
+  if (plan.do_train) {
+    rows.insert(rows.end(), {{"batch", batch_text(plan)},
+                             {"steps", steps_text(plan.steps)},
+                             {"optimizer", optimizer_text(plan.optimizer)},
+                             {"schedule", schedule_text(plan.schedule)},
+                             {"logging", interval_text(plan.logging.interval)},
+                             {"evaluation", evaluation_text(plan)},
+                             {"saving", saving_text(plan.saving)}});
+  }
+  rows.insert(rows.end(), {{"memory", memory_text(plan.memory_per_rank)},
+                           {"host", host_text(plan, topology.host)},
+                           {"disk", disk_text(plan)},
+                           {"files", files_text(plan)},
+                           {"resume", plan.saving.resume_from.empty() ? "fresh start"
+                                                                      : "from " + plan.saving.resume_from}});
+  std::string text = "devices\n" + device_table(plan, topology);
+  for (const std::string& note : topology.visible.notes) text += "  " + note + '\n';
+  return text + format_table(rows) + "workers\n" + worker_table(workers);
+}
+
+Json plan_document(const RunPlan& plan, const Topology& topology, const std::vector<WorkerCommand>& workers) {
+  Json document = to_json_value(plan);  // the parts that are the same in both
+  document["world_size"] = plan.ranks.world_size;
+  document["ranks"] = {{"nodes", plan.ranks.nodes},
+                       {"local_world_size", plan.ranks.local_world_size},
+                       {"backend", plan.ranks.backend},
+                       {"timeout_seconds", plan.ranks.timeout_seconds}};
+  document["devices"] = device_list(plan, topology);
+  document["strategy"] = strategy_document(plan.strategy);
+  document["resume"] = plan.saving.resume_from.empty() ? Json() : Json(plan.saving.resume_from);
+  document["workers"] = Json::array();
+  for (const WorkerCommand& worker : workers) {
+    document["workers"].push_back(
+        {{"rank", worker.rank}, {"argv", worker.argv}, {"env", worker.environment}});
+  }
+  return document;
+}
+
+}  // namespace hftrain::plan

@@ -1,0 +1,40 @@
+#include "hftrain/plan/identity.h"
+
+#include <filesystem>
+
+#include "hftrain/base/hash.h"
+
+namespace hftrain::plan {
+namespace {
+
+// The cache names a split's folder after the hash of its content and options.
+std::string content_of(const std::optional<SplitPlan>& split) {
+  return split ? std::filesystem::path(split->cache_path).parent_path().filename().string() : "";
+}
+
+}  // namespace
+
+Json run_identity(const RunPlan& plan) {
+  Json config = plan.model.config;
+  // Says which program wrote the file, nothing about the model.
+  config.erase("transformers_version");
+  config.erase("_name_or_path");
+  return {{"model", hash_bytes(config.dump())},
+          {"model_type", plan.model.model_type},
+          {"data", content_of(plan.data.train)},
+          {"block_size", plan.data.block_size},
+          {"task", plan.data.task},
+          {"seed", plan.seed},
+          {"data_seed", plan.data.seed}};
+}
+
+std::vector<std::string> identity_differences(const Json& saved, const Json& present) {
+  std::vector<std::string> lines;
+  for (const auto& [name, value] : present.items()) {
+    const Json other = saved.value(name, Json());
+    if (other != value) lines.push_back(name + ": " + other.dump() + " there, " + value.dump() + " here");
+  }
+  return lines;
+}
+
+}  // namespace hftrain::plan

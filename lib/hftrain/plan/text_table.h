@@ -1,0 +1,13 @@
+// Text in aligned columns.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace hftrain::plan {
+
+// One line per row, columns padded to their widest cell and two blanks apart, each line led by `indent`
+// blanks. The last column is not padded.
+std::string format_table(const std::vector<std::vector<std::string>>& rows, size_t indent = 0);
+
+}  // namespace hftrain::plan

@@ -1,0 +1,43 @@
+#include "hftrain/plan/identity.h"
+
+#include "support/catch.h"
+
+namespace hftrain::plan {
+namespace {
+
+RunPlan example() {
+  RunPlan plan;
+  plan.model.model_type = "gpt2";
+  plan.model.config = {{"n_layer", 2}, {"transformers_version", "5.17.0"}};
+  plan.data.train = SplitPlan{.cache_path = "/cache/tokens/abc123/train", .samples = 10};
+  plan.data.block_size = 128;
+  return plan;
+}
+
+TEST_CASE("a run that only moved its cache or was written by another version is the same run") {
+  RunPlan other = example();
+  other.data.train->cache_path = "/elsewhere/abc123/train";
+  other.model.config["transformers_version"] = "4.40.0";
+  other.output_dir = "/somewhere/else";
+  CHECK(identity_differences(run_identity(example()), run_identity(other)).empty());
+}
+
+TEST_CASE("another seed, model or text is another run, and the difference is named") {
+  RunPlan seed = example(), model = example(), data = example();
+  seed.seed = 7;
+  model.model.config["n_layer"] = 3;
+  data.data.train->cache_path = "/cache/tokens/def456/train";
+  const Json saved = run_identity(example());
+  CHECK(identity_differences(saved, run_identity(seed)) == std::vector<std::string>{"seed: 42 there, 7 here"});
+  CHECK(identity_differences(saved, run_identity(model)).size() == 1);
+  CHECK(identity_differences(saved, run_identity(data)).at(0) == "data: \"abc123\" there, \"def456\" here");
+}
+
+TEST_CASE("a member that an older checkpoint lacks counts as different") {
+  Json saved = run_identity(example());
+  saved.erase("task");
+  CHECK(identity_differences(saved, run_identity(example())).size() == 1);
+}
+
+}  // namespace
+}  // namespace hftrain::plan
