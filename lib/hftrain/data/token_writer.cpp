@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <limits>
 
@@ -35,6 +36,7 @@ void TokenWriter::add(std::span<const int32_t> sequence) {
       throw Error(ExitCode::kInternal, "token id " + std::to_string(id) + " lies outside the vocabulary of " +
                                            std::to_string(vocab_size_));
     }
+    largest_id_ = std::max<int64_t>(largest_id_, id);
     if (type_ == TokenType::kUint16) {
       append(buffer_, static_cast<uint16_t>(id));
     } else {

@@ -25,6 +25,7 @@ class TokenWriter {
 
   int64_t sequences() const { return static_cast<int64_t>(lengths_.size()); }
   int64_t tokens() const { return tokens_; }
+  int64_t largest_id() const { return largest_id_; }
 
  private:
   void flush();
@@ -36,6 +37,7 @@ class TokenWriter {
   std::string buffer_;
   std::vector<int32_t> lengths_;
   int64_t tokens_ = 0;
+  int64_t largest_id_ = 0;
 };
 
 }  // namespace hftrain::data

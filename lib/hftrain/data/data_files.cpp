@@ -1,0 +1,125 @@
+#include "hftrain/data/data_files.h"
+
+#include <glob.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <optional>
+#include <utility>
+
+#include "hftrain/base/error.h"
+#include "hftrain/base/file.h"
+#include "hftrain/base/text.h"
+
+namespace hftrain::data {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kFormats =
+    ".txt, .jsonl, .json, .csv and .tsv, each also with .gz or .zst behind it, a .bin/.idx pair, or a folder "
+    "that "
+    "prepare wrote";
+
+std::vector<std::string> expand(const std::string& pattern) {
+  if (path_exists(pattern) || path_exists(pattern + ".idx")) return {pattern};
+  glob_t found{};
+  const int result = ::glob(pattern.c_str(), GLOB_NOSORT | GLOB_TILDE, nullptr, &found);
+  std::vector<std::string> paths;
+  if (result == 0) paths.assign(found.gl_pathv, found.gl_pathv + found.gl_pathc);
+  ::globfree(&found);
+  if (paths.empty()) {
+    const bool is_glob = pattern.find_first_of("*?[") != std::string::npos;
+    throw Error(ExitCode::kData, is_glob ? "no data file matches the pattern" : "a data file does not exist")
+        .where(pattern);
+  }
+  std::sort(paths.begin(), paths.end());
+  return paths;
+}
+
+std::optional<RowFormat> row_format(const std::string& path) {
+  fs::path name(to_lower(path));
+  if (name.extension() == ".gz" || name.extension() == ".zst") name.replace_extension();
+  const std::string extension = name.extension().string();
+  if (extension == ".txt") return RowFormat::kText;
+  if (extension == ".jsonl") return RowFormat::kJsonLines;
+  if (extension == ".json") return RowFormat::kJson;
+  if (extension == ".csv") return RowFormat::kCsv;
+  if (extension == ".tsv") return RowFormat::kTsv;
+  return std::nullopt;
+}
+
+// The prefix of the token file that `path` stands for; nothing when it is none.
+std::optional<std::string> token_prefix(const std::string& path, Split split) {
+  if (fs::is_directory(path)) {
+    if (!path_exists(path + "/meta.json")) {
+      throw Error(ExitCode::kData, "a folder is not a data file")
+          .where(path)
+          .why("it was not written by prepare")
+          .hint("name files in it, for example '" + path + "/*.txt'");
+    }
+    const std::string prefix = path + '/' + split_name(split);
+    if (path_exists(prefix + ".idx")) return prefix;
+    throw Error(ExitCode::kData, std::string("the prepared folder has no ") + split_name(split) + " data")
+        .where(path);
+  }
+  const fs::path name(path);
+  if (name.extension() == ".bin" || name.extension() == ".idx")
+    return fs::path(path).replace_extension().string();
+  if (!path_exists(path) && path_exists(path + ".idx")) return path;
+  return std::nullopt;
+}
+
+void add_file(const std::string& path, Split split, DataFiles& files) {
+  if (const auto prefix = token_prefix(path, split)) {
+    auto& prefixes = files.token_prefixes;
+    // A glob names both files of a pair.
+    if (std::find(prefixes.begin(), prefixes.end(), *prefix) == prefixes.end()) prefixes.push_back(*prefix);
+  } else if (const auto format = row_format(path)) {
+    files.rows.push_back({path, *format});
+  } else {
+    throw Error(ExitCode::kUsage, "the format of a data file is not known")
+        .where(path)
+        .why(std::string("known by their names are ") + kFormats);
+  }
+}
+
+}  // namespace
+
+const char* split_name(Split split) {
+  switch (split) {
+    case Split::kTrain:
+      return "train";
+    case Split::kValidation:
+      return "validation";
+    case Split::kTest:
+      return "test";
+  }
+  return "";
+}
+
+std::vector<std::string> DataFiles::paths() const {
+  std::vector<std::string> all;
+  for (const RowFile& file : rows) all.push_back(file.path);
+  for (const std::string& prefix : token_prefixes) {
+    all.push_back(prefix + ".idx");
+    all.push_back(prefix + ".bin");
+  }
+  return all;
+}
+
+DataFiles find_data_files(const std::vector<std::string>& patterns, Split split) {
+  DataFiles files;
+  for (const std::string& pattern : patterns) {
+    for (const std::string& path : expand(pattern)) add_file(path, split, files);
+  }
+  if (!files.rows.empty() && files.tokenized()) {
+    throw Error(ExitCode::kUsage, "text and token files cannot be mixed")
+        .where(std::string(split_name(split)) + "_file")
+        .why(files.rows.front().path + " holds text, " + files.token_prefixes.front() + ".bin token ids")
+        .hint("prepare the text first, or name files of one kind");
+  }
+  return files;
+}
+
+}  // namespace hftrain::data

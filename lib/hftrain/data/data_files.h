@@ -1,0 +1,31 @@
+// What the user names as data: paths and globs become a list of files of one kind.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "hftrain/data/row_source.h"
+
+namespace hftrain::data {
+
+enum class Split { kTrain, kValidation, kTest };
+// "train", "validation" or "test": the name in files, keys and messages.
+const char* split_name(Split split);
+
+// Either rows of text, or token files that are already made of ids.
+struct DataFiles {
+  std::vector<RowFile> rows;
+  std::vector<std::string> token_prefixes;  // of .bin/.idx pairs
+
+  bool tokenized() const { return !token_prefixes.empty(); }
+  // Every file that has to be read, for hashing and for progress.
+  std::vector<std::string> paths() const;
+};
+
+// Expands globs (*, ?, [], sorted by bytes; a path that exists is taken as it is) and finds the format of
+// every file by its name. A folder written by prepare() stands for its token file of `split`. Nothing found,
+// an unknown extension, or text beside token files: Error (exit code 4 or 2) naming the pattern.
+DataFiles find_data_files(const std::vector<std::string>& patterns, Split split);
+
+}  // namespace hftrain::data

@@ -1,0 +1,149 @@
+// Rows of .csv and .tsv files: RFC 4180 with a header row.
+#include <simdjson.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "hftrain/base/error.h"
+#include "hftrain/data/byte_stream.h"
+#include "hftrain/data/row_source.h"
+
+namespace hftrain::data {
+namespace {
+
+constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
+constexpr int kEnd = -1;
+
+// Quoted fields may hold delimiters, line ends and doubled quotes. Line ends are "\n", "\r\n" or "\r". Lines
+// of nothing but white space are skipped between records.
+class DelimitedRows final : public RowSource {
+ public:
+  DelimitedRows(const std::string& path, char delimiter)
+      : path_(path), delimiter_(delimiter), stream_(ByteStream::open(path)), buffer_(1 << 18) {
+    if (!read_record()) throw error("the file is empty").hint("the first line names the columns");
+    if (fields_.front().starts_with(kByteOrderMark)) fields_.front().erase(0, kByteOrderMark.size());
+    columns_ = field_count_;
+    const auto end = fields_.begin() + static_cast<std::ptrdiff_t>(columns_);
+    const auto text = std::find(fields_.begin(), end, "text");
+    column_ = text != end ? static_cast<size_t>(text - fields_.begin()) : 0;
+    column_name_ = fields_[column_];
+  }
+
+  bool next(std::string& text) override {
+    if (!read_record()) return false;
+    if (field_count_ > columns_) {
+      throw error("the record has " + std::to_string(field_count_) + " fields, the header " +
+                  std::to_string(columns_));
+    }
+    if (column_ >= field_count_) throw error("the record ends before its column '" + column_name_ + "'");
+    const std::string& field = fields_[column_];
+    if (!simdjson::validate_utf8(field)) throw error("the column '" + column_name_ + "' is not valid UTF-8");
+    text += field;
+    return true;
+  }
+
+  uint64_t file_position() const override { return stream_->file_position(); }
+
+ private:
+  Error error(std::string why) const {
+    return Error(ExitCode::kData, "cannot read a data file")
+        .where(path_ + ':' + std::to_string(record_line_))
+        .why(std::move(why));
+  }
+
+  int peek() {
+    if (position_ == size_) {
+      position_ = 0;
+      size_ = stream_->read(buffer_.data(), buffer_.size());
+      if (size_ == 0) return kEnd;
+    }
+    return static_cast<unsigned char>(buffer_[position_]);
+  }
+
+  // Takes a line end that starts with `c`.
+  void take_line_end(int c) {
+    ++position_;
+    if (c == '\r' && peek() == '\n') ++position_;
+    ++line_;
+  }
+
+  std::string& add_field() {
+    if (field_count_ == fields_.size()) fields_.emplace_back();
+    std::string& field = fields_[field_count_++];
+    field.clear();
+    return field;
+  }
+
+  // Reads the next record that is not a blank line into fields_[0 .. field_count_).
+  bool read_record() {
+    while (true) {
+      field_count_ = 0;
+      record_line_ = line_;
+      if (peek() == kEnd) return false;
+      bool quoted = false;
+      while (read_field(add_field(), quoted)) {
+      }
+      const bool blank =
+          field_count_ == 1 && !quoted && fields_[0].find_first_not_of(" \t") == std::string::npos;
+      if (!blank) return true;
+    }
+  }
+
+  // Reads one field and what ends it; true when a delimiter did.
+  bool read_field(std::string& field, bool& quoted) {
+    if (peek() == '"') {
+      quoted = true;
+      ++position_;
+      read_quoted(field);
+    }
+    while (true) {
+      const int c = peek();
+      if (c == kEnd) return false;
+      if (c == '\n' || c == '\r') {
+        take_line_end(c);
+        return false;
+      }
+      ++position_;
+      if (c == delimiter_) return true;
+      field += static_cast<char>(c);
+    }
+  }
+
+  // The part of a field after its opening quote, up to the closing one.
+  void read_quoted(std::string& field) {
+    while (true) {
+      const int c = peek();
+      if (c == kEnd) throw error("a quoted field is not closed");
+      ++position_;
+      if (c == '"') {
+        if (peek() != '"') return;
+        ++position_;
+      } else if (c == '\n') {
+        ++line_;
+      }
+      field += static_cast<char>(c);
+    }
+  }
+
+  std::string path_;
+  char delimiter_;
+  std::unique_ptr<ByteStream> stream_;
+  std::vector<char> buffer_;
+  size_t position_ = 0;
+  size_t size_ = 0;
+  int64_t line_ = 1;
+  int64_t record_line_ = 1;
+  std::vector<std::string> fields_;  // reused from record to record
+  size_t field_count_ = 0;
+  size_t columns_ = 0;
+  size_t column_ = 0;
+  std::string column_name_;
+};
+
+}  // namespace
+
+std::unique_ptr<RowSource> open_delimited_rows(const std::string& path, char delimiter) {
+  return std::make_unique<DelimitedRows>(path, delimiter);
+}
+
+}  // namespace hftrain::data

@@ -1,0 +1,72 @@
+#include "hftrain/data/encode_pool.h"
+
+#include <utility>
+
+namespace hftrain::data {
+
+EncodePool::EncodePool(const tokenizer::Tokenizer& tokenizer, size_t threads) : tokenizer_(tokenizer) {
+  for (size_t i = 0; i < threads; ++i) threads_.emplace_back([this] { work(); });
+}
+
+EncodePool::~EncodePool() {
+  {
+    const std::lock_guard lock(mutex_);
+    closing_ = true;
+    waiting_.clear();
+  }
+  work_arrived_.notify_all();
+  for (std::thread& thread : threads_) thread.join();
+}
+
+void EncodePool::give(RowChunk chunk) {
+  auto job = std::make_shared<Job>();
+  job->chunk = std::move(chunk);
+  ordered_.push_back(job);
+  {
+    const std::lock_guard lock(mutex_);
+    waiting_.push_back(std::move(job));
+  }
+  work_arrived_.notify_one();
+}
+
+RowChunk EncodePool::take() {
+  const std::shared_ptr<Job> job = std::move(ordered_.front());
+  ordered_.pop_front();
+  {
+    std::unique_lock lock(mutex_);
+    job_done_.wait(lock, [&] { return job->done; });
+  }
+  if (job->failure) std::rethrow_exception(job->failure);
+  return std::move(job->chunk);
+}
+
+void EncodePool::work() {
+  while (true) {
+    std::unique_lock lock(mutex_);
+    work_arrived_.wait(lock, [this] { return closing_ || !waiting_.empty(); });
+    if (closing_) return;
+    const std::shared_ptr<Job> job = std::move(waiting_.front());
+    waiting_.pop_front();
+    lock.unlock();
+    try {
+      encode(job->chunk);
+    } catch (...) {
+      job->failure = std::current_exception();
+    }
+    lock.lock();
+    job->done = true;
+    lock.unlock();
+    job_done_.notify_one();
+  }
+}
+
+void EncodePool::encode(RowChunk& chunk) const {
+  size_t begin = 0;
+  for (const size_t end : chunk.row_ends) {
+    tokenizer_.encode_into(std::string_view(chunk.text).substr(begin, end - begin), true, chunk.ids);
+    begin = end;
+  }
+  chunk.text = std::string();
+}
+
+}  // namespace hftrain::data

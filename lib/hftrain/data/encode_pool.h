@@ -1,0 +1,60 @@
+// Threads that tokenise pieces of text; the results come back in the order the pieces were given.
+#pragma once
+
+#include <condition_variable>
+#include <cstddef>
+#include <deque>
+#include <exception>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "hftrain/tokenizer/tokenizer.h"
+
+namespace hftrain::data {
+
+// Some consecutive rows of one group, and their ids once encoded.
+struct RowChunk {
+  std::string text;
+  std::vector<size_t> row_ends;  // row i is text[row_ends[i - 1] .. row_ends[i])
+  bool ends_group = false;
+  std::vector<tokenizer::TokenId> ids;  // of all rows, special tokens added to each
+};
+
+// Used by one thread, which gives and takes. Its owner bounds the memory by how many chunks it leaves in the
+// pool.
+class EncodePool {
+ public:
+  // `tokenizer` outlives the pool.
+  EncodePool(const tokenizer::Tokenizer& tokenizer, size_t threads);
+  // Gives up chunks that nobody has begun.
+  ~EncodePool();
+
+  void give(RowChunk chunk);
+  // The oldest chunk that has not been taken, waiting for it; an exception of the tokenizer is thrown here.
+  RowChunk take();
+  size_t size() const { return ordered_.size(); }
+
+ private:
+  struct Job {
+    RowChunk chunk;
+    bool done = false;
+    std::exception_ptr failure;
+  };
+
+  void work();
+  void encode(RowChunk& chunk) const;
+
+  const tokenizer::Tokenizer& tokenizer_;
+  std::deque<std::shared_ptr<Job>> ordered_;  // the owner's: given and not yet taken
+  std::mutex mutex_;
+  std::condition_variable work_arrived_;
+  std::condition_variable job_done_;
+  std::deque<std::shared_ptr<Job>> waiting_;
+  bool closing_ = false;
+  std::vector<std::thread> threads_;
+};
+
+}  // namespace hftrain::data

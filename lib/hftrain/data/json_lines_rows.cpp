@@ -1,0 +1,68 @@
+// Rows of .jsonl files: one record a line, as a rule.
+#include <simdjson.h>
+
+#include "hftrain/base/error.h"
+#include "hftrain/data/json_text_field.h"
+#include "hftrain/data/line_reader.h"
+#include "hftrain/data/row_source.h"
+
+namespace hftrain::data {
+namespace {
+
+constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
+constexpr std::string_view kSpace = " \t\r\n";
+
+class JsonLinesRows final : public RowSource {
+ public:
+  explicit JsonLinesRows(const std::string& path) : lines_(path, LineReader::Newlines::kUnix) {}
+
+  bool next(std::string& text) override {
+    if (!skip_to_record()) return false;
+    const std::string_view rest = std::string_view(line_).substr(position_);
+    if (!ValueScanner::can_start(rest.front())) throw lines_.error(kNoRecord);
+    ValueScanner scanner;
+    size_t used = 0;
+    if (scanner.feed(rest, used) == ValueScanner::State::kOpen) {
+      throw lines_.error("the record does not end on its line").hint("put every record on a line of its own");
+    }
+    simdjson::dom::element record;
+    // DOM parsing reads a little past the value; the line is padded for that.
+    const auto error = parser_.parse(line_.data() + position_, used, false).get(record);
+    if (error != simdjson::SUCCESS) throw lines_.error(simdjson::error_message(error));
+    position_ += used;
+    const std::string problem = field_.append(record, text);
+    if (!problem.empty()) throw lines_.error(problem).hint("give every record a string field 'text'");
+    return true;
+  }
+
+  uint64_t file_position() const override { return lines_.file_position(); }
+
+ private:
+  // False at the end of the file. Blank lines are skipped; several records on a line are allowed.
+  bool skip_to_record() {
+    while (true) {
+      position_ = std::string_view(line_).substr(0, length_).find_first_not_of(kSpace, position_);
+      if (position_ < length_) return true;
+      line_.clear();
+      if (lines_.next(line_) == LineReader::Ending::kNothingLeft) return false;
+      length_ = line_.size();
+      position_ = lines_.line_number() == 1 && line_.starts_with(kByteOrderMark) ? kByteOrderMark.size() : 0;
+      line_.append(simdjson::SIMDJSON_PADDING, ' ');
+    }
+  }
+
+  LineReader lines_;
+  std::string line_;  // with padding
+  size_t length_ = 0;
+  size_t position_ = 0;
+  simdjson::dom::parser parser_;
+  TextField field_;
+};
+
+}  // namespace
+
+std::unique_ptr<RowSource> open_json_lines_rows(const std::string& path) {
+  return std::make_unique<JsonLinesRows>(path);
+}
+
+}  // namespace hftrain::data

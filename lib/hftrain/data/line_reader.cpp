@@ -1,0 +1,69 @@
+#include "hftrain/data/line_reader.h"
+
+#include <simdjson.h>
+
+#include <cstring>
+
+#include "hftrain/base/error.h"
+
+namespace hftrain::data {
+namespace {
+
+constexpr size_t kBufferBytes = 1 << 20;
+
+}  // namespace
+
+LineReader::LineReader(const std::string& path, Newlines newlines)
+    : path_(path), newlines_(newlines), stream_(ByteStream::open(path)), buffer_(kBufferBytes) {}
+
+bool LineReader::refill() {
+  begin_ = 0;
+  end_ = stream_->read(buffer_.data(), buffer_.size());
+  return end_ > 0;
+}
+
+LineReader::Ending LineReader::next(std::string& line) {
+  bool found_any = false;
+  while (true) {
+    if (begin_ == end_ && !refill()) {
+      if (found_any) ++line_number_;
+      return found_any ? Ending::kEndOfFile : Ending::kNothingLeft;
+    }
+    if (after_return_) {
+      after_return_ = false;
+      if (buffer_[begin_] == '\n') {
+        ++begin_;
+        continue;
+      }
+    }
+    const char* start = buffer_.data() + begin_;
+    const void* newline = std::memchr(start, '\n', end_ - begin_);
+    size_t length =
+        newline != nullptr ? static_cast<size_t>(static_cast<const char*>(newline) - start) : end_ - begin_;
+    const void* other = newlines_ == Newlines::kUniversal ? std::memchr(start, '\r', length) : nullptr;
+    if (other != nullptr) {
+      length = static_cast<size_t>(static_cast<const char*>(other) - start);
+      after_return_ = true;
+    }
+    line.append(start, length);
+    found_any = true;
+    begin_ += length;
+    if (newline == nullptr && other == nullptr) continue;
+    ++begin_;
+    ++line_number_;
+    return Ending::kNewline;
+  }
+}
+
+Error LineReader::error(std::string why) const {
+  return Error(ExitCode::kData, "cannot read a data file")
+      .where(path_ + ':' + std::to_string(line_number_))
+      .why(std::move(why));
+}
+
+void require_utf8(std::string_view text, const LineReader& reader) {
+  if (simdjson::validate_utf8(text.data(), text.size())) return;
+  throw reader.error("the line is not valid UTF-8").hint("convert the file to UTF-8, for example with iconv");
+}
+
+}  // namespace hftrain::data

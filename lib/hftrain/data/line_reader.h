@@ -1,0 +1,53 @@
+// Lines of a byte stream, with their numbers.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "hftrain/data/byte_stream.h"
+
+namespace hftrain {
+class Error;
+}
+
+namespace hftrain::data {
+
+// Used by one thread.
+class LineReader {
+ public:
+  enum class Newlines {
+    kUniversal,  // "\n", "\r\n" and "\r" end a line, as in Python's text files
+    kUnix,       // only "\n" does
+  };
+  enum class Ending { kNewline, kEndOfFile, kNothingLeft };
+
+  LineReader(const std::string& path, Newlines newlines);
+
+  // Appends the next line without its line end to `line`. kEndOfFile: it was the last line and no newline
+  // follows.
+  Ending next(std::string& line);
+
+  // The number of the line that next() gave last, from 1, and an error that starts with "path:number".
+  int64_t line_number() const { return line_number_; }
+  Error error(std::string why) const;
+  uint64_t file_position() const { return stream_->file_position(); }
+
+ private:
+  bool refill();
+
+  std::string path_;
+  Newlines newlines_;
+  std::unique_ptr<ByteStream> stream_;
+  std::vector<char> buffer_;
+  size_t begin_ = 0;
+  size_t end_ = 0;
+  bool after_return_ = false;  // a "\n" that comes first belongs to the line end before it
+  int64_t line_number_ = 0;
+};
+
+// Throws `reader`'s error when `text` is not UTF-8.
+void require_utf8(std::string_view text, const LineReader& reader);
+
+}  // namespace hftrain::data

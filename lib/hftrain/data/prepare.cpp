@@ -1,0 +1,187 @@
+#include "hftrain/data/prepare.h"
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <utility>
+
+#include "hftrain/base/error.h"
+#include "hftrain/base/file.h"
+#include "hftrain/base/hash.h"
+#include "hftrain/base/json.h"
+#include "hftrain/data/file_hashes.h"
+#include "hftrain/data/split_builder.h"
+#include "hftrain/data/token_cache.h"
+
+namespace hftrain::data {
+namespace {
+
+namespace fs = std::filesystem;
+
+// The splits that a request asks for, with the part of the rows each one gets.
+std::vector<SplitRequest> splits_of(const PrepareRequest& request) {
+  std::vector<SplitRequest> splits;
+  const auto add = [&](Split split, const std::vector<std::string>& patterns, std::optional<int64_t> limit) {
+    if (!patterns.empty())
+      splits.push_back({split, find_data_files(patterns, split), RowShare::kAll, 0, limit});
+  };
+  add(Split::kTrain, request.train_files, request.max_train_samples);
+  add(Split::kValidation, request.validation_files, request.max_eval_samples);
+  add(Split::kTest, request.test_files, request.max_predict_samples);
+  if (request.hold_out_percent && request.validation_files.empty() && !request.train_files.empty()) {
+    SplitRequest& train = splits.front();
+    train.share = RowShare::kAfterHeldOut;
+    train.hold_out_percent = *request.hold_out_percent;
+    SplitRequest validation = train;
+    validation.split = Split::kValidation;
+    validation.share = RowShare::kHeldOut;
+    validation.max_blocks = request.max_eval_samples;
+    splits.insert(splits.begin() + 1, std::move(validation));
+  }
+  if (splits.empty()) {
+    throw Error(ExitCode::kUsage, "there is no data to prepare")
+        .hint("name files with --train_file or --validation_file");
+  }
+  return splits;
+}
+
+Json key_of_split(const SplitRequest& split, const FileHashes& hashes) {
+  Json files = Json::array();
+  for (const RowFile& file : split.files.rows)
+    files.push_back({static_cast<int>(file.format), hashes.hash(file.path)});
+  for (const std::string& prefix : split.files.token_prefixes) {
+    files.push_back({"tokens", hashes.hash(prefix + ".idx"), hashes.hash(prefix + ".bin")});
+  }
+  return {{"files", files},
+          {"share", static_cast<int>(split.share)},
+          {"hold_out_percent", split.hold_out_percent},
+          {"max_blocks", split.max_blocks ? Json(*split.max_blocks) : Json()}};
+}
+
+// tokenizer.json and, when there, the files beside it that change what it does.
+Json key_of_tokenizer(const std::string& place, const FileHashes& hashes) {
+  if (!fs::is_directory(place)) return Json::array({hashes.hash(place)});
+  Json key = Json::array({hashes.hash(place + "/tokenizer.json")});
+  const std::string companion = place + "/tokenizer_config.json";
+  if (path_exists(companion)) key.push_back(hashes.hash(companion));
+  return key;
+}
+
+// A hash of everything that decides the result: contents and formats of the files, tokenizer, options.
+std::string key_of(const PrepareRequest& request, const std::vector<SplitRequest>& splits) {
+  const FileHashes hashes(request.cache_folder + "/hashes");
+  Json key = {{"format", kCacheFormat},
+              {"block_size", request.block_size},
+              {"keep_linebreaks", request.keep_linebreaks}};
+  bool has_text = false;
+  for (const SplitRequest& split : splits) {
+    key["splits"][split_name(split.split)] = key_of_split(split, hashes);
+    has_text = has_text || !split.files.tokenized();
+  }
+  if (has_text) key["tokenizer"] = key_of_tokenizer(request.tokenizer_folder, hashes);
+  return hash_bytes(dump_json(key, -1));
+}
+
+void check(const PrepareRequest& request) {
+  if (request.block_size <= 0) throw Error(ExitCode::kInternal, "the block size has not been resolved");
+}
+
+std::optional<PreparedSplit>& member_of(PreparedData& data, Split split) {
+  switch (split) {
+    case Split::kTrain:
+      return data.train;
+    case Split::kValidation:
+      return data.validation;
+    case Split::kTest:
+      break;
+  }
+  return data.test;
+}
+
+uint64_t uncompressed_size(const std::string& path) {
+  constexpr uint64_t kTextCompresses = 3;  // what gzip and zstd do to plain text, about
+  const uint64_t size = fs::file_size(path);
+  return path.ends_with(".gz") || path.ends_with(".zst") ? size * kTextCompresses : size;
+}
+
+}  // namespace
+
+std::string cache_folder(const Environment& environment) {
+  const auto set = [&](const char* name) {
+    const auto value = environment.get(name);
+    return value && !value->empty() ? value : std::nullopt;
+  };
+  if (const auto folder = set("HFTRAIN_CACHE")) return *folder;
+  if (const auto folder = set("XDG_CACHE_HOME")) return *folder + "/hftrain";
+  if (const auto folder = set("HOME")) return *folder + "/.cache/hftrain";
+  throw Error(ExitCode::kEnvironment, "there is no place for the token cache")
+      .why("none of HFTRAIN_CACHE, XDG_CACHE_HOME and HOME is set")
+      .hint("set HFTRAIN_CACHE to a folder");
+}
+
+std::optional<PreparedData> find_prepared(const PrepareRequest& request) {
+  check(request);
+  if (request.overwrite_cache) return std::nullopt;
+  return TokenCache(request.cache_folder).find(key_of(request, splits_of(request)));
+}
+
+std::optional<PreparedData> prepare(const PrepareRequest& request, const TokenizerLoader& load_tokenizer,
+                                    const PrepareObserver& observer) {
+  check(request);
+  const std::vector<SplitRequest> splits = splits_of(request);
+  const std::string key = key_of(request, splits);
+  const TokenCache cache(request.cache_folder);
+  if (!request.overwrite_cache) {
+    if (auto found = cache.find(key)) return found;
+    if (path_exists(cache.folder_of(key))) {
+      observer.logger.warning("the token cache " + cache.folder_of(key) + " is damaged and is made again");
+    }
+  }
+  cache.remove_abandoned();
+  TokenCache::Staging staging(cache.tokens_folder());
+  SplitBuilder builder(request, load_tokenizer, observer);
+  PreparedData data;
+  for (const SplitRequest& split : splits) {
+    member_of(data, split.split) = builder.build(split, staging.folder() + '/' + split_name(split.split));
+    if (!member_of(data, split.split)) return std::nullopt;
+  }
+  return cache.publish(key, staging, data, request.overwrite_cache);
+}
+
+PreparedData estimate_prepared(const PrepareRequest& request) {
+  check(request);
+  constexpr uint64_t kBytesPerToken = 4;
+  PreparedData data;
+  for (const SplitRequest& split : splits_of(request)) {
+    uint64_t tokens = 0;
+    for (const RowFile& file : split.files.rows) tokens += uncompressed_size(file.path) / kBytesPerToken;
+    for (const std::string& prefix : split.files.token_prefixes) tokens += fs::file_size(prefix + ".bin") / 2;
+    if (split.share == RowShare::kHeldOut)
+      tokens = tokens * static_cast<uint64_t>(split.hold_out_percent) / 100;
+    if (split.share == RowShare::kAfterHeldOut) {
+      tokens = tokens * static_cast<uint64_t>(100 - split.hold_out_percent) / 100;
+    }
+    PreparedSplit guess;
+    guess.exact = false;
+    guess.samples = std::max<int64_t>(1, static_cast<int64_t>(tokens) / request.block_size);
+    if (split.max_blocks) guess.samples = std::min(guess.samples, *split.max_blocks);
+    guess.tokens = guess.samples * request.block_size;
+    member_of(data, split.split) = guess;
+  }
+  return data;
+}
+
+int64_t resolve_block_size(std::optional<int64_t> requested, std::optional<int64_t> tokenizer_limit,
+                           std::optional<int64_t> model_positions) {
+  if (requested) return tokenizer_limit ? std::min(*requested, *tokenizer_limit) : *requested;
+  const int64_t positions = model_positions && *model_positions > 0 ? *model_positions : 1024;
+  if (tokenizer_limit && *tokenizer_limit <= positions) return *tokenizer_limit;
+  return std::min<int64_t>(1024, positions);
+}
+
+int64_t percent_of_rows(int percent, int64_t rows) {
+  // The same double arithmetic as Python's round(percent * rows / 100.0).
+  return static_cast<int64_t>(std::nearbyint(static_cast<double>(percent * rows) / 100.0));
+}
+
+}  // namespace hftrain::data

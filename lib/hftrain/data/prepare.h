@@ -1,0 +1,98 @@
+// From files to token blocks: finds them in the cache, or makes them with all cores.
+//
+// The front program calls this once, before any rank starts. The rules are those of run_clm with
+// datasets.map: every row is tokenised with its special tokens, the ids of 1000 rows are joined and cut into
+// blocks, what is left over is dropped. The result does not depend on the number of threads.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "hftrain/base/environment.h"
+#include "hftrain/base/logger.h"
+#include "hftrain/data/data_files.h"
+#include "hftrain/tokenizer/tokenizer.h"
+
+namespace hftrain::data {
+
+// $HFTRAIN_CACHE, else $XDG_CACHE_HOME/hftrain, else $HOME/.cache/hftrain. None of them set: Error (exit code
+// 3).
+std::string cache_folder(const Environment& environment);
+
+struct PrepareRequest {
+  // Paths and globs as find_data_files takes them; an empty list means that the split is not wanted.
+  std::vector<std::string> train_files, validation_files, test_files;
+  // Without validation files: this share of the training rows, the first ones, becomes the validation split.
+  std::optional<int> hold_out_percent;
+  std::string tokenizer_folder;  // unused when all files hold token ids
+  int64_t block_size = 0;        // tokens; see resolve_block_size
+  bool keep_linebreaks = true;
+  std::optional<int64_t> max_train_samples, max_eval_samples, max_predict_samples;  // the first blocks
+
+  // Where and how; without influence on the result.
+  std::string cache_folder;
+  bool overwrite_cache = false;
+  int workers = 0;  // threads; 0: all cores
+};
+
+struct PreparedSplit {
+  std::string cache_path;  // prefix for TokenDataset::open; empty in an estimate
+  int64_t samples = 0;
+  int64_t tokens = 0;  // in these samples
+  int64_t largest_token_id = 0;
+  bool exact = true;  // false: an estimate
+};
+
+struct PreparedData {
+  std::optional<PreparedSplit> train, validation, test;
+  std::string folder;  // of the cache entry; may be given as --train_file of a later run
+  bool from_cache = false;
+};
+
+struct PrepareProgress {
+  enum class Stage { kCountingRows, kTokenizing };
+  Stage stage = Stage::kTokenizing;
+  Split split = Split::kTrain;
+  uint64_t bytes_done = 0;  // of the files as they lie on disk
+  uint64_t bytes_total = 0;
+  int64_t tokens = 0;
+};
+
+struct PrepareObserver {
+  std::function<void(const PrepareProgress&)>
+      progress;  // called from the calling thread, a few times a second at most
+  const std::atomic<bool>* stop = nullptr;
+  Logger logger;
+};
+
+using TokenizerLoader = std::function<std::shared_ptr<const tokenizer::Tokenizer>()>;
+
+// The finished cache entry of `request`, if there is one. Takes milliseconds for files that were hashed
+// before.
+std::optional<PreparedData> find_prepared(const PrepareRequest& request);
+
+// Finds or makes the token blocks; `load_tokenizer` is called once and only when there is text to tokenise.
+// Memory is bounded by the longest row. Nothing is returned when `stop` became true; the cache is then as
+// before. A split without a full block is an Error (exit code 4). Several processes may prepare the same
+// request at once.
+std::optional<PreparedData> prepare(const PrepareRequest& request, const TokenizerLoader& load_tokenizer,
+                                    const PrepareObserver& observer);
+
+// Guesses sizes from file sizes (4 bytes a token) without reading a file; `exact` is false.
+PreparedData estimate_prepared(const PrepareRequest& request);
+
+// The block size of a run: as asked for, at most the tokenizer's limit; unset: the tokenizer's limit, and
+// when that is larger than the model's positions (or not set) min(1024, positions).
+int64_t resolve_block_size(std::optional<int64_t> requested, std::optional<int64_t> tokenizer_limit,
+                           std::optional<int64_t> model_positions);
+
+// How many of `rows` the first `percent` percent are: rounded as datasets' percent slices are, halves to
+// even.
+int64_t percent_of_rows(int percent, int64_t rows);
+
+}  // namespace hftrain::data

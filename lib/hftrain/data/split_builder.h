@@ -1,0 +1,62 @@
+// Makes the token file of one split.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "hftrain/data/block_packer.h"
+#include "hftrain/data/data_files.h"
+#include "hftrain/data/prepare.h"
+
+namespace hftrain::data {
+
+enum class RowShare { kAll, kHeldOut, kAfterHeldOut };
+
+struct SplitRequest {
+  Split split = Split::kTrain;
+  DataFiles files;
+  RowShare share = RowShare::kAll;
+  int hold_out_percent = 0;
+  std::optional<int64_t> max_blocks;
+};
+
+// Used by one thread; the tokenizer is loaded when the first text is met and kept for the other splits.
+class SplitBuilder {
+ public:
+  SplitBuilder(const PrepareRequest& request, const TokenizerLoader& load_tokenizer,
+               const PrepareObserver& observer)
+      : request_(request), load_tokenizer_(load_tokenizer), observer_(observer) {}
+
+  // Writes PREFIX.bin and PREFIX.idx, or names the user's own token file when that already is what is wanted.
+  // Nothing when the observer's stop became true.
+  std::optional<PreparedSplit> build(const SplitRequest& split, const std::string& prefix);
+
+ private:
+  struct RowRange {
+    int64_t begin = 0;
+    int64_t end = -1;  // -1: all that follow
+  };
+
+  std::optional<PreparedSplit> build_from_text(const SplitRequest& split, const std::string& prefix);
+  std::optional<PreparedSplit> build_from_tokens(const SplitRequest& split, const std::string& prefix);
+  std::optional<int64_t> count_rows(const SplitRequest& split);
+  RowRange range_of(const SplitRequest& split, int64_t rows) const;
+  bool encode_rows(const SplitRequest& split, RowSource& rows, BlockPacker& packer);
+  PreparedSplit finish(const SplitRequest& split, const BlockPacker& packer, TokenWriter& writer,
+                       const std::string& prefix) const;
+  void report(const SplitRequest& split, PrepareProgress::Stage stage, uint64_t bytes_done, int64_t tokens);
+  bool stopped() const {
+    return observer_.stop != nullptr && observer_.stop->load(std::memory_order_relaxed);
+  }
+
+  const PrepareRequest& request_;
+  const TokenizerLoader& load_tokenizer_;
+  const PrepareObserver& observer_;
+  std::shared_ptr<const tokenizer::Tokenizer> tokenizer_;
+  std::optional<int64_t> training_rows_;  // counted once for both shares of the training rows
+  double last_report_ = 0;
+};
+
+}  // namespace hftrain::data

@@ -1,0 +1,165 @@
+#include "hftrain/data/token_cache.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <filesystem>
+
+#include "hftrain/base/error.h"
+#include "hftrain/base/json.h"
+
+namespace hftrain::data {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kStagingPrefix = ".staging-";
+
+uint64_t size_of(const std::string& path) {
+  std::error_code error;
+  const uintmax_t size = fs::file_size(path, error);
+  return error ? 0 : size;
+}
+
+Json split_to_json(const PreparedSplit& split, const std::string& staging_folder) {
+  const std::string inside = staging_folder + '/';
+  const bool own = split.cache_path.starts_with(inside);
+  return {{"path", own ? split.cache_path.substr(inside.size()) : split.cache_path},
+          {"samples", split.samples},
+          {"tokens", split.tokens},
+          {"largest_token_id", split.largest_token_id},
+          {"bin_bytes", size_of(split.cache_path + ".bin")},
+          {"idx_bytes", size_of(split.cache_path + ".idx")}};
+}
+
+// Nothing when a file is missing or has another size than recorded.
+std::optional<PreparedSplit> split_from_json(const Json& record, const std::string& folder) {
+  const fs::path path(record.at("path").get<std::string>());
+  PreparedSplit split;
+  split.cache_path = path.is_absolute() ? path.string() : (fs::path(folder) / path).string();
+  split.samples = record.at("samples");
+  split.tokens = record.at("tokens");
+  split.largest_token_id = record.at("largest_token_id");
+  const bool whole = size_of(split.cache_path + ".bin") == record.at("bin_bytes").get<uint64_t>() &&
+                     size_of(split.cache_path + ".idx") == record.at("idx_bytes").get<uint64_t>();
+  return whole ? std::optional(split) : std::nullopt;
+}
+
+struct NamedSplit {
+  const char* name;
+  std::optional<PreparedSplit> PreparedData::*member;
+};
+constexpr NamedSplit kSplits[] = {{"train", &PreparedData::train},
+                                  {"validation", &PreparedData::validation},
+                                  {"test", &PreparedData::test}};
+
+FileDescriptor open_folder(const std::string& path) {
+  return FileDescriptor(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+}
+
+// Whether somebody else holds the lock; file systems that cannot lock folders say no.
+bool held_by_another(const FileDescriptor& folder) {
+  return ::flock(folder.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+}
+
+bool was_removed(const FileDescriptor& folder) {
+  struct stat status {};
+  return ::fstat(folder.get(), &status) != 0 || status.st_nlink == 0;
+}
+
+void remove_folder(const std::string& path) {
+  std::error_code ignored;  // it only takes up room
+  fs::remove_all(path, ignored);
+}
+
+// Puts `fresh` where `target` is and removes the old one; readers that have it mapped keep their bytes.
+void replace_folder(const std::string& fresh, const std::string& target) {
+  if (::renameat2(AT_FDCWD, fresh.c_str(), AT_FDCWD, target.c_str(), RENAME_EXCHANGE) == 0) {
+    remove_folder(fresh);
+    return;
+  }
+  const std::string aside = fresh + "-old";
+  const bool done =
+      ::rename(target.c_str(), aside.c_str()) == 0 && ::rename(fresh.c_str(), target.c_str()) == 0;
+  const int error = errno;
+  remove_folder(aside);
+  if (!done) throw system_error(error, "cannot replace", target, ExitCode::kDisk);
+}
+
+}  // namespace
+
+TokenCache::Staging::Staging(const std::string& tokens_folder) {
+  create_directories(tokens_folder);
+  // A cleaner of another process may take the folder in the moment before it is locked: then the next name is
+  // tried.
+  for (int attempt = 0;; ++attempt) {
+    folder_ =
+        tokens_folder + '/' + kStagingPrefix + std::to_string(::getpid()) + '-' + std::to_string(attempt);
+    if (::mkdir(folder_.c_str(), 0777) != 0) {
+      if (errno == EEXIST) continue;
+      throw system_error(errno, "cannot create folder", folder_, ExitCode::kDisk);
+    }
+    lock_ = open_folder(folder_);
+    if (lock_ && !held_by_another(lock_) && !was_removed(lock_)) return;
+  }
+}
+
+TokenCache::Staging::~Staging() {
+  remove_folder(folder_);
+}
+
+void TokenCache::remove_abandoned() const {
+  std::error_code error;
+  for (const fs::directory_entry& entry : fs::directory_iterator(tokens_folder_, error)) {
+    if (!entry.path().filename().string().starts_with(kStagingPrefix)) continue;
+    const FileDescriptor folder = open_folder(entry.path().string());
+    if (folder && ::flock(folder.get(), LOCK_EX | LOCK_NB) == 0) remove_folder(entry.path().string());
+  }
+}
+
+std::optional<PreparedData> TokenCache::find(const std::string& key) const {
+  PreparedData data;
+  data.folder = folder_of(key);
+  data.from_cache = true;
+  if (!path_exists(data.folder + "/meta.json")) return std::nullopt;
+  try {
+    const Json meta = read_json_file(data.folder + "/meta.json");
+    if (meta.at("format") != kCacheFormat) return std::nullopt;
+    for (const NamedSplit& split : kSplits) {
+      const auto record = meta.at("splits").find(split.name);
+      if (record == meta.at("splits").end()) continue;
+      data.*split.member = split_from_json(*record, data.folder);
+      if (!(data.*split.member)) return std::nullopt;
+    }
+  } catch (const std::exception&) {
+    return std::nullopt;  // a damaged meta.json; prepare() says so when it makes the entry again
+  }
+  return data;
+}
+
+PreparedData TokenCache::publish(const std::string& key, Staging& staging, const PreparedData& data,
+                                 bool replace) const {
+  Json meta = {{"format", kCacheFormat}, {"key", key}, {"splits", Json::object()}};
+  for (const NamedSplit& split : kSplits) {
+    if (data.*split.member)
+      meta["splits"][split.name] = split_to_json(*(data.*split.member), staging.folder());
+  }
+  write_file_atomically(staging.folder() + "/meta.json", dump_json(meta) + '\n');
+  const std::string target = folder_of(key);
+  if (::rename(staging.folder().c_str(), target.c_str()) != 0) {
+    if (errno != EEXIST && errno != ENOTEMPTY)
+      throw system_error(errno, "cannot rename to", target, ExitCode::kDisk);
+    if (replace || !find(key)) replace_folder(staging.folder(), target);
+  }
+  sync_directory(tokens_folder_);
+  auto published = find(key);
+  if (!published) throw Error(ExitCode::kDisk, "the token cache could not be read back").where(target);
+  published->from_cache = false;
+  return *published;
+}
+
+}  // namespace hftrain::data

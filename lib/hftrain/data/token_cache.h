@@ -1,0 +1,57 @@
+// Finished token blocks on disk, named by the hash of everything they were made from.
+//
+//   <cache>/tokens/<key>/{train,validation,test}.{bin,idx}, meta.json
+//   <cache>/hashes/…: what FileHashes remembers
+//
+// An entry appears by one rename with meta.json in it, so a killed prepare leaves nothing that looks
+// finished.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "hftrain/base/file.h"
+#include "hftrain/data/prepare.h"
+
+namespace hftrain::data {
+
+// Changes when the same request would give other blocks than before.
+inline constexpr int kCacheFormat = 1;
+
+class TokenCache {
+ public:
+  explicit TokenCache(const std::string& cache_folder) : tokens_folder_(cache_folder + "/tokens") {}
+
+  std::string folder_of(const std::string& key) const { return tokens_folder_ + '/' + key; }
+  // The entry, if it is there and all its files have their recorded sizes.
+  std::optional<PreparedData> find(const std::string& key) const;
+
+  // A folder to make an entry in. Holds a lock while it lives, by which others tell that it is in use;
+  // removes the folder unless published.
+  class Staging {
+   public:
+    explicit Staging(const std::string& tokens_folder);
+    Staging(const Staging&) = delete;
+    Staging& operator=(const Staging&) = delete;
+    ~Staging();
+    const std::string& folder() const { return folder_; }
+
+   private:
+    std::string folder_;
+    FileDescriptor lock_;
+  };
+
+  // Removes what killed processes left behind.
+  void remove_abandoned() const;
+  // Writes meta.json for `data`, whose cache_paths lie in the staging folder or elsewhere, and makes it the
+  // entry of `key`. When another process was faster its entry stays, unless `replace`.
+  PreparedData publish(const std::string& key, Staging& staging, const PreparedData& data,
+                       bool replace) const;
+
+  const std::string& tokens_folder() const { return tokens_folder_; }
+
+ private:
+  std::string tokens_folder_;
+};
+
+}  // namespace hftrain::data
