@@ -60,7 +60,7 @@ Json key_of_split(const SplitRequest& split, const FileHashes& hashes) {
 
 // tokenizer.json and, when there, the files beside it that change what it does.
 Json key_of_tokenizer(const std::string& place, const FileHashes& hashes) {
-  if (!fs::is_directory(place)) return Json::array({hashes.hash(place)});
+  if (fs::is_regular_file(place)) return Json::array({hashes.hash(place)});
   Json key = Json::array({hashes.hash(place + "/tokenizer.json")});
   const std::string companion = place + "/tokenizer_config.json";
   if (path_exists(companion)) key.push_back(hashes.hash(companion));

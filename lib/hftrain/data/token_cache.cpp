@@ -128,11 +128,12 @@ std::optional<PreparedData> TokenCache::find(const std::string& key) const {
   if (!path_exists(data.folder + "/meta.json")) return std::nullopt;
   try {
     const Json meta = read_json_file(data.folder + "/meta.json");
-    if (meta.at("format") != kCacheFormat) return std::nullopt;
+    const Json::object_t splits = meta.at("splits");
+    if (meta.at("format") != kCacheFormat || splits.empty()) return std::nullopt;
     for (const NamedSplit& split : kSplits) {
-      const auto record = meta.at("splits").find(split.name);
-      if (record == meta.at("splits").end()) continue;
-      data.*split.member = split_from_json(*record, data.folder);
+      const auto record = splits.find(split.name);
+      if (record == splits.end()) continue;
+      data.*split.member = split_from_json(record->second, data.folder);
       if (!(data.*split.member)) return std::nullopt;
     }
   } catch (const std::exception&) {

@@ -1,0 +1,462 @@
+#include "hftrain/data/prepare.h"
+
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <thread>
+
+#include "byte_tokenizer.h"
+#include "hftrain/base/error.h"
+#include "hftrain/base/file.h"
+#include "hftrain/base/json.h"
+#include "hftrain/data/token_dataset.h"
+#include "hftrain/data/token_writer.h"
+#include "support/catch.h"
+#include "support/temporary_directory.h"
+
+namespace {
+
+namespace fs = std::filesystem;
+using namespace hftrain::data;
+using Catch::Contains;
+using hftrain::Error;
+using hftrain::ExitCode;
+using hftrain::Json;
+using hftrain::testing::ByteTokenizer;
+using hftrain::testing::TemporaryDirectory;
+
+std::string golden_line(int i) {
+  std::string line = "row " + std::to_string(i) + " ";
+  for (int k = 0; k < i * 7 % 23; ++k) line += "\xC3\xA9";
+  return line + "\n";
+}
+
+// A folder with text, a tokenizer.json to be hashed, and a cache.
+struct Workplace {
+  TemporaryDirectory folder;
+  std::shared_ptr<ByteTokenizer> tokenizer = std::make_shared<ByteTokenizer>();
+  int loads = 0;
+  PrepareObserver observer;
+
+  Workplace() {
+    hftrain::write_file_atomically(folder / "tokenizer/tokenizer.json", "{}");
+    std::string text;
+    for (int i = 0; i < 2350; ++i) text += golden_line(i);
+    write("lines.txt", text);
+  }
+  void write(const std::string& name, const std::string& text) {
+    hftrain::write_file_atomically(folder / name, text);
+  }
+  PrepareRequest request(int64_t block_size = 64) const {
+    PrepareRequest request;
+    request.train_files = {folder / "lines.txt"};
+    request.tokenizer_folder = folder / "tokenizer";
+    request.block_size = block_size;
+    request.cache_folder = folder / "cache";
+    request.workers = 2;
+    return request;
+  }
+  std::optional<PreparedData> try_prepare(const PrepareRequest& request) {
+    const auto load = [this] {
+      ++loads;
+      return tokenizer;
+    };
+    return hftrain::data::prepare(request, load, observer);
+  }
+  PreparedData prepare(const PrepareRequest& request) { return try_prepare(request).value(); }
+  // Entries and staging folders under tokens/.
+  std::vector<std::string> entries() const {
+    std::vector<std::string> names;
+    std::error_code missing;
+    for (const auto& entry : fs::directory_iterator(folder / "cache/tokens", missing)) {
+      names.push_back(entry.path().filename().string());
+    }
+    return names;
+  }
+};
+
+std::vector<int64_t> all_ids(const PreparedSplit& split) {
+  const auto dataset = TokenDataset::open(split.cache_path);
+  REQUIRE(dataset->size() == split.samples);
+  std::vector<int64_t> ids;
+  for (int64_t i = 0; i < dataset->size(); ++i) {
+    ids.resize(ids.size() + static_cast<size_t>(dataset->length(i)));
+    dataset->copy_to(i, ids.data() + ids.size() - dataset->length(i));
+  }
+  REQUIRE(static_cast<int64_t>(ids.size()) == split.tokens);
+  return ids;
+}
+
+std::string digest(const std::vector<int64_t>& values) {
+  uint64_t state = 14695981039346656037ull;
+  for (const int64_t value : values) state = (state ^ static_cast<uint64_t>(value)) * 1099511628211ull;
+  return std::to_string(state);
+}
+
+const Json& golden() {
+  static const Json kGolden =
+      hftrain::read_json_file(std::string(HFTRAIN_SOURCE_DIR) + "/tests/golden/data/rows.json");
+  return kGolden;
+}
+
+Error failure_of(Workplace& place, const PrepareRequest& request) {
+  try {
+    place.try_prepare(request);
+  } catch (const Error& error) {
+    return error;
+  }
+  return Error(ExitCode::kDone, "no error");
+}
+
+}  // namespace
+
+TEST_CASE("Blocks equal those of datasets.map and the run_clm rules, whole, held out and the rest") {
+  Workplace place;
+  for (const Json& entry : golden().at("grouped")) {
+    const std::string slice = entry.at("split");
+    CAPTURE(entry.dump());
+    PrepareRequest request = place.request(entry.at("block_size"));
+    if (slice == "train[:5%]" || slice == "train[5%:]") request.hold_out_percent = 5;
+    if (slice == "train[:50%]" || slice == "train[50%:]") request.hold_out_percent = 50;
+    if (request.hold_out_percent == 5 && request.block_size == 4099)
+      continue;  // no full block in the held-out part
+    const PreparedData data = place.prepare(request);
+    const PreparedSplit& split =
+        slice.find("[:") != std::string::npos ? data.validation.value() : data.train.value();
+    CHECK(split.samples == entry.at("blocks"));
+    CHECK(digest(all_ids(split)) == entry.at("digest"));
+    CHECK(split.largest_token_id == 256);
+  }
+}
+
+TEST_CASE("Percentages of rows are rounded as datasets rounds its slices") {
+  for (const Json& entry : golden().at("percent")) {
+    CAPTURE(entry.dump());
+    CHECK(percent_of_rows(entry[0], entry[1]) == entry[2]);
+  }
+}
+
+TEST_CASE("The number of threads changes nothing") {
+  Workplace place;
+  PrepareRequest request = place.request();
+  request.workers = 1;
+  const auto one = all_ids(*place.prepare(request).train);
+  request.workers = 7;
+  request.overwrite_cache = true;
+  CHECK(all_ids(*place.prepare(request).train) == one);
+}
+
+TEST_CASE("A row larger than a chunk and a group of many chunks are cut like any other") {
+  Workplace place;
+  std::string text;
+  for (int i = 0; i < 1500; ++i)
+    text += std::string(i == 700 ? 3'000'000 : 1500, static_cast<char>('a' + i % 26)) + "\n";
+  place.write("big.txt", text);
+  PrepareRequest request = place.request(1000);
+  request.train_files = {place.folder / "big.txt"};
+  const auto ids = all_ids(*place.prepare(request).train);
+  std::vector<int64_t> expected;
+  size_t at = 0;
+  for (const int rows : {1000, 500}) {
+    const size_t group_begin = expected.size();
+    for (int i = 0; i < rows; ++i) {
+      const size_t end = text.find('\n', at) + 1;
+      expected.push_back(256);
+      for (; at < end; ++at) expected.push_back(static_cast<unsigned char>(text[at]));
+    }
+    expected.resize(group_begin + (expected.size() - group_begin) / 1000 * 1000);
+  }
+  CHECK(ids == expected);
+}
+
+TEST_CASE("Sample limits take the first blocks and stop reading early") {
+  Workplace place;
+  const auto all = all_ids(*place.prepare(place.request()).train);
+  PrepareRequest request = place.request();
+  request.hold_out_percent = 50;
+  request.max_train_samples = 3;
+  request.max_eval_samples = 1000000;
+  const PreparedData data = place.prepare(request);
+  CHECK(data.train->samples == 3);
+  CHECK(data.validation->samples == 587);
+  request.hold_out_percent.reset();
+  request.max_train_samples = 4;
+  const auto first = all_ids(*place.prepare(request).train);
+  CHECK(first == std::vector<int64_t>(all.begin(), all.begin() + 4 * 64));
+}
+
+TEST_CASE(
+    "A second run finds the entry without a tokenizer; any change of what it was made from makes another") {
+  Workplace place;
+  CHECK_FALSE(find_prepared(place.request()));
+  const PreparedData made = place.prepare(place.request());
+  CHECK_FALSE(made.from_cache);
+  const auto found = find_prepared(place.request());
+  REQUIRE(found);
+  CHECK(found->from_cache);
+  CHECK(found->train->samples == made.train->samples);
+  CHECK(found->train->tokens == made.train->tokens);
+  CHECK(found->train->cache_path == made.train->cache_path);
+  CHECK(place.prepare(place.request()).from_cache);
+  CHECK(place.loads == 1);
+
+  PrepareRequest request = place.request();
+  request.workers = 5;
+  CHECK(find_prepared(request));
+  request.overwrite_cache = true;
+  CHECK_FALSE(find_prepared(request));
+  CHECK_FALSE(find_prepared(place.request(65)));
+  request = place.request();
+  request.keep_linebreaks = false;
+  CHECK_FALSE(find_prepared(request));
+  request = place.request();
+  request.hold_out_percent = 5;
+  CHECK_FALSE(find_prepared(request));
+  request = place.request();
+  request.max_train_samples = 5;
+  CHECK_FALSE(find_prepared(request));
+  request = place.request();
+  request.validation_files = request.train_files;
+  CHECK_FALSE(find_prepared(request));
+  place.write("tokenizer/tokenizer_config.json", "{}");
+  CHECK_FALSE(find_prepared(place.request()));
+  fs::remove(place.folder / "tokenizer/tokenizer_config.json");
+  CHECK(find_prepared(place.request()));
+  place.write("tokenizer/tokenizer.json", "{ }");
+  CHECK_FALSE(find_prepared(place.request()));
+  place.write("tokenizer/tokenizer.json", "{}");
+  // The same size, another byte.
+  std::string text = hftrain::read_file(place.folder / "lines.txt");
+  text[4] = '9';
+  place.write("lines.txt", text);
+  CHECK_FALSE(find_prepared(place.request()));
+}
+
+TEST_CASE("The same content under another name is found again") {
+  Workplace place;
+  place.prepare(place.request());
+  fs::rename(place.folder / "lines.txt", place.folder / "renamed.txt");
+  PrepareRequest request = place.request();
+  request.train_files = {place.folder / "renamed.txt"};
+  CHECK(find_prepared(request));
+}
+
+TEST_CASE("A damaged entry is not found, and is made again with a notice") {
+  Workplace place;
+  std::string notice;
+  place.observer.logger = hftrain::Logger(hftrain::LogLevel::kInfo,
+                                          [&](hftrain::LogLevel, std::string_view text) { notice += text; });
+  const PreparedData made = place.prepare(place.request());
+  const auto expected = all_ids(*made.train);
+  const std::string bin = made.train->cache_path + ".bin";
+  const std::string meta = made.folder + "/meta.json";
+  const std::function<void()> damages[] = {
+      [&] { fs::resize_file(bin, fs::file_size(bin) - 2); },
+      [&] { fs::remove(made.train->cache_path + ".idx"); },
+      [&] { hftrain::write_file_atomically(meta, "{"); },
+      [&] { hftrain::write_file_atomically(meta, "{\"format\": 1, \"splits\": 5}"); },
+      [&] { fs::remove(meta); },
+  };
+  for (const auto& damage : damages) {
+    notice.clear();
+    damage();
+    CHECK_FALSE(find_prepared(place.request()));
+    const PreparedData again = place.prepare(place.request());
+    CHECK(again.folder == made.folder);
+    CHECK(all_ids(*again.train) == expected);
+    CHECK_THAT(notice, Contains("is damaged"));
+  }
+  CHECK(place.entries().size() == 1);
+}
+
+TEST_CASE("Two preparations of the same request at once both succeed and leave one entry") {
+  Workplace place;
+  std::vector<std::optional<PreparedData>> results(4);
+  std::vector<std::thread> threads;
+  for (auto& result : results) {
+    threads.emplace_back([&] {
+      result = prepare(
+          place.request(), [&] { return place.tokenizer; }, PrepareObserver());
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  for (const auto& result : results) {
+    REQUIRE(result);
+    CHECK(all_ids(*result->train).size() == static_cast<size_t>(results[0]->train->tokens));
+  }
+  CHECK(place.entries().size() == 1);
+}
+
+TEST_CASE("A preparation that is stopped leaves nothing") {
+  Workplace place;
+  std::atomic<bool> stop = false;
+  place.observer.stop = &stop;
+  place.tokenizer->before_row = [&](std::string_view) { stop = true; };
+  CHECK_FALSE(place.try_prepare(place.request()));
+  CHECK(place.entries().empty());
+  CHECK_FALSE(find_prepared(place.request()));
+}
+
+TEST_CASE("A preparation that is killed leaves nothing that looks finished, and the next one cleans up",
+          "[process]") {
+  Workplace place;
+  const pid_t child = ::fork();
+  REQUIRE(child >= 0);
+  if (child == 0) {
+    place.tokenizer->before_row = [](std::string_view) { ::kill(::getpid(), SIGKILL); };
+    place.try_prepare(place.request());
+    ::_exit(1);
+  }
+  int status = 0;
+  REQUIRE(::waitpid(child, &status, 0) == child);
+  REQUIRE(WIFSIGNALED(status));
+  CHECK(place.entries().size() == 1);  // what it was making
+  CHECK_FALSE(find_prepared(place.request()));
+  const PreparedData data = place.prepare(place.request());
+  CHECK(place.entries() == std::vector<std::string>{fs::path(data.folder).filename().string()});
+}
+
+TEST_CASE("An exception of the tokenizer reaches the caller and leaves nothing") {
+  Workplace place;
+  place.tokenizer->before_row = [](std::string_view row) {
+    if (row.starts_with("row 1700 ")) throw Error(ExitCode::kData, "cannot encode");
+  };
+  CHECK(failure_of(place, place.request()).code() == ExitCode::kData);
+  CHECK(place.entries().empty());
+}
+
+TEST_CASE("Data without a full block says how many tokens there are") {
+  Workplace place;
+  place.write("small.txt", "hello\n");
+  PrepareRequest request = place.request();
+  request.train_files = {place.folder / "small.txt"};
+  Error error = failure_of(place, request);
+  CHECK(error.code() == ExitCode::kData);
+  CHECK_THAT(error.render(),
+             Contains("training data does not fill") && Contains("7 tokens") && Contains("64"));
+
+  place.write("empty.txt", "");
+  request = place.request();
+  request.validation_files = {place.folder / "empty.txt"};
+  error = failure_of(place, request);
+  CHECK(error.code() == ExitCode::kData);
+  CHECK_THAT(error.render(), Contains("validation data is empty"));
+
+  request = place.request();
+  request.train_files = {place.folder / "small.txt"};
+  request.hold_out_percent = 5;
+  CHECK_THAT(failure_of(place, request).render(), Contains("5 % of 1 rows is none"));
+  CHECK(place.entries().empty());
+}
+
+TEST_CASE("A missing tokenizer is a data error before anything is written") {
+  Workplace place;
+  PrepareRequest request = place.request();
+  request.tokenizer_folder = place.folder / "nowhere";
+  const Error error = failure_of(place, request);
+  CHECK(error.code() == ExitCode::kData);
+  CHECK_THAT(error.render(), Contains("tokenizer.json"));
+  CHECK(place.entries().empty());
+}
+
+TEST_CASE("A prepared folder is data for a later run, where it lies when the block size is the same") {
+  Workplace place;
+  PrepareRequest request = place.request();
+  request.hold_out_percent = 5;
+  const PreparedData first = place.prepare(request);
+  PrepareRequest later = place.request();
+  later.train_files = later.validation_files = {first.folder};
+  later.tokenizer_folder = "";
+  const PreparedData second = place.prepare(later);
+  CHECK(place.loads == 1);
+  CHECK(second.train->cache_path == first.train->cache_path);
+  CHECK(second.validation->cache_path == first.validation->cache_path);
+  CHECK(second.train->largest_token_id == 256);
+  CHECK(find_prepared(later)->train->samples == first.train->samples);
+
+  later.block_size = 100;
+  const PreparedData other = place.prepare(later);
+  // 1000 blocks of 64 a group make 640 of 100.
+  const int64_t samples = first.train->samples;
+  CHECK(other.train->samples == samples / 1000 * 640 + samples % 1000 * 64 / 100);
+}
+
+TEST_CASE("A Megatron pair is grouped by sequences as text is by rows") {
+  Workplace place;
+  const std::string prefix = place.folder / "pair";
+  TokenWriter writer(prefix, 70000);
+  std::vector<int64_t> expected;
+  std::vector<int64_t> group;
+  for (int i = 0; i < 2100; ++i) {
+    const std::vector<int32_t> sequence(static_cast<size_t>(i % 5), 65000 + i);
+    writer.add(sequence);
+    group.insert(group.end(), sequence.begin(), sequence.end());
+    if (i % 1000 == 999 || i == 2099) {
+      expected.insert(expected.end(), group.begin(),
+                      group.begin() + static_cast<std::ptrdiff_t>(group.size() / 7 * 7));
+      group.clear();
+    }
+  }
+  writer.finish();
+  PrepareRequest request = place.request(7);
+  request.train_files = {prefix + ".bin"};
+  const PreparedData data = place.prepare(request);
+  CHECK(all_ids(*data.train) == expected);
+  CHECK(place.loads == 0);
+  CHECK(data.train->largest_token_id == *std::max_element(expected.begin(), expected.end()));
+
+  request.hold_out_percent = 10;
+  request.max_eval_samples = 2;
+  CHECK(place.prepare(request).validation->samples == 2);
+}
+
+TEST_CASE("Several files are one stream of rows, and groups cross their ends") {
+  Workplace place;
+  const std::string text = hftrain::read_file(place.folder / "lines.txt");
+  const size_t cut = text.find("row 700 ");
+  place.write("part-1.txt", text.substr(0, cut));
+  place.write("part-2.txt", text.substr(cut));
+  PrepareRequest request = place.request();
+  request.train_files = {place.folder / "part-*.txt"};
+  CHECK(all_ids(*place.prepare(request).train) == all_ids(*place.prepare(place.request()).train));
+}
+
+TEST_CASE("An estimate is marked as such and reads no file") {
+  Workplace place;
+  PrepareRequest request = place.request();
+  request.hold_out_percent = 50;
+  request.max_train_samples = 2;
+  const PreparedData guess = estimate_prepared(request);
+  CHECK_FALSE(guess.train->exact);
+  CHECK(guess.train->samples == 2);
+  CHECK(guess.validation->samples ==
+        static_cast<int64_t>(fs::file_size(place.folder / "lines.txt")) / 4 / 2 / 64);
+  CHECK(place.entries().empty());
+  request.train_files = {place.folder / "missing.txt"};
+  CHECK_THROWS_AS(estimate_prepared(request), Error);
+}
+
+TEST_CASE("The block size follows the rules of run_clm") {
+  CHECK(resolve_block_size(std::nullopt, std::nullopt, 512) == 512);
+  CHECK(resolve_block_size(std::nullopt, std::nullopt, 4096) == 1024);
+  CHECK(resolve_block_size(std::nullopt, 256, 512) == 256);
+  CHECK(resolve_block_size(std::nullopt, 2048, 4096) == 2048);
+  CHECK(resolve_block_size(std::nullopt, 8192, 4096) == 1024);
+  CHECK(resolve_block_size(std::nullopt, 8192, std::nullopt) == 1024);
+  CHECK(resolve_block_size(128, std::nullopt, 64) == 128);
+  CHECK(resolve_block_size(128, 100, 64) == 100);
+}
+
+TEST_CASE("The cache lies where the environment says") {
+  using Variables = std::map<std::string, std::string>;
+  const auto folder = [](const Variables& variables) {
+    return cache_folder(hftrain::Environment(variables));
+  };
+  CHECK(folder({{"HFTRAIN_CACHE", "/a"}, {"XDG_CACHE_HOME", "/b"}, {"HOME", "/c"}}) == "/a");
+  CHECK(folder({{"HFTRAIN_CACHE", ""}, {"XDG_CACHE_HOME", "/b"}, {"HOME", "/c"}}) == "/b/hftrain");
+  CHECK(folder({{"HOME", "/c"}}) == "/c/.cache/hftrain");
+  CHECK_THROWS_AS(folder({}), Error);
+}

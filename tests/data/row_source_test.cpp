@@ -1,0 +1,257 @@
+#include "hftrain/data/row_source.h"
+
+#include <zlib.h>
+#include <zstd.h>
+
+#include "hftrain/base/error.h"
+#include "hftrain/base/file.h"
+#include "hftrain/base/json.h"
+#include "hftrain/data/data_files.h"
+#include "support/catch.h"
+#include "support/temporary_directory.h"
+
+namespace {
+
+using hftrain::Error;
+using hftrain::ExitCode;
+using hftrain::Json;
+using hftrain::data::DataFiles;
+using hftrain::data::RowFormat;
+using hftrain::data::Split;
+using hftrain::testing::TemporaryDirectory;
+using Rows = std::vector<std::string>;
+
+const Json& golden() {
+  static const Json kGolden =
+      hftrain::read_json_file(std::string(HFTRAIN_SOURCE_DIR) + "/tests/golden/data/rows.json");
+  return kGolden;
+}
+
+// Bytes that the golden file holds as one character each.
+std::string from_latin1(const std::string& text) {
+  std::string bytes;
+  for (size_t i = 0; i < text.size(); ++i) {
+    const auto c = static_cast<unsigned char>(text[i]);
+    bytes += c < 0x80 ? static_cast<char>(c) : static_cast<char>((c & 3) << 6 | (text[++i] & 0x3F));
+  }
+  return bytes;
+}
+
+Rows read_rows(const std::string& path, bool keep_linebreaks = true) {
+  const DataFiles files = hftrain::data::find_data_files({path}, Split::kTrain);
+  const auto source = hftrain::data::open_rows(files.rows, {keep_linebreaks});
+  Rows rows;
+  std::string row;
+  while (source->next(row)) {
+    rows.push_back(row);
+    row.clear();
+  }
+  return rows;
+}
+
+Rows read_content(const TemporaryDirectory& folder, const std::string& name, const std::string& content) {
+  hftrain::write_file_atomically(folder / name, content);
+  return read_rows(folder / name);
+}
+
+// The rendered error of reading such a file; empty when it is read. Checks the exit code.
+std::string complaint(const TemporaryDirectory& folder, const std::string& name, const std::string& content) {
+  try {
+    read_content(folder, name, content);
+  } catch (const Error& error) {
+    CHECK(error.code() == ExitCode::kData);
+    return error.render();
+  }
+  return "";
+}
+
+std::string gzip(const std::string& text) {
+  std::string packed(::compressBound(text.size()) + 64, '\0');
+  z_stream state{};
+  ::deflateInit2(&state, 6, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY);
+  state.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(text.data()));
+  state.avail_in = static_cast<uInt>(text.size());
+  state.next_out = reinterpret_cast<Bytef*>(packed.data());
+  state.avail_out = static_cast<uInt>(packed.size());
+  ::deflate(&state, Z_FINISH);
+  packed.resize(state.total_out);
+  ::deflateEnd(&state);
+  return packed;
+}
+
+std::string zstd(const std::string& text) {
+  std::string packed(::ZSTD_compressBound(text.size()), '\0');
+  packed.resize(::ZSTD_compress(packed.data(), packed.size(), text.data(), text.size(), 3));
+  return packed;
+}
+
+std::string numbered_lines(int count) {
+  std::string text;
+  for (int i = 0; i < count; ++i) text += "line " + std::to_string(i) + "\n";
+  return text;
+}
+
+using Catch::Contains;
+
+}  // namespace
+
+TEST_CASE("Rows equal those of the datasets package, and what it refuses is refused") {
+  const TemporaryDirectory folder;
+  for (const Json& entry : golden().at("rows")) {
+    const std::string path = folder / entry.at("file").get<std::string>();
+    CAPTURE(path, entry.at("keep_linebreaks").get<bool>());
+    hftrain::write_file_atomically(path, from_latin1(entry.at("content")));
+    if (entry.at("rows").is_null()) {
+      CHECK_THROWS_AS(read_rows(path, entry.at("keep_linebreaks")), Error);
+    } else {
+      CHECK(read_rows(path, entry.at("keep_linebreaks")) == entry.at("rows").get<Rows>());
+    }
+  }
+}
+
+TEST_CASE("Compressed files hold the same rows, also across members, frames and buffer ends") {
+  const TemporaryDirectory folder;
+  const std::string text = numbered_lines(300000);  // several buffers
+  const Rows plain = read_content(folder, "a.txt", text);
+  REQUIRE(plain.size() == 300000);
+  CHECK(plain.back() == "line 299999\n");
+  const size_t cut = text.size() / 3;
+  CHECK(read_content(folder, "a.txt.gz", gzip(text.substr(0, cut)) + gzip(text.substr(cut))) == plain);
+  CHECK(read_content(folder, "a.txt.zst", zstd(text.substr(0, cut)) + zstd(text.substr(cut))) == plain);
+}
+
+TEST_CASE("Compressed files that are cut off or damaged are refused") {
+  const TemporaryDirectory folder;
+  const std::string text = numbered_lines(5000);
+  for (const auto& [name, packed] : {std::pair{"a.txt.gz", gzip(text)}, std::pair{"a.txt.zst", zstd(text)}}) {
+    CAPTURE(name);
+    CHECK_THAT(complaint(folder, name, packed.substr(0, packed.size() / 2)), Contains("ends in the middle"));
+    CHECK_THAT(complaint(folder, name, text), Contains("cannot decompress"));
+    CHECK_THAT(complaint(folder, name, ""), Contains("ends in the middle"));
+  }
+}
+
+TEST_CASE("A carriage return at the end of a buffer and its newline in the next are one line end") {
+  const TemporaryDirectory folder;
+  const std::string filler((1 << 20) - 1, 'x');
+  CHECK(read_content(folder, "a.txt", filler + "\r\nnext\r\r\nend") ==
+        Rows{filler + "\n", "next\n", "\n", "end"});
+  CHECK(read_content(folder, "b.txt", filler + "\rnext") == Rows{filler + "\n", "next"});
+  CHECK(read_content(folder, "c.txt", filler + "\r\n") == Rows{filler + "\n"});
+}
+
+TEST_CASE("Mistakes in text and record files name file and line") {
+  const TemporaryDirectory folder;
+  CHECK_THAT(complaint(folder, "a.txt", "good\nbad \xff\n"), Contains("a.txt:2") && Contains("UTF-8"));
+  CHECK_THAT(complaint(folder, "a.jsonl", "{\"text\":\"x\"}\n\n{\"text\":1}\n"),
+             Contains("a.jsonl:3") && Contains("'text' is a number"));
+  CHECK_THAT(complaint(folder, "a.jsonl", "{\"text\":\"x\"}\n{\"other\":\"y\"}\n"),
+             Contains("a.jsonl:2") && Contains("no field 'text'"));
+  CHECK_THAT(complaint(folder, "a.jsonl", "{\"text\":null}\n"), Contains("is null"));
+  CHECK_THAT(complaint(folder, "a.jsonl", "{\"text\":\"x\"\n{\"text\":\"y\"}\n"), Contains("a.jsonl:1"));
+  CHECK_THAT(complaint(folder, "a.jsonl", "17\n"), Contains("a record must be an object"));
+  CHECK_THAT(complaint(folder, "a.jsonl", "{\"text\":\"x\"}\n[1]\n"), Contains("not an array"));
+  CHECK_THAT(complaint(folder, "a.jsonl", "{}\n"), Contains("no field"));
+  CHECK_THAT(complaint(folder, "a.json", "[{\"text\":\"x\"},\n {\"text\":[]}]"),
+             Contains("a.json:2") && Contains("an array"));
+  CHECK_THAT(complaint(folder, "a.json", "[{\"text\":\"x\"}\n {\"text\":\"y\"}]"), Contains("comma"));
+  CHECK_THAT(complaint(folder, "a.json", "[{\"text\":\"x\"},"), Contains("not closed"));
+  CHECK_THAT(complaint(folder, "a.json", "[\n{\"text\":\"x\""),
+             Contains("a.json:2") && Contains("not closed"));
+  CHECK_THAT(complaint(folder, "a.json", "[{\"text\":\"x\"}] more"), Contains("follows the end"));
+  CHECK_THAT(complaint(folder, "a.csv", "text,b\nx,1\ny,2,3\n"), Contains("a.csv:3") && Contains("3 fields"));
+  CHECK_THAT(complaint(folder, "a.csv", "b,text\n\"p\nq\",1\nalone\n"),
+             Contains("a.csv:4") && Contains("'text'"));
+}
+
+TEST_CASE("Records under data are the rows of a .json file, however the array is laid out") {
+  const TemporaryDirectory folder;
+  CHECK(read_content(folder, "a.json", R"({"version": 1, "data": [{"text": "x"}, {"text": "y"}]})") ==
+        Rows{"x", "y"});
+  CHECK(read_content(folder, "b.json", "{\"data\":[]}").empty());
+  // Several objects in a row are records themselves, even when they have such a field.
+  CHECK(read_content(folder, "c.json", "{\"text\":\"x\",\"data\":[1]}\n{\"text\":\"y\",\"data\":[]}") ==
+        Rows{"x", "y"});
+  CHECK(read_content(folder, "d.json", "[]").empty());
+}
+
+TEST_CASE("A .json array is read in pieces, so records may lie across buffer ends") {
+  const TemporaryDirectory folder;
+  std::string text = "[";
+  Rows expected;
+  for (int i = 0; i < 20000; ++i) {
+    expected.push_back(std::string(static_cast<size_t>(i) % 97, 'y') + "\\]}" + std::to_string(i));
+    text += (i > 0 ? ",\n" : "") + Json{{"n", {1, 2, "]"}}, {"text", expected.back()}}.dump();
+  }
+  CHECK(read_content(folder, "a.json", text + "]\n") == expected);
+}
+
+TEST_CASE("Tabs separate the fields of a .tsv file, and commas are text there") {
+  const TemporaryDirectory folder;
+  CHECK(read_content(folder, "a.tsv", "id\ttext\n1\ta, \"b\"\n2\t\"c\td\"\n") == Rows{"a, \"b\"", "c\td"});
+}
+
+TEST_CASE("Cells that look like numbers or missing values are text") {
+  const TemporaryDirectory folder;
+  CHECK(read_content(folder, "a.csv", "text,b\nNA,1\n,2\n3.0,\n") == Rows{"NA", "", "3.0"});
+}
+
+TEST_CASE("A window gives the rows inside it and no others") {
+  const TemporaryDirectory folder;
+  hftrain::write_file_atomically(folder / "a.txt", "0\n1\n2\n3\n4\n");
+  const auto window = [&](int64_t begin, int64_t end) {
+    const auto source = hftrain::data::row_window(
+        hftrain::data::open_rows({{folder / "a.txt", RowFormat::kText}}, {false}), begin, end);
+    std::string rows;
+    while (source->next(rows)) rows += '|';
+    return rows;
+  };
+  CHECK(window(0, -1) == "0|1|2|3|4|");
+  CHECK(window(1, 3) == "1|2|");
+  CHECK(window(3, -1) == "3|4|");
+  CHECK(window(0, 0).empty());
+  CHECK(window(9, -1).empty());
+}
+
+TEST_CASE("Globs are sorted, several files follow one another and formats may differ by file") {
+  const TemporaryDirectory folder;
+  hftrain::write_file_atomically(folder / "b.txt", "second");
+  hftrain::write_file_atomically(folder / "a.txt", "first");
+  hftrain::write_file_atomically(folder / "c.JSONL", "{\"text\":\"third\"}");
+  CHECK(read_rows(folder / "[abc].*") == Rows{"first", "second", "third"});
+  hftrain::write_file_atomically(folder / "[x].txt", "literal");
+  CHECK(read_rows(folder / "[x].txt") == Rows{"literal"});
+}
+
+TEST_CASE("Files that cannot be data are refused by name") {
+  const TemporaryDirectory folder;
+  const auto refuse = [&](const std::vector<std::string>& patterns, ExitCode code) {
+    try {
+      hftrain::data::find_data_files(patterns, Split::kTrain);
+      FAIL("not refused: " << patterns.front());
+    } catch (const Error& error) {
+      CHECK(error.code() == code);
+      CHECK_THAT(error.render(), Contains(patterns.front()));
+    }
+  };
+  hftrain::write_file_atomically(folder / "a.parquet", "x");
+  hftrain::write_file_atomically(folder / "a.txt", "x");
+  hftrain::write_file_atomically(folder / "t.bin", "x");
+  hftrain::write_file_atomically(folder / "t.idx", "x");
+  refuse({folder / "a.parquet"}, ExitCode::kUsage);
+  refuse({folder / "missing.txt"}, ExitCode::kData);
+  refuse({folder / "*.jsonl"}, ExitCode::kData);
+  refuse({folder.path()}, ExitCode::kData);
+  refuse({folder / "a.txt", folder / "t.bin"}, ExitCode::kUsage);
+}
+
+TEST_CASE("Both files of a token pair, its prefix or a glob over it name it once") {
+  const TemporaryDirectory folder;
+  hftrain::write_file_atomically(folder / "t.bin", "x");
+  hftrain::write_file_atomically(folder / "t.idx", "x");
+  for (const char* name : {"t.bin", "t.idx", "t", "t.*"}) {
+    CAPTURE(name);
+    CHECK(hftrain::data::find_data_files({folder / name}, Split::kTrain).token_prefixes ==
+          Rows{folder / "t"});
+  }
+}
