@@ -3,16 +3,24 @@
 namespace hftrain::app {
 
 // One line per command file: ExitCode run_<command>(const CommandContext&);
+ExitCode run_checkpoint(const CommandContext&);
+ExitCode run_devices(const CommandContext&);
+ExitCode run_doctor(const CommandContext&);
 ExitCode run_explain(const CommandContext&);
 ExitCode run_docs(const CommandContext&);
 ExitCode run_completion(const CommandContext&);
+ExitCode run_tokenizer(const CommandContext&);
 
 namespace {
 
 constexpr Command kCommands[] = {
+    {"devices", "the GPUs, cores and memory that a run would see", run_devices},
+    {"doctor", "what is installed, what is missing and what that costs", run_doctor},
+    {"checkpoint", "verify, inspect or export a checkpoint", run_checkpoint},
     {"explain", "everything about one flag", run_explain},
     {"docs", "print docs/arguments.md or the man page", run_docs},
     {"completion", "print a completion script for bash, zsh or fish", run_completion},
+    {"tokenizer", "train a tokenizer, encode and decode with one", run_tokenizer},
     {nullptr, nullptr, nullptr},
 };
 

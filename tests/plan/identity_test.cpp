@@ -28,7 +28,8 @@ TEST_CASE("another seed, model or text is another run, and the difference is nam
   model.model.config["n_layer"] = 3;
   data.data.train->cache_path = "/cache/tokens/def456/train";
   const Json saved = run_identity(example());
-  CHECK(identity_differences(saved, run_identity(seed)) == std::vector<std::string>{"seed: 42 there, 7 here"});
+  CHECK(identity_differences(saved, run_identity(seed)) ==
+        std::vector<std::string>{"seed: 42 there, 7 here"});
   CHECK(identity_differences(saved, run_identity(model)).size() == 1);
   CHECK(identity_differences(saved, run_identity(data)).at(0) == "data: \"abc123\" there, \"def456\" here");
 }

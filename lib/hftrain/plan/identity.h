@@ -9,8 +9,8 @@
 
 namespace hftrain::plan {
 
-// A flat object of names and values. Paths are left out where content can stand for them, so that a moved run stays the
-// same run. The data must be prepared: its content hash is part of it.
+// A flat object of names and values. Paths are left out where content can stand for them, so that a moved run
+// stays the same run. The data must be prepared: its content hash is part of it.
 Json run_identity(const RunPlan& plan);
 
 // One line per member that differs, "seed: 42 there, 7 here"; empty when both are the same run.
