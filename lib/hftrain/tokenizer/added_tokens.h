@@ -35,6 +35,8 @@ class TokenFinder {
 
   void add(std::string_view text, const AddedToken* token);
   bool empty() const { return nodes_.size() == 1; }
+  // False when not even a first byte occurs.
+  bool may_find(std::string_view text) const { return start_count_ > 0 && next_candidate(text, 0) < text.size(); }
   // Parts that cover `text` in order (with rstrip, one may begin before the end of the one before).
   std::vector<Part> find(std::string_view text) const;
 

@@ -12,6 +12,7 @@ namespace {
 // Bytes of the ▁ or space at `i`, which is a ▁ once normalised; 0 for anything else.
 size_t mark_at(std::string_view text, size_t i) {
   if (text[i] == ' ') return 1;
+  if (text[i] != kSpaceMark[0]) return 0;
   return text.compare(i, kSpaceMark.size(), kSpaceMark) == 0 ? kSpaceMark.size() : 0;
 }
 
@@ -35,7 +36,9 @@ class FastEncoder::Run {
       : encoder_(encoder), plan_(encoder.plan_), model_(encoder.model_), workspace_(workspace), ids_(ids) {}
 
   bool encode(std::string_view text) {
-    for (const auto& [begin, end, token] : encoder_.added_tokens_.raw().find(text)) {
+    const TokenFinder& finder = encoder_.added_tokens_.raw();
+    if (!finder.may_find(text)) return text.empty() || section(text, true);
+    for (const auto& [begin, end, token] : finder.find(text)) {
       if (token != nullptr) {
         ids_.push_back(token->id);
       } else if (!section(text.substr(begin, end - begin), begin == 0)) {
@@ -56,7 +59,7 @@ class FastEncoder::Run {
       text = normalized;
     }
     const TokenFinder& finder = encoder_.added_tokens_.normalized();
-    if (finder.empty()) {
+    if (!finder.may_find(text)) {
       words(text, at_start);
       return true;
     }

@@ -111,8 +111,8 @@ void read_settings(const std::string& file, TokenizerSettings& settings) {
 std::shared_ptr<const Tokenizer> Tokenizer::load(const std::string& place) {
   const std::string file = file_of(place);
   TokenizerSettings settings;
-  settings.folder = fs::path(file).parent_path().string();
-  if (settings.folder.empty()) settings.folder = ".";
+  const fs::path folder = fs::path(file).parent_path();
+  settings.folder = (folder.empty() ? fs::path(".") : folder).string();
   simdjson::dom::parser parser;
   PipelineParts parts = read_parts(JsonPart(parse(parser, file), file));
   read_settings(settings.folder + "/tokenizer_config.json", settings);

@@ -1,0 +1,154 @@
+#!/usr/bin/env python3
+"""Tokenizing speed on one thread: hftrain against the PyPI `tokenizers` package, same vocabulary, same text, by turns.
+
+    scripts/bench/tokenizer.py --bench build/bin/bench_tokenizer [--text FILE…] [--megabytes 8] [--vocab_size 16384] [--rounds 7]
+
+Prints both speeds in MB/s and their ratio (median, smallest and largest over the rounds) for each pipeline. The package
+runs encode_batch_fast (no offsets), its fastest way, with its thread pool switched off. Without --text the English prose
+in the documentation of this machine is taken. Token counts of the two must agree, or the row is void.
+"""
+import argparse
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+os.environ["TOKENIZERS_PARALLELISM"] = "false"
+os.environ["RAYON_NUM_THREADS"] = "1"
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "golden"))
+from tokenizers import Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers  # noqa: E402
+from tokenizer_pipelines import BYTES, LLAMA3, MISTRAL, QWEN2  # noqa: E402
+
+
+def documentation(limit):
+    seen, parts, total = set(), [], 0
+    for root in (sys.prefix, "/usr/share/doc", "/usr/share/perl", "/usr/lib/python3"):
+        for folder, _, files in sorted(os.walk(root)):
+            for name in sorted(files):
+                if not name.endswith((".md", ".rst", ".txt", ".pod", "METADATA", "copyright")):
+                    continue
+                try:
+                    with open(os.path.join(folder, name), encoding="utf-8") as file:
+                        text = file.read()
+                except (OSError, UnicodeDecodeError):
+                    continue
+                if hash(text) in seen:
+                    continue
+                seen.add(hash(text))
+                parts.append(text)
+                total += len(text)
+                if total >= limit:
+                    return "\n".join(parts)[:limit]
+    return "\n".join(parts)
+
+
+def byte_level(lines, vocab_size, split, normalizer, ignore_merges):
+    t = Tokenizer(models.BPE(ignore_merges=ignore_merges))
+    if normalizer:
+        t.normalizer = normalizer
+    if split:
+        t.pre_tokenizer = pre_tokenizers.Sequence([pre_tokenizers.Split(Regex(split), "isolated"),
+                                                   pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)])
+    else:
+        t.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    t.decoder = decoders.ByteLevel()
+    t.train_from_iterator(lines, trainers.BpeTrainer(vocab_size=vocab_size, special_tokens=["<|endoftext|>"],
+                                                     initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
+                                                     show_progress=False))
+    return t
+
+
+def space_marks(lines, vocab_size):
+    t = Tokenizer(models.BPE(unk_token="<unk>", fuse_unk=True, byte_fallback=True))
+    t.pre_tokenizer = pre_tokenizers.Metaspace("▁", prepend_scheme="always", split=True)
+    t.train_from_iterator(lines, trainers.BpeTrainer(vocab_size=vocab_size, special_tokens=["<unk>", "<s>", "</s>"] + BYTES,
+                                                     show_progress=False))
+    t.pre_tokenizer = pre_tokenizers.Metaspace("▁", prepend_scheme="first", split=False)
+    return t
+
+
+PIPELINES = {
+    "gpt2": lambda lines, n: byte_level(lines, n, None, None, False),
+    "llama3": lambda lines, n: byte_level(lines, n, LLAMA3, None, True),
+    "qwen2": lambda lines, n: byte_level(lines, n, QWEN2, normalizers.NFC(), False),
+    "mistral": lambda lines, n: byte_level(lines, n, MISTRAL, None, True),
+    "llama2": space_marks,
+}
+
+
+class Ours:
+    def __init__(self, bench, folder, text):
+        self.process = subprocess.Popen([bench, folder, text], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        self.load_seconds = float(self.process.stdout.readline().split()[1])
+
+    def measure(self):
+        self.process.stdin.write("\n")
+        self.process.stdin.flush()
+        seconds, _, tokens = self.process.stdout.readline().split()
+        return float(seconds), int(tokens)
+
+
+class Package:
+    def __init__(self, file, lines):
+        begin = time.perf_counter()
+        self.tokenizer = Tokenizer.from_file(file)
+        self.load_seconds = time.perf_counter() - begin
+        self.lines = lines
+
+    def measure(self):
+        tokens = 0
+        begin = time.perf_counter()
+        for i in range(0, len(self.lines), 1000):
+            for encoding in self.tokenizer.encode_batch_fast(self.lines[i:i + 1000], add_special_tokens=False):
+                tokens += len(encoding)
+        return time.perf_counter() - begin, tokens
+
+
+def compare(name, tokenizer, lines, folder, bench, rounds):
+    file = os.path.join(folder, name, "tokenizer.json")
+    os.makedirs(os.path.dirname(file))
+    tokenizer.save(file)
+    ours, package = Ours(bench, os.path.dirname(file), os.path.join(folder, "text")), Package(file, lines)
+    size = sum(len(line.encode()) + 1 for line in lines) / 1e6
+    ours.measure(), package.measure()  # warm both caches
+    rates = []
+    for _ in range(rounds):
+        (a, tokens), (b, their_tokens) = ours.measure(), package.measure()
+        if tokens != their_tokens:
+            print(f"{name:8} VOID: {tokens} tokens against {their_tokens}")
+            return
+        rates.append((size / a, size / b, b / a))
+    mine, theirs, ratio = (sorted(r[i] for r in rates) for i in range(3))
+    print(f"{name:8} hftrain {statistics.median(mine):7.1f} MB/s [{mine[0]:.1f}-{mine[-1]:.1f}]   "
+          f"package {statistics.median(theirs):6.2f} MB/s [{theirs[0]:.2f}-{theirs[-1]:.2f}]   "
+          f"ratio {statistics.median(ratio):5.1f} [{ratio[0]:.1f}-{ratio[-1]:.1f}]   "
+          f"load {ours.load_seconds * 1e3:.1f} ms / {package.load_seconds * 1e3:.1f} ms", flush=True)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--bench", required=True)
+    parser.add_argument("--text", nargs="*")
+    parser.add_argument("--megabytes", type=float, default=8)
+    parser.add_argument("--vocab_size", type=int, default=16384)
+    parser.add_argument("--rounds", type=int, default=7)
+    parser.add_argument("--pipelines", nargs="*", default=list(PIPELINES))
+    arguments = parser.parse_args()
+    limit = int(arguments.megabytes * 1e6)
+    if arguments.text:
+        text = "\n".join(open(name, encoding="utf-8").read() for name in arguments.text)[:limit]
+    else:
+        text = documentation(limit)
+    lines = text.replace("\r", "").split("\n")
+    with tempfile.TemporaryDirectory() as folder:
+        with open(os.path.join(folder, "text"), "w", encoding="utf-8", newline="") as out:
+            out.write("\n".join(lines))
+        print(f"{sum(len(line) for line in lines) / 1e6:.1f} MB in {len(lines)} lines, vocabulary {arguments.vocab_size}")
+        for name in arguments.pipelines:
+            compare(name, PIPELINES[name](lines, arguments.vocab_size), lines, folder, arguments.bench, arguments.rounds)
+
+
+if __name__ == "__main__":
+    main()
