@@ -139,6 +139,17 @@ TEST_CASE("Percentages of rows are rounded as datasets rounds its slices") {
   }
 }
 
+TEST_CASE("The held-out share can be had without the rest") {
+  Workplace place;
+  PrepareRequest request = place.request();
+  request.hold_out_percent = 50;
+  const auto both = place.prepare(request);
+  request.training_split = false;
+  const PreparedData alone = place.prepare(request);
+  CHECK_FALSE(alone.train);
+  CHECK(all_ids(*alone.validation) == all_ids(*both.validation));
+}
+
 TEST_CASE("The number of threads changes nothing") {
   Workplace place;
   PrepareRequest request = place.request();
@@ -437,17 +448,6 @@ TEST_CASE("An estimate is marked as such and reads no file") {
   CHECK(place.entries().empty());
   request.train_files = {place.folder / "missing.txt"};
   CHECK_THROWS_AS(estimate_prepared(request), Error);
-}
-
-TEST_CASE("The block size follows the rules of run_clm") {
-  CHECK(resolve_block_size(std::nullopt, std::nullopt, 512) == 512);
-  CHECK(resolve_block_size(std::nullopt, std::nullopt, 4096) == 1024);
-  CHECK(resolve_block_size(std::nullopt, 256, 512) == 256);
-  CHECK(resolve_block_size(std::nullopt, 2048, 4096) == 2048);
-  CHECK(resolve_block_size(std::nullopt, 8192, 4096) == 1024);
-  CHECK(resolve_block_size(std::nullopt, 8192, std::nullopt) == 1024);
-  CHECK(resolve_block_size(128, std::nullopt, 64) == 128);
-  CHECK(resolve_block_size(128, 100, 64) == 100);
 }
 
 TEST_CASE("The cache lies where the environment says") {

@@ -37,6 +37,7 @@ std::vector<SplitRequest> splits_of(const PrepareRequest& request) {
     validation.share = RowShare::kHeldOut;
     validation.max_blocks = request.max_eval_samples;
     splits.insert(splits.begin() + 1, std::move(validation));
+    if (!request.training_split) splits.erase(splits.begin());
   }
   if (splits.empty()) {
     throw Error(ExitCode::kUsage, "there is no data to prepare")
@@ -169,14 +170,6 @@ PreparedData estimate_prepared(const PrepareRequest& request) {
     member_of(data, split.split) = guess;
   }
   return data;
-}
-
-int64_t resolve_block_size(std::optional<int64_t> requested, std::optional<int64_t> tokenizer_limit,
-                           std::optional<int64_t> model_positions) {
-  if (requested) return tokenizer_limit ? std::min(*requested, *tokenizer_limit) : *requested;
-  const int64_t positions = model_positions && *model_positions > 0 ? *model_positions : 1024;
-  if (tokenizer_limit && *tokenizer_limit <= positions) return *tokenizer_limit;
-  return std::min<int64_t>(1024, positions);
 }
 
 int64_t percent_of_rows(int percent, int64_t rows) {

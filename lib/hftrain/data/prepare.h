@@ -29,8 +29,9 @@ struct PrepareRequest {
   std::vector<std::string> train_files, validation_files, test_files;
   // Without validation files: this share of the training rows, the first ones, becomes the validation split.
   std::optional<int> hold_out_percent;
+  bool training_split = true;    // false: of the training files only the held-out share is wanted
   std::string tokenizer_folder;  // unused when all files hold token ids
-  int64_t block_size = 0;        // tokens; see resolve_block_size
+  int64_t block_size = 0;        // tokens of a sample; the plan resolves it
   bool keep_linebreaks = true;
   std::optional<int64_t> max_train_samples, max_eval_samples, max_predict_samples;  // the first blocks
 
@@ -85,11 +86,6 @@ std::optional<PreparedData> prepare(const PrepareRequest& request, const Tokeniz
 
 // Guesses sizes from file sizes (4 bytes a token) without reading a file; `exact` is false.
 PreparedData estimate_prepared(const PrepareRequest& request);
-
-// The block size of a run: as asked for, at most the tokenizer's limit; unset: the tokenizer's limit, and
-// when that is larger than the model's positions (or not set) min(1024, positions).
-int64_t resolve_block_size(std::optional<int64_t> requested, std::optional<int64_t> tokenizer_limit,
-                           std::optional<int64_t> model_positions);
 
 // How many of `rows` the first `percent` percent are: rounded as datasets' percent slices are, halves to
 // even.
