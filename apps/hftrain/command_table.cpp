@@ -9,6 +9,7 @@ ExitCode run_doctor(const CommandContext&);
 ExitCode run_explain(const CommandContext&);
 ExitCode run_docs(const CommandContext&);
 ExitCode run_completion(const CommandContext&);
+ExitCode run_sample_data(const CommandContext&);
 ExitCode run_tokenizer(const CommandContext&);
 
 namespace {
@@ -21,6 +22,7 @@ constexpr Command kCommands[] = {
     {"docs", "print docs/arguments.md or the man page", run_docs},
     {"completion", "print a completion script for bash, zsh or fish", run_completion},
     {"tokenizer", "train a tokenizer, encode and decode with one", run_tokenizer},
+    {"sample-data", "write seeded example data with a known loss floor", run_sample_data},
     {nullptr, nullptr, nullptr},
 };
 
