@@ -1,18 +1,213 @@
 #include "hftrain/arguments/parse.h"
 
+#include "hftrain/arguments/flag_table.h"
 #include "hftrain/arguments/print_config.h"
+#include "hftrain/arguments/value.h"
+#include "support.h"
 #include "support/catch.h"
+#include "support/temporary_directory.h"
 
 namespace hftrain::arguments {
-TEST_CASE("a first command line is read") {
-  const std::vector<std::string> words = {"--model_type", "gpt2", "--train-file", "a.txt", "--fp16=false", "--seed", "7", "--lr_scheduler_type", "cosine_with_min_lr", "--lr_scheduler_kwargs", "{\"min_lr_rate\": \"0.1\"}", "--bf16"};
-  const ParseOutcome o = parse_arguments(words, Environment{});
-  CHECK(o.arguments.run.seed == 7);
-  std::puts(print_config(o, "origins").c_str());
-  for (auto& n : o.notes) std::puts(n.render().c_str());
+namespace {
+
+Environment environment(std::map<std::string, std::string> variables) {
+  return Environment(std::move(variables));
 }
-TEST_CASE("errors") {
-  const std::vector<std::string> words = {"--model_typ", "gpt2", "--fsdp", "--seed", "1e3", "--optim=adafactor", "--bf16", "--fp16", "run_clm.py", "--lr", "3", "--eval_strategy", "nope"};
-  try { parse_arguments(words, Environment{}); } catch (const Error& e) { std::puts(e.render().c_str()); }
+
+bool contains(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
 }
+
+}  // namespace
+
+TEST_CASE("origins say where every value comes from") {
+  const ParseOutcome outcome = parse({"--seed", "3", "--eval-strategy=steps", "--use_cpu"},
+                                     environment({{"TENSORBOARD_LOGGING_DIR", "/tb"}}));
+  CHECK(outcome.origins.of("seed") == "--seed");
+  CHECK(outcome.origins.of("eval_strategy") == "--eval-strategy");
+  CHECK(outcome.origins.of("learning_rate") == "default");
+  CHECK(outcome.origins.of("logging_dir") == "environment TENSORBOARD_LOGGING_DIR");
+  CHECK(outcome.origins.of("eval_steps") == "from logging_steps");
+  CHECK(outcome.origins.of("do_eval") == "from eval_strategy");
+  CHECK(outcome.origins.of("dataloader_pin_memory") == "from use_cpu");
+  CHECK_FALSE(outcome.arguments.data.dataloader_pin_memory);
+  CHECK(outcome.arguments.logging.logging_dir == "/tb");
+  CHECK(contains(notes(outcome), "TENSORBOARD_LOGGING_DIR=/tb of the environment is used as --logging_dir"));
 }
+
+TEST_CASE("only named variables of the environment count") {
+  const Environment hostile = environment({{"HFTRAIN_SEED", "1"},
+                                           {"SEED", "2"},
+                                           {"LEARNING_RATE", "3"},
+                                           {"ACCELERATE_MIXED_PRECISION", "bf16"},
+                                           {"HOME", "/nonexistent"}});
+  const ParseOutcome outcome = parse({}, hostile);
+  CHECK(arguments_json(outcome) == arguments_json(parse({})));
+  CHECK(parse({"--nproc_per_node", "2"}, environment({{"PET_NPROC_PER_NODE", "4"}}))
+            .arguments.launch.nproc_per_node == "2");
+  CHECK(contains(mistakes({}, environment({{"PET_NNODES", "2"}})),
+                 "PET_NNODES is planned: not in this build yet"));
+  CHECK(contains(mistakes({}, environment({{"ACCELERATE_USE_FSDP", "true"}})),
+                 "ACCELERATE_USE_FSDP is planned"));
+}
+
+TEST_CASE("old names set the new ones and say so") {
+  const ParseOutcome outcome =
+      parse({"--per_gpu_train_batch_size", "4", "--evaluate_during_training", "--no_cuda", "--torch_dtype",
+             "bfloat16", "--include_tokens_per_second", "--n_train", "10", "--num_processes", "2",
+             "--xpu_backend", "gloo", "--split_batches", "true"});
+  const Arguments& a = outcome.arguments;
+  CHECK(a.batch.per_device_train_batch_size == 4);
+  CHECK(a.evaluation.eval_strategy == "steps");
+  CHECK(a.device.use_cpu);
+  CHECK(a.model.dtype == "bfloat16");
+  CHECK(a.logging.include_num_input_tokens_seen == "all");
+  CHECK(a.data.max_train_samples == 10);
+  CHECK(a.launch.nproc_per_node == "2");
+  CHECK(a.parallel.ddp_backend == "gloo");
+  CHECK(a.parallel.accelerator_config->split_batches);
+  const std::string text = notes(outcome);
+  CHECK(contains(text, "--no_cuda is an old name\n  where: command line\n  try: use --use_cpu true"));
+  CHECK(contains(
+      text,
+      "--evaluate_during_training is an old name\n  where: command line\n  try: use --eval_strategy steps"));
+  CHECK_FALSE(contains(text, "--num_processes"));
+}
+
+TEST_CASE("old names at their neutral value do nothing") {
+  const ParseOutcome outcome =
+      parse({"--no_cuda", "false", "--n_train", "-1", "--adafactor", "no", "--num_gpus", "-1"});
+  CHECK_FALSE(outcome.arguments.device.use_cpu);
+  CHECK_FALSE(outcome.arguments.data.max_train_samples);
+  CHECK_FALSE(outcome.arguments.launch.nproc_per_node);
+  CHECK(outcome.notes.empty());
+}
+
+TEST_CASE("an old and a new name that disagree are an error, except where the old one wins") {
+  CHECK(contains(mistakes({"--warmup_steps", "10", "--warmup_ratio", "0.1"}),
+                 "--warmup_steps and --warmup_ratio say two different things"));
+  CHECK(mistakes({"--warmup_steps", "0.1", "--warmup_ratio", "0.1"}).empty());
+  CHECK(parse({"--per_device_train_batch_size", "2", "--per_gpu_train_batch_size", "4"})
+            .arguments.batch.per_device_train_batch_size == 4);
+  CHECK(contains(mistakes({"--accelerator_config", "{\"split_batches\": false}", "--split_batches", "true"}),
+                 "say two different things"));
+  CHECK(parse({"--lr_scheduler_type", "polynomial", "--poly_power", "2"})
+            .arguments.schedule.lr_scheduler_kwargs == Json{{"power", 2.0}});
+  CHECK(contains(mistakes({"--poly_power", "2"}), "unknown key 'power'"));
+}
+
+TEST_CASE("planned and refused flags are refused with the word, the reason and the way out") {
+  CHECK(mistakes({"--fsdp", "full_shard"}) ==
+        "error: --fsdp is planned: not in this build yet\n  where: command line\n"
+        "  why: sharded training comes later; DDP works today");
+  CHECK(mistakes({"--use_ipex"}) ==
+        "error: --use_ipex is not supported\n  where: command line\n"
+        "  why: oneDNN is already used on the CPU\n  try: use --use_cpu --bf16");
+  CHECK(
+      mistakes({"--optim", "sgd"}) ==
+      "error: --optim sgd is planned: not in this build yet\n  where: command line\n  try: use adamw_torch");
+  CHECK(contains(mistakes({"--save_safetensors", "false"}), "only safetensors files are written"));
+  CHECK(contains(mistakes({"--fp8_margin", "1"}), "--fp8_margin is not supported"));
+  CHECK(contains(mistakes({"--accelerator_config", "{\"dispatch_batches\": true}"}),
+                 "key 'dispatch_batches' is planned"));
+  CHECK(contains(mistakes({"--group_by_length"}), "--group_by_length group_by_length is planned"));
+}
+
+TEST_CASE("every flag may be given its default") {
+  for (const Flag* flag : flag_table().flags()) {
+    if (flag->command_line_only || flag->pattern) continue;
+    const Json value = flag->default_value();
+    if (value.is_null() || value == Json::array()) continue;
+    INFO(flag->name);
+    const std::string text = value.is_string() ? value.get<std::string>() : value.dump();
+    const std::string errors = mistakes({option(*flag) + '=' + text});
+    CHECK(errors == "");
+  }
+  CHECK(mistakes({"--nnodes", "1", "--tp_size", "1", "--report_to", "none"}).empty());
+}
+
+TEST_CASE("accepted flags are noticed once and change nothing") {
+  const ParseOutcome outcome = parse({"--dataloader_persistent_workers", "--optim", "adamw_apex_fused"});
+  CHECK(contains(notes(outcome),
+                 "--dataloader_persistent_workers has no effect here\n  where: command line\n  why: loader "
+                 "threads always live as long as the run"));
+  CHECK(contains(notes(outcome), "--optim adamw_apex_fused has no effect here"));
+  CHECK(outcome.unread.at("dataloader_persistent_workers") == true);
+}
+
+TEST_CASE("torch_compile allows TensorFloat-32 as upstream does") {
+  CHECK(parse({"--torch_compile"}).arguments.precision.tf32 == true);
+  CHECK(parse({"--torch_compile_mode", "default"}).arguments.precision.tf32 == true);
+  CHECK(parse({"--torch_compile", "--tf32", "false"}).arguments.precision.tf32 == false);
+  CHECK_FALSE(parse({"--torch_compile", "--fp16"}).arguments.precision.tf32);
+  CHECK_FALSE(parse({"--torch_compile", "false"}).arguments.precision.tf32);
+}
+
+TEST_CASE("all, none and words of resuming") {
+  CHECK(parse({"--report_to", "all"}).arguments.logging.report_to == Words{"tensorboard", "csv", "jsonl"});
+  CHECK(parse({"--resume_from_checkpoint"}).arguments.saving.resume_from_checkpoint == "true");
+  CHECK(parse({"--resume_from_checkpoint", "True"}).arguments.saving.resume_from_checkpoint == "true");
+  CHECK_FALSE(parse({"--resume_from_checkpoint", "false"}).arguments.saving.resume_from_checkpoint);
+  CHECK(parse({"--resume_from_checkpoint", "out/checkpoint-5"}).arguments.saving.resume_from_checkpoint ==
+        "out/checkpoint-5");
+}
+
+TEST_CASE("all mistakes are reported in one pass, and missing flags not beside unknown ones") {
+  Words words = {"--model_typ", "gpt2", "--seed", "x", "--fp16", "--bf16", "--hub_token", "secret"};
+  try {
+    parse_arguments(words, {});
+    FAIL("no error");
+  } catch (const Error& error) {
+    CHECK(error.code() == ExitCode::kUsage);
+    CHECK(error.render() ==
+          "error: unknown flag --model_typ\n  where: command line\n  try: did you mean --model_type or "
+          "--model_revision?\n"
+          "error: --seed: 'x' is not a whole number\n  where: command line\n  try: a whole number 0 <= x <= "
+          "4294967295\n"
+          "error: --hub_token is planned: not in this build yet\n  where: command line\n"
+          "  why: nothing talks to the Hub yet; folders and the local cache work today\n"
+          "error: fp16 and bf16 exclude each other\n  where: --fp16 (command line), --bf16 (command line)\n"
+          "  try: keep one of them");
+  }
+}
+
+TEST_CASE("what print_config writes is read back as the same arguments") {
+  const testing::TemporaryDirectory folder;
+  const ParseOutcome first =
+      parse({"--run_name", "no", "--report_to", "csv", "--accelerator_config", "{\"split_batches\": true}",
+             "--seed", "3", "--lr_scheduler_type", "cosine", "--lr_scheduler_kwargs",
+             "{\"num_cycles\": \"2\"}", "--eval_strategy", "epoch", "--tf32", "false"});
+  for (const char* mode : {"full", "minimal", "origins"}) {
+    INFO(mode);
+    const std::string path = write(folder / "back.yaml", print_config(first, mode));
+    const ParseOutcome second = parse_arguments(Words{"--config", path}, {});
+    CHECK(arguments_json(second) == arguments_json(first));
+  }
+  const std::string path =
+      write(folder / "run.yaml",
+            arguments_yaml(first, Words{"hftrain", "--run_name", "it's"}, {{"version", "0.1"}}));
+  CHECK(arguments_json(parse_arguments(Words{"--config", path}, {})) == arguments_json(first));
+}
+
+TEST_CASE("print_config needs no runnable configuration") {
+  const ParseOutcome outcome = parse_arguments(Words{"--print_config", "minimal", "--fp16", "--bf16",
+                                                     "--optim", "sgd", "--fsdp", "--hub_token", "secret"},
+                                               {});
+  CHECK(outcome.actions.print_config == "minimal");
+  CHECK(print_config(outcome, "minimal") ==
+        "optim: sgd\nfp16: true\nbf16: true\nfsdp: [full_shard]\nhub_token: \"<HUB_TOKEN>\"\n");
+  CHECK(contains(notes(outcome), "fp16 and bf16 exclude each other"));
+  CHECK(arguments_json(outcome)["hub_token"] == "<HUB_TOKEN>");
+  CHECK_THROWS_AS(parse_arguments(Words{"--print_config", "--typo"}, {}), Error);
+  CHECK(parse({"--print_config"}).actions.print_config == "full");
+}
+
+TEST_CASE("arguments.yaml of a run shows command line, facts and origins") {
+  const std::string text =
+      arguments_yaml(parse({"--seed", "3"}), Words{"hftrain", "--run_name", "a b"}, {{"version", "0.1"}});
+  CHECK(text.rfind("# command line: hftrain --run_name 'a b'\n# version: 0.1\n\n# Output\n", 0) == 0);
+  CHECK(contains(text, "seed: 3                                         # --seed\n"));
+  CHECK(contains(text, "learning_rate: 5e-05                            # default\n"));
+}
+
+}  // namespace hftrain::arguments

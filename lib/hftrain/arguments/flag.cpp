@@ -127,7 +127,7 @@ std::string value_word(const Flag& flag) {
     case Type::kText:
       return flag.path ? "PATH" : "TEXT";
     case Type::kList:
-      return flag.path ? "PATH…" : "NAME…";
+      return flag.path ? "PATH..." : "NAME...";
   }
   return "";
 }

@@ -42,7 +42,7 @@ std::string default_note(const Flag& flag) {
   const Json value = flag.default_value();
   const bool nothing =
       value.is_null() || value == false || (value.is_structured() && value.empty()) || value == "";
-  return nothing ? "" : " [" + to_yaml(value) + ']';
+  return nothing ? "" : " [" + (value.is_string() ? value.get<std::string>() : to_yaml(value)) + ']';
 }
 
 std::string summary(const Flag& flag) {

@@ -49,10 +49,11 @@ class Merger {
     if (value == given.flag->default_value()) return;
     if (!became.value.empty()) value = std::string(became.value);
     if (!became.key.empty()) value = Json{{std::string(became.key), value}};
-    if (!became.silent) warn_of_old_name(given, target, value);
     Result<Json> converted = convert(target, value, home_);
     if (const auto* error = std::get_if<ValueError>(&converted)) return mistake(given, *error);
-    candidates_[&target].push_back({std::get<Json>(std::move(converted)), &given, &became});
+    value = std::get<Json>(std::move(converted));
+    if (!became.silent) warn_of_old_name(given, target, value);
+    candidates_[&target].push_back({std::move(value), &given, &became});
   }
 
   void warn_of_old_name(const Given& given, const Flag& target, const Json& value) {

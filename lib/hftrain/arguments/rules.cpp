@@ -416,7 +416,8 @@ std::string filled(std::string_view text, const ParseOutcome& outcome) {
     if (open == std::string_view::npos || close == std::string_view::npos) return result.append(text);
     result.append(text.substr(0, open));
     const Flag& flag = flag_table().named(text.substr(open + 1, close - open - 1));
-    result += to_yaml(flag.slot.get(outcome.arguments));
+    const Json value = flag.slot.get(outcome.arguments);
+    result += value.is_string() ? value.get<std::string>() : to_yaml(value);
     text.remove_prefix(close + 1);
   }
 }

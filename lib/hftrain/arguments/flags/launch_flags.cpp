@@ -15,7 +15,7 @@ std::vector<Flag> launch_flags() {
        .support = kOneMachine},
       {.name = "nproc_per_node",
        .slot = at<&Arguments::launch, &LaunchArguments::nproc_per_node>,
-       .help = "Ranks per machine: a number, auto, gpu, cpu or xpu.",
+       .help = "Ranks per machine: a number, auto, gpu or cpu.",
        .note = "auto: one per GPU, else one per CPU; gpu without a GPU is an error. Unset: one per visible "
                "GPU, else one.",
        .common = true},

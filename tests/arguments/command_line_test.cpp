@@ -1,0 +1,97 @@
+#include "hftrain/arguments/command_line.h"
+
+#include "hftrain/arguments/flag_table.h"
+#include "hftrain/base/text.h"
+#include "support.h"
+#include "support/catch.h"
+
+namespace hftrain::arguments {
+
+TEST_CASE("both spellings, both value forms, and the last one wins") {
+  CHECK(parse({"--warmup-steps", "10"}).arguments.schedule.warmup_steps == 10);
+  CHECK(parse({"--warmup_steps=10"}).arguments.schedule.warmup_steps == 10);
+  CHECK(parse({"--lr_scheduler=cosine"}).arguments.schedule.lr_scheduler_type == "cosine");
+  CHECK(parse({"--seed", "1", "--seed=2", "--seed", "3"}).arguments.run.seed == 3);
+  CHECK(parse({"--run_name=a=b"}).arguments.logging.run_name == "a=b");
+  CHECK(parse({"--run_name="}).arguments.logging.run_name == "");
+}
+
+TEST_CASE("booleans stand alone, take a word, or have a negative form") {
+  CHECK(parse({"--bf16"}).arguments.precision.bf16);
+  CHECK(parse({"--bf16", "--seed", "1"}).arguments.precision.bf16);
+  CHECK_FALSE(parse({"--bf16", "no"}).arguments.precision.bf16);
+  CHECK_FALSE(parse({"--bf16", "--bf16=false"}).arguments.precision.bf16);
+  CHECK_FALSE(parse({"--no_skip_memory_metrics"}).arguments.logging.skip_memory_metrics);
+  CHECK_FALSE(parse({"--no-skip-memory-metrics"}).arguments.logging.skip_memory_metrics);
+  CHECK(parse({"--tf32"}).arguments.precision.tf32 == true);
+  CHECK(parse({"--ddp_static_graph"}).arguments.parallel.ddp_static_graph == true);
+  CHECK(mistakes({"--bf16", "maybe"}).find("'maybe' is not a truth value") != std::string::npos);
+  CHECK(mistakes({"--no_skip_memory_metrics=true"}).find("takes no value") != std::string::npos);
+  CHECK(mistakes({"--no_bf16"}).find("unknown flag --no_bf16") != std::string::npos);
+}
+
+TEST_CASE("lists end at the next flag") {
+  const Arguments arguments =
+      parse({"--train_file", "a", "b", "--seed", "1", "--report_to", "csv,tensorboard"}).arguments;
+  CHECK(arguments.data.train_file == Words{"a", "b"});
+  CHECK(arguments.logging.report_to == Words{"csv", "tensorboard"});
+  CHECK(mistakes({"--train_file=a", "b"}).find("unexpected 'b'") != std::string::npos);
+  CHECK(mistakes({"--validation_file", "--seed", "1"}).find("--validation_file needs a value") !=
+        std::string::npos);
+}
+
+TEST_CASE("negative numbers are values") {
+  CHECK(parse({"--max_steps", "-1"}).arguments.run.max_steps == -1);
+  CHECK(parse({"--save_total_limit", "-1"}).arguments.saving.save_total_limit == -1);
+  CHECK(mistakes({"--learning_rate", "-0.1"}).find("'-0.1' is not a number >= 0") != std::string::npos);
+}
+
+TEST_CASE("short letters and unknown ones") {
+  CHECK(parse({"-t", "3"}).arguments.launch.tee == "3");
+  CHECK(parse_arguments(Words{"-h"}, {}).actions.help);
+  CHECK(mistakes({"-z"}).find("unknown flag -z") != std::string::npos);
+  CHECK(mistakes({"--"}).find("unknown flag --") != std::string::npos);
+}
+
+TEST_CASE("prefixes of flags are not accepted") {
+  CHECK(mistakes({"--learning", "1"}).find("unknown flag --learning") != std::string::npos);
+  CHECK(mistakes({"--dataset_conf", "x"}).find("did you mean --dataset_config") != std::string::npos);
+}
+
+TEST_CASE("a Python script on the command line is named as such") {
+  for (const Words& words :
+       {Words{"run_clm.py"}, Words{"--standalone", "run_clm.py"}, Words{"--typo", "run_clm.py"}}) {
+    CHECK(mistakes(words).find("hftrain needs no Python script") != std::string::npos);
+  }
+}
+
+TEST_CASE("one typing mistake in any flag is fatal and leads back to it") {
+  int suggested = 0, total = 0;
+  for (const Flag* flag : flag_table().flags()) {
+    if (flag->pattern) continue;
+    std::string typo(flag->name);
+    const size_t middle = typo.size() / 2;
+    std::swap(typo[middle], typo[middle - 1]);
+    if (typo == flag->name) typo.erase(middle, 1);
+    if (flag_table().find(typo)) continue;
+    INFO(typo);
+    Diagnostics problems;
+    const Words words = {"--" + typo, "1"};
+    CHECK(read_command_line(words, problems).empty());
+    REQUIRE(problems.size() == 1);
+    CHECK(problems[0].what == "unknown flag --" + typo);
+    ++total;
+    if (problems[0].hint.find("--" + std::string(flag->name)) != std::string::npos) ++suggested;
+  }
+  // Names of two and three letters are too short to be near anything.
+  CHECK(total - suggested <= 4);
+  CHECK(total > 350);
+}
+
+TEST_CASE("help and version ask for nothing else to be right") {
+  CHECK(parse_arguments(Words{"--help", "--typo"}, {}).actions.help);
+  CHECK(parse_arguments(Words{"--help-all"}, {}).actions.help_all);
+  CHECK(parse_arguments(Words{"--seed", "x", "--version"}, {}).actions.version);
+}
+
+}  // namespace hftrain::arguments

@@ -1,0 +1,203 @@
+#include "hftrain/arguments/config_file.h"
+
+#include "hftrain/arguments/flag_table.h"
+#include "hftrain/arguments/value.h"
+#include "support.h"
+#include "support/catch.h"
+#include "support/temporary_directory.h"
+
+namespace hftrain::arguments {
+namespace {
+
+// A file whose text is written by the test; its name in messages is `name`.
+struct File {
+  testing::TemporaryDirectory folder;
+  std::string path;
+  explicit File(const std::string& text, const std::string& name = "run.yaml")
+      : path(write(folder / name, text)) {}
+  std::string at(const std::string& position) const { return path + ':' + position; }
+};
+
+bool contains(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+}  // namespace
+
+TEST_CASE("a flat file with the traps of YAML 1.1 gives the values that were meant") {
+  const File file(R"(model_type: gpt2
+config_overrides: n_layer=2,n_head=2
+train_file: train.txt
+output_dir: runs/flat
+num_train_epochs: 1
+learning_rate: 3e-4
+lr_scheduler_type: cosine_with_min_lr
+lr_scheduler_kwargs: {min_lr_rate: 0.1}
+warmup_steps: 0.05
+bf16: true
+gradient_checkpointing: no
+logging_steps: 0.01
+evaluation_strategy: steps
+eval_steps: 100
+save_steps: 200
+load_best_model_at_end: yes
+metric_for_best_model: null
+report_to: [tensorboard]
+data_seed: 7
+)");
+  const ParseOutcome outcome = parse_arguments(Words{"--config", file.path}, {});
+  const Arguments& a = outcome.arguments;
+  CHECK(a.optimizer.learning_rate == 3e-4);
+  CHECK(a.run.num_train_epochs == 1.0);
+  CHECK_FALSE(a.precision.gradient_checkpointing);
+  CHECK(a.logging.logging_steps == 0.01);
+  CHECK(a.evaluation.eval_strategy == "steps");
+  CHECK(a.run.do_eval);
+  CHECK(a.evaluation.eval_steps == 100);
+  CHECK(a.saving.load_best_model_at_end == true);
+  CHECK(a.saving.metric_for_best_model == "loss");
+  CHECK(a.saving.greater_is_better == false);
+  CHECK(a.schedule.lr_scheduler_kwargs == Json{{"min_lr_rate", 0.1}});
+  CHECK(a.schedule.warmup_steps == 0.05);
+  CHECK(a.logging.report_to == Words{"tensorboard"});
+  CHECK(a.data.data_seed == 7);
+  CHECK(outcome.origins.of("learning_rate") == file.at("6:16"));
+  CHECK(contains(notes(outcome), "evaluation_strategy is an old name"));
+}
+
+TEST_CASE("groups, env and comment keys") {
+  const File file(
+      "model:\n  model_type: gpt2\ndata:\n  train_file: [a.txt, b.txt]\nenv:\n  OMP_NUM_THREADS: 2\n_note: "
+      "x\n");
+  const ParseOutcome outcome = parse_arguments(Words{"--config", file.path}, {});
+  CHECK(outcome.arguments.model.model_type == "gpt2");
+  CHECK(outcome.arguments.data.train_file == Words{"a.txt", "b.txt"});
+  CHECK(outcome.exported_environment == std::map<std::string, std::string>{{"OMP_NUM_THREADS", "2"}});
+}
+
+TEST_CASE("JSON files are configurations too, with comments and tabs") {
+  const File file(
+      "{\n\t// sizes\n\t\"seed\": 5, /* and\n more */ \"fp16\": false,\n\t\"run_name\": \"a // b\"\n}\n",
+      "run.json");
+  const ParseOutcome outcome = parse({"--config", file.path});
+  CHECK(outcome.arguments.run.seed == 5);
+  CHECK(outcome.arguments.logging.run_name == "a // b");
+  CHECK(outcome.origins.of("seed") == file.at("3:10"));
+}
+
+TEST_CASE("later files win over earlier ones and the command line over all") {
+  const File first("seed: 1\nmax_steps: 1\nsave_steps: 1\n"),
+      second("max_steps: 2\nsave_steps: 2\n", "second.yaml");
+  const ParseOutcome outcome = parse({"--save_steps", "3", "--config", first.path, second.path});
+  CHECK(outcome.arguments.run.seed == 1);
+  CHECK(outcome.arguments.run.max_steps == 2);
+  CHECK(outcome.arguments.saving.save_steps == 3);
+  CHECK(outcome.origins.of("max_steps") == second.at("1:12"));
+}
+
+TEST_CASE("the command line wins over an old name in a file") {
+  const File file("evaluation_strategy: steps\nper_gpu_train_batch_size: 4\n");
+  const Arguments a =
+      parse({"--config", file.path, "--eval_strategy", "no", "--per_device_train_batch_size", "2"}).arguments;
+  CHECK(a.evaluation.eval_strategy == "no");
+  CHECK(a.batch.per_device_train_batch_size == 2);
+}
+
+TEST_CASE("unknown keys, wrong types and duplicates are all reported with their places") {
+  const File file(
+      "lerning_rate: 1\nseed: x\nmodel:\n  seed: 3\nlr_scheduler_type: cosine\nlr_scheduler_kwargs:\n  "
+      "num_cycle: 2\n");
+  const std::string text = mistakes({"--config", file.path});
+  CHECK(contains(text, "unknown key 'lerning_rate'\n  where: " + file.at("1:1") +
+                           "\n  try: did you mean learning_rate?"));
+  CHECK(contains(text, "seed: 'x' is not a whole number\n  where: " + file.at("2:7")));
+  CHECK(contains(
+      text, "'seed' is given twice\n  where: " + file.at("4:3") + "\n  why: first at " + file.at("2:1")));
+  CHECK(contains(text, "unknown key 'num_cycle'"));
+}
+
+TEST_CASE("a key given twice inside a mapping is refused with both places") {
+  const File file("accelerator_config: {split_batches: true, split_batches: false}\n");
+  const std::string text = mistakes({"--config", file.path});
+  CHECK(contains(text, "key 'split_batches' is given twice"));
+  CHECK(contains(text, "first at " + file.at("1:37")));
+}
+
+TEST_CASE("an unknown key inside a mapping is reported at its own place") {
+  const File file("accelerator_config:\n  split_batches: true\n  even_batch: true\n");
+  CHECK(contains(mistakes({"--config", file.path}), "unknown key 'even_batch'\n  where: " + file.at("3:15")));
+}
+
+TEST_CASE("an Accelerate file is recognised and refused as planned") {
+  const File file("compute_environment: LOCAL_MACHINE\ndistributed_type: MULTI_GPU\nnum_processes: 2\n");
+  const std::string text = mistakes({"--config", file.path});
+  CHECK(contains(text, "an Accelerate configuration file is planned: not in this build yet"));
+  CHECK(contains(text, file.at("1:1")));
+  CHECK_FALSE(contains(text, "unknown key"));
+}
+
+TEST_CASE("files that are no configuration at all") {
+  CHECK(contains(mistakes({"--config", "/nonexistent/run.yaml"}), "/nonexistent/run.yaml"));
+  const File broken("seed: [1\nmax_steps: 2\n"), list("- seed\n"), two("seed: 1\n---\nseed: 2\n"), empty("");
+  CHECK(contains(mistakes({"--config", broken.path}), "not valid YAML\n  where: " + broken.path));
+  CHECK(contains(mistakes({"--config", list.path}), "a configuration file is a mapping"));
+  CHECK(contains(mistakes({"--config", two.path}), "more than one YAML document"));
+  CHECK(mistakes({"--config", empty.path}).empty());
+  const File loop("label_names: &a [*a]\n"), merge("<<: {seed: 1}\n");
+  CHECK(contains(mistakes({"--config", loop.path}), loop.path));
+  CHECK(contains(mistakes({"--config", merge.path}), "merge keys are not supported"));
+}
+
+TEST_CASE("flags of the command line only cannot stand in a file") {
+  const File file("dry_run: true\nno_skip_memory_metrics: true\n");
+  const std::string text = mistakes({"--config", file.path});
+  CHECK(contains(text, "'dry_run' cannot stand in a configuration file"));
+  CHECK(contains(text, "'no_skip_memory_metrics' is a flag of the command line only"));
+}
+
+namespace {
+
+// A value that differs from the default and that the flag takes, as text.
+std::string another_value(const Flag& flag) {
+  if (flag.is_choice()) {
+    for (const Choice& choice : flag.choices) {
+      const bool works = choice.support.status == Support::kImplemented;
+      if (works && Json(std::string(choice.word)) != flag.default_value() && choice.word != "none")
+        return std::string(choice.word);
+    }
+  }
+  switch (flag.slot.type) {
+    case Type::kBool:
+      return flag.default_value() == true ? "false" : "true";
+    case Type::kInt:
+      return "3";
+    case Type::kFloat:
+      return "0.25";
+    case Type::kMapping:
+      return "{}";
+    case Type::kText:
+      return flag.name == "nproc_per_node" || flag.name == "tee" || flag.name == "log_ranks" ? "2"
+                                                                                             : "some/text";
+    case Type::kList:
+      return "one.txt";
+  }
+  return "";
+}
+
+}  // namespace
+
+TEST_CASE("every implemented flag is set the same by a flag and by a file") {
+  for (const Flag* flag : flag_table().flags()) {
+    if (flag->slot.get == nullptr) continue;
+    INFO(flag->name);
+    const std::string text = another_value(*flag);
+    const File file(std::string(flag->name) + ": " + text + '\n');
+    const ParseOutcome from_flag = parse_arguments(Words{"--print_config", option(*flag) + '=' + text}, {});
+    const ParseOutcome from_file = parse_arguments(Words{"--print_config", "--config", file.path}, {});
+    CHECK(flag->slot.get(from_flag.arguments) == flag->slot.get(from_file.arguments));
+    if (flag->name != "do_eval") CHECK(flag->slot.get(from_flag.arguments) != flag->default_value());
+    CHECK(from_file.origins.is_given(std::string(flag->name)));
+  }
+}
+
+}  // namespace hftrain::arguments

@@ -1,0 +1,213 @@
+#include "hftrain/arguments/rules.h"
+
+#include <set>
+
+#include "hftrain/arguments/flag_table.h"
+#include "support.h"
+#include "support/catch.h"
+
+namespace hftrain::arguments {
+namespace {
+
+bool contains(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+struct Case {
+  const char* rule;
+  Words broken;
+  Words fixed;
+  const char* says;
+};
+
+const Words kEvaluated = {"--eval_strategy", "steps", "--eval_steps", "10"};
+
+Words also(Words words, const Words& more) {
+  words.insert(words.end(), more.begin(), more.end());
+  return words;
+}
+
+const std::vector<Case>& errors() {
+  static const std::vector<Case> cases = {
+      {"8",
+       {"--eval_strategy", "steps", "--logging_steps", "0", "--logging_strategy", "no"},
+       {"--eval_strategy", "steps", "--eval_steps", "0"},
+       "eval_strategy steps needs an interval"},
+      {"9",
+       {"--logging_steps", "0"},
+       {"--logging_steps", "0", "--logging_strategy", "epoch"},
+       "needs logging_steps above 0, not 0.0"},
+      {"H1",
+       {"--save_steps", "0"},
+       {"--save_steps", "0", "--save_strategy", "no"},
+       "needs save_steps above 0, not 0.0"},
+      {"10", {"--logging_steps", "2.5"}, {"--logging_steps", "0.5"}, "logging_steps 2.5 is neither"},
+      {"10", {"--eval_strategy", "steps", "--eval_steps", "2.5"}, kEvaluated, "eval_steps 2.5 is neither"},
+      {"10",
+       {"--save_steps", "2.5"},
+       {"--save_steps", "2.5", "--save_strategy", "epoch"},
+       "save_steps 2.5 is neither"},
+      {"12",
+       {"--load_best_model_at_end", "--eval_strategy", "epoch"},
+       {"--load_best_model_at_end", "--eval_strategy", "epoch", "--save_strategy", "epoch"},
+       "save_strategy is steps, eval_strategy is epoch"},
+      {"12",
+       {"--load_best_model_at_end", "--save_strategy", "no"},
+       also(kEvaluated, {"--load_best_model_at_end", "--save_strategy", "best"}),
+       "needs evaluations to know"},
+      {"13", also(kEvaluated, {"--load_best_model_at_end", "--save_steps", "15"}),
+       also(kEvaluated, {"--load_best_model_at_end", "--save_steps", "20"}),
+       "save_steps is 15.0, eval_steps is 10.0"},
+      {"13",
+       {"--eval_strategy", "steps", "--eval_steps", "0.1", "--load_best_model_at_end", "--save_steps", "10"},
+       {"--eval_strategy", "steps", "--eval_steps", "0.1", "--load_best_model_at_end", "--save_steps", "0.3"},
+       "multiple of eval_steps"},
+      {"T2", also(kEvaluated, {"--save_strategy", "best"}),
+       also(kEvaluated, {"--save_strategy", "best", "--metric_for_best_model", "loss"}),
+       "save_strategy best needs metric_for_best_model"},
+      {"H2",
+       {"--save_strategy", "best", "--metric_for_best_model", "loss"},
+       also(kEvaluated, {"--save_strategy", "best", "--metric_for_best_model", "loss"}),
+       "save_strategy best needs evaluations"},
+      {"H3",
+       {"--early_stopping_patience", "2"},
+       also(kEvaluated, {"--early_stopping_patience", "2"}),
+       "early_stopping_patience needs evaluations"},
+      {"18", {"--fp16", "--bf16"}, {"--bf16"}, "fp16 and bf16 exclude each other"},
+      {"19", {"--fp16_full_eval", "--bf16_full_eval"}, {"--fp16_full_eval"}, "exclude each other"},
+      {"21",
+       {"--bf16", "--half_precision_backend", "apex"},
+       {"--bf16", "--half_precision_backend", "amp"},
+       "Apex knows float16 only"},
+      {"22",
+       {"--fp16_full_eval", "--use_cpu"},
+       {"--bf16_full_eval", "--use_cpu"},
+       "fp16_full_eval does not work on the CPU"},
+      {"23", {"--fp16", "--use_cpu"}, {"--bf16", "--use_cpu"}, "fp16 does not work on the CPU"},
+      {"24",
+       {"--lr_scheduler_type", "reduce_lr_on_plateau"},
+       also(kEvaluated, {"--lr_scheduler_type", "reduce_lr_on_plateau"}),
+       "reduce_lr_on_plateau needs evaluations"},
+      {"46",
+       {"--lr_scheduler_type", "greedy"},
+       also(kEvaluated, {"--lr_scheduler_type", "greedy"}),
+       "greedy needs evaluations"},
+      {"33",
+       {"--dataloader_prefetch_factor", "2"},
+       {"--dataloader_prefetch_factor", "2", "--dataloader_num_workers", "1"},
+       "needs dataloader_num_workers above 0"},
+      {"36",
+       {"--gradient_accumulation_steps", "2", "--accelerator_config",
+        "{\"gradient_accumulation_kwargs\": {\"num_steps\": 4}}"},
+       {"--accelerator_config", "{\"gradient_accumulation_kwargs\": {\"num_steps\": 4}}"},
+       "accumulation steps are given twice"},
+      {"58", {"--max_steps", "0"}, {"--max_steps", "1"}, "max_steps 0 trains nothing"},
+      {"E1",
+       {"--config_overrides", "n_layer=2", "--config_name", "x"},
+       {"--config_overrides", "n_layer=2"},
+       "config_overrides is for training from scratch"},
+      {"H4", {"--do_predict"}, {"--do_predict", "--test_file", "t.txt"}, "do_predict needs test data"},
+      {"L7",
+       {"--nproc_per_node", "xpu"},
+       {"--nproc_per_node", "auto"},
+       "nproc_per_node 'xpu' is not a number of ranks"},
+      {"H6", {"--tee", "4"}, {"--tee", "0:3,1:1"}, "names no streams"},
+      {"H7", {"--log_ranks", "0,x"}, {"--log_ranks", "all"}, "log_ranks '0,x' names no ranks"},
+  };
+  return cases;
+}
+
+}  // namespace
+
+TEST_CASE("every rule refuses what breaks it and lets the repaired form through") {
+  for (const Case& each : errors()) {
+    INFO("rule " << each.rule << ": " << each.says);
+    const std::string text = mistakes(each.broken);
+    CHECK(contains(text, each.says));
+    CHECK(text.find("error: ", 1) == std::string::npos);  // and nothing else
+    CHECK(mistakes(each.fixed) == "");
+  }
+}
+
+TEST_CASE("rules about missing things") {
+  const auto text = [](const Words& words) {
+    try {
+      parse_arguments(words, {});
+    } catch (const Error& error) {
+      return error.render();
+    }
+    return std::string();
+  };
+  CHECK(contains(text({"--model_type", "gpt2"}), "there is no training data"));
+  CHECK(contains(text({"--train_file", "a.txt"}), "there is no model"));
+  CHECK(contains(text({"--model_type", "gpt2", "--do_eval"}), "there is no evaluation data"));
+  CHECK(text({"--model_type", "gpt2", "--do_eval", "--validation_file", "v.txt"}).empty());
+  CHECK(contains(text({"--model_type", "gpt2", "--eval_strategy", "epoch", "--validation_file", "v.txt"}),
+                 "there is no training data"));
+  CHECK(text({"--smoke"}).empty());
+}
+
+TEST_CASE("every error rule has a case in this test") {
+  std::set<std::string> tested = {"E2", "T1", "H5"};
+  for (const Case& each : errors()) tested.insert(each.rule);
+  for (const Rule& rule : rules()) {
+    INFO(rule.number);
+    if (rule.severity == Diagnostic::Severity::kError) CHECK(tested.count(std::string(rule.number)) == 1);
+    for (const std::string_view flag : rule.flags) CHECK_NOTHROW(flag_table().named(flag));
+  }
+}
+
+TEST_CASE("warnings and notes") {
+  CHECK(contains(notes(parse({"--max_steps", "5", "--num_train_epochs", "2"})),
+                 "max_steps 5 wins over num_train_epochs"));
+  CHECK(notes(parse({"--max_steps", "5"})).empty());
+  CHECK(contains(notes(parse({"--accelerator_config", "{\"split_batches\": true}"})),
+                 "size of the global batch"));
+  CHECK(contains(notes(parse({"--warmup_steps", "2.5"})), "warmup_steps 2.5 is cut to a whole number"));
+  CHECK(contains(notes(parse(also(kEvaluated, {"--lr_scheduler_type", "greedy"}))),
+                 "greedy will never lower learning_rate 5e-05"));
+  CHECK(contains(notes(parse(also(kEvaluated, {"--lr_scheduler_type", "reduce_lr_on_plateau",
+                                               "--metric_for_best_model", "accuracy"}))),
+                 "disagree"));
+}
+
+TEST_CASE("values that follow from others") {
+  CHECK(parse({"--accelerator_config", "{\"gradient_accumulation_kwargs\": {\"num_steps\": 4}}"})
+            .arguments.batch.gradient_accumulation_steps == 4);
+  CHECK(parse({"--log_level", "error"}).arguments.logging.disable_tqdm == true);
+  CHECK(parse({}).arguments.logging.disable_tqdm == false);
+  CHECK(parse(also(kEvaluated, {"--metric_for_best_model", "accuracy"})).arguments.saving.greater_is_better ==
+        true);
+  CHECK(parse(also(kEvaluated, {"--early_stopping_patience", "1"})).arguments.saving.metric_for_best_model ==
+        "loss");
+  const ParseOutcome outcome = parse_arguments(Words{"--model_type", "gpt2", "--train_file", "t"}, {});
+  CHECK(outcome.arguments.output.output_dir == "trainer_output");
+  CHECK(contains(notes(outcome), "the output folder is trainer_output"));
+}
+
+TEST_CASE("options of schedules are checked against the schedule") {
+  const auto with = [](const std::string& schedule, const std::string& options) {
+    return mistakes({"--lr_scheduler_type", schedule, "--lr_scheduler_kwargs", options});
+  };
+  CHECK(contains(with("linear", "{\"num_cycles\": 1}"),
+                 "unknown key 'num_cycles'\n  where: --lr_scheduler_kwargs (command line)\n  why: the "
+                 "schedule is linear"));
+  CHECK(contains(with("constant", "{\"x\": 1}"), "unknown key 'x'"));
+  CHECK(with("cosine", "{\"num_cycles\": \"0.5\"}").empty());
+  CHECK(contains(with("cosine_with_min_lr", "{}"), "needs one of min_lr and min_lr_rate"));
+  CHECK(contains(with("cosine_with_min_lr", "{\"min_lr\": 0, \"min_lr_rate\": 0}"), "both are given"));
+  CHECK(contains(with("warmup_stable_decay", "{\"num_stable_steps\": 3}"), "needs num_decay_steps"));
+  CHECK(contains(with("warmup_stable_decay", "{\"num_decay_steps\": 3, \"decay_type\": \"exp\"}"),
+                 "'exp' is not one of linear, cosine, 1-sqrt"));
+  CHECK(contains(with("polynomial", "{\"lr_end\": 1}"), "cannot end at lr_end 1.0"));
+  CHECK(
+      contains(with("inverse_sqrt", "{\"timescale\": 0}"), "key 'timescale': 0 is not a whole number >= 1"));
+}
+
+TEST_CASE("optim_args are key=value pairs that the optimizer knows") {
+  CHECK(contains(mistakes({"--optim_args", "beta1=0.9"}), "adamw_torch_fused has no option 'beta1'"));
+  CHECK(contains(mistakes({"--optim_args", "beta1"}), "'beta1' is not key=value"));
+  CHECK(mistakes({"--optim_args", ""}).empty());
+}
+
+}  // namespace hftrain::arguments
