@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Writes tests/golden/tokenizer/: small trained tokenizers of every pipeline, and what the PyPI `tokenizers` package makes
-of nasty texts with them. One folder per pipeline with tokenizer.json and cases.jsonl.
+of nasty texts with them. One folder per pipeline with tokenizer.json and cases.jsonl; training/ holds a text and the
+vocabulary that the package's BpeTrainer learns from it.
 
     python3 scripts/golden/tokenizer.py
 """
@@ -9,13 +10,30 @@ import os
 import random
 import shutil
 
-from tokenizer_pipelines import NASTY, PIPELINES, SPLITS, random_text, record
+from tokenizers import Tokenizer, models, pre_tokenizers, trainers
+
+from tokenizer_pipelines import NASTY, PIPELINES, SPLITS, corpus, random_text, record
 
 TARGET = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "tests", "golden", "tokenizer")
 
 
+def write_training():
+    folder = os.path.join(TARGET, "training")
+    os.makedirs(folder)
+    text = os.path.join(folder, "text.txt")
+    with open(text, "w", encoding="utf-8", newline="") as out:
+        out.write("\r\n\n".join(corpus(60) + ["aaaa aaa ababab abcabcabc \u00a0x\u3000 y"] * 3) + "last line")
+    tokenizer = Tokenizer(models.BPE())
+    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    tokenizer.train([text], trainers.BpeTrainer(vocab_size=700, min_frequency=2, special_tokens=["<|endoftext|>", "<pad>"],
+                                                initial_alphabet=pre_tokenizers.ByteLevel.alphabet(), show_progress=False))
+    with open(os.path.join(folder, "expected.json"), "w") as out:
+        out.write(tokenizer.to_str())
+
+
 def main():
     shutil.rmtree(TARGET, ignore_errors=True)
+    write_training()
     for name, make in {**PIPELINES, **SPLITS}.items():
         tokenizer = make()
         folder = os.path.join(TARGET, name)
@@ -23,7 +41,7 @@ def main():
         with open(os.path.join(folder, "tokenizer.json"), "w") as out:
             out.write(tokenizer.to_str())
         rng = random.Random(name)
-        texts = NASTY + [random_text(rng) for _ in range(20)]
+        texts = NASTY + [random_text(rng) for _ in range(8)]
         with open(os.path.join(folder, "cases.jsonl"), "w") as out:
             for text in texts:
                 out.write(json.dumps(record(tokenizer, text), ensure_ascii=True, separators=(",", ":")) + "\n")

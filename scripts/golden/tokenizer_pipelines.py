@@ -217,7 +217,7 @@ SPLITS = {
     "split_next": with_split(r"\d{2}|\s", "merged_with_next", False),
     "split_contiguous": with_split(r"[^\w\s]", "contiguous", False),
     "split_inverted": with_split(r"\w+|\p{Lu}", "isolated", True),
-    "split_inverted_removed": with_split(r"[[a-z]&&[^aeiou]]+|\p{Lu}" if False else r"[b-df-hj-np-tv-z]+|\p{Lu}", "removed", True),
+    "split_inverted_removed": with_split(r"[b-df-hj-np-tv-z]+|\p{Lu}", "removed", True),
 }
 
 NASTY = [

@@ -29,15 +29,16 @@ std::string difference(const Json& ours, const Json& theirs) {
   std::string text;
   for (const auto& [key, value] : theirs.items()) {
     if (!ours.contains(key) || ours.at(key) != value) {
-      text += "\n  " + key + "\n    package " + dump_json(value, -1) +
-              "\n    ours    " + (ours.contains(key) ? dump_json(ours.at(key), -1) : "-");
+      text += "\n  " + key + "\n    package " + dump_json(value, -1) + "\n    ours    " +
+              (ours.contains(key) ? dump_json(ours.at(key), -1) : "-");
     }
   }
   return text;
 }
 
 // The fast path must agree with the whole pipeline wherever that neither cuts nor pads.
-std::string fast_difference(const Tokenizer& tokenizer, const std::string& text, const Json& theirs, bool is_limited) {
+std::string fast_difference(const Tokenizer& tokenizer, const std::string& text, const Json& theirs,
+                            bool is_limited) {
   std::string problem;
   for (const bool add_special_tokens : {true, false}) {
     std::vector<TokenId> ids = {7};
@@ -60,7 +61,8 @@ Comparison compare_with_cases(const std::string& folder) {
   std::ifstream cases(folder + "/cases.jsonl");
   for (std::string line; std::getline(cases, line);) {
     const Json theirs = Json::parse(line);
-    if (theirs.contains("fails")) continue;  // the package gives up with an exception; there is nothing to equal
+    if (theirs.contains("fails"))
+      continue;  // the package gives up with an exception; there is nothing to equal
     ++result.cases;
     const auto text = theirs.at("text").get<std::string>();
     std::string problem = difference(our_record(*tokenizer, text), theirs);

@@ -1,5 +1,5 @@
-// Compares a tokenizer with what the PyPI `tokenizers` package wrote down about it: a folder with tokenizer.json and
-// cases.jsonl, one text per line (scripts/golden/tokenizer_pipelines.py, record()).
+// Compares a tokenizer with what the PyPI `tokenizers` package wrote down about it: a folder with
+// tokenizer.json and cases.jsonl, one text per line (scripts/golden/tokenizer_pipelines.py, record()).
 #pragma once
 
 #include <string>

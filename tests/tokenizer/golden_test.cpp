@@ -7,13 +7,14 @@ namespace hftrain::tokenizer::testing {
 
 TEST_CASE("every pipeline gives the ids, tokens, offsets and texts of the tokenizers package") {
   int folders = 0;
-  for (const auto& entry : std::filesystem::directory_iterator(HFTRAIN_SOURCE_DIR "/tests/golden/tokenizer")) {
+  for (const auto& entry :
+       std::filesystem::directory_iterator(HFTRAIN_SOURCE_DIR "/tests/golden/tokenizer")) {
     if (!std::filesystem::exists(entry.path() / "cases.jsonl")) continue;
     ++folders;
     const Comparison result = compare_with_cases(entry.path().string());
     INFO(entry.path().filename().string() << ": " << result.first_difference);
     CHECK(result.differences == 0);
-    CHECK(result.cases > 60);
+    CHECK(result.cases > 50);
   }
   CHECK(folders >= 20);
 }

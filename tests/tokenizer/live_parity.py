@@ -31,6 +31,8 @@ def main():
             out.write(tokenizer.to_str())
         rng = random.Random("live " + name)
         texts = [random_text(rng) for _ in range(count)] + list(every_code_point(rng))
+        if name in ("gpt2", "llama3", "qwen2", "llama2", "llama2_old"):  # a megabyte without a space
+            texts.append("".join(rng.choice("abcdefghijklmnopqrstuvwxyzäßя東") for _ in range(1_000_000)))
         with open(os.path.join(target, "cases.jsonl"), "w") as out:
             for text in texts:
                 out.write(json.dumps(record(tokenizer, text), separators=(",", ":")) + "\n")

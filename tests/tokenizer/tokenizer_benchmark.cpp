@@ -1,5 +1,5 @@
-// One side of scripts/bench/tokenizer.py: loads a tokenizer and a text, then encodes the whole text, line by line, once for
-// every line on standard input, and prints seconds, bytes and tokens of that pass.
+// One side of scripts/bench/tokenizer.py: loads a tokenizer and a text, then encodes the whole text, line by
+// line, once for every line on standard input, and prints seconds, bytes and tokens of that pass.
 #include <chrono>
 #include <iostream>
 #include <string>

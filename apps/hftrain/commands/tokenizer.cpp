@@ -30,7 +30,8 @@ std::vector<std::string> with_underscores(std::vector<std::string> arguments) {
   return arguments;
 }
 
-ExitCode parse(CLI::App& app, std::vector<std::string> arguments, const CommandContext& context, bool& goes_on) {
+ExitCode parse(CLI::App& app, std::vector<std::string> arguments, const CommandContext& context,
+               bool& goes_on) {
   std::reverse(arguments.begin(), arguments.end());  // CLI11 takes them from the back
   try {
     app.parse(std::move(arguments));
@@ -60,23 +61,28 @@ ExitCode train(const CommandContext& context, const std::vector<std::string>& ar
   app.add_option("--output", flags.output, "folder for tokenizer.json and tokenizer_config.json")->required();
   app.add_option("--min_frequency", flags.options.min_frequency, "how often a pair must occur to be merged")
       ->default_val(flags.options.min_frequency);
-  app.add_option("--special_tokens", flags.options.special_tokens, "tokens with the first ids, left out when decoding")
+  app.add_option("--special_tokens", flags.options.special_tokens,
+                 "tokens with the first ids, left out when decoding")
       ->default_str("<|endoftext|>");
   bool goes_on = false;
   if (parse(app, arguments, context, goes_on); !goes_on) return ExitCode::kDone;
   if (flags.kind == "wordpiece" || flags.kind == "unigram") {
-    throw Error(ExitCode::kUsage, "--kind " + flags.kind + " is planned and not there yet").hint("use --kind bpe");
+    throw Error(ExitCode::kUsage, "--kind " + flags.kind + " is planned and not there yet")
+        .hint("use --kind bpe");
   }
   if (flags.kind != "bpe") {
-    throw Error(ExitCode::kUsage, "unknown --kind '" + flags.kind + "'").why("the kinds are bpe, wordpiece and unigram");
+    throw Error(ExitCode::kUsage, "unknown --kind '" + flags.kind + "'")
+        .why("the kinds are bpe, wordpiece and unigram");
   }
   tokenizer::BpeTrainer trainer(flags.options);
   for (const std::string& file : flags.files) trainer.add_text(MappedFile(file).bytes());
   const tokenizer::TrainedBpe trained = trainer.train();
   tokenizer::write_byte_level_tokenizer(trained, flags.options, flags.output);
-  context.err << with_thousands(static_cast<int64_t>(trained.tokens.size())) << " tokens in " << flags.output << std::endl;
+  context.err << with_thousands(static_cast<int64_t>(trained.tokens.size())) << " tokens in " << flags.output
+              << std::endl;
   if (static_cast<int64_t>(trained.tokens.size()) < flags.options.vocab_size) {
-    context.err << "warning: the text has no more pairs that occur " << flags.options.min_frequency << " times" << std::endl;
+    context.err << "warning: the text has no more pairs that occur " << flags.options.min_frequency
+                << " times" << std::endl;
   }
   return ExitCode::kDone;
 }
@@ -90,7 +96,8 @@ struct CodingFlags {
 };
 
 void add_tokenizer_flag(CLI::App& app, CodingFlags& flags) {
-  app.add_option("--tokenizer_name", flags.tokenizer_name, "folder with tokenizer.json, or the file itself")->required();
+  app.add_option("--tokenizer_name", flags.tokenizer_name, "folder with tokenizer.json, or the file itself")
+      ->required();
 }
 
 std::string ids_as_text(const std::vector<TokenId>& ids) {
@@ -105,12 +112,8 @@ std::string ids_as_text(const std::vector<TokenId>& ids) {
 Json as_json(const tokenizer::Encoding& encoding) {
   Json offsets = Json::array();
   for (const auto& [begin, end] : encoding.offsets) offsets.push_back({begin, end});
-  return {{"schema", 1},
-          {"ids", encoding.ids},
-          {"tokens", encoding.tokens},
-          {"offsets", offsets},
-          {"type_ids", encoding.type_ids},
-          {"attention_mask", encoding.attention_mask}};
+  return {{"schema", 1},        {"ids", encoding.ids},           {"tokens", encoding.tokens},
+          {"offsets", offsets}, {"type_ids", encoding.type_ids}, {"attention_mask", encoding.attention_mask}};
 }
 
 // Every TEXT, every line of the file, or every line of standard input.
@@ -134,8 +137,10 @@ ExitCode encode(const CommandContext& context, const std::vector<std::string>& a
   add_tokenizer_flag(app, flags);
   app.add_option("--file", flags.file, "a text per line; without it and without TEXT: standard input");
   app.add_option("text", flags.words, "texts");
-  app.add_option("--add_special_tokens", flags.special_tokens, "special tokens around every text")->default_str("true");
-  app.add_flag("--json", flags.json, "one object per text: ids, tokens, offsets in characters, type_ids, attention_mask");
+  app.add_option("--add_special_tokens", flags.special_tokens, "special tokens around every text")
+      ->default_str("true");
+  app.add_flag("--json", flags.json,
+               "one object per text: ids, tokens, offsets in characters, type_ids, attention_mask");
   bool goes_on = false;
   if (parse(app, arguments, context, goes_on); !goes_on) return ExitCode::kDone;
   if (!flags.file.empty() && !flags.words.empty()) {
@@ -168,7 +173,8 @@ ExitCode decode(const CommandContext& context, const std::vector<std::string>& a
   CLI::App app("Print the text of token ids, one line per list", "tokenizer decode");
   add_tokenizer_flag(app, flags);
   app.add_option("ids", flags.words, "ids of one text; without them: a list per line of standard input");
-  app.add_option("--skip_special_tokens", flags.special_tokens, "leave special tokens out")->default_str("true");
+  app.add_option("--skip_special_tokens", flags.special_tokens, "leave special tokens out")
+      ->default_str("true");
   bool goes_on = false;
   if (parse(app, arguments, context, goes_on); !goes_on) return ExitCode::kDone;
   if (!flags.words.empty()) flags.words = {join(flags.words, " ")};
@@ -200,7 +206,8 @@ ExitCode run_tokenizer(const CommandContext& context) {
     context.out << kUsage;
     return ExitCode::kDone;
   }
-  throw Error(ExitCode::kUsage, "unknown command 'tokenizer " + verb + "'").hint("it is train, encode or decode");
+  throw Error(ExitCode::kUsage, "unknown command 'tokenizer " + verb + "'")
+      .hint("it is train, encode or decode");
 }
 
 }  // namespace hftrain::app

@@ -13,11 +13,14 @@ bool ends_with_word(std::string_view text) {
   return !text.empty() && unicode::is_word(unicode::decode(unicode::previous(text.data() + text.size())));
 }
 
-bool starts_with_word(std::string_view text) { return !text.empty() && unicode::is_word(unicode::decode(text.data())); }
+bool starts_with_word(std::string_view text) {
+  return !text.empty() && unicode::is_word(unicode::decode(text.data()));
+}
 
 size_t white_space_at_end(std::string_view text) {  // where it begins
   const char* p = text.data() + text.size();
-  while (p > text.data() && unicode::is_white_space(unicode::decode(unicode::previous(p)))) p = unicode::previous(p);
+  while (p > text.data() && unicode::is_white_space(unicode::decode(unicode::previous(p))))
+    p = unicode::previous(p);
   return static_cast<size_t>(p - text.data());
 }
 
@@ -70,8 +73,10 @@ void TokenFinder::add(std::string_view text, const AddedToken* token) {
 
 size_t TokenFinder::next_candidate(std::string_view text, size_t from) const {
   if (start_count_ == 1) {
-    const void* found = from < text.size() ? std::memchr(text.data() + from, only_start_, text.size() - from) : nullptr;
-    return found == nullptr ? text.size() : static_cast<size_t>(static_cast<const char*>(found) - text.data());
+    const void* found =
+        from < text.size() ? std::memchr(text.data() + from, only_start_, text.size() - from) : nullptr;
+    return found == nullptr ? text.size()
+                            : static_cast<size_t>(static_cast<const char*>(found) - text.data());
   }
   while (from < text.size() && !starts_[static_cast<uint8_t>(text[from])]) ++from;
   return from;
@@ -104,7 +109,8 @@ std::vector<TokenFinder::Part> TokenFinder::find(std::string_view text) const {
       }
       size_t begin = at, end = at + size;
       at = next_candidate(text, end);
-      if (token->single_word && (ends_with_word(text.substr(0, begin)) || starts_with_word(text.substr(end)))) continue;
+      if (token->single_word && (ends_with_word(text.substr(0, begin)) || starts_with_word(text.substr(end))))
+        continue;
       if (token->lstrip) begin = std::max(white_space_at_end(text.substr(0, begin)), written);
       if (token->rstrip) end += white_space_at_start(text.substr(end));
       if (written < begin) parts.push_back({written, begin, nullptr});
@@ -116,7 +122,8 @@ std::vector<TokenFinder::Part> TokenFinder::find(std::string_view text) const {
   return parts;
 }
 
-AddedTokens::AddedTokens(const std::vector<JsonPart>& parts, const Vocabulary& vocabulary, const Normalizer* normalizer) {
+AddedTokens::AddedTokens(const std::vector<JsonPart>& parts, const Vocabulary& vocabulary,
+                         const Normalizer* normalizer) {
   tokens_.reserve(parts.size());
   auto next_id = static_cast<TokenId>(vocabulary.size());
   for (const JsonPart& part : parts) {

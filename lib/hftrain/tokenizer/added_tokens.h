@@ -1,4 +1,5 @@
-// Tokens beside the model's vocabulary (and the special ones inside it), found in the text before anything else.
+// Tokens beside the model's vocabulary (and the special ones inside it), found in the text before anything
+// else.
 #pragma once
 
 #include <string>
@@ -20,8 +21,8 @@ struct AddedToken {
   bool single_word = false;        // not inside a word
   bool lstrip = false;             // takes the white space on its left
   bool rstrip = false;
-  bool normalized = true;          // looked for after normalisation
-  bool special = false;            // left out when decoding
+  bool normalized = true;  // looked for after normalisation
+  bool special = false;    // left out when decoding
 };
 
 // Finds the longest of a set of texts, leftmost first.
@@ -36,7 +37,9 @@ class TokenFinder {
   void add(std::string_view text, const AddedToken* token);
   bool empty() const { return nodes_.size() == 1; }
   // False when not even a first byte occurs.
-  bool may_find(std::string_view text) const { return start_count_ > 0 && next_candidate(text, 0) < text.size(); }
+  bool may_find(std::string_view text) const {
+    return start_count_ > 0 && next_candidate(text, 0) < text.size();
+  }
   // Parts that cover `text` in order (with rstrip, one may begin before the end of the one before).
   std::vector<Part> find(std::string_view text) const;
 
@@ -58,8 +61,8 @@ class TokenFinder {
 // Immutable after loading.
 class AddedTokens {
  public:
-  // `part` is the added_tokens list, or unset. Ids follow the package's rule: the model's id for a known text, else the
-  // next one behind the vocabulary.
+  // `part` is the added_tokens list, or unset. Ids follow the package's rule: the model's id for a known
+  // text, else the next one behind the vocabulary.
   AddedTokens(const std::vector<JsonPart>& parts, const Vocabulary& vocabulary, const Normalizer* normalizer);
 
   const TokenFinder& raw() const { return raw_; }                // for the text as it came

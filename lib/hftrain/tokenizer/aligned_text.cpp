@@ -22,7 +22,8 @@ AlignedText::AlignedText(std::string_view original, size_t begin)
 
 std::pair<size_t, size_t> AlignedText::original_of(size_t begin, size_t end) const {
   if (begin >= end) return {original_begin_ + begin, original_begin_ + end};
-  if (end > origins_.size()) return {begin, end};  // decorated characters can make tokens longer than the text
+  if (end > origins_.size())
+    return {begin, end};  // decorated characters can make tokens longer than the text
   return {original_begin_ + origins_[begin].begin, original_begin_ + origins_[end - 1].end};
 }
 
@@ -40,8 +41,8 @@ AlignedText AlignedText::slice(size_t begin, size_t end) const {
   return part;
 }
 
-// Bytes of the text that come from the original, from the first that has a width: a character that was put in front of
-// everything has none and is left alone by whole-text transformations.
+// Bytes of the text that come from the original, from the first that has a width: a character that was put in
+// front of everything has none and is left alone by whole-text transformations.
 std::pair<size_t, size_t> AlignedText::touched_by_original() const {
   if (original_size_ == 0) return {0, 0};
   std::optional<size_t> begin;
@@ -58,7 +59,8 @@ void AlignedText::transform(const std::vector<Change>& changes, size_t removed) 
   transform_range(begin, end, changes, removed);
 }
 
-void AlignedText::transform_range(size_t begin, size_t end, const std::vector<Change>& changes, size_t removed) {
+void AlignedText::transform_range(size_t begin, size_t end, const std::vector<Change>& changes,
+                                  size_t removed) {
   size_t replaced = begin;  // the next character of the range that a change replaces
   const auto pass = [&](int characters) {
     for (; characters > 0 && replaced < end; --characters) replaced += unicode::size_of(text_[replaced]);
@@ -69,7 +71,8 @@ void AlignedText::transform_range(size_t begin, size_t end, const std::vector<Ch
   text.reserve(changes.size());
   origins.reserve(changes.size());
   for (const Change& change : changes) {
-    const Origin origin = change.change > 0 ? origin_before(replaced) : origins_[std::min(replaced, origins_.size() - 1)];
+    const Origin origin =
+        change.change > 0 ? origin_before(replaced) : origins_[std::min(replaced, origins_.size() - 1)];
     if (change.change <= 0) pass(1 - change.change);
     unicode::append(change.character, text);
     origins.resize(text.size(), origin);
@@ -141,8 +144,8 @@ void AlignedText::strip(bool left, bool right) {
   while (right && end > 0 && unicode::is_white_space(characters[end - 1])) --end;
   if (begin == 0 && end == characters.size()) return;
   const size_t trailing = characters.size() - end;
-  // The package compares a count of characters with one of bytes here; the character that is told of the removed ones is
-  // therefore the last one only in text whose characters are single bytes.
+  // The package compares a count of characters with one of bytes here; the character that is told of the
+  // removed ones is therefore the last one only in text whose characters are single bytes.
   const size_t teller = text_.size() - trailing - 1;
   std::vector<Change> changes;
   for (size_t i = begin; i < end; ++i) {

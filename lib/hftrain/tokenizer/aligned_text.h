@@ -1,5 +1,6 @@
-// A text in the course of being normalised and split, and where each of its bytes comes from in the original. The rules of
-// alignment are those of the PyPI `tokenizers` package, including its odd corners, so that offsets come out the same.
+// A text in the course of being normalised and split, and where each of its bytes comes from in the original.
+// The rules of alignment are those of the PyPI `tokenizers` package, including its odd corners, so that
+// offsets come out the same.
 #pragma once
 
 #include <cstdint>
@@ -33,7 +34,8 @@ class AlignedText {
   // Bytes [begin, end) of the text as a text of its own.
   AlignedText slice(size_t begin, size_t end) const;
 
-  // The text becomes the characters of `changes`, which say what they replace. `removed` characters at the start vanish.
+  // The text becomes the characters of `changes`, which say what they replace. `removed` characters at the
+  // start vanish.
   void transform(const std::vector<unicode::Change>& changes, size_t removed = 0);
   void prepend(std::string_view text);  // no effect on an empty text
   // Replaces every matching stretch.
@@ -49,7 +51,9 @@ class AlignedText {
   AlignedText() = default;
   std::pair<size_t, size_t> touched_by_original() const;
   void transform_range(size_t begin, size_t end, const std::vector<unicode::Change>& changes, size_t removed);
-  Origin origin_before(size_t position) const { return position == 0 ? Origin{0, 0} : origins_[position - 1]; }
+  Origin origin_before(size_t position) const {
+    return position == 0 ? Origin{0, 0} : origins_[position - 1];
+  }
 
   std::string text_;
   std::vector<Origin> origins_;  // of each byte of the text

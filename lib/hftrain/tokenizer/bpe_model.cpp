@@ -26,8 +26,9 @@ Error unknown_is_no_token(const std::string& token) {
 }
 
 void drop_swallowed(std::vector<Symbol>& symbols) {
-  symbols.erase(std::remove_if(symbols.begin(), symbols.end(), [](const Symbol& symbol) { return symbol.size == 0; }),
-                symbols.end());
+  symbols.erase(
+      std::remove_if(symbols.begin(), symbols.end(), [](const Symbol& symbol) { return symbol.size == 0; }),
+      symbols.end());
 }
 
 }  // namespace
@@ -74,7 +75,8 @@ void BpeModel::tokenize_bytes(std::string_view bytes, std::vector<Symbol>& symbo
 
 bool BpeModel::fall_back_to_bytes(std::string_view character, std::vector<Symbol>& symbols) const {
   const auto id = [this](char byte) { return fallback_ids_[static_cast<uint8_t>(byte)]; };
-  if (!std::all_of(character.begin(), character.end(), [&](char byte) { return id(byte) != kNoToken; })) return false;
+  if (!std::all_of(character.begin(), character.end(), [&](char byte) { return id(byte) != kNoToken; }))
+    return false;
   for (const char byte : character) symbols.push_back({id(byte), 1});
   return true;
 }

@@ -1,5 +1,5 @@
-// Byte pair encoding: starts from characters and merges the pair of the lowest rank, leftmost first, until none is left.
-// Sennrich et al. 2016 (arXiv:1508.07909), with the options that tokenizer.json knows.
+// Byte pair encoding: starts from characters and merges the pair of the lowest rank, leftmost first, until
+// none is left. Sennrich et al. 2016 (arXiv:1508.07909), with the options that tokenizer.json knows.
 #pragma once
 
 #include <optional>
@@ -16,8 +16,8 @@ struct BpeOptions {
   std::string continuing_prefix;  // of every character but the first
   std::string end_of_word;        // behind the last character
   bool fuse_unknown = false;
-  bool byte_fallback = false;     // <0xNN> tokens for characters that are not in the vocabulary
-  bool ignore_merges = false;     // a piece that is a token is taken whole
+  bool byte_fallback = false;  // <0xNN> tokens for characters that are not in the vocabulary
+  bool ignore_merges = false;  // a piece that is a token is taken whole
 };
 
 // A token in the making.
@@ -37,13 +37,13 @@ class BpeModel : public Model {
   // The merges alone, in place: what is left of `symbols` are the tokens.
   void merge(std::vector<Symbol>& symbols) const;
 
-  // True when every byte, as a character of the byte-level alphabet, is a token. Then `tokenize_bytes` does for raw bytes
-  // what `tokenize` does for the same bytes written in that alphabet.
+  // True when every byte, as a character of the byte-level alphabet, is a token. Then `tokenize_bytes` does
+  // for raw bytes what `tokenize` does for the same bytes written in that alphabet.
   bool knows_all_bytes() const { return knows_all_bytes_; }
   void tokenize_bytes(std::string_view bytes, std::vector<Symbol>& symbols) const;
 
-  // True when no merge joins a "▁" to something other than "▁" on its left. Then a text may be cut before every such
-  // "▁" and tokenized in pieces, with the same result.
+  // True when no merge joins a "▁" to something other than "▁" on its left. Then a text may be cut before
+  // every such "▁" and tokenized in pieces, with the same result.
   bool splits_before_metaspace() const { return splits_before_metaspace_; }
   void set_splits_before_metaspace(bool value) { splits_before_metaspace_ = value; }
 

@@ -16,12 +16,13 @@ using Pair = std::pair<TokenId, TokenId>;
 
 struct PairHash {
   size_t operator()(const Pair& pair) const {
-    return (uint64_t{static_cast<uint32_t>(pair.first)} << 32 | static_cast<uint32_t>(pair.second)) * 0x9E3779B97F4A7C15;
+    return (uint64_t{static_cast<uint32_t>(pair.first)} << 32 | static_cast<uint32_t>(pair.second)) *
+           0x9E3779B97F4A7C15;
   }
 };
 
-// A pair that may merge, and the words it was seen in. A pair can be queued twice when two merges spell the same token;
-// both entries then merge in their own words, as in the package.
+// A pair that may merge, and the words it was seen in. A pair can be queued twice when two merges spell the
+// same token; both entries then merge in their own words, as in the package.
 struct Candidate {
   uint64_t count;
   Pair pair;
@@ -159,7 +160,8 @@ BpeTrainer::BpeTrainer(BpeTrainingOptions options) : options_(std::move(options)
         .why("the special tokens and the 256 bytes alone are " + std::to_string(least));
   }
   for (const std::string& token : options_.special_tokens) {
-    if (token.empty()) throw Error(ExitCode::kUsage, "a special token cannot be empty").where("--special_tokens");
+    if (token.empty())
+      throw Error(ExitCode::kUsage, "a special token cannot be empty").where("--special_tokens");
   }
 }
 
@@ -194,12 +196,14 @@ TrainedBpe BpeTrainer::train() {
   Vocabulary ids;
   add_first_tokens(options_.special_tokens, trained, ids);
   TokenId byte_ids[256];
-  for (int byte = 0; byte < 256; ++byte) byte_ids[byte] = ids.id_of(byte_level_character(static_cast<uint8_t>(byte)));
+  for (int byte = 0; byte < 256; ++byte)
+    byte_ids[byte] = ids.id_of(byte_level_character(static_cast<uint8_t>(byte)));
   MergeLearner learner(trained, ids, static_cast<size_t>(options_.vocab_size),
                        static_cast<uint64_t>(std::max<int64_t>(options_.min_frequency, 0)));
   for (size_t i = 0; i < counts_.size(); ++i) {
     std::vector<TokenId> symbols;
-    for (const char byte : words_.token_of(static_cast<TokenId>(i))) symbols.push_back(byte_ids[static_cast<uint8_t>(byte)]);
+    for (const char byte : words_.token_of(static_cast<TokenId>(i)))
+      symbols.push_back(byte_ids[static_cast<uint8_t>(byte)]);
     learner.add_word(std::move(symbols), counts_[i]);
   }
   learner.run();

@@ -1,5 +1,6 @@
-// Learns a byte-level BPE vocabulary from text, with the merges that the PyPI `tokenizers` package's BpeTrainer finds: words
-// of the GPT-2 pattern are counted line by line, and the most frequent pair merges first, ties by the smaller ids.
+// Learns a byte-level BPE vocabulary from text, with the merges that the PyPI `tokenizers` package's
+// BpeTrainer finds: words of the GPT-2 pattern are counted line by line, and the most frequent pair merges
+// first, ties by the smaller ids.
 #pragma once
 
 #include <string>
@@ -12,8 +13,8 @@
 namespace hftrain::tokenizer {
 
 struct BpeTrainingOptions {
-  int64_t vocab_size = 30000;    // special tokens and the 256 bytes included
-  int64_t min_frequency = 2;     // of a pair, to be merged
+  int64_t vocab_size = 30000;                                   // special tokens and the 256 bytes included
+  int64_t min_frequency = 2;                                    // of a pair, to be merged
   std::vector<std::string> special_tokens = {"<|endoftext|>"};  // they get the first ids
 };
 
@@ -27,7 +28,8 @@ class BpeTrainer {
   // Throws Error (exit code 2) for a vocab_size that does not hold the special tokens and the bytes.
   explicit BpeTrainer(BpeTrainingOptions options);
 
-  // Counts the words of a text. Every line, with its line end, is cut on its own. Invalid UTF-8 is read as U+FFFD.
+  // Counts the words of a text. Every line, with its line end, is cut on its own. Invalid UTF-8 is read as
+  // U+FFFD.
   void add_text(std::string_view text);
   // May be called once, after the last text.
   TrainedBpe train();
@@ -43,6 +45,7 @@ class BpeTrainer {
 };
 
 // Writes tokenizer.json and tokenizer_config.json into `folder`, as a folder that transformers opens.
-void write_byte_level_tokenizer(const TrainedBpe& trained, const BpeTrainingOptions& options, const std::string& folder);
+void write_byte_level_tokenizer(const TrainedBpe& trained, const BpeTrainingOptions& options,
+                                const std::string& folder);
 
 }  // namespace hftrain::tokenizer

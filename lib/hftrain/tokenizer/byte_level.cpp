@@ -7,9 +7,9 @@ namespace {
 
 struct Alphabet {
   char32_t code_points[256] = {};
-  char text[256][2] = {};       // all are one or two bytes of UTF-8
+  char text[256][2] = {};  // all are one or two bytes of UTF-8
   uint8_t sizes[256] = {};
-  int16_t bytes[0x144] = {};    // code point to byte, -1 for none
+  int16_t bytes[0x144] = {};  // code point to byte, -1 for none
 };
 
 constexpr bool stays(int byte) {
@@ -40,9 +40,13 @@ constexpr Alphabet kAlphabet = make_alphabet();
 
 }  // namespace
 
-char32_t byte_level_code_point(uint8_t byte) { return kAlphabet.code_points[byte]; }
+char32_t byte_level_code_point(uint8_t byte) {
+  return kAlphabet.code_points[byte];
+}
 
-std::string_view byte_level_character(uint8_t byte) { return {kAlphabet.text[byte], kAlphabet.sizes[byte]}; }
+std::string_view byte_level_character(uint8_t byte) {
+  return {kAlphabet.text[byte], kAlphabet.sizes[byte]};
+}
 
 std::optional<uint8_t> byte_of_character(char32_t c) {
   if (c >= std::size(kAlphabet.bytes) || kAlphabet.bytes[c] < 0) return std::nullopt;

@@ -1,5 +1,6 @@
-// The byte-level alphabet of GPT-2: every byte is written as one printable character, so that a vocabulary of text can
-// hold any bytes. 0x21-0x7E, 0xA1-0xAC and 0xAE-0xFF stay; the other 68 bytes become U+0100 and upwards in order.
+// The byte-level alphabet of GPT-2: every byte is written as one printable character, so that a vocabulary of
+// text can hold any bytes. 0x21-0x7E, 0xA1-0xAC and 0xAE-0xFF stay; the other 68 bytes become U+0100 and
+// upwards in order.
 #pragma once
 
 #include <cstdint>

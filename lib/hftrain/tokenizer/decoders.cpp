@@ -128,13 +128,16 @@ class ReplaceDecoder : public Decoder {
 // Takes up to so many of one character from both ends of every token.
 class StripDecoder : public Decoder {
  public:
-  StripDecoder(std::string content, int64_t start, int64_t stop) : content_(std::move(content)), start_(start), stop_(stop) {}
+  StripDecoder(std::string content, int64_t start, int64_t stop)
+      : content_(std::move(content)), start_(start), stop_(stop) {}
   void decode(Tokens& tokens) const override {
     for (std::string& token : tokens) {
       size_t begin = 0, end = token.size();
-      for (int64_t i = 0; i < start_ && token.compare(begin, content_.size(), content_) == 0; ++i) begin += content_.size();
+      for (int64_t i = 0; i < start_ && token.compare(begin, content_.size(), content_) == 0; ++i)
+        begin += content_.size();
       for (int64_t i = 0; i < stop_ && end >= begin + content_.size() &&
-                          token.compare(end - content_.size(), content_.size(), content_) == 0; ++i) {
+                          token.compare(end - content_.size(), content_.size(), content_) == 0;
+           ++i) {
         end -= content_.size();
       }
       token = token.substr(begin, end - begin);
@@ -160,8 +163,8 @@ class WordPieceDecoder : public Decoder {
  private:
   static void clean(std::string& token) {
     static constexpr std::pair<std::string_view, std::string_view> kRules[] = {
-        {" .", "."},     {" ?", "?"},     {" !", "!"},             {" ,", ","},     {" ' ", "'"},    {" n't", "n't"},
-        {" 'm", "'m"},   {" do not", " don't"}, {" 's", "'s"},     {" 've", "'ve"}, {" 're", "'re"}};
+        {" .", "."},   {" ?", "?"},           {" !", "!"},   {" ,", ","},     {" ' ", "'"},   {" n't", "n't"},
+        {" 'm", "'m"}, {" do not", " don't"}, {" 's", "'s"}, {" 've", "'ve"}, {" 're", "'re"}};
     for (const auto& [from, to] : kRules) replace_all(token, from, to);
   }
 
@@ -173,7 +176,8 @@ class BpeDecoder : public Decoder {
  public:
   explicit BpeDecoder(std::string suffix) : suffix_(std::move(suffix)) {}
   void decode(Tokens& tokens) const override {
-    for (size_t i = 0; i < tokens.size(); ++i) replace_all(tokens[i], suffix_, i + 1 == tokens.size() ? "" : " ");
+    for (size_t i = 0; i < tokens.size(); ++i)
+      replace_all(tokens[i], suffix_, i + 1 == tokens.size() ? "" : " ");
   }
 
  private:
@@ -197,17 +201,22 @@ template <typename Plain>
 ReadPointer read_plain(const JsonPart&) {
   return std::make_shared<Plain>();
 }
-ReadPointer read_metaspace_part(const JsonPart& part) { return std::make_shared<MetaspaceDecoder>(read_metaspace(part)); }
+ReadPointer read_metaspace_part(const JsonPart& part) {
+  return std::make_shared<MetaspaceDecoder>(read_metaspace(part));
+}
 ReadPointer read_replace(const JsonPart& part) {
   return std::make_shared<ReplaceDecoder>(read_pattern(part.at("pattern")), part.text("content"));
 }
 ReadPointer read_strip(const JsonPart& part) {
-  return std::make_shared<StripDecoder>(part.text("content"), part.at("start").integer(), part.at("stop").integer());
+  return std::make_shared<StripDecoder>(part.text("content"), part.at("start").integer(),
+                                        part.at("stop").integer());
 }
 ReadPointer read_word_piece(const JsonPart& part) {
   return std::make_shared<WordPieceDecoder>(part.text("prefix"), part.boolean("cleanup", true));
 }
-ReadPointer read_bpe(const JsonPart& part) { return std::make_shared<BpeDecoder>(part.text("suffix")); }
+ReadPointer read_bpe(const JsonPart& part) {
+  return std::make_shared<BpeDecoder>(part.text("suffix"));
+}
 ReadPointer read_sequence(const JsonPart& part) {
   std::vector<ReadPointer> parts;
   for (const JsonPart& item : part.at("decoders").items()) parts.push_back(read_decoder(item));
@@ -220,10 +229,14 @@ struct Reader {
 };
 
 constexpr Reader kReaders[] = {
-    {"ByteLevel", read_plain<ByteLevelDecoder>}, {"ByteFallback", read_plain<ByteFallbackDecoder>},
-    {"Fuse", read_plain<FuseDecoder>},           {"Metaspace", read_metaspace_part},
-    {"Replace", read_replace},                   {"Strip", read_strip},
-    {"WordPiece", read_word_piece},              {"BPEDecoder", read_bpe},
+    {"ByteLevel", read_plain<ByteLevelDecoder>},
+    {"ByteFallback", read_plain<ByteFallbackDecoder>},
+    {"Fuse", read_plain<FuseDecoder>},
+    {"Metaspace", read_metaspace_part},
+    {"Replace", read_replace},
+    {"Strip", read_strip},
+    {"WordPiece", read_word_piece},
+    {"BPEDecoder", read_bpe},
     {"Sequence", read_sequence},
 };
 

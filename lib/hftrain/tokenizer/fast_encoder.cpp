@@ -120,7 +120,8 @@ class FastEncoder::Run {
     size_t begin = 0;
     if (needs_prefix(text, at_start)) {
       // The mark in front and what follows up to the next cut, as if the text began with a space.
-      begin = mark_at(text, 0) > 0 && plan_.cut_every_mark ? 0 : piece_end(text, 0, plan_.cut_every_mark, true);
+      begin =
+          mark_at(text, 0) > 0 && plan_.cut_every_mark ? 0 : piece_end(text, 0, plan_.cut_every_mark, true);
       const std::string first = ' ' + std::string(text.substr(0, begin));
       marked_piece(first, first.data() + first.size());
     }
@@ -156,8 +157,10 @@ class FastEncoder::Run {
   std::vector<TokenId>& ids_;
 };
 
-std::optional<FastEncoder::Plan> FastEncoder::plan_of(const Normalizer* normalizer, const PreTokenizer* pre_tokenizer,
-                                                      const BpeModel& model, const AddedTokens& added_tokens) {
+std::optional<FastEncoder::Plan> FastEncoder::plan_of(const Normalizer* normalizer,
+                                                      const PreTokenizer* pre_tokenizer,
+                                                      const BpeModel& model,
+                                                      const AddedTokens& added_tokens) {
   using Shortcut = Normalizer::Shortcut;
   const Shortcut shortcut = normalizer == nullptr ? Shortcut::kNone : normalizer->shortcut();
   Plan plan;
@@ -185,8 +188,9 @@ std::optional<FastEncoder::Plan> FastEncoder::plan_of(const Normalizer* normaliz
   return plan;
 }
 
-std::unique_ptr<const FastEncoder> FastEncoder::make(const Normalizer* normalizer, const PreTokenizer* pre_tokenizer,
-                                                     const Model& model, const AddedTokens& added_tokens) {
+std::unique_ptr<const FastEncoder> FastEncoder::make(const Normalizer* normalizer,
+                                                     const PreTokenizer* pre_tokenizer, const Model& model,
+                                                     const AddedTokens& added_tokens) {
   const auto* bpe = dynamic_cast<const BpeModel*>(&model);
   if (bpe == nullptr) return nullptr;
   const auto plan = plan_of(normalizer, pre_tokenizer, *bpe, added_tokens);

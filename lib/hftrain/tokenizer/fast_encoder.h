@@ -1,5 +1,5 @@
-// Text straight to ids for the pipelines that matter: no texts are built, no offsets kept, and pieces seen before come
-// from a cache. Gives the same ids as the pipeline it was made from.
+// Text straight to ids for the pipelines that matter: no texts are built, no offsets kept, and pieces seen
+// before come from a cache. Gives the same ids as the pipeline it was made from.
 #pragma once
 
 #include <memory>
@@ -21,11 +21,12 @@ namespace hftrain::tokenizer {
 class FastEncoder {
  public:
   // Null when these parts allow no shortcut. The parts must outlive the encoder.
-  static std::unique_ptr<const FastEncoder> make(const Normalizer* normalizer, const PreTokenizer* pre_tokenizer,
-                                                 const Model& model, const AddedTokens& added_tokens);
+  static std::unique_ptr<const FastEncoder> make(const Normalizer* normalizer,
+                                                 const PreTokenizer* pre_tokenizer, const Model& model,
+                                                 const AddedTokens& added_tokens);
 
-  // Appends the ids of `text`, which is valid UTF-8, without special tokens around it. False, with `ids` as they were, for
-  // the rare text that only the whole pipeline gets right.
+  // Appends the ids of `text`, which is valid UTF-8, without special tokens around it. False, with `ids` as
+  // they were, for the rare text that only the whole pipeline gets right.
   bool encode(std::string_view text, std::vector<TokenId>& ids) const;
 
  private:
@@ -35,7 +36,7 @@ class FastEncoder {
     bool nfc = false;
     std::optional<ByteLevelSplit> byte_level;  // else spaces are ▁:
     Prefix prefix = Prefix::kNone;             // a ▁ in front
-    bool cut_every_mark = false;               // before every ▁; else before the first of a run, if the model allows
+    bool cut_every_mark = false;  // before every ▁; else before the first of a run, if the model allows
   };
   struct Workspace {
     PieceCache cache;

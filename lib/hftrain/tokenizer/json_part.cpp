@@ -22,7 +22,9 @@ std::optional<JsonPart> JsonPart::find(std::string_view key) const {
   return JsonPart(member, *file_, path_.empty() ? std::string(key) : path_ + '.' + std::string(key));
 }
 
-bool JsonPart::has(std::string_view key) const { return find(key).has_value(); }
+bool JsonPart::has(std::string_view key) const {
+  return find(key).has_value();
+}
 
 JsonPart JsonPart::at(std::string_view key) const {
   if (const auto member = find(key)) return *member;

@@ -13,8 +13,8 @@
 
 namespace hftrain::tokenizer {
 
-// A view into a parsed document, which must outlive it. Missing or ill-typed members throw an Error (exit code 4) that
-// names the file and the member.
+// A view into a parsed document, which must outlive it. Missing or ill-typed members throw an Error (exit
+// code 4) that names the file and the member.
 class JsonPart {
  public:
   JsonPart(simdjson::dom::element element, const std::string& file, std::string path = "")
@@ -26,10 +26,10 @@ class JsonPart {
   const std::string& path() const { return path_; }
   const std::string& file() const { return *file_; }
 
-  bool has(std::string_view key) const;          // present and not null
+  bool has(std::string_view key) const;  // present and not null
   JsonPart at(std::string_view key) const;
   std::optional<JsonPart> find(std::string_view key) const;  // unset when missing or null
-  std::vector<JsonPart> items() const;           // of an array
+  std::vector<JsonPart> items() const;                       // of an array
 
   std::string_view text() const;
   int64_t integer() const;

@@ -1,4 +1,5 @@
-// Which two tokens merge, in what order, and into what: a flat hash table with one probe for nearly every question.
+// Which two tokens merge, in what order, and into what: a flat hash table with one probe for nearly every
+// question.
 #pragma once
 
 #include <bit>
@@ -10,7 +11,7 @@
 namespace hftrain::tokenizer {
 
 struct Merge {
-  uint32_t rank;   // lower merges first; kNoMerge: never
+  uint32_t rank;  // lower merges first; kNoMerge: never
   TokenId merged;
 };
 constexpr uint32_t kNoMerge = UINT32_MAX;

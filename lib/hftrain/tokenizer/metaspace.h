@@ -1,4 +1,5 @@
-// SentencePiece's way with spaces: they become a visible character, mostly "▁". A pre-tokenizer and a decoder share it.
+// SentencePiece's way with spaces: they become a visible character, mostly "▁". A pre-tokenizer and a decoder
+// share it.
 #pragma once
 
 #include <string>

@@ -14,7 +14,8 @@ constexpr int64_t kLargestId = int64_t{1} << 27;
 
 Vocabulary read_vocabulary(const JsonPart& part) {
   simdjson::dom::object object;
-  if (part.element().get_object().get(object) != simdjson::SUCCESS) throw part.error("an object is needed here");
+  if (part.element().get_object().get(object) != simdjson::SUCCESS)
+    throw part.error("an object is needed here");
   Vocabulary vocabulary;
   vocabulary.reserve(object.size(), object.size() * 8);
   for (const auto& [token, value] : object) {
@@ -40,7 +41,8 @@ std::pair<std::string_view, std::string_view> read_merge(simdjson::dom::element 
   simdjson::dom::array pair;
   std::string_view left, right;
   if (item.get_array().get(pair) != simdjson::SUCCESS || pair.size() != 2 ||
-      pair.at(0).get_string().get(left) != simdjson::SUCCESS || pair.at(1).get_string().get(right) != simdjson::SUCCESS) {
+      pair.at(0).get_string().get(left) != simdjson::SUCCESS ||
+      pair.at(1).get_string().get(right) != simdjson::SUCCESS) {
     throw part.error("a merge is not two tokens");
   }
   return {left, right};
@@ -53,7 +55,8 @@ class MergeReader {
 
   MergeTable read() {
     simdjson::dom::array merges;
-    if (part_.element().get_array().get(merges) != simdjson::SUCCESS) throw part_.error("a list is needed here");
+    if (part_.element().get_array().get(merges) != simdjson::SUCCESS)
+      throw part_.error("a list is needed here");
     MergeTable table;
     table.reserve(std::max(merges.size(), count_of(merges)));
     uint32_t rank = 0;
@@ -105,15 +108,18 @@ void refuse_dropout(const JsonPart& part) {
   const auto dropout = part.find("dropout");
   if (!dropout) return;
   double value = 0;
-  if (dropout->element().get_double().get(value) != simdjson::SUCCESS) throw dropout->error("a number is needed here");
-  if (value != 0) throw dropout->unsupported("dropout of merges makes tokens random; only null and 0 are taken");
+  if (dropout->element().get_double().get(value) != simdjson::SUCCESS)
+    throw dropout->error("a number is needed here");
+  if (value != 0)
+    throw dropout->unsupported("dropout of merges makes tokens random; only null and 0 are taken");
 }
 
 std::shared_ptr<const Model> read_bpe(const JsonPart& part) {
   refuse_dropout(part);
   BpeOptions options;
   if (part.has("unk_token")) options.unknown_token = part.text("unk_token");
-  if (part.has("continuing_subword_prefix")) options.continuing_prefix = part.text("continuing_subword_prefix");
+  if (part.has("continuing_subword_prefix"))
+    options.continuing_prefix = part.text("continuing_subword_prefix");
   if (part.has("end_of_word_suffix")) options.end_of_word = part.text("end_of_word_suffix");
   options.fuse_unknown = part.boolean("fuse_unk", false);
   options.byte_fallback = part.boolean("byte_fallback", false);
@@ -123,7 +129,8 @@ std::shared_ptr<const Model> read_bpe(const JsonPart& part) {
   MergeReader reader(merges, vocabulary, options.continuing_prefix.size());
   MergeTable table = reader.read();
   const bool cuts = reader.keeps_space_marks_in_front() && vocabulary.id_of(kSpaceMark) != kNoToken &&
-                    options.continuing_prefix.empty() && options.end_of_word.empty() && !options.ignore_merges;
+                    options.continuing_prefix.empty() && options.end_of_word.empty() &&
+                    !options.ignore_merges;
   auto model = std::make_shared<BpeModel>(std::move(vocabulary), std::move(table), std::move(options));
   model->set_splits_before_metaspace(cuts);
   return model;

@@ -50,7 +50,9 @@ class PrependNormalizer : public Normalizer {
  public:
   explicit PrependNormalizer(std::string prefix) : prefix_(std::move(prefix)) {}
   void normalize(AlignedText& text) const override { text.prepend(prefix_); }
-  Shortcut shortcut() const override { return prefix_ == kSpaceMark ? Shortcut::kPrependSpaceMark : Shortcut::kNone; }
+  Shortcut shortcut() const override {
+    return prefix_ == kSpaceMark ? Shortcut::kPrependSpaceMark : Shortcut::kNone;
+  }
 
  private:
   std::string prefix_;
@@ -80,7 +82,8 @@ class ByteLevelNormalizer : public Normalizer {
 
 class NormalizerSequence : public Normalizer {
  public:
-  explicit NormalizerSequence(std::vector<std::shared_ptr<const Normalizer>> parts) : parts_(std::move(parts)) {}
+  explicit NormalizerSequence(std::vector<std::shared_ptr<const Normalizer>> parts)
+      : parts_(std::move(parts)) {}
   void normalize(AlignedText& text) const override {
     for (const auto& part : parts_) part->normalize(text);
   }
@@ -112,7 +115,8 @@ std::shared_ptr<const Normalizer> read_plain(const JsonPart&) {
 }
 
 std::shared_ptr<const Normalizer> read_strip(const JsonPart& part) {
-  return std::make_shared<StripNormalizer>(part.boolean("strip_left", true), part.boolean("strip_right", true));
+  return std::make_shared<StripNormalizer>(part.boolean("strip_left", true),
+                                           part.boolean("strip_right", true));
 }
 
 std::shared_ptr<const Normalizer> read_prepend(const JsonPart& part) {

@@ -1,4 +1,5 @@
-// The first step of a pipeline: rewrites text (Unicode normal forms, lower case, replacements) and keeps its alignment.
+// The first step of a pipeline: rewrites text (Unicode normal forms, lower case, replacements) and keeps its
+// alignment.
 #pragma once
 
 #include <memory>

@@ -39,7 +39,8 @@ class KnownSplitPattern : public Pattern {
   std::vector<Stretch> find(std::string_view text) const override {
     std::vector<Stretch> stretches;
     split(pattern_, text, [&](const char* begin, const char* end) {
-      stretches.push_back({static_cast<size_t>(begin - text.data()), static_cast<size_t>(end - text.data()), true});
+      stretches.push_back(
+          {static_cast<size_t>(begin - text.data()), static_cast<size_t>(end - text.data()), true});
     });
     return stretches;
   }
@@ -125,9 +126,12 @@ std::vector<Stretch> find_characters(std::string_view text, bool (*is)(char32_t)
 Pieces split_at(const std::vector<Stretch>& stretches, DelimiterBehavior behavior) {
   Pieces pieces;
   switch (behavior) {
-    case DelimiterBehavior::kMergedWithPrevious: return merge_with_previous(stretches);
-    case DelimiterBehavior::kMergedWithNext: return merge_with_next(stretches);
-    case DelimiterBehavior::kContiguous: return contiguous(stretches);
+    case DelimiterBehavior::kMergedWithPrevious:
+      return merge_with_previous(stretches);
+    case DelimiterBehavior::kMergedWithNext:
+      return merge_with_next(stretches);
+    case DelimiterBehavior::kContiguous:
+      return contiguous(stretches);
     case DelimiterBehavior::kIsolated:
     case DelimiterBehavior::kRemoved:
       for (const Stretch& stretch : stretches) {

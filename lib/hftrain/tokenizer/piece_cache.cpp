@@ -14,13 +14,15 @@ constexpr size_t kLongestPiece = 256;  // longer ones hardly ever come again
 
 }  // namespace
 
-// calloc hands out untouched zero pages, so a cache costs only what is used of it. A zero key is no piece: its size is 0.
-PieceCache::PieceCache()
-    : slots_(static_cast<Slot*>(std::calloc(size_t{1} << kSlotBits, sizeof(Slot)))) {
+// calloc hands out untouched zero pages, so a cache costs only what is used of it. A zero key is no piece:
+// its size is 0.
+PieceCache::PieceCache() : slots_(static_cast<Slot*>(std::calloc(size_t{1} << kSlotBits, sizeof(Slot)))) {
   if (slots_ == nullptr) throw std::bad_alloc();
 }
 
-void PieceCache::FreeSlots::operator()(Slot* slots) const { std::free(slots); }
+void PieceCache::FreeSlots::operator()(Slot* slots) const {
+  std::free(slots);
+}
 
 bool PieceCache::append_long(std::string_view piece, std::vector<TokenId>& ids) const {
   if (piece.size() > kLongestPiece || long_pieces_.empty()) return false;

@@ -1,6 +1,6 @@
-// Remembers the ids of pieces that were tokenized before: text is mostly the same few thousand words. One owner at a time.
-// Short pieces live in the table itself, keyed by their bytes; longer ones keep their bytes beside it. Of two pieces that
-// want the same slot the later stays.
+// Remembers the ids of pieces that were tokenized before: text is mostly the same few thousand words. One
+// owner at a time. Short pieces live in the table itself, keyed by their bytes; longer ones keep their bytes
+// beside it. Of two pieces that want the same slot the later stays.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,8 @@ class PieceCache {
  public:
   PieceCache();
 
-  // Appends the ids of `piece` and returns true, or returns false. `text_end` bounds what may be read behind the piece.
+  // Appends the ids of `piece` and returns true, or returns false. `text_end` bounds what may be read behind
+  // the piece.
   bool append(std::string_view piece, const char* text_end, std::vector<TokenId>& ids) const {
     if (piece.size() > kShortPiece) return append_long(piece, ids);
     const Key key = key_of(piece, text_end);
@@ -68,7 +69,8 @@ class PieceCache {
     return key;
   }
   static size_t slot_of(const Key& key) {
-    const auto product = static_cast<unsigned __int128>(key.low ^ 0x9E3779B97F4A7C15) * (key.high ^ 0xC2B2AE3D27D4EB4F);
+    const auto product =
+        static_cast<unsigned __int128>(key.low ^ 0x9E3779B97F4A7C15) * (key.high ^ 0xC2B2AE3D27D4EB4F);
     return static_cast<size_t>((static_cast<uint64_t>(product) ^ static_cast<uint64_t>(product >> 64)) >>
                                (64 - kSlotBits));
   }

@@ -74,7 +74,8 @@ auto with_valid_text(std::string_view text, Use use) {
 Pipeline::Pipeline(PipelineParts parts, TokenizerSettings settings)
     : parts_(std::move(parts)), settings_(std::move(settings)) {
   find_special_ids();
-  fast_ = FastEncoder::make(parts_.normalizer.get(), parts_.pre_tokenizer.get(), *parts_.model, *parts_.added_tokens);
+  fast_ = FastEncoder::make(parts_.normalizer.get(), parts_.pre_tokenizer.get(), *parts_.model,
+                            *parts_.added_tokens);
 }
 
 // Asks the post-processor what it puts around a text that consists of one impossible token.
@@ -108,7 +109,8 @@ std::vector<Pipeline::Section> Pipeline::sections_of(std::string_view text) cons
       continue;
     }
     if (parts_.normalizer) parts_.normalizer->normalize(section);
-    for (const auto& [part_begin, part_end, part_token] : parts_.added_tokens->normalized().find(section.text())) {
+    for (const auto& [part_begin, part_end, part_token] :
+         parts_.added_tokens->normalized().find(section.text())) {
       sections.push_back({section.slice(part_begin, part_end), part_token});
     }
   }
@@ -137,7 +139,8 @@ Encoding Pipeline::encode_text(std::string_view text) const {
       tokens.clear();
       if (!piece.empty()) parts_.model->tokenize(piece.text(), tokens);
       for (const ModelToken& token : tokens) {
-        add(token.id, parts_.model->token_text(token, piece.text()), piece.original_of(token.begin, token.end));
+        add(token.id, parts_.model->token_text(token, piece.text()),
+            piece.original_of(token.begin, token.end));
       }
     }
   }

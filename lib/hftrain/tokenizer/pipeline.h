@@ -85,8 +85,8 @@ class Pipeline : public Tokenizer {
 
   PipelineParts parts_;
   TokenizerSettings settings_;
-  std::unique_ptr<const FastEncoder> fast_;   // null when the pipeline has no fast path
-  bool surrounds_plainly_ = false;            // special tokens are the same for every text:
+  std::unique_ptr<const FastEncoder> fast_;  // null when the pipeline has no fast path
+  bool surrounds_plainly_ = false;           // special tokens are the same for every text:
   std::vector<TokenId> ids_before_, ids_after_;
 };
 

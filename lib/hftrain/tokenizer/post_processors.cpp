@@ -18,7 +18,8 @@ void append(const Encoding& tail, Encoding& encoding) {
   encoding.tokens.insert(encoding.tokens.end(), tail.tokens.begin(), tail.tokens.end());
   encoding.offsets.insert(encoding.offsets.end(), tail.offsets.begin(), tail.offsets.end());
   encoding.type_ids.insert(encoding.type_ids.end(), tail.type_ids.begin(), tail.type_ids.end());
-  encoding.attention_mask.insert(encoding.attention_mask.end(), tail.attention_mask.begin(), tail.attention_mask.end());
+  encoding.attention_mask.insert(encoding.attention_mask.end(), tail.attention_mask.begin(),
+                                 tail.attention_mask.end());
 }
 
 struct SpecialToken {
@@ -26,16 +27,22 @@ struct SpecialToken {
   TokenId id;
 };
 
-Encoding single(const SpecialToken& token, int32_t type_id) { return {{token.id}, {token.text}, {{0, 0}}, {type_id}, {1}}; }
+Encoding single(const SpecialToken& token, int32_t type_id) {
+  return {{token.id}, {token.text}, {{0, 0}}, {type_id}, {1}};
+}
 
-bool is_blank(char32_t c) { return c == byte_level_code_point(' ') || unicode::is_white_space(c); }
+bool is_blank(char32_t c) {
+  return c == byte_level_code_point(' ') || unicode::is_white_space(c);
+}
 
 // Takes the spaces of a token out of its offsets.
 void trim(const std::string& token, bool keeps_prefix_space, std::pair<int64_t, int64_t>& offsets) {
   int64_t leading = 0, trailing = 0;
   const char *begin = token.data(), *end = begin + token.size();
   for (const char* p = begin; p < end && is_blank(unicode::decode(p)); p += unicode::size_of(*p)) ++leading;
-  for (const char* p = end; p > begin && is_blank(unicode::decode(unicode::previous(p))); p = unicode::previous(p)) ++trailing;
+  for (const char* p = end; p > begin && is_blank(unicode::decode(unicode::previous(p)));
+       p = unicode::previous(p))
+    ++trailing;
   // A single space in front of the first word may be the one that was added: it has no place in the text.
   if (leading == 1 && keeps_prefix_space) leading = 0;
   if (leading > 0) offsets.first = std::min(offsets.first + leading, offsets.second);
@@ -53,7 +60,8 @@ void trim_offsets(Encoding& encoding, bool add_prefix_space) {
 
 class ByteLevelProcessor : public PostProcessor {
  public:
-  ByteLevelProcessor(bool trims, bool add_prefix_space) : trims_(trims), add_prefix_space_(add_prefix_space) {}
+  ByteLevelProcessor(bool trims, bool add_prefix_space)
+      : trims_(trims), add_prefix_space_(add_prefix_space) {}
   void process(Parts& parts, bool) const override {
     if (!trims_) return;
     for (Encoding& part : parts) trim_offsets(part, add_prefix_space_);
@@ -111,7 +119,7 @@ class RobertaProcessor : public PostProcessor {
 class TemplateProcessor : public PostProcessor {
  public:
   struct Piece {
-    int sequence = -1;     // 0: the text, 1: a second text; -1: special tokens
+    int sequence = -1;  // 0: the text, 1: a second text; -1: special tokens
     Encoding special;
     int32_t type_id = 0;
   };
@@ -147,7 +155,8 @@ class TemplateProcessor : public PostProcessor {
 
 class ProcessorSequence : public PostProcessor {
  public:
-  explicit ProcessorSequence(std::vector<std::shared_ptr<const PostProcessor>> parts) : parts_(std::move(parts)) {}
+  explicit ProcessorSequence(std::vector<std::shared_ptr<const PostProcessor>> parts)
+      : parts_(std::move(parts)) {}
 
   size_t added_count() const override {
     size_t count = 0;
@@ -171,7 +180,8 @@ SpecialToken read_pair(const JsonPart& part) {
 }
 
 ReadPointer read_byte_level(const JsonPart& part) {
-  return std::make_shared<ByteLevelProcessor>(part.boolean("trim_offsets", true), part.boolean("add_prefix_space", true));
+  return std::make_shared<ByteLevelProcessor>(part.boolean("trim_offsets", true),
+                                              part.boolean("add_prefix_space", true));
 }
 
 ReadPointer read_bert(const JsonPart& part) {
@@ -187,9 +197,11 @@ ReadPointer read_roberta(const JsonPart& part) {
 Encoding read_special(const JsonPart& specials, const JsonPart& id, int32_t type_id) {
   const JsonPart special = specials.at(id.text());
   Encoding encoding;
-  for (const JsonPart& item : special.at("ids").items()) encoding.ids.push_back(static_cast<TokenId>(item.integer()));
+  for (const JsonPart& item : special.at("ids").items())
+    encoding.ids.push_back(static_cast<TokenId>(item.integer()));
   for (const JsonPart& item : special.at("tokens").items()) encoding.tokens.emplace_back(item.text());
-  if (encoding.ids.size() != encoding.tokens.size()) throw special.error("as many ids as tokens are needed here");
+  if (encoding.ids.size() != encoding.tokens.size())
+    throw special.error("as many ids as tokens are needed here");
   encoding.offsets.resize(encoding.ids.size());
   encoding.type_ids.assign(encoding.ids.size(), type_id);
   encoding.attention_mask.assign(encoding.ids.size(), 1);
@@ -214,7 +226,8 @@ std::vector<TemplateProcessor::Piece> read_template(const JsonPart& part, const 
 }
 
 ReadPointer read_template_processing(const JsonPart& part) {
-  return std::make_shared<TemplateProcessor>(read_template(part.at("single"), part), read_template(part.at("pair"), part));
+  return std::make_shared<TemplateProcessor>(read_template(part.at("single"), part),
+                                             read_template(part.at("pair"), part));
 }
 
 ReadPointer read_sequence(const JsonPart& part) {

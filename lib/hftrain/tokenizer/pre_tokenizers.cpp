@@ -13,7 +13,8 @@ namespace {
 
 using Pieces = std::vector<AlignedText>;
 
-void append_slices(const AlignedText& text, const std::vector<std::pair<size_t, size_t>>& ranges, Pieces& pieces) {
+void append_slices(const AlignedText& text, const std::vector<std::pair<size_t, size_t>>& ranges,
+                   Pieces& pieces) {
   for (const auto& [begin, end] : ranges) {
     if (begin < end) pieces.push_back(text.slice(begin, end));
   }
@@ -129,7 +130,8 @@ class MetaspacePreTokenizer : public PreTokenizer {
                           (metaspace_.prepend == Metaspace::Prepend::kFirst && piece.original_begin() == 0);
       if (wanted && !piece.text().starts_with(metaspace_.replacement)) piece.prepend(metaspace_.replacement);
       if (!metaspace_.split) return parts.push_back(std::move(piece));
-      append_slices(piece, split_at(delimiter_->find(piece.text()), DelimiterBehavior::kMergedWithNext), parts);
+      append_slices(piece, split_at(delimiter_->find(piece.text()), DelimiterBehavior::kMergedWithNext),
+                    parts);
     });
   }
 
@@ -143,7 +145,8 @@ class MetaspacePreTokenizer : public PreTokenizer {
 
 class PreTokenizerSequence : public PreTokenizer {
  public:
-  explicit PreTokenizerSequence(std::vector<std::shared_ptr<const PreTokenizer>> parts) : parts_(std::move(parts)) {}
+  explicit PreTokenizerSequence(std::vector<std::shared_ptr<const PreTokenizer>> parts)
+      : parts_(std::move(parts)) {}
 
   void cut(Pieces& pieces) const override {
     for (const auto& part : parts_) part->cut(pieces);
@@ -177,7 +180,8 @@ DelimiterBehavior behavior_of(const JsonPart& part) {
 }
 
 std::shared_ptr<const PreTokenizer> read_byte_level(const JsonPart& part) {
-  return std::make_shared<ByteLevelPreTokenizer>(part.at("add_prefix_space").boolean(), part.boolean("use_regex", true));
+  return std::make_shared<ByteLevelPreTokenizer>(part.at("add_prefix_space").boolean(),
+                                                 part.boolean("use_regex", true));
 }
 
 std::shared_ptr<const PreTokenizer> read_split(const JsonPart& part) {
@@ -185,7 +189,8 @@ std::shared_ptr<const PreTokenizer> read_split(const JsonPart& part) {
   const bool invert = part.boolean("invert", false);
   std::optional<KnownPattern> known;
   if (pattern.has("Regex")) known = known_pattern(pattern.at("Regex").text());
-  return std::make_shared<SplitPreTokenizer>(read_pattern(pattern), behavior_of(part.at("behavior")), invert, known);
+  return std::make_shared<SplitPreTokenizer>(read_pattern(pattern), behavior_of(part.at("behavior")), invert,
+                                             known);
 }
 
 std::shared_ptr<const PreTokenizer> read_metaspace_part(const JsonPart& part) {
@@ -208,8 +213,8 @@ std::shared_ptr<const PreTokenizer> read_digits(const JsonPart& part) {
 
 std::shared_ptr<const PreTokenizer> read_punctuation(const JsonPart& part) {
   const auto behavior = part.find("behavior");
-  return std::make_shared<CharacterPreTokenizer>(unicode::is_punctuation,
-                                                 behavior ? behavior_of(*behavior) : DelimiterBehavior::kIsolated);
+  return std::make_shared<CharacterPreTokenizer>(
+      unicode::is_punctuation, behavior ? behavior_of(*behavior) : DelimiterBehavior::kIsolated);
 }
 
 std::shared_ptr<const PreTokenizer> read_sequence(const JsonPart& part) {
@@ -224,10 +229,14 @@ struct Reader {
 };
 
 constexpr Reader kReaders[] = {
-    {"ByteLevel", read_byte_level},     {"Split", read_split},
-    {"Metaspace", read_metaspace_part}, {"Whitespace", read_whitespace},
-    {"Digits", read_digits},            {"WhitespaceSplit", read_whitespace_split},
-    {"Sequence", read_sequence},        {"Punctuation", read_punctuation},
+    {"ByteLevel", read_byte_level},
+    {"Split", read_split},
+    {"Metaspace", read_metaspace_part},
+    {"Whitespace", read_whitespace},
+    {"Digits", read_digits},
+    {"WhitespaceSplit", read_whitespace_split},
+    {"Sequence", read_sequence},
+    {"Punctuation", read_punctuation},
 };
 
 }  // namespace

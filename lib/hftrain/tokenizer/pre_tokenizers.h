@@ -13,8 +13,9 @@
 
 namespace hftrain::tokenizer {
 
-// When a pre-tokenizer comes to nothing but "maybe put a space in front, cut by a known pattern, write the bytes in the
-// byte-level alphabet", this says so, and an encoder that needs no offsets can do that without building any texts.
+// When a pre-tokenizer comes to nothing but "maybe put a space in front, cut by a known pattern, write the
+// bytes in the byte-level alphabet", this says so, and an encoder that needs no offsets can do that without
+// building any texts.
 struct ByteLevelSplit {
   bool add_prefix_space = false;
   std::optional<KnownPattern> pattern;  // unset: not cut at all

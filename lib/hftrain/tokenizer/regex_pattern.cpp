@@ -36,8 +36,8 @@ CategorySet category_set(std::string_view name) {
 
 void append_range(char32_t first, char32_t last, std::string& ranges) {
   char text[40];
-  std::snprintf(text, sizeof text, first == last ? "\\x{%X}" : "\\x{%X}-\\x{%X}", static_cast<unsigned>(first),
-                static_cast<unsigned>(last));
+  std::snprintf(text, sizeof text, first == last ? "\\x{%X}" : "\\x{%X}-\\x{%X}",
+                static_cast<unsigned>(first), static_cast<unsigned>(last));
   ranges += text;
 }
 
@@ -74,15 +74,19 @@ std::string property_ranges(std::string_view name, bool negated) {
       return ranges_where([&](char32_t c) { return in_script(unicode::kScripts[i], c) != negated; });
     }
   }
-  throw std::invalid_argument("the character property '" + std::string(name) + "' is not among those hftrain knows");
+  throw std::invalid_argument("the character property '" + std::string(name) +
+                              "' is not among those hftrain knows");
 }
 
 std::string shorthand_ranges(char letter) {
   const bool negated = letter >= 'A' && letter <= 'Z';
   switch (negated ? letter + 32 : letter) {
-    case 's': return ranges_where([=](char32_t c) { return unicode::is_white_space(c) != negated; });
-    case 'w': return ranges_where([=](char32_t c) { return unicode::is_regex_word(c) != negated; });
-    case 'd': return property_ranges("Nd", negated);
+    case 's':
+      return ranges_where([=](char32_t c) { return unicode::is_white_space(c) != negated; });
+    case 'w':
+      return ranges_where([=](char32_t c) { return unicode::is_regex_word(c) != negated; });
+    case 'd':
+      return property_ranges("Nd", negated);
     default:  // h: a hexadecimal digit
       return ranges_where([=](char32_t c) {
         return ((c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F')) != negated;
@@ -115,7 +119,8 @@ class ClassExpander {
     }
     if (c == ']' && depth_ > 0) --depth_;
     if (c == '&' && depth_ > 0 && text_.compare(at_, 2, "&&") == 0) refuse("an intersection of classes");
-    if (c == '}' && depth_ == 0 && at_ + 1 < text_.size() && text_[at_ + 1] == '+') refuse("'+' behind a counted repetition");
+    if (c == '}' && depth_ == 0 && at_ + 1 < text_.size() && text_[at_ + 1] == '+')
+      refuse("'+' behind a counted repetition");
     copy(1);
   }
 
@@ -136,7 +141,8 @@ class ClassExpander {
 
   void property(bool negated) {
     const size_t close = text_.find('}', at_);
-    if (at_ + 2 >= text_.size() || text_[at_ + 2] != '{' || close == std::string::npos) refuse("\\p without braces");
+    if (at_ + 2 >= text_.size() || text_[at_ + 2] != '{' || close == std::string::npos)
+      refuse("\\p without braces");
     std::string name = text_.substr(at_ + 3, close - at_ - 3);
     if (!name.empty() && name[0] == '^') {
       negated = !negated;
@@ -163,20 +169,23 @@ class ClassExpander {
 
 }  // namespace
 
-std::string expand_classes(const std::string& expression) { return ClassExpander(expression).run(); }
+std::string expand_classes(const std::string& expression) {
+  return ClassExpander(expression).run();
+}
 
 RegexPattern::RegexPattern(const std::string& expression) {
   const std::string expanded = expand_classes(expression);
   int error = 0;
   PCRE2_SIZE offset = 0;
   // ^ and $ mean lines in the dialect of the file.
-  pcre2_code* code = pcre2_compile(reinterpret_cast<PCRE2_SPTR>(expanded.data()), expanded.size(),
-                                   PCRE2_UTF | PCRE2_MULTILINE | PCRE2_NO_UTF_CHECK, &error, &offset, nullptr);
+  pcre2_code* code =
+      pcre2_compile(reinterpret_cast<PCRE2_SPTR>(expanded.data()), expanded.size(),
+                    PCRE2_UTF | PCRE2_MULTILINE | PCRE2_NO_UTF_CHECK, &error, &offset, nullptr);
   if (code == nullptr) {
     unsigned char message[256];
     pcre2_get_error_message(error, message, sizeof message);
-    throw std::invalid_argument("the expression '" + expression + "' does not compile: " +
-                                reinterpret_cast<const char*>(message));
+    throw std::invalid_argument("the expression '" + expression +
+                                "' does not compile: " + reinterpret_cast<const char*>(message));
   }
   code_ = std::shared_ptr<void>(code, [](void* held) { pcre2_code_free(static_cast<pcre2_code*>(held)); });
   pcre2_jit_compile(code, PCRE2_JIT_COMPLETE);  // without it the interpreter runs: slower, same matches

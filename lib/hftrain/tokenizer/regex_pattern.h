@@ -1,5 +1,6 @@
-// Any regular expression of a tokenizer.json, run by PCRE2 with the character classes of Unicode 16 written out, because
-// the engine's own are older. What the two dialects understand differently is rewritten or refused.
+// Any regular expression of a tokenizer.json, run by PCRE2 with the character classes of Unicode 16 written
+// out, because the engine's own are older. What the two dialects understand differently is rewritten or
+// refused.
 #pragma once
 
 #include <memory>

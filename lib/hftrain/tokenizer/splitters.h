@@ -1,10 +1,11 @@
-// The split patterns of the well-known families, written by hand: many times faster than a regular expression engine,
-// and with the character classes of Unicode 16. Each calls `sink(begin, end)` for consecutive pieces that cover the text.
+// The split patterns of the well-known families, written by hand: many times faster than a regular expression
+// engine, and with the character classes of Unicode 16. Each calls `sink(begin, end)` for consecutive pieces
+// that cover the text.
 //
 //   GPT-2    's|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+
-//   Llama 3  (?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+
-//   Qwen2    Llama 3 with \p{N} for \p{N}{1,3}
-//   Mistral  [^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+|
+//   Llama 3  (?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}|
+//   ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+ Qwen2    Llama 3 with \p{N} for \p{N}{1,3} Mistral
+//   [^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+|
 //            [^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*|\p{N}|
 //             ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+
 #pragma once
@@ -30,11 +31,11 @@ namespace splitting {
 enum Kind : uint8_t {
   kLetter = 1,
   kNumber = 2,
-  kSpace = 4,     // white space that ends no line
-  kNewline = 8,   // \r and \n
+  kSpace = 4,    // white space that ends no line
+  kNewline = 8,  // \r and \n
   kOther = 16,
-  kUpper = 32,    // Lu Lt Lm Lo M
-  kLower = 64,    // Ll Lm Lo M
+  kUpper = 32,  // Lu Lt Lm Lo M
+  kLower = 64,  // Ll Lm Lo M
 };
 constexpr uint8_t kWhite = kSpace | kNewline;
 
@@ -82,15 +83,25 @@ inline size_t contraction(const char* p, const char* end, bool ignore_case) {
     return ignore_case && c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c;
   };
   switch (letter(1)) {
-    case 's': case 't': case 'm': case 'd': return 2;
-    case 'r': case 'v': return letter(2) == 'e' ? 3 : 0;
-    case 'l': return letter(2) == 'l' ? 3 : 0;
-    case '\xC5': return ignore_case && letter(2) == '\xBF' ? 3 : 0;
-    default: return 0;
+    case 's':
+    case 't':
+    case 'm':
+    case 'd':
+      return 2;
+    case 'r':
+    case 'v':
+      return letter(2) == 'e' ? 3 : 0;
+    case 'l':
+      return letter(2) == 'l' ? 3 : 0;
+    case '\xC5':
+      return ignore_case && letter(2) == '\xBF' ? 3 : 0;
+    default:
+      return 0;
   }
 }
 
-// `p` is at white space: the end of \s+(?!\S)|\s+ there. The last character of a run before a word is left to the word.
+// `p` is at white space: the end of \s+(?!\S)|\s+ there. The last character of a run before a word is left to
+// the word.
 inline const char* white_space(const char* p, const char* end) {
   const char* stop = skip(p, end, kWhite);
   if (stop == end) return stop;
@@ -127,7 +138,8 @@ inline const char* numbers(const char* p, const char* end, int most) {
   return p;
 }
 
-// What Llama 3, Qwen2 and Mistral share behind their words and numbers: punctuation, with line ends, and white space.
+// What Llama 3, Qwen2 and Mistral share behind their words and numbers: punctuation, with line ends, and
+// white space.
 inline const char* rest_piece(const char* p, const char* end, uint8_t kind, bool takes_slashes) {
   const char* mark = *p == ' ' && end - p > 1 ? p + 1 : p;
   if (((mark == p ? kind : kind_at(mark)) & kOther) == 0) return white_space_or_lines(p, end);
@@ -179,12 +191,16 @@ template <typename Sink>
 void split(KnownPattern pattern, std::string_view text, Sink&& sink) {
   using namespace splitting;
   switch (pattern) {
-    case KnownPattern::kGpt2: return cover(text, gpt2_piece, sink);
+    case KnownPattern::kGpt2:
+      return cover(text, gpt2_piece, sink);
     case KnownPattern::kLlama3:
-      return cover(text, [](const char* p, const char* end) { return llama3_piece(p, end, 3); }, sink);
+      return cover(
+          text, [](const char* p, const char* end) { return llama3_piece(p, end, 3); }, sink);
     case KnownPattern::kQwen2:
-      return cover(text, [](const char* p, const char* end) { return llama3_piece(p, end, 1); }, sink);
-    case KnownPattern::kMistral: return cover(text, mistral_piece, sink);
+      return cover(
+          text, [](const char* p, const char* end) { return llama3_piece(p, end, 1); }, sink);
+    case KnownPattern::kMistral:
+      return cover(text, mistral_piece, sink);
   }
 }
 

@@ -19,13 +19,15 @@ namespace fs = std::filesystem;
 constexpr double kNoLimit = 1e9;
 
 std::string file_of(const std::string& place) {
-  if (!fs::exists(place)) throw Error(ExitCode::kData, "no tokenizer at '" + place + "'").why("there is no such folder or file");
+  if (!fs::exists(place))
+    throw Error(ExitCode::kData, "no tokenizer at '" + place + "'").why("there is no such folder or file");
   if (!fs::is_directory(place)) return place;
   const std::string file = (fs::path(place) / "tokenizer.json").string();
   if (fs::exists(file)) return file;
   throw Error(ExitCode::kData, "no tokenizer in '" + place + "'")
       .why("the folder has no tokenizer.json")
-      .hint("name the folder of a tokenizer with --tokenizer_name, or make one with 'hftrain tokenizer train'");
+      .hint(
+          "name the folder of a tokenizer with --tokenizer_name, or make one with 'hftrain tokenizer train'");
 }
 
 simdjson::dom::element parse(simdjson::dom::parser& parser, const std::string& file) {
@@ -81,7 +83,8 @@ PipelineParts read_parts(const JsonPart& root) {
   if (const auto part = root.find("padding")) parts.padding = read_padding(*part);
   std::vector<JsonPart> added;
   if (const auto part = root.find("added_tokens")) added = part->items();
-  parts.added_tokens = std::make_shared<AddedTokens>(added, parts.model->vocabulary(), parts.normalizer.get());
+  parts.added_tokens =
+      std::make_shared<AddedTokens>(added, parts.model->vocabulary(), parts.normalizer.get());
   return parts;
 }
 
@@ -103,7 +106,8 @@ void read_settings(const std::string& file, TokenizerSettings& settings) {
   read_special(config, "pad_token", settings.pad_token);
   if (!config.is_object() || !config.contains("model_max_length")) return;
   const Json& length = config.at("model_max_length");
-  if (length.is_number() && length.get<double>() < kNoLimit) settings.model_max_length = length.get<int64_t>();
+  if (length.is_number() && length.get<double>() < kNoLimit)
+    settings.model_max_length = length.get<int64_t>();
 }
 
 }  // namespace

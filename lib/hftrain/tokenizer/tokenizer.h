@@ -26,14 +26,15 @@ struct Encoding {
 // Immutable after loading. All const methods may be called from any number of threads at once.
 class Tokenizer {
  public:
-  // `place` is a folder that holds tokenizer.json (tokenizer_config.json is read when there), or the file itself.
-  // Errors (exit code 4) name the file and, for an unsupported part of the pipeline, its `type`.
+  // `place` is a folder that holds tokenizer.json (tokenizer_config.json is read when there), or the file
+  // itself. Errors (exit code 4) name the file and, for an unsupported part of the pipeline, its `type`.
   static std::shared_ptr<const Tokenizer> load(const std::string& place);
 
   virtual ~Tokenizer() = default;
 
   // Appends the ids of `text` (UTF-8; invalid bytes are read as U+FFFD) to `ids`. The fast path.
-  virtual void encode_into(std::string_view text, bool add_special_tokens, std::vector<TokenId>& ids) const = 0;
+  virtual void encode_into(std::string_view text, bool add_special_tokens,
+                           std::vector<TokenId>& ids) const = 0;
   virtual Encoding encode(std::string_view text, bool add_special_tokens) const = 0;
   virtual std::string decode(std::span<const TokenId> ids, bool skip_special_tokens) const = 0;
 

@@ -7,31 +7,44 @@
 namespace hftrain::tokenizer {
 namespace {
 
-std::string quoted(const std::string& text) { return Json(text).dump(); }
+std::string quoted(const std::string& text) {
+  return Json(text).dump();
+}
 
 Json byte_level_part(bool add_prefix_space, bool trim_offsets) {
-  return {{"type", "ByteLevel"}, {"add_prefix_space", add_prefix_space}, {"trim_offsets", trim_offsets}, {"use_regex", true}};
+  return {{"type", "ByteLevel"},
+          {"add_prefix_space", add_prefix_space},
+          {"trim_offsets", trim_offsets},
+          {"use_regex", true}};
 }
 
 std::string added_tokens(const std::vector<std::string>& special_tokens) {
   Json list = Json::array();
   for (const std::string& token : special_tokens) {
-    list.push_back({{"id", list.size()}, {"content", token}, {"single_word", false}, {"lstrip", false}, {"rstrip", false},
-                    {"normalized", false}, {"special", true}});
+    list.push_back({{"id", list.size()},
+                    {"content", token},
+                    {"single_word", false},
+                    {"lstrip", false},
+                    {"rstrip", false},
+                    {"normalized", false},
+                    {"special", true}});
   }
   return dump_json(list, -1);
 }
 
 // The file keeps the order of the package's own: parts in the order of their use, the vocabulary by id.
 std::string tokenizer_json(const TrainedBpe& trained, const std::vector<std::string>& special_tokens) {
-  std::string text = "{\n  \"version\": \"1.0\",\n  \"truncation\": null,\n  \"padding\": null,\n  \"added_tokens\": ";
+  std::string text =
+      "{\n  \"version\": \"1.0\",\n  \"truncation\": null,\n  \"padding\": null,\n  \"added_tokens\": ";
   text += added_tokens(special_tokens) + ",\n  \"normalizer\": null,\n";
   text += "  \"pre_tokenizer\": " + dump_json(byte_level_part(false, true), -1) + ",\n";
   text += "  \"post_processor\": " + dump_json(byte_level_part(true, false), -1) + ",\n";
   text += "  \"decoder\": " + dump_json(byte_level_part(true, true), -1) + ",\n";
-  text += "  \"model\": {\n    \"type\": \"BPE\",\n    \"dropout\": null,\n    \"unk_token\": null,\n"
-          "    \"continuing_subword_prefix\": null,\n    \"end_of_word_suffix\": null,\n    \"fuse_unk\": false,\n"
-          "    \"byte_fallback\": false,\n    \"ignore_merges\": false,\n    \"vocab\": {";
+  text +=
+      "  \"model\": {\n    \"type\": \"BPE\",\n    \"dropout\": null,\n    \"unk_token\": null,\n"
+      "    \"continuing_subword_prefix\": null,\n    \"end_of_word_suffix\": null,\n    \"fuse_unk\": "
+      "false,\n"
+      "    \"byte_fallback\": false,\n    \"ignore_merges\": false,\n    \"vocab\": {";
   for (size_t id = 0; id < trained.tokens.size(); ++id) {
     text += (id == 0 ? "\n      " : ",\n      ") + quoted(trained.tokens[id]) + ": " + std::to_string(id);
   }
@@ -45,7 +58,8 @@ std::string tokenizer_json(const TrainedBpe& trained, const std::vector<std::str
 }
 
 // The first of `names` that is a special token, else the first special token there is.
-Json role(const std::vector<std::string>& special_tokens, std::initializer_list<const char*> names, bool needed) {
+Json role(const std::vector<std::string>& special_tokens, std::initializer_list<const char*> names,
+          bool needed) {
   for (const char* name : names) {
     if (std::find(special_tokens.begin(), special_tokens.end(), name) != special_tokens.end()) return name;
   }
@@ -72,7 +86,8 @@ std::string tokenizer_config(const std::vector<std::string>& special_tokens) {
 
 }  // namespace
 
-void write_byte_level_tokenizer(const TrainedBpe& trained, const BpeTrainingOptions& options, const std::string& folder) {
+void write_byte_level_tokenizer(const TrainedBpe& trained, const BpeTrainingOptions& options,
+                                const std::string& folder) {
   write_file_atomically(folder + "/tokenizer.json", tokenizer_json(trained, options.special_tokens));
   write_file_atomically(folder + "/tokenizer_config.json", tokenizer_config(options.special_tokens));
 }

@@ -8,7 +8,9 @@
 
 namespace hftrain::tokenizer {
 
-uint64_t hash_text(std::string_view text) { return XXH3_64bits(text.data(), text.size()); }
+uint64_t hash_text(std::string_view text) {
+  return XXH3_64bits(text.data(), text.size());
+}
 
 void Vocabulary::reserve(size_t tokens, size_t bytes) {
   bytes_.reserve(bytes);

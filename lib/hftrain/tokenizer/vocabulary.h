@@ -1,4 +1,5 @@
-// Tokens and their ids: a flat hash table over one buffer of bytes. Filled once, then only read, from any thread.
+// Tokens and their ids: a flat hash table over one buffer of bytes. Filled once, then only read, from any
+// thread.
 #pragma once
 
 #include <cstdint>
@@ -21,12 +22,14 @@ class Vocabulary {
   // A token given twice keeps the later id; an id given twice keeps the later token.
   void add(std::string_view token, TokenId id);
 
-  TokenId id_of(std::string_view token) const;       // kNoToken when absent
-  bool has_id(TokenId id) const { return static_cast<size_t>(id) < by_id_.size() && by_id_[static_cast<size_t>(id)] != 0; }
-  std::string_view token_of(TokenId id) const;       // empty when absent
+  TokenId id_of(std::string_view token) const;  // kNoToken when absent
+  bool has_id(TokenId id) const {
+    return static_cast<size_t>(id) < by_id_.size() && by_id_[static_cast<size_t>(id)] != 0;
+  }
+  std::string_view token_of(TokenId id) const;  // empty when absent
   size_t size() const { return entries_.size(); }
   TokenId end_id() const { return static_cast<TokenId>(by_id_.size()); }  // largest id + 1
-  size_t longest() const { return longest_; }        // bytes of the longest token
+  size_t longest() const { return longest_; }                             // bytes of the longest token
 
  private:
   struct Entry {

@@ -15,18 +15,22 @@ constexpr char32_t kSyllables = 0xAC00, kLeads = 0x1100, kVowels = 0x1161, kTail
 constexpr char32_t kLeadCount = 19, kVowelCount = 21, kTailCount = 28;
 constexpr char32_t kSyllableCount = kLeadCount * kVowelCount * kTailCount;
 
-bool is_syllable(char32_t c) { return c >= kSyllables && c < kSyllables + kSyllableCount; }
+bool is_syllable(char32_t c) {
+  return c >= kSyllables && c < kSyllables + kSyllableCount;
+}
 
 uint8_t combining_class(char32_t c) {
   const CombiningClass* end = kCombiningClasses + kCombiningClassesCount;
-  const auto* at = std::upper_bound(kCombiningClasses, end, c,
-                                    [](char32_t value, const CombiningClass& range) { return value < range.first; });
+  const auto* at =
+      std::upper_bound(kCombiningClasses, end, c,
+                       [](char32_t value, const CombiningClass& range) { return value < range.first; });
   return at != kCombiningClasses && c <= at[-1].last ? at[-1].value : 0;
 }
 
 const Decomposition* find(const Decomposition* table, size_t count, char32_t c) {
-  const auto* at = std::lower_bound(table, table + count, c,
-                                    [](const Decomposition& entry, char32_t value) { return entry.code_point < value; });
+  const auto* at = std::lower_bound(table, table + count, c, [](const Decomposition& entry, char32_t value) {
+    return entry.code_point < value;
+  });
   return at != table + count && at->code_point == c ? at : nullptr;
 }
 
@@ -34,7 +38,8 @@ std::optional<char32_t> compose(char32_t first, char32_t second) {
   if (first >= kLeads && first < kLeads + kLeadCount && second >= kVowels && second < kVowels + kVowelCount) {
     return kSyllables + ((first - kLeads) * kVowelCount + (second - kVowels)) * kTailCount;
   }
-  if (is_syllable(first) && (first - kSyllables) % kTailCount == 0 && second > kTails && second < kTails + kTailCount) {
+  if (is_syllable(first) && (first - kSyllables) % kTailCount == 0 && second > kTails &&
+      second < kTails + kTailCount) {
     return first + (second - kTails);
   }
   const auto before = [](const Composition& entry, const Composition& value) {
@@ -91,7 +96,8 @@ class Decomposer {
       const size_t begin = result_.size() - marks_.size();
       std::vector<std::pair<uint8_t, Change>> run;
       for (size_t i = 0; i < marks_.size(); ++i) run.emplace_back(marks_[i], result_[begin + i]);
-      std::stable_sort(run.begin(), run.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+      std::stable_sort(run.begin(), run.end(),
+                       [](const auto& a, const auto& b) { return a.first < b.first; });
       for (size_t i = 0; i < run.size(); ++i) result_[begin + i] = run[i].second;
     }
     marks_.clear();
@@ -169,8 +175,8 @@ std::vector<Change> lowercase(std::string_view text) {
   for (const char* p = text.data(); p < text.data() + text.size(); p += size_of(*p)) {
     const char32_t c = decode(p);
     const Lowercase* end = kLowercase + kLowercaseCount;
-    const auto* at = std::lower_bound(kLowercase, end, c,
-                                      [](const Lowercase& entry, char32_t value) { return entry.from < value; });
+    const auto* at = std::lower_bound(
+        kLowercase, end, c, [](const Lowercase& entry, char32_t value) { return entry.from < value; });
     changes.push_back({at != end && at->from == c ? at->to : c, 0});
     if (c == 0x130) changes.push_back({0x307, 1});
   }

@@ -1,4 +1,5 @@
-// NFD, NFKD, NFC, NFKC and lower case, character by character, with the bookkeeping that keeps offsets into the original.
+// NFD, NFKD, NFC, NFKC and lower case, character by character, with the bookkeeping that keeps offsets into
+// the original.
 #pragma once
 
 #include <string_view>
@@ -6,8 +7,8 @@
 
 namespace hftrain::tokenizer::unicode {
 
-// One character of a transformed text. `change` says what it stands for in the text before: 0 replaces one character,
-// 1 is an addition, -n replaces one character and swallows the n after it.
+// One character of a transformed text. `change` says what it stands for in the text before: 0 replaces one
+// character, 1 is an addition, -n replaces one character and swallows the n after it.
 struct Change {
   char32_t character;
   int change;

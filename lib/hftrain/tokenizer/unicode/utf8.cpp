@@ -8,7 +8,7 @@ namespace hftrain::tokenizer::unicode {
 namespace {
 
 struct Lead {
-  size_t size;      // 0: no character starts with this byte
+  size_t size;        // 0: no character starts with this byte
   uint8_t low, high;  // what the second byte may be
 };
 
@@ -47,7 +47,9 @@ size_t count(std::string_view text) {
   return characters;
 }
 
-bool is_valid(std::string_view text) { return simdjson::validate_utf8(text.data(), text.size()); }
+bool is_valid(std::string_view text) {
+  return simdjson::validate_utf8(text.data(), text.size());
+}
 
 bool is_ascii(std::string_view text) {
   uint64_t high = 0;

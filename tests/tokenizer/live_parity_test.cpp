@@ -1,0 +1,32 @@
+#include <cstdlib>
+#include <filesystem>
+
+#include "support/catch.h"
+#include "support/temporary_directory.h"
+#include "tokenizer/golden_cases.h"
+
+namespace hftrain::tokenizer::testing {
+
+TEST_CASE("two hundred thousand random texts and every BMP code point give what the package gives",
+          "[parity][slow]") {
+  const std::string python = HFTRAIN_TEST_PYTHON;
+  if (python.empty()) {
+    WARN("skipped: HFTRAIN_TEST_PYTHON names no Python with the tokenizers package");
+    return;
+  }
+  const hftrain::testing::TemporaryDirectory folder;
+  const std::string command = python + " " HFTRAIN_SOURCE_DIR "/tests/tokenizer/live_parity.py " +
+                              folder.path() + " 10000 2> " + (folder / "log");
+  REQUIRE(std::system(command.c_str()) == 0);
+  int cases = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(folder.path())) {
+    if (!entry.is_directory()) continue;
+    const Comparison result = compare_with_cases(entry.path().string());
+    INFO(entry.path().filename().string() << ": " << result.first_difference.substr(0, 4000));
+    CHECK(result.differences == 0);
+    cases += result.cases;
+  }
+  CHECK(cases > 200000);
+}
+
+}  // namespace hftrain::tokenizer::testing

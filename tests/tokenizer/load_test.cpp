@@ -1,0 +1,137 @@
+#include <fstream>
+#include <functional>
+
+#include "hftrain/base/error.h"
+#include "hftrain/base/file.h"
+#include "hftrain/base/json.h"
+#include "hftrain/tokenizer/tokenizer.h"
+#include "support/catch.h"
+#include "support/temporary_directory.h"
+
+namespace hftrain::tokenizer {
+namespace {
+
+const std::string kGolden = HFTRAIN_SOURCE_DIR "/tests/golden/tokenizer/";
+
+// The message of the refusal to load a golden tokenizer after `edit`; empty when it loads.
+std::string refusal(const std::string& name, const std::function<void(Json&)>& edit) {
+  Json file = read_json_file(kGolden + name + "/tokenizer.json");
+  edit(file);
+  const hftrain::testing::TemporaryDirectory folder;
+  write_file_atomically(folder / "tokenizer.json", dump_json(file));
+  try {
+    Tokenizer::load(folder.path());
+    return "";
+  } catch (const Error& error) {
+    CHECK(error.code() == ExitCode::kData);
+    return error.render();
+  }
+}
+
+bool mentions(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+}  // namespace
+
+TEST_CASE("a folder without tokenizer.json is named in the error") {
+  const hftrain::testing::TemporaryDirectory folder;
+  CHECK_THROWS_AS(Tokenizer::load(folder / "nowhere"), Error);
+  try {
+    Tokenizer::load(folder.path());
+    FAIL("loaded an empty folder");
+  } catch (const Error& error) {
+    CHECK(error.code() == ExitCode::kData);
+    CHECK(mentions(error.render(), folder.path()));
+    CHECK(mentions(error.render(), "tokenizer.json"));
+  }
+}
+
+TEST_CASE("torn JSON is refused with file and place") {
+  const std::string whole = read_file(kGolden + "gpt2/tokenizer.json");
+  const hftrain::testing::TemporaryDirectory folder;
+  for (const size_t size : {size_t{0}, size_t{1}, whole.size() / 2, whole.size() - 1}) {
+    write_file_atomically(folder / "tokenizer.json", whole.substr(0, size));
+    try {
+      Tokenizer::load(folder.path());
+      FAIL("loaded " << size << " bytes");
+    } catch (const Error& error) {
+      CHECK(error.code() == ExitCode::kData);
+      CHECK(mentions(error.render(), "tokenizer.json:"));
+    }
+  }
+}
+
+TEST_CASE("an unknown part is refused by its type") {
+  const auto with_type = [](const char* key, const char* type) {
+    return refusal("gpt2", [&](Json& file) { file[key] = {{"type", type}}; });
+  };
+  CHECK(mentions(with_type("normalizer", "Magic"), "Magic"));
+  CHECK(mentions(with_type("pre_tokenizer", "UnicodeScripts"), "UnicodeScripts"));
+  CHECK(mentions(with_type("post_processor", "Magic"), "Magic"));
+  CHECK(mentions(with_type("decoder", "CTC"), "CTC"));
+  CHECK(mentions(with_type("model", "Magic"), "Magic"));
+  CHECK(mentions(
+      refusal("llama3", [](Json& file) { file["pre_tokenizer"]["pretokenizers"][0]["behavior"] = "Odd"; }),
+      "Odd"));
+}
+
+TEST_CASE("merges that name unknown tokens are refused with the token") {
+  CHECK(mentions(refusal("gpt2",
+                         [](Json& file) {
+                           file["model"]["merges"].push_back({"zq", "a"});
+                         }),
+                 "'zq'"));
+  CHECK(mentions(refusal("gpt2", [](Json& file) { file["model"]["merges"].push_back({"q", "X"}); }), "'qX'"));
+  CHECK(mentions(refusal("gpt2", [](Json& file) { file["model"]["merges"].push_back("q X y"); }),
+                 "two tokens"));
+  CHECK(mentions(refusal("gpt2", [](Json& file) { file["model"]["merges"] = 3; }), "model.merges"));
+}
+
+TEST_CASE("ids and options that make no sense are refused") {
+  CHECK(mentions(refusal("gpt2", [](Json& file) { file["model"]["vocab"]["a"] = -1; }), "'a'"));
+  CHECK(mentions(refusal("gpt2", [](Json& file) { file["model"]["vocab"]["a"] = "x"; }), "'a'"));
+  CHECK(mentions(refusal("gpt2", [](Json& file) { file["model"]["dropout"] = 0.1; }), "dropout"));
+  CHECK(refusal("gpt2", [](Json& file) { file["model"]["dropout"] = 0.0; }).empty());
+  CHECK(mentions(refusal("gpt2", [](Json& file) { file.erase("model"); }), "'model' is missing"));
+}
+
+TEST_CASE("a regular expression that cannot be honoured is refused with the reason") {
+  const auto with_regex = [](const char* regex) {
+    return refusal("split_removed", [&](Json& file) {
+      file["pre_tokenizer"]["pattern"] = {{"Regex", regex}};
+    });
+  };
+  CHECK(mentions(with_regex("\\p{Klingon}+"), "Klingon"));
+  CHECK(mentions(with_regex("[a-z&&[aeiou]]"), "class"));
+  CHECK(mentions(with_regex("a(b"), "compile"));
+  CHECK(mentions(with_regex("\\bword"), "\\b"));
+}
+
+TEST_CASE("settings beside the file are read in both spellings") {
+  const hftrain::testing::TemporaryDirectory folder;
+  write_file_atomically(folder / "tokenizer.json", read_file(kGolden + "llama2/tokenizer.json"));
+  write_file_atomically(
+      folder / "tokenizer_config.json",
+      R"({"model_max_length": 2048, "bos_token": {"content": "<s>"}, "eos_token": "</s>"})");
+  const auto tokenizer = Tokenizer::load(folder.path());
+  CHECK(tokenizer->model_max_length() == 2048);
+  CHECK(tokenizer->bos_id() == 1);
+  CHECK(tokenizer->eos_id() == 2);
+  CHECK_FALSE(tokenizer->pad_id());
+  CHECK(tokenizer->folder() == folder.path());
+  write_file_atomically(folder / "tokenizer_config.json",
+                        R"({"model_max_length": 1000000000000000019884624838656})");
+  CHECK_FALSE(Tokenizer::load(folder / "tokenizer.json")->model_max_length());
+}
+
+TEST_CASE("an unknown character without a usable unk token is an error of the text") {
+  const hftrain::testing::TemporaryDirectory folder;
+  Json file = read_json_file(kGolden + "split_removed/tokenizer.json");
+  file["model"]["unk_token"] = "<nowhere>";
+  write_file_atomically(folder / "tokenizer.json", dump_json(file));
+  const auto tokenizer = Tokenizer::load(folder.path());
+  CHECK_THROWS_AS(tokenizer->encode("\xF0\x9F\x91\x8D", true), Error);
+}
+
+}  // namespace hftrain::tokenizer
