@@ -6,20 +6,22 @@ namespace hftrain::trainer {
 namespace {
 
 TEST_CASE("one rank: a short last batch counts its own samples only") {
-  EvaluationLoss loss(/*samples=*/5, /*batch_size=*/4, /*world_size=*/1);
+  EvaluationLoss loss(/*samples=*/5, /*batch_size=*/4);
   loss.add({1.0f});
   loss.add({6.0f});
   CHECK(loss.mean() == Approx((4 * 1.0 + 1 * 6.0) / 5));
 }
 
 TEST_CASE("two ranks: duplicates that fill the last batch are cut in rank order") {
-  EvaluationLoss loss(/*samples=*/7, /*batch_size=*/2, /*world_size=*/2);
+  EvaluationLoss loss(/*samples=*/7, /*batch_size=*/2);
   loss.add({1.0f, 2.0f});
   loss.add({3.0f, 10.0f});  // three samples left: two of rank 0, one of rank 1
   CHECK(loss.mean() == Approx((2 * 1.0 + 2 * 2.0 + 2 * 3.0 + 1 * 10.0) / 7));
 }
 
-TEST_CASE("nothing evaluated is zero, not NaN") { CHECK(EvaluationLoss(0, 4, 1).mean() == 0.0); }
+TEST_CASE("nothing evaluated is zero, not NaN") {
+  CHECK(EvaluationLoss(0, 4).mean() == 0.0);
+}
 
 }  // namespace
 }  // namespace hftrain::trainer

@@ -8,19 +8,32 @@ namespace hftrain {
 
 const char* exit_code_name(ExitCode code) {
   switch (code) {
-    case ExitCode::kDone: return "done";
-    case ExitCode::kInternal: return "internal error";
-    case ExitCode::kUsage: return "usage or configuration";
-    case ExitCode::kEnvironment: return "environment";
-    case ExitCode::kData: return "data or model files";
-    case ExitCode::kDeviceMemory: return "device out of memory";
-    case ExitCode::kHostMemory: return "host out of memory";
-    case ExitCode::kDisk: return "disk full or write error";
-    case ExitCode::kDiverged: return "diverged";
-    case ExitCode::kWorkerLost: return "worker lost";
-    case ExitCode::kTerminatedUnsaved: return "terminated before a checkpoint could be committed";
-    case ExitCode::kInterrupted: return "interrupted, state saved";
-    case ExitCode::kTerminated: return "terminated, state saved";
+    case ExitCode::kDone:
+      return "done";
+    case ExitCode::kInternal:
+      return "internal error";
+    case ExitCode::kUsage:
+      return "usage or configuration";
+    case ExitCode::kEnvironment:
+      return "environment";
+    case ExitCode::kData:
+      return "data or model files";
+    case ExitCode::kDeviceMemory:
+      return "device out of memory";
+    case ExitCode::kHostMemory:
+      return "host out of memory";
+    case ExitCode::kDisk:
+      return "disk full or write error";
+    case ExitCode::kDiverged:
+      return "diverged";
+    case ExitCode::kWorkerLost:
+      return "worker lost";
+    case ExitCode::kTerminatedUnsaved:
+      return "terminated before a checkpoint could be committed";
+    case ExitCode::kInterrupted:
+      return "interrupted, state saved";
+    case ExitCode::kTerminated:
+      return "terminated, state saved";
   }
   return "unknown";
 }

@@ -1,8 +1,8 @@
 // The one exception of the project, and the value form of its message.
 //
-// A message for users has four parts: what went wrong, where (flag, file:line:column, rank), why, and what to do.
-// Expected outcomes (no checkpoint, early stop) are values, not errors. Foreign exceptions are translated once, in the
-// module that owns the dependency. Only main() prints.
+// A message for users has four parts: what went wrong, where (flag, file:line:column, rank), why, and what to
+// do. Expected outcomes (no checkpoint, early stop) are values, not errors. Foreign exceptions are translated
+// once, in the module that owns the dependency. Only main() prints.
 #pragma once
 
 #include <exception>
@@ -50,8 +50,8 @@ class Error : public std::exception {
   std::vector<std::string> context_;
 };
 
-// An Error for the errno of a failed file operation: ENOSPC, EDQUOT and EIO become kDisk, the rest `otherwise`.
-// `action` is what was tried ("cannot write"), `path` the file.
+// An Error for the errno of a failed file operation: ENOSPC, EDQUOT and EIO become kDisk, the rest
+// `otherwise`. `action` is what was tried ("cannot write"), `path` the file.
 Error system_error(int error_number, std::string action, const std::string& path,
                    ExitCode otherwise = ExitCode::kEnvironment);
 

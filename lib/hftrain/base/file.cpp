@@ -30,7 +30,9 @@ FileDescriptor& FileDescriptor::operator=(FileDescriptor&& other) noexcept {
   return *this;
 }
 
-int FileDescriptor::release() noexcept { return std::exchange(fd_, -1); }
+int FileDescriptor::release() noexcept {
+  return std::exchange(fd_, -1);
+}
 
 void FileDescriptor::reset(int fd) noexcept {
   if (fd_ >= 0) ::close(fd_);
@@ -128,7 +130,8 @@ void create_directories(const std::string& path) {
 void sync_directory(const std::string& directory) {
   const FileDescriptor file =
       open_file(directory, O_RDONLY | O_DIRECTORY, "cannot open folder", ExitCode::kDisk);
-  // Some network file systems cannot sync a folder and say EINVAL; the rename itself is then as durable as they make it.
+  // Some network file systems cannot sync a folder and say EINVAL; the rename itself is then as durable as
+  // they make it.
   if (::fsync(file.get()) != 0 && errno != EINVAL) {
     throw system_error(errno, "cannot sync folder", directory, ExitCode::kDisk);
   }
@@ -136,9 +139,11 @@ void sync_directory(const std::string& directory) {
 
 uint64_t free_bytes(const std::string& path) {
   fs::path place = fs::absolute(path);
-  while (!place.empty() && !path_exists(place.string()) && place != place.root_path()) place = place.parent_path();
+  while (!place.empty() && !path_exists(place.string()) && place != place.root_path())
+    place = place.parent_path();
   struct statvfs status {};
-  if (::statvfs(place.c_str(), &status) != 0) throw system_error(errno, "cannot ask for free space on", place.string());
+  if (::statvfs(place.c_str(), &status) != 0)
+    throw system_error(errno, "cannot ask for free space on", place.string());
   return static_cast<uint64_t>(status.f_bavail) * status.f_frsize;
 }
 

@@ -1,5 +1,6 @@
 // Files as the rest of the project needs them: whole reads, atomic writes, read-only maps, owned descriptors.
-// Every failure is an hftrain::Error that names the path; ENOSPC, EDQUOT and EIO always carry ExitCode::kDisk.
+// Every failure is an hftrain::Error that names the path; ENOSPC, EDQUOT and EIO always carry
+// ExitCode::kDisk.
 #pragma once
 
 #include <cstddef>
@@ -29,7 +30,8 @@ class FileDescriptor {
   int fd_ = -1;
 };
 
-// A whole file mapped read-only. The bytes stay valid while the object lives. Safe to read from several threads.
+// A whole file mapped read-only. The bytes stay valid while the object lives. Safe to read from several
+// threads.
 class MappedFile {
  public:
   explicit MappedFile(const std::string& path, ExitCode on_error = ExitCode::kData);
@@ -49,8 +51,8 @@ class MappedFile {
 bool path_exists(const std::string& path);
 std::string read_file(const std::string& path, ExitCode on_error = ExitCode::kData);
 
-// Writes a temporary sibling, syncs it, renames it over `path` and syncs the folder: readers see the old bytes or all
-// of the new ones. Creates missing parent folders.
+// Writes a temporary sibling, syncs it, renames it over `path` and syncs the folder: readers see the old
+// bytes or all of the new ones. Creates missing parent folders.
 void write_file_atomically(const std::string& path, std::string_view bytes);
 
 // Writes all bytes at the descriptor's position; `path` names it in errors.
@@ -62,7 +64,8 @@ void append_to_file(const std::string& path, std::string_view bytes);
 void create_directories(const std::string& path);
 // Makes renames and new names inside `directory` durable.
 void sync_directory(const std::string& directory);
-// Bytes that an ordinary user may still write on the file system holding `path` (or its nearest existing parent).
+// Bytes that an ordinary user may still write on the file system holding `path` (or its nearest existing
+// parent).
 uint64_t free_bytes(const std::string& path);
 
 }  // namespace hftrain

@@ -15,7 +15,9 @@ struct Hasher::State {
 Hasher::Hasher() : state_(std::make_unique<State>()) {}
 Hasher::~Hasher() = default;
 
-void Hasher::update(std::string_view bytes) { XXH3_128bits_update(state_->xxh, bytes.data(), bytes.size()); }
+void Hasher::update(std::string_view bytes) {
+  XXH3_128bits_update(state_->xxh, bytes.data(), bytes.size());
+}
 
 std::string Hasher::hex() const {
   XXH128_canonical_t canonical;

@@ -1,5 +1,5 @@
-// Content hashes: XXH3-128, as 32 lower-case hexadecimal digits. Detects corruption and names cache entries; not a
-// cryptographic hash.
+// Content hashes: XXH3-128, as 32 lower-case hexadecimal digits. Detects corruption and names cache entries;
+// not a cryptographic hash.
 #pragma once
 
 #include <memory>

@@ -1,4 +1,5 @@
-// JSON access for the whole project. nlohmann::json with sorted keys, which is also how transformers writes its files.
+// JSON access for the whole project. nlohmann::json with sorted keys, which is also how transformers writes
+// its files.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -10,15 +11,15 @@ namespace hftrain {
 
 using Json = nlohmann::json;
 
-// Parses JSON text; `origin` names it in the error (a path, or the flag it came from). `//` and `/* */` comments are
-// accepted. Errors (exit code `code`) carry origin:line:column.
+// Parses JSON text; `origin` names it in the error (a path, or the flag it came from). `//` and `/* */`
+// comments are accepted. Errors (exit code `code`) carry origin:line:column.
 Json parse_json(std::string_view text, const std::string& origin, int error_code = 4);
 
 // Reads and parses a file.
 Json read_json_file(const std::string& path, int error_code = 4);
 
-// Two-space (or `indent`) layout with sorted keys and no final newline. Non-finite numbers are written as NaN,
-// Infinity and -Infinity, as Python does, because the peers' readers expect that.
+// Two-space (or `indent`) layout with sorted keys and no final newline. Non-finite numbers are written as
+// NaN, Infinity and -Infinity, as Python does, because the peers' readers expect that.
 std::string dump_json(const Json& value, int indent = 2);
 
 }  // namespace hftrain

@@ -9,13 +9,16 @@
 namespace hftrain {
 namespace {
 
-bool is_space(char c) { return std::isspace(static_cast<unsigned char>(c)) != 0; }
+bool is_space(char c) {
+  return std::isspace(static_cast<unsigned char>(c)) != 0;
+}
 
 bool shares_words(std::string_view a, std::string_view b) {
   const std::vector<std::string> left = split(a, '_'), right = split(b, '_');
   if (left.size() < 2) return false;
   const std::set<std::string> words(right.begin(), right.end());
-  const auto shared = std::count_if(left.begin(), left.end(), [&](const auto& word) { return words.count(word) > 0; });
+  const auto shared =
+      std::count_if(left.begin(), left.end(), [&](const auto& word) { return words.count(word) > 0; });
   return static_cast<size_t>(shared) + 1 >= std::max(left.size(), right.size()) && shared > 0;
 }
 
@@ -92,7 +95,8 @@ std::vector<std::string> nearest_names(std::string_view word, const std::vector<
       scored.emplace_back(limit + distance, candidate);
     }
   }
-  std::stable_sort(scored.begin(), scored.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+  std::stable_sort(scored.begin(), scored.end(),
+                   [](const auto& a, const auto& b) { return a.first < b.first; });
   std::vector<std::string> names;
   for (size_t i = 0; i < scored.size() && i < count; ++i) names.push_back(scored[i].second);
   return names;
@@ -110,7 +114,8 @@ std::string did_you_mean(const std::vector<std::string>& names, std::string_view
 
 std::string with_thousands(int64_t value) {
   std::string digits = std::to_string(value < 0 ? -value : value);
-  for (int64_t at = static_cast<int64_t>(digits.size()) - 3; at > 0; at -= 3) digits.insert(static_cast<size_t>(at), ",");
+  for (int64_t at = static_cast<int64_t>(digits.size()) - 3; at > 0; at -= 3)
+    digits.insert(static_cast<size_t>(at), ",");
   return value < 0 ? '-' + digits : digits;
 }
 

@@ -16,18 +16,19 @@
 
 namespace hftrain::trainer {
 
-// input_ids: int64 [B, T] on the CPU (pinned when asked). Labels of causal language modelling are the same tensor.
+// input_ids: int64 [B, T] on the CPU (pinned when asked). Labels of causal language modelling are the same
+// tensor.
 struct TokenBatch {
   at::Tensor input_ids;
   std::vector<int64_t> samples;  // which samples, for reports about bad batches
 };
 
-// Iterates one rank's batches of one epoch after another. Used by one thread; `prefetch` batches are assembled ahead on
-// background threads when it is above 0 (order never changes).
+// Iterates one rank's batches of one epoch after another. Used by one thread; `prefetch` batches are
+// assembled ahead on background threads when it is above 0 (order never changes).
 class BatchLoader {
  public:
-  BatchLoader(std::shared_ptr<const data::TokenDataset> dataset, data::SamplerOptions sampler, int64_t prefetch,
-              bool pin_memory);
+  BatchLoader(std::shared_ptr<const data::TokenDataset> dataset, data::SamplerOptions sampler,
+              int64_t prefetch, bool pin_memory);
   ~BatchLoader();
 
   int64_t batches_per_epoch() const { return batches_per_epoch_; }

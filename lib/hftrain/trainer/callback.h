@@ -10,8 +10,9 @@
 
 namespace hftrain::trainer {
 
-// Called on the training thread of every rank, in the order of training_loop.md 7.2. `control` may be changed; a change
-// that depends on rank-local facts would let ranks part ways, so decide only from what all ranks share (metrics, steps).
+// Called on the training thread of every rank, in the order of training_loop.md 7.2. `control` may be
+// changed; a change that depends on rank-local facts would let ranks part ways, so decide only from what all
+// ranks share (metrics, steps).
 class Callback {
  public:
   virtual ~Callback() = default;

@@ -1,4 +1,5 @@
-// What the loop will do next. Intervals set the flags; callbacks may change them (transformers' TrainerControl).
+// What the loop will do next. Intervals set the flags; callbacks may change them (transformers'
+// TrainerControl).
 #pragma once
 
 namespace hftrain::trainer {

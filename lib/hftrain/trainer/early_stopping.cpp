@@ -20,7 +20,8 @@ Json EarlyStopping::save_state() const {
 }
 
 void EarlyStopping::load_state(const Json& saved) {
-  if (saved.contains("attributes")) counter_ = saved["attributes"].value("early_stopping_patience_counter", counter_);
+  if (saved.contains("attributes"))
+    counter_ = saved["attributes"].value("early_stopping_patience_counter", counter_);
 }
 
 }  // namespace hftrain::trainer

@@ -1,4 +1,5 @@
-// Stops when the watched metric has not improved for `patience` evaluations (transformers' EarlyStoppingCallback).
+// Stops when the watched metric has not improved for `patience` evaluations (transformers'
+// EarlyStoppingCallback).
 #pragma once
 
 #include "hftrain/trainer/callback.h"
@@ -9,7 +10,10 @@ class EarlyStopping : public Callback {
  public:
   // `metric` is the full key ("eval_loss").
   EarlyStopping(std::string metric, bool greater_is_better, int64_t patience, double threshold)
-      : metric_(std::move(metric)), greater_is_better_(greater_is_better), patience_(patience), threshold_(threshold) {}
+      : metric_(std::move(metric)),
+        greater_is_better_(greater_is_better),
+        patience_(patience),
+        threshold_(threshold) {}
 
   // Runs before the best metric of `state` is updated.
   void on_evaluate(const State& state, Control& control, const Json& metrics) override;

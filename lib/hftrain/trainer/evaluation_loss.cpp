@@ -5,9 +5,9 @@
 namespace hftrain::trainer {
 
 void EvaluationLoss::add(const std::vector<float>& losses) {
-  for (int rank = 0; rank < world_size_; ++rank) {
+  for (const float loss : losses) {
     const int64_t entries = std::clamp<int64_t>(left_, 0, batch_size_);
-    sum_ += static_cast<double>(losses[static_cast<size_t>(rank)]) * static_cast<double>(entries);
+    sum_ += static_cast<double>(loss) * static_cast<double>(entries);
     count_ += entries;
     left_ -= entries;
   }

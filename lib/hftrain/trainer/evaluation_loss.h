@@ -6,21 +6,20 @@
 
 namespace hftrain::trainer {
 
-// Every rank's loss of a batch stands for `batch_size` samples; ranks are joined in rank order; the last joined batch
-// is cut so that duplicates that only filled it do not count. eval_loss is the mean over samples.
+// Every rank's loss of a batch stands for `batch_size` samples; ranks are joined in rank order; the last
+// joined batch is cut so that duplicates that only filled it do not count. eval_loss is the mean over
+// samples.
 class EvaluationLoss {
  public:
-  EvaluationLoss(int64_t samples, int64_t batch_size, int world_size)
-      : left_(samples), batch_size_(batch_size), world_size_(world_size) {}
+  EvaluationLoss(int64_t samples, int64_t batch_size) : left_(samples), batch_size_(batch_size) {}
 
-  // `losses` has one value per rank, in rank order.
+  // One value for every rank that had a batch in this round, in rank order.
   void add(const std::vector<float>& losses);
   double mean() const { return count_ == 0 ? 0.0 : sum_ / static_cast<double>(count_); }
 
  private:
   int64_t left_;
   int64_t batch_size_;
-  int world_size_;
   double sum_ = 0;
   int64_t count_ = 0;
 };

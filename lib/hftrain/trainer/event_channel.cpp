@@ -23,4 +23,11 @@ void EventChannel::message(LogLevel level, std::string_view text) {
   send(plan::WorkerEvent::Kind::kMessage, {{"level", static_cast<int>(level)}, {"text", text}});
 }
 
+void EventChannel::step(int64_t done, int64_t total) {
+  const double now = monotonic_seconds();
+  if (now - last_step_ < 0.1 && done != total) return;
+  last_step_ = now;
+  send(plan::WorkerEvent::Kind::kStep, {{"step", done}, {"total", total}});
+}
+
 }  // namespace hftrain::trainer

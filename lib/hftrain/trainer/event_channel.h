@@ -1,4 +1,5 @@
-// The worker's voice: one JSON line per event on the control descriptor the launcher reads (plan/worker_protocol.h).
+// The worker's voice: one JSON line per event on the control descriptor the launcher reads
+// (plan/worker_protocol.h).
 #pragma once
 
 #include <mutex>
@@ -10,8 +11,8 @@
 
 namespace hftrain::trainer {
 
-// Thread-safe. A launcher that has gone away is not an error here: the write is dropped, and `closed()` says so, which
-// the training loop treats as a request to stop.
+// Thread-safe. A launcher that has gone away is not an error here: the write is dropped, and `closed()` says
+// so, which the training loop treats as a request to stop.
 class EventChannel {
  public:
   // `fd` of -1 discards events (a worker started by hand).
@@ -19,12 +20,16 @@ class EventChannel {
 
   void send(plan::WorkerEvent::Kind kind, Json data);
   void message(LogLevel level, std::string_view text);
+  // One update is done. At most ten a second are sent, the first one always: proof of life and the console's
+  // progress.
+  void step(int64_t done, int64_t total);
   bool closed() const noexcept { return closed_; }
 
  private:
   FileDescriptor fd_;
   int rank_;
   bool closed_ = false;
+  double last_step_ = 0;  // monotonic seconds
   std::mutex mutex_;
 };
 

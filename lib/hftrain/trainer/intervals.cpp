@@ -8,7 +8,9 @@ bool hits(const plan::IntervalPlan& interval, int64_t step) {
 }
 
 // The delay counts updates under the strategy steps and epochs under the strategy epoch.
-bool delay_over(const plan::EvaluationPlan& evaluation, double position) { return evaluation.delay <= position; }
+bool delay_over(const plan::EvaluationPlan& evaluation, double position) {
+  return evaluation.delay <= position;
+}
 
 }  // namespace
 
@@ -16,7 +18,8 @@ void set_flags_at_step_end(const plan::RunPlan& plan, int64_t step, double, Cont
   const auto position = static_cast<double>(step);
   if (step == 1 && plan.logging.first_step) control.should_log = true;
   if (hits(plan.logging.interval, step)) control.should_log = true;
-  if (hits(plan.evaluation.interval, step) && delay_over(plan.evaluation, position)) control.should_evaluate = true;
+  if (hits(plan.evaluation.interval, step) && delay_over(plan.evaluation, position))
+    control.should_evaluate = true;
   if (hits(plan.saving.interval, step)) control.should_save = true;
   if (step < plan.steps.max_steps) return;
   control.should_training_stop = true;

@@ -1,4 +1,5 @@
-// Where a run stands: everything that changes while training, apart from tensors. Saved with every checkpoint.
+// Where a run stands: everything that changes while training, apart from tensors. Saved with every
+// checkpoint.
 #pragma once
 
 #include <cstdint>
@@ -18,16 +19,18 @@ struct DataPosition {
 
 struct State {
   int64_t global_step = 0;
-  double epoch = 0;                  // epoch index + share of it done
+  double epoch = 0;  // epoch index + share of it done
   DataPosition position;
   int64_t last_logged_step = 0;
-  double logged_loss_sum = 0;        // sum of all logged accumulators, for the final train_loss
+  double logged_loss_sum = 0;  // sum of all logged accumulators, for the final train_loss
   double total_flos = 0;
   int64_t input_tokens_seen = 0;
   std::optional<double> best_metric;
   int64_t best_step = 0;
-  std::string best_checkpoint;       // as given: output_dir/checkpoint-N
-  int64_t skipped_updates = 0;       // non-finite gradients
+  std::string best_checkpoint;  // as given: output_dir/checkpoint-N
+  int64_t best_checkpoint_step = 0;
+  int64_t skipped_updates = 0;  // non-finite gradients
+  double train_seconds = 0;     // spent training, over all attempts
   Json log_history = Json::array();
 };
 

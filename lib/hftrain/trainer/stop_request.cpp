@@ -31,6 +31,8 @@ void StopRequest::install_handlers() {
   ::signal(SIGPIPE, SIG_IGN);
 }
 
-StopSignal StopRequest::seen() noexcept { return static_cast<StopSignal>(g_seen.load()); }
+StopSignal StopRequest::seen() noexcept {
+  return static_cast<StopSignal>(g_seen.load());
+}
 
 }  // namespace hftrain::trainer

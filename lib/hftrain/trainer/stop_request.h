@@ -1,4 +1,5 @@
-// Signals as a value. A handler only counts; the loop looks at safe points, where all ranks agree on what was seen.
+// Signals as a value. A handler only counts; the loop looks at safe points, where all ranks agree on what was
+// seen.
 #pragma once
 
 #include <optional>
@@ -10,9 +11,9 @@ enum class StopSignal { kNone = 0, kTerminate = 1, kInterrupt = 2 };
 
 class StopRequest {
  public:
-  // Installs handlers for SIGTERM, SIGUSR1, SIGUSR2 (kTerminate) and SIGINT (kInterrupt), and ignores SIGPIPE. Call
-  // once per process, before any thread starts. A second signal ends the process at once without saving, with
-  // exit code 10: the user has said so.
+  // Installs handlers for SIGTERM, SIGUSR1, SIGUSR2 (kTerminate) and SIGINT (kInterrupt), and ignores
+  // SIGPIPE. Call once per process, before any thread starts. A second signal ends the process at once
+  // without saving, with exit code 10: the user has said so.
   static void install_handlers();
   // What this rank has seen so far.
   static StopSignal seen() noexcept;

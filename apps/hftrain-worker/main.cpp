@@ -1,0 +1,24 @@
+// hftrain-worker: one rank of a run. Reads a finished plan, trains, reports on its control descriptor.
+#include <exception>
+#include <iostream>
+#include <new>
+
+#include "hftrain/base/error.h"
+#include "hftrain/runtime/translate.h"
+#include "hftrain/trainer/stop_request.h"
+#include "options.h"
+#include "run_rank.h"
+
+int main(int argc, char** argv) {
+  using hftrain::Error;
+  hftrain::trainer::StopRequest::install_handlers();
+  try {
+    const auto environment = hftrain::Environment::of_process();
+    return static_cast<int>(
+        hftrain::worker::run_rank(hftrain::worker::read_options(argc, argv, environment)));
+  } catch (...) {
+    const Error error = hftrain::runtime::translate(std::current_exception());
+    std::cerr << error.render() << std::endl;
+    return static_cast<int>(error.code());
+  }
+}

@@ -1,0 +1,110 @@
+#include "run_rank.h"
+
+#include <filesystem>
+#include <iostream>
+
+#include "hftrain/base/clock.h"
+#include "hftrain/base/error.h"
+#include "hftrain/base/json.h"
+#include "hftrain/comm/communicator.h"
+#include "hftrain/plan/run_plan.h"
+#include "hftrain/runtime/translate.h"
+#include "hftrain/runtime/worker_context.h"
+#include "hftrain/trainer/event_channel.h"
+#include "hftrain/trainer/trainer.h"
+
+namespace hftrain::worker {
+namespace {
+
+using trainer::EventChannel;
+using Kind = plan::WorkerEvent::Kind;
+
+LogLevel level_of(const std::string& name) {
+  if (name == "debug" || name == "detail") return LogLevel::kDebug;
+  if (name == "warning") return LogLevel::kWarning;
+  if (name == "error") return LogLevel::kError;
+  if (name == "critical") return LogLevel::kCritical;
+  return LogLevel::kInfo;
+}
+
+// The plug-in lies in ../lib beside this program's folder.
+std::string cuda_plugin_path() {
+  const std::filesystem::path program = std::filesystem::read_symlink("/proc/self/exe");
+  return (program.parent_path().parent_path() / "lib" / "libhftrain_cuda.so").string();
+}
+
+runtime::WorkerContext make_context(const plan::RunPlan& plan, const plan::RankPlan& rank) {
+  runtime::WorkerPlace place;
+  place.rank = rank.rank;
+  place.local_rank = rank.local_rank;
+  place.world_size = plan.ranks.world_size;
+  place.local_world_size = plan.ranks.local_world_size;
+  place.threads = rank.threads;
+  place.cuda_ordinal = rank.device == plan::DeviceKind::kCuda ? rank.ordinal : -1;
+  place.cuda_plugin = cuda_plugin_path();
+  const runtime::Numerics numerics{plan.full_determinism, plan.precision.tf32};
+  const LogLevel level = level_of(rank.rank == 0 ? plan.logging.level : plan.logging.replica_level);
+  return runtime::make_worker_context(place, numerics, Logger(level, [](LogLevel, std::string_view text) {
+                                        std::cerr << text << std::endl;
+                                      }));
+}
+
+std::unique_ptr<comm::Communicator> connect(const plan::RunPlan& plan, const Options& options,
+                                            const runtime::WorkerContext& context) {
+  comm::GroupOptions group;
+  group.rank = options.rank;
+  group.world_size = plan.ranks.world_size;
+  group.one_node = plan.ranks.nodes == 1;
+  group.backend = plan.ranks.backend;
+  group.device = context.device;
+  group.timeout = std::chrono::seconds(plan.ranks.timeout_seconds);
+  group.store = {options.master_addr, static_cast<uint16_t>(options.master_port), options.store_fd};
+  comm::BackendTable backends = comm::builtin_backends();
+  if (context.cuda != nullptr) {
+    backends["nccl"] = [cuda = context.cuda](const comm::BackendRequest& request) {
+      return cuda->make_nccl_backend(request.store, request.rank, request.world_size, request.device,
+                                     request.timeout);
+    };
+  }
+  return comm::make_communicator(group, backends);
+}
+
+ExitCode train(const plan::RunPlan& plan, const Options& options, EventChannel& events) {
+  const double begin = monotonic_seconds();
+  runtime::WorkerContext context = make_context(plan, plan.ranks.ranks.at(static_cast<size_t>(options.rank)));
+  const std::unique_ptr<comm::Communicator> communicator = connect(plan, options, context);
+  comm::agree_on_plan(*communicator, plan::plan_hash(plan));
+  trainer::Trainer trainer(plan, context, *communicator, events);
+  events.send(Kind::kReady, {{"seconds", monotonic_seconds() - begin}});
+  const trainer::RunOutcome outcome = trainer.run();
+  // Nobody leaves while another rank may still need it.
+  communicator->barrier();
+  events.send(
+      Kind::kFinished,
+      {{"exit_code", static_cast<int>(outcome.code)}, {"reason", outcome.reason}, {"stats", outcome.stats}});
+  return outcome.code;
+}
+
+void report(const Error& error, EventChannel& events) {
+  const Diagnostic& first = error.diagnostics().front();
+  events.send(Kind::kFailed, {{"exit_code", static_cast<int>(error.code())},
+                              {"what", first.what},
+                              {"where", first.where},
+                              {"why", first.why},
+                              {"hint", first.hint}});
+}
+
+}  // namespace
+
+ExitCode run_rank(const Options& options) {
+  EventChannel events(FileDescriptor(options.control_fd), options.rank);
+  try {
+    const plan::RunPlan plan = plan::run_plan_from_json(read_json_file(options.plan_path), options.plan_path);
+    return runtime::translate_exceptions([&] { return train(plan, options, events); });
+  } catch (const Error& error) {
+    report(error, events);
+    throw;
+  }
+}
+
+}  // namespace hftrain::worker

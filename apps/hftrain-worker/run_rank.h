@@ -1,0 +1,12 @@
+// The life of one rank: plan, device, process group, training, and the last word on the control descriptor.
+#pragma once
+
+#include "hftrain/base/exit_code.h"
+#include "options.h"
+
+namespace hftrain::worker {
+
+// Failures are reported as a kFailed event and then thrown.
+ExitCode run_rank(const Options& options);
+
+}  // namespace hftrain::worker

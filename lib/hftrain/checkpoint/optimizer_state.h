@@ -1,0 +1,18 @@
+// The optimizer's tensors to and from optimizer/, in the sharded layout that torch.distributed.checkpoint
+// reads. Any strategy and any number of ranks reads what any other wrote: a part is looked up by name, offset
+// and shape.
+#pragma once
+
+#include <string>
+
+#include "hftrain/parallel/strategy.h"
+#include "hftrain/storage/checkpoint_folder.h"
+
+namespace hftrain::checkpoint {
+
+// This rank's parts; a rank that writes none makes no file.
+void save_optimizer(const parallel::Strategy& strategy, int rank, storage::StagedFiles& target);
+// Error(kData) naming the first tensor that is missing or of another shape.
+void load_optimizer(const parallel::Strategy& strategy, const std::string& checkpoint);
+
+}  // namespace hftrain::checkpoint

@@ -1,0 +1,22 @@
+// What each rank keeps to itself in a checkpoint: its random streams and its part of the running loss.
+#pragma once
+
+#include <string>
+
+#include "hftrain/runtime/random_state.h"
+#include "hftrain/storage/checkpoint_folder.h"
+
+namespace hftrain::checkpoint {
+
+struct RankState {
+  runtime::RandomState random;
+  float loss_sum = 0;  // micro-batch losses since the last log record
+};
+
+// rng/rank-00000.safetensors, one file a rank.
+void save_rank_state(const RankState& state, int rank, storage::StagedFiles& target);
+// Error(kData) when the checkpoint has no state of this rank (it was made with fewer ranks).
+RankState load_rank_state(const std::string& checkpoint, int rank);
+bool has_rank_state(const std::string& checkpoint, int rank);
+
+}  // namespace hftrain::checkpoint

@@ -1,0 +1,82 @@
+#include "hftrain/checkpoint/tensor_bytes.h"
+
+#include <ATen/core/grad_mode.h>
+#include <ATen/ops/empty.h>
+
+#include <array>
+#include <cstring>
+#include <utility>
+
+#include "hftrain/base/error.h"
+
+namespace hftrain::checkpoint {
+namespace {
+
+using storage::DType;
+
+constexpr std::array<std::pair<DType, at::ScalarType>, 13> kTypes = {{
+    {DType::kBool, at::kBool},
+    {DType::kU8, at::kByte},
+    {DType::kI8, at::kChar},
+    {DType::kF8E5M2, at::kFloat8_e5m2},
+    {DType::kF8E4M3, at::kFloat8_e4m3fn},
+    {DType::kI16, at::kShort},
+    {DType::kF16, at::kHalf},
+    {DType::kBF16, at::kBFloat16},
+    {DType::kI32, at::kInt},
+    {DType::kF32, at::kFloat},
+    {DType::kC64, at::kComplexFloat},
+    {DType::kF64, at::kDouble},
+    {DType::kI64, at::kLong},
+}};
+
+}  // namespace
+
+at::ScalarType scalar_type_of(DType dtype) {
+  for (const auto& [stored, type] : kTypes) {
+    if (stored == dtype) return type;
+  }
+  throw Error(ExitCode::kData,
+              std::string("tensors of type ") + storage::dtype_name(dtype) + " cannot be used");
+}
+
+DType dtype_of(at::ScalarType type) {
+  for (const auto& [stored, known] : kTypes) {
+    if (known == type) return stored;
+  }
+  throw Error(ExitCode::kInternal, std::string("no stored form for tensors of type ") + c10::toString(type));
+}
+
+storage::TensorEntry entry_of(const std::string& name, const at::Tensor& tensor) {
+  return {name, dtype_of(tensor.scalar_type()), tensor.sizes().vec()};
+}
+
+std::string_view bytes_of(const at::Tensor& tensor) {
+  return {static_cast<const char*>(tensor.const_data_ptr()), tensor.nbytes()};
+}
+
+at::Tensor to_host(const at::Tensor& tensor) {
+  return tensor.detach().cpu().contiguous();
+}
+
+at::Tensor tensor_from(const storage::StoredTensor& stored) {
+  at::Tensor tensor =
+      at::empty(stored.entry.shape, at::TensorOptions().dtype(scalar_type_of(stored.entry.dtype)));
+  if (!stored.bytes.empty()) std::memcpy(tensor.mutable_data_ptr(), stored.bytes.data(), stored.bytes.size());
+  return tensor;
+}
+
+void copy_stored(const storage::StoredTensor& stored, const at::Tensor& target) {
+  const at::NoGradGuard no_grad;
+  const bool plain = target.is_cpu() && target.is_contiguous() &&
+                     target.scalar_type() == scalar_type_of(stored.entry.dtype) &&
+                     target.nbytes() == stored.bytes.size();
+  if (plain) {
+    if (!stored.bytes.empty())
+      std::memcpy(target.mutable_data_ptr(), stored.bytes.data(), stored.bytes.size());
+  } else {
+    target.copy_(tensor_from(stored));
+  }
+}
+
+}  // namespace hftrain::checkpoint

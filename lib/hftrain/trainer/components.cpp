@@ -1,0 +1,68 @@
+#include "hftrain/trainer/components.h"
+
+#include <map>
+
+#include "hftrain/base/error.h"
+#include "hftrain/nn/activation_checkpoint.h"
+#include "hftrain/parallel/replicated_strategy.h"
+
+namespace hftrain::trainer {
+namespace {
+
+at::ScalarType compute_dtype(const std::string& name) {
+  static const std::map<std::string, at::ScalarType> kTypes = {
+      {"float32", at::kFloat}, {"bfloat16", at::kBFloat16}, {"float16", at::kHalf}};
+  return kTypes.at(name);
+}
+
+// Decayed parameters first, as the transformers Trainer orders its groups.
+parallel::ParameterList parameter_list(const plan::RunPlan& plan, const models::Model& model) {
+  parallel::ParameterList list;
+  list.weight_decays = {plan.optimizer.weight_decay, 0.0};
+  const auto& specs = model.architecture().parameters().parameters;
+  for (size_t i = 0; i < specs.size(); ++i) {
+    list.parameters.push_back(
+        {specs[i].name, model.parameters()[i], specs[i].weight_decay ? size_t{0} : size_t{1}});
+  }
+  return list;
+}
+
+}  // namespace
+
+std::unique_ptr<models::Model> make_model(const plan::RunPlan& plan, at::Device device) {
+  models::ModelOptions options;
+  options.compute_dtype = compute_dtype(plan.precision.compute);
+  options.device = device;
+  options.kernels = plan.model.fused_kernels ? nn::Kernels::kFused : nn::Kernels::kReference;
+  options.label_smoothing = plan.optimizer.label_smoothing;
+  options.neftune_alpha = plan.model.neftune_noise_alpha;
+  return models::build_model(architectures::Architecture::from_config(plan.model.config, "the plan"),
+                             options);
+}
+
+std::unique_ptr<parallel::Strategy> make_strategy(const plan::RunPlan& plan, const models::Model& model,
+                                                  comm::Communicator& communicator) {
+  const plan::OptimizerPlan& wanted = plan.optimizer;
+  const auto make_optimizer = [wanted](std::vector<optim::ParameterGroup> groups) {
+    return optim::make_optimizer(wanted.name, std::move(groups),
+                                 {wanted.beta1, wanted.beta2, wanted.epsilon, wanted.options});
+  };
+  return std::make_unique<parallel::ReplicatedStrategy>(plan.strategy, parameter_list(plan, model),
+                                                        make_optimizer, communicator);
+}
+
+std::unique_ptr<nn::UnitRunner> make_checkpointing(const plan::RunPlan& plan, parallel::Strategy& strategy) {
+  if (!plan.model.gradient_checkpointing) return nullptr;
+  return std::make_unique<nn::CheckpointingRunner>(strategy.unit_runner(),
+                                                   plan.model.checkpoint_every_n_layers);
+}
+
+std::unique_ptr<optim::Schedule> make_schedule(const plan::RunPlan& plan) {
+  return optim::make_schedule(plan.schedule.name,
+                              {.base_rate = plan.optimizer.learning_rate,
+                               .warmup_steps = plan.schedule.warmup_steps,
+                               .total_steps = plan.steps.max_steps},
+                              plan.schedule.options);
+}
+
+}  // namespace hftrain::trainer

@@ -1,0 +1,22 @@
+// What a plan's names stand for: the parts that a Trainer is put together from.
+#pragma once
+
+#include <memory>
+
+#include "hftrain/comm/communicator.h"
+#include "hftrain/models/model.h"
+#include "hftrain/optim/schedule.h"
+#include "hftrain/parallel/strategy.h"
+#include "hftrain/plan/run_plan.h"
+
+namespace hftrain::trainer {
+
+std::unique_ptr<models::Model> make_model(const plan::RunPlan& plan, at::Device device);
+std::unique_ptr<parallel::Strategy> make_strategy(const plan::RunPlan& plan, const models::Model& model,
+                                                  comm::Communicator& communicator);
+// Activation checkpointing around the strategy's runner; null when the plan asks for none. Must not outlive
+// the strategy.
+std::unique_ptr<nn::UnitRunner> make_checkpointing(const plan::RunPlan& plan, parallel::Strategy& strategy);
+std::unique_ptr<optim::Schedule> make_schedule(const plan::RunPlan& plan);
+
+}  // namespace hftrain::trainer

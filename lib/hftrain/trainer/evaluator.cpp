@@ -1,0 +1,117 @@
+#include "hftrain/trainer/evaluator.h"
+
+#include <ATen/core/grad_mode.h>
+#include <ATen/ops/empty.h>
+#include <ATen/ops/zeros.h>
+
+#include <cmath>
+
+#include "hftrain/base/clock.h"
+#include "hftrain/trainer/batch_loader.h"
+#include "hftrain/trainer/evaluation_loss.h"
+
+namespace hftrain::trainer {
+namespace {
+
+double rounded(double value, int digits) {
+  const double scale = std::pow(10.0, digits);
+  return std::round(value * scale) / scale;
+}
+
+data::SamplerOptions sequential(const plan::RunPlan& plan, const comm::Communicator& communicator,
+                                int64_t samples) {
+  data::SamplerOptions options;
+  options.samples = samples;
+  options.batch_size = plan.batch.per_device_eval;
+  options.rank = communicator.rank();
+  options.world_size = communicator.world_size();
+  options.shuffle = false;
+  options.drop_last = plan.data.drop_last;
+  options.even_batches = plan.data.even_batches;
+  return options;
+}
+
+// Joins every rank's (mean loss, tokens) pairs: [W, batches, 2].
+at::Tensor gather(comm::Communicator& communicator, const std::vector<std::pair<float, float>>& own) {
+  const int64_t rounds = communicator.maximum(static_cast<int64_t>(own.size()));
+  at::Tensor mine = at::zeros({rounds, 2}, at::kFloat);
+  auto rows = mine.accessor<float, 2>();
+  for (size_t i = 0; i < own.size(); ++i) {
+    rows[static_cast<int64_t>(i)][0] = own[i].first;
+    rows[static_cast<int64_t>(i)][1] = own[i].second;
+  }
+  mine = mine.to(communicator.device());
+  at::Tensor all = at::empty({communicator.world_size(), rounds, 2}, mine.options());
+  communicator.all_gather(all, mine);
+  return all.cpu();
+}
+
+// A rank's loss is its own token sum over the mean count of all ranks, so that the mean over ranks is the
+// token mean.
+std::vector<float> losses_of_round(const at::TensorAccessor<float, 3>& all, int64_t round) {
+  const int64_t world = all.size(0);
+  double tokens = 0;
+  for (int64_t rank = 0; rank < world; ++rank) tokens += all[rank][round][1];
+  std::vector<float> losses;
+  for (int64_t rank = 0; rank < world; ++rank) {
+    const double count = all[rank][round][1];
+    if (count == 0) continue;  // without even_batches a rank may have no batch in the last round
+    const double share = count * static_cast<double>(world) / tokens;
+    losses.push_back(static_cast<float>(all[rank][round][0] * share));
+  }
+  return losses;
+}
+
+}  // namespace
+
+Evaluator::Evaluator(const plan::RunPlan& plan, models::Model& model, nn::UnitRunner& runner,
+                     comm::Communicator& communicator, EventChannel& events)
+    : plan_(plan), model_(model), runner_(runner), communicator_(communicator), events_(events) {}
+
+double Evaluator::mean_loss(std::shared_ptr<const data::TokenDataset> split, const std::string& prefix,
+                            int64_t& batches) {
+  const at::NoGradGuard no_grad;
+  const int64_t samples = split->size();
+  BatchLoader loader(std::move(split), sequential(plan_, communicator_, samples), /*prefetch=*/0,
+                     /*pin_memory=*/false);
+  loader.seek({});
+  batches = loader.batches_per_epoch();
+  std::vector<std::pair<float, float>> own;
+  double reported = monotonic_seconds();
+  while (std::optional<TokenBatch> batch = loader.next()) {
+    const at::Tensor ids = batch->input_ids.to(model_.options().device);
+    const at::Tensor loss = model_.forward({.input_ids = ids, .labels = ids, .num_items = {}}, runner_).loss;
+    own.emplace_back(loss.item<float>(), static_cast<float>(ids.size(0) * (ids.size(1) - 1)));
+    if (monotonic_seconds() - reported > 0.2) {
+      reported = monotonic_seconds();
+      events_.send(plan::WorkerEvent::Kind::kProgress,
+                   {{"phase", prefix}, {"done", own.size()}, {"total", batches}});
+    }
+  }
+  const at::Tensor all = gather(communicator_, own);
+  const int64_t batch_size = plan_.batch.per_device_eval;
+  EvaluationLoss loss(samples, batch_size);
+  for (int64_t round = 0; round < all.size(1); ++round)
+    loss.add(losses_of_round(all.accessor<float, 3>(), round));
+  return loss.mean();
+}
+
+Json Evaluator::run(std::shared_ptr<const data::TokenDataset> split, const std::string& prefix) {
+  const bool was_training = model_.training();
+  const double begin = monotonic_seconds();
+  const int64_t samples = split->size();
+  int64_t batches = 0;
+  model_.train(false);
+  const double loss = mean_loss(std::move(split), prefix, batches);
+  model_.train(was_training);
+  const double seconds = monotonic_seconds() - begin;
+  const auto steps =
+      static_cast<double>((samples + plan_.batch.per_device_eval * communicator_.world_size() - 1) /
+                          (plan_.batch.per_device_eval * communicator_.world_size()));
+  return {{prefix + "_loss", loss},
+          {prefix + "_runtime", rounded(seconds, 4)},
+          {prefix + "_samples_per_second", rounded(static_cast<double>(samples) / seconds, 3)},
+          {prefix + "_steps_per_second", rounded(steps / seconds, 3)}};
+}
+
+}  // namespace hftrain::trainer

@@ -1,0 +1,133 @@
+// Trainer: checkpoints, retention and what is left in the output folder.
+#include <cmath>
+
+#include "hftrain/base/error.h"
+#include "hftrain/base/file.h"
+#include "hftrain/reporting/metrics_files.h"
+#include "hftrain/runtime/random_state.h"
+#include "hftrain/storage/retention.h"
+#include "hftrain/trainer/notify.h"
+#include "hftrain/trainer/run_card.h"
+#include "hftrain/trainer/state_file.h"
+#include "hftrain/trainer/trainer.h"
+
+namespace hftrain::trainer {
+namespace {
+
+double rounded(double value, int digits) {
+  const double scale = std::pow(10.0, digits);
+  return std::round(value * scale) / scale;
+}
+
+}  // namespace
+
+Json Trainer::training_state() const {
+  Json callbacks = Json::object();
+  for (const auto& callback : callbacks_) {
+    if (!callback->state_name().empty()) callbacks[callback->state_name()] = callback->save_state();
+  }
+  return {{"format", 1},
+          {"state", to_json_value(state_)},
+          {"schedule", schedule_->state()},
+          {"scaler", scaler_.state()},
+          {"callbacks", std::move(callbacks)},
+          {"seed", plan_.seed},
+          {"data_seed", plan_.data.seed},
+          {"world_size", communicator_.world_size()}};
+}
+
+void Trainer::save_checkpoint() {
+  const double begin = monotonic_seconds();
+  const std::string path = storage::checkpoint_path(plan_.output_dir, state_.global_step);
+  if (state_.best_step == state_.global_step && state_.best_metric) {
+    state_.best_checkpoint = path;
+    state_.best_checkpoint_step = state_.global_step;
+  }
+  checkpoint::CheckpointContents contents;
+  contents.step = state_.global_step;
+  contents.training_state = training_state();
+  contents.trainer_state = trainer_state_text(plan_, state_, control_, callbacks_);
+  contents.rank_state = {runtime::capture_random_state(*context_.device_runtime, context_.device),
+                         losses_.sum().item<float>()};
+  {
+    const PhaseClock::Span span = clock_.span("save");
+    checkpointer_->save(contents);
+    apply_retention(storage::RetentionMoment::kAfterSave);
+  }
+  last_saved_step_ = state_.global_step;
+  ++checkpoints_written_;
+  notify(&Callback::on_save);
+  if (!speaks()) return;
+  log_->flush();
+  events_.send(plan::WorkerEvent::Kind::kCheckpoint,
+               {{"step", state_.global_step}, {"path", path}, {"seconds", monotonic_seconds() - begin}});
+}
+
+void Trainer::apply_retention(storage::RetentionMoment moment) {
+  if (!speaks() || !plan_.saving.total_limit) return;
+  std::vector<int64_t> steps;
+  for (const storage::CheckpointInfo& checkpoint : storage::list_checkpoints(plan_.output_dir)) {
+    steps.push_back(checkpoint.step);
+  }
+  const std::optional<int64_t> best =
+      state_.best_checkpoint.empty() ? std::nullopt : std::optional(state_.best_checkpoint_step);
+  for (const int64_t step :
+       storage::plan_retention(steps, best, state_.global_step, plan_.saving.total_limit, moment)) {
+    storage::delete_checkpoint(files_, {step, storage::checkpoint_path(plan_.output_dir, step)});
+  }
+}
+
+void Trainer::load_best_model() {
+  if (!plan_.evaluation.load_best_at_end || state_.best_checkpoint.empty()) return;
+  if (speaks()) events_.message(LogLevel::kInfo, "Loading best model from " + state_.best_checkpoint);
+  checkpointer_->load_model(state_.best_checkpoint);
+}
+
+void Trainer::finish_training() {
+  at::Tensor rest = losses_.sum().clone();
+  communicator_.all_reduce(rest, comm::Reduction::kAverage);
+  const double loss = (state_.logged_loss_sum + rest.item<float>()) /
+                      std::max(static_cast<double>(state_.global_step), 0.001);
+  const double seconds = state_.train_seconds;
+  Json metrics = {
+      {"train_runtime", rounded(seconds, 4)},
+      {"train_samples_per_second", rounded(static_cast<double>(plan_.steps.samples_for_speed) / seconds, 3)},
+      {"train_steps_per_second", rounded(static_cast<double>(plan_.steps.max_steps) / seconds, 3)},
+      {"total_flos", state_.total_flos},
+      {"train_loss", loss}};
+  log_->record(metrics);
+  load_best_model();
+  apply_retention(storage::RetentionMoment::kEndOfTraining);
+  notify(&Callback::on_train_end);
+  if (!speaks()) return;
+  const PhaseClock::Span span = clock_.span("save");
+  checkpointer_->export_model(plan_.output_dir);
+  write_results("train", metrics, plan_.data.train->samples);
+  write_file_atomically(plan_.output_dir + "/trainer_state.json",
+                        trainer_state_text(plan_, state_, control_, callbacks_));
+  write_file_atomically(plan_.output_dir + "/README.md", run_card(plan_, state_));
+}
+
+void Trainer::evaluate_at_end() {
+  const PhaseClock::Span span = clock_.span("eval");
+  Json metrics = evaluator_->run(open_split(*plan_.data.validation), "eval");
+  log_->record(metrics);
+  metrics["perplexity"] = std::exp(metrics["eval_loss"].get<double>());
+  if (speaks()) write_results("eval", std::move(metrics), plan_.data.validation->samples);
+}
+
+void Trainer::predict_at_end() {
+  const PhaseClock::Span span = clock_.span("eval");
+  Json metrics = evaluator_->run(open_split(*plan_.data.test), "predict");
+  if (speaks()) write_results("predict", std::move(metrics), plan_.data.test->samples);
+}
+
+void Trainer::write_results(const std::string& split, Json metrics, int64_t samples) {
+  metrics["epoch"] = state_.epoch;
+  metrics[split + "_samples"] = samples;
+  reporting::save_metrics(plan_.output_dir, split, metrics);
+  events_.send(plan::WorkerEvent::Kind::kMessage, {{"level", static_cast<int>(LogLevel::kInfo)},
+                                                   {"text", reporting::format_metrics(split, metrics)}});
+}
+
+}  // namespace hftrain::trainer

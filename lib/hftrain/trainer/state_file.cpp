@@ -1,0 +1,46 @@
+#include "hftrain/trainer/state_file.h"
+
+#include "hftrain/reporting/trainer_state.h"
+
+namespace hftrain::trainer {
+namespace {
+
+constexpr int64_t kUnsetInterval = 500;  // what the file holds for an interval that is not in steps
+
+int64_t absolute(const plan::IntervalPlan& interval) {
+  return interval.steps > 0 ? interval.steps : kUnsetInterval;
+}
+
+}  // namespace
+
+std::string trainer_state_text(const plan::RunPlan& plan, const State& state, const Control& control,
+                               const Callbacks& callbacks) {
+  reporting::TrainerState file;
+  file.best_metric = state.best_metric;
+  if (state.best_step > 0) file.best_global_step = state.best_step;
+  if (!state.best_checkpoint.empty()) file.best_model_checkpoint = state.best_checkpoint;
+  file.epoch = state.epoch;
+  file.global_step = state.global_step;
+  file.eval_steps = absolute(plan.evaluation.interval);
+  file.logging_steps = absolute(plan.logging.interval);
+  file.save_steps = absolute(plan.saving.interval);
+  file.log_history = state.log_history;
+  file.max_steps = plan.steps.max_steps;
+  file.num_train_epochs = plan.steps.epochs;
+  file.num_input_tokens_seen = state.input_tokens_seen;
+  file.total_flos = state.total_flos;
+  file.train_batch_size = plan.batch.per_device_train;
+  file.stateful_callbacks["TrainerControl"] =
+      reporting::control_entry({.should_epoch_stop = control.should_epoch_stop,
+                                .should_evaluate = control.should_evaluate,
+                                .should_log = control.should_log,
+                                .should_save = control.should_save,
+                                .should_training_stop = control.should_training_stop});
+  for (const auto& callback : callbacks) {
+    if (!callback->state_name().empty())
+      file.stateful_callbacks[callback->state_name()] = callback->save_state();
+  }
+  return reporting::render_trainer_state(file);
+}
+
+}  // namespace hftrain::trainer

@@ -1,0 +1,14 @@
+// trainer_state.json of a run: our State and the plan's intervals in the shape that transformers reads.
+#pragma once
+
+#include <string>
+
+#include "hftrain/plan/run_plan.h"
+#include "hftrain/trainer/callback.h"
+
+namespace hftrain::trainer {
+
+std::string trainer_state_text(const plan::RunPlan& plan, const State& state, const Control& control,
+                               const Callbacks& callbacks);
+
+}  // namespace hftrain::trainer

@@ -1,0 +1,123 @@
+#include "hftrain/trainer/trainer.h"
+
+#include "hftrain/base/error.h"
+#include "hftrain/nn/activation_checkpoint.h"
+#include "hftrain/runtime/host_memory.h"
+#include "hftrain/runtime/random_state.h"
+#include "hftrain/trainer/components.h"
+#include "hftrain/trainer/early_stopping.h"
+
+namespace hftrain::trainer {
+
+Trainer::Trainer(const plan::RunPlan& plan, runtime::WorkerContext& context, comm::Communicator& communicator,
+                 EventChannel& events)
+    : plan_(plan),
+      context_(context),
+      communicator_(communicator),
+      events_(events),
+      losses_(context.device, plan.logging.nan_inf_filter) {
+  const PhaseClock::Span span = clock_.span("load");
+  runtime::seed_generators(plan.seed, *context.device_runtime, context.device);
+  model_ = make_model(plan, context.device);
+  strategy_ = make_strategy(plan, *model_, communicator);
+  checkpointing_ = make_checkpointing(plan, *strategy_);
+  nn::UnitRunner& runner = checkpointing_ ? *checkpointing_ : strategy_->unit_runner();
+  schedule_ = make_schedule(plan);
+  update_ = std::make_unique<Update>(plan, *model_, runner, *strategy_, *schedule_, scaler_);
+  evaluator_ = std::make_unique<Evaluator>(plan, *model_, runner, communicator, events);
+  checkpointer_ = std::make_unique<checkpoint::Checkpointer>(plan, *model_, *strategy_, communicator, files_);
+  if (plan.evaluation.early_stopping_patience) {
+    add_callback(std::make_unique<EarlyStopping>(
+        plan.evaluation.metric_for_best_model, plan.evaluation.greater_is_better,
+        *plan.evaluation.early_stopping_patience, plan.evaluation.early_stopping_threshold));
+  }
+  load();
+  log_ = std::make_unique<RunLog>(plan, communicator.rank(), state_, events, context.logger);
+}
+
+Trainer::~Trainer() = default;
+
+void Trainer::load() {
+  const std::string& resume_from = plan_.saving.resume_from;
+  const std::string& folder = resume_from.empty() ? plan_.model.source_folder : resume_from;
+  if (folder.empty()) {
+    model_->initialise(context_.device_runtime->generator(c10::Device(c10::DeviceType::CPU)));
+  } else {
+    for (const std::string& name : checkpointer_->load_model(folder)) {
+      if (speaks())
+        events_.message(LogLevel::kWarning, "'" + name + "' of " + folder + " is not used by this model");
+    }
+  }
+  // Model creation draws numbers that a resumed run does not; both start training from the same place.
+  runtime::seed_generators(plan_.seed, *context_.device_runtime, context_.device);
+  strategy_->prepare();
+  if (!resume_from.empty()) resume(resume_from);
+}
+
+void Trainer::resume(const std::string& checkpoint) {
+  const checkpoint::CheckpointContents saved = checkpointer_->load_training_state(checkpoint);
+  state_ = state_from_json(saved.training_state.at("state"));
+  if (plan_.data.ignore_data_skip) state_.position.batch = 0;
+  schedule_->load_state(saved.training_state.at("schedule"));
+  scaler_.load_state(saved.training_state.at("scaler"));
+  losses_.restore(saved.rank_state.loss_sum);
+  if (!saved.rank_state.random.cpu.empty()) {
+    runtime::restore_random_state(saved.rank_state.random, *context_.device_runtime, context_.device);
+  }
+  const Json& callbacks = saved.training_state.at("callbacks");
+  for (const auto& callback : callbacks_) {
+    if (callbacks.contains(callback->state_name()))
+      callback->load_state(callbacks.at(callback->state_name()));
+  }
+  start_step_ = last_saved_step_ = state_.global_step;
+  events_.message(LogLevel::kInfo,
+                  "Resuming training from " + checkpoint + " at step " + std::to_string(state_.global_step));
+}
+
+RunOutcome Trainer::run() {
+  RunOutcome outcome;
+  outcome.reason = "finished";
+  if (plan_.do_train) {
+    train();
+    if (stop_ != StopSignal::kNone) {
+      outcome.code = stop_ == StopSignal::kInterrupt ? ExitCode::kInterrupted : ExitCode::kTerminated;
+      outcome.reason = stop_ == StopSignal::kInterrupt ? "interrupted" : "terminated";
+    } else if (state_.global_step < plan_.steps.max_steps) {
+      outcome.reason = "early stopping";
+    }
+  }
+  if (stop_ == StopSignal::kNone && plan_.do_eval) evaluate_at_end();
+  if (stop_ == StopSignal::kNone && plan_.do_predict) predict_at_end();
+  log_->flush();
+  outcome.stats = stats();
+  return outcome;
+}
+
+std::shared_ptr<const data::TokenDataset> Trainer::open_split(const plan::SplitPlan& split) const {
+  return data::TokenDataset::open(split.cache_path);
+}
+
+Json Trainer::stats() const {
+  const double seconds = clock_.seconds("train");
+  const auto steps = static_cast<double>(state_.global_step - start_step_);
+  const double samples = steps * static_cast<double>(plan_.batch.global_train);
+  const auto rate = [&](double amount) { return seconds > 0 ? amount / seconds : 0.0; };
+  const runtime::DeviceMemory device = context_.device_runtime->memory(context_.device);
+  const parallel::StateBytes held = strategy_->state_bytes();
+  return {{"phases", clock_.to_json_value()},
+          {"steps", steps},
+          {"tokens_per_second", rate(samples * static_cast<double>(plan_.data.block_size))},
+          {"samples_per_second", rate(samples)},
+          {"steps_per_second", rate(steps)},
+          {"checkpoints", {{"written", checkpoints_written_}, {"verified", checkpoints_written_}}},
+          {"skipped_updates", state_.skipped_updates},
+          {"rank",
+           {{"rank", communicator_.rank()},
+            {"peak_host_bytes", runtime::host_memory().peak_resident},
+            {"peak_device_bytes", device.peak_allocated},
+            {"state_bytes",
+             {{"parameters", held.parameters}, {"gradients", held.gradients}, {"optimizer", held.optimizer}}},
+            {"bytes_sent", communicator_.bytes_sent()}}}};
+}
+
+}  // namespace hftrain::trainer

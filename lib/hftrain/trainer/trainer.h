@@ -1,0 +1,109 @@
+// One rank's run: trains, evaluates, saves and finishes as its plan says.
+//
+//   Trainer trainer(plan, context, communicator, events);
+//   RunOutcome outcome = trainer.run();
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "hftrain/base/exit_code.h"
+#include "hftrain/checkpoint/checkpointer.h"
+#include "hftrain/comm/communicator.h"
+#include "hftrain/data/token_dataset.h"
+#include "hftrain/runtime/worker_context.h"
+#include "hftrain/storage/retention.h"
+#include "hftrain/trainer/agreement.h"
+#include "hftrain/trainer/batch_loader.h"
+#include "hftrain/trainer/callback.h"
+#include "hftrain/trainer/evaluator.h"
+#include "hftrain/trainer/event_channel.h"
+#include "hftrain/trainer/loss_accumulator.h"
+#include "hftrain/trainer/phase_clock.h"
+#include "hftrain/trainer/run_log.h"
+#include "hftrain/trainer/stop_request.h"
+#include "hftrain/trainer/update.h"
+
+namespace hftrain::trainer {
+
+struct RunOutcome {
+  ExitCode code = ExitCode::kDone;
+  std::string reason;  // "finished", "early stopping", "terminated", …
+  Json stats;          // of this rank, for summary.json
+};
+
+// Built and used on the main thread of a worker. The constructor and run() are collective.
+class Trainer {
+ public:
+  // Builds the model, loads weights and, when the plan resumes, everything else. References must outlive the
+  // object.
+  Trainer(const plan::RunPlan& plan, runtime::WorkerContext& context, comm::Communicator& communicator,
+          EventChannel& events);
+  ~Trainer();
+
+  void add_callback(std::unique_ptr<Callback> callback) { callbacks_.push_back(std::move(callback)); }
+  RunOutcome run();
+
+ private:
+  void load();
+  void resume(const std::string& checkpoint);
+
+  void train();
+  void train_epoch(BatchLoader& loader);
+  // False when the run is to stop before this update.
+  bool train_step(const std::vector<TokenBatch>& group, int64_t batches_per_epoch);
+  double divisor_of(const Agreement& all, int64_t own_label_tokens) const;
+  void after_step();
+  void act_on_flags();
+  void guard_against_divergence(const UpdateResult& result);
+
+  void log_progress();
+  void evaluate_and_track();
+  void save_checkpoint();
+  void apply_retention(storage::RetentionMoment moment);
+  Json training_state() const;
+
+  void finish_training();
+  void load_best_model();
+  void evaluate_at_end();
+  void predict_at_end();
+  void write_results(const std::string& split, Json metrics, int64_t samples);
+  Json stats() const;
+
+  template <typename Event, typename... Arguments>
+  void notify(Event event, const Arguments&... arguments);
+  std::shared_ptr<const data::TokenDataset> open_split(const plan::SplitPlan& split) const;
+  bool speaks() const { return communicator_.rank() == 0; }
+
+  const plan::RunPlan& plan_;
+  runtime::WorkerContext& context_;
+  comm::Communicator& communicator_;
+  EventChannel& events_;
+  storage::PosixFileSystem files_;
+  PhaseClock clock_;
+
+  std::unique_ptr<models::Model> model_;
+  std::unique_ptr<parallel::Strategy> strategy_;
+  std::unique_ptr<nn::UnitRunner> checkpointing_;  // null: units run as the strategy runs them
+  std::unique_ptr<optim::Schedule> schedule_;
+  optim::GradientScaler scaler_;
+  std::unique_ptr<Update> update_;
+  std::unique_ptr<Evaluator> evaluator_;
+  std::unique_ptr<checkpoint::Checkpointer> checkpointer_;
+
+  State state_;
+  Control control_;
+  Callbacks callbacks_;
+  LossAccumulator losses_;
+  std::unique_ptr<RunLog> log_;
+  UpdateResult last_update_;
+  StopSignal stop_ = StopSignal::kNone;
+  int non_finite_in_a_row_ = 0;
+  int64_t last_saved_step_ = -1;
+  int64_t start_step_ = 0;  // where this attempt began
+  int64_t checkpoints_written_ = 0;
+};
+
+}  // namespace hftrain::trainer

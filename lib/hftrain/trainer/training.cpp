@@ -1,0 +1,207 @@
+// Trainer: the loop (training_loop.md 7.2 of the contract gives the order of things).
+#include <cmath>
+
+#include "hftrain/base/error.h"
+#include "hftrain/trainer/agreement.h"
+#include "hftrain/trainer/intervals.h"
+#include "hftrain/trainer/notify.h"
+#include "hftrain/trainer/trainer.h"
+
+namespace hftrain::trainer {
+namespace {
+
+constexpr int kNonFiniteLimit = 5;  // updates in a row
+
+data::SamplerOptions sampler_of(const plan::RunPlan& plan, const comm::Communicator& communicator,
+                                int64_t samples) {
+  return {.samples = samples,
+          .batch_size = plan.batch.per_device_train,
+          .rank = communicator.rank(),
+          .world_size = communicator.world_size(),
+          .seed = plan.data.seed,
+          .shuffle = plan.data.sampling == "random",
+          .drop_last = plan.data.drop_last,
+          .even_batches = plan.data.even_batches,
+          .split_batches = plan.data.split_batches};
+}
+
+// Blocks have no padding and no ignored labels; the first token of a row has nothing before it to be
+// predicted from.
+Agreement tokens_of(const std::vector<TokenBatch>& group) {
+  Agreement own;
+  for (const TokenBatch& batch : group) {
+    own.label_tokens += batch.input_ids.size(0) * (batch.input_ids.size(1) - 1);
+    own.input_tokens += batch.input_ids.numel();
+  }
+  own.stop = StopRequest::seen();
+  return own;
+}
+
+std::vector<TokenBatch> next_group(BatchLoader& loader, int64_t size) {
+  std::vector<TokenBatch> group;
+  while (static_cast<int64_t>(group.size()) < size) {
+    std::optional<TokenBatch> batch = loader.next();
+    if (!batch) break;
+    group.push_back(std::move(*batch));
+  }
+  return group;
+}
+
+}  // namespace
+
+void Trainer::train() {
+  const double begin = monotonic_seconds();
+  std::shared_ptr<const data::TokenDataset> dataset = open_split(*plan_.data.train);
+  const data::SamplerOptions sampler = sampler_of(plan_, communicator_, dataset->size());
+  const int64_t prefetch = plan_.data.loader_workers * plan_.data.prefetch_factor;
+  BatchLoader loader(std::move(dataset), sampler, prefetch,
+                     plan_.data.pin_memory && context_.device.is_cuda());
+  model_->train(true);
+  control_.should_training_stop = state_.global_step >= plan_.steps.max_steps;
+  notify(&Callback::on_train_begin);
+  if (plan_.evaluation.on_start && state_.global_step == 0 && plan_.data.validation) {
+    control_.should_evaluate = true;
+    act_on_flags();
+  }
+  const auto finished = [&] { return control_.should_training_stop || stop_ != StopSignal::kNone; };
+  while (!finished() && state_.position.epoch < plan_.steps.epochs) train_epoch(loader);
+  const double aside = clock_.seconds("eval") + clock_.seconds("save");
+  clock_.set("train", monotonic_seconds() - begin - aside);
+  state_.train_seconds += monotonic_seconds() - begin;
+  if (stop_ == StopSignal::kNone) {
+    finish_training();
+  } else if (last_saved_step_ != state_.global_step) {
+    save_checkpoint();
+  }
+}
+
+void Trainer::train_epoch(BatchLoader& loader) {
+  loader.seek(state_.position);
+  control_.should_epoch_stop = false;
+  if (state_.position.batch == 0) notify(&Callback::on_epoch_begin);
+  while (!control_.should_training_stop && !control_.should_epoch_stop) {
+    const std::vector<TokenBatch> group = next_group(loader, plan_.batch.accumulation_steps);
+    if (group.empty()) break;
+    if (!train_step(group, loader.batches_per_epoch())) return;
+  }
+  const bool complete = state_.position.batch >= loader.batches_per_epoch();
+  if (complete || control_.should_epoch_stop) state_.position = {state_.position.epoch + 1, 0};
+  notify(&Callback::on_epoch_end);
+  set_flags_at_epoch_end(plan_, state_.epoch, control_);
+  act_on_flags();
+}
+
+bool Trainer::train_step(const std::vector<TokenBatch>& group, int64_t batches_per_epoch) {
+  const double begin = monotonic_seconds();
+  const Agreement own = tokens_of(group);
+  const Agreement all = agree(communicator_, own);
+  stop_ = all.stop;
+  if (stop_ != StopSignal::kNone) return false;
+  control_.should_log = control_.should_evaluate = control_.should_save = false;
+  notify(&Callback::on_step_begin);
+  last_update_ = update_->run(
+      group, divisor_of(all, own.label_tokens), losses_, state_.global_step - state_.last_logged_step,
+      {[this] { notify(&Callback::on_substep_end); }, [this] { notify(&Callback::on_pre_optimizer_step); },
+       [this] { notify(&Callback::on_optimizer_step); }});
+  guard_against_divergence(last_update_);
+  ++state_.global_step;
+  state_.position.batch += static_cast<int64_t>(group.size());
+  state_.epoch = static_cast<double>(state_.position.epoch) +
+                 static_cast<double>(state_.position.batch) / static_cast<double>(batches_per_epoch);
+  state_.total_flos +=
+      6.0 * static_cast<double>(all.input_tokens) * static_cast<double>(plan_.model.non_embedding_parameters);
+  if (plan_.logging.count_input_tokens != "no") state_.input_tokens_seen += all.input_tokens;
+  if (state_.global_step == start_step_ + 1) clock_.set("first_step", monotonic_seconds() - begin);
+  after_step();
+  return true;
+}
+
+// The model divides a sum over its own tokens and gradients are averaged over ranks; dividing by N / W makes
+// the average the mean over all tokens of the update.
+double Trainer::divisor_of(const Agreement& all, int64_t own_label_tokens) const {
+  if (!plan_.batch.average_tokens_across_devices) return static_cast<double>(own_label_tokens);
+  return static_cast<double>(all.label_tokens) / communicator_.world_size();
+}
+
+void Trainer::after_step() {
+  events_.step(state_.global_step, plan_.steps.max_steps);
+  set_flags_at_step_end(plan_, state_.global_step, state_.epoch, control_);
+  notify(&Callback::on_step_end);
+  act_on_flags();
+}
+
+void Trainer::act_on_flags() {
+  if (control_.should_log) log_progress();
+  if (control_.should_evaluate && plan_.data.validation) evaluate_and_track();
+  if (control_.should_save && last_saved_step_ != state_.global_step) save_checkpoint();
+  control_.should_log = control_.should_evaluate = control_.should_save = false;
+}
+
+void Trainer::guard_against_divergence(const UpdateResult& result) {
+  if (!result.skipped) {
+    non_finite_in_a_row_ = 0;
+    return;
+  }
+  ++state_.skipped_updates;
+  ++non_finite_in_a_row_;
+  // The scaler of float16 finds its scale by overflowing; that is no sign of trouble.
+  if (plan_.precision.gradient_scaler) return;
+  if (speaks()) {
+    events_.message(LogLevel::kWarning, "update " + std::to_string(state_.global_step + 1) +
+                                            " was skipped: the gradient norm is not finite");
+  }
+  if (non_finite_in_a_row_ < kNonFiniteLimit) return;
+  throw Error(ExitCode::kDiverged, "training diverged: " + std::to_string(kNonFiniteLimit) +
+                                       " updates in a row had gradients that are not finite")
+      .where("step " + std::to_string(state_.global_step + 1))
+      .why("a loss or a gradient is NaN or infinite")
+      .hint(
+          "lower --learning_rate, lengthen --warmup_steps or clip with --max_grad_norm; the newest "
+          "checkpoint is from "
+          "before this");
+}
+
+void Trainer::log_progress() {
+  const int64_t steps = state_.global_step - state_.last_logged_step;
+  if (steps <= 0) return;
+  at::Tensor sum = losses_.sum().clone();
+  communicator_.all_reduce(sum, comm::Reduction::kAverage);
+  const double loss_sum = sum.item<float>();
+  state_.logged_loss_sum += loss_sum;
+  state_.last_logged_step = state_.global_step;
+  losses_.reset();
+  const double rate = schedule_->watches_metric() ? schedule_->rate() : last_update_.learning_rate;
+  Json record = {{"loss", loss_sum / static_cast<double>(steps)},
+                 {"grad_norm", last_update_.grad_norm},
+                 {"learning_rate", rate}};
+  if (plan_.logging.count_input_tokens != "no") record["num_input_tokens_seen"] = state_.input_tokens_seen;
+  log_->record(record);
+  notify(&Callback::on_log, record);
+}
+
+void Trainer::evaluate_and_track() {
+  Json metrics;
+  {
+    const PhaseClock::Span span = clock_.span("eval");
+    metrics = evaluator_->run(open_split(*plan_.data.validation), "eval");
+  }
+  log_->record(metrics);
+  notify(&Callback::on_evaluate, metrics);
+  const plan::EvaluationPlan& wanted = plan_.evaluation;
+  if (wanted.metric_for_best_model.empty()) return;
+  if (!metrics.contains(wanted.metric_for_best_model)) {
+    throw Error(ExitCode::kUsage, "there is no metric '" + wanted.metric_for_best_model + "'")
+        .where("--metric_for_best_model")
+        .why("evaluation gives eval_loss, eval_runtime, eval_samples_per_second and eval_steps_per_second");
+  }
+  const double value = metrics[wanted.metric_for_best_model].get<double>();
+  if (schedule_->watches_metric() && state_.global_step > 0) schedule_->observe(value);
+  const bool better = !state_.best_metric ||
+                      (wanted.greater_is_better ? value > *state_.best_metric : value < *state_.best_metric);
+  if (!better) return;
+  state_.best_metric = value;
+  state_.best_step = state_.global_step;
+  if (plan_.saving.interval.strategy == "best") control_.should_save = true;
+}
+
+}  // namespace hftrain::trainer

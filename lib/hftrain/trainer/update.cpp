@@ -1,0 +1,53 @@
+#include "hftrain/trainer/update.h"
+
+#include <ATen/ops/mul.h>
+#include <ATen/ops/scalar_tensor.h>
+
+#include <cmath>
+
+namespace hftrain::trainer {
+
+Update::Update(const plan::RunPlan& plan, models::Model& model, nn::UnitRunner& runner,
+               parallel::Strategy& strategy, optim::Schedule& schedule, optim::GradientScaler& scaler)
+    : plan_(plan),
+      model_(model),
+      runner_(runner),
+      strategy_(strategy),
+      schedule_(schedule),
+      scaler_(scaler) {}
+
+void Update::accumulate(const TokenBatch& batch, double divisor, bool synchronise, LossAccumulator& losses,
+                        int64_t steps_since_log) {
+  const at::Device device = model_.options().device;
+  const at::Tensor ids = batch.input_ids.to(device, /*non_blocking=*/true);
+  const at::Tensor items = at::scalar_tensor(divisor, at::TensorOptions().dtype(at::kFloat).device(device));
+  strategy_.begin_micro_batch(synchronise);
+  const at::Tensor loss = model_.forward({.input_ids = ids, .labels = ids, .num_items = items}, runner_).loss;
+  losses.add(loss, steps_since_log);
+  strategy_.backward(plan_.precision.gradient_scaler ? at::mul(loss, at::Scalar(scaler_.scale())) : loss);
+}
+
+UpdateResult Update::run(const std::vector<TokenBatch>& micro_batches, double divisor,
+                         LossAccumulator& losses, int64_t steps_since_log, const UpdateHooks& hooks) {
+  for (size_t i = 0; i < micro_batches.size(); ++i) {
+    const bool last = i + 1 == micro_batches.size();
+    accumulate(micro_batches[i], divisor, last, losses, steps_since_log);
+    if (!last) hooks.substep_end();
+  }
+  UpdateResult result;
+  result.learning_rate = schedule_.rate();
+  const bool overflow = plan_.precision.gradient_scaler && strategy_.unscale(scaler_);
+  result.grad_norm = strategy_.clip_gradients(plan_.optimizer.max_grad_norm).item<double>();
+  result.skipped = overflow || !std::isfinite(result.grad_norm);
+  hooks.pre_optimizer_step();
+  if (!result.skipped) {
+    strategy_.step(result.learning_rate);
+    schedule_.step();
+  }
+  if (plan_.precision.gradient_scaler) scaler_.update();
+  hooks.optimizer_step();
+  strategy_.zero_gradients();
+  return result;
+}
+
+}  // namespace hftrain::trainer
