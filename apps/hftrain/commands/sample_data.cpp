@@ -89,6 +89,7 @@ ExitCode run_sample_data(const CommandContext& context) {
     throw Error(ExitCode::kUsage, "unknown kind '" + flags.kind + "'")
         .why("the kind that is there is text; planned are " + join(kPlannedKinds, ", "));
   }
+  if (flags.size < 1) throw Error(ExitCode::kUsage, "--size must be 1 or more");
   write_text(flags, context);
   return ExitCode::kDone;
 }
