@@ -3,6 +3,8 @@
 namespace hftrain::app {
 
 // One line per command file: ExitCode run_<command>(const CommandContext&);
+ExitCode run_train(const CommandContext&);
+ExitCode run_plan(const CommandContext&);
 ExitCode run_checkpoint(const CommandContext&);
 ExitCode run_devices(const CommandContext&);
 ExitCode run_doctor(const CommandContext&);
@@ -15,6 +17,8 @@ ExitCode run_tokenizer(const CommandContext&);
 namespace {
 
 constexpr Command kCommands[] = {
+    {"train", "train, evaluate and predict; the default when no command is named", run_train},
+    {"plan", "resolve and print what a run would do, without doing it; the same as --dry_run", run_plan},
     {"devices", "the GPUs, cores and memory that a run would see", run_devices},
     {"doctor", "what is installed, what is missing and what that costs", run_doctor},
     {"checkpoint", "verify, inspect or export a checkpoint", run_checkpoint},
@@ -28,6 +32,8 @@ constexpr Command kCommands[] = {
 
 }  // namespace
 
-std::span<const Command> commands() { return std::span(kCommands).first(std::size(kCommands) - 1); }
+std::span<const Command> commands() {
+  return std::span(kCommands).first(std::size(kCommands) - 1);
+}
 
 }  // namespace hftrain::app

@@ -1,0 +1,164 @@
+// hftrain [train] [--config FILE] [FLAGS] and hftrain plan …: from the command line to an exit code, stage by
+// stage.
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <ostream>
+
+#include "command.h"
+#include "hftrain/arguments/help.h"
+#include "hftrain/arguments/print_config.h"
+#include "hftrain/base/error.h"
+#include "hftrain/plan/describe.h"
+#include "hftrain/storage/file_system.h"
+#include "hftrain/storage/run_directory.h"
+#include "pipeline/data_stage.h"
+#include "pipeline/inputs.h"
+#include "pipeline/launch_stage.h"
+#include "pipeline/output_stage.h"
+#include "pipeline/run_record.h"
+#include "pipeline/stopwatch.h"
+
+namespace hftrain::app {
+namespace {
+
+int terminal_width() {
+  winsize size{};
+  return ::ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
+}
+
+reporting::ConsoleStyle console_style(const arguments::Arguments& arguments, const CommandContext& context) {
+  return reporting::choose_console_style({.progress = arguments.interface.progress,
+                                          .color = arguments.interface.color,
+                                          .disable_tqdm = arguments.logging.disable_tqdm.value_or(false),
+                                          .is_terminal = context.err_is_terminal,
+                                          .width = terminal_width()},
+                                         context.environment);
+}
+
+void show(const std::vector<Diagnostic>& notes, reporting::Console& console) {
+  for (const Diagnostic& note : notes) {
+    const bool is_note = note.severity == Diagnostic::Severity::kNote;
+    console.message(is_note ? LogLevel::kInfo : LogLevel::kWarning,
+                    (is_note ? "note: " : "") + note.render());
+  }
+}
+
+void print_help(const CommandContext& context, bool all) {
+  context.out
+      << "hftrain " << HFTRAIN_VERSION << ": trains Hugging Face models from the shell, without Python\n\n"
+      << "usage: hftrain [train] [--config FILE] [FLAGS]\n"
+      << "       hftrain COMMAND [--help]\n\n"
+      << "  hftrain --config run.yaml                          train as the file says\n"
+      << "  hftrain --config run.yaml --learning_rate 1e-4     flags win over files\n"
+      << "  hftrain plan --config run.yaml                     what would happen, without doing it\n\n"
+      << "commands:\n";
+  for (const Command& command : commands()) {
+    context.out
+        << "  "
+        << std::string(command.name).append(12 - std::min<size_t>(11, std::string(command.name).size()), ' ')
+        << command.summary << '\n';
+  }
+  context.out << '\n' << arguments::help_text(all);
+}
+
+// True when the command line asked for a text instead of a run.
+bool answer_question(const arguments::ParseOutcome& parsed, const CommandContext& context) {
+  const arguments::Actions& asked = parsed.actions;
+  if (asked.help || asked.help_all) {
+    print_help(context, asked.help_all);
+  } else if (asked.version) {
+    context.out << "hftrain " << HFTRAIN_VERSION << '\n';
+  } else if (asked.print_config) {
+    context.out << arguments::print_config(parsed, *asked.print_config);
+  } else {
+    return false;
+  }
+  return true;
+}
+
+ExitCode show_plan(const CommandContext& context, const Inputs& inputs, reporting::Console& console) {
+  const plan::DataFacts data = estimate_data(prepare_request(inputs));
+  plan::RunPlan plan = resolve_plan(inputs, data, "");
+  const ResumeDecision decision = decide_resume(inputs, plan);
+  plan.saving.resume_from = decision.from;
+  show(notes_of_plan(inputs, plan), console);
+  for (const std::string& notice : decision.notices) console.line(notice);
+  const auto commands = worker_commands(local_launch(context.program, inputs, plan), plan);
+  if (inputs.parsed.actions.json) {
+    context.out << dump_json(plan::plan_document(plan, inputs.topology, commands)) << '\n';
+  } else {
+    context.out << plan::describe_plan(plan, inputs.topology, commands);
+  }
+  return ExitCode::kDone;
+}
+
+// Takes the output folder for this run: moved aside when so asked, locked, and cleared of what dead saves
+// left.
+storage::RunLock take_output_folder(const Inputs& inputs, reporting::Console& console) {
+  if (inputs.parsed.arguments.output.overwrite_output_dir && plan::wants_training(inputs.parsed)) {
+    const std::string moved = storage::move_run_aside(inputs.output_dir);
+    if (!moved.empty()) console.line("moved the old run to " + moved);
+  }
+  storage::RunLock lock(inputs.output_dir);
+  storage::PosixFileSystem files;
+  for (const std::string& line : storage::clean_leftovers(files, inputs.output_dir)) console.line(line);
+  return lock;
+}
+
+ExitCode train(const CommandContext& context, const Inputs& inputs, Stopwatch& stopwatch,
+               reporting::Console& console) {
+  const data::PrepareRequest request = prepare_request(inputs);
+  resolve_plan(inputs, estimate_data(request),
+               "");  // whatever cannot work is refused before anything is written
+  const storage::RunLock lock = take_output_folder(inputs, console);
+
+  stopwatch.begin("prepare");
+  const auto prepared = prepare_data(request, console);
+  if (!prepared) {
+    console.line("stopped while preparing data; nothing was trained");
+    return ExitCode::kTerminatedUnsaved;
+  }
+  stopwatch.begin("plan");
+  plan::RunPlan plan = resolve_plan(inputs, facts_of(*prepared), "");
+  const ResumeDecision decision = decide_resume(inputs, plan);
+  plan.saving.resume_from = decision.from;
+  show(notes_of_plan(inputs, plan), console);
+  for (const std::string& notice : decision.notices) console.line(notice);
+  const RunFolder folder = run_folder(inputs.output_dir);
+  write_arguments(folder, inputs, context.arguments);
+  write_plan(folder, plan);
+  return run_workers(context, inputs, plan, stopwatch, console);
+}
+
+ExitCode run(const CommandContext& context, std::vector<std::string> arguments) {
+  Stopwatch stopwatch;
+  stopwatch.begin("parse");
+  arguments::ParseOutcome parsed = arguments::parse_arguments(arguments, context.environment);
+  if (answer_question(parsed, context)) return ExitCode::kDone;
+  if (parsed.actions.json && !parsed.actions.dry_run) {
+    throw Error(ExitCode::kUsage, "--json is for plans").hint("hftrain plan --json …");
+  }
+  const bool dry_run = parsed.actions.dry_run;
+  reporting::Console console(context.err, console_style(parsed.arguments, context));
+  if (!dry_run) console.line("hftrain " HFTRAIN_VERSION);
+  show(parsed.notes, console);
+  stopwatch.begin("plan");
+  const Inputs inputs = gather_inputs(std::move(parsed), context.environment);
+  return dry_run ? show_plan(context, inputs, console) : train(context, inputs, stopwatch, console);
+}
+
+}  // namespace
+
+ExitCode run_train(const CommandContext& context) {
+  return run(context, context.arguments);
+}
+
+ExitCode run_plan(const CommandContext& context) {
+  std::vector<std::string> arguments = context.arguments;
+  arguments.insert(arguments.begin(), "--dry_run");
+  return run(context, std::move(arguments));
+}
+
+}  // namespace hftrain::app

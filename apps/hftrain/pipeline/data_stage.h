@@ -1,0 +1,26 @@
+// Second stage: the token blocks of the run, estimated for a dry run, otherwise found in the cache or made.
+#pragma once
+
+#include <optional>
+
+#include "hftrain/data/prepare.h"
+#include "hftrain/plan/resolve.h"
+#include "hftrain/reporting/console.h"
+#include "pipeline/inputs.h"
+
+namespace hftrain::app {
+
+// What the arguments ask of data::prepare.
+data::PrepareRequest prepare_request(const Inputs& inputs);
+
+// From the cache, or a guess from the sizes of the files when it is not there (then `exact` is false).
+plan::DataFacts estimate_data(const data::PrepareRequest& request);
+
+// From the cache, or made now with progress on the console. Nothing when a signal asked to stop meanwhile;
+// the cache is then as before.
+std::optional<data::PreparedData> prepare_data(const data::PrepareRequest& request,
+                                               reporting::Console& console);
+
+plan::DataFacts facts_of(const data::PreparedData& prepared);
+
+}  // namespace hftrain::app

@@ -1,0 +1,78 @@
+#include "pipeline/inputs.h"
+
+#include <unistd.h>
+
+#include <ctime>
+#include <filesystem>
+#include <utility>
+
+#include "hftrain/arguments/print_config.h"
+#include "hftrain/base/file.h"
+#include "hftrain/base/json.h"
+#include "hftrain/tokenizer/tokenizer.h"
+
+namespace hftrain::app {
+namespace {
+
+// TensorBoard's sub-folder as the Trainer names it: time of start and host.
+std::string label_of_this_run() {
+  const std::time_t now = std::time(nullptr);
+  std::tm local{};
+  ::localtime_r(&now, &local);
+  char text[64];
+  const size_t size = std::strftime(text, sizeof(text), "%b%d_%H-%M-%S_", &local);
+  char host[256] = {};
+  ::gethostname(host, sizeof(host) - 1);
+  return std::string(text, size) + host;
+}
+
+void add_tokenizer_facts(plan::ModelFacts& facts) {
+  if (facts.tokenizer_folder.empty()) return;
+  const auto tokenizer = tokenizer::Tokenizer::load(facts.tokenizer_folder);
+  facts.tokenizer_vocabulary = tokenizer->vocab_size();
+  facts.special_tokens = plan::SpecialTokens{tokenizer->bos_id(), tokenizer->eos_id(), tokenizer->pad_id()};
+}
+
+plan::ResolveInput resolve_input(const Inputs& inputs, const plan::DataFacts& data,
+                                 const std::string& resume_from) {
+  return {.parsed = inputs.parsed,
+          .topology = inputs.topology,
+          .model = inputs.model,
+          .environment = inputs.environment,
+          .data = data,
+          .output_dir = inputs.output_dir,
+          .run_label = inputs.run_label,
+          .resume_from = resume_from,
+          .free_bytes = free_bytes(inputs.output_dir),
+          .hftrain_version = HFTRAIN_VERSION,
+          .arguments_json = dump_json(arguments::arguments_json(inputs.parsed), -1)};
+}
+
+}  // namespace
+
+Inputs gather_inputs(arguments::ParseOutcome parsed, const Environment& environment) {
+  Inputs inputs;
+  inputs.parsed = std::move(parsed);
+  inputs.environment = environment;
+  for (const auto& [name, value] : inputs.parsed.exported_environment) inputs.environment.set(name, value);
+  inputs.output_dir = std::filesystem::absolute(inputs.parsed.arguments.output.output_dir.value())
+                          .lexically_normal()
+                          .string();
+  if (inputs.output_dir.size() > 1 && inputs.output_dir.back() == '/') inputs.output_dir.pop_back();
+  inputs.run_label = label_of_this_run();
+  inputs.topology = plan::detect_topology(inputs.environment);
+  inputs.model = plan::load_model_facts(inputs.parsed.arguments, inputs.environment);
+  add_tokenizer_facts(inputs.model);
+  return inputs;
+}
+
+plan::RunPlan resolve_plan(const Inputs& inputs, const plan::DataFacts& data,
+                           const std::string& resume_from) {
+  return plan::resolve(resolve_input(inputs, data, resume_from));
+}
+
+std::vector<Diagnostic> notes_of_plan(const Inputs& inputs, const plan::RunPlan& plan) {
+  return plan::plan_notes(resolve_input(inputs, {}, ""), plan);
+}
+
+}  // namespace hftrain::app

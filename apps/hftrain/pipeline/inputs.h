@@ -1,0 +1,33 @@
+// First stage: from the command line to everything a plan is resolved from, by reading small files only.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "command.h"
+#include "hftrain/arguments/parse.h"
+#include "hftrain/plan/model_facts.h"
+#include "hftrain/plan/resolve.h"
+#include "hftrain/plan/topology.h"
+#include "pipeline/stopwatch.h"
+
+namespace hftrain::app {
+
+struct Inputs {
+  arguments::ParseOutcome parsed;
+  Environment environment;  // with what `env:` of the configuration files exports
+  plan::Topology topology;
+  plan::ModelFacts model;
+  std::string output_dir;  // absolute
+  std::string run_label;   // "Nov21_12-00-00_host"
+};
+
+// Machine, model and tokenizer of parsed arguments.
+Inputs gather_inputs(arguments::ParseOutcome parsed, const Environment& environment);
+
+// The plan for these inputs, data and checkpoint.
+plan::RunPlan resolve_plan(const Inputs& inputs, const plan::DataFacts& data, const std::string& resume_from);
+// Its companion: what the user should know of it.
+std::vector<Diagnostic> notes_of_plan(const Inputs& inputs, const plan::RunPlan& plan);
+
+}  // namespace hftrain::app

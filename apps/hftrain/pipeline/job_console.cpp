@@ -1,0 +1,78 @@
+#include "pipeline/job_console.h"
+
+#include <algorithm>
+
+#include "hftrain/base/clock.h"
+#include "hftrain/reporting/console_text.h"
+
+namespace hftrain::app {
+namespace {
+
+using Kind = plan::WorkerEvent::Kind;
+
+reporting::TrainingHeader header_of(const plan::RunPlan& plan) {
+  return {.examples = plan.data.train ? plan.data.train->samples : 0,
+          .epochs = plan.steps.epochs,
+          .updates_per_epoch = plan.steps.updates_per_epoch,
+          .batch_per_device = plan.batch.per_device_train,
+          .total_batch = plan.batch.global_train,
+          .accumulation_steps = plan.batch.accumulation_steps,
+          .total_steps = plan.steps.max_steps,
+          .trainable_parameters = plan.model.trainable_parameters};
+}
+
+// The console's word for what only rank 0 tells; null for the rest.
+const char* console_name(Kind kind) {
+  switch (kind) {
+    case Kind::kProgress:
+      return "progress";
+    case Kind::kStep:
+      return "step";
+    case Kind::kLog:
+      return "log";
+    case Kind::kCheckpoint:
+      return "checkpoint";
+    default:
+      return nullptr;
+  }
+}
+
+}  // namespace
+
+JobConsole::JobConsole(reporting::Console& console, const plan::RunPlan& plan, double started)
+    : console_(console), plan_(plan), started_(started) {}
+
+std::string JobConsole::prefix(int rank) const {
+  return rank == 0 ? "" : "[rank " + std::to_string(rank) + "] ";
+}
+
+void JobConsole::on_ready(const plan::WorkerEvent& event) {
+  ready_.insert(event.rank);
+  if (ready_.size() < static_cast<size_t>(plan_.ranks.local_world_size)) return;
+  const double loading = event.data.contains("seconds") ? event.data["seconds"].get<double>() : 0.0;
+  spawn_seconds_ = std::max(0.0, monotonic_seconds() - started_ - loading);
+  if (plan_.do_train) console_.line(reporting::training_header(header_of(plan_)));
+}
+
+void JobConsole::on_event(const plan::WorkerEvent& event) {
+  if (event.kind == Kind::kReady) on_ready(event);
+  if (event.kind == Kind::kMessage) {
+    Json data = event.data;
+    if (data.contains("text") && data["text"].is_string()) {
+      data["text"] = prefix(event.rank) + data["text"].get<std::string>();
+    }
+    console_.event("message", data, event.time);
+  }
+  const char* name = event.rank == 0 ? console_name(event.kind) : nullptr;
+  if (name != nullptr) console_.event(name, event.data, event.time);
+}
+
+void JobConsole::on_output(const launcher::OutputLine& line) {
+  console_.line(prefix(line.rank) + line.text);
+}
+
+void JobConsole::on_notice(const std::string& text) {
+  console_.message(LogLevel::kInfo, text);
+}
+
+}  // namespace hftrain::app

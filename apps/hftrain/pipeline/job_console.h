@@ -1,0 +1,36 @@
+// Shows a job on the console as it goes.
+#pragma once
+
+#include <set>
+#include <string>
+
+#include "hftrain/plan/run_plan.h"
+#include "hftrain/reporting/console.h"
+#include "launcher/supervisor.h"
+
+namespace hftrain::app {
+
+class JobConsole : public launcher::WorkerObserver {
+ public:
+  // References must outlive the object. `started` is when the workers are started, in monotonic seconds.
+  JobConsole(reporting::Console& console, const plan::RunPlan& plan, double started);
+
+  void on_event(const plan::WorkerEvent& event) override;
+  void on_output(const launcher::OutputLine& line) override;
+  void on_notice(const std::string& text) override;
+
+  // From starting the workers until the last was up, without what they loaded themselves; 0 until then.
+  double spawn_seconds() const { return spawn_seconds_; }
+
+ private:
+  void on_ready(const plan::WorkerEvent& event);
+  std::string prefix(int rank) const;
+
+  reporting::Console& console_;
+  const plan::RunPlan& plan_;
+  double started_;
+  std::set<int> ready_;
+  double spawn_seconds_ = 0;
+};
+
+}  // namespace hftrain::app

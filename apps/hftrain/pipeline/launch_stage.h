@@ -1,0 +1,30 @@
+// Last stage: starts the workers of a written plan, shows the run, and keeps its summary.
+#pragma once
+
+#include <ostream>
+#include <string>
+#include <vector>
+
+#include "command.h"
+#include "hftrain/plan/describe.h"
+#include "hftrain/plan/run_plan.h"
+#include "hftrain/reporting/console.h"
+#include "launcher/environments/local.h"
+#include "pipeline/inputs.h"
+#include "pipeline/stopwatch.h"
+
+namespace hftrain::app {
+
+// How the workers of `plan` are started. `program` is this executable; hftrain-worker lies beside it.
+launcher::LocalLaunch local_launch(const std::string& program, const Inputs& inputs,
+                                   const plan::RunPlan& plan);
+
+// The same for people; in a dry run the port is not known and shown as 0.
+std::vector<plan::WorkerCommand> worker_commands(const launcher::LocalLaunch& launch,
+                                                 const plan::RunPlan& plan);
+
+// Returns the job's exit code once every worker is gone. The report of a failure goes to the console.
+ExitCode run_workers(const CommandContext& context, const Inputs& inputs, const plan::RunPlan& plan,
+                     Stopwatch& stopwatch, reporting::Console& console);
+
+}  // namespace hftrain::app

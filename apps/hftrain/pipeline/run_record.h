@@ -1,0 +1,45 @@
+// What a run leaves in <output_dir>/hftrain/ before and after it works: plan.json, arguments.yaml,
+// summary.json.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "hftrain/plan/run_plan.h"
+#include "launcher/supervisor.h"
+#include "pipeline/inputs.h"
+
+namespace hftrain::app {
+
+struct RunFolder {
+  std::string path;  // <output_dir>/hftrain
+  std::string plan() const { return path + "/plan.json"; }
+  std::string arguments() const { return path + "/arguments.yaml"; }
+  std::string summary() const { return path + "/summary.json"; }
+  std::string ranks() const { return path + "/ranks"; }
+};
+RunFolder run_folder(const std::string& output_dir);
+
+// The number of this start of a run: one more than the largest below ranks/, from 0.
+int next_attempt(const RunFolder& folder);
+
+void write_plan(const RunFolder& folder, const plan::RunPlan& plan);
+// Every argument with its origin, the command line, versions and the git commit of the working directory.
+void write_arguments(const RunFolder& folder, const Inputs& inputs,
+                     const std::vector<std::string>& command_line);
+
+// summary.json (cli.md section 5): the front program's phases, the workers' statistics, how it ended.
+struct SummaryFacts {
+  ExitCode code = ExitCode::kDone;
+  std::string reason;
+  std::map<std::string, double> phases;  // of the front program, seconds
+  double total_seconds = 0;
+  std::vector<launcher::WorkerRecord> workers;
+};
+Json make_summary(const SummaryFacts& facts);
+void write_summary(const RunFolder& folder, const Json& summary);
+
+// The commit that HEAD names in the git repository around `directory`; empty when there is none.
+std::string git_commit(const std::string& directory);
+
+}  // namespace hftrain::app
