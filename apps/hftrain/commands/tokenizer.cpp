@@ -32,11 +32,14 @@ std::vector<std::string> with_underscores(std::vector<std::string> arguments) {
 
 ExitCode parse(CLI::App& app, std::vector<std::string> arguments, const CommandContext& context,
                bool& goes_on) {
+  app.set_help_all_flag("--help-all", "the same");
   std::reverse(arguments.begin(), arguments.end());  // CLI11 takes them from the back
   try {
     app.parse(std::move(arguments));
     goes_on = true;
   } catch (const CLI::CallForHelp&) {
+    context.out << app.help();
+  } catch (const CLI::CallForAllHelp&) {
     context.out << app.help();
   } catch (const CLI::ParseError& error) {
     throw Error(ExitCode::kUsage, error.what()).hint("see 'hftrain " + app.get_name() + " --help'");
