@@ -100,7 +100,7 @@ TEST_CASE("where lines stay, no carriage return or escape is ever written", "[re
         console.event("log", {{"record", {{"loss", 2.5}}}}, 1000 + step);
       }
       console.event("checkpoint", {{"step", 100}, {"path", "out/checkpoint-100"}, {"seconds", 0.25}}, 1101);
-      console.event("message", {{"level", "warning"}, {"text", "careful"}}, 1102);
+      console.event("message", {{"level", 30}, {"text", "careful"}}, 1102);
       console.event("finished", Json::object(), 1103);
     }
     CHECK(out.str().find_first_of("\r\x1b") == std::string::npos);
@@ -160,6 +160,13 @@ TEST_CASE("an evaluation takes the live line and gives it back", "[reporting]") 
   CHECK_THAT(out.str(), Catch::Contains("train 5/10"));
 }
 
+TEST_CASE("a finished step moves the live line like progress of training", "[reporting]") {
+  std::ostringstream out;
+  Console console(out, bar());
+  console.event("step", {{"step", 3}, {"total", 12}}, 1000);
+  CHECK_THAT(out.str(), Catch::Contains("train 3/12"));
+}
+
 TEST_CASE("the time left counts from where this run began", "[reporting]") {
   std::ostringstream out;
   Console console(out, bar(200));
@@ -180,9 +187,9 @@ TEST_CASE("a malformed event changes nothing", "[reporting]") {
 TEST_CASE("severity is coloured only when colour is on", "[reporting]") {
   std::ostringstream out;
   Console console(out, {ProgressStyle::kPlain, true, 80});
-  console.message("warning", "hot");
-  console.message("error", "broken");
-  console.message("info", "fine");
+  console.message(LogLevel::kWarning, "hot");
+  console.message(LogLevel::kError, "broken");
+  console.message(LogLevel::kInfo, "fine");
   CHECK(out.str() == "\x1b[33mwarning:\x1b[0m hot\n\x1b[31merror:\x1b[0m broken\nfine\n");
 }
 

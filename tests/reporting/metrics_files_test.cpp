@@ -21,8 +21,8 @@ TEST_CASE("blocks and files of metrics are those of the Trainer", "[reporting]")
     CHECK(format_metrics(split, metrics) == item.at("block").get<std::string>());
     std::ofstream(folder / "all_results.json") << R"({"zebra": 1, "epoch": 0.5})";
     save_metrics(folder.path(), split, metrics);
-    CHECK(read_file(folder / (split + "_results.json")) == item.at("results"));
-    CHECK(read_file(folder / "all_results.json") == item.at("all_results"));
+    CHECK(read_file(folder / (split + "_results.json")) == item.at("results").get<std::string>());
+    CHECK(read_file(folder / "all_results.json") == item.at("all_results").get<std::string>());
   }
 }
 

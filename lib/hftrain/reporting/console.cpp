@@ -41,9 +41,9 @@ void Console::line(std::string_view text) {
   draw();
 }
 
-void Console::message(std::string_view level, std::string_view text) {
-  const bool severe = level == "error" || level == "critical";
-  if (!severe && level != "warning") return line(text);
+void Console::message(LogLevel level, std::string_view text) {
+  const bool severe = level >= LogLevel::kError;
+  if (level < LogLevel::kWarning) return line(text);
   const std::string word(severe ? "error:" : "warning:");
   const std::string painted = style_.color ? (severe ? kRed : kYellow) + word + kPlain : word;
   line(painted + ' ' + std::string(text));
@@ -51,9 +51,14 @@ void Console::message(std::string_view level, std::string_view text) {
 
 void Console::event(std::string_view name, const Json& data, double time) {
   if (name == "progress") return on_progress(data, time);
+  if (name == "step") {
+    const Json step = {
+        {"phase", "train"}, {"done", integer_of(data, "step")}, {"total", integer_of(data, "total")}};
+    return on_progress(step, time);
+  }
   if (name == "log") on_log(data.value("record", Json::object()));
   if (name == "checkpoint") on_checkpoint(data);
-  if (name == "message") message(text_of(data, "level"), text_of(data, "text"));
+  if (name == "message") message(static_cast<LogLevel>(integer_of(data, "level")), text_of(data, "text"));
   last_output_ = time;
 }
 

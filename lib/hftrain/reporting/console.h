@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "hftrain/base/json.h"
+#include "hftrain/base/logger.h"
 #include "hftrain/reporting/console_style.h"
 #include "hftrain/reporting/console_text.h"
 
@@ -25,16 +26,17 @@ class Console {
   // One or several whole lines above the live line; a missing final newline is added.
   void line(std::string_view text);
   // "warning: …" and "error: …" in their colours; lesser levels as they are.
-  void message(std::string_view level, std::string_view text);
+  void message(LogLevel level, std::string_view text);
 
   // An event of rank 0 by its name in the worker protocol; `time` in Unix seconds. Names not listed change
   // nothing.
   //   progress    {phase, done, total, tokens_per_second?, memory_bytes?}: moves the live line. Where lines
   //   stay, a phase
   //               that has shown nothing for 10 s says how far it is.
+  //   step        {step, total}: the same for the phase "train"
   //   log         {record}: the record's line
   //   checkpoint  {step, path, seconds}
-  //   message     {level, text}
+  //   message     {level: number of a LogLevel, text}
   void event(std::string_view name, const Json& data, double time);
 
   // Removes the live line, for an end of the run or another writer.

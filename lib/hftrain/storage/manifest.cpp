@@ -143,6 +143,21 @@ Manifest read_manifest(const std::string& checkpoint) {
   return parse_manifest(read_file(path), path);
 }
 
+Verification verify_files(const std::string& folder, const std::vector<FileRecord>& files, int threads) {
+  Verification result;
+  result.files = files.size();
+  for (const FileRecord& file : files) result.bytes += file.size;
+  const std::vector<std::string> faults = faults_of(folder, files, threads);
+  for (size_t i = 0; i < faults.size(); ++i) {
+    if (faults[i].empty()) continue;
+    result.file = files[i].path;
+    result.reason = faults[i];
+    return result;
+  }
+  result.ok = true;
+  return result;
+}
+
 Verification verify_checkpoint(const std::string& checkpoint, int threads) {
   Verification result;
   if (!path_exists(checkpoint + '/' + kManifestName)) {
@@ -158,17 +173,8 @@ Verification verify_checkpoint(const std::string& checkpoint, int threads) {
     result.reason = error.diagnostics().front().what + ": " + error.diagnostics().front().why;
     return result;
   }
+  result = verify_files(checkpoint, manifest.files, threads);
   result.step = manifest.step;
-  result.files = manifest.files.size();
-  for (const FileRecord& file : manifest.files) result.bytes += file.size;
-  const std::vector<std::string> faults = faults_of(checkpoint, manifest.files, threads);
-  for (size_t i = 0; i < faults.size(); ++i) {
-    if (faults[i].empty()) continue;
-    result.file = manifest.files[i].path;
-    result.reason = faults[i];
-    return result;
-  }
-  result.ok = true;
   return result;
 }
 

@@ -1,6 +1,8 @@
 #include "hftrain/storage/model_folder.h"
 
 #include <algorithm>
+#include <array>
+#include <charconv>
 #include <cstdio>
 #include <filesystem>
 
@@ -137,6 +139,51 @@ std::string ModelWeights::shard_of(std::string_view name) const {
 
 bool has_model_weights(const std::string& folder) {
   return path_exists(folder + '/' + kWeightsName) || path_exists(folder + '/' + kWeightsIndexName);
+}
+
+std::vector<std::string> model_companion_files(const std::string& folder) {
+  static constexpr std::array<std::string_view, 8> kExact = {"config.json",
+                                                             "generation_config.json",
+                                                             "preprocessor_config.json",
+                                                             "processor_config.json",
+                                                             "added_tokens.json",
+                                                             "merges.txt",
+                                                             "sentencepiece.bpe.model",
+                                                             "spiece.model"};
+  static constexpr std::array<std::string_view, 4> kStarts = {"tokenizer", "vocab.", "special_tokens_map.",
+                                                              "chat_template."};
+  std::vector<std::string> names;
+  std::error_code error;
+  for (std::filesystem::directory_iterator item(folder, error), end; !error && item != end;
+       item.increment(error)) {
+    const std::string name = item->path().filename().string();
+    const bool belongs = std::find(kExact.begin(), kExact.end(), name) != kExact.end() ||
+                         std::any_of(kStarts.begin(), kStarts.end(), [&](std::string_view start) {
+                           return name.compare(0, start.size(), start) == 0;
+                         });
+    std::error_code ignored;
+    if (belongs && item->is_regular_file(ignored)) names.push_back(name);
+  }
+  if (error) throw system_error(error.value(), "cannot list", folder, ExitCode::kData);
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+std::optional<int64_t> parse_shard_size(std::string_view text) {
+  static constexpr std::array<std::pair<std::string_view, double>, 5> kUnits = {
+      {{"", 1}, {"KB", 1e3}, {"MB", 1e6}, {"GB", 1e9}, {"TB", 1e12}}};
+  const std::string trimmed = trim(text);
+  double number = 0;
+  const char* end = trimmed.data() + trimmed.size();
+  const auto [rest, error] = std::from_chars(trimmed.data(), end, number);
+  if (error != std::errc()) return std::nullopt;
+  const std::string unit = trim(std::string_view(rest, static_cast<size_t>(end - rest)));
+  for (const auto& [name, factor] : kUnits) {
+    const bool matches = to_lower(unit) == to_lower(name);
+    const double bytes = number * factor;
+    if (matches && bytes >= 1 && bytes < 9e18) return static_cast<int64_t>(bytes);
+  }
+  return std::nullopt;
 }
 
 ShardPlan plan_shards(const std::vector<TensorEntry>& entries, int64_t max_shard_bytes) {

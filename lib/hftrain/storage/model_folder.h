@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -51,6 +52,14 @@ class ModelWeights {
 
 // True when `folder` holds weights that ModelWeights opens.
 bool has_model_weights(const std::string& folder);
+
+// Files of `folder` that belong to a model beside its weights: its configs, tokenizer, processor and chat
+// template files. Sorted names; nothing of a training run.
+std::vector<std::string> model_companion_files(const std::string& folder);
+
+// "5GB", "300 MB", "1000": bytes of a shard in decimal units (KB, MB, GB, TB), as transformers'
+// max_shard_size. nullopt for anything else and for less than one byte.
+std::optional<int64_t> parse_shard_size(std::string_view text);
 
 // Which tensor goes into which file.
 struct ShardPlan {

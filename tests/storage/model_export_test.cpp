@@ -1,0 +1,182 @@
+#include "hftrain/storage/model_export.h"
+
+#include <filesystem>
+#include <fstream>
+
+#include "fault_injecting_file_system.h"
+#include "hftrain/base/error.h"
+#include "hftrain/base/file.h"
+#include "hftrain/storage/checkpoint_folder.h"
+#include "hftrain/storage/checkpoint_summary.h"
+#include "hftrain/storage/model_folder.h"
+#include "hftrain/storage/sharded_state.h"
+#include "support/catch.h"
+#include "support/temporary_directory.h"
+
+namespace hftrain::storage {
+namespace {
+
+using testing::FaultInjectingFileSystem;
+using testing::TemporaryDirectory;
+
+const std::vector<TensorEntry> kWeights = {
+    {"a", DType::kF32, {2, 2}}, {"b", DType::kBF16, {3}}, {"c", DType::kU8, {6}}};
+
+std::string bytes_of(const TensorEntry& entry) {
+  return std::string(entry.bytes(), entry.name[0]);
+}
+
+// checkpoint-7 with weights, tokenizer, optimizer of two ranks and run state.
+std::string make_checkpoint(const std::string& output_dir) {
+  PosixFileSystem files;
+  CheckpointTransaction transaction(files, output_dir, 7);
+  StagedFiles staged(files, transaction.directory());
+  SafetensorsWriter model = staged.open_safetensors(kWeightsName, kWeights);
+  for (const TensorEntry& entry : std::vector<TensorEntry>(model.entries()))
+    model.write(entry.name, bytes_of(entry));
+  staged.close(model);
+  for (const int rank : {0, 1}) {
+    const TensorSlice slice{{"a.exp_avg", DType::kF32, {1, 2}}, {rank, 0}};
+    SafetensorsWriter shard = staged.open_safetensors("optimizer/" + shard_file_name(rank), {slice.entry},
+                                                      sharding_metadata({slice}));
+    shard.write("a.exp_avg", "12345678");
+    staged.close(shard);
+  }
+  for (const char* name : {"config.json", "generation_config.json", "tokenizer.json", "tokenizer_config.json",
+                           "vocab.json", "merges.txt", "chat_template.jinja", "special_tokens_map.json",
+                           "trainer_state.json", "hftrain_state.json", "optimizer.json"}) {
+    staged.put(name, std::string("{\"") + name + "\": 1}");
+  }
+  staged.put("rng/rank-00000.json", "{}");
+  staged.sync_names();
+  Manifest manifest;
+  manifest.world_size = 2;
+  manifest.plan_hash = "feed";
+  manifest.hftrain_version = "0.1.0";
+  manifest.identity = {{"task", "clm"}, {"seed", 42}};
+  manifest.files = staged.records();
+  return transaction.commit(std::move(manifest));
+}
+
+std::vector<std::string> names_in(const std::string& folder) {
+  std::vector<std::string> names;
+  for (const auto& item : std::filesystem::directory_iterator(folder))
+    names.push_back(item.path().filename());
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+TEST_CASE("an export is the plain model folder, sharded as asked", "[storage]") {
+  const TemporaryDirectory folder;
+  const std::string checkpoint = make_checkpoint(folder.path());
+  PosixFileSystem files;
+  const std::vector<std::string> companions = {
+      "chat_template.jinja",     "config.json",    "generation_config.json", "merges.txt",
+      "special_tokens_map.json", "tokenizer.json", "tokenizer_config.json",  "vocab.json"};
+  CHECK(model_companion_files(checkpoint) == companions);
+  for (const int64_t limit : {1000, 16}) {
+    const std::string target = folder / ("out-" + std::to_string(limit)) + "/";
+    const ExportResult result = export_model(files, checkpoint, target, limit);
+    CHECK(result.tensors == 3);
+    CHECK(result.bytes == 28);
+    CHECK(result.files == companions.size() + (limit == 1000 ? 1 : 3));
+    CHECK(names_in(target).size() == result.files);
+    const ModelWeights weights(target);
+    for (const TensorEntry& entry : kWeights) CHECK(weights.at(entry.name).bytes == bytes_of(entry));
+    for (const std::string& name : companions)
+      CHECK(read_file(target + name) == read_file(checkpoint + '/' + name));
+  }
+  // Again, from a folder without a manifest and into an empty folder.
+  std::filesystem::create_directory(folder / "again");
+  export_model(files, folder / "out-16", folder / "again", 1000);
+  CHECK(read_file(folder / "again/model.safetensors") == read_file(checkpoint + "/model.safetensors"));
+}
+
+TEST_CASE("an export refuses a full target, a damaged source and a folder that is no model", "[storage]") {
+  const TemporaryDirectory folder;
+  const std::string checkpoint = make_checkpoint(folder.path());
+  PosixFileSystem files;
+  const auto refusal = [&](const std::string& source, const std::string& target) {
+    try {
+      export_model(files, source, target, 1000);
+    } catch (const Error& error) {
+      return error.code();
+    }
+    return ExitCode::kDone;
+  };
+  CHECK(refusal(checkpoint, folder.path()) == ExitCode::kUsage);
+  CHECK(refusal(checkpoint, checkpoint + "/config.json") == ExitCode::kUsage);
+  CHECK(refusal(folder.path(), folder / "out") == ExitCode::kData);
+  CHECK(refusal(folder / "nowhere", folder / "out") == ExitCode::kData);
+
+  std::ofstream(checkpoint + "/optimizer.json") << "damage that an export does not need to see";
+  CHECK(refusal(checkpoint, folder / "first") == ExitCode::kDone);
+  std::string bytes = read_file(checkpoint + "/model.safetensors");
+  bytes.back() ^= 1;
+  std::ofstream(checkpoint + "/model.safetensors", std::ios::binary) << bytes;
+  CHECK(refusal(checkpoint, folder / "second") == ExitCode::kData);
+  CHECK_FALSE(path_exists(folder / "second"));
+}
+
+TEST_CASE("an export that fails leaves nothing", "[storage]") {
+  const TemporaryDirectory folder;
+  const std::string checkpoint = make_checkpoint(folder.path());
+  FaultInjectingFileSystem counting;
+  export_model(counting, checkpoint, folder / "whole", 1000);
+  for (int k = 0; k + 1 < counting.operations(); ++k) {
+    FaultInjectingFileSystem files(FaultInjectingFileSystem::Trouble::kDiskFull, k);
+    CHECK_THROWS_AS(export_model(files, checkpoint, folder / "out", 1000), Error);
+    CHECK(names_in(folder.path()) == std::vector<std::string>{"checkpoint-7", "whole"});
+  }
+}
+
+TEST_CASE("sizes of shards are decimal", "[storage]") {
+  CHECK(parse_shard_size("5GB") == 5'000'000'000);
+  CHECK(parse_shard_size(" 300 mb ") == 300'000'000);
+  CHECK(parse_shard_size("1.5KB") == 1500);
+  CHECK(parse_shard_size("1000") == 1000);
+  for (const char* text : {"", "GB", "5GiB", "5G", "-5GB", "0", "0.1", "nan", "1e30TB", "5GB x"}) {
+    INFO(text);
+    CHECK_FALSE(parse_shard_size(text));
+  }
+}
+
+TEST_CASE("a summary names step, plan, tensors and shards", "[storage]") {
+  const TemporaryDirectory folder;
+  const CheckpointSummary summary = summarize_checkpoint(make_checkpoint(folder.path()));
+  REQUIRE(summary.weights.size() == 3);
+  REQUIRE(summary.optimizer.size() == 1);
+  CHECK(summary.optimizer[0].entry.shape == std::vector<int64_t>{2, 2});
+  CHECK(summary.optimizer[0].files.size() == 2);
+
+  const std::string text = render_summary(summary);
+  CHECK_THAT(text, Catch::Contains("\nstep: 7\nworld size: 2\nplan: feed\nwritten by: hftrain 0.1.0\n"));
+  CHECK_THAT(text, Catch::Contains("\nseed: 42\ntask: clm\n"));
+  CHECK_THAT(text, Catch::Contains("\nweights: 3 tensors, 13 numbers, 28 B in 1 file\n"
+                                   "  a  F32 [2,2]  model.safetensors\n"
+                                   "  b  BF16 [3]    model.safetensors\n"));
+  CHECK_THAT(text, Catch::Contains("\noptimizer: 1 tensors, 4 numbers, 16 B in 2 files\n"));
+
+  const Json json = summary_to_json(summary);
+  CHECK(json.at("schema") == 1);
+  CHECK(json.at("step") == 7);
+  CHECK(json.at("plan").at("hash") == "feed");
+  CHECK(json.at("weights").at("tensors").at(1) ==
+        Json{{"name", "b"}, {"dtype", "BF16"}, {"shape", {3}}, {"files", {"model.safetensors"}}});
+  CHECK(json.at("optimizer").at("shards").size() == 2);
+  CHECK(json.at("files").size() == 15);
+}
+
+TEST_CASE("a plain model folder is summarised, anything else refused", "[storage]") {
+  const TemporaryDirectory folder;
+  PosixFileSystem files;
+  CHECK_THROWS_AS(summarize_checkpoint(folder.path()), Error);
+  write_safetensors(files, folder / kWeightsName, {{"a", DType::kU8, {1}}}, [](const auto&) { return "x"; });
+  const CheckpointSummary summary = summarize_checkpoint(folder.path());
+  CHECK_FALSE(summary.manifest);
+  CHECK_THAT(render_summary(summary), Catch::Contains("without a manifest"));
+  CHECK_FALSE(summary_to_json(summary).contains("step"));
+}
+
+}  // namespace
+}  // namespace hftrain::storage
