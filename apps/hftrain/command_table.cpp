@@ -5,6 +5,7 @@ namespace hftrain::app {
 // One line per command file: ExitCode run_<command>(const CommandContext&);
 ExitCode run_train(const CommandContext&);
 ExitCode run_plan(const CommandContext&);
+ExitCode run_prepare(const CommandContext&);
 ExitCode run_checkpoint(const CommandContext&);
 ExitCode run_devices(const CommandContext&);
 ExitCode run_doctor(const CommandContext&);
@@ -19,6 +20,7 @@ namespace {
 constexpr Command kCommands[] = {
     {"train", "train, evaluate and predict; the default when no command is named", run_train},
     {"plan", "resolve and print what a run would do, without doing it; the same as --dry_run", run_plan},
+    {"prepare", "tokenise and pack the data of a run into the cache", run_prepare},
     {"devices", "the GPUs, cores and memory that a run would see", run_devices},
     {"doctor", "what is installed, what is missing and what that costs", run_doctor},
     {"checkpoint", "verify, inspect or export a checkpoint", run_checkpoint},

@@ -1,0 +1,89 @@
+// hftrain prepare [--config FILE] [FLAGS] [--json]: the token cache that `train` with the same flags will
+// find.
+#include <iostream>
+
+#include "command.h"
+#include "hftrain/arguments/help.h"
+#include "hftrain/arguments/print_config.h"
+#include "hftrain/base/error.h"
+#include "hftrain/base/text.h"
+#include "hftrain/reporting/console_style.h"
+#include "pipeline/data_stage.h"
+
+namespace hftrain::app {
+namespace {
+
+Json document_of(const data::PreparedData& prepared) {
+  Json splits = Json::object();
+  const auto add = [&](const char* name, const std::optional<data::PreparedSplit>& split) {
+    if (!split) return;
+    splits[name] = {{"cache_path", split->cache_path},
+                    {"samples", split->samples},
+                    {"tokens", split->tokens},
+                    {"largest_token_id", split->largest_token_id}};
+  };
+  add("train", prepared.train);
+  add("validation", prepared.validation);
+  add("test", prepared.test);
+  return {
+      {"schema", 1}, {"folder", prepared.folder}, {"from_cache", prepared.from_cache}, {"splits", splits}};
+}
+
+// A dry run says what is there and what would be done.
+void describe_only(const data::PrepareRequest& request, const CommandContext& context) {
+  const auto found = data::find_prepared(request);
+  const data::PreparedData data = found ? *found : data::estimate_prepared(request);
+  const auto line = [&](const char* name, const std::optional<data::PreparedSplit>& split) {
+    if (!split) return;
+    context.out << name << ": " << (split->exact ? "" : "about ") << with_thousands(split->samples)
+                << " blocks of " << request.block_size << " tokens"
+                << (split->exact ? ", in the cache" : ", not in the cache") << '\n';
+  };
+  line("train", data.train);
+  line("validation", data.validation);
+  line("test", data.test);
+}
+
+}  // namespace
+
+ExitCode run_prepare(const CommandContext& context) {
+  arguments::ParseOutcome parsed = arguments::parse_arguments(context.arguments, context.environment);
+  const arguments::Actions actions = parsed.actions;
+  if (actions.help || actions.help_all) {
+    context.out << "usage: hftrain prepare [--config FILE] [FLAGS] [--json]\n"
+                   "Tokenises and packs the data of a run into the cache, with all cores. The flags are "
+                   "those of train.\n\n"
+                << arguments::help_text(actions.help_all);
+    return ExitCode::kDone;
+  }
+  if (actions.version) {
+    context.out << "hftrain " << HFTRAIN_VERSION << '\n';
+    return ExitCode::kDone;
+  }
+  if (actions.print_config) {
+    context.out << arguments::print_config(parsed, *actions.print_config);
+    return ExitCode::kDone;
+  }
+  for (const Diagnostic& note : parsed.notes) context.err << note.render() << '\n';
+  const auto& asked = parsed.arguments;
+  reporting::Console console(context.err, reporting::choose_console_style(
+                                              {.progress = asked.interface.progress,
+                                               .color = asked.interface.color,
+                                               .disable_tqdm = asked.logging.disable_tqdm.value_or(false),
+                                               .is_terminal = context.err_is_terminal},
+                                              context.environment));
+  const Inputs inputs = gather_inputs(std::move(parsed), context.environment);
+  const data::PrepareRequest request = prepare_request(inputs);
+  if (actions.dry_run) {
+    describe_only(request, context);
+    return ExitCode::kDone;
+  }
+  const auto prepared = prepare_data(request, console);
+  if (!prepared)
+    throw Error(ExitCode::kInterrupted, "interrupted while preparing the data; the cache is as before");
+  console.line("in " + prepared->folder);
+  if (actions.json) context.out << dump_json(document_of(*prepared)) << std::endl;
+  return ExitCode::kDone;
+}
+
+}  // namespace hftrain::app
