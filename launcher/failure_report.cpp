@@ -2,6 +2,7 @@
 
 #include <signal.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "hftrain/base/text.h"
@@ -111,6 +112,13 @@ Diagnostic explain(const WorkerRecord& worker, const JobRecord& job, Failure fai
   return report;
 }
 
+// A worker that reports its error also writes it to its log: the lines from there on would say it twice.
+void drop_repetition(const std::string& what, std::vector<std::string>& lines) {
+  const auto ends_with_it = [&](const std::string& line) { return !what.empty() && line.ends_with(what); };
+  const auto said = std::find_if(lines.begin(), lines.end(), ends_with_it);
+  lines.erase(said, lines.end());
+}
+
 }  // namespace
 
 std::string describe_end(const WorkerRecord& worker) {
@@ -128,6 +136,7 @@ FailureReport make_failure_report(const JobRecord& job, const Verdict& verdict, 
   report.rank = culprit.rank;
   report.summary = explain(culprit, job, verdict.failure, facts);
   report.last_lines = std::move(facts.last_lines);
+  if (verdict.failure == Failure::kReported) drop_repetition(report.summary.what, report.last_lines);
   report.logs = std::move(facts.logs);
   for (const size_t i : verdict.follow_ons) {
     const WorkerRecord& worker = job.workers[i];

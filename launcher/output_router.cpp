@@ -127,7 +127,7 @@ void OutputRouter::take_line(int rank, Stream stream, std::string_view line) {
   std::deque<std::string>& kept = kept_[rank];
   kept.emplace_back(line);
   if (kept.size() > kKeptLines) kept.pop_front();
-  if (spec_.filter.shows(rank, stream)) lines_({rank, stream, std::string(line)});
+  if (spec_.filter.shows(rank, stream) && !muted_.contains(rank)) lines_({rank, stream, std::string(line)});
 }
 
 std::vector<std::string> OutputRouter::last_lines(int rank) const {

@@ -10,6 +10,7 @@
 #include <deque>
 #include <functional>
 #include <map>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -60,6 +61,8 @@ class OutputRouter {
 
   // Bytes as they come from the pipe.
   void write(int rank, Stream stream, std::string_view bytes);
+  // From now on the console shows nothing more of this rank; files and last lines are kept as before.
+  void mute(int rank) { muted_.insert(rank); }
   // End of the stream: an unfinished last line counts as a line.
   void finish(int rank, Stream stream);
 
@@ -82,6 +85,7 @@ class OutputRouter {
   NoticeSink notices_;
   std::map<std::pair<int, Stream>, Channel> channels_;
   std::map<int, std::deque<std::string>> kept_;
+  std::set<int> muted_;
 };
 
 }  // namespace hftrain::launcher

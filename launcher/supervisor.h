@@ -34,7 +34,7 @@ class WorkerObserver {
 };
 
 struct Limits {
-  double grace_seconds = 1.0;  // from asking workers to leave to killing them; at the end, for pipes to drain
+  double grace_seconds = 0.5;  // from asking workers to leave to killing them; at the end, for pipes to drain
   double silence_seconds = 0;  // without a word from any worker; 0: no limit
   double patience_seconds = 10;  // of waiting before the user is told what for
 };

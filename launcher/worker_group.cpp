@@ -91,9 +91,15 @@ WorkerGroup::Changes WorkerGroup::read_ready(const std::vector<pollfd>& watched,
   Changes changes;
   const bool were_ready = all_ready();
   for (size_t i = 0; i < workers_.size(); ++i) {
+    // Events first: a worker reports its failure before it writes it to its log, where it need not be shown
+    // again.
+    if (is_readable(watched, workers_[i].control) ||
+        (workers_[i].control && is_readable(watched, workers_[i].err))) {
+      read_control(i, changes);
+    }
+    if (records_[i].failed) router.mute(records_[i].rank);
     if (is_readable(watched, workers_[i].out)) read_output(i, Stream::kOut, router);
     if (is_readable(watched, workers_[i].err)) read_output(i, Stream::kErr, router);
-    if (is_readable(watched, workers_[i].control)) read_control(i, changes);
   }
   for (size_t i = 0; i < workers_.size(); ++i) {
     if (records_[i].status) continue;

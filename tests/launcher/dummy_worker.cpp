@@ -4,6 +4,7 @@
 //   ready, step:N, log          events on the control descriptor
 //   finish:CODE                 reports an orderly end and exits with CODE
 //   fail:CODE                   reports a failure and exits with CODE
+//   fail-aloud:CODE             the same, and writes it to stderr as well
 //   exit:CODE, signal:N         leaves without a word
 //   ignore-stops                ignores SIGTERM, SIGUSR1, SIGUSR2 and SIGINT
 //   save-on-stop:CODE           from now on a first signal means finish:CODE (after "saved" on stderr), a
@@ -115,13 +116,14 @@ void obey(Worker& worker, const std::string& word) {
   if (verb == "step") worker.send(Kind::kStep, {{"step", number}});
   if (verb == "log") worker.send(Kind::kLog, {{"record", {{"loss", 1.5}}}});
   if (verb == "finish") worker.finish(number);
-  if (verb == "fail") {
+  if (verb == "fail" || verb == "fail-aloud") {
     worker.send(Kind::kFailed, {{"exit_code", number},
                                 {"what", "it broke"},
                                 {"where", "here"},
                                 {"why", "old"},
                                 {"hint", "buy a new one"},
                                 {"step", 3}});
+    if (verb == "fail-aloud") Worker::write_all(STDERR_FILENO, "error: it broke\n  more\n");
     ::_exit(number);
   }
   if (verb == "exit") ::_exit(number);
