@@ -68,7 +68,7 @@ TEST_CASE("completions offer what works and nothing planned") {
     CHECK(contains(script, "cosine_with_min_lr"));
     CHECK(contains(script, "plan"));
     CHECK_FALSE(contains(script, "push_to_hub"));
-    CHECK_FALSE(contains(script, "adafactor"));
+    CHECK_FALSE(contains(script, "galore_adamw"));
   }
   CHECK_THROWS_AS(completion_script("tcsh", kCommands), Error);
 }

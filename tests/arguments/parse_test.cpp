@@ -103,9 +103,8 @@ TEST_CASE("planned and refused flags are refused with the word, the reason and t
   CHECK(mistakes({"--use_ipex"}) ==
         "error: --use_ipex is not supported\n  where: command line\n"
         "  why: oneDNN is already used on the CPU\n  try: use --use_cpu --bf16");
-  CHECK(
-      mistakes({"--optim", "sgd"}) ==
-      "error: --optim sgd is planned: not in this build yet\n  where: command line\n  try: use adamw_torch");
+  CHECK(mistakes({"--ddp_backend", "mpi"}) ==
+        "error: --ddp_backend mpi is planned: not in this build yet\n  where: command line\n  try: use gloo");
   CHECK(contains(mistakes({"--save_safetensors", "false"}), "only safetensors files are written"));
   CHECK(contains(mistakes({"--fp8_margin", "1"}), "--fp8_margin is not supported"));
   CHECK(contains(mistakes({"--accelerator_config", "{\"dispatch_batches\": true}"}),
@@ -190,12 +189,13 @@ TEST_CASE("what print_config writes is read back as the same arguments") {
 }
 
 TEST_CASE("print_config needs no runnable configuration") {
-  const ParseOutcome outcome = parse_arguments(Words{"--print_config", "minimal", "--fp16", "--bf16",
-                                                     "--optim", "sgd", "--fsdp", "--hub_token", "secret"},
-                                               {});
+  const ParseOutcome outcome =
+      parse_arguments(Words{"--print_config", "minimal", "--fp16", "--bf16", "--ddp_backend", "mpi", "--fsdp",
+                            "--hub_token", "secret"},
+                      {});
   CHECK(outcome.actions.print_config == "minimal");
   CHECK(print_config(outcome, "minimal") ==
-        "optim: sgd\nfp16: true\nbf16: true\nfsdp: [full_shard]\nhub_token: \"<HUB_TOKEN>\"\n");
+        "fp16: true\nbf16: true\nddp_backend: mpi\nfsdp: [full_shard]\nhub_token: \"<HUB_TOKEN>\"\n");
   CHECK(contains(notes(outcome), "fp16 and bf16 exclude each other"));
   CHECK(arguments_json(outcome)["hub_token"] == "<HUB_TOKEN>");
   CHECK_THROWS_AS(parse_arguments(Words{"--print_config", "--typo"}, {}), Error);

@@ -202,10 +202,19 @@ TEST_CASE("options of schedules are checked against the schedule") {
   CHECK(contains(with("polynomial", "{\"lr_end\": 1}"), "cannot end at lr_end 1.0"));
   CHECK(
       contains(with("inverse_sqrt", "{\"timescale\": 0}"), "key 'timescale': 0 is not a whole number >= 1"));
+  CHECK(contains(mistakes({"--eval_strategy", "epoch", "--lr_scheduler_type", "greedy",
+                           "--lr_scheduler_kwargs", "{\"verbose\": true}"}),
+                 "key 'verbose' is not supported"));
 }
 
 TEST_CASE("optim_args are key=value pairs that the optimizer knows") {
-  CHECK(contains(mistakes({"--optim_args", "beta1=0.9"}), "adamw_torch_fused has no option 'beta1'"));
+  CHECK(contains(mistakes({"--optim_args", "beta1=0.9"}), "optim_args: unknown key 'beta1'"));
+  CHECK(contains(mistakes({"--optim", "sgd", "--optim_args", "momentun=0.9"}), "did you mean momentum?"));
+  CHECK(contains(mistakes({"--optim", "sgd", "--optim_args", "nesterov=maybe"}),
+                 "'maybe' is not a truth value"));
+  CHECK(mistakes({"--optim", "sgd", "--optim_args", "momentum=0.9, nesterov=True"}).empty());
+  CHECK(mistakes({"--optim", "adamw_anyprecision", "--optim_args", "variance_dtype=bfloat16"}).empty());
+  CHECK(parse({"--optim", "lion"}).arguments.optimizer.optim == "lion_32bit");
   CHECK(contains(mistakes({"--optim_args", "beta1"}), "'beta1' is not key=value"));
   CHECK(mistakes({"--optim_args", ""}).empty());
 }

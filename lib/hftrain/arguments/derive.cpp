@@ -22,6 +22,7 @@ class Derivation {
     resume();
     batch();
     precision();
+    if (arguments_.optimizer.optim == "lion") arguments_.optimizer.optim = "lion_32bit";
     if (arguments_.device.use_cpu && arguments_.data.dataloader_pin_memory) {
       arguments_.data.dataloader_pin_memory = false;
       from("dataloader_pin_memory", "use_cpu");

@@ -157,6 +157,7 @@ std::string explain(const std::string& spelling, const ParseOutcome& outcome) {
   if (flag.is_choice()) text += "  words\n" + choice_rows(flag);
   std::span<const Key> keys = flag.keys;
   if (flag.name == "lr_scheduler_kwargs") keys = schedule_keys(outcome.arguments.schedule.lr_scheduler_type);
+  if (flag.name == "optim_args") keys = optimizer_keys(outcome.arguments.optimizer.optim);
   if (!keys.empty()) text += "  keys\n" + key_rows(keys, 4);
   const std::string checks = rule_rows(flag);
   if (!checks.empty()) text += "  checks\n" + checks;

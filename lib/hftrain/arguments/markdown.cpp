@@ -87,6 +87,10 @@ std::string key_lines(std::string_view flag, std::span<const Key> keys, const st
 std::string key_table() {
   std::string text = "## Keys of mappings\n\n| flag | key | status |\n|---|---|---|\n";
   for (const Flag* flag : flag_table().flags()) text += key_lines(flag->name, flag->keys, "");
+  for (const Choice& choice : flag_table().named("optim").choices) {
+    const std::string optimizer(choice.word);
+    text += key_lines("optim_args of " + optimizer, optimizer_keys(optimizer), "");
+  }
   for (const Choice& choice : flag_table().named("lr_scheduler_type").choices) {
     const std::string schedule(choice.word);
     text += key_lines("lr_scheduler_kwargs of " + schedule, schedule_keys(schedule), "");

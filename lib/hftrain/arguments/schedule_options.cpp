@@ -52,23 +52,41 @@ const Key kGreedy[] = {
     {.name = "min_lr", .type = Type::kFloat, .range = at_least(0)},
     {.name = "max_lr", .type = Type::kFloat, .range = at_least(0)},
     {.name = "eps", .type = Type::kFloat, .range = at_least(0)},
-    {.name = "verbose", .type = Type::kBool},
+    {.name = "verbose",
+     .type = Type::kBool,
+     .neutral = "false",
+     .support = refused("the logged learning rate shows every change")},
     {.name = "smooth", .type = Type::kBool},
     {.name = "window_size", .type = Type::kInt, .range = at_least(1)},
     {.name = "reset_start", .type = Type::kInt, .range = at_least(0)},
 };
 
-struct ScheduleKeys {
-  std::string_view schedule;
+const Key kSgd[] = {{.name = "momentum", .type = Type::kFloat, .range = at_least(0)},
+                    {.name = "dampening", .type = Type::kFloat},
+                    {.name = "nesterov", .type = Type::kBool}};
+const Key kAdagrad[] = {{.name = "lr_decay", .type = Type::kFloat, .range = at_least(0)},
+                        {.name = "eps", .type = Type::kFloat, .range = at_least(0)}};
+const Key kRmsprop[] = {{.name = "momentum", .type = Type::kFloat, .range = at_least(0)},
+                        {.name = "alpha", .type = Type::kFloat, .range = at_least(0)},
+                        {.name = "eps", .type = Type::kFloat, .range = at_least(0)},
+                        {.name = "centered", .type = Type::kBool}};
+const Key kAnyprecision[] = {
+    {.name = "use_kahan_summation", .type = Type::kBool},
+    {.name = "momentum_dtype", .words = {"float32", "bfloat16", "float16"}},
+    {.name = "variance_dtype", .words = {"float32", "bfloat16", "float16"}},
+    {.name = "compensation_buffer_dtype", .words = {"float32", "bfloat16", "float16"}}};
+
+// The keys that a name of --lr_scheduler_type or --optim knows; names without a row know none.
+struct NamedKeys {
+  std::string_view name;
   std::span<const Key> keys;
 };
-const ScheduleKeys kSchedules[] = {
-    {"linear", {}},
+const NamedKeys kOptimizers[] = {
+    {"sgd", kSgd}, {"adagrad", kAdagrad}, {"rmsprop", kRmsprop}, {"adamw_anyprecision", kAnyprecision}};
+const NamedKeys kSchedules[] = {
     {"cosine", kCosine},
     {"cosine_with_restarts", kRestarts},
     {"polynomial", kPolynomial},
-    {"constant", {}},
-    {"constant_with_warmup", {}},
     {"inverse_sqrt", kInverseSqrt},
     {"reduce_lr_on_plateau", kPlateau},
     {"cosine_with_min_lr", kCosineMin},
@@ -76,6 +94,12 @@ const ScheduleKeys kSchedules[] = {
     {"warmup_stable_decay", kStableDecay},
     {"greedy", kGreedy},
 };
+
+std::span<const Key> keys_of(std::span<const NamedKeys> table, const std::string& name) {
+  const auto found =
+      std::find_if(table.begin(), table.end(), [&](const NamedKeys& each) { return each.name == name; });
+  return found == table.end() ? std::span<const Key>() : found->keys;
+}
 
 class OptionCheck {
  public:
@@ -91,6 +115,7 @@ class OptionCheck {
     const Json& options = std::get<Json>(converted);
     if (outcome_.arguments.schedule.lr_scheduler_kwargs)
       outcome_.arguments.schedule.lr_scheduler_kwargs = options;
+    check_support(options);
     check_required(options);
     check_polynomial(options);
   }
@@ -98,6 +123,16 @@ class OptionCheck {
  private:
   static bool has(const Json& options, const char* key) {
     return options.contains(key) && !options[key].is_null();
+  }
+
+  void check_support(const Json& options) {
+    for (const Key& key : schedule_keys(schedule_)) {
+      const std::string name(key.name);
+      if (key.support.status == Support::kImplemented || !has(options, name.c_str())) continue;
+      if (options[name] == neutral_value(key.type, key.neutral)) continue;
+      problem("lr_scheduler_kwargs: key '" + name + "' is not supported", std::string(key.support.reason),
+              "");
+    }
   }
 
   void check_required(const Json& options) {
@@ -140,9 +175,10 @@ class OptionCheck {
 }  // namespace
 
 std::span<const Key> schedule_keys(const std::string& schedule) {
-  const auto found = std::find_if(std::begin(kSchedules), std::end(kSchedules),
-                                  [&](const ScheduleKeys& each) { return each.schedule == schedule; });
-  return found == std::end(kSchedules) ? std::span<const Key>() : found->keys;
+  return keys_of(kSchedules, schedule);
+}
+std::span<const Key> optimizer_keys(const std::string& optimizer) {
+  return keys_of(kOptimizers, optimizer);
 }
 
 void check_schedule_options(ParseOutcome& outcome, Diagnostics& problems) {
@@ -153,17 +189,25 @@ void check_optimizer_options(const ParseOutcome& outcome, Diagnostics& problems)
   const OptimizerArguments& optimizer = outcome.arguments.optimizer;
   const std::string text = trim(optimizer.optim_args.value_or(""));
   if (text.empty()) return;
+  const std::string where = outcome.origins.describe("optim_args");
+  Json options = Json::object();
   for (const std::string& part : split(text, ',')) {
     const size_t equals = part.find('=');
-    Diagnostic diagnostic{.what = "", .where = outcome.origins.describe("optim_args"), .why = "", .hint = ""};
     if (equals == std::string::npos || equals == 0) {
-      diagnostic.what = "optim_args: '" + trim(part) + "' is not key=value";
+      problems.push_back({.what = "optim_args: '" + trim(part) + "' is not key=value",
+                          .where = where,
+                          .why = "",
+                          .hint = ""});
     } else {
-      diagnostic.what =
-          "optim_args: " + optimizer.optim + " has no option '" + trim(part.substr(0, equals)) + '\'';
-      diagnostic.hint = "AdamW is set by --adam_beta1, --adam_beta2, --adam_epsilon and --weight_decay";
+      options[trim(part.substr(0, equals))] = trim(part.substr(equals + 1));
     }
-    problems.push_back(std::move(diagnostic));
+  }
+  const Result<Json> converted = convert_mapping(optimizer_keys(optimizer.optim), options);
+  if (const auto* error = std::get_if<ValueError>(&converted)) {
+    problems.push_back({.what = "optim_args: " + error->what,
+                        .where = where,
+                        .why = "the optimizer is " + optimizer.optim,
+                        .hint = error->hint});
   }
 }
 

@@ -9,13 +9,14 @@
 
 namespace hftrain::arguments {
 
-// The keys that a schedule knows.
+// The keys that a schedule or an optimizer knows.
 std::span<const Key> schedule_keys(const std::string& schedule);
+std::span<const Key> optimizer_keys(const std::string& optimizer);
 
 // Replaces arguments.schedule.lr_scheduler_kwargs by typed values; unknown keys, wrong types and missing
 // required keys are appended to `problems`.
 void check_schedule_options(ParseOutcome& outcome, Diagnostics& problems);
-// key=value,key=value: the form, and that the optimizer knows the keys.
+// key=value,key=value: the form, the keys and the types of the values.
 void check_optimizer_options(const ParseOutcome& outcome, Diagnostics& problems);
 
 }  // namespace hftrain::arguments
