@@ -153,8 +153,8 @@ TEST_CASE("a summary names step, plan, tensors and shards", "[storage]") {
   CHECK_THAT(text, Catch::Contains("\nstep: 7\nworld size: 2\nplan: feed\nwritten by: hftrain 0.1.0\n"));
   CHECK_THAT(text, Catch::Contains("\nseed: 42\ntask: clm\n"));
   CHECK_THAT(text, Catch::Contains("\nweights: 3 tensors, 13 numbers, 28 B in 1 file\n"
-                                   "  a  F32 [2,2]  model.safetensors\n"
-                                   "  b  BF16 [3]    model.safetensors\n"));
+                                   "  a  F32   [2,2]  model.safetensors\n"
+                                   "  b  BF16  [3]    model.safetensors\n"));
   CHECK_THAT(text, Catch::Contains("\noptimizer: 1 tensors, 4 numbers, 16 B in 2 files\n"));
 
   const Json json = summary_to_json(summary);

@@ -62,23 +62,29 @@ std::string shape_text(const std::vector<int64_t>& shape) {
   return Json(shape).dump();
 }
 
+std::string padded(std::string text, size_t width) {
+  text.resize(std::max(width, text.size()), ' ');
+  return text;
+}
+
 std::string render_tensors(const char* title, const std::vector<TensorSummary>& tensors) {
   const Totals totals = totals_of(tensors);
   std::string text = std::string(title) + ": " + std::to_string(tensors.size()) + " tensors, " +
                      with_thousands(static_cast<int64_t>(totals.elements)) + " numbers, " +
                      format_bytes(totals.bytes) + " in " + std::to_string(totals.files.size()) +
                      (totals.files.size() == 1 ? " file\n" : " files\n");
-  size_t name_width = 0, shape_width = 0;
+  size_t name_width = 0, dtype_width = 0, shape_width = 0;
   for (const TensorSummary& tensor : tensors) {
     name_width = std::max(name_width, tensor.entry.name.size());
+    dtype_width = std::max(dtype_width, std::string_view(dtype_name(tensor.entry.dtype)).size());
     shape_width = std::max(shape_width, shape_text(tensor.entry.shape).size());
   }
   for (const TensorSummary& tensor : tensors) {
-    const std::string shape = shape_text(tensor.entry.shape), dtype = dtype_name(tensor.entry.dtype);
     const std::string place =
         tensor.files.size() == 1 ? tensor.files.front() : std::to_string(tensor.files.size()) + " files";
-    text += "  " + tensor.entry.name + std::string(name_width - tensor.entry.name.size() + 2, ' ') + dtype +
-            ' ' + shape + std::string(shape_width - shape.size() + 2, ' ') + place + '\n';
+    text += "  " + padded(tensor.entry.name, name_width) + "  " +
+            padded(dtype_name(tensor.entry.dtype), dtype_width) + "  " +
+            padded(shape_text(tensor.entry.shape), shape_width) + "  " + place + '\n';
   }
   return text;
 }

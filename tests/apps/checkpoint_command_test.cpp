@@ -1,0 +1,112 @@
+// The built program, driven from a shell: hftrain checkpoint.
+#include <sys/wait.h>
+
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+
+#include "hftrain/base/file.h"
+#include "hftrain/base/json.h"
+#include "hftrain/storage/checkpoint_folder.h"
+#include "hftrain/storage/model_folder.h"
+#include "support/catch.h"
+#include "support/temporary_directory.h"
+
+namespace hftrain::app {
+namespace {
+
+using testing::TemporaryDirectory;
+
+struct Outcome {
+  int exit_code = -1;
+  std::string out, err;
+};
+
+Outcome run(const TemporaryDirectory& folder, const std::string& arguments) {
+  const std::string command = std::string(HFTRAIN_BINARY_DIR) + "/bin/hftrain checkpoint " + arguments +
+                              " > " + folder / "out.txt" + " 2> " + folder / "err.txt";
+  Outcome outcome;
+  const int status = std::system(command.c_str());
+  if (WIFEXITED(status)) outcome.exit_code = WEXITSTATUS(status);
+  outcome.out = read_file(folder / "out.txt");
+  outcome.err = read_file(folder / "err.txt");
+  return outcome;
+}
+
+std::string make_checkpoint(const std::string& output_dir) {
+  storage::PosixFileSystem files;
+  storage::CheckpointTransaction transaction(files, output_dir, 3);
+  storage::StagedFiles staged(files, transaction.directory());
+  storage::SafetensorsWriter model =
+      staged.open_safetensors(storage::kWeightsName, {{"w", storage::DType::kF32, {2}}});
+  model.write("w", "12345678");
+  staged.close(model);
+  staged.put("config.json", "{}");
+  staged.put("trainer_state.json", "{}");
+  staged.sync_names();
+  storage::Manifest manifest;
+  manifest.files = staged.records();
+  return transaction.commit(std::move(manifest));
+}
+
+TEST_CASE("checkpoint verify prints ok, or names the first bad file and ends with 4", "[process]") {
+  const TemporaryDirectory folder;
+  const std::string checkpoint = make_checkpoint(folder.path());
+  Outcome outcome = run(folder, "verify " + checkpoint);
+  CHECK(outcome.exit_code == 0);
+  CHECK_THAT(outcome.out, Catch::StartsWith("ok: step 3, 3 files"));
+  CHECK(outcome.err.empty());
+
+  std::ofstream(checkpoint + "/config.json") << "[]";
+  outcome = run(folder, "verify " + checkpoint);
+  CHECK(outcome.exit_code == 4);
+  CHECK(outcome.out == "bad: config.json\n");
+  CHECK_THAT(outcome.err, Catch::Contains(checkpoint + "/config.json"));
+
+  outcome = run(folder, "verify " + folder.path());
+  CHECK(outcome.exit_code == 4);
+  CHECK_THAT(outcome.err, Catch::Contains("name one of the checkpoints in it: " + checkpoint));
+  CHECK(run(folder, "verify " + folder / "nowhere").exit_code == 4);
+}
+
+TEST_CASE("checkpoint inspect prints text and JSON", "[process]") {
+  const TemporaryDirectory folder;
+  const std::string checkpoint = make_checkpoint(folder.path());
+  CHECK_THAT(run(folder, "inspect " + checkpoint).out, Catch::Contains("  w  F32  [2]  model.safetensors\n"));
+  const Outcome outcome = run(folder, "inspect --json " + checkpoint);
+  CHECK(outcome.exit_code == 0);
+  const Json value = Json::parse(outcome.out);
+  CHECK(value.at("schema") == 1);
+  CHECK(value.at("step") == 3);
+  CHECK(value.at("weights").at("tensors").at(0).at("dtype") == "F32");
+}
+
+TEST_CASE("checkpoint export writes a plain folder and refuses a full one", "[process]") {
+  const TemporaryDirectory folder;
+  const std::string checkpoint = make_checkpoint(folder.path());
+  CHECK(run(folder, "export " + checkpoint + ' ' + folder / "plain" + " --max-shard-size 1MB").exit_code ==
+        0);
+  CHECK(storage::ModelWeights(folder / "plain").at("w").bytes == "12345678");
+  CHECK_FALSE(path_exists(folder / "plain/trainer_state.json"));
+  CHECK_FALSE(path_exists(folder / "plain/manifest.json"));
+  const Outcome again = run(folder, "export " + checkpoint + ' ' + folder / "plain");
+  CHECK(again.exit_code == 2);
+  CHECK_THAT(again.err, Catch::Contains("not empty"));
+}
+
+TEST_CASE("checkpoint refuses what it does not understand", "[process]") {
+  const TemporaryDirectory folder;
+  for (const char* arguments :
+       {"", "check x", "verify", "verify a b", "verify a --json", "export a",
+        "export a b --max_shard_size 5GiB", "export a b --max_shard_size", "inspect a --jsonl"}) {
+    INFO(arguments);
+    const Outcome outcome = run(folder, arguments);
+    CHECK(outcome.exit_code == 2);
+    CHECK(outcome.out.empty());
+    CHECK_FALSE(outcome.err.empty());
+  }
+  CHECK_THAT(run(folder, "--help").out, Catch::Contains("usage: hftrain checkpoint verify DIR"));
+}
+
+}  // namespace
+}  // namespace hftrain::app

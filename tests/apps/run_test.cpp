@@ -1,0 +1,270 @@
+// Whole runs of the built programs: exit codes, signals, what is written. Without hftrain-worker (a build
+// without LibTorch) only what the front program does alone is tested.
+#include <dirent.h>
+#include <signal.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "hftrain/base/file.h"
+#include "hftrain/base/json.h"
+#include "hftrain/base/text.h"
+#include "hftrain/storage/manifest.h"
+#include "program.h"
+#include "support/catch.h"
+#include "support/skip.h"
+#include "support/temporary_directory.h"
+
+namespace hftrain {
+namespace {
+
+using testing::Program;
+
+const std::string kProgram = HFTRAIN_BINARY_DIR "/bin/hftrain";
+const bool kHasWorker = std::filesystem::exists(HFTRAIN_BINARY_DIR "/bin/hftrain-worker");
+constexpr const char* kNoWorker = "this build has no hftrain-worker: configure with -DHFTRAIN_WITH_TORCH=ON";
+
+// A folder with text, a tokenizer and nothing else, and a cache of its own.
+class Workplace {
+ public:
+  Workplace() {
+    std::ofstream text(folder / "text.txt");
+    for (int i = 0; i < 600; ++i)
+      text << "line " << i << ": the quick brown fox number " << i * 7919 % 1009 << '\n';
+    text.close();
+    environment.set("HFTRAIN_CACHE", folder / "cache");
+    environment.set("OMP_NUM_THREADS", "1");
+    Program tokenizer({kProgram, "tokenizer", "train", "--kind", "bpe", "--vocab_size", "384", "--files",
+                       folder / "text.txt", "--output", folder / "tokenizer"},
+                      environment);
+    REQUIRE(tokenizer.finish() == 0);
+  }
+
+  // A run of a tiny model on two CPU ranks; `more` are flags that come last.
+  Program start(const std::vector<std::string>& more) const {
+    std::vector<std::string> argv = {
+        kProgram,
+        "--model_type",
+        "gpt2",
+        "--config_overrides",
+        "n_layer=1,n_head=2,n_embd=32,n_positions=32,vocab_size=384,bos_token_id=0,eos_token_id=0",
+        "--tokenizer_name",
+        folder / "tokenizer",
+        "--train_file",
+        folder / "text.txt",
+        "--block_size",
+        "32",
+        "--use_cpu",
+        "--nproc_per_node",
+        "2",
+        "--output_dir",
+        output,
+        "--logging_steps",
+        "1",
+        "--max_steps",
+        "6",
+        "--save_steps",
+        "3"};
+    argv.insert(argv.end(), more.begin(), more.end());
+    return Program(argv, environment);
+  }
+  Json summary() const { return read_json_file(output + "/hftrain/summary.json"); }
+
+  testing::TemporaryDirectory folder;
+  Environment environment = Environment::of_process();
+  std::string output = folder / "out";
+};
+
+std::vector<pid_t> children_of(pid_t parent) {
+  std::vector<pid_t> children;
+  const std::string id = std::to_string(parent);
+  std::ifstream list("/proc/" + id + "/task/" + id + "/children");
+  for (pid_t child; list >> child;) children.push_back(child);
+  return children;
+}
+
+}  // namespace
+
+TEST_CASE("help, a plan and a mistyped flag do not load LibTorch", "[process]") {
+  Environment environment = Environment::of_process();
+  environment.set("LD_TRACE_LOADED_OBJECTS", "1");
+  Program libraries({kProgram}, environment);
+  libraries.finish();
+  CHECK(libraries.out().find("libc.so") != std::string::npos);
+  CHECK(libraries.out().find("torch") == std::string::npos);
+}
+
+TEST_CASE("help goes to stdout and names commands and flags", "[process]") {
+  Program help({kProgram, "--help"});
+  CHECK(help.finish() == 0);
+  CHECK(help.err().empty());
+  CHECK(help.out().find("usage: hftrain") != std::string::npos);
+  CHECK(help.out().find("--learning_rate") != std::string::npos);
+}
+
+TEST_CASE("a mistyped flag is code 2 with the nearest name, and nothing is written", "[process]") {
+  const testing::TemporaryDirectory folder;
+  Program run({kProgram, "--output_dir", folder / "out", "--lerning_rate", "1"});
+  CHECK(run.finish() == 2);
+  CHECK(run.err().find("--learning_rate") != std::string::npos);
+  CHECK_FALSE(path_exists(folder / "out"));
+}
+
+TEST_CASE("a plan is printed as JSON on stdout and writes nothing", "[process]") {
+  const Workplace place;
+  Program plan = place.start({"--dry_run", "--json"});
+  REQUIRE(plan.finish() == 0);
+  const Json document = parse_json(plan.out(), "stdout");
+  CHECK(document["world_size"] == 2);
+  CHECK(document["workers"].size() == 2);
+  CHECK(document["resume"].is_null());
+  CHECK_FALSE(path_exists(place.output));
+}
+
+TEST_CASE("what is missing is code 4 and named", "[process]") {
+  const Workplace place;
+  const auto [flag, value, named] = GENERATE(table<std::string, std::string, std::string>({
+      {"--tokenizer_name", "/no/such/tokenizer", "/no/such/tokenizer"},
+      {"--train_file", "/no/such/text.txt", "/no/such/text.txt"},
+      {"--train_file", "/dev/null.txt", "/dev/null.txt"},
+      {"--resume_from_checkpoint", "/no/such/checkpoint-3", "/no/such/checkpoint-3"},
+  }));
+  Program run = place.start({flag, value});
+  INFO(flag << ' ' << value);
+  CHECK(run.finish() == 4);
+  CHECK(run.err().find(named) != std::string::npos);
+}
+
+TEST_CASE("data without a full block are code 4", "[process]") {
+  const Workplace place;
+  write_file_atomically(place.folder / "empty.txt", "");
+  Program run = place.start({"--train_file", place.folder / "empty.txt"});
+  CHECK(run.finish() == 4);
+}
+
+TEST_CASE("a signal while data are prepared is code 10 and leaves no cache entry", "[process]") {
+  const Workplace place;
+  std::ofstream text(place.folder / "large.txt");
+  for (int i = 0; i < 2000000; ++i) text << i << " lines of text that take a while to read\n";
+  text.close();
+  Program run = place.start({"--train_file", place.folder / "large.txt"});
+  REQUIRE(run.wait_for("hftrain 0."));
+  // The folder that prepare works in appears once its handlers are in place.
+  while (!path_exists(place.folder / "cache/tokens")) REQUIRE(::kill(run.child().pid(), 0) == 0);
+  run.child().send(SIGTERM);
+  CHECK(run.finish() == 10);
+  CHECK_FALSE(path_exists(place.output + "/hftrain/plan.json"));
+}
+
+TEST_CASE("a run trains, saves and leaves a summary; starting it again goes on and finds it finished",
+          "[process]") {
+  if (!kHasWorker) HFTRAIN_SKIP(kNoWorker);
+  const Workplace place;
+  Program first = place.start({});
+  INFO(first.err());
+  REQUIRE(first.finish() == 0);
+  const Json summary = place.summary();
+  CHECK(summary["exit_code"] == 0);
+  CHECK(summary["ranks"].size() == 2);
+  CHECK(summary["checkpoints"]["written"] == 2);
+  for (const char* phase : {"parse", "plan", "prepare", "spawn", "load", "first_step", "train", "save"}) {
+    INFO(phase);
+    CHECK(summary["phases"].contains(phase));
+  }
+  CHECK(summary["tokens_per_second"] > 0);
+  CHECK(storage::verify_checkpoint(place.output + "/checkpoint-6").ok);
+
+  Program again = place.start({});
+  CHECK(again.finish() == 0);
+  CHECK(again.err().find("resuming from " + place.output + "/checkpoint-6") != std::string::npos);
+  CHECK(path_exists(place.output + "/hftrain/ranks/1/0/stderr.log"));
+
+  Program other = place.start({"--seed", "7"});
+  CHECK(other.finish() == 2);
+  CHECK(other.err().find("seed: 42 there, 7 here") != std::string::npos);
+
+  Program anew = place.start({"--seed", "7", "--overwrite_output_dir"});
+  CHECK(anew.finish() == 0);
+  CHECK(storage::verify_checkpoint(place.output + ".old-1/checkpoint-6").ok);
+}
+
+TEST_CASE("a killed rank ends the run with code 9 and leaves no process", "[process]") {
+  if (!kHasWorker) HFTRAIN_SKIP(kNoWorker);
+  const Workplace place;
+  Program run = place.start({"--max_steps", "100000"});
+  REQUIRE(run.wait_for("'loss'"));
+  const std::vector<pid_t> workers = children_of(run.child().pid());
+  REQUIRE(workers.size() == 2);
+  ::kill(workers[1], SIGKILL);
+  CHECK(run.finish() == 9);
+  CHECK(run.err().find("rank 1 was killed by SIGKILL") != std::string::npos);
+  for (const pid_t worker : workers) CHECK(::kill(worker, 0) == -1);
+  CHECK(read_json_file(place.output + "/hftrain/ranks/0/1/error.json")["signal"] == 9);
+  CHECK(place.summary()["exit_code"] == 9);
+}
+
+TEST_CASE("SIGTERM saves a checkpoint that verifies, code 143, and the run goes on from it", "[process]") {
+  if (!kHasWorker) HFTRAIN_SKIP(kNoWorker);
+  const Workplace place;
+  const auto [signal, code] =
+      GENERATE(std::pair(SIGTERM, 143), std::pair(SIGUSR1, 143), std::pair(SIGINT, 130));
+  Program run = place.start({"--max_steps", "100000", "--save_steps", "100000"});
+  REQUIRE(run.wait_for("'loss'"));
+  run.child().send(signal);
+  CHECK(run.finish() == code);
+  CHECK(place.summary()["exit_code"] == code);
+  std::string saved;
+  for (const auto& entry : std::filesystem::directory_iterator(place.output)) {
+    if (entry.path().filename().string().rfind("checkpoint-", 0) == 0) saved = entry.path().string();
+  }
+  const storage::Verification verified = storage::verify_checkpoint(saved);
+  CHECK(verified.ok);
+  Program again = place.start({"--max_steps", std::to_string(verified.step + 2)});
+  CHECK(again.finish() == 0);
+  CHECK(again.err().find("resuming from " + saved) != std::string::npos);
+}
+
+TEST_CASE("a second run on the same folder is refused while the first works", "[process]") {
+  if (!kHasWorker) HFTRAIN_SKIP(kNoWorker);
+  const Workplace place;
+  Program first = place.start({"--max_steps", "100000"});
+  REQUIRE(first.wait_for("'loss'"));
+  Program second = place.start({});
+  CHECK(second.finish() == 2);
+  CHECK(second.err().find("another run is using the output folder") != std::string::npos);
+  first.child().send(SIGTERM);
+  CHECK(first.finish() == 143);
+}
+
+TEST_CASE("two interrupts stop at once without saving, code 10", "[process]") {
+  if (!kHasWorker) HFTRAIN_SKIP(kNoWorker);
+  const Workplace place;
+  Program run = place.start({"--max_steps", "100000", "--save_steps", "100000"});
+  REQUIRE(run.wait_for("'loss'"));
+  // Frozen workers cannot save before the second signal comes.
+  const std::vector<pid_t> workers = children_of(run.child().pid());
+  for (const pid_t worker : workers) ::kill(worker, SIGSTOP);
+  run.child().send(SIGINT);
+  REQUIRE(run.wait_for("SIGINT: stopping"));
+  run.child().send(SIGINT);
+  CHECK(run.finish() == 10);
+  for (const pid_t worker : workers) CHECK(::kill(worker, 0) == -1);
+  for (const auto& entry : std::filesystem::directory_iterator(place.output)) {
+    CHECK(entry.path().filename().string().rfind("checkpoint-", 0) != 0);
+  }
+}
+
+TEST_CASE("a launcher killed with -9 takes its workers with it, and the run can be started again",
+          "[process]") {
+  if (!kHasWorker) HFTRAIN_SKIP(kNoWorker);
+  const Workplace place;
+  Program run = place.start({"--max_steps", "100000"});
+  REQUIRE(run.wait_for("committed"));
+  ::kill(run.child().pid(), SIGKILL);
+  CHECK(run.finish() == 128 + SIGKILL);  // also waits until nobody holds its output
+  Program again = place.start({});
+  CHECK(again.finish() == 0);
+  CHECK(again.err().find("resuming from") != std::string::npos);
+}
+
+}  // namespace hftrain
