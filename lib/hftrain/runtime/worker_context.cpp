@@ -1,7 +1,9 @@
 #include "hftrain/runtime/worker_context.h"
 
 #include <ATen/Parallel.h>
+#include <c10/util/Logging.h>
 #include <caffe2/core/common.h>
+#include <stdlib.h>
 #include <torch/version.h>
 
 #include "hftrain/base/error.h"
@@ -29,6 +31,15 @@ void fix_thread_counts(int threads) {
   if (at::get_num_interop_threads() != 1) at::set_num_interop_threads(1);
 }
 
+// LibTorch's own log goes to stderr, with a stack for every lost connection that we report ourselves.
+void quiet_library_log() {
+  if (::getenv("TORCH_CPP_LOG_LEVEL")) {
+    c10::initLogging();  // reads it
+  } else {
+    FLAGS_caffe2_log_level = c10::GLOG_ERROR;
+  }
+}
+
 void use_gpu(WorkerContext& context) {
   context.cuda = &load_cuda_plugin(context.place.cuda_plugin);
   context.device_runtime = context.cuda->make_runtime();
@@ -48,6 +59,7 @@ void use_gpu(WorkerContext& context) {
 WorkerContext make_worker_context(const WorkerPlace& place, const Numerics& numerics, Logger logger) {
   return translate_exceptions([&] {
     check_torch_version();
+    quiet_library_log();
     install_host_allocator();
     set_library_environment(numerics);
     fix_thread_counts(place.threads);
