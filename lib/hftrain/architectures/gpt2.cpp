@@ -111,6 +111,7 @@ class Gpt2Architecture final : public Architecture {
   int64_t max_positions() const override { return config_.n_positions; }
   int64_t hidden_size() const override { return config_.n_embd; }
   int64_t layers() const override { return config_.n_layer; }
+  bool counts_first_label() const override { return true; }
   const Gpt2Config* gpt2() const override { return &config_; }
 
  private:

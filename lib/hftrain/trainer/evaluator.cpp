@@ -2,6 +2,7 @@
 
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/empty.h>
+#include <ATen/ops/scalar_tensor.h>
 #include <ATen/ops/zeros.h>
 
 #include <cmath>
@@ -9,6 +10,7 @@
 #include "hftrain/base/clock.h"
 #include "hftrain/trainer/batch_loader.h"
 #include "hftrain/trainer/evaluation_loss.h"
+#include "hftrain/trainer/loss_items.h"
 
 namespace hftrain::trainer {
 namespace {
@@ -80,8 +82,10 @@ double Evaluator::mean_loss(std::shared_ptr<const data::TokenDataset> split, con
   double reported = monotonic_seconds();
   while (std::optional<TokenBatch> batch = loader.next()) {
     const at::Tensor ids = batch->input_ids.to(model_.options().device);
-    const at::Tensor loss = model_.forward({.input_ids = ids, .labels = ids, .num_items = {}}, runner_).loss;
-    own.emplace_back(loss.item<float>(), static_cast<float>(ids.size(0) * (ids.size(1) - 1)));
+    const auto items = static_cast<float>(loss_items(model_.architecture(), ids));
+    const at::Tensor divisor = at::scalar_tensor(items, at::TensorOptions().dtype(at::kFloat).device(ids.device()));
+    const at::Tensor loss = model_.forward({.input_ids = ids, .labels = ids, .num_items = divisor}, runner_).loss;
+    own.emplace_back(loss.item<float>(), items);
     if (monotonic_seconds() - reported > 0.2) {
       reported = monotonic_seconds();
       events_.send(plan::WorkerEvent::Kind::kProgress,

@@ -4,6 +4,7 @@
 #include "hftrain/base/error.h"
 #include "hftrain/trainer/agreement.h"
 #include "hftrain/trainer/intervals.h"
+#include "hftrain/trainer/loss_items.h"
 #include "hftrain/trainer/notify.h"
 #include "hftrain/trainer/trainer.h"
 
@@ -25,12 +26,10 @@ data::SamplerOptions sampler_of(const plan::RunPlan& plan, const comm::Communica
           .split_batches = plan.data.split_batches};
 }
 
-// Blocks have no padding and no ignored labels; the first token of a row has nothing before it to be
-// predicted from.
-Agreement tokens_of(const std::vector<TokenBatch>& group) {
+Agreement tokens_of(const std::vector<TokenBatch>& group, const models::Model& model) {
   Agreement own;
   for (const TokenBatch& batch : group) {
-    own.label_tokens += batch.input_ids.size(0) * (batch.input_ids.size(1) - 1);
+    own.label_tokens += loss_items(model.architecture(), batch.input_ids);
     own.input_tokens += batch.input_ids.numel();
   }
   own.stop = StopRequest::seen();
@@ -93,7 +92,7 @@ void Trainer::train_epoch(BatchLoader& loader) {
 
 bool Trainer::train_step(const std::vector<TokenBatch>& group, int64_t batches_per_epoch) {
   const double begin = monotonic_seconds();
-  const Agreement own = tokens_of(group);
+  const Agreement own = tokens_of(group, *model_);
   const Agreement all = agree(communicator_, own);
   stop_ = all.stop;
   if (stop_ != StopSignal::kNone) return false;
