@@ -32,7 +32,7 @@ std::vector<std::string> with_underscores(std::vector<std::string> arguments) {
 
 ExitCode parse(CLI::App& app, std::vector<std::string> arguments, const CommandContext& context,
                bool& goes_on) {
-  app.set_help_all_flag("--help-all", "the same");
+  app.set_help_all_flag("--help-all,--help_all", "the same");
   std::reverse(arguments.begin(), arguments.end());  // CLI11 takes them from the back
   try {
     app.parse(std::move(arguments));
