@@ -41,7 +41,7 @@ std::optional<RowFormat> row_format(const std::string& path) {
   fs::path name(to_lower(path));
   if (name.extension() == ".gz" || name.extension() == ".zst") name.replace_extension();
   const std::string extension = name.extension().string();
-  if (extension == ".txt") return RowFormat::kText;
+  if (extension == ".txt" || extension == ".md") return RowFormat::kText;
   if (extension == ".jsonl") return RowFormat::kJsonLines;
   if (extension == ".json") return RowFormat::kJson;
   if (extension == ".csv") return RowFormat::kCsv;

@@ -83,8 +83,10 @@ double Evaluator::mean_loss(std::shared_ptr<const data::TokenDataset> split, con
   while (std::optional<TokenBatch> batch = loader.next()) {
     const at::Tensor ids = batch->input_ids.to(model_.options().device);
     const auto items = static_cast<float>(loss_items(model_.architecture(), ids));
-    const at::Tensor divisor = at::scalar_tensor(items, at::TensorOptions().dtype(at::kFloat).device(ids.device()));
-    const at::Tensor loss = model_.forward({.input_ids = ids, .labels = ids, .num_items = divisor}, runner_).loss;
+    const at::Tensor divisor =
+        at::scalar_tensor(items, at::TensorOptions().dtype(at::kFloat).device(ids.device()));
+    const at::Tensor loss =
+        model_.forward({.input_ids = ids, .labels = ids, .num_items = divisor}, runner_).loss;
     own.emplace_back(loss.item<float>(), items);
     if (monotonic_seconds() - reported > 0.2) {
       reported = monotonic_seconds();

@@ -1,4 +1,4 @@
-// Seconds spent in each phase of a run.
+// Seconds spent in each phase of a run; phases that did not happen are there with 0.
 #pragma once
 
 #include <map>
@@ -34,7 +34,8 @@ class PhaseClock {
   Json to_json_value() const { return Json(seconds_); }
 
  private:
-  std::map<std::string, double> seconds_;
+  std::map<std::string, double> seconds_ = {
+      {"load", 0}, {"first_step", 0}, {"train", 0}, {"eval", 0}, {"save", 0}};
 };
 
 }  // namespace hftrain::trainer

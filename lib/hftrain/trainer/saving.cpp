@@ -38,6 +38,7 @@ Json Trainer::training_state() const {
 
 void Trainer::save_checkpoint() {
   const double begin = monotonic_seconds();
+  state_.train_seconds = train_seconds_before_ + begin - train_begin_;
   const std::string path = storage::checkpoint_path(plan_.output_dir, state_.global_step);
   if (state_.best_step == state_.global_step && state_.best_metric) {
     state_.best_checkpoint = path;
@@ -88,6 +89,7 @@ void Trainer::finish_training() {
   communicator_.all_reduce(rest, comm::Reduction::kAverage);
   const double loss = (state_.logged_loss_sum + rest.item<float>()) /
                       std::max(static_cast<double>(state_.global_step), 0.001);
+  state_.train_seconds = train_seconds_before_ + monotonic_seconds() - train_begin_;
   const double seconds = state_.train_seconds;
   Json metrics = {
       {"train_runtime", rounded(seconds, 4)},

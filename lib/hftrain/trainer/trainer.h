@@ -102,7 +102,9 @@ class Trainer {
   StopSignal stop_ = StopSignal::kNone;
   int non_finite_in_a_row_ = 0;
   int64_t last_saved_step_ = -1;
-  int64_t start_step_ = 0;  // where this attempt began
+  int64_t start_step_ = 0;           // where this attempt began
+  double train_seconds_before_ = 0;  // of earlier attempts
+  double train_begin_ = 0;           // monotonic
   int64_t checkpoints_written_ = 0;
 };
 

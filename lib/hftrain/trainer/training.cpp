@@ -49,7 +49,8 @@ std::vector<TokenBatch> next_group(BatchLoader& loader, int64_t size) {
 }  // namespace
 
 void Trainer::train() {
-  const double begin = monotonic_seconds();
+  train_begin_ = monotonic_seconds();
+  train_seconds_before_ = state_.train_seconds;
   std::shared_ptr<const data::TokenDataset> dataset = open_split(*plan_.data.train);
   const data::SamplerOptions sampler = sampler_of(plan_, communicator_, dataset->size());
   const int64_t prefetch = plan_.data.loader_workers * plan_.data.prefetch_factor;
@@ -65,8 +66,7 @@ void Trainer::train() {
   const auto finished = [&] { return control_.should_training_stop || stop_ != StopSignal::kNone; };
   while (!finished() && state_.position.epoch < plan_.steps.epochs) train_epoch(loader);
   const double aside = clock_.seconds("eval") + clock_.seconds("save");
-  clock_.set("train", monotonic_seconds() - begin - aside);
-  state_.train_seconds += monotonic_seconds() - begin;
+  clock_.set("train", monotonic_seconds() - train_begin_ - aside);
   if (stop_ == StopSignal::kNone) {
     finish_training();
   } else if (last_saved_step_ != state_.global_step) {
