@@ -5,16 +5,6 @@
 #include "hftrain/base/error.h"
 
 namespace hftrain::optim {
-namespace {
-
-Error bad_value(const std::string& optimizer, const std::string& key, const std::string& value,
-                const std::string& wanted) {
-  return Error(ExitCode::kUsage, "optimizer option " + key + "=" + value + " is not " + wanted)
-      .where("--optim_args of " + optimizer);
-}
-
-}  // namespace
-
 const std::string* OptimizerOptions::take(const std::string& key) {
   known_.insert(key);
   const auto found = values_.find(key);
@@ -27,7 +17,7 @@ double OptimizerOptions::number(const std::string& key, double otherwise) {
   double result = 0;
   const auto [end, error] = std::from_chars(value->data(), value->data() + value->size(), result);
   if (error != std::errc() || end != value->data() + value->size()) {
-    throw bad_value(optimizer_, key, *value, "a number");
+    fail(key + "=" + *value + " is not a number");
   }
   return result;
 }
@@ -37,7 +27,7 @@ bool OptimizerOptions::boolean(const std::string& key, bool otherwise) {
   if (value == nullptr) return otherwise;
   if (*value == "True" || *value == "true" || *value == "1") return true;
   if (*value == "False" || *value == "false" || *value == "0") return false;
-  throw bad_value(optimizer_, key, *value, "true or false");
+  fail(key + "=" + *value + " is not true or false");
 }
 
 std::string OptimizerOptions::text(const std::string& key, const std::string& otherwise) {
@@ -54,6 +44,10 @@ void OptimizerOptions::finish() const {
         .where("--optim_args")
         .hint(known.empty() ? "it takes no options" : "its options are " + known);
   }
+}
+
+void OptimizerOptions::fail(const std::string& what) const {
+  throw Error(ExitCode::kUsage, what).where("--optim_args of " + optimizer_);
 }
 
 }  // namespace hftrain::optim

@@ -18,6 +18,8 @@ class OptimizerOptions {
   bool boolean(const std::string& key, bool otherwise);
   std::string text(const std::string& key, const std::string& otherwise);
   void finish() const;
+  // An Error about this optimizer's options.
+  [[noreturn]] void fail(const std::string& what) const;
 
  private:
   const std::string* take(const std::string& key);

@@ -2,7 +2,13 @@
 #include <array>
 
 #include "hftrain/base/error.h"
+#include "hftrain/optim/adafactor.h"
+#include "hftrain/optim/adagrad.h"
 #include "hftrain/optim/adamw.h"
+#include "hftrain/optim/anyprecision_adamw.h"
+#include "hftrain/optim/lion.h"
+#include "hftrain/optim/rmsprop.h"
+#include "hftrain/optim/sgd.h"
 
 namespace hftrain::optim {
 namespace {
@@ -22,9 +28,11 @@ struct Entry {
 };
 
 constexpr std::array kOptimizers{
-    Entry{"adamw_torch_fused", make<AdamW>},
-    Entry{"adamw_torch", make<AdamW>},
-    Entry{"adamw_hf", make<AdamW>},
+    Entry{"adamw_torch_fused", make<AdamW>}, Entry{"adamw_torch", make<AdamW>},
+    Entry{"adamw_hf", make<AdamW>},          Entry{"adamw_anyprecision", make<AnyprecisionAdamW>},
+    Entry{"adafactor", make<Adafactor>},     Entry{"sgd", make<Sgd>},
+    Entry{"adagrad", make<Adagrad>},         Entry{"rmsprop", make<Rmsprop>},
+    Entry{"lion_32bit", make<Lion>},
 };
 
 }  // namespace

@@ -41,6 +41,14 @@ void StatefulOptimizer::step(double rate) {
   }
 }
 
+at::Tensor StatefulOptimizer::with_decay(const Item& item, double weight_decay) {
+  return weight_decay == 0 ? item.gradient : item.gradient.add(item.parameter, weight_decay);
+}
+
+double StatefulOptimizer::advance(at::Tensor& step) {
+  return step.add_(1).item<double>();
+}
+
 at::Tensor StatefulOptimizer::zeros_like(const at::Tensor& parameter) {
   return at::zeros_like(parameter, at::MemoryFormat::Preserve);
 }

@@ -28,6 +28,11 @@ class StatefulOptimizer : public Optimizer {
   // Updates all parameters of a group. Autograd is off.
   virtual void update(std::vector<Item>& items, double rate, double weight_decay) = 0;
 
+  // The gradient plus weight_decay·parameter (coupled decay).
+  static at::Tensor with_decay(const Item& item, double weight_decay);
+  // Adds 1 to a step counter and returns the new count.
+  static double advance(at::Tensor& step);
+
   static at::Tensor zeros_like(const at::Tensor& parameter);
   static at::Tensor step_counter(const at::Tensor& parameter);  // float32 scalar 0 beside the parameter
 

@@ -1,0 +1,22 @@
+// Lion with float32 state (arXiv 2302.06675).
+#pragma once
+
+#include "hftrain/optim/optimizer_options.h"
+#include "hftrain/optim/stateful_optimizer.h"
+
+namespace hftrain::optim {
+
+// c = β1·m + (1 − β1)·g; θ ← θ(1 − ηλ) − η·sign(c); m ← β2·m + (1 − β2)·g.
+class Lion final : public StatefulOptimizer {
+ public:
+  Lion(const std::string& name, std::vector<ParameterGroup> groups, const OptimizerSettings& settings,
+       OptimizerOptions& options);
+
+ protected:
+  void update(std::vector<Item>& items, double rate, double weight_decay) override;
+
+ private:
+  double beta1_, beta2_;
+};
+
+}  // namespace hftrain::optim
