@@ -20,11 +20,21 @@
 namespace {
 
 namespace fs = std::filesystem;
-using namespace hftrain::data;
 using Catch::Contains;
 using hftrain::Error;
 using hftrain::ExitCode;
 using hftrain::Json;
+using hftrain::data::cache_folder;
+using hftrain::data::estimate_prepared;
+using hftrain::data::find_prepared;
+using hftrain::data::percent_of_rows;
+using hftrain::data::prepare;
+using hftrain::data::PreparedData;
+using hftrain::data::PreparedSplit;
+using hftrain::data::PrepareObserver;
+using hftrain::data::PrepareRequest;
+using hftrain::data::TokenDataset;
+using hftrain::data::TokenWriter;
 using hftrain::testing::ByteTokenizer;
 using hftrain::testing::TemporaryDirectory;
 
