@@ -18,6 +18,7 @@
 #include "pipeline/launch_stage.h"
 #include "pipeline/output_stage.h"
 #include "pipeline/run_record.h"
+#include "pipeline/smoke.h"
 #include "pipeline/stopwatch.h"
 
 namespace hftrain::app {
@@ -141,6 +142,7 @@ ExitCode run(const CommandContext& context, std::vector<std::string> arguments) 
     throw Error(ExitCode::kUsage, "--json is for plans").hint("hftrain plan --json …");
   }
   const bool dry_run = parsed.actions.dry_run;
+  if (parsed.arguments.interface.smoke && !dry_run) return run_smoke(context, arguments, parsed);
   reporting::Console console(context.err, console_style(parsed.arguments, context));
   if (!dry_run) console.line("hftrain " HFTRAIN_VERSION);
   show(parsed.notes, console);

@@ -1,0 +1,19 @@
+// `--smoke`: proves in about a minute that a configuration works on this machine. Trains with the given flags
+// for a few steps, on made-up data and a small model where none is named; kills a rank once and resumes;
+// compares with a run that was left alone; verifies the checkpoint.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "command.h"
+#include "hftrain/arguments/parse.h"
+
+namespace hftrain::app {
+
+// `flags` are the command line, `parsed` is what it means. Prints one line per check to context.out.
+// Returns 0, or the code of the first check that failed; its files are then kept and named.
+ExitCode run_smoke(const CommandContext& context, const std::vector<std::string>& flags,
+                   const arguments::ParseOutcome& parsed);
+
+}  // namespace hftrain::app
