@@ -31,7 +31,7 @@ enum Action : uint32_t {
   kAnnounceStop = 1 << 0,   // tell the user what happens now and how to cut it short
   kAnnounceEnd = 1 << 1,    // tell the user that nothing will be saved
   kForwardSignal = 1 << 2,  // pass the signal on to every worker
-  kTerminate = 1 << 3,      // SIGTERM to every worker
+  kTerminate = 1 << 3,      // SIGTERM to every worker that is not leaving by itself
   kKill = 1 << 4,           // SIGKILL to every worker's group
   kStartGrace = 1 << 5,     // kDeadline after the grace period
   kAbandonPipes = 1 << 6,   // stop reading what is still open

@@ -109,7 +109,7 @@ void Supervisor::carry_out(uint32_t actions) {
   if (actions & kAnnounceEnd)
     observer_.on_notice(signal_name(last_signal_) + " again: stopping now without saving");
   if (actions & kForwardSignal) group_.signal_all(last_signal_);
-  if (actions & kTerminate) group_.signal_all(SIGTERM);
+  if (actions & kTerminate) group_.terminate();
   if (actions & kKill) group_.kill_all();
   if (actions & kStartGrace) deadline_ = monotonic_seconds() + spec_.limits.grace_seconds;
   if (actions & kAbandonPipes) {

@@ -168,10 +168,18 @@ void WorkerGroup::abandon_pipes(OutputRouter& router) {
 }
 
 void WorkerGroup::signal_all(int signal) {
+  for (size_t i = 0; i < workers_.size(); ++i) signal_one(i, signal);
+}
+
+void WorkerGroup::signal_one(size_t index, int signal) {
+  if (records_[index].status) return;
+  workers_[index].process->send(signal);
+  records_[index].signals_sent |= uint64_t{1} << signal;
+}
+
+void WorkerGroup::terminate() {
   for (size_t i = 0; i < workers_.size(); ++i) {
-    if (records_[i].status) continue;
-    workers_[i].process->send(signal);
-    records_[i].signals_sent |= uint64_t{1} << signal;
+    if (!records_[i].failed && !records_[i].finished) signal_one(i, SIGTERM);
   }
 }
 

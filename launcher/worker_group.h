@@ -51,6 +51,8 @@ class WorkerGroup {
   void abandon_pipes(OutputRouter& router);
 
   void signal_all(int signal);
+  // SIGTERM to every worker but those that have said they are leaving: these are still writing why.
+  void terminate();
   void kill_all();
 
   bool processes_gone() const;
@@ -74,6 +76,7 @@ class WorkerGroup {
   };
 
   void start_one(size_t index);
+  void signal_one(size_t index, int signal);
   void read_control(size_t index, Changes& changes);
   void read_output(size_t index, Stream stream, OutputRouter& router);
   void take_event(size_t index, plan::WorkerEvent event, Changes& changes);

@@ -1,6 +1,5 @@
 // Whole runs of the built programs: exit codes, signals, what is written. Without hftrain-worker (a build
 // without LibTorch) only what the front program does alone is tested.
-#include <dirent.h>
 #include <signal.h>
 
 #include <filesystem>
@@ -150,7 +149,8 @@ TEST_CASE("a signal while data are prepared is code 10 and leaves no cache entry
   Program run = place.start({"--train_file", place.folder / "large.txt"});
   REQUIRE(run.wait_for("hftrain 0."));
   // The folder that prepare works in appears once its handlers are in place.
-  while (!path_exists(place.folder / "cache/tokens")) REQUIRE(::kill(run.child().pid(), 0) == 0);
+  pollfd ended{run.child().exit_descriptor(), POLLIN, 0};
+  while (!path_exists(place.folder / "cache/tokens")) REQUIRE(::poll(&ended, 1, 1) == 0);
   run.child().send(SIGTERM);
   CHECK(run.finish() == 10);
   CHECK_FALSE(path_exists(place.output + "/hftrain/plan.json"));

@@ -7,14 +7,17 @@
 //   fail-aloud:CODE             the same, and writes it to stderr as well
 //   exit:CODE, signal:N         leaves without a word
 //   ignore-stops                ignores SIGTERM, SIGUSR1, SIGUSR2 and SIGINT
-//   save-on-stop:CODE           from now on a first signal means finish:CODE (after "saved" on stderr), a
-//   second exit 10 print:TEXT, partial:TEXT    TEXT on stdout, with and without a newline; error:TEXT on
-//   stderr flood:BYTES                 that many bytes in lines on stderr descriptors                 the
-//   numbers of its open descriptors on stdout variable:NAME               its value on stdout close-control
-//   closes the control descriptor garbage                     something that is no event on the control
-//   descriptor child                       starts a process in its group that holds its pipes open and never
-//   ends stray                       the same in a session of its own; "stray PID" on stdout hang waits for
-//   ever
+//   save-on-stop:CODE           a first signal means "saved" on stderr and finish:CODE, a second exit 10
+//   print:TEXT, partial:TEXT    TEXT on stdout, with and without a newline
+//   error:TEXT                  TEXT on stderr
+//   flood:BYTES                 that many bytes in lines on stderr
+//   descriptors                 the numbers of its open descriptors on stdout
+//   variable:NAME               its value on stdout
+//   close-control               closes the control descriptor
+//   garbage                     something that is no event on the control descriptor
+//   child                       starts a process in its group that holds its pipes open and never ends
+//   stray                       the same in a session of its own; "stray PID" on stdout
+//   hang                        waits for ever
 #include <fcntl.h>
 #include <signal.h>
 #include <unistd.h>
