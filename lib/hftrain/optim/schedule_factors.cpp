@@ -111,8 +111,8 @@ Factor cosine_warmup_with_min_lr_factor(const ScheduleSetting& setting, Schedule
 }
 
 Factor warmup_stable_decay_factor(const ScheduleSetting& setting, ScheduleOptions& options) {
-  const std::vector<std::string> shapes{"linear", "cosine", "1-sqrt"};
-  const std::string rise = options.choice("warmup_type", shapes), fall = options.choice("decay_type", shapes);
+  const std::string rise = options.choice("warmup_type", {"linear", "cosine", "1-sqrt"});
+  const std::string fall = options.choice("decay_type", {"cosine", "linear", "1-sqrt"});
   const double cycles = options.number("num_cycles", 0.5), least = options.number("min_lr_ratio", 0.0);
   const auto decay = options.integer("num_decay_steps");
   if (!decay) options.fail("num_decay_steps is required");

@@ -1,0 +1,165 @@
+// Optimizers against torch and transformers (fixture of scripts/golden/optim.py).
+#include "hftrain/optim/optimizer.h"
+
+#include <ATen/TensorOperators.h>
+#include <ATen/ops/full.h>
+#include <ATen/ops/ones.h>
+#include <ATen/ops/zeros.h>
+
+#include "hftrain/base/error.h"
+#include "hftrain/base/json.h"
+#include "models/golden_file.h"
+#include "support/catch.h"
+
+namespace hftrain::optim {
+namespace {
+
+using testing::GoldenFile;
+
+OptimizerSettings settings_of(const Json& golden_case) {
+  OptimizerSettings settings;
+  settings.beta1 = golden_case.value("beta1", settings.beta1);
+  settings.beta2 = golden_case.value("beta2", settings.beta2);
+  settings.epsilon = golden_case.value("epsilon", settings.epsilon);
+  if (golden_case.contains("optim_args")) {
+    settings.options = golden_case["optim_args"].get<std::map<std::string, std::string>>();
+  }
+  return settings;
+}
+
+std::unique_ptr<Optimizer> golden_optimizer(const GoldenFile& golden, const Json& golden_case) {
+  const Json decay = Json::parse(golden.metadata("decay"));
+  std::vector<ParameterGroup> groups;
+  for (size_t i = 0; i < decay.size(); ++i) {
+    at::Tensor parameter = golden.tensor("parameter/" + std::to_string(i)).requires_grad_(true);
+    groups.push_back({{parameter}, decay[i].get<double>()});
+  }
+  return make_optimizer(golden_case["optimizer"].get<std::string>(), groups, settings_of(golden_case));
+}
+
+// One step on the golden gradients of `step`.
+void advance(const GoldenFile& golden, Optimizer& optimizer, int step) {
+  const auto parameters = optimizer.parameters();
+  for (size_t i = 0; i < parameters.size(); ++i) {
+    parameters[i].mutable_grad() =
+        golden.tensor("gradient/" + std::to_string(i) + '/' + std::to_string(step));
+  }
+  optimizer.step(std::stod(golden.metadata("rate")));
+}
+
+void check_values(const GoldenFile& golden, const Optimizer& optimizer, const std::string& name, int step) {
+  const auto parameters = optimizer.parameters();
+  for (size_t i = 0; i < parameters.size(); ++i) {
+    const at::Tensor expected = golden.tensor(name + '/' + std::to_string(i) + '/' + std::to_string(step));
+    INFO(name << " parameter " << i << " step " << step);
+    CHECK((parameters[i].detach() - expected).abs().max().item<double>() < 1e-6);
+  }
+}
+
+std::vector<ParameterGroup> one_group() {
+  return {{{at::ones({3}).requires_grad_(true)}, 0.0}};
+}
+
+}  // namespace
+
+TEST_CASE("Every optimizer follows its reference step by step", "[parity]") {
+  const GoldenFile golden("optim/optimizers");
+  std::set<std::string> seen;
+  for (const Json& golden_case : Json::parse(golden.metadata("cases"))) {
+    const std::string name = golden_case["case"];
+    seen.insert(golden_case["optimizer"].get<std::string>());
+    DYNAMIC_SECTION(name) {
+      const auto optimizer = golden_optimizer(golden, golden_case);
+      for (int step = 0; step < std::stoi(golden.metadata("steps")); ++step) {
+        advance(golden, *optimizer, step);
+        check_values(golden, *optimizer, name, step);
+      }
+    }
+  }
+  seen.insert("adamw_hf");  // another name of adamw_torch
+  const std::vector<std::string> all = optimizer_names();
+  CHECK(seen == std::set<std::string>(all.begin(), all.end()));
+}
+
+TEST_CASE("An optimizer goes on exactly from copied state") {
+  const GoldenFile golden("optim/optimizers");
+  for (const Json& golden_case : Json::parse(golden.metadata("cases"))) {
+    DYNAMIC_SECTION(golden_case["case"].get<std::string>()) {
+      const auto first = golden_optimizer(golden, golden_case),
+                 second = golden_optimizer(golden, golden_case);
+      for (int step = 0; step < 3; ++step) advance(golden, *first, step);
+      const auto from = first->parameters(), to = second->parameters();
+      for (size_t i = 0; i < from.size(); ++i) {
+        to[i].detach().copy_(from[i].detach());
+        for (const std::string& name : first->state_names()) {
+          if (first->state(i, name).defined()) second->state(i, name).copy_(first->state(i, name));
+        }
+      }
+      advance(golden, *first, 3);
+      advance(golden, *second, 3);
+      for (size_t i = 0; i < from.size(); ++i) CHECK(from[i].detach().equal(to[i].detach()));
+    }
+  }
+}
+
+TEST_CASE("A parameter without gradient stays as it is") {
+  for (const std::string& name : optimizer_names()) {
+    const auto optimizer = make_optimizer(name, {{{at::ones({2}).requires_grad_(true)}, 0.1}}, {});
+    optimizer->step(0.1);
+    INFO(name);
+    CHECK(optimizer->parameters()[0].detach().equal(at::ones({2})));
+  }
+}
+
+TEST_CASE("Gradients are dropped, or zeroed in place so that views stay valid") {
+  const auto optimizer = make_optimizer("sgd", one_group(), {});
+  const at::Tensor parameter = optimizer->parameters()[0];
+  const at::Tensor bucket = at::full({3}, 2.0);
+  parameter.mutable_grad() = bucket;
+  optimizer->zero_grad(/*to_none=*/false);
+  CHECK(bucket.equal(at::zeros({3})));
+  CHECK(parameter.grad().is_same(bucket));
+  optimizer->zero_grad();
+  CHECK_FALSE(parameter.grad().defined());
+}
+
+TEST_CASE("Unknown optimizers, options and values are usage errors that name what is known") {
+  const auto render = [](const std::string& name, const OptimizerSettings& settings) {
+    try {
+      make_optimizer(name, one_group(), settings);
+    } catch (const Error& error) {
+      CHECK(error.code() == ExitCode::kUsage);
+      return error.render();
+    }
+    return std::string("accepted");
+  };
+  CHECK_THAT(render("adamm", {}), Catch::Contains("adamw_torch"));
+  OptimizerSettings settings;
+  settings.options = {{"momentun", "0.9"}};
+  CHECK_THAT(render("sgd", settings), Catch::Contains("momentum"));
+  CHECK_THAT(render("adafactor", settings), Catch::Contains("no options"));
+  settings.options = {{"momentum", "fast"}};
+  CHECK_THAT(render("sgd", settings), Catch::Contains("not a number"));
+  settings.options = {{"nesterov", "true"}};
+  CHECK_THAT(render("sgd", settings), Catch::Contains("nesterov needs momentum"));
+  settings.options = {{"use_kahan_summation", "maybe"}};
+  CHECK_THAT(render("adamw_anyprecision", settings), Catch::Contains("true or false"));
+}
+
+TEST_CASE("Kahan summation lets a bfloat16 parameter move by steps below its resolution") {
+  const auto run = [](const char* kahan) {
+    OptimizerSettings settings;
+    settings.options = {{"use_kahan_summation", kahan}};
+    const at::Tensor parameter = at::full({1}, 100.0, at::kBFloat16).requires_grad_(true);
+    const auto optimizer = make_optimizer("adamw_anyprecision", {{{parameter}, 0.0}}, settings);
+    for (int step = 0; step < 100; ++step) {
+      parameter.mutable_grad() = at::ones({1}, at::kBFloat16);
+      optimizer->step(0.01);
+    }
+    return parameter.item<float>();
+  };
+  CHECK(run("False") == 100.0f);
+  CHECK(run("True") < 99.6f);
+}
+
+}  // namespace hftrain::optim

@@ -1,0 +1,110 @@
+// Schedules against transformers' get_scheduler (fixture of scripts/golden/optim.py).
+#include "hftrain/optim/schedule.h"
+
+#include <set>
+
+#include "hftrain/base/error.h"
+#include "support/catch.h"
+
+namespace hftrain::optim {
+namespace {
+
+Json golden_cases() {
+  return read_json_file(HFTRAIN_SOURCE_DIR "/tests/golden/optim/schedules.json");
+}
+
+std::unique_ptr<Schedule> make(const Json& golden) {
+  ScheduleSetting setting;
+  setting.base_rate = golden["base"].get<double>();
+  setting.warmup_steps = golden.value("warmup", int64_t{0});
+  setting.total_steps = golden.value("total", int64_t{0});
+  return make_schedule(golden["name"].get<std::string>(), setting, golden["options"]);
+}
+
+// Rates in the order of the fixture: before each step, or after each metric.
+double next_rate(Schedule& schedule, const Json& golden, size_t i) {
+  if (schedule.watches_metric()) {
+    schedule.observe(golden["metrics"][i].get<double>());
+    return schedule.rate();
+  }
+  const double rate = schedule.rate();
+  schedule.step();
+  return rate;
+}
+
+std::string failure(const std::string& name, const Json& options) {
+  try {
+    make_schedule(name, {1e-4, 2, 10}, options);
+  } catch (const Error& error) {
+    CHECK(error.code() == ExitCode::kUsage);
+    return error.render();
+  }
+  return "accepted";
+}
+
+}  // namespace
+
+TEST_CASE("Every schedule gives the rates of transformers", "[parity]") {
+  std::set<std::string> seen;
+  for (const Json& golden : golden_cases()) {
+    const auto schedule = make(golden);
+    seen.insert(golden["name"].get<std::string>());
+    INFO(golden["name"] << ' ' << golden["options"] << " warmup " << golden.value("warmup", -1));
+    for (size_t i = 0; i < golden["rates"].size(); ++i) {
+      const double expected = golden["rates"][i].get<double>();
+      INFO("step " << i);
+      CHECK(next_rate(*schedule, golden, i) == Approx(expected).epsilon(1e-12).margin(1e-18));
+    }
+  }
+  const auto names = schedule_names();
+  CHECK(seen == std::set<std::string>(names.begin(), names.end()));
+}
+
+TEST_CASE("A schedule resumed from its state as text continues bit for bit") {
+  for (const Json& golden : golden_cases()) {
+    const auto straight = make(golden), resumed = make(golden);
+    const size_t half = golden["rates"].size() / 2;
+    for (size_t i = 0; i < half; ++i) next_rate(*straight, golden, i);
+    resumed->load_state(parse_json(dump_json(straight->state()), "state"));
+    INFO(golden["name"] << ' ' << golden["options"]);
+    for (size_t i = half; i < golden["rates"].size(); ++i) {
+      CHECK(next_rate(*resumed, golden, i) == next_rate(*straight, golden, i));
+    }
+  }
+}
+
+TEST_CASE("A schedule refuses the state of another one") {
+  const auto linear = make_schedule("linear", {1e-4, 0, 10});
+  const auto cosine = make_schedule("cosine", {1e-4, 0, 10});
+  try {
+    linear->load_state(cosine->state());
+    FAIL("accepted");
+  } catch (const Error& error) {
+    CHECK(error.code() == ExitCode::kData);
+  }
+}
+
+TEST_CASE("Wrong schedule names and options are usage errors that name what is known") {
+  CHECK_THAT(failure("cosinus", {}), Catch::Contains("cosine_with_restarts"));
+  CHECK_THAT(failure("cosine", {{"num_cycle", 1}}), Catch::Contains("num_cycles"));
+  CHECK_THAT(failure("constant", {{"num_cycles", 1}}), Catch::Contains("no options"));
+  CHECK_THAT(failure("cosine", {{"num_cycles", "two"}}), Catch::Contains("not a number"));
+  CHECK_THAT(failure("cosine_with_min_lr", Json::object()), Catch::Contains("exactly one"));
+  CHECK_THAT(failure("cosine_with_min_lr", {{"min_lr", 1e-5}, {"min_lr_rate", 0.1}}),
+             Catch::Contains("exactly one"));
+  CHECK_THAT(failure("warmup_stable_decay", Json::object()), Catch::Contains("num_decay_steps is required"));
+  CHECK_THAT(failure("warmup_stable_decay", {{"num_decay_steps", 2}, {"decay_type", "cubic"}}),
+             Catch::Contains("1-sqrt"));
+  CHECK_THAT(failure("polynomial", {{"lr_end", 1e-4}}), Catch::Contains("smaller than the learning rate"));
+  CHECK_THAT(failure("inverse_sqrt", {{"timescale", 0}}), Catch::Contains("timescale"));
+  CHECK_THAT(failure("reduce_lr_on_plateau", {{"factor", 1.5}}), Catch::Contains("factor"));
+  CHECK_THAT(failure("linear", Json::array({1})), Catch::Contains("key and value pairs"));
+}
+
+TEST_CASE("Polynomial decay without any decay step stays at its end instead of dividing by zero") {
+  const auto schedule = make_schedule("polynomial", {1e-4, 5, 5});
+  for (int i = 0; i < 5; ++i) schedule->step();
+  CHECK(schedule->rate() == Approx(1e-7));
+}
+
+}  // namespace hftrain::optim
