@@ -19,7 +19,7 @@ using testing::RankBody;
 namespace {
 
 constexpr int64_t kWidth = 768, kLayers = 12, kVocabulary = 50257, kTokens = 64;
-constexpr int kRepeats = 7;
+constexpr int kRepeats = 5;
 
 // The matrices of GPT-2 124M, applied one after the other to a batch of tokens.
 struct Matrices {
