@@ -320,6 +320,31 @@ TEST_CASE("state bytes are exact: parameters, gradients and two moments") {
   CHECK(Case({"--do_eval"}).plan().memory_per_rank.optimizer == 0);
 }
 
+TEST_CASE("optimizer state is counted by optimizer and options") {
+  const auto bytes = [](std::vector<std::string> flags) {
+    return Case(std::move(flags)).plan().memory_per_rank.optimizer;
+  };
+  const int64_t count = Case().plan().model.parameters;
+  CHECK(bytes({"--optim", "adamw_torch"}) == 8 * count);
+  CHECK(bytes({"--optim", "sgd"}) == 0);
+  CHECK(bytes({"--optim", "sgd", "--optim_args", "momentum=0.9"}) == 4 * count);
+  CHECK(bytes({"--optim", "lion_32bit"}) == 4 * count);
+  CHECK(bytes({"--optim", "adagrad"}) == 4 * count);
+  CHECK(bytes({"--optim", "rmsprop"}) == 4 * count);
+  CHECK(bytes({"--optim", "rmsprop", "--optim_args", "momentum=0.9,centered=True"}) == 12 * count);
+  CHECK(bytes({"--optim", "adamw_anyprecision"}) == 8 * count);
+  CHECK(bytes({"--optim", "adamw_anyprecision", "--optim_args",
+               "use_kahan_summation=True,momentum_dtype=bfloat16"}) == 8 * count);
+}
+
+TEST_CASE("adafactor keeps a row and a column of a matrix") {
+  // [100, 8] and [64, 8] embeddings; per block 4 norm vectors of 8, matrices 8x24, 8x8, 8x32, 32x8 and their
+  // biases.
+  const int64_t block = 4 * 8 + (8 + 24) + 24 + (8 + 8) + 8 + (8 + 32) + 32 + (32 + 8) + 8;
+  const int64_t numbers = (100 + 8) + (64 + 8) + 2 * block + 2 * 8;
+  CHECK(Case({"--optim", "adafactor"}).plan().memory_per_rank.optimizer == 4 * numbers);
+}
+
 TEST_CASE("what certainly does not fit in memory is refused with the code of that memory") {
   Case host({"--nproc_per_node", "2"});
   host.topology.host.memory_limit_bytes = 30000;
@@ -389,7 +414,7 @@ TEST_CASE("optimizer, schedule, saving and evaluation carry over") {
   CHECK(plan.schedule.options["min_lr_rate"] == 0.1);
   CHECK(plan.optimizer.weight_decay == 0.1);
   CHECK(plan.evaluation.interval.steps == 20);
-  CHECK(plan.evaluation.metric_for_best_model == "loss");
+  CHECK(plan.evaluation.metric_for_best_model == "eval_loss");
   CHECK_FALSE(plan.evaluation.greater_is_better);
   CHECK(plan.evaluation.load_best_at_end);
   CHECK(plan.evaluation.early_stopping_patience == 3);

@@ -82,6 +82,9 @@ EvaluationPlan resolve_evaluation(const ResolveInput& input, const RunPlan& plan
   result.on_start = evaluation.eval_on_start;
   result.at_end = plan.do_eval;
   result.metric_for_best_model = saving.metric_for_best_model.value_or("");
+  const bool prefixed =
+      result.metric_for_best_model.empty() || result.metric_for_best_model.starts_with("eval_");
+  if (!prefixed) result.metric_for_best_model.insert(0, "eval_");
   result.greater_is_better = saving.greater_is_better.value_or(false);
   result.load_best_at_end = saving.load_best_model_at_end.value_or(false);
   result.early_stopping_patience = saving.early_stopping_patience;

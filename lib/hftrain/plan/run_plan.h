@@ -157,7 +157,7 @@ struct EvaluationPlan {
   double delay = 0;
   bool on_start = false;
   bool at_end = false;                // --do_eval
-  std::string metric_for_best_model;  // empty: none
+  std::string metric_for_best_model;  // the full key, eval_…; empty: none
   bool greater_is_better = false;
   bool load_best_at_end = false;
   std::optional<int64_t> early_stopping_patience;

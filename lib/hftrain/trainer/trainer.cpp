@@ -70,8 +70,11 @@ void Trainer::resume(const std::string& checkpoint) {
       callback->load_state(callbacks.at(callback->state_name()));
   }
   start_step_ = last_saved_step_ = state_.global_step;
-  events_.message(LogLevel::kInfo,
-                  "Resuming training from " + checkpoint + " at step " + std::to_string(state_.global_step));
+  if (!speaks()) return;
+  events_.message(LogLevel::kInfo, "  Continuing training from epoch " +
+                                       std::to_string(state_.position.epoch) + ", batch " +
+                                       std::to_string(state_.position.batch) + ", global step " +
+                                       std::to_string(state_.global_step));
 }
 
 RunOutcome Trainer::run() {

@@ -1,0 +1,41 @@
+#!/usr/bin/env python3
+"""A disk that fills up while saving: exit code 7, one message, earlier checkpoints intact, and the run goes on when there is
+room again. Needs root, for a small file system in memory; says SKIPPED without.
+"""
+import os
+import subprocess
+import sys
+import tempfile
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from runs import Workplace
+
+
+def main():
+    with tempfile.TemporaryDirectory() as folder:
+        place = Workplace(folder)
+        disk = os.path.join(folder, "disk")
+        os.mkdir(disk)
+        mount = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=2600k", "tmpfs", disk], capture_output=True, text=True)
+        if mount.returncode != 0:
+            print(f"SKIPPED: mounting a small file system is not allowed here ({mount.stderr.strip()})")
+            return
+        try:
+            output = os.path.join(disk, "out")
+            flags = place.flags(output, "--max_steps", 40, "--save_strategy", "steps", "--save_steps", 2)
+            result = place.call(*flags, expect=7)
+            kept = place.checkpoints(output)
+            if not kept:
+                raise SystemExit("no checkpoint was committed before the disk was full:\n" + result.stderr)
+            for step in kept:
+                place.call("checkpoint", "verify", os.path.join(output, f"checkpoint-{step}"))
+            if result.stderr.count("error:") != 1:
+                raise SystemExit("expected one error:\n" + result.stderr)
+            subprocess.run(["mount", "-o", "remount,size=60m", disk], check=True)
+            place.call(*flags)
+            print(f"full after checkpoint-{kept[-1]}: code 7, {len(kept)} checkpoints intact, and the run finished later")
+        finally:
+            subprocess.run(["umount", disk], check=False)
+
+
+main()

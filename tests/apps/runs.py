@@ -1,0 +1,38 @@
+"""Runs of the built program for the scripts in this folder: a tiny model on made-up text. Needs nothing but Python."""
+import os
+import pathlib
+import subprocess
+
+BUILD = pathlib.Path(os.environ.get("HFTRAIN_BUILD_DIR", pathlib.Path(__file__).resolve().parents[2] / "build"))
+HFTRAIN = str(BUILD / "bin" / "hftrain")
+
+
+class Workplace:
+    """A folder with text, a tokenizer and a cache of its own."""
+
+    def __init__(self, folder):
+        self.folder = str(folder)
+        self.environment = {**os.environ, "HFTRAIN_CACHE": os.path.join(self.folder, "cache"), "OMP_NUM_THREADS": "1"}
+        self.text = os.path.join(self.folder, "text.txt")
+        self.tokenizer = os.path.join(self.folder, "tokenizer")
+        self.call("sample-data", "text", self.text, "--size", "100000", "--seed", "3")
+        self.call("tokenizer", "train", "--kind", "bpe", "--vocab_size", "512", "--files", self.text,
+                  "--output", self.tokenizer)
+
+    def call(self, *arguments, expect=0):
+        result = subprocess.run([HFTRAIN, *arguments], env=self.environment, text=True, capture_output=True)
+        if expect is not None and result.returncode != expect:
+            raise SystemExit(f"hftrain {' '.join(arguments)}\nended with {result.returncode}, expected {expect}\n"
+                             f"{result.stdout}{result.stderr}")
+        return result
+
+    def flags(self, output, *more, ranks=2, width=32):
+        return ["--model_type", "gpt2", "--config_overrides",
+                f"n_layer=2,n_head=2,n_embd={width},n_positions=64,vocab_size=512,bos_token_id=0,eos_token_id=0",
+                "--tokenizer_name", self.tokenizer, "--train_file", self.text, "--block_size", "64", "--use_cpu",
+                "--do_train", "--nproc_per_node", str(ranks), "--output_dir", str(output), "--logging_steps", "1",
+                "--learning_rate", "1e-3", "--lr_scheduler_type", "cosine", *map(str, more)]
+
+    def checkpoints(self, output):
+        names = [n for n in os.listdir(output) if n.startswith("checkpoint-")] if os.path.isdir(output) else []
+        return sorted(int(n.split("-")[1]) for n in names)

@@ -1,0 +1,67 @@
+#!/usr/bin/env python3
+"""from_pretrained of the output folder and of every checkpoint: the loss transformers computes is the loss hftrain logged.
+
+  checkpoints_open_in_transformers.py [--shapes tiny-gpt2 tiny-llama]
+"""
+import argparse
+import json
+import os
+import re
+import sys
+import tempfile
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import fixtures
+
+BLOCK = 128
+
+
+def validation_blocks(cache):
+    """Token blocks of the prepared split, from its .bin: unsigned 16-bit ids, all of one length."""
+    import numpy
+    return numpy.fromfile(cache + ".bin", dtype=numpy.uint16).reshape(-1, BLOCK).astype("int64")
+
+
+def loss_of(folder, blocks):
+    import torch
+    from transformers import AutoModelForCausalLM, AutoTokenizer
+    AutoTokenizer.from_pretrained(folder)
+    model = AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32).eval()
+    ids = torch.from_numpy(blocks)
+    with torch.no_grad():
+        mean = model(input_ids=ids, labels=ids).loss.item()
+    # The Trainer divides by all labels of a row where it does not recognise a causal head by its class name.
+    return mean * (BLOCK - 1) / BLOCK if model.config.model_type == "gpt2" else mean
+
+
+def check(shape, scratch):
+    text = fixtures.sample_text(scratch, 200_000)
+    model = fixtures.model_folder(scratch, shape, fixtures.tokenizer(scratch, text))
+    out = os.path.join(scratch, f"run-{shape}")
+    fixtures.run([fixtures.HFTRAIN, "--model_name_or_path", model, "--train_file", text, "--block_size", str(BLOCK),
+                  "--output_dir", out, "--use_cpu", "--nproc_per_node", "1", "--do_train", "--max_steps", "6",
+                  "--learning_rate", "1e-3", "--eval_strategy", "steps", "--eval_steps", "2", "--save_steps", "2"])
+    with open(os.path.join(out, "hftrain", "plan.json")) as file:
+        blocks = validation_blocks(json.load(file)["data"]["validation"]["cache_path"])
+    logged = {r["step"]: r["eval_loss"] for r in fixtures.our_records(out) if "eval_loss" in r}
+    folders = {int(re.fullmatch(r"checkpoint-(\d+)", name)[1]): os.path.join(out, name)
+               for name in os.listdir(out) if name.startswith("checkpoint-")}
+    if sorted(folders) != [2, 4, 6]:
+        raise SystemExit(f"{shape}: checkpoints are {sorted(folders)}")
+    worst = 0
+    for step, folder in [*folders.items(), (6, out)]:
+        worst = max(worst, abs(loss_of(folder, blocks) - logged[step]) / logged[step])
+    print(f"{shape}: three checkpoints and the final folder, worst relative difference {worst:.1e}")
+    return worst <= 1e-5
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--shapes", nargs="*", default=["tiny-gpt2", "tiny-llama"])
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as scratch:
+        passed = [check(shape, scratch) for shape in options.shapes]
+    sys.exit(0 if all(passed) else 1)
+
+
+main()
