@@ -1,0 +1,45 @@
+#include "hftrain/base/error.h"
+
+#include <cerrno>
+
+#include "support/catch.h"
+
+namespace hftrain {
+namespace {
+
+TEST_CASE("an error has four parts, each on a line of its own, and says what was being done") {
+  Error error(ExitCode::kData, "cannot read it");
+  error.where("a.txt:3:1").why("it is torn").hint("make it anew").context("loading the model");
+  CHECK(error.render() ==
+        "error: cannot read it\n  where: a.txt:3:1\n  why: it is torn\n  try: make it anew\n  while: loading "
+        "the model");
+  CHECK(error.code() == ExitCode::kData);
+  CHECK(std::string(error.what()) == "cannot read it");
+}
+
+TEST_CASE("parts that nobody gave leave no empty lines") {
+  CHECK(Error(ExitCode::kUsage, "no").render() == "error: no");
+}
+
+TEST_CASE("several mistakes are shown at once, warnings as such") {
+  const Error error(ExitCode::kUsage, {{Diagnostic::Severity::kError, "first", "", "", ""},
+                                       {Diagnostic::Severity::kWarning, "second", "x", "", ""}});
+  CHECK(error.render() == "error: first\nwarning: second\n  where: x");
+}
+
+TEST_CASE("a full disk and a write error are disk errors whoever asks; the rest is the caller's") {
+  CHECK(system_error(ENOSPC, "cannot write", "f", ExitCode::kData).code() == ExitCode::kDisk);
+  CHECK(system_error(EDQUOT, "cannot write", "f", ExitCode::kData).code() == ExitCode::kDisk);
+  CHECK(system_error(EIO, "cannot read", "f", ExitCode::kData).code() == ExitCode::kDisk);
+  CHECK(system_error(ENOENT, "cannot read", "f", ExitCode::kData).code() == ExitCode::kData);
+  CHECK(system_error(ENOENT, "cannot read", "f").render().find("No such file") != std::string::npos);
+}
+
+TEST_CASE("every documented exit code has a name") {
+  for (const int code : {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 130, 143}) {
+    CHECK(std::string(exit_code_name(static_cast<ExitCode>(code))) != "unknown");
+  }
+}
+
+}  // namespace
+}  // namespace hftrain

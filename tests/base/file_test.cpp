@@ -1,0 +1,70 @@
+#include "hftrain/base/file.h"
+
+#include <filesystem>
+#include <functional>
+
+#include "hftrain/base/error.h"
+#include "support/catch.h"
+#include "support/temporary_directory.h"
+
+namespace hftrain {
+namespace {
+
+using testing::TemporaryDirectory;
+
+ExitCode code_of(const std::function<void()>& action) {
+  try {
+    action();
+  } catch (const Error& error) {
+    return error.code();
+  }
+  return ExitCode::kDone;
+}
+
+TEST_CASE("an atomic write makes missing folders, replaces the old file and leaves nothing else") {
+  const TemporaryDirectory folder;
+  const std::string path = folder / "a/b/file";
+  write_file_atomically(path, "old");
+  write_file_atomically(path, std::string("new\0bytes", 9));
+  CHECK(read_file(path) == std::string("new\0bytes", 9));
+  CHECK(std::distance(std::filesystem::directory_iterator(folder / "a/b"), {}) == 1);
+}
+
+TEST_CASE("an atomic write that cannot be made leaves no temporary file") {
+  const TemporaryDirectory folder;
+  std::filesystem::create_directories(folder / "taken/by_a_folder");
+  CHECK(code_of([&] { write_file_atomically(folder / "taken", "x"); }) == ExitCode::kDisk);
+  CHECK(std::distance(std::filesystem::directory_iterator(folder.path()), {}) == 1);
+}
+
+TEST_CASE("reading what is not there names the caller's kind of failure") {
+  const TemporaryDirectory folder;
+  CHECK(code_of([&] { read_file(folder / "no"); }) == ExitCode::kData);
+  CHECK(code_of([&] { read_file(folder / "no", ExitCode::kUsage); }) == ExitCode::kUsage);
+  CHECK(code_of([&] { MappedFile(folder.path()); }) == ExitCode::kData);
+}
+
+TEST_CASE("a map shows the file's bytes, also when moved; an empty file is an empty map") {
+  const TemporaryDirectory folder;
+  write_file_atomically(folder / "f", "content");
+  write_file_atomically(folder / "empty", "");
+  MappedFile first(folder / "f");
+  const MappedFile second(std::move(first));
+  CHECK(second.bytes() == "content");
+  CHECK(MappedFile(folder / "empty").bytes().empty());
+}
+
+TEST_CASE("appending creates and continues a file") {
+  const TemporaryDirectory folder;
+  append_to_file(folder / "log", "a");
+  append_to_file(folder / "log", "b");
+  CHECK(read_file(folder / "log") == "ab");
+}
+
+TEST_CASE("free space is asked of the nearest folder that exists") {
+  const TemporaryDirectory folder;
+  CHECK(free_bytes(folder / "not/there/yet") > 0);
+}
+
+}  // namespace
+}  // namespace hftrain
