@@ -109,8 +109,9 @@ class Architecture {
   virtual const ParameterTable& parameters() const = 0;
   // Class names of the repeated block in transformers ("GPT2Block", "LlamaDecoderLayer").
   virtual std::vector<std::string> layer_class_names() const = 0;
-  // True where the Trainer 5.17 divides the summed loss by all labels of a row, the never predicted first one included: it
-  // recognises causal heads by the class name, and GPT2LMHeadModel's does not tell. Its losses are (T - 1)/T of the mean.
+  // True where the Trainer 5.17 divides the summed loss by all labels of a row, the never predicted first one
+  // included: it recognises causal heads by the class name, and GPT2LMHeadModel's does not tell. Its losses
+  // are (T - 1)/T of the mean.
   virtual bool counts_first_label() const { return false; }
   virtual int64_t vocab_size() const = 0;
   virtual int64_t max_positions() const = 0;

@@ -60,10 +60,15 @@ std::vector<storage::FileRecord> join_records(const std::vector<std::string>& te
 
 }  // namespace
 
-Checkpointer::Checkpointer(const plan::RunPlan& plan, const models::Model& model,
-                           parallel::Strategy& strategy, comm::Communicator& communicator,
-                           storage::FileSystem& files)
-    : plan_(plan), model_(model), strategy_(strategy), communicator_(communicator), files_(files) {}
+Checkpointer::Checkpointer(const plan::RunPlan& plan, const architectures::ParameterTable& table,
+                           const std::vector<at::Tensor>& parameters, parallel::Strategy& strategy,
+                           comm::Communicator& communicator, storage::FileSystem& files)
+    : plan_(plan),
+      table_(table),
+      parameters_(parameters),
+      strategy_(strategy),
+      communicator_(communicator),
+      files_(files) {}
 
 std::string Checkpointer::save(const CheckpointContents& contents) {
   const bool commits = communicator_.rank() == 0;
@@ -109,9 +114,8 @@ std::string Checkpointer::save(const CheckpointContents& contents) {
 
 void Checkpointer::write_files(const CheckpointContents& contents, storage::StagedFiles& target) {
   if (communicator_.rank() == 0) {
-    const auto& architecture = model_.architecture();
     save_model_files(plan_.model.config, plan_.model.tokenizer_folder, target);
-    save_weights(architecture.parameters(), model_.parameters(), plan_.saving.max_shard_bytes, target);
+    save_weights(table_, parameters_, plan_.saving.max_shard_bytes, target);
     target.put("trainer_state.json", contents.trainer_state);
   }
   if (plan_.saving.only_model) return;
@@ -122,7 +126,7 @@ void Checkpointer::write_files(const CheckpointContents& contents, storage::Stag
 
 std::vector<std::string> Checkpointer::load_model(const std::string& folder) {
   const storage::ModelWeights weights(folder);
-  return load_weights(model_.architecture().parameters(), model_.parameters(), weights);
+  return load_weights(table_, parameters_, weights);
 }
 
 CheckpointContents Checkpointer::load_training_state(const std::string& checkpoint) {
@@ -151,7 +155,7 @@ void Checkpointer::export_model(const std::string& folder) {
   files_.make_directory(staging);
   storage::StagedFiles target(files_, staging);
   save_model_files(plan_.model.config, plan_.model.tokenizer_folder, target);
-  save_weights(model_.architecture().parameters(), model_.parameters(), plan_.saving.max_shard_bytes, target);
+  save_weights(table_, parameters_, plan_.saving.max_shard_bytes, target);
   target.sync_names();
   for (const storage::FileRecord& record : target.records()) {
     files_.rename(staging + '/' + record.path, folder + '/' + record.path);

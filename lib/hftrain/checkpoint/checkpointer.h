@@ -7,10 +7,10 @@
 
 #include <string>
 
+#include "hftrain/architectures/architecture.h"
 #include "hftrain/base/json.h"
 #include "hftrain/checkpoint/rank_state.h"
 #include "hftrain/comm/communicator.h"
-#include "hftrain/models/model.h"
 #include "hftrain/parallel/strategy.h"
 #include "hftrain/plan/run_plan.h"
 #include "hftrain/storage/file_system.h"
@@ -28,8 +28,10 @@ struct CheckpointContents {
 // All functions but export_model are collective. Files are written by one thread per rank; rank 0 commits.
 class Checkpointer {
  public:
-  // `files` is the real file system but in tests. All references must outlive the object.
-  Checkpointer(const plan::RunPlan& plan, const models::Model& model, parallel::Strategy& strategy,
+  // `parameters` are the model's, in the table's order. `files` is the real file system but in tests. All
+  // references must outlive the object.
+  Checkpointer(const plan::RunPlan& plan, const architectures::ParameterTable& table,
+               const std::vector<at::Tensor>& parameters, parallel::Strategy& strategy,
                comm::Communicator& communicator, storage::FileSystem& files);
 
   // Writes, commits and verifies checkpoint-N; returns its path. When any rank fails nothing is committed,
@@ -52,7 +54,8 @@ class Checkpointer {
   void read_optimizer(const std::string& checkpoint);
 
   const plan::RunPlan& plan_;
-  const models::Model& model_;
+  const architectures::ParameterTable& table_;
+  const std::vector<at::Tensor>& parameters_;
   parallel::Strategy& strategy_;
   comm::Communicator& communicator_;
   storage::FileSystem& files_;

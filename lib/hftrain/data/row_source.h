@@ -1,8 +1,8 @@
 // Rows of text from files: what one example is before it is tokenised.
 //
-// A row is a line of a .txt or .md file, or the text field of a record of a .jsonl, .json, .csv or .tsv file; every
-// one of them may be compressed (.gz, .zst). Rows, their order and their text are those of the `datasets`
-// package 5.2 where that package does not fail; docs/data.md lists the differences.
+// A row is a line of a .txt or .md file, or the text field of a record of a .jsonl, .json, .csv or .tsv file;
+// every one of them may be compressed (.gz, .zst). Rows, their order and their text are those of the
+// `datasets` package 5.2 where that package does not fail; docs/data.md lists the differences.
 #pragma once
 
 #include <cstdint>

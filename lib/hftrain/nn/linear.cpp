@@ -32,7 +32,8 @@ std::optional<at::Tensor> given(const at::Tensor& tensor) {
 // residual + x·W' + b. `transposed`: W is [out, in] and W' its transpose.
 struct ProductAdd : Function<ProductAdd> {
   static at::Tensor forward(AutogradContext* ctx, const at::Tensor& residual, const at::Tensor& x,
-                            const at::Tensor& weight, const std::optional<at::Tensor>& bias, bool transposed) {
+                            const at::Tensor& weight, const std::optional<at::Tensor>& bias,
+                            bool transposed) {
     const at::Tensor matrix = as_matrix(x);
     ctx->save_for_backward({matrix, weight});
     ctx->saved_data["transposed"] = transposed;

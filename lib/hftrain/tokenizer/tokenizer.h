@@ -32,11 +32,12 @@ class Tokenizer {
 
   virtual ~Tokenizer() = default;
 
-  // Appends the ids of `text` (UTF-8; invalid bytes are read as U+FFFD) to `ids`. The fast path. Never truncates or pads,
-  // as transformers does not either unless told to.
+  // Appends the ids of `text` (UTF-8; invalid bytes are read as U+FFFD) to `ids`. The fast path. Never
+  // truncates or pads, as transformers does not either unless told to.
   virtual void encode_into(std::string_view text, bool add_special_tokens,
                            std::vector<TokenId>& ids) const = 0;
-  // The same with everything known about the tokens; follows the file's truncation and padding, as the package does.
+  // The same with everything known about the tokens; follows the file's truncation and padding, as the
+  // package does.
   virtual Encoding encode(std::string_view text, bool add_special_tokens) const = 0;
   // Unknown ids are left out.
   virtual std::string decode(std::span<const TokenId> ids, bool skip_special_tokens) const = 0;
