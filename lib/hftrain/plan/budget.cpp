@@ -8,7 +8,6 @@
 namespace hftrain::plan {
 namespace {
 
-constexpr int64_t kAdamMoments = 2;
 constexpr int64_t kFullPrecision = 4;  // bytes
 
 // What one block keeps for backward, in numbers per token; `square` in numbers per token and position of the
@@ -111,7 +110,8 @@ MemoryPlan estimate_memory(const architectures::Architecture& architecture, cons
   memory.parameters = count * master;
   if (plan.do_train) {
     memory.gradients = plan.model.trainable_parameters * master;
-    memory.optimizer = plan.model.trainable_parameters * kAdamMoments * master;
+    memory.optimizer =
+        optimizer_state_bytes(plan.optimizer, architecture.parameters(), plan.model.master_dtype);
     memory.activations = activation_bytes(architecture, plan);
   }
   // Weights cast for the forward pass.

@@ -2,6 +2,7 @@
 // and the parts before it, and adds what it must refuse.
 #pragma once
 
+#include "hftrain/plan/optimizer_state.h"
 #include "hftrain/plan/problems.h"
 #include "hftrain/plan/resolve.h"
 
@@ -36,9 +37,6 @@ void check_budget(const ResolveInput& input, const RunPlan& plan, Problems& prob
 // scratch.
 std::shared_ptr<const architectures::Architecture> running_architecture(const ModelFacts& model);
 
-inline int64_t bytes_of(const std::string& dtype) {
-  return dtype == "float32" ? 4 : 2;
-}
 inline bool on_gpu(const RanksPlan& ranks) {
   return ranks.ranks.front().device == DeviceKind::kCuda;
 }
