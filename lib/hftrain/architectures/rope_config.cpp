@@ -76,12 +76,7 @@ void add_v4_rope(Json& config) {
   Json scaling = config["rope_parameters"];
   config["rope_theta"] = scaling["rope_theta"];
   scaling.erase("rope_theta");
-  if (scaling["rope_type"] == "default") {
-    config["rope_scaling"] = nullptr;
-    return;
-  }
-  scaling["type"] = scaling["rope_type"];  // the spelling before 4.43
-  config["rope_scaling"] = scaling;
+  config["rope_scaling"] = scaling["rope_type"] == "default" ? Json(nullptr) : scaling;
 }
 
 }  // namespace hftrain::architectures
