@@ -1,6 +1,9 @@
 #include "hftrain/checkpoint/checkpointer.h"
 
+#include <filesystem>
 #include <optional>
+#include <regex>
+#include <set>
 
 #include "hftrain/base/clock.h"
 #include "hftrain/base/error.h"
@@ -40,6 +43,17 @@ void agree_on_success(comm::Communicator& communicator, const std::optional<Erro
                 "rank " + std::to_string(rank) + " could not save")
         .why(other["what"].get<std::string>());
   }
+}
+
+// Weights of an earlier export with another number of shards would be opened in place of the new ones.
+std::vector<std::string> weight_files(const std::string& folder) {
+  static const std::regex kWeights("model(-[0-9]+-of-[0-9]+)?[.]safetensors([.]index[.]json)?");
+  std::vector<std::string> names;
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+    const std::string name = entry.path().filename().string();
+    if (std::regex_match(name, kWeights)) names.push_back(name);
+  }
+  return names;
 }
 
 std::string records_text(const std::vector<storage::FileRecord>& records) {
@@ -157,8 +171,13 @@ void Checkpointer::export_model(const std::string& folder) {
   save_model_files(plan_.model.config, plan_.model.tokenizer_folder, target);
   save_weights(table_, parameters_, plan_.saving.max_shard_bytes, target);
   target.sync_names();
+  std::set<std::string> written;
   for (const storage::FileRecord& record : target.records()) {
     files_.rename(staging + '/' + record.path, folder + '/' + record.path);
+    written.insert(record.path);
+  }
+  for (const std::string& name : weight_files(folder)) {
+    if (written.count(name) == 0) files_.remove(folder + '/' + name);
   }
   files_.sync_directory(folder);
   files_.remove(staging);

@@ -1,25 +1,12 @@
 #include "hftrain/checkpoint/model_files.h"
 
-#include <array>
-
-#include "hftrain/base/file.h"
+#include "hftrain/storage/model_folder.h"
 
 namespace hftrain::checkpoint {
 namespace {
 
-constexpr std::array<const char*, 11> kTokenizerFiles = {
-    "tokenizer.json",
-    "tokenizer_config.json",
-    "special_tokens_map.json",
-    "added_tokens.json",
-    "vocab.json",
-    "merges.txt",
-    "vocab.txt",
-    "tokenizer.model",
-    "sentencepiece.bpe.model",
-    "spiece.model",
-    "chat_template.jinja",
-};
+constexpr const char* kConfig = "config.json";
+constexpr const char* kGenerationConfig = "generation_config.json";
 
 }  // namespace
 
@@ -33,20 +20,12 @@ Json generation_config(const Json& config) {
   return generation;
 }
 
-std::vector<std::string> tokenizer_files(const std::string& tokenizer_folder) {
-  std::vector<std::string> names;
-  if (tokenizer_folder.empty()) return names;
-  for (const char* name : kTokenizerFiles) {
-    if (path_exists(tokenizer_folder + '/' + name)) names.emplace_back(name);
-  }
-  return names;
-}
-
 void save_model_files(const Json& config, const std::string& tokenizer_folder, storage::StagedFiles& target) {
-  target.put("config.json", dump_json(config) + '\n');
-  target.put("generation_config.json", dump_json(generation_config(config)) + '\n');
-  for (const std::string& name : tokenizer_files(tokenizer_folder)) {
-    target.copy_from(tokenizer_folder + '/' + name, name);
+  target.put(kConfig, dump_json(config) + '\n');
+  target.put(kGenerationConfig, dump_json(generation_config(config)) + '\n');
+  if (tokenizer_folder.empty()) return;
+  for (const std::string& name : storage::model_companion_files(tokenizer_folder)) {
+    if (name != kConfig && name != kGenerationConfig) target.copy_from(tokenizer_folder + '/' + name, name);
   }
 }
 

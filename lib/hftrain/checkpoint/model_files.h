@@ -3,7 +3,6 @@
 #pragma once
 
 #include <string>
-#include <vector>
 
 #include "hftrain/base/json.h"
 #include "hftrain/storage/checkpoint_folder.h"
@@ -13,10 +12,7 @@ namespace hftrain::checkpoint {
 // generation_config.json as transformers derives it from a model's config.
 Json generation_config(const Json& config);
 
-// Names of files in `tokenizer_folder` that belong to the tokenizer and travel with every saved model.
-std::vector<std::string> tokenizer_files(const std::string& tokenizer_folder);
-
-// `tokenizer_folder` may be empty.
+// `tokenizer_folder` may be empty; what in it describes another model's weights is left behind.
 void save_model_files(const Json& config, const std::string& tokenizer_folder, storage::StagedFiles& target);
 
 }  // namespace hftrain::checkpoint

@@ -54,6 +54,9 @@ void save_optimizer(const parallel::Strategy& strategy, int rank, storage::Stage
 }
 
 void load_optimizer(const parallel::Strategy& strategy, const std::string& checkpoint) {
+  bool any = false;  // an optimizer without state has no folder
+  strategy.visit_optimizer_state([&](const parallel::StatePart&) { any = true; });
+  if (!any) return;
   const storage::ShardedState saved(checkpoint + '/' + kFolder);
   const at::NoGradGuard no_grad;
   strategy.visit_optimizer_state([&](const parallel::StatePart& part) {
