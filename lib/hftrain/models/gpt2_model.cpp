@@ -48,7 +48,7 @@ at::Tensor Gpt2Model::block(int64_t layer, at::TensorList p, const at::Tensor& x
   const at::Tensor qkv = nn::conv1d(nn::layer_norm(x, p[0], p[1], eps), p[2], p[3]);
   const at::Tensor attended = project(x, attention(layer, qkv), p[4], p[5]);
   const at::Tensor inner = nn::conv1d(nn::layer_norm(attended, p[6], p[7], eps), p[8], p[9]);
-  return project(attended, nn::activate(activation_, inner), p[10], p[11]);
+  return project(attended, nn::activate(activation_, inner, options().kernels), p[10], p[11]);
 }
 
 at::Tensor Gpt2Model::final_norm(at::TensorList parameters, const at::Tensor& x) const {

@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "hftrain/base/error.h"
+#include "hftrain/nn/cpu/gelu_kernel.h"
 #include "hftrain/nn/cpu/swiglu_kernel.h"
 
 namespace hftrain::nn {
@@ -34,6 +35,33 @@ constexpr std::array<std::pair<const char*, Activation>, 8> kActivations{{
     {"relu", Activation::kRelu},
     {"quick_gelu", Activation::kQuickGelu},
 }};
+
+// Tanh gelu on contiguous float32 of the CPU.
+struct GeluTanh : Function<GeluTanh> {
+  static at::Tensor forward(AutogradContext* ctx, const at::Tensor& x) {
+    ctx->save_for_backward({x});
+    at::Tensor out = at::empty_like(x);
+    const float* source = x.const_data_ptr<float>();
+    float* target = out.data_ptr<float>();
+    at::parallel_for(0, x.numel(), kGrain, [&](int64_t begin, int64_t end) {
+      cpu::gelu_tanh(source + begin, target + begin, end - begin);
+    });
+    return out;
+  }
+
+  static variable_list backward(AutogradContext* ctx, variable_list grads) {
+    const at::Tensor x = ctx->get_saved_variables()[0];
+    const at::Tensor grad = grads[0].contiguous();
+    at::Tensor grad_x = at::empty_like(x);
+    const float* d = grad.const_data_ptr<float>();
+    const float* source = x.const_data_ptr<float>();
+    float* dx = grad_x.data_ptr<float>();
+    at::parallel_for(0, x.numel(), kGrain, [&](int64_t begin, int64_t end) {
+      cpu::gelu_tanh_backward(d + begin, source + begin, dx + begin, end - begin);
+    });
+    return {grad_x};
+  }
+};
 
 // silu(gate)·up on contiguous float32 of the CPU.
 struct Swiglu : Function<Swiglu> {
@@ -80,12 +108,12 @@ Activation activation_by_name(const std::string& name) {
   throw Error(ExitCode::kData, "unknown activation function \"" + name + "\"").hint("known ones: " + known);
 }
 
-at::Tensor activate(Activation activation, const at::Tensor& x) {
+at::Tensor activate(Activation activation, const at::Tensor& x, Kernels kernels) {
   switch (activation) {
     case Activation::kGelu:
       return at::gelu(x);
     case Activation::kGeluTanh:
-      return at::gelu(x, "tanh");
+      return kernels == Kernels::kFused && fits_kernel(x) ? GeluTanh::apply(x) : at::gelu(x, "tanh");
     case Activation::kSilu:
       return at::silu(x);
     case Activation::kRelu:
@@ -99,7 +127,7 @@ at::Tensor activate(Activation activation, const at::Tensor& x) {
 at::Tensor gated(Activation activation, const at::Tensor& gate, const at::Tensor& up, Kernels kernels) {
   const bool fused = kernels == Kernels::kFused && activation == Activation::kSilu;
   if (fused && fits_kernel(gate) && fits_kernel(up)) return Swiglu::apply(gate, up);
-  return activate(activation, gate) * up;
+  return activate(activation, gate, kernels) * up;
 }
 
 }  // namespace hftrain::nn

@@ -15,7 +15,8 @@ enum class Activation { kGelu, kGeluTanh, kSilu, kRelu, kQuickGelu };
 // Other names are an Error (exit code 4) that lists these.
 Activation activation_by_name(const std::string& name);
 
-at::Tensor activate(Activation activation, const at::Tensor& x);
+// For the tanh form of gelu one pass with its own backward.
+at::Tensor activate(Activation activation, const at::Tensor& x, Kernels kernels);
 
 // activation(gate) · up. For silu one pass with its own backward.
 at::Tensor gated(Activation activation, const at::Tensor& gate, const at::Tensor& up, Kernels kernels);
