@@ -1,6 +1,7 @@
 #include "hftrain/arguments/help.h"
 
 #include <algorithm>
+#include <regex>
 
 #include "hftrain/arguments/flag_table.h"
 #include "hftrain/arguments/rules.h"
@@ -105,11 +106,17 @@ std::string old_names(const Flag& flag) {
   return join(names, ", ");
 }
 
+// A rule's sentence speaks of values that are known only in a run: "warmup_steps {warmup_steps} is cut".
+std::string without_values(std::string_view sentence) {
+  static const std::regex kValue("\\s*'?[{][a-z_0-9]+[}]'?");
+  return std::regex_replace(std::string(sentence), kValue, "");
+}
+
 std::string rule_rows(const Flag& flag) {
   std::string text;
   for (const Rule& rule : rules()) {
     if (std::find(rule.flags.begin(), rule.flags.end(), flag.name) == rule.flags.end()) continue;
-    text += wrapped("    rule " + std::string(rule.number), 14, std::string(rule.what));
+    text += wrapped("    rule " + std::string(rule.number), 14, without_values(rule.what));
   }
   return text;
 }

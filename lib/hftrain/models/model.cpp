@@ -32,9 +32,9 @@ Model::Model(std::shared_ptr<const architectures::Architecture> architecture, co
     : units_(units_of(architecture->parameters())),
       architecture_(std::move(architecture)),
       options_(options) {
-  const auto float_options = at::TensorOptions().dtype(at::kFloat).device(options.device);
+  const auto leaf = at::TensorOptions().dtype(options.parameter_dtype).device(options.device);
   for (const auto& spec : architecture_->parameters().parameters) {
-    parameters_.push_back(at::empty(spec.shape, float_options).requires_grad_(true));
+    parameters_.push_back(at::empty(spec.shape, leaf).requires_grad_(true));
     names_.push_back(spec.name);
   }
 }
@@ -58,9 +58,10 @@ void Model::initialise(at::Generator generator) {
         parameters_[i].fill_(1);
         break;
       case architectures::InitKind::kNormal: {
-        at::Tensor values = parameters_[i].is_cpu() ? parameters_[i] : at::empty(specs[i].shape);
+        const bool direct = parameters_[i].is_cpu() && parameters_[i].scalar_type() == at::kFloat;
+        at::Tensor values = direct ? parameters_[i] : at::empty(specs[i].shape);
         values.normal_(0, specs[i].init.std, generator);
-        if (!parameters_[i].is_cpu()) parameters_[i].copy_(values);
+        if (!direct) parameters_[i].copy_(values);
         break;
       }
     }

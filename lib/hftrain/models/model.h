@@ -22,7 +22,8 @@
 namespace hftrain::models {
 
 struct ModelOptions {
-  at::ScalarType compute_dtype = at::kFloat;  // of the forward; float32, bfloat16 or float16
+  at::ScalarType compute_dtype = at::kFloat;    // of the forward; float32, bfloat16 or float16
+  at::ScalarType parameter_dtype = at::kFloat;  // of the leaves, and so of gradients and optimizer state
   at::Device device = at::kCPU;
   nn::Kernels kernels = nn::Kernels::kFused;
   double label_smoothing = 0;  // ε; 0: off
@@ -41,7 +42,7 @@ struct Output {
   at::Tensor logits;  // [B, T, V] in the compute dtype; undefined unless asked for or without labels
 };
 
-// Owns its parameters: float32 leaves that require grad, in the order of the architecture's parameter table,
+// Owns its parameters: leaves that require grad, in the order of the architecture's parameter table,
 // cast to the compute dtype where they are used. One thread at a time; the backward may run on autograd's
 // threads.
 class Model {
@@ -67,6 +68,8 @@ class Model {
   // Dropout and noise are active in training mode, which is also the mode after construction.
   void train(bool on) noexcept { training_ = on; }
   bool training() const noexcept { return training_; }
+  // Changes the dtype of coming forward passes; the parameters stay as they are.
+  void compute_in(at::ScalarType dtype) noexcept { options_.compute_dtype = dtype; }
 
  protected:
   // The unit's parameters, for UnitRunner::run.

@@ -9,12 +9,6 @@
 namespace hftrain::trainer {
 namespace {
 
-at::ScalarType compute_dtype(const std::string& name) {
-  static const std::map<std::string, at::ScalarType> kTypes = {
-      {"float32", at::kFloat}, {"bfloat16", at::kBFloat16}, {"float16", at::kHalf}};
-  return kTypes.at(name);
-}
-
 // Decayed parameters first, as the transformers Trainer orders its groups.
 parallel::ParameterList parameter_list(const plan::RunPlan& plan, const models::Model& model) {
   parallel::ParameterList list;
@@ -29,9 +23,16 @@ parallel::ParameterList parameter_list(const plan::RunPlan& plan, const models::
 
 }  // namespace
 
+at::ScalarType dtype_named(const std::string& name) {
+  static const std::map<std::string, at::ScalarType> kTypes = {
+      {"float32", at::kFloat}, {"bfloat16", at::kBFloat16}, {"float16", at::kHalf}};
+  return kTypes.at(name);
+}
+
 std::unique_ptr<models::Model> make_model(const plan::RunPlan& plan, at::Device device) {
   models::ModelOptions options;
-  options.compute_dtype = compute_dtype(plan.precision.compute);
+  options.compute_dtype = dtype_named(plan.precision.compute);
+  options.parameter_dtype = dtype_named(plan.model.master_dtype);
   options.device = device;
   options.kernels = plan.model.fused_kernels ? nn::Kernels::kFused : nn::Kernels::kReference;
   options.label_smoothing = plan.optimizer.label_smoothing;

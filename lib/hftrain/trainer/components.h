@@ -11,6 +11,9 @@
 
 namespace hftrain::trainer {
 
+// "float32", "bfloat16" or "float16", as plans spell them.
+at::ScalarType dtype_named(const std::string& name);
+
 std::unique_ptr<models::Model> make_model(const plan::RunPlan& plan, at::Device device);
 std::unique_ptr<parallel::Strategy> make_strategy(const plan::RunPlan& plan, const models::Model& model,
                                                   comm::Communicator& communicator);

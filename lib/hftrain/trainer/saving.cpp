@@ -6,6 +6,7 @@
 #include "hftrain/reporting/metrics_files.h"
 #include "hftrain/runtime/random_state.h"
 #include "hftrain/storage/retention.h"
+#include "hftrain/trainer/components.h"
 #include "hftrain/trainer/notify.h"
 #include "hftrain/trainer/run_card.h"
 #include "hftrain/trainer/state_file.h"
@@ -110,17 +111,26 @@ void Trainer::finish_training() {
   write_file_atomically(plan_.output_dir + "/README.md", run_card(plan_, state_));
 }
 
-void Trainer::evaluate_at_end() {
+// Outside training the whole model may compute in half precision (--bf16_full_eval, --fp16_full_eval).
+Json Trainer::evaluate_in_full(const plan::SplitPlan& split, const std::string& prefix) {
   const PhaseClock::Span span = clock_.span("eval");
-  Json metrics = evaluator_->run(open_split(*plan_.data.validation), "eval");
+  const MemoryStage memory(context_, plan_.logging.memory_metrics);
+  if (!plan_.precision.eval.empty()) model_->compute_in(dtype_named(plan_.precision.eval));
+  Json metrics = evaluator_->run(open_split(split), prefix);
+  model_->compute_in(dtype_named(plan_.precision.compute));
+  memory.add_to(metrics, prefix);
+  return metrics;
+}
+
+void Trainer::evaluate_at_end() {
+  Json metrics = evaluate_in_full(*plan_.data.validation, "eval");
   log_->record(metrics);
   metrics["perplexity"] = std::exp(metrics["eval_loss"].get<double>());
   if (speaks()) write_results("eval", std::move(metrics), plan_.data.validation->samples);
 }
 
 void Trainer::predict_at_end() {
-  const PhaseClock::Span span = clock_.span("eval");
-  Json metrics = evaluator_->run(open_split(*plan_.data.test), "predict");
+  Json metrics = evaluate_in_full(*plan_.data.test, "predict");
   if (speaks()) write_results("predict", std::move(metrics), plan_.data.test->samples);
 }
 

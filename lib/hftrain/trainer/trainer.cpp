@@ -65,17 +65,19 @@ void Trainer::resume(const std::string& checkpoint) {
   if (!saved.rank_state.random.cpu.empty()) {
     runtime::restore_random_state(saved.rank_state.random, *context_.device_runtime, context_.device);
   }
-  const Json& callbacks = saved.training_state.at("callbacks");
-  for (const auto& callback : callbacks_) {
-    if (callbacks.contains(callback->state_name()))
-      callback->load_state(callbacks.at(callback->state_name()));
-  }
+  if (plan_.saving.restore_callbacks) restore_callbacks(saved.training_state.at("callbacks"));
   start_step_ = last_saved_step_ = state_.global_step;
   if (!speaks()) return;
   events_.message(LogLevel::kInfo, "  Continuing training from epoch " +
                                        std::to_string(state_.position.epoch) + ", batch " +
                                        std::to_string(state_.position.batch) + ", global step " +
                                        std::to_string(state_.global_step));
+}
+
+void Trainer::restore_callbacks(const Json& saved) {
+  for (const auto& callback : callbacks_) {
+    if (saved.contains(callback->state_name())) callback->load_state(saved.at(callback->state_name()));
+  }
 }
 
 RunOutcome Trainer::run() {
@@ -90,7 +92,7 @@ RunOutcome Trainer::run() {
       outcome.reason = "early stopping";
     }
   }
-  if (stop_ == StopSignal::kNone && plan_.do_eval) evaluate_at_end();
+  if (stop_ == StopSignal::kNone && plan_.evaluation.at_end) evaluate_at_end();
   if (stop_ == StopSignal::kNone && plan_.do_predict) predict_at_end();
   log_->flush();
   outcome.stats = stats();

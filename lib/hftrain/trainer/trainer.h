@@ -21,6 +21,7 @@
 #include "hftrain/trainer/evaluator.h"
 #include "hftrain/trainer/event_channel.h"
 #include "hftrain/trainer/loss_accumulator.h"
+#include "hftrain/trainer/memory_stage.h"
 #include "hftrain/trainer/phase_clock.h"
 #include "hftrain/trainer/run_log.h"
 #include "hftrain/trainer/stop_request.h"
@@ -49,6 +50,7 @@ class Trainer {
  private:
   void load();
   void resume(const std::string& checkpoint);
+  void restore_callbacks(const Json& saved);
 
   void train();
   void train_epoch(BatchLoader& loader);
@@ -67,6 +69,7 @@ class Trainer {
 
   void finish_training();
   void load_best_model();
+  Json evaluate_in_full(const plan::SplitPlan& split, const std::string& prefix);
   void evaluate_at_end();
   void predict_at_end();
   void write_results(const std::string& split, Json metrics, int64_t samples);
@@ -97,6 +100,7 @@ class Trainer {
   Control control_;
   Callbacks callbacks_;
   LossAccumulator losses_;
+  std::optional<MemoryStage> train_memory_;
   std::unique_ptr<RunLog> log_;
   UpdateResult last_update_;
   StopSignal stop_ = StopSignal::kNone;

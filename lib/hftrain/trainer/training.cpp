@@ -50,6 +50,7 @@ std::vector<TokenBatch> next_group(BatchLoader& loader, int64_t size) {
 
 void Trainer::train() {
   train_begin_ = monotonic_seconds();
+  train_memory_.emplace(context_, plan_.logging.memory_metrics);
   train_seconds_before_ = state_.train_seconds;
   std::shared_ptr<const data::TokenDataset> dataset = open_split(*plan_.data.train);
   const data::SamplerOptions sampler = sampler_of(plan_, communicator_, dataset->size());
