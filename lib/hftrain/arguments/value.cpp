@@ -220,7 +220,7 @@ Result<Json> convert_mapping(std::span<const Key> keys, const Json& written, con
   for (const auto& [name, value] : written.items()) {
     if (!name.empty() && name.front() == '_') continue;
     const auto key =
-        std::find_if(keys.begin(), keys.end(), [&](const Key& each) { return each.name == name; });
+        std::find_if(keys.begin(), keys.end(), [&name = name](const Key& each) { return each.name == name; });
     if (key == keys.end()) {
       std::vector<std::string> known;
       for (const Key& each : keys) known.emplace_back(each.name);

@@ -88,7 +88,7 @@ class FuseDecoder : public Decoder {
   void decode(Tokens& tokens) const override {
     std::string text;
     for (const std::string& token : tokens) text += token;
-    tokens.assign(1, std::move(text));
+    tokens.assign(1, text);
   }
 };
 

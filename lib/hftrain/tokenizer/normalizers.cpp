@@ -12,7 +12,6 @@
 namespace hftrain::tokenizer {
 namespace {
 
-using unicode::Change;
 using unicode::NormalForm;
 
 class FormNormalizer : public Normalizer {

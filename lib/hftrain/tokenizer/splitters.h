@@ -189,18 +189,17 @@ void cover(std::string_view text, Piece piece, Sink&& sink) {
 
 template <typename Sink>
 void split(KnownPattern pattern, std::string_view text, Sink&& sink) {
-  using namespace splitting;
   switch (pattern) {
     case KnownPattern::kGpt2:
-      return cover(text, gpt2_piece, sink);
+      return splitting::cover(text, splitting::gpt2_piece, sink);
     case KnownPattern::kLlama3:
-      return cover(
-          text, [](const char* p, const char* end) { return llama3_piece(p, end, 3); }, sink);
+      return splitting::cover(
+          text, [](const char* p, const char* end) { return splitting::llama3_piece(p, end, 3); }, sink);
     case KnownPattern::kQwen2:
-      return cover(
-          text, [](const char* p, const char* end) { return llama3_piece(p, end, 1); }, sink);
+      return splitting::cover(
+          text, [](const char* p, const char* end) { return splitting::llama3_piece(p, end, 1); }, sink);
     case KnownPattern::kMistral:
-      return cover(text, mistral_piece, sink);
+      return splitting::cover(text, splitting::mistral_piece, sink);
   }
 }
 
