@@ -260,19 +260,23 @@ TEST_CASE("state is visited under full names, in model order, as whole tensors")
   micro_batch(strategy, net, joined_batch(), true);
   strategy.step(1e-3);
   std::vector<std::string> names;
-  strategy.visit_parameters([&](const StatePart& part) {
-    names.push_back(part.parameter);
-    CHECK(part.state.empty());
-    CHECK(part.shape == part.tensor.sizes().vec());
-    CHECK(part.offset == std::vector<int64_t>(part.shape.size(), 0));
-    CHECK(part.written_here);
-  });
+  strategy.visit_parameters(
+      [&](const StatePart& part) {
+        names.push_back(part.parameter);
+        CHECK(part.state.empty());
+        CHECK(part.shape == part.tensor.sizes().vec());
+        CHECK(part.offset == std::vector<int64_t>(part.shape.size(), 0));
+        CHECK(part.written_here);
+      },
+      Access::kRead);
   CHECK(names == std::vector<std::string>{"first", "bias", "side", "second"});
   std::map<std::string, std::vector<int64_t>> shapes;
-  strategy.visit_optimizer_state([&](const StatePart& part) {
-    shapes[part.parameter + "." + part.state] = part.shape;
-    if (part.state == "step") CHECK(part.tensor.item<float>() == 1.0f);
-  });
+  strategy.visit_optimizer_state(
+      [&](const StatePart& part) {
+        shapes[part.parameter + "." + part.state] = part.shape;
+        if (part.state == "step") CHECK(part.tensor.item<float>() == 1.0f);
+      },
+      Access::kRead);
   CHECK(shapes.at("first.exp_avg") == net.first.sizes().vec());
   CHECK(shapes.at("bias.exp_avg_sq") == net.bias.sizes().vec());
   CHECK(shapes.at("second.step").empty());

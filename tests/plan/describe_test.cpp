@@ -48,7 +48,9 @@ RunPlan gpu_plan() {
                       {1, 1, 0, DeviceKind::kCuda, 1, "H200", "GPU-0", 4}};
   plan.strategy.name = "ddp";
   plan.strategy.mesh_replicate = 2;
-  plan.strategy.units = {"embeddings", "block.0", "block.1", "block.2", "block.3", "head"};
+  for (const char* unit : {"embeddings", "block.0", "block.1", "block.2", "block.3", "head"}) {
+    plan.strategy.units.push_back({unit, {}, false});
+  }
   plan.model.model_type = "gpt2";
   plan.model.parameters = plan.model.trainable_parameters = 124439808;
   plan.data.block_size = 1024;

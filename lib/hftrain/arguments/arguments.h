@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "hftrain/arguments/mappings.h"
+#include "hftrain/arguments/parallel_options.h"
 #include "hftrain/base/json.h"
 
 namespace hftrain::arguments {
@@ -143,6 +144,7 @@ struct SavingArguments {
 };
 
 struct ParallelArguments {
+  ParallelOptions sharding;                // from all the formats that can ask for it (import/)
   std::optional<std::string> ddp_backend;  // nccl | gloo
   std::optional<bool> ddp_find_unused_parameters;
   std::optional<int64_t> ddp_bucket_cap_mb;  // MiB

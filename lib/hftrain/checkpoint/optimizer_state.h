@@ -11,8 +11,8 @@
 namespace hftrain::checkpoint {
 
 // This rank's parts; a rank that writes none makes no file.
-void save_optimizer(const parallel::Strategy& strategy, int rank, storage::StagedFiles& target);
+void save_optimizer(parallel::Strategy& strategy, int rank, storage::StagedFiles& target);
 // Error(kData) naming the first tensor that is missing or of another shape.
-void load_optimizer(const parallel::Strategy& strategy, const std::string& checkpoint);
+void load_optimizer(parallel::Strategy& strategy, const std::string& checkpoint);
 
 }  // namespace hftrain::checkpoint

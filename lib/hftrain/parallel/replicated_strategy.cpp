@@ -153,12 +153,19 @@ StatePart ReplicatedStrategy::whole(const std::string& parameter, const std::str
           .written_here = communicator_.rank() == 0};
 }
 
-void ReplicatedStrategy::visit_parameters(const StateVisitor& visitor) const {
+void ReplicatedStrategy::visit_parameters(const StateVisitor& visitor, Access /*access*/) {
   for (const NamedParameter& parameter : list_.parameters)
     visitor(whole(parameter.name, "", parameter.tensor));
 }
 
-void ReplicatedStrategy::visit_optimizer_state(const StateVisitor& visitor) const {
+void ReplicatedStrategy::visit_whole_parameters(const WholeVisitor& visitor) {
+  const bool shows = communicator_.rank() == 0;
+  for (size_t i = 0; i < list_.parameters.size(); ++i) {
+    visitor(i, shows ? list_.parameters[i].tensor : at::Tensor());
+  }
+}
+
+void ReplicatedStrategy::visit_optimizer_state(const StateVisitor& visitor, Access /*access*/) {
   for (size_t i = 0; i < optimizer_order_.size(); ++i) {
     for (const std::string& state : optimizer_->state_names()) {
       const at::Tensor tensor = optimizer_->state(i, state);
@@ -169,8 +176,13 @@ void ReplicatedStrategy::visit_optimizer_state(const StateVisitor& visitor) cons
 
 StateBytes ReplicatedStrategy::state_bytes() const {
   StateBytes bytes;
-  visit_parameters([&](const StatePart& part) { bytes.parameters += bytes_of(part.tensor); });
-  visit_optimizer_state([&](const StatePart& part) { bytes.optimizer += bytes_of(part.tensor); });
+  for (const NamedParameter& parameter : list_.parameters) bytes.parameters += bytes_of(parameter.tensor);
+  for (size_t i = 0; i < optimizer_order_.size(); ++i) {
+    for (const std::string& state : optimizer_->state_names()) {
+      const at::Tensor tensor = optimizer_->state(i, state);
+      if (tensor.defined()) bytes.optimizer += bytes_of(tensor);
+    }
+  }
   bytes.gradients = most_gradient_bytes_;
   return bytes;
 }

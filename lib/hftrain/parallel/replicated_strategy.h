@@ -29,8 +29,10 @@ class ReplicatedStrategy final : public Strategy {
   at::Tensor clip_gradients(double max_norm) override;
   void step(double rate) override;
   void zero_gradients() override;
-  void visit_parameters(const StateVisitor& visitor) const override;
-  void visit_optimizer_state(const StateVisitor& visitor) const override;
+  void visit_parameters(const StateVisitor& visitor, Access access) override;
+  void parameters_changed() override {}
+  void visit_whole_parameters(const WholeVisitor& visitor) override;
+  void visit_optimizer_state(const StateVisitor& visitor, Access access) override;
   StateBytes state_bytes() const override;
 
  private:

@@ -52,6 +52,12 @@ struct StatePart {
 };
 using StateVisitor = std::function<void(const StatePart&)>;
 
+// Whether a visitor only looks at a part or changes it: state that lives elsewhere is then written back.
+enum class Access { kRead, kWrite };
+
+// Parameter `index` (in model order) as a whole, on rank 0; undefined elsewhere.
+using WholeVisitor = std::function<void(size_t index, const at::Tensor& whole)>;
+
 // Bytes of tensors that this rank really held at the fullest moment of an update.
 struct StateBytes {
   int64_t parameters = 0;
@@ -84,9 +90,15 @@ class Strategy {
   virtual void step(double rate) = 0;
   virtual void zero_gradients() = 0;
 
-  // Parameters in model order, and the state of the optimizer by parameter; valid after prepare.
-  virtual void visit_parameters(const StateVisitor& visitor) const = 0;
-  virtual void visit_optimizer_state(const StateVisitor& visitor) const = 0;
+  // This rank's parts of the parameters, in model order; from construction on, so that a loader fills them
+  // before prepare.
+  virtual void visit_parameters(const StateVisitor& visitor, Access access) = 0;
+  // Collective, after parts were written to since prepare: whole copies are made from them again.
+  virtual void parameters_changed() = 0;
+  // Collective. Every parameter in model order, gathered one at a time and freed again.
+  virtual void visit_whole_parameters(const WholeVisitor& visitor) = 0;
+  // By parameter; valid after prepare.
+  virtual void visit_optimizer_state(const StateVisitor& visitor, Access access) = 0;
   virtual StateBytes state_bytes() const = 0;
 };
 

@@ -57,8 +57,14 @@ std::string ranks_text(const RanksPlan& ranks) {
          format_duration(static_cast<double>(ranks.timeout_seconds));
 }
 
+std::vector<std::string> unit_names(const StrategyPlan& strategy) {
+  std::vector<std::string> names;
+  for (const UnitPlan& unit : strategy.units) names.push_back(unit.name);
+  return names;
+}
+
 std::string strategy_text(const StrategyPlan& strategy) {
-  std::string text = strategy.name + ", stage " + strategy.stage + ", mesh " +
+  std::string text = strategy.name + ", ZeRO stage " + std::to_string(strategy.stage) + ", mesh " +
                      std::to_string(strategy.mesh_replicate) + " x " + std::to_string(strategy.mesh_shard) +
                      " (replicate x shard), offload of parameters " + strategy.offload_parameters +
                      ", of optimizer " + strategy.offload_optimizer;
@@ -250,7 +256,7 @@ Json strategy_document(const StrategyPlan& strategy) {
       {"stage", strategy.stage},
       {"mesh", {{"replicate", strategy.mesh_replicate}, {"shard", strategy.mesh_shard}}},
       {"offload", {{"parameters", strategy.offload_parameters}, {"optimizer", strategy.offload_optimizer}}},
-      {"units", strategy.units},
+      {"units", unit_names(strategy)},
       {"bucket_cap_mb", strategy.bucket_cap_mb},
       {"find_unused_parameters", strategy.find_unused_parameters},
       {"static_graph", strategy.static_graph},
@@ -264,7 +270,7 @@ std::string describe_plan(const RunPlan& plan, const Topology& topology,
   Rows rows = {{"run", action_text(plan)},
                {"ranks", ranks_text(plan.ranks)},
                {"strategy", strategy_text(plan.strategy)},
-               {"units", units_text(plan.strategy.units)},
+               {"units", units_text(unit_names(plan.strategy))},
                {"model", model_text(plan.model)},
                {"precision", precision_text(plan.precision)},
                {"data", data_text(plan)}};

@@ -110,7 +110,11 @@ StrategyPlan resolve_strategy(const ResolveInput& input, const RanksPlan& ranks)
   StrategyPlan plan;
   plan.name = ranks.world_size == 1 ? "single" : "ddp";
   plan.mesh_replicate = ranks.world_size;
-  plan.units = input.model.architecture->parameters().units;
+  const architectures::ParameterTable& table = input.model.architecture->parameters();
+  for (const std::string& unit : table.units) plan.units.push_back({unit, {}, false});
+  for (size_t i = 0; i < table.parameters.size(); ++i) {
+    plan.units[static_cast<size_t>(table.parameters[i].unit)].parameters.push_back(static_cast<int>(i));
+  }
   plan.find_unused_parameters = parallel.ddp_find_unused_parameters;
   plan.static_graph = parallel.ddp_static_graph;
   plan.bucket_cap_mb = parallel.ddp_bucket_cap_mb.value_or(plan.bucket_cap_mb);

@@ -32,24 +32,54 @@ struct RanksPlan {
   int world_size = 1;
   int local_world_size = 1;
   int nodes = 1;
-  std::string backend = "gloo";    // gloo | nccl | mpi; unused at world_size 1
+  std::string backend = "gloo";    // shm | gloo | nccl | mpi; none at world_size 1
   int64_t timeout_seconds = 1800;  // deadline of collective operations
   std::vector<RankPlan> ranks;
 };
 
+// Parameters that are gathered, reduced and freed together.
+struct UnitPlan {
+  std::string name;             // "embeddings", "block.0", …, "head"; "model" when all is one unit
+  std::vector<int> parameters;  // positions in the architecture's parameter table, tied ones once
+  bool reshard_after_forward = false;
+};
+
+// Files of state that is offloaded to NVMe, and how they are read and written.
+struct NvmePlan {
+  std::string parameters_path, optimizer_path;  // folders; empty: not on NVMe
+  int64_t block_bytes = 1 << 20;                // of one request
+  int64_t queue_depth = 8;                      // requests in flight
+  int64_t buffer_bytes = 400'000'000;           // of one staging buffer
+  int64_t buffer_count = 4;
+  bool pipeline_read = true, pipeline_write = true;
+};
+
 struct StrategyPlan {
-  std::string name = "single";  // single | ddp (sharded names come with the sharded strategy)
-  std::string stage = "none";
-  int mesh_replicate = 1;
+  // single | ddp | zero1 | shard_grad_op | full_shard | hybrid_shard | hybrid_shard_zero2
+  std::string name = "single";
+  int stage = 0;  // of ZeRO: 0 nothing, 1 optimizer, 2 and gradients, 3 and parameters
+  int mesh_replicate =
+      1;  // mesh_replicate * mesh_shard == world_size; ranks of one shard group are neighbours
   int mesh_shard = 1;
-  std::string offload_parameters = "none";
-  std::string offload_optimizer = "none";
-  std::vector<std::string> units;  // names of the model's units, in forward order
+  std::string offload_parameters = "none";  // none | cpu | nvme
+  std::string offload_optimizer = "none";   // none | cpu | nvme
+  NvmePlan nvme;
+  std::vector<UnitPlan> units;  // in forward order; every parameter is in exactly one
+  // Sharded strategies
+  std::string backward_prefetch = "pre";  // pre | post | none: when the next unit of backward is gathered
+  bool forward_prefetch = false;
+  bool limit_all_gathers = true;
+  std::string reduce_dtype = "float32";  // of gradients on their way between ranks
+  std::string state_dict = "full";       // full | sharded | local: model weights in checkpoints
+  int64_t full_parameter_limit = 0;      // parameters of fewer numbers are never sharded; 0: all are
+  bool load_own_slices = true;           // each rank reads its part of the weights, and no more
   // DDP
   std::optional<bool> find_unused_parameters;
   std::optional<bool> static_graph;
   int64_t bucket_cap_mb = 25;  // MiB
   bool broadcast_buffers = true;
+
+  bool sharded() const { return stage > 0; }
 };
 
 struct ModelPlan {

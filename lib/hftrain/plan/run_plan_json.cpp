@@ -11,9 +11,14 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(RankPlan, rank, local_rank, node, device, ord
                                    device_uuid, threads)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(RanksPlan, world_size, local_world_size, nodes, backend, timeout_seconds,
                                    ranks)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(UnitPlan, name, parameters, reshard_after_forward)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(NvmePlan, parameters_path, optimizer_path, block_bytes, queue_depth,
+                                   buffer_bytes, buffer_count, pipeline_read, pipeline_write)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(StrategyPlan, name, stage, mesh_replicate, mesh_shard, offload_parameters,
-                                   offload_optimizer, units, find_unused_parameters, static_graph,
-                                   bucket_cap_mb, broadcast_buffers)
+                                   offload_optimizer, nvme, units, backward_prefetch, forward_prefetch,
+                                   limit_all_gathers, reduce_dtype, state_dict, full_parameter_limit,
+                                   load_own_slices, find_unused_parameters, static_graph, bucket_cap_mb,
+                                   broadcast_buffers)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ModelPlan, source_folder, model_type, config, tokenizer_folder,
                                    master_dtype, parameters, trainable_parameters, non_embedding_parameters,
                                    gradient_checkpointing, checkpoint_every_n_layers, neftune_noise_alpha,
