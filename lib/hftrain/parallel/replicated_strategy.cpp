@@ -158,11 +158,10 @@ void ReplicatedStrategy::visit_parameters(const StateVisitor& visitor, Access /*
     visitor(whole(parameter.name, "", parameter.tensor));
 }
 
-void ReplicatedStrategy::visit_whole_parameters(const WholeVisitor& visitor) {
+void ReplicatedStrategy::visit_whole_parameters(const std::vector<size_t>& order,
+                                                const WholeVisitor& visitor) {
   const bool shows = communicator_.rank() == 0;
-  for (size_t i = 0; i < list_.parameters.size(); ++i) {
-    visitor(i, shows ? list_.parameters[i].tensor : at::Tensor());
-  }
+  for (const size_t i : order) visitor(i, shows ? list_.parameters.at(i).tensor : at::Tensor());
 }
 
 void ReplicatedStrategy::visit_optimizer_state(const StateVisitor& visitor, Access /*access*/) {

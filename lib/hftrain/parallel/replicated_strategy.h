@@ -31,7 +31,7 @@ class ReplicatedStrategy final : public Strategy {
   void zero_gradients() override;
   void visit_parameters(const StateVisitor& visitor, Access access) override;
   void parameters_changed() override {}
-  void visit_whole_parameters(const WholeVisitor& visitor) override;
+  void visit_whole_parameters(const std::vector<size_t>& order, const WholeVisitor& visitor) override;
   void visit_optimizer_state(const StateVisitor& visitor, Access access) override;
   StateBytes state_bytes() const override;
 

@@ -95,8 +95,9 @@ class Strategy {
   virtual void visit_parameters(const StateVisitor& visitor, Access access) = 0;
   // Collective, after parts were written to since prepare: whole copies are made from them again.
   virtual void parameters_changed() = 0;
-  // Collective. Every parameter in model order, gathered one at a time and freed again.
-  virtual void visit_whole_parameters(const WholeVisitor& visitor) = 0;
+  // Collective. The parameters of `order`, each gathered and freed again before the next. The visitor must
+  // not throw: the other ranks go on gathering.
+  virtual void visit_whole_parameters(const std::vector<size_t>& order, const WholeVisitor& visitor) = 0;
   // By parameter; valid after prepare.
   virtual void visit_optimizer_state(const StateVisitor& visitor, Access access) = 0;
   virtual StateBytes state_bytes() const = 0;
