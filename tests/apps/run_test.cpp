@@ -1,5 +1,6 @@
 // Whole runs of the built programs: exit codes, signals, what is written. Without hftrain-worker (a build
 // without LibTorch) only what the front program does alone is tested.
+#include <poll.h>
 #include <signal.h>
 
 #include <filesystem>
@@ -9,7 +10,7 @@
 #include "hftrain/base/json.h"
 #include "hftrain/base/text.h"
 #include "hftrain/storage/manifest.h"
-#include "program.h"
+#include "launcher/watched_process.h"
 #include "support/catch.h"
 #include "support/skip.h"
 #include "support/temporary_directory.h"
@@ -17,7 +18,7 @@
 namespace hftrain {
 namespace {
 
-using testing::Program;
+using Program = launcher::WatchedProcess;
 
 const std::string kProgram = HFTRAIN_BINARY_DIR "/bin/hftrain";
 const bool kHasWorker = std::filesystem::exists(HFTRAIN_BINARY_DIR "/bin/hftrain-worker");

@@ -40,6 +40,7 @@ data::PrepareRequest prepare_request(const Inputs& inputs) {
   if (hold_out && asked.validation_split_percentage) {
     request.hold_out_percent = static_cast<int>(*asked.validation_split_percentage);
   }
+  request.training_split = plan::wants_training(inputs.parsed);
   request.tokenizer_folder = inputs.model.tokenizer_folder;
   request.block_size = plan::block_size(inputs.parsed, inputs.model);
   request.keep_linebreaks = asked.keep_linebreaks;

@@ -72,7 +72,9 @@ ExitCode run_workers(const CommandContext& context, const Inputs& inputs, const 
 
   SummaryFacts facts{result.code, result.reason, stopwatch.seconds(), stopwatch.total(), result.workers};
   facts.phases["spawn"] = observer.spawn_seconds();
-  write_summary(folder, make_summary(facts));
+  Json summary = make_summary(facts);
+  if (!plan.logging.run_name.empty()) summary["run_name"] = plan.logging.run_name;
+  write_summary(folder, summary);
   if (result.failure) console.line(result.failure->render());
   return result.code;
 }

@@ -13,7 +13,7 @@
 #include "hftrain/data/sample_text.h"
 #include "hftrain/storage/checkpoint_folder.h"
 #include "hftrain/tokenizer/bpe_trainer.h"
-#include "pipeline/watched_run.h"
+#include "launcher/watched_process.h"
 
 namespace hftrain::app {
 namespace {
@@ -114,37 +114,37 @@ class Smoke {
     return place;
   }
 
-  WatchedRun start(const std::string& name) {
+  launcher::WatchedProcess start(const std::string& name) {
     std::vector<std::string> argv = {context_.program, "train"};
     argv.insert(argv.end(), flags_.begin(), flags_.end());
     argv.insert(argv.end(), {"--output_dir", folder_ + '/' + name});
-    return {std::move(argv), context_.environment};
+    return launcher::WatchedProcess(std::move(argv), context_.environment);
   }
-  std::string expect(int wanted, int got, const WatchedRun& run) {
+  std::string expect(int wanted, int got, const launcher::WatchedProcess& run) {
     if (got == wanted) return "";
     code_ = got == 0 ? ExitCode::kInternal : static_cast<ExitCode>(got);
     return "it ended with code " + std::to_string(got) + ", expected " + std::to_string(wanted) + ":\n" +
-           run.said();
+           run.err();
   }
 
   std::string straight() {
-    WatchedRun run = start("straight");
+    launcher::WatchedProcess run = start("straight");
     return expect(0, run.finish(), run);
   }
   std::string killed() {
-    WatchedRun run = start("killed");
+    launcher::WatchedProcess run = start("killed");
     run.wait_for("checkpoint-" + std::to_string(length_.first_save) + " ");
     const std::vector<pid_t> workers = run.children();
-    if (workers.empty()) return "no worker was left to kill after the first checkpoint:\n" + run.said();
+    if (workers.empty()) return "no worker was left to kill after the first checkpoint:\n" + run.err();
     ::kill(workers.back(), SIGKILL);
     const std::string problem = expect(static_cast<int>(ExitCode::kWorkerLost), run.finish(), run);
     if (!problem.empty()) return problem;
-    return run.said().find("SIGKILL") == std::string::npos
-               ? "the report does not say what happened:\n" + run.said()
+    return run.err().find("SIGKILL") == std::string::npos
+               ? "the report does not say what happened:\n" + run.err()
                : "";
   }
   std::string resumed() {
-    WatchedRun run = start("killed");
+    launcher::WatchedProcess run = start("killed");
     return expect(0, run.finish(), run);
   }
   std::string equal() {

@@ -73,7 +73,6 @@ RunPlan resolve(const ResolveInput& input) {
   plan.do_predict = arguments.run.do_predict;
   plan.seed = static_cast<uint64_t>(arguments.run.seed);
   plan.full_determinism = arguments.run.full_determinism;
-  plan.smoke = arguments.interface.smoke;
   plan.ranks = resolve_ranks(input, problems);
   problems.throw_if_any();  // everything below divides by the number of ranks
   plan.strategy = resolve_strategy(input, plan.ranks);

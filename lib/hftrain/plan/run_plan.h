@@ -224,8 +224,6 @@ struct RunPlan {
   bool do_train = true, do_eval = false, do_predict = false;
   uint64_t seed = 42;
   bool full_determinism = false;
-  bool smoke = false;
-  std::string plugin;
   RanksPlan ranks;
   StrategyPlan strategy;
   ModelPlan model;

@@ -47,9 +47,9 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(SavingPlan, interval, total_limit, only_model
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(MemoryPlan, parameters, gradients, optimizer, activations, buffers, total)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(DiskPlan, checkpoint_bytes, checkpoints_kept, needed_bytes, free_bytes)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(RunPlan, schema, hftrain_version, output_dir, do_train, do_eval,
-                                   do_predict, seed, full_determinism, smoke, plugin, ranks, strategy, model,
-                                   precision, data, batch, steps, optimizer, schedule, logging, evaluation,
-                                   saving, memory_per_rank, disk)
+                                   do_predict, seed, full_determinism, ranks, strategy, model, precision,
+                                   data, batch, steps, optimizer, schedule, logging, evaluation, saving,
+                                   memory_per_rank, disk)
 
 Json to_json_value(const RunPlan& plan) {
   return plan;

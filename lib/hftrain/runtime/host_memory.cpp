@@ -2,6 +2,7 @@
 
 #include <c10/core/CPUAllocator.h>
 #include <c10/util/Exception.h>
+#include <malloc.h>
 
 #include <charconv>
 #include <fstream>
@@ -65,6 +66,14 @@ bool restart_host_peak() {
 void install_host_allocator() {
   constexpr uint8_t kPriority = 1;                                              // above LibTorch's own
   c10::SetCPUAllocator(new HostAllocator(*c10::GetCPUAllocator()), kPriority);  // LibTorch keeps it for ever
+}
+
+void keep_freed_memory() {
+  constexpr int kLargestBlock = 1 << 30;  // larger ones still come from the kernel and go back to it
+  constexpr int kGrowth = 64 << 20;       // of the heap, in one piece
+  ::mallopt(M_MMAP_THRESHOLD, kLargestBlock);
+  ::mallopt(M_TRIM_THRESHOLD, -1);  // never
+  ::mallopt(M_TOP_PAD, kGrowth);
 }
 
 }  // namespace hftrain::runtime

@@ -61,6 +61,7 @@ WorkerContext make_worker_context(const WorkerPlace& place, const Numerics& nume
     check_torch_version();
     quiet_library_log();
     install_host_allocator();
+    keep_freed_memory();
     set_library_environment(numerics);
     fix_thread_counts(place.threads);
     WorkerContext context;

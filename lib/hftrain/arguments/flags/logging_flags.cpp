@@ -82,7 +82,7 @@ std::vector<Flag> logging_flags() {
        .common = true},
       {.name = "run_name",
        .slot = at<&Arguments::logging, &LoggingArguments::run_name>,
-       .help = "Display name of the run in trackers."},
+       .help = "Name of the run in summary.json and in trackers."},
       {.name = "project",
        .slot = unread(Type::kText, "huggingface"),
        .help = "Project name in Trackio.",
