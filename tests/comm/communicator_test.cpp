@@ -3,6 +3,7 @@
 #include <ATen/ops/arange.h>
 #include <ATen/ops/equal.h>
 #include <ATen/ops/full.h>
+#include <ATen/ops/stack.h>
 #include <ATen/ops/zeros.h>
 
 #include "comm/rank_processes.h"
@@ -16,7 +17,8 @@ using testing::RankBody;
 
 namespace {
 
-constexpr at::ScalarType kTypes[] = {at::kFloat, at::kBFloat16, at::kHalf, at::kLong};
+constexpr at::ScalarType kTypes[] = {at::kFloat, at::kDouble, at::kBFloat16, at::kHalf,
+                                     at::kLong,  at::kInt,    at::kByte};
 constexpr int64_t kSizes[] = {0, 1, 7, 1024, 100'003};
 
 // Small whole numbers that differ by rank and position and that every dtype holds exactly, sums included.
@@ -41,7 +43,7 @@ void check_all_reduce(Communicator& communicator, int64_t size, at::ScalarType t
   CHECK(at::equal(largest, pattern(size, world - 1, type)));
 
   at::Tensor average = pattern(size, communicator.rank(), type);
-  if (type == at::kLong) {
+  if (!at::isFloatingType(type)) {
     CHECK_THROWS_AS(communicator.all_reduce(average, Reduction::kAverage), Error);
     return;
   }
@@ -69,9 +71,51 @@ void check_reduce_scatter(Communicator& communicator, int64_t size, at::ScalarTy
   const at::Tensor part = at::zeros({size}, type);
   communicator.reduce_scatter(part, whole, Reduction::kSum);
   CHECK(at::equal(part, expected));
-  if (type == at::kLong) return;
+  if (!at::isFloatingType(type)) return;
   communicator.reduce_scatter(part, whole, Reduction::kAverage);
   CHECK(part.allclose(expected.to(at::kDouble).div(world).to(type), 1e-2, 0));
+}
+
+// Part by part for rank: 100 * from + to, of `size` elements.
+void check_exchange(Communicator& communicator, int64_t size, at::ScalarType type) {
+  const int world = communicator.world_size(), own = communicator.rank();
+  const at::Tensor gathered = own == 0 ? at::zeros({world, size}, type) : at::Tensor();
+  communicator.gather(gathered, pattern(size, own, type), 0);
+  for (int rank = 0; own == 0 && rank < world; ++rank) {
+    CHECK(at::equal(gathered[rank], pattern(size, rank, type)));
+  }
+  std::vector<at::Tensor> parts;
+  for (int to = 0; to < world; ++to) parts.push_back(pattern(size, 10 * own + to, type));
+  const at::Tensor exchanged = at::zeros({world, size}, type);
+  communicator.all_to_all(exchanged, at::stack(parts));
+  for (int from = 0; from < world; ++from) {
+    CHECK(at::equal(exchanged[from], pattern(size, 10 * from + own, type)));
+  }
+}
+
+// Pairs of all sizes and dtypes at once.
+void check_lists(Communicator& communicator) {
+  const int world = communicator.world_size(), own = communicator.rank();
+  std::vector<at::Tensor> wholes, parts, inputs, sums;
+  for (const at::ScalarType type : {at::kFloat, at::kBFloat16}) {
+    for (const int64_t size : kSizes) {
+      parts.push_back(pattern(size, own, type));
+      wholes.push_back(at::zeros({world, size}, type));
+      inputs.push_back(pattern(size * world, own, type));
+      sums.push_back(at::zeros({size}, type));
+    }
+  }
+  auto gather = communicator.all_gather_async(wholes, parts);
+  auto scatter = communicator.reduce_scatter_async(sums, inputs, Reduction::kSum);
+  gather.wait();
+  scatter.wait();
+  for (size_t i = 0; i < parts.size(); ++i) {
+    const int64_t size = parts[i].numel();
+    const at::ScalarType type = parts[i].scalar_type();
+    for (int rank = 0; rank < world; ++rank) CHECK(at::equal(wholes[i][rank], pattern(size, rank, type)));
+    CHECK(at::equal(sums[i], sum_of_patterns(size * world, world, type).view({world, size})[own]));
+  }
+  communicator.all_gather_async(std::vector<at::Tensor>{}, {}).wait();
 }
 
 void check_texts(Communicator& communicator) {
@@ -89,8 +133,10 @@ void check_contract(Communicator& communicator) {
       check_all_reduce(communicator, size, type);
       check_moves(communicator, size, type);
       check_reduce_scatter(communicator, size, type);
+      check_exchange(communicator, size, type);
     }
   }
+  check_lists(communicator);
   communicator.barrier();
   const int world = communicator.world_size();
   CHECK(communicator.sum(communicator.rank() + 0.5) == world * (world - 1) / 2 + 0.5 * world);
@@ -128,6 +174,11 @@ const RankBody kTraffic("traffic", [](const Rank& rank) {
   CHECK(cost([&] { communicator->all_gather(whole, part); }) == 4800 * (world - 1) / world);
   CHECK(cost([&] { communicator->reduce_scatter(part, whole, Reduction::kSum); }) ==
         4800 * (world - 1) / world);
+  CHECK(cost([&] { communicator->all_to_all(at::zeros({1200}), whole); }) == 4800 * (world - 1) / world);
+  CHECK(cost([&] { communicator->gather(whole, part, 0); }) == (rank.rank() == 0 ? 0 : 4800 / world));
+  CHECK(cost([&] {
+          communicator->all_gather_async({whole, whole}, {part, part}).wait();
+        }) == 2 * 4800 * (world - 1) / world);
   CHECK(cost([&] { communicator->barrier(); }) == 0);
 });
 
@@ -177,6 +228,8 @@ TEST_CASE("tensors that do not fit a collective are refused before anything is s
   CHECK_THROWS_AS(communicator->all_gather(at::zeros({4}), at::zeros({3})), Error);
   CHECK_THROWS_AS(communicator->all_gather(at::zeros({4}), at::zeros({4}, at::kLong)), Error);
   CHECK_THROWS_AS(communicator->all_reduce(at::zeros({4, 4}).t(), Reduction::kSum), Error);
+  CHECK_THROWS_AS(communicator->all_gather_async(std::vector{at::zeros({4})}, {}), Error);
+  CHECK_THROWS_AS(communicator->all_to_all(at::zeros({4}), at::zeros({3})), Error);
 }
 
 TEST_CASE("a backend of unknown name is refused") {

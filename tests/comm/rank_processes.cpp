@@ -96,6 +96,7 @@ std::unique_ptr<comm::Communicator> Rank::connect(std::chrono::milliseconds time
   comm::GroupOptions options;
   options.rank = rank_;
   options.world_size = world_size_;
+  options.backend = backend_;
   options.timeout = timeout;
   options.store = store_;
   return comm::make_communicator(options, comm::builtin_backends());
@@ -116,7 +117,8 @@ RankBody::RankBody(const std::string& name, std::function<void(const Rank&)> bod
   bodies()[name] = std::move(body);
 }
 
-std::vector<RankOutcome> run_ranks(const std::string& body, int world_size, const std::vector<int>& hanging) {
+std::vector<RankOutcome> run_ranks(const std::string& body, int world_size, const std::vector<int>& hanging,
+                                   const std::string& backend) {
   const TemporaryDirectory directory;
   const ListeningSocket socket = listen_on_loopback();
   std::vector<Child> children;
@@ -125,6 +127,7 @@ std::vector<RankOutcome> run_ranks(const std::string& body, int world_size, cons
     environment.set("TEST_BODY", body);
     environment.set("TEST_RANK", std::to_string(rank));
     environment.set("TEST_WORLD_SIZE", std::to_string(world_size));
+    environment.set("TEST_BACKEND", backend);
     environment.set("TEST_PORT", std::to_string(socket.port));
     children.push_back(
         spawn(environment.as_strings(), directory / std::to_string(rank), rank == 0 ? socket.fd.get() : -1));
@@ -163,7 +166,8 @@ TEST_CASE(kChildTest, "[.rank]") {
   const auto body = bodies().find(*environment.get("TEST_BODY"));
   REQUIRE(body != bodies().end());
   try {
-    body->second(Rank(rank, std::stoi(*environment.get("TEST_WORLD_SIZE")), store));
+    body->second(
+        Rank(rank, std::stoi(*environment.get("TEST_WORLD_SIZE")), *environment.get("TEST_BACKEND"), store));
   } catch (const Error& error) {
     FAIL(error.render());
   }

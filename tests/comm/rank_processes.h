@@ -19,13 +19,13 @@ namespace hftrain::testing {
 // The child's side.
 class Rank {
  public:
-  Rank(int rank, int world_size, comm::StoreAddress store)
-      : rank_(rank), world_size_(world_size), store_(std::move(store)) {}
+  Rank(int rank, int world_size, std::string backend, comm::StoreAddress store)
+      : rank_(rank), world_size_(world_size), backend_(std::move(backend)), store_(std::move(store)) {}
   int rank() const { return rank_; }
   int world_size() const { return world_size_; }
   const comm::StoreAddress& store() const { return store_; }
-  // Joins the other ranks over gloo, or trivially in a world of one. Once per child. The deadline is so long
-  // that a test which needs it never ends.
+  // Joins the other ranks over the backend of run_ranks, or trivially in a world of one. Once per child. The
+  // deadline is so long that a test which needs it never ends.
   std::unique_ptr<comm::Communicator> connect(
       std::chrono::milliseconds timeout = std::chrono::hours(1)) const;
   // Ends this process as kill -9 does.
@@ -36,6 +36,7 @@ class Rank {
  private:
   int rank_;
   int world_size_;
+  std::string backend_;
   comm::StoreAddress store_;
 };
 
@@ -52,7 +53,7 @@ struct RankOutcome {
 // Runs a body on `world_size` fresh processes and waits for their end. `hanging` are the ranks that call
 // hang().
 std::vector<RankOutcome> run_ranks(const std::string& body, int world_size,
-                                   const std::vector<int>& hanging = {});
+                                   const std::vector<int>& hanging = {}, const std::string& backend = "gloo");
 // Fails the test, with the output of the first rank that failed, unless all succeeded.
 void require_success(const std::vector<RankOutcome>& outcomes);
 

@@ -14,6 +14,7 @@ namespace hftrain::comm {
 
 struct BackendRequest {
   c10::intrusive_ptr<c10d::Store> store;
+  std::string backend;  // the name in the table
   int rank = 0;
   int world_size = 1;
   bool one_node = true;     // all ranks are on this machine

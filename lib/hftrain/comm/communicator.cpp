@@ -5,8 +5,11 @@
 #include <ATen/ops/zeros.h>
 #include <c10/util/Exception.h>
 
+#include <algorithm>
 #include <cstring>
+#include <numeric>
 #include <stdexcept>
+#include <torch/csrc/distributed/c10d/PrefixStore.hpp>
 
 #include "hftrain/comm/trivial_backend.h"
 
@@ -30,34 +33,68 @@ c10d::ReduceOp operator_of(Reduction reduction, const at::Tensor& tensor) {
   throw Error(ExitCode::kInternal, "unknown reduction");
 }
 
-void check_parts(const at::Tensor& whole, const at::Tensor& part, int world_size) {
-  if (whole.numel() != part.numel() * world_size || whole.scalar_type() != part.scalar_type()) {
-    throw Error(ExitCode::kInternal, "a collective got tensors that do not match")
-        .why("the whole has " + std::to_string(whole.numel()) + " elements, each of " +
-             std::to_string(world_size) + " parts " + std::to_string(part.numel()));
+c10::intrusive_ptr<c10d::Backend> connect_trivially(const BackendRequest&) {
+  return c10::make_intrusive<TrivialBackend>();
+}
+
+c10::intrusive_ptr<c10d::Backend> connect_backend(const BackendRequest& request,
+                                                  const BackendMaker& connect) {
+  try {
+    return connect(request);
+  } catch (const Error&) {
+    throw;
+  } catch (const std::exception& error) {
+    throw Error(ExitCode::kWorkerLost, "the ranks could not connect to each other over " + request.backend)
+        .where("rank " + std::to_string(request.rank))
+        .why(error.what());
   }
+}
+
+std::vector<int> first_ranks(int count) {
+  std::vector<int> ranks(static_cast<size_t>(count));
+  std::iota(ranks.begin(), ranks.end(), 0);
+  return ranks;
+}
+
+std::vector<at::Tensor> flat(const std::vector<at::Tensor>& tensors) {
+  std::vector<at::Tensor> views;
+  for (const at::Tensor& tensor : tensors) views.push_back(tensor.view(-1));
+  return views;
+}
+
+void check_lists(const std::vector<at::Tensor>& outputs, const std::vector<at::Tensor>& inputs) {
+  if (outputs.size() == inputs.size()) return;
+  throw Error(ExitCode::kInternal, "a collective got lists of different length")
+      .why(std::to_string(outputs.size()) + " outputs, " + std::to_string(inputs.size()) + " inputs");
 }
 
 }  // namespace
 
 void PendingOperation::wait() {
-  if (!work_) return;
   try {
-    work_->wait();
+    for (const auto& work : works_) work->wait();
   } catch (...) {
     communicator_->rethrow(std::current_exception(), operation_);
   }
-  work_.reset();
+  works_.clear();
 }
 
-Communicator::Communicator(c10::intrusive_ptr<c10d::Store> store, c10::intrusive_ptr<c10d::Backend> backend,
-                           c10::Device device, std::chrono::milliseconds timeout)
-    : store_(std::move(store)),
-      backend_(c10::make_intrusive<ObservedBackend>(std::move(backend))),
-      group_(c10::make_intrusive<c10d::ProcessGroup>(store_, rank(), world_size())),
-      device_(device),
-      timeout_(timeout) {
-  group_->setBackend(device.type(), c10d::ProcessGroup::BackendType::CUSTOM, backend_);
+Communicator::Communicator(BackendRequest request, BackendMaker connect)
+    : Communicator(std::move(request), std::move(connect), "", {}, std::make_shared<Traffic>()) {
+  members_ = first_ranks(world_size());
+}
+
+Communicator::Communicator(BackendRequest request, BackendMaker connect, std::string name,
+                           std::vector<int> members, std::shared_ptr<Traffic> traffic)
+    : request_(std::move(request)),
+      connect_(std::move(connect)),
+      name_(std::move(name)),
+      members_(std::move(members)),
+      traffic_(std::move(traffic)),
+      backend_(c10::make_intrusive<ObservedBackend>(
+          connect_backend(request_, request_.world_size == 1 ? connect_trivially : connect_), traffic_)),
+      group_(c10::make_intrusive<c10d::ProcessGroup>(request_.store, rank(), world_size())) {
+  group_->setBackend(device().type(), c10d::ProcessGroup::BackendType::CUSTOM, backend_);
   group_->setDefaultBackend(c10d::ProcessGroup::BackendType::CUSTOM);
 }
 
@@ -69,14 +106,43 @@ Communicator::~Communicator() {
   }
 }
 
-void Communicator::check(const at::Tensor& tensor) const {
-  if (tensor.is_contiguous() && tensor.device().type() == device_.type()) return;
-  throw Error(ExitCode::kInternal, "a collective got a tensor that is not contiguous or on another device")
-      .why("tensor on " + tensor.device().str() + ", group on " + device_.str());
+std::unique_ptr<Communicator> Communicator::subgroup(const std::vector<int>& ranks,
+                                                     const std::string& name) const {
+  const auto own = std::find(ranks.begin(), ranks.end(), rank());
+  if (own == ranks.end()) {
+    throw Error(ExitCode::kInternal, "rank " + std::to_string(rank()) + " is not of the group " + name);
+  }
+  BackendRequest request = request_;
+  request.rank = static_cast<int>(own - ranks.begin());
+  request.world_size = static_cast<int>(ranks.size());
+  if (request.store) request.store = c10::make_intrusive<c10d::PrefixStore>("group/" + name, request.store);
+  std::vector<int> members;
+  for (const int member : ranks) members.push_back(members_.at(static_cast<size_t>(member)));
+  return std::unique_ptr<Communicator>(new Communicator(
+      std::move(request), connect_, name, std::move(members), std::make_shared<Traffic>(traffic_)));
 }
 
-PendingOperation Communicator::pending(c10::intrusive_ptr<c10d::Work> work) const {
-  return {*this, backend_->last_operation(), std::move(work)};
+void Communicator::check(const at::Tensor& tensor) const {
+  if (tensor.is_contiguous() && tensor.device().type() == device().type()) return;
+  throw Error(ExitCode::kInternal, "a collective got a tensor that is not contiguous or on another device")
+      .why("tensor on " + tensor.device().str() + ", group on " + device().str());
+}
+
+void Communicator::check_parts(const at::Tensor& whole, const at::Tensor& part) const {
+  check(whole);
+  check(part);
+  if (whole.numel() == part.numel() * world_size() && whole.scalar_type() == part.scalar_type()) return;
+  throw Error(ExitCode::kInternal, "a collective got tensors that do not match")
+      .why("the whole has " + std::to_string(whole.numel()) + " elements, each of " +
+           std::to_string(world_size()) + " parts " + std::to_string(part.numel()));
+}
+
+template <typename Start>
+PendingOperation Communicator::issue(const Start& start) const {
+  return guard([&] {
+    ObservedBackend::Works works = start();
+    return PendingOperation(*this, backend_->last_operation(), std::move(works));
+  });
 }
 
 PendingOperation Communicator::all_reduce_async(const at::Tensor& tensor, Reduction reduction) {
@@ -84,7 +150,7 @@ PendingOperation Communicator::all_reduce_async(const at::Tensor& tensor, Reduct
   c10d::AllreduceOptions options;
   options.reduceOp = operator_of(reduction, tensor);
   std::vector<at::Tensor> tensors{tensor};
-  return guard([&] { return pending(backend_->allreduce(tensors, options)); });
+  return issue([&] { return ObservedBackend::Works{backend_->allreduce(tensors, options)}; });
 }
 
 PendingOperation Communicator::broadcast_async(const at::Tensor& tensor, int root) {
@@ -92,26 +158,42 @@ PendingOperation Communicator::broadcast_async(const at::Tensor& tensor, int roo
   c10d::BroadcastOptions options;
   options.rootRank = root;
   std::vector<at::Tensor> tensors{tensor};
-  return guard([&] { return pending(backend_->broadcast(tensors, options)); });
+  return issue([&] { return ObservedBackend::Works{backend_->broadcast(tensors, options)}; });
 }
 
 PendingOperation Communicator::all_gather_async(const at::Tensor& output, const at::Tensor& input) {
-  check(output);
-  check(input);
-  check_parts(output, input, world_size());
+  check_parts(output, input);
   at::Tensor target = output.view(-1), source = input.view(-1);
-  return guard([&] { return pending(backend_->_allgather_base(target, source, {})); });
+  return issue([&] { return ObservedBackend::Works{backend_->_allgather_base(target, source, {})}; });
 }
 
 PendingOperation Communicator::reduce_scatter_async(const at::Tensor& output, const at::Tensor& input,
                                                     Reduction reduction) {
-  check(output);
-  check(input);
-  check_parts(input, output, world_size());
+  check_parts(input, output);
   c10d::ReduceScatterOptions options;
   options.reduceOp = operator_of(reduction, input);
   at::Tensor target = output.view(-1), source = input.view(-1);
-  return guard([&] { return pending(backend_->_reduce_scatter_base(target, source, options)); });
+  return issue(
+      [&] { return ObservedBackend::Works{backend_->_reduce_scatter_base(target, source, options)}; });
+}
+
+PendingOperation Communicator::all_gather_async(const std::vector<at::Tensor>& outputs,
+                                                const std::vector<at::Tensor>& inputs) {
+  check_lists(outputs, inputs);
+  for (size_t i = 0; i < outputs.size(); ++i) check_parts(outputs[i], inputs[i]);
+  return issue([&] { return backend_->all_gather_pairs(flat(outputs), flat(inputs)); });
+}
+
+PendingOperation Communicator::reduce_scatter_async(const std::vector<at::Tensor>& outputs,
+                                                    const std::vector<at::Tensor>& inputs,
+                                                    Reduction reduction) {
+  check_lists(outputs, inputs);
+  c10d::ReduceScatterOptions options;
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    check_parts(inputs[i], outputs[i]);
+    options.reduceOp = operator_of(reduction, inputs[i]);
+  }
+  return issue([&] { return backend_->reduce_scatter_pairs(flat(outputs), flat(inputs), options); });
 }
 
 void Communicator::all_reduce(const at::Tensor& tensor, Reduction reduction) {
@@ -127,26 +209,55 @@ void Communicator::reduce_scatter(const at::Tensor& output, const at::Tensor& in
   reduce_scatter_async(output, input, reduction).wait();
 }
 
+void Communicator::gather(const at::Tensor& output, const at::Tensor& input, int root) {
+  check(input);
+  c10d::GatherOptions options;
+  options.rootRank = root;
+  std::vector<std::vector<at::Tensor>> outputs;
+  if (root == rank()) {
+    check_parts(output, input);
+    outputs.push_back(output.view({world_size(), input.numel()}).unbind());
+  }
+  std::vector<at::Tensor> inputs{input.view(-1)};
+  issue([&] { return ObservedBackend::Works{backend_->gather(outputs, inputs, options)}; }).wait();
+}
+
+void Communicator::all_to_all(const at::Tensor& output, const at::Tensor& input) {
+  check(output);
+  check(input);
+  if (output.numel() != input.numel() || output.scalar_type() != input.scalar_type() ||
+      input.numel() % world_size() != 0) {
+    throw Error(ExitCode::kInternal, "an all-to-all got tensors that do not match")
+        .why(std::to_string(input.numel()) + " elements in, " + std::to_string(output.numel()) +
+             " out, in parts for " + std::to_string(world_size()) + " ranks");
+  }
+  at::Tensor target = output.view(-1), source = input.view(-1);
+  std::vector<int64_t> equal;
+  issue([&] {
+    return ObservedBackend::Works{backend_->alltoall_base(target, source, equal, equal, {})};
+  }).wait();
+}
+
 void Communicator::barrier() {
   c10d::BarrierOptions options;
-  if (!device_.is_cpu()) options.device = device_;
-  guard([&] { return pending(backend_->barrier(options)); }).wait();
+  if (!device().is_cpu()) options.device = device();
+  issue([&] { return ObservedBackend::Works{backend_->barrier(options)}; }).wait();
 }
 
 double Communicator::sum(double value) {
-  const at::Tensor total = at::full({1}, value, at::TensorOptions(device_).dtype(at::kDouble));
+  const at::Tensor total = at::full({1}, value, at::TensorOptions(device()).dtype(at::kDouble));
   all_reduce(total, Reduction::kSum);
   return total.item<double>();
 }
 
 int64_t Communicator::maximum(int64_t value) {
-  const at::Tensor largest = at::full({1}, value, at::TensorOptions(device_).dtype(at::kLong));
+  const at::Tensor largest = at::full({1}, value, at::TensorOptions(device()).dtype(at::kLong));
   all_reduce(largest, Reduction::kMaximum);
   return largest.item<int64_t>();
 }
 
 std::vector<std::string> Communicator::all_gather_text(const std::string& text) {
-  const auto integers = at::TensorOptions(device_).dtype(at::kLong);
+  const auto integers = at::TensorOptions(device()).dtype(at::kLong);
   const auto bytes = at::TensorOptions(at::kByte);
   const at::Tensor lengths = at::empty({world_size()}, integers);
   all_gather(lengths, at::full({1}, static_cast<int64_t>(text.size()), integers));
@@ -155,8 +266,8 @@ std::vector<std::string> Communicator::all_gather_text(const std::string& text) 
 
   const at::Tensor padded = at::zeros({longest}, bytes);
   if (!text.empty()) std::memcpy(padded.mutable_data_ptr(), text.data(), text.size());
-  const at::Tensor gathered = at::empty({world_size(), longest}, bytes.device(device_));
-  all_gather(gathered, padded.to(device_));
+  const at::Tensor gathered = at::empty({world_size(), longest}, bytes.device(device()));
+  all_gather(gathered, padded.to(device()));
 
   const at::Tensor rows = gathered.cpu();
   std::vector<std::string> texts;
@@ -180,48 +291,41 @@ void Communicator::rethrow(const std::exception_ptr& failure, const Operation& o
 }
 
 Error Communicator::lost(const std::string& why, const Operation& operation) const {
-  std::string what = operation.name + " number " + std::to_string(operation.sequence) + " failed: ";
+  std::string what = operation.name + " number " + std::to_string(operation.sequence) +
+                     (name_.empty() ? "" : " of the group " + name_) + " failed: ";
   try {
     backend_->abort();
-    const std::vector<int> silent = missing_at(*store_, "failed", rank(), world_size(), kPatience);
+    std::vector<int> silent = missing_at(*request_.store, "failed", rank(), world_size(), kPatience);
+    for (int& member : silent) member = members_[static_cast<size_t>(member)];
     what +=
         silent.empty() ? "all ranks are alive but did not finish it" : "no word from " + name_ranks(silent);
   } catch (const std::exception&) {
     what += "rank 0 and its store are gone";
   }
   return Error(ExitCode::kWorkerLost, std::move(what))
-      .where("rank " + std::to_string(rank()))
+      .where("rank " + std::to_string(members_[static_cast<size_t>(rank())]))
       .why(why)
       .hint("the deadline of collective operations is --ddp_timeout, now " +
-            std::to_string(std::chrono::duration_cast<std::chrono::seconds>(timeout_).count()) + " s");
+            std::to_string(std::chrono::duration_cast<std::chrono::seconds>(request_.timeout).count()) +
+            " s");
 }
 
 std::unique_ptr<Communicator> make_communicator(const GroupOptions& options, const BackendTable& backends) {
-  if (options.world_size == 1) {
-    return std::make_unique<Communicator>(nullptr, c10::make_intrusive<TrivialBackend>(), options.device,
-                                          options.timeout);
-  }
-  const auto maker = backends.find(options.backend);
-  if (maker == backends.end()) {
-    throw Error(ExitCode::kInternal, "there is no communication backend of the name " + options.backend);
-  }
-  auto store = open_store(options.store, options.rank, options.world_size, options.timeout);
-  BackendRequest request{.store = store,
+  BackendRequest request{.store = nullptr,
+                         .backend = options.backend,
                          .rank = options.rank,
                          .world_size = options.world_size,
                          .one_node = options.one_node,
                          .master_host = options.store.host,
                          .device = options.device,
                          .timeout = options.timeout};
-  try {
-    return std::make_unique<Communicator>(store, maker->second(request), options.device, options.timeout);
-  } catch (const Error&) {
-    throw;
-  } catch (const std::exception& error) {
-    throw Error(ExitCode::kWorkerLost, "the ranks could not connect to each other over " + options.backend)
-        .where("rank " + std::to_string(options.rank))
-        .why(error.what());
+  if (options.world_size == 1) return std::make_unique<Communicator>(request, connect_trivially);
+  const auto maker = backends.find(options.backend);
+  if (maker == backends.end()) {
+    throw Error(ExitCode::kInternal, "there is no communication backend of the name " + options.backend);
   }
+  request.store = open_store(options.store, options.rank, options.world_size, options.timeout);
+  return std::make_unique<Communicator>(request, maker->second);
 }
 
 void agree_on_plan(Communicator& communicator, const std::string& plan_hash) {

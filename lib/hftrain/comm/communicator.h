@@ -40,26 +40,32 @@ class [[nodiscard]] PendingOperation {
 
  private:
   friend class Communicator;
-  PendingOperation(const Communicator& communicator, Operation operation, c10::intrusive_ptr<c10d::Work> work)
-      : communicator_(&communicator), operation_(std::move(operation)), work_(std::move(work)) {}
+  PendingOperation(const Communicator& communicator, Operation operation, ObservedBackend::Works works)
+      : communicator_(&communicator), operation_(std::move(operation)), works_(std::move(works)) {}
 
   const Communicator* communicator_;
   Operation operation_;
-  c10::intrusive_ptr<c10d::Work> work_;
+  ObservedBackend::Works works_;
 };
 
 class Communicator {
  public:
-  // `store` may be null in a world of one. See make_communicator.
-  Communicator(c10::intrusive_ptr<c10d::Store> store, c10::intrusive_ptr<c10d::Backend> backend,
-               c10::Device device, std::chrono::milliseconds timeout);
+  // See make_communicator. `connect` is kept for sub-groups; the request's store may be null in a world of
+  // one.
+  Communicator(BackendRequest request, BackendMaker connect);
   ~Communicator();
   Communicator(const Communicator&) = delete;
   Communicator& operator=(const Communicator&) = delete;
 
   int rank() const { return backend_->getRank(); }
   int world_size() const { return backend_->getSize(); }
-  c10::Device device() const { return device_; }
+  c10::Device device() const { return request_.device; }
+
+  // A group of some of this group's ranks, in the order given, over a transport of its own. Exactly these
+  // ranks call it, all with the same list and a name that is used once; a group of one calls nobody. Errors
+  // of the new group name the ranks as the outermost group knows them. Its bytes are counted here too. May
+  // outlive this communicator.
+  std::unique_ptr<Communicator> subgroup(const std::vector<int>& ranks, const std::string& name) const;
 
   // In place, on every rank. `tensor` has the same shape and dtype everywhere.
   void all_reduce(const at::Tensor& tensor, Reduction reduction);
@@ -74,6 +80,15 @@ class Communicator {
   void reduce_scatter(const at::Tensor& output, const at::Tensor& input, Reduction reduction);
   PendingOperation reduce_scatter_async(const at::Tensor& output, const at::Tensor& input,
                                         Reduction reduction);
+  // The same for many pairs of tensors as one operation; dtypes and sizes may differ from pair to pair.
+  PendingOperation all_gather_async(const std::vector<at::Tensor>& outputs,
+                                    const std::vector<at::Tensor>& inputs);
+  PendingOperation reduce_scatter_async(const std::vector<at::Tensor>& outputs,
+                                        const std::vector<at::Tensor>& inputs, Reduction reduction);
+  // An all-gather whose result only `root` keeps. The output of the other ranks is not looked at.
+  void gather(const at::Tensor& output, const at::Tensor& input, int root);
+  // Part i of the input goes to rank i; part i of the output came from there. Equal sizes.
+  void all_to_all(const at::Tensor& output, const at::Tensor& input);
   // Returns when all ranks have called it.
   void barrier();
 
@@ -95,21 +110,28 @@ class Communicator {
     }
   }
 
-  // By this rank since the start, by the cost of ring algorithms (observed_backend.h).
-  int64_t bytes_sent() const { return backend_->bytes_sent(); }
+  // By this rank since the start, sub-groups included, by the cost of ring algorithms (observed_backend.h).
+  int64_t bytes_sent() const { return traffic_->bytes(); }
 
  private:
   friend class PendingOperation;
-  PendingOperation pending(c10::intrusive_ptr<c10d::Work> work) const;
+  Communicator(BackendRequest request, BackendMaker connect, std::string name, std::vector<int> members,
+               std::shared_ptr<Traffic> traffic);
+  // Issues what `start` returns.
+  template <typename Start>
+  PendingOperation issue(const Start& start) const;
   [[noreturn]] void rethrow(const std::exception_ptr& failure, const Operation& operation) const;
   Error lost(const std::string& why, const Operation& operation) const;
   void check(const at::Tensor& tensor) const;
+  void check_parts(const at::Tensor& whole, const at::Tensor& part) const;
 
-  c10::intrusive_ptr<c10d::Store> store_;
+  BackendRequest request_;
+  BackendMaker connect_;
+  std::string name_;          // of a sub-group
+  std::vector<int> members_;  // by rank of this group: the rank in the outermost group
+  std::shared_ptr<Traffic> traffic_;
   c10::intrusive_ptr<ObservedBackend> backend_;
   c10::intrusive_ptr<c10d::ProcessGroup> group_;
-  c10::Device device_;
-  std::chrono::milliseconds timeout_;
 };
 
 struct GroupOptions {

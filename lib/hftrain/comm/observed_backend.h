@@ -3,13 +3,18 @@
 // group, so this is where all traffic of a rank goes by.
 //
 // Bytes sent per rank, W ranks, B bytes of the tensor that every rank holds whole:
-//   all-reduce 2B(W-1)/W    reduce-scatter, all-gather, broadcast B(W-1)/W    barrier 0
+//   all-reduce 2B(W-1)/W    reduce-scatter, all-gather, broadcast, all-to-all B(W-1)/W    barrier 0
+//   gather B/W, at the root 0
 #pragma once
 
+#include <atomic>
 #include <cstdint>
+#include <memory>
 #include <mutex>
 #include <string>
 #include <torch/csrc/distributed/c10d/Backend.hpp>
+#include <utility>
+#include <vector>
 
 namespace hftrain::comm {
 
@@ -21,13 +26,34 @@ struct Operation {
   int64_t bytes = 0;
 };
 
+// What a rank has sent over a group and all its sub-groups. Any thread.
+class Traffic {
+ public:
+  explicit Traffic(std::shared_ptr<Traffic> outer = nullptr) : outer_(std::move(outer)) {}
+  int64_t bytes() const { return bytes_; }
+  void add(int64_t bytes) {
+    bytes_ += bytes;
+    if (outer_) outer_->add(bytes);
+  }
+
+ private:
+  std::shared_ptr<Traffic> outer_;
+  std::atomic<int64_t> bytes_ = 0;
+};
+
 // Calls may come from any thread (the Reducer's come from the backward pass).
 class ObservedBackend final : public c10d::Backend {
  public:
-  explicit ObservedBackend(c10::intrusive_ptr<c10d::Backend> observed);
+  // What has to be waited for until an operation is over.
+  using Works = std::vector<c10::intrusive_ptr<c10d::Work>>;
+
+  ObservedBackend(c10::intrusive_ptr<c10d::Backend> observed, std::shared_ptr<Traffic> traffic);
 
   Operation last_operation() const;
-  int64_t bytes_sent() const;
+  // Many pairs as one operation: at once where the transport can, otherwise pair by pair.
+  Works all_gather_pairs(std::vector<at::Tensor> outputs, std::vector<at::Tensor> inputs);
+  Works reduce_scatter_pairs(std::vector<at::Tensor> outputs, std::vector<at::Tensor> inputs,
+                             const c10d::ReduceScatterOptions& options);
 
   const std::string getBackendName() const override { return observed_->getBackendName(); }
   c10::intrusive_ptr<c10d::Work> allreduce(std::vector<at::Tensor>& tensors,
@@ -41,6 +67,13 @@ class ObservedBackend final : public c10d::Backend {
                                                  const c10d::AllgatherOptions& options) override;
   c10::intrusive_ptr<c10d::Work> _reduce_scatter_base(at::Tensor& output, at::Tensor& input,
                                                       const c10d::ReduceScatterOptions& options) override;
+  c10::intrusive_ptr<c10d::Work> gather(std::vector<std::vector<at::Tensor>>& outputs,
+                                        std::vector<at::Tensor>& inputs,
+                                        const c10d::GatherOptions& options) override;
+  c10::intrusive_ptr<c10d::Work> alltoall_base(at::Tensor& output, at::Tensor& input,
+                                               std::vector<int64_t>& output_sizes,
+                                               std::vector<int64_t>& input_sizes,
+                                               const c10d::AllToAllOptions& options) override;
   c10::intrusive_ptr<c10d::Work> barrier(const c10d::BarrierOptions& options) override;
   void abort() override { observed_->abort(); }
   void shutdown() override { observed_->shutdown(); }
@@ -48,11 +81,12 @@ class ObservedBackend final : public c10d::Backend {
  private:
   // `passes`: how often every byte crosses the ring.
   void note(const char* name, int64_t bytes, int passes);
+  void note_sent(const char* name, int64_t bytes, int64_t sent);
 
   c10::intrusive_ptr<c10d::Backend> observed_;
+  std::shared_ptr<Traffic> traffic_;
   mutable std::mutex mutex_;
   Operation last_;
-  int64_t bytes_sent_ = 0;
 };
 
 }  // namespace hftrain::comm
