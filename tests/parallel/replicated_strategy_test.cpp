@@ -13,6 +13,7 @@
 #include "support/catch.h"
 
 using namespace hftrain;
+using parallel::Access;
 using parallel::ParameterList;
 using parallel::ReplicatedStrategy;
 using parallel::StatePart;

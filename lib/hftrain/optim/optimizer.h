@@ -7,6 +7,8 @@
 
 #include <ATen/core/Tensor.h>
 
+#include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -27,6 +29,12 @@ struct OptimizerSettings {
   std::map<std::string, std::string> options;         // optim_args
 };
 
+// What a visitor of state tensors does with them: looks at names, sizes and types (the values may be absent),
+// reads the values, or changes them.
+enum class Access { kLayout, kRead, kWrite };
+// `index` counts parameters through all groups.
+using StateVisitor = std::function<void(size_t index, const std::string& name, const at::Tensor& state)>;
+
 // Keeps references to the parameters, reads their .grad() and changes the parameters in place, without
 // autograd. A parameter without gradient is left as it is. One thread.
 class Optimizer {
@@ -43,8 +51,15 @@ class Optimizer {
   virtual std::vector<std::string> state_names() const = 0;
   // State tensor `name` of parameter `index`, counted through all groups. "step" is a float32 scalar; the
   // others have the parameter's shape unless the optimizer says otherwise. They exist from construction on;
-  // undefined means that this parameter has no such state. Checkpoints read them and load by copy_ into them.
+  // undefined means that this parameter has no such state. Only a copy when the optimizer keeps its state out
+  // of memory.
   virtual at::Tensor state(size_t index, const std::string& name) const = 0;
+  // Shows every defined state tensor, parameter by parameter; checkpoints save and load through it (copy_,
+  // without autograd). State that is kept out of memory is read for the call and with kWrite put back after
+  // it: hold no more of the tensors than must be in memory at once.
+  virtual void visit_state(const StateVisitor& visitor, Access access);
+  // Bytes of state that are in memory.
+  virtual int64_t state_bytes() const;
 
   // Drops the gradients (to_none) or fills them with zeros, which keeps views into buckets alive.
   void zero_grad(bool to_none = true);
@@ -55,6 +70,8 @@ class Optimizer {
   std::vector<at::Tensor> parameters() const;
 
  private:
+  void each_state(const StateVisitor& visitor) const;
+
   std::string name_;
   std::vector<ParameterGroup> groups_;
 };

@@ -164,24 +164,18 @@ void ReplicatedStrategy::visit_whole_parameters(const std::vector<size_t>& order
   for (const size_t i : order) visitor(i, shows ? list_.parameters.at(i).tensor : at::Tensor());
 }
 
-void ReplicatedStrategy::visit_optimizer_state(const StateVisitor& visitor, Access /*access*/) {
-  for (size_t i = 0; i < optimizer_order_.size(); ++i) {
-    for (const std::string& state : optimizer_->state_names()) {
-      const at::Tensor tensor = optimizer_->state(i, state);
-      if (tensor.defined()) visitor(whole(optimizer_order_[i], state, tensor));
-    }
-  }
+void ReplicatedStrategy::visit_optimizer_state(const StateVisitor& visitor, Access access) {
+  optimizer_->visit_state(
+      [&](size_t index, const std::string& state, const at::Tensor& tensor) {
+        visitor(whole(optimizer_order_[index], state, tensor));
+      },
+      access);
 }
 
 StateBytes ReplicatedStrategy::state_bytes() const {
   StateBytes bytes;
   for (const NamedParameter& parameter : list_.parameters) bytes.parameters += bytes_of(parameter.tensor);
-  for (size_t i = 0; i < optimizer_order_.size(); ++i) {
-    for (const std::string& state : optimizer_->state_names()) {
-      const at::Tensor tensor = optimizer_->state(i, state);
-      if (tensor.defined()) bytes.optimizer += bytes_of(tensor);
-    }
-  }
+  if (optimizer_) bytes.optimizer = optimizer_->state_bytes();
   bytes.gradients = most_gradient_bytes_;
   return bytes;
 }

@@ -52,17 +52,20 @@ struct StatePart {
 };
 using StateVisitor = std::function<void(const StatePart&)>;
 
-// Whether a visitor only looks at a part or changes it: state that lives elsewhere is then written back.
-enum class Access { kRead, kWrite };
+// Whether a visitor looks at a part's layout, reads it or changes it: a part that lives elsewhere is read for
+// the call only, and written back after it.
+using optim::Access;
 
 // Parameter `index` (in model order) as a whole, on rank 0; undefined elsewhere.
 using WholeVisitor = std::function<void(size_t index, const at::Tensor& whole)>;
 
-// Bytes of tensors that this rank really held at the fullest moment of an update.
+// Bytes of tensors that this rank really held at the fullest moment of an update: what stays between the uses
+// of a unit, and apart from it the parameters that were whole only while their units were used.
 struct StateBytes {
   int64_t parameters = 0;
   int64_t gradients = 0;
   int64_t optimizer = 0;
+  int64_t gathered_peak = 0;
 };
 
 // One thread; backward may use autograd's.
