@@ -7,6 +7,7 @@
 
 #include <limits>
 
+#include "hftrain/base/error.h"
 #include "support/catch.h"
 
 namespace hftrain::optim {
@@ -62,9 +63,9 @@ TEST_CASE("The scaler divides gradients and halves its scale after an overflow")
 }
 
 TEST_CASE("The scale doubles after 2000 good updates in a row, counted across a resume") {
-  GradientScaler scaler(8.0);
+  GradientScaler scaler({.initial = 8.0});
   for (int i = 0; i < 1500; ++i) scaler.update();
-  GradientScaler resumed(1.0);
+  GradientScaler resumed({.initial = 1.0});
   resumed.load_state(parse_json(dump_json(scaler.state()), "state"));
   for (int i = 0; i < 499; ++i) resumed.update();
   CHECK(resumed.scale() == 8.0);
@@ -74,6 +75,65 @@ TEST_CASE("The scale doubles after 2000 good updates in a row, counted across a 
   resumed.update();
   for (int i = 0; i < 1999; ++i) resumed.update();
   CHECK(resumed.scale() == 8.0);
+}
+
+namespace {
+
+void run(GradientScaler& scaler, const std::vector<bool>& overflows) {
+  for (const bool overflow : overflows) {
+    scaler.set_overflow(overflow);
+    scaler.update();
+  }
+}
+
+}  // namespace
+
+TEST_CASE("Hysteresis tolerates overflows until the scale shrinks, and is whole again after growth") {
+  GradientScaler scaler({.initial = 64, .growth_interval = 3, .hysteresis = 2});
+  run(scaler, {true});
+  CHECK(scaler.scale() == 64);
+  run(scaler, {false, true});  // the tolerance was used up, and two good updates did not give it back
+  CHECK(scaler.scale() == 32);
+  run(scaler, {true});
+  CHECK(scaler.scale() == 16);
+  run(scaler, {false, false, false, true});
+  CHECK(scaler.scale() == 32);
+}
+
+TEST_CASE("Consecutive hysteresis is whole again after every good update") {
+  GradientScaler scaler({.initial = 64, .hysteresis = 2, .refill = true});
+  run(scaler, {true, false, true, false});
+  CHECK(scaler.scale() == 64);
+  run(scaler, {true, true});
+  CHECK(scaler.scale() == 32);
+}
+
+TEST_CASE("A scale that cannot shrink any more ends the run") {
+  GradientScaler scaler({.initial = 4, .minimum = 3});
+  run(scaler, {true});
+  CHECK(scaler.scale() == 3);
+  try {
+    run(scaler, {true});
+    FAIL("no error");
+  } catch (const Error& error) {
+    CHECK(error.code() == ExitCode::kDiverged);
+  }
+}
+
+TEST_CASE("A fixed scale never moves, not even by resuming a run that had another one") {
+  GradientScaler scaler({.initial = 128, .dynamic = false, .growth_interval = 1});
+  run(scaler, {true, false, false, true});
+  CHECK(scaler.scale() == 128);
+  scaler.load_state({{"scale", 4.0}, {"good_updates", 1}});
+  CHECK(scaler.scale() == 128);
+}
+
+TEST_CASE("The tolerance of a dynamic scale survives a resume") {
+  GradientScaler first({.initial = 64, .hysteresis = 2}), second({.initial = 1, .hysteresis = 2});
+  run(first, {true});
+  second.load_state(parse_json(dump_json(first.state()), "state"));
+  run(second, {true});
+  CHECK(second.scale() == 32);
 }
 
 }  // namespace hftrain::optim

@@ -13,6 +13,11 @@ Json golden_cases() {
   return read_json_file(HFTRAIN_SOURCE_DIR "/tests/golden/optim/schedules.json");
 }
 
+// Those of DeepSpeed have a fixture and a test of their own.
+bool of_deepspeed(const std::string& name) {
+  return name.starts_with("Warmup") || name == "LRRangeTest" || name == "OneCycle";
+}
+
 std::unique_ptr<Schedule> make(const Json& golden) {
   ScheduleSetting setting;
   setting.base_rate = golden["base"].get<double>();
@@ -56,8 +61,10 @@ TEST_CASE("Every schedule gives the rates of transformers", "[parity]") {
       CHECK(next_rate(*schedule, golden, i) == Approx(expected).epsilon(1e-12).margin(1e-18));
     }
   }
-  const auto names = schedule_names();
-  CHECK(seen == std::set<std::string>(names.begin(), names.end()));
+  for (const std::string& name : schedule_names()) {
+    INFO(name);
+    CHECK(seen.contains(name) != of_deepspeed(name));
+  }
 }
 
 TEST_CASE("A schedule resumed from its state as text continues bit for bit") {

@@ -9,10 +9,13 @@
 #include <ATen/ops/stack.h>
 #include <ATen/ops/zeros.h>
 
+#include <algorithm>
+
+#include "hftrain/base/error.h"
+
 namespace hftrain::optim {
 namespace {
 
-constexpr int64_t kGrowthInterval = 2000;
 constexpr double kGrowth = 2.0, kBackoff = 0.5;
 
 std::vector<at::Tensor> gradients_of(at::TensorList parameters) {
@@ -59,23 +62,40 @@ bool GradientScaler::unscale(at::TensorList parameters) {
 }
 
 void GradientScaler::update() {
-  if (overflow_) {
-    scale_ *= kBackoff;
-    good_updates_ = 0;
-  } else if (++good_updates_ == kGrowthInterval) {
-    scale_ *= kGrowth;
-    good_updates_ = 0;
-  }
+  if (rule_.dynamic) overflow_ ? shrink() : grow();
   overflow_ = false;
 }
 
+void GradientScaler::shrink() {
+  good_updates_ = 0;
+  if (--tolerance_ > 0) return;
+  tolerance_ = 1;
+  if (scale_ > rule_.minimum) {
+    scale_ = std::max(scale_ * kBackoff, rule_.minimum);
+    return;
+  }
+  throw Error(ExitCode::kDiverged, "the loss scale is at its minimum and gradients still overflow")
+      .where("loss scale " + std::to_string(scale_))
+      .why("no scale is small enough for float16 here")
+      .hint("--bf16, a lower --learning_rate, or a smaller min_loss_scale");
+}
+
+void GradientScaler::grow() {
+  if (rule_.refill) tolerance_ = rule_.hysteresis;
+  if (++good_updates_ < rule_.growth_interval) return;
+  good_updates_ = 0;
+  tolerance_ = rule_.hysteresis;
+  scale_ *= kGrowth;
+}
+
 Json GradientScaler::state() const {
-  return {{"scale", scale_}, {"good_updates", good_updates_}};
+  return {{"scale", scale_}, {"good_updates", good_updates_}, {"tolerance", tolerance_}};
 }
 
 void GradientScaler::load_state(const Json& state) {
-  scale_ = state.at("scale").get<double>();
   good_updates_ = state.at("good_updates").get<int64_t>();
+  tolerance_ = state.value("tolerance", rule_.hysteresis);
+  if (rule_.dynamic) scale_ = state.at("scale").get<double>();  // a fixed scale is this run's own
 }
 
 }  // namespace hftrain::optim

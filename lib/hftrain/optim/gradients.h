@@ -18,28 +18,46 @@ void clip_gradients(at::TensorList parameters, const at::Tensor& norm, double ma
 // gradient_norm, then clip_gradients; returns the norm before clipping.
 at::Tensor clip_grad_norm(at::TensorList parameters, double max_norm);
 
-// Loss scale: ×2 after 2000 good updates, ×0.5 after an overflow, which also skips the update.
+// How a loss scale moves. The defaults are torch's; DeepSpeed files give their own.
+struct LossScale {
+  double initial = 65536.0;
+  bool dynamic = true;             // false: it stays at `initial`
+  int64_t growth_interval = 2000;  // good updates in a row before ×2
+  int64_t hysteresis = 1;          // overflows until ×0.5: 1 is the first one
+  bool refill =
+      false;  // the tolerance of hysteresis is whole again after every good update, not only after ×2
+  double minimum = 0;  // an overflow at this scale ends the run
+};
+
+// Loss scale of float16: it grows after good updates and shrinks after an overflow, which also skips the
+// update.
 //   (loss * scaler.scale()).backward();
 //   if (!scaler.unscale(parameters)) optimizer.step(rate);   // unscale() is true on overflow
 //   scaler.update();
 class GradientScaler {
  public:
-  explicit GradientScaler(double initial_scale = 65536.0) : scale_(initial_scale) {}
+  explicit GradientScaler(const LossScale& rule = {})
+      : rule_(rule), scale_(rule.initial), tolerance_(rule.hysteresis) {}
 
   double scale() const noexcept { return scale_; }
   // Divides the gradients by the scale; true when any is infinite or NaN. Where gradients are sharded the
   // caller joins the answers of all ranks and reports the joint one through set_overflow.
   bool unscale(at::TensorList parameters);
   void set_overflow(bool overflow) noexcept { overflow_ = overflow; }
-  // Adapts the scale to the last unscale.
+  // Adapts the scale to the last unscale. An overflow at the least scale is an Error (exit code 8).
   void update();
 
   Json state() const;
   void load_state(const Json& state);
 
  private:
+  void shrink();
+  void grow();
+
+  LossScale rule_;
   double scale_;
   int64_t good_updates_ = 0;
+  int64_t tolerance_;  // overflows left until the scale shrinks
   bool overflow_ = false;
 };
 

@@ -3,6 +3,7 @@
 #include <array>
 
 #include "hftrain/base/error.h"
+#include "hftrain/optim/deepspeed_schedules.h"
 #include "hftrain/optim/metric_schedules.h"
 #include "hftrain/optim/schedule_factors.h"
 
@@ -48,6 +49,15 @@ constexpr std::array kFactors{
     FactorEntry{"warmup_stable_decay", warmup_stable_decay_factor},
 };
 
+// These give the rate itself.
+constexpr std::array kRates{
+    FactorEntry{"WarmupLR", warmup_rate},
+    FactorEntry{"WarmupDecayLR", warmup_decay_rate},
+    FactorEntry{"WarmupCosineLR", warmup_cosine_rate},
+    FactorEntry{"LRRangeTest", range_test_rate},
+    FactorEntry{"OneCycle", one_cycle_rate},
+};
+
 template <typename T>
 std::unique_ptr<Schedule> make(const ScheduleSetting& setting, ScheduleOptions& options) {
   return std::make_unique<T>(setting, options);
@@ -70,6 +80,9 @@ std::unique_ptr<Schedule> build(const std::string& name, const ScheduleSetting& 
       return std::make_unique<FactorSchedule>(name, setting.base_rate, entry.make(setting, options));
     }
   }
+  for (const FactorEntry& entry : kRates) {
+    if (name == entry.name) return std::make_unique<FactorSchedule>(name, 1.0, entry.make(setting, options));
+  }
   for (const MetricEntry& entry : kMetricSchedules) {
     if (name == entry.name) return entry.make(setting, options);
   }
@@ -81,6 +94,7 @@ std::unique_ptr<Schedule> build(const std::string& name, const ScheduleSetting& 
 std::vector<std::string> schedule_names() {
   std::vector<std::string> names;
   for (const FactorEntry& entry : kFactors) names.emplace_back(entry.name);
+  for (const FactorEntry& entry : kRates) names.emplace_back(entry.name);
   for (const MetricEntry& entry : kMetricSchedules) names.emplace_back(entry.name);
   return names;
 }

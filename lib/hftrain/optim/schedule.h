@@ -1,4 +1,5 @@
-// Learning-rate schedules of training_loop.md 7.6, the ones that transformers 5.17 offers by name.
+// Learning-rate schedules of training_loop.md 7.6, the ones that transformers 5.17 offers by name, and those
+// of DeepSpeed.
 //
 //   auto schedule = optim::make_schedule("cosine", {.base_rate = 5e-5, .warmup_steps = 10, .total_steps =
 //   100}, options); optimizer.step(schedule->rate()); schedule->step();              // after each update

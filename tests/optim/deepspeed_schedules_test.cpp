@@ -1,0 +1,92 @@
+// DeepSpeed's schedules against deepspeed 0.19.8 (fixture of scripts/golden/deepspeed_schedules.py).
+#include "hftrain/optim/deepspeed_schedules.h"
+
+#include <set>
+
+#include "hftrain/base/error.h"
+#include "support/catch.h"
+
+namespace hftrain::optim {
+namespace {
+
+Json golden_cases() {
+  return read_json_file(HFTRAIN_SOURCE_DIR "/tests/golden/optim/deepspeed_schedules.json");
+}
+
+std::vector<double> rates(Schedule& schedule, size_t count) {
+  std::vector<double> rates;
+  for (size_t i = 0; i < count; ++i) {
+    rates.push_back(schedule.rate());
+    schedule.step();
+  }
+  return rates;
+}
+
+std::vector<double> rates_of(const char* name, const ScheduleSetting& setting, const Json& options,
+                             size_t count) {
+  return rates(*make_schedule(name, setting, options), count);
+}
+
+std::string failure(const char* name, const Json& options) {
+  try {
+    make_schedule(name, {1e-4, 2, 10}, options);
+  } catch (const Error& error) {
+    CHECK(error.code() == ExitCode::kUsage);
+    return error.render();
+  }
+  return "accepted";
+}
+
+}  // namespace
+
+TEST_CASE("Every DeepSpeed schedule gives the rates of deepspeed", "[parity]") {
+  std::set<std::string> seen;
+  for (const Json& golden : golden_cases()) {
+    const auto name = golden["name"].get<std::string>();
+    seen.insert(name);
+    INFO(name << ' ' << golden["options"]);
+    const auto schedule = make_schedule(name, {golden["base"].get<double>(), 99, 99}, golden["options"]);
+    const std::vector<double> found = rates(*schedule, golden["rates"].size());
+    for (size_t i = 0; i < found.size(); ++i) {
+      INFO("update " << i);
+      CHECK(found[i] == Approx(golden["rates"][i].get<double>()).epsilon(1e-12).margin(1e-18));
+    }
+  }
+  CHECK(seen ==
+        std::set<std::string>{"WarmupLR", "WarmupDecayLR", "WarmupCosineLR", "LRRangeTest", "OneCycle"});
+}
+
+TEST_CASE("The first two updates of a logarithmic warm-up have the least rate") {
+  const std::vector<double> found = rates_of("WarmupLR", {2e-4, 4, 10}, {{"warmup_min_lr", 1e-5}}, 6);
+  CHECK(found[0] == 1e-5);
+  CHECK(found[1] == 1e-5);
+  CHECK(found[2] == Approx(1e-5 + 1.9e-4 * 0.5));  // ln 2 / ln 4
+  CHECK(found[5] == Approx(2e-4));
+}
+
+TEST_CASE("Absent options of a DeepSpeed schedule are the run's own values") {
+  const ScheduleSetting setting{3e-4, 5, 20};
+  CHECK(rates_of("WarmupLR", setting, Json::object(), 12) ==
+        rates_of("WarmupLR", {}, {{"warmup_max_lr", 3e-4}, {"warmup_num_steps", 5}}, 12));
+  CHECK(rates_of("WarmupDecayLR", setting, Json::object(), 22) ==
+        rates_of("WarmupDecayLR", {},
+                 {{"warmup_max_lr", 3e-4}, {"warmup_num_steps", 5}, {"total_num_steps", 20}}, 22));
+}
+
+TEST_CASE("No warm-up at all starts with the full rate") {
+  const Json none = {{"warmup_num_steps", 0}};
+  CHECK(rates_of("WarmupLR", {1e-3, 7, 10}, none, 2) == std::vector<double>{1e-3, 1e-3});
+  CHECK(rates_of("WarmupDecayLR", {1e-3, 7, 10}, none, 3)[0] == 1e-3);
+  CHECK(rates_of("WarmupCosineLR", {1e-3, 7, 10}, none, 1)[0] == Approx(1e-3));
+}
+
+TEST_CASE("Wrong options of DeepSpeed schedules are usage errors") {
+  CHECK_THAT(failure("OneCycle", {{"cycle_min_lr", 1e-5}}), Catch::Contains("cycle_max_lr is required"));
+  CHECK_THAT(failure("OneCycle", {{"cycle_min_lr", 0}, {"cycle_max_lr", 1}, {"cycle_momentum", true}}),
+             Catch::Contains("cycle_momentum must be false"));
+  CHECK_THAT(failure("WarmupLR", {{"warmup_type", "cubic"}}), Catch::Contains("log, linear"));
+  CHECK_THAT(failure("WarmupLR", {{"total_num_steps", 5}}), Catch::Contains("no option"));
+  CHECK_THAT(failure("LRRangeTest", {{"lr_range_test_step_size", 0}}), Catch::Contains("at least 1"));
+}
+
+}  // namespace hftrain::optim
