@@ -202,16 +202,15 @@ TEST_CASE("a world of one keeps the contract of the collectives") {
   CHECK(communicator->bytes_sent() == 0);
 }
 
-TEST_CASE("gloo with two processes keeps the contract of the collectives", "[process]") {
-  require_success(testing::run_ranks("contract", 2));
-}
-
-TEST_CASE("gloo with four processes keeps the contract of the collectives", "[process]") {
-  require_success(testing::run_ranks("contract", 4));
+TEST_CASE("every backend keeps the contract of the collectives", "[process]") {
+  const std::string backend = GENERATE("gloo", "shm");
+  const int world = GENERATE(2, 3, 4);
+  INFO(backend << " with " << world << " processes");
+  require_success(testing::run_ranks("contract", world, {}, backend));
 }
 
 TEST_CASE("several operations may be under way at once", "[process]") {
-  require_success(testing::run_ranks("overlapping operations", 2));
+  require_success(testing::run_ranks("overlapping operations", 2, {}, GENERATE("gloo", "shm")));
 }
 
 TEST_CASE("the bytes a rank sends are those of ring algorithms", "[process]") {

@@ -9,6 +9,7 @@
 #include <string>
 #include <torch/csrc/distributed/c10d/Backend.hpp>
 #include <torch/csrc/distributed/c10d/Store.hpp>
+#include <vector>
 
 namespace hftrain::comm {
 
@@ -17,15 +18,17 @@ struct BackendRequest {
   std::string backend;  // the name in the table
   int rank = 0;
   int world_size = 1;
-  bool one_node = true;     // all ranks are on this machine
-  std::string master_host;  // where rank 0 is; used with several nodes
+  std::vector<int> members;  // by rank: what it is called in messages, its rank in the world
+  bool one_node = true;      // all ranks are on this machine
+  int ranks_of_node = 1;     // of the world, on this machine
+  std::string master_host;   // where rank 0 is; used with several nodes
   c10::Device device{c10::DeviceType::CPU};
   std::chrono::milliseconds timeout{};
 };
 
 using BackendMaker = std::function<c10::intrusive_ptr<c10d::Backend>(const BackendRequest&)>;
 
-// Holds "gloo"; whoever has loaded a plug-in adds its own:
+// Holds "gloo" and "shm"; whoever has loaded a plug-in adds its own:
 //   table["nccl"] = [plugin](const BackendRequest& r) { return plugin->make_nccl_backend(…); };
 using BackendTable = std::map<std::string, BackendMaker>;
 BackendTable builtin_backends();

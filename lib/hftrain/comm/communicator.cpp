@@ -45,7 +45,7 @@ c10::intrusive_ptr<c10d::Backend> connect_backend(const BackendRequest& request,
     throw;
   } catch (const std::exception& error) {
     throw Error(ExitCode::kWorkerLost, "the ranks could not connect to each other over " + request.backend)
-        .where("rank " + std::to_string(request.rank))
+        .where("rank " + std::to_string(request.members.at(static_cast<size_t>(request.rank))))
         .why(error.what());
   }
 }
@@ -80,16 +80,13 @@ void PendingOperation::wait() {
 }
 
 Communicator::Communicator(BackendRequest request, BackendMaker connect)
-    : Communicator(std::move(request), std::move(connect), "", {}, std::make_shared<Traffic>()) {
-  members_ = first_ranks(world_size());
-}
+    : Communicator(std::move(request), std::move(connect), "", std::make_shared<Traffic>()) {}
 
 Communicator::Communicator(BackendRequest request, BackendMaker connect, std::string name,
-                           std::vector<int> members, std::shared_ptr<Traffic> traffic)
+                           std::shared_ptr<Traffic> traffic)
     : request_(std::move(request)),
       connect_(std::move(connect)),
       name_(std::move(name)),
-      members_(std::move(members)),
       traffic_(std::move(traffic)),
       backend_(c10::make_intrusive<ObservedBackend>(
           connect_backend(request_, request_.world_size == 1 ? connect_trivially : connect_), traffic_)),
@@ -116,10 +113,10 @@ std::unique_ptr<Communicator> Communicator::subgroup(const std::vector<int>& ran
   request.rank = static_cast<int>(own - ranks.begin());
   request.world_size = static_cast<int>(ranks.size());
   if (request.store) request.store = c10::make_intrusive<c10d::PrefixStore>("group/" + name, request.store);
-  std::vector<int> members;
-  for (const int member : ranks) members.push_back(members_.at(static_cast<size_t>(member)));
-  return std::unique_ptr<Communicator>(new Communicator(
-      std::move(request), connect_, name, std::move(members), std::make_shared<Traffic>(traffic_)));
+  request.members.clear();
+  for (const int member : ranks) request.members.push_back(request_.members.at(static_cast<size_t>(member)));
+  return std::unique_ptr<Communicator>(
+      new Communicator(std::move(request), connect_, name, std::make_shared<Traffic>(traffic_)));
 }
 
 void Communicator::check(const at::Tensor& tensor) const {
@@ -296,14 +293,14 @@ Error Communicator::lost(const std::string& why, const Operation& operation) con
   try {
     backend_->abort();
     std::vector<int> silent = missing_at(*request_.store, "failed", rank(), world_size(), kPatience);
-    for (int& member : silent) member = members_[static_cast<size_t>(member)];
+    for (int& member : silent) member = request_.members[static_cast<size_t>(member)];
     what +=
         silent.empty() ? "all ranks are alive but did not finish it" : "no word from " + name_ranks(silent);
   } catch (const std::exception&) {
     what += "rank 0 and its store are gone";
   }
   return Error(ExitCode::kWorkerLost, std::move(what))
-      .where("rank " + std::to_string(members_[static_cast<size_t>(rank())]))
+      .where("rank " + std::to_string(request_.members[static_cast<size_t>(rank())]))
       .why(why)
       .hint("the deadline of collective operations is --ddp_timeout, now " +
             std::to_string(std::chrono::duration_cast<std::chrono::seconds>(request_.timeout).count()) +
@@ -315,7 +312,9 @@ std::unique_ptr<Communicator> make_communicator(const GroupOptions& options, con
                          .backend = options.backend,
                          .rank = options.rank,
                          .world_size = options.world_size,
+                         .members = first_ranks(options.world_size),
                          .one_node = options.one_node,
+                         .ranks_of_node = options.world_size,
                          .master_host = options.store.host,
                          .device = options.device,
                          .timeout = options.timeout};

@@ -115,7 +115,7 @@ class Communicator {
 
  private:
   friend class PendingOperation;
-  Communicator(BackendRequest request, BackendMaker connect, std::string name, std::vector<int> members,
+  Communicator(BackendRequest request, BackendMaker connect, std::string name,
                std::shared_ptr<Traffic> traffic);
   // Issues what `start` returns.
   template <typename Start>
@@ -127,8 +127,7 @@ class Communicator {
 
   BackendRequest request_;
   BackendMaker connect_;
-  std::string name_;          // of a sub-group
-  std::vector<int> members_;  // by rank of this group: the rank in the outermost group
+  std::string name_;  // of a sub-group
   std::shared_ptr<Traffic> traffic_;
   c10::intrusive_ptr<ObservedBackend> backend_;
   c10::intrusive_ptr<c10d::ProcessGroup> group_;
