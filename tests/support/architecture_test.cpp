@@ -32,7 +32,7 @@ const std::map<std::string, std::set<std::string>> kEdges = {
     {"nn", {"runtime"}},
     {"models", {"nn", "architectures"}},
     {"optim", {"runtime"}},
-    {"parallel", {"plan", "comm", "nn", "optim"}},
+    {"parallel", {"plan", "comm", "nn", "optim", "storage"}},
     {"checkpoint", {"storage", "parallel"}},
     {"generation", {"models"}},
     {"cuda", {"comm", "nn", "optim"}},
