@@ -50,7 +50,7 @@ void view_numbers(at::Tensor& view, const at::Tensor& of, int64_t begin, int64_t
 
 NvmeOptimizer::NvmeOptimizer(std::vector<optim::ParameterGroup> groups, const OptimizerMaker& make_inner,
                              const plan::NvmePlan& plan)
-    : Optimizer("nvme", std::move(groups)), plan_(plan), all_(parameters()) {
+    : Optimizer(make_inner({})->name(), std::move(groups)), plan_(plan), all_(parameters()) {
   const at::NoGradGuard no_grad;
   for (size_t group = 0; group < this->groups().size(); ++group) {
     groups_of_.insert(groups_of_.end(), this->groups()[group].parameters.size(), group);

@@ -4,6 +4,7 @@
 
 #include "hftrain/base/error.h"
 #include "hftrain/nn/activation_checkpoint.h"
+#include "hftrain/parallel/nvme_optimizer.h"
 #include "hftrain/parallel/replicated_strategy.h"
 
 namespace hftrain::trainer {
@@ -44,10 +45,12 @@ std::unique_ptr<models::Model> make_model(const plan::RunPlan& plan, at::Device 
 std::unique_ptr<parallel::Strategy> make_strategy(const plan::RunPlan& plan, const models::Model& model,
                                                   comm::Communicator& communicator) {
   const plan::OptimizerPlan& wanted = plan.optimizer;
-  const auto make_optimizer = [wanted](std::vector<optim::ParameterGroup> groups) {
+  parallel::OptimizerMaker make_optimizer = [wanted](std::vector<optim::ParameterGroup> groups) {
     return optim::make_optimizer(wanted.name, std::move(groups),
                                  {wanted.beta1, wanted.beta2, wanted.epsilon, wanted.options});
   };
+  if (plan.strategy.offload_optimizer == "nvme")
+    make_optimizer = parallel::on_nvme(std::move(make_optimizer), plan.strategy.nvme);
   return std::make_unique<parallel::ReplicatedStrategy>(plan.strategy, parameter_list(plan, model),
                                                         make_optimizer, communicator);
 }
