@@ -2,6 +2,9 @@
 // a report that had to wait for it would never come.
 #include <ATen/ops/zeros.h>
 
+#include <algorithm>
+#include <filesystem>
+
 #include "comm/rank_processes.h"
 #include "hftrain/comm/communicator.h"
 #include "support/catch.h"
@@ -75,6 +78,35 @@ const RankBody kNoServer("rank 0 never comes", [](const Rank& rank) {
   lost_in([&] { rank.connect(std::chrono::milliseconds(500)); });
 });
 
+// Present at the rendezvous, but not when the backend connects.
+const RankBody kUnconnected("rank 1 does not connect", [](const Rank& rank) {
+  if (rank.rank() == 1) {
+    const auto store = comm::open_store(rank.store(), 1, rank.world_size(), std::chrono::milliseconds(5000));
+    return rank.hang();
+  }
+  lost_in([&] { rank.connect(std::chrono::milliseconds(500)); });
+});
+
+const RankBody kDifferent("different operations", [](const Rank& rank) {
+  const auto communicator = rank.connect();
+  const at::Tensor tensor = at::zeros({16}, at::kFloat);
+  const Error error = lost_in([&] {
+    if (rank.rank() == 0) communicator->all_reduce(tensor, Reduction::kSum);
+    if (rank.rank() == 1) communicator->broadcast(tensor, 1);
+    communicator->barrier();
+  });
+  CHECK(contains(error.diagnostics().front().why,
+                 rank.rank() == 0 ? "rank 0 and rank 1 did not issue the same operation" : "rank 0 gave up"));
+});
+
+const RankBody kAfter("after a death", [](const Rank& rank) {
+  const auto communicator = rank.connect();
+  communicator->barrier();
+  if (rank.rank() == 2) rank.die();
+  lost_in([&] { communicator->barrier(); });
+  lost_in([&] { communicator->barrier(); });
+});
+
 void check_survivors(const std::vector<testing::RankOutcome>& outcomes, size_t victim) {
   for (size_t rank = 0; rank < outcomes.size(); ++rank) {
     INFO("rank " << rank << " printed\n" << outcomes[rank].output);
@@ -86,16 +118,44 @@ void check_survivors(const std::vector<testing::RankOutcome>& outcomes, size_t v
 }  // namespace
 
 TEST_CASE("the death of a peer ends a collective at once, on all survivors", "[process]") {
-  check_survivors(testing::run_ranks("last rank is killed", 2), 1);
-  check_survivors(testing::run_ranks("last rank is killed", 4), 3);
+  const std::string backend = GENERATE("gloo", "shm");
+  check_survivors(testing::run_ranks("last rank is killed", 2, {}, backend), 1);
+  check_survivors(testing::run_ranks("last rank is killed", 4, {}, backend), 3);
 }
 
 TEST_CASE("the death of rank 0, which serves the store, is reported as such", "[process]") {
-  check_survivors(testing::run_ranks("rank 0 is killed", 3), 0);
+  check_survivors(testing::run_ranks("rank 0 is killed", 3, {}, GENERATE("gloo", "shm")), 0);
 }
 
 TEST_CASE("a peer that hangs is named when the deadline has passed", "[process]") {
-  require_success(testing::run_ranks("rank 1 hangs", 3, {1}));
+  require_success(testing::run_ranks("rank 1 hangs", 3, {1}, GENERATE("gloo", "shm")));
+}
+
+TEST_CASE("a peer that does not connect is named when the deadline has passed", "[process]") {
+  require_success(testing::run_ranks("rank 1 does not connect", 3, {1}, GENERATE("gloo", "shm")));
+}
+
+TEST_CASE("ranks that issue different operations are told so", "[process]") {
+  require_success(testing::run_ranks("different operations", 2, {}, "shm"));
+}
+
+TEST_CASE("a group that has failed stays unusable", "[process]") {
+  check_survivors(testing::run_ranks("after a death", 3, {}, GENERATE("gloo", "shm")), 2);
+}
+
+TEST_CASE("shared memory has no name that could be left behind", "[process]") {
+  const auto names = [] {
+    std::vector<std::string> found;
+    for (const auto& entry : std::filesystem::directory_iterator("/dev/shm")) found.push_back(entry.path());
+    std::sort(found.begin(), found.end());
+    return found;
+  };
+  const auto before = names();
+  check_survivors(testing::run_ranks("last rank is killed", 4, {}, "shm"), 3);
+  // Others may use the folder meanwhile: what counts is that nothing new is ours.
+  for (const std::string& name : names()) {
+    if (!std::binary_search(before.begin(), before.end(), name)) CHECK_FALSE(contains(name, "hftrain"));
+  }
 }
 
 TEST_CASE("a rank that does not come to the rendezvous is named", "[process]") {

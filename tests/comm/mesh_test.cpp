@@ -92,7 +92,7 @@ const RankBody kDeath("a death in a sub-group", [](const Rank& rank) {
 }  // namespace
 
 TEST_CASE("the groups of a mesh hold the neighbours and the replicas", "[process]") {
-  require_success(testing::run_ranks("axes of a mesh", 4));
+  require_success(testing::run_ranks("axes of a mesh", 4, {}, GENERATE("gloo", "shm")));
 }
 
 TEST_CASE("an axis that covers the world is the world", "[process]") {
@@ -104,11 +104,11 @@ TEST_CASE("bytes sent over the axes of a mesh are bytes of the world", "[process
 }
 
 TEST_CASE("only members join a sub-group, in the order given", "[process]") {
-  require_success(testing::run_ranks("a group of others", 3));
+  require_success(testing::run_ranks("a group of others", 3, {}, GENERATE("gloo", "shm")));
 }
 
 TEST_CASE("a death in a sub-group names the rank of the world", "[process]") {
-  const auto outcomes = testing::run_ranks("a death in a sub-group", 4, {0, 1});
+  const auto outcomes = testing::run_ranks("a death in a sub-group", 4, {0, 1}, GENERATE("gloo", "shm"));
   for (size_t rank = 0; rank < outcomes.size(); ++rank) {
     INFO("rank " << rank << " printed\n" << outcomes[rank].output);
     CHECK(outcomes[rank].signal == (rank == 3 ? 9 : 0));

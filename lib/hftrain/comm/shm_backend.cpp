@@ -12,6 +12,26 @@ int64_t background_bytes() {
   return text ? std::atoll(text) : int64_t{1} << 60;
 }
 
+using Future = c10::ivalue::Future;
+
+// What the issuer of an operation gets, and LibTorch's Reducer through the future.
+class ShmWork final : public c10d::Work {
+ public:
+  explicit ShmWork(c10::intrusive_ptr<Future> future) : future_(std::move(future)) {}
+  bool isCompleted() override { return future_->completed(); }
+  bool isSuccess() const override { return future_->hasValue(); }
+  std::exception_ptr exception() const override { return future_->exception_ptr(); }
+  bool wait(std::chrono::milliseconds) override {
+    future_->waitAndThrow();
+    return true;
+  }
+  std::vector<at::Tensor> result() override { return future_->value().toTensorVector(); }
+  c10::intrusive_ptr<Future> getFuture() override { return future_; }
+
+ private:
+  c10::intrusive_ptr<Future> future_;
+};
+
 std::byte* memory_of(const at::Tensor& tensor) {
   return static_cast<std::byte*>(tensor.mutable_data_ptr());
 }
@@ -95,7 +115,7 @@ void ShmBackend::serve() {
 c10::intrusive_ptr<c10d::Work> ShmBackend::run(std::vector<at::Tensor> tensors, int64_t bytes,
                                                std::function<void()> body) {
   static const int64_t kBackgroundBytes = background_bytes();
-  auto future = c10::make_intrusive<c10::ivalue::Future>(c10::ListType::create(c10::TensorType::get()));
+  auto future = c10::make_intrusive<Future>(c10::ListType::create(c10::TensorType::get()));
   Job job{std::move(body), std::move(tensors), future};
   {
     std::unique_lock lock(mutex_);
@@ -104,11 +124,11 @@ c10::intrusive_ptr<c10d::Work> ShmBackend::run(std::vector<at::Tensor> tensors, 
       jobs_.push_back(std::move(job));
       lock.unlock();
       changed_.notify_one();
-      return c10d::Work::create_from_future(future);
+      return c10::make_intrusive<ShmWork>(std::move(future));
     }
   }
   perform(job);
-  return c10d::Work::create_from_future(future);
+  return c10::make_intrusive<ShmWork>(std::move(future));
 }
 
 Reducible ShmBackend::how(const at::Tensor& tensor, const c10d::ReduceOp& op) const {

@@ -11,7 +11,8 @@
 #if defined(__x86_64__)
 #include <emmintrin.h>
 // The loader picks the version that fits the CPU. Flattened, so that the loops below become part of each.
-#define HFTRAIN_FOR_EACH_CPU __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default"), flatten))
+#define HFTRAIN_FOR_EACH_CPU \
+  __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default"), flatten))
 #else
 #define HFTRAIN_FOR_EACH_CPU
 #endif
