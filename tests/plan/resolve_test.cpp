@@ -86,10 +86,10 @@ TEST_CASE("without a GPU there is one CPU rank with all cores") {
   CHECK(units == std::vector<std::string>{"embeddings", "block.0", "block.1", "head"});
 }
 
-TEST_CASE("CPU ranks share the cores and talk over gloo") {
+TEST_CASE("CPU ranks share the cores and talk through shared memory") {
   const RunPlan plan = Case({"--nproc_per_node", "3"}).plan();
   CHECK(plan.ranks.world_size == 3);
-  CHECK(plan.ranks.backend == "gloo");
+  CHECK(plan.ranks.backend == "shm");
   CHECK(plan.ranks.ranks[2].threads == 2);
   CHECK(plan.strategy.name == "ddp");
   CHECK(plan.strategy.mesh_replicate == 3);
@@ -149,6 +149,9 @@ TEST_CASE("nproc_per_node understands gpu, cpu and auto") {
 TEST_CASE("a back end that cannot reach the ranks is refused") {
   CHECK(contains(Case({"--nproc_per_node", "2", "--ddp_backend", "nccl"}).error().render(), "does not work"));
   CHECK(contains(Case({"--ddp_backend", "gloo"}, machine(2)).error().render(), "does not work"));
+  CHECK(contains(Case({"--ddp_backend", "shm"}, machine(2)).error().render(), "does not work"));
+  const Case wrong({"--nproc_per_node", "2", "--ddp_backend", "nccl"});
+  CHECK(contains(wrong.error().render(), "--ddp_backend shm"));
   CHECK(Case({"--nproc_per_node", "2", "--ddp_backend", "gloo"}).plan().ranks.backend == "gloo");
 }
 

@@ -57,14 +57,18 @@ int asked_ranks(const ResolveInput& input, bool gpus, Problems& problems) {
 std::string choose_backend(const ResolveInput& input, const RanksPlan& ranks, Problems& problems) {
   if (ranks.world_size == 1) return "none";
   const bool gpus = on_gpu(ranks);
-  const std::string fitting = gpus ? "nccl" : "gloo";
-  const std::string backend = input.parsed.arguments.parallel.ddp_backend.value_or(fitting);
-  if (backend == fitting) return backend;
-  problems.usage("ddp_backend " + backend + " does not work with ranks on " + (gpus ? "GPUs" : "the CPU"),
+  std::vector<std::string> fitting{gpus ? "nccl" : "gloo"};
+  if (!gpus && ranks.nodes == 1) fitting.insert(fitting.begin(), "shm");
+  const std::string backend = input.parsed.arguments.parallel.ddp_backend.value_or(fitting[0]);
+  if (std::find(fitting.begin(), fitting.end(), backend) != fitting.end()) return backend;
+  const std::string cpu_reason =
+      backend == "shm" ? "it joins ranks of one machine only" : "it moves tensors of GPUs only";
+  const std::string cpu_place = ranks.nodes == 1 ? "the CPU" : "several machines";
+  problems.usage("ddp_backend " + backend + " does not work with ranks on " + (gpus ? "GPUs" : cpu_place),
                  input.parsed.origins.describe("ddp_backend"),
-                 gpus ? "it moves tensors of the CPU only" : "it moves tensors of GPUs only",
-                 "--ddp_backend " + fitting + ", or leave it out");
-  return fitting;
+                 gpus ? "it moves tensors of the CPU only" : cpu_reason,
+                 "--ddp_backend " + fitting[0] + ", or leave it out");
+  return fitting[0];
 }
 
 RankPlan make_rank(const ResolveInput& input, int rank, int local_world_size, bool gpus) {
