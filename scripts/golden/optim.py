@@ -24,6 +24,7 @@ CASES = [
     ("adamw", "adamw_torch_fused", {}, lambda groups: torch.optim.AdamW(groups, lr=RATE, fused=True)),
     ("adamw_betas", "adamw_torch", {"beta1": 0.8, "beta2": 0.95, "epsilon": 1e-6},
      lambda groups: torch.optim.AdamW(groups, lr=RATE, betas=(0.8, 0.95), eps=1e-6)),
+    ("adam", "adam", {}, lambda groups: torch.optim.Adam(groups, lr=RATE)),
     ("sgd", "sgd", {}, lambda groups: torch.optim.SGD(groups, lr=RATE)),
     ("sgd_momentum", "sgd", {"optim_args": {"momentum": "0.9", "dampening": "0.2"}},
      lambda groups: torch.optim.SGD(groups, lr=RATE, momentum=0.9, dampening=0.2)),

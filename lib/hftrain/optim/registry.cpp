@@ -4,6 +4,7 @@
 #include "hftrain/base/error.h"
 #include "hftrain/optim/adafactor.h"
 #include "hftrain/optim/adagrad.h"
+#include "hftrain/optim/adam.h"
 #include "hftrain/optim/adamw.h"
 #include "hftrain/optim/anyprecision_adamw.h"
 #include "hftrain/optim/lion.h"
@@ -32,7 +33,7 @@ constexpr std::array kOptimizers{
     Entry{"adamw_hf", make<AdamW>},          Entry{"adamw_anyprecision", make<AnyprecisionAdamW>},
     Entry{"adafactor", make<Adafactor>},     Entry{"sgd", make<Sgd>},
     Entry{"adagrad", make<Adagrad>},         Entry{"rmsprop", make<Rmsprop>},
-    Entry{"lion_32bit", make<Lion>},
+    Entry{"lion_32bit", make<Lion>},         Entry{"adam", make<Adam>},
 };
 
 }  // namespace
