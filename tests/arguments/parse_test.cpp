@@ -47,8 +47,6 @@ TEST_CASE("only named variables of the environment count") {
             .arguments.launch.nproc_per_node == "2");
   CHECK(contains(mistakes({}, environment({{"PET_NNODES", "2"}})),
                  "PET_NNODES is planned: not in this build yet"));
-  CHECK(contains(mistakes({}, environment({{"ACCELERATE_USE_FSDP", "true"}})),
-                 "ACCELERATE_USE_FSDP is planned"));
 }
 
 TEST_CASE("old names set the new ones and say so") {
@@ -97,9 +95,9 @@ TEST_CASE("an old and a new name that disagree are an error, except where the ol
 }
 
 TEST_CASE("planned and refused flags are refused with the word, the reason and the way out") {
-  CHECK(mistakes({"--fsdp", "full_shard"}) ==
-        "error: --fsdp is planned: not in this build yet\n  where: command line\n"
-        "  why: sharded training comes later; DDP works today");
+  CHECK(mistakes({"--fsdp_ignored_modules", "h.*"}) ==
+        "error: --fsdp_ignored_modules is planned: not in this build yet\n  where: command line\n"
+        "  why: every parameter is sharded");
   CHECK(mistakes({"--use_ipex"}) ==
         "error: --use_ipex is not supported\n  where: command line\n"
         "  why: oneDNN is already used on the CPU\n  try: use --use_cpu --bf16");
@@ -195,7 +193,7 @@ TEST_CASE("print_config needs no runnable configuration") {
                       {});
   CHECK(outcome.actions.print_config == "minimal");
   CHECK(print_config(outcome, "minimal") ==
-        "fp16: true\nbf16: true\nddp_backend: mpi\nfsdp: [full_shard]\nhub_token: \"<HUB_TOKEN>\"\n");
+        "fp16: true\nbf16: true\nddp_backend: mpi\nfsdp: [\"true\"]\nhub_token: \"<HUB_TOKEN>\"\n");
   CHECK(contains(notes(outcome), "fp16 and bf16 exclude each other"));
   CHECK(arguments_json(outcome)["hub_token"] == "<HUB_TOKEN>");
   CHECK_THROWS_AS(parse_arguments(Words{"--print_config", "--typo"}, {}), Error);

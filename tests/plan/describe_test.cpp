@@ -78,7 +78,7 @@ TEST_CASE("a table aligns its columns by characters") {
 TEST_CASE("the plan is described in words, down to the command of every worker") {
   const std::string text = describe_plan(gpu_plan(), two_gpus(), workers());
   for (const char* part :
-       {"GPU-1", "2 ranks on 1 node, nccl", "ddp, stage none, mesh 2 x 1", "buckets of 25 MiB",
+       {"GPU-1", "2 ranks on 1 node, nccl", "ddp, ZeRO stage 0, mesh 2 x 1", "buckets of 25 MiB",
         "6: embeddings, block.0 to block.3, head", "124,439,808 parameters", "blocks of 1,024 tokens",
         "training 1,000 samples", "4 per rank x 3 accumulated x 2 ranks = 24 samples per update",
         "126 updates in 3 epochs", "every 10 updates", "the newest 2 are kept", "fresh start",
@@ -109,7 +109,7 @@ TEST_CASE("the JSON document has the keys of the contract") {
   CHECK(document["schema"] == 1);
   CHECK(document["world_size"] == 2);
   CHECK(document["strategy"]["name"] == "ddp");
-  CHECK(document["strategy"]["stage"] == "none");
+  CHECK(document["strategy"]["stage"] == 0);
   CHECK(document["strategy"]["mesh"] == Json({{"replicate", 2}, {"shard", 1}}));
   CHECK(document["strategy"]["offload"] == Json({{"parameters", "none"}, {"optimizer", "none"}}));
   CHECK(document["strategy"]["units"].size() == 6);

@@ -1,63 +1,28 @@
 #include "hftrain/arguments/config_file.h"
 
-#include <yaml-cpp/yaml.h>
-
 #include "hftrain/arguments/flag_table.h"
+#include "hftrain/arguments/yaml_values.h"
 #include "hftrain/base/file.h"
 #include "hftrain/base/text.h"
 
 namespace hftrain::arguments {
 namespace {
 
-constexpr int kDeepest = 32;       // levels of a configuration
-constexpr int kLargest = 100'000;  // values, aliases followed
-
 bool is_json(const std::string& path) {
   return path.size() > 5 && path.substr(path.size() - 5) == ".json";
-}
-
-// Blanks out // and /* */ comments of JSON, so that positions stay right.
-std::string without_comments(std::string text) {
-  bool quoted = false;
-  for (size_t i = 0; i < text.size(); ++i) {
-    if (quoted) {
-      if (text[i] == '\\')
-        ++i;
-      else if (text[i] == '"')
-        quoted = false;
-      continue;
-    }
-    if (text[i] == '"') quoted = true;
-    if (text[i] != '/' || i + 1 >= text.size()) continue;
-    const bool line = text[i + 1] == '/';
-    if (!line && text[i + 1] != '*') continue;
-    const size_t end = line ? text.find('\n', i) : text.find("*/", i + 2);
-    const size_t stop = end == std::string::npos ? text.size() : end + (line ? 0 : 2);
-    for (; i < stop; ++i) {
-      if (text[i] != '\n') text[i] = ' ';
-    }
-    --i;
-  }
-  return text;
 }
 
 class Reader {
  public:
   Reader(const std::string& path, int layer, Diagnostics& problems)
-      : path_(path), layer_(layer), problems_(problems) {}
+      : path_(path), layer_(layer), problems_(problems), values_(path, problems) {}
 
   ConfigFile read() {
     try {
-      std::string text = read_file(path_, ExitCode::kUsage);
-      if (is_json(path_)) text = without_comments(std::move(text));
-      const std::vector<YAML::Node> documents = YAML::LoadAll(text);
-      if (documents.size() > 1) {
-        problem("more than one YAML document", place_of(documents[1]), "", "one --config for each");
-      } else if (!documents.empty()) {
-        read_document(documents.front());
-      }
+      const YAML::Node document = values_.document(read_file(path_, ExitCode::kUsage), is_json(path_));
+      if (document.IsDefined()) read_document(document);
     } catch (const YAML::Exception& error) {
-      problem("not valid YAML", place_at(error.mark), error.msg, "");
+      problem("not valid YAML", path_, error.msg, "");
     } catch (const Error& error) {
       const Diagnostic& first = error.diagnostics().front();
       problem(first.what + " the configuration file", first.where, first.why, first.hint);
@@ -116,7 +81,7 @@ class Reader {
                 .origin = place_of(value),
                 .layer = layer_,
                 .places = {}};
-    given.written = written(value, "", 0, given.places);
+    given.written = values_.value(value, "", given.places);
     if (match.negated) {
       return problem("'" + name + "' is a flag of the command line only", position, "",
                      std::string(match.flag->name) + ": false");
@@ -145,38 +110,7 @@ class Reader {
     }
   }
 
-  Json written(const YAML::Node& node, const std::string& pointer, int depth,
-               std::map<std::string, std::string>& places) {
-    if (depth > kDeepest || ++values_ > kLargest) {
-      problem("the configuration is nested too deeply or refers to itself", place_of(node), "", "");
-      return nullptr;
-    }
-    places[pointer] = place_of(node);
-    if (node.IsSequence()) {
-      Json list = Json::array();
-      for (size_t i = 0; i < node.size(); ++i) {
-        list.push_back(written(node[i], pointer + '/' + std::to_string(i), depth + 1, places));
-      }
-      return list;
-    }
-    if (!node.IsMap()) return node.IsScalar() ? Json(node.Scalar()) : Json(nullptr);
-    Json mapping = Json::object();
-    for (const auto& item : node) {
-      const std::string& name = item.first.Scalar();
-      if (mapping.contains(name)) {
-        problem("key '" + name + "' is given twice", place_of(item.first),
-                "first at " + places[pointer + '/' + name], "keep one of the two");
-      }
-      mapping[name] = written(item.second, pointer + '/' + name, depth + 1, places);
-    }
-    return mapping;
-  }
-
-  std::string place_at(const YAML::Mark& mark) const {
-    if (mark.is_null()) return path_;
-    return path_ + ':' + std::to_string(mark.line + 1) + ':' + std::to_string(mark.column + 1);
-  }
-  std::string place_of(const YAML::Node& node) const { return place_at(node.Mark()); }
+  std::string place_of(const YAML::Node& node) const { return values_.place_of(node); }
 
   void problem(std::string what, std::string where, std::string why, std::string hint) {
     problems_.push_back(
@@ -187,8 +121,8 @@ class Reader {
   const int layer_;
   Diagnostics& problems_;
   ConfigFile file_;
+  YamlValues values_;
   std::map<const Flag*, std::string> seen_;
-  int values_ = 0;
 };
 
 }  // namespace

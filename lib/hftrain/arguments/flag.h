@@ -161,6 +161,8 @@ struct Flag {
   bool commas = false;     // list elements may be joined by commas or blanks in one text
   bool secret = false;     // shown as <NAME>
   bool pattern = false;    // the name ends in * and stands for every flag with that prefix
+  bool imported =
+      false;  // read by import/, which turns it into ParallelOptions; a mapping is kept as written
   bool command_line_only = false;
   bool common = false;              // in the short help
   bool ours = false;                // not in the contract of transformers and the launchers

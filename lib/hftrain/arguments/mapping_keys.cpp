@@ -92,7 +92,9 @@ std::span<const Key> liger_kernel_keys() {
 }
 
 void to_json(Json& json, const AcceleratorOptions& options) {
-  json = {{"split_batches", options.split_batches}, {"even_batches", options.even_batches}};
+  json = {{"split_batches", options.split_batches},
+          {"even_batches", options.even_batches},
+          {"non_blocking", options.non_blocking}};
   if (options.accumulation_num_steps) {
     json["gradient_accumulation_kwargs"] = {{"num_steps", *options.accumulation_num_steps}};
   }
@@ -101,6 +103,7 @@ void to_json(Json& json, const AcceleratorOptions& options) {
 void from_json(const Json& json, AcceleratorOptions& options) {
   read(json, "split_batches", options.split_batches);
   read(json, "even_batches", options.even_batches);
+  read(json, "non_blocking", options.non_blocking);
   if (json.contains("gradient_accumulation_kwargs") && json["gradient_accumulation_kwargs"].is_object()) {
     read(json["gradient_accumulation_kwargs"], "num_steps", options.accumulation_num_steps);
   }

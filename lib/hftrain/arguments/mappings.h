@@ -14,6 +14,7 @@ namespace hftrain::arguments {
 struct AcceleratorOptions {
   bool split_batches = false;  // the given batch size is the global one, split over the ranks
   bool even_batches = true;    // complete the last round with samples from the start
+  bool non_blocking = false;   // only checked: copies from pinned memory are always asynchronous
   // gradient_accumulation_kwargs.num_steps; parse_arguments has already put it into
   // gradient_accumulation_steps.
   std::optional<int64_t> accumulation_num_steps;

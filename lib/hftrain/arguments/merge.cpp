@@ -71,6 +71,7 @@ class Merger {
         flag.slot.type == Type::kMapping ? joined(flag, candidates) : chosen(flag, candidates);
     check_support(flag, winner);
     outcome_.origins.set(std::string(flag.name), winner.given->origin);
+    if (flag.imported) outcome_.places[std::string(flag.name)] = winner.given->places;
     if (flag.slot.set != nullptr) {
       flag.slot.set(outcome_.arguments, winner.value);
     } else {

@@ -7,6 +7,7 @@
 #include "hftrain/arguments/config_file.h"
 #include "hftrain/arguments/derive.h"
 #include "hftrain/arguments/flag_table.h"
+#include "hftrain/arguments/import/import.h"
 #include "hftrain/arguments/merge.h"
 #include "hftrain/arguments/rules.h"
 #include "hftrain/arguments/schedule_options.h"
@@ -67,7 +68,7 @@ std::vector<Given> read_environment(const Environment& environment, ParseOutcome
 
 // Runs set up by accelerate announce themselves in the environment.
 void refuse_accelerate_environment(const Environment& environment, Diagnostics& problems) {
-  for (const char* name : {"ACCELERATE_USE_FSDP", "ACCELERATE_USE_DEEPSPEED"}) {
+  for (const char* name : {"ACCELERATE_USE_DEEPSPEED"}) {
     if (to_lower(environment.get_or(name, "false")) != "true") continue;
     problems.push_back({.what = std::string(name) + " is planned: not in this build yet",
                         .where = std::string("environment ") + name,
@@ -140,6 +141,7 @@ class Parser {
     merge(given, environment_.get_or("HOME", ""), outcome_, problems_, unrunnable);
     outcome_.actions = actions_of(outcome_.unread);
     refuse_accelerate_environment(environment_, unrunnable);
+    import_formats(environment_, outcome_, unrunnable);
     derive(outcome_);
     check_schedule_options(outcome_, unrunnable);
     check_optimizer_options(outcome_, unrunnable);

@@ -47,6 +47,8 @@ struct ParseOutcome {
   std::map<std::string, std::string>
       exported_environment;            // `env:` of the files, for this process and its workers
   std::map<std::string, Json> unread;  // given values of flags that have no member
+  // Of the parts of mappings in configuration files: flag -> JSON pointer -> file:line:column.
+  std::map<std::string, std::map<std::string, std::string>> places;
 };
 
 // Throws Error(kUsage) with every mistake found. With help, help_all or version nothing is checked; with

@@ -22,6 +22,10 @@ bool is(Outcome o, const char* unread_flag, const Json& value) {
   const auto found = o.unread.find(unread_flag);
   return found != o.unread.end() && found->second == value;
 }
+bool given(Outcome o, const char* unread_flag) {
+  const auto found = o.unread.find(unread_flag);
+  return found != o.unread.end() && !found->second.empty() && found->second != Json::array({"false"});
+}
 bool best_at_end(Outcome o) {
   return o.arguments.saving.load_best_model_at_end.value_or(false);
 }
@@ -327,6 +331,48 @@ const Rule kRules[] = {
      "the schedule greedy will never lower learning_rate {learning_rate}",
      "its min_lr (default 0.001) is larger",
      "min_lr in lr_scheduler_kwargs"},
+    {"49",
+     Severity::kWarning,
+     {"gradient_checkpointing", "fsdp"},
+     [](Outcome o) {
+       return o.arguments.precision.gradient_checkpointing && given(o, "fsdp") &&
+              !o.arguments.parallel.sharding.activation_checkpointing.value_or(false);
+     },
+     "with --fsdp the Trainer wants activation_checkpointing of fsdp_config instead of "
+     "gradient_checkpointing",
+     "both recompute activations here, in the same way",
+     "fsdp_config with activation_checkpointing: true"},
+    {"F6",
+     Severity::kError,
+     {"gradient_checkpointing", "fsdp_config", "fsdp_activation_checkpointing"},
+     [](Outcome o) {
+       return o.arguments.precision.gradient_checkpointing &&
+              o.arguments.parallel.sharding.activation_checkpointing.value_or(false);
+     },
+     "gradient_checkpointing and activation_checkpointing exclude each other",
+     "they are two names of one thing",
+     "keep activation_checkpointing of fsdp_config"},
+    {"52",
+     Severity::kWarning,
+     {"accelerator_config", "dataloader_pin_memory"},
+     [](Outcome o) {
+       const auto& config = o.arguments.parallel.accelerator_config;
+       return config && config->non_blocking && !o.arguments.data.dataloader_pin_memory;
+     },
+     "non_blocking has no effect without dataloader_pin_memory",
+     "",
+     "--dataloader_pin_memory true"},
+    {"T8",
+     Severity::kError,
+     {"save_only_model", "fsdp_config", "fsdp_state_dict_type"},
+     [](Outcome o) {
+       const ParallelOptions& sharding = o.arguments.parallel.sharding;
+       return o.arguments.saving.save_only_model && sharding.state_dict &&
+              sharding.state_dict.value == "sharded";
+     },
+     "save_only_model and state_dict_type SHARDED_STATE_DICT exclude each other",
+     "sharded weights alone are not a model that opens elsewhere",
+     "FULL_STATE_DICT, or without save_only_model"},
     {"E1",
      Severity::kError,
      {"config_overrides", "config_name", "model_name_or_path"},

@@ -92,6 +92,8 @@ Json word_for_bool(const Flag& flag, const Json& written) {
                        as_number<double>(written.is_string() ? written.get<std::string>() : written.dump());
   if (!numeric && !*truth && flag.choice("no") != nullptr) return "no";
   if (!numeric && *truth && flag.choice("all") != nullptr && flag.slot.type == Type::kText) return "all";
+  const char* word = *truth ? "true" : "false";
+  if (flag.choice(word) != nullptr) return word;
   return written;
 }
 
@@ -128,6 +130,8 @@ Result<Json> to_list(const Flag& flag, const Json& written, const std::string& h
       if (flag.is_choice()) {
         Result<Json> word = to_choice(flag, element);
         if (std::holds_alternative<ValueError>(word)) return word;
+        list.push_back(std::get<Json>(word));
+        continue;
       }
       list.push_back(flag.path ? expanded(element, home) : element);
     }
@@ -197,6 +201,13 @@ bool needs_quotes(const std::string& text) {
   return std::any_of(text.begin(), text.end(), [](unsigned char c) { return c < 0x20 || c >= 0x7f; });
 }
 
+// What import/ will read: a mapping, its JSON text, or the name of its file.
+Result<Json> as_written(const Flag& flag, const Json& written, const std::string& home) {
+  if (!written.is_string()) return written.is_object() ? Result<Json>(written) : not_a(written, "a mapping");
+  const std::string text = trim(written.get<std::string>());
+  return Json(flag.path ? expanded(text, home) : text);
+}
+
 }  // namespace
 
 std::string to_yaml(const Json& value) {
@@ -256,6 +267,7 @@ Result<Json> convert(const Flag& flag, const Json& written, const std::string& h
     case Type::kList:
       return to_list(flag, written, home);
     case Type::kMapping: {
+      if (flag.imported) return as_written(flag, written, home);
       Result<Json> mapping = mapping_text(written);
       if (std::holds_alternative<ValueError>(mapping)) return mapping;
       if (!std::get<Json>(mapping).is_object()) return not_a(written, "a mapping");

@@ -75,7 +75,7 @@ RunPlan resolve(const ResolveInput& input) {
   plan.full_determinism = arguments.run.full_determinism;
   plan.ranks = resolve_ranks(input, problems);
   problems.throw_if_any();  // everything below divides by the number of ranks
-  plan.strategy = resolve_strategy(input, plan.ranks);
+  plan.strategy = resolve_strategy(input, plan.ranks, problems);
   plan.precision = resolve_precision(input, plan.ranks, problems);
   plan.model = resolve_model(input, problems);
   plan.data = resolve_data(input, plan, problems);
@@ -97,6 +97,8 @@ std::vector<Diagnostic> plan_notes(const ResolveInput& input, const RunPlan& pla
   std::vector<Diagnostic> notes;
   for (const std::string& text : input.topology.visible.notes) notes.push_back(warning(text));
   note_threads(input, plan, notes);
+  const std::vector<Diagnostic> strategy = strategy_notes(input, plan);
+  notes.insert(notes.end(), strategy.begin(), strategy.end());
   const int64_t vocabulary = input.model.architecture->vocab_size();
   if (plan.model.config["vocab_size"] != vocabulary) {
     notes.push_back(note("the model gets " + plan.model.config["vocab_size"].dump() +

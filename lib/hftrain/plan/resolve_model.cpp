@@ -135,7 +135,8 @@ ModelPlan resolve_model(const ResolveInput& input, Problems& problems) {
   align_special_tokens(input.model, plan.config);
   plan.parameters = plan.trainable_parameters = architecture->parameters().count();
   plan.non_embedding_parameters = architecture->parameters().count_non_embedding();
-  plan.gradient_checkpointing = arguments.precision.gradient_checkpointing;
+  plan.gradient_checkpointing = arguments.precision.gradient_checkpointing ||
+                                arguments.parallel.sharding.activation_checkpointing.value_or(false);
   if (arguments.precision.gradient_checkpointing_kwargs) {
     plan.checkpoint_every_n_layers = arguments.precision.gradient_checkpointing_kwargs->every_n_layers;
   }

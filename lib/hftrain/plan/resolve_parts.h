@@ -10,7 +10,11 @@ namespace hftrain::plan {
 
 // resolve_ranks.cpp
 RanksPlan resolve_ranks(const ResolveInput& input, Problems& problems);
-StrategyPlan resolve_strategy(const ResolveInput& input, const RanksPlan& ranks);
+
+// resolve_strategy.cpp
+StrategyPlan resolve_strategy(const ResolveInput& input, const RanksPlan& ranks, Problems& problems);
+// What the user should know of the strategy.
+std::vector<Diagnostic> strategy_notes(const ResolveInput& input, const RunPlan& plan);
 
 // resolve_model.cpp
 PrecisionPlan resolve_precision(const ResolveInput& input, const RanksPlan& ranks, Problems& problems);

@@ -109,21 +109,4 @@ RanksPlan resolve_ranks(const ResolveInput& input, Problems& problems) {
   return plan;
 }
 
-StrategyPlan resolve_strategy(const ResolveInput& input, const RanksPlan& ranks) {
-  const arguments::ParallelArguments& parallel = input.parsed.arguments.parallel;
-  StrategyPlan plan;
-  plan.name = ranks.world_size == 1 ? "single" : "ddp";
-  plan.mesh_replicate = ranks.world_size;
-  const architectures::ParameterTable& table = input.model.architecture->parameters();
-  for (const std::string& unit : table.units) plan.units.push_back({unit, {}, false});
-  for (size_t i = 0; i < table.parameters.size(); ++i) {
-    plan.units[static_cast<size_t>(table.parameters[i].unit)].parameters.push_back(static_cast<int>(i));
-  }
-  plan.find_unused_parameters = parallel.ddp_find_unused_parameters;
-  plan.static_graph = parallel.ddp_static_graph;
-  plan.bucket_cap_mb = parallel.ddp_bucket_cap_mb.value_or(plan.bucket_cap_mb);
-  plan.broadcast_buffers = parallel.ddp_broadcast_buffers.value_or(plan.broadcast_buffers);
-  return plan;
-}
-
 }  // namespace hftrain::plan

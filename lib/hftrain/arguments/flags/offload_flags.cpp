@@ -27,11 +27,11 @@ std::vector<Flag> offload_flags() {
       {.name = "fsdp_offload_params",
        .slot = unread(Type::kBool, "false"),
        .help = "Keep parameters and gradients on the CPU.",
-       .support = kSharding},
+       .imported = true},
       {.name = "fsdp_activation_checkpointing_offload",
        .slot = unread(Type::kBool, "false"),
        .help = "Keep the saved unit inputs in pinned host memory.",
-       .support = planned("sharded training comes later; DDP works today", "--gradient_checkpointing")},
+       .support = planned("saved activations stay on the device", "--gradient_checkpointing")},
   };
 }
 

@@ -135,7 +135,7 @@ std::vector<Flag> precision_flags() {
       {.name = "fsdp_activation_checkpointing",
        .slot = unread(Type::kBool, "false"),
        .help = "Recompute the activations of every unit.",
-       .support = planned("sharded training comes later; DDP works today", "--gradient_checkpointing")},
+       .imported = true},
       {.name = "fp8_*",
        .slot = unread_optional(Type::kText),
        .help = "All FP8 options of accelerate launch (fp8_backend, fp8_margin, fp8_interval, "

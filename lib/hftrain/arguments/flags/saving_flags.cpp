@@ -67,7 +67,7 @@ std::vector<Flag> saving_flags() {
        .slot = unread_optional(Type::kText),
        .help = "Form of the checkpoint.",
        .choices = {{"FULL_STATE_DICT"}, {"LOCAL_STATE_DICT"}, {"SHARDED_STATE_DICT"}, {"1"}, {"2"}, {"3"}},
-       .support = kSharding},
+       .imported = true},
       {.name = "early_stopping_patience",
        .slot = at<&Arguments::saving, &SavingArguments::early_stopping_patience>,
        .help = "Stop after this many evaluations in a row without a better metric.",

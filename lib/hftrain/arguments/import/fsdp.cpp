@@ -1,0 +1,179 @@
+#include "hftrain/arguments/import/fsdp.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "hftrain/arguments/flag_table.h"
+#include "hftrain/arguments/import/fsdp_rules.h"
+#include "hftrain/arguments/import/fsdp_settings.h"
+#include "hftrain/arguments/section.h"
+#include "hftrain/base/text.h"
+
+namespace hftrain::arguments {
+namespace {
+
+using Severity = Diagnostic::Severity;
+
+constexpr std::string_view kPrefix = "fsdp_";
+
+// Variables of an accelerate launch that are settings; FSDP_<KEY>.
+constexpr const char* kVariables[] = {"FSDP_VERSION",
+                                      "FSDP_SHARDING_STRATEGY",
+                                      "FSDP_RESHARD_AFTER_FORWARD",
+                                      "FSDP_OFFLOAD_PARAMS",
+                                      "FSDP_AUTO_WRAP_POLICY",
+                                      "FSDP_MIN_NUM_PARAMS",
+                                      "FSDP_TRANSFORMER_CLS_TO_WRAP",
+                                      "FSDP_BACKWARD_PREFETCH",
+                                      "FSDP_FORWARD_PREFETCH",
+                                      "FSDP_SYNC_MODULE_STATES",
+                                      "FSDP_CPU_RAM_EFFICIENT_LOADING",
+                                      "FSDP_USE_ORIG_PARAMS",
+                                      "FSDP_STATE_DICT_TYPE",
+                                      "FSDP_ACTIVATION_CHECKPOINTING",
+                                      "FSDP_ACTIVATION_CHECKPOINTING_OFFLOAD",
+                                      "FSDP_IGNORED_MODULES"};
+
+bool announced(const Environment& environment) {
+  return to_lower(environment.get_or("ACCELERATE_USE_FSDP", "false")) == "true";
+}
+
+bool is_on(const ParseOutcome& outcome, const char* flag) {
+  const auto given = outcome.unread.find(flag);
+  return given != outcome.unread.end() && given->second == true;
+}
+
+std::vector<std::string> words_of(const ParseOutcome& outcome) {
+  const auto given = outcome.unread.find("fsdp");
+  std::vector<std::string> words;
+  if (given != outcome.unread.end() && given->second.is_array()) words = given->second;
+  if (words == std::vector<std::string>{"false"}) words.clear();
+  return words;
+}
+
+// Flags fsdp_<key> that somebody gave, on the command line or in an Accelerate file.
+std::vector<const Flag*> given_flags(const ParseOutcome& outcome) {
+  std::vector<const Flag*> flags;
+  for (const Flag* flag : flag_table().flags()) {
+    if (!flag->name.starts_with(kPrefix) || flag->name == "fsdp_config") continue;
+    if (outcome.unread.count(std::string(flag->name)) > 0) flags.push_back(flag);
+  }
+  return flags;
+}
+
+class Import {
+ public:
+  Import(const Environment& environment, ParseOutcome& outcome, Diagnostics& problems)
+      : environment_(environment),
+        outcome_(outcome),
+        problems_(problems),
+        reader_(request_.settings, problems) {
+    request_.words = words_of(outcome);
+    request_.words_origin = outcome.origins.of("fsdp");
+    request_.launched = is_on(outcome, "use_fsdp") || announced(environment);
+    request_.launch_origin =
+        is_on(outcome, "use_fsdp") ? outcome.origins.of("use_fsdp") : "environment ACCELERATE_USE_FSDP";
+  }
+
+  void run() {
+    if (request_.words.empty() && !request_.launched) return say_without_effect();
+    read_section();
+    read_flags();
+    if (announced(environment_)) read_environment();
+    settle_fsdp(request_, outcome_, problems_);
+  }
+
+ private:
+  void say_without_effect() {
+    std::vector<std::string> names;
+    if (outcome_.unread.count("fsdp_config") > 0) names.push_back(outcome_.origins.describe("fsdp_config"));
+    for (const Flag* flag : given_flags(outcome_)) {
+      const std::string name(flag->name);
+      if (outcome_.unread.at(name) != flag->default_value()) names.push_back(outcome_.origins.describe(name));
+    }
+    if (names.empty()) return;
+    outcome_.notes.push_back({.severity = Severity::kWarning,
+                              .what = "options of FSDP have no effect without --fsdp or --use_fsdp",
+                              .where = join(names, ", "),
+                              .why = "",
+                              .hint = "--fsdp true"});
+  }
+
+  void read_section() {
+    const std::optional<Section> section = section_of("fsdp_config", outcome_, problems_);
+    if (!section) return;
+    request_.configured = true;
+    std::map<std::string, std::string> seen;  // first name of a key -> its spelling here
+    for (const auto& [name, value] : section->values.items()) {
+      if (name.starts_with('_')) continue;
+      const std::string origin = section->place('/' + name);
+      const std::string key = name.starts_with(kPrefix) ? name.substr(kPrefix.size()) : name;
+      const std::string_view canonical = FsdpReader::canonical(key);
+      if (canonical.empty()) {
+        unknown(name, key, origin);
+        continue;
+      }
+      const auto [other, fresh] = seen.emplace(canonical, name);
+      if (!fresh) {
+        problems_.push_back({.what = "fsdp_config has both '" + other->second + "' and '" + name + '\'',
+                             .where = place(origin),
+                             .why = "they are two spellings of one key",
+                             .hint = "keep one of them"});
+        continue;
+      }
+      reader_.read(key, value, "fsdp_config: " + name, origin);
+    }
+  }
+
+  void unknown(const std::string& name, const std::string& key, const std::string& origin) {
+    std::string hint = did_you_mean(nearest_names(key, FsdpReader::keys()));
+    if (hint.empty()) hint = "the keys are " + join(FsdpReader::keys(), ", ");
+    problems_.push_back({.what = "fsdp_config: unknown key '" + name + '\'',
+                         .where = place(origin),
+                         .why = "",
+                         .hint = std::move(hint)});
+  }
+
+  void read_flags() {
+    for (const Flag* flag : given_flags(outcome_)) {
+      if (flag->support.status == Support::kPlanned || flag->support.status == Support::kRefused) continue;
+      const std::string name(flag->name);
+      reader_.read(name.substr(kPrefix.size()), outcome_.unread.at(name), name, outcome_.origins.of(name));
+    }
+  }
+
+  // Only for values that no argument gave.
+  void read_environment() {
+    std::vector<std::string> used = {"ACCELERATE_USE_FSDP=true"};
+    for (const char* variable : kVariables) {
+      const std::string text = environment_.get_or(variable, "");
+      if (text.empty()) continue;
+      used.push_back(std::string(variable) + '=' + text);
+      reader_.read(to_lower(std::string(variable).substr(kPrefix.size())), text, variable,
+                   std::string("environment ") + variable, FsdpReader::Later::kFillsIn);
+    }
+    outcome_.notes.push_back({.severity = Severity::kNote,
+                              .what = "the environment asks for FSDP: " + join(used, " "),
+                              .where = "",
+                              .why = "",
+                              .hint = ""});
+  }
+
+  const Environment& environment_;
+  ParseOutcome& outcome_;
+  Diagnostics& problems_;
+  FsdpRequest request_;
+  FsdpReader reader_;
+};
+
+}  // namespace
+
+bool asks_for_fsdp(const Environment& environment, const ParseOutcome& outcome) {
+  return !words_of(outcome).empty() || is_on(outcome, "use_fsdp") || announced(environment);
+}
+
+void import_fsdp(const Environment& environment, ParseOutcome& outcome, Diagnostics& problems) {
+  Import(environment, outcome, problems).run();
+}
+
+}  // namespace hftrain::arguments

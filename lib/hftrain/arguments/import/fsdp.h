@@ -1,0 +1,15 @@
+// --fsdp with fsdp_config, the fsdp_* flags of `accelerate launch`, and the FSDP_* environment that an
+// accelerate launch leaves behind, as ParallelOptions. Rules F1 to F13 of the contract (parallel_configs.md
+// 4).
+#pragma once
+
+#include "hftrain/arguments/import/import.h"
+
+namespace hftrain::arguments {
+
+// --fsdp, --use_fsdp or ACCELERATE_USE_FSDP asks for it.
+bool asks_for_fsdp(const Environment& environment, const ParseOutcome& outcome);
+
+void import_fsdp(const Environment& environment, ParseOutcome& outcome, Diagnostics& problems);
+
+}  // namespace hftrain::arguments

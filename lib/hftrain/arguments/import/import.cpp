@@ -1,0 +1,45 @@
+#include "hftrain/arguments/import/import.h"
+
+#include "hftrain/arguments/import/fsdp.h"
+#include "hftrain/arguments/import/parallelism_config.h"
+#include "hftrain/arguments/import/sharded_ddp.h"
+#include "hftrain/base/text.h"
+
+namespace hftrain::arguments {
+namespace {
+
+bool given(const ParseOutcome& outcome, const std::string& flag) {
+  const auto found = outcome.unread.find(flag);
+  return found != outcome.unread.end() && !found->second.is_null() && found->second != false;
+}
+
+// Rules 39, S5 and T5: one run has one way of sharding. False when there are several.
+bool one_format(const Environment& environment, const ParseOutcome& outcome, Diagnostics& problems) {
+  std::vector<std::string> asking, places;
+  const auto add = [&](bool asks, const char* name, const char* flag) {
+    if (asks) asking.emplace_back(name);
+    if (asks && outcome.origins.is_given(flag)) places.push_back(outcome.origins.describe(flag));
+  };
+  const bool words = given(outcome, "fsdp");
+  add(asks_for_fsdp(environment, outcome), "fsdp", words ? "fsdp" : "use_fsdp");
+  add(asks_for_sharded_ddp(outcome), "sharded_ddp", "sharded_ddp");
+  add(given(outcome, "deepspeed") || given(outcome, "use_deepspeed"), "deepspeed",
+      given(outcome, "deepspeed") ? "deepspeed" : "use_deepspeed");
+  if (asking.size() < 2) return true;
+  problems.push_back({.what = join(asking, " and ") + " exclude each other",
+                      .where = join(places, ", "),
+                      .why = "each of them says how the run is sharded",
+                      .hint = "keep one of them"});
+  return false;
+}
+
+}  // namespace
+
+void import_formats(const Environment& environment, ParseOutcome& outcome, Diagnostics& problems) {
+  if (!one_format(environment, outcome, problems)) return;
+  import_fsdp(environment, outcome, problems);
+  import_sharded_ddp(outcome, problems);
+  import_parallelism_config(environment, outcome, problems);
+}
+
+}  // namespace hftrain::arguments

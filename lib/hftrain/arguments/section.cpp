@@ -1,0 +1,76 @@
+#include "hftrain/arguments/section.h"
+
+#include "hftrain/arguments/parse.h"
+#include "hftrain/arguments/yaml_values.h"
+#include "hftrain/base/file.h"
+#include "hftrain/base/text.h"
+
+namespace hftrain::arguments {
+namespace {
+
+bool is_yaml(const std::string& path) {
+  return path.ends_with(".yaml") || path.ends_with(".yml");
+}
+
+std::optional<Section> read(const std::string& text, const std::string& origin, const std::string& name,
+                            bool json, Diagnostics& problems) {
+  YamlValues reader(name, problems);
+  const size_t before = problems.size();
+  const YAML::Node root = reader.document(text, json);
+  if (problems.size() > before) {
+    if (name.empty()) problems.back().where = place(origin);
+    return std::nullopt;
+  }
+  Section section;
+  section.origin = origin;
+  if (!root.IsMap()) {
+    problems.push_back({.what = origin + " is not a mapping", .where = name, .why = "", .hint = ""});
+    return std::nullopt;
+  }
+  section.values = reader.value(root, "", section.places);
+  return section;
+}
+
+}  // namespace
+
+const std::string& Section::place(const std::string& pointer) const {
+  const auto found = places.find(pointer);
+  return found == places.end() ? origin : found->second;
+}
+
+std::optional<Section> read_section_file(const std::string& path, Diagnostics& problems) {
+  try {
+    return read(read_file(path, ExitCode::kUsage), path, path, !is_yaml(path), problems);
+  } catch (const Error& error) {
+    problems.insert(problems.end(), error.diagnostics().begin(), error.diagnostics().end());
+    return std::nullopt;
+  }
+}
+
+std::optional<Section> read_section_text(const std::string& text, const std::string& origin,
+                                         Diagnostics& problems) {
+  return read(text, origin, "", true, problems);
+}
+
+std::optional<Section> section_of(const std::string& flag, const ParseOutcome& outcome,
+                                  Diagnostics& problems) {
+  const auto given = outcome.unread.find(flag);
+  if (given == outcome.unread.end() || given->second.is_null()) return std::nullopt;
+  const std::string& origin = outcome.origins.of(flag);
+  if (given->second.is_object()) {
+    const auto places = outcome.places.find(flag);
+    return Section{given->second,
+                   places == outcome.places.end() ? std::map<std::string, std::string>{} : places->second,
+                   origin};
+  }
+  const std::string text = trim(given->second.get<std::string>());
+  if (text.empty()) return std::nullopt;
+  if (text.front() == '{') return read_section_text(text, origin, problems);
+  const size_t before = problems.size();
+  std::optional<Section> section = read_section_file(text, problems);
+  if (problems.size() > before && problems.back().hint.empty())
+    problems.back().hint = flag + " takes the name of a JSON file, or JSON text that starts with {";
+  return section;
+}
+
+}  // namespace hftrain::arguments

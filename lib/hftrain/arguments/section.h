@@ -1,0 +1,35 @@
+// A mapping as a person wrote it, in YAML or JSON (comments allowed), and where each part of it stands.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+
+#include "hftrain/arguments/given.h"
+#include "hftrain/base/json.h"
+
+namespace hftrain::arguments {
+
+struct ParseOutcome;
+
+struct Section {
+  Json values = Json::object();  // every plain value is text, whatever it looks like; null stays null
+  std::map<std::string, std::string> places;  // JSON pointer -> file:line:column; empty for text of a flag
+  std::string origin;                         // of the whole: "--fsdp_config", "run.yaml:7:3", "ds.json"
+
+  // Where the part stands, else the origin.
+  const std::string& place(const std::string& pointer) const;
+};
+
+// One file, which must hold a mapping. Nothing when it does not: `problems` says why.
+std::optional<Section> read_section_file(const std::string& path, Diagnostics& problems);
+// JSON text given on the spot.
+std::optional<Section> read_section_text(const std::string& text, const std::string& origin,
+                                         Diagnostics& problems);
+// What was given for a flag of type kMapping that import/ reads (Flag::imported): a mapping in a
+// configuration file, JSON text, or the name of a file. Nothing when the flag was not given, or when it
+// cannot be read, which is in `problems`.
+std::optional<Section> section_of(const std::string& flag, const ParseOutcome& outcome,
+                                  Diagnostics& problems);
+
+}  // namespace hftrain::arguments

@@ -1,0 +1,92 @@
+#include "hftrain/arguments/yaml_values.h"
+
+#include <utility>
+#include <vector>
+
+namespace hftrain::arguments {
+namespace {
+
+constexpr int kDeepest = 32;       // levels of a configuration
+constexpr int kLargest = 100'000;  // values, aliases followed
+
+// Blanks out // and /* */ comments of JSON, so that positions stay right.
+std::string without_comments(std::string text) {
+  bool quoted = false;
+  for (size_t i = 0; i < text.size(); ++i) {
+    if (quoted) {
+      if (text[i] == '\\')
+        ++i;
+      else if (text[i] == '"')
+        quoted = false;
+      continue;
+    }
+    if (text[i] == '"') quoted = true;
+    if (text[i] != '/' || i + 1 >= text.size()) continue;
+    const bool line = text[i + 1] == '/';
+    if (!line && text[i + 1] != '*') continue;
+    const size_t end = line ? text.find('\n', i) : text.find("*/", i + 2);
+    const size_t stop = end == std::string::npos ? text.size() : end + (line ? 0 : 2);
+    for (; i < stop; ++i) {
+      if (text[i] != '\n') text[i] = ' ';
+    }
+    --i;
+  }
+  return text;
+}
+
+}  // namespace
+
+YAML::Node YamlValues::document(std::string text, bool json) {
+  if (json) text = without_comments(std::move(text));
+  try {
+    std::vector<YAML::Node> documents = YAML::LoadAll(text);
+    if (documents.size() > 1) {
+      problem("more than one YAML document", place_of(documents[1]), "", "one file for each");
+    } else {
+      return documents.empty() ? YAML::Node(YAML::NodeType::Null) : documents.front();
+    }
+  } catch (const YAML::Exception& error) {
+    problem(json ? "not valid JSON" : "not valid YAML", place_at(error.mark), error.msg, "");
+  }
+  return YAML::Node(YAML::NodeType::Undefined);
+}
+
+Json YamlValues::value(const YAML::Node& node, const std::string& pointer,
+                       std::map<std::string, std::string>& places, int depth) {
+  if (depth > kDeepest || ++values_ > kLargest) {
+    problem("the configuration is nested too deeply or refers to itself", place_of(node), "", "");
+    return nullptr;
+  }
+  if (!name_.empty()) places[pointer] = place_of(node);
+  if (node.IsSequence()) {
+    Json list = Json::array();
+    for (size_t i = 0; i < node.size(); ++i) {
+      list.push_back(value(node[i], pointer + '/' + std::to_string(i), places, depth + 1));
+    }
+    return list;
+  }
+  if (!node.IsMap()) return node.IsScalar() ? Json(node.Scalar()) : Json(nullptr);
+  Json mapping = Json::object();
+  for (const auto& item : node) {
+    const std::string& key = item.first.Scalar();
+    if (mapping.contains(key)) {
+      const auto first = places.find(pointer + '/' + key);
+      problem("key '" + key + "' is given twice", place_of(item.first),
+              first == places.end() ? "" : "first at " + first->second, "keep one of the two");
+    }
+    mapping[key] = value(item.second, pointer + '/' + key, places, depth + 1);
+  }
+  return mapping;
+}
+
+std::string YamlValues::place_at(const YAML::Mark& mark) const {
+  if (mark.is_null() || name_.empty()) return name_;
+  return name_ + ':' + std::to_string(mark.line + 1) + ':' + std::to_string(mark.column + 1);
+}
+
+void YamlValues::problem(std::string what, std::string where, std::string why, std::string hint) {
+  problems_.push_back(
+      {.what = std::move(what), .where = std::move(where), .why = std::move(why), .hint = std::move(hint)});
+}
+
+}  // namespace hftrain::arguments

@@ -1,0 +1,37 @@
+// YAML nodes as Json values with their places; shared by configuration files and sections, and included by
+// their sources only.
+#pragma once
+
+#include <yaml-cpp/yaml.h>
+
+#include <map>
+#include <string>
+
+#include "hftrain/arguments/given.h"
+#include "hftrain/base/json.h"
+
+namespace hftrain::arguments {
+
+// Reads one document and its nodes. Mistakes are appended to `problems`.
+class YamlValues {
+ public:
+  // `name` stands before line and column in places: a path. Empty for text without lines worth naming.
+  YamlValues(std::string name, Diagnostics& problems) : name_(std::move(name)), problems_(problems) {}
+
+  // The one document of `text`; undefined after a mistake. JSON is YAML once its comments are blanked.
+  YAML::Node document(std::string text, bool json);
+  // The value below `pointer`; its places are added to `places`.
+  Json value(const YAML::Node& node, const std::string& pointer, std::map<std::string, std::string>& places,
+             int depth = 0);
+  std::string place_of(const YAML::Node& node) const { return place_at(node.Mark()); }
+  void problem(std::string what, std::string where, std::string why, std::string hint);
+
+ private:
+  std::string place_at(const YAML::Mark& mark) const;
+
+  std::string name_;
+  Diagnostics& problems_;
+  int values_ = 0;
+};
+
+}  // namespace hftrain::arguments

@@ -1,0 +1,332 @@
+#include "hftrain/arguments/flag_table.h"
+#include "hftrain/arguments/import/fsdp_settings.h"
+#include "support.h"
+#include "support/catch.h"
+#include "support/temporary_directory.h"
+
+namespace hftrain::arguments {
+namespace {
+
+bool contains(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+ParallelOptions sharding(const Words& words, const Environment& environment = {}) {
+  return parse(words, environment).arguments.parallel.sharding;
+}
+
+// --fsdp words with an fsdp_config as JSON text.
+ParallelOptions configured(const std::string& fsdp, const std::string& config) {
+  return sharding({"--fsdp", fsdp, "--fsdp_config", config});
+}
+std::string mistakes_of(const std::string& fsdp, const std::string& config) {
+  return mistakes({"--fsdp", fsdp, "--fsdp_config", config});
+}
+std::string notes_of(const std::string& fsdp, const std::string& config) {
+  return notes(parse({"--fsdp", fsdp, "--fsdp_config", config}));
+}
+
+}  // namespace
+
+TEST_CASE("every word of --fsdp names its strategy") {
+  for (const char* word : {"full_shard", "shard_grad_op", "no_shard", "hybrid_shard", "hybrid_shard_zero2"}) {
+    INFO(word);
+    const ParallelOptions options = sharding({"--fsdp", word});
+    CHECK(options.strategy.value == word);
+    CHECK(options.strategy.origin == "--fsdp");
+    CHECK(options.wrap_policy.value == "none");  // without auto_wrap the model is one unit
+    CHECK_FALSE(options.offload_parameters);
+  }
+}
+
+TEST_CASE("--fsdp true, bare or in a file, shards fully with a unit per layer; false does not shard") {
+  for (const Words& words :
+       {Words{"--fsdp"}, Words{"--fsdp", "true"}, Words{"--fsdp", "True"}, Words{"--fsdp=1"}}) {
+    const ParallelOptions options = sharding(words);
+    CHECK(options.strategy.value == "full_shard");
+    CHECK(options.wrap_policy.value == "transformer");
+  }
+  for (const char* word : {"false", "no", ""}) CHECK_FALSE(sharding({"--fsdp", word}).strategy);
+  const testing::TemporaryDirectory folder;
+  const std::string path = write(folder / "run.yaml", "fsdp: true\n");
+  CHECK(sharding({"--config", path}).strategy.value == "full_shard");
+  write(folder / "run.yaml", "fsdp: [shard_grad_op, auto_wrap]\n");
+  CHECK(sharding({"--config", path}).strategy.value == "shard_grad_op");
+  CHECK(sharding({"--config", path}).wrap_policy.value == "transformer");
+}
+
+TEST_CASE("offload and auto_wrap are words beside the strategy") {
+  const ParallelOptions options = sharding({"--fsdp", "shard_grad_op offload auto_wrap"});
+  CHECK(options.strategy.value == "shard_grad_op");
+  CHECK(options.wrap_policy.value == "transformer");
+  CHECK(options.offload_parameters.value == "cpu");
+  CHECK(options.offload_optimizer.value == "cpu");
+}
+
+TEST_CASE("rule F2: offload alone means full_shard with offload, and says so") {
+  const ParseOutcome outcome = parse({"--fsdp", "offload"});
+  CHECK(outcome.arguments.parallel.sharding.strategy.value == "full_shard");
+  CHECK(outcome.arguments.parallel.sharding.offload_parameters.value == "cpu");
+  CHECK(contains(notes(outcome), "--fsdp offload means full_shard with offload"));
+}
+
+TEST_CASE("rule F3: two strategies in one --fsdp are refused") {
+  CHECK(mistakes({"--fsdp", "full_shard shard_grad_op"}) ==
+        "error: --fsdp names more than one way of sharding\n  where: command line\n"
+        "  why: full_shard shard_grad_op\n  try: keep one of them");
+}
+
+TEST_CASE("rule F4: size and layer classes exclude each other unless the policy is named") {
+  const std::string both = R"("min_num_params": 1000, "transformer_layer_cls_to_wrap": "GPT2Block")";
+  CHECK(contains(mistakes_of("full_shard auto_wrap", '{' + both + '}'),
+                 "min_num_params and transformer_layer_cls_to_wrap exclude each other"));
+  const ParallelOptions sized =
+      configured("full_shard auto_wrap", '{' + both + R"(, "auto_wrap_policy": "SIZE_BASED_WRAP"})");
+  CHECK(sized.wrap_policy.value == "size");
+  CHECK(sized.min_parameters.value == 1000);
+  CHECK(sharding({"--fsdp", "full_shard", "--fsdp_min_num_params", "7"}).wrap_policy.value == "size");
+  CHECK(contains(notes(parse({"--fsdp_min_num_params", "7"})),
+                 "options of FSDP have no effect without --fsdp or --use_fsdp"));
+  CHECK(contains(notes(parse({"--fsdp_config", "{}"})), "have no effect without --fsdp"));
+  CHECK(notes(parse({"--fsdp_min_num_params", "0"})).empty());
+}
+
+TEST_CASE("rule F5: an unknown word is named, with the nearest ones") {
+  const std::string text = mistakes({"--fsdp", "full_shard offlaod"});
+  CHECK(contains(text, "'offlaod' is not one of full_shard, shard_grad_op"));
+  CHECK(contains(text, "did you mean offload"));
+}
+
+TEST_CASE("rules 48 and 51: option words are the old form; version 1 needs no excuse") {
+  CHECK(contains(notes(parse({"--fsdp", "full_shard"})), "--fsdp with option words is the old form"));
+  CHECK(notes_of("true", R"({"version": 1})").empty());
+}
+
+TEST_CASE("rule 49: gradient_checkpointing beside fsdp is warned of; F6: both forms of it are refused") {
+  CHECK(contains(notes(parse({"--fsdp", "true", "--gradient_checkpointing"})),
+                 "the Trainer wants activation_checkpointing"));
+  CHECK(contains(mistakes({"--fsdp", "true", "--gradient_checkpointing", "--fsdp_config",
+                           R"({"activation_checkpointing": true})"}),
+                 "gradient_checkpointing and activation_checkpointing exclude each other"));
+  CHECK(configured("true", R"({"activation_checkpointing": "yes"})").activation_checkpointing.value == true);
+}
+
+TEST_CASE("rule 52: non_blocking needs pinned memory") {
+  const Words words = {"--accelerator_config", R"({"non_blocking": true})"};
+  CHECK_FALSE(contains(notes(parse(words)), "non_blocking has no effect without dataloader_pin_memory"));
+  CHECK(contains(notes(parse({words[0], words[1], "--dataloader_pin_memory", "false"})),
+                 "non_blocking has no effect without dataloader_pin_memory"));
+}
+
+TEST_CASE("rule T8: save_only_model does not go with sharded weights") {
+  CHECK(contains(mistakes({"--fsdp", "true", "--save_only_model", "--fsdp_config",
+                           R"({"state_dict_type": "SHARDED_STATE_DICT"})"}),
+                 "save_only_model and state_dict_type SHARDED_STATE_DICT exclude each other"));
+}
+
+TEST_CASE("every key of fsdp_config is read with and without its prefix") {
+  const std::string plain =
+      R"({"version": 1, "reshard_after_forward": "shard_grad_op", "cpu_offload": "true",
+          "auto_wrap_policy": "transformer_based_wrap", "transformer_layer_cls_to_wrap": ["GPT2Block", "Extra"],
+          "min_num_params": "5", "state_dict_type": "sharded_state_dict", "activation_checkpointing": 0,
+          "cpu_ram_efficient_loading": "on", "backward_prefetch": "backward_pos", "forward_prefetch": "y",
+          "use_orig_params": "f", "sync_module_states": true, "limit_all_gathers": "off", "xla": false,
+          "reduce_dtype": "bf16", "_comment": 1})";
+  std::string prefixed = plain;
+  for (size_t at = prefixed.find("\": "); at != std::string::npos; at = prefixed.find("\": ", at + 8)) {
+    const size_t start = prefixed.rfind('"', at - 1) + 1;
+    if (prefixed[start] != '_') prefixed.insert(start, "fsdp_");
+  }
+  REQUIRE(contains(prefixed, "fsdp_min_num_params"));
+  for (const std::string& text : {plain, prefixed}) {
+    const ParallelOptions options = configured("true", text);
+    CHECK(options.strategy.value == "shard_grad_op");
+    CHECK(options.offload_parameters.value == "cpu");
+    CHECK(options.wrap_policy.value == "transformer");
+    CHECK(options.layer_classes.value == std::vector<std::string>{"GPT2Block", "Extra"});
+    CHECK(options.state_dict.value == "sharded");
+    CHECK(options.activation_checkpointing.value == false);
+    CHECK(options.load_own_slices.value == true);
+    CHECK(options.backward_prefetch.value == "post");
+    CHECK(options.forward_prefetch.value == true);
+    CHECK(options.limit_all_gathers.value == false);
+    CHECK(options.reduce_dtype.value == "bfloat16");
+  }
+}
+
+TEST_CASE("values of fsdp_config carry file, line and column") {
+  const testing::TemporaryDirectory folder;
+  const std::string path = write(folder / "fsdp.json",
+                                 "{ // how we shard\n  \"fsdp_state_dict_type\": \"SHARDED_STATE_DICT\",\n"
+                                 "  \"cpu_offload\": true\n}\n");
+  const ParallelOptions options = sharding({"--fsdp", "true", "--fsdp_config", path});
+  CHECK(options.state_dict.origin == path + ":2:27");
+  CHECK(options.offload_parameters.origin == path + ":3:18");
+  const std::string run = write(folder / "run.yaml", "fsdp: true\nfsdp_config:\n  cpu_offload: yes\n");
+  CHECK(sharding({"--config", run}).offload_optimizer.origin == run + ":3:16");
+}
+
+TEST_CASE("mistakes in fsdp_config are all reported, each with its place and a way out") {
+  const testing::TemporaryDirectory folder;
+  const std::string path = write(folder / "fsdp.json",
+                                 "{\"reshard_after_foward\": true,\n\"forward_prefetch\": \"perhaps\",\n"
+                                 "\"auto_wrap_policy\": \"LAYERS\",\n\"min_num_params\": -1}");
+  const std::string text = mistakes({"--fsdp", "true", "--fsdp_config", path});
+  CHECK(contains(text, "unknown key 'reshard_after_foward'\n  where: " + path +
+                           ":1:26\n  try: did you mean reshard_after_forward"));
+  CHECK(contains(text,
+                 "forward_prefetch: perhaps is not a truth value: true or false\n  where: " + path + ":2:"));
+  CHECK(contains(text,
+                 "auto_wrap_policy: LAYERS is not one of TRANSFORMER_BASED_WRAP, SIZE_BASED_WRAP, NO_WRAP"));
+  CHECK(contains(text, "min_num_params: \"-1\" is not a whole number"));
+}
+
+TEST_CASE("an fsdp_config that cannot be read is one mistake") {
+  CHECK(contains(mistakes_of("true", "nowhere.json"), "nowhere.json"));
+  CHECK(contains(mistakes_of("true", "{\"a\": "), "not valid JSON"));
+  CHECK(contains(mistakes_of("true", R"({"version": 1, "version": 2})"), "key 'version' is given twice"));
+  CHECK(contains(mistakes_of("true", R"({"version": 1, "fsdp_version": 1})"),
+                 "fsdp_config has both 'fsdp_version' and 'version'"));
+  CHECK(contains(mistakes_of("true", R"({"xla": true})"), "xla is not supported"));
+  CHECK(contains(mistakes_of("true", R"({"version": 3})"), "version: \"3\" is not a whole number"));
+}
+
+TEST_CASE("a strategy that is said twice must be the same, and a difference names both places") {
+  CHECK(configured("full_shard", R"({"sharding_strategy": 1})").strategy.value == "full_shard");
+  const std::string text = mistakes_of("full_shard", R"({"sharding_strategy": "SHARD_GRAD_OP"})");
+  CHECK(contains(text, "shard_grad_op (--fsdp_config) and full_shard (--fsdp)"));
+}
+
+TEST_CASE("rule F11: reshard_after_forward takes truth values and names in both versions") {
+  CHECK(configured("true", R"({"version": 2, "reshard_after_forward": false})").strategy.value ==
+        "shard_grad_op");
+  CHECK(configured("true", R"({"version": 2, "reshard_after_forward": "HYBRID_SHARD"})").strategy.value ==
+        "hybrid_shard");
+  CHECK(configured("true", R"({"version": 1, "reshard_after_forward": true})").strategy.value ==
+        "full_shard");
+  CHECK(configured("hybrid_shard_zero2", R"({"reshard_after_forward": false})").strategy.value ==
+        "hybrid_shard_zero2");
+  CHECK(contains(mistakes_of("shard_grad_op", R"({"reshard_after_forward": true})"),
+                 "shard_grad_op (--fsdp) and true (--fsdp_config)"));
+}
+
+TEST_CASE("rule F1: all five strategies are there in version 2 as well") {
+  for (const char* word : {"no_shard", "hybrid_shard", "hybrid_shard_zero2"}) {
+    CHECK(configured(word, R"({"version": 2})").strategy.value == word);
+  }
+}
+
+TEST_CASE("rule F7: loading by parts needs the same values everywhere, in version 1") {
+  const std::string bad = R"("cpu_ram_efficient_loading": true, "sync_module_states": false)";
+  CHECK(
+      contains(notes_of("true", "{\"version\": 1, " + bad + '}'), "sync_module_states false counts as true"));
+  CHECK_FALSE(contains(notes_of("true", "{\"version\": 2, " + bad + '}'), "counts as true"));
+  CHECK(contains(mistakes({"--use_fsdp", "--fsdp_cpu_ram_efficient_loading", "true",
+                           "--fsdp_sync_module_states", "false"}),
+                 "sync_module_states false does not go with cpu_ram_efficient_loading true"));
+}
+
+TEST_CASE("rule F8: version 2 says what it does not have") {
+  const ParseOutcome outcome = parse(
+      {"--fsdp", "true", "--fsdp_config",
+       R"({"version": 2, "use_orig_params": true, "backward_prefetch": "BACKWARD_POST", "forward_prefetch": false})"});
+  CHECK(contains(notes(outcome), "use_orig_params has no effect with version 2"));
+  CHECK(contains(notes(outcome), "backward_prefetch has no effect with version 2"));
+  CHECK(contains(notes(outcome), "forward_prefetch has no effect with version 2"));
+  CHECK_FALSE(outcome.arguments.parallel.sharding.backward_prefetch);
+}
+
+TEST_CASE("rule F10: version 2 has no local state") {
+  CHECK(contains(mistakes_of("true", R"({"version": 2, "state_dict_type": "LOCAL_STATE_DICT"})"),
+                 "LOCAL_STATE_DICT does not exist in version 2"));
+  CHECK(configured("true", R"({"version": 1, "state_dict_type": "LOCAL_STATE_DICT"})").state_dict.value ==
+        "local");
+}
+
+TEST_CASE("rule F13: recomputation with offload is not done here") {
+  CHECK(contains(mistakes_of("true", R"({"activation_checkpointing_offload": true})"), "is not supported"));
+  CHECK(mistakes_of("true", R"({"activation_checkpointing_offload": false})").empty());
+}
+
+TEST_CASE("an option that is only for a TPU is warned of") {
+  CHECK(contains(notes_of("true", R"({"xla_fsdp_grad_ckpt": true})"),
+                 "xla_fsdp_grad_ckpt has no effect without xla"));
+}
+
+TEST_CASE("version 2 wraps the layers; NO_WRAP and auto_wrap contradict each other") {
+  CHECK(configured("full_shard", R"({"version": 2})").wrap_policy.value == "transformer");
+  CHECK(configured("true", R"({"auto_wrap_policy": "NO_WRAP"})").wrap_policy.value == "none");
+  CHECK(contains(mistakes_of("full_shard auto_wrap", R"({"auto_wrap_policy": "NO_WRAP"})"),
+                 "auto_wrap and auto_wrap_policy NO_WRAP contradict each other"));
+}
+
+TEST_CASE("the flags of accelerate launch shard with its defaults") {
+  const ParallelOptions plain = sharding({"--use_fsdp"});
+  CHECK(plain.strategy.value == "full_shard");
+  CHECK(plain.wrap_policy.value == "none");
+  const ParallelOptions options =
+      sharding({"--use_fsdp", "--fsdp_auto_wrap_policy=TRANSFORMER_BASED_WRAP",
+                "--fsdp_transformer_layer_cls_to_wrap=GPT2Block", "--fsdp_sharding_strategy=2",
+                "--fsdp_state_dict_type=SHARDED_STATE_DICT", "--fsdp_offload_params", "true",
+                "--fsdp_backward_prefetch", "NO_PREFETCH", "--fsdp_forward_prefetch", "true",
+                "--fsdp_activation_checkpointing", "true"});
+  CHECK(options.strategy.value == "shard_grad_op");
+  CHECK(options.strategy.origin == "--fsdp_sharding_strategy");
+  CHECK(options.wrap_policy.value == "transformer");
+  CHECK(options.layer_classes.value == std::vector<std::string>{"GPT2Block"});
+  CHECK(options.state_dict.value == "sharded");
+  CHECK(options.offload_optimizer.value == "cpu");
+  CHECK(options.backward_prefetch.value == "none");
+  CHECK(options.forward_prefetch.value == true);
+  CHECK(options.activation_checkpointing.value == true);
+  CHECK(sharding({"--use_fsdp", "--fsdp_version", "2"}).state_dict.value == "sharded");
+  const ParallelOptions sized = sharding({"--use_fsdp", "--fsdp_auto_wrap_policy", "SIZE_BASED_WRAP"});
+  CHECK(sized.min_parameters.value == 100'000'000);
+}
+
+TEST_CASE("--fsdp and the flags of accelerate launch become one plan, or name both places") {
+  CHECK(sharding({"--fsdp", "full_shard", "--use_fsdp", "--fsdp_sharding_strategy", "1"}).strategy.value ==
+        "full_shard");
+  CHECK(contains(mistakes({"--fsdp", "full_shard", "--use_fsdp", "--fsdp_sharding_strategy", "2"}),
+                 "shard_grad_op (--fsdp_sharding_strategy) and full_shard (--fsdp)"));
+}
+
+TEST_CASE(
+    "the FSDP environment counts only when accelerate announces it, only where no flag does, and is shown") {
+  const std::map<std::string, std::string> variables = {{"FSDP_SHARDING_STRATEGY", "SHARD_GRAD_OP"},
+                                                        {"FSDP_TRANSFORMER_CLS_TO_WRAP", "GPT2Block"},
+                                                        {"FSDP_STATE_DICT_TYPE", "3"},
+                                                        {"FSDP_OFFLOAD_PARAMS", "true"}};
+  CHECK_FALSE(sharding({}, Environment(variables)).strategy);
+  std::map<std::string, std::string> announced = variables;
+  announced["ACCELERATE_USE_FSDP"] = "true";
+  const ParseOutcome outcome = parse({}, Environment(announced));
+  const ParallelOptions& options = outcome.arguments.parallel.sharding;
+  CHECK(options.strategy.value == "shard_grad_op");
+  CHECK(options.strategy.origin == "environment FSDP_SHARDING_STRATEGY");
+  CHECK(options.wrap_policy.value == "transformer");
+  CHECK(options.state_dict.value == "sharded");
+  CHECK(options.offload_parameters.value == "cpu");
+  CHECK(contains(notes(outcome), "ACCELERATE_USE_FSDP=true FSDP_SHARDING_STRATEGY=SHARD_GRAD_OP"));
+  CHECK(sharding({"--fsdp_sharding_strategy", "1"}, Environment(announced)).strategy.value == "full_shard");
+}
+
+TEST_CASE("rules 39 and S5: one run has one way of sharding") {
+  CHECK(contains(mistakes({"--fsdp", "full_shard", "--sharded_ddp", "simple"}),
+                 "fsdp and sharded_ddp exclude each other"));
+  CHECK(contains(mistakes({"--fsdp", "full_shard", "--deepspeed", "{}"}),
+                 "fsdp and deepspeed exclude each other"));
+}
+
+TEST_CASE("every fsdp_ flag that is implemented is a key that the reader knows") {
+  size_t count = 0;
+  for (const Flag* flag : flag_table().flags()) {
+    if (!flag->name.starts_with("fsdp_") || flag->name == "fsdp_config") continue;
+    INFO(flag->name);
+    CHECK_FALSE(FsdpReader::canonical(flag->name.substr(5)).empty());
+    ++count;
+  }
+  CHECK(count >= 15);
+}
+
+}  // namespace hftrain::arguments

@@ -1,0 +1,59 @@
+#include "support.h"
+#include "support/catch.h"
+
+namespace hftrain::arguments {
+namespace {
+
+bool contains(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+ParallelOptions sharding(const Words& words) {
+  return parse(words).arguments.parallel.sharding;
+}
+
+}  // namespace
+
+TEST_CASE("the sizes of parallelism_config make full sharding hybrid") {
+  const ParallelOptions options =
+      sharding({"--fsdp", "true", "--parallelism_config", R"({"dp_replicate_size": 2, "dp_shard_size": 3})"});
+  CHECK(options.strategy.value == "hybrid_shard");
+  CHECK(options.replicate_ranks.value == 2);
+  CHECK(options.shard_ranks.value == 3);
+  CHECK(sharding({"--fsdp", "shard_grad_op", "--parallelism_config", R"({"dp_replicate_size": 2})"})
+            .strategy.value == "hybrid_shard_zero2");
+  CHECK(sharding({"--fsdp", "true", "--parallelism_config", R"({"dp_shard_size": 4})"}).strategy.value ==
+        "full_shard");
+}
+
+TEST_CASE("the flags of accelerate launch count with use_parallelism_config") {
+  const Words words = {"--use_fsdp", "--fsdp_version",
+                       "2",          "--parallelism_config_dp_replicate_size",
+                       "2",          "--parallelism_config_dp_shard_size",
+                       "2"};
+  CHECK_FALSE(sharding(words).replicate_ranks);
+  Words used = words;
+  used.push_back("--use_parallelism_config");
+  CHECK(sharding(used).replicate_ranks.value == 2);
+  CHECK(sharding(used).strategy.value == "hybrid_shard");
+}
+
+TEST_CASE("rule F12: accelerate launch has these sizes in version 2 only") {
+  CHECK(contains(
+      mistakes({"--use_fsdp", "--use_parallelism_config", "--parallelism_config_dp_shard_size", "2"}),
+      "parallelism_config needs fsdp_version 2"));
+}
+
+TEST_CASE("other kinds of parallelism and unknown keys are refused") {
+  const auto with = [](const std::string& text) {
+    return mistakes({"--fsdp", "true", "--parallelism_config", text});
+  };
+  CHECK(contains(with(R"({"tp_size": 2})"), "tp_size above 1 is not supported"));
+  CHECK(with(R"({"tp_size": 1, "cp_size": 1, "sp_size": "1"})").empty());
+  CHECK(contains(with(R"({"dp_shard_sze": 2})"), "did you mean dp_shard_size"));
+  CHECK(contains(with(R"({"dp_shard_size": 0})"), "dp_shard_size: \"0\" is not a whole number >= 1"));
+  CHECK(
+      contains(mistakes({"--parallelism_config", R"({"dp_shard_size": 2})"}), "needs --fsdp or --use_fsdp"));
+}
+
+}  // namespace hftrain::arguments

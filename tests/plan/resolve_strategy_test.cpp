@@ -1,0 +1,172 @@
+#include "resolve_case.h"
+#include "support/catch.h"
+
+namespace hftrain::plan {
+namespace {
+
+using Words = std::vector<std::string>;
+
+// A run on `ranks` CPU ranks.
+Case run(int ranks, Words flags) {
+  flags.insert(flags.end(), {"--nproc_per_node", std::to_string(ranks)});
+  return Case(flags);
+}
+
+StrategyPlan strategy(int ranks, const Words& flags) {
+  return run(ranks, flags).plan().strategy;
+}
+
+struct Expected {
+  Words flags;
+  const char* name;
+  int stage, replicate, shard;
+};
+
+}  // namespace
+
+TEST_CASE("every way of asking for sharding gives its stage and mesh") {
+  const std::vector<Expected> table = {
+      {{"--fsdp", "full_shard"}, "full_shard", 3, 1, 4},
+      {{"--fsdp"}, "full_shard", 3, 1, 4},
+      {{"--fsdp", "shard_grad_op"}, "shard_grad_op", 2, 1, 4},
+      {{"--fsdp", "no_shard"}, "ddp", 0, 4, 1},
+      {{"--fsdp", "hybrid_shard"}, "hybrid_shard", 3, 1, 4},
+      {{"--fsdp", "hybrid_shard_zero2"}, "hybrid_shard_zero2", 2, 1, 4},
+      {{"--fsdp", "hybrid_shard", "--parallelism_config", R"({"dp_replicate_size": 2})"},
+       "hybrid_shard",
+       3,
+       2,
+       2},
+      {{"--fsdp", "shard_grad_op", "--parallelism_config", R"({"dp_replicate_size": 2, "dp_shard_size": 2})"},
+       "hybrid_shard_zero2",
+       2,
+       2,
+       2},
+      {{"--sharded_ddp", "simple"}, "zero1", 1, 1, 4},
+      {{"--sharded_ddp", "zero_dp_2"}, "shard_grad_op", 2, 1, 4},
+      {{"--sharded_ddp", "zero_dp_3"}, "full_shard", 3, 1, 4},
+      {{"--use_fsdp"}, "full_shard", 3, 1, 4},
+      {{}, "ddp", 0, 4, 1}};
+  for (const Expected& expected : table) {
+    INFO((expected.flags.empty() ? "no flag" : expected.flags.front() + ' ' + expected.flags.back()));
+    const StrategyPlan plan = strategy(4, expected.flags);
+    CHECK(plan.name == expected.name);
+    CHECK(plan.stage == expected.stage);
+    CHECK(plan.mesh_replicate == expected.replicate);
+    CHECK(plan.mesh_shard == expected.shard);
+  }
+}
+
+TEST_CASE("one rank keeps the strategy, on a mesh of one") {
+  const StrategyPlan plan = strategy(1, {"--fsdp", "full_shard"});
+  CHECK(plan.name == "full_shard");
+  CHECK(plan.stage == 3);
+  CHECK(plan.mesh_replicate * plan.mesh_shard == 1);
+  CHECK(strategy(1, {"--fsdp", "no_shard"}).name == "single");
+}
+
+TEST_CASE("option words alone make one unit, and what wraps makes a unit per layer") {
+  const StrategyPlan whole = strategy(2, {"--fsdp", "full_shard"});
+  REQUIRE(whole.units.size() == 1);
+  CHECK(whole.units[0].name == "model");
+  CHECK_FALSE(whole.units[0].reshard_after_forward);
+  for (const Words& flags : {Words{"--fsdp", "full_shard auto_wrap"}, Words{"--fsdp"}}) {
+    const StrategyPlan wrapped = strategy(2, flags);
+    REQUIRE(wrapped.units.size() == 4);
+    CHECK(wrapped.units[1].name == "block.0");
+    CHECK(wrapped.units[1].reshard_after_forward);
+    CHECK_FALSE(wrapped.units[3].reshard_after_forward);
+  }
+  CHECK_FALSE(strategy(2, {"--fsdp", "shard_grad_op auto_wrap"}).units[1].reshard_after_forward);
+  CHECK(strategy(2, {"--sharded_ddp", "simple"}).units.size() == 4);
+  CHECK(strategy(2, {"--fsdp", "full_shard auto_wrap", "--fsdp_min_num_params", "900"}).units.size() == 2);
+}
+
+TEST_CASE("sizes that do not cover the ranks are refused with their places") {
+  const std::string text =
+      run(3, {"--fsdp", "hybrid_shard", "--parallelism_config", R"({"dp_replicate_size": 2})"})
+          .error()
+          .render();
+  CHECK(contains(text, "the mesh does not cover the ranks\n  where: --parallelism_config (command line)"));
+  CHECK(contains(text, "2 replicas of 1 ranks are 2, and the run has 3 ranks"));
+  CHECK(contains(
+      run(4, {"--fsdp", "full_shard", "--parallelism_config", R"({"dp_shard_size": 2})"}).error().render(),
+      "the shard groups of full_shard are all ranks"));
+}
+
+TEST_CASE("rule F9: a layer class that the model does not have is refused by name") {
+  const Words flags = {"--fsdp", "full_shard auto_wrap", "--fsdp_transformer_layer_cls_to_wrap"};
+  Words wrong = flags, right = flags;
+  wrong.push_back("GPT2Block,BertLayer");
+  right.push_back("GPT2Block");
+  const std::string text = run(2, wrong).error().render();
+  CHECK(contains(text, "the model has no layer class 'BertLayer'"));
+  CHECK(contains(text, "where: --fsdp_transformer_layer_cls_to_wrap (command line)"));
+  CHECK(contains(text, "gpt2 has GPT2Block"));
+  CHECK(run(2, right).plan().strategy.units.size() == 4);
+}
+
+TEST_CASE("fsdp_config reaches the plan") {
+  const RunPlan plan =
+      run(2, {"--fsdp", "full_shard", "--fsdp_config",
+              R"({"backward_prefetch": "BACKWARD_POST", "forward_prefetch": true, "limit_all_gathers": false,
+                  "state_dict_type": "SHARDED_STATE_DICT", "activation_checkpointing": true,
+                  "cpu_ram_efficient_loading": false, "reduce_dtype": "bfloat16"})"})
+          .plan();
+  CHECK(plan.strategy.backward_prefetch == "post");
+  CHECK(plan.strategy.forward_prefetch);
+  CHECK_FALSE(plan.strategy.limit_all_gathers);
+  CHECK(plan.strategy.state_dict == "sharded");
+  CHECK(plan.strategy.reduce_dtype == "bfloat16");
+  CHECK_FALSE(plan.strategy.load_own_slices);
+  CHECK(plan.model.gradient_checkpointing);
+}
+
+TEST_CASE("offload is in the plan, and on the CPU it is said to change nothing") {
+  const Case cpu = run(2, {"--fsdp", "full_shard offload"});
+  CHECK(cpu.plan().strategy.offload_parameters == "cpu");
+  CHECK(cpu.plan().strategy.offload_optimizer == "cpu");
+  CHECK(contains(cpu.notes(), "offload to the CPU changes nothing here"));
+  const Case gpus({"--fsdp", "full_shard offload"}, machine(2));
+  CHECK(gpus.plan().strategy.offload_parameters == "cpu");
+  CHECK_FALSE(contains(gpus.notes(), "changes nothing"));
+  CHECK(contains(run(2, {"--fsdp", "no_shard offload"}).error().render(),
+                 "offload needs a strategy that shards"));
+}
+
+TEST_CASE("hybrid sharding on one machine says that there are no replicas") {
+  CHECK(contains(run(2, {"--fsdp", "hybrid_shard"}).notes(),
+                 "hybrid_shard shards over all 2 ranks, without replicas"));
+}
+
+TEST_CASE("an optimizer that needs whole matrices is refused with shards") {
+  const std::string text = run(2, {"--fsdp", "full_shard", "--optim", "adafactor"}).error().render();
+  CHECK(contains(text, "adafactor does not work with full_shard"));
+  CHECK(run(1, {"--fsdp", "full_shard", "--optim", "adafactor"}).plan().strategy.stage == 3);
+  CHECK(run(2, {"--optim", "adafactor"}).plan().strategy.stage == 0);
+}
+
+TEST_CASE("options of DDP beside sharding are warned of") {
+  CHECK(contains(run(2, {"--fsdp", "full_shard", "--ddp_bucket_cap_mb", "5"}).notes(),
+                 "ddp_bucket_cap_mb has no effect with full_shard"));
+}
+
+TEST_CASE("NVMe needs a folder, and parameters there need full sharding") {
+  Case optimizer = run(1, {"--fsdp", "shard_grad_op"});
+  arguments::ParallelOptions& sharding = optimizer.parsed.arguments.parallel.sharding;
+  sharding.offload_optimizer = {"nvme", "ds.json:3:14"};
+  CHECK(contains(optimizer.error().render(),
+                 "offload of the optimizer to NVMe needs a folder\n  where: ds.json:3:14"));
+  sharding.optimizer_path = {"/nvme", "ds.json:4:18"};
+  sharding.buffer_numbers = {1000, "ds.json:5:20"};
+  sharding.queue_depth = {16, "ds.json:6:20"};
+  const StrategyPlan plan = optimizer.plan().strategy;
+  CHECK(plan.nvme.optimizer_path == "/nvme");
+  CHECK(plan.nvme.buffer_bytes == 4000);
+  CHECK(plan.nvme.queue_depth == 16);
+  sharding.offload_parameters = {"nvme", "ds.json:8:14"};
+  sharding.parameters_path = {"/nvme", "ds.json:9:18"};
+  CHECK(contains(optimizer.error().render(), "parameters on NVMe need full sharding"));
+}
+
+}  // namespace hftrain::plan
