@@ -1,9 +1,23 @@
 #include "hftrain/optim/adamw.h"
 
+#include <ATen/Parallel.h>
 #include <ATen/ops/_foreach_add.h>
 #include <ATen/ops/_fused_adamw.h>
 
+#include <cmath>
+
+#include "hftrain/optim/cpu/elementwise.h"
+
 namespace hftrain::optim {
+namespace {
+
+constexpr int64_t kGrain = 1 << 15;  // numbers, at least, that a thread is started for
+
+bool plain(const at::Tensor& tensor) {
+  return tensor.is_cpu() && tensor.scalar_type() == at::kFloat && tensor.is_contiguous();
+}
+
+}  // namespace
 
 AdamW::AdamW(const std::string& name, std::vector<ParameterGroup> groups, const OptimizerSettings& settings,
              OptimizerOptions&)
@@ -17,18 +31,51 @@ AdamW::AdamW(const std::string& name, std::vector<ParameterGroup> groups, const 
 }
 
 void AdamW::update(std::vector<Item>& items, double rate, double weight_decay) {
-  std::vector<at::Tensor> parameters, gradients, steps, first, second;
+  std::vector<at::Tensor> steps;
+  for (Item& item : items) steps.push_back((*item.state)[0]);
+  at::_foreach_add_(steps, 1);  // neither kernel counts
+  std::vector<Item*> others;
   for (Item& item : items) {
-    parameters.push_back(item.parameter);
-    gradients.push_back(item.gradient);
-    steps.push_back((*item.state)[0]);
-    first.push_back((*item.state)[1]);
-    second.push_back((*item.state)[2]);
+    if (plain(item.parameter) && plain(item.gradient)) {
+      sweep(item, rate, weight_decay);
+    } else {
+      others.push_back(&item);
+    }
   }
-  at::_foreach_add_(steps, 1);  // the fused kernel reads the count and leaves it
+  if (!others.empty()) fused(others, rate, weight_decay);
+}
+
+void AdamW::fused(const std::vector<Item*>& items, double rate, double weight_decay) const {
+  std::vector<at::Tensor> parameters, gradients, steps, first, second;
+  for (const Item* item : items) {
+    parameters.push_back(item->parameter);
+    gradients.push_back(item->gradient);
+    steps.push_back((*item->state)[0]);
+    first.push_back((*item->state)[1]);
+    second.push_back((*item->state)[2]);
+  }
   at::_fused_adamw_(parameters, gradients, first, second, {}, steps, rate, beta1_, beta2_, weight_decay,
-                    epsilon_,
-                    /*amsgrad=*/false, /*maximize=*/false);
+                    epsilon_, /*amsgrad=*/false, /*maximize=*/false);
+}
+
+// LibTorch's kernel rounds an element differently at the end of a tensor than in its middle; ours does not,
+// so that shards get the very bits of whole parameters.
+void AdamW::sweep(Item& item, double rate, double weight_decay) const {
+  const double t = (*item.state)[0].item<double>();
+  const cpu::AdamWStep step{.decay = static_cast<float>(1 - rate * weight_decay),
+                            .rest1 = static_cast<float>(1 - beta1_),
+                            .beta2 = static_cast<float>(beta2_),
+                            .rest2 = static_cast<float>(1 - beta2_),
+                            .step_size = static_cast<float>(rate / (1 - std::pow(beta1_, t))),
+                            .root_scale = static_cast<float>(std::sqrt(1 - std::pow(beta2_, t))),
+                            .epsilon = static_cast<float>(epsilon_)};
+  float* parameter = item.parameter.mutable_data_ptr<float>();
+  const float* gradient = item.gradient.const_data_ptr<float>();
+  float* first = (*item.state)[1].mutable_data_ptr<float>();
+  float* second = (*item.state)[2].mutable_data_ptr<float>();
+  at::parallel_for(0, item.parameter.numel(), kGrain, [&](int64_t begin, int64_t end) {
+    cpu::adamw(step, parameter + begin, gradient + begin, first + begin, second + begin, end - begin);
+  });
 }
 
 }  // namespace hftrain::optim

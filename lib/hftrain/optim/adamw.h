@@ -17,6 +17,9 @@ class AdamW final : public StatefulOptimizer {
   void update(std::vector<Item>& items, double rate, double weight_decay) override;
 
  private:
+  void fused(const std::vector<Item*>& items, double rate, double weight_decay) const;
+  void sweep(Item& item, double rate, double weight_decay) const;
+
   double beta1_, beta2_, epsilon_;
 };
 

@@ -6,6 +6,7 @@
 #include "hftrain/nn/activation_checkpoint.h"
 #include "hftrain/parallel/nvme_optimizer.h"
 #include "hftrain/parallel/replicated_strategy.h"
+#include "hftrain/parallel/sharded_strategy.h"
 
 namespace hftrain::trainer {
 namespace {
@@ -51,6 +52,11 @@ std::unique_ptr<parallel::Strategy> make_strategy(const plan::RunPlan& plan, con
   };
   if (plan.strategy.offload_optimizer == "nvme")
     make_optimizer = parallel::on_nvme(std::move(make_optimizer), plan.strategy.nvme);
+  if (plan.strategy.sharded()) {
+    return std::make_unique<parallel::ShardedStrategy>(plan.strategy, parameter_list(plan, model),
+                                                       model.units(), model.options().compute_dtype,
+                                                       make_optimizer, communicator);
+  }
   return std::make_unique<parallel::ReplicatedStrategy>(plan.strategy, parameter_list(plan, model),
                                                         make_optimizer, communicator);
 }

@@ -1,0 +1,53 @@
+#include "hftrain/optim/gradient_norm.h"
+
+#include <ATen/Parallel.h>
+#include <ATen/core/grad_mode.h>
+#include <ATen/ops/_foreach_norm.h>
+#include <ATen/ops/scalar_tensor.h>
+#include <ATen/ops/stack.h>
+#include <ATen/ops/zeros.h>
+
+#include <algorithm>
+#include <numeric>
+#include <vector>
+
+#include "hftrain/optim/cpu/elementwise.h"
+
+namespace hftrain::optim {
+namespace {
+
+constexpr int64_t kChunk =
+    1 << 15;  // numbers that one thread sums; fixed, so that threads do not change the sum
+
+double sum_of_squares(const at::Tensor& gradient) {
+  const at::Tensor values = gradient.to(at::kFloat).contiguous();
+  const float* first = values.const_data_ptr<float>();
+  const int64_t numel = values.numel(), chunks = (numel + kChunk - 1) / kChunk;
+  std::vector<double> sums(static_cast<size_t>(chunks));
+  at::parallel_for(0, chunks, 1, [&](int64_t begin, int64_t end) {
+    for (int64_t chunk = begin; chunk < end; ++chunk) {
+      const int64_t start = chunk * kChunk;
+      sums[static_cast<size_t>(chunk)] = cpu::sum_of_squares(first + start, std::min(kChunk, numel - start));
+    }
+  });
+  return std::accumulate(sums.begin(), sums.end(), 0.0);
+}
+
+}  // namespace
+
+at::Tensor squared_gradient_norm(at::TensorList parameters) {
+  const at::NoGradGuard no_grad;
+  std::vector<at::Tensor> gradients;
+  for (const at::Tensor& parameter : parameters) {
+    if (parameter.grad().defined()) gradients.push_back(parameter.grad());
+  }
+  if (gradients.empty()) return at::zeros({}, at::kDouble);
+  if (!gradients.front().is_cpu()) {
+    return at::stack(at::_foreach_norm(gradients, 2)).to(at::kDouble).square().sum();
+  }
+  double sum = 0;
+  for (const at::Tensor& gradient : gradients) sum += sum_of_squares(gradient);
+  return at::scalar_tensor(sum, at::kDouble);
+}
+
+}  // namespace hftrain::optim

@@ -1,0 +1,14 @@
+// The L2 norm of gradients, summed in float64, so that it does not depend on how they are cut into tensors
+// and over ranks: sums of float32 squares differ by what their order makes of 1e-7, these by 1e-16, which is
+// gone when the norm is rounded to float32.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+namespace hftrain::optim {
+
+// Sum of the squares of all gradients of `parameters` (those that have one), a float64 scalar on their
+// device; 0 without any. The same for any number of threads.
+at::Tensor squared_gradient_norm(at::TensorList parameters);
+
+}  // namespace hftrain::optim

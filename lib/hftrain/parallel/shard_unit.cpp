@@ -1,0 +1,123 @@
+#include "hftrain/parallel/shard_unit.h"
+
+#include <ATen/core/grad_mode.h>
+#include <ATen/ops/empty.h>
+
+#include <algorithm>
+
+namespace hftrain::parallel {
+
+// Gradients on their way. Inputs and outputs stay untouched until the operations are over.
+struct ShardUnit::Reduction {
+  std::vector<ShardedParameter*> cut, whole;  // by how they are reduced
+  std::vector<at::Tensor> inputs;             // of the cut ones, whole
+  std::vector<at::Tensor> outputs;            // views of `parts`
+  at::Tensor parts;                           // this rank's parts, one after the other
+  std::vector<at::Tensor> copies;             // gradients of the whole ones
+  std::vector<comm::PendingOperation> operations;
+};
+
+ShardUnit::ShardUnit(std::string name, std::vector<ShardedParameter*> parameters, bool reshard,
+                     const ShardGroups& groups, GatheredBytes& gathered)
+    : name_(std::move(name)),
+      parameters_(std::move(parameters)),
+      reshard_(reshard),
+      groups_(groups),
+      gathered_(gathered) {
+  for (const ShardedParameter* parameter : parameters_) {
+    if (!parameter->placement().resident) transient_bytes_ += parameter->buffer_bytes();
+  }
+}
+
+ShardUnit::~ShardUnit() = default;
+
+int ShardUnit::trainable_parameters() const {
+  return static_cast<int>(std::count_if(parameters_.begin(), parameters_.end(),
+                                        [](const ShardedParameter* each) { return each->trainable(); }));
+}
+
+void ShardUnit::start_gather() {
+  if (whole_) return;
+  std::vector<at::Tensor> outputs, inputs;
+  for (ShardedParameter* parameter : parameters_) {
+    parameter->allocate();
+    if (!parameter->needs_gather()) continue;
+    const at::Tensor input = parameter->gather_input();
+    if (!parameter->cut()) continue;
+    inputs.push_back(input);
+    outputs.push_back(parameter->buffer());
+  }
+  if (!allocated_) gathered_.peak = std::max(gathered_.peak, gathered_.now += transient_bytes_);
+  allocated_ = whole_ = true;
+  if (!outputs.empty()) gather_ = groups_.shard->all_gather_async(outputs, inputs);
+}
+
+void ShardUnit::finish_gather() {
+  if (!gather_) return;
+  gather_->wait();
+  gather_.reset();
+}
+
+void ShardUnit::release() {
+  finish_gather();
+  if (!allocated_ || transient_bytes_ == 0) return;
+  for (ShardedParameter* parameter : parameters_) parameter->release();
+  gathered_.now -= transient_bytes_;
+  allocated_ = whole_ = false;
+}
+
+void ShardUnit::invalidate() {
+  release();
+  whole_ = false;
+}
+
+// The parts lie in one tensor, so that the replicas are averaged with one operation.
+void ShardUnit::start_reduction() {
+  auto reduction = std::make_unique<Reduction>();
+  int64_t numel = 0;
+  for (ShardedParameter* parameter : parameters_) {
+    if (!parameter->trainable()) continue;
+    if (!parameter->cut()) {
+      reduction->whole.push_back(parameter);
+      reduction->copies.push_back(parameter->take_gradient());
+      continue;
+    }
+    reduction->cut.push_back(parameter);
+    reduction->inputs.push_back(parameter->take_gradient());
+    numel += parameter->shard().numel();
+  }
+  if (!reduction->cut.empty()) {
+    reduction->parts = at::empty({numel}, reduction->inputs.front().options());
+    int64_t offset = 0;
+    for (const ShardedParameter* parameter : reduction->cut) {
+      reduction->outputs.push_back(reduction->parts.narrow(0, offset, parameter->shard().numel()));
+      offset += parameter->shard().numel();
+    }
+    reduction->operations.push_back(groups_.shard->reduce_scatter_async(reduction->outputs, reduction->inputs,
+                                                                        comm::Reduction::kAverage));
+  }
+  if (groups_.world->world_size() > 1) {
+    for (const at::Tensor& gradient : reduction->copies) {
+      reduction->operations.push_back(groups_.world->all_reduce_async(gradient, comm::Reduction::kAverage));
+    }
+  }
+  reduction_ = std::move(reduction);
+}
+
+void ShardUnit::finish_reduction() {
+  if (!reduction_) return;
+  const std::unique_ptr<Reduction> reduction = std::move(reduction_);
+  for (comm::PendingOperation& operation : reduction->operations) operation.wait();
+  reduction->inputs.clear();
+  if (groups_.replicate->world_size() > 1 && reduction->parts.defined()) {
+    groups_.replicate->all_reduce(reduction->parts, comm::Reduction::kAverage);
+  }
+  add_reduced(*reduction);
+}
+
+void ShardUnit::add_reduced(const Reduction& reduction) {
+  for (size_t i = 0; i < reduction.cut.size(); ++i) reduction.cut[i]->add_gradient(reduction.outputs[i]);
+  for (size_t i = 0; i < reduction.whole.size(); ++i) reduction.whole[i]->add_gradient(reduction.copies[i]);
+}
+
+}  // namespace hftrain::parallel

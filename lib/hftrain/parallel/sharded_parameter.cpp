@@ -1,0 +1,143 @@
+#include "hftrain/parallel/sharded_parameter.h"
+
+#include <ATen/core/grad_mode.h>
+#include <ATen/ops/empty.h>
+#include <ATen/ops/zeros.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "hftrain/parallel/storage_resize.h"
+
+namespace hftrain::parallel {
+namespace {
+
+int64_t bytes_of(const at::Tensor& tensor) {
+  return tensor.defined() ? static_cast<int64_t>(tensor.nbytes()) : 0;
+}
+
+// A tensor on the same memory that autograd does not know as a view.
+at::Tensor part_of(const at::Tensor& flat, int64_t offset, at::IntArrayRef sizes) {
+  at::Tensor part = at::empty({0}, flat.options());
+  part.set_(flat.storage(), offset, sizes);
+  return part;
+}
+
+at::Tensor shard_memory(int64_t numel, const at::TensorOptions& options, bool pinned) {
+  return at::zeros({numel}, options.pinned_memory(pinned));
+}
+
+}  // namespace
+
+ShardedParameter::ShardedParameter(const NamedParameter& parameter, const ShardPlacement& placement)
+    : name_(parameter.name),
+      group_(parameter.group),
+      leaf_(parameter.tensor),
+      placement_(placement),
+      shape_(leaf_.sizes().vec()),
+      rows_(leaf_.dim() == 0 ? 1 : leaf_.size(0)),
+      row_numel_(leaf_.numel() / std::max<int64_t>(rows_, 1)),
+      chunk_rows_((rows_ + placement.parts - 1) / placement.parts),
+      own_rows_(std::clamp<int64_t>(rows_ - placement.index * chunk_rows_, 0, chunk_rows_)) {
+  const at::NoGradGuard no_grad;
+  const at::ScalarType master = leaf_.scalar_type();
+  const at::TensorOptions on_device = leaf_.options().requires_grad(false);
+  const at::TensorOptions on_master = on_device.device(placement.master_device);
+  aliased_ = placement.resident && placement.compute_dtype == master &&
+             placement.master_device.type() == leaf_.device().type();
+  buffer_ = at::empty({placement.parts * part_numel()}, on_device.dtype(placement.compute_dtype));
+  slot_ = part_of(buffer_, placement.index * part_numel(), {part_numel()});
+  leaf_.set_data(buffer_.narrow(0, 0, rows_ * row_numel_).view(shape_));  // the old memory goes
+  if (!placement.resident) resize_storage(buffer_, 0);
+  const bool pinned = placement.master_device.is_cpu() && !leaf_.device().is_cpu();
+  shard_ = aliased_ ? slot_ : shard_memory(part_numel(), on_master, pinned);
+  std::vector<int64_t> sizes = shape_;
+  if (!sizes.empty()) sizes[0] = own_rows_;
+  if (sizes.empty() && own_rows_ == 0) sizes = {0};
+  own_ = part_of(shard_, shard_.storage_offset(), sizes);
+}
+
+std::vector<int64_t> ShardedParameter::offset() const {
+  std::vector<int64_t> offset(shape_.size(), 0);
+  if (!offset.empty()) offset[0] = std::min(placement_.index * chunk_rows_, rows_);
+  return offset;
+}
+
+int64_t ShardedParameter::buffer_bytes() const {
+  return placement_.parts * part_numel() * static_cast<int64_t>(buffer_.itemsize());
+}
+
+void ShardedParameter::allocate() {
+  resize_storage(buffer_, static_cast<size_t>(buffer_bytes()));
+}
+
+void ShardedParameter::release() {
+  if (!placement_.resident) resize_storage(buffer_, 0);
+}
+
+at::Tensor ShardedParameter::gather_input() const {
+  const bool same = shard_.scalar_type() == slot_.scalar_type() && shard_.device() == slot_.device();
+  if (aliased_ || (same && cut())) return shard_;
+  const at::NoGradGuard no_grad;
+  slot_.copy_(shard_, /*non_blocking=*/true);
+  return slot_;
+}
+
+void ShardedParameter::keep_gradient() {
+  at::Tensor& gradient = leaf_.mutable_grad();
+  if (!gradient.defined() || gradient.scalar_type() == at::kFloat) return;
+  const at::NoGradGuard no_grad;
+  if (kept_gradient_.defined()) {
+    kept_gradient_.add_(gradient);
+  } else {
+    kept_gradient_ = gradient.to(at::kFloat);
+  }
+  gradient.reset();
+}
+
+at::Tensor ShardedParameter::take_gradient() {
+  const at::NoGradGuard no_grad;
+  if (kept_gradient_.defined()) keep_gradient();
+  at::Tensor gradient = kept_gradient_.defined() ? std::exchange(kept_gradient_, {}) : leaf_.grad();
+  leaf_.mutable_grad().reset();
+  const int64_t numel = rows_ * row_numel_, padded = placement_.parts * part_numel();
+  const auto options = buffer_.options().dtype(placement_.reduce_dtype);
+  if (!gradient.defined()) return at::zeros({padded}, options);
+  const at::Tensor flat = gradient.to(placement_.reduce_dtype).contiguous().view({-1});
+  if (numel == padded) return flat;
+  at::Tensor filled = at::empty({padded}, options);
+  filled.narrow(0, 0, numel).copy_(flat);
+  filled.narrow(0, numel, padded - numel).zero_();
+  return filled;
+}
+
+void ShardedParameter::add_gradient(const at::Tensor& reduced) {
+  const at::NoGradGuard no_grad;
+  at::Tensor mine = part_of(reduced, reduced.storage_offset(), own_.sizes());
+  at::Tensor& gradient = own_.mutable_grad();
+  if (gradient.defined()) {
+    gradient.add_(mine.to(own_.device()));
+  } else if (placement_.master_device.is_cpu() && !mine.device().is_cpu()) {
+    gradient = at::empty(own_.sizes(), own_.options().pinned_memory(true));
+    gradient.copy_(mine, /*non_blocking=*/true);
+  } else {
+    gradient = mine.to(own_.scalar_type());
+  }
+}
+
+void ShardedParameter::drop_gradients() {
+  own_.mutable_grad().reset();
+  leaf_.mutable_grad().reset();
+  kept_gradient_.reset();
+}
+
+int64_t ShardedParameter::parameter_bytes() const {
+  const int64_t buffer = placement_.resident ? buffer_bytes() : 0;
+  return buffer + (aliased_ ? 0 : bytes_of(shard_));
+}
+
+int64_t ShardedParameter::gradient_bytes() const {
+  return bytes_of(own_.grad()) + bytes_of(leaf_.grad()) + bytes_of(kept_gradient_);
+}
+
+}  // namespace hftrain::parallel

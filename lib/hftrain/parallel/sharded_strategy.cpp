@@ -1,0 +1,243 @@
+#include "hftrain/parallel/sharded_strategy.h"
+
+#include <ATen/core/grad_mode.h>
+#include <ATen/ops/empty.h>
+#include <torch/csrc/autograd/function_hook.h>
+#include <torch/csrc/autograd/variable.h>
+
+#include <algorithm>
+#include <map>
+
+#include "hftrain/base/error.h"
+#include "hftrain/optim/gradient_norm.h"
+
+namespace hftrain::parallel {
+namespace {
+
+// Tells the runner that a leaf's gradient is complete.
+class GradientHook final : public torch::autograd::PostAccumulateGradHook {
+ public:
+  explicit GradientHook(std::function<void()> call) : call_(std::move(call)) {}
+  void operator()(const at::Tensor&) override { call_(); }
+
+ private:
+  std::function<void()> call_;
+};
+
+PrefetchPolicy prefetch_of(const plan::StrategyPlan& plan) {
+  static const std::map<std::string, BackwardPrefetch> kBackward = {
+      {"none", BackwardPrefetch::kNone}, {"pre", BackwardPrefetch::kPre}, {"post", BackwardPrefetch::kPost}};
+  return {plan.forward_prefetch, kBackward.at(plan.backward_prefetch), plan.limit_all_gathers};
+}
+
+at::ScalarType reduce_dtype_of(const plan::StrategyPlan& plan) {
+  static const std::map<std::string, at::ScalarType> kTypes = {
+      {"float32", at::kFloat}, {"bfloat16", at::kBFloat16}, {"float16", at::kHalf}};
+  return kTypes.at(plan.reduce_dtype);
+}
+
+}  // namespace
+
+ShardedStrategy::ShardedStrategy(const plan::StrategyPlan& plan, const ParameterList& parameters,
+                                 const std::vector<nn::Unit>& model_units, at::ScalarType compute,
+                                 OptimizerMaker make_optimizer, comm::Communicator& communicator)
+    : plan_(plan),
+      make_optimizer_(std::move(make_optimizer)),
+      weight_decays_(parameters.weight_decays),
+      communicator_(communicator),
+      mesh_(communicator, plan.mesh_replicate, plan.mesh_shard) {
+  for (const NamedParameter& parameter : parameters.parameters) {
+    parameters_.emplace_back(parameter, placement_of(parameter, compute));
+  }
+  make_units(parameters_.size());
+  runner_ = std::make_unique<ShardingRunner>(units_, owners_, model_units, prefetch_of(plan_));
+  watch_gradients();
+}
+
+ShardedStrategy::~ShardedStrategy() {
+  for (const ShardedParameter& parameter : parameters_) {
+    torch::autograd::impl::set_post_acc_grad_hooks(parameter.leaf(), nullptr);
+  }
+}
+
+ShardPlacement ShardedStrategy::placement_of(const NamedParameter& parameter, at::ScalarType compute) const {
+  const at::Tensor& leaf = parameter.tensor;
+  ShardPlacement placement;
+  if (leaf.numel() >= plan_.full_parameter_limit) {
+    placement.parts = mesh_.shard().world_size();
+    placement.index = mesh_.shard().rank();
+  }
+  placement.compute_dtype = leaf.scalar_type() == at::kFloat ? compute : leaf.scalar_type();
+  placement.reduce_dtype = reduce_dtype_of(plan_);
+  const bool on_host = plan_.offload_parameters == "cpu" || plan_.offload_optimizer == "cpu";
+  placement.master_device = on_host ? at::Device(at::kCPU) : leaf.device();
+  placement.resident = plan_.stage < 3 || placement.parts == 1;
+  return placement;
+}
+
+void ShardedStrategy::make_units(size_t parameters) {
+  constexpr auto kNone = static_cast<size_t>(-1);
+  owners_.assign(parameters, kNone);
+  const ShardGroups groups{&communicator_, &mesh_.shard(), &mesh_.replicate()};
+  for (const plan::UnitPlan& unit : plan_.units) {
+    std::vector<ShardedParameter*> members;
+    for (const int position : unit.parameters) {
+      const auto index = static_cast<size_t>(position);
+      if (index >= parameters || owners_[index] != kNone) {
+        throw Error(ExitCode::kInternal, "parameter " + std::to_string(position) + " of unit " + unit.name +
+                                             " is unknown or in two units");
+      }
+      owners_[index] = units_.size();
+      members.push_back(&parameters_[index]);
+    }
+    units_.emplace_back(unit.name, std::move(members), unit.reshard_after_forward, groups, gathered_);
+  }
+  const auto lost = std::find(owners_.begin(), owners_.end(), kNone);
+  if (lost == owners_.end()) return;
+  throw Error(ExitCode::kInternal, "the plan puts the parameter " +
+                                       parameters_[static_cast<size_t>(lost - owners_.begin())].name() +
+                                       " into no unit");
+}
+
+void ShardedStrategy::watch_gradients() {
+  for (size_t i = 0; i < parameters_.size(); ++i) {
+    ShardedParameter* parameter = &parameters_[i];
+    if (!parameter->trainable()) continue;
+    torch::autograd::impl::set_post_acc_grad_hooks(
+        parameter->leaf(), std::make_unique<GradientHook>([this, parameter, unit = owners_[i]] {
+          runner_->gradient_ready(unit, *parameter);
+        }));
+  }
+}
+
+void ShardedStrategy::prepare() {
+  make_replicas_equal();
+  std::vector<optim::ParameterGroup> groups;
+  for (const double weight_decay : weight_decays_) groups.push_back({{}, weight_decay});
+  optimizer_order_.clear();
+  cut_.clear();
+  whole_.clear();
+  for (size_t group = 0; group < groups.size(); ++group) {
+    for (const ShardedParameter& parameter : parameters_) {
+      if (parameter.group() != group || !parameter.trainable() || parameter.own().numel() == 0) continue;
+      groups[group].parameters.push_back(parameter.own());
+      optimizer_order_.push_back(&parameter);
+      (parameter.cut() ? cut_ : whole_).push_back(parameter.own());
+    }
+  }
+  optimizer_ = make_optimizer_(std::move(groups));
+  parameters_changed();
+}
+
+void ShardedStrategy::make_replicas_equal() {
+  for (const ShardedParameter& parameter : parameters_) {
+    comm::Communicator& equals = parameter.cut() ? mesh_.replicate() : communicator_;
+    if (equals.world_size() == 1) continue;
+    const at::Tensor there = parameter.shard().to(communicator_.device());
+    equals.broadcast(there, 0);
+    if (!there.is_same(parameter.shard())) parameter.shard().copy_(there);
+  }
+}
+
+void ShardedStrategy::begin_micro_batch(bool synchronise) {
+  runner_->begin_pass(/*reduce=*/plan_.stage > 1 || synchronise, /*last=*/synchronise);
+}
+
+void ShardedStrategy::backward(const at::Tensor& loss) {
+  loss.backward();
+  runner_->finish_backward();
+  int64_t bytes = 0;
+  for (const ShardedParameter& parameter : parameters_) bytes += parameter.gradient_bytes();
+  most_gradient_bytes_ = std::max(most_gradient_bytes_, bytes);
+}
+
+bool ShardedStrategy::unscale(optim::GradientScaler& scaler) {
+  std::vector<at::Tensor> all = cut_;
+  all.insert(all.end(), whole_.begin(), whole_.end());
+  const bool here = scaler.unscale(all);
+  const bool anywhere = communicator_.maximum(here ? 1 : 0) != 0;
+  scaler.set_overflow(anywhere);
+  return anywhere;
+}
+
+// The sum over the parts of the shard group; replicas hold equal parts, and every rank the same whole ones.
+at::Tensor ShardedStrategy::clip_gradients(double max_norm) {
+  const at::Device device = communicator_.device();
+  const at::Tensor squares = optim::squared_gradient_norm(cut_).to(device);
+  mesh_.shard().all_reduce(squares, comm::Reduction::kSum);
+  const at::NoGradGuard no_grad;
+  const at::Tensor norm = (squares + optim::squared_gradient_norm(whole_).to(device)).sqrt().to(at::kFloat);
+  if (max_norm > 0) {
+    optim::clip_gradients(cut_, norm, max_norm);
+    optim::clip_gradients(whole_, norm, max_norm);
+  }
+  return norm;
+}
+
+void ShardedStrategy::step(double rate) {
+  optimizer_->step(rate);
+  parameters_changed();
+}
+
+void ShardedStrategy::zero_gradients() {
+  for (ShardedParameter& parameter : parameters_) parameter.drop_gradients();
+}
+
+void ShardedStrategy::parameters_changed() {
+  for (ShardUnit& unit : units_) unit.invalidate();
+}
+
+bool ShardedStrategy::written_here(const ShardedParameter& parameter) const {
+  return parameter.cut() ? mesh_.replicate().rank() == 0 : communicator_.rank() == 0;
+}
+
+StatePart ShardedStrategy::part(const ShardedParameter& parameter, const std::string& state,
+                                const at::Tensor& tensor) const {
+  if (tensor.sizes() == parameter.own().sizes()) {
+    return {parameter.name(), state, parameter.shape(), parameter.offset(), tensor, written_here(parameter)};
+  }
+  // One number for the whole parameter, the same on all ranks.
+  const std::vector<int64_t> zeros(static_cast<size_t>(tensor.dim()), 0);
+  return {parameter.name(), state, tensor.sizes().vec(), zeros, tensor, communicator_.rank() == 0};
+}
+
+void ShardedStrategy::visit_parameters(const StateVisitor& visitor, Access /*access*/) {
+  for (const ShardedParameter& parameter : parameters_) {
+    if (parameter.own().numel() > 0) visitor(part(parameter, "", parameter.own()));
+  }
+}
+
+void ShardedStrategy::visit_whole_parameters(const std::vector<size_t>& order, const WholeVisitor& visitor) {
+  const bool shows = communicator_.rank() == 0;
+  for (const size_t index : order) {
+    const ShardedParameter& parameter = parameters_.at(index);
+    at::Tensor whole = parameter.own();
+    if (parameter.cut() && mesh_.replicate().rank() == 0) {
+      const at::Tensor mine = parameter.shard().to(communicator_.device());
+      const at::Tensor all =
+          shows ? at::empty({mine.numel() * mesh_.shard().world_size()}, mine.options()) : at::Tensor();
+      mesh_.shard().gather(all, mine, 0);
+      if (shows) whole = all.narrow(0, 0, parameter.leaf().numel()).view(parameter.shape());
+    }
+    visitor(index, shows ? whole : at::Tensor());
+  }
+}
+
+void ShardedStrategy::visit_optimizer_state(const StateVisitor& visitor, Access access) {
+  optimizer_->visit_state(
+      [&](size_t index, const std::string& state, const at::Tensor& tensor) {
+        visitor(part(*optimizer_order_[index], state, tensor));
+      },
+      access);
+}
+
+StateBytes ShardedStrategy::state_bytes() const {
+  StateBytes bytes;
+  for (const ShardedParameter& parameter : parameters_) bytes.parameters += parameter.parameter_bytes();
+  if (optimizer_) bytes.optimizer = optimizer_->state_bytes();
+  bytes.gradients = most_gradient_bytes_;
+  bytes.gathered_peak = gathered_.peak;
+  return bytes;
+}
+
+}  // namespace hftrain::parallel

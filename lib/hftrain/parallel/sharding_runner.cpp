@@ -1,0 +1,158 @@
+#include "hftrain/parallel/sharding_runner.h"
+
+#include <ATen/core/grad_mode.h>
+
+#include <algorithm>
+
+namespace hftrain::parallel {
+namespace {
+
+// Reductions under way at a time; each keeps the whole gradients of a unit.
+constexpr size_t kReductionsAtOnce = 2;
+
+std::vector<size_t> owners_of(const nn::Unit& unit, const std::vector<size_t>& owners) {
+  std::vector<size_t> units;
+  for (const int parameter : unit.parameters) {
+    const size_t owner = owners.at(static_cast<size_t>(parameter));
+    if (std::find(units.begin(), units.end(), owner) == units.end()) units.push_back(owner);
+  }
+  return units;
+}
+
+}  // namespace
+
+ShardingRunner::ShardingRunner(std::deque<ShardUnit>& units, const std::vector<size_t>& owners,
+                               const std::vector<nn::Unit>& model_units, const PrefetchPolicy& prefetch)
+    : units_(units), prefetch_(prefetch), progress_(units.size()) {
+  for (Progress& progress : progress_) progress.first_use = model_units.size();
+  for (size_t index = 0; index < model_units.size(); ++index) {
+    uses_.push_back({owners_of(model_units[index], owners)});
+    for (const size_t unit : uses_.back().units) {
+      progress_[unit].first_use = std::min(progress_[unit].first_use, index);
+      progress_[unit].last_use = index;
+    }
+  }
+  for (size_t unit = units.size(); unit-- > 0;) {
+    if (units[unit].trainable_parameters() > 0) reduction_order_.push_back(unit);
+  }
+  std::stable_sort(reduction_order_.begin(), reduction_order_.end(),
+                   [this](size_t a, size_t b) { return progress_[a].first_use > progress_[b].first_use; });
+}
+
+at::Tensor ShardingRunner::run(const nn::Unit& unit, at::TensorList parameters, const at::Tensor& input,
+                               const nn::UnitFunction& function) {
+  const auto index = static_cast<size_t>(unit.index);
+  gather(uses_.at(index));
+  if (prefetch_.forward) prefetch_after(index);
+  const bool training = at::GradMode::is_enabled();
+  // A node of its own: its gradient is complete when everything of this unit has run backward, and comes
+  // before that of whatever made the input.
+  const at::Tensor entry = training && input.requires_grad() ? input.view_as(input) : input;
+  at::Tensor output = function(parameters, entry);
+  uses_[index].watched = training && output.requires_grad();
+  if (uses_[index].watched) watch(index, entry, output);
+  release_after_forward(index);
+  return output;
+}
+
+void ShardingRunner::gather(const Use& use) {
+  for (const size_t unit : use.units) units_[unit].start_gather();
+  for (const size_t unit : use.units) units_[unit].finish_gather();
+}
+
+void ShardingRunner::prefetch_after(size_t index) {
+  const size_t end = prefetch_.limited ? std::min(index + 2, uses_.size()) : uses_.size();
+  for (size_t next = index + 1; next < end; ++next) {
+    for (const size_t unit : uses_[next].units) units_[unit].start_gather();
+  }
+}
+
+void ShardingRunner::prefetch_before(size_t index) {
+  for (size_t next = index; next-- > 0;) {
+    if (!uses_[next].watched) continue;
+    for (const size_t unit : uses_[next].units) units_[unit].start_gather();
+    if (prefetch_.limited) return;
+  }
+}
+
+void ShardingRunner::release_after_forward(size_t index) {
+  const bool backward_begins_here = uses_[index].watched && index + 1 == uses_.size();
+  if (backward_begins_here) return;
+  for (const size_t unit : uses_[index].units) {
+    if (units_[unit].reshard() && progress_[unit].last_use == index) units_[unit].release();
+  }
+}
+
+void ShardingRunner::watch(size_t index, const at::Tensor& entry, const at::Tensor& output) {
+  output.register_hook([this, index](const at::Tensor&) { before_backward(index); });
+  if (!entry.requires_grad()) return;
+  for (const size_t unit : uses_[index].units) ++progress_[unit].open_uses;
+  entry.register_hook([this, index](const at::Tensor&) { after_backward(index); });
+}
+
+void ShardingRunner::begin_pass(bool reduce, bool last) {
+  reduce_ = reduce;
+  last_ = last;
+  next_reduction_ = 0;
+  for (Use& use : uses_) use.watched = false;
+  for (size_t unit = 0; unit < units_.size(); ++unit) {
+    progress_[unit].open_uses = 0;
+    progress_[unit].missing_gradients = units_[unit].trainable_parameters();
+    progress_[unit].ready = false;
+  }
+}
+
+void ShardingRunner::before_backward(size_t index) {
+  gather(uses_[index]);
+  if (prefetch_.backward == BackwardPrefetch::kPre) prefetch_before(index);
+}
+
+void ShardingRunner::after_backward(size_t index) {
+  for (const size_t unit : uses_[index].units) {
+    --progress_[unit].open_uses;
+    release_if_complete(unit);
+  }
+  if (prefetch_.backward == BackwardPrefetch::kPost) prefetch_before(index);
+}
+
+void ShardingRunner::gradient_ready(size_t unit, ShardedParameter& parameter) {
+  if (!reduce_) parameter.keep_gradient();
+  if (--progress_[unit].missing_gradients > 0) return;
+  progress_[unit].ready = true;
+  if (reduce_) reduce_in_order();
+  release_if_complete(unit);
+}
+
+void ShardingRunner::release_if_complete(size_t unit) {
+  const Progress& progress = progress_[unit];
+  if (progress.open_uses > 0 || progress.missing_gradients > 0) return;
+  if (units_[unit].reshard() || last_) units_[unit].release();
+}
+
+void ShardingRunner::reduce_in_order() {
+  while (next_reduction_ < reduction_order_.size() && progress_[reduction_order_[next_reduction_]].ready) {
+    start_reduction(reduction_order_[next_reduction_++]);
+  }
+}
+
+void ShardingRunner::start_reduction(size_t unit) {
+  while (reducing_.size() >= kReductionsAtOnce) {
+    units_[reducing_.front()].finish_reduction();
+    reducing_.pop_front();
+  }
+  units_[unit].start_reduction();
+  reducing_.push_back(unit);
+}
+
+void ShardingRunner::finish_backward() {
+  if (reduce_) {
+    for (Progress& progress : progress_) progress.ready = true;
+    reduce_in_order();
+  }
+  for (; !reducing_.empty(); reducing_.pop_front()) units_[reducing_.front()].finish_reduction();
+  for (ShardUnit& unit : units_) {
+    if (unit.reshard() || last_) unit.release();
+  }
+}
+
+}  // namespace hftrain::parallel

@@ -1,0 +1,47 @@
+// A small net of units with everything that makes sharding hard: odd and uneven row counts, a scalar, a tied
+// weight, a frozen table, vectors.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "hftrain/nn/unit_runner.h"
+#include "hftrain/parallel/strategy.h"
+#include "hftrain/plan/run_plan.h"
+
+namespace hftrain::testing {
+
+class UnitNet {
+ public:
+  static constexpr int64_t kVocabulary = 13, kWidth = 8, kInner = 7, kLayers = 3;
+
+  explicit UnitNet(uint64_t seed);
+
+  parallel::ParameterList list() const;
+  // Embeddings (token table, frozen table), blocks (scalar gain, weight, bias, weight), head (norm gain; the
+  // token table is tied).
+  const std::vector<nn::Unit>& units() const { return units_; }
+  const std::vector<at::Tensor>& parameters() const { return parameters_; }
+  // One unit of the plan per unit of the model, the tied table in the first; or all parameters in one.
+  std::vector<plan::UnitPlan> plan_units(bool reshard) const;
+  std::vector<plan::UnitPlan> one_unit(bool reshard) const;
+  int64_t numel() const;
+
+  // Mean cross-entropy of predicting the next of `ids` [B, T] at each place. Maths in `dtype`.
+  at::Tensor loss(const at::Tensor& ids, nn::UnitRunner& runner, at::ScalarType dtype = at::kFloat) const;
+
+ private:
+  void add(const std::string& name, const at::Tensor& values, bool trainable = true);
+
+  std::vector<std::string> names_;
+  std::vector<at::Tensor> parameters_;
+  std::vector<nn::Unit> units_;
+};
+
+// `rows` sequences of 9 tokens.
+at::Tensor token_batch(int64_t rows, uint64_t seed);
+
+}  // namespace hftrain::testing
