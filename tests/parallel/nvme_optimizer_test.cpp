@@ -10,6 +10,7 @@
 #include <filesystem>
 
 #include "hftrain/base/error.h"
+#include "hftrain/parallel/nvme_shard.h"
 #include "support/catch.h"
 #include "support/temporary_directory.h"
 
@@ -167,6 +168,30 @@ TEST_CASE("memory for state on NVMe is bounded by the plan's buffers and by a te
   const plan::NvmeStaging staging = plan::nvme_staging(plan, 1'000'000'000);
   CHECK(staging.buffers == 3);
   CHECK(staging.bytes() <= 100'100'000);
+}
+
+TEST_CASE("parameters on NVMe are updated as parameters in memory are, and leave memory again") {
+  const testing::TemporaryDirectory folder;
+  const at::NoGradGuard no_grad;
+  std::vector<ParameterGroup> groups = make_parameters();
+  for (ParameterGroup& group : groups) {
+    for (at::Tensor& parameter : group.parameters) {
+      const at::Tensor there =
+          parallel::make_nvme_shard(folder.path(), parameter.numel(), parameter.scalar_type())
+              .view(parameter.sizes());
+      there.copy_(parameter);
+      CHECK(parallel::is_on_nvme(there));
+      parallel::let_go_of_pages(there);
+      parameter = there;
+    }
+  }
+  CHECK(std::filesystem::is_empty(folder.path()));
+  NvmeOptimizer nvme(groups, maker_of("adamw_torch_fused"), plan_of(folder));
+  const auto memory = maker_of("adamw_torch_fused")(make_parameters());
+  CHECK_FALSE(parallel::is_on_nvme(memory->parameters().front()));
+  take_steps(nvme, 0, 6);
+  take_steps(*memory, 0, 6);
+  check_equal(nvme, *memory);
 }
 
 TEST_CASE("optimizers whose state is not number by number are refused for NVMe") {

@@ -10,6 +10,7 @@
 #include <span>
 
 #include "hftrain/base/error.h"
+#include "hftrain/parallel/nvme_shard.h"
 
 namespace hftrain::parallel {
 namespace {
@@ -189,6 +190,11 @@ NvmeOptimizer::Slot& NvmeOptimizer::slot_for(size_t sub_group) {
   file_->wait(slot.under_way);
   slot.sub_group = sub_group;
   const SubGroup& wanted = sub_groups_[sub_group];
+  for (const Piece& piece : wanted.pieces) {
+    at::Tensor numbers = at::empty({0}, all_[piece.parameter].options().requires_grad(false));
+    view_numbers(numbers, all_[piece.parameter], piece.begin, piece.count);
+    ask_for_pages(numbers);
+  }
   slot.under_way = file_->read(wanted.offset, slot.buffer.span().first(wanted.bytes));
   return slot;
 }
@@ -196,7 +202,10 @@ NvmeOptimizer::Slot& NvmeOptimizer::slot_for(size_t sub_group) {
 void NvmeOptimizer::update(SubGroup& sub_group, const Slot& slot, double rate) {
   for (Piece& piece : sub_group.pieces) point_at(piece, slot);
   sub_group.optimizer->step(rate);
-  for (Piece& piece : sub_group.pieces) piece.numbers.mutable_grad().reset();
+  for (Piece& piece : sub_group.pieces) {
+    piece.numbers.mutable_grad().reset();
+    let_go_of_pages(piece.numbers);
+  }
 }
 
 void NvmeOptimizer::point_at(Piece& piece, const Slot& slot) {

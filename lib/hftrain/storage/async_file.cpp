@@ -78,14 +78,19 @@ std::unique_ptr<BlockEngine> make_engine(const AsyncFileOptions& options, BlockQ
 
 }  // namespace
 
+FileDescriptor open_scratch_file(const std::string& directory, uint64_t bytes) {
+  FileDescriptor file = open_nameless(directory);
+  reserve(file.get(), directory, bytes);
+  return file;
+}
+
 AsyncFile::AsyncFile(const AsyncFileOptions& options)
     : directory_(options.directory),
       bytes_(options.bytes),
       file_(std::make_unique<ScratchFile>()),
       queue_(std::make_unique<BlockQueue>(options.directory, static_cast<size_t>(options.block_bytes),
                                           kAlignment)) {
-  file_->cached = open_nameless(directory_);
-  reserve(file_->cached.get(), directory_, bytes_);
+  file_->cached = open_scratch_file(directory_, bytes_);
   if (options.direct) file_->direct = open_direct(file_->cached.get(), bytes_);
   engine_ = make_engine(options, *queue_, *file_);
 }

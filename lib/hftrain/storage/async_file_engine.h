@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <string>
 
 #include "hftrain/base/file.h"
 #include "hftrain/storage/async_file.h"
@@ -19,6 +20,10 @@ struct ScratchFile {
     return direct && place % AsyncFile::kAlignment == 0 ? direct.get() : cached.get();
   }
 };
+
+// A file without a name in `directory`, which is created when missing, with `bytes` bytes of zeros whose
+// space is reserved. Errors as AsyncFile's.
+FileDescriptor open_scratch_file(const std::string& directory, uint64_t bytes);
 
 // Takes blocks from the queue on threads of its own. The destructor waits for those that were taken; the
 // queue must have been stopped before.
