@@ -54,6 +54,16 @@ TEST_CASE("a map shows the file's bytes, also when moved; an empty file is an em
   CHECK(MappedFile(folder / "empty").bytes().empty());
 }
 
+TEST_CASE("pages of a map that were let go come back") {
+  const TemporaryDirectory folder;
+  const std::string content(100'000, 'x');
+  write_file_atomically(folder / "f", content);
+  const MappedFile file(folder / "f");
+  release_mapped(file.bytes());
+  release_mapped(file.bytes().substr(5, 10));
+  CHECK(file.bytes() == content);
+}
+
 TEST_CASE("appending creates and continues a file") {
   const TemporaryDirectory folder;
   append_to_file(folder / "log", "a");

@@ -67,7 +67,7 @@ std::vector<float> read(const ShardedState& state, const std::string& name,
                         const std::vector<int64_t>& offsets, const std::vector<int64_t>& shape) {
   std::vector<float> out(
       static_cast<size_t>(std::accumulate(shape.begin(), shape.end(), int64_t{1}, std::multiplies<>())));
-  state.read(name, offsets, shape, {reinterpret_cast<char*>(out.data()), out.size() * sizeof(float)});
+  state.read(name, {offsets, shape}, {reinterpret_cast<char*>(out.data()), out.size() * sizeof(float)});
   return out;
 }
 

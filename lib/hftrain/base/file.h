@@ -48,6 +48,9 @@ class MappedFile {
   size_t size_ = 0;
 };
 
+// Lets go of the whole memory pages inside a part of a MappedFile; they come back when touched again.
+void release_mapped(std::string_view part) noexcept;
+
 bool path_exists(const std::string& path);
 std::string read_file(const std::string& path, ExitCode on_error = ExitCode::kData);
 

@@ -6,8 +6,8 @@
 #include <set>
 
 #include "hftrain/base/clock.h"
-#include "hftrain/base/error.h"
 #include "hftrain/base/file.h"
+#include "hftrain/checkpoint/joint_success.h"
 #include "hftrain/checkpoint/model_files.h"
 #include "hftrain/checkpoint/optimizer_state.h"
 #include "hftrain/checkpoint/weights.h"
@@ -17,33 +17,6 @@ namespace hftrain::checkpoint {
 namespace {
 
 constexpr const char* kTrainingState = "hftrain_state.json";
-
-// Runs this rank's part of a save and keeps its failure as a value, so that the ranks can tell each other
-// before any of them leaves.
-template <typename Callable>
-std::optional<Error> attempt(Callable&& callable) {
-  try {
-    callable();
-    return std::nullopt;
-  } catch (const Error& error) {
-    return error;
-  }
-}
-
-// Collective. Throws on every rank when any failed: its own error, or word of the others'.
-void agree_on_success(comm::Communicator& communicator, const std::optional<Error>& own) {
-  const Json mine =
-      own ? Json{{"code", static_cast<int>(own->code())}, {"what", own->what()}} : Json(nullptr);
-  const std::vector<std::string> all = communicator.all_gather_text(mine.dump());
-  if (own) throw *own;
-  for (size_t rank = 0; rank < all.size(); ++rank) {
-    const Json other = Json::parse(all[rank]);
-    if (other.is_null()) continue;
-    throw Error(static_cast<ExitCode>(other["code"].get<int>()),
-                "rank " + std::to_string(rank) + " could not save")
-        .why(other["what"].get<std::string>());
-  }
-}
 
 // Weights of an earlier export with another number of shards would be opened in place of the new ones.
 std::vector<std::string> weight_files(const std::string& folder) {
@@ -75,11 +48,11 @@ std::vector<storage::FileRecord> join_records(const std::vector<std::string>& te
 }  // namespace
 
 Checkpointer::Checkpointer(const plan::RunPlan& plan, const architectures::ParameterTable& table,
-                           const std::vector<at::Tensor>& parameters, parallel::Strategy& strategy,
+                           at::ScalarType weight_dtype, parallel::Strategy& strategy,
                            comm::Communicator& communicator, storage::FileSystem& files)
     : plan_(plan),
       table_(table),
-      parameters_(parameters),
+      weight_dtype_(weight_dtype),
       strategy_(strategy),
       communicator_(communicator),
       files_(files) {}
@@ -91,16 +64,12 @@ std::string Checkpointer::save(const CheckpointContents& contents) {
   if (commits) {
     failure = attempt([&] { transaction.emplace(files_, plan_.output_dir, contents.step); });
   }
-  agree_on_success(communicator_, failure);
+  agree_on_success(communicator_, failure, "save");
   const std::string folder =
       communicator_.all_gather_text(transaction ? transaction->directory() : "").front();
 
   storage::StagedFiles target(files_, folder);
-  failure = attempt([&] {
-    write_files(contents, target);
-    target.sync_names();
-  });
-  agree_on_success(communicator_, failure);
+  agree_on_success(communicator_, write_files(contents, target), "save");
 
   storage::Manifest manifest;
   manifest.files = join_records(communicator_.all_gather_text(records_text(target.records())));
@@ -111,6 +80,7 @@ std::string Checkpointer::save(const CheckpointContents& contents) {
   manifest.time = unix_seconds();
   manifest.identity = plan::run_identity(plan_);
   std::string path = storage::checkpoint_path(plan_.output_dir, contents.step);
+  failure.reset();
   if (commits) {
     failure = attempt([&] {
       path = transaction->commit(std::move(manifest));
@@ -122,65 +92,103 @@ std::string Checkpointer::save(const CheckpointContents& contents) {
       }
     });
   }
-  agree_on_success(communicator_, failure);
+  agree_on_success(communicator_, failure, "save");
   return path;
 }
 
-void Checkpointer::write_files(const CheckpointContents& contents, storage::StagedFiles& target) {
-  if (communicator_.rank() == 0) {
-    save_model_files(plan_.model.config, plan_.model.tokenizer_folder, target);
-    save_weights(table_, parameters_, plan_.saving.max_shard_bytes, target);
-    target.put("trainer_state.json", contents.trainer_state);
-  }
-  if (plan_.saving.only_model) return;
-  if (communicator_.rank() == 0) target.put(kTrainingState, dump_json(contents.training_state) + '\n');
-  save_optimizer(strategy_, communicator_.rank(), target);
-  save_rank_state(contents.rank_state, communicator_.rank(), target);
+// Weights come first: a rank that failed before them would leave the others waiting for its parts.
+std::optional<Error> Checkpointer::write_files(const CheckpointContents& contents,
+                                               storage::StagedFiles& target) {
+  const int rank = communicator_.rank();
+  const bool whole = plan_.strategy.state_dict == "full";
+  std::optional<Error> failure = attempt([&] {
+    if (whole) {
+      write_model(rank == 0 ? &target : nullptr);
+    } else {
+      save_sharded_weights(strategy_, rank, target);
+    }
+  });
+  if (failure) return failure;
+  return attempt([&] {
+    if (rank == 0) {
+      save_model_files(plan_.model.config, plan_.model.tokenizer_folder, target);
+      target.put("trainer_state.json", contents.trainer_state);
+    }
+    if (!plan_.saving.only_model) {
+      if (rank == 0) target.put(kTrainingState, dump_json(contents.training_state) + '\n');
+      save_optimizer(strategy_, rank, target);
+      save_rank_state(contents.rank_state, rank, target);
+    }
+    target.sync_names();
+  });
+}
+
+void Checkpointer::write_model(storage::StagedFiles* target) {
+  save_weights(table_, weight_dtype_, strategy_, plan_.saving.max_shard_bytes, target);
 }
 
 std::vector<std::string> Checkpointer::load_model(const std::string& folder) {
-  const storage::ModelWeights weights(folder);
-  return load_weights(table_, parameters_, weights);
+  std::vector<std::string> unused;
+  const std::optional<Error> failure =
+      attempt([&] { unused = load_weights(table_, storage::StoredWeights(folder), strategy_); });
+  agree_on_success(communicator_, failure, "load the model");
+  return unused;
 }
 
 CheckpointContents Checkpointer::load_training_state(const std::string& checkpoint) {
   CheckpointContents contents;
-  const std::string path = checkpoint + '/' + kTrainingState;
-  if (!path_exists(path)) {
-    throw Error(ExitCode::kData, "this checkpoint holds a model but no training state")
-        .where(checkpoint)
-        .why("it was saved with --save_only_model, or by another program")
-        .hint("start a new run from its weights with --model_name_or_path");
-  }
-  contents.training_state = read_json_file(path);
-  contents.step = contents.training_state.at("state").at("global_step").get<int64_t>();
-  load_optimizer(strategy_, checkpoint);
-  const bool same_world = contents.training_state.at("world_size") == communicator_.world_size();
-  if (same_world && has_rank_state(checkpoint, communicator_.rank())) {
-    contents.rank_state = load_rank_state(checkpoint, communicator_.rank());
-  }
+  const std::optional<Error> failure = attempt([&] {
+    const std::string path = checkpoint + '/' + kTrainingState;
+    if (!path_exists(path)) {
+      throw Error(ExitCode::kData, "this checkpoint holds a model but no training state")
+          .where(checkpoint)
+          .why("it was saved with --save_only_model, or by another program")
+          .hint("start a new run from its weights with --model_name_or_path");
+    }
+    contents.training_state = read_json_file(path);
+    contents.step = contents.training_state.at("state").at("global_step").get<int64_t>();
+    load_optimizer(strategy_, checkpoint);
+    const int saved_ranks = contents.training_state.at("world_size").get<int>();
+    if (has_rank_state(checkpoint, communicator_.rank()))
+      contents.rank_state = load_rank_state(checkpoint, communicator_.rank());
+    if (saved_ranks != communicator_.world_size())
+      contents.rank_state.loss_sum = mean_loss_sum(checkpoint, saved_ranks);
+  });
+  agree_on_success(communicator_, failure, "load the training state");
   return contents;
 }
 
 void Checkpointer::export_model(const std::string& folder) {
-  files_.make_directory(folder);
   const std::string staging = folder + "/.model.tmp";
-  files_.remove(staging);
-  files_.make_directory(staging);
-  storage::StagedFiles target(files_, staging);
-  save_model_files(plan_.model.config, plan_.model.tokenizer_folder, target);
-  save_weights(table_, parameters_, plan_.saving.max_shard_bytes, target);
-  target.sync_names();
+  std::optional<storage::StagedFiles> staged;
+  std::optional<Error> failure;
+  if (communicator_.rank() == 0) {
+    failure = attempt([&] {
+      files_.make_directory(folder);
+      files_.remove(staging);
+      files_.make_directory(staging);
+      staged.emplace(files_, staging);
+    });
+  }
+  const std::optional<Error> unwritten = attempt([&] { write_model(staged ? &*staged : nullptr); });
+  if (!failure) failure = unwritten;
+  if (staged && !failure) failure = attempt([&] { publish_model(*staged, folder); });
+  agree_on_success(communicator_, failure, "write the model");
+}
+
+void Checkpointer::publish_model(storage::StagedFiles& staged, const std::string& folder) {
+  save_model_files(plan_.model.config, plan_.model.tokenizer_folder, staged);
+  staged.sync_names();
   std::set<std::string> written;
-  for (const storage::FileRecord& record : target.records()) {
-    files_.rename(staging + '/' + record.path, folder + '/' + record.path);
+  for (const storage::FileRecord& record : staged.records()) {
+    files_.rename(staged.directory() + '/' + record.path, folder + '/' + record.path);
     written.insert(record.path);
   }
   for (const std::string& name : weight_files(folder)) {
     if (written.count(name) == 0) files_.remove(folder + '/' + name);
   }
   files_.sync_directory(folder);
-  files_.remove(staging);
+  files_.remove(staged.directory());
 }
 
 }  // namespace hftrain::checkpoint

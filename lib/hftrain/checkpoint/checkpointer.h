@@ -1,13 +1,18 @@
 // Whole checkpoints of a run: who writes what, and the commit that makes them visible.
 //
 // checkpoint-N/ holds what transformers writes (config, weights, tokenizer files, trainer_state.json) and our
-// own state (optimizer/, optimizer.json, rng/, hftrain_state.json, manifest.json). Page:
-// docs/checkpoint_format.md
+// own state (optimizer/, rng/, hftrain_state.json, manifest.json). With a sharded state dict the weights are
+// in model/, as every rank's parts. Page: docs/checkpoint_format.md
 #pragma once
 
+#include <c10/core/ScalarType.h>
+
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "hftrain/architectures/architecture.h"
+#include "hftrain/base/error.h"
 #include "hftrain/base/json.h"
 #include "hftrain/checkpoint/rank_state.h"
 #include "hftrain/comm/communicator.h"
@@ -25,37 +30,39 @@ struct CheckpointContents {
   RankState rank_state;       // of this rank
 };
 
-// All functions but export_model are collective. Files are written by one thread per rank; rank 0 commits.
+// All functions are collective. Files are written by one thread per rank; rank 0 commits. A rank holds at
+// most one tensor more than it trains with: the one on its way.
 class Checkpointer {
  public:
-  // `parameters` are the model's, in the table's order. `files` is the real file system but in tests. All
-  // references must outlive the object.
+  // `weight_dtype` is that of the parameters. `files` is the real file system but in tests. All references
+  // must outlive the object.
   Checkpointer(const plan::RunPlan& plan, const architectures::ParameterTable& table,
-               const std::vector<at::Tensor>& parameters, parallel::Strategy& strategy,
-               comm::Communicator& communicator, storage::FileSystem& files);
+               at::ScalarType weight_dtype, parallel::Strategy& strategy, comm::Communicator& communicator,
+               storage::FileSystem& files);
 
   // Writes, commits and verifies checkpoint-N; returns its path. When any rank fails nothing is committed,
   // earlier checkpoints stay, and every rank throws with the exit code of the first failure.
   std::string save(const CheckpointContents& contents);
 
-  // Fills the model from a transformers folder or a checkpoint. Returns stored tensors that nothing asked
-  // for.
+  // Fills this rank's parts of the parameters from a transformers folder or a checkpoint. Returns stored
+  // tensors that nothing asked for. After prepare the strategy is to be told: parameters_changed().
   std::vector<std::string> load_model(const std::string& folder);
-  // Fills the optimizer and returns the rest. The trainer_state text stays empty. A checkpoint of another
-  // world size gives every rank the state of rank 0, with the random streams as they are.
+  // Fills the optimizer and returns the rest. The trainer_state text stays empty. A rank that the saved run
+  // did not have gets no random state; when the number of ranks differs, each gets the mean of the running
+  // losses.
   CheckpointContents load_training_state(const std::string& checkpoint);
 
-  // Rank 0 only: the plain transformers folder, each file replaced atomically.
+  // The plain transformers folder, each file replaced atomically.
   void export_model(const std::string& folder);
 
  private:
-  void write_files(const CheckpointContents& contents, storage::StagedFiles& target);
-  void write_optimizer(storage::StagedFiles& target);
-  void read_optimizer(const std::string& checkpoint);
+  std::optional<Error> write_files(const CheckpointContents& contents, storage::StagedFiles& target);
+  void write_model(storage::StagedFiles* target);
+  void publish_model(storage::StagedFiles& staged, const std::string& folder);
 
   const plan::RunPlan& plan_;
   const architectures::ParameterTable& table_;
-  const std::vector<at::Tensor>& parameters_;
+  at::ScalarType weight_dtype_;
   parallel::Strategy& strategy_;
   comm::Communicator& communicator_;
   storage::FileSystem& files_;

@@ -1,6 +1,4 @@
-// The optimizer's tensors to and from optimizer/, in the sharded layout that torch.distributed.checkpoint
-// reads. Any strategy and any number of ranks reads what any other wrote: a part is looked up by name, offset
-// and shape.
+// The optimizer's tensors to and from optimizer/ of a checkpoint (see state_parts.h).
 #pragma once
 
 #include <string>

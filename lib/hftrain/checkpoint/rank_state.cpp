@@ -1,5 +1,6 @@
 #include "hftrain/checkpoint/rank_state.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <cstring>
 
@@ -56,6 +57,12 @@ RankState load_rank_state(const std::string& checkpoint, int rank) {
   const std::string loss = bytes(kLossSum);
   if (loss.size() == sizeof(float)) std::memcpy(&state.loss_sum, loss.data(), sizeof(float));
   return state;
+}
+
+float mean_loss_sum(const std::string& checkpoint, int saved_ranks) {
+  double sum = 0;
+  for (int rank = 0; rank < saved_ranks; ++rank) sum += load_rank_state(checkpoint, rank).loss_sum;
+  return static_cast<float>(sum / std::max(saved_ranks, 1));
 }
 
 }  // namespace hftrain::checkpoint

@@ -18,5 +18,8 @@ void save_rank_state(const RankState& state, int rank, storage::StagedFiles& tar
 // Error(kData) when the checkpoint has no state of this rank (it was made with fewer ranks).
 RankState load_rank_state(const std::string& checkpoint, int rank);
 bool has_rank_state(const std::string& checkpoint, int rank);
+// Over the ranks that saved: what every rank of another number of ranks goes on from, so that their mean,
+// which is what is logged, stays the same.
+float mean_loss_sum(const std::string& checkpoint, int saved_ranks);
 
 }  // namespace hftrain::checkpoint

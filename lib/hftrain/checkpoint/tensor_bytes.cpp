@@ -1,10 +1,6 @@
 #include "hftrain/checkpoint/tensor_bytes.h"
 
-#include <ATen/core/grad_mode.h>
-#include <ATen/ops/empty.h>
-
 #include <array>
-#include <cstring>
 #include <utility>
 
 #include "hftrain/base/error.h"
@@ -47,36 +43,12 @@ DType dtype_of(at::ScalarType type) {
   throw Error(ExitCode::kInternal, std::string("no stored form for tensors of type ") + c10::toString(type));
 }
 
-storage::TensorEntry entry_of(const std::string& name, const at::Tensor& tensor) {
-  return {name, dtype_of(tensor.scalar_type()), tensor.sizes().vec()};
-}
-
 std::string_view bytes_of(const at::Tensor& tensor) {
   return {static_cast<const char*>(tensor.const_data_ptr()), tensor.nbytes()};
 }
 
 at::Tensor to_host(const at::Tensor& tensor) {
   return tensor.detach().cpu().contiguous();
-}
-
-at::Tensor tensor_from(const storage::StoredTensor& stored) {
-  at::Tensor tensor =
-      at::empty(stored.entry.shape, at::TensorOptions().dtype(scalar_type_of(stored.entry.dtype)));
-  if (!stored.bytes.empty()) std::memcpy(tensor.mutable_data_ptr(), stored.bytes.data(), stored.bytes.size());
-  return tensor;
-}
-
-void copy_stored(const storage::StoredTensor& stored, const at::Tensor& target) {
-  const at::NoGradGuard no_grad;
-  const bool plain = target.is_cpu() && target.is_contiguous() &&
-                     target.scalar_type() == scalar_type_of(stored.entry.dtype) &&
-                     target.nbytes() == stored.bytes.size();
-  if (plain) {
-    if (!stored.bytes.empty())
-      std::memcpy(target.mutable_data_ptr(), stored.bytes.data(), stored.bytes.size());
-  } else {
-    target.copy_(tensor_from(stored));
-  }
 }
 
 }  // namespace hftrain::checkpoint

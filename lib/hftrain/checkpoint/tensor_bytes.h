@@ -12,18 +12,9 @@ namespace hftrain::checkpoint {
 at::ScalarType scalar_type_of(storage::DType dtype);  // Error(kData) for a type LibTorch cannot hold
 storage::DType dtype_of(at::ScalarType type);
 
-// Declares `tensor` under `name` for a writer.
-storage::TensorEntry entry_of(const std::string& name, const at::Tensor& tensor);
-
 // The bytes of a contiguous CPU tensor; valid while the tensor lives.
 std::string_view bytes_of(const at::Tensor& tensor);
 // `tensor` itself when it is contiguous on the CPU, else such a copy.
 at::Tensor to_host(const at::Tensor& tensor);
-
-// Copies a stored tensor into `target` (any dtype and device; shapes are the caller's business), cast as
-// needed.
-void copy_stored(const storage::StoredTensor& stored, const at::Tensor& target);
-// A new CPU tensor with the stored dtype and shape.
-at::Tensor tensor_from(const storage::StoredTensor& stored);
 
 }  // namespace hftrain::checkpoint

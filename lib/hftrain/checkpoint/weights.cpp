@@ -1,43 +1,57 @@
 #include "hftrain/checkpoint/weights.h"
 
+#include <algorithm>
 #include <map>
+#include <memory>
+#include <optional>
 #include <regex>
 #include <set>
 
 #include "hftrain/base/error.h"
 #include "hftrain/base/text.h"
+#include "hftrain/checkpoint/joint_success.h"
+#include "hftrain/checkpoint/state_parts.h"
 #include "hftrain/checkpoint/tensor_bytes.h"
+#include "hftrain/storage/model_folder.h"
 
 namespace hftrain::checkpoint {
 namespace {
 
 using architectures::ParameterSpec;
 using architectures::ParameterTable;
-using storage::ModelWeights;
-using storage::StoredTensor;
+using parallel::Access;
+using parallel::StatePart;
+using storage::StoredWeights;
+using storage::TensorEntry;
 
 // Finds a stored tensor under its name or without the base prefix, and remembers what was asked for.
 class Finder {
  public:
-  Finder(const ModelWeights& weights, std::string prefix) : weights_(weights), prefix_(std::move(prefix)) {}
+  Finder(const StoredWeights& weights, std::string prefix) : weights_(weights), prefix_(std::move(prefix)) {}
 
-  const StoredTensor* find(const std::string& name) {
-    if (const StoredTensor* stored = take(name)) return stored;
+  const TensorEntry* find(const std::string& name) {
+    if (const TensorEntry* entry = take(name)) return entry;
     const bool prefixed = !prefix_.empty() && name.rfind(prefix_, 0) == 0;
     return prefixed ? take(name.substr(prefix_.size())) : nullptr;
   }
   bool asked_for(const std::string& stored_name) const { return asked_.count(stored_name) > 0; }
 
  private:
-  const StoredTensor* take(const std::string& name) {
-    const StoredTensor* stored = weights_.find(name);
-    if (stored != nullptr) asked_.insert(name);
-    return stored;
+  const TensorEntry* take(const std::string& name) {
+    const TensorEntry* entry = weights_.find(name);
+    if (entry != nullptr) asked_.insert(name);
+    return entry;
   }
 
-  const ModelWeights& weights_;
+  const StoredWeights& weights_;
   std::string prefix_;
   std::set<std::string> asked_;
+};
+
+// Where a parameter is stored: more than once when a file keeps tied tensors apart.
+struct StoredParameter {
+  std::string name;  // of the parameter
+  std::vector<const TensorEntry*> copies;
 };
 
 std::string shape_text(const std::vector<int64_t>& shape) {
@@ -46,75 +60,166 @@ std::string shape_text(const std::vector<int64_t>& shape) {
   return '[' + join(dims, ", ") + ']';
 }
 
-const StoredTensor& find_parameter(const ParameterSpec& spec, const std::vector<std::string>& aliases,
-                                   Finder& finder, const ModelWeights& weights) {
-  const StoredTensor* stored = finder.find(spec.name);
+Error missing(const std::string& name, const StoredWeights& weights) {
+  std::vector<std::string> names;
+  for (const TensorEntry& entry : weights.entries()) names.push_back(entry.name);
+  return Error(ExitCode::kData, "the model's weights lack '" + name + "'")
+      .where(weights.folder())
+      .why("config.json describes a model with this tensor, the files do not hold it")
+      .hint(did_you_mean(nearest_names(name, names)));
+}
+
+Error tied_but_different(const StoredParameter& parameter, const StoredWeights& weights) {
+  return Error(ExitCode::kData, "'" + parameter.copies[0]->name + "' and '" + parameter.copies[1]->name +
+                                    "' are tied but differ in the file")
+      .where(weights.folder())
+      .hint("set tie_word_embeddings to false in config.json to train them apart");
+}
+
+StoredParameter find_parameter(const ParameterSpec& spec, const std::vector<std::string>& aliases,
+                               const StoredWeights& weights, Finder& finder) {
+  StoredParameter found{spec.name, {}};
+  if (const TensorEntry* entry = finder.find(spec.name)) found.copies.push_back(entry);
   for (const std::string& alias : aliases) {
-    const StoredTensor* other = finder.find(alias);
-    if (stored == nullptr) stored = other;
-    if (other != nullptr && other->bytes != stored->bytes) {
-      throw Error(ExitCode::kData, "'" + spec.name + "' and '" + alias + "' are tied but differ in the file")
-          .where(weights.folder())
-          .hint("set tie_word_embeddings to false in config.json to train them apart");
+    if (const TensorEntry* entry = finder.find(alias)) found.copies.push_back(entry);
+  }
+  if (found.copies.empty()) throw missing(spec.name, weights);
+  for (const TensorEntry* copy : found.copies) {
+    if (copy->shape != spec.shape) {
+      throw Error(ExitCode::kData, "'" + copy->name + "' has the wrong shape")
+          .where(weights.folder() + '/' + weights.files_of(copy->name).front())
+          .why("config.json asks for " + shape_text(spec.shape) + ", the file holds " +
+               shape_text(copy->shape));
+    }
+    if (copy->dtype != found.copies[0]->dtype) throw tied_but_different(found, weights);
+  }
+  return found;
+}
+
+// By parameter name. Looks at headers only.
+std::map<std::string, StoredParameter> find_parameters(const ParameterTable& table,
+                                                       const StoredWeights& weights, Finder& finder) {
+  std::map<std::string, std::vector<std::string>> aliases;
+  for (const auto& tied : table.tied) aliases[tied.parameter].push_back(tied.alias);
+  std::map<std::string, StoredParameter> found;
+  for (const ParameterSpec& spec : table.parameters)
+    found[spec.name] = find_parameter(spec, aliases[spec.name], weights, finder);
+  return found;
+}
+
+void check_copies(const StoredParameter& parameter, const storage::Box& part, const StoredWeights& weights) {
+  if (parameter.copies.size() < 2) return;
+  constexpr uint64_t kNumbers = uint64_t{1} << 20;  // compared at once
+  const uint64_t width = static_cast<uint64_t>(storage::dtype_bits(parameter.copies[0]->dtype)) / 8;
+  std::vector<char> first, other;
+  for (const storage::Box& rows : storage::row_groups(part, kNumbers)) {
+    first.resize(storage::volume(rows) * width);
+    other.resize(first.size());
+    weights.read(parameter.copies[0]->name, rows, first);
+    for (size_t i = 1; i < parameter.copies.size(); ++i) {
+      weights.read(parameter.copies[i]->name, rows, other);
+      if (first != other) throw tied_but_different(parameter, weights);
     }
   }
-  if (stored == nullptr) {
-    throw Error(ExitCode::kData, "the model's weights lack '" + spec.name + "'")
-        .where(weights.folder())
-        .why("config.json describes a model with this tensor, the files do not hold it")
-        .hint(did_you_mean(nearest_names(spec.name, weights.names())));
-  }
-  if (stored->entry.shape != spec.shape) {
-    throw Error(ExitCode::kData, "'" + spec.name + "' has the wrong shape")
-        .where(weights.folder() + '/' + weights.shard_of(stored->entry.name))
-        .why("config.json asks for " + shape_text(spec.shape) + ", the file holds " +
-             shape_text(stored->entry.shape));
-  }
-  return *stored;
 }
+
+std::vector<std::string> unasked_names(const ParameterTable& table, const StoredWeights& weights,
+                                       const Finder& finder) {
+  std::vector<std::string> names;
+  for (const TensorEntry& entry : weights.entries()) {
+    if (finder.asked_for(entry.name)) continue;
+    const bool ignored =
+        std::any_of(table.ignored_patterns.begin(), table.ignored_patterns.end(),
+                    [&](const auto& pattern) { return std::regex_search(entry.name, std::regex(pattern)); });
+    if (!ignored) names.push_back(entry.name);
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+// What goes into which file, and the parameters in the order of the files' bytes.
+struct WeightFiles {
+  storage::ShardPlan plan;
+  std::vector<size_t> order;
+};
+
+WeightFiles plan_files(const ParameterTable& table, at::ScalarType dtype, int64_t max_shard_bytes) {
+  std::vector<TensorEntry> entries;
+  std::map<std::string, size_t> positions;
+  for (const ParameterSpec& spec : table.parameters) {
+    positions[spec.name] = entries.size();
+    entries.push_back({spec.name, dtype_of(dtype), spec.shape});
+  }
+  WeightFiles files{storage::plan_shards(entries, max_shard_bytes), {}};
+  for (auto& shard : files.plan.shards) {
+    shard.entries = storage::in_file_order(std::move(shard.entries));
+    for (const TensorEntry& entry : shard.entries) files.order.push_back(positions.at(entry.name));
+  }
+  return files;
+}
+
+// Writes whole tensors as they come, in the order that plan_files gave.
+class WeightsWriter {
+ public:
+  WeightsWriter(const storage::ShardPlan& plan, storage::StagedFiles& target)
+      : plan_(plan), target_(target) {}
+
+  void write(const at::Tensor& whole, at::ScalarType dtype) {
+    const auto& shard = plan_.shards[shard_];
+    if (tensor_ == 0) {
+      writer_.reset(new storage::SafetensorsWriter(target_.open_safetensors(shard.file, shard.entries)));
+    }
+    const at::Tensor host = to_host(whole.to(dtype));
+    writer_->write(shard.entries[tensor_].name, bytes_of(host));
+    if (++tensor_ < shard.entries.size()) return;
+    target_.close(*writer_);
+    writer_.reset();
+    ++shard_;
+    tensor_ = 0;
+  }
+
+ private:
+  const storage::ShardPlan& plan_;
+  storage::StagedFiles& target_;
+  std::unique_ptr<storage::SafetensorsWriter> writer_;
+  size_t shard_ = 0, tensor_ = 0;  // what is due
+};
 
 }  // namespace
 
-std::vector<std::string> load_weights(const ParameterTable& table, const std::vector<at::Tensor>& parameters,
-                                      const ModelWeights& weights) {
-  std::map<std::string, std::vector<std::string>> aliases;
-  for (const auto& tied : table.tied) aliases[tied.parameter].push_back(tied.alias);
+std::vector<std::string> load_weights(const ParameterTable& table, const StoredWeights& weights,
+                                      parallel::Strategy& strategy) {
   Finder finder(weights, table.base_prefix);
-  for (size_t i = 0; i < table.parameters.size(); ++i) {
-    const ParameterSpec& spec = table.parameters[i];
-    copy_stored(find_parameter(spec, aliases[spec.name], finder, weights), parameters[i]);
-  }
-  std::vector<std::string> unexpected;
-  for (const std::string& name : weights.names()) {
-    if (finder.asked_for(name)) continue;
-    bool ignored = false;
-    for (const std::string& pattern : table.ignored_patterns) {
-      ignored = ignored || std::regex_search(name, std::regex(pattern));
-    }
-    if (!ignored) unexpected.push_back(name);
-  }
-  return unexpected;
+  const std::map<std::string, StoredParameter> stored = find_parameters(table, weights, finder);
+  strategy.visit_parameters(
+      [&](const StatePart& part) {
+        const StoredParameter& parameter = stored.at(part.parameter);
+        const storage::Box box = stored_box(part);
+        check_copies(parameter, box, weights);
+        const TensorEntry& entry = *parameter.copies[0];
+        fill(part.tensor, entry.dtype, [&](std::span<char> bytes) { weights.read(entry.name, box, bytes); });
+      },
+      Access::kWrite);
+  return unasked_names(table, weights, finder);
 }
 
-void save_weights(const ParameterTable& table, const std::vector<at::Tensor>& parameters,
-                  int64_t max_shard_bytes, storage::StagedFiles& target) {
-  std::vector<storage::TensorEntry> entries;
-  std::map<std::string, const at::Tensor*> by_name;
-  for (size_t i = 0; i < table.parameters.size(); ++i) {
-    entries.push_back(entry_of(table.parameters[i].name, parameters[i]));
-    by_name[table.parameters[i].name] = &parameters[i];
-  }
-  const storage::ShardPlan plan = storage::plan_shards(entries, max_shard_bytes);
-  for (const auto& shard : plan.shards) {
-    storage::SafetensorsWriter writer = target.open_safetensors(shard.file, shard.entries);
-    const std::vector<storage::TensorEntry> in_order = writer.entries();
-    for (const storage::TensorEntry& entry : in_order) {
-      const at::Tensor host = to_host(*by_name.at(entry.name));
-      writer.write(entry.name, bytes_of(host));
-    }
-    target.close(writer);
-  }
-  if (!plan.index.empty()) target.put(storage::kWeightsIndexName, plan.index);
+void save_weights(const ParameterTable& table, at::ScalarType dtype, parallel::Strategy& strategy,
+                  int64_t max_shard_bytes, storage::StagedFiles* target) {
+  const WeightFiles files = plan_files(table, dtype, max_shard_bytes);
+  std::optional<WeightsWriter> writer;
+  if (target != nullptr) writer.emplace(files.plan, *target);
+  std::optional<Error> failure;
+  strategy.visit_whole_parameters(files.order, [&](size_t /*index*/, const at::Tensor& whole) {
+    if (writer && !failure) failure = attempt([&] { writer->write(whole, dtype); });
+  });
+  if (failure) throw *failure;
+  if (target != nullptr && !files.plan.index.empty())
+    target->put(storage::kWeightsIndexName, files.plan.index);
+}
+
+void save_sharded_weights(parallel::Strategy& strategy, int rank, storage::StagedFiles& target) {
+  save_parts([&](const auto& visitor, Access access) { strategy.visit_parameters(visitor, access); },
+             storage::kShardedModelFolder, rank, target);
 }
 
 }  // namespace hftrain::checkpoint

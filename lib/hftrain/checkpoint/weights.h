@@ -1,28 +1,33 @@
-// Model weights to and from transformers folders, under the exact transformers names.
+// Model weights to and from folders, under the exact transformers names, part by part as the strategy holds
+// them.
 #pragma once
 
-#include <ATen/core/Tensor.h>
+#include <c10/core/ScalarType.h>
 
 #include <string>
 #include <vector>
 
 #include "hftrain/architectures/architecture.h"
+#include "hftrain/parallel/strategy.h"
 #include "hftrain/storage/checkpoint_folder.h"
-#include "hftrain/storage/model_folder.h"
+#include "hftrain/storage/stored_weights.h"
 
 namespace hftrain::checkpoint {
 
-// Fills `parameters` (in the table's order, any dtype and device) from `weights`. A stored name may lack the
-// base prefix ("h.0…" for "transformer.h.0…") or stand under its tied alias. Error(kData) for a missing
-// tensor, a wrong shape, or tied tensors that differ in the file. Returns the stored tensors that nothing
-// asked for, apart from known buffers: worth a warning.
+// Fills this rank's parts of the parameters from `weights` and reads no other bytes of the files. A stored
+// name may lack the base prefix ("h.0…" for "transformer.h.0…") or stand under its tied alias. Error(kData)
+// for a missing tensor, a wrong shape, or tied tensors that differ in the file. Returns the stored tensors
+// that nothing asked for, apart from known buffers: worth a warning.
 std::vector<std::string> load_weights(const architectures::ParameterTable& table,
-                                      const std::vector<at::Tensor>& parameters,
-                                      const storage::ModelWeights& weights);
+                                      const storage::StoredWeights& weights, parallel::Strategy& strategy);
 
-// Writes model.safetensors, or shards of at most `max_shard_bytes` and their index. One tensor at a time is
-// on the host.
-void save_weights(const architectures::ParameterTable& table, const std::vector<at::Tensor>& parameters,
-                  int64_t max_shard_bytes, storage::StagedFiles& target);
+// Collective. Gathers every parameter, one at a time, and writes them to `target`, which is null on all ranks
+// but 0, as model.safetensors or as shards of at most `max_shard_bytes` and their index. `dtype` is that of
+// the parameters. A failure to write is thrown when all ranks are through.
+void save_weights(const architectures::ParameterTable& table, at::ScalarType dtype,
+                  parallel::Strategy& strategy, int64_t max_shard_bytes, storage::StagedFiles* target);
+
+// This rank's parts, to model/ (see state_parts.h).
+void save_sharded_weights(parallel::Strategy& strategy, int rank, storage::StagedFiles& target);
 
 }  // namespace hftrain::checkpoint

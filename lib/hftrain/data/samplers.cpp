@@ -44,7 +44,9 @@ Batch sample_order(const SamplerOptions& options, int64_t epoch) {
 class EpochOrder {
  public:
   EpochOrder(const SamplerOptions& options, int64_t epoch)
-      : order_(sample_order(options, epoch)), batch_size_(options.batch_size) {}
+      : order_(sample_order(options, epoch)), batch_size_(options.batch_size) {
+    order_.erase(order_.begin(), order_.begin() + options.skip);
+  }
 
   int64_t size() const { return static_cast<int64_t>(order_.size()); }
   Batch slice(int64_t begin, int64_t end) const {
@@ -58,8 +60,8 @@ class EpochOrder {
 };
 
 int64_t total_batches(const SamplerOptions& options) {
-  const int64_t full = options.samples / options.batch_size;
-  const bool short_one = options.samples % options.batch_size != 0 && !options.drop_last;
+  const int64_t full = options.left() / options.batch_size;
+  const bool short_one = options.left() % options.batch_size != 0 && !options.drop_last;
   return full + (short_one ? 1 : 0);
 }
 
@@ -97,7 +99,7 @@ std::vector<Batch> sliced_batches(const SamplerOptions& options, const EpochOrde
 // follows the last such round is treated as `options` say.
 std::vector<Batch> dealt_batches(const SamplerOptions& options, const EpochOrder& order) {
   const int64_t world = options.world_size;
-  const int64_t full = options.samples / options.batch_size;
+  const int64_t full = options.left() / options.batch_size;
   const int64_t total = total_batches(options);
   const int64_t rounds = full / world;
   std::vector<Batch> batches;
@@ -124,8 +126,9 @@ std::vector<Batch> dealt_batches(const SamplerOptions& options, const EpochOrder
 }
 
 void check(const SamplerOptions& options) {
-  const bool sound = options.samples >= 0 && options.batch_size > 0 && options.world_size > 0 &&
-                     options.rank >= 0 && options.rank < options.world_size;
+  const bool sound = options.samples >= 0 && options.skip >= 0 && options.skip <= options.samples &&
+                     options.batch_size > 0 && options.world_size > 0 && options.rank >= 0 &&
+                     options.rank < options.world_size;
   if (!sound) throw Error(ExitCode::kInternal, "impossible sampler options");
   if (options.split_batches && options.batch_size % options.world_size != 0) {
     throw Error(ExitCode::kUsage, "the batch size cannot be split evenly over the ranks")

@@ -22,6 +22,13 @@ struct SamplerOptions {
   bool even_batches =
       true;  // with several ranks: fill up from the start of the epoch until all ranks are level
   bool split_batches = false;  // cut every batch into world_size slices instead of dealing whole batches out
+  // Samples at the start of the epoch that are used already: what is left is dealt out as an epoch of its
+  // own. For a run that goes on with another number of ranks or another batch size.
+  int64_t skip = 0;
+
+  int64_t left() const { return samples - skip; }
+  // Samples that one batch of every rank makes together.
+  int64_t round() const { return split_batches ? batch_size : batch_size * world_size; }
 };
 
 // L: batches of one rank in one epoch, as accelerate counts them. With split_batches and without even_batches

@@ -4,6 +4,7 @@
 #include <ATen/ops/empty.h>
 
 #include <map>
+#include <utility>
 
 namespace hftrain::models {
 namespace {
@@ -48,24 +49,27 @@ std::vector<at::Tensor> Model::unit_parameters(const nn::Unit& unit) const {
 
 void Model::initialise(at::Generator generator) {
   const at::NoGradGuard no_grad;
-  const auto& specs = architecture_->parameters().parameters;
-  for (size_t i = 0; i < specs.size(); ++i) {
-    switch (specs[i].init.kind) {
-      case architectures::InitKind::kZeros:
-        parameters_[i].zero_();
-        break;
-      case architectures::InitKind::kOnes:
-        parameters_[i].fill_(1);
-        break;
-      case architectures::InitKind::kNormal: {
-        const bool direct = parameters_[i].is_cpu() && parameters_[i].scalar_type() == at::kFloat;
-        at::Tensor values = direct ? parameters_[i] : at::empty(specs[i].shape);
-        values.normal_(0, specs[i].init.std, generator);
-        if (!direct) parameters_[i].copy_(values);
-        break;
-      }
+  InitialWeights weights(architecture_->parameters(), std::move(generator));
+  for (size_t i = 0; i < parameters_.size(); ++i) parameters_[i].copy_(weights.at(i));
+}
+
+InitialWeights::InitialWeights(const architectures::ParameterTable& table, at::Generator generator)
+    : table_(table), generator_(std::move(generator)) {}
+
+const at::Tensor& InitialWeights::at(size_t index) {
+  for (; next_ <= index; ++next_) {
+    const architectures::ParameterSpec& spec = table_.parameters[next_];
+    const bool drawn = spec.init.kind == architectures::InitKind::kNormal;
+    if (!drawn && next_ != index) continue;
+    current_ = at::Tensor();  // freed before the next is made
+    current_ = at::empty(spec.shape, at::TensorOptions().dtype(at::kFloat));
+    if (drawn) {
+      current_.normal_(0, spec.init.std, generator_);
+    } else {
+      current_.fill_(spec.init.kind == architectures::InitKind::kOnes ? 1 : 0);
     }
   }
+  return current_;
 }
 
 }  // namespace hftrain::models

@@ -63,7 +63,7 @@ class Model {
   // In forward order; a tied parameter is listed in every unit that uses it.
   const std::vector<nn::Unit>& units() const noexcept { return units_; }
 
-  // Draws the initial weights in table order, on the CPU, so that every device starts from the same numbers.
+  // All of InitialWeights, for a model whose parameters nobody has divided.
   void initialise(at::Generator generator);
   // Dropout and noise are active in training mode, which is also the mode after construction.
   void train(bool on) noexcept { training_ = on; }
@@ -82,6 +82,24 @@ class Model {
   std::vector<at::Tensor> parameters_;
   std::vector<std::string> names_;
   bool training_ = true;
+};
+
+// The initial weights of a model, drawn one after the other in table order, on the CPU and in float32: every
+// device and every layout starts from the same numbers, and one parameter at a time is in memory. Used by one
+// thread.
+class InitialWeights {
+ public:
+  // `table` must outlive the object.
+  InitialWeights(const architectures::ParameterTable& table, at::Generator generator);
+  // The whole of parameter `index`; valid until the next call. Indices must not go back; those passed over
+  // are drawn too.
+  const at::Tensor& at(size_t index);
+
+ private:
+  const architectures::ParameterTable& table_;
+  at::Generator generator_;
+  size_t next_ = 0;  // to draw
+  at::Tensor current_;
 };
 
 // The model of the architecture's family, parameters allocated and not initialised.

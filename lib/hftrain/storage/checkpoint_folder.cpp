@@ -184,8 +184,8 @@ void StagedFiles::copy_from(const std::string& source, const std::string& name) 
 }
 
 SafetensorsWriter StagedFiles::open_safetensors(const std::string& name, std::vector<TensorEntry> entries,
-                                                SafetensorsMetadata metadata) {
-  return SafetensorsWriter(*files_, place(name), std::move(entries), std::move(metadata));
+                                                SafetensorsMetadata metadata, TensorOrder order) {
+  return SafetensorsWriter(*files_, place(name), std::move(entries), std::move(metadata), order);
 }
 
 void StagedFiles::close(SafetensorsWriter& writer) {

@@ -68,7 +68,8 @@ class StagedFiles {
   void copy_from(const std::string& source, const std::string& name);
   // A safetensors file: write its tensors to the result, then give it to close().
   SafetensorsWriter open_safetensors(const std::string& name, std::vector<TensorEntry> entries,
-                                     SafetensorsMetadata metadata = pt_metadata());
+                                     SafetensorsMetadata metadata = pt_metadata(),
+                                     TensorOrder order = TensorOrder::kByName);
   void close(SafetensorsWriter& writer);
   // Makes the names durable: call once, when all files of this rank are in place.
   void sync_names();

@@ -6,8 +6,8 @@
 
 #include "hftrain/base/file.h"
 #include "hftrain/base/text.h"
-#include "hftrain/storage/model_folder.h"
 #include "hftrain/storage/sharded_state.h"
+#include "hftrain/storage/stored_weights.h"
 
 namespace hftrain::storage {
 namespace {
@@ -16,11 +16,13 @@ constexpr int kSchema = 1;
 constexpr const char* kOptimizerFolder = "optimizer";
 
 std::vector<TensorSummary> summarize_weights(const std::string& folder) {
-  const ModelWeights weights(folder);
+  const StoredWeights weights(folder);
   std::vector<TensorSummary> tensors;
-  for (const std::string& name : weights.names()) {
-    tensors.push_back({weights.at(name).entry, {weights.shard_of(name)}});
+  for (const TensorEntry& entry : weights.entries()) {
+    tensors.push_back({entry, weights.files_of(entry.name)});
   }
+  std::sort(tensors.begin(), tensors.end(),
+            [](const TensorSummary& a, const TensorSummary& b) { return a.entry.name < b.entry.name; });
   return tensors;
 }
 

@@ -9,6 +9,7 @@
 #include "hftrain/base/file.h"
 #include "hftrain/storage/checkpoint_folder.h"
 #include "hftrain/storage/model_folder.h"
+#include "hftrain/storage/stored_weights.h"
 
 namespace hftrain::storage {
 namespace {
@@ -16,6 +17,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kConfigName = "config.json";
+constexpr uint64_t kBufferBytes = uint64_t{8} << 20;  // of weights on their way
 
 void check_target(const std::string& target) {
   std::error_code error;
@@ -28,11 +30,10 @@ void check_target(const std::string& target) {
 }
 
 // Only the files that will be read: the optimizer state may be twice the size of the weights.
-void verify_sources(const std::string& checkpoint, const ModelWeights& weights) {
+void verify_sources(const std::string& checkpoint, const StoredWeights& weights) {
   if (!path_exists(checkpoint + '/' + kManifestName)) return;
   std::vector<std::string> wanted = model_companion_files(checkpoint);
-  for (const SafetensorsFile& shard : weights.shards())
-    wanted.push_back(fs::path(shard.path()).filename().string());
+  for (const std::string& file : weights.files()) wanted.push_back(file);
   std::vector<FileRecord> records = read_manifest(checkpoint).files;
   std::erase_if(records, [&](const FileRecord& record) {
     return std::find(wanted.begin(), wanted.end(), record.path) == wanted.end();
@@ -45,24 +46,25 @@ void verify_sources(const std::string& checkpoint, const ModelWeights& weights) 
       .hint("export another checkpoint of the run");
 }
 
-// File by file, and in each in the order of its bytes, so that the copy reads the disk forwards.
-std::vector<TensorEntry> entries_in_order(const ModelWeights& weights) {
-  std::vector<TensorEntry> entries;
-  for (const SafetensorsFile& shard : weights.shards()) {
-    for (const StoredTensor& tensor : shard.tensors()) {
-      if (weights.find(tensor.entry.name) == &tensor) entries.push_back(tensor.entry);
-    }
+void copy_tensor(const StoredWeights& weights, const TensorEntry& entry, std::vector<char>& buffer,
+                 SafetensorsWriter& writer) {
+  const auto width = static_cast<uint64_t>(std::max(1, dtype_bits(entry.dtype) / 8));
+  const Box whole{std::vector<int64_t>(entry.shape.size(), 0), entry.shape};
+  for (const Box& rows : row_groups(whole, kBufferBytes / width)) {
+    buffer.resize(volume(rows) * width);
+    weights.read(entry.name, rows, buffer);
+    writer.write(entry.name, {buffer.data(), buffer.size()});
   }
-  return entries;
 }
 
-ExportResult write_weights(const ModelWeights& weights, int64_t max_shard_bytes, StagedFiles& target) {
+ExportResult write_weights(const StoredWeights& weights, int64_t max_shard_bytes, StagedFiles& target) {
   ExportResult result;
-  const ShardPlan plan = plan_shards(entries_in_order(weights), max_shard_bytes);
+  std::vector<char> buffer;
+  const ShardPlan plan = plan_shards(weights.entries(), max_shard_bytes);
   for (const ShardPlan::Shard& shard : plan.shards) {
     SafetensorsWriter writer = target.open_safetensors(shard.file, shard.entries);
     for (const TensorEntry& entry : std::vector<TensorEntry>(writer.entries())) {
-      writer.write(entry.name, weights.at(entry.name).bytes);
+      copy_tensor(weights, entry, buffer, writer);
       result.bytes += entry.bytes();
       ++result.tensors;
     }
@@ -82,7 +84,7 @@ ExportResult export_model(FileSystem& files, const std::string& checkpoint, cons
         .where(checkpoint)
         .why("it has no config.json");
   }
-  const ModelWeights weights(checkpoint);
+  const StoredWeights weights(checkpoint);
   verify_sources(checkpoint, weights);
 
   const fs::path place = fs::absolute(target).lexically_normal();

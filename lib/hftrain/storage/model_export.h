@@ -14,10 +14,11 @@ struct ExportResult {
   uint64_t bytes = 0;
 };
 
-// Writes configs, tokenizer files and weights of `checkpoint` (or of any model folder) to `target`, sharded
-// anew by `max_shard_bytes`; one tensor at a time is touched. The target appears whole or not at all. What
-// the manifest, if there is one, says of these files is verified first: Error(kData) names the bad one.
-// Error(kUsage) when `target` exists and is not an empty folder.
+// Writes configs, tokenizer files and weights of `checkpoint` (or of any model folder), in whichever layout,
+// to `target` as transformers has them, sharded anew by `max_shard_bytes`; a few megabytes at a time are in
+// memory. The target appears whole or not at all. What the manifest, if there is one, says of these files is
+// verified first: Error(kData) names the bad one. Error(kUsage) when `target` exists and is not an empty
+// folder.
 ExportResult export_model(FileSystem& files, const std::string& checkpoint, const std::string& target,
                           int64_t max_shard_bytes);
 

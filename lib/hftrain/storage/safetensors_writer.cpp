@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstring>
 #include <filesystem>
+#include <set>
 #include <utility>
 
 #include "hftrain/base/error.h"
@@ -34,9 +35,10 @@ void append_entry(const TensorEntry& entry, uint64_t begin, std::string& header)
 
 }  // namespace
 
-std::vector<TensorEntry> in_file_order(std::vector<TensorEntry> entries) {
-  std::sort(entries.begin(), entries.end(), [](const TensorEntry& a, const TensorEntry& b) {
-    return a.dtype != b.dtype ? a.dtype > b.dtype : a.name < b.name;
+std::vector<TensorEntry> in_file_order(std::vector<TensorEntry> entries, TensorOrder order) {
+  std::stable_sort(entries.begin(), entries.end(), [&](const TensorEntry& a, const TensorEntry& b) {
+    if (a.dtype != b.dtype) return a.dtype > b.dtype;
+    return order == TensorOrder::kByName && a.name < b.name;
   });
   return entries;
 }
@@ -59,15 +61,17 @@ std::string safetensors_header(const std::vector<TensorEntry>& entries, const Sa
 }
 
 SafetensorsWriter::SafetensorsWriter(FileSystem& files, const std::string& path,
-                                     std::vector<TensorEntry> entries, SafetensorsMetadata metadata)
-    : path_(path), entries_(in_file_order(std::move(entries))), file_(files.create(path)) {
+                                     std::vector<TensorEntry> entries, SafetensorsMetadata metadata,
+                                     TensorOrder order)
+    : path_(path), entries_(in_file_order(std::move(entries), order)), file_(files.create(path)) {
   const std::string header = safetensors_header(entries_, metadata);
   uint64_t total = header.size();
-  for (size_t i = 0; i < entries_.size(); ++i) {
-    if (i > 0 && entries_[i].name == entries_[i - 1].name) {
-      throw Error(ExitCode::kInternal, "tensor '" + entries_[i].name + "' is declared twice").where(path_);
+  std::set<std::string_view> names;
+  for (const TensorEntry& entry : entries_) {
+    if (!names.insert(entry.name).second) {
+      throw Error(ExitCode::kInternal, "tensor '" + entry.name + "' is declared twice").where(path_);
     }
-    total += entries_[i].bytes();
+    total += entry.bytes();
   }
   file_->reserve(total);
   put(header);

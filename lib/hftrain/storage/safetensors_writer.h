@@ -26,8 +26,11 @@ struct FileRecord {
   bool operator==(const FileRecord&) const = default;
 };
 
-// By descending dtype, then name: the order of the bytes in a file.
-std::vector<TensorEntry> in_file_order(std::vector<TensorEntry> entries);
+// Of the bytes in a file. Always by descending dtype, so that every tensor is aligned; then by name, as the
+// safetensors package has it, or as declared.
+enum class TensorOrder { kByName, kAsDeclared };
+std::vector<TensorEntry> in_file_order(std::vector<TensorEntry> entries,
+                                       TensorOrder order = TensorOrder::kByName);
 
 // The length prefix and the header for entries already in file order, padded with spaces to a multiple of 8.
 std::string safetensors_header(const std::vector<TensorEntry>& entries, const SafetensorsMetadata& metadata);
@@ -41,7 +44,7 @@ inline SafetensorsMetadata pt_metadata() {
 class SafetensorsWriter {
  public:
   SafetensorsWriter(FileSystem& files, const std::string& path, std::vector<TensorEntry> entries,
-                    SafetensorsMetadata metadata = pt_metadata());
+                    SafetensorsMetadata metadata = pt_metadata(), TensorOrder order = TensorOrder::kByName);
 
   // File order: the order in which write() wants the tensors.
   const std::vector<TensorEntry>& entries() const noexcept { return entries_; }

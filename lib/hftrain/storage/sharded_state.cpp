@@ -2,9 +2,8 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <cstring>
 #include <filesystem>
-#include <numeric>
+#include <optional>
 
 #include "hftrain/base/error.h"
 #include "hftrain/base/json.h"
@@ -39,41 +38,6 @@ std::vector<int64_t> read_offsets(const Json& slices, const StoredTensor& tensor
   throw bad_shard(path, std::string(kSlicesKey) + " gives no offsets for tensor '" + name + "'");
 }
 
-// The overlap of two boxes of equal rank, as offsets and sizes; false when it is empty.
-struct Box {
-  std::vector<int64_t> offsets;
-  std::vector<int64_t> sizes;
-  bool operator==(const Box&) const = default;
-};
-
-bool overlap(const Box& a, const Box& b, Box& common) {
-  common = a;
-  for (size_t dim = 0; dim < a.sizes.size(); ++dim) {
-    const int64_t begin = std::max(a.offsets[dim], b.offsets[dim]);
-    const int64_t end = std::min(a.offsets[dim] + a.sizes[dim], b.offsets[dim] + b.sizes[dim]);
-    if (end <= begin) return false;
-    common.offsets[dim] = begin;
-    common.sizes[dim] = end - begin;
-  }
-  return true;
-}
-
-uint64_t volume(const Box& box) {
-  return std::accumulate(box.sizes.begin(), box.sizes.end(), uint64_t{1}, [](uint64_t product, int64_t size) {
-    return product * static_cast<uint64_t>(size);
-  });
-}
-
-// Elements before `place` in a dense row-major box.
-uint64_t position(const Box& box, const std::vector<int64_t>& place) {
-  uint64_t index = 0;
-  for (size_t dim = 0; dim < box.sizes.size(); ++dim) {
-    index =
-        index * static_cast<uint64_t>(box.sizes[dim]) + static_cast<uint64_t>(place[dim] - box.offsets[dim]);
-  }
-  return index;
-}
-
 // Ranks of a replicated run may have saved the same slice each: equal boxes count once.
 bool holds(const std::vector<Box>& boxes, const Box& box) {
   return std::find(boxes.begin(), boxes.end(), box) != boxes.end();
@@ -82,28 +46,8 @@ bool holds(const std::vector<Box>& boxes, const Box& box) {
 void refuse_partial_overlap(const std::vector<Box>& boxes, const Box& box, const std::string& name,
                             const std::string& folder) {
   for (const Box& other : boxes) {
-    Box common;
-    if (!overlap(box, other, common)) continue;
+    if (!overlap(box, other)) continue;
     throw Error(ExitCode::kData, "slices of tensor '" + name + "' overlap in part").where(folder);
-  }
-}
-
-// Copies the common part of two dense row-major boxes, run by run along the last dim.
-void copy_box(const Box& common, const Box& from, const char* source, const Box& to, char* target,
-              uint64_t width) {
-  const size_t rank = common.sizes.size();
-  const uint64_t run = (rank == 0 ? 1 : static_cast<uint64_t>(common.sizes.back())) * width;
-  std::vector<int64_t> place = common.offsets;
-  while (true) {
-    std::memcpy(target + position(to, place) * width, source + position(from, place) * width, run);
-    size_t dim = rank < 2 ? 0 : rank - 1;
-    while (dim > 0) {  // the next row, as an odometer without its last wheel
-      --dim;
-      if (++place[dim] < common.offsets[dim] + common.sizes[dim]) break;
-      place[dim] = common.offsets[dim];
-      if (dim == 0) return;
-    }
-    if (rank < 2) return;
   }
 }
 
@@ -143,8 +87,9 @@ void ShardedState::add_file(const SafetensorsFile& file) {
   for (const StoredTensor& stored : file.tensors()) {
     std::vector<int64_t> offsets = read_offsets(places, stored, file.path());
     const std::string& name = stored.entry.name;
-    Tensor& tensor = tensors_[name];
+    SlicedTensor& tensor = tensors_[name];
     if (tensor.slices.empty()) {
+      tensor.name = name;
       tensor.dtype = stored.entry.dtype;
       tensor.shape.assign(offsets.size(), 0);
     }
@@ -154,40 +99,44 @@ void ShardedState::add_file(const SafetensorsFile& file) {
     for (size_t dim = 0; dim < offsets.size(); ++dim) {
       tensor.shape[dim] = std::max(tensor.shape[dim], offsets[dim] + stored.entry.shape[dim]);
     }
-    tensor.slices.push_back({std::move(offsets), &stored});
+    tensor.slices.push_back({{std::move(offsets), stored.entry.shape}, &stored});
   }
 }
 
-void ShardedState::read(std::string_view name, const std::vector<int64_t>& offsets,
-                        const std::vector<int64_t>& shape, std::span<char> out) const {
+void ShardedState::read(std::string_view name, const Box& wanted, std::span<char> out) const {
   const auto found = tensors_.find(name);
   if (found == tensors_.end()) {
     throw Error(ExitCode::kData, "the sharded state has no tensor '" + std::string(name) + "'")
         .where(folder_);
   }
-  const Tensor& tensor = found->second;
-  const Box wanted{offsets, shape};
+  read_box(found->second, wanted, out, folder_);
+}
+
+void read_box(const SlicedTensor& tensor, const Box& wanted, std::span<char> out, const std::string& folder) {
   const uint64_t width = static_cast<uint64_t>(dtype_bits(tensor.dtype)) / 8;
-  if (shape.size() != tensor.shape.size() || offsets.size() != shape.size() ||
+  if (width == 0) {
+    throw Error(ExitCode::kData, "tensor '" + tensor.name + "' has less than one byte per number")
+        .where(folder)
+        .why(std::string("tensors of type ") + dtype_name(tensor.dtype) + " cannot be read");
+  }
+  if (wanted.sizes.size() != tensor.shape.size() || wanted.offsets.size() != wanted.sizes.size() ||
       out.size() != volume(wanted) * width) {
-    throw Error(ExitCode::kInternal,
-                "a read of '" + std::string(name) + "' has another rank or size than asked")
-        .where(folder_);
+    throw Error(ExitCode::kInternal, "a read of '" + tensor.name + "' has another rank or size than asked")
+        .where(folder);
   }
   std::vector<Box> seen;
   uint64_t covered = 0;
-  for (const Slice& slice : tensor.slices) {
-    const Box have{slice.offsets, slice.tensor->entry.shape};
-    Box common;
-    if (!overlap(wanted, have, common) || holds(seen, have)) continue;
-    refuse_partial_overlap(seen, have, slice.tensor->entry.name, folder_);
-    copy_box(common, have, slice.tensor->bytes.data(), wanted, out.data(), width);
-    covered += volume(common);
-    seen.push_back(have);
+  for (const SlicedTensor::Slice& slice : tensor.slices) {
+    const std::optional<Box> common = overlap(wanted, slice.box);
+    if (!common || holds(seen, slice.box)) continue;
+    refuse_partial_overlap(seen, slice.box, tensor.name, folder);
+    copy_mapped_box(*common, slice.box, slice.stored->bytes.data(), wanted, out.data(), width);
+    covered += volume(*common);
+    seen.push_back(slice.box);
   }
   if (covered != volume(wanted)) {
-    throw Error(ExitCode::kData, "tensor '" + std::string(name) + "' of the sharded state is not whole")
-        .where(folder_)
+    throw Error(ExitCode::kData, "tensor '" + tensor.name + "' of the sharded state is not whole")
+        .where(folder)
         .why("the shards hold " + std::to_string(covered) + " of the " + std::to_string(volume(wanted)) +
              " numbers asked for");
   }

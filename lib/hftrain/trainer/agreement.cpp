@@ -2,7 +2,22 @@
 
 #include <ATen/ops/empty.h>
 
+#include <algorithm>
+
+#include "hftrain/base/clock.h"
+
 namespace hftrain::trainer {
+namespace {
+
+constexpr double kSecondsBetweenExchanges = 0.5;
+constexpr int64_t kMostRounds = 1000;
+
+StopSignal joint_signal(int64_t terminated, int64_t interrupted) {
+  if (terminated > 0) return StopSignal::kTerminate;
+  return interrupted > 0 ? StopSignal::kInterrupt : StopSignal::kNone;
+}
+
+}  // namespace
 
 Agreement agree(comm::Communicator& communicator, const Agreement& own) {
   if (communicator.world_size() == 1) return own;
@@ -16,10 +31,34 @@ Agreement agree(comm::Communicator& communicator, const Agreement& own) {
   communicator.all_reduce(facts, comm::Reduction::kSum);
   facts = facts.cpu();
   values = facts.data_ptr<int64_t>();
-  const StopSignal seen = values[2] > 0   ? StopSignal::kTerminate
-                          : values[3] > 0 ? StopSignal::kInterrupt
-                                          : StopSignal::kNone;
-  return {values[0], values[1], seen};
+  return {values[0], values[1], joint_signal(values[2], values[3])};
+}
+
+StopPoll::StopPoll(comm::Communicator& communicator)
+    : communicator_(communicator), asked_(monotonic_seconds()) {}
+
+StopSignal StopPoll::look() {
+  const StopSignal own = StopRequest::seen();
+  if (communicator_.world_size() == 1) return own;
+  if (--until_next_ > 0) return StopSignal::kNone;
+  const double now = monotonic_seconds();
+  at::Tensor facts = at::empty({3}, at::kLong);
+  int64_t* values = facts.data_ptr<int64_t>();
+  values[0] = own == StopSignal::kTerminate ? 1 : 0;
+  values[1] = own == StopSignal::kInterrupt ? 1 : 0;
+  values[2] = static_cast<int64_t>((now - asked_) * 1e6);
+  facts = facts.to(communicator_.device());
+  communicator_.all_reduce(facts, comm::Reduction::kSum);
+  facts = facts.cpu();
+  values = facts.data_ptr<int64_t>();
+  // From sums, so that all ranks come to the same number.
+  const double round_seconds =
+      1e-6 * static_cast<double>(values[2]) / static_cast<double>(rounds_ * communicator_.world_size());
+  rounds_ = std::clamp(static_cast<int64_t>(kSecondsBetweenExchanges / std::max(round_seconds, 1e-6)),
+                       int64_t{1}, kMostRounds);
+  until_next_ = rounds_;
+  asked_ = monotonic_seconds();
+  return joint_signal(values[0], values[1]);
 }
 
 }  // namespace hftrain::trainer

@@ -1,4 +1,5 @@
-// The one small exchange of an update: what all ranks must know before they start it.
+// Small exchanges: what all ranks must know before they start an update, and whether they are to stop in the
+// middle of something long.
 #pragma once
 
 #include <cstdint>
@@ -18,5 +19,21 @@ struct Agreement {
 
 // Collective.
 Agreement agree(comm::Communicator& communicator, const Agreement& own);
+
+// For a loop whose rounds all ranks go through together. The ranks ask each other about twice a second, not
+// in every round: that would slow down a loop of small steps.
+class StopPoll {
+ public:
+  // `communicator` must outlive the object.
+  explicit StopPoll(comm::Communicator& communicator);
+  // Once a round on every rank; the answer is the same on all of them.
+  StopSignal look();
+
+ private:
+  comm::Communicator& communicator_;
+  double asked_;            // monotonic seconds
+  int64_t rounds_ = 1;      // from one exchange to the next
+  int64_t until_next_ = 1;  // rounds
+};
 
 }  // namespace hftrain::trainer

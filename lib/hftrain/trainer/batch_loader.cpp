@@ -10,18 +10,22 @@ namespace hftrain::trainer {
 
 BatchLoader::BatchLoader(std::shared_ptr<const data::TokenDataset> dataset, data::SamplerOptions sampler,
                          int64_t prefetch, bool pin_memory)
-    : dataset_(std::move(dataset)),
-      sampler_(sampler),
-      prefetch_(prefetch),
-      pin_memory_(pin_memory),
-      batches_per_epoch_(data::batches_per_epoch(sampler)) {}
+    : dataset_(std::move(dataset)), sampler_(sampler), prefetch_(prefetch), pin_memory_(pin_memory) {}
 
 BatchLoader::~BatchLoader() = default;
 
 void BatchLoader::seek(DataPosition position) {
   pending_.clear();
+  sampler_.skip = std::min(position.before, sampler_.samples);
   order_ = data::epoch_batches(sampler_, position.epoch);
   next_ = scheduled_ = static_cast<size_t>(position.batch);
+}
+
+double BatchLoader::share_done(const DataPosition& position) const {
+  const auto samples = [&](int64_t count) {
+    return static_cast<double>(position.before + count * sampler_.round());
+  };
+  return samples(position.batch) / samples(batches());
 }
 
 std::optional<TokenBatch> BatchLoader::next() {

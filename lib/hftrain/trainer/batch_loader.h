@@ -31,9 +31,12 @@ class BatchLoader {
               int64_t prefetch, bool pin_memory);
   ~BatchLoader();
 
-  int64_t batches_per_epoch() const { return batches_per_epoch_; }
   // O(1) in the data: only the order of that epoch is computed.
   void seek(DataPosition position);
+  // Of one rank in the epoch sought, those after position.before.
+  int64_t batches() const { return static_cast<int64_t>(order_.size()); }
+  // How much of its epoch lies before a position in the epoch sought, 0 to 1.
+  double share_done(const DataPosition& position) const;
   // The next batch of the current epoch, or nullopt at its end.
   std::optional<TokenBatch> next();
 
@@ -45,7 +48,6 @@ class BatchLoader {
   data::SamplerOptions sampler_;
   int64_t prefetch_;
   bool pin_memory_;
-  int64_t batches_per_epoch_;
   std::vector<std::vector<int64_t>> order_;
   size_t next_ = 0;       // next batch to hand out
   size_t scheduled_ = 0;  // next batch to start assembling

@@ -3,12 +3,11 @@
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/scalar_tensor.h>
-#include <ATen/ops/zeros.h>
 
 #include <cmath>
 
 #include "hftrain/base/clock.h"
-#include "hftrain/trainer/batch_loader.h"
+#include "hftrain/trainer/agreement.h"
 #include "hftrain/trainer/evaluation_loss.h"
 #include "hftrain/trainer/loss_items.h"
 
@@ -33,18 +32,11 @@ data::SamplerOptions sequential(const plan::RunPlan& plan, const comm::Communica
   return options;
 }
 
-// Joins every rank's (mean loss, tokens) pairs: [W, batches, 2].
-at::Tensor gather(comm::Communicator& communicator, const std::vector<std::pair<float, float>>& own) {
-  const int64_t rounds = communicator.maximum(static_cast<int64_t>(own.size()));
-  at::Tensor mine = at::zeros({rounds, 2}, at::kFloat);
-  auto rows = mine.accessor<float, 2>();
-  for (size_t i = 0; i < own.size(); ++i) {
-    rows[static_cast<int64_t>(i)][0] = own[i].first;
-    rows[static_cast<int64_t>(i)][1] = own[i].second;
-  }
-  mine = mine.to(communicator.device());
-  at::Tensor all = at::empty({communicator.world_size(), rounds, 2}, mine.options());
-  communicator.all_gather(all, mine);
+// Joins every rank's (mean loss, tokens) pairs, all ranks having the same number: [W, batches, 2].
+at::Tensor gather(comm::Communicator& communicator, at::Tensor own) {
+  own = own.to(communicator.device());
+  at::Tensor all = at::empty({communicator.world_size(), own.size(0), 2}, own.options());
+  communicator.all_gather(all, own);
   return all.cpu();
 }
 
@@ -70,54 +62,81 @@ Evaluator::Evaluator(const plan::RunPlan& plan, models::Model& model, nn::UnitRu
                      comm::Communicator& communicator, EventChannel& events)
     : plan_(plan), model_(model), runner_(runner), communicator_(communicator), events_(events) {}
 
-double Evaluator::mean_loss(std::shared_ptr<const data::TokenDataset> split, const std::string& prefix,
-                            int64_t& batches) {
+// Sharded parameters are gathered by all ranks together, so every rank goes through as many rounds as the one
+// with most batches. One without a batch in a round (possible without even_batches) computes another and does
+// not count it.
+StopSignal Evaluator::collect(const std::shared_ptr<const data::TokenDataset>& split,
+                              const std::string& prefix, std::vector<BatchLoss>& losses) {
   const at::NoGradGuard no_grad;
-  const int64_t samples = split->size();
-  BatchLoader loader(std::move(split), sequential(plan_, communicator_, samples), /*prefetch=*/0,
-                     /*pin_memory=*/false);
+  data::SamplerOptions options = sequential(plan_, communicator_, split->size());
+  BatchLoader loader(split, options, /*prefetch=*/0, /*pin_memory=*/false);
   loader.seek({});
-  batches = loader.batches_per_epoch();
-  std::vector<std::pair<float, float>> own;
+  const int64_t rounds = communicator_.maximum(loader.batches());
+  StopPoll stop(communicator_);
   double reported = monotonic_seconds();
-  while (std::optional<TokenBatch> batch = loader.next()) {
-    const at::Tensor ids = batch->input_ids.to(model_.options().device);
-    const auto items = static_cast<float>(loss_items(model_.architecture(), ids));
-    const at::Tensor divisor =
-        at::scalar_tensor(items, at::TensorOptions().dtype(at::kFloat).device(ids.device()));
-    const at::Tensor loss =
-        model_.forward({.input_ids = ids, .labels = ids, .num_items = divisor}, runner_).loss;
-    own.emplace_back(loss.item<float>(), items);
+  for (int64_t round = 0; round < rounds; ++round) {
+    if (const StopSignal seen = stop.look(); seen != StopSignal::kNone) return seen;
+    if (const std::optional<TokenBatch> batch = loader.next()) {
+      losses.push_back(loss_of(*batch));
+    } else {
+      options.even_batches = true;
+      BatchLoader filler(split, options, /*prefetch=*/0, /*pin_memory=*/false);
+      filler.seek({});
+      loss_of(filler.next().value());
+      losses.push_back({});
+    }
     if (monotonic_seconds() - reported > 0.2) {
       reported = monotonic_seconds();
       events_.send(plan::WorkerEvent::Kind::kProgress,
-                   {{"phase", prefix}, {"done", own.size()}, {"total", batches}});
+                   {{"phase", prefix}, {"done", round + 1}, {"total", rounds}});
     }
   }
-  const at::Tensor all = gather(communicator_, own);
-  const int64_t batch_size = plan_.batch.per_device_eval;
-  EvaluationLoss loss(samples, batch_size);
+  return StopSignal::kNone;
+}
+
+Evaluator::BatchLoss Evaluator::loss_of(const TokenBatch& batch) {
+  const at::Tensor ids = batch.input_ids.to(model_.options().device);
+  const auto tokens = static_cast<float>(loss_items(model_.architecture(), ids));
+  const at::Tensor divisor =
+      at::scalar_tensor(tokens, at::TensorOptions().dtype(at::kFloat).device(ids.device()));
+  const at::Tensor loss =
+      model_.forward({.input_ids = ids, .labels = ids, .num_items = divisor}, runner_).loss;
+  return {loss.item<float>(), tokens};
+}
+
+double Evaluator::mean_loss(const std::vector<BatchLoss>& own, int64_t samples) {
+  at::Tensor mine = at::empty({static_cast<int64_t>(own.size()), 2}, at::kFloat);
+  auto rows = mine.accessor<float, 2>();
+  for (int64_t i = 0; i < rows.size(0); ++i) {
+    rows[i][0] = own[static_cast<size_t>(i)].mean;
+    rows[i][1] = own[static_cast<size_t>(i)].tokens;
+  }
+  const at::Tensor all = gather(communicator_, mine);
+  EvaluationLoss loss(samples, plan_.batch.per_device_eval);
   for (int64_t round = 0; round < all.size(1); ++round)
     loss.add(losses_of_round(all.accessor<float, 3>(), round));
   return loss.mean();
 }
 
-Json Evaluator::run(std::shared_ptr<const data::TokenDataset> split, const std::string& prefix) {
+Evaluation Evaluator::run(std::shared_ptr<const data::TokenDataset> split, const std::string& prefix) {
   const bool was_training = model_.training();
   const double begin = monotonic_seconds();
   const int64_t samples = split->size();
-  int64_t batches = 0;
+  std::vector<BatchLoss> losses;
   model_.train(false);
-  const double loss = mean_loss(std::move(split), prefix, batches);
+  const StopSignal stop = collect(split, prefix, losses);
   model_.train(was_training);
+  if (stop != StopSignal::kNone) return {nullptr, stop};
+  const double loss = mean_loss(losses, samples);
   const double seconds = monotonic_seconds() - begin;
   const auto steps =
       static_cast<double>((samples + plan_.batch.per_device_eval * communicator_.world_size() - 1) /
                           (plan_.batch.per_device_eval * communicator_.world_size()));
-  return {{prefix + "_loss", loss},
-          {prefix + "_runtime", rounded(seconds, 4)},
-          {prefix + "_samples_per_second", rounded(static_cast<double>(samples) / seconds, 3)},
-          {prefix + "_steps_per_second", rounded(steps / seconds, 3)}};
+  return {{{prefix + "_loss", loss},
+           {prefix + "_runtime", rounded(seconds, 4)},
+           {prefix + "_samples_per_second", rounded(static_cast<double>(samples) / seconds, 3)},
+           {prefix + "_steps_per_second", rounded(steps / seconds, 3)}},
+          StopSignal::kNone};
 }
 
 }  // namespace hftrain::trainer

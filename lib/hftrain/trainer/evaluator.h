@@ -4,6 +4,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "hftrain/base/json.h"
 #include "hftrain/comm/communicator.h"
@@ -11,9 +12,16 @@
 #include "hftrain/models/model.h"
 #include "hftrain/nn/unit_runner.h"
 #include "hftrain/plan/run_plan.h"
+#include "hftrain/trainer/batch_loader.h"
 #include "hftrain/trainer/event_channel.h"
+#include "hftrain/trainer/stop_request.h"
 
 namespace hftrain::trainer {
+
+struct Evaluation {
+  Json metrics;  // the same on all ranks; null when it was stopped
+  StopSignal stop = StopSignal::kNone;
+};
 
 // Collective: all ranks call run() together. Uses the model of the trainer and leaves it in the mode it was
 // in.
@@ -22,13 +30,20 @@ class Evaluator {
   Evaluator(const plan::RunPlan& plan, models::Model& model, nn::UnitRunner& runner,
             comm::Communicator& communicator, EventChannel& events);
 
-  // {<prefix>_loss, <prefix>_runtime, <prefix>_samples_per_second, <prefix>_steps_per_second}; the same on
-  // all ranks.
-  Json run(std::shared_ptr<const data::TokenDataset> split, const std::string& prefix);
+  // {<prefix>_loss, <prefix>_runtime, <prefix>_samples_per_second, <prefix>_steps_per_second}. A stop signal
+  // seen by any rank ends it early on all.
+  Evaluation run(std::shared_ptr<const data::TokenDataset> split, const std::string& prefix);
 
  private:
-  double mean_loss(std::shared_ptr<const data::TokenDataset> split, const std::string& prefix,
-                   int64_t& batches);
+  // A loss over some tokens.
+  struct BatchLoss {
+    float mean = 0;
+    float tokens = 0;
+  };
+  StopSignal collect(const std::shared_ptr<const data::TokenDataset>& split, const std::string& prefix,
+                     std::vector<BatchLoss>& losses);
+  BatchLoss loss_of(const TokenBatch& batch);
+  double mean_loss(const std::vector<BatchLoss>& own, int64_t samples);
 
   const plan::RunPlan& plan_;
   models::Model& model_;

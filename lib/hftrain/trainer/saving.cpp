@@ -34,7 +34,13 @@ Json Trainer::training_state() const {
           {"callbacks", std::move(callbacks)},
           {"seed", plan_.seed},
           {"data_seed", plan_.data.seed},
+          {"samples_per_round", samples_per_round()},
           {"world_size", communicator_.world_size()}};
+}
+
+int64_t Trainer::samples_per_round() const {
+  const int64_t parts = plan_.data.split_batches ? 1 : communicator_.world_size();
+  return plan_.batch.per_device_train * parts;
 }
 
 void Trainer::save_checkpoint() {
@@ -83,6 +89,7 @@ void Trainer::load_best_model() {
   if (!plan_.evaluation.load_best_at_end || state_.best_checkpoint.empty()) return;
   if (speaks()) events_.message(LogLevel::kInfo, "Loading best model from " + state_.best_checkpoint);
   checkpointer_->load_model(state_.best_checkpoint);
+  strategy_->parameters_changed();
 }
 
 void Trainer::finish_training() {
@@ -102,9 +109,9 @@ void Trainer::finish_training() {
   load_best_model();
   apply_retention(storage::RetentionMoment::kEndOfTraining);
   notify(&Callback::on_train_end);
-  if (!speaks()) return;
   const PhaseClock::Span span = clock_.span("save");
   checkpointer_->export_model(plan_.output_dir);
+  if (!speaks()) return;
   write_results("train", metrics, plan_.data.train->samples);
   write_file_atomically(plan_.output_dir + "/trainer_state.json",
                         trainer_state_text(plan_, state_, control_, callbacks_));
@@ -116,14 +123,16 @@ Json Trainer::evaluate_in_full(const plan::SplitPlan& split, const std::string& 
   const PhaseClock::Span span = clock_.span("eval");
   const MemoryStage memory(context_, plan_.logging.memory_metrics);
   if (!plan_.precision.eval.empty()) model_->compute_in(dtype_named(plan_.precision.eval));
-  Json metrics = evaluator_->run(open_split(split), prefix);
+  Evaluation evaluation = evaluator_->run(open_split(split), prefix);
   model_->compute_in(dtype_named(plan_.precision.compute));
-  memory.add_to(metrics, prefix);
-  return metrics;
+  stop_ = evaluation.stop;
+  if (stop_ == StopSignal::kNone) memory.add_to(evaluation.metrics, prefix);
+  return evaluation.metrics;
 }
 
 void Trainer::evaluate_at_end() {
   Json metrics = evaluate_in_full(*plan_.data.validation, "eval");
+  if (metrics.is_null()) return;
   log_->record(metrics);
   metrics["perplexity"] = std::exp(metrics["eval_loss"].get<double>());
   if (speaks()) write_results("eval", std::move(metrics), plan_.data.validation->samples);
@@ -131,7 +140,7 @@ void Trainer::evaluate_at_end() {
 
 void Trainer::predict_at_end() {
   Json metrics = evaluate_in_full(*plan_.data.test, "predict");
-  if (speaks()) write_results("predict", std::move(metrics), plan_.data.test->samples);
+  if (speaks() && !metrics.is_null()) write_results("predict", std::move(metrics), plan_.data.test->samples);
 }
 
 void Trainer::write_results(const std::string& split, Json metrics, int64_t samples) {

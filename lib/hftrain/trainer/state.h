@@ -14,8 +14,13 @@ namespace hftrain::trainer {
 // The next batch to fetch: it is data, so resuming seeks and never replays.
 struct DataPosition {
   int64_t epoch = 0;
-  int64_t batch = 0;  // batches of one rank already used in this epoch
+  int64_t batch = 0;   // batches of one rank already used in this epoch
+  int64_t before = 0;  // samples of all ranks used in this epoch before `batch` was counted
 };
+
+// The same place for ranks and batch sizes that use `round` samples at a time where it was `saved_round`: no
+// sample is repeated or left out.
+DataPosition moved_to(const DataPosition& position, int64_t saved_round, int64_t round);
 
 struct State {
   int64_t global_step = 0;
@@ -29,8 +34,9 @@ struct State {
   int64_t best_step = 0;
   std::string best_checkpoint;  // as given: output_dir/checkpoint-N
   int64_t best_checkpoint_step = 0;
-  int64_t skipped_updates = 0;  // non-finite gradients
-  double train_seconds = 0;     // spent training, over all attempts
+  int64_t skipped_updates = 0;      // non-finite gradients
+  bool evaluation_pending = false;  // a stop came before the evaluation due at this step was through
+  double train_seconds = 0;         // spent training, over all attempts
   Json log_history = Json::array();
 };
 

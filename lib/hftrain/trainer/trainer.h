@@ -49,13 +49,15 @@ class Trainer {
 
  private:
   void load();
+  void draw_initial_weights();
   void resume(const std::string& checkpoint);
+  void restore_random_streams(const checkpoint::CheckpointContents& saved);
   void restore_callbacks(const Json& saved);
 
   void train();
   void train_epoch(BatchLoader& loader);
   // False when the run is to stop before this update.
-  bool train_step(const std::vector<TokenBatch>& group, int64_t batches_per_epoch);
+  bool train_step(const std::vector<TokenBatch>& group, const BatchLoader& loader);
   double divisor_of(const Agreement& all, int64_t own_label_tokens) const;
   void after_step();
   void act_on_flags();
@@ -66,9 +68,11 @@ class Trainer {
   void save_checkpoint();
   void apply_retention(storage::RetentionMoment moment);
   Json training_state() const;
+  int64_t samples_per_round() const;
 
   void finish_training();
   void load_best_model();
+  // Null when a stop came in between.
   Json evaluate_in_full(const plan::SplitPlan& split, const std::string& prefix);
   void evaluate_at_end();
   void predict_at_end();
@@ -110,6 +114,7 @@ class Trainer {
   double train_seconds_before_ = 0;  // of earlier attempts
   double train_begin_ = 0;           // monotonic
   int64_t checkpoints_written_ = 0;
+  int64_t peak_host_bytes_loading_ = 0;
 };
 
 }  // namespace hftrain::trainer

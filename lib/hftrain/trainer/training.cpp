@@ -64,6 +64,11 @@ void Trainer::train() {
     control_.should_evaluate = true;
     act_on_flags();
   }
+  if (state_.evaluation_pending) {  // and the checkpoint of this step takes note of it
+    last_saved_step_ = -1;
+    control_.should_evaluate = control_.should_save = true;
+    act_on_flags();
+  }
   const auto finished = [&] { return control_.should_training_stop || stop_ != StopSignal::kNone; };
   while (!finished() && state_.position.epoch < plan_.steps.epochs) train_epoch(loader);
   const double aside = clock_.seconds("eval") + clock_.seconds("save");
@@ -82,16 +87,16 @@ void Trainer::train_epoch(BatchLoader& loader) {
   while (!control_.should_training_stop && !control_.should_epoch_stop) {
     const std::vector<TokenBatch> group = next_group(loader, plan_.batch.accumulation_steps);
     if (group.empty()) break;
-    if (!train_step(group, loader.batches_per_epoch())) return;
+    if (!train_step(group, loader)) return;
   }
-  const bool complete = state_.position.batch >= loader.batches_per_epoch();
+  const bool complete = state_.position.batch >= loader.batches();
   if (complete || control_.should_epoch_stop) state_.position = {state_.position.epoch + 1, 0};
   notify(&Callback::on_epoch_end);
   set_flags_at_epoch_end(plan_, state_.epoch, control_);
   act_on_flags();
 }
 
-bool Trainer::train_step(const std::vector<TokenBatch>& group, int64_t batches_per_epoch) {
+bool Trainer::train_step(const std::vector<TokenBatch>& group, const BatchLoader& loader) {
   const double begin = monotonic_seconds();
   const Agreement own = tokens_of(group, *model_);
   const Agreement all = agree(communicator_, own);
@@ -106,14 +111,13 @@ bool Trainer::train_step(const std::vector<TokenBatch>& group, int64_t batches_p
   guard_against_divergence(last_update_);
   ++state_.global_step;
   state_.position.batch += static_cast<int64_t>(group.size());
-  state_.epoch = static_cast<double>(state_.position.epoch) +
-                 static_cast<double>(state_.position.batch) / static_cast<double>(batches_per_epoch);
+  state_.epoch = static_cast<double>(state_.position.epoch) + loader.share_done(state_.position);
   state_.total_flos +=
       6.0 * static_cast<double>(all.input_tokens) * static_cast<double>(plan_.model.non_embedding_parameters);
   if (plan_.logging.count_input_tokens != "no") state_.input_tokens_seen += all.input_tokens;
   if (state_.global_step == start_step_ + 1) clock_.set("first_step", monotonic_seconds() - begin);
   after_step();
-  return true;
+  return stop_ == StopSignal::kNone;
 }
 
 // The model divides a sum over its own tokens and gradients are averaged over ranks; dividing by N / W makes
@@ -180,11 +184,15 @@ void Trainer::log_progress() {
 }
 
 void Trainer::evaluate_and_track() {
-  Json metrics;
+  Evaluation evaluation;
   {
     const PhaseClock::Span span = clock_.span("eval");
-    metrics = evaluator_->run(open_split(*plan_.data.validation), "eval");
+    evaluation = evaluator_->run(open_split(*plan_.data.validation), "eval");
   }
+  stop_ = evaluation.stop;
+  state_.evaluation_pending = stop_ != StopSignal::kNone;
+  if (state_.evaluation_pending) return;
+  const Json& metrics = evaluation.metrics;
   log_->record(metrics);
   notify(&Callback::on_evaluate, metrics);
   const plan::EvaluationPlan& wanted = plan_.evaluation;

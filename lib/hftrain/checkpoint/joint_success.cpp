@@ -1,0 +1,34 @@
+#include "hftrain/checkpoint/joint_success.h"
+
+#include "hftrain/base/json.h"
+
+namespace hftrain::checkpoint {
+
+std::optional<Error> attempt(const std::function<void()>& work) {
+  try {
+    work();
+    return std::nullopt;
+  } catch (const Error& error) {
+    if (error.code() == ExitCode::kWorkerLost) throw;
+    return error;
+  } catch (const std::exception& error) {
+    return Error(ExitCode::kInternal, error.what());
+  }
+}
+
+void agree_on_success(comm::Communicator& communicator, const std::optional<Error>& own,
+                      const std::string& task) {
+  const Json mine =
+      own ? Json{{"code", static_cast<int>(own->code())}, {"what", own->what()}} : Json(nullptr);
+  const std::vector<std::string> all = communicator.all_gather_text(mine.dump());
+  if (own) throw *own;
+  for (size_t rank = 0; rank < all.size(); ++rank) {
+    const Json other = Json::parse(all[rank]);
+    if (other.is_null()) continue;
+    throw Error(static_cast<ExitCode>(other["code"].get<int>()),
+                "rank " + std::to_string(rank) + " could not " + task)
+        .why(other["what"].get<std::string>());
+  }
+}
+
+}  // namespace hftrain::checkpoint

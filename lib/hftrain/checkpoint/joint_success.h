@@ -1,0 +1,23 @@
+// Failures of work that all ranks do together: each keeps its own as a value until the others know of it, so
+// that nobody is left waiting in a collective operation.
+#pragma once
+
+#include <exception>
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "hftrain/base/error.h"
+#include "hftrain/comm/communicator.h"
+
+namespace hftrain::checkpoint {
+
+// What `work` threw. A lost peer is no failure of this rank's part and is thrown on.
+std::optional<Error> attempt(const std::function<void()>& work);
+
+// Collective. Throws on every rank when any failed: its own error, or "rank N could not `task`" with the exit
+// code of the first.
+void agree_on_success(comm::Communicator& communicator, const std::optional<Error>& own,
+                      const std::string& task);
+
+}  // namespace hftrain::checkpoint
