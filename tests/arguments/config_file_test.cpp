@@ -128,14 +128,6 @@ TEST_CASE("an unknown key inside a mapping is reported at its own place") {
   CHECK(contains(mistakes({"--config", file.path}), "unknown key 'even_batch'\n  where: " + file.at("3:15")));
 }
 
-TEST_CASE("an Accelerate file is recognised and refused as planned") {
-  const File file("compute_environment: LOCAL_MACHINE\ndistributed_type: MULTI_GPU\nnum_processes: 2\n");
-  const std::string text = mistakes({"--config", file.path});
-  CHECK(contains(text, "an Accelerate configuration file is planned: not in this build yet"));
-  CHECK(contains(text, file.at("1:1")));
-  CHECK_FALSE(contains(text, "unknown key"));
-}
-
 TEST_CASE("files that are no configuration at all") {
   CHECK(contains(mistakes({"--config", "/nonexistent/run.yaml"}), "/nonexistent/run.yaml"));
   const File broken("seed: [1\nmax_steps: 2\n"), list("- seed\n"), two("seed: 1\n---\nseed: 2\n"), empty("");

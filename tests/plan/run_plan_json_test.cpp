@@ -102,6 +102,7 @@ TEST_CASE("every member of every struct of the plan is written") {
   CHECK(header.at("IntervalPlan") == keys(plan["saving"]["interval"]));
   CHECK(header.at("UnitPlan") == keys(plan["strategy"]["units"][0]));
   CHECK(header.at("NvmePlan") == keys(plan["strategy"]["nvme"]));
+  CHECK(header.at("LossScalePlan") == keys(plan["precision"]["loss_scale"]));
   const std::map<std::string, std::string> parts = {{"RanksPlan", "ranks"},
                                                     {"StrategyPlan", "strategy"},
                                                     {"ModelPlan", "model"},
@@ -120,7 +121,7 @@ TEST_CASE("every member of every struct of the plan is written") {
     INFO(type);
     CHECK(header.at(type) == keys(plan[key]));
   }
-  CHECK(header.size() == parts.size() + 6);
+  CHECK(header.size() == parts.size() + 7);
 }
 
 }  // namespace

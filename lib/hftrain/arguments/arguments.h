@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "hftrain/arguments/deepspeed_options.h"
 #include "hftrain/arguments/mappings.h"
 #include "hftrain/arguments/parallel_options.h"
 #include "hftrain/base/json.h"
@@ -144,8 +145,9 @@ struct SavingArguments {
 };
 
 struct ParallelArguments {
-  ParallelOptions sharding;                // from all the formats that can ask for it (import/)
-  std::optional<std::string> ddp_backend;  // nccl | gloo
+  ParallelOptions sharding;                   // from all the formats that can ask for it (import/)
+  std::optional<DeepSpeedOptions> deepspeed;  // of a DeepSpeed file
+  std::optional<std::string> ddp_backend;     // nccl | gloo
   std::optional<bool> ddp_find_unused_parameters;
   std::optional<int64_t> ddp_bucket_cap_mb;  // MiB
   std::optional<bool> ddp_broadcast_buffers;

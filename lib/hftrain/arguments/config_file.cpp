@@ -1,6 +1,7 @@
 #include "hftrain/arguments/config_file.h"
 
 #include "hftrain/arguments/flag_table.h"
+#include "hftrain/arguments/import/accelerate.h"
 #include "hftrain/arguments/yaml_values.h"
 #include "hftrain/base/file.h"
 #include "hftrain/base/text.h"
@@ -38,15 +39,15 @@ class Reader {
     }
     for (const auto& item : root) {
       const std::string key = item.first.Scalar();
-      if (key == "distributed_type" || key == "compute_environment")
-        return refuse_accelerate(item.first, key);
+      if (key == "distributed_type" || key == "compute_environment") return read_accelerate(root);
     }
     for (const auto& item : root) read_top_level(item.first, item.second);
   }
 
-  void refuse_accelerate(const YAML::Node& key, const std::string& name) {
-    problem("an Accelerate configuration file is planned: not in this build yet", place_of(key),
-            "recognised by its key '" + name + '\'', "hftrain flags such as --nproc_per_node N and --bf16");
+  void read_accelerate(const YAML::Node& root) {
+    Section section{.values = {}, .places = {}, .origin = path_};
+    section.values = values_.value(root, "", section.places);
+    file_.given = accelerate_flags(section, problems_, file_.notes);
   }
 
   void read_top_level(const YAML::Node& key, const YAML::Node& value) {

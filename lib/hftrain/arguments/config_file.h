@@ -12,10 +12,13 @@ namespace hftrain::arguments {
 struct ConfigFile {
   std::vector<Given> given;
   std::map<std::string, std::string> environment;  // its `env:` mapping
+  Diagnostics notes;
 };
 
-// Top-level keys are flags, groups of flags (`model:`, `data:`, … with flags inside) or `env:`. Every plain
-// value is kept as text; the flags' types decide later. Mistakes are appended to `problems`, all of them.
+// An Accelerate file, known by distributed_type or compute_environment, becomes flags of `accelerate launch`
+// at kAccelerateLayer. In any other file top-level keys are flags, groups of flags (`model:`, `data:`, … with
+// flags inside) or `env:`. Every plain value is kept as text; the flags' types decide later. Mistakes are
+// appended to `problems`, all of them.
 ConfigFile read_config_file(const std::string& path, int layer, Diagnostics& problems);
 
 }  // namespace hftrain::arguments

@@ -13,9 +13,11 @@ namespace hftrain::arguments {
 
 using Diagnostics = std::vector<Diagnostic>;
 
-// Later layers win: environment variables, configuration files in their order, the command line.
+// Later layers win: environment variables, an Accelerate file, configuration files in their order, the
+// command line.
 inline constexpr int kEnvironmentLayer = 0;
-inline constexpr int kFirstFileLayer = 1;
+inline constexpr int kAccelerateLayer = 1;
+inline constexpr int kFirstFileLayer = 2;
 inline constexpr int kCommandLineLayer = 1'000'000;
 
 struct Given {

@@ -7,6 +7,7 @@
 #include "hftrain/arguments/config_file.h"
 #include "hftrain/arguments/derive.h"
 #include "hftrain/arguments/flag_table.h"
+#include "hftrain/arguments/import/accelerate.h"
 #include "hftrain/arguments/import/import.h"
 #include "hftrain/arguments/merge.h"
 #include "hftrain/arguments/rules.h"
@@ -66,17 +67,6 @@ std::vector<Given> read_environment(const Environment& environment, ParseOutcome
   return given;
 }
 
-// Runs set up by accelerate announce themselves in the environment.
-void refuse_accelerate_environment(const Environment& environment, Diagnostics& problems) {
-  for (const char* name : {"ACCELERATE_USE_DEEPSPEED"}) {
-    if (to_lower(environment.get_or(name, "false")) != "true") continue;
-    problems.push_back({.what = std::string(name) + " is planned: not in this build yet",
-                        .where = std::string("environment ") + name,
-                        .why = "sharded training comes later; DDP works today",
-                        .hint = "unset it"});
-  }
-}
-
 bool asks_for(const std::vector<Given>& given, std::string_view flag) {
   return std::any_of(given.begin(), given.end(),
                      [&](const Given& each) { return each.flag->name == flag && each.written != false; });
@@ -99,7 +89,7 @@ Actions actions_of(const std::map<std::string, Json>& unread) {
 std::vector<std::string> config_paths(const std::vector<Given>& given) {
   std::vector<std::string> paths;
   for (const Given& each : given) {
-    if (each.flag->name != "config") continue;
+    if (each.flag->name != "config" && each.flag->name != "config_file") continue;
     const Json list = each.written.is_array() ? each.written : Json::array({each.written});
     for (const Json& path : list) paths.push_back(path.get<std::string>());
   }
@@ -121,6 +111,7 @@ class Parser {
     std::vector<Given> given = read_environment(environment_, outcome_);
     read_files(config_paths(line), given);
     given.insert(given.end(), line.begin(), line.end());
+    drop_other_kinds(given);
     check(given);
     return std::move(outcome_);
   }
@@ -131,6 +122,7 @@ class Parser {
     for (const std::string& path : paths) {
       ConfigFile file = read_config_file(path, layer++, problems_);
       given.insert(given.end(), file.given.begin(), file.given.end());
+      outcome_.notes.insert(outcome_.notes.end(), file.notes.begin(), file.notes.end());
       for (auto& [name, value] : file.environment) outcome_.exported_environment[name] = value;
     }
   }
@@ -140,7 +132,8 @@ class Parser {
     // Values of a wrong type and unknown names are mistakes in any case; the rest only matters to a run.
     merge(given, environment_.get_or("HOME", ""), outcome_, problems_, unrunnable);
     outcome_.actions = actions_of(outcome_.unread);
-    refuse_accelerate_environment(environment_, unrunnable);
+    check_accelerate_agrees(given, outcome_, unrunnable);
+    import_launch(environment_, outcome_, unrunnable);
     import_formats(environment_, outcome_, unrunnable);
     derive(outcome_);
     check_schedule_options(outcome_, unrunnable);

@@ -61,6 +61,47 @@ const Key kGreedy[] = {
     {.name = "reset_start", .type = Type::kInt, .range = at_least(0)},
 };
 
+const Key kWarmup[] = {
+    {.name = "warmup_min_lr", .type = Type::kFloat, .range = at_least(0)},
+    {.name = "warmup_max_lr", .type = Type::kFloat, .optional = true, .range = at_least(0)},
+    {.name = "warmup_num_steps", .type = Type::kInt, .optional = true, .range = at_least(0)},
+    {.name = "warmup_type", .words = {"log", "linear"}},
+};
+const Key kWarmupDecay[] = {
+    {.name = "warmup_min_lr", .type = Type::kFloat, .range = at_least(0)},
+    {.name = "warmup_max_lr", .type = Type::kFloat, .optional = true, .range = at_least(0)},
+    {.name = "warmup_num_steps", .type = Type::kInt, .optional = true, .range = at_least(0)},
+    {.name = "warmup_type", .words = {"log", "linear"}},
+    {.name = "total_num_steps", .type = Type::kInt, .optional = true, .range = at_least(1)},
+};
+const Key kWarmupCosine[] = {
+    {.name = "warmup_min_ratio", .type = Type::kFloat, .range = between(0, 1)},
+    {.name = "cos_min_ratio", .type = Type::kFloat, .range = between(0, 1)},
+    {.name = "warmup_num_steps", .type = Type::kInt, .optional = true, .range = at_least(0)},
+    {.name = "warmup_type", .words = {"log", "linear"}},
+    {.name = "total_num_steps", .type = Type::kInt, .optional = true, .range = at_least(1)},
+};
+const Key kRangeTest[] = {
+    {.name = "lr_range_test_min_lr", .type = Type::kFloat, .range = at_least(0)},
+    {.name = "lr_range_test_step_size", .type = Type::kInt, .range = at_least(1)},
+    {.name = "lr_range_test_step_rate", .type = Type::kFloat},
+    {.name = "lr_range_test_staircase", .type = Type::kBool},
+};
+const Key kOneCycle[] = {
+    {.name = "cycle_min_lr", .type = Type::kFloat, .range = at_least(0)},
+    {.name = "cycle_max_lr", .type = Type::kFloat, .range = at_least(0)},
+    {.name = "decay_lr_rate", .type = Type::kFloat, .range = at_least(0)},
+    {.name = "cycle_first_step_size", .type = Type::kInt, .range = at_least(1)},
+    {.name = "cycle_second_step_size", .type = Type::kInt, .range = at_least(1)},
+    {.name = "cycle_first_stair_count", .type = Type::kInt, .range = at_least(0)},
+    {.name = "cycle_second_stair_count", .type = Type::kInt, .range = at_least(0)},
+    {.name = "decay_step_size", .type = Type::kInt, .range = at_least(0)},
+    {.name = "cycle_momentum",
+     .type = Type::kBool,
+     .neutral = "false",
+     .support = refused("the betas of an optimizer do not change during a run")},
+};
+
 const Key kSgd[] = {{.name = "momentum", .type = Type::kFloat, .range = at_least(0)},
                     {.name = "dampening", .type = Type::kFloat},
                     {.name = "nesterov", .type = Type::kBool}};
@@ -93,6 +134,11 @@ const NamedKeys kSchedules[] = {
     {"cosine_warmup_with_min_lr", kCosineWarmupMin},
     {"warmup_stable_decay", kStableDecay},
     {"greedy", kGreedy},
+    {"WarmupLR", kWarmup},
+    {"WarmupDecayLR", kWarmupDecay},
+    {"WarmupCosineLR", kWarmupCosine},
+    {"LRRangeTest", kRangeTest},
+    {"OneCycle", kOneCycle},
 };
 
 std::span<const Key> keys_of(std::span<const NamedKeys> table, const std::string& name) {
@@ -118,6 +164,7 @@ class OptionCheck {
     check_support(options);
     check_required(options);
     check_polynomial(options);
+    check_one_cycle(options);
   }
 
  private:
@@ -145,6 +192,18 @@ class OptionCheck {
       problem(schedule_ + " needs one of min_lr and min_lr_rate",
               has(options, "min_lr") ? "both are given" : "none is given",
               "--lr_scheduler_kwargs '{\"min_lr_rate\": 0.1}'");
+    }
+  }
+
+  // The momentum of OneCycle cycles unless it is told not to, and its rates have no default.
+  void check_one_cycle(const Json& options) {
+    if (schedule_ != "OneCycle") return;
+    if (!has(options, "cycle_momentum")) {
+      problem("OneCycle without a cycle of the momentum must be asked for",
+              "the betas of an optimizer do not change during a run", "\"cycle_momentum\": false");
+    }
+    for (const char* key : {"cycle_min_lr", "cycle_max_lr"}) {
+      if (!has(options, key)) problem(std::string("OneCycle needs ") + key, "", "");
     }
   }
 

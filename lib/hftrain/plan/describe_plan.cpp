@@ -98,7 +98,8 @@ std::string model_text(const ModelPlan& model) {
 
 std::string precision_text(const PrecisionPlan& precision) {
   std::string text = "forward in " + precision.compute;
-  if (precision.gradient_scaler) text += " with loss scaling";
+  if (precision.gradient_scaler)
+    text += precision.loss_scale.dynamic ? " with loss scaling" : " with a fixed loss scale";
   if (precision.tf32) text += *precision.tf32 ? ", TensorFloat-32 allowed" : ", no TensorFloat-32";
   if (!precision.eval.empty()) text += ", evaluation in " + precision.eval;
   return text;

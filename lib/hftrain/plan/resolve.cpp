@@ -83,6 +83,7 @@ RunPlan resolve(const ResolveInput& input) {
   plan.steps = resolve_steps(input, plan);
   plan.optimizer = resolve_optimizer(input);
   plan.schedule = resolve_schedule(input, plan);
+  check_schedule_lengths(input, plan, problems);
   plan.logging = resolve_logging(input, plan);
   plan.evaluation = resolve_evaluation(input, plan);
   plan.saving = resolve_saving(input, plan);

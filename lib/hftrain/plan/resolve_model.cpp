@@ -106,6 +106,7 @@ PrecisionPlan resolve_precision(const ResolveInput& input, const RanksPlan& rank
   PrecisionPlan plan;
   plan.compute = compute_dtype(input);
   plan.gradient_scaler = precision.fp16;
+  plan.loss_scale = resolve_loss_scale(input);
   plan.eval = precision.bf16_full_eval ? "bfloat16" : precision.fp16_full_eval ? "float16" : "";
   const bool gpus = on_gpu(ranks), ampere = gpus && all_ampere(input, ranks);
   if (!gpus) check_cpu_precision(input, problems);

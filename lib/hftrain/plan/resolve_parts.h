@@ -20,6 +20,14 @@ std::vector<Diagnostic> strategy_notes(const ResolveInput& input, const RunPlan&
 PrecisionPlan resolve_precision(const ResolveInput& input, const RanksPlan& ranks, Problems& problems);
 ModelPlan resolve_model(const ResolveInput& input, Problems& problems);
 
+// resolve_deepspeed.cpp: what only a DeepSpeed file says
+LossScalePlan resolve_loss_scale(const ResolveInput& input);
+// Fills what follows from train_batch_size, which counts `copies` times per_device_train, and checks the
+// product.
+void fit_train_batch_size(const ResolveInput& input, int64_t copies, BatchPlan& batch, Problems& problems);
+// total_num_steps and warmup_num_steps against the run's; after resolve_steps and resolve_schedule.
+void check_schedule_lengths(const ResolveInput& input, const RunPlan& plan, Problems& problems);
+
 // resolve_data.cpp
 DataPlan resolve_data(const ResolveInput& input, const RunPlan& plan, Problems& problems);
 BatchPlan resolve_batch(const ResolveInput& input, const RunPlan& plan, Problems& problems);

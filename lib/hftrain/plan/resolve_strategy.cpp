@@ -60,13 +60,20 @@ class Resolution {
     plan_.limit_all_gathers = asked_.limit_all_gathers.value_or(plan_.limit_all_gathers);
     plan_.reduce_dtype = asked_.reduce_dtype.value_or(plan_.reduce_dtype);
     plan_.state_dict = asked_.state_dict.value_or(plan_.state_dict);
-    plan_.full_parameter_limit = asked_.full_parameter_limit.value_or(plan_.full_parameter_limit);
+    plan_.full_parameter_limit = full_parameter_limit();
     plan_.load_own_slices = asked_.load_own_slices.value_or(plan_.load_own_slices);
     check_optimizer();
     return plan_;
   }
 
  private:
+  int64_t full_parameter_limit() const {
+    const auto& deepspeed = input_.parsed.arguments.parallel.deepspeed;
+    if (deepspeed && deepspeed->full_parameter_limit_by_hidden_size)
+      return 10 * input_.model.architecture->hidden_size();
+    return asked_.full_parameter_limit.value_or(plan_.full_parameter_limit);
+  }
+
   // Hybrid strategies shard inside a node unless a size is given; all others over all ranks.
   void mesh() {
     const int64_t world = ranks_.world_size;

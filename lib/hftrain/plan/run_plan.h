@@ -97,9 +97,20 @@ struct ModelPlan {
   bool fused_kernels = true;
 };
 
+// How the loss scale of float16 moves (optim::LossScale says what each value does). The defaults are torch's.
+struct LossScalePlan {
+  double initial = 65536;
+  bool dynamic = true;
+  int64_t growth_interval = 2000;  // good updates in a row
+  int64_t hysteresis = 1;          // overflows
+  bool refill = false;
+  double minimum = 0;
+};
+
 struct PrecisionPlan {
   std::string compute = "float32";  // float32 | bfloat16 | float16: dtype of the forward pass
   bool gradient_scaler = false;     // true with float16
+  LossScalePlan loss_scale;
   std::optional<bool> tf32;
   std::string eval = "";  // bfloat16 | float16 with *_full_eval, else empty
 };

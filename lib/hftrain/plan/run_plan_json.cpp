@@ -23,7 +23,9 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ModelPlan, source_folder, model_type, config,
                                    master_dtype, parameters, trainable_parameters, non_embedding_parameters,
                                    gradient_checkpointing, checkpoint_every_n_layers, neftune_noise_alpha,
                                    fused_kernels)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(PrecisionPlan, compute, gradient_scaler, tf32, eval)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(LossScalePlan, initial, dynamic, growth_interval, hysteresis, refill,
+                                   minimum)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(PrecisionPlan, compute, gradient_scaler, loss_scale, tf32, eval)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(SplitPlan, cache_path, samples, tokens, exact)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(DataPlan, task, block_size, train, validation, test, seed, sampling,
                                    drop_last, even_batches, split_batches, loader_workers, prefetch_factor,

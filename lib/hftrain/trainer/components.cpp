@@ -75,4 +75,14 @@ std::unique_ptr<optim::Schedule> make_schedule(const plan::RunPlan& plan) {
                               plan.schedule.options);
 }
 
+optim::GradientScaler make_scaler(const plan::RunPlan& plan) {
+  const plan::LossScalePlan& scale = plan.precision.loss_scale;
+  return optim::GradientScaler({.initial = scale.initial,
+                                .dynamic = scale.dynamic,
+                                .growth_interval = scale.growth_interval,
+                                .hysteresis = scale.hysteresis,
+                                .refill = scale.refill,
+                                .minimum = scale.minimum});
+}
+
 }  // namespace hftrain::trainer

@@ -21,5 +21,6 @@ std::unique_ptr<parallel::Strategy> make_strategy(const plan::RunPlan& plan, con
 // the strategy.
 std::unique_ptr<nn::UnitRunner> make_checkpointing(const plan::RunPlan& plan, parallel::Strategy& strategy);
 std::unique_ptr<optim::Schedule> make_schedule(const plan::RunPlan& plan);
+optim::GradientScaler make_scaler(const plan::RunPlan& plan);
 
 }  // namespace hftrain::trainer

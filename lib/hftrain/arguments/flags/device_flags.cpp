@@ -48,7 +48,8 @@ std::vector<Flag> device_flags() {
       {.name = "gpu_ids",
        .slot = unread_optional(Type::kText),
        .help = "GPUs to use, comma separated, or all.",
-       .support = planned("not read yet", "CUDA_VISIBLE_DEVICES")},
+       .note = "Sets CUDA_VISIBLE_DEVICES; inside a mask that is already there the numbers are positions.",
+       .imported = true},
   };
 }
 

@@ -36,6 +36,7 @@ std::vector<Flag> optimizer_flags() {
       {.name = "optim",
        .slot = at<&Arguments::optimizer, &OptimizerArguments::optim>,
        .help = "Optimizer by name.",
+       .note = "adam has coupled weight decay, as DeepSpeed's Adam with adam_w_mode false.",
        .choices = {{"adamw_torch"},
                    {"adamw_torch_fused"},
                    {"adamw_torch_xla", refused("other hardware", "adamw_torch_fused")},
@@ -89,7 +90,8 @@ std::vector<Flag> optimizer_flags() {
                    {"stable_adamw", refused("not one of ours", "adamw_torch")},
                    {"adamw_hf"},
                    {"adamw_apex_fused", accepted("it runs as adamw_torch_fused")},
-                   {"lion"}},
+                   {"lion"},
+                   {"adam"}},
        .common = true},
       {.name = "optim_args",
        .slot = at<&Arguments::optimizer, &OptimizerArguments::optim_args>,
@@ -117,7 +119,9 @@ std::vector<Flag> optimizer_flags() {
       {.name = "gradient_clipping",
        .slot = unread_optional(Type::kFloat),
        .help = "Clipping norm of the DeepSpeed plug-in.",
-       .support = planned("DeepSpeed options come later", "--max_grad_norm")},
+       .note = "The same setting as max_grad_norm.",
+       .range = at_least(0),
+       .imported = true},
   };
 }
 

@@ -14,7 +14,6 @@ inline constexpr Support kImageTask = planned("image tasks come later; --task cl
 inline constexpr Support kPredictionMetrics =
     planned("metrics over predictions come with later tasks; loss and perplexity work today");
 inline constexpr Support kGeneration = planned("text generation comes later");
-inline constexpr Support kSharding = planned("sharded training comes later; DDP works today");
 inline constexpr Support kOneMachine =
     planned("runs over several machines come later; one machine works today");
 inline constexpr Support kNoBinding =

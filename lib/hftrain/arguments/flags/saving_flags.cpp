@@ -62,7 +62,7 @@ std::vector<Flag> saving_flags() {
       {.name = "zero3_save_16bit_model",
        .slot = unread_optional(Type::kBool),
        .help = "Gather full 16-bit weights at save time (stage 3).",
-       .support = kSharding},
+       .imported = true},
       {.name = "fsdp_state_dict_type",
        .slot = unread_optional(Type::kText),
        .help = "Form of the checkpoint.",

@@ -1,5 +1,6 @@
 #include "hftrain/arguments/import/import.h"
 
+#include "hftrain/arguments/import/deepspeed.h"
 #include "hftrain/arguments/import/fsdp.h"
 #include "hftrain/arguments/import/parallelism_config.h"
 #include "hftrain/arguments/import/sharded_ddp.h"
@@ -39,6 +40,7 @@ void import_formats(const Environment& environment, ParseOutcome& outcome, Diagn
   if (!one_format(environment, outcome, problems)) return;
   import_fsdp(environment, outcome, problems);
   import_sharded_ddp(outcome, problems);
+  import_deepspeed(environment, outcome, problems);
   import_parallelism_config(environment, outcome, problems);
 }
 

@@ -1,0 +1,441 @@
+#include "hftrain/arguments/import/accelerate.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+
+#include "hftrain/arguments/flag_table.h"
+#include "hftrain/arguments/value.h"
+#include "hftrain/base/text.h"
+
+namespace hftrain::arguments {
+namespace {
+
+// Keys that are a flag of the same name.
+constexpr std::array kFlags = {
+    "mixed_precision", "use_cpu",  "gpu_ids",         "enable_cpu_affinity", "downcast_bf16",
+    "tpu_name",        "tpu_zone", "tpu_use_cluster", "tpu_use_sudo",        "main_training_function"};
+// Keys that only matter to several machines, and their flags.
+struct Renamed {
+  const char* key;
+  const char* flag;
+};
+constexpr Renamed kBetweenMachines[] = {{"main_process_ip", "main_process_ip"},
+                                        {"main_process_port", "main_process_port"},
+                                        {"rdzv_backend", "rdzv_backend"},
+                                        {"machine_rank", "machine_rank"},
+                                        {"same_network", "same_network"}};
+// Keys that are read in other ways, or mean nothing here.
+constexpr std::array kOther = {"compute_environment",
+                               "distributed_type",
+                               "num_processes",
+                               "num_machines",
+                               "debug",
+                               "deepspeed_config",
+                               "fsdp_config",
+                               "parallelism_config",
+                               "megatron_lm_config",
+                               "mpirun_config",
+                               "fp8_config",
+                               "dynamo_config",
+                               "fp16",
+                               "dynamo_backend",
+                               "command_file",
+                               "commands",
+                               "tpu_vm",
+                               "tpu_env"};
+constexpr std::array kDeepSpeedKeys = {"deepspeed_config_file",
+                                       "zero_stage",
+                                       "gradient_accumulation_steps",
+                                       "gradient_clipping",
+                                       "offload_optimizer_device",
+                                       "offload_param_device",
+                                       "offload_optimizer_nvme_path",
+                                       "offload_param_nvme_path",
+                                       "zero3_init_flag",
+                                       "zero3_save_16bit_model",
+                                       "deepspeed_hostfile",
+                                       "deepspeed_exclusion_filter",
+                                       "deepspeed_inclusion_filter",
+                                       "deepspeed_multinode_launcher",
+                                       "deepspeed_moe_layer_cls_names"};
+// Those that cannot stand beside a DeepSpeed file (rule D4).
+constexpr std::array kNotBesideFile = {
+    "gradient_accumulation_steps", "gradient_clipping",     "zero_stage",
+    "offload_optimizer_device",    "offload_param_device",  "offload_param_nvme_path",
+    "offload_optimizer_nvme_path", "zero3_save_16bit_model"};
+
+template <size_t N>
+bool contains(const std::array<const char*, N>& names, const std::string& name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+class AccelerateReader {
+ public:
+  AccelerateReader(const Section& file, Diagnostics& problems, Diagnostics& notes)
+      : file_(file), problems_(problems), notes_(notes) {}
+
+  std::vector<Given> read() {
+    const size_t before = problems_.size();
+    check_names();
+    check_environment();
+    kind_ = text("distributed_type").value_or("");
+    if (!know_kind() || problems_.size() > before) return {};
+    processes();
+    for (const char* key : kFlags) top_level(key);
+    old_keys();
+    sections();
+    return std::move(given_);
+  }
+
+ private:
+  void check_names() {
+    std::vector<std::string> known(kFlags.begin(), kFlags.end());
+    known.insert(known.end(), kOther.begin(), kOther.end());
+    for (const Renamed& each : kBetweenMachines) known.emplace_back(each.key);
+    check_known(file_.values, "", known);
+  }
+
+  void check_known(const Json& mapping, const std::string& pointer, const std::vector<std::string>& known) {
+    for (const auto& [name, value] : mapping.items()) {
+      if (name.starts_with('_') || std::find(known.begin(), known.end(), name) != known.end()) continue;
+      problem("unknown key '" + name + "' of an Accelerate file", pointer + '/' + name, "",
+              did_you_mean(nearest_names(name, known)));
+    }
+  }
+
+  void check_environment() {
+    const std::string where = text("compute_environment").value_or("LOCAL_MACHINE");
+    if (where == "LOCAL_MACHINE") return;
+    problem("compute_environment " + where + " is not supported", "/compute_environment", "",
+            "LOCAL_MACHINE, with hftrain on the machine itself");
+  }
+
+  bool know_kind() {
+    constexpr std::array kKnown = {"NO", "MULTI_CPU", "MULTI_GPU", "DEEPSPEED", "FSDP"};
+    constexpr std::array kElsewhere = {"MULTI_NPU", "MULTI_MLU",  "MULTI_SDAA",   "MULTI_MUSA",
+                                       "MULTI_XPU", "MULTI_HPU",  "MULTI_NEURON", "XLA",
+                                       "TPU",       "MEGATRON_LM"};
+    if (kind_ == "no" || kind_ == "false") kind_ = "NO";  // a bare NO in YAML 1.1
+    if (contains(kKnown, kind_)) return true;
+    const std::string known = join({kKnown.begin(), kKnown.end()}, ", ");
+    if (kind_.empty()) {
+      problem("an Accelerate file needs distributed_type", "", "", "one of " + known);
+    } else if (contains(kElsewhere, kind_)) {
+      problem("distributed_type " + kind_ + " is not supported", "/distributed_type",
+              kind_ == "MEGATRON_LM" ? "there is no Megatron-LM here" : "there is no such hardware here",
+              "one of " + known);
+    } else {
+      problem("distributed_type '" + kind_ + "' is unknown", "/distributed_type", "", "one of " + known);
+    }
+    return false;
+  }
+
+  // num_processes counts all machines; hftrain counts those of one.
+  void processes() {
+    machines_ = number("num_machines").value_or(1);
+    const int64_t rank = number("machine_rank").value_or(0);
+    const int64_t total = number("num_processes").value_or(kind_ == "NO" ? 1 : -1);
+    if (rank < 0 || rank >= machines_)
+      return problem("machine_rank " + std::to_string(rank) + " is not one of " + std::to_string(machines_) +
+                         " machines",
+                     "/machine_rank", "", "0 to num_machines - 1");
+    if (total < 1 && kind_ != "NO")
+      return problem("num_processes is missing", "/num_processes", "", "--num_processes N");
+    if (total % machines_ != 0)
+      return problem("num_processes does not divide by num_machines", "/num_processes",
+                     std::to_string(total) + " processes, " + std::to_string(machines_) + " machines", "");
+    if (kind_ == "MULTI_GPU" && total < 2)
+      return problem("distributed_type MULTI_GPU needs num_processes of 2 or more", "/num_processes", "",
+                     "distributed_type: 'NO' for one");
+    if (kind_ == "NO" && total > 1)
+      return problem("distributed_type NO is one process, and num_processes says " + std::to_string(total),
+                     "/num_processes", "", "distributed_type: MULTI_GPU or MULTI_CPU");
+    const int64_t of_one = std::max<int64_t>(total, 1) / machines_;
+    add("nproc_per_node", "num_processes", std::to_string(of_one), file_.place("/num_processes"));
+    if (machines_ > 1)
+      add("num_machines", "num_machines", std::to_string(machines_), file_.place("/num_machines"));
+    kind_of_run();
+    for (const Renamed& each : kBetweenMachines) {
+      if (machines_ > 1 && value(each.key) != nullptr)
+        add(each.flag, each.key, *value(each.key), place(each.key));
+    }
+  }
+
+  void kind_of_run() {
+    const std::string where = file_.place("/distributed_type");
+    if (kind_ == "MULTI_CPU") add("use_cpu", "distributed_type", "true", where);
+    if (kind_ == "DEEPSPEED") add("use_deepspeed", "distributed_type", "true", where);
+    if (kind_ == "FSDP") add("use_fsdp", "distributed_type", "true", where);
+  }
+
+  void top_level(const std::string& key) {
+    if (value(key) == nullptr || (key == "main_training_function" && *value(key) == "main")) return;
+    if (key == "use_cpu" && kind_ == "MULTI_CPU") return;  // that says it already
+    Json written = *value(key);
+    if (key == "gpu_ids" && written.is_array()) {
+      std::vector<std::string> ids;
+      for (const Json& id : written) ids.push_back(id.get<std::string>());
+      written = join(ids, ",");
+    }
+    add(key, key, written, place(key));
+  }
+
+  void old_keys() {
+    const bool half = text("fp16").value_or("") == "true" && value("mixed_precision") == nullptr;
+    if (half) add("mixed_precision", "fp16", "fp16", place("fp16"));
+    if (value("dynamo_backend") != nullptr)
+      add("dynamo_backend", "dynamo_backend", to_lower(*text("dynamo_backend")), place("dynamo_backend"));
+    for (const char* key : {"command_file", "commands", "tpu_vm", "tpu_env", "fp8_config"}) {
+      if (value(key) != nullptr && !value(key)->empty())
+        problem(std::string(key) + " is not supported", '/' + std::string(key),
+                std::string(key) == "fp8_config" ? "there is no 8-bit floating point training"
+                                                 : "there is no TPU runtime here",
+                "leave it out");
+    }
+  }
+
+  void sections() {
+    prefixed_section("fsdp_config", "fsdp_", kind_ == "FSDP");
+    prefixed_section("dynamo_config", "dynamo_", true);
+    prefixed_section("parallelism_config", "parallelism_config_", true);
+    prefixed_section("mpirun_config", "mpirun_", machines_ > 1);
+    if (value("megatron_lm_config") != nullptr && !value("megatron_lm_config")->empty())
+      idle("megatron_lm_config", "distributed_type is " + kind_);
+    deepspeed_section();
+  }
+
+  // Keys of a section are flags; the prefix may be left out.
+  void prefixed_section(const std::string& section, const std::string& prefix, bool counts) {
+    const Json* mapping = mapping_of(section);
+    if (mapping == nullptr || mapping->empty()) return;
+    if (!counts) return idle(section, "distributed_type is " + kind_);
+    for (const auto& [name, written] : mapping->items()) {
+      if (written.is_null() || name.starts_with('_')) continue;
+      const std::string flag = name.starts_with(prefix) ? name : prefix + name;
+      const std::string pointer = '/' + section + '/' + name;
+      if (!flag_table().find(flag)) {
+        problem("unknown key '" + name + "' of " + section, pointer, "",
+                did_you_mean(nearest_names(flag, names_with(prefix))));
+        continue;
+      }
+      const bool word = section == "dynamo_config" && written.is_string();
+      add(flag, name, word ? Json(to_lower(written.get<std::string>())) : written, file_.place(pointer));
+    }
+    if (section == "parallelism_config")
+      add("use_parallelism_config", section, "true", file_.place('/' + section));
+  }
+
+  static std::vector<std::string> names_with(const std::string& prefix) {
+    std::vector<std::string> names;
+    for (const Flag* flag : flag_table().flags()) {
+      if (flag->name.starts_with(prefix)) names.emplace_back(flag->name);
+    }
+    return names;
+  }
+
+  void deepspeed_section() {
+    const Json* mapping = mapping_of("deepspeed_config");
+    if (mapping == nullptr || mapping->empty()) return;
+    if (kind_ != "DEEPSPEED") return idle("deepspeed_config", "distributed_type is " + kind_);
+    check_known(*mapping, "/deepspeed_config", {kDeepSpeedKeys.begin(), kDeepSpeedKeys.end()});
+    if (mapping->contains("deepspeed_config_file")) check_beside_file(*mapping);
+    for (const char* key : kDeepSpeedKeys) {
+      if (!mapping->contains(key) || (*mapping)[key].is_null()) continue;
+      const bool path = std::string(key).ends_with("_path");
+      const bool several = std::string(key).starts_with("deepspeed_") &&
+                           !std::string(key).starts_with("deepspeed_config") &&
+                           !std::string(key).starts_with("deepspeed_moe");
+      if ((path && (*mapping)[key] == "none") || (several && machines_ == 1)) continue;
+      add(key, key, (*mapping)[key], file_.place(std::string("/deepspeed_config/") + key));
+    }
+  }
+
+  void check_beside_file(const Json& mapping) {
+    std::vector<std::string> found;
+    for (const char* key : kNotBesideFile) {
+      if (mapping.contains(key))
+        found.push_back(std::string(key) + " (" + file_.place(std::string("/deepspeed_config/") + key) + ')');
+    }
+    if (value("mixed_precision") != nullptr)
+      found.push_back("mixed_precision (" + file_.place("/mixed_precision") + ')');
+    if (found.empty()) return;
+    problem("beside deepspeed_config_file these keys cannot stand: " + join(found, ", "),
+            "/deepspeed_config/deepspeed_config_file", "the DeepSpeed file says all of it",
+            "move them into the DeepSpeed file, or leave deepspeed_config_file out");
+  }
+
+  const Json* mapping_of(const std::string& key) {
+    const Json* mapping = value(key);
+    if (mapping == nullptr || mapping->is_object()) return mapping;
+    problem(key + " is not a mapping", '/' + key, "", "");
+    return nullptr;
+  }
+
+  // Null when the key is absent or null.
+  const Json* value(const std::string& key) const {
+    const auto found = file_.values.find(key);
+    return found == file_.values.end() || found->is_null() ? nullptr : &*found;
+  }
+  std::optional<std::string> text(const std::string& key) const {
+    const Json* found = value(key);
+    return found == nullptr || !found->is_string() ? std::nullopt : std::optional(found->get<std::string>());
+  }
+  std::optional<int64_t> number(const std::string& key) {
+    const std::optional<std::string> written = text(key);
+    if (!written) return std::nullopt;
+    int64_t parsed = 0;
+    const auto [end, error] = std::from_chars(written->data(), written->data() + written->size(), parsed);
+    if (error == std::errc() && end == written->data() + written->size()) return parsed;
+    problem(key + ": '" + *written + "' is not a whole number", '/' + key, "", "");
+    return std::nullopt;
+  }
+  std::string place(const std::string& key) const { return file_.place('/' + key); }
+
+  void add(const std::string& flag, const std::string& spelling, Json written, const std::string& origin) {
+    given_.push_back({.flag = flag_table().find(flag).flag,
+                      .spelling = spelling,
+                      .written = std::move(written),
+                      .origin = origin,
+                      .layer = kAccelerateLayer,
+                      .places = {}});
+  }
+  void idle(const std::string& key, const std::string& why) {
+    notes_.push_back({.severity = Diagnostic::Severity::kWarning,
+                      .what = key + " has no effect",
+                      .where = place(key),
+                      .why = why,
+                      .hint = ""});
+  }
+  void problem(std::string what, const std::string& pointer, std::string why, std::string hint) {
+    problems_.push_back({.what = std::move(what),
+                         .where = file_.place(pointer),
+                         .why = std::move(why),
+                         .hint = std::move(hint)});
+  }
+
+  const Section& file_;
+  Diagnostics& problems_;
+  Diagnostics& notes_;
+  std::vector<Given> given_;
+  std::string kind_;
+  int64_t machines_ = 1;
+};
+
+constexpr std::array kKinds = {"multi_gpu",     "tpu",      "tpu_cluster",
+                               "use_deepspeed", "use_fsdp", "use_megatron_lm"};
+
+bool is_on(const Given& given) {
+  return given.written == true || given.written == "true";
+}
+
+bool on(const ParseOutcome& outcome, const char* flag) {
+  const auto found = outcome.unread.find(flag);
+  return found != outcome.unread.end() && found->second == true;
+}
+
+// Rules L2 and L3: a run is of one kind, and multi_gpu is for several ranks.
+void check_kind(const ParseOutcome& outcome, Diagnostics& problems) {
+  if (!on(outcome, "multi_gpu")) return;
+  const auto refuse = [&](const char* other, const std::string& what) {
+    problems.push_back(
+        {.what = what,
+         .where = outcome.origins.describe("multi_gpu") + ", " + outcome.origins.describe(other),
+         .why = "",
+         .hint = "leave one of them out"});
+  };
+  for (const char* other : {"use_deepspeed", "use_fsdp"}) {
+    if (on(outcome, other)) refuse(other, std::string("multi_gpu and ") + other + " exclude each other");
+  }
+  if (outcome.arguments.device.use_cpu) refuse("use_cpu", "multi_gpu and use_cpu exclude each other");
+  if (outcome.arguments.launch.nproc_per_node == "1")
+    refuse("nproc_per_node", "multi_gpu needs 2 ranks or more");
+}
+
+void import_mixed_precision(ParseOutcome& outcome, Diagnostics& problems) {
+  const auto found = outcome.unread.find("mixed_precision");
+  if (found == outcome.unread.end() || found->second.is_null() || found->second == "no") return;
+  const auto word = found->second.get<std::string>();
+  const std::string& origin = outcome.origins.of("mixed_precision");
+  if (word == "fp8") {
+    problems.push_back({.what = "mixed_precision fp8 is not supported",
+                        .where = outcome.origins.describe("mixed_precision"),
+                        .why = "there is no 8-bit floating point training",
+                        .hint = "use bf16"});
+    return;
+  }
+  PrecisionArguments& precision = outcome.arguments.precision;
+  if (!outcome.origins.is_given("fp16") && !outcome.origins.is_given("bf16")) {
+    (word == "fp16" ? precision.fp16 : precision.bf16) = true;
+    return outcome.origins.set(word, origin);
+  }
+  if (word == "fp16" ? precision.fp16 : precision.bf16) return;
+  outcome.notes.push_back({.severity = Diagnostic::Severity::kNote,
+                           .what = "the flags fp16 and bf16 win over mixed_precision " + word,
+                           .where = place(origin),
+                           .why = "",
+                           .hint = ""});
+}
+
+}  // namespace
+
+std::vector<Given> accelerate_flags(const Section& file, Diagnostics& problems, Diagnostics& notes) {
+  return AccelerateReader(file, problems, notes).read();
+}
+
+void drop_other_kinds(std::vector<Given>& given) {
+  const bool chosen = std::any_of(given.begin(), given.end(), [](const Given& each) {
+    return each.layer == kCommandLineLayer && contains(kKinds, std::string(each.flag->name)) && is_on(each);
+  });
+  if (!chosen) return;
+  std::erase_if(given, [](const Given& each) {
+    return each.layer == kAccelerateLayer && contains(kKinds, std::string(each.flag->name));
+  });
+}
+
+void check_accelerate_agrees(const std::vector<Given>& given, const ParseOutcome& outcome,
+                             Diagnostics& unrunnable) {
+  for (const Given& each : given) {
+    const std::string name(each.flag->replaced_by.flag.empty() ? each.flag->name
+                                                               : each.flag->replaced_by.flag);
+    const bool checked = name == "gradient_accumulation_steps" || name == "deepspeed";
+    if (each.layer != kAccelerateLayer || !checked || outcome.origins.of(name) == each.origin) continue;
+    const auto unread = outcome.unread.find(name);
+    const Json winner = unread != outcome.unread.end() ? unread->second
+                                                       : flag_table().named(name).slot.get(outcome.arguments);
+    const std::string written = each.written.get<std::string>(),
+                      won = winner.is_string() ? winner.get<std::string>() : winner.dump();
+    if (written == won) continue;
+    unrunnable.push_back({.what = each.spelling + " of the Accelerate file and " + name + " differ",
+                          .where = each.origin + ", " + outcome.origins.describe(name),
+                          .why = written + " against " + won,
+                          .hint = "make them equal, or leave one of them out"});
+  }
+}
+
+void import_launch(const Environment& environment, ParseOutcome& outcome, Diagnostics& unrunnable) {
+  check_kind(outcome, unrunnable);
+  import_mixed_precision(outcome, unrunnable);
+  const auto found = outcome.unread.find("gpu_ids");
+  if (found == outcome.unread.end() || !found->second.is_string() || found->second == "all") return;
+  const std::optional<std::string> mask = environment.get("CUDA_VISIBLE_DEVICES");
+  const std::vector<std::string> visible = split(mask.value_or(""), ',');
+  std::vector<std::string> chosen;
+  for (const std::string& part : split(found->second.get<std::string>(), ',')) {
+    const std::string id = trim(part);
+    const bool number =
+        !id.empty() && id.size() < 5 && id.find_first_not_of("0123456789") == std::string::npos;
+    const size_t position = number ? std::stoul(id) : visible.size();
+    if (!number || (mask && position >= visible.size())) {
+      unrunnable.push_back({.what = "gpu_ids: there is no GPU '" + id + "'",
+                            .where = outcome.origins.describe("gpu_ids"),
+                            .why = mask ? "CUDA_VISIBLE_DEVICES=" + *mask + " is in the environment" : "",
+                            .hint = "numbers joined by commas, or all"});
+      return;
+    }
+    chosen.push_back(mask ? visible[position] : id);
+  }
+  outcome.exported_environment["CUDA_VISIBLE_DEVICES"] = join(chosen, ",");
+}
+
+}  // namespace hftrain::arguments

@@ -1,0 +1,28 @@
+// An Accelerate configuration file as values of flags (parallel_configs.md 6.1 and 6.2 of the contract): its
+// keys are flags of `accelerate launch`, most of which are old or other names of hftrain's own.
+#pragma once
+
+#include <vector>
+
+#include "hftrain/arguments/given.h"
+#include "hftrain/arguments/parse.h"
+#include "hftrain/arguments/section.h"
+
+namespace hftrain::arguments {
+
+// The values of `file`, at the layer below all other configuration files. Unknown keys and what only another
+// launcher can do are in `problems`, keys without effect in `notes`.
+std::vector<Given> accelerate_flags(const Section& file, Diagnostics& problems, Diagnostics& notes);
+
+// The kind of run on the command line (--use_fsdp, …) wins over the file's distributed_type.
+void drop_other_kinds(std::vector<Given>& given);
+
+// What must agree although a later layer would win: accumulation steps (rule D1) and the DeepSpeed file (D6).
+// `given` is what merge has seen.
+void check_accelerate_agrees(const std::vector<Given>& given, const ParseOutcome& outcome,
+                             Diagnostics& unrunnable);
+
+// --multi_gpu, --mixed_precision, which stands for other flags, and --gpu_ids, which is CUDA_VISIBLE_DEVICES.
+void import_launch(const Environment& environment, ParseOutcome& outcome, Diagnostics& unrunnable);
+
+}  // namespace hftrain::arguments

@@ -1,0 +1,227 @@
+#include "hftrain/arguments/import/deepspeed.h"
+
+#include <filesystem>
+#include <optional>
+
+#include "hftrain/arguments/flag_table.h"
+#include "hftrain/arguments/import/base64.h"
+#include "hftrain/arguments/import/deepspeed_keys.h"
+#include "hftrain/arguments/import/deepspeed_parts.h"
+#include "hftrain/arguments/section.h"
+#include "hftrain/arguments/value.h"
+#include "hftrain/base/text.h"
+
+namespace hftrain::arguments {
+namespace {
+
+constexpr int64_t kDefaultStage = 2;  // of `accelerate launch`
+
+// What `accelerate launch` exports for its DeepSpeed flags.
+struct Variable {
+  const char* name;
+  const char* flag;
+};
+constexpr Variable kVariables[] = {
+    {"ACCELERATE_DEEPSPEED_CONFIG_FILE", "deepspeed"},
+    {"ACCELERATE_DEEPSPEED_ZERO_STAGE", "zero_stage"},
+    {"ACCELERATE_DEEPSPEED_OFFLOAD_OPTIMIZER_DEVICE", "offload_optimizer_device"},
+    {"ACCELERATE_DEEPSPEED_OFFLOAD_PARAM_DEVICE", "offload_param_device"},
+    {"ACCELERATE_DEEPSPEED_ZERO3_INIT", "zero3_init_flag"},
+    {"ACCELERATE_DEEPSPEED_ZERO3_SAVE_16BIT_MODEL", "zero3_save_16bit_model"},
+    {"ACCELERATE_GRADIENT_ACCUMULATION_STEPS", "gradient_accumulation_steps"},
+    {"ACCELERATE_GRADIENT_CLIPPING", "gradient_clipping"},
+};
+
+bool launched_with_deepspeed(const Environment& environment) {
+  return to_lower(environment.get_or("ACCELERATE_USE_DEEPSPEED", "false")) == "true";
+}
+
+// The given value of a flag without a member; null when it was not given.
+Json unread(const ParseOutcome& outcome, const std::string& flag) {
+  const auto found = outcome.unread.find(flag);
+  return found == outcome.unread.end() ? Json(nullptr) : found->second;
+}
+
+// Fills flags that nothing else gave from the environment of an accelerate launch, and says so.
+void read_environment(const Environment& environment, ParseOutcome& outcome, Diagnostics& problems) {
+  if (!launched_with_deepspeed(environment)) return;
+  for (const Variable& variable : kVariables) {
+    const std::string text = environment.get_or(variable.name, "");
+    if (text.empty() || text == "none" || text == "auto" || outcome.origins.is_given(variable.flag)) continue;
+    const Flag& flag = flag_table().named(variable.flag);
+    const std::string origin = std::string("environment ") + variable.name;
+    const Result<Json> value = convert(flag, text, environment.get_or("HOME", ""));
+    if (const auto* error = std::get_if<ValueError>(&value)) {
+      problems.push_back({.what = error->what, .where = origin, .why = "", .hint = error->hint});
+      continue;
+    }
+    if (flag.slot.set != nullptr) {
+      flag.slot.set(outcome.arguments, std::get<Json>(value));
+    } else {
+      outcome.unread[variable.flag] = std::get<Json>(value);
+    }
+    outcome.origins.set(variable.flag, origin);
+    outcome.notes.push_back({.severity = Diagnostic::Severity::kNote,
+                             .what = std::string(variable.name) + '=' + text +
+                                     " of the environment is used as --" + variable.flag,
+                             .where = "",
+                             .why = "",
+                             .hint = ""});
+  }
+}
+
+// The configuration, when there is one: as section_of() reads it, or JSON in the URL alphabet of base64.
+std::optional<Section> configuration(const ParseOutcome& outcome, Diagnostics& problems) {
+  const Json given = unread(outcome, "deepspeed");
+  if (given.is_string() && !std::filesystem::exists(given.get<std::string>())) {
+    const std::optional<std::string> decoded = decode_base64(trim(given.get<std::string>()));
+    if (decoded && trim(*decoded).starts_with('{'))
+      return read_section_text(*decoded, outcome.origins.of("deepspeed"), problems);
+  }
+  return section_of("deepspeed", outcome, problems);
+}
+
+// "zero_optimization": true was stage 1 once; the launch flags always name a section.
+void renew(Section& section) {
+  if (!section.values.contains("zero_optimization")) return;
+  Json& zero = section.values["zero_optimization"];
+  if (!zero.is_string()) return;
+  const std::string word = to_lower(zero.get<std::string>());
+  if (word == "true" || word == "false") zero = {{"stage", word == "true" ? "1" : "0"}};
+}
+
+void import_file(Section& section, ParseOutcome& outcome, Diagnostics& problems) {
+  renew(section);
+  DeepSpeedOptions options;
+  FlagValues flags(outcome, problems);
+  CheckedSection keys(section, "deepspeed", {problems, outcome.notes});
+  const DeepSpeedFile file{keys, outcome, flags, options, problems};
+  const size_t before = problems.size();
+  keys.check(deepspeed_keys());
+  if (problems.size() > before) return;  // what follows from a wrong key would only repeat it
+  if (!section.values.contains("zero_optimization")) {
+    problems.push_back({.what = "deepspeed: the section zero_optimization is missing",
+                        .where = section.origin,
+                        .why = "",
+                        .hint = "\"zero_optimization\": {\"stage\": 2}; stage 0 shards nothing"});
+  }
+  import_batch(file);
+  import_precision(file);
+  import_optimizer(file);
+  import_scheduler(file);
+  import_clipping(file);
+  import_zero(file);
+  import_monitors(file);
+  keys.note_idle_keys();
+  outcome.arguments.parallel.deepspeed = options;
+}
+
+// The flags of `accelerate launch`; with a configuration beside them they must agree with it (rule D6).
+class LaunchFlags {
+ public:
+  LaunchFlags(ParseOutcome& outcome, Diagnostics& problems)
+      : outcome_(outcome), sharding_(outcome.arguments.parallel.sharding), problems_(problems) {}
+
+  void run(bool configured) {
+    stage(configured);
+    offload("offload_optimizer", sharding_.offload_optimizer, sharding_.optimizer_path,
+            "where optimizer state lives");
+    offload("offload_param", sharding_.offload_parameters, sharding_.parameters_path,
+            "where parameters live");
+    saving();
+    clipping();
+  }
+
+ private:
+  void stage(bool configured) {
+    const Json given = unread(outcome_, "zero_stage");
+    if (given.is_null() && configured) return;
+    const int64_t stage = given.is_null() ? kDefaultStage : std::stoll(text(given));
+    const std::string origin =
+        given.is_null() ? outcome_.origins.of("use_deepspeed") : outcome_.origins.of("zero_stage");
+    assign<std::string>(sharding_.strategy, strategy_of_stage(stage), origin, "the sharding strategy",
+                        problems_);
+    const bool parameters = text(unread(outcome_, "offload_param_device")) == "cpu" ||
+                            text(unread(outcome_, "offload_param_device")) == "nvme";
+    if (stage != 3 && parameters)
+      refuse("offload_param_device", "offload_param_device needs ZeRO stage 3, not " + std::to_string(stage),
+             "--zero_stage 3");
+  }
+
+  void offload(const std::string& flag, Sourced<std::string>& device, Sourced<std::string>& folder,
+               const std::string& what) {
+    const Json where = unread(outcome_, flag + "_device"), path = unread(outcome_, flag + "_nvme_path");
+    if (!where.is_null()) assign(device, text(where), outcome_.origins.of(flag + "_device"), what, problems_);
+    const bool named = !path.is_null() && text(path) != "none";
+    if (named)
+      assign(folder, text(path), outcome_.origins.of(flag + "_nvme_path"), "the folder of " + flag,
+             problems_);
+    if (text(where) == "nvme" && !folder)
+      refuse(flag + "_device", flag + "_device nvme needs " + flag + "_nvme_path",
+             "--" + flag + "_nvme_path FOLDER");
+  }
+
+  void saving() {
+    const Json whole = unread(outcome_, "zero3_save_16bit_model");
+    if (whole.is_null() || sharding_.strategy.value_or("") != "full_shard") return;
+    assign<std::string>(sharding_.state_dict, whole == true ? "full" : "sharded",
+                        outcome_.origins.of("zero3_save_16bit_model"), "the form of saved weights",
+                        problems_);
+  }
+
+  void clipping() {
+    const Json norm = unread(outcome_, "gradient_clipping");
+    if (norm.is_null()) return;
+    FlagValues(outcome_, problems_)
+        .set("max_grad_norm", norm, "gradient_clipping", place(outcome_.origins.of("gradient_clipping")));
+  }
+
+  void refuse(const std::string& flag, std::string what, std::string hint) {
+    problems_.push_back({.what = std::move(what),
+                         .where = outcome_.origins.describe(flag),
+                         .why = "",
+                         .hint = std::move(hint)});
+  }
+
+  static std::string text(const Json& value) {
+    return value.is_string() ? value.get<std::string>() : value.dump();
+  }
+
+  ParseOutcome& outcome_;
+  ParallelOptions& sharding_;
+  Diagnostics& problems_;
+};
+
+// Options of DeepSpeed that nothing would read.
+void refuse_stray_flags(const ParseOutcome& outcome, Diagnostics& problems) {
+  for (const char* flag : {"offload_optimizer_device", "offload_param_device", "offload_optimizer_nvme_path",
+                           "offload_param_nvme_path", "zero3_save_16bit_model", "gradient_clipping"}) {
+    const Json given = unread(outcome, flag);
+    if (given.is_null() || given == "none") continue;
+    problems.push_back({.what = std::string(flag) + " is an option of DeepSpeed training",
+                        .where = outcome.origins.describe(flag),
+                        .why = "",
+                        .hint = std::string(flag) == "gradient_clipping"
+                                    ? "use --max_grad_norm"
+                                    : "--use_deepspeed with --zero_stage N beside it"});
+  }
+}
+
+}  // namespace
+
+bool asks_for_deepspeed(const Environment& environment, const ParseOutcome& outcome) {
+  return launched_with_deepspeed(environment) || unread(outcome, "use_deepspeed") == true ||
+         !unread(outcome, "deepspeed").is_null() || !unread(outcome, "zero_stage").is_null();
+}
+
+void import_deepspeed(const Environment& environment, ParseOutcome& outcome, Diagnostics& problems) {
+  if (!asks_for_deepspeed(environment, outcome)) return refuse_stray_flags(outcome, problems);
+  read_environment(environment, outcome, problems);
+  const size_t before = problems.size();
+  std::optional<Section> section = configuration(outcome, problems);
+  if (section) import_file(*section, outcome, problems);
+  if (!section && problems.size() > before) return;
+  LaunchFlags(outcome, problems).run(section.has_value());
+}
+
+}  // namespace hftrain::arguments

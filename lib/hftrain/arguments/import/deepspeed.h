@@ -1,0 +1,15 @@
+// --deepspeed (a file, JSON text, base64 or a mapping), the DeepSpeed flags of `accelerate launch` and the
+// environment that it leaves behind, as values of flags, ParallelOptions and DeepSpeedOptions. Rules D1 to
+// D10 of the contract (parallel_configs.md 5).
+#pragma once
+
+#include "hftrain/arguments/import/import.h"
+
+namespace hftrain::arguments {
+
+// --deepspeed, --use_deepspeed, --zero_stage or ACCELERATE_USE_DEEPSPEED asks for it.
+bool asks_for_deepspeed(const Environment& environment, const ParseOutcome& outcome);
+
+void import_deepspeed(const Environment& environment, ParseOutcome& outcome, Diagnostics& problems);
+
+}  // namespace hftrain::arguments

@@ -1,0 +1,224 @@
+#include <algorithm>
+#include <array>
+
+#include "hftrain/arguments/import/deepspeed_keys.h"
+#include "hftrain/arguments/import/deepspeed_parts.h"
+#include "hftrain/arguments/schedule_options.h"
+#include "hftrain/arguments/value.h"
+#include "hftrain/base/text.h"
+
+namespace hftrain::arguments {
+namespace {
+
+constexpr int64_t kDefaultWarmup = 1000;  // updates, of a scheduler section that names none
+constexpr double kDefaultMaximum = 1e-3;  // of WarmupDecayLR; WarmupLR takes the optimizer's rate
+constexpr const char* kParams = "/optimizer/params";
+constexpr const char* kSchedule = "/scheduler/params";
+
+bool same_adamw(const std::string& optim) {
+  static constexpr std::array kNames = {"adamw_torch_fused", "adamw_torch", "adamw_hf", "adamw_apex_fused"};
+  return std::find(kNames.begin(), kNames.end(), optim) != kNames.end();
+}
+
+// A value of params that a flag also sets. An absent one leaves the flag, or else means DeepSpeed's default.
+void param(const DeepSpeedFile& file, const char* key, const char* flag) {
+  const std::string pointer = std::string(kParams) + '/' + key;
+  if (!file.keys.has(pointer) || file.keys.is_auto(pointer)) return;
+  file.flags.set(flag, *file.keys.find(pointer), std::string("optimizer.params.") + key,
+                 file.keys.place(pointer));
+}
+
+void betas(const DeepSpeedFile& file) {
+  const std::string pointer = std::string(kParams) + "/betas";
+  if (!file.keys.has(pointer) || file.keys.is_auto(pointer)) return;
+  const Json& written = *file.keys.find(pointer);
+  const Key row[] = {{.name = "beta", .type = Type::kFloat, .range = from_below(0, 1)}};
+  std::vector<double> values;
+  for (const Json& each : written) {
+    const Result<Json> value = convert_mapping(row, Json{{"beta", each}});
+    if (const Json* converted = std::get_if<Json>(&value))
+      values.push_back((*converted)["beta"].get<double>());
+  }
+  if (written.size() != 2 || values.size() != 2) {
+    file.problems.push_back(
+        {.what = "deepspeed: optimizer.params.betas are two numbers 0 <= x < 1, not " + to_yaml(written),
+         .where = file.keys.place(pointer),
+         .why = "",
+         .hint = "[0.9, 0.999], or \"auto\""});
+    return;
+  }
+  file.flags.set("adam_beta1", values[0], "optimizer.params.betas[0]", file.keys.place(pointer));
+  file.flags.set("adam_beta2", values[1], "optimizer.params.betas[1]", file.keys.place(pointer));
+}
+
+// Params that only --optim_args can say.
+void further_options(const DeepSpeedFile& file, const std::string& optim) {
+  std::vector<std::string> options;
+  for (const char* key : {"alpha", "centered", "dampening", "eps", "lr_decay", "momentum", "nesterov"}) {
+    const std::string pointer = std::string(kParams) + '/' + key;
+    const bool a_flag = std::string_view(key) == "eps" && optim.starts_with("adam");
+    if (!a_flag && file.keys.has(pointer) && !file.keys.is_auto(pointer))
+      options.push_back(std::string(key) + '=' + to_yaml(*file.keys.find(pointer)));
+  }
+  if (!options.empty())
+    file.flags.set("optim_args", join(options, ","), "optimizer.params", file.keys.place(kParams));
+}
+
+void choose_optimizer(const DeepSpeedFile& file, const DeepSpeedOptimizer& optimizer,
+                      const std::string& type) {
+  const bool coupled =
+      optimizer.type == "adam" && !file.keys.value_or(std::string(kParams) + "/adam_w_mode", true);
+  const std::string optim = coupled ? "adam" : std::string(optimizer.optim);
+  const std::string asked = file.flags.value("optim").get<std::string>();
+  const bool agrees = asked == optim || (same_adamw(asked) && same_adamw(optim)) ||
+                      (asked == "lion" && optim == "lion_32bit");
+  if (!file.flags.given("optim")) {
+    file.flags.set("optim", optim, "optimizer.type", file.keys.place("/optimizer/type"));
+  } else if (!agrees) {
+    file.flags.conflict("optim", "deepspeed: optimizer.type", type, file.keys.place("/optimizer/type"),
+                        "leave one of them out");
+  }
+  further_options(file, optim);
+}
+
+void set_learning_rate(const DeepSpeedFile& file, const DeepSpeedOptimizer& optimizer) {
+  const std::string pointer = std::string(kParams) + "/lr";
+  param(file, "lr", "learning_rate");
+  if (!file.keys.has(pointer)) {
+    file.flags.set_default("learning_rate", optimizer.learning_rate,
+                           file.keys.place("/optimizer/type") + " (DeepSpeed's default)");
+  }
+}
+
+// The numbers that the schedule takes from flags.
+void set_warmup(const DeepSpeedFile& file, const DeepSpeedScheduler& scheduler) {
+  const std::string maximum = std::string(kSchedule) + "/warmup_max_lr",
+                    steps = std::string(kSchedule) + "/warmup_num_steps";
+  if (file.keys.has(maximum) && !file.keys.is_auto(maximum)) {
+    file.flags.set("learning_rate", *file.keys.find(maximum), "scheduler.params.warmup_max_lr",
+                   file.keys.place(maximum));
+  } else if (!file.keys.has(maximum) && scheduler.type == "WarmupDecayLR") {
+    file.flags.set_default("learning_rate", kDefaultMaximum,
+                           file.keys.place("/scheduler/type") + " (DeepSpeed's default)");
+  }
+  if (file.keys.is_auto(steps)) return;
+  if (!file.keys.has(steps)) {
+    return file.flags.set_default("warmup_steps", static_cast<double>(kDefaultWarmup),
+                                  file.keys.place("/scheduler/type") + " (DeepSpeed's default)");
+  }
+  const auto count = file.keys.find(steps)->get<int64_t>();
+  const double asked = file.flags.value("warmup_steps").get<double>();
+  const bool share = asked > 0 && asked < 1;  // of a number of updates that only the plan knows
+  if (share && file.flags.given("warmup_steps")) {
+    file.options.warmup_steps = {count, file.keys.place(steps)};
+  } else if (static_cast<int64_t>(asked) != count || !file.flags.given("warmup_steps")) {
+    file.flags.set("warmup_steps", static_cast<double>(count), "scheduler.params.warmup_num_steps",
+                   file.keys.place(steps));
+  }
+}
+
+void set_total(const DeepSpeedFile& file, const DeepSpeedScheduler& scheduler) {
+  const bool needed = std::any_of(scheduler.params.begin(), scheduler.params.end(),
+                                  [](const SectionKey& key) { return key.name == "total_num_steps"; });
+  const std::string pointer = std::string(kSchedule) + "/total_num_steps";
+  if (!needed || file.keys.is_auto(pointer)) return;
+  if (!file.keys.has(pointer)) {
+    file.problems.push_back({.what = "deepspeed: " + std::string(scheduler.type) + " needs total_num_steps",
+                             .where = file.keys.place("/scheduler/params"),
+                             .why = "",
+                             .hint = "\"total_num_steps\": \"auto\""});
+    return;
+  }
+  file.options.total_steps = {file.keys.find(pointer)->get<int64_t>(), file.keys.place(pointer)};
+}
+
+// The warm-up's form; another word than DeepSpeed knows means log there, with a warning.
+void check_warmup_type(const DeepSpeedFile& file, Json& options) {
+  if (!options.contains("warmup_type") || options["warmup_type"] == "log" ||
+      options["warmup_type"] == "linear")
+    return;
+  const std::string pointer = std::string(kSchedule) + "/warmup_type";
+  file.outcome.notes.push_back(
+      {.severity = Diagnostic::Severity::kWarning,
+       .what = "deepspeed: warmup_type " + to_yaml(options["warmup_type"]) + " is unknown and means log",
+       .where = file.keys.place(pointer),
+       .why = "",
+       .hint = "log or linear"});
+  options["warmup_type"] = "log";
+}
+
+// The params that no flag stands for.
+Json own_options(const DeepSpeedFile& file, const DeepSpeedScheduler& scheduler) {
+  Json options = Json::object();
+  for (const SectionKey& key : scheduler.params) {
+    const std::string name(key.name), pointer = std::string(kSchedule) + '/' + name;
+    if (name == "warmup_max_lr" || name == "warmup_num_steps" || name == "total_num_steps") continue;
+    if (file.keys.has(pointer) && !file.keys.is_auto(pointer)) options[name] = *file.keys.find(pointer);
+  }
+  check_warmup_type(file, options);
+  return options;
+}
+
+// Texts of a configuration file become numbers, to be compared; mistakes are found by check_schedule_options.
+void normalise_given_options(const DeepSpeedFile& file, const std::string& type) {
+  std::optional<Json>& given = file.outcome.arguments.schedule.lr_scheduler_kwargs;
+  const Result<Json> typed = convert_mapping(schedule_keys(type), given.value_or(Json::object()));
+  if (const Json* options = std::get_if<Json>(&typed)) given = *options;
+}
+
+void choose_schedule(const DeepSpeedFile& file, const DeepSpeedScheduler& scheduler) {
+  const std::string type(scheduler.type), place = file.keys.place("/scheduler/type");
+  const Json asked = file.flags.value("lr_scheduler_type");
+  if (file.flags.given("lr_scheduler_type") && asked != type && asked != std::string(scheduler.same_as)) {
+    return file.flags.conflict("lr_scheduler_type", "deepspeed: scheduler.type", type, place,
+                               "leave one of them out");
+  }
+  file.outcome.arguments.schedule.lr_scheduler_type = type;
+  file.outcome.origins.set("lr_scheduler_type", place);
+  const Json options = own_options(file, scheduler);
+  if (file.flags.given("lr_scheduler_kwargs")) normalise_given_options(file, type);
+  if (!options.empty() || file.flags.given("lr_scheduler_kwargs"))
+    file.flags.set("lr_scheduler_kwargs", options, "deepspeed: scheduler.params",
+                   file.keys.place("/scheduler/params"));
+}
+
+}  // namespace
+
+void import_optimizer(const DeepSpeedFile& file) {
+  if (!file.keys.has("/optimizer")) return;
+  const std::string type = file.keys.value_or<std::string>("/optimizer/type", "");
+  const DeepSpeedOptimizer* optimizer = deepspeed_optimizer(to_lower(type));
+  if (optimizer == nullptr) {
+    return file.refuse(
+        "/optimizer/type",
+        type.empty() ? "the optimizer section has no type" : "optimizer.type " + type + " is not supported",
+        "", "use AdamW; Adam, Adagrad, Lion, SGD and RMSprop are there too");
+  }
+  file.keys.check(optimizer->params, kParams);
+  choose_optimizer(file, *optimizer, type);
+  set_learning_rate(file, *optimizer);
+  param(file, "weight_decay", "weight_decay");
+  betas(file);
+  if (optimizer->type.starts_with("adam")) param(file, "eps", "adam_epsilon");
+}
+
+void import_scheduler(const DeepSpeedFile& file) {
+  if (!file.keys.has("/scheduler")) return;
+  const std::string type = file.keys.value_or<std::string>("/scheduler/type", "");
+  const DeepSpeedScheduler* scheduler = deepspeed_scheduler(type);
+  if (scheduler == nullptr) {
+    const std::vector<std::string> types = deepspeed_scheduler_types();
+    file.problems.push_back({.what = type.empty() ? "deepspeed: the scheduler section has no type"
+                                                  : "deepspeed: scheduler.type '" + type + "' is unknown",
+                             .where = file.keys.place("/scheduler/type"),
+                             .why = "",
+                             .hint = "one of " + join(types, ", ")});
+    return;
+  }
+  file.keys.check(scheduler->params, kSchedule);
+  if (scheduler->type.starts_with("Warmup")) set_warmup(file, *scheduler);
+  set_total(file, *scheduler);
+  choose_schedule(file, *scheduler);
+}
+
+}  // namespace hftrain::arguments

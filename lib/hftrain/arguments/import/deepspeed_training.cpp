@@ -1,0 +1,107 @@
+#include <algorithm>
+
+#include "hftrain/arguments/import/deepspeed_parts.h"
+
+namespace hftrain::arguments {
+namespace {
+
+// A number that a flag also sets; `pointer` is its key.
+void number_of_flag(const DeepSpeedFile& file, const std::string& pointer, const char* flag) {
+  if (!file.keys.has(pointer) || file.keys.is_auto(pointer)) return;
+  file.flags.set(flag, *file.keys.find(pointer), pointer.substr(1), file.keys.place(pointer));
+}
+
+// fp16.enabled stands for fp16 and fp16_full_eval, bf16.enabled likewise.
+void switch_of_flag(const DeepSpeedFile& file, const std::string& name) {
+  const std::string pointer = '/' + name + "/enabled", evaluation = name + "_full_eval";
+  if (!file.keys.has(pointer) || file.keys.is_auto(pointer)) return;
+  const bool enabled = file.keys.find(pointer)->get<bool>();
+  const bool evaluates = file.flags.value(evaluation) == true;
+  if (enabled && evaluates) return;
+  if (!enabled && evaluates) {
+    file.flags.conflict(evaluation, name + ".enabled", enabled, file.keys.place(pointer));
+  }
+  file.flags.set(name, enabled, name + ".enabled", file.keys.place(pointer));
+}
+
+LossScaleOptions loss_scale(const CheckedSection& keys) {
+  LossScaleOptions scale;
+  scale.fixed = keys.value_or("/fp16/loss_scale", scale.fixed);
+  scale.initial_power = keys.value_or("/fp16/initial_scale_power", scale.initial_power);
+  scale.window = keys.value_or("/fp16/loss_scale_window", scale.window);
+  scale.hysteresis = keys.value_or("/fp16/hysteresis", scale.hysteresis);
+  scale.consecutive_hysteresis = keys.value_or("/fp16/consecutive_hysteresis", scale.consecutive_hysteresis);
+  scale.minimum = keys.value_or("/fp16/min_loss_scale", scale.minimum);
+  return scale;
+}
+
+void add_tracker(const DeepSpeedFile& file, const char* tracker, const std::string& pointer) {
+  std::vector<std::string>& trackers = file.outcome.arguments.logging.report_to;
+  for (const std::string& each : trackers) {
+    if (each == tracker || each == "all") return;
+  }
+  trackers.emplace_back(tracker);
+  if (!file.flags.given("report_to")) file.outcome.origins.set("report_to", file.keys.place(pointer));
+}
+
+void import_tensorboard(const DeepSpeedFile& file) {
+  if (!file.keys.value_or("/tensorboard/enabled", false)) return;
+  add_tracker(file, "tensorboard", "/tensorboard/enabled");
+  const std::string folder = file.keys.value_or<std::string>("/tensorboard/output_path", "");
+  if (folder.empty()) return;
+  const std::string job = file.keys.value_or<std::string>("/tensorboard/job_name", "DeepSpeedJobName");
+  file.flags.set("logging_dir", folder + (folder.ends_with('/') ? "" : "/") + job, "tensorboard.output_path",
+                 file.keys.place("/tensorboard/output_path"));
+}
+
+}  // namespace
+
+void DeepSpeedFile::refuse(const std::string& pointer, std::string what, std::string why,
+                           std::string hint) const {
+  problems.push_back({.what = "deepspeed: " + std::move(what),
+                      .where = keys.place(pointer),
+                      .why = std::move(why),
+                      .hint = std::move(hint)});
+}
+
+void import_batch(const DeepSpeedFile& file) {
+  constexpr const char *kMicro = "/train_micro_batch_size_per_gpu", *kSteps = "/gradient_accumulation_steps",
+                       *kAll = "/train_batch_size";
+  number_of_flag(file, kMicro, "per_device_train_batch_size");
+  number_of_flag(file, kSteps, "gradient_accumulation_steps");
+  if (file.keys.value_or("/dataloader_drop_last", false))
+    file.flags.set("dataloader_drop_last", true, "dataloader_drop_last",
+                   file.keys.place("/dataloader_drop_last"));
+  if (!file.keys.has(kAll) || file.keys.is_auto(kAll)) return;
+  file.options.train_batch_size = {file.keys.find(kAll)->get<int64_t>(), file.keys.place(kAll)};
+  file.options.micro_batch_follows =
+      !file.keys.has(kMicro) && !file.flags.given("per_device_train_batch_size");
+  file.options.accumulation_follows =
+      !file.keys.has(kSteps) && !file.flags.given("gradient_accumulation_steps");
+}
+
+void import_precision(const DeepSpeedFile& file) {
+  if (file.keys.value_or("/fp16/enabled", false) && file.keys.value_or("/bf16/enabled", false)) {
+    file.refuse("/fp16/enabled", "fp16.enabled and bf16.enabled exclude each other",
+                "bf16.enabled is true at " + file.keys.place("/bf16/enabled"), "keep one of them");
+    return;
+  }
+  switch_of_flag(file, "bf16");
+  switch_of_flag(file, "fp16");
+  if (file.keys.has("/fp16")) file.options.loss_scale = loss_scale(file.keys);
+}
+
+void import_clipping(const DeepSpeedFile& file) {
+  number_of_flag(file, "/gradient_clipping", "max_grad_norm");
+}
+
+void import_monitors(const DeepSpeedFile& file) {
+  import_tensorboard(file);
+  if (file.keys.value_or("/csv_monitor/enabled", false)) add_tracker(file, "csv", "/csv_monitor/enabled");
+  if (file.keys.value_or("/wandb/enabled", false)) {
+    file.refuse("/wandb/enabled", "wandb is planned: not in this build yet", "",
+                "use tensorboard or csv_monitor");
+  }
+}
+
+}  // namespace hftrain::arguments

@@ -1,0 +1,169 @@
+#include <algorithm>
+
+#include "hftrain/arguments/import/deepspeed_parts.h"
+
+namespace hftrain::arguments {
+namespace {
+
+constexpr int64_t kDefaultThreshold = 100'000;  // of stage3_param_persistence_threshold
+const std::string kZero = "/zero_optimization";
+
+// Reads zero_optimization of one file.
+class ZeroSection {
+ public:
+  explicit ZeroSection(const DeepSpeedFile& file)
+      : file_(file),
+        keys_(file.keys),
+        sharding_(file.outcome.arguments.parallel.sharding),
+        stage_(keys_.value_or<int64_t>(kZero + "/stage", 0)) {}
+
+  void run() {
+    strategy();
+    old_offload("/cpu_offload", "/offload_optimizer");
+    old_offload("/cpu_offload_param", "/offload_param");
+    offload("/offload_optimizer", sharding_.offload_optimizer, sharding_.optimizer_path,
+            "where optimizer state lives");
+    offload("/offload_param", sharding_.offload_parameters, sharding_.parameters_path,
+            "where parameters live");
+    staging();
+    requests();
+    whole_parameters();
+    saving();
+    reduction();
+    check_rules();
+  }
+
+ private:
+  void strategy() {
+    const std::string pointer = kZero + "/stage", mics = kZero + "/mics_shard_size";
+    std::string name = strategy_of_stage(stage_);
+    if (keys_.value_or<int64_t>(mics, -1) > 0) {
+      if (stage_ != 3) file_.refuse(mics, "mics_shard_size needs stage 3");
+      name = "hybrid_shard";
+      set(sharding_.shard_ranks, keys_.find(mics)->get<int64_t>(), mics, "the ranks of one shard group");
+    }
+    set(sharding_.strategy, name, keys_.has(pointer) ? pointer : kZero, "the sharding strategy");
+  }
+
+  // cpu_offload: true is offload_optimizer.device cpu.
+  void old_offload(const std::string& old_key, const std::string& new_key) {
+    if (!keys_.has(kZero + old_key)) return;
+    if (keys_.has(kZero + new_key)) {
+      file_.refuse(kZero + old_key, old_key.substr(1) + " and " + new_key.substr(1) + " are one setting",
+                   new_key.substr(1) + " is at " + keys_.place(kZero + new_key), "keep " + new_key.substr(1));
+    }
+  }
+
+  std::string device(const std::string& key) const {
+    const std::string old_key = key == "/offload_param" ? "/cpu_offload_param" : "/cpu_offload";
+    if (!keys_.has(kZero + key) && keys_.value_or(kZero + old_key, false)) return "cpu";
+    return keys_.value_or<std::string>(kZero + key + "/device", "none");
+  }
+
+  void offload(const std::string& key, Sourced<std::string>& target, Sourced<std::string>& folder,
+               const std::string& what) {
+    const std::string section = kZero + key, where = device(key), path = section + "/nvme_path";
+    set(target, where, keys_.has(section + "/device") ? section + "/device" : section, what);
+    if (where != "nvme") return;
+    const std::string text = keys_.value_or<std::string>(path, "none");
+    if (text == "none") {
+      return file_.refuse(section, key.substr(1) + " on nvme needs nvme_path", "",
+                          "\"nvme_path\": \"/a/folder/on/nvme\"");
+    }
+    set(folder, text, path, "the folder of " + key.substr(1));
+  }
+
+  // Staging buffers of NVMe: one pool serves both, so the larger count is taken.
+  void staging() {
+    const std::string optimizer = kZero + "/offload_optimizer", parameters = kZero + "/offload_param";
+    const auto of = [&](const std::string& section) {
+      return keys_.value_or<int64_t>(section + "/buffer_count", 0);
+    };
+    const std::string& larger = of(parameters) > of(optimizer) ? parameters : optimizer;
+    if (of(larger) > 0)
+      set(sharding_.buffer_count, of(larger), larger + "/buffer_count", "the number of buffers");
+    take(sharding_.buffer_numbers, parameters + "/buffer_size", "the size of a buffer");
+    take(sharding_.pipeline_read, optimizer + "/pipeline_read", "reading ahead");
+    take(sharding_.pipeline_write, optimizer + "/pipeline_write", "writing behind");
+  }
+
+  void requests() {
+    take(sharding_.block_bytes, "/aio/block_size", "the size of a request");
+    take(sharding_.queue_depth, "/aio/queue_depth", "the requests in flight");
+  }
+
+  void whole_parameters() {
+    const std::string pointer = kZero + "/stage3_param_persistence_threshold";
+    if (stage_ != 3) return;
+    if (keys_.is_auto(pointer)) {
+      file_.options.full_parameter_limit_by_hidden_size = true;
+    } else {
+      set(sharding_.full_parameter_limit, keys_.value_or(pointer, kDefaultThreshold), pointer,
+          "the limit below which parameters stay whole");
+    }
+  }
+
+  void saving() {
+    const std::string pointer = kZero + "/stage3_gather_16bit_weights_on_model_save";
+    if (stage_ != 3 || !keys_.has(pointer)) return;
+    set(sharding_.state_dict, std::string(keys_.value_or(pointer, false) ? "full" : "sharded"), pointer,
+        "the form of saved weights");
+  }
+
+  void reduction() {
+    const std::string type = keys_.value_or<std::string>("/communication_data_type", "none");
+    if (type == "none") return;
+    const char* name = type.ends_with("32") ? "float32" : type.starts_with('b') ? "bfloat16" : "float16";
+    set(sharding_.reduce_dtype, std::string(name), "/communication_data_type", "the type of reductions");
+  }
+
+  void check_rules() {
+    const std::string parameters = kZero + "/offload_param", ratio = kZero + "/offload_optimizer/ratio",
+                      norm = kZero + "/compute_grad_norm";
+    if (stage_ != 3 && device("/offload_param") != "none")
+      file_.refuse(parameters, "offload_param needs stage 3", "parameters are whole in stage " + number(),
+                   "\"stage\": 3, or offload_optimizer");
+    if (stage_ == 0 && device("/offload_optimizer") != "none")
+      file_.refuse(kZero + "/offload_optimizer", "offload_optimizer needs stage 1, 2 or 3");
+    if (keys_.value_or(ratio, 1.0) < 1.0) {
+      file_.refuse(ratio,
+                   stage_ == 3 ? "offload_optimizer.ratio below 1 is not supported" : "ratio needs stage 3",
+                   "all of the update runs where the state is", "\"ratio\": 1.0");
+    }
+    if (!keys_.value_or(norm, true))
+      file_.refuse(norm, "compute_grad_norm false is not supported", "every update logs the norm",
+                   "leave it out");
+    if (keys_.value_or<std::string>("/gradient_allreduce_op", "mean") == "sum")
+      file_.refuse("/gradient_allreduce_op", "gradient_allreduce_op sum is not supported",
+                   "gradients are means over the ranks", "mean, and a larger learning rate");
+  }
+
+  std::string number() const { return std::to_string(stage_); }
+
+  template <typename T>
+  void set(Sourced<T>& field, T value, const std::string& pointer, const std::string& what) {
+    assign(field, std::move(value), keys_.place(pointer), what, file_.problems);
+  }
+  template <typename T>
+  void take(Sourced<T>& field, const std::string& pointer, const std::string& what) {
+    if (keys_.has(pointer)) set(field, keys_.find(pointer)->get<T>(), pointer, what);
+  }
+
+  const DeepSpeedFile& file_;
+  const CheckedSection& keys_;
+  ParallelOptions& sharding_;
+  const int64_t stage_;
+};
+
+}  // namespace
+
+const char* strategy_of_stage(int64_t stage) {
+  constexpr const char* kNames[] = {"none", "zero1", "shard_grad_op", "full_shard"};
+  return kNames[stage];
+}
+
+void import_zero(const DeepSpeedFile& file) {
+  ZeroSection(file).run();
+}
+
+}  // namespace hftrain::arguments

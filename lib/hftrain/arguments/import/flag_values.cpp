@@ -1,0 +1,45 @@
+#include "hftrain/arguments/import/flag_values.h"
+
+#include <utility>
+
+#include "hftrain/arguments/flag_table.h"
+#include "hftrain/arguments/value.h"
+
+namespace hftrain::arguments {
+namespace {
+
+// 1 and 1.0 are one value.
+bool same(const Json& a, const Json& b) {
+  return a.is_number() && b.is_number() ? a.get<double>() == b.get<double>() : a == b;
+}
+
+}  // namespace
+
+void FlagValues::set(const std::string& flag, const Json& value, const std::string& key,
+                     const std::string& place) {
+  if (!given(flag)) return store(flag, value, place);
+  if (!same(this->value(flag), value)) conflict(flag, key, value, place);
+}
+
+void FlagValues::set_default(const std::string& flag, const Json& value, const std::string& place) {
+  if (!given(flag)) store(flag, value, place);
+}
+
+Json FlagValues::value(const std::string& flag) const {
+  return flag_table().named(flag).slot.get(outcome_.arguments);
+}
+
+void FlagValues::conflict(const std::string& flag, const std::string& key, const Json& value,
+                          const std::string& place, const std::string& hint) {
+  problems_.push_back({.what = key + " and " + flag + " differ",
+                       .where = place + ", " + outcome_.origins.describe(flag),
+                       .why = to_yaml(value) + " against " + to_yaml(this->value(flag)),
+                       .hint = hint});
+}
+
+void FlagValues::store(const std::string& flag, const Json& value, const std::string& origin) {
+  flag_table().named(flag).slot.set(outcome_.arguments, value);
+  outcome_.origins.set(flag, origin);
+}
+
+}  // namespace hftrain::arguments

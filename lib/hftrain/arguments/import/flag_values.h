@@ -1,0 +1,33 @@
+// Values of a configuration that stand for flags: they set a flag that the user did not give, and must agree
+// with one that was given (rule D1).
+#pragma once
+
+#include <string>
+
+#include "hftrain/arguments/given.h"
+#include "hftrain/arguments/parse.h"
+
+namespace hftrain::arguments {
+
+class FlagValues {
+ public:
+  FlagValues(ParseOutcome& outcome, Diagnostics& problems) : outcome_(outcome), problems_(problems) {}
+
+  // `value` has the flag's type; `key` and `place` say where it stands.
+  void set(const std::string& flag, const Json& value, const std::string& key, const std::string& place);
+  // The same for a value that only counts when nothing else gives one: never a conflict.
+  void set_default(const std::string& flag, const Json& value, const std::string& place);
+  bool given(const std::string& flag) const { return outcome_.origins.is_given(flag); }
+  Json value(const std::string& flag) const;
+  // Reports that key and flag differ.
+  void conflict(const std::string& flag, const std::string& key, const Json& value, const std::string& place,
+                const std::string& hint = "make them equal, or write \"auto\" in the file");
+
+ private:
+  void store(const std::string& flag, const Json& value, const std::string& origin);
+
+  ParseOutcome& outcome_;
+  Diagnostics& problems_;
+};
+
+}  // namespace hftrain::arguments

@@ -1,0 +1,169 @@
+#include "hftrain/arguments/import/section_check.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+
+#include "hftrain/arguments/value.h"
+#include "hftrain/base/text.h"
+
+namespace hftrain::arguments {
+namespace {
+
+constexpr double kLargestWhole = 9e18;
+
+bool spelled(const SectionKey& key, const std::string& name) {
+  return key.name == name || std::find(key.aliases.begin(), key.aliases.end(), name) != key.aliases.end();
+}
+
+// 5e8 and 200000000.0 are whole numbers in disguise.
+Json undisguised(const Json& written) {
+  if (!written.is_string()) return written;
+  const std::string text = trim(written.get<std::string>());
+  double number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  const bool whole = error == std::errc() && end == text.data() + text.size() &&
+                     number == std::floor(number) && std::abs(number) < kLargestWhole;
+  return whole && text.find_first_of(".eE") != std::string::npos ? Json(static_cast<int64_t>(number))
+                                                                 : written;
+}
+
+// The value with its key's type, or what is wrong with it.
+Result<Json> typed(const SectionKey& key, const Json& written) {
+  if (key.type == Type::kList) {
+    if (written.is_array()) return written;
+    return ValueError{to_yaml(written) + " is not a list", "", ""};
+  }
+  const Key row[] = {{.name = "value", .type = key.type, .words = key.words, .range = key.range}};
+  const Json value = key.type == Type::kInt ? undisguised(written) : written;
+  Result<Json> converted = convert_mapping(row, Json{{"value", value}});
+  if (auto* error = std::get_if<ValueError>(&converted)) {
+    const std::string prefix = "key 'value': ";
+    if (error->what.starts_with(prefix)) error->what.erase(0, prefix.size());
+    return converted;
+  }
+  return std::get<Json>(converted)["value"];
+}
+
+bool switched_off(const Json& written) {
+  if (!written.is_object()) {
+    const std::string word = to_lower(written.is_string() ? written.get<std::string>() : written.dump());
+    return word == "false" || word == "null";
+  }
+  return written.empty() || (written.contains("enabled") && switched_off(written["enabled"]));
+}
+
+bool neutral(const SectionKey& key, const Json& value) {
+  if (key.automatic && value == "auto") return true;
+  if (key.type == Type::kMapping) return switched_off(value);
+  if (key.type == Type::kText && key.neutral.empty()) return value == "none" || value == "null";
+  return !key.neutral.empty() && value == neutral_value(key.type, key.neutral);
+}
+
+// "/zero_optimization/stage" as people write it.
+std::string dotted(const std::string& pointer) {
+  std::string text = pointer.substr(1);
+  std::replace(text.begin(), text.end(), '/', '.');
+  return text;
+}
+
+}  // namespace
+
+void CheckedSection::check_mapping(std::span<const SectionKey> keys, const std::string& at,
+                                   const std::string& pointer) {
+  const Json::json_pointer position(at);
+  if (!section_.values.contains(position)) return;
+  const Json& mapping = section_.values.at(position);
+  if (!mapping.is_object()) return problem(dotted(at) + " is not a mapping", at, "", "");
+  for (const auto& [name, written] : mapping.items()) {
+    if (name.starts_with('_') || name == "comment" || written.is_null()) continue;
+    const auto key = std::find_if(keys.begin(), keys.end(),
+                                  [&name = name](const SectionKey& each) { return spelled(each, name); });
+    const std::string here = at + '/' + name;
+    if (key == keys.end()) {
+      unknown(keys, name, here);
+    } else {
+      check_key(*key, name, written, here, pointer + '/' + std::string(key->name));
+    }
+  }
+}
+
+void CheckedSection::check_key(const SectionKey& key, const std::string& written_name, const Json& written,
+                               const std::string& at, const std::string& pointer) {
+  if (const auto first = places_.find(pointer); first != places_.end()) {
+    return problem("'" + written_name + "' is given under two names", at, "first at " + first->second,
+                   "keep " + std::string(key.name));
+  }
+  places_[pointer] = section_.place(at);
+  if (key.automatic && written == "auto") return store(key, written, at, pointer);
+  if (key.type == Type::kMapping) {
+    if (!key.keys.empty() && written.is_object()) values_[pointer] = written;
+    if (!key.keys.empty()) return check_mapping(key.keys, at, pointer);
+    return store(key, written, at, pointer);
+  }
+  const Result<Json> value = typed(key, written);
+  if (const auto* error = std::get_if<ValueError>(&value)) {
+    return problem(dotted(at) + ": " + error->what, at, "", error->hint);
+  }
+  store(key, std::get<Json>(value), at, pointer);
+}
+
+void CheckedSection::unknown(std::span<const SectionKey> keys, const std::string& name,
+                             const std::string& at) {
+  std::vector<std::string> known;
+  for (const SectionKey& key : keys) known.emplace_back(key.name);
+  std::string hint = did_you_mean(nearest_names(name, known));
+  if (hint.empty()) hint = "the keys here are " + join(known, ", ");
+  problem("unknown key '" + name + "'", at, "", std::move(hint));
+}
+
+void CheckedSection::store(const SectionKey& key, const Json& value, const std::string& at,
+                           const std::string& pointer) {
+  if (key.support.status == Support::kImplemented) {
+    values_[pointer] = value;
+    return;
+  }
+  if (neutral(key, value)) return;
+  if (key.support.status == Support::kAccepted) {
+    idle_.push_back(dotted(at) + " (" + std::string(key.support.reason) + ')');
+    return;
+  }
+  report_.problems.push_back(
+      {.what = name_ + ": " + dotted(at) + ' ' + to_yaml(value) + " is not supported",
+       .where = section_.place(at),
+       .why = std::string(key.support.reason),
+       .hint = key.support.instead.empty() ? "" : "use " + std::string(key.support.instead)});
+}
+
+void CheckedSection::note_idle_keys() const {
+  if (idle_.empty()) return;
+  report_.notes.push_back({.severity = Diagnostic::Severity::kNote,
+                           .what = name_ + ": keys without effect here: " + join(idle_, ", "),
+                           .where = place(section_.origin),
+                           .why = "",
+                           .hint = ""});
+}
+
+const Json* CheckedSection::find(const std::string& pointer) const {
+  const auto found = values_.find(pointer);
+  return found == values_.end() ? nullptr : &found->second;
+}
+
+bool CheckedSection::is_auto(const std::string& pointer) const {
+  const Json* value = find(pointer);
+  return value != nullptr && *value == "auto";
+}
+
+const std::string& CheckedSection::place(const std::string& pointer) const {
+  const auto found = places_.find(pointer);
+  return found == places_.end() ? section_.origin : found->second;
+}
+
+void CheckedSection::problem(std::string what, const std::string& at, std::string why, std::string hint) {
+  report_.problems.push_back({.what = name_ + ": " + std::move(what),
+                              .where = section_.place(at),
+                              .why = std::move(why),
+                              .hint = std::move(hint)});
+}
+
+}  // namespace hftrain::arguments

@@ -1,0 +1,78 @@
+// Checks a section of another program's format against rows of keys: unknown keys with the nearest ones,
+// types, words and ranges, keys that this build does without, each mistake with its place and all of them in
+// one pass.
+#pragma once
+
+#include <map>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "hftrain/arguments/flag.h"
+#include "hftrain/arguments/section.h"
+
+namespace hftrain::arguments {
+
+struct SectionKey {
+  std::string_view name;
+  Type type = Type::kText;                // kList: of numbers or texts, taken as they are
+  Support support = {};                   // of a value other than `neutral`
+  std::string_view neutral = {};          // of an accepted or refused key: the value that is always fine
+  std::span<const SectionKey> keys = {};  // of a mapping; empty: its keys are not looked at
+  std::vector<std::string_view> words = {};
+  Range range = {};
+  bool automatic = false;                      // "auto" may stand for the value
+  std::vector<std::string_view> aliases = {};  // other spellings
+};
+
+struct SectionReport {
+  Diagnostics& problems;
+  Diagnostics& notes;
+};
+
+// A section whose values have their keys' types; comments (`_…`), nulls, and keys of no effect are gone, and
+// keys have their first names. Integers may have been written as 5e8, "auto" is the text "auto".
+class CheckedSection {
+ public:
+  // `name` stands before keys in messages ("deepspeed").
+  CheckedSection(const Section& section, std::string name, const SectionReport& report)
+      : section_(section), name_(std::move(name)), report_(report) {}
+
+  // Checks the mapping at `pointer`, the root or one whose keys were not looked at yet.
+  void check(std::span<const SectionKey> keys, const std::string& pointer = "") {
+    check_mapping(keys, pointer, pointer);
+  }
+  // One note for all keys without effect that were found.
+  void note_idle_keys() const;
+
+  // Null when the key was not given.
+  const Json* find(const std::string& pointer) const;
+  bool has(const std::string& pointer) const { return find(pointer) != nullptr; }
+  bool is_auto(const std::string& pointer) const;
+  // The value, or `otherwise` when it was not given or is "auto".
+  template <typename T>
+  T value_or(const std::string& pointer, T otherwise) const {
+    return has(pointer) && !is_auto(pointer) ? find(pointer)->get<T>() : otherwise;
+  }
+  // Where the value stands; the origin of the whole when it was not given.
+  const std::string& place(const std::string& pointer) const;
+
+ private:
+  // `at` is the pointer as written, `pointer` the one of first names.
+  void check_mapping(std::span<const SectionKey> keys, const std::string& at, const std::string& pointer);
+  void check_key(const SectionKey& key, const std::string& written_name, const Json& written,
+                 const std::string& at, const std::string& pointer);
+  void unknown(std::span<const SectionKey> keys, const std::string& name, const std::string& at);
+  void store(const SectionKey& key, const Json& value, const std::string& at, const std::string& pointer);
+  void problem(std::string what, const std::string& at, std::string why, std::string hint);
+
+  const Section& section_;
+  std::string name_;
+  SectionReport report_;
+  std::map<std::string, Json> values_;         // by pointer of first names
+  std::map<std::string, std::string> places_;  // the same
+  std::vector<std::string> idle_;              // "key (reason)"
+};
+
+}  // namespace hftrain::arguments

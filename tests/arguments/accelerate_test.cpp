@@ -1,0 +1,264 @@
+// Accelerate configuration files: parallel_configs.md 6.1 and 6.2 of the contract.
+#include "hftrain/arguments/import/accelerate.h"
+
+#include "support.h"
+#include "support/catch.h"
+#include "support/temporary_directory.h"
+
+namespace hftrain::arguments {
+namespace {
+
+bool contains(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+// An Accelerate file written by the test, and the command line that names it.
+struct File {
+  testing::TemporaryDirectory folder;
+  std::string path;
+  explicit File(const std::string& text) : path(write(folder / "acc.yaml", text)) {}
+  std::string at(const std::string& position) const { return path + ':' + position; }
+  Words with(Words words = {}) const {
+    words.insert(words.begin(), {"--config", path});
+    return words;
+  }
+  ParseOutcome outcome(const Words& words = {}) const { return parse(with(words)); }
+  Arguments arguments(const Words& words = {}) const { return outcome(words).arguments; }
+  std::string mistakes(const Words& words = {}) const { return arguments::mistakes(with(words)); }
+};
+
+// What `accelerate config` writes around every kind of run.
+std::string usual(const std::string& kind, const std::string& more) {
+  return "compute_environment: LOCAL_MACHINE\ndebug: false\ndistributed_type: " + kind +
+         "\ndowncast_bf16: 'no'\nmachine_rank: 0\nmain_training_function: main\nnum_machines: 1\n"
+         "rdzv_backend: static\nsame_network: true\ntpu_env: []\ntpu_use_cluster: false\ntpu_use_sudo: "
+         "false\n"
+         "use_cpu: false\n" +
+         more;
+}
+
+const char* const kInline = R"(deepspeed_config:
+  gradient_accumulation_steps: 4
+  gradient_clipping: 0.5
+  offload_optimizer_device: cpu
+  offload_optimizer_nvme_path: none
+  offload_param_device: cpu
+  offload_param_nvme_path: none
+  zero3_init_flag: true
+  zero3_save_16bit_model: true
+  zero_stage: 3
+mixed_precision: bf16
+num_processes: 2
+)";
+
+}  // namespace
+
+TEST_CASE("a plain file of several ranks, with the keys that mean nothing here") {
+  const File file(usual("MULTI_CPU", "mixed_precision: bf16\nnum_processes: 4\n"));
+  const ParseOutcome outcome = file.outcome();
+  CHECK(outcome.arguments.launch.nproc_per_node == "4");
+  CHECK(outcome.arguments.device.use_cpu);
+  CHECK(outcome.arguments.precision.bf16);
+  CHECK(outcome.origins.of("bf16") == file.at("14:18"));
+  CHECK(notes(outcome).empty());
+}
+
+TEST_CASE("ZeRO by keys inside the file") {
+  const File file(usual("DEEPSPEED", kInline));
+  const ParseOutcome outcome = file.outcome();
+  const Arguments& a = outcome.arguments;
+  CHECK(*a.parallel.sharding.strategy == "full_shard");
+  CHECK(*a.parallel.sharding.offload_optimizer == "cpu");
+  CHECK(*a.parallel.sharding.offload_parameters == "cpu");
+  CHECK(*a.parallel.sharding.state_dict == "full");
+  CHECK_FALSE(a.parallel.sharding.optimizer_path);
+  CHECK(a.parallel.sharding.strategy.origin == file.at("23:15"));
+  CHECK(a.batch.gradient_accumulation_steps == 4);
+  CHECK(a.optimizer.max_grad_norm == 0.5);
+  CHECK(a.precision.bf16);
+  CHECK(a.launch.nproc_per_node == "2");
+}
+
+TEST_CASE("the command line wins over keys of a section, except where both must agree") {
+  const File file(usual("DEEPSPEED", kInline));
+  const Arguments a = file.arguments({"--zero_stage", "2", "--offload_param_device", "none", "--fp16"});
+  CHECK(*a.parallel.sharding.strategy == "shard_grad_op");
+  CHECK(*a.parallel.sharding.offload_parameters == "none");
+  CHECK(a.precision.fp16);
+  CHECK_FALSE(a.precision.bf16);
+  const std::string text = file.mistakes({"--gradient_accumulation_steps", "8", "--max_grad_norm", "1"});
+  CHECK(contains(text,
+                 "gradient_accumulation_steps of the Accelerate file and gradient_accumulation_steps differ\n"
+                 "  where: " +
+                     file.at("15:32") +
+                     ", --gradient_accumulation_steps (command line)\n  why: 4 against 8"));
+  CHECK(contains(text, "gradient_clipping and max_grad_norm differ\n  where: " + file.at("16:22")));
+  CHECK(file.mistakes({"--gradient_accumulation_steps", "4", "--max_grad_norm", "0.5"}).empty());
+}
+
+TEST_CASE("later configuration files win over the Accelerate file in any order") {
+  const File file(usual("MULTI_CPU", "num_processes: 4\nmixed_precision: fp16\n"));
+  const std::string yaml = write(file.folder / "run.yaml", "bf16: true\nnproc_per_node: 2\n");
+  for (const Words& words : {Words{"--config", yaml, file.path}, Words{"--config", file.path, yaml}}) {
+    const Arguments a = parse(words).arguments;
+    CHECK(a.launch.nproc_per_node == "2");
+    CHECK(a.precision.bf16);
+    CHECK_FALSE(a.precision.fp16);
+  }
+}
+
+TEST_CASE("DeepSpeed by file, over two machines") {
+  const testing::TemporaryDirectory folder;
+  const std::string json = write(folder / "ds.json", "{\"zero_optimization\": {\"stage\": 1}}");
+  const std::string section = "deepspeed_config:\n  deepspeed_config_file: " + json +
+                              "\n  deepspeed_hostfile: hostfile\n  deepspeed_multinode_launcher: standard\n"
+                              "  zero3_init_flag: false\n";
+  const File one("distributed_type: DEEPSPEED\nnum_processes: 8\n" + section);
+  CHECK(*one.arguments().parallel.sharding.strategy == "zero1");
+  const File two(
+      "distributed_type: DEEPSPEED\nnum_machines: 2\nmachine_rank: 1\nnum_processes: 8\n"
+      "main_process_ip: 10.0.0.5\nmain_process_port: 29501\n" +
+      section);
+  const std::string text = two.mistakes();
+  CHECK(contains(text, "num_machines is planned: not in this build yet\n  where: " + two.at("2:15")));
+  CHECK(contains(text, "deepspeed_hostfile is planned"));
+  const ParseOutcome printed = two.outcome({"--print_config"});
+  CHECK(*printed.arguments.parallel.sharding.strategy == "zero1");
+  CHECK(printed.arguments.launch.nproc_per_node == "4");
+}
+
+TEST_CASE("D4: what the DeepSpeed file says cannot stand beside it") {
+  const File file(
+      "distributed_type: DEEPSPEED\nnum_processes: 2\nmixed_precision: bf16\ndeepspeed_config:\n"
+      "  deepspeed_config_file: ds.json\n  zero_stage: 3\n  gradient_clipping: 1.0\n");
+  const std::string text = file.mistakes();
+  CHECK(contains(text, "beside deepspeed_config_file these keys cannot stand: gradient_clipping (" +
+                           file.at("7:22") + "), zero_stage (" + file.at("6:15") + "), mixed_precision (" +
+                           file.at("3:18") + ")"));
+  CHECK(contains(text, "where: " + file.at("5:26")));
+}
+
+TEST_CASE("D6: another DeepSpeed file on the command line is a conflict") {
+  const testing::TemporaryDirectory folder;
+  const std::string first = write(folder / "a.json", "{\"zero_optimization\": {\"stage\": 1}}");
+  const std::string second = write(folder / "b.json", "{\"zero_optimization\": {\"stage\": 2}}");
+  const File file(
+      "distributed_type: DEEPSPEED\nnum_processes: 2\ndeepspeed_config:\n  deepspeed_config_file: " + first +
+      "\n");
+  CHECK(contains(
+      file.mistakes({"--deepspeed", second}),
+      "deepspeed_config_file of the Accelerate file and deepspeed differ\n  where: " + file.at("4:26") +
+          ", --deepspeed (command line)\n  why: " + first + " against " + second));
+  CHECK(file.mistakes({"--deepspeed", first}).empty());
+}
+
+TEST_CASE("an FSDP section in both spellings of its keys") {
+  const File file(usual("FSDP", R"(num_processes: 4
+mixed_precision: bf16
+fsdp_config:
+  fsdp_version: 1
+  fsdp_auto_wrap_policy: TRANSFORMER_BASED_WRAP
+  fsdp_backward_prefetch: BACKWARD_PRE
+  cpu_ram_efficient_loading: true
+  fsdp_offload_params: true
+  fsdp_sharding_strategy: 1
+  fsdp_state_dict_type: SHARDED_STATE_DICT
+  fsdp_transformer_layer_cls_to_wrap: GPT2Block
+)"));
+  const ParallelOptions sharding = file.arguments().parallel.sharding;
+  CHECK(*sharding.strategy == "full_shard");
+  CHECK(*sharding.offload_parameters == "cpu");
+  CHECK(*sharding.layer_classes == Words{"GPT2Block"});
+  CHECK(*sharding.state_dict == "sharded");
+  CHECK(*sharding.backward_prefetch == "pre");
+  CHECK(
+      contains(File(usual("FSDP", "num_processes: 2\nfsdp_config:\n  fsdp_ofload_params: true\n")).mistakes(),
+               "unknown key 'fsdp_ofload_params' of fsdp_config"));
+}
+
+TEST_CASE("the kind of run on the command line wins over distributed_type") {
+  const File file(usual("DEEPSPEED", "num_processes: 2\n"));
+  CHECK(*file.arguments().parallel.sharding.strategy == "shard_grad_op");
+  CHECK(*file.arguments({"--use_fsdp"}).parallel.sharding.strategy == "full_shard");
+  CHECK_FALSE(file.arguments({"--multi_gpu"}).parallel.sharding.strategy);
+}
+
+TEST_CASE("a section of another kind of run is warned of") {
+  const File file(usual("MULTI_CPU", "num_processes: 2\nfsdp_config:\n  fsdp_offload_params: true\n"));
+  const ParseOutcome outcome = file.outcome();
+  CHECK_FALSE(outcome.arguments.parallel.sharding.strategy);
+  CHECK(contains(notes(outcome), "fsdp_config has no effect\n  where: " + file.at("16:3")));
+}
+
+TEST_CASE("L1: unknown keys, missing files and kinds that are not ours") {
+  const File unknown("distributed_type: MULTI_GPU\nnum_proceses: 2\nipex_config: {}\n");
+  const std::string text = unknown.mistakes();
+  CHECK(contains(text, "unknown key 'num_proceses' of an Accelerate file\n  where: " + unknown.at("2:15") +
+                           "\n  try: did you mean num_processes"));
+  CHECK(contains(text, "unknown key 'ipex_config'"));
+  CHECK(contains(mistakes({"--config_file", "/nowhere/acc.yaml"}), "/nowhere/acc.yaml"));
+  CHECK(contains(File("compute_environment: AMAZON_SAGEMAKER\ndistributed_type: 'NO'\n").mistakes(),
+                 "compute_environment AMAZON_SAGEMAKER is not supported"));
+  CHECK(contains(File("compute_environment: LOCAL_MACHINE\n").mistakes(), "needs distributed_type"));
+  CHECK(contains(File("distributed_type: MEGATRON_LM\n").mistakes(), "there is no Megatron-LM here"));
+  CHECK(contains(File("distributed_type: XLA\n").mistakes(), "there is no such hardware here"));
+  CHECK(contains(File("distributed_type: GPUS\n").mistakes(), "distributed_type 'GPUS' is unknown"));
+  CHECK(contains(File(usual("MULTI_GPU", "num_processes: 2\nmixed_precision: fp8\n")).mistakes(),
+                 "mixed_precision fp8 is not supported"));
+  CHECK(contains(File(usual("MULTI_GPU", "num_processes: 2\nfp8_config: {backend: TE}\n")).mistakes(),
+                 "fp8_config is not supported"));
+}
+
+TEST_CASE("L2 and L3: one kind of run, and several ranks for multi_gpu") {
+  CHECK(contains(mistakes({"--multi_gpu", "--use_fsdp"}), "multi_gpu and use_fsdp exclude each other"));
+  CHECK(contains(mistakes({"--use_deepspeed", "--use_fsdp"}), "fsdp and deepspeed exclude each other"));
+  CHECK(contains(mistakes({"--multi_gpu", "--cpu"}), "multi_gpu and use_cpu exclude each other"));
+  CHECK(contains(mistakes({"--multi_gpu", "--num_processes", "1"}), "multi_gpu needs 2 ranks or more"));
+  CHECK(contains(File(usual("MULTI_GPU", "num_processes: 1\n")).mistakes(),
+                 "distributed_type MULTI_GPU needs num_processes of 2 or more"));
+  CHECK(contains(File(usual("MULTI_GPU", "")).mistakes(), "num_processes is missing"));
+  CHECK(contains(File(usual("'NO'", "num_processes: 3\n")).mistakes(), "distributed_type NO is one process"));
+  CHECK(File(usual("NO", "")).arguments().launch.nproc_per_node == "1");
+}
+
+TEST_CASE("L6 and L9: processes divide by machines, and this machine is one of them") {
+  CHECK(contains(File("distributed_type: MULTI_GPU\nnum_processes: 7\nnum_machines: 2\n").mistakes(),
+                 "num_processes does not divide by num_machines"));
+  CHECK(contains(
+      File("distributed_type: MULTI_GPU\nnum_processes: 8\nnum_machines: 2\nmachine_rank: 2\n").mistakes(),
+      "machine_rank 2 is not one of 2 machines"));
+  CHECK(contains(File("distributed_type: MULTI_GPU\nnum_processes: two\n").mistakes(),
+                 "num_processes: 'two' is not a whole number"));
+}
+
+TEST_CASE("gpu_ids become the mask, inside the one that is there") {
+  const File file(usual("MULTI_GPU", "num_processes: 2\ngpu_ids: 0,2\n"));
+  CHECK(file.outcome().exported_environment.at("CUDA_VISIBLE_DEVICES") == "0,2");
+  Environment masked;
+  masked.set("CUDA_VISIBLE_DEVICES", "4,5,6");
+  CHECK(parse(file.with(), masked).exported_environment.at("CUDA_VISIBLE_DEVICES") == "4,6");
+  Environment narrow;
+  narrow.set("CUDA_VISIBLE_DEVICES", "4");
+  CHECK(contains(mistakes(file.with(), narrow), "gpu_ids: there is no GPU '2'"));
+  CHECK(File(usual("MULTI_GPU", "num_processes: 2\ngpu_ids: all\n")).outcome().exported_environment.empty());
+  CHECK(parse({"--gpu_ids", "1"}).exported_environment.at("CUDA_VISIBLE_DEVICES") == "1");
+}
+
+TEST_CASE("mixed precision of a launch gives way to the flags fp16 and bf16") {
+  CHECK(parse({"--mixed_precision", "bf16"}).arguments.precision.bf16);
+  CHECK_FALSE(parse({"--mixed_precision", "no"}).arguments.precision.bf16);
+  const ParseOutcome outcome = parse({"--mixed_precision", "fp16", "--bf16"});
+  CHECK(outcome.arguments.precision.bf16);
+  CHECK_FALSE(outcome.arguments.precision.fp16);
+  CHECK(contains(notes(outcome), "win over mixed_precision fp16"));
+  CHECK(File("distributed_type: 'NO'\nfp16: true\n").arguments().precision.fp16);
+}
+
+TEST_CASE("--config_file is --config, and JSON is read too") {
+  const testing::TemporaryDirectory folder;
+  const std::string path =
+      write(folder / "acc.json", "{\"distributed_type\": \"MULTI_CPU\", \"num_processes\": 3}");
+  CHECK(parse({"--config_file", path}).arguments.launch.nproc_per_node == "3");
+}
+
+}  // namespace hftrain::arguments

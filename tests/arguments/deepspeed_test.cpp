@@ -1,0 +1,470 @@
+// DeepSpeed configurations: parallel_configs.md 5 of the contract.
+#include "hftrain/arguments/import/deepspeed.h"
+
+#include "hftrain/arguments/print_config.h"
+#include "support.h"
+#include "support/catch.h"
+#include "support/temporary_directory.h"
+
+namespace hftrain::arguments {
+namespace {
+
+bool contains(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+// A DeepSpeed file written by the test, and the command line that names it.
+struct File {
+  testing::TemporaryDirectory folder;
+  std::string path;
+  explicit File(const std::string& text) : path(write(folder / "ds.json", text)) {}
+  std::string at(const std::string& position) const { return path + ':' + position; }
+  Words with(Words words = {}) const {
+    words.insert(words.begin(), {"--deepspeed", path});
+    return words;
+  }
+  Arguments arguments(const Words& words = {}) const { return parse(with(words)).arguments; }
+  std::string mistakes(const Words& words = {}) const { return arguments::mistakes(with(words)); }
+  std::string notes(const Words& words = {}) const { return arguments::notes(parse(with(words))); }
+};
+
+// One key beside the least that a file needs.
+File with_key(const std::string& key) {
+  return File("{\"zero_optimization\": {\"stage\": 2},\n" + key + "}");
+}
+File with_zero(const std::string& keys) {
+  return File("{\"zero_optimization\": {" + keys + "}}");
+}
+
+// The four shapes of files that people bring: everything auto, offload to the host, NVMe, everything
+// explicit.
+const char* const kAllAuto = R"({
+  "_comment": "all auto",
+  "fp16": {"enabled": "auto", "loss_scale": 0, "loss_scale_window": 1000, "initial_scale_power": 16,
+           "hysteresis": 2, "min_loss_scale": 1},
+  "bf16": {"enabled": "auto"},
+  "optimizer": {"type": "AdamW", "params": {"lr": "auto", "betas": "auto", "eps": "auto", "weight_decay": "auto"}},
+  "scheduler": {"type": "WarmupDecayLR", "params": {"total_num_steps": "auto", "warmup_min_lr": "auto",
+                "warmup_max_lr": "auto", "warmup_num_steps": "auto"}},
+  "zero_optimization": {"stage": 2, "allgather_partitions": true, "allgather_bucket_size": 2e8,
+    "overlap_comm": true, "reduce_scatter": true, "reduce_bucket_size": "auto", "contiguous_gradients": true},
+  "gradient_accumulation_steps": "auto", "gradient_clipping": "auto",
+  "train_batch_size": "auto", "train_micro_batch_size_per_gpu": "auto"
+})";
+
+const char* const kHostOffload = R"({
+  "bf16": {"enabled": "auto"},
+  "zero_optimization": {
+    "stage": 3,
+    "offload_optimizer": {"device": "cpu", "pin_memory": true},
+    "offload_param": {"device": "cpu", "pin_memory": true},
+    "sub_group_size": 1e9, "reduce_bucket_size": "auto", "stage3_prefetch_bucket_size": "auto",
+    "stage3_param_persistence_threshold": "auto", "stage3_max_live_parameters": 1e9,
+    "stage3_max_reuse_distance": 1e9, "stage3_gather_16bit_weights_on_model_save": true
+  },
+  "gradient_accumulation_steps": "auto", "gradient_clipping": "auto", "steps_per_print": 2000,
+  "train_batch_size": "auto", "train_micro_batch_size_per_gpu": "auto", "wall_clock_breakdown": false
+})";
+
+const char* const kNvme = R"({
+  "bf16": {"enabled": true},
+  "optimizer": {"type": "AdamW", "params": {"lr": "auto", "betas": "auto", "eps": "auto", "weight_decay": "auto"}},
+  "zero_optimization": {
+    "stage": 3,
+    "offload_optimizer": {"device": "nvme", "nvme_path": "/local_nvme", "pin_memory": true, "buffer_count": 4,
+                          "fast_init": false, "pipeline_read": true, "pipeline_write": false},
+    "offload_param": {"device": "nvme", "nvme_path": "/other_nvme", "pin_memory": true, "buffer_count": 5,
+                      "buffer_size": 1e8, "max_in_cpu": 1e9}
+  },
+  "aio": {"block_size": 262144, "queue_depth": 32, "intra_op_parallelism": 1, "single_submit": false,
+          "overlap_events": true}
+})";
+
+const char* const kExplicit = R"({
+  "train_batch_size": 16, "train_micro_batch_size_per_gpu": 4, "gradient_accumulation_steps": 2,
+  "gradient_clipping": 0.5,
+  "fp16": {"enabled": true, "loss_scale": 0, "loss_scale_window": 500, "initial_scale_power": 12,
+           "hysteresis": 3, "min_loss_scale": 2, "consecutive_hysteresis": true},
+  "optimizer": {"type": "AdamW", "params": {"lr": 3e-5, "betas": [0.8, 0.99], "eps": 1e-7, "weight_decay": 3e-7}},
+  "scheduler": {"type": "WarmupLR", "params": {"warmup_min_lr": 0, "warmup_max_lr": 3e-5, "warmup_num_steps": 500}},
+  "zero_optimization": {"stage": 1, "reduce_bucket_size": 500000000, "allgather_bucket_size": 500000000}
+})";
+
+}  // namespace
+
+TEST_CASE("auto leaves every value to the flags") {
+  const File file(kAllAuto);
+  const Arguments a = file.arguments({"--learning_rate", "1e-4", "--warmup_steps", "10", "--bf16",
+                                      "--per_device_train_batch_size", "2", "--max_grad_norm", "0.7"});
+  CHECK(*a.parallel.sharding.strategy == "shard_grad_op");
+  CHECK(*a.parallel.sharding.offload_optimizer == "none");
+  CHECK(a.optimizer.learning_rate == 1e-4);
+  CHECK(a.optimizer.max_grad_norm == 0.7);
+  CHECK(a.batch.per_device_train_batch_size == 2);
+  CHECK(a.precision.bf16);
+  CHECK_FALSE(a.precision.fp16);
+  CHECK(a.schedule.lr_scheduler_type == "WarmupDecayLR");
+  CHECK(a.schedule.warmup_steps == 10);
+  CHECK_FALSE(a.schedule.lr_scheduler_kwargs);
+  CHECK_FALSE(a.parallel.deepspeed->train_batch_size);
+  CHECK_FALSE(a.parallel.deepspeed->total_steps);
+  CHECK(file.arguments().optimizer.learning_rate == 5e-5);
+}
+
+TEST_CASE("offload to the host, with sizes that follow the model") {
+  const File file(kHostOffload);
+  const Arguments a = file.arguments({"--bf16"});
+  const ParallelOptions& sharding = a.parallel.sharding;
+  CHECK(*sharding.strategy == "full_shard");
+  CHECK(*sharding.offload_parameters == "cpu");
+  CHECK(*sharding.offload_optimizer == "cpu");
+  CHECK(*sharding.state_dict == "full");
+  CHECK(a.parallel.deepspeed->full_parameter_limit_by_hidden_size);
+  CHECK_FALSE(sharding.full_parameter_limit);
+  CHECK(a.schedule.lr_scheduler_type == "linear");
+  CHECK(contains(file.notes(), "keys without effect here: steps_per_print (--logging_steps decides"));
+}
+
+TEST_CASE("offload to NVMe with its buffers and requests") {
+  const Arguments a = File(kNvme).arguments();
+  const ParallelOptions& sharding = a.parallel.sharding;
+  CHECK(a.precision.bf16);
+  CHECK(*sharding.offload_optimizer == "nvme");
+  CHECK(*sharding.offload_parameters == "nvme");
+  CHECK(*sharding.optimizer_path == "/local_nvme");
+  CHECK(*sharding.parameters_path == "/other_nvme");
+  CHECK(*sharding.buffer_count == 5);
+  CHECK(*sharding.buffer_numbers == 100'000'000);
+  CHECK(*sharding.block_bytes == 262144);
+  CHECK(*sharding.queue_depth == 32);
+  CHECK(*sharding.pipeline_read);
+  CHECK_FALSE(*sharding.pipeline_write);
+  CHECK(*sharding.full_parameter_limit == 100'000);
+}
+
+TEST_CASE("explicit values become flags that were not given, with their places") {
+  const File file(kExplicit);
+  const ParseOutcome outcome = parse(file.with());
+  const Arguments& a = outcome.arguments;
+  CHECK(*a.parallel.sharding.strategy == "zero1");
+  CHECK(a.batch.per_device_train_batch_size == 4);
+  CHECK(a.batch.gradient_accumulation_steps == 2);
+  CHECK(a.optimizer.max_grad_norm == 0.5);
+  CHECK(a.optimizer.learning_rate == 3e-5);
+  CHECK(a.optimizer.adam_beta1 == 0.8);
+  CHECK(a.optimizer.adam_beta2 == 0.99);
+  CHECK(a.optimizer.adam_epsilon == 1e-7);
+  CHECK(a.optimizer.weight_decay == 3e-7);
+  CHECK(a.schedule.lr_scheduler_type == "WarmupLR");
+  CHECK(a.schedule.warmup_steps == 500);
+  CHECK(a.schedule.lr_scheduler_kwargs == Json{{"warmup_min_lr", 0.0}});
+  CHECK(a.precision.fp16);
+  CHECK(*a.parallel.deepspeed->train_batch_size == 16);
+  CHECK_FALSE(a.parallel.deepspeed->micro_batch_follows);
+  const LossScaleOptions& scale = *a.parallel.deepspeed->loss_scale;
+  CHECK(scale.fixed == 0);
+  CHECK(scale.initial_power == 12);
+  CHECK(scale.window == 500);
+  CHECK(scale.hysteresis == 3);
+  CHECK(scale.consecutive_hysteresis);
+  CHECK(scale.minimum == 2);
+  CHECK(outcome.origins.of("learning_rate") == file.at("6:51"));
+  CHECK(outcome.origins.of("max_grad_norm") == file.at("3:24"));
+  CHECK(file.mistakes({"--learning_rate", "0.00003", "--fp16", "--warmup_steps", "500"}).empty());
+}
+
+TEST_CASE("D1: all values that differ from their flags are reported at once, with both places") {
+  const File file(kExplicit);
+  const std::string text = file.mistakes({"--learning_rate", "1e-4", "--gradient_accumulation_steps", "4",
+                                          "--adam_beta2", "0.9", "--warmup_steps", "3", "--bf16"});
+  CHECK(contains(text, "error: optimizer.params.lr and learning_rate differ\n  where: " + file.at("6:51") +
+                           ", --learning_rate (command line)\n  why: 3e-05 against 0.0001\n  try: make them "
+                           "equal, or write \"auto\" in the file"));
+  CHECK(contains(text, "scheduler.params.warmup_max_lr and learning_rate differ"));
+  CHECK(contains(text, "gradient_accumulation_steps and gradient_accumulation_steps differ"));
+  CHECK(contains(text, "2 against 4"));
+  CHECK(contains(text, "optimizer.params.betas[1] and adam_beta2 differ"));
+  CHECK(contains(text, "scheduler.params.warmup_num_steps and warmup_steps differ"));
+  CHECK(contains(text, "fp16 and bf16 exclude each other"));
+  CHECK_FALSE(contains(text, "params.eps"));
+}
+
+TEST_CASE("D1 counts configuration files as the user's word too") {
+  const File file(kExplicit);
+  const std::string yaml = write(file.folder / "run.yaml", "max_grad_norm: 1.0\n");
+  const std::string text = file.mistakes({"--config", yaml});
+  CHECK(contains(text, "gradient_clipping and max_grad_norm differ"));
+  CHECK(contains(text, yaml + ":1:16"));
+}
+
+TEST_CASE("D2: what follows from train_batch_size is left to the plan") {
+  const Arguments all = with_key("\"train_batch_size\": 32").arguments();
+  CHECK(all.parallel.deepspeed->micro_batch_follows);
+  CHECK(all.parallel.deepspeed->accumulation_follows);
+  const Arguments micro =
+      with_key("\"train_batch_size\": 32").arguments({"--per_device_train_batch_size", "4"});
+  CHECK_FALSE(micro.parallel.deepspeed->micro_batch_follows);
+  CHECK(micro.parallel.deepspeed->accumulation_follows);
+}
+
+TEST_CASE("D5 and D8: one kind of half precision") {
+  CHECK(contains(with_key("\"fp16\": {\"enabled\": true}, \"bf16\": {\"enabled\": true}").mistakes(),
+                 "fp16.enabled and bf16.enabled exclude each other"));
+  CHECK(contains(with_key("\"bf16\": {\"enabled\": true}").mistakes({"--mixed_precision", "fp16"}),
+                 "fp16 and bf16 exclude each other"));
+  CHECK(contains(with_key("\"bf16\": {\"enabled\": false}").mistakes({"--bf16"}),
+                 "bf16.enabled and bf16 differ"));
+  CHECK(contains(with_key("\"bf16\": {\"enabled\": false}").mistakes({"--bf16_full_eval"}),
+                 "bf16.enabled and bf16_full_eval differ"));
+  CHECK(with_key("\"fp16\": {\"enabled\": true}").mistakes({"--fp16_full_eval"}).empty());
+  CHECK(with_key("\"bfloat16\": {\"enabled\": true}").arguments().precision.bf16);
+}
+
+TEST_CASE("D6: a configuration and the flags of accelerate launch must say the same") {
+  const File file = with_zero("\"stage\": 2");
+  const std::string text = file.mistakes({"--zero_stage", "3"});
+  CHECK(contains(text, "the sharding strategy is given twice and differently"));
+  CHECK(contains(text, "shard_grad_op (" + file.at("1:33") + ") and full_shard (--zero_stage)"));
+  CHECK(file.mistakes({"--zero_stage", "2"}).empty());
+  CHECK(contains(file.mistakes({"--offload_optimizer_device", "cpu"}), "where optimizer state lives"));
+}
+
+TEST_CASE("D7 and D9: keys that need a certain stage") {
+  CHECK(contains(with_zero("\"stage\": 2, \"offload_param\": {\"device\": \"cpu\"}").mistakes(),
+                 "offload_param needs stage 3"));
+  CHECK(with_zero("\"stage\": 2, \"offload_param\": {\"device\": \"none\"}").mistakes().empty());
+  CHECK(contains(with_zero("\"stage\": 3, \"offload_optimizer\": {\"device\": \"nvme\"}").mistakes(),
+                 "offload_optimizer on nvme needs nvme_path"));
+  CHECK(contains(
+      with_zero("\"stage\": 2, \"offload_optimizer\": {\"device\": \"cpu\", \"ratio\": 0.5}").mistakes(),
+      "ratio needs stage 3"));
+  CHECK(contains(with_zero("\"stage\": 3, \"compute_grad_norm\": false").mistakes(),
+                 "compute_grad_norm false"));
+  CHECK(
+      contains(File("{\"zero_optimization\": {\"stage\": 3}, \"gradient_allreduce_op\": \"sum\"}").mistakes(),
+               "gradient_allreduce_op sum is not supported"));
+  CHECK(contains(with_zero("\"stage\": 0, \"offload_optimizer\": {\"device\": \"cpu\"}").mistakes(),
+                 "offload_optimizer needs stage 1, 2 or 3"));
+}
+
+TEST_CASE("D10: weights and optimizer state of half precision are refused") {
+  CHECK(
+      contains(with_key("\"bf16\": {\"enabled\": true, \"bf16_master_weights_and_grads\": true}").mistakes(),
+               "bf16.bf16_master_weights_and_grads true is not supported"));
+  CHECK(
+      contains(with_key("\"fp16\": {\"enabled\": true, \"fp16_master_weights_and_grads\": true}").mistakes(),
+               "loss scaling needs float32 weights"));
+}
+
+TEST_CASE("every mistake of a file is reported with its place and the nearest key") {
+  const File file(R"({
+  "zero_optimization": {"stage": 4, "overlap_com": true},
+  "train_micro_batch_size_per_gpus": 2,
+  "fp16": {"enabled": "perhaps", "hysteresis": 1.5},
+  "gradient_clipping": "much"
+})");
+  const std::string text = file.mistakes();
+  CHECK(
+      contains(text, "deepspeed: zero_optimization.stage: '4' is not a whole number 0 <= x <= 3\n  where: " +
+                         file.at("2:34")));
+  CHECK(contains(text, "unknown key 'overlap_com'\n  where: " + file.at("2:52") +
+                           "\n  try: did you mean overlap_comm?"));
+  CHECK(contains(text, "unknown key 'train_micro_batch_size_per_gpus'\n  where: " + file.at("3:38") +
+                           "\n  try: did you mean train_micro_batch_size_per_gpu"));
+  CHECK(contains(text, "fp16.enabled: 'perhaps' is not a truth value\n  where: " + file.at("4:23")));
+  CHECK(contains(text, "fp16.hysteresis: '1.5' is not a whole number"));
+  CHECK(contains(text, "gradient_clipping: 'much' is not a number\n  where: " + file.at("5:24")));
+}
+
+TEST_CASE("files that are no JSON, are not there, or give a key twice") {
+  CHECK(contains(mistakes({"--deepspeed", "/nowhere/ds.json"}), "/nowhere/ds.json"));
+  CHECK(contains(File("{\"zero_optimization\": {\"stage\": 2}").mistakes(), "not valid JSON"));
+  const File twice("{\"zero_optimization\": {\"stage\": 2},\n \"zero_optimization\": {\"stage\": 3}}");
+  CHECK(contains(twice.mistakes(), "key 'zero_optimization' is given twice"));
+  CHECK(contains(twice.mistakes(), "first at " + twice.at("1:23")));
+  CHECK(contains(File("[1]").mistakes(), "is not a mapping"));
+  CHECK(contains(File("{}").mistakes(), "the section zero_optimization is missing"));
+}
+
+TEST_CASE("comments, text, base64 and mappings are read alike") {
+  const char* const kText = "{ /* ZeRO */ \"zero_optimization\": {\"stage\": 3} // three\n}";
+  CHECK(*File(kText).arguments().parallel.sharding.strategy == "full_shard");
+  CHECK(*parse({"--deepspeed", "{\"zero_optimization\": {\"stage\": 1}}"})
+             .arguments.parallel.sharding.strategy == "zero1");
+  const char* const kBase64 = "eyJ6ZXJvX29wdGltaXphdGlvbiI6IHsic3RhZ2UiOiAyfX0=";
+  CHECK(*parse({"--deepspeed", kBase64}).arguments.parallel.sharding.strategy == "shard_grad_op");
+  const testing::TemporaryDirectory folder;
+  const std::string yaml =
+      write(folder / "run.yaml", "deepspeed:\n  zero_optimization:\n    stage: 1\n    stag: 2\n");
+  CHECK(contains(mistakes({"--config", yaml}), "unknown key 'stag'\n  where: " + yaml + ":4:11"));
+  for (const char* spelling : {"--deepspeed_config", "--deepspeed_config_file"}) {
+    const File file(kAllAuto);
+    CHECK(*parse({spelling, file.path}).arguments.parallel.sharding.strategy == "shard_grad_op");
+  }
+}
+
+TEST_CASE("old and removed keys") {
+  CHECK(*with_zero("\"stage\": 2, \"cpu_offload\": true").arguments().parallel.sharding.offload_optimizer ==
+        "cpu");
+  CHECK(*with_zero("\"stage\": 3, \"cpu_offload_params\": true")
+             .arguments()
+             .parallel.sharding.offload_parameters == "cpu");
+  CHECK(
+      contains(with_zero("\"stage\": 2, \"cpu_offload\": true, \"offload_optimizer\": {\"device\": \"cpu\"}")
+                   .mistakes(),
+               "cpu_offload and offload_optimizer are one setting"));
+  CHECK(*File("{\"zero_optimization\": true}").arguments().parallel.sharding.strategy == "zero1");
+  CHECK(*with_zero("\"stage\": 3, \"stage3_gather_fp16_weights_on_model_save\": false")
+             .arguments()
+             .parallel.sharding.state_dict == "sharded");
+  CHECK(*with_zero("\"stage\": 3, \"param_persistence_threshold\": 1e4")
+             .arguments()
+             .parallel.sharding.full_parameter_limit == 10000);
+  CHECK(contains(
+      with_zero("\"stage\": 3, \"max_live_parameters\": 1, \"stage3_max_live_parameters\": 2").mistakes(),
+      "is given under two names"));
+  CHECK(contains(with_key("\"sparse_attention\": {\"mode\": \"fixed\"}").mistakes(),
+                 "sparse_attention {mode: fixed} is not supported"));
+  CHECK(with_key("\"elasticity\": {\"enabled\": false}, \"amp\": {}, \"sparse_gradients\": false")
+            .mistakes()
+            .empty());
+  const Arguments mics = with_zero("\"stage\": 3, \"mics_shard_size\": 4").arguments();
+  CHECK(*mics.parallel.sharding.strategy == "hybrid_shard");
+  CHECK(*mics.parallel.sharding.shard_ranks == 4);
+}
+
+TEST_CASE("what hftrain does not do is refused by name with a way out") {
+  CHECK(contains(with_zero("\"stage\": 3, \"zero_quantized_weights\": true").mistakes(),
+                 "zero_optimization.zero_quantized_weights true is not supported"));
+  CHECK(
+      contains(with_zero("\"stage\": 3, \"zero_hpz_partition_size\": 8").mistakes(), "use mics_shard_size"));
+  CHECK(contains(with_key("\"flops_profiler\": {\"enabled\": true}").mistakes(), "total_flos is in"));
+  CHECK(contains(with_key("\"prescale_gradients\": true").mistakes(),
+                 "prescale_gradients true is not supported"));
+  CHECK(contains(with_key("\"wandb\": {\"enabled\": true}").mistakes(), "wandb is planned"));
+  CHECK(
+      contains(with_key("\"comet\": {\"enabled\": true}").mistakes(), "comet.enabled true is not supported"));
+  CHECK(contains(with_key("\"aio\": {\"use_gds\": true}").mistakes(), "aio.use_gds true is not supported"));
+}
+
+TEST_CASE("monitors, reductions and activation checkpointing") {
+  const File file = with_key(
+      "\"tensorboard\": {\"enabled\": true, \"output_path\": \"logs/\", \"job_name\": \"a\"},"
+      "\"csv_monitor\": {\"enabled\": true}, \"communication_data_type\": \"bf16\","
+      "\"activation_checkpointing\": {\"partition_activations\": true}");
+  const Arguments a = file.arguments({"--report_to", "jsonl"});
+  CHECK(a.logging.report_to == Words{"jsonl", "tensorboard", "csv"});
+  CHECK(a.logging.logging_dir == "logs/a");
+  CHECK(*a.parallel.sharding.reduce_dtype == "bfloat16");
+  CHECK(contains(file.notes(), "use --gradient_checkpointing"));
+}
+
+TEST_CASE("optimizer sections") {
+  const auto section = [](const std::string& type, const std::string& params) {
+    return with_key("\"optimizer\": {\"type\": \"" + type + "\", \"params\": {" + params + "}}");
+  };
+  CHECK(section("Adam", "\"adam_w_mode\": true").arguments().optimizer.optim == "adamw_torch_fused");
+  CHECK(section("AdamW", "").arguments().optimizer.learning_rate == 1e-3);
+  CHECK(section("AdamW", "").arguments({"--learning_rate", "2e-4"}).optimizer.learning_rate == 2e-4);
+  CHECK(section("adagrad", "").arguments().optimizer.learning_rate == 1e-2);
+  const Arguments sgd = section("SGD", "\"lr\": 0.1, \"momentum\": 0.9, \"nesterov\": true").arguments();
+  CHECK(sgd.optimizer.optim == "sgd");
+  CHECK(sgd.optimizer.optim_args == "momentum=0.9,nesterov=true");
+  CHECK(section("Lion", "\"betas\": [0.95, 0.98]").arguments().optimizer.optim == "lion_32bit");
+  CHECK(contains(section("OneBitAdam", "\"freeze_step\": 10").mistakes(),
+                 "optimizer.type OneBitAdam is not supported"));
+  CHECK(contains(section("Lamb", "").mistakes(), "use AdamW"));
+  CHECK(contains(section("AdamW", "\"max_grad_norm\": 1").mistakes(), "use gradient_clipping"));
+  CHECK(contains(section("AdamW", "\"beta\": [0.9, 0.9]").mistakes(), "did you mean betas?"));
+  CHECK(contains(section("AdamW", "\"betas\": [0.9]").mistakes(), "betas are two numbers"));
+}
+
+TEST_CASE("T12: an optimizer section and another --optim exclude each other") {
+  const File file(kAllAuto);
+  CHECK(contains(file.mistakes({"--adafactor"}), "optimizer.type and optim differ"));
+  CHECK(contains(file.mistakes({"--optim", "sgd"}), "AdamW against sgd"));
+  CHECK(file.mistakes({"--optim", "adamw_torch"}).empty());
+}
+
+TEST_CASE("scheduler sections") {
+  const auto section = [](const std::string& type, const std::string& params) {
+    return with_key("\"scheduler\": {\"type\": \"" + type + "\", \"params\": {" + params + "}}");
+  };
+  const Arguments defaults = section("WarmupLR", "").arguments();
+  CHECK(defaults.schedule.warmup_steps == 1000);
+  CHECK(defaults.optimizer.learning_rate == 5e-5);
+  CHECK(section("WarmupDecayLR", "\"total_num_steps\": 50").arguments().optimizer.learning_rate == 1e-3);
+  const Arguments decay = section("WarmupDecayLR", "\"total_num_steps\": 50, \"warmup_num_steps\": 5")
+                              .arguments({"--warmup_steps", "0.1"});
+  CHECK(*decay.parallel.deepspeed->total_steps == 50);
+  CHECK(*decay.parallel.deepspeed->warmup_steps == 5);
+  CHECK(decay.schedule.warmup_steps == 0.1);
+  CHECK(contains(section("WarmupDecayLR", "").mistakes(), "WarmupDecayLR needs total_num_steps"));
+  CHECK(contains(section("WarmupCosLR", "").mistakes(), "scheduler.type 'WarmupCosLR' is unknown"));
+  CHECK(contains(section("WarmupLR", "\"warmup_type\": \"cubic\"").notes(), "is unknown and means log"));
+  CHECK(section("WarmupLR", "\"warmup_num_steps\": \"auto\"").arguments().schedule.warmup_steps == 0);
+  CHECK(contains(section("WarmupLR", "").mistakes({"--lr_scheduler_type", "cosine"}),
+                 "scheduler.type and lr_scheduler_type differ"));
+  CHECK(section("WarmupLR", "").mistakes({"--lr_scheduler_type", "constant_with_warmup"}).empty());
+  const char* const kCycle = "\"cycle_min_lr\": 1e-5, \"cycle_max_lr\": 1e-3";
+  CHECK(contains(section("OneCycle", kCycle).mistakes(), "\"cycle_momentum\": false"));
+  CHECK(section("OneCycle", std::string(kCycle) + ", \"cycle_momentum\": false")
+            .arguments()
+            .schedule.lr_scheduler_type == "OneCycle");
+  CHECK(section("LRRangeTest", "\"lr_range_test_step_size\": 20").arguments().schedule.lr_scheduler_kwargs ==
+        Json{{"lr_range_test_step_size", 20}});
+}
+
+TEST_CASE("the flags of accelerate launch for DeepSpeed") {
+  const Arguments two = parse({"--use_deepspeed"}).arguments;
+  CHECK(*two.parallel.sharding.strategy == "shard_grad_op");
+  const Arguments three = parse({"--use_deepspeed", "--zero_stage", "3", "--offload_param_device", "nvme",
+                                 "--offload_param_nvme_path", "/nvme", "--offload_optimizer_device", "cpu",
+                                 "--zero3_save_16bit_model", "true", "--gradient_clipping", "0.3"})
+                              .arguments;
+  CHECK(*three.parallel.sharding.strategy == "full_shard");
+  CHECK(*three.parallel.sharding.offload_parameters == "nvme");
+  CHECK(*three.parallel.sharding.parameters_path == "/nvme");
+  CHECK(*three.parallel.sharding.offload_optimizer == "cpu");
+  CHECK(*three.parallel.sharding.state_dict == "full");
+  CHECK(three.optimizer.max_grad_norm == 0.3);
+  CHECK(contains(mistakes({"--use_deepspeed", "--gradient_clipping", "0.3", "--max_grad_norm", "1"}),
+                 "gradient_clipping and max_grad_norm differ"));
+  CHECK(contains(mistakes({"--zero_stage", "2", "--offload_param_device", "cpu"}),
+                 "offload_param_device needs ZeRO stage 3, not 2"));
+  CHECK(contains(mistakes({"--zero_stage", "3", "--offload_param_device", "nvme"}),
+                 "needs offload_param_nvme_path"));
+  CHECK(contains(mistakes({"--offload_optimizer_device", "cpu"}), "is an option of DeepSpeed training"));
+  CHECK(contains(mistakes({"--gradient_clipping", "1"}), "use --max_grad_norm"));
+}
+
+TEST_CASE("39: deepspeed and fsdp exclude each other") {
+  CHECK(contains(File(kAllAuto).mistakes({"--fsdp", "full_shard"}), "fsdp and deepspeed exclude each other"));
+}
+
+TEST_CASE("the environment of an accelerate launch counts only when it is announced") {
+  Environment environment({{"ACCELERATE_DEEPSPEED_ZERO_STAGE", "3"},
+                           {"ACCELERATE_DEEPSPEED_OFFLOAD_PARAM_DEVICE", "cpu"},
+                           {"ACCELERATE_GRADIENT_CLIPPING", "0.5"}});
+  CHECK_FALSE(parse({}, environment).arguments.parallel.sharding.strategy);
+  environment.set("ACCELERATE_USE_DEEPSPEED", "true");
+  const ParseOutcome outcome = parse({}, environment);
+  CHECK(*outcome.arguments.parallel.sharding.strategy == "full_shard");
+  CHECK(*outcome.arguments.parallel.sharding.offload_parameters == "cpu");
+  CHECK(outcome.arguments.optimizer.max_grad_norm == 0.5);
+  CHECK(contains(notes(outcome),
+                 "ACCELERATE_DEEPSPEED_ZERO_STAGE=3 of the environment is used as --zero_stage"));
+  CHECK(*parse({"--zero_stage", "1", "--offload_param_device", "none"}, environment)
+             .arguments.parallel.sharding.strategy == "zero1");
+}
+
+TEST_CASE("what print_config writes of a DeepSpeed run is read back as the same run") {
+  const File file(kExplicit);
+  const ParseOutcome first = parse(file.with());
+  const std::string path = write(file.folder / "back.yaml", print_config(first, "full"));
+  const ParseOutcome second = parse_arguments(Words{"--config", path}, {});
+  CHECK(arguments_json(second) == arguments_json(first));
+  CHECK(*second.arguments.parallel.sharding.strategy == "zero1");
+}
+
+}  // namespace hftrain::arguments

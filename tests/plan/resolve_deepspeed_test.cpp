@@ -1,0 +1,97 @@
+// What only a DeepSpeed file says, in the plan.
+#include "resolve_case.h"
+#include "support/catch.h"
+
+namespace hftrain::plan {
+namespace {
+
+// A run of two CPU ranks with the DeepSpeed configuration {`keys`, stage 2}.
+Case run(const std::string& keys, std::vector<std::string> flags = {}, Topology where = machine(0)) {
+  flags.insert(flags.end(), {"--nproc_per_node", "2", "--deepspeed",
+                             "{\"zero_optimization\": {\"stage\": 2}, " + keys + "}"});
+  return Case(flags, std::move(where));
+}
+
+}  // namespace
+
+TEST_CASE("train_batch_size gives what neither the file nor a flag gives") {
+  const BatchPlan all = run("\"train_batch_size\": 24").plan().batch;
+  CHECK(all.per_device_train == 12);
+  CHECK(all.accumulation_steps == 1);
+  CHECK(all.global_train == 24);
+  const BatchPlan micro = run("\"train_batch_size\": 24, \"train_micro_batch_size_per_gpu\": 3").plan().batch;
+  CHECK(micro.per_device_train == 3);
+  CHECK(micro.accumulation_steps == 4);
+  const BatchPlan steps = run("\"train_batch_size\": 24, \"gradient_accumulation_steps\": 2").plan().batch;
+  CHECK(steps.per_device_train == 6);
+  const BatchPlan flags =
+      run("\"train_batch_size\": 24", {"--per_device_train_batch_size", "4"}).plan().batch;
+  CHECK(flags.accumulation_steps == 3);
+}
+
+TEST_CASE("D2: a train_batch_size that the ranks cannot make is refused with the numbers") {
+  const Error error = run("\"train_batch_size\": 24, \"train_micro_batch_size_per_gpu\": 5, "
+                          "\"gradient_accumulation_steps\": 2")
+                          .error();
+  CHECK(error.code() == ExitCode::kUsage);
+  CHECK(contains(error.render(), "24 against 5 x 2 x 2 = 20"));
+  CHECK(contains(run("\"train_batch_size\": 25").error().render(), "25 against 12 x 1 x 2 = 24"));
+  CHECK(contains(run("\"train_batch_size\": 24, \"train_micro_batch_size_per_gpu\": \"auto\", "
+                     "\"gradient_accumulation_steps\": \"auto\"")
+                     .error()
+                     .render(),
+                 "24 against 8 x 1 x 2 = 16"));
+}
+
+TEST_CASE("the lengths of a scheduler section are those of the run") {
+  const std::string keys =
+      "\"scheduler\": {\"type\": \"WarmupDecayLR\", \"params\": {\"total_num_steps\": 50, "
+      "\"warmup_num_steps\": 5}}";
+  const RunPlan plan = run(keys, {"--max_steps", "50"}).plan();
+  CHECK(plan.schedule.name == "WarmupDecayLR");
+  CHECK(plan.schedule.warmup_steps == 5);
+  CHECK(run(keys, {"--max_steps", "50", "--warmup_steps", "0.1"}).plan().schedule.warmup_steps == 5);
+  CHECK(contains(run(keys, {"--max_steps", "60"}).error().render(),
+                 "total_num_steps and the run differ\n  where: --deepspeed\n  why: 50 against 60 updates"));
+  CHECK(contains(run(keys, {"--max_steps", "50", "--warmup_steps", "0.2"}).error().render(),
+                 "warmup_num_steps and the run differ"));
+}
+
+TEST_CASE("the fp16 section says how the loss scale moves") {
+  const auto scale = [](const std::string& keys) {
+    return run("\"fp16\": {\"enabled\": true" + keys + "}", {}, machine(2)).plan().precision.loss_scale;
+  };
+  const LossScalePlan defaults = scale("");
+  CHECK(defaults.dynamic);
+  CHECK(defaults.initial == 65536);
+  CHECK(defaults.growth_interval == 1000);
+  CHECK(defaults.hysteresis == 2);
+  CHECK(defaults.minimum == 1);
+  const LossScalePlan other = scale(
+      ", \"initial_scale_power\": 12, \"loss_scale_window\": 500, \"hysteresis\": 3, "
+      "\"consecutive_hysteresis\": true, \"min_loss_scale\": 4");
+  CHECK(other.initial == 4096);
+  CHECK(other.growth_interval == 500);
+  CHECK(other.hysteresis == 3);
+  CHECK(other.refill);
+  CHECK(other.minimum == 4);
+  const LossScalePlan fixed = scale(", \"loss_scale\": 128");
+  CHECK_FALSE(fixed.dynamic);
+  CHECK(fixed.initial == 128);
+  CHECK(Case({"--fp16"}, machine(1)).plan().precision.loss_scale.growth_interval == 2000);
+}
+
+TEST_CASE("an automatic persistence threshold is ten times the hidden size") {
+  const std::string stage3 =
+      "\"zero_optimization\": {\"stage\": 3, "
+      "\"stage3_param_persistence_threshold\": ";
+  const auto limit = [&](const std::string& value) {
+    return Case({"--deepspeed", "{" + stage3 + value + "}}"}).plan().strategy.full_parameter_limit;
+  };
+  CHECK(limit("\"auto\"") == 80);
+  CHECK(limit("500") == 500);
+  CHECK(limit("1e3") == 1000);
+  CHECK(run("\"train_batch_size\": 24").plan().strategy.full_parameter_limit == 0);
+}
+
+}  // namespace hftrain::plan
