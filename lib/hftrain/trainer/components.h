@@ -5,6 +5,7 @@
 
 #include "hftrain/comm/communicator.h"
 #include "hftrain/models/model.h"
+#include "hftrain/optim/gradients.h"
 #include "hftrain/optim/schedule.h"
 #include "hftrain/parallel/strategy.h"
 #include "hftrain/plan/run_plan.h"

@@ -1,5 +1,10 @@
 #include "hftrain/trainer/trainer.h"
 
+#include <ATen/core/grad_mode.h>
+
+#include <map>
+#include <random>
+
 #include "hftrain/base/error.h"
 #include "hftrain/nn/activation_checkpoint.h"
 #include "hftrain/runtime/host_memory.h"
@@ -26,14 +31,16 @@ Trainer::Trainer(const plan::RunPlan& plan, runtime::WorkerContext& context, com
   schedule_ = make_schedule(plan);
   update_ = std::make_unique<Update>(plan, *model_, runner, *strategy_, *schedule_, scaler_);
   evaluator_ = std::make_unique<Evaluator>(plan, *model_, runner, communicator, events);
-  checkpointer_ = std::make_unique<checkpoint::Checkpointer>(
-      plan, model_->architecture().parameters(), model_->parameters(), *strategy_, communicator, files_);
+  checkpointer_ = std::make_unique<checkpoint::Checkpointer>(plan, model_->architecture().parameters(),
+                                                             model_->options().parameter_dtype, *strategy_,
+                                                             communicator, files_);
   if (plan.evaluation.early_stopping_patience) {
     add_callback(std::make_unique<EarlyStopping>(
         plan.evaluation.metric_for_best_model, plan.evaluation.greater_is_better,
         *plan.evaluation.early_stopping_patience, plan.evaluation.early_stopping_threshold));
   }
   load();
+  peak_host_bytes_loading_ = runtime::host_memory().peak_resident;
   log_ = std::make_unique<RunLog>(plan, communicator.rank(), state_, events, context.logger);
 }
 
@@ -43,7 +50,7 @@ void Trainer::load() {
   const std::string& resume_from = plan_.saving.resume_from;
   const std::string& folder = resume_from.empty() ? plan_.model.source_folder : resume_from;
   if (folder.empty()) {
-    model_->initialise(context_.device_runtime->generator(c10::Device(c10::DeviceType::CPU)));
+    draw_initial_weights();
   } else {
     for (const std::string& name : checkpointer_->load_model(folder)) {
       if (speaks())
@@ -56,16 +63,37 @@ void Trainer::load() {
   if (!resume_from.empty()) resume(resume_from);
 }
 
+void Trainer::draw_initial_weights() {
+  const architectures::ParameterTable& table = model_->architecture().parameters();
+  std::map<std::string, size_t> positions;
+  for (size_t i = 0; i < table.parameters.size(); ++i) positions[table.parameters[i].name] = i;
+  models::InitialWeights weights(table,
+                                 context_.device_runtime->generator(c10::Device(c10::DeviceType::CPU)));
+  const at::NoGradGuard no_grad;
+  strategy_->visit_parameters(
+      [&](const parallel::StatePart& part) {
+        at::Tensor box = weights.at(positions.at(part.parameter));
+        for (size_t dim = 0; dim < part.offset.size(); ++dim) {
+          const auto d = static_cast<int64_t>(dim);
+          box = box.narrow(d, part.offset[dim], part.tensor.size(d));
+        }
+        part.tensor.copy_(box);
+      },
+      parallel::Access::kWrite);
+}
+
 void Trainer::resume(const std::string& checkpoint) {
   const checkpoint::CheckpointContents saved = checkpointer_->load_training_state(checkpoint);
   state_ = state_from_json(saved.training_state.at("state"));
-  if (plan_.data.ignore_data_skip) state_.position.batch = 0;
+  const int64_t round = samples_per_round();
+  state_.position =
+      plan_.data.ignore_data_skip
+          ? DataPosition{state_.position.epoch}
+          : moved_to(state_.position, saved.training_state.value("samples_per_round", round), round);
   schedule_->load_state(saved.training_state.at("schedule"));
   scaler_.load_state(saved.training_state.at("scaler"));
   losses_.restore(saved.rank_state.loss_sum);
-  if (!saved.rank_state.random.cpu.empty()) {
-    runtime::restore_random_state(saved.rank_state.random, *context_.device_runtime, context_.device);
-  }
+  restore_random_streams(saved);
   if (plan_.saving.restore_callbacks) restore_callbacks(saved.training_state.at("callbacks"));
   start_step_ = last_saved_step_ = state_.global_step;
   if (!speaks()) return;
@@ -75,6 +103,20 @@ void Trainer::resume(const std::string& checkpoint) {
                                        std::to_string(state_.global_step));
 }
 
+// A rank that the saved run did not have starts streams of its own from the seed, the step and its number.
+void Trainer::restore_random_streams(const checkpoint::CheckpointContents& saved) {
+  const runtime::RandomState& state = saved.rank_state.random;
+  if (!state.cpu.empty()) {
+    runtime::restore_random_state(state, *context_.device_runtime, context_.device);
+    return;
+  }
+  std::seed_seq mixed{plan_.seed, static_cast<uint64_t>(saved.step),
+                      static_cast<uint64_t>(communicator_.rank())};
+  uint32_t seed = 0;
+  mixed.generate(&seed, &seed + 1);
+  runtime::seed_generators(seed, *context_.device_runtime, context_.device);
+}
+
 void Trainer::restore_callbacks(const Json& saved) {
   for (const auto& callback : callbacks_) {
     if (saved.contains(callback->state_name())) callback->load_state(saved.at(callback->state_name()));
@@ -82,21 +124,17 @@ void Trainer::restore_callbacks(const Json& saved) {
 }
 
 RunOutcome Trainer::run() {
-  RunOutcome outcome;
-  outcome.reason = "finished";
-  if (plan_.do_train) {
-    train();
-    if (stop_ != StopSignal::kNone) {
-      outcome.code = stop_ == StopSignal::kInterrupt ? ExitCode::kInterrupted : ExitCode::kTerminated;
-      outcome.reason = stop_ == StopSignal::kInterrupt ? "interrupted" : "terminated";
-    } else if (state_.global_step < plan_.steps.max_steps) {
-      outcome.reason = "early stopping";
-    }
-  }
+  if (plan_.do_train) train();
   if (stop_ == StopSignal::kNone && plan_.evaluation.at_end) evaluate_at_end();
   if (stop_ == StopSignal::kNone && plan_.do_predict) predict_at_end();
   log_->flush();
-  outcome.stats = stats();
+  RunOutcome outcome{ExitCode::kDone, "finished", stats()};
+  if (stop_ != StopSignal::kNone) {
+    outcome.code = stop_ == StopSignal::kInterrupt ? ExitCode::kInterrupted : ExitCode::kTerminated;
+    outcome.reason = stop_ == StopSignal::kInterrupt ? "interrupted" : "terminated";
+  } else if (plan_.do_train && state_.global_step < plan_.steps.max_steps) {
+    outcome.reason = "early stopping";
+  }
   return outcome;
 }
 
@@ -121,6 +159,7 @@ Json Trainer::stats() const {
           {"rank",
            {{"rank", communicator_.rank()},
             {"peak_host_bytes", runtime::host_memory().peak_resident},
+            {"peak_host_bytes_loading", peak_host_bytes_loading_},
             {"peak_device_bytes", device.peak_allocated},
             {"state_bytes",
              {{"parameters", held.parameters}, {"gradients", held.gradients}, {"optimizer", held.optimizer}}},
