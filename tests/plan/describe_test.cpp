@@ -49,7 +49,7 @@ RunPlan gpu_plan() {
   plan.strategy.name = "ddp";
   plan.strategy.mesh_replicate = 2;
   for (const char* unit : {"embeddings", "block.0", "block.1", "block.2", "block.3", "head"}) {
-    plan.strategy.units.push_back({unit, {}, false});
+    plan.strategy.units.push_back({unit, {}, false, 10});
   }
   plan.model.model_type = "gpt2";
   plan.model.parameters = plan.model.trainable_parameters = 124439808;
@@ -79,10 +79,11 @@ TEST_CASE("the plan is described in words, down to the command of every worker")
   const std::string text = describe_plan(gpu_plan(), two_gpus(), workers());
   for (const char* part :
        {"GPU-1", "2 ranks on 1 node, nccl", "ddp, ZeRO stage 0, mesh 2 x 1", "buckets of 25 MiB",
-        "6: embeddings, block.0 to block.3, head", "124,439,808 parameters", "blocks of 1,024 tokens",
-        "training 1,000 samples", "4 per rank x 3 accumulated x 2 ranks = 24 samples per update",
-        "126 updates in 3 epochs", "every 10 updates", "the newest 2 are kept", "fresh start",
-        "RANK=1 WORLD_SIZE=2", "/bin/hftrain-worker --plan /out/hftrain/plan.json"}) {
+        "6: embeddings 10, block.0 to block.3 10 each, head 10", "124,439,808 parameters",
+        "blocks of 1,024 tokens", "training 1,000 samples",
+        "4 per rank x 3 accumulated x 2 ranks = 24 samples per update", "126 updates in 3 epochs",
+        "every 10 updates", "the newest 2 are kept", "fresh start", "RANK=1 WORLD_SIZE=2",
+        "/bin/hftrain-worker --plan /out/hftrain/plan.json"}) {
     INFO(text);
     CHECK(contains(text, part));
   }

@@ -47,6 +47,16 @@ struct Case {
     data.validation = SplitFacts{"/cache/valid", 100, 6400, true};
   }
 
+  // A configuration file that names the whole run, with the same samples.
+  static Case of_file(const std::string& path) {
+    Case run;
+    run.parsed = arguments::parse_arguments(std::vector<std::string>{"--config", path}, run.environment);
+    const arguments::ModelArguments& model = run.parsed.arguments.model;
+    run.model.architecture = architectures::Architecture::from_scratch(model.model_type.value(),
+                                                                       model.config_overrides.value_or(""));
+    return run;
+  }
+
   ResolveInput input() const {
     return {parsed,  topology, model, environment, data, "/out", "label", "", uint64_t{100} * kGiB,
             "0.1.0", "{}"};

@@ -4,6 +4,7 @@
 
 #include <ctime>
 #include <filesystem>
+#include <optional>
 #include <utility>
 
 #include "hftrain/arguments/print_config.h"
@@ -33,6 +34,14 @@ void add_tokenizer_facts(plan::ModelFacts& facts) {
   facts.special_tokens = plan::SpecialTokens{tokenizer->bos_id(), tokenizer->eos_id(), tokenizer->pad_id()};
 }
 
+// Where state that is offloaded to NVMe will be, if anywhere.
+std::optional<uint64_t> nvme_free_bytes(const arguments::ParallelOptions& sharding) {
+  for (const auto* folder : {&sharding.optimizer_path, &sharding.parameters_path}) {
+    if (*folder && !(**folder).empty()) return free_bytes(**folder);
+  }
+  return std::nullopt;
+}
+
 plan::ResolveInput resolve_input(const Inputs& inputs, const plan::DataFacts& data,
                                  const std::string& resume_from) {
   return {.parsed = inputs.parsed,
@@ -45,7 +54,8 @@ plan::ResolveInput resolve_input(const Inputs& inputs, const plan::DataFacts& da
           .resume_from = resume_from,
           .free_bytes = free_bytes(inputs.output_dir),
           .hftrain_version = HFTRAIN_VERSION,
-          .arguments_json = dump_json(arguments::arguments_json(inputs.parsed), -1)};
+          .arguments_json = dump_json(arguments::arguments_json(inputs.parsed), -1),
+          .nvme_free_bytes = nvme_free_bytes(inputs.parsed.arguments.parallel.sharding)};
 }
 
 }  // namespace

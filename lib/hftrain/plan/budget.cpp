@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "hftrain/base/text.h"
+#include "hftrain/plan/rank_state.h"
 #include "hftrain/plan/resolve_parts.h"
 
 namespace hftrain::plan {
@@ -75,58 +76,83 @@ Diagnostic too_large(const std::string& what, const std::string& why, const std:
   return {Diagnostic::Severity::kError, what, "", why, hint};
 }
 
-void check_memory(const ResolveInput& input, const RunPlan& plan, Problems& problems) {
+// What certainly must be there, in this rank's memory and in the node's.
+struct NeededMemory {
+  int64_t device = 0;  // 0 on the CPU
+  int64_t node = 0;
+};
+
+NeededMemory needed_memory(const RunPlan& plan) {
   const MemoryPlan& memory = plan.memory_per_rank;
   const int64_t state = memory.parameters + memory.gradients + memory.optimizer;
+  const bool gpu = on_gpu(plan.ranks);
+  return {gpu ? state - memory.host : 0, (gpu ? memory.host : state) * plan.ranks.local_world_size};
+}
+
+void check_memory(const ResolveInput& input, const RunPlan& plan, Problems& problems) {
+  const MemoryPlan& memory = plan.memory_per_rank;
+  const NeededMemory needed = needed_memory(plan);
   const std::string why = "parameters " + bytes(memory.parameters) + ", gradients " +
                           bytes(memory.gradients) + ", optimizer " + bytes(memory.optimizer);
-  if (!on_gpu(plan.ranks)) {
-    const int64_t all = state * plan.ranks.local_world_size, host = input.topology.host.usable_memory_bytes();
-    if (host > 0 && all > host) {
-      problems.add(ExitCode::kHostMemory,
-                   too_large("the model and its training state need " + bytes(all) + " of host memory, of " +
-                                 bytes(host),
-                             why + ", for each of " + std::to_string(plan.ranks.local_world_size) + " ranks",
-                             "a smaller model or fewer ranks"));
-    }
-    return;
+  const bool shards = plan.strategy.sharded();
+  const int64_t host = input.topology.host.usable_memory_bytes();
+  if (host > 0 && needed.node > host) {
+    problems.add(ExitCode::kHostMemory,
+                 too_large("the model and its training state need " + bytes(needed.node) +
+                               " of host memory, of " + bytes(host),
+                           why + ", for each of " + std::to_string(plan.ranks.local_world_size) + " ranks",
+                           shards ? "a smaller model, or offload to NVMe"
+                                  : "a smaller model, fewer ranks, or --fsdp \"full_shard auto_wrap\""));
   }
+  if (!on_gpu(plan.ranks)) return;
   for (const RankPlan& rank : plan.ranks.ranks) {
     const CudaDevice& device = input.topology.visible.devices[static_cast<size_t>(rank.ordinal)].device;
-    if (device.total_bytes <= 0 || state <= device.total_bytes) continue;
+    if (device.total_bytes <= 0 || needed.device <= device.total_bytes) continue;
     problems.add(ExitCode::kDeviceMemory,
-                 too_large("the model and its training state need " + bytes(state) + ", and GPU " +
+                 too_large("the model and its training state need " + bytes(needed.device) + ", and GPU " +
                                std::to_string(device.index) + " has " + bytes(device.total_bytes),
-                           why, "a smaller model"));
+                           why,
+                           shards ? "a smaller model, more GPUs, or offload: --fsdp \"full_shard offload\""
+                                  : "a smaller model, or --fsdp \"full_shard auto_wrap\""));
     return;
   }
+}
+
+void check_nvme(const ResolveInput& input, const RunPlan& plan, Problems& problems) {
+  const NvmePlan& nvme = plan.strategy.nvme;
+  if (!input.nvme_free_bytes || plan.disk.nvme_bytes <= static_cast<int64_t>(*input.nvme_free_bytes)) return;
+  problems.add(ExitCode::kDisk, {Diagnostic::Severity::kError, "the offloaded state does not fit on the disk",
+                                 nvme.optimizer_path.empty() ? nvme.parameters_path : nvme.optimizer_path,
+                                 "it takes " + bytes(plan.disk.nvme_bytes) + ", and " +
+                                     format_bytes(*input.nvme_free_bytes) + " are free",
+                                 "free space, or another nvme_path"});
 }
 
 }  // namespace
 
 MemoryPlan estimate_memory(const architectures::Architecture& architecture, const RunPlan& plan) {
-  const int64_t master = bytes_of(plan.model.master_dtype), count = plan.model.parameters;
+  const RankState state = rank_state(architecture.parameters(), plan);
   MemoryPlan memory;
-  memory.parameters = count * master;
-  if (plan.do_train) {
-    memory.gradients = plan.model.trainable_parameters * master;
-    memory.optimizer =
-        optimizer_state_bytes(plan.optimizer, architecture.parameters(), plan.model.master_dtype);
-    memory.activations = activation_bytes(architecture, plan);
-  }
-  // Weights cast for the forward pass.
-  if (plan.precision.compute != plan.model.master_dtype)
-    memory.buffers += count * bytes_of(plan.precision.compute);
+  memory.parameters = state.parameters;
+  memory.gradients = state.gradients;
+  memory.optimizer = state.optimizer;
+  memory.buffers = state.gathered + state.nvme_staging;
+  memory.host = state.on_host;
+  memory.saving = state.saving;
+  if (plan.do_train) memory.activations = activation_bytes(architecture, plan);
   memory.total =
       memory.parameters + memory.gradients + memory.optimizer + memory.activations + memory.buffers;
   return memory;
 }
 
-DiskPlan estimate_disk(const RunPlan& plan, uint64_t free_bytes) {
+DiskPlan estimate_disk(const architectures::Architecture& architecture, const RunPlan& plan,
+                       uint64_t free_bytes) {
+  const architectures::ParameterTable& table = architecture.parameters();
   DiskPlan disk;
   disk.free_bytes = static_cast<int64_t>(free_bytes);
-  const int64_t weights = plan.memory_per_rank.parameters;
-  disk.checkpoint_bytes = weights + (plan.saving.only_model ? 0 : plan.memory_per_rank.optimizer);
+  disk.nvme_bytes = rank_state(table, plan).on_nvme * plan.ranks.local_world_size;
+  const int64_t weights = weights_bytes(plan);
+  disk.checkpoint_bytes = weights + (plan.saving.only_model ? 0 : whole_optimizer_bytes(table, plan));
   if (!plan.do_train) return disk;
   const int64_t saves = saves_of_run(plan);
   if (plan.saving.interval.strategy == "no") {
@@ -146,8 +172,9 @@ DiskPlan estimate_disk(const RunPlan& plan, uint64_t free_bytes) {
 void check_budget(const ResolveInput& input, const RunPlan& plan, Problems& problems) {
   if (!plan.do_train) return;
   check_memory(input, plan, problems);
+  check_nvme(input, plan, problems);
   const bool saves = plan.saving.interval.strategy != "no";
-  const int64_t least = saves ? plan.disk.checkpoint_bytes : plan.memory_per_rank.parameters;
+  const int64_t least = saves ? plan.disk.checkpoint_bytes : weights_bytes(plan);
   if (least > plan.disk.free_bytes) {
     problems.add(
         ExitCode::kDisk,

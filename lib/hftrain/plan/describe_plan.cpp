@@ -68,19 +68,33 @@ std::string strategy_text(const StrategyPlan& strategy) {
                      std::to_string(strategy.mesh_replicate) + " x " + std::to_string(strategy.mesh_shard) +
                      " (replicate x shard), offload of parameters " + strategy.offload_parameters +
                      ", of optimizer " + strategy.offload_optimizer;
+  if (strategy.sharded()) {
+    text += ", gradients reduced in " + strategy.reduce_dtype + ", " + strategy.state_dict + " state dict";
+  }
   if (strategy.name == "ddp") text += ", buckets of " + std::to_string(strategy.bucket_cap_mb) + " MiB";
   return text;
 }
 
-// "14: embeddings, block.0 to block.11, head"
-std::string units_text(const std::vector<std::string>& units) {
+// "14: embeddings 39,383,808, block.0 to block.11 7,087,872 each, head 1,536; 12 freed after forward".
+std::string units_text(const StrategyPlan& strategy) {
+  const std::vector<UnitPlan>& units = strategy.units;
   std::vector<std::string> parts;
-  for (size_t i = 0; i < units.size(); ++i) {
-    const bool inside = i > 0 && i + 1 < units.size() && units.size() > 5;
-    if (!inside) parts.push_back(units[i]);
-    if (inside && i == 1) parts.push_back(units[i] + " to " + units[units.size() - 2]);
+  int64_t freed = 0;
+  for (size_t first = 0, last = 0; first < units.size(); first = last) {
+    const auto alike = [&](const UnitPlan& unit) {
+      return unit.name.starts_with("block.") && units[first].name.starts_with("block.") &&
+             unit.numbers == units[first].numbers;
+    };
+    for (last = first + 1; last < units.size() && alike(units[last]);) ++last;
+    const std::string size = with_thousands(units[first].numbers);
+    parts.push_back(last == first + 1
+                        ? units[first].name + ' ' + size
+                        : units[first].name + " to " + units[last - 1].name + ' ' + size + " each");
+    for (size_t i = first; i < last; ++i) freed += units[i].reshard_after_forward ? 1 : 0;
   }
-  return std::to_string(units.size()) + ": " + join(parts, ", ");
+  std::string text = std::to_string(units.size()) + ": " + join(parts, ", ");
+  if (strategy.stage == 3) text += "; " + std::to_string(freed) + " freed after forward";
+  return text;
 }
 
 std::string model_text(const ModelPlan& model) {
@@ -175,9 +189,13 @@ std::string evaluation_text(const RunPlan& plan) {
 }
 
 std::string memory_text(const MemoryPlan& memory) {
-  return "parameters " + bytes(memory.parameters) + ", gradients " + bytes(memory.gradients) +
-         ", optimizer " + bytes(memory.optimizer) + ", activations about " + bytes(memory.activations) +
-         ", cast weights " + bytes(memory.buffers) + "; in all about " + bytes(memory.total) + " per rank";
+  std::string text = "parameters " + bytes(memory.parameters) + ", gradients " + bytes(memory.gradients) +
+                     ", optimizer " + bytes(memory.optimizer) + ", activations about " +
+                     bytes(memory.activations) + ", buffers " + bytes(memory.buffers) + "; in all about " +
+                     bytes(memory.total) + " per rank";
+  if (memory.host > 0) text += ", of which " + bytes(memory.host) + " in host memory";
+  if (memory.saving > 0) text += "; a save takes " + bytes(memory.saving) + " more on rank 0";
+  return text;
 }
 
 std::string host_text(const RunPlan& plan, const HostResources& host) {
@@ -192,7 +210,9 @@ std::string disk_text(const RunPlan& plan) {
   std::string text = bytes(disk.checkpoint_bytes) + " a checkpoint";
   if (disk.checkpoints_kept > 0) text += ", at most " + std::to_string(disk.checkpoints_kept) + " at a time";
   if (disk.checkpoints_kept < 0) text += ", all are kept";
-  return text + "; about " + bytes(disk.needed_bytes) + " needed, " + bytes(disk.free_bytes) + " free";
+  text += "; about " + bytes(disk.needed_bytes) + " needed, " + bytes(disk.free_bytes) + " free";
+  if (disk.nvme_bytes > 0) text += "; offloaded state of " + bytes(disk.nvme_bytes);
+  return text;
 }
 
 std::string saving_text(const SavingPlan& saving) {
@@ -271,7 +291,7 @@ std::string describe_plan(const RunPlan& plan, const Topology& topology,
   Rows rows = {{"run", action_text(plan)},
                {"ranks", ranks_text(plan.ranks)},
                {"strategy", strategy_text(plan.strategy)},
-               {"units", units_text(unit_names(plan.strategy))},
+               {"units", units_text(plan.strategy)},
                {"model", model_text(plan.model)},
                {"precision", precision_text(plan.precision)},
                {"data", data_text(plan)}};

@@ -87,8 +87,9 @@ RunPlan resolve(const ResolveInput& input) {
   plan.logging = resolve_logging(input, plan);
   plan.evaluation = resolve_evaluation(input, plan);
   plan.saving = resolve_saving(input, plan);
-  plan.memory_per_rank = estimate_memory(*running_architecture(input.model), plan);
-  plan.disk = estimate_disk(plan, input.free_bytes);
+  const auto architecture = running_architecture(input.model);
+  plan.memory_per_rank = estimate_memory(*architecture, plan);
+  plan.disk = estimate_disk(*architecture, plan, input.free_bytes);
   check_budget(input, plan, problems);
   problems.throw_if_any();
   return plan;

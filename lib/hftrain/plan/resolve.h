@@ -41,6 +41,7 @@ struct ResolveInput {
   uint64_t free_bytes = 0;  // on the file system of output_dir
   std::string hftrain_version;
   std::string arguments_json;
+  std::optional<uint64_t> nvme_free_bytes;  // where offloaded state goes; unset: no such folder, or unknown
 };
 
 // What cannot be done is refused with all reasons at once; the exit code is that of the first (2 or 3, 5 to 7

@@ -42,6 +42,7 @@ struct UnitPlan {
   std::string name;             // "embeddings", "block.0", …, "head"; "model" when all is one unit
   std::vector<int> parameters;  // positions in the architecture's parameter table, tied ones once
   bool reshard_after_forward = false;
+  int64_t numbers = 0;  // of its parameters
 };
 
 // Files of state that is offloaded to NVMe, and how they are read and written.
@@ -214,9 +215,11 @@ struct SavingPlan {
   int64_t max_shard_bytes = 50'000'000'000;
 };
 
-// Bytes of one rank by kind, from the plan's arithmetic.
+// Bytes of one rank by kind, from the plan's arithmetic (rank_state.h).
 struct MemoryPlan {
   int64_t parameters = 0, gradients = 0, optimizer = 0, activations = 0, buffers = 0, total = 0;
+  int64_t host = 0;    // of these, in host memory while the rank computes on a GPU
+  int64_t saving = 0;  // more, on rank 0, while a checkpoint is written
 };
 
 struct DiskPlan {
@@ -224,6 +227,7 @@ struct DiskPlan {
   int64_t checkpoints_kept = 0;  // including the one in flight; -1: grows without limit
   int64_t needed_bytes = 0;
   int64_t free_bytes = 0;
+  int64_t nvme_bytes = 0;  // offloaded state of all ranks of the node
 };
 
 inline constexpr int kRunPlanSchema = 1;

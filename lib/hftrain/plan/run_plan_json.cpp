@@ -11,7 +11,7 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(RankPlan, rank, local_rank, node, device, ord
                                    device_uuid, threads)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(RanksPlan, world_size, local_world_size, nodes, backend, timeout_seconds,
                                    ranks)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(UnitPlan, name, parameters, reshard_after_forward)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(UnitPlan, name, parameters, reshard_after_forward, numbers)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(NvmePlan, parameters_path, optimizer_path, block_bytes, queue_depth,
                                    buffer_bytes, buffer_count, pipeline_read, pipeline_write)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(StrategyPlan, name, stage, mesh_replicate, mesh_shard, offload_parameters,
@@ -46,8 +46,10 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(EvaluationPlan, interval, delay, on_start, at
                                    early_stopping_threshold)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(SavingPlan, interval, total_limit, only_model, resume_from,
                                    restore_callbacks, max_shard_bytes)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(MemoryPlan, parameters, gradients, optimizer, activations, buffers, total)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(DiskPlan, checkpoint_bytes, checkpoints_kept, needed_bytes, free_bytes)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(MemoryPlan, parameters, gradients, optimizer, activations, buffers, total,
+                                   host, saving)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(DiskPlan, checkpoint_bytes, checkpoints_kept, needed_bytes, free_bytes,
+                                   nvme_bytes)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(RunPlan, schema, hftrain_version, output_dir, do_train, do_eval,
                                    do_predict, seed, full_determinism, ranks, strategy, model, precision,
                                    data, batch, steps, optimizer, schedule, logging, evaluation, saving,

@@ -51,11 +51,13 @@ std::vector<UnitPlan> make_units(const architectures::ParameterTable& table, con
     part.reshard_after_forward = request.reshard && part.name != kHead && !holds_tied(table, part);
     units.push_back(std::move(part));
   }
-  if (rest.parameters.empty()) return units;
-  const auto place = std::find_if(units.begin(), units.end(), [&](const UnitPlan& unit) {
-    return unit.parameters.front() > rest.parameters.front();
-  });
-  units.insert(place, std::move(rest));
+  if (!rest.parameters.empty()) {
+    const auto place = std::find_if(units.begin(), units.end(), [&](const UnitPlan& unit) {
+      return unit.parameters.front() > rest.parameters.front();
+    });
+    units.insert(place, std::move(rest));
+  }
+  for (UnitPlan& unit : units) unit.numbers = numbers(table, unit);
   return units;
 }
 

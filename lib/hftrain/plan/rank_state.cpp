@@ -1,0 +1,153 @@
+#include "hftrain/plan/rank_state.h"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "hftrain/plan/nvme_staging.h"
+#include "hftrain/plan/optimizer_state.h"
+
+namespace hftrain::plan {
+namespace {
+
+using architectures::ParameterSpec;
+using architectures::ParameterTable;
+
+constexpr int64_t kFullPrecision = 4;  // bytes
+
+// One parameter as a rank of a strategy holds it.
+struct Part {
+  int64_t whole = 0;  // numbers, with the rows that fill it up to a multiple of the ranks
+  int64_t own = 0;    // of this rank
+  bool cut = false;
+};
+
+Part part_of(const ParameterSpec& parameter, const StrategyPlan& strategy) {
+  const int64_t numbers = parameter.numel();
+  if (strategy.mesh_shard == 1 || numbers < strategy.full_parameter_limit) return {numbers, numbers, false};
+  const int64_t rows = parameter.shape.empty() ? 1 : parameter.shape.front(), ranks = strategy.mesh_shard;
+  const int64_t own = (rows + ranks - 1) / ranks * (rows > 0 ? numbers / rows : 0);
+  return {own * ranks, own, true};
+}
+
+// The table of this rank's parts, for what depends on their shapes.
+ParameterTable own_table(const ParameterTable& table, const StrategyPlan& strategy) {
+  ParameterTable own = table;
+  for (ParameterSpec& parameter : own.parameters) {
+    if (!part_of(parameter, strategy).cut || parameter.shape.empty()) continue;
+    parameter.shape.front() = (parameter.shape.front() + strategy.mesh_shard - 1) / strategy.mesh_shard;
+  }
+  return own;
+}
+
+// Numbers of each unit that are not there between two uses, and its gradients.
+struct UnitNumbers {
+  int64_t transient = 0;
+  int64_t gradients = 0;
+  bool reshard = false;
+};
+
+std::vector<UnitNumbers> unit_numbers(const ParameterTable& table, const StrategyPlan& strategy) {
+  std::vector<UnitNumbers> units;
+  for (const UnitPlan& unit : strategy.units) {
+    UnitNumbers numbers{.reshard = unit.reshard_after_forward};
+    for (const int index : unit.parameters) {
+      const Part part = part_of(table.parameters[static_cast<size_t>(index)], strategy);
+      numbers.gradients += part.whole;
+      if (strategy.stage == 3 && part.cut) numbers.transient += part.whole;
+    }
+    units.push_back(numbers);
+  }
+  return units;
+}
+
+// Units that stay are all there when the backward pass begins; of the others one is used while the next one
+// is gathered.
+int64_t gathered_bytes(const std::vector<UnitNumbers>& units, const StrategyPlan& strategy, int64_t compute,
+                       bool trains) {
+  const bool ahead = strategy.backward_prefetch != "none" || strategy.forward_prefetch;
+  int64_t staying = 0, moving = 0, gradients = 0;
+  for (size_t i = 0; i < units.size(); ++i) {
+    gradients = std::max(gradients, units[i].gradients);
+    if (!units[i].reshard) {
+      staying += units[i].transient;
+      continue;
+    }
+    const bool next = ahead && i + 1 < units.size() && units[i + 1].reshard;
+    moving = std::max(moving, units[i].transient + (next ? units[i + 1].transient : 0));
+  }
+  const int64_t reduced = std::max(compute, bytes_of(strategy.reduce_dtype));
+  return (staying + moving) * compute + (trains ? gradients * reduced : 0);
+}
+
+void replicated(const ParameterTable& table, const RunPlan& plan, RankState& state) {
+  const int64_t master = bytes_of(plan.model.master_dtype);
+  state.parameters = table.count() * master;
+  // Weights cast for the forward pass.
+  if (plan.precision.compute != plan.model.master_dtype)
+    state.gathered = table.count() * bytes_of(plan.precision.compute);
+  if (!plan.do_train) return;
+  state.gradients = plan.model.trainable_parameters * master;
+  state.optimizer = optimizer_state_bytes(plan.optimizer, table, plan.model.master_dtype);
+}
+
+void sharded(const ParameterTable& table, const RunPlan& plan, RankState& state) {
+  const StrategyPlan& strategy = plan.strategy;
+  const int64_t master = bytes_of(plan.model.master_dtype);
+  const int64_t compute = plan.model.master_dtype == "float32" ? bytes_of(plan.precision.compute) : master;
+  const bool gpu = plan.ranks.ranks.front().device == DeviceKind::kCuda;
+  const bool to_host = gpu && (strategy.offload_parameters != "none" || strategy.offload_optimizer != "none");
+  int64_t shards = 0, whole = 0, numbers = 0;
+  for (const ParameterSpec& parameter : table.parameters) {
+    const Part part = part_of(parameter, strategy);
+    const bool resident = strategy.stage < 3 || !part.cut;
+    const bool same_memory = resident && compute == master && !to_host;
+    if (resident) whole += part.whole * compute;
+    if (!same_memory) shards += part.own * master;
+    numbers += part.own;
+  }
+  if (strategy.offload_parameters == "nvme") state.on_nvme = std::exchange(shards, 0);
+  state.parameters = whole + shards;
+  state.gathered = gathered_bytes(unit_numbers(table, strategy), strategy, compute, plan.do_train);
+  if (to_host) state.on_host = shards;
+  if (!plan.do_train) return;
+  const bool accumulates = strategy.stage == 1 && plan.batch.accumulation_steps > 1;
+  state.gradients = accumulates ? table.count() * kFullPrecision : numbers * master;
+  state.optimizer =
+      optimizer_state_bytes(plan.optimizer, own_table(table, strategy), plan.model.master_dtype);
+  if (strategy.offload_optimizer == "nvme") {
+    state.nvme_staging = nvme_staging(strategy.nvme, state.optimizer).bytes();
+    state.on_nvme += std::exchange(state.optimizer, 0);
+  }
+  if (to_host) state.on_host += numbers * master + state.optimizer;
+}
+
+// Whole parameters are put together on rank 0 one at a time.
+int64_t saving_bytes(const ParameterTable& table, const RunPlan& plan) {
+  if (!plan.strategy.sharded() || plan.strategy.state_dict != "full" || plan.strategy.mesh_shard == 1)
+    return 0;
+  int64_t largest = 0;
+  for (const ParameterSpec& parameter : table.parameters) {
+    largest = std::max(largest, part_of(parameter, plan.strategy).whole);
+  }
+  return largest * bytes_of(plan.model.master_dtype);
+}
+
+}  // namespace
+
+RankState rank_state(const ParameterTable& table, const RunPlan& plan) {
+  RankState state;
+  plan.strategy.sharded() ? sharded(table, plan, state) : replicated(table, plan, state);
+  if (plan.do_train) state.saving = saving_bytes(table, plan);
+  return state;
+}
+
+int64_t weights_bytes(const RunPlan& plan) {
+  return plan.model.parameters * bytes_of(plan.model.master_dtype);
+}
+
+int64_t whole_optimizer_bytes(const ParameterTable& table, const RunPlan& plan) {
+  return plan.do_train ? optimizer_state_bytes(plan.optimizer, table, plan.model.master_dtype) : 0;
+}
+
+}  // namespace hftrain::plan

@@ -1,0 +1,39 @@
+// Bytes of the training state of one rank, from shapes, stage and mesh: what the strategies of parallel/
+// really hold.
+#pragma once
+
+#include <cstdint>
+
+#include "hftrain/architectures/architecture.h"
+#include "hftrain/plan/run_plan.h"
+
+namespace hftrain::plan {
+
+struct RankState {
+  int64_t parameters = 0;  // that stay: shards of master weights, and whole parameters in stages 0 to 2
+  int64_t gradients = 0;   // at the end of a backward pass
+  int64_t optimizer = 0;
+  int64_t gathered = 0;  // buffers that come and go: units that are gathered at once, one unit's gradients
+  int64_t on_host = 0;   // share of the first three in host memory while the rank computes on a GPU
+  int64_t on_nvme = 0;   // bytes of files
+  int64_t nvme_staging = 0;  // host memory through which they pass
+  int64_t saving = 0;        // more memory of rank 0 while a checkpoint with whole weights is written
+};
+
+// Of the rank with the largest part. Reads plan.strategy, ranks, model, precision, batch and optimizer.
+//
+// A parameter of R rows is cut among W ranks of a shard group into parts of ceil(R / W) rows. With P the
+// numbers of all parameters, S of this rank's parts, m bytes of the weights' type and c of the forward pass:
+//
+//   stage    parameters            gradients                          optimizer (AdamW)
+//   0        mP                    mP                                 2mP
+//   1        cP (+ mS if c != m)   mS; with accumulation 4P           2mS
+//   2        cP (+ mS if c != m)   mS                                 2mS
+//   3        mS                    mS                                 2mS
+RankState rank_state(const architectures::ParameterTable& table, const RunPlan& plan);
+
+// Of the whole model, as a checkpoint holds it.
+int64_t weights_bytes(const RunPlan& plan);
+int64_t whole_optimizer_bytes(const architectures::ParameterTable& table, const RunPlan& plan);
+
+}  // namespace hftrain::plan

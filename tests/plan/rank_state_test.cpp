@@ -1,0 +1,110 @@
+#include "hftrain/plan/rank_state.h"
+
+#include "resolve_case.h"
+#include "support/catch.h"
+
+namespace hftrain::plan {
+namespace {
+
+// A GPT-2 of width 8 whose every dimension is a multiple of 4: 3072 numbers in all.
+constexpr int64_t kRanks = 4;
+
+RunPlan plan_of(std::vector<std::string> flags, Topology where = machine(0)) {
+  flags.insert(flags.end(), {"--nproc_per_node", std::to_string(kRanks)});
+  return Case(flags, std::move(where)).plan();
+}
+
+}  // namespace
+
+TEST_CASE("stage 1 and 2 keep whole parameters and a part of the rest") {
+  const MemoryPlan ddp = plan_of({}).memory_per_rank;
+  for (const char* flag : {"--sharded_ddp=simple", "--fsdp=shard_grad_op"}) {
+    INFO(flag);
+    const MemoryPlan memory = plan_of({flag}).memory_per_rank;
+    CHECK(memory.parameters == ddp.parameters);
+    CHECK(memory.gradients == ddp.gradients / kRanks);
+    CHECK(memory.optimizer == ddp.optimizer / kRanks);
+  }
+  const MemoryPlan accumulated =
+      plan_of({"--sharded_ddp=simple", "--gradient_accumulation_steps", "2"}).memory_per_rank;
+  CHECK(accumulated.gradients == ddp.gradients);
+  CHECK(plan_of({"--fsdp=shard_grad_op", "--gradient_accumulation_steps", "2"}).memory_per_rank.gradients ==
+        ddp.gradients / kRanks);
+}
+
+TEST_CASE("stage 3 keeps a part of everything, and the units in use come on top") {
+  const MemoryPlan ddp = plan_of({}).memory_per_rank;
+  const MemoryPlan memory = plan_of({"--fsdp"}).memory_per_rank;
+  CHECK(memory.parameters == ddp.parameters / kRanks);
+  CHECK(memory.gradients == ddp.gradients / kRanks);
+  CHECK(memory.optimizer == ddp.optimizer / kRanks);
+  // Embeddings of 1312 numbers and a head of 16 stay, two layers of 872 move, and the gradients of one unit.
+  CHECK(memory.buffers == 4 * (1312 + 16 + 2 * 872) + 4 * 1312);
+  const MemoryPlan unhurried =
+      plan_of({"--fsdp", "true", "--fsdp_config", R"({"backward_prefetch": "NO_PREFETCH"})"}).memory_per_rank;
+  CHECK(unhurried.buffers == 4 * (1312 + 16 + 872) + 4 * 1312);
+}
+
+TEST_CASE(
+    "half precision adds the sharded master weights to whole parameters in the type of the forward pass") {
+  const MemoryPlan ddp = plan_of({}).memory_per_rank;
+  const MemoryPlan second = plan_of({"--fsdp=shard_grad_op", "--bf16"}).memory_per_rank;
+  CHECK(second.parameters == ddp.parameters / 2 + ddp.parameters / kRanks);
+  const MemoryPlan third = plan_of({"--fsdp", "--bf16"}).memory_per_rank;
+  CHECK(third.parameters == ddp.parameters / kRanks);
+}
+
+TEST_CASE("replicas do not make parts smaller") {
+  const RunPlan plan = plan_of({"--fsdp", "true", "--parallelism_config", R"({"dp_replicate_size": 2})"});
+  CHECK(plan.memory_per_rank.parameters == plan_of({}).memory_per_rank.parameters / 2);
+}
+
+TEST_CASE("rows that do not divide by the ranks are rounded up") {
+  const RunPlan plan = Case({"--fsdp", "--nproc_per_node", "3"}).plan();
+  const int64_t whole = Case().plan().memory_per_rank.parameters;
+  CHECK(plan.memory_per_rank.parameters > whole / 3);
+  CHECK(plan.memory_per_rank.parameters < whole / 3 * 12 / 10);
+}
+
+TEST_CASE("offload on GPUs moves parts to the host, and on the CPU changes nothing") {
+  const Topology gpus = machine(kRanks);
+  const MemoryPlan plain = plan_of({"--fsdp"}, gpus).memory_per_rank;
+  const MemoryPlan memory = plan_of({"--fsdp", "full_shard offload auto_wrap"}, gpus).memory_per_rank;
+  CHECK(plain.host == 0);
+  CHECK(memory.host == memory.parameters + memory.gradients + memory.optimizer);
+  CHECK(plan_of({"--fsdp", "full_shard offload auto_wrap"}).memory_per_rank.host == 0);
+}
+
+TEST_CASE(
+    "a checkpoint holds the whole model whatever the strategy, and a save puts one parameter together") {
+  const RunPlan ddp = plan_of({}), sharded = plan_of({"--fsdp"});
+  CHECK(sharded.disk.checkpoint_bytes == ddp.disk.checkpoint_bytes);
+  CHECK(ddp.memory_per_rank.saving == 0);
+  CHECK(sharded.memory_per_rank.saving == 4 * 100 * 8);  // the word embeddings
+  CHECK(plan_of({"--fsdp", "true", "--fsdp_config", R"({"state_dict_type": "SHARDED_STATE_DICT"})"})
+            .memory_per_rank.saving == 0);
+}
+
+TEST_CASE("optimizer state on NVMe is on the disk instead of in memory, and must fit there") {
+  Case run({"--fsdp"});
+  const int64_t state = run.plan().memory_per_rank.optimizer;
+  arguments::ParallelOptions& sharding = run.parsed.arguments.parallel.sharding;
+  sharding.offload_optimizer = {"nvme", "ds.json:3:14"};
+  sharding.optimizer_path = {"/nvme", "ds.json:4:18"};
+  const RunPlan plan = run.plan();
+  CHECK(plan.memory_per_rank.optimizer == 0);
+  CHECK(plan.disk.nvme_bytes == state);
+  ResolveInput input = run.input();
+  input.nvme_free_bytes = static_cast<uint64_t>(state);
+  CHECK(resolve(input).disk.nvme_bytes == state);
+  input.nvme_free_bytes = static_cast<uint64_t>(state - 1);
+  try {
+    resolve(input);
+    FAIL("not refused");
+  } catch (const Error& error) {
+    CHECK(error.code() == ExitCode::kDisk);
+    CHECK(contains(error.render(), "the offloaded state does not fit on the disk\n  where: /nvme"));
+  }
+}
+
+}  // namespace hftrain::plan
