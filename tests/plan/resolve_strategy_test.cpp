@@ -134,6 +134,12 @@ TEST_CASE("offload is in the plan, and on the CPU it is said to change nothing")
                  "offload needs a strategy that shards"));
 }
 
+TEST_CASE("every rank reads its own part, and says so when asked not to") {
+  const Case asked = run(2, {"--fsdp", "true", "--fsdp_config", R"({"cpu_ram_efficient_loading": false})"});
+  CHECK(contains(asked.notes(), "cpu_ram_efficient_loading false has no effect here"));
+  CHECK_FALSE(contains(run(2, {"--fsdp"}).notes(), "cpu_ram_efficient_loading"));
+}
+
 TEST_CASE("hybrid sharding on one machine says that there are no replicas") {
   CHECK(contains(run(2, {"--fsdp", "hybrid_shard"}).notes(),
                  "hybrid_shard shards over all 2 ranks, without replicas"));

@@ -217,6 +217,10 @@ std::vector<Diagnostic> strategy_notes(const ResolveInput& input, const RunPlan&
   if (to_host && !on_gpu(plan.ranks)) {
     add(Severity::kNote, "offload to the CPU changes nothing here", "", "the ranks run on the CPU", "");
   }
+  if (strategy.sharded() && !asked.load_own_slices.value_or(true)) {
+    add(Severity::kNote, "cpu_ram_efficient_loading false has no effect here",
+        where(asked.load_own_slices.origin), "every rank reads its own part of the weights and no more", "");
+  }
   const bool hybrid = strategy.name.starts_with("hybrid");
   if (hybrid && strategy.mesh_replicate == 1 && strategy.mesh_shard > 1) {
     add(Severity::kNote,
