@@ -102,7 +102,8 @@ TEST_CASE("planned and refused flags are refused with the word, the reason and t
         "error: --use_ipex is not supported\n  where: command line\n"
         "  why: oneDNN is already used on the CPU\n  try: use --use_cpu --bf16");
   CHECK(mistakes({"--ddp_backend", "mpi"}) ==
-        "error: --ddp_backend mpi is planned: not in this build yet\n  where: command line\n  try: use gloo");
+        "error: --ddp_backend mpi is planned: not in this build yet\n  where: command line\n  try: use shm "
+        "or gloo");
   CHECK(contains(mistakes({"--save_safetensors", "false"}), "only safetensors files are written"));
   CHECK(contains(mistakes({"--fp8_margin", "1"}), "--fp8_margin is not supported"));
   CHECK(contains(mistakes({"--accelerator_config", "{\"dispatch_batches\": true}"}),
