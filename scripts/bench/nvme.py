@@ -24,7 +24,7 @@ def fio(options, folder, operation):
                f"--bs={options.block_kib}k", f"--ioengine={FIO_ENGINES[options.engine]}", "--overwrite=1",
                f"--size={options.mib // threads}m", f"--iodepth={options.depth if threads == 1 else 1}",
                "--thread", f"--numjobs={threads}", f"--offset_increment={options.mib // threads}m", "--group_reporting",
-               f"--filesize={options.mib}m", "--output-format=json"]
+               f"--filesize={options.mib}m", "--buffer_pattern=0x5a", "--scramble_buffers=0", "--output-format=json"]
     result = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
     return result["jobs"][0][operation]["bw_bytes"] / 1e6
 

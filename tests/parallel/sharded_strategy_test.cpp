@@ -6,12 +6,14 @@
 #include <ATen/ops/full.h>
 #include <ATen/ops/zeros.h>
 
+#include <filesystem>
 #include <functional>
 #include <limits>
 #include <map>
 
 #include "comm/rank_processes.h"
 #include "hftrain/nn/activation_checkpoint.h"
+#include "hftrain/parallel/nvme_optimizer.h"
 #include "hftrain/parallel/replicated_strategy.h"
 #include "parallel/unit_net.h"
 #include "support/catch.h"
@@ -85,9 +87,11 @@ std::map<std::string, at::Tensor> values_of(uint64_t seed) {
 
 std::unique_ptr<Strategy> sharded(const Variant& variant, const UnitNet& net,
                                   comm::Communicator& communicator) {
+  const plan::StrategyPlan plan = plan_of(variant, net, communicator.world_size());
+  const parallel::OptimizerMaker maker =
+      plan.offload_optimizer == "nvme" ? parallel::on_nvme(adamw, plan.nvme) : adamw;
   auto strategy =
-      std::make_unique<ShardedStrategy>(plan_of(variant, net, communicator.world_size()), net.list(),
-                                        net.units(), variant.compute, adamw, communicator);
+      std::make_unique<ShardedStrategy>(plan, net.list(), net.units(), variant.compute, maker, communicator);
   fill(*strategy, values_of(kSeed));
   return strategy;
 }
@@ -190,6 +194,17 @@ std::vector<Variant> variants() {
   all.push_back({.name = "host offload", .change = [](plan::StrategyPlan& plan) {
                    plan.offload_parameters = plan.offload_optimizer = "cpu";
                  }});
+  const auto nvme = [](const std::string& parameters, const std::string& optimizer) {
+    return [=](plan::StrategyPlan& plan) {
+      plan.offload_parameters = parameters;
+      plan.offload_optimizer = optimizer;
+      plan.nvme.parameters_path = plan.nvme.optimizer_path = std::filesystem::temp_directory_path();
+    };
+  };
+  all.push_back({.name = "NVMe", .accumulation = 2, .change = nvme("nvme", "nvme")});
+  all.push_back({.name = "NVMe, bfloat16", .compute = at::kBFloat16, .change = nvme("nvme", "nvme")});
+  all.push_back({.name = "NVMe for parameters", .checkpointing = true, .change = nvme("nvme", "none")});
+  all.push_back({.name = "NVMe for the optimizer", .stage = 2, .change = nvme("none", "nvme")});
   return all;
 }
 
@@ -255,5 +270,14 @@ TEST_CASE("prefetch, units that stay and host offload change no number", "[proce
        {"units that stay", "prefetch both ways", "prefetch without limit", "no prefetch", "host offload"}) {
     INFO(name);
     require_success(testing::run_ranks(name, 3));
+  }
+}
+
+TEST_CASE("offload to NVMe changes no number", "[process]") {
+  for (const std::string name : {"NVMe", "NVMe, bfloat16", "NVMe for parameters", "NVMe for the optimizer"}) {
+    for (const int world_size : {1, 3}) {
+      INFO(name << " on " << world_size << " ranks");
+      require_success(testing::run_ranks(name, world_size));
+    }
   }
 }

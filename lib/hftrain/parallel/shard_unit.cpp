@@ -5,6 +5,8 @@
 
 #include <algorithm>
 
+#include "hftrain/parallel/nvme_shard.h"
+
 namespace hftrain::parallel {
 
 // Gradients on their way. Inputs and outputs stay untouched until the operations are over.
@@ -36,6 +38,11 @@ int ShardUnit::trainable_parameters() const {
                                         [](const ShardedParameter* each) { return each->trainable(); }));
 }
 
+void ShardUnit::expect() {
+  if (whole_) return;
+  for (ShardedParameter* parameter : parameters_) parameter->expect();
+}
+
 void ShardUnit::start_gather() {
   if (whole_) return;
   std::vector<at::Tensor> outputs, inputs;
@@ -53,9 +60,9 @@ void ShardUnit::start_gather() {
 }
 
 void ShardUnit::finish_gather() {
-  if (!gather_) return;
-  gather_->wait();
+  if (gather_) gather_->wait();
   gather_.reset();
+  for (const ShardedParameter* parameter : parameters_) let_go_of_pages(parameter->shard());
 }
 
 void ShardUnit::release() {

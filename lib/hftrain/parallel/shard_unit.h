@@ -41,6 +41,8 @@ class ShardUnit {
   const std::vector<ShardedParameter*>& parameters() const { return parameters_; }
   int trainable_parameters() const;
 
+  // Shards on NVMe will be needed soon: reading begins.
+  void expect();
   // The parameters as they are in all shards. start_gather is no-op when they are here or on their way.
   void start_gather();
   void finish_gather();

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "hftrain/parallel/nvme_shard.h"
 #include "hftrain/parallel/storage_resize.h"
 
 namespace hftrain::parallel {
@@ -50,7 +51,11 @@ ShardedParameter::ShardedParameter(const NamedParameter& parameter, const ShardP
   leaf_.set_data(buffer_.narrow(0, 0, rows_ * row_numel_).view(shape_));  // the old memory goes
   if (!placement.resident) resize_storage(buffer_, 0);
   const bool pinned = placement.master_device.is_cpu() && !leaf_.device().is_cpu();
-  shard_ = aliased_ ? slot_ : shard_memory(part_numel(), on_master, pinned);
+  if (!placement.nvme_folder.empty()) {
+    shard_ = make_nvme_shard(placement.nvme_folder, part_numel(), master);
+  } else {
+    shard_ = aliased_ ? slot_ : shard_memory(part_numel(), on_master, pinned);
+  }
   std::vector<int64_t> sizes = shape_;
   if (!sizes.empty()) sizes[0] = own_rows_;
   if (sizes.empty() && own_rows_ == 0) sizes = {0};
@@ -65,6 +70,10 @@ std::vector<int64_t> ShardedParameter::offset() const {
 
 int64_t ShardedParameter::buffer_bytes() const {
   return placement_.parts * part_numel() * static_cast<int64_t>(buffer_.itemsize());
+}
+
+void ShardedParameter::expect() {
+  ask_for_pages(shard_);
 }
 
 void ShardedParameter::allocate() {
@@ -133,7 +142,7 @@ void ShardedParameter::drop_gradients() {
 
 int64_t ShardedParameter::parameter_bytes() const {
   const int64_t buffer = placement_.resident ? buffer_bytes() : 0;
-  return buffer + (aliased_ ? 0 : bytes_of(shard_));
+  return buffer + (aliased_ || is_on_nvme(shard_) ? 0 : bytes_of(shard_));
 }
 
 int64_t ShardedParameter::gradient_bytes() const {

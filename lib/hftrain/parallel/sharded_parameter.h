@@ -30,6 +30,7 @@ struct ShardPlacement {
   at::ScalarType reduce_dtype = at::kFloat;   // of gradients on their way between ranks
   at::Device master_device = at::kCPU;        // of shard, gradient and optimizer state
   bool resident = false;                      // the buffer is never freed
+  std::string nvme_folder;                    // of the shard's file; empty: in memory
 };
 
 // Not thread-safe. No autograd in any of the functions.
@@ -59,6 +60,7 @@ class ShardedParameter {
   // Gathering: allocate, then all-gather gather_input() into buffer(). A buffer in one part is complete when
   // gather_input() has returned.
   int64_t buffer_bytes() const;
+  void expect();  // of a shard on NVMe: reading begins
   void allocate();
   void release();  // frees the buffer unless it is resident
   const at::Tensor& buffer() const { return buffer_; }

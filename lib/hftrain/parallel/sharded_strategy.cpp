@@ -10,6 +10,7 @@
 
 #include "hftrain/base/error.h"
 #include "hftrain/optim/gradient_norm.h"
+#include "hftrain/parallel/nvme_shard.h"
 
 namespace hftrain::parallel {
 namespace {
@@ -69,9 +70,12 @@ ShardPlacement ShardedStrategy::placement_of(const NamedParameter& parameter, at
   }
   placement.compute_dtype = leaf.scalar_type() == at::kFloat ? compute : leaf.scalar_type();
   placement.reduce_dtype = reduce_dtype_of(plan_);
-  const bool on_host = plan_.offload_parameters == "cpu" || plan_.offload_optimizer == "cpu";
+  const bool on_host = plan_.offload_parameters != "none" || plan_.offload_optimizer != "none";
   placement.master_device = on_host ? at::Device(at::kCPU) : leaf.device();
-  placement.resident = plan_.stage < 3 || placement.parts == 1;
+  // Small ones stay in memory.
+  const bool on_nvme = plan_.offload_parameters == "nvme" && leaf.numel() >= plan_.full_parameter_limit;
+  if (on_nvme) placement.nvme_folder = plan_.nvme.parameters_path;
+  placement.resident = plan_.stage < 3 || (placement.parts == 1 && !on_nvme);
   return placement;
 }
 
@@ -136,6 +140,7 @@ void ShardedStrategy::make_replicas_equal() {
     const at::Tensor there = parameter.shard().to(communicator_.device());
     equals.broadcast(there, 0);
     if (!there.is_same(parameter.shard())) parameter.shard().copy_(there);
+    let_go_of_pages(parameter.shard());
   }
 }
 
@@ -176,6 +181,7 @@ at::Tensor ShardedStrategy::clip_gradients(double max_norm) {
 
 void ShardedStrategy::step(double rate) {
   optimizer_->step(rate);
+  for (const ShardedParameter& parameter : parameters_) let_go_of_pages(parameter.shard());
   parameters_changed();
 }
 
@@ -204,6 +210,7 @@ StatePart ShardedStrategy::part(const ShardedParameter& parameter, const std::st
 void ShardedStrategy::visit_parameters(const StateVisitor& visitor, Access /*access*/) {
   for (const ShardedParameter& parameter : parameters_) {
     if (parameter.own().numel() > 0) visitor(part(parameter, "", parameter.own()));
+    let_go_of_pages(parameter.shard());
   }
 }
 
@@ -220,6 +227,7 @@ void ShardedStrategy::visit_whole_parameters(const std::vector<size_t>& order, c
       if (shows) whole = all.narrow(0, 0, parameter.leaf().numel()).view(parameter.shape());
     }
     visitor(index, shows ? whole : at::Tensor());
+    let_go_of_pages(parameter.shard());
   }
 }
 

@@ -43,6 +43,7 @@ at::Tensor ShardingRunner::run(const nn::Unit& unit, at::TensorList parameters, 
                                const nn::UnitFunction& function) {
   const auto index = static_cast<size_t>(unit.index);
   gather(uses_.at(index));
+  expect(index + 1);
   if (prefetch_.forward) prefetch_after(index);
   const bool training = at::GradMode::is_enabled();
   // A node of its own: its gradient is complete when everything of this unit has run backward, and comes
@@ -58,6 +59,11 @@ at::Tensor ShardingRunner::run(const nn::Unit& unit, at::TensorList parameters, 
 void ShardingRunner::gather(const Use& use) {
   for (const size_t unit : use.units) units_[unit].start_gather();
   for (const size_t unit : use.units) units_[unit].finish_gather();
+}
+
+void ShardingRunner::expect(size_t index) {
+  if (index >= uses_.size()) return;
+  for (const size_t unit : uses_[index].units) units_[unit].expect();
 }
 
 void ShardingRunner::prefetch_after(size_t index) {
@@ -104,6 +110,7 @@ void ShardingRunner::begin_pass(bool reduce, bool last) {
 
 void ShardingRunner::before_backward(size_t index) {
   gather(uses_[index]);
+  if (index > 0) expect(index - 1);
   if (prefetch_.backward == BackwardPrefetch::kPre) prefetch_before(index);
 }
 

@@ -61,6 +61,7 @@ class ShardingRunner final : public nn::UnitRunner {
   };
 
   void gather(const Use& use);
+  void expect(size_t index);  // the model unit that comes next, if there is one
   void prefetch_after(size_t index);
   void prefetch_before(size_t index);
   void release_after_forward(size_t index);
