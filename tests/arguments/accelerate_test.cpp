@@ -196,6 +196,13 @@ TEST_CASE("L1: unknown keys, missing files and kinds that are not ours") {
   CHECK(contains(text, "unknown key 'num_proceses' of an Accelerate file\n  where: " + unknown.at("2:15") +
                            "\n  try: did you mean num_processes"));
   CHECK(contains(text, "unknown key 'ipex_config'"));
+  const std::string section =
+      File(
+          "distributed_type: DEEPSPEED\nnum_processes: 2\ndeepspeed_config:\n  zero_stag: 3\n"
+          "  offload_param_device: cpu\n")
+          .mistakes();
+  CHECK(contains(section, "did you mean zero_stage?"));
+  CHECK(section.find("error: ", 1) == std::string::npos);  // and nothing that follows from it
   CHECK(contains(mistakes({"--config_file", "/nowhere/acc.yaml"}), "/nowhere/acc.yaml"));
   CHECK(contains(File("compute_environment: AMAZON_SAGEMAKER\ndistributed_type: 'NO'\n").mistakes(),
                  "compute_environment AMAZON_SAGEMAKER is not supported"));

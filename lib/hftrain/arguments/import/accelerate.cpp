@@ -85,6 +85,7 @@ class AccelerateReader {
     for (const char* key : kFlags) top_level(key);
     old_keys();
     sections();
+    if (problems_.size() > before) return {};  // what follows from half a file would only repeat it
     return std::move(given_);
   }
 
