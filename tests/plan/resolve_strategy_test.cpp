@@ -152,6 +152,15 @@ TEST_CASE("an optimizer that needs whole matrices is refused with shards") {
   CHECK(run(2, {"--optim", "adafactor"}).plan().strategy.stage == 0);
 }
 
+TEST_CASE("state that is not number by number is refused for NVMe") {
+  Case adafactor = run(1, {"--fsdp", "full_shard", "--optim", "adafactor"});
+  arguments::ParallelOptions& sharding = adafactor.parsed.arguments.parallel.sharding;
+  sharding.offload_optimizer = {"nvme", "ds.json:3:14"};
+  sharding.optimizer_path = {"/nvme", "ds.json:4:18"};
+  CHECK(contains(adafactor.error().render(),
+                 "the state of adafactor cannot be kept on NVMe\n  where: ds.json:3:14"));
+}
+
 TEST_CASE("options of DDP beside sharding are warned of") {
   CHECK(contains(run(2, {"--fsdp", "full_shard", "--ddp_bucket_cap_mb", "5"}).notes(),
                  "ddp_bucket_cap_mb has no effect with full_shard"));

@@ -184,7 +184,13 @@ class Resolution {
   // Adafactor's row and column means and its update's norm are of whole matrices.
   void check_optimizer() {
     const std::string& optimizer = input_.parsed.arguments.optimizer.optim;
-    if (optimizer != "adafactor" || kind_.stage == 0 || plan_.mesh_shard == 1) return;
+    if (optimizer != "adafactor" || kind_.stage == 0) return;
+    if (plan_.offload_optimizer == "nvme") {
+      problems_.usage("the state of adafactor cannot be kept on NVMe", where(asked_.offload_optimizer.origin),
+                      "it is not one number for each number of a parameter, and small enough for memory",
+                      "another --optim, or no offload of the optimizer");
+    }
+    if (plan_.mesh_shard == 1) return;
     problems_.usage("adafactor does not work with " + plan_.name, input_.parsed.origins.describe("optim"),
                     "it needs whole matrices, and every rank has some of the rows",
                     "--optim adamw_torch, or no sharding");
