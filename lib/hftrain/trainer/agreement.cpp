@@ -11,6 +11,7 @@ namespace {
 
 constexpr double kSecondsBetweenExchanges = 0.5;
 constexpr int64_t kMostRounds = 1000;
+constexpr int64_t kMostGrowth = 4;  // of the rounds between exchanges, from one to the next
 
 StopSignal joint_signal(int64_t terminated, int64_t interrupted) {
   if (terminated > 0) return StopSignal::kTerminate;
@@ -54,8 +55,9 @@ StopSignal StopPoll::look() {
   // From sums, so that all ranks come to the same number.
   const double round_seconds =
       1e-6 * static_cast<double>(values[2]) / static_cast<double>(rounds_ * communicator_.world_size());
-  rounds_ = std::clamp(static_cast<int64_t>(kSecondsBetweenExchanges / std::max(round_seconds, 1e-6)),
-                       int64_t{1}, kMostRounds);
+  const auto wanted = static_cast<int64_t>(kSecondsBetweenExchanges / std::max(round_seconds, 1e-6));
+  // The first rounds tell little of those to come.
+  rounds_ = std::clamp(wanted, int64_t{1}, std::min(rounds_ * kMostGrowth, kMostRounds));
   until_next_ = rounds_;
   asked_ = monotonic_seconds();
   return joint_signal(values[0], values[1]);

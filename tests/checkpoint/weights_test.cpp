@@ -1,0 +1,194 @@
+#include "hftrain/checkpoint/weights.h"
+
+#include <ATen/ops/arange.h>
+#include <ATen/ops/ones.h>
+#include <ATen/ops/randn.h>
+
+#include "checkpoint/row_strategy.h"
+#include "hftrain/base/file.h"
+#include "hftrain/checkpoint/tensor_bytes.h"
+#include "hftrain/storage/model_folder.h"
+#include "support/catch.h"
+#include "support/temporary_directory.h"
+
+namespace hftrain::checkpoint {
+namespace {
+
+using architectures::ParameterTable;
+using testing::RowStrategy;
+using testing::TemporaryDirectory;
+using testing::WholeTensor;
+
+// Embeddings tied to the output, an odd number of rows, a bias.
+ParameterTable table() {
+  ParameterTable table;
+  for (const auto& [name, shape] : std::vector<std::pair<std::string, std::vector<int64_t>>>{
+           {"base.embed.weight", {5, 4}}, {"base.h.weight", {3, 2}}, {"base.h.bias", {3}}}) {
+    architectures::ParameterSpec spec;
+    spec.name = name;
+    spec.shape = shape;
+    table.parameters.push_back(spec);
+  }
+  table.tied = {{"head.weight", "base.embed.weight"}};
+  table.base_prefix = "base.";
+  table.ignored_patterns = {"mask$"};
+  return table;
+}
+
+std::vector<WholeTensor> wholes() {
+  std::vector<WholeTensor> wholes;
+  float first = 0;
+  for (const auto& spec : table().parameters) {
+    wholes.push_back(
+        {spec.name, "", at::arange(spec.numel(), at::kFloat).add(first += 100).view(spec.shape)});
+  }
+  return wholes;
+}
+
+struct Stored {
+  std::string name;
+  at::Tensor tensor;
+};
+
+void write_file(const std::string& folder, const std::vector<Stored>& tensors) {
+  storage::PosixFileSystem files;
+  std::vector<storage::TensorEntry> entries;
+  for (const Stored& stored : tensors) {
+    entries.push_back({stored.name, dtype_of(stored.tensor.scalar_type()), stored.tensor.sizes().vec()});
+  }
+  storage::write_safetensors(files, folder + '/' + storage::kWeightsName, entries,
+                             [&](const storage::TensorEntry& entry) {
+                               for (const Stored& stored : tensors) {
+                                 if (stored.name == entry.name) return bytes_of(stored.tensor);
+                               }
+                               return std::string_view();
+                             });
+}
+
+std::vector<Stored> plain_tensors() {
+  std::vector<Stored> stored;
+  for (const WholeTensor& whole : wholes()) stored.push_back({whole.parameter, whole.tensor});
+  return stored;
+}
+
+std::vector<std::string> load(const std::string& folder, RowStrategy& strategy) {
+  return load_weights(table(), storage::StoredWeights(folder), strategy);
+}
+
+std::string refusal(const std::vector<Stored>& tensors) {
+  const TemporaryDirectory folder;
+  write_file(folder.path(), tensors);
+  RowStrategy strategy(0, 2, wholes());
+  try {
+    load(folder.path(), strategy);
+  } catch (const Error& error) {
+    CHECK(error.code() == ExitCode::kData);
+    return error.render();
+  }
+  return "accepted";
+}
+
+void save_by(int world_size, bool sharded, int64_t max_shard_bytes, const std::string& folder) {
+  storage::PosixFileSystem files;
+  for (int rank = 0; rank < world_size; ++rank) {
+    RowStrategy strategy(rank, world_size, wholes());
+    storage::StagedFiles staged(files, folder);
+    if (sharded) {
+      save_sharded_weights(strategy, rank, staged);
+    } else {
+      save_weights(table(), at::kFloat, strategy, max_shard_bytes, rank == 0 ? &staged : nullptr);
+    }
+  }
+}
+
+TEST_CASE("any number of ranks loads what any other saved, whole or sharded") {
+  const TemporaryDirectory folder;
+  const bool sharded = GENERATE(false, true);
+  const int saving = GENERATE(1, 2, 4);
+  save_by(saving, sharded, 1000, folder.path());
+  CHECK(path_exists(folder / "model.safetensors") != sharded);
+  for (const int world_size : {1, 3, 4}) {
+    for (int rank = 0; rank < world_size; ++rank) {
+      RowStrategy strategy(rank, world_size, wholes());
+      strategy.forget();
+      CHECK(load(folder.path(), strategy).empty());
+      CHECK(strategy.equals_wholes());
+    }
+  }
+}
+
+TEST_CASE("whole weights fill files of the size asked for and are the bytes of a plain save") {
+  const TemporaryDirectory folder;
+  save_by(2, false, 100, folder.path());
+  const storage::ModelWeights weights(folder.path());
+  CHECK(weights.shards().size() == 2);
+  for (const WholeTensor& whole : wholes())
+    CHECK(weights.at(whole.parameter).bytes == bytes_of(whole.tensor));
+  const TemporaryDirectory one, plain;
+  save_by(2, false, 1000, one.path());
+  write_file(plain.path(), plain_tensors());
+  CHECK(read_file(one / "model.safetensors") == read_file(plain / "model.safetensors"));
+}
+
+TEST_CASE("stored numbers are cast to the type of the parameters") {
+  const TemporaryDirectory folder;
+  std::vector<Stored> stored = plain_tensors();
+  for (Stored& one : stored) one.tensor = one.tensor.to(at::kBFloat16);
+  write_file(folder.path(), stored);
+  std::vector<WholeTensor> rounded = wholes();
+  for (WholeTensor& whole : rounded) whole.tensor = whole.tensor.to(at::kBFloat16).to(at::kFloat);
+  RowStrategy strategy(1, 2, rounded);
+  strategy.forget();
+  load(folder.path(), strategy);
+  CHECK(strategy.equals_wholes());
+}
+
+TEST_CASE("a parameter is found without its prefix, under its tied alias, or under both when they agree") {
+  const TemporaryDirectory folder;
+  std::vector<Stored> stored = plain_tensors();
+  SECTION("without the prefix") {
+    for (Stored& one : stored) one.name = one.name.substr(std::string("base.").size());
+  }
+  SECTION("under its alias") {
+    stored[0].name = "head.weight";
+  }
+  SECTION("under both") {
+    stored.push_back({"head.weight", stored[0].tensor});
+  }
+  write_file(folder.path(), stored);
+  RowStrategy strategy(1, 2, wholes());
+  strategy.forget();
+  CHECK(load(folder.path(), strategy).empty());
+  CHECK(strategy.equals_wholes());
+}
+
+TEST_CASE("what does not fit the model is refused by name") {
+  std::vector<Stored> stored = plain_tensors();
+  SECTION("tied tensors that differ in a row of this rank") {
+    at::Tensor other = stored[0].tensor.clone();
+    other[1][2] += 1;
+    stored.push_back({"head.weight", other});
+    CHECK_THAT(refusal(stored), Catch::Contains("'head.weight' are tied but differ"));
+  }
+  SECTION("a missing tensor") {
+    stored[1].name = "base.h.weigth";
+    CHECK_THAT(refusal(stored), Catch::Contains("lack 'base.h.weight'") && Catch::Contains("base.h.weigth"));
+  }
+  SECTION("a wrong shape") {
+    stored[1].tensor = at::ones({2, 3});
+    CHECK_THAT(refusal(stored), Catch::Contains("asks for [3, 2], the file holds [2, 3]"));
+  }
+}
+
+TEST_CASE("stored tensors that nothing asked for are named, known buffers are not") {
+  const TemporaryDirectory folder;
+  std::vector<Stored> stored = plain_tensors();
+  stored.push_back({"extra", at::ones({2})});
+  stored.push_back({"base.h.mask", at::ones({2})});
+  write_file(folder.path(), stored);
+  RowStrategy strategy(0, 1, wholes());
+  CHECK(load(folder.path(), strategy) == std::vector<std::string>{"extra"});
+}
+
+}  // namespace
+}  // namespace hftrain::checkpoint
