@@ -58,8 +58,8 @@ struct Case {
   }
 
   ResolveInput input() const {
-    return {parsed,  topology, model, environment, data, "/out", "label", "", uint64_t{100} * kGiB,
-            "0.1.0", "{}"};
+    return {parsed,  topology, model,       environment, data, "/out", "label", "", uint64_t{100} * kGiB,
+            "0.1.0", "{}",     std::nullopt};
   }
   RunPlan plan() const { return resolve(input()); }
   Error error() const {
