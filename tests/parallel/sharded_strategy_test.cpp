@@ -218,6 +218,200 @@ void compare(const Variant& variant, const Rank& rank) {
   check_close(train(*strategy, net, variant, *communicator), expected, tolerance_of(variant));
 }
 
+// Where sums are taken in rank order, the parameters of all stages are those of replicas to the last bit.
+const RankBody kBitwise("bitwise", [](const Rank& rank) {
+  const auto communicator = rank.connect();
+  const UnitNet expected_net(kSeed);
+  const auto reference = replicated(expected_net, *communicator);
+  const History expected = train(*reference, expected_net, {.name = "ddp", .steps = 50}, *communicator);
+  for (const int stage : {1, 2, 3}) {
+    INFO("stage " << stage);
+    const Variant variant{.name = "", .stage = stage, .steps = 50};
+    const UnitNet net(kSeed);
+    const auto strategy = sharded(variant, net, *communicator);
+    const History found = train(*strategy, net, variant, *communicator);
+    CHECK(found.losses == expected.losses);
+    CHECK(found.norms == expected.norms);
+    for (const auto& [name, tensor] : expected.parameters) {
+      INFO(name);
+      CHECK(at::equal(found.parameters.at(name), tensor));
+    }
+  }
+});
+
+void micro_batch(Strategy& strategy, const UnitNet& net, comm::Communicator& communicator, bool last = true) {
+  strategy.begin_micro_batch(last);
+  strategy.backward(net.loss(rows_of(testing::token_batch(kRows, 1), communicator), strategy.unit_runner()));
+}
+
+int64_t padded_numel(const UnitNet& net, int world_size) {
+  int64_t numel = 0;
+  for (const at::Tensor& tensor : net.parameters()) {
+    const int64_t rows = tensor.dim() == 0 ? 1 : tensor.size(0);
+    numel += (rows + world_size - 1) / world_size * world_size * (tensor.numel() / rows);
+  }
+  return numel;
+}
+
+// Bytes of one update per rank: an all-gather of everything (twice in stage 3, but for what is not freed
+// before the backward pass), and a reduce-scatter of what is trained.
+const RankBody kTraffic("traffic", [](const Rank& rank) {
+  const auto communicator = rank.connect();
+  const int world_size = rank.world_size();
+  for (const int stage : {1, 2, 3}) {
+    INFO("stage " << stage);
+    const UnitNet net(kSeed);
+    const Variant variant{.name = "", .stage = stage};
+    const auto strategy = sharded(variant, net, *communicator);
+    strategy->prepare();
+    micro_batch(*strategy, net, *communicator);
+    strategy->step(1e-3);
+    strategy->zero_gradients();
+    const int64_t before = communicator->bytes_sent();
+    micro_batch(*strategy, net, *communicator);
+    strategy->step(1e-3);
+    const int64_t sent = communicator->bytes_sent() - before;
+    const auto padded = [&](const at::Tensor& tensor) {
+      const int64_t rows = tensor.size(0);
+      return (rows + world_size - 1) / world_size * world_size * (tensor.numel() / rows);
+    };
+    const int64_t all = padded_numel(net, world_size);
+    const at::Tensor& table = net.parameters()[0];
+    const at::Tensor& frozen = net.parameters()[1];
+    const at::Tensor& norm = net.parameters().back();
+    const int64_t stays = padded(table) + padded(frozen) + padded(norm);  // of the last unit's uses
+    const int64_t numbers = 2 * all - padded(frozen) + (stage == 3 ? all - stays : 0);
+    CHECK(sent == Approx(4.0 * static_cast<double>(numbers * (world_size - 1) / world_size)).epsilon(0.01));
+  }
+});
+
+const RankBody kStateBytes("state bytes", [](const Rank& rank) {
+  const auto communicator = rank.connect();
+  const int64_t world_size = rank.world_size();
+  for (const int stage : {1, 2, 3}) {
+    INFO("stage " << stage);
+    const UnitNet net(kSeed);
+    const auto strategy = sharded({.name = "", .stage = stage}, net, *communicator);
+    strategy->prepare();
+    micro_batch(*strategy, net, *communicator, false);
+    micro_batch(*strategy, net, *communicator);
+    strategy->step(1e-3);
+    strategy->zero_gradients();
+    const parallel::StateBytes bytes = strategy->state_bytes();
+    const int64_t all = 4 * padded_numel(net, rank.world_size());
+    const int64_t trained = 4 * (net.numel() - 5 * UnitNet::kWidth);
+    CHECK(bytes.parameters == (stage == 3 ? all / world_size : all));
+    // The last rows of uneven parameters are somebody else's.
+    const double slack = static_cast<double>(all - 4 * net.numel()) / static_cast<double>(all) + 0.05;
+    const int64_t gradients = stage == 1 ? trained : trained / world_size;
+    CHECK(bytes.gradients == Approx(static_cast<double>(gradients)).epsilon(slack));
+    CHECK(bytes.optimizer == Approx(static_cast<double>(2 * trained / world_size)).epsilon(slack + 0.05));
+    CHECK((bytes.gathered_peak > 0) == (stage == 3));
+    CHECK(bytes.gathered_peak < all);
+  }
+});
+
+const RankBody kOverflow("overflow", [](const Rank& rank) {
+  const auto communicator = rank.connect();
+  for (const int stage : {1, 2, 3}) {
+    const UnitNet net(kSeed);
+    const auto strategy = sharded({.name = "", .stage = stage}, net, *communicator);
+    strategy->prepare();
+    optim::GradientScaler scaler;
+    strategy->begin_micro_batch(true);
+    // Only what the last rank holds of the table overflows.
+    at::Tensor loss =
+        net.loss(rows_of(testing::token_batch(kRows, 1), *communicator), strategy->unit_runner());
+    strategy->backward(loss * scaler.scale());
+    if (rank.rank() + 1 == rank.world_size()) {
+      bool first = true;
+      strategy->visit_parameters(
+          [&](const StatePart& part) {
+            if (part.tensor.grad().defined() && first) part.tensor.grad().fill_(1e38f).mul_(1e38f);
+            first = first && !part.tensor.grad().defined();
+          },
+          Access::kRead);
+    }
+    CHECK(strategy->unscale(scaler));
+    scaler.update();
+    CHECK(scaler.scale() == 32768.0);
+    strategy->zero_gradients();
+    strategy->begin_micro_batch(true);
+    strategy->backward(
+        net.loss(rows_of(testing::token_batch(kRows, 1), *communicator), strategy->unit_runner()) *
+        scaler.scale());
+    CHECK_FALSE(strategy->unscale(scaler));
+  }
+});
+
+// Evaluation between steps sees the newest parameters and leaves training as it was.
+const RankBody kEvaluation("evaluation", [](const Rank& rank) {
+  const auto communicator = rank.connect();
+  for (const int stage : {1, 2, 3}) {
+    INFO("stage " << stage);
+    const UnitNet net(kSeed), expected_net(kSeed);
+    const auto strategy = sharded({.name = "", .stage = stage}, net, *communicator);
+    const auto reference = replicated(expected_net, *communicator);
+    const at::Tensor ids = testing::token_batch(kRows, 77);
+    strategy->prepare();
+    reference->prepare();
+    for (int step = 0; step < 3; ++step) {
+      for (Strategy* each : {strategy.get(), reference.get()}) {
+        micro_batch(*each, each == strategy.get() ? net : expected_net, *communicator);
+        each->step(1e-2);
+        each->zero_gradients();
+      }
+      const at::NoGradGuard no_grad;
+      CHECK(net.loss(ids, strategy->unit_runner()).item<double>() ==
+            Approx(expected_net.loss(ids, reference->unit_runner()).item<double>()).epsilon(1e-6));
+    }
+  }
+});
+
+// Every number of every parameter is held by exactly one rank that writes it.
+const RankBody kParts("parts", [](const Rank& rank) {
+  const auto communicator = rank.connect();
+  const UnitNet net(kSeed);
+  const auto strategy =
+      sharded({.name = "", .replicate = rank.world_size() == 4 ? 2 : 1}, net, *communicator);
+  strategy->prepare();
+  double numbers = 0, steps = 0;
+  strategy->visit_parameters(
+      [&](const StatePart& part) {
+        if (part.written_here) numbers += static_cast<double>(part.tensor.numel());
+        CHECK(part.tensor.dim() == static_cast<int64_t>(part.shape.size()));
+      },
+      Access::kRead);
+  CHECK(communicator->sum(numbers) == static_cast<double>(net.numel()));
+  strategy->visit_optimizer_state(
+      [&](const StatePart& part) {
+        if (part.state == "step" && part.written_here) ++steps;
+      },
+      Access::kRead);
+  CHECK(communicator->sum(steps) == static_cast<double>(net.parameters().size() - 1));
+  const std::map<std::string, at::Tensor> whole = whole_parameters(*strategy, net);
+  CHECK(whole.empty() == (rank.rank() != 0));
+  for (const auto& [name, tensor] : whole) CHECK(at::equal(tensor, values_of(kSeed).at(name)));
+});
+
+const RankBody kKilled("killed in sharded backward", [](const Rank& rank) {
+  const auto communicator = rank.connect();
+  const UnitNet net(kSeed);
+  const auto strategy = sharded({.name = ""}, net, *communicator);
+  strategy->prepare();
+  micro_batch(*strategy, net, *communicator);
+  strategy->begin_micro_batch(true);
+  const at::Tensor loss = net.loss(testing::token_batch(2, 1), strategy->unit_runner());
+  if (rank.rank() == 1) rank.die();
+  try {
+    strategy->backward(loss);
+    FAIL("nothing was thrown");
+  } catch (const Error& error) {
+    INFO(error.render());
+    CHECK(error.code() == ExitCode::kWorkerLost);
+  }
+});
+
 std::vector<RankBody> register_variants() {
   std::vector<RankBody> bodies;
   for (const Variant& variant : variants()) {
@@ -280,4 +474,37 @@ TEST_CASE("offload to NVMe changes no number", "[process]") {
       require_success(testing::run_ranks(name, world_size));
     }
   }
+}
+
+TEST_CASE("parameters of all stages equal those of replicas to the last bit after 50 steps", "[process]") {
+  require_success(testing::run_ranks("bitwise", 2, {}, "shm"));
+  require_success(testing::run_ranks("bitwise", 4, {}, "shm"));
+}
+
+TEST_CASE("an update sends what the formulas say", "[process]") {
+  require_success(testing::run_ranks("traffic", 2));
+  require_success(testing::run_ranks("traffic", 3));
+}
+
+TEST_CASE("each stage holds what its formula says", "[process]") {
+  require_success(testing::run_ranks("state bytes", 2));
+}
+
+TEST_CASE("an overflow on one rank skips the update of all", "[process]") {
+  require_success(testing::run_ranks("overflow", 2));
+}
+
+TEST_CASE("evaluation between steps uses the newest parameters in every stage", "[process]") {
+  require_success(testing::run_ranks("evaluation", 2));
+}
+
+TEST_CASE("the parts of all ranks are the whole, each written once", "[process]") {
+  for (const int world_size : {1, 3, 4}) require_success(testing::run_ranks("parts", world_size));
+}
+
+TEST_CASE("a peer killed before the sharded backward pass ends it at once", "[process]") {
+  const auto outcomes = testing::run_ranks("killed in sharded backward", 2);
+  INFO(outcomes[0].output);
+  CHECK(outcomes[0].exit_status == 0);
+  CHECK(outcomes[1].signal == 9);
 }

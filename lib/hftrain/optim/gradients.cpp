@@ -4,14 +4,12 @@
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/_amp_foreach_non_finite_check_and_unscale.h>
 #include <ATen/ops/_foreach_mul.h>
-#include <ATen/ops/_foreach_norm.h>
-#include <ATen/ops/linalg_vector_norm.h>
-#include <ATen/ops/stack.h>
 #include <ATen/ops/zeros.h>
 
 #include <algorithm>
 
 #include "hftrain/base/error.h"
+#include "hftrain/optim/gradient_norm.h"
 
 namespace hftrain::optim {
 namespace {
@@ -30,9 +28,7 @@ std::vector<at::Tensor> gradients_of(at::TensorList parameters) {
 
 at::Tensor gradient_norm(at::TensorList parameters) {
   const at::NoGradGuard no_grad;
-  const std::vector<at::Tensor> gradients = gradients_of(parameters);
-  if (gradients.empty()) return at::zeros({}, at::kFloat);
-  return at::linalg_vector_norm(at::stack(at::_foreach_norm(gradients, 2)));
+  return squared_gradient_norm(parameters).sqrt().to(at::kFloat);
 }
 
 void clip_gradients(at::TensorList parameters, const at::Tensor& norm, double max_norm) {
