@@ -112,6 +112,30 @@ TEST_CASE("Without even_batches the ranks of a shuffled epoch share out every sa
   CHECK(seen == all);
 }
 
+TEST_CASE("An epoch that goes on with another number of ranks shares out exactly what is left") {
+  const SamplerOptions four{
+      .samples = 100, .batch_size = 4, .world_size = 4, .seed = 7, .even_batches = false};
+  std::vector<int64_t> seen;
+  for (int rank = 0; rank < 4; ++rank) {
+    SamplerOptions options = four;
+    options.rank = rank;
+    const auto batches = hftrain::data::epoch_batches(options, 3);
+    for (size_t round = 0; round < 2; ++round)
+      seen.insert(seen.end(), batches[round].begin(), batches[round].end());
+  }
+  for (int rank = 0; rank < 3; ++rank) {
+    SamplerOptions options = four;
+    options.world_size = 3;
+    options.rank = rank;
+    options.skip = 2 * four.round();
+    for (const auto& batch : hftrain::data::epoch_batches(options, 3))
+      seen.insert(seen.end(), batch.begin(), batch.end());
+  }
+  std::sort(seen.begin(), seen.end());
+  REQUIRE(seen.size() == 100);
+  for (int64_t i = 0; i < 100; ++i) CHECK(seen[static_cast<size_t>(i)] == i);
+}
+
 TEST_CASE("A batch that cannot be split over the ranks is a usage error") {
   SamplerOptions options;
   options.samples = 10;

@@ -1,0 +1,36 @@
+#include "hftrain/trainer/state.h"
+
+#include "support/catch.h"
+
+using hftrain::trainer::DataPosition;
+using hftrain::trainer::moved_to;
+
+TEST_CASE("a position in the data moves to another number of ranks without repeating or skipping a sample") {
+  const DataPosition saved{2, 6, 0};  // 6 rounds of 4 ranks with 2 samples each
+  CHECK(moved_to(saved, 8, 8).batch == 6);
+  const DataPosition halved = moved_to(saved, 8, 4);
+  CHECK(halved.epoch == 2);
+  CHECK(halved.batch == 12);
+  CHECK(halved.before == 0);
+  // 48 samples are not a number of whole rounds of 10: the rest of the epoch is counted from there.
+  const DataPosition uneven = moved_to(saved, 8, 10);
+  CHECK(uneven.batch == 0);
+  CHECK(uneven.before == 48);
+  // And from such a place back.
+  const DataPosition back = moved_to({2, 2, 48}, 10, 4);
+  CHECK(back.batch == 17);
+  CHECK(back.before == 0);
+}
+
+TEST_CASE("the state of a run survives a round trip through JSON; missing members keep their defaults") {
+  hftrain::trainer::State state;
+  state.global_step = 7;
+  state.position = {1, 3, 5};
+  state.evaluation_pending = true;
+  const hftrain::trainer::State read =
+      hftrain::trainer::state_from_json(hftrain::trainer::to_json_value(state));
+  CHECK(read.global_step == 7);
+  CHECK(read.position.before == 5);
+  CHECK(read.evaluation_pending);
+  CHECK_FALSE(hftrain::trainer::state_from_json({{"global_step", 1}}).evaluation_pending);
+}
