@@ -20,7 +20,6 @@ struct BackendRequest {
   int world_size = 1;
   std::vector<int> members;  // by rank: what it is called in messages, its rank in the world
   bool one_node = true;      // all ranks are on this machine
-  int ranks_of_node = 1;     // of the world, on this machine
   std::string master_host;   // where rank 0 is; used with several nodes
   c10::Device device{c10::DeviceType::CPU};
   std::chrono::milliseconds timeout{};

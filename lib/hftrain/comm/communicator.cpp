@@ -56,9 +56,13 @@ std::vector<int> first_ranks(int count) {
   return ranks;
 }
 
+at::Tensor flat(const at::Tensor& tensor) {
+  return tensor.dim() == 1 ? tensor : tensor.view(-1);
+}
+
 std::vector<at::Tensor> flat(const std::vector<at::Tensor>& tensors) {
   std::vector<at::Tensor> views;
-  for (const at::Tensor& tensor : tensors) views.push_back(tensor.view(-1));
+  for (const at::Tensor& tensor : tensors) views.push_back(flat(tensor));
   return views;
 }
 
@@ -160,7 +164,7 @@ PendingOperation Communicator::broadcast_async(const at::Tensor& tensor, int roo
 
 PendingOperation Communicator::all_gather_async(const at::Tensor& output, const at::Tensor& input) {
   check_parts(output, input);
-  at::Tensor target = output.view(-1), source = input.view(-1);
+  at::Tensor target = flat(output), source = flat(input);
   return issue([&] { return ObservedBackend::Works{backend_->_allgather_base(target, source, {})}; });
 }
 
@@ -169,7 +173,7 @@ PendingOperation Communicator::reduce_scatter_async(const at::Tensor& output, co
   check_parts(input, output);
   c10d::ReduceScatterOptions options;
   options.reduceOp = operator_of(reduction, input);
-  at::Tensor target = output.view(-1), source = input.view(-1);
+  at::Tensor target = flat(output), source = flat(input);
   return issue(
       [&] { return ObservedBackend::Works{backend_->_reduce_scatter_base(target, source, options)}; });
 }
@@ -215,7 +219,7 @@ void Communicator::gather(const at::Tensor& output, const at::Tensor& input, int
     check_parts(output, input);
     outputs.push_back(output.view({world_size(), input.numel()}).unbind());
   }
-  std::vector<at::Tensor> inputs{input.view(-1)};
+  std::vector<at::Tensor> inputs{flat(input)};
   issue([&] { return ObservedBackend::Works{backend_->gather(outputs, inputs, options)}; }).wait();
 }
 
@@ -228,7 +232,7 @@ void Communicator::all_to_all(const at::Tensor& output, const at::Tensor& input)
         .why(std::to_string(input.numel()) + " elements in, " + std::to_string(output.numel()) +
              " out, in parts for " + std::to_string(world_size()) + " ranks");
   }
-  at::Tensor target = output.view(-1), source = input.view(-1);
+  at::Tensor target = flat(output), source = flat(input);
   std::vector<int64_t> equal;
   issue([&] {
     return ObservedBackend::Works{backend_->alltoall_base(target, source, equal, equal, {})};
@@ -314,7 +318,6 @@ std::unique_ptr<Communicator> make_communicator(const GroupOptions& options, con
                          .world_size = options.world_size,
                          .members = first_ranks(options.world_size),
                          .one_node = options.one_node,
-                         .ranks_of_node = options.world_size,
                          .master_host = options.store.host,
                          .device = options.device,
                          .timeout = options.timeout};

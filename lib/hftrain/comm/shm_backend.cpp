@@ -1,16 +1,11 @@
 #include "hftrain/comm/shm_backend.h"
 
+#include <ATen/core/ivalue.h>
 #include <ATen/core/jit_type.h>
 #include <c10/util/Exception.h>
 
 namespace hftrain::comm {
 namespace {
-
-// XXX tuning
-int64_t background_bytes() {
-  const char* text = ::getenv("SHM_BACKGROUND");
-  return text ? std::atoll(text) : int64_t{1} << 60;
-}
 
 using Future = c10::ivalue::Future;
 
@@ -79,55 +74,17 @@ c10::intrusive_ptr<c10d::Backend> make_shm_backend(const BackendRequest& request
 ShmBackend::ShmBackend(const BackendRequest& request)
     : Backend(request.rank, request.world_size), collectives_(request) {}
 
-ShmBackend::~ShmBackend() {
-  {
-    const std::lock_guard lock(mutex_);
-    ends_ = true;
-  }
-  changed_.notify_all();
-  if (thread_.joinable()) thread_.join();
-}
-
 // A failure ends the group on all ranks. It is reported by whoever waits.
-void ShmBackend::perform(const Job& job) {
+template <typename Body>
+c10::intrusive_ptr<c10d::Work> ShmBackend::run(std::vector<at::Tensor> tensors, const Body& body) {
+  auto future = c10::make_intrusive<Future>(c10::ListType::ofTensors());
   try {
-    job.body();
-    job.future->markCompleted(c10::IValue(job.tensors));
-  } catch (...) {
+    body();
+    future->markCompleted(c10::IValue(std::move(tensors)));
+  } catch (const std::exception&) {
     collectives_.abort();
-    job.future->setError(std::current_exception());
+    future->setError(std::current_exception());
   }
-}
-
-void ShmBackend::serve() {
-  std::unique_lock lock(mutex_);
-  for (;;) {
-    changed_.wait(lock, [&] { return ends_ || !jobs_.empty(); });
-    if (jobs_.empty()) return;
-    const Job& job = jobs_.front();  // a deque keeps its place while others are added
-    lock.unlock();
-    perform(job);
-    lock.lock();
-    jobs_.pop_front();
-  }
-}
-
-c10::intrusive_ptr<c10d::Work> ShmBackend::run(std::vector<at::Tensor> tensors, int64_t bytes,
-                                               std::function<void()> body) {
-  static const int64_t kBackgroundBytes = background_bytes();
-  auto future = c10::make_intrusive<Future>(c10::ListType::create(c10::TensorType::get()));
-  Job job{std::move(body), std::move(tensors), future};
-  {
-    std::unique_lock lock(mutex_);
-    if (!jobs_.empty() || bytes >= kBackgroundBytes) {
-      if (!thread_.joinable()) thread_ = std::thread([this] { serve(); });
-      jobs_.push_back(std::move(job));
-      lock.unlock();
-      changed_.notify_one();
-      return c10::make_intrusive<ShmWork>(std::move(future));
-    }
-  }
-  perform(job);
   return c10::make_intrusive<ShmWork>(std::move(future));
 }
 
@@ -165,7 +122,7 @@ c10::intrusive_ptr<c10d::Work> ShmBackend::allreduce(std::vector<at::Tensor>& te
                                                      const c10d::AllreduceOptions& options) {
   const at::Tensor& tensor = tensors.at(0);
   check_memory(tensor);
-  return run(tensors, bytes_of(tensor), [this, tensor, way = how(tensor, options.reduceOp)] {
+  return run(tensors, [this, &tensor, way = how(tensor, options.reduceOp)] {
     collectives_.all_reduce(memory_of(tensor), tensor.numel(), static_cast<int64_t>(tensor.element_size()),
                             way);
   });
@@ -175,7 +132,7 @@ c10::intrusive_ptr<c10d::Work> ShmBackend::broadcast(std::vector<at::Tensor>& te
                                                      const c10d::BroadcastOptions& options) {
   const at::Tensor& tensor = tensors.at(0);
   check_memory(tensor);
-  return run(tensors, bytes_of(tensor), [this, tensor, root = static_cast<int>(options.rootRank)] {
+  return run(tensors, [this, &tensor, root = static_cast<int>(options.rootRank)] {
     collectives_.broadcast(memory_of(tensor), bytes_of(tensor), root);
   });
 }
@@ -185,28 +142,23 @@ c10::intrusive_ptr<c10d::Work> ShmBackend::allgather(std::vector<std::vector<at:
                                                      const c10d::AllgatherOptions&) {
   std::vector<GatherPair> pairs{gather_pair(outputs.at(0), inputs.at(0))};
   TORCH_CHECK_VALUE(pairs[0].parts.size() == static_cast<size_t>(getSize()), "an output for every rank");
-  return run(joined(outputs[0], inputs), bytes_of(inputs[0]) * getSize(),
-             [this, pairs = std::move(pairs)] { collectives_.all_gather(pairs); });
+  return run(joined(outputs[0], inputs), [&] { collectives_.all_gather(pairs); });
 }
 
 c10::intrusive_ptr<c10d::Work> ShmBackend::_allgather_base(at::Tensor& output, at::Tensor& input,
                                                            const c10d::AllgatherOptions&) {
   std::vector<GatherPair> pairs{gather_pair(output, input, getSize())};
-  return run({output, input}, bytes_of(output),
-             [this, pairs = std::move(pairs)] { collectives_.all_gather(pairs); });
+  return run({output, input}, [&] { collectives_.all_gather(pairs); });
 }
 
 c10::intrusive_ptr<c10d::Work> ShmBackend::allgather_into_tensor_coalesced(std::vector<at::Tensor>& outputs,
                                                                            std::vector<at::Tensor>& inputs,
                                                                            const c10d::AllgatherOptions&) {
   std::vector<GatherPair> pairs;
-  int64_t bytes = 0;
   for (size_t i = 0; i < outputs.size(); ++i) {
     pairs.push_back(gather_pair(outputs[i], inputs.at(i), getSize()));
-    bytes += bytes_of(outputs[i]);
   }
-  return run(joined(outputs, inputs), bytes,
-             [this, pairs = std::move(pairs)] { collectives_.all_gather(pairs); });
+  return run(joined(outputs, inputs), [&] { collectives_.all_gather(pairs); });
 }
 
 c10::intrusive_ptr<c10d::Work> ShmBackend::gather(std::vector<std::vector<at::Tensor>>& outputs,
@@ -215,28 +167,23 @@ c10::intrusive_ptr<c10d::Work> ShmBackend::gather(std::vector<std::vector<at::Te
   const auto root = static_cast<int>(options.rootRank);
   std::vector<at::Tensor> received = root == getRank() ? outputs.at(0) : std::vector<at::Tensor>{};
   GatherPair pair = gather_pair(received, inputs.at(0));
-  return run(joined(received, inputs), bytes_of(inputs[0]) * getSize(),
-             [this, root, pair = std::move(pair)] { collectives_.gather(pair, root); });
+  return run(joined(received, inputs), [&] { collectives_.gather(pair, root); });
 }
 
 c10::intrusive_ptr<c10d::Work> ShmBackend::_reduce_scatter_base(at::Tensor& output, at::Tensor& input,
                                                                 const c10d::ReduceScatterOptions& options) {
   std::vector<ScatterPair> pairs{scatter_pair(output, input, options.reduceOp)};
-  return run({output, input}, bytes_of(input),
-             [this, pairs = std::move(pairs)] { collectives_.reduce_scatter(pairs); });
+  return run({output, input}, [&] { collectives_.reduce_scatter(pairs); });
 }
 
 c10::intrusive_ptr<c10d::Work> ShmBackend::reduce_scatter_tensor_coalesced(
     std::vector<at::Tensor>& outputs, std::vector<at::Tensor>& inputs,
     const c10d::ReduceScatterOptions& options) {
   std::vector<ScatterPair> pairs;
-  int64_t bytes = 0;
   for (size_t i = 0; i < outputs.size(); ++i) {
     pairs.push_back(scatter_pair(outputs[i], inputs.at(i), options.reduceOp));
-    bytes += bytes_of(inputs[i]);
   }
-  return run(joined(outputs, inputs), bytes,
-             [this, pairs = std::move(pairs)] { collectives_.reduce_scatter(pairs); });
+  return run(joined(outputs, inputs), [&] { collectives_.reduce_scatter(pairs); });
 }
 
 c10::intrusive_ptr<c10d::Work> ShmBackend::alltoall_base(at::Tensor& output, at::Tensor& input,
@@ -248,14 +195,13 @@ c10::intrusive_ptr<c10d::Work> ShmBackend::alltoall_base(at::Tensor& output, at:
   TORCH_CHECK_VALUE(output_sizes.empty() && input_sizes.empty() && bytes_of(output) == bytes_of(input) &&
                         bytes_of(input) % getSize() == 0,
                     "an all-to-all over shared memory has parts of equal size");
-  return run({output, input}, bytes_of(input),
-             [this, to = memory_of(output), from = memory_of(input), bytes = bytes_of(input) / getSize()] {
-               collectives_.all_to_all(to, from, bytes);
-             });
+  return run({output, input}, [&] {
+    collectives_.all_to_all(memory_of(output), memory_of(input), bytes_of(input) / getSize());
+  });
 }
 
 c10::intrusive_ptr<c10d::Work> ShmBackend::barrier(const c10d::BarrierOptions&) {
-  return run({}, 0, [this] { collectives_.barrier(); });
+  return run({}, [&] { collectives_.barrier(); });
 }
 
 }  // namespace hftrain::comm

@@ -1,19 +1,12 @@
 // Collectives between CPU ranks of one machine through shared memory, nothing else installed.
 //
-// Where an operation runs: in the thread that issues it, unless operations issued before are still under way
-// or `kBackgroundBytes` say that it is worth handing to the backend's own thread; either way in the order of
-// issue.
+// An operation runs in the thread that issues it and is over when the call returns; its failure is reported
+// by wait(). Moving memory is work for a core, and the cores of a CPU run are busy computing: a thread of the
+// backend's own would take turns with them, and cost every small message two changes of thread. All ranks
+// must therefore issue the operations of all their groups in one order.
 #pragma once
 
-#include <ATen/core/ivalue.h>
-
-#include <condition_variable>
-#include <cstdint>
-#include <deque>
-#include <functional>
-#include <mutex>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "hftrain/comm/backend_table.h"
@@ -24,11 +17,10 @@ namespace hftrain::comm {
 // Connects all ranks of the group before it returns. kEnvironment when they cannot see each other's memory.
 c10::intrusive_ptr<c10d::Backend> make_shm_backend(const BackendRequest& request);
 
-// Any thread may wait; one at a time issues.
+// One thread at a time.
 class ShmBackend final : public c10d::Backend {
  public:
   explicit ShmBackend(const BackendRequest& request);
-  ~ShmBackend() override;
 
   const std::string getBackendName() const override { return "shm"; }
   bool supportsCoalescing() const override { return true; }
@@ -60,25 +52,13 @@ class ShmBackend final : public c10d::Backend {
   void abort() override { collectives_.abort(); }
 
  private:
-  struct Job {
-    std::function<void()> body;
-    std::vector<at::Tensor> tensors;  // kept alive; the first ones are the result
-    c10::intrusive_ptr<c10::ivalue::Future> future;
-  };
-
-  c10::intrusive_ptr<c10d::Work> run(std::vector<at::Tensor> tensors, int64_t bytes,
-                                     std::function<void()> body);
-  void perform(const Job& job);
-  void serve();
+  // `tensors`: the results first.
+  template <typename Body>
+  c10::intrusive_ptr<c10d::Work> run(std::vector<at::Tensor> tensors, const Body& body);
   Reducible how(const at::Tensor& tensor, const c10d::ReduceOp& op) const;
   ScatterPair scatter_pair(const at::Tensor& output, const at::Tensor& input, const c10d::ReduceOp& op) const;
 
   ShmCollectives collectives_;
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  std::deque<Job> jobs_;  // the first one is being performed
-  bool ends_ = false;
-  std::thread thread_;  // started when first needed
 };
 
 }  // namespace hftrain::comm

@@ -9,7 +9,7 @@ namespace {
 constexpr int64_t kLine = 64;
 constexpr int64_t kSide = static_cast<int64_t>(ShmCollectives::kSideBytes);
 // Up to here everybody reduces everything: one wait instead of two.
-constexpr int64_t kSmallBytes = 8 << 10;
+constexpr int64_t kSmallBytes = 16 << 10;
 // Results from here on do not fit into the caches of usual CPUs.
 constexpr int64_t kPastCacheBytes = 32 << 20;
 // What is reduced and then copied while it is in the first cache.

@@ -12,19 +12,15 @@ namespace hftrain::comm {
 namespace {
 
 constexpr std::chrono::milliseconds kLookAround{20};
-// About 40 µs: more than a message between two running ranks takes, less than putting a thread to sleep
-// twice.
-constexpr int kSpins = 2000;
+// Sleeping and being woken takes 50 µs and more, and whoever waits for a sleeper falls asleep as well: so
+// stay awake for longer than ranks in step with each other are apart.
+constexpr std::chrono::microseconds kAwake{500};
+constexpr int kSpins = 100;  // a few µs: the time of a small message
 
 void pause_briefly() {
 #if defined(__x86_64__)
   __builtin_ia32_pause();
 #endif
-}
-
-int usable_cores() {
-  cpu_set_t cores;
-  return ::sched_getaffinity(0, sizeof cores, &cores) == 0 ? CPU_COUNT(&cores) : 1;
 }
 
 void futex_wait(const std::atomic<uint32_t>& word, uint32_t seen, std::chrono::milliseconds patience) {
@@ -43,10 +39,7 @@ std::string key_of(int rank) {
 }  // namespace
 
 ShmGroup::ShmGroup(const BackendRequest& request, size_t segment_bytes)
-    : rank_(request.rank),
-      members_(request.members),
-      timeout_(request.timeout),
-      spins_(request.ranks_of_node <= usable_cores()) {
+    : rank_(request.rank), members_(request.members), timeout_(request.timeout) {
   ShmSegment own = ShmSegment::create(segment_bytes);
   const std::string address = own.address();
   request.store->set(key_of(rank_), std::vector<uint8_t>(address.begin(), address.end()));
@@ -89,12 +82,21 @@ bool ShmGroup::reached(int rank, Event event) const {
 }
 
 void ShmGroup::wait_for(int rank, Event event) {
-  if (reached(rank, event)) return;
-  for (int i = 0; spins_ && i < kSpins; ++i) {
-    pause_briefly();
-    if (reached(rank, event)) return;
-  }
+  if (reached(rank, event) || reached_awake(rank, event)) return;
   while (!reached(rank, event)) sleep_for(rank, event);
+}
+
+bool ShmGroup::reached_awake(int rank, Event event) const {
+  for (int i = 0; i < kSpins; ++i) {
+    pause_briefly();
+    if (reached(rank, event)) return true;
+  }
+  const auto end = std::chrono::steady_clock::now() + kAwake;
+  do {
+    ::sched_yield();
+    if (reached(rank, event)) return true;
+  } while (std::chrono::steady_clock::now() < end);
+  return false;
 }
 
 void ShmGroup::wait_for_all(Event event) {

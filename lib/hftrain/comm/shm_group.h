@@ -6,9 +6,10 @@
 // until that rank has published the event after writing it, and whoever overwrites data waits until its
 // readers have published the event after reading it. Shared memory as such needs no locks.
 //
-// A wait spins for a moment (not at all when there are more ranks than cores: it would take the core from the
-// rank it waits for), then sleeps on a futex. A sleeper looks every 20 ms whether a peer has died or given up
-// and whether its deadline has passed: an exception c10::DistBackendError that says so. One thread at a time.
+// A wait spins for a few microseconds, then offers its core to others for a moment (the rank it waits for may
+// have been placed on the same one), then sleeps on a futex. A sleeper looks every 20 ms whether a peer has
+// died or given up and whether its deadline has passed: an exception c10::DistBackendError that says so. One
+// thread at a time.
 #pragma once
 
 #include <chrono>
@@ -47,6 +48,7 @@ class ShmGroup {
 
  private:
   bool reached(int rank, Event event) const;
+  bool reached_awake(int rank, Event event) const;
   void sleep_for(int rank, Event event);
   void check_peers() const;
   std::string name(int rank) const;
@@ -54,7 +56,6 @@ class ShmGroup {
   int rank_;
   std::vector<int> members_;
   std::chrono::milliseconds timeout_;
-  bool spins_;
   Event published_ = 0;
   std::chrono::steady_clock::time_point deadline_;
   std::vector<ShmSegment> segments_;

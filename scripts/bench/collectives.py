@@ -1,0 +1,67 @@
+"""Collectives of ranks on one machine: the shm and gloo back ends against Open MPI's shared memory, float32.
+
+Runs alternate, so that all see the same machine. Per operation and size: the shortest time of all runs, the median of
+the runs' medians, and Open MPI's time divided by ours (shortest of both; in brackets the range of the ratio of medians,
+run by run). Bytes are those of the whole tensor.
+Usage: python3 scripts/bench/collectives.py <build>/bin/test_comm [--runs N] [--ranks 2] [--no-gloo]
+"""
+
+import argparse
+import os
+import pathlib
+import statistics
+import subprocess
+import sys
+import tempfile
+
+MPI_SOURCE = pathlib.Path(__file__).with_name("collectives_mpi.c")
+
+
+def run(command, **variables):
+    """{(operation, bytes): (shortest, median)} in microseconds."""
+    environment = dict(os.environ, OMP_NUM_THREADS="1", OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1",
+                       **variables)
+    result = subprocess.run(command, env=environment, capture_output=True, text=True)
+    if result.returncode != 0:
+        sys.exit(f"{' '.join(command)} failed:\n{result.stdout}{result.stderr}")
+    rows = [line.split() for line in result.stdout.splitlines()]
+    return {(row[0], int(row[1])): (float(row[2]), float(row[3]))
+            for row in rows if len(row) == 4 and row[0] in ("all_reduce", "reduce_scatter", "all_gather")}
+
+
+def size_text(size):
+    return f"{size >> 20} MiB" if size >= 1 << 20 else f"{size >> 10} KiB"
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("binary")
+    parser.add_argument("--runs", type=int, default=5)
+    parser.add_argument("--ranks", default="2")
+    parser.add_argument("--no-gloo", action="store_true")
+    options = parser.parse_args()
+    backends = ["shm"] + ([] if options.no_gloo else ["gloo"])
+    with tempfile.TemporaryDirectory() as folder:
+        program = f"{folder}/collectives_mpi"
+        subprocess.run(["mpicc", "-O3", "-o", program, str(MPI_SOURCE)], check=True)
+        seen = {name: [] for name in backends + ["mpi"]}
+        for _ in range(options.runs):
+            for backend in backends:
+                seen[backend].append(run([options.binary, "[.benchmark]"], BENCH_BACKEND=backend,
+                                         BENCH_RANKS=options.ranks))
+            seen["mpi"].append(run(["mpirun", "--oversubscribe", "-n", options.ranks, program]))
+    print(f"{options.ranks} ranks, {options.runs} runs, load average {os.getloadavg()[0]:.1f}; microseconds")
+    for operation, size in sorted(seen["shm"][0], key=lambda key: key[0]):
+        key = operation, size
+        line = f"{operation:15}{size_text(size):>8}"
+        for name, results in seen.items():
+            shortest = min(result[key][0] for result in results)
+            median = statistics.median(result[key][1] for result in results)
+            line += f" | {name} {shortest:9.1f} median {median:9.1f}"
+        best = min(r[key][0] for r in seen["mpi"]) / min(r[key][0] for r in seen["shm"])
+        ratios = [mpi[key][1] / shm[key][1] for mpi, shm in zip(seen["mpi"], seen["shm"])]
+        print(f"{line} | mpi/shm {best:.2f} (medians {min(ratios):.2f}-{max(ratios):.2f})", flush=True)
+
+
+if __name__ == "__main__":
+    main()
