@@ -69,13 +69,13 @@ TEST_CASE("option words alone make one unit, and what wraps makes a unit per lay
   const StrategyPlan whole = strategy(2, {"--fsdp", "full_shard"});
   REQUIRE(whole.units.size() == 1);
   CHECK(whole.units[0].name == "model");
-  CHECK_FALSE(whole.units[0].reshard_after_forward);
+  CHECK(whole.units[0].reshard_after_forward);
   for (const Words& flags : {Words{"--fsdp", "full_shard auto_wrap"}, Words{"--fsdp"}}) {
     const StrategyPlan wrapped = strategy(2, flags);
     REQUIRE(wrapped.units.size() == 4);
     CHECK(wrapped.units[1].name == "block.0");
     CHECK(wrapped.units[1].reshard_after_forward);
-    CHECK_FALSE(wrapped.units[3].reshard_after_forward);
+    CHECK(wrapped.units[3].reshard_after_forward);
   }
   CHECK_FALSE(strategy(2, {"--fsdp", "shard_grad_op auto_wrap"}).units[1].reshard_after_forward);
   CHECK(strategy(2, {"--sharded_ddp", "simple"}).units.size() == 4);

@@ -52,14 +52,14 @@ TEST_CASE("every parameter is in exactly one unit, whatever the policy") {
   }
 }
 
-TEST_CASE("the transformer policy frees layers and untied embeddings after forward, never the head") {
+TEST_CASE("the transformer policy frees every unit after forward") {
   const UnitRequest request{WrapPolicy::kTransformer, 0, true};
   const std::vector<UnitPlan> untied = make_units(model("llama", kLlama)->parameters(), request);
   CHECK(names(untied) == Names{"embeddings", "block.0", "block.1", "head"});
-  CHECK(reshards(untied) == Flags{true, true, true, false});
+  CHECK(reshards(untied) == Flags(4, true));
   const std::vector<UnitPlan> tied = make_units(model("gpt2", kGpt2)->parameters(), request);
   CHECK(names(tied) == Names{"embeddings", "block.0", "block.1", "head"});
-  CHECK(reshards(tied) == Flags{false, true, true, false});
+  CHECK(reshards(tied) == Flags(4, true));
 }
 
 TEST_CASE("without resharding nothing is freed") {
@@ -67,11 +67,11 @@ TEST_CASE("without resharding nothing is freed") {
   CHECK(reshards(make_units(model("llama", kLlama)->parameters(), request)) == Flags(4, false));
 }
 
-TEST_CASE("without a policy the model is one unit that stays") {
+TEST_CASE("without a policy the model is one unit") {
   const std::vector<UnitPlan> units =
       make_units(model("gpt2", kGpt2)->parameters(), {WrapPolicy::kNone, 0, true});
   CHECK(names(units) == Names{"model"});
-  CHECK(reshards(units) == Flags{false});
+  CHECK(reshards(units) == Flags{true});
 }
 
 TEST_CASE(

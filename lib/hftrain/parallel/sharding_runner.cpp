@@ -82,8 +82,6 @@ void ShardingRunner::prefetch_before(size_t index) {
 }
 
 void ShardingRunner::release_after_forward(size_t index) {
-  const bool backward_begins_here = uses_[index].watched && index + 1 == uses_.size();
-  if (backward_begins_here) return;
   for (const size_t unit : uses_[index].units) {
     if (units_[unit].reshard() && progress_[unit].last_use == index) units_[unit].release();
   }

@@ -3,9 +3,9 @@
 //
 // A model unit may use parameters of several units of the plan (a tied weight), and a unit of the plan may
 // serve several model units (one unit for the whole model). In the forward pass a plan unit that reshards is
-// freed after its last use, except when that is the last unit of the model: the backward pass begins there.
-// In the backward pass it is gathered when the gradient of a using unit's output is there, and freed when all
-// its uses are through and all its gradients have come.
+// freed after its last use, that of the model's last unit too: an update of stage 3 sends what its formula
+// says. In the backward pass it is gathered when the gradient of a using unit's output is there, and freed
+// when all its uses are through and all its gradients have come.
 //
 // Gradients are reduced unit by unit in a fixed order (the reverse of first use), whatever order they come
 // in, so that all ranks issue the same operations. All ranks run the same units; a trainable parameter that

@@ -6,20 +6,11 @@ namespace hftrain::plan {
 namespace {
 
 constexpr const char* kWhole = "model";
-constexpr const char* kHead = "head";
 
 int64_t numbers(const architectures::ParameterTable& table, const UnitPlan& unit) {
   int64_t count = 0;
   for (const int index : unit.parameters) count += table.parameters[static_cast<size_t>(index)].numel();
   return count;
-}
-
-bool holds_tied(const architectures::ParameterTable& table, const UnitPlan& unit) {
-  return std::any_of(unit.parameters.begin(), unit.parameters.end(), [&](int index) {
-    const std::string& name = table.parameters[static_cast<size_t>(index)].name;
-    return std::any_of(table.tied.begin(), table.tied.end(),
-                       [&](const architectures::TiedParameter& tied) { return tied.parameter == name; });
-  });
 }
 
 std::vector<UnitPlan> parts(const architectures::ParameterTable& table) {
@@ -41,14 +32,14 @@ bool stands_alone(const architectures::ParameterTable& table, const UnitPlan& pa
 
 std::vector<UnitPlan> make_units(const architectures::ParameterTable& table, const UnitRequest& request) {
   std::vector<UnitPlan> units;
-  UnitPlan rest{kWhole, {}, false};
+  UnitPlan rest{kWhole, {}, request.reshard};
   for (UnitPlan& part : parts(table)) {
     if (part.parameters.empty()) continue;
     if (!stands_alone(table, part, request)) {
       rest.parameters.insert(rest.parameters.end(), part.parameters.begin(), part.parameters.end());
       continue;
     }
-    part.reshard_after_forward = request.reshard && part.name != kHead && !holds_tied(table, part);
+    part.reshard_after_forward = request.reshard;
     units.push_back(std::move(part));
   }
   if (!rest.parameters.empty()) {

@@ -15,7 +15,7 @@ enum class WrapPolicy { kNone, kTransformer, kSize };
 struct UnitRequest {
   WrapPolicy policy = WrapPolicy::kTransformer;
   int64_t min_parameters = 0;  // of the size policy; 0: nothing is wrapped
-  bool reshard = false;        // free units after forward, where that makes sense
+  bool reshard = false;        // free units after forward
 };
 
 // In forward order; every parameter is in exactly one.
@@ -23,9 +23,6 @@ struct UnitRequest {
 // The transformer policy makes a unit of each part of the architecture: embeddings, every layer, head. The
 // size policy makes one of each part with at least min_parameters, and one, "model", of all others; without a
 // policy "model" is everything. A part is what a model runs as a whole, so nothing below a layer is a unit.
-//
-// Never freed after forward: "model" and the head, with which the backward pass begins, and embeddings that
-// the head uses too.
 std::vector<UnitPlan> make_units(const architectures::ParameterTable& table, const UnitRequest& request);
 
 }  // namespace hftrain::plan

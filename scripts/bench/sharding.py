@@ -1,0 +1,115 @@
+#!/usr/bin/env python3
+"""Step time of the sharded strategies: against our own data parallelism, and against the peer of each kind.
+
+  sharding.py [--shape gpt2-124m] [--ranks 2] [--runs 3] [--peers]
+
+Whole runs by turns, fp32, no dropout, cores divided by the ranks; the median step after the warm-up counts. Peers:
+plain FSDP2 (peer_fsdp2.py), and the Trainer with DeepSpeed ZeRO-2 and ZeRO-3 when `deepspeed` can be imported
+(pip install deepspeed, DS_ACCELERATOR=cpu).
+"""
+import argparse
+import json
+import os
+import statistics
+import sys
+import tempfile
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "tests", "parity"))
+import fixtures
+
+WARM_UP, STEPS = 4, 14
+LOADS = {"gpt2-124m": (128, 2), "tiny-gpt2": (128, 8)}  # block, batch per rank
+OURS = {
+    "ddp": [],
+    "zero1": ["--sharded_ddp", "simple"],
+    "zero2": ["--fsdp", "shard_grad_op auto_wrap"],
+    "zero3": ["--fsdp", "full_shard auto_wrap"],
+}
+
+
+def step_seconds(times):
+    gaps = [b - a for a, b in zip(times[WARM_UP:], times[WARM_UP + 1:])]
+    return statistics.median(gaps)
+
+
+def ours(place, flags):
+    out = os.path.join(place.folder, "ours")
+    fixtures.run([fixtures.HFTRAIN, "--model_name_or_path", place.model, "--train_file", place.text, "--block_size",
+                  str(place.block), "--per_device_train_batch_size", str(place.batch), "--max_steps", str(STEPS),
+                  "--logging_steps", "1", "--save_strategy", "no", "--output_dir", out, "--overwrite_output_dir",
+                  "--use_cpu", "--do_train", "--nproc_per_node", str(place.ranks), *flags])
+    return step_seconds([r["time"] for r in fixtures.our_records(out) if "loss" in r])
+
+
+def torchrun(place, script, *arguments):
+    out = os.path.join(place.folder, "peer.json")
+    fixtures.run([sys.executable, "-m", "torch.distributed.run", "--standalone", f"--nproc_per_node={place.ranks}", script,
+                  "--model", place.model, "--out", out, "--threads", str(place.threads), *arguments],
+                 env={**os.environ, "OMP_NUM_THREADS": str(place.threads), "DS_ACCELERATOR": "cpu"})
+    with open(out) as file:
+        return step_seconds(json.load(file)["step_seconds"])
+
+
+def fsdp2(place, reshard):
+    here = os.path.dirname(os.path.abspath(__file__))
+    return torchrun(place, os.path.join(here, "peer_fsdp2.py"), "--batch", str(place.batch), "--block", str(place.block),
+                    "--steps", str(STEPS), "--reshard", reshard)
+
+
+def deepspeed(place, stage):
+    config = os.path.join(place.folder, f"ds{stage}.json")
+    with open(config, "w") as file:
+        json.dump({"train_micro_batch_size_per_gpu": "auto", "gradient_accumulation_steps": "auto",
+                   "train_batch_size": "auto", "gradient_clipping": "auto",
+                   "zero_optimization": {"stage": stage, "reduce_bucket_size": "auto"}}, file)
+    return torchrun(place, fixtures.PEER, "--train_file", place.text, "--block_size", str(place.block), "--",
+                    f"output_dir={place.folder}/peer", "use_cpu=true", f"per_device_train_batch_size={place.batch}",
+                    f"max_steps={STEPS}", "logging_steps=1", "save_strategy=no", f"deepspeed={config}")
+
+
+def compare(name, base_name, ours_runs, base_runs):
+    ratios = [a / b for a, b in zip(ours_runs, base_runs)]
+    print(f"{name:8} {statistics.median(ours_runs):.3f} s, {base_name} {statistics.median(base_runs):.3f} s; ratio median "
+          f"{statistics.median(ratios):.2f}, min {min(ratios):.2f}, max {max(ratios):.2f} over {len(ratios)}", flush=True)
+
+
+class Place:
+    def __init__(self, folder, shape, ranks):
+        self.folder, self.ranks = folder, ranks
+        self.block, self.batch = LOADS[shape]
+        self.threads = max(1, len(os.sched_getaffinity(0)) // ranks)
+        self.text = fixtures.sample_text(folder, 1_000_000)
+        vocabulary = min(fixtures.SHAPES[shape]["vocab_size"], 4096)
+        self.model = fixtures.model_folder(folder, shape, fixtures.tokenizer(folder, self.text, vocabulary))
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--shape", default="gpt2-124m", choices=LOADS)
+    parser.add_argument("--ranks", type=int, default=2)
+    parser.add_argument("--runs", type=int, default=3)
+    parser.add_argument("--only", nargs="*", default=list(OURS))
+    parser.add_argument("--peers", action="store_true")
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        place = Place(folder, options.shape, options.ranks)
+        peers = {"zero1": ("FSDP2 without resharding", lambda: fsdp2(place, "false")),
+                 "zero2": ("DeepSpeed ZeRO-2", lambda: deepspeed(place, 2)),
+                 "zero3": ("DeepSpeed ZeRO-3", lambda: deepspeed(place, 3)),
+                 "zero3 ": ("FSDP2", lambda: fsdp2(place, "true"))} if options.peers else {}
+        times = {name: [] for name in [*OURS, *peers]}
+        peer_times = {name: [] for name in peers}
+        for _ in range(options.runs):
+            for name, flags in OURS.items():
+                if name in options.only or name == "ddp":
+                    times[name].append(ours(place, flags))
+            for name, (_, measure) in peers.items():
+                peer_times[name].append(measure())
+        for name in OURS:
+            if times[name] and name != "ddp":
+                compare(name, "ddp", times[name], times["ddp"])
+        for name, (title, _) in peers.items():
+            compare(name, title, times[name.strip()], peer_times[name])
+
+
+main()
