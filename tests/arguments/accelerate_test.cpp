@@ -261,7 +261,7 @@ TEST_CASE("mixed precision of a launch gives way to the flags fp16 and bf16") {
   CHECK(File("distributed_type: 'NO'\nfp16: true\n").arguments().precision.fp16);
 }
 
-TEST_CASE("--config_file is --config, and JSON is read too") {
+TEST_CASE("config_file is config, and JSON is read too") {
   const testing::TemporaryDirectory folder;
   const std::string path =
       write(folder / "acc.json", "{\"distributed_type\": \"MULTI_CPU\", \"num_processes\": 3}");

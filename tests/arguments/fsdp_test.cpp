@@ -39,7 +39,7 @@ TEST_CASE("every word of --fsdp names its strategy") {
   }
 }
 
-TEST_CASE("--fsdp true, bare or in a file, shards fully with a unit per layer; false does not shard") {
+TEST_CASE("fsdp true, bare or in a file, shards fully with a unit per layer; false does not shard") {
   for (const Words& words :
        {Words{"--fsdp"}, Words{"--fsdp", "true"}, Words{"--fsdp", "True"}, Words{"--fsdp=1"}}) {
     const ParallelOptions options = sharding(words);
@@ -284,7 +284,7 @@ TEST_CASE("the flags of accelerate launch shard with its defaults") {
   CHECK(sized.min_parameters.value == 100'000'000);
 }
 
-TEST_CASE("--fsdp and the flags of accelerate launch become one plan, or name both places") {
+TEST_CASE("fsdp and the flags of accelerate launch become one plan, or name both places") {
   CHECK(sharding({"--fsdp", "full_shard", "--use_fsdp", "--fsdp_sharding_strategy", "1"}).strategy.value ==
         "full_shard");
   CHECK(contains(mistakes({"--fsdp", "full_shard", "--use_fsdp", "--fsdp_sharding_strategy", "2"}),

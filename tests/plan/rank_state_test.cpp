@@ -38,11 +38,11 @@ TEST_CASE("stage 3 keeps a part of everything, and the units in use come on top"
   CHECK(memory.parameters == ddp.parameters / kRanks);
   CHECK(memory.gradients == ddp.gradients / kRanks);
   CHECK(memory.optimizer == ddp.optimizer / kRanks);
-  // Embeddings of 1312 numbers and a head of 16 stay, two layers of 872 move, and the gradients of one unit.
-  CHECK(memory.buffers == 4 * (1312 + 16 + 2 * 872) + 4 * 1312);
+  // Tied embeddings of 1312 numbers stay, two layers of 872 move, and the gradients of one unit.
+  CHECK(memory.buffers == 4 * (1312 + 2 * 872) + 4 * 1312);
   const MemoryPlan unhurried =
       plan_of({"--fsdp", "true", "--fsdp_config", R"({"backward_prefetch": "NO_PREFETCH"})"}).memory_per_rank;
-  CHECK(unhurried.buffers == 4 * (1312 + 16 + 872) + 4 * 1312);
+  CHECK(unhurried.buffers == 4 * (1312 + 872) + 4 * 1312);
 }
 
 TEST_CASE(

@@ -44,13 +44,22 @@ ParameterTable own_table(const ParameterTable& table, const StrategyPlan& strate
 struct UnitNumbers {
   int64_t transient = 0;
   int64_t gradients = 0;
-  bool reshard = false;
+  bool stays = false;  // from its first use to its last one
 };
+
+// A tied weight is used by the first unit and by the last one, and its unit stays gathered in between.
+bool holds_tied(const ParameterTable& table, const UnitPlan& unit) {
+  return std::any_of(unit.parameters.begin(), unit.parameters.end(), [&](int index) {
+    const std::string& name = table.parameters[static_cast<size_t>(index)].name;
+    return std::any_of(table.tied.begin(), table.tied.end(),
+                       [&](const architectures::TiedParameter& tied) { return tied.parameter == name; });
+  });
+}
 
 std::vector<UnitNumbers> unit_numbers(const ParameterTable& table, const StrategyPlan& strategy) {
   std::vector<UnitNumbers> units;
   for (const UnitPlan& unit : strategy.units) {
-    UnitNumbers numbers{.reshard = unit.reshard_after_forward};
+    UnitNumbers numbers{.stays = !unit.reshard_after_forward || holds_tied(table, unit)};
     for (const int index : unit.parameters) {
       const Part part = part_of(table.parameters[static_cast<size_t>(index)], strategy);
       numbers.gradients += part.whole;
@@ -61,7 +70,7 @@ std::vector<UnitNumbers> unit_numbers(const ParameterTable& table, const Strateg
   return units;
 }
 
-// Units that stay are all there when the backward pass begins; of the others one is used while the next one
+// Units that stay are there all the time; of the others one is used while the next one
 // is gathered.
 int64_t gathered_bytes(const std::vector<UnitNumbers>& units, const StrategyPlan& strategy, int64_t compute,
                        bool trains) {
@@ -69,11 +78,11 @@ int64_t gathered_bytes(const std::vector<UnitNumbers>& units, const StrategyPlan
   int64_t staying = 0, moving = 0, gradients = 0;
   for (size_t i = 0; i < units.size(); ++i) {
     gradients = std::max(gradients, units[i].gradients);
-    if (!units[i].reshard) {
+    if (units[i].stays) {
       staying += units[i].transient;
       continue;
     }
-    const bool next = ahead && i + 1 < units.size() && units[i + 1].reshard;
+    const bool next = ahead && i + 1 < units.size() && !units[i + 1].stays;
     moving = std::max(moving, units[i].transient + (next ? units[i + 1].transient : 0));
   }
   const int64_t reduced = std::max(compute, bytes_of(strategy.reduce_dtype));
