@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "hftrain/base/error.h"
+#include "hftrain/base/file.h"
 #include "hftrain/base/json.h"
 
 namespace hftrain::storage {
@@ -131,6 +132,7 @@ void read_box(const SlicedTensor& tensor, const Box& wanted, std::span<char> out
     if (!common || holds(seen, slice.box)) continue;
     refuse_partial_overlap(seen, slice.box, tensor.name, folder);
     copy_mapped_box(*common, slice.box, slice.stored->bytes.data(), wanted, out.data(), width);
+    release_mapped(slice.stored->bytes);  // the kernel maps pages around those that were asked for
     covered += volume(*common);
     seen.push_back(slice.box);
   }

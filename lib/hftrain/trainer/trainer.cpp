@@ -40,7 +40,6 @@ Trainer::Trainer(const plan::RunPlan& plan, runtime::WorkerContext& context, com
         *plan.evaluation.early_stopping_patience, plan.evaluation.early_stopping_threshold));
   }
   load();
-  peak_host_bytes_loading_ = runtime::host_memory().peak_resident;
   log_ = std::make_unique<RunLog>(plan, communicator.rank(), state_, events, context.logger);
 }
 
@@ -57,6 +56,7 @@ void Trainer::load() {
         events_.message(LogLevel::kWarning, "'" + name + "' of " + folder + " is not used by this model");
     }
   }
+  peak_host_bytes_loading_ = runtime::host_memory().peak_resident;  // before the optimizer's state is made
   // Model creation draws numbers that a resumed run does not; both start training from the same place.
   runtime::seed_generators(plan_.seed, *context_.device_runtime, context_.device);
   strategy_->prepare();
