@@ -73,6 +73,11 @@ def compare(name, base_name, ours_runs, base_runs):
           f"{statistics.median(ratios):.2f}, min {min(ratios):.2f}, max {max(ratios):.2f} over {len(ratios)}", flush=True)
 
 
+class Peer:
+    def __init__(self, mode, title, measure):
+        self.mode, self.title, self.measure, self.times = mode, title, measure, []
+
+
 class Place:
     def __init__(self, folder, shape, ranks):
         self.folder, self.ranks = folder, ranks
@@ -93,23 +98,23 @@ def main():
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         place = Place(folder, options.shape, options.ranks)
-        peers = {"zero1": ("FSDP2 without resharding", lambda: fsdp2(place, "false")),
-                 "zero2": ("DeepSpeed ZeRO-2", lambda: deepspeed(place, 2)),
-                 "zero3": ("DeepSpeed ZeRO-3", lambda: deepspeed(place, 3)),
-                 "zero3 ": ("FSDP2", lambda: fsdp2(place, "true"))} if options.peers else {}
-        times = {name: [] for name in [*OURS, *peers]}
-        peer_times = {name: [] for name in peers}
+        peers = [Peer("zero2", "FSDP2 without resharding", lambda: fsdp2(place, "false")),
+                 Peer("zero2", "DeepSpeed ZeRO-2", lambda: deepspeed(place, 2)),
+                 Peer("zero3", "FSDP2", lambda: fsdp2(place, "true")),
+                 Peer("zero3", "DeepSpeed ZeRO-3", lambda: deepspeed(place, 3))] if options.peers else []
+        peers = [peer for peer in peers if peer.mode in options.only]
+        times = {name: [] for name in OURS}
         for _ in range(options.runs):
             for name, flags in OURS.items():
                 if name in options.only or name == "ddp":
                     times[name].append(ours(place, flags))
-            for name, (_, measure) in peers.items():
-                peer_times[name].append(measure())
+            for peer in peers:
+                peer.times.append(peer.measure())
         for name in OURS:
             if times[name] and name != "ddp":
                 compare(name, "ddp", times[name], times["ddp"])
-        for name, (title, _) in peers.items():
-            compare(name, title, times[name.strip()], peer_times[name])
+        for peer in peers:
+            compare(peer.mode, peer.title, times[peer.mode], peer.times)
 
 
 main()

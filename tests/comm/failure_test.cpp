@@ -2,16 +2,19 @@
 // a report that had to wait for it would never come.
 #include <ATen/ops/zeros.h>
 
-#include <algorithm>
-#include <filesystem>
+#include <sys/stat.h>
+
+#include <sstream>
 
 #include "comm/rank_processes.h"
 #include "hftrain/comm/communicator.h"
+#include "hftrain/comm/shm_segment.h"
 #include "support/catch.h"
 
 using namespace hftrain;
 using comm::Communicator;
 using comm::Reduction;
+using comm::ShmSegment;
 using testing::Rank;
 using testing::RankBody;
 
@@ -143,19 +146,21 @@ TEST_CASE("a group that has failed stays unusable", "[process]") {
   check_survivors(testing::run_ranks("after a death", 3, {}, GENERATE("gloo", "shm")), 2);
 }
 
-TEST_CASE("shared memory has no name that could be left behind", "[process]") {
-  const auto names = [] {
-    std::vector<std::string> found;
-    for (const auto& entry : std::filesystem::directory_iterator("/dev/shm")) found.push_back(entry.path());
-    std::sort(found.begin(), found.end());
-    return found;
-  };
-  const auto before = names();
-  check_survivors(testing::run_ranks("last rank is killed", 4, {}, "shm"), 3);
-  // Others may use the folder meanwhile: what counts is that nothing new is ours.
-  for (const std::string& name : names()) {
-    if (!std::binary_search(before.begin(), before.end(), name)) CHECK_FALSE(contains(name, "hftrain"));
+TEST_CASE("shared memory has no name that could be left behind, and goes with its owner") {
+  constexpr size_t kBytes = 4096;
+  std::string address;
+  {
+    const ShmSegment segment = ShmSegment::create(kBytes);
+    address = segment.address();
+    int process = 0, file = 0;
+    std::istringstream(address) >> process >> file;
+    struct stat status {};
+    REQUIRE(::fstat(file, &status) == 0);
+    CHECK(status.st_nlink == 0);
+    CHECK(ShmSegment::open(address, kBytes).owner_lives());
   }
+  CHECK_THROWS_AS(ShmSegment::open(address, kBytes), Error);
+  check_survivors(testing::run_ranks("last rank is killed", 4, {}, "shm"), 3);
 }
 
 TEST_CASE("a rank that does not come to the rendezvous is named", "[process]") {
