@@ -35,7 +35,6 @@ struct ParallelOptions {
   Sourced<std::string> wrap_policy;                 // transformer | size | none
   Sourced<std::vector<std::string>> layer_classes;  // of the transformer policy
   Sourced<int64_t> min_parameters;                  // of the size policy
-  Sourced<std::string> ignored_modules;             // regular expression
   Sourced<int64_t> full_parameter_limit;            // smaller parameters stay whole
   Sourced<std::string> backward_prefetch;           // pre | post | none
   Sourced<bool> forward_prefetch, limit_all_gathers;
@@ -50,7 +49,7 @@ struct ParallelOptions {
   // Numbers and files
   Sourced<std::string> reduce_dtype;  // float32 | bfloat16 | float16
   Sourced<std::string> state_dict;    // full | sharded | local
-  Sourced<bool> load_own_slices, sync_module_states, activation_checkpointing;
+  Sourced<bool> load_own_slices, activation_checkpointing;
 };
 
 // Sets `field` unless another place has given another value, which is reported: `what` names the setting in
