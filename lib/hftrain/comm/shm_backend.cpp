@@ -9,22 +9,32 @@ namespace {
 
 using Future = c10::ivalue::Future;
 
-// What the issuer of an operation gets, and LibTorch's Reducer through the future.
+// What the issuer of an operation gets: it is over. LibTorch's Reducer asks for a future, others wait.
 class ShmWork final : public c10d::Work {
  public:
-  explicit ShmWork(c10::intrusive_ptr<Future> future) : future_(std::move(future)) {}
-  bool isCompleted() override { return future_->completed(); }
-  bool isSuccess() const override { return future_->hasValue(); }
-  std::exception_ptr exception() const override { return future_->exception_ptr(); }
+  ShmWork(std::vector<at::Tensor> tensors, std::exception_ptr failure)
+      : tensors_(std::move(tensors)), failure_(std::move(failure)) {}
+  bool isCompleted() override { return true; }
+  bool isSuccess() const override { return failure_ == nullptr; }
+  std::exception_ptr exception() const override { return failure_; }
   bool wait(std::chrono::milliseconds) override {
-    future_->waitAndThrow();
+    if (failure_ != nullptr) std::rethrow_exception(failure_);
     return true;
   }
-  std::vector<at::Tensor> result() override { return future_->value().toTensorVector(); }
-  c10::intrusive_ptr<Future> getFuture() override { return future_; }
+  std::vector<at::Tensor> result() override { return tensors_; }
+  c10::intrusive_ptr<Future> getFuture() override {
+    auto future = c10::make_intrusive<Future>(c10::ListType::ofTensors());
+    if (failure_ != nullptr) {
+      future->setError(failure_);
+    } else {
+      future->markCompleted(c10::IValue(tensors_));
+    }
+    return future;
+  }
 
  private:
-  c10::intrusive_ptr<Future> future_;
+  std::vector<at::Tensor> tensors_;  // the results first
+  std::exception_ptr failure_;
 };
 
 std::byte* memory_of(const at::Tensor& tensor) {
@@ -77,15 +87,13 @@ ShmBackend::ShmBackend(const BackendRequest& request)
 // A failure ends the group on all ranks. It is reported by whoever waits.
 template <typename Body>
 c10::intrusive_ptr<c10d::Work> ShmBackend::run(std::vector<at::Tensor> tensors, const Body& body) {
-  auto future = c10::make_intrusive<Future>(c10::ListType::ofTensors());
   try {
     body();
-    future->markCompleted(c10::IValue(std::move(tensors)));
+    return c10::make_intrusive<ShmWork>(std::move(tensors), nullptr);
   } catch (const std::exception&) {
     collectives_.abort();
-    future->setError(std::current_exception());
+    return c10::make_intrusive<ShmWork>(std::move(tensors), std::current_exception());
   }
-  return c10::make_intrusive<ShmWork>(std::move(future));
 }
 
 Reducible ShmBackend::how(const at::Tensor& tensor, const c10d::ReduceOp& op) const {
@@ -140,15 +148,15 @@ c10::intrusive_ptr<c10d::Work> ShmBackend::broadcast(std::vector<at::Tensor>& te
 c10::intrusive_ptr<c10d::Work> ShmBackend::allgather(std::vector<std::vector<at::Tensor>>& outputs,
                                                      std::vector<at::Tensor>& inputs,
                                                      const c10d::AllgatherOptions&) {
-  std::vector<GatherPair> pairs{gather_pair(outputs.at(0), inputs.at(0))};
-  TORCH_CHECK_VALUE(pairs[0].parts.size() == static_cast<size_t>(getSize()), "an output for every rank");
-  return run(joined(outputs[0], inputs), [&] { collectives_.all_gather(pairs); });
+  const GatherPair pair = gather_pair(outputs.at(0), inputs.at(0));
+  TORCH_CHECK_VALUE(pair.parts.size() == static_cast<size_t>(getSize()), "an output for every rank");
+  return run(joined(outputs[0], inputs), [&] { collectives_.all_gather(pair); });
 }
 
 c10::intrusive_ptr<c10d::Work> ShmBackend::_allgather_base(at::Tensor& output, at::Tensor& input,
                                                            const c10d::AllgatherOptions&) {
-  std::vector<GatherPair> pairs{gather_pair(output, input, getSize())};
-  return run({output, input}, [&] { collectives_.all_gather(pairs); });
+  const GatherPair pair = gather_pair(output, input, getSize());
+  return run({output, input}, [&] { collectives_.all_gather(pair); });
 }
 
 c10::intrusive_ptr<c10d::Work> ShmBackend::allgather_into_tensor_coalesced(std::vector<at::Tensor>& outputs,
@@ -172,8 +180,8 @@ c10::intrusive_ptr<c10d::Work> ShmBackend::gather(std::vector<std::vector<at::Te
 
 c10::intrusive_ptr<c10d::Work> ShmBackend::_reduce_scatter_base(at::Tensor& output, at::Tensor& input,
                                                                 const c10d::ReduceScatterOptions& options) {
-  std::vector<ScatterPair> pairs{scatter_pair(output, input, options.reduceOp)};
-  return run({output, input}, [&] { collectives_.reduce_scatter(pairs); });
+  const ScatterPair pair = scatter_pair(output, input, options.reduceOp);
+  return run({output, input}, [&] { collectives_.reduce_scatter(pair); });
 }
 
 c10::intrusive_ptr<c10d::Work> ShmBackend::reduce_scatter_tensor_coalesced(

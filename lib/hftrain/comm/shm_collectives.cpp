@@ -1,6 +1,9 @@
 #include "hftrain/comm/shm_collectives.h"
 
+#include <c10/util/SmallVector.h>
+
 #include <algorithm>
+#include <array>
 #include <cstring>
 
 namespace hftrain::comm {
@@ -26,34 +29,46 @@ struct Piece {
   int64_t bytes;
   int64_t place;
 };
-using Pieces = std::vector<Piece>;
 
-// Cuts pairs of the given sizes into steps of at most `capacity` bytes. Pieces begin on cache lines, as pairs
-// of any dtype need.
-std::vector<Pieces> cut(const std::vector<int64_t>& sizes, int64_t capacity) {
-  std::vector<Pieces> steps;
-  int64_t used = capacity;
-  for (size_t pair = 0; pair < sizes.size(); ++pair) {
-    for (int64_t begin = 0; begin < sizes[pair];) {
-      if (used >= capacity) {
-        steps.emplace_back();
-        used = 0;
+// Pairs cut into steps. Small messages need no memory from the heap, whose price is that of a small message.
+class Steps {
+ public:
+  // Steps of at most `capacity` bytes. Pieces begin on cache lines, as pairs of any dtype need.
+  template <typename Pairs, typename SizeOf>
+  Steps(const Pairs& pairs, int64_t capacity, const SizeOf& size_of) {
+    int64_t used = capacity;
+    for (size_t pair = 0; pair < pairs.size(); ++pair) {
+      const int64_t size = size_of(pairs[pair]);
+      bytes_ += size;
+      for (int64_t begin = 0; begin < size;) {
+        if (used >= capacity) {
+          first_.push_back(static_cast<uint32_t>(pieces_.size()));
+          used = 0;
+        }
+        const int64_t bytes = std::min(size - begin, capacity - used);
+        pieces_.push_back({pair, begin, bytes, used});
+        begin += bytes;
+        used = round_up(used + bytes, kLine);
       }
-      const int64_t bytes = std::min(sizes[pair] - begin, capacity - used);
-      steps.back().push_back({pair, begin, bytes, used});
-      begin += bytes;
-      used = round_up(used + bytes, kLine);
     }
   }
-  return steps;
-}
 
-template <typename Pairs, typename SizeOf>
-std::pair<std::vector<Pieces>, int64_t> cut_pairs(const Pairs& pairs, int64_t capacity, SizeOf size_of) {
-  std::vector<int64_t> sizes;
-  int64_t total = 0;
-  for (const auto& pair : pairs) total += sizes.emplace_back(size_of(pair));
-  return {cut(sizes, capacity), total};
+  size_t count() const { return first_.size(); }
+  int64_t bytes() const { return bytes_; }  // of all pairs
+  c10::ArrayRef<Piece> operator[](size_t step) const {
+    const size_t end = step + 1 < first_.size() ? first_[step + 1] : pieces_.size();
+    return {pieces_.data() + first_[step], end - first_[step]};
+  }
+
+ private:
+  c10::SmallVector<Piece, 4> pieces_;
+  c10::SmallVector<uint32_t, 4> first_;  // of each step in pieces_
+  int64_t bytes_ = 0;
+};
+
+// The steps of one message.
+Steps cut(int64_t bytes, int64_t capacity) {
+  return Steps(std::array{bytes}, capacity, [](int64_t size) { return size; });
 }
 
 void copy_bytes(std::byte* to, const std::byte* from, int64_t bytes, bool past_cache = false) {
@@ -61,6 +76,9 @@ void copy_bytes(std::byte* to, const std::byte* from, int64_t bytes, bool past_c
   if (past_cache) return copy_past_cache(to, from, static_cast<size_t>(bytes));
   std::memcpy(to, from, static_cast<size_t>(bytes));
 }
+
+// A place in memory per rank.
+using Sources = c10::SmallVector<const std::byte*, 8>;
 
 // Lines for a signature, the side, and the results that belong to it.
 constexpr size_t kAreaBytes = size_t{kLine} + 2 * ShmCollectives::kSideBytes;
@@ -122,11 +140,11 @@ void ShmCollectives::stream(size_t steps, bool writes, const Signature& signatur
   }
 }
 
-void ShmCollectives::all_gather(const std::vector<GatherPair>& pairs) {
-  const auto [steps, total] = cut_pairs(pairs, kSide, [](const GatherPair& pair) { return pair.bytes; });
-  const bool past_cache = total * group_.size() >= kPastCacheBytes;
-  const Signature signature{Kind::kGather, static_cast<uint32_t>(steps.size()), total};
-  const auto fill = [&, &steps = steps](size_t index, std::byte* memory) {
+void ShmCollectives::all_gather(c10::ArrayRef<GatherPair> pairs) {
+  const Steps steps(pairs, kSide, [](const GatherPair& pair) { return pair.bytes; });
+  const bool past_cache = steps.bytes() * group_.size() >= kPastCacheBytes;
+  const Signature signature{Kind::kGather, static_cast<uint32_t>(steps.count()), steps.bytes()};
+  const auto fill = [&](size_t index, std::byte* memory) {
     for (const Piece& piece : steps[index]) {
       copy_bytes(memory + piece.place, pairs[piece.pair].input + piece.begin, piece.bytes);
     }
@@ -135,7 +153,7 @@ void ShmCollectives::all_gather(const std::vector<GatherPair>& pairs) {
     std::byte* to = pairs[piece.pair].parts[static_cast<size_t>(rank)] + piece.begin;
     copy_bytes(to, from, piece.bytes, past_cache);
   };
-  const auto read = [&, &steps = steps](const Step& step) {
+  const auto read = [&](const Step& step) {
     for (const Piece& piece : steps[step.index]) {
       take(pairs[piece.pair].input + piece.begin, piece, group_.rank());
     }
@@ -144,12 +162,12 @@ void ShmCollectives::all_gather(const std::vector<GatherPair>& pairs) {
       for (const Piece& piece : steps[step.index]) take(memory + piece.place, piece, rank);
     });
   };
-  stream(steps.size(), true, signature, fill, read);
+  stream(steps.count(), true, signature, fill, read);
 }
 
 void ShmCollectives::gather(const GatherPair& pair, int root) {
-  const std::vector<Pieces> steps = cut({pair.bytes}, kSide);
-  const Signature signature{Kind::kRooted, static_cast<uint32_t>(steps.size()), pair.bytes};
+  const Steps steps = cut(pair.bytes, kSide);
+  const Signature signature{Kind::kRooted, static_cast<uint32_t>(steps.count()), pair.bytes};
   const bool receives = group_.rank() == root;
   if (receives) copy_bytes(pair.parts[static_cast<size_t>(root)], pair.input, pair.bytes);
   const auto fill = [&](size_t index, std::byte* memory) {
@@ -163,12 +181,12 @@ void ShmCollectives::gather(const GatherPair& pair, int root) {
                  piece.bytes);
     });
   };
-  stream(steps.size(), !receives, signature, fill, read);
+  stream(steps.count(), !receives, signature, fill, read);
 }
 
 void ShmCollectives::broadcast(std::byte* data, int64_t bytes, int root) {
-  const std::vector<Pieces> steps = cut({bytes}, kSide);
-  const Signature signature{Kind::kRooted, static_cast<uint32_t>(steps.size()), bytes};
+  const Steps steps = cut(bytes, kSide);
+  const Signature signature{Kind::kRooted, static_cast<uint32_t>(steps.count()), bytes};
   const bool sends = group_.rank() == root;
   const auto fill = [&](size_t index, std::byte* memory) {
     copy_bytes(memory, data + steps[index][0].begin, steps[index][0].bytes);
@@ -178,27 +196,27 @@ void ShmCollectives::broadcast(std::byte* data, int64_t bytes, int root) {
     const Piece& piece = steps[step.index][0];
     copy_bytes(data + piece.begin, side_of(root, step, signature), piece.bytes, bytes >= kPastCacheBytes);
   };
-  stream(steps.size(), sends, signature, fill, read);
+  stream(steps.count(), sends, signature, fill, read);
 }
 
-void ShmCollectives::reduce_scatter(const std::vector<ScatterPair>& pairs) {
+void ShmCollectives::reduce_scatter(c10::ArrayRef<ScatterPair> pairs) {
   const auto bytes_of = [](const ScatterPair& pair) { return pair.elements * pair.element_bytes; };
   const int64_t slot = kSide / group_.size() / kLine * kLine;
-  const auto [steps, total] = cut_pairs(pairs, slot, bytes_of);
-  const Signature signature{Kind::kScatter, static_cast<uint32_t>(steps.size()), total};
+  const Steps steps(pairs, slot, bytes_of);
+  const Signature signature{Kind::kScatter, static_cast<uint32_t>(steps.count()), steps.bytes()};
   const auto part = [&](const Piece& piece, int rank) {
     const ScatterPair& pair = pairs[piece.pair];
     return pair.input + rank * bytes_of(pair) + piece.begin;
   };
-  const auto fill = [&, &steps = steps](size_t index, std::byte* memory) {
+  const auto fill = [&](size_t index, std::byte* memory) {
     for_each_peer([&](int rank) {
       for (const Piece& piece : steps[index]) {
         copy_bytes(memory + rank * slot + piece.place, part(piece, rank), piece.bytes);
       }
     });
   };
-  std::vector<const std::byte*> sides(static_cast<size_t>(group_.size())), sources(sides.size());
-  const auto read = [&, &steps = steps](const Step& step) {
+  Sources sides(static_cast<size_t>(group_.size())), sources(sides.size());
+  const auto read = [&](const Step& step) {
     for_each_peer([&](int rank) { sides[static_cast<size_t>(rank)] = side_of(rank, step, signature); });
     for (const Piece& piece : steps[step.index]) {
       const ScatterPair& pair = pairs[piece.pair];
@@ -210,13 +228,13 @@ void ShmCollectives::reduce_scatter(const std::vector<ScatterPair>& pairs) {
       reduce_elements(pair.how, sources, pair.output + piece.begin, piece.bytes / pair.element_bytes);
     }
   };
-  stream(steps.size(), true, signature, fill, read);
+  stream(steps.count(), true, signature, fill, read);
 }
 
 void ShmCollectives::all_to_all(std::byte* output, const std::byte* input, int64_t bytes) {
   const int64_t slot = kSide / group_.size() / kLine * kLine;
-  const std::vector<Pieces> steps = cut({bytes}, slot);
-  const Signature signature{Kind::kExchange, static_cast<uint32_t>(steps.size()), bytes};
+  const Steps steps = cut(bytes, slot);
+  const Signature signature{Kind::kExchange, static_cast<uint32_t>(steps.count()), bytes};
   const auto fill = [&](size_t index, std::byte* memory) {
     const Piece& piece = steps[index][0];
     for_each_peer(
@@ -231,7 +249,7 @@ void ShmCollectives::all_to_all(std::byte* output, const std::byte* input, int64
                  piece.bytes);
     });
   };
-  stream(steps.size(), true, signature, fill, read);
+  stream(steps.count(), true, signature, fill, read);
 }
 
 void ShmCollectives::barrier() {
@@ -245,7 +263,7 @@ void ShmCollectives::all_reduce_small(std::byte* data, int64_t elements, int64_t
                                       const Reducible& how) {
   const Signature signature{Kind::kReduce, 1, bytes};
   const auto read = [&](const Step& step) {
-    std::vector<const std::byte*> sources;
+    Sources sources;
     for (int rank = 0; rank < group_.size(); ++rank) sources.push_back(side_of(rank, step, signature));
     reduce_elements(how, sources, data, elements);
   };
@@ -275,7 +293,7 @@ void ShmCollectives::all_reduce(std::byte* data, int64_t elements, int64_t eleme
   };
   std::vector<Step> filled(steps);
   std::vector<ShmGroup::Event> reduced(steps);
-  std::vector<const std::byte*> sources(static_cast<size_t>(group_.size()));
+  Sources sources(static_cast<size_t>(group_.size()));
 
   const auto fill = [&](size_t index) {
     const int side = side_;

@@ -15,9 +15,11 @@
 // Every call is made by all ranks of the group. Tensors are memory here: the backend keeps them alive.
 #pragma once
 
+#include <c10/util/ArrayRef.h>
+#include <c10/util/SmallVector.h>
+
 #include <cstddef>
 #include <cstdint>
-#include <vector>
 
 #include "hftrain/comm/shm_group.h"
 #include "hftrain/comm/shm_kernels.h"
@@ -27,7 +29,7 @@ namespace hftrain::comm {
 // `parts[r]`: what rank r's piece of `bytes` becomes here. Empty where nothing is kept.
 struct GatherPair {
   const std::byte* input = nullptr;
-  std::vector<std::byte*> parts;
+  c10::SmallVector<std::byte*, 8> parts;
   int64_t bytes = 0;
 };
 
@@ -47,10 +49,10 @@ class ShmCollectives {
 
   explicit ShmCollectives(const BackendRequest& request);
 
-  void all_gather(const std::vector<GatherPair>& pairs);
+  void all_gather(c10::ArrayRef<GatherPair> pairs);
   void gather(const GatherPair& pair, int root);
   void broadcast(std::byte* data, int64_t bytes, int root);
-  void reduce_scatter(const std::vector<ScatterPair>& pairs);
+  void reduce_scatter(c10::ArrayRef<ScatterPair> pairs);
   void all_reduce(std::byte* data, int64_t elements, int64_t element_bytes, const Reducible& how);
   // Part r of the input, of `bytes`, goes to rank r.
   void all_to_all(std::byte* output, const std::byte* input, int64_t bytes);

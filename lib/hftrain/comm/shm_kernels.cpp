@@ -71,7 +71,7 @@ inline Value combine(Value a, Value b) {
 }
 
 template <typename Element, Combine kCombine>
-inline void reduce_as(double scale, const std::vector<const std::byte*>& sources, std::byte* out,
+inline void reduce_as(double scale, c10::ArrayRef<const std::byte*> sources, std::byte* out,
                       int64_t elements) {
   using Value = typename Accumulator<Element>::Type;
   const auto scaled = [factor = static_cast<Value>(scale)](Element element) {
@@ -98,7 +98,7 @@ inline void reduce_as(double scale, const std::vector<const std::byte*>& sources
 }
 
 template <typename Element>
-inline void reduce_with(Combine combine, double scale, const std::vector<const std::byte*>& sources,
+inline void reduce_with(Combine combine, double scale, c10::ArrayRef<const std::byte*> sources,
                         std::byte* out, int64_t elements) {
   switch (combine) {
     case Combine::kSum:
@@ -113,7 +113,7 @@ inline void reduce_with(Combine combine, double scale, const std::vector<const s
 }
 
 HFTRAIN_FOR_EACH_CPU
-void reduce_any(ScalarType type, Combine combine, double scale, const std::vector<const std::byte*>& sources,
+void reduce_any(ScalarType type, Combine combine, double scale, c10::ArrayRef<const std::byte*> sources,
                 std::byte* out, int64_t elements) {
   switch (type) {
     case ScalarType::Float:
@@ -159,7 +159,7 @@ bool can_reduce(ScalarType type) {
   }
 }
 
-void reduce_elements(const Reducible& how, const std::vector<const std::byte*>& sources, std::byte* out,
+void reduce_elements(const Reducible& how, c10::ArrayRef<const std::byte*> sources, std::byte* out,
                      int64_t elements) {
   if (how.type != ScalarType::Bool) {
     return reduce_any(how.type, how.combine, how.scale, sources, out, elements);

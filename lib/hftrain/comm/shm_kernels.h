@@ -6,10 +6,10 @@
 #pragma once
 
 #include <c10/core/ScalarType.h>
+#include <c10/util/ArrayRef.h>
 
 #include <cstddef>
 #include <cstdint>
-#include <vector>
 
 namespace hftrain::comm {
 
@@ -25,7 +25,7 @@ struct Reducible {
 };
 
 // out[i] = s[0][i] ∘ s[1][i] ∘ …; `out` may be one of the sources.
-void reduce_elements(const Reducible& how, const std::vector<const std::byte*>& sources, std::byte* out,
+void reduce_elements(const Reducible& how, c10::ArrayRef<const std::byte*> sources, std::byte* out,
                      int64_t elements);
 
 // memcpy past the caches: for results larger than they are, which would push everything else out.
