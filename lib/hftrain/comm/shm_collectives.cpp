@@ -144,9 +144,16 @@ void ShmCollectives::all_gather(c10::ArrayRef<GatherPair> pairs) {
   const Steps steps(pairs, kSide, [](const GatherPair& pair) { return pair.bytes; });
   const bool past_cache = steps.bytes() * group_.size() >= kPastCacheBytes;
   const Signature signature{Kind::kGather, static_cast<uint32_t>(steps.count()), steps.bytes()};
+  // This rank's own part is copied while its piece is in the first cache.
   const auto fill = [&](size_t index, std::byte* memory) {
     for (const Piece& piece : steps[index]) {
-      copy_bytes(memory + piece.place, pairs[piece.pair].input + piece.begin, piece.bytes);
+      const GatherPair& pair = pairs[piece.pair];
+      std::byte* own = pair.parts[static_cast<size_t>(group_.rank())];
+      for (int64_t done = 0; done < piece.bytes; done += kHotBytes) {
+        const int64_t hot = std::min(kHotBytes, piece.bytes - done), begin = piece.begin + done;
+        copy_bytes(memory + piece.place + done, pair.input + begin, hot);
+        copy_bytes(own + begin, pair.input + begin, hot, past_cache);
+      }
     }
   };
   const auto take = [&](const std::byte* from, const Piece& piece, int rank) {
@@ -154,9 +161,6 @@ void ShmCollectives::all_gather(c10::ArrayRef<GatherPair> pairs) {
     copy_bytes(to, from, piece.bytes, past_cache);
   };
   const auto read = [&](const Step& step) {
-    for (const Piece& piece : steps[step.index]) {
-      take(pairs[piece.pair].input + piece.begin, piece, group_.rank());
-    }
     for_each_peer([&](int rank) {
       const std::byte* memory = side_of(rank, step, signature);
       for (const Piece& piece : steps[step.index]) take(memory + piece.place, piece, rank);
