@@ -1,6 +1,6 @@
 // One child process: started from an argument vector, led into its own process group, reaped exactly once.
 //
-// The child gets: no standard input (/dev/null), its standard output and error in pipes, the descriptors
+// The child gets: no standard input (/dev/null) unless it is given one, its standard output and error in pipes, the descriptors
 // asked for at fixed numbers and no other descriptor, default signal handling, and SIGKILL when the thread
 // that started it dies, so that nothing outlives a launcher killed with -9. Owned by the launcher's one
 // thread; start children from that thread.
@@ -27,7 +27,7 @@ struct ExitStatus {
 
 struct InheritedDescriptor {
   int from = -1;  // open in this process; stays owned by the caller
-  int to = -1;    // its number in the child, 3 or more
+  int to = -1;    // its number in the child: 3 or more, or 0 for a standard input
 };
 
 struct ChildSpec {

@@ -27,39 +27,46 @@ Error bad_value(const std::string& flag, const std::string& value, const std::st
   return Error(ExitCode::kUsage, "bad value '" + value + "'").where(flag).why("expected " + expected);
 }
 
-int stream_bits(std::string_view text, const std::string& whole) {
+int stream_bits(const std::string& flag, std::string_view text, const std::string& whole) {
   const std::optional<int> bits = whole_number(text);
-  if (!bits || *bits > 3) throw bad_value("--tee", whole, "0, 1, 2 or 3, or pairs like 0:3,1:2");
+  if (!bits || *bits > 3) throw bad_value(flag, whole, "0, 1, 2 or 3, or pairs like 0:3,1:2");
   return *bits;
 }
 
 }  // namespace
 
-OutputFilter::OutputFilter(const std::string& ranks, const std::string& tee) : all_ranks_(ranks == "all") {
-  if (!all_ranks_ && !trim(ranks).empty()) {
-    for (const std::string& part : split(ranks, ',')) {
-      const std::optional<int> rank = whole_number(trim(part));
-      if (!rank) throw bad_value("--log_ranks", ranks, "'all' or ranks separated by commas");
-      ranks_.push_back(*rank);
-    }
-  }
-  if (tee.find(':') == std::string::npos) {
-    tee_default_ = stream_bits(trim(tee), tee);
+OutputFilter::Streams::Streams(const std::string& flag, const std::string& text) {
+  if (text.find(':') == std::string::npos) {
+    of_others = stream_bits(flag, trim(text), text);
     return;
   }
-  for (const std::string& part : split(tee, ',')) {
+  for (const std::string& part : split(text, ',')) {
     const std::vector<std::string> pair = split(part, ':');
     const std::optional<int> rank = pair.size() == 2 ? whole_number(trim(pair[0])) : std::nullopt;
-    if (!rank) throw bad_value("--tee", tee, "0, 1, 2 or 3, or pairs like 0:3,1:2");
-    tee_[*rank] = stream_bits(trim(pair[1]), tee);
+    if (!rank) throw bad_value(flag, text, "0, 1, 2 or 3, or pairs like 0:3,1:2");
+    of_rank[*rank] = stream_bits(flag, trim(pair[1]), text);
+  }
+}
+
+bool OutputFilter::Streams::holds(int rank, Stream stream) const {
+  const auto own = of_rank.find(rank);
+  const int bits = own == of_rank.end() ? of_others : own->second;
+  return (bits & (stream == Stream::kOut ? 1 : 2)) != 0;
+}
+
+OutputFilter::OutputFilter(const std::string& ranks, const std::string& tee, const std::string& redirects)
+    : all_ranks_(ranks == "all"), tee_("--tee", tee), redirects_("--redirects", redirects) {
+  if (all_ranks_ || trim(ranks).empty()) return;
+  for (const std::string& part : split(ranks, ',')) {
+    const std::optional<int> rank = whole_number(trim(part));
+    if (!rank) throw bad_value("--log_ranks", ranks, "'all' or ranks separated by commas");
+    ranks_.push_back(*rank);
   }
 }
 
 bool OutputFilter::shows(int rank, Stream stream) const {
-  if (all_ranks_ || std::find(ranks_.begin(), ranks_.end(), rank) != ranks_.end()) return true;
-  const auto own = tee_.find(rank);
-  const int bits = own == tee_.end() ? tee_default_ : own->second;
-  return (bits & (stream == Stream::kOut ? 1 : 2)) != 0;
+  const bool named = all_ranks_ || std::find(ranks_.begin(), ranks_.end(), rank) != ranks_.end();
+  return tee_.holds(rank, stream) || (named && !redirects_.holds(rank, stream));
 }
 
 OutputRouter::OutputRouter(OutputSpec spec, std::vector<int> ranks, LineSink lines, NoticeSink notices)

@@ -30,22 +30,32 @@ struct OutputLine {
 // Which output the console shows.
 class OutputFilter {
  public:
-  // `ranks` is "all" or numbers separated by commas, `tee` is 0 (none), 1 (stdout), 2 (stderr), 3 (both) for
-  // every rank or rank:n pairs separated by commas. A stream is shown when its rank is named or when tee
-  // names it. Throws an Error (kUsage) that names the flag.
-  OutputFilter(const std::string& ranks, const std::string& tee);
+  // `ranks` is "all" or numbers separated by commas, `tee` and `redirects` are 0 (none), 1 (stdout), 2
+  // (stderr), 3 (both) for every rank or rank:n pairs separated by commas. A stream is shown when tee names it,
+  // or when its rank is named and redirects does not send it to its file alone. Throws an Error (kUsage) that
+  // names the flag.
+  OutputFilter(const std::string& ranks, const std::string& tee, const std::string& redirects = "0");
   bool shows(int rank, Stream stream) const;
 
  private:
+  // 1: stdout, 2: stderr, of every rank or of some.
+  struct Streams {
+    int of_others = 0;
+    std::map<int, int> of_rank;
+
+    Streams(const std::string& flag, const std::string& text);
+    bool holds(int rank, Stream stream) const;
+  };
+
   bool all_ranks_ = false;
   std::vector<int> ranks_;
-  int tee_default_ = 0;
-  std::map<int, int> tee_;
+  Streams tee_;
+  Streams redirects_;
 };
 
 struct OutputSpec {
   std::string folder;  // of this attempt: <folder>/<rank>/{stdout,stderr}.log
-  OutputFilter filter{"0", "0"};
+  OutputFilter filter{"0", "0", "0"};
 };
 
 class OutputRouter {

@@ -14,6 +14,7 @@ ExitCode run_docs(const CommandContext&);
 ExitCode run_completion(const CommandContext&);
 ExitCode run_sample_data(const CommandContext&);
 ExitCode run_tokenizer(const CommandContext&);
+ExitCode run_hosted(const CommandContext&);
 
 namespace {
 
@@ -29,6 +30,7 @@ constexpr Command kCommands[] = {
     {"completion", "print a completion script for bash, zsh or fish", run_completion},
     {"tokenizer", "train a tokenizer, encode and decode with one", run_tokenizer},
     {"sample-data", "write seeded example data with a known loss floor", run_sample_data},
+    {"hosted", "used by --hostfile on the other machines", run_hosted},
     {nullptr, nullptr, nullptr},
 };
 

@@ -1,7 +1,6 @@
 // Where this front program stands in its job: alone, or one of several that were started on their own
-// machines
-// (--nnodes and --node_rank, a host file, srun, mpirun with one process per node) or once per rank (mpirun,
-// srun or torchrun with one process per rank).
+// machines (--nnodes and --node_rank, a host file, srun, mpirun with one process per node) or once per rank
+// (mpirun, srun or torchrun with one process per rank). find_place.h works it out.
 //
 //   agent   one front program of the job. It starts and watches the ranks that are its own; agent 0 leads: it
 //           resolves the plan, prepares the run folder, judges the job and writes its summary.
@@ -45,8 +44,11 @@ struct JobPlace {
   std::optional<double> meeting_seconds;
   // --rdzv_id; agents with another one are refused. Empty: none was given.
   std::string job_id;
+  // --local_addr: this machine as the others see it. Empty: the address from which agent 0 is reached.
+  std::string local_address;
   std::vector<std::pair<std::string, std::string>>
-      variables;  // of the environment that decided, for a notice
+      variables;                     // of the environment that decided, for a notice
+  std::vector<std::string> notices;  // what the user should know about the decision
 
   bool leads() const { return agent == 0; }
 };

@@ -119,12 +119,17 @@ TEST_CASE("DeepSpeed by file, over two machines") {
       "distributed_type: DEEPSPEED\nnum_machines: 2\nmachine_rank: 1\nnum_processes: 8\n"
       "main_process_ip: 10.0.0.5\nmain_process_port: 29501\n" +
       section);
-  const std::string text = two.mistakes();
-  CHECK(contains(text, "num_machines is planned: not in this build yet\n  where: " + two.at("2:15")));
-  CHECK(contains(text, "deepspeed_hostfile is planned"));
-  const ParseOutcome printed = two.outcome({"--print_config"});
-  CHECK(*printed.arguments.parallel.sharding.strategy == "zero1");
-  CHECK(printed.arguments.launch.nproc_per_node == "4");
+  const ParseOutcome outcome = two.outcome();
+  CHECK(*outcome.arguments.parallel.sharding.strategy == "zero1");
+  const LaunchArguments& launch = outcome.arguments.launch;
+  CHECK(launch.nproc_per_node == "4");
+  CHECK(launch.nnodes == "2");
+  CHECK(launch.node_rank == 1);
+  CHECK(launch.master_addr == "10.0.0.5");
+  CHECK(launch.master_port == 29501);
+  CHECK(launch.hostfile == "hostfile");
+  CHECK(launch.no_ssh);  // the launcher is standard: every machine is started by hand
+  CHECK(two.arguments({"--num_machines", "4"}).launch.nproc_per_node == "2");
 }
 
 TEST_CASE("D4: what the DeepSpeed file says cannot stand beside it") {

@@ -168,8 +168,10 @@ std::string another_value(const Flag& flag) {
     case Type::kMapping:
       return "{}";
     case Type::kText:
-      return flag.name == "nproc_per_node" || flag.name == "tee" || flag.name == "log_ranks" ? "2"
-                                                                                             : "some/text";
+      for (const char* number : {"nproc_per_node", "nnodes", "tee", "redirects", "log_ranks"}) {
+        if (flag.name == number) return "2";
+      }
+      return "some/text";
     case Type::kList:
       return "one.txt";
   }

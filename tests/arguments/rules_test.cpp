@@ -120,6 +120,7 @@ const std::vector<Case>& errors() {
        {"--nproc_per_node", "auto"},
        "nproc_per_node 'xpu' is not a number of ranks"},
       {"H6", {"--tee", "4"}, {"--tee", "0:3,1:1"}, "names no streams"},
+      {"H8", {"--redirects", "out"}, {"--redirects", "0:3,1:1"}, "redirects 'out' names no streams"},
       {"H7", {"--log_ranks", "0,x"}, {"--log_ranks", "all"}, "log_ranks '0,x' names no ranks"},
   };
   return cases;

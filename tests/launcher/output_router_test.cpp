@@ -88,6 +88,11 @@ TEST_CASE("the filter shows the ranks named, and the streams that tee names") {
   CHECK(OutputFilter("0", "1:3,2:1").shows(2, Stream::kOut));
   CHECK_FALSE(OutputFilter("0", "1:3,2:1").shows(2, Stream::kErr));
   CHECK_FALSE(OutputFilter("0", "1:3,2:1").shows(3, Stream::kOut));
+  CHECK_FALSE(OutputFilter("all", "0", "1").shows(0, Stream::kOut));
+  CHECK(OutputFilter("all", "0", "1").shows(0, Stream::kErr));
+  CHECK_FALSE(OutputFilter("all", "0", "0:3").shows(0, Stream::kErr));
+  CHECK(OutputFilter("all", "0", "0:3").shows(1, Stream::kErr));
+  CHECK(OutputFilter("0", "2", "3").shows(0, Stream::kErr));
 }
 
 TEST_CASE("a filter that cannot be read is a usage error that names its flag") {

@@ -13,7 +13,9 @@
 #include "hftrain/plan/describe.h"
 #include "hftrain/storage/file_system.h"
 #include "hftrain/storage/run_directory.h"
+#include "launcher/hosts/machine_start.h"
 #include "pipeline/data_stage.h"
+#include "pipeline/host_stage.h"
 #include "pipeline/inputs.h"
 #include "pipeline/launch_stage.h"
 #include "pipeline/output_stage.h"
@@ -146,6 +148,11 @@ ExitCode run(const CommandContext& context, std::vector<std::string> arguments) 
   reporting::Console console(context.err, console_style(parsed.arguments, context));
   if (!dry_run) console.line("hftrain " HFTRAIN_VERSION);
   show(parsed.notes, console);
+  if (launcher::starts_hosts(parsed.arguments.launch, parsed.origins, context.environment))
+    return run_on_hosts(context, context.arguments, parsed, console);
+  if (launcher::counts_hosts(parsed.arguments.launch, parsed.origins))
+    launcher::take_from_hosts(launcher::read_hosts(parsed.arguments.launch), parsed.arguments.launch,
+                              parsed.origins);
   stopwatch.begin("plan");
   const Inputs inputs = gather_inputs(std::move(parsed), context.environment);
   return dry_run ? show_plan(context, inputs, console) : train(context, inputs, stopwatch, console);

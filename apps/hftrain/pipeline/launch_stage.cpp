@@ -39,7 +39,7 @@ launcher::LocalLaunch local_launch(const std::string& program, const Inputs& inp
   launch.plan_path = run_folder(plan.output_dir).plan();
   launch.environment = inputs.environment;
   launch.master_address = "127.0.0.1";
-  launch.attempt = next_attempt(run_folder(plan.output_dir));
+  launch.attempt = next_attempt(run_folder(plan.output_dir, inputs.parsed.arguments.launch.log_dir));
   return launch;
 }
 
@@ -61,8 +61,8 @@ ExitCode run_workers(const CommandContext& context, const Inputs& inputs, const 
   launch.master_port = job.rendezvous.port;
   job.workers = launcher::local_workers(plan.ranks, launch);
   const arguments::LaunchArguments& asked = inputs.parsed.arguments.launch;
-  job.output = {folder.ranks() + '/' + std::to_string(launch.attempt),
-                launcher::OutputFilter(asked.log_ranks, asked.tee)};
+  job.output = {run_folder(plan.output_dir, asked.log_dir).ranks() + '/' + std::to_string(launch.attempt),
+                launcher::OutputFilter(asked.log_ranks, asked.tee, asked.redirects)};
   job.limits = limits_of(plan);
 
   stopwatch.end();

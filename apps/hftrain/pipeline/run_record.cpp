@@ -44,8 +44,8 @@ Json rank_entry(const launcher::WorkerRecord& worker) {
 
 }  // namespace
 
-RunFolder run_folder(const std::string& output_dir) {
-  return {output_dir + "/hftrain"};
+RunFolder run_folder(const std::string& output_dir, const std::optional<std::string>& log_dir) {
+  return {output_dir + "/hftrain", log_dir ? fs::absolute(*log_dir).lexically_normal().string() : ""};
 }
 
 int next_attempt(const RunFolder& folder) {

@@ -2,6 +2,7 @@
 // summary.json.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -13,12 +14,13 @@ namespace hftrain::app {
 
 struct RunFolder {
   std::string path;  // <output_dir>/hftrain
+  std::string logs;  // of the ranks, when --log_dir is given; empty: below path
   std::string plan() const { return path + "/plan.json"; }
   std::string arguments() const { return path + "/arguments.yaml"; }
   std::string summary() const { return path + "/summary.json"; }
-  std::string ranks() const { return path + "/ranks"; }
+  std::string ranks() const { return logs.empty() ? path + "/ranks" : logs; }
 };
-RunFolder run_folder(const std::string& output_dir);
+RunFolder run_folder(const std::string& output_dir, const std::optional<std::string>& log_dir = std::nullopt);
 
 // The number of this start of a run: one more than the largest below ranks/, from 0.
 int next_attempt(const RunFolder& folder);

@@ -160,11 +160,34 @@ struct DeviceArguments {
   bool use_cpu = false;
 };
 
+// Where the ranks are. What contradicts itself is refused by import/launch.h; what the environment makes of it
+// is decided by launcher/environments.
 struct LaunchArguments {
   std::optional<std::string>
-      nproc_per_node;           // a number, gpu, cpu or auto; unset: one per GPU, else one CPU rank
+      nproc_per_node;         // a number, gpu, cpu or auto; unset: one per GPU, else one CPU rank
+  std::string nnodes = "1:1";  // N or N:N
+  int64_t node_rank = 0;
+  std::string master_addr = "127.0.0.1";  // parse_arguments fills it from rdzv_endpoint
+  int64_t master_port = 29500;            // the same; 0: a free port (one machine)
+  std::optional<std::string> local_addr;
+  std::string rdzv_id = "none";
+  std::string rdzv_conf;    // key=value,key=value
+  bool standalone = false;  // one machine, whatever the environment says
+  int64_t local_rank = -1;
   std::string tee = "0";        // 0: none, 1: stdout, 2: stderr, 3: both, or rank:n,rank:n
+  std::string redirects = "0";  // the same; what is not shown
+  std::optional<std::string> log_dir;
   std::string log_ranks = "0";  // ranks whose output is shown: comma-separated numbers, or all
+  // A host file, and how its machines are reached.
+  std::string hostfile = "/job/hostfile";  // read only when the user gave it
+  std::string include, exclude;            // host:slot,slot@host
+  int64_t num_nodes = -1;                  // the first N machines; -1: all
+  std::string launcher = "pdsh";           // pdsh: ssh
+  std::string launcher_args;
+  bool no_ssh = false;
+  bool no_ssh_check = false;
+  bool force_multi = false;
+  std::optional<int64_t> ssh_port;
 };
 
 // How the front program talks to the user.

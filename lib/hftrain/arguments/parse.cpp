@@ -9,6 +9,7 @@
 #include "hftrain/arguments/flag_table.h"
 #include "hftrain/arguments/import/accelerate.h"
 #include "hftrain/arguments/import/import.h"
+#include "hftrain/arguments/import/launch.h"
 #include "hftrain/arguments/merge.h"
 #include "hftrain/arguments/rules.h"
 #include "hftrain/arguments/schedule_options.h"
@@ -33,6 +34,8 @@ constexpr Variable kVariables[] = {
     {"PET_NODE_RANK", "node_rank"},
     {"PET_MASTER_ADDR", "master_addr"},
     {"PET_MASTER_PORT", "master_port"},
+    {"PET_LOCAL_ADDR", "local_addr"},
+    {"PET_ROLE", "role"},
     {"PET_RDZV_BACKEND", "rdzv_backend"},
     {"PET_RDZV_ENDPOINT", "rdzv_endpoint"},
     {"PET_RDZV_ID", "rdzv_id"},
@@ -112,6 +115,7 @@ class Parser {
     read_files(config_paths(line), given);
     given.insert(given.end(), line.begin(), line.end());
     drop_other_kinds(given);
+    divide_processes(given, problems_);
     check(given);
     return std::move(outcome_);
   }
@@ -134,6 +138,7 @@ class Parser {
     outcome_.actions = actions_of(outcome_.unread);
     check_accelerate_agrees(given, outcome_, unrunnable);
     import_launch(environment_, outcome_, unrunnable);
+    import_machines(environment_, outcome_, unrunnable);
     import_formats(environment_, outcome_, unrunnable);
     derive(outcome_);
     check_schedule_options(outcome_, unrunnable);

@@ -14,8 +14,10 @@ inline constexpr Support kImageTask = planned("image tasks come later; --task cl
 inline constexpr Support kPredictionMetrics =
     planned("metrics over predictions come with later tasks; loss and perplexity work today");
 inline constexpr Support kGeneration = planned("text generation comes later");
-inline constexpr Support kOneMachine =
-    planned("runs over several machines come later; one machine works today");
+inline constexpr Support kEtcd =
+    refused("there is no etcd client here", "c10d or static, which need no service");
+inline constexpr Support kMvapich =
+    refused("MVAPICH is not supported", "pdsh, or Open MPI's mpirun around hftrain");
 inline constexpr Support kNoBinding =
     planned("ranks are not bound to cores yet", "numactl or taskset around hftrain");
 inline constexpr Support kRankOutput = planned(

@@ -132,7 +132,6 @@ class AccelerateReader {
     return false;
   }
 
-  // num_processes counts all machines; hftrain counts those of one.
   void processes() {
     machines_ = number("num_machines").value_or(1);
     const int64_t rank = number("machine_rank").value_or(0);
@@ -152,8 +151,8 @@ class AccelerateReader {
     if (kind_ == "NO" && total > 1)
       return problem("distributed_type NO is one process, and num_processes says " + std::to_string(total),
                      "/num_processes", "", "distributed_type: MULTI_GPU or MULTI_CPU");
-    const int64_t of_one = std::max<int64_t>(total, 1) / machines_;
-    add("nproc_per_node", "num_processes", std::to_string(of_one), file_.place("/num_processes"));
+    add("num_processes", "num_processes", std::to_string(std::max<int64_t>(total, 1)),
+        file_.place("/num_processes"));
     if (machines_ > 1)
       add("num_machines", "num_machines", std::to_string(machines_), file_.place("/num_machines"));
     kind_of_run();

@@ -1,0 +1,127 @@
+#include "pipeline/host_stage.h"
+
+#include <filesystem>
+#include <map>
+#include <ostream>
+#include <random>
+
+#include "hftrain/base/file.h"
+#include "hftrain/base/text.h"
+#include "launcher/hosts/host_file.h"
+#include "launcher/hosts/host_job.h"
+#include "launcher/hosts/machine_start.h"
+#include "launcher/rendezvous.h"
+
+namespace hftrain::app {
+namespace {
+
+// The first machine's output as it is; of the others whole lines with the machine's name in front.
+class HostConsole : public launcher::HostJobObserver {
+ public:
+  HostConsole(const CommandContext& context, const std::vector<launcher::MachineStart>& machines,
+              reporting::Console& console)
+      : context_(context), machines_(machines), console_(console) {}
+
+  void on_output(size_t machine, launcher::Stream stream, std::string_view bytes) override {
+    if (machine == 0) {
+      (stream == launcher::Stream::kOut ? context_.out : context_.err) << bytes << std::flush;
+      return;
+    }
+    std::string& line = lines_[{machine, stream}];
+    line.append(bytes);
+    for (size_t end = line.find('\n'); end != std::string::npos; end = line.find('\n')) {
+      context_.err << '[' << machines_[machine].host << "] " << line.substr(0, end) << std::endl;
+      line.erase(0, end + 1);
+    }
+  }
+  void on_notice(const std::string& text) override { console_.line(text); }
+
+ private:
+  const CommandContext& context_;
+  const std::vector<launcher::MachineStart>& machines_;
+  reporting::Console& console_;
+  std::map<std::pair<size_t, launcher::Stream>, std::string> lines_;
+};
+
+// Nobody but machine 0 can know which of its ports is free; where that is this machine it is asked, and
+// otherwise one below the kernel's range is drawn.
+int choose_port(bool first_is_here) {
+  constexpr int kFirst = 20000, kLast = 29999, kTries = 50;
+  std::random_device random;
+  std::uniform_int_distribution<int> ports(kFirst, kLast);
+  for (int tries = 0; tries < kTries; ++tries) {
+    const int port = ports(random);
+    if (!first_is_here || launcher::port_holder(port).empty()) return port;
+  }
+  return ports(random);
+}
+
+std::map<std::string, std::string> environment_file(const Environment& environment, reporting::Console& console) {
+  const std::optional<std::string> path = environment.get("DS_ENV_FILE");
+  if (!path || path->empty()) return {};
+  const auto variables = launcher::parse_environment_file(read_file(*path, ExitCode::kUsage), *path);
+  std::vector<std::string> names;
+  for (const auto& [name, value] : variables) names.push_back(name);
+  console.line("DS_ENV_FILE=" + *path + ": " + join(names, ", ") + " for every machine");
+  return variables;
+}
+
+void announce(const launcher::HostJobSpec& spec, reporting::Console& console) {
+  std::vector<std::string> names;
+  for (size_t index = 0; index < spec.machines.size(); ++index)
+    names.push_back(spec.machines[index].host + (spec.here[index] ? " (this machine)" : ""));
+  console.line("host file: " + join(names, ", "));
+  std::vector<std::string> passed;
+  for (const auto& [name, value] : spec.machines.front().environment) passed.push_back(name);
+  console.line("passed to every machine: " + join(passed, ", "));
+  if (const auto shell = spec.environment.get("HFTRAIN_SSH"))
+    console.line("HFTRAIN_SSH=" + *shell + " reaches the other machines");
+}
+
+void print_commands(const launcher::HostJobSpec& spec, std::ostream& out) {
+  for (size_t index = 0; index < spec.machines.size(); ++index) {
+    const launcher::MachineStart& machine = spec.machines[index];
+    out << machine.host << (spec.here[index] ? " (this machine)" : "") << ":\n ";
+    const auto mask = machine.environment.find("CUDA_VISIBLE_DEVICES");
+    if (mask != machine.environment.end()) out << " CUDA_VISIBLE_DEVICES=" << mask->second;
+    out << ' ' << launcher::shell_quoted(spec.program);
+    for (const std::string& word : machine.arguments) out << ' ' << launcher::shell_quoted(word);
+    out << '\n';
+  }
+}
+
+}  // namespace
+
+ExitCode run_on_hosts(const CommandContext& context, const std::vector<std::string>& arguments,
+                      const arguments::ParseOutcome& parsed, reporting::Console& console) {
+  const arguments::LaunchArguments& launch = parsed.arguments.launch;
+  const std::vector<launcher::Host> hosts = launcher::read_hosts(launch);
+  launcher::HostJobSpec spec{.program = context.program,
+                             .directory = std::filesystem::current_path().string(),
+                             .environment = context.environment,
+                             .machines = {},
+                             .here = {},
+                             .launch = launch};
+  for (const launcher::Host& host : hosts) spec.here.push_back(launcher::is_this_machine(host.name));
+  if (hosts.size() == 1 && !spec.here[0] && !launch.force_multi)
+    throw Error(ExitCode::kUsage, "the one machine of the host file is not this one")
+        .where(parsed.origins.describe("hostfile"))
+        .why("it is " + hosts[0].name)
+        .hint("--force_multi starts the run there");
+  std::vector<std::string> of_run = arguments;
+  std::erase(of_run, "--dry_run");
+  spec.machines = launcher::machine_starts(
+      hosts, {of_run, launch, parsed.origins, context.environment,
+              environment_file(context.environment, console), choose_port(spec.here[0])});
+  announce(spec, console);
+  if (parsed.actions.dry_run) {
+    print_commands(spec, context.out);
+    return ExitCode::kDone;
+  }
+  if (!launch.no_ssh_check) launcher::check_connections(spec);
+  const std::vector<launcher::MachineStart> machines = spec.machines;
+  HostConsole observer(context, machines, console);
+  return launcher::HostJob(std::move(spec), observer).run();
+}
+
+}  // namespace hftrain::app

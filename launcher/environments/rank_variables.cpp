@@ -1,0 +1,232 @@
+#include "launcher/environments/rank_variables.h"
+
+#include <charconv>
+#include <cstdint>
+
+#include "hftrain/base/error.h"
+#include "hftrain/base/text.h"
+#include "launcher/environments/slurm.h"
+
+namespace hftrain::launcher {
+namespace {
+
+// The variables of one launcher. The first name of each that is set counts.
+struct Family {
+  const char* by;
+  std::vector<const char*> rank, size, local_rank, local_size;
+};
+
+const std::vector<Family>& families() {
+  static const std::vector<Family> all = {
+      {"the environment", {"RANK"}, {"WORLD_SIZE"}, {"LOCAL_RANK"}, {"LOCAL_WORLD_SIZE", "LOCAL_SIZE"}},
+      {"mpirun", {"PMI_RANK"}, {"PMI_SIZE"}, {"MPI_LOCALRANKID"}, {"MPI_LOCALNRANKS"}},
+      {"mpirun",
+       {"OMPI_COMM_WORLD_RANK"},
+       {"OMPI_COMM_WORLD_SIZE"},
+       {"OMPI_COMM_WORLD_LOCAL_RANK"},
+       {"OMPI_COMM_WORLD_LOCAL_SIZE"}},
+      {"mpirun",
+       {"MV2_COMM_WORLD_RANK"},
+       {"MV2_COMM_WORLD_SIZE"},
+       {"MV2_COMM_WORLD_LOCAL_RANK"},
+       {"MV2_COMM_WORLD_LOCAL_SIZE"}},
+  };
+  return all;
+}
+
+Error bad_number(const std::string& name, const std::string& value, const std::string& why) {
+  return Error(ExitCode::kUsage, name + "=" + value + " of the environment is not usable")
+      .where("environment " + name)
+      .why(why)
+      .hint("unset it, or --standalone for a run of this machine alone");
+}
+
+class Reader {
+ public:
+  Reader(const Environment& environment, int local_rank) : environment_(environment), local_rank_(local_rank) {}
+
+  std::optional<StartedProcess> read(std::vector<std::string>& notices) {
+    for (const Family& family : families()) {
+      if (auto process = complete(family)) return process;
+    }
+    if (auto process = slurm_step()) return process;
+    notices.insert(notices.end(), leftovers_.begin(), leftovers_.end());
+    return std::nullopt;
+  }
+
+ private:
+  using Variable = std::pair<std::string, std::string>;
+
+  std::optional<Variable> first(const std::vector<const char*>& names) const {
+    for (const char* name : names) {
+      const std::optional<std::string> value = environment_.get(name);
+      if (value && !value->empty()) return Variable{name, *value};
+    }
+    return std::nullopt;
+  }
+
+  std::optional<StartedProcess> complete(const Family& family) {
+    const bool plain = &family == &families().front();
+    std::vector<Variable> seen;
+    std::vector<std::string> missing;
+    const auto look = [&](const std::vector<const char*>& names) {
+      if (const auto variable = first(names)) {
+        seen.push_back(*variable);
+      } else {
+        missing.emplace_back(names.front());
+      }
+    };
+    look(family.rank);
+    if (seen.empty()) return std::nullopt;
+    look(family.size);
+    if (plain && local_rank_ >= 0 && !first(family.local_rank)) {
+      seen.emplace_back("--local_rank", std::to_string(local_rank_));
+    } else {
+      look(family.local_rank);
+    }
+    look(family.local_size);
+    if (plain) {
+      look({"MASTER_ADDR"});
+      look({"MASTER_PORT"});
+    }
+    if (!missing.empty()) {
+      leftover(seen, missing);
+      return std::nullopt;
+    }
+    return plain ? plain_process(seen) : mpi_process(family, seen);
+  }
+
+  void leftover(const std::vector<Variable>& seen, const std::vector<std::string>& missing) {
+    std::vector<std::string> names;
+    for (const auto& [name, value] : seen) names.push_back(name + "=" + value);
+    leftovers_.push_back(join(names, ", ") + " of the environment is not used: " + join(missing, ", ") +
+                         (missing.size() == 1 ? " is" : " are") +
+                         " missing, so no launcher has started this process as a rank");
+  }
+
+  static StartedProcess numbers(const std::vector<Variable>& seen) {
+    StartedProcess process;
+    process.size = number(seen[1], 1, INT32_MAX);
+    process.rank = number(seen[0], 0, process.size - 1);
+    process.local_size = number(seen[3], 1, process.size);
+    process.local_rank = number(seen[2], 0, process.local_size - 1);
+    process.variables = seen;
+    return process;
+  }
+
+  static int number(const Variable& variable, int64_t low, int64_t high) {
+    const auto& [name, text] = variable;
+    int64_t value = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (error != std::errc() || end != text.data() + text.size())
+      throw bad_number(name, text, "it is not a whole number");
+    if (value < low || value > high)
+      throw bad_number(name, text, "it is not in " + std::to_string(low) + " to " + std::to_string(high));
+    return static_cast<int>(value);
+  }
+
+  StartedProcess plain_process(const std::vector<Variable>& seen) const {
+    StartedProcess process = numbers(seen);
+    process.by = environment_.get("TORCHELASTIC_RUN_ID") ? "torchrun" : "the environment";
+    process.always_a_rank = true;
+    process.host = seen[4].second;
+    process.port = number(seen[5], 1, 65535);
+    const bool store = environment_.get("TORCHELASTIC_USE_AGENT_STORE") == "True";
+    process.meeting = store ? Meeting::kAgentStore : Meeting::kFixedAddress;
+    if (store) process.variables.emplace_back("TORCHELASTIC_USE_AGENT_STORE", "True");
+    return process;
+  }
+
+  StartedProcess mpi_process(const Family& family, const std::vector<Variable>& seen) const {
+    StartedProcess process = numbers(seen);
+    process.by = family.by;
+    const bool open_mpi = seen[0].first == "OMPI_COMM_WORLD_RANK";
+    process.meeting = open_mpi ? Meeting::kPmix : Meeting::kFixedAddress;
+    if (const auto nodes = first({"OMPI_MCA_orte_num_nodes"}); open_mpi && nodes)
+      process.nodes = number(*nodes, 1, INT32_MAX);
+    if (!open_mpi) take_master_variables(process);
+    return process;
+  }
+
+  // The batch and interactive steps, extern and the like have numbers from here on.
+  static constexpr int64_t kFirstSpecialStep = 0xfffffff0;
+
+  std::optional<StartedProcess> slurm_step() {
+    const auto rank = first({"SLURM_PROCID", "PMIX_RANK"});
+    const auto size = first({"SLURM_STEP_NUM_TASKS"});
+    const auto local_rank = first({"SLURM_LOCALID"});
+    const auto tasks = first({"SLURM_STEP_TASKS_PER_NODE", "SLURM_TASKS_PER_NODE"});
+    const auto node = first({"SLURM_NODEID"});
+    const auto hosts = first({"SLURM_STEP_NODELIST", "SLURM_JOB_NODELIST"});
+    const auto step = first({"SLURM_STEP_ID", "SLURM_STEPID"});
+    if (!rank || !size || !local_rank || !tasks || !node || !hosts || !step || is_special(step->second)) {
+      if (const auto job = first({"SLURM_JOB_ID", "SLURM_JOBID"})) outside_of_a_step(*job);
+      return std::nullopt;
+    }
+    const std::vector<int> counts = expand_tasks_per_node(tasks->second);
+    if (counts.empty()) throw bad_number(tasks->first, tasks->second, "it is not a list like 4(x2),3");
+    const int index = number(*node, 0, static_cast<int64_t>(counts.size()) - 1);
+    const Variable local_size{tasks->first, std::to_string(counts[static_cast<size_t>(index)])};
+    StartedProcess process = numbers({*rank, *size, *local_rank, local_size});
+    process.by = "srun";
+    process.nodes = static_cast<int>(counts.size());
+    process.variables = {*rank, *size, *local_rank, *tasks, *hosts};
+    process.meeting = Meeting::kFixedAddress;
+    take_master_variables(process);
+    if (process.host.empty()) derive_address(process, hosts->second, step->second);
+    return process;
+  }
+
+  static bool is_special(const std::string& step) {
+    int64_t number = 0;
+    const auto [end, error] = std::from_chars(step.data(), step.data() + step.size(), number);
+    return error != std::errc() || end != step.data() + step.size() || number >= kFirstSpecialStep;
+  }
+
+  // An sbatch script, a shell of salloc or of an interactive step: there is a job, but srun has not started us.
+  void outside_of_a_step(const Variable& job) {
+    const auto nodes = first({"SLURM_JOB_NUM_NODES", "SLURM_NNODES"});
+    const std::string machines = nodes && nodes->second != "1" ? " of its " + nodes->second + " machines" : "";
+    leftovers_.push_back("inside Slurm job " + job.second +
+                         ", but not started by srun: this run uses this machine alone" +
+                         (machines.empty() ? std::string() : ", one" + machines) +
+                         "; `srun --ntasks-per-node 1 hftrain …` uses all of them");
+  }
+
+  void take_master_variables(StartedProcess& process) const {
+    const auto host = first({"MASTER_ADDR"}), port = first({"MASTER_PORT"});
+    if (!host || !port) return;
+    process.host = host->second;
+    process.port = number(*port, 1, 65535);
+    process.variables.push_back(*host);
+    process.variables.push_back(*port);
+  }
+
+  void derive_address(StartedProcess& process, const std::string& list, const std::string& step) const {
+    const std::vector<std::string> hosts = expand_node_list(list);
+    if (hosts.empty())
+      throw bad_number("SLURM_STEP_NODELIST", list, "it is not a list of machines like gpu[01-04,7]");
+    int64_t job = 0, number_of_step = 0;
+    const std::string job_text = first({"SLURM_JOB_ID", "SLURM_JOBID"}).value_or(Variable{"", "0"}).second;
+    std::from_chars(job_text.data(), job_text.data() + job_text.size(), job);
+    std::from_chars(step.data(), step.data() + step.size(), number_of_step);
+    process.host = hosts.front();
+    process.port = port_of_step(job, number_of_step);
+    process.notices.push_back("the machines meet at " + process.host + ":" + std::to_string(process.port) +
+                              ", the step's first machine and a port made from the numbers of job and step; "
+                              "--master_addr and --master_port choose others");
+  }
+
+  const Environment& environment_;
+  int local_rank_;
+  std::vector<std::string> leftovers_;
+};
+
+}  // namespace
+
+std::optional<StartedProcess> read_rank_variables(const Environment& environment, int local_rank,
+                                                  std::vector<std::string>& notices) {
+  return Reader(environment, local_rank).read(notices);
+}
+
+}  // namespace hftrain::launcher

@@ -1,0 +1,103 @@
+#include "launcher/environments/slurm.h"
+
+#include <charconv>
+
+#include "hftrain/base/text.h"
+
+namespace hftrain::launcher {
+namespace {
+
+constexpr size_t kMostHosts = 1'000'000;
+
+std::optional<int64_t> whole_number(std::string_view text) {
+  int64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  const bool whole = !text.empty() && error == std::errc() && end == text.data() + text.size() && value >= 0;
+  return whole ? std::optional(value) : std::nullopt;
+}
+
+// Splits at the commas that stand outside of brackets; empty when brackets do not match.
+std::vector<std::string_view> split_outside(std::string_view list) {
+  std::vector<std::string_view> parts;
+  size_t begin = 0;
+  bool inside = false;
+  for (size_t at = 0; at <= list.size(); ++at) {
+    if (at < list.size() && list[at] == '[' && inside) return {};
+    if (at < list.size() && list[at] == ']' && !inside) return {};
+    if (at < list.size() && (list[at] == '[' || list[at] == ']')) inside = list[at] == '[';
+    if (at < list.size() && (list[at] != ',' || inside)) continue;
+    parts.push_back(list.substr(begin, at - begin));
+    begin = at + 1;
+  }
+  return inside ? std::vector<std::string_view>() : parts;
+}
+
+// "01-03" -> 01, 02, 03; "7" -> 7. False when it is no range.
+bool expand_range(std::string_view range, std::vector<std::string>& numbers) {
+  const size_t dash = range.find('-');
+  const std::string_view first = range.substr(0, dash);
+  const std::string_view last = dash == std::string_view::npos ? first : range.substr(dash + 1);
+  const std::optional<int64_t> low = whole_number(first), high = whole_number(last);
+  if (!low || !high || *low > *high || static_cast<size_t>(*high - *low) >= kMostHosts) return false;
+  for (int64_t number = *low; number <= *high; ++number) {
+    std::string digits = std::to_string(number);
+    if (digits.size() < first.size()) digits.insert(0, first.size() - digits.size(), '0');
+    numbers.push_back(std::move(digits));
+  }
+  return true;
+}
+
+// One name with any number of brackets. False when it is malformed.
+bool expand_name(std::string_view name, std::vector<std::string>& hosts) {
+  const size_t open = name.find('[');
+  if (open == std::string_view::npos) {
+    if (name.empty()) return false;
+    hosts.emplace_back(name);
+    return true;
+  }
+  const size_t close = name.find(']', open);
+  if (close == std::string_view::npos) return false;
+  std::vector<std::string> numbers;
+  for (const std::string& range : split(name.substr(open + 1, close - open - 1), ',')) {
+    if (!expand_range(range, numbers)) return false;
+  }
+  for (const std::string& number : numbers) {
+    const std::string rest = std::string(name.substr(0, open)) + number + std::string(name.substr(close + 1));
+    if (hosts.size() >= kMostHosts || !expand_name(rest, hosts)) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+std::vector<std::string> expand_node_list(std::string_view list) {
+  std::vector<std::string> hosts;
+  for (const std::string_view name : split_outside(list)) {
+    if (!expand_name(name, hosts)) return {};
+  }
+  return hosts;
+}
+
+std::vector<int> expand_tasks_per_node(std::string_view tasks) {
+  std::vector<int> counts;
+  for (const std::string& part : split(tasks, ',')) {
+    const size_t open = part.find("(x");
+    const std::optional<int64_t> count = whole_number(std::string_view(part).substr(0, open));
+    std::optional<int64_t> times = 1;
+    if (open != std::string::npos) {
+      if (part.back() != ')') return {};
+      times = whole_number(std::string_view(part).substr(open + 2, part.size() - open - 3));
+    }
+    if (!count || !times || counts.size() + static_cast<size_t>(*times) > kMostHosts) return {};
+    counts.insert(counts.end(), static_cast<size_t>(*times), static_cast<int>(*count));
+  }
+  return counts;
+}
+
+int port_of_step(int64_t job, int64_t step) {
+  constexpr int64_t kFirstPort = 20000, kPorts = 10000;
+  constexpr int64_t kSpread = 97;  // steps of one job are far from those of the next jobs
+  return static_cast<int>(kFirstPort + (job + step * kSpread) % kPorts);
+}
+
+}  // namespace hftrain::launcher

@@ -1,0 +1,305 @@
+#include "hftrain/arguments/import/launch.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <utility>
+
+#include "hftrain/arguments/flag_table.h"
+#include "hftrain/base/text.h"
+
+namespace hftrain::arguments {
+namespace {
+
+using Severity = Diagnostic::Severity;
+
+constexpr std::array kSeconds = {"timeout", "join_timeout", "last_call_timeout", "close_timeout",
+                                 "read_timeout"};
+
+template <typename Number>
+std::optional<Number> number_of(std::string_view text) {
+  Number number{};
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (text.empty() || error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return number;
+}
+
+std::string text_of(const Json& written) {
+  return written.is_string() ? trim(written.get<std::string>()) : written.dump();
+}
+
+// The latest layer's last word on a flag or one of its other names.
+const Given* latest(const std::vector<Given>& given, std::string_view flag) {
+  const Given* found = nullptr;
+  for (const Given& each : given) {
+    const bool means_it = each.flag->name == flag || each.flag->replaced_by.flag == flag;
+    if (means_it && (found == nullptr || each.layer >= found->layer)) found = &each;
+  }
+  return found;
+}
+
+// "host", "host:29400" or "[fe80::1]:29400".
+struct Endpoint {
+  std::string host;
+  std::optional<int64_t> port;
+  bool valid = true;
+};
+Endpoint parse_endpoint(const std::string& text) {
+  const size_t bracket = text.rfind(']');
+  const size_t colon = text.rfind(':');
+  const bool bare_v6 = bracket == std::string::npos && std::count(text.begin(), text.end(), ':') > 1;
+  const bool has_port = colon != std::string::npos && !bare_v6 && (bracket == std::string::npos || colon > bracket);
+  Endpoint endpoint{has_port ? text.substr(0, colon) : text, std::nullopt};
+  if (has_port) {
+    endpoint.port = number_of<int64_t>(std::string_view(text).substr(colon + 1));
+    endpoint.valid = endpoint.port && *endpoint.port >= 0 && *endpoint.port <= 65535;
+  }
+  if (bracket != std::string::npos && endpoint.host.front() == '[')
+    endpoint.host = endpoint.host.substr(1, endpoint.host.size() - 2);
+  endpoint.valid = endpoint.valid && !endpoint.host.empty();
+  return endpoint;
+}
+
+class MachineReader {
+ public:
+  MachineReader(const Environment& environment, ParseOutcome& outcome, Diagnostics& problems)
+      : environment_(environment), outcome_(outcome), launch_(outcome.arguments.launch), problems_(problems) {}
+
+  void read() {
+    endpoint();
+    options();
+    exports();
+    launcher_word();
+    machines();
+    host_file();
+  }
+
+ private:
+  const Json* unread(const char* flag) const {
+    const auto found = outcome_.unread.find(flag);
+    return found == outcome_.unread.end() || found->second.is_null() ? nullptr : &found->second;
+  }
+  bool given(const std::string& flag) const { return outcome_.origins.is_given(flag); }
+
+  void endpoint() {
+    const Json* written = unread("rdzv_endpoint");
+    if (written == nullptr || written->get<std::string>().empty()) return;
+    const auto text = written->get<std::string>();
+    const Endpoint endpoint = parse_endpoint(text);
+    if (!endpoint.valid)
+      return problem("rdzv_endpoint '" + text + "' is not host or host:port", {"rdzv_endpoint"}, "",
+                     "--rdzv_endpoint node0:29400");
+    const Json* backend = unread("rdzv_backend");
+    constexpr int64_t kC10dPort = 29400;
+    const int64_t otherwise = backend != nullptr && *backend == "c10d" ? kC10dPort : launch_.master_port;
+    take("master_addr", launch_.master_addr, endpoint.host);
+    take("master_port", launch_.master_port,
+         endpoint.port.value_or(given("master_port") ? launch_.master_port : otherwise));
+  }
+
+  template <typename Value>
+  void take(const std::string& flag, Value& member, const Value& value) {
+    if (given(flag) && member != value)
+      return problem(flag + " and rdzv_endpoint say two different things", {flag, "rdzv_endpoint"},
+                     Json(member).dump() + " against " + Json(value).dump(), "keep one of them");
+    member = value;
+    outcome_.origins.set(flag, outcome_.origins.of("rdzv_endpoint"));
+  }
+
+  void options() {
+    if (trim(launch_.rdzv_conf).empty()) return;
+    for (const std::string& part : split(launch_.rdzv_conf, ',')) {
+      const size_t equals = part.find('=');
+      const std::string key = trim(part.substr(0, equals));
+      const bool known = std::find(kSeconds.begin(), kSeconds.end(), key) != kSeconds.end();
+      if (equals == std::string::npos || !known) {
+        problem("rdzv_conf: unknown option '" + key + "'", {"rdzv_conf"}, "",
+                "one of " + join({kSeconds.begin(), kSeconds.end()}, ", ") + ", as key=seconds");
+        continue;
+      }
+      const std::optional<double> seconds = number_of<double>(trim(part.substr(equals + 1)));
+      if (!seconds || *seconds <= 0)
+        problem("rdzv_conf: " + key + " is not a number of seconds above 0", {"rdzv_conf"}, "", "");
+      if (key != "timeout" && key != "join_timeout")
+        note(Severity::kNote, "rdzv_conf " + key + " has no effect here", "nodes do not come and go during a run");
+    }
+  }
+
+  void exports() {
+    if (const Json* role = unread("role"); role != nullptr && *role != "default")
+      outcome_.exported_environment["ROLE_NAME"] = role->get<std::string>();
+    if (const Json* threads = unread("num_cpu_threads_per_process"))
+      outcome_.exported_environment["OMP_NUM_THREADS"] = threads->dump();
+  }
+
+  // deepspeed_multinode_launcher of accelerate becomes launcher and no_ssh.
+  void launcher_word() {
+    const Json* written = unread("deepspeed_multinode_launcher");
+    if (written == nullptr) return;
+    const auto word = written->get<std::string>();
+    const std::string origin = outcome_.origins.of("deepspeed_multinode_launcher");
+    if (word == "standard" || word == "nossh") {
+      launch_.no_ssh = true;
+      outcome_.origins.set("no_ssh", origin);
+      if (given("hostfile"))
+        note(Severity::kNote, "the host file is not read",
+             "deepspeed_multinode_launcher " + word + ": every machine is started by hand");
+    } else if (!given("launcher")) {
+      launch_.launcher = word;
+      outcome_.origins.set("launcher", origin);
+    }
+  }
+
+  void machines() {
+    const std::vector<std::string> ends = split(launch_.nnodes, ':');
+    const std::optional<int> machines = machines_of(launch_.nnodes);
+    if (!machines && ends.size() == 2 && number_of<int>(ends[0]).value_or(0) > 0 &&
+        number_of<int>(ends[1]).value_or(0) > 0)
+      return problem("nnodes " + launch_.nnodes + ": the number of machines cannot change during a run",
+                     {"nnodes"}, "there is no elastic training; a run goes on with more or fewer ranks when it is "
+                     "started again",
+                     "--nnodes " + ends[1]);
+    if (!machines)
+      return problem("nnodes '" + launch_.nnodes + "' is not a number of machines", {"nnodes"}, "",
+                     "a number above 0");
+    if (launch_.standalone && *machines > 1)
+      return problem("standalone is one machine, and nnodes says " + std::to_string(*machines),
+                     {"standalone", "nnodes"}, "", "leave one of them out");
+    if (launch_.node_rank >= *machines && !launch_.no_ssh)
+      return problem("node_rank " + std::to_string(launch_.node_rank) + " is not one of " +
+                         std::to_string(*machines) + (*machines == 1 ? " machine" : " machines"),
+                     {"node_rank", "nnodes"}, "machines are counted from 0",
+                     *machines == 1 ? "--nnodes N, the number of machines"
+                                    : "0 to " + std::to_string(*machines - 1));
+    if (*machines > 1 && launch_.master_port == 0)
+      problem("master_port 0 is a free port, which the other machines cannot know", {"master_port", "nnodes"}, "",
+              "a port above 0");
+  }
+
+  void host_file() {
+    const bool named = given("hostfile");
+    if (!launch_.include.empty() && !launch_.exclude.empty())
+      problem("include and exclude exclude each other", {"include", "exclude"}, "", "keep one of them");
+    for (const char* filter : {"include", "exclude"}) {
+      const bool used = !(std::string(filter) == "include" ? launch_.include : launch_.exclude).empty();
+      if (used && !named)
+        problem(std::string(filter) + " chooses from a host file, and none is named", {filter}, "",
+                "--hostfile FILE; --gpu_ids 0,1 chooses GPUs of this machine");
+      if (used && launch_.num_nodes > 0)
+        problem(std::string(filter) + " and num_nodes exclude each other", {filter, "num_nodes"},
+                "both choose machines of the host file", "keep one of them");
+      if (used && by_num_gpus())
+        problem(std::string(filter) + " and num_gpus exclude each other", {filter, "nproc_per_node"},
+                "both choose slots of the host file", "keep one of them");
+    }
+    if (launch_.num_nodes > 0 && !named)
+      problem("num_nodes chooses from a host file, and none is named", {"num_nodes"}, "",
+              "--hostfile FILE, or --nnodes with --node_rank on every machine");
+    if (launch_.num_nodes == 0 || launch_.num_nodes < -1)
+      problem("num_nodes " + std::to_string(launch_.num_nodes) + " is not a number of machines", {"num_nodes"}, "",
+              "a number above 0, or -1 for all");
+    for (const char* flag : {"no_ssh_check", "force_multi", "ssh_port", "launcher_args"}) {
+      if (given(flag) && !named && !is_default(flag))
+        note(Severity::kWarning, std::string(flag) + " has no effect without a host file", "");
+    }
+    if (named && launch_.standalone)
+      problem("standalone is one machine, and a host file names several", {"standalone", "hostfile"}, "",
+              "leave one of them out");
+    if (launch_.no_ssh && named && !given("node_rank"))
+      problem("no_ssh needs node_rank", {"no_ssh"}, "every machine has to know its own number",
+              "--node_rank N, from 0");
+    check_other_launchers(named);
+  }
+
+  // num_gpus and num_accelerators have become nproc_per_node.
+  bool by_num_gpus() const {
+    std::string origin = outcome_.origins.of("nproc_per_node");
+    std::replace(origin.begin(), origin.end(), '-', '_');
+    return origin.starts_with("__num_gpus") || origin.starts_with("__num_accelerators");
+  }
+
+  bool is_default(const char* flag) const {
+    const Flag& row = flag_table().named(flag);
+    return row.slot.get(outcome_.arguments) == row.default_value();
+  }
+
+  // openmpi, mpich, impi, slurm: hftrain is started under them, it does not start them.
+  void check_other_launchers(bool named) {
+    const bool srun = launch_.launcher == "slurm";
+    const bool started = srun ? environment_.get("SLURM_PROCID").has_value()
+                              : environment_.get("OMPI_COMM_WORLD_SIZE").has_value() ||
+                                    environment_.get("PMI_SIZE").has_value();
+    if (named && launch_.launcher != "pdsh" && !launch_.no_ssh && !started)
+      problem("launcher " + launch_.launcher + " starts hftrain, not the other way round", {"launcher", "hostfile"},
+              "",
+              srun ? "srun --ntasks-per-node 1 hftrain … inside the job, without the host file"
+                   : "mpirun --hostfile " + launch_.hostfile + " -n RANKS hftrain …, or --launcher pdsh for ssh");
+    const Json* mpirun = unread("mpirun_hostfile");
+    if (mpirun != nullptr && !environment_.get("OMPI_COMM_WORLD_SIZE"))
+      problem("mpirun_hostfile is for a start through mpirun", {"mpirun_hostfile"},
+              "this program was not started by mpirun",
+              "mpirun --hostfile " + mpirun->get<std::string>() + " -n RANKS hftrain …");
+  }
+
+  void problem(std::string what, const std::vector<std::string>& flags, std::string why, std::string hint) {
+    std::vector<std::string> places;
+    for (const std::string& flag : flags) {
+      if (given(flag)) places.push_back(outcome_.origins.describe(flag));
+    }
+    problems_.push_back(
+        {.what = std::move(what), .where = join(places, ", "), .why = std::move(why), .hint = std::move(hint)});
+  }
+  void note(Severity severity, std::string what, std::string why) {
+    outcome_.notes.push_back(
+        {.severity = severity, .what = std::move(what), .where = "", .why = std::move(why), .hint = ""});
+  }
+
+  const Environment& environment_;
+  ParseOutcome& outcome_;
+  LaunchArguments& launch_;
+  Diagnostics& problems_;
+};
+
+}  // namespace
+
+std::optional<int> machines_of(std::string_view nnodes) {
+  const std::vector<std::string> ends = split(nnodes, ':');
+  const std::optional<int> first = number_of<int>(trim(ends.front()));
+  if (!first || *first < 1 || ends.size() > 2) return std::nullopt;
+  if (ends.size() == 2 && number_of<int>(trim(ends[1])) != first) return std::nullopt;
+  return first;
+}
+
+std::map<std::string, double> rendezvous_options(std::string_view rdzv_conf) {
+  std::map<std::string, double> options;
+  for (const std::string& part : split(rdzv_conf, ',')) {
+    const size_t equals = part.find('=');
+    if (equals == std::string::npos) continue;
+    const std::optional<double> seconds = number_of<double>(trim(part.substr(equals + 1)));
+    if (seconds) options[trim(part.substr(0, equals))] = *seconds;
+  }
+  return options;
+}
+
+void divide_processes(std::vector<Given>& given, Diagnostics& problems) {
+  const Given* nnodes = latest(given, "nnodes");
+  const int machines = nnodes == nullptr ? 1 : machines_of(text_of(nnodes->written)).value_or(1);
+  if (machines == 1) return;
+  for (Given& each : given) {
+    if (each.flag->name != "num_processes") continue;
+    const std::optional<int64_t> total = number_of<int64_t>(text_of(each.written));
+    if (!total || *total < 1) continue;  // refused by its type
+    if (*total % machines != 0)
+      problems.push_back({.what = "num_processes does not divide by num_machines",
+                          .where = place(each.origin) + " and " + place(nnodes->origin),
+                          .why = std::to_string(*total) + " processes, " + std::to_string(machines) + " machines",
+                          .hint = "a multiple of " + std::to_string(machines)});
+    each.written = std::to_string(std::max<int64_t>(1, *total / machines));
+  }
+}
+
+void import_machines(const Environment& environment, ParseOutcome& outcome, Diagnostics& problems) {
+  MachineReader(environment, outcome, problems).read();
+}
+
+}  // namespace hftrain::arguments

@@ -1,0 +1,30 @@
+// The spellings of torchrun, accelerate and deepspeed for "how many machines, which one is this, where is
+// machine 0" become the members of LaunchArguments; what contradicts itself is refused (rules L6 to L10).
+// What the environment of mpirun, srun or torchrun says is the launcher's matter (launcher/environments).
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "hftrain/arguments/given.h"
+#include "hftrain/arguments/parse.h"
+#include "hftrain/base/environment.h"
+
+namespace hftrain::arguments {
+
+// Before merge: num_processes counts the ranks of all machines and becomes those of one.
+void divide_processes(std::vector<Given>& given, Diagnostics& problems);
+
+// After merge. Fills members of outcome.arguments.launch and outcome.exported_environment.
+void import_machines(const Environment& environment, ParseOutcome& outcome, Diagnostics& problems);
+
+// "2" and "2:2" are 2; nothing for another text, "1:2" among them.
+std::optional<int> machines_of(std::string_view nnodes);
+
+// rdzv_conf, checked by import_machines: option -> seconds.
+std::map<std::string, double> rendezvous_options(std::string_view rdzv_conf);
+
+}  // namespace hftrain::arguments

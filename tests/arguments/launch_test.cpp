@@ -1,0 +1,167 @@
+// Machines by flags: parallel_configs.md 6.2 to 6.4 of the contract, rules L6 to L10.
+#include "hftrain/arguments/import/launch.h"
+
+#include "support.h"
+#include "support/catch.h"
+
+namespace hftrain::arguments {
+namespace {
+
+bool contains(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+LaunchArguments launch(const Words& words, const Environment& environment = {}) {
+  return parse(words, environment).arguments.launch;
+}
+
+}  // namespace
+
+TEST_CASE("torchrun's names") {
+  const LaunchArguments a = launch({"--nnodes", "2", "--node_rank", "1", "--master_addr", "node0",
+                                    "--master-port", "1234", "--local_addr", "10.0.0.2", "--nproc-per-node", "4"});
+  CHECK(machines_of(a.nnodes) == 2);
+  CHECK(a.node_rank == 1);
+  CHECK(a.master_addr == "node0");
+  CHECK(a.master_port == 1234);
+  CHECK(a.local_addr == "10.0.0.2");
+  CHECK(a.nproc_per_node == "4");
+}
+
+TEST_CASE("accelerate's names, whose processes are those of all machines") {
+  const LaunchArguments a = launch({"--num_machines", "2", "--machine_rank", "1", "--main_process_ip", "node0",
+                                    "--main_process_port", "1234", "--num_processes", "8"});
+  CHECK(machines_of(a.nnodes) == 2);
+  CHECK(a.node_rank == 1);
+  CHECK(a.master_addr == "node0");
+  CHECK(a.master_port == 1234);
+  CHECK(a.nproc_per_node == "4");
+  CHECK(launch({"--num_processes", "8"}).nproc_per_node == "8");
+  CHECK(launch({"--nnodes", "4", "--num_processes", "8"}).nproc_per_node == "2");
+  CHECK(contains(mistakes({"--nnodes", "2", "--num_processes", "7"}),
+                 "num_processes does not divide by num_machines\n  where: command line and command line\n  why: 7 "
+                 "processes, 2 machines"));
+  CHECK(contains(mistakes({"--num_machines", "2", "--nnodes", "3"}), "say two different things"));
+}
+
+TEST_CASE("variables of torchrun are flags of the lowest rank") {
+  Environment pod;
+  pod.set("PET_NNODES", "2");
+  pod.set("PET_NODE_RANK", "1");
+  pod.set("PET_MASTER_ADDR", "job-0");
+  pod.set("PET_MASTER_PORT", "29400");
+  pod.set("PET_NPROC_PER_NODE", "2");
+  const ParseOutcome outcome = parse({}, pod);
+  CHECK(outcome.arguments.launch.nnodes == "2");
+  CHECK(outcome.arguments.launch.node_rank == 1);
+  CHECK(outcome.arguments.launch.master_addr == "job-0");
+  CHECK(outcome.arguments.launch.master_port == 29400);
+  CHECK(outcome.origins.describe("nnodes") == "nnodes (environment PET_NNODES)");
+  CHECK(contains(notes(outcome), "PET_NODE_RANK=1 of the environment is used as --node_rank"));
+  CHECK(launch({"--nnodes", "3"}, pod).nnodes == "3");
+}
+
+TEST_CASE("nnodes is one number, or two equal ones") {
+  CHECK(machines_of("1:1") == 1);
+  CHECK(machines_of("3") == 3);
+  CHECK(machines_of("3:3") == 3);
+  for (const char* text : {"", "0", "-1", "x", "1:2", "2:", ":2", "2:2:2", "2.0"}) {
+    INFO(text);
+    CHECK_FALSE(machines_of(text));
+  }
+  CHECK(contains(mistakes({"--nnodes", "1:4"}),
+                 "nnodes 1:4: the number of machines cannot change during a run\n  where: --nnodes (command line)"));
+  CHECK(contains(mistakes({"--nnodes", "two"}), "nnodes 'two' is not a number of machines"));
+}
+
+TEST_CASE("L9: the machine is one of them") {
+  CHECK(contains(mistakes({"--nnodes", "2", "--node_rank", "2"}),
+                 "node_rank 2 is not one of 2 machines\n  where: --node_rank (command line), --nnodes"));
+  CHECK(contains(mistakes({"--node_rank", "1"}), "node_rank 1 is not one of 1 machine\n"));
+  CHECK(contains(mistakes({"--node_rank", "-1"}), "'-1' is not a whole number >= 0"));
+}
+
+TEST_CASE("L8: standalone is one machine") {
+  CHECK(launch({"--standalone"}).standalone);
+  CHECK(contains(mistakes({"--standalone", "--nnodes", "2"}), "standalone is one machine, and nnodes says 2"));
+  CHECK(mistakes({"--standalone", "--nnodes", "1:1"}).empty());
+}
+
+TEST_CASE("rdzv_endpoint is master_addr and master_port") {
+  const Words c10d = {"--nnodes", "2", "--node_rank", "0", "--rdzv_backend", "c10d", "--rdzv_id", "job"};
+  const auto with = [&](Words more) {
+    more.insert(more.begin(), c10d.begin(), c10d.end());
+    return more;
+  };
+  const ParseOutcome outcome = parse(with({"--rdzv_endpoint", "node0:1234"}));
+  CHECK(outcome.arguments.launch.master_addr == "node0");
+  CHECK(outcome.arguments.launch.master_port == 1234);
+  CHECK(outcome.origins.describe("master_addr") == "--rdzv_endpoint (command line)");
+  CHECK(outcome.arguments.launch.rdzv_id == "job");
+  CHECK(launch(with({"--rdzv_endpoint", "node0"})).master_port == 29400);
+  CHECK(launch({"--rdzv_endpoint", "node0"}).master_port == 29500);
+  CHECK(launch(with({"--rdzv_endpoint", "[fe80::1]:5"})).master_addr == "fe80::1");
+  CHECK(launch(with({"--rdzv_endpoint", "fe80::1"})).master_addr == "fe80::1");
+  CHECK(launch(with({"--rdzv_endpoint", "node0", "--master_port", "7"})).master_port == 7);
+  CHECK(contains(mistakes(with({"--rdzv_endpoint", "node0:x"})), "rdzv_endpoint 'node0:x' is not host or host:port"));
+  CHECK(contains(mistakes(with({"--rdzv_endpoint", ":5"})), "is not host or host:port"));
+  CHECK(contains(mistakes(with({"--rdzv_endpoint", "node0:5", "--master_addr", "node1"})),
+                 "master_addr and rdzv_endpoint say two different things\n  where: --master_addr (command line), "
+                 "--rdzv_endpoint (command line)\n  why: \"node1\" against \"node0\""));
+  CHECK(contains(mistakes({"--rdzv_backend", "etcd"}),
+                 "--rdzv_backend etcd is not supported\n  where: command line\n  why: there is no etcd client here"));
+  CHECK(contains(mistakes(with({"--master_addr", "a", "--master_port", "0"})), "master_port 0 is a free port"));
+  CHECK(mistakes({"--master_port", "0"}).empty());
+}
+
+TEST_CASE("rdzv_conf takes seconds that mean something, and no other word") {
+  CHECK(rendezvous_options("timeout=900, join_timeout=20.5") ==
+        std::map<std::string, double>{{"join_timeout", 20.5}, {"timeout", 900}});
+  CHECK(mistakes({"--rdzv_conf", "timeout=900"}).empty());
+  CHECK(contains(notes(parse({"--rdzv_conf", "last_call_timeout=3"})), "rdzv_conf last_call_timeout has no effect"));
+  CHECK(contains(mistakes({"--rdzv_conf", "rank=0"}), "rdzv_conf: unknown option 'rank'"));
+  CHECK(contains(mistakes({"--rdzv_conf", "timeout=soon"}), "timeout is not a number of seconds above 0"));
+  CHECK(contains(mistakes({"--rdzv_conf", "timeout=0"}), "timeout is not a number of seconds above 0"));
+}
+
+TEST_CASE("role and threads reach the workers by the environment") {
+  const ParseOutcome outcome = parse({"--role", "trainer", "--num_cpu_threads_per_process", "3"});
+  CHECK(outcome.exported_environment.at("ROLE_NAME") == "trainer");
+  CHECK(outcome.exported_environment.at("OMP_NUM_THREADS") == "3");
+  CHECK(parse({}).exported_environment.empty());
+}
+
+TEST_CASE("L10: filters choose from a host file, one way at a time") {
+  CHECK(mistakes({"--hostfile", "hosts", "--include", "a:0,1@b"}).empty());
+  CHECK(contains(mistakes({"--hostfile", "hosts", "--include", "a", "--exclude", "b"}),
+                 "include and exclude exclude each other"));
+  CHECK(contains(mistakes({"--hostfile", "hosts", "--include", "a", "--num_nodes", "1"}),
+                 "include and num_nodes exclude each other"));
+  CHECK(contains(mistakes({"--hostfile", "hosts", "--exclude", "a", "--num_gpus", "1"}),
+                 "exclude and num_gpus exclude each other"));
+  CHECK(contains(mistakes({"--include", "localhost:0"}), "include chooses from a host file, and none is named"));
+  CHECK(contains(mistakes({"--num_nodes", "2"}), "num_nodes chooses from a host file"));
+  CHECK(contains(mistakes({"--hostfile", "hosts", "--num_nodes", "0"}), "num_nodes 0 is not a number"));
+  CHECK(contains(mistakes({"--hostfile", "hosts", "--standalone"}), "a host file names several"));
+  CHECK(contains(mistakes({"--hostfile", "hosts", "--no_ssh"}), "no_ssh needs node_rank"));
+  CHECK(mistakes({"--hostfile", "hosts", "--no_ssh", "--node_rank", "3"}).empty());
+  CHECK(contains(notes(parse({"--ssh_port", "2222"})), "ssh_port has no effect without a host file"));
+}
+
+TEST_CASE("launchers that start hftrain are not started by it") {
+  CHECK(contains(mistakes({"--hostfile", "hosts", "--launcher", "openmpi"}),
+                 "launcher openmpi starts hftrain, not the other way round\n  where: --launcher (command line), "
+                 "--hostfile (command line)\n  try: mpirun --hostfile hosts -n RANKS hftrain"));
+  CHECK(contains(mistakes({"--hostfile", "hosts", "--launcher", "slurm"}), "srun --ntasks-per-node 1 hftrain"));
+  CHECK(contains(mistakes({"--launcher", "mvapich"}), "MVAPICH is not supported"));
+  Environment mpirun;
+  mpirun.set("OMPI_COMM_WORLD_SIZE", "2");
+  CHECK(mistakes({"--hostfile", "hosts", "--launcher", "openmpi"}, mpirun).empty());
+  CHECK(contains(mistakes({"--mpirun_hostfile", "hosts"}), "mpirun_hostfile is for a start through mpirun"));
+  CHECK(mistakes({"--mpirun_hostfile", "hosts"}, mpirun).empty());
+  CHECK(launch({"--deepspeed_multinode_launcher", "standard"}).no_ssh);
+  CHECK(launch({"--deepspeed_multinode_launcher", "nossh"}).no_ssh);
+  CHECK(launch({"--deepspeed_multinode_launcher", "pdsh"}).launcher == "pdsh");
+}
+
+}  // namespace hftrain::arguments
