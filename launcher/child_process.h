@@ -1,9 +1,9 @@
 // One child process: started from an argument vector, led into its own process group, reaped exactly once.
 //
-// The child gets: no standard input (/dev/null) unless it is given one, its standard output and error in pipes, the descriptors
-// asked for at fixed numbers and no other descriptor, default signal handling, and SIGKILL when the thread
-// that started it dies, so that nothing outlives a launcher killed with -9. Owned by the launcher's one
-// thread; start children from that thread.
+// The child gets: no standard input (/dev/null) unless it is given one, its standard output and error in
+// pipes, the descriptors asked for at fixed numbers and no other descriptor, default signal handling, and
+// SIGKILL when the thread that started it dies, so that nothing outlives a launcher killed with -9. Owned by
+// the launcher's one thread; start children from that thread.
 #pragma once
 
 #include <sys/types.h>

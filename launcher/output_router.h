@@ -31,9 +31,9 @@ struct OutputLine {
 class OutputFilter {
  public:
   // `ranks` is "all" or numbers separated by commas, `tee` and `redirects` are 0 (none), 1 (stdout), 2
-  // (stderr), 3 (both) for every rank or rank:n pairs separated by commas. A stream is shown when tee names it,
-  // or when its rank is named and redirects does not send it to its file alone. Throws an Error (kUsage) that
-  // names the flag.
+  // (stderr), 3 (both) for every rank or rank:n pairs separated by commas. A stream is shown when tee names
+  // it, or when its rank is named and redirects does not send it to its file alone. Throws an Error (kUsage)
+  // that names the flag.
   OutputFilter(const std::string& ranks, const std::string& tee, const std::string& redirects = "0");
   bool shows(int rank, Stream stream) const;
 

@@ -1,15 +1,29 @@
 #include "launcher/address_exchange.h"
 
-#include "hftrain/base/error.h"
+#include <filesystem>
+
+#include "launcher/environments/pmix_exchange.h"
+#include "launcher/environments/store_exchange.h"
 
 namespace hftrain::launcher {
 
-std::unique_ptr<AddressExchange> make_address_exchange(const JobPlace& place, const std::string& /*program*/,
-                                                       const Environment& /*environment*/) {
-  if (place.meeting == Meeting::kNone || place.meeting == Meeting::kFixedAddress) return nullptr;
-  throw Error(ExitCode::kEnvironment, "front programs started by " + place.started_by + " cannot meet")
-      .why("this program knows no way yet to pass an address through it")
-      .hint("start one per machine with --nnodes, --node_rank, --master_addr and --master_port");
+std::unique_ptr<AddressExchange> make_address_exchange(const JobPlace& place, const std::string& program,
+                                                       const Environment& environment) {
+  switch (place.meeting) {
+    case Meeting::kNone:
+    case Meeting::kFixedAddress:
+      break;
+    case Meeting::kPmix: {
+      const std::filesystem::path folder = std::filesystem::path(program).parent_path().parent_path() / "lib";
+      return std::make_unique<PmixExchange>((folder / "libhftrain_pmix.so").string());
+    }
+    case Meeting::kAgentStore: {
+      // torchrun keeps its store when it starts the ranks again: an old announcement must not be found.
+      const std::string start = environment.get_or("TORCHELASTIC_RESTART_COUNT", "0");
+      return std::make_unique<StoreExchange>(place.master_host, place.master_port, "hftrain/leader/" + start);
+    }
+  }
+  return nullptr;
 }
 
 }  // namespace hftrain::launcher

@@ -149,7 +149,8 @@ class PlaceFinder {
   }
 
   void choose_meeting(const StartedProcess& started) {
-    if (given("master_addr", launch_.master_addr != "127.0.0.1") && given("master_port", launch_.master_port != 29500)) {
+    if (given("master_addr", launch_.master_addr != "127.0.0.1") &&
+        given("master_port", launch_.master_port != 29500)) {
       fixed_address(launch_.master_addr, static_cast<int>(launch_.master_port));
       return;
     }
@@ -179,9 +180,10 @@ JobPlace find_place(const arguments::LaunchArguments& launch, const Environment&
 std::string describe(const JobPlace& place) {
   if (place.agents == 1 && !place.given) return "";
   const std::string number = std::to_string(place.agent) + " of " + std::to_string(place.agents);
-  std::string text = place.started_by == "--nnodes" ? "machine " + number
-                                                    : "started by " + place.started_by +
-                                                          (place.given ? " as rank " : " as machine ") + number;
+  std::string text =
+      place.started_by == "--nnodes"
+          ? "machine " + number
+          : "started by " + place.started_by + (place.given ? " as rank " : " as machine ") + number;
   if (!place.variables.empty()) text += " (" + list(place.variables) + ")";
   return text;
 }

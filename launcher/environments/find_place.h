@@ -7,8 +7,8 @@
 //      the machine's ranks when --nproc_per_node or several GPUs ask for more than one, else it is given one.
 //   3. --nnodes above 1 with --node_rank, --master_addr and --master_port.
 //   4. Alone.
-// Flags and a launcher must agree. --master_addr together with --master_port is where the agents meet under any
-// launcher. What is left over in the environment is named in JobPlace::notices and not used.
+// Flags and a launcher must agree. --master_addr together with --master_port is where the agents meet under
+// any launcher. What is left over in the environment is named in JobPlace::notices and not used.
 #pragma once
 
 #include <string>
@@ -21,8 +21,8 @@
 
 namespace hftrain::launcher {
 
-// `visible_gpus`: of this machine, 0 when ranks use the CPU. `origins` is for messages and tells what the user
-// gave. Throws an Error (kUsage) when flags contradict each other or the environment.
+// `visible_gpus`: of this machine, 0 when ranks use the CPU. `origins` is for messages and tells what the
+// user gave. Throws an Error (kUsage) when flags contradict each other or the environment.
 JobPlace find_place(const arguments::LaunchArguments& launch, const Environment& environment,
                     int visible_gpus = 0, const arguments::Origins& origins = {});
 

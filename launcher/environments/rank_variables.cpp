@@ -43,7 +43,8 @@ Error bad_number(const std::string& name, const std::string& value, const std::s
 
 class Reader {
  public:
-  Reader(const Environment& environment, int local_rank) : environment_(environment), local_rank_(local_rank) {}
+  Reader(const Environment& environment, int local_rank)
+      : environment_(environment), local_rank_(local_rank) {}
 
   std::optional<StartedProcess> read(std::vector<std::string>& notices) {
     for (const Family& family : families()) {
@@ -183,10 +184,12 @@ class Reader {
     return error != std::errc() || end != step.data() + step.size() || number >= kFirstSpecialStep;
   }
 
-  // An sbatch script, a shell of salloc or of an interactive step: there is a job, but srun has not started us.
+  // An sbatch script, a shell of salloc or of an interactive step: there is a job, but srun has not started
+  // us.
   void outside_of_a_step(const Variable& job) {
     const auto nodes = first({"SLURM_JOB_NUM_NODES", "SLURM_NNODES"});
-    const std::string machines = nodes && nodes->second != "1" ? " of its " + nodes->second + " machines" : "";
+    const std::string machines =
+        nodes && nodes->second != "1" ? " of its " + nodes->second + " machines" : "";
     leftovers_.push_back("inside Slurm job " + job.second +
                          ", but not started by srun: this run uses this machine alone" +
                          (machines.empty() ? std::string() : ", one" + machines) +

@@ -52,8 +52,8 @@ Error bad_filter(const std::string& flag, const std::string& text, const std::st
       .hint("host, host:0,2, or several of them joined by @");
 }
 
-std::vector<Named> parse_filter(const std::string& flag, const std::string& text, const std::vector<Host>& hosts,
-                                const std::string& path) {
+std::vector<Named> parse_filter(const std::string& flag, const std::string& text,
+                                const std::vector<Host>& hosts, const std::string& path) {
   std::vector<Named> named;
   for (const std::string& part : split(text, '@')) {
     const size_t colon = part.find(':');
@@ -66,8 +66,8 @@ std::vector<Named> parse_filter(const std::string& flag, const std::string& text
         const std::optional<int> slot = whole_number(trim(word));
         if (!slot || std::find(host->slots.begin(), host->slots.end(), *slot) == host->slots.end())
           throw bad_filter(flag, text,
-                           "host " + one.host + " has the slots 0 to " + std::to_string(host->slots.size() - 1) +
-                               ", not '" + word + "'",
+                           "host " + one.host + " has the slots 0 to " +
+                               std::to_string(host->slots.size() - 1) + ", not '" + word + "'",
                            path);
         one.slots.push_back(*slot);
       }
@@ -131,7 +131,8 @@ std::vector<Host> parse_host_file(std::string_view text, const std::string& path
                           .where = place_in(path, number),
                           .why = "it is '" + content + "'",
                           .hint = "worker-0 slots=4"});
-    } else if (std::any_of(hosts.begin(), hosts.end(), [&](const Host& each) { return each.name == host->name; })) {
+    } else if (std::any_of(hosts.begin(), hosts.end(),
+                           [&](const Host& each) { return each.name == host->name; })) {
       problems.push_back({.what = "host " + host->name + " stands twice in the host file",
                           .where = place_in(path, number),
                           .why = "",

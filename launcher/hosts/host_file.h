@@ -24,9 +24,9 @@ struct Host {
 // a file without a machine. `path` is for messages.
 std::vector<Host> parse_host_file(std::string_view text, const std::string& path);
 
-// What include, exclude ("host:0,2@host2": hosts separated by @, slots by commas) and num_nodes leave over, in
-// the order of the file. Throws an Error (kUsage) when a filter names a host or slot that is not there, or when
-// nothing is left.
+// What include, exclude ("host:0,2@host2": hosts separated by @, slots by commas) and num_nodes leave over,
+// in the order of the file. Throws an Error (kUsage) when a filter names a host or slot that is not there, or
+// when nothing is left.
 std::vector<Host> choose_hosts(std::vector<Host> hosts, const arguments::LaunchArguments& launch,
                                const std::string& path);
 

@@ -64,8 +64,9 @@ void check_connections(const HostJobSpec& spec) {
         {.what = "machine " + spec.machines[index].host + " cannot be reached",
          .where = "--hostfile, machine " + std::to_string(index),
          .why = check->status() ? reason(*check) : "no answer within " + format_duration(spec.check_seconds),
-         .hint = "`ssh " + spec.machines[index].host +
-                 " true` has to work without a question; --ssh_port, --launcher_args; --exclude leaves it out"});
+         .hint =
+             "`ssh " + spec.machines[index].host +
+             " true` has to work without a question; --ssh_port, --launcher_args; --exclude leaves it out"});
   }
   if (!problems.empty()) throw Error(ExitCode::kEnvironment, std::move(problems));
 }
@@ -165,7 +166,8 @@ void HostJob::fail_to_start(size_t index) {
   if (code == kShellNotFound || code == kShellNotExecutable) {
     error.hint("install hftrain there at the same path: " + spec_.program);
   } else {
-    error.hint("`ssh " + host + " " + shell_quoted(spec_.program) + " --version` has to work without a question");
+    error.hint("`ssh " + host + " " + shell_quoted(spec_.program) +
+               " --version` has to work without a question");
   }
   throw error;  // the destructors end what was started
 }

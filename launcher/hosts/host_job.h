@@ -1,9 +1,9 @@
 // One run over the machines of a host file, seen from where it was started: a front program per machine, its
 // output passed on, one exit code.
 //
-// The front programs find, watch and end each other (the first one leads); this starter only starts them, hands
-// signals to the first one and tidies up. When the starter dies, they die: those of this machine by the kernel,
-// the others because `hftrain hosted` sees the end of its standard input.
+// The front programs find, watch and end each other (the first one leads); this starter only starts them,
+// hands signals to the first one and tidies up. When the starter dies, they die: those of this machine by the
+// kernel, the others because `hftrain hosted` sees the end of its standard input.
 #pragma once
 
 #include <functional>
@@ -25,7 +25,7 @@ struct HostJobSpec {
   std::vector<MachineStart> machines;
   std::vector<bool> here;  // machine n is this one
   arguments::LaunchArguments launch;
-  double check_seconds = 9;   // for the answers to the connection test
+  double check_seconds = 9;    // for the answers to the connection test
   double ending_seconds = 15;  // from the end of one front program to that of all
 };
 
@@ -36,8 +36,8 @@ class HostJobObserver {
   virtual void on_notice(const std::string& text) = 0;
 };
 
-// Starts `true` on every other machine at once. Throws an Error (kEnvironment) that names every machine that did
-// not answer, and why.
+// Starts `true` on every other machine at once. Throws an Error (kEnvironment) that names every machine that
+// did not answer, and why.
 void check_connections(const HostJobSpec& spec);
 
 class HostJob {

@@ -134,7 +134,8 @@ ExitCode run_hosted(const std::string& program, const Environment& environment, 
     std::vector<pollfd> watched = {{input, POLLIN, 0}};
     child.append_descriptors(watched);
     ::poll(watched.data(), watched.size(), -1);
-    if ((watched[0].revents & (POLLIN | POLLHUP | POLLERR)) != 0 && !lines.read()) return ExitCode::kWorkerLost;
+    if ((watched[0].revents & (POLLIN | POLLHUP | POLLERR)) != 0 && !lines.read())
+      return ExitCode::kWorkerLost;
     while (const std::optional<std::string> line = lines.next()) {
       if (const std::optional<int> signal = signal_in(*line)) child.send(*signal);
     }

@@ -12,8 +12,17 @@
 namespace hftrain::launcher {
 namespace {
 
-constexpr std::array kPassedPrefixes = {"NCCL_", "GLOO_", "UCX_",    "OMP_",    "HF_",    "HFTRAIN_",
-                                        "TORCH_", "WANDB_", "MLFLOW_", "PYTHON", "CUDA_DEVICE_ORDER"};
+constexpr std::array kPassedPrefixes = {"NCCL_",
+                                        "GLOO_",
+                                        "UCX_",
+                                        "OMP_",
+                                        "HF_",
+                                        "HFTRAIN_",
+                                        "TORCH_",
+                                        "WANDB_",
+                                        "MLFLOW_",
+                                        "PYTHON",
+                                        "CUDA_DEVICE_ORDER"};
 // Of this machine alone.
 constexpr std::array kNotPassed = {"HFTRAIN_SSH", "HFTRAIN_HOSTED", "TORCHELASTIC_RUN_ID"};
 
@@ -87,7 +96,8 @@ std::string order_line(const MachineStart& machine, const std::string& directory
 Order parse_order(const std::string& line) {
   try {
     const Json json = Json::parse(line);
-    if (json.at("schema") != "hftrain-hosted-1") throw Error(ExitCode::kUsage, "this order is of another release");
+    if (json.at("schema") != "hftrain-hosted-1")
+      throw Error(ExitCode::kUsage, "this order is of another release");
     return {json.at("directory").get<std::string>(), json.at("arguments").get<std::vector<std::string>>(),
             json.at("environment").get<std::map<std::string, std::string>>()};
   } catch (const Json::exception&) {
@@ -112,7 +122,8 @@ void take_from_hosts(const std::vector<Host>& hosts, arguments::LaunchArguments&
   const auto machines = static_cast<int64_t>(hosts.size());
   const std::string origin = "from hostfile";
   if (launch.node_rank >= machines)
-    throw Error(ExitCode::kUsage, "node_rank " + std::to_string(launch.node_rank) + " is not in the host file")
+    throw Error(ExitCode::kUsage,
+                "node_rank " + std::to_string(launch.node_rank) + " is not in the host file")
         .where(origins.describe("node_rank") + ", " + origins.describe("hostfile"))
         .why("it leaves " + std::to_string(machines) + (machines == 1 ? " machine" : " machines"))
         .hint("0 to " + std::to_string(machines - 1));
@@ -143,9 +154,10 @@ std::vector<MachineStart> machine_starts(const std::vector<Host>& hosts, const S
   std::vector<MachineStart> starts;
   for (const Host& host : hosts) {
     MachineStart start{host.name, request.arguments, passed};
-    const std::vector<std::string> place = {
-        "--nnodes",      std::to_string(hosts.size()), "--node_rank",   std::to_string(starts.size()),
-        "--master_addr", master,                       "--master_port", std::to_string(port)};
+    const std::vector<std::string> place = {"--nnodes",      std::to_string(hosts.size()),
+                                            "--node_rank",   std::to_string(starts.size()),
+                                            "--master_addr", master,
+                                            "--master_port", std::to_string(port)};
     if (hosts.size() > 1) start.arguments.insert(start.arguments.end(), place.begin(), place.end());
     start.arguments.insert(start.arguments.end(), {"--nproc_per_node", ranks_of(host, request)});
     if (host.chosen) start.environment["CUDA_VISIBLE_DEVICES"] = mask_of(host);
@@ -182,8 +194,9 @@ std::map<std::string, std::string> parse_environment_file(const std::string& tex
   return variables;
 }
 
-std::vector<std::string> remote_shell(const arguments::LaunchArguments& launch, const Environment& environment,
-                                      const std::string& host, const std::string& command) {
+std::vector<std::string> remote_shell(const arguments::LaunchArguments& launch,
+                                      const Environment& environment, const std::string& host,
+                                      const std::string& command) {
   std::vector<std::string> words = split_words(environment.get_or("HFTRAIN_SSH", ""));
   // Without a question: nobody is there to answer it.
   if (words.empty()) words = {"ssh", "-o", "BatchMode=yes", "-o", "ConnectTimeout=8", "-T"};

@@ -1,8 +1,9 @@
 // What every machine of a host file is started with. Pure.
 //
-// The starter runs one front program per machine: on this machine as a child, on another one through the remote
-// shell, where the command `hftrain hosted` gets all the rest as one line of JSON on its standard input. So
-// nothing has to be quoted for a shell but the program's path, and no value appears in a list of processes.
+// The starter runs one front program per machine: on this machine as a child, on another one through the
+// remote shell, where the command `hftrain hosted` gets all the rest as one line of JSON on its standard
+// input. So nothing has to be quoted for a shell but the program's path, and no value appears in a list of
+// processes.
 #pragma once
 
 #include <map>
@@ -39,12 +40,12 @@ Order parse_order(const std::string& line);
 bool starts_hosts(const arguments::LaunchArguments& launch, const arguments::Origins& origins,
                   const Environment& environment);
 
-// Whether every machine is started by hand and the host file says how many there are: --no_ssh. (Under accelerate's
-// launchers standard and nossh the file is not looked at.)
+// Whether every machine is started by hand and the host file says how many there are: --no_ssh. (Under
+// accelerate's launchers standard and nossh the file is not looked at.)
 bool counts_hosts(const arguments::LaunchArguments& launch, const arguments::Origins& origins);
 
-// Of counts_hosts(): the host file says how many machines and ranks there are, node_rank which one this is; what the user
-// gave wins. Throws an Error (kUsage) when node_rank is none of them.
+// Of counts_hosts(): the host file says how many machines and ranks there are, node_rank which one this is;
+// what the user gave wins. Throws an Error (kUsage) when node_rank is none of them.
 void take_from_hosts(const std::vector<Host>& hosts, arguments::LaunchArguments& launch,
                      arguments::Origins& origins);
 
@@ -54,10 +55,11 @@ struct StartRequest {
   const arguments::Origins& origins;
   const Environment& environment;
   std::map<std::string, std::string> environment_file;  // of DS_ENV_FILE
-  int port = 0;                                          // when the user gave none
+  int port = 0;                                         // when the user gave none
 };
-// The command line of this program for every machine, with --nnodes, --node_rank, --master_addr, --master_port
-// and --nproc_per_node behind it. Throws an Error (kUsage) when the user's flags contradict the host file.
+// The command line of this program for every machine, with --nnodes, --node_rank, --master_addr,
+// --master_port and --nproc_per_node behind it. Throws an Error (kUsage) when the user's flags contradict the
+// host file.
 std::vector<MachineStart> machine_starts(const std::vector<Host>& hosts, const StartRequest& request);
 
 // Variables that go to every machine: those of NCCL, Gloo, UCX, OpenMP, the Hub, Weights & Biases, MLflow and
@@ -67,10 +69,11 @@ std::map<std::string, std::string> variables_to_pass(const Environment& environm
 // KEY=VALUE lines; # comments. Throws an Error (kUsage) for another line.
 std::map<std::string, std::string> parse_environment_file(const std::string& text, const std::string& path);
 
-// The remote shell's argument vector: HFTRAIN_SSH, else ssh without questions; --ssh_port, --launcher_args, the
-// host and the command.
-std::vector<std::string> remote_shell(const arguments::LaunchArguments& launch, const Environment& environment,
-                                      const std::string& host, const std::string& command);
+// The remote shell's argument vector: HFTRAIN_SSH, else ssh without questions; --ssh_port, --launcher_args,
+// the host and the command.
+std::vector<std::string> remote_shell(const arguments::LaunchArguments& launch,
+                                      const Environment& environment, const std::string& host,
+                                      const std::string& command);
 
 // One word of a POSIX shell.
 std::string shell_quoted(const std::string& word);

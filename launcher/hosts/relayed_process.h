@@ -1,5 +1,5 @@
-// A child process whose output is passed on as it comes and which is given lines on its standard input: a front
-// program on this machine, or the remote shell that leads to one.
+// A child process whose output is passed on as it comes and which is given lines on its standard input: a
+// front program on this machine, or the remote shell that leads to one.
 #pragma once
 
 #include <poll.h>
@@ -21,8 +21,8 @@ class RelayedProcess {
  public:
   using Sink = std::function<void(Stream, std::string_view)>;
 
-  // `argv[0]` is looked up along PATH of `environment` unless it is a path. Throws an Error (kEnvironment) when
-  // it cannot be started.
+  // `argv[0]` is looked up along PATH of `environment` unless it is a path. Throws an Error (kEnvironment)
+  // when it cannot be started.
   RelayedProcess(std::vector<std::string> argv, Environment environment, Sink sink);
 
   void append_descriptors(std::vector<pollfd>& watched) const;

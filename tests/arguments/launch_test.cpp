@@ -18,8 +18,9 @@ LaunchArguments launch(const Words& words, const Environment& environment = {}) 
 }  // namespace
 
 TEST_CASE("torchrun's names") {
-  const LaunchArguments a = launch({"--nnodes", "2", "--node_rank", "1", "--master_addr", "node0",
-                                    "--master-port", "1234", "--local_addr", "10.0.0.2", "--nproc-per-node", "4"});
+  const LaunchArguments a =
+      launch({"--nnodes", "2", "--node_rank", "1", "--master_addr", "node0", "--master-port", "1234",
+              "--local_addr", "10.0.0.2", "--nproc-per-node", "4"});
   CHECK(machines_of(a.nnodes) == 2);
   CHECK(a.node_rank == 1);
   CHECK(a.master_addr == "node0");
@@ -29,8 +30,8 @@ TEST_CASE("torchrun's names") {
 }
 
 TEST_CASE("accelerate's names, whose processes are those of all machines") {
-  const LaunchArguments a = launch({"--num_machines", "2", "--machine_rank", "1", "--main_process_ip", "node0",
-                                    "--main_process_port", "1234", "--num_processes", "8"});
+  const LaunchArguments a = launch({"--num_machines", "2", "--machine_rank", "1", "--main_process_ip",
+                                    "node0", "--main_process_port", "1234", "--num_processes", "8"});
   CHECK(machines_of(a.nnodes) == 2);
   CHECK(a.node_rank == 1);
   CHECK(a.master_addr == "node0");
@@ -38,9 +39,10 @@ TEST_CASE("accelerate's names, whose processes are those of all machines") {
   CHECK(a.nproc_per_node == "4");
   CHECK(launch({"--num_processes", "8"}).nproc_per_node == "8");
   CHECK(launch({"--nnodes", "4", "--num_processes", "8"}).nproc_per_node == "2");
-  CHECK(contains(mistakes({"--nnodes", "2", "--num_processes", "7"}),
-                 "num_processes does not divide by num_machines\n  where: command line and command line\n  why: 7 "
-                 "processes, 2 machines"));
+  CHECK(contains(
+      mistakes({"--nnodes", "2", "--num_processes", "7"}),
+      "num_processes does not divide by num_machines\n  where: command line and command line\n  why: 7 "
+      "processes, 2 machines"));
   CHECK(contains(mistakes({"--num_machines", "2", "--nnodes", "3"}), "say two different things"));
 }
 
@@ -69,8 +71,9 @@ TEST_CASE("nnodes is one number, or two equal ones") {
     INFO(text);
     CHECK_FALSE(machines_of(text));
   }
-  CHECK(contains(mistakes({"--nnodes", "1:4"}),
-                 "nnodes 1:4: the number of machines cannot change during a run\n  where: --nnodes (command line)"));
+  CHECK(contains(
+      mistakes({"--nnodes", "1:4"}),
+      "nnodes 1:4: the number of machines cannot change during a run\n  where: --nnodes (command line)"));
   CHECK(contains(mistakes({"--nnodes", "two"}), "nnodes 'two' is not a number of machines"));
 }
 
@@ -83,7 +86,8 @@ TEST_CASE("L9: the machine is one of them") {
 
 TEST_CASE("L8: standalone is one machine") {
   CHECK(launch({"--standalone"}).standalone);
-  CHECK(contains(mistakes({"--standalone", "--nnodes", "2"}), "standalone is one machine, and nnodes says 2"));
+  CHECK(
+      contains(mistakes({"--standalone", "--nnodes", "2"}), "standalone is one machine, and nnodes says 2"));
   CHECK(mistakes({"--standalone", "--nnodes", "1:1"}).empty());
 }
 
@@ -103,14 +107,18 @@ TEST_CASE("rdzv_endpoint is master_addr and master_port") {
   CHECK(launch(with({"--rdzv_endpoint", "[fe80::1]:5"})).master_addr == "fe80::1");
   CHECK(launch(with({"--rdzv_endpoint", "fe80::1"})).master_addr == "fe80::1");
   CHECK(launch(with({"--rdzv_endpoint", "node0", "--master_port", "7"})).master_port == 7);
-  CHECK(contains(mistakes(with({"--rdzv_endpoint", "node0:x"})), "rdzv_endpoint 'node0:x' is not host or host:port"));
+  CHECK(contains(mistakes(with({"--rdzv_endpoint", "node0:x"})),
+                 "rdzv_endpoint 'node0:x' is not host or host:port"));
   CHECK(contains(mistakes(with({"--rdzv_endpoint", ":5"})), "is not host or host:port"));
-  CHECK(contains(mistakes(with({"--rdzv_endpoint", "node0:5", "--master_addr", "node1"})),
-                 "master_addr and rdzv_endpoint say two different things\n  where: --master_addr (command line), "
-                 "--rdzv_endpoint (command line)\n  why: \"node1\" against \"node0\""));
-  CHECK(contains(mistakes({"--rdzv_backend", "etcd"}),
-                 "--rdzv_backend etcd is not supported\n  where: command line\n  why: there is no etcd client here"));
-  CHECK(contains(mistakes(with({"--master_addr", "a", "--master_port", "0"})), "master_port 0 is a free port"));
+  CHECK(contains(
+      mistakes(with({"--rdzv_endpoint", "node0:5", "--master_addr", "node1"})),
+      "master_addr and rdzv_endpoint say two different things\n  where: --master_addr (command line), "
+      "--rdzv_endpoint (command line)\n  why: \"node1\" against \"node0\""));
+  CHECK(contains(
+      mistakes({"--rdzv_backend", "etcd"}),
+      "--rdzv_backend etcd is not supported\n  where: command line\n  why: there is no etcd client here"));
+  CHECK(
+      contains(mistakes(with({"--master_addr", "a", "--master_port", "0"})), "master_port 0 is a free port"));
   CHECK(mistakes({"--master_port", "0"}).empty());
 }
 
@@ -118,7 +126,8 @@ TEST_CASE("rdzv_conf takes seconds that mean something, and no other word") {
   CHECK(rendezvous_options("timeout=900, join_timeout=20.5") ==
         std::map<std::string, double>{{"join_timeout", 20.5}, {"timeout", 900}});
   CHECK(mistakes({"--rdzv_conf", "timeout=900"}).empty());
-  CHECK(contains(notes(parse({"--rdzv_conf", "last_call_timeout=3"})), "rdzv_conf last_call_timeout has no effect"));
+  CHECK(contains(notes(parse({"--rdzv_conf", "last_call_timeout=3"})),
+                 "rdzv_conf last_call_timeout has no effect"));
   CHECK(contains(mistakes({"--rdzv_conf", "rank=0"}), "rdzv_conf: unknown option 'rank'"));
   CHECK(contains(mistakes({"--rdzv_conf", "timeout=soon"}), "timeout is not a number of seconds above 0"));
   CHECK(contains(mistakes({"--rdzv_conf", "timeout=0"}), "timeout is not a number of seconds above 0"));
@@ -139,7 +148,8 @@ TEST_CASE("L10: filters choose from a host file, one way at a time") {
                  "include and num_nodes exclude each other"));
   CHECK(contains(mistakes({"--hostfile", "hosts", "--exclude", "a", "--num_gpus", "1"}),
                  "exclude and num_gpus exclude each other"));
-  CHECK(contains(mistakes({"--include", "localhost:0"}), "include chooses from a host file, and none is named"));
+  CHECK(contains(mistakes({"--include", "localhost:0"}),
+                 "include chooses from a host file, and none is named"));
   CHECK(contains(mistakes({"--num_nodes", "2"}), "num_nodes chooses from a host file"));
   CHECK(contains(mistakes({"--hostfile", "hosts", "--num_nodes", "0"}), "num_nodes 0 is not a number"));
   CHECK(contains(mistakes({"--hostfile", "hosts", "--standalone"}), "a host file names several"));
@@ -149,10 +159,12 @@ TEST_CASE("L10: filters choose from a host file, one way at a time") {
 }
 
 TEST_CASE("launchers that start hftrain are not started by it") {
-  CHECK(contains(mistakes({"--hostfile", "hosts", "--launcher", "openmpi"}),
-                 "launcher openmpi starts hftrain, not the other way round\n  where: --launcher (command line), "
-                 "--hostfile (command line)\n  try: mpirun --hostfile hosts -n RANKS hftrain"));
-  CHECK(contains(mistakes({"--hostfile", "hosts", "--launcher", "slurm"}), "srun --ntasks-per-node 1 hftrain"));
+  CHECK(contains(
+      mistakes({"--hostfile", "hosts", "--launcher", "openmpi"}),
+      "launcher openmpi starts hftrain, not the other way round\n  where: --launcher (command line), "
+      "--hostfile (command line)\n  try: mpirun --hostfile hosts -n RANKS hftrain"));
+  CHECK(
+      contains(mistakes({"--hostfile", "hosts", "--launcher", "slurm"}), "srun --ntasks-per-node 1 hftrain"));
   CHECK(contains(mistakes({"--launcher", "mvapich"}), "MVAPICH is not supported"));
   Environment mpirun;
   mpirun.set("OMPI_COMM_WORLD_SIZE", "2");

@@ -148,11 +148,13 @@ TEST_CASE("torchrun gives the rank, and its agent's store is the meeting") {
   CHECK(rank.master_host == "node0");
   CHECK(rank.master_port == 29500);
   CHECK(contains(describe(rank), "started by torchrun as rank 3 of 4 (RANK=3, WORLD_SIZE=4"));
-  const Variables by_hand = without(without(kTorchrun, "TORCHELASTIC_RUN_ID"), "TORCHELASTIC_USE_AGENT_STORE");
+  const Variables by_hand =
+      without(without(kTorchrun, "TORCHELASTIC_RUN_ID"), "TORCHELASTIC_USE_AGENT_STORE");
   CHECK(place(by_hand).meeting == Meeting::kFixedAddress);
   CHECK(place(by_hand).started_by == "the environment");
   // One rank per machine is still a rank, also with several GPUs.
-  CHECK(is(place(with(kTorchrun, {{"LOCAL_RANK", "0"}, {"LOCAL_WORLD_SIZE", "1"}}), {}, 8).given, 3, 0, 4, 1));
+  CHECK(
+      is(place(with(kTorchrun, {{"LOCAL_RANK", "0"}, {"LOCAL_WORLD_SIZE", "1"}}), {}, 8).given, 3, 0, 4, 1));
   CHECK(is(place({{"RANK", "0"},
                   {"WORLD_SIZE", "1"},
                   {"LOCAL_RANK", "0"},
@@ -192,7 +194,8 @@ TEST_CASE("numbers of the environment that are none are refused by name") {
   CHECK(contains(refusal(with(kTorchrun, {{"RANK", "4"}})), "it is not in 0 to 3"));
   CHECK(contains(refusal(with(kTorchrun, {{"LOCAL_RANK", "2"}})), "LOCAL_RANK=2"));
   CHECK(contains(refusal(with(kTorchrun, {{"MASTER_PORT", "0"}})), "MASTER_PORT=0"));
-  CHECK(contains(refusal(with(open_mpi(0, 2, 0, 2), {{"OMPI_COMM_WORLD_LOCAL_SIZE", "3"}})), "not in 1 to 2"));
+  CHECK(
+      contains(refusal(with(open_mpi(0, 2, 0, 2), {{"OMPI_COMM_WORLD_LOCAL_SIZE", "3"}})), "not in 1 to 2"));
 }
 
 TEST_CASE("--local_rank of old launchers stands for LOCAL_RANK, which wins") {
@@ -244,12 +247,10 @@ TEST_CASE("mpirun -n 1 is a run of this machine") {
 TEST_CASE("the order of the variables is that of the contract") {
   CHECK(place(with(open_mpi(0, 2, 0, 2), kTorchrun)).started_by == "torchrun");
   CHECK(place(with(kStep, open_mpi(0, 2, 0, 2))).started_by == "mpirun");
-  const Variables hydra = {{"PMI_RANK", "1"},
-                           {"PMI_SIZE", "4"},
-                           {"MPI_LOCALRANKID", "1"},
-                           {"MPI_LOCALNRANKS", "2"}};
-  CHECK(is(place(with(open_mpi(0, 2, 0, 2), with(hydra, {{"MASTER_ADDR", "a"}, {"MASTER_PORT", "5"}}))).given, 1,
-           1, 4, 2));
+  const Variables hydra = {
+      {"PMI_RANK", "1"}, {"PMI_SIZE", "4"}, {"MPI_LOCALRANKID", "1"}, {"MPI_LOCALNRANKS", "2"}};
+  CHECK(is(place(with(open_mpi(0, 2, 0, 2), with(hydra, {{"MASTER_ADDR", "a"}, {"MASTER_PORT", "5"}}))).given,
+           1, 1, 4, 2));
   CHECK(place(with(kStep, {{"PMI_RANK", "1"}, {"PMI_SIZE", "2"}})).started_by == "srun");
 }
 
@@ -274,17 +275,19 @@ TEST_CASE("flags that contradict the launcher are refused with both origins") {
   Origins origins;
   origins.set("nnodes", "--nnodes");
   const std::string text = refusal(open_mpi(0, 4, 0, 4), two_machines(), 0, origins);
-  CHECK(contains(text, "nnodes and mpirun say two different things\n  where: --nnodes (command line); "
-                       "environment OMPI_COMM_WORLD_RANK=0, OMPI_COMM_WORLD_SIZE=4"));
+  CHECK(contains(text,
+                 "nnodes and mpirun say two different things\n  where: --nnodes (command line); "
+                 "environment OMPI_COMM_WORLD_RANK=0, OMPI_COMM_WORLD_SIZE=4"));
   CHECK(contains(text, "why: nnodes is 2, and mpirun uses 1 machine (4 processes, 4 on this one)"));
   LaunchArguments launch;
   launch.nnodes = "2";
   CHECK(place(open_mpi(0, 4, 0, 2), launch).given);  // they agree
-  CHECK(contains(refusal(kTorchrun, [] {
-                   LaunchArguments three;
-                   three.nnodes = "3";
-                   return three;
-                 }()),
+  CHECK(contains(refusal(kTorchrun,
+                         [] {
+                           LaunchArguments three;
+                           three.nnodes = "3";
+                           return three;
+                         }()),
                  "nnodes and torchrun say two different things"));
   launch.node_rank = 1;
   CHECK(contains(refusal(open_mpi(0, 2, 0, 1), launch), "node_rank and mpirun say two different things"));
@@ -333,28 +336,31 @@ TEST_CASE("a step with several tasks per machine gives ranks") {
                                        {"SLURM_STEP_TASKS_PER_NODE", "4,3"}});
   CHECK(is(place(fifth, {}, 4).given, 5, 1, 7, 3));
   // Uneven: a machine with one task is no machine of one agent.
-  const Variables last = with(kStep, {{"SLURM_PROCID", "2"},
-                                      {"SLURM_STEP_NUM_TASKS", "3"},
-                                      {"SLURM_STEP_TASKS_PER_NODE", "2,1"}});
+  const Variables last = with(
+      kStep, {{"SLURM_PROCID", "2"}, {"SLURM_STEP_NUM_TASKS", "3"}, {"SLURM_STEP_TASKS_PER_NODE", "2,1"}});
   CHECK(is(place(last, {}, 4).given, 2, 0, 3, 1));
   CHECK(is(place(with(without(fifth, "SLURM_PROCID"), {{"PMIX_RANK", "5"}})).given, 5, 1, 7, 3));
-  CHECK(contains(refusal(with(kStep, {{"SLURM_STEP_TASKS_PER_NODE", "two"}})), "SLURM_STEP_TASKS_PER_NODE=two"));
-  CHECK(contains(refusal(with(kStep, {{"SLURM_STEP_NODELIST", "gpu[3-1]"}})), "SLURM_STEP_NODELIST=gpu[3-1]"));
+  CHECK(contains(refusal(with(kStep, {{"SLURM_STEP_TASKS_PER_NODE", "two"}})),
+                 "SLURM_STEP_TASKS_PER_NODE=two"));
+  CHECK(
+      contains(refusal(with(kStep, {{"SLURM_STEP_NODELIST", "gpu[3-1]"}})), "SLURM_STEP_NODELIST=gpu[3-1]"));
 }
 
 TEST_CASE("the variables of an allocation alone do not make a rank") {
   const JobPlace shell = place(kAllocation, {}, 8);
   CHECK(shell.agents == 1);
   CHECK_FALSE(shell.given);
-  CHECK(contains(shell.notices.at(0),
-                 "inside Slurm job 4711, but not started by srun: this run uses this machine alone, one of its "
-                 "2 machines; `srun --ntasks-per-node 1 hftrain"));
+  CHECK(
+      contains(shell.notices.at(0),
+               "inside Slurm job 4711, but not started by srun: this run uses this machine alone, one of its "
+               "2 machines; `srun --ntasks-per-node 1 hftrain"));
   // The batch script is process 0 of nothing.
-  const Variables script = with(kAllocation, {{"SLURM_PROCID", "0"}, {"SLURM_LOCALID", "0"}, {"SLURM_NODEID", "0"}});
+  const Variables script =
+      with(kAllocation, {{"SLURM_PROCID", "0"}, {"SLURM_LOCALID", "0"}, {"SLURM_NODEID", "0"}});
   CHECK(place(script).agents == 1);
   // An interactive step has a number that is none, and the shell of `srun --pty` is a step of one task.
-  const Variables interactive = with(
-      kStep, {{"SLURM_STEP_ID", "4294967290"}, {"SLURM_PROCID", "0"}, {"SLURM_NODEID", "0"}});
+  const Variables interactive =
+      with(kStep, {{"SLURM_STEP_ID", "4294967290"}, {"SLURM_PROCID", "0"}, {"SLURM_NODEID", "0"}});
   CHECK(place(interactive).agents == 1);
   const Variables pty = with(kStep, {{"SLURM_STEP_NUM_TASKS", "1"},
                                      {"SLURM_PROCID", "0"},
@@ -372,7 +378,8 @@ TEST_CASE("lists of machines as Slurm writes them") {
   CHECK(expand_node_list("gpu[08-10,3],login,a[1-2]b[7]c") ==
         List{"gpu08", "gpu09", "gpu10", "gpu3", "login", "a1b7c", "a2b7c"});
   CHECK(expand_node_list("r[1-2]n[1-2]") == List{"r1n1", "r1n2", "r2n1", "r2n2"});
-  for (const char* broken : {"", "gpu[1-3", "gpu1-3]", "gpu[3-1]", "gpu[a]", "gpu[]", "a,,b", "a[[1]]", "a[0-99999999]"}) {
+  for (const char* broken :
+       {"", "gpu[1-3", "gpu1-3]", "gpu[3-1]", "gpu[a]", "gpu[]", "a,,b", "a[[1]]", "a[0-99999999]"}) {
     INFO(broken);
     CHECK(expand_node_list(broken).empty());
   }

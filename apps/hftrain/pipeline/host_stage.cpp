@@ -56,7 +56,8 @@ int choose_port(bool first_is_here) {
   return ports(random);
 }
 
-std::map<std::string, std::string> environment_file(const Environment& environment, reporting::Console& console) {
+std::map<std::string, std::string> environment_file(const Environment& environment,
+                                                    reporting::Console& console) {
   const std::optional<std::string> path = environment.get("DS_ENV_FILE");
   if (!path || path->empty()) return {};
   const auto variables = launcher::parse_environment_file(read_file(*path, ExitCode::kUsage), *path);

@@ -10,9 +10,9 @@
 
 namespace hftrain::app {
 
-// Starts `arguments` (the command line after the program's name) on every machine of the host file and waits for
-// all of them. Call only when launcher::starts_hosts() says so. With dry_run the machines and what they would be
-// started with are printed instead.
+// Starts `arguments` (the command line after the program's name) on every machine of the host file and waits
+// for all of them. Call only when launcher::starts_hosts() says so. With dry_run the machines and what they
+// would be started with are printed instead.
 ExitCode run_on_hosts(const CommandContext& context, const std::vector<std::string>& arguments,
                       const arguments::ParseOutcome& parsed, reporting::Console& console);
 

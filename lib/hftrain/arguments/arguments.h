@@ -160,11 +160,11 @@ struct DeviceArguments {
   bool use_cpu = false;
 };
 
-// Where the ranks are. What contradicts itself is refused by import/launch.h; what the environment makes of it
-// is decided by launcher/environments.
+// Where the ranks are. What contradicts itself is refused by import/launch.h; what the environment makes of
+// it is decided by launcher/environments.
 struct LaunchArguments {
   std::optional<std::string>
-      nproc_per_node;         // a number, gpu, cpu or auto; unset: one per GPU, else one CPU rank
+      nproc_per_node;          // a number, gpu, cpu or auto; unset: one per GPU, else one CPU rank
   std::string nnodes = "1:1";  // N or N:N
   int64_t node_rank = 0;
   std::string master_addr = "127.0.0.1";  // parse_arguments fills it from rdzv_endpoint

@@ -11,7 +11,8 @@ std::vector<Flag> launch_flags() {
       {.name = "nnodes",
        .slot = at<&Arguments::launch, &LaunchArguments::nnodes>,
        .help = "Number of machines, N or MIN:MAX.",
-       .note = "Start the same command on every machine, each with its --node_rank. MIN and MAX must be equal.",
+       .note =
+           "Start the same command on every machine, each with its --node_rank. MIN and MAX must be equal.",
        .common = true},
       {.name = "nproc_per_node",
        .slot = at<&Arguments::launch, &LaunchArguments::nproc_per_node>,
@@ -23,10 +24,7 @@ std::vector<Flag> launch_flags() {
        .slot = unread(Type::kText, "static"),
        .help = "How ranks find each other.",
        .note = "static and c10d are both the one rendezvous of hftrain at master_addr:master_port.",
-       .choices = {{"static"},
-                   {"c10d"},
-                   {"etcd", kEtcd},
-                   {"etcd-v2", kEtcd}},
+       .choices = {{"static"}, {"c10d"}, {"etcd", kEtcd}, {"etcd-v2", kEtcd}},
        .imported = true},
       {.name = "rdzv_endpoint",
        .slot = unread(Type::kText, ""),
@@ -45,8 +43,9 @@ std::vector<Flag> launch_flags() {
       {.name = "standalone",
        .slot = at<&Arguments::launch, &LaunchArguments::standalone>,
        .help = "One machine, free port, random job id.",
-       .note = "Every run of one machine is so; with the flag the variables of mpirun, srun and torchrun are not "
-               "looked at."},
+       .note =
+           "Every run of one machine is so; with the flag the variables of mpirun, srun and torchrun are not "
+           "looked at."},
       {.name = "max_restarts",
        .slot = unread(Type::kInt, "0"),
        .help = "How often the whole group is started again after a failure.",

@@ -102,9 +102,11 @@ std::vector<Flag> launchers_flags() {
       {.name = "deepspeed_multinode_launcher",
        .slot = unread_optional(Type::kText),
        .help = "How other machines are reached.",
-       .note = "pdsh: by ssh. standard, nossh: every machine is started by hand. openmpi, mpich, slurm: start "
-               "hftrain under mpirun or srun.",
-       .choices = {{"pdsh"}, {"standard"}, {"openmpi"}, {"mvapich", kMvapich}, {"mpich"}, {"nossh"}, {"slurm"}},
+       .note =
+           "pdsh: by ssh. standard, nossh: every machine is started by hand. openmpi, mpich, slurm: start "
+           "hftrain under mpirun or srun.",
+       .choices =
+           {{"pdsh"}, {"standard"}, {"openmpi"}, {"mvapich", kMvapich}, {"mpich"}, {"nossh"}, {"slurm"}},
        .imported = true},
       {.name = "aws_access_key_id",
        .slot = unread_optional(Type::kText),

@@ -48,7 +48,8 @@ Endpoint parse_endpoint(const std::string& text) {
   const size_t bracket = text.rfind(']');
   const size_t colon = text.rfind(':');
   const bool bare_v6 = bracket == std::string::npos && std::count(text.begin(), text.end(), ':') > 1;
-  const bool has_port = colon != std::string::npos && !bare_v6 && (bracket == std::string::npos || colon > bracket);
+  const bool has_port =
+      colon != std::string::npos && !bare_v6 && (bracket == std::string::npos || colon > bracket);
   Endpoint endpoint{has_port ? text.substr(0, colon) : text, std::nullopt};
   if (has_port) {
     endpoint.port = number_of<int64_t>(std::string_view(text).substr(colon + 1));
@@ -63,7 +64,10 @@ Endpoint parse_endpoint(const std::string& text) {
 class MachineReader {
  public:
   MachineReader(const Environment& environment, ParseOutcome& outcome, Diagnostics& problems)
-      : environment_(environment), outcome_(outcome), launch_(outcome.arguments.launch), problems_(problems) {}
+      : environment_(environment),
+        outcome_(outcome),
+        launch_(outcome.arguments.launch),
+        problems_(problems) {}
 
   void read() {
     endpoint();
@@ -121,7 +125,8 @@ class MachineReader {
       if (!seconds || *seconds <= 0)
         problem("rdzv_conf: " + key + " is not a number of seconds above 0", {"rdzv_conf"}, "", "");
       if (key != "timeout" && key != "join_timeout")
-        note(Severity::kNote, "rdzv_conf " + key + " has no effect here", "nodes do not come and go during a run");
+        note(Severity::kNote, "rdzv_conf " + key + " has no effect here",
+             "nodes do not come and go during a run");
     }
   }
 
@@ -156,7 +161,8 @@ class MachineReader {
     if (!machines && ends.size() == 2 && number_of<int>(ends[0]).value_or(0) > 0 &&
         number_of<int>(ends[1]).value_or(0) > 0)
       return problem("nnodes " + launch_.nnodes + ": the number of machines cannot change during a run",
-                     {"nnodes"}, "there is no elastic training; a run goes on with more or fewer ranks when it is "
+                     {"nnodes"},
+                     "there is no elastic training; a run goes on with more or fewer ranks when it is "
                      "started again",
                      "--nnodes " + ends[1]);
     if (!machines)
@@ -166,14 +172,14 @@ class MachineReader {
       return problem("standalone is one machine, and nnodes says " + std::to_string(*machines),
                      {"standalone", "nnodes"}, "", "leave one of them out");
     if (launch_.node_rank >= *machines && !launch_.no_ssh)
-      return problem("node_rank " + std::to_string(launch_.node_rank) + " is not one of " +
-                         std::to_string(*machines) + (*machines == 1 ? " machine" : " machines"),
-                     {"node_rank", "nnodes"}, "machines are counted from 0",
-                     *machines == 1 ? "--nnodes N, the number of machines"
-                                    : "0 to " + std::to_string(*machines - 1));
+      return problem(
+          "node_rank " + std::to_string(launch_.node_rank) + " is not one of " + std::to_string(*machines) +
+              (*machines == 1 ? " machine" : " machines"),
+          {"node_rank", "nnodes"}, "machines are counted from 0",
+          *machines == 1 ? "--nnodes N, the number of machines" : "0 to " + std::to_string(*machines - 1));
     if (*machines > 1 && launch_.master_port == 0)
-      problem("master_port 0 is a free port, which the other machines cannot know", {"master_port", "nnodes"}, "",
-              "a port above 0");
+      problem("master_port 0 is a free port, which the other machines cannot know", {"master_port", "nnodes"},
+              "", "a port above 0");
   }
 
   void host_file() {
@@ -196,8 +202,8 @@ class MachineReader {
       problem("num_nodes chooses from a host file, and none is named", {"num_nodes"}, "",
               "--hostfile FILE, or --nnodes with --node_rank on every machine");
     if (launch_.num_nodes == 0 || launch_.num_nodes < -1)
-      problem("num_nodes " + std::to_string(launch_.num_nodes) + " is not a number of machines", {"num_nodes"}, "",
-              "a number above 0, or -1 for all");
+      problem("num_nodes " + std::to_string(launch_.num_nodes) + " is not a number of machines",
+              {"num_nodes"}, "", "a number above 0, or -1 for all");
     for (const char* flag : {"no_ssh_check", "force_multi", "ssh_port", "launcher_args"}) {
       if (given(flag) && !named && !is_default(flag))
         note(Severity::kWarning, std::string(flag) + " has no effect without a host file", "");
@@ -230,10 +236,11 @@ class MachineReader {
                               : environment_.get("OMPI_COMM_WORLD_SIZE").has_value() ||
                                     environment_.get("PMI_SIZE").has_value();
     if (named && launch_.launcher != "pdsh" && !launch_.no_ssh && !started)
-      problem("launcher " + launch_.launcher + " starts hftrain, not the other way round", {"launcher", "hostfile"},
-              "",
-              srun ? "srun --ntasks-per-node 1 hftrain … inside the job, without the host file"
-                   : "mpirun --hostfile " + launch_.hostfile + " -n RANKS hftrain …, or --launcher pdsh for ssh");
+      problem(
+          "launcher " + launch_.launcher + " starts hftrain, not the other way round",
+          {"launcher", "hostfile"}, "",
+          srun ? "srun --ntasks-per-node 1 hftrain … inside the job, without the host file"
+               : "mpirun --hostfile " + launch_.hostfile + " -n RANKS hftrain …, or --launcher pdsh for ssh");
     const Json* mpirun = unread("mpirun_hostfile");
     if (mpirun != nullptr && !environment_.get("OMPI_COMM_WORLD_SIZE"))
       problem("mpirun_hostfile is for a start through mpirun", {"mpirun_hostfile"},
@@ -246,8 +253,10 @@ class MachineReader {
     for (const std::string& flag : flags) {
       if (given(flag)) places.push_back(outcome_.origins.describe(flag));
     }
-    problems_.push_back(
-        {.what = std::move(what), .where = join(places, ", "), .why = std::move(why), .hint = std::move(hint)});
+    problems_.push_back({.what = std::move(what),
+                         .where = join(places, ", "),
+                         .why = std::move(why),
+                         .hint = std::move(hint)});
   }
   void note(Severity severity, std::string what, std::string why) {
     outcome_.notes.push_back(
@@ -290,10 +299,11 @@ void divide_processes(std::vector<Given>& given, Diagnostics& problems) {
     const std::optional<int64_t> total = number_of<int64_t>(text_of(each.written));
     if (!total || *total < 1) continue;  // refused by its type
     if (*total % machines != 0)
-      problems.push_back({.what = "num_processes does not divide by num_machines",
-                          .where = place(each.origin) + " and " + place(nnodes->origin),
-                          .why = std::to_string(*total) + " processes, " + std::to_string(machines) + " machines",
-                          .hint = "a multiple of " + std::to_string(machines)});
+      problems.push_back(
+          {.what = "num_processes does not divide by num_machines",
+           .where = place(each.origin) + " and " + place(nnodes->origin),
+           .why = std::to_string(*total) + " processes, " + std::to_string(machines) + " machines",
+           .hint = "a multiple of " + std::to_string(machines)});
     each.written = std::to_string(std::max<int64_t>(1, *total / machines));
   }
 }

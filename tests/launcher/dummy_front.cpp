@@ -1,0 +1,61 @@
+// A stand-in for `hftrain` on the machines of a host file: `hosted` is the real thing, the rest does what its
+// first word says.
+//
+//   say WORD…        one line per word, and HFTRAIN_HOSTED and CUDA_VISIBLE_DEVICES
+//   exit N WORD…     a line on standard error, then the exit code
+//   wait WORD…       its process id in the file of WAIT_FILE, then until a signal, which becomes the exit
+//   code
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+#include <string>
+
+#include <unistd.h>
+
+#include "hftrain/base/environment.h"
+#include "hftrain/base/error.h"
+#include "launcher/hosts/host_job.h"
+
+namespace {
+
+int say(int argc, char** argv) {
+  for (int index = 2; index < argc; ++index) std::printf("<%s>\n", argv[index]);
+  for (const char* name : {"HFTRAIN_HOSTED", "CUDA_VISIBLE_DEVICES"}) {
+    const char* value = std::getenv(name);
+    std::printf("%s=%s\n", name, value == nullptr ? "" : value);
+  }
+  return 0;
+}
+
+int wait_for_signal() {
+  sigset_t signals;
+  sigemptyset(&signals);
+  for (const int number : {SIGTERM, SIGUSR1}) sigaddset(&signals, number);
+  ::sigprocmask(SIG_BLOCK, &signals, nullptr);
+  std::ofstream(std::getenv("WAIT_FILE")) << ::getpid();
+  std::printf("waiting\n");
+  std::fflush(stdout);
+  int number = 0;
+  ::sigwait(&signals, &number);
+  return 100 + number;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const std::string word = argc > 1 ? argv[1] : "";
+  if (word == "hosted") {
+    try {
+      return static_cast<int>(hftrain::launcher::run_hosted(argv[0], hftrain::Environment::of_process(),
+                                                            STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO));
+    } catch (const hftrain::Error& error) {
+      std::fprintf(stderr, "%s\n", error.render().c_str());
+      return static_cast<int>(error.code());
+    }
+  }
+  if (word == "say") return say(argc, argv);
+  if (word == "wait") return wait_for_signal();
+  std::fprintf(stderr, "ending\n");
+  return std::atoi(argv[2]);
+}
