@@ -3,18 +3,23 @@
 //
 //   say WORD…        one line per word, and HFTRAIN_HOSTED and CUDA_VISIBLE_DEVICES
 //   exit N WORD…     a line on standard error, then the exit code
+//   meet             under mpirun or torchrun: what the first process announced
 //   wait WORD…       its process id in the file of WAIT_FILE, then until a signal, which becomes the exit
 //   code
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
+#include <memory>
 #include <string>
 
 #include <unistd.h>
 
 #include "hftrain/base/environment.h"
 #include "hftrain/base/error.h"
+#include "launcher/address_exchange.h"
+#include "launcher/environments/find_place.h"
 #include "launcher/hosts/host_job.h"
 
 namespace {
@@ -26,6 +31,24 @@ int say(int argc, char** argv) {
     std::printf("%s=%s\n", name, value == nullptr ? "" : value);
   }
   return 0;
+}
+
+int meet() {
+  using namespace hftrain::launcher;
+  const hftrain::Environment environment = hftrain::Environment::of_process();
+  const JobPlace place = find_place({}, environment);
+  const std::string program = std::filesystem::read_symlink("/proc/self/exe").string();
+  const std::unique_ptr<AddressExchange> exchange = make_address_exchange(place, program, environment);
+  constexpr double kOnlyAHangTakesLonger = 60;
+  std::string announcement = "10.0.0.1:4711/" + std::to_string(place.agents);
+  if (place.leads()) {
+    exchange->publish(announcement, kOnlyAHangTakesLonger);
+  } else {
+    announcement = exchange->await(kOnlyAHangTakesLonger);
+  }
+  // One write: the lines of several processes meet in one pipe.
+  const std::string line = place.started_by + " " + std::to_string(place.agent) + ": " + announcement + "\n";
+  return ::write(STDOUT_FILENO, line.data(), line.size()) == static_cast<ssize_t>(line.size()) ? 0 : 1;
 }
 
 int wait_for_signal() {
@@ -45,8 +68,9 @@ int wait_for_signal() {
 
 int main(int argc, char** argv) {
   const std::string word = argc > 1 ? argv[1] : "";
-  if (word == "hosted") {
+  if (word == "hosted" || word == "meet") {
     try {
+      if (word == "meet") return meet();
       return static_cast<int>(hftrain::launcher::run_hosted(argv[0], hftrain::Environment::of_process(),
                                                             STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO));
     } catch (const hftrain::Error& error) {

@@ -61,6 +61,12 @@ std::vector<MachineStart> starts(const LaunchArguments& launch, const Origins& o
   return machine_starts(hosts, {{"--seed", "1"}, launch, origins, environment, {}, 21000});
 }
 
+Environment one_variable(const std::string& name, const std::string& value) {
+  Environment environment;
+  environment.set(name, value);
+  return environment;
+}
+
 // A remote shell that stays on this machine: runs the command, except for the hosts "bad" and "slow".
 struct Cluster {
   testing::TemporaryDirectory folder;
@@ -212,7 +218,7 @@ TEST_CASE("the host file starts machines once") {
   LaunchArguments launch;
   CHECK(starts_hosts(launch, origins_of({}), {}));
   CHECK_FALSE(starts_hosts(launch, Origins(), {}));
-  CHECK_FALSE(starts_hosts(launch, origins_of({}), Environment({{"HFTRAIN_HOSTED", "1"}})));
+  CHECK_FALSE(starts_hosts(launch, origins_of({}), one_variable("HFTRAIN_HOSTED", "1")));
   launch.launcher = "openmpi";  // mpirun has started us
   CHECK_FALSE(starts_hosts(launch, origins_of({}), {}));
 }
@@ -238,7 +244,7 @@ TEST_CASE("the remote shell is ssh, or what HFTRAIN_SSH names") {
         Words{"ssh", "-o", "BatchMode=yes", "-o", "ConnectTimeout=8", "-T", "w", "c"});
   launch.ssh_port = 2222;
   launch.launcher_args = "-i key  -v";
-  CHECK(remote_shell(launch, Environment({{"HFTRAIN_SSH", "in ns"}}), "w", "c") ==
+  CHECK(remote_shell(launch, one_variable("HFTRAIN_SSH", "in ns"), "w", "c") ==
         Words{"in", "ns", "-p", "2222", "-i", "key", "-v", "w", "c"});
   CHECK(shell_quoted("a'b c") == "'a'\\''b c'");
 }
@@ -364,8 +370,7 @@ TEST_CASE("front programs die with the starter, here and there", "[process]") {
     if (starter == 0) {
       Watcher watcher;
       watcher.on_change = [&](Watcher& self) {
-        if (contains(self.out[0], "waiting")) [[maybe_unused]]
-          const ssize_t written = ::write(started.writing.get(), "x", 1);
+        if (contains(self.out[0], "waiting")) CHECK(::write(started.writing.get(), "x", 1) == 1);
       };
       HostJob(cluster.spec, watcher).run();
       ::_exit(0);

@@ -1,0 +1,251 @@
+"""Two machines that are network namespaces of this one, joined by a cable of the test's own: whole runs over them.
+
+    machines.py STORY…      one or more of the functions below whose names begin with story_; without a name all
+
+Every story makes its namespaces and removes them. Without the right to make them it says SKIPPED and why.
+"""
+import json
+import os
+import pathlib
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+
+from runs import BUILD, HFTRAIN, Workplace
+
+BAR_SECONDS = 10  # from a fault on one machine to the end on the other
+
+
+class Machines:
+    """Namespaces a and b with the addresses first and second."""
+
+    def __enter__(self):
+        mark = os.getpid() % 60000
+        self.names = [f"hft{mark}a", f"hft{mark}b"]
+        self.cables = [f"hv{mark}a", f"hv{mark}b"]
+        subnet = f"10.{200 + mark // 256 % 50}.{mark % 256}"
+        self.addresses = [f"{subnet}.1", f"{subnet}.2"]
+        probe = subprocess.run(["ip", "netns", "add", self.names[0]], capture_output=True, text=True)
+        if probe.returncode != 0:
+            print("SKIPPED: network namespaces cannot be made here:", probe.stderr.strip())
+            sys.exit(0)
+        self.ip("netns", "add", self.names[1])
+        self.ip("link", "add", self.cables[0], "type", "veth", "peer", "name", self.cables[1])
+        for name, cable, address in zip(self.names, self.cables, self.addresses):
+            self.ip("link", "set", cable, "netns", name)
+            self.ip("-n", name, "addr", "add", f"{address}/24", "dev", cable)
+            self.ip("-n", name, "link", "set", cable, "up")
+            self.ip("-n", name, "link", "set", "lo", "up")
+        return self
+
+    def __exit__(self, *unused):
+        for name in self.names:
+            subprocess.run(["ip", "netns", "del", name], capture_output=True)
+
+    @staticmethod
+    def ip(*words):
+        subprocess.run(["ip", *words], check=True, capture_output=True)
+
+    def inside(self, index, argv):
+        return ["ip", "netns", "exec", self.names[index], *argv]
+
+    def remote_shell(self, folder):
+        """A program like ssh: SHELL HOST COMMAND…"""
+        path = os.path.join(folder, "shell")
+        lines = ["#!/bin/sh", "host=$1", "shift", "case $host in"]
+        for name, address in zip(self.names, self.addresses):
+            lines.append(f"  {address}) exec ip netns exec {name} sh -c \"$*\" ;;")
+        lines += ["  *) echo \"no route to $host\" >&2; exit 255 ;;", "esac"]
+        pathlib.Path(path).write_text("\n".join(lines) + "\n")
+        os.chmod(path, 0o755)
+        return path
+
+
+class Front:
+    """A front program whose output goes to a file."""
+
+    def __init__(self, argv, environment, folder, name):
+        self.path = os.path.join(folder, name + ".txt")
+        with open(self.path, "w") as out:
+            self.process = subprocess.Popen(argv, env=environment, stdout=out, stderr=out, stdin=subprocess.DEVNULL)
+
+    def text(self):
+        return pathlib.Path(self.path).read_text(errors="replace")
+
+    def wait(self, seconds=120):
+        try:
+            return self.process.wait(seconds)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            raise SystemExit(f"still running after {seconds} s:\n{self.text()}")
+
+    def wait_for(self, text, seconds=120):
+        deadline = time.monotonic() + seconds
+        while text not in self.text():
+            if self.process.poll() is not None or time.monotonic() > deadline:
+                raise SystemExit(f"never said '{text}':\n{self.text()}")
+            time.sleep(0.05)
+
+
+def losses(output):
+    lines = pathlib.Path(output, "hftrain", "log.jsonl").read_text().splitlines()
+    return [record["loss"] for record in map(json.loads, lines) if "loss" in record]
+
+
+def check(what, condition, text=""):
+    if not condition:
+        raise SystemExit(f"FAILED: {what}\n{text}")
+    print(f"ok: {what}", flush=True)
+
+
+def check_equal_losses(what, reference, output, text=""):
+    found = losses(output)
+    same = len(found) == len(reference) and all(abs(a - b) <= 1e-6 for a, b in zip(found, reference))
+    check(f"{what}: {len(found)} losses equal to the local run", same, f"{found}\n{reference}\n{text}")
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("", 0))
+        return probe.getsockname()[1]
+
+
+class Story:
+    def __init__(self, machines, folder):
+        self.machines = machines
+        self.place = Workplace(folder)
+        self.folder = str(folder)
+        self.environment = {**self.place.environment, "OMPI_ALLOW_RUN_AS_ROOT": "1",
+                            "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+
+    def flags(self, output, *more, ranks=1):
+        return [HFTRAIN, *self.place.flags(os.path.join(self.folder, output), "--max_steps", "6", "--save_strategy",
+                                           "no", *more, ranks=ranks)]
+
+    def reference(self, ranks=2, *more):
+        self.place.call(*self.flags("reference", *more, ranks=ranks)[1:])
+        return losses(os.path.join(self.folder, "reference"))
+
+    def front(self, machine, argv, name, **environment):
+        return Front(self.machines.inside(machine, argv), {**self.environment, **environment}, self.folder, name)
+
+    def nodes(self, port, index, count=2):
+        return ["--nnodes", str(count), "--node_rank", str(index), "--master_addr", self.machines.addresses[0],
+                "--master_port", str(port)]
+
+    def pair(self, output, *more):
+        port = free_port()
+        return [self.front(index, self.flags(output, *self.nodes(port, index), *more), f"{output}-{index}")
+                for index in (0, 1)]
+
+
+def story_nnodes_train_as_one_machine(story):
+    reference = story.reference()
+    first, second = story.pair("nnodes")
+    codes = first.wait(), second.wait()
+    check("--nnodes 2 ends with 0 on both machines", codes == (0, 0), first.text() + second.text())
+    check_equal_losses("--nnodes 2", reference, os.path.join(story.folder, "nnodes"), first.text())
+
+
+def story_mpirun_with_a_remote_agent(story):
+    if not shutil.which("mpirun"):
+        return print("SKIPPED: there is no mpirun")
+    reference = story.reference()
+    machines = story.machines
+    argv = ["mpirun", "--host", ",".join(f"{address}:1" for address in machines.addresses), "-n", "2", "--mca",
+            "plm_rsh_agent", machines.remote_shell(story.folder), "--mca", "oob_tcp_if_include",
+            machines.addresses[0] + "/24", "--mca", "btl_tcp_if_include", machines.addresses[0] + "/24", "--mca", "btl",
+            "tcp,self"]
+    run = story.front(0, argv + story.flags("mpirun"), "mpirun")
+    check("mpirun over two machines ends with 0", run.wait() == 0, run.text())
+    check_equal_losses("mpirun over two machines", reference, os.path.join(story.folder, "mpirun"), run.text())
+
+
+def host_file(story, text=None):
+    path = os.path.join(story.folder, "hostfile")
+    pathlib.Path(path).write_text(text or "".join(f"{address} slots=1\n" for address in story.machines.addresses))
+    return path
+
+
+def story_a_host_file_starts_both(story):
+    reference = story.reference()
+    shell = story.machines.remote_shell(story.folder)
+    for name, machine in (("from-first", 0), ("from-second", 1)):
+        argv = story.flags(name, "--hostfile", host_file(story))
+        run = story.front(machine, argv, name, HFTRAIN_SSH=shell)
+        check(f"a host file {name} ends with 0", run.wait() == 0, run.text())
+        check_equal_losses(f"a host file {name}", reference, os.path.join(story.folder, name), run.text())
+
+
+def story_the_death_of_a_launcher_ends_the_other(story):
+    for victim in (0, 1):
+        pair = story.pair(f"death-{victim}", "--max_steps", "100000")
+        pair[0].wait_for("loss")
+        pair[victim].process.send_signal(signal.SIGKILL)
+        begin = time.monotonic()
+        code = pair[1 - victim].wait()
+        seconds = time.monotonic() - begin
+        text = pair[1 - victim].text()
+        check(f"with the launcher of machine {victim} killed the other ends with 9, not {code}", code == 9, text)
+        check(f"within {seconds:.1f} s", seconds <= BAR_SECONDS, text)
+        named = f"machine {victim}" in text or story.machines.addresses[victim] in text
+        check("and names the machine", named, text)
+        pair[victim].wait()
+
+
+def timed(story, name, fronts, codes):
+    begin = time.monotonic()
+    ended = [front.wait(60) for front in fronts]
+    seconds = time.monotonic() - begin
+    text = "".join(front.text() for front in fronts)
+    check(f"{name}: ends with {ended}", all(code in codes for code in ended), text)
+    check(f"{name}: within {seconds:.1f} s", seconds <= BAR_SECONDS + 2, text)
+    check(f"{name}: says what, where, why and what to do", "error: " in text and "why: " in text and "try: " in text, text)
+    return text
+
+
+def story_wrong_starts_are_named_in_time(story):
+    addresses = story.machines.addresses
+    port = free_port()
+    flags = ["--nnodes", "2", "--node_rank", "1", "--master_port", str(port)]
+    timed(story, "a master that no name server knows",
+          [story.front(1, story.flags("name", *flags, "--master_addr", "no-such-machine.invalid"), "name")], (2, 3, 9))
+    timed(story, "a master that is not there",
+          [story.front(1, story.flags("dead", *flags, "--master_addr", addresses[0]), "dead")], (2, 3, 9))
+    holder = story.front(0, [sys.executable, "-c", "import socket,time; s=socket.socket(); "
+                             f"s.bind(('', {port})); s.listen(); print('up', flush=True); time.sleep(600)"], "holder")
+    holder.wait_for("up")
+    text = timed(story, "a port in use", [story.front(0, story.flags("port", *story.nodes(port, 0)), "port")], (2, 3))
+    check("a port in use: named", str(port) in text, text)
+    holder.process.kill()
+    holder.wait()
+
+    port = free_port()
+    pair = [story.front(0, story.flags("differ", *story.nodes(port, 0)), "differ-0"),
+            story.front(1, story.flags("differ", *story.nodes(port, 1), "--seed", "7"), "differ-1")]
+    text = timed(story, "another argument on one machine", pair, (2,))
+    check("another argument on one machine: named", "seed" in text, text)
+
+    shell = story.machines.remote_shell(story.folder)
+    for name, content, said in (("malformed", "worker-0 slots=four\n", "hostfile:1"),
+                                ("a dead machine", f"{addresses[0]} slots=1\n10.255.255.254 slots=1\n",
+                                 "10.255.255.254")):
+        argv = story.flags("hosts", "--hostfile", host_file(story, content))
+        text = timed(story, f"host file, {name}", [story.front(0, argv, "hosts", HFTRAIN_SSH=shell)], (2, 3))
+        check(f"host file, {name}: named", said in text, text)
+
+
+def main():
+    stories = {name: value for name, value in globals().items() if name.startswith("story_")}
+    for name in sys.argv[1:] or stories:
+        print(f"-- {name}", flush=True)
+        with tempfile.TemporaryDirectory(prefix="hftrain-machines-") as folder, Machines() as machines:
+            stories[name](Story(machines, folder))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,77 @@
+// Front programs meet through what started them: real mpirun, real torchrun.
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "launcher/watched_process.h"
+#include "support/catch.h"
+#include "support/skip.h"
+
+namespace hftrain::launcher {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string lines_of(int processes, const std::string& by) {
+  std::string lines;
+  for (int rank = 0; rank < processes; ++rank)
+    lines += by + ' ' + std::to_string(rank) + ": 10.0.0.1:4711/" + std::to_string(processes) + '\n';
+  return lines;
+}
+
+std::string sorted(const std::string& text) {
+  std::vector<std::string> lines;
+  for (size_t begin = 0; begin < text.size();) {
+    const size_t end = std::min(text.find('\n', begin), text.size() - 1) + 1;
+    lines.push_back(text.substr(begin, end - begin));
+    begin = end;
+  }
+  std::sort(lines.begin(), lines.end());
+  std::string result;
+  for (const std::string& line : lines) result += line;
+  return result;
+}
+
+Environment as_root() {
+  Environment environment = Environment::of_process();
+  environment.set("OMPI_ALLOW_RUN_AS_ROOT", "1");
+  environment.set("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1");
+  return environment;
+}
+
+}  // namespace
+
+TEST_CASE("front programs of mpirun meet through PMIx", "[mpi][process]") {
+  const std::string mpirun = "/usr/bin/mpirun";
+  const fs::path plugin = fs::path(DUMMY_FRONT).parent_path().parent_path() / "lib/libhftrain_pmix.so";
+  if (!fs::exists(mpirun) || !fs::exists(plugin)) HFTRAIN_SKIP("Open MPI, and a build with it");
+  for (const int processes : {2, 4}) {
+    WatchedProcess run({mpirun, "--oversubscribe", "-n", std::to_string(processes), DUMMY_FRONT, "meet"},
+                       as_root());
+    CHECK(run.finish() == 0);
+    INFO(run.err());
+    CHECK(sorted(run.out()) == lines_of(processes, "mpirun"));
+  }
+}
+
+TEST_CASE("ranks of torchrun meet through the store of its agent", "[parity][process]") {
+  const std::string python = HFTRAIN_TEST_PYTHON;
+  if (python.empty()) HFTRAIN_SKIP("python3 with torch: set HFTRAIN_TEST_PYTHON");
+  // Its two kinds of rendezvous: a fixed port, and one of its choice.
+  const std::string port = std::to_string(20000 + ::getpid() % 10000);
+  for (const std::vector<std::string>& rendezvous :
+       {std::vector<std::string>{"--master_port", port}, std::vector<std::string>{"--standalone"}}) {
+    std::vector<std::string> argv = {python, "-m", "torch.distributed.run", "--nproc_per_node", "2"};
+    argv.insert(argv.end(), rendezvous.begin(), rendezvous.end());
+    argv.insert(argv.end(), {"--no-python", DUMMY_FRONT, "meet"});
+    WatchedProcess run(argv);
+    CHECK(run.finish() == 0);
+    INFO(rendezvous.front() << ": " << run.err());
+    CHECK(sorted(run.out()) == lines_of(2, "torchrun"));
+  }
+}
+
+}  // namespace hftrain::launcher
