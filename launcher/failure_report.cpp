@@ -27,6 +27,7 @@ std::string when(const WorkerRecord& worker) {
 std::string where(const WorkerRecord& worker, size_t workers) {
   std::string text = rank_name(worker) + " of " + std::to_string(workers);
   if (!worker.device.empty()) text += " on " + worker.device;
+  if (!worker.node.empty()) text += ", " + worker.node;
   return text + ", pid " + std::to_string(worker.pid) + ", " + when(worker);
 }
 
@@ -102,6 +103,13 @@ Diagnostic explain(const WorkerRecord& worker, const JobRecord& job, Failure fai
       report.hint =
           "a collective operation waits for it: look at its last lines; --ddp_timeout sets the limit";
       break;
+    case Failure::kNodeLost:
+      report.what = worker.node + " was lost";
+      report.why = worker.lost;
+      report.hint =
+          "see whether that machine and the network to it are up; start again: the run goes on from its "
+          "newest checkpoint";
+      break;
     case Failure::kStopped:
       report.what = "stopped before a checkpoint could be committed";
       report.why = job.stop_forced ? "a second signal asked to stop at once"
@@ -122,6 +130,7 @@ void drop_repetition(const std::string& what, std::vector<std::string>& lines) {
 }  // namespace
 
 std::string describe_end(const WorkerRecord& worker) {
+  if (!worker.status && !worker.lost.empty()) return "went with " + worker.node;
   if (!worker.status) return "did not end";
   if (worker.status->signal != 0) {
     return "was killed by " + signal_name(worker.status->signal) + " (signal " +
@@ -144,6 +153,7 @@ FailureReport make_failure_report(const JobRecord& job, const Verdict& verdict, 
     std::string end = told ? "ended by the launcher" : describe_end(worker);
     if (worker.failed && !text_of(*worker.failed, "what").empty())
       end += ": " + text_of(*worker.failed, "what");
+    if (!worker.node.empty() && worker.lost.empty()) end += " on " + worker.node;
     report.follow_ons.push_back(rank_name(worker) + " " + end);
   }
   return report;

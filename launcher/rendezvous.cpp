@@ -1,6 +1,7 @@
 #include "launcher/rendezvous.h"
 
 #include <arpa/inet.h>
+#include <fcntl.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -16,6 +17,7 @@
 
 #include "hftrain/base/error.h"
 #include "hftrain/base/text.h"
+#include "launcher/control/addresses.h"
 
 namespace hftrain::launcher {
 namespace {
@@ -56,17 +58,17 @@ std::string command_of(const fs::path& process) {
   return trim(command).substr(0, 200);
 }
 
-Error cannot_listen(int port, int error_number) {
+}  // namespace
+
+Error cannot_listen(int port, int error_number, const std::string& flag) {
   Error error(ExitCode::kEnvironment, "cannot listen on port " + std::to_string(port));
-  error.where("--master_port");
+  error.where(flag);
   if (error_number != EADDRINUSE) return error.why(std::strerror(error_number));
   const std::string holder = port_holder(port);
   error.why("it is in use" + (holder.empty() ? std::string() : " by " + holder));
-  error.hint("leave --master_port out to get a free port, or end that process");
+  error.hint("another port, or end that process");
   return error;
 }
-
-}  // namespace
 
 std::string port_holder(int port) {
   const std::set<std::string> sockets = listening_inodes(port);
@@ -84,7 +86,7 @@ std::string port_holder(int port) {
 Rendezvous bind_rendezvous(int port) {
   Rendezvous rendezvous;
   rendezvous.listener.reset(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  if (!rendezvous.listener) throw cannot_listen(port, errno);
+  if (!rendezvous.listener) throw cannot_listen(port, errno, "--master_port");
   if (port != 0) {
     // A run that has just ended leaves its port in TIME_WAIT; only a live listener is a conflict.
     const int on = 1;
@@ -98,9 +100,19 @@ Rendezvous bind_rendezvous(int port) {
   if (::bind(rendezvous.listener.get(), reinterpret_cast<sockaddr*>(&address), size) != 0 ||
       ::listen(rendezvous.listener.get(), SOMAXCONN) != 0 ||
       ::getsockname(rendezvous.listener.get(), reinterpret_cast<sockaddr*>(&address), &size) != 0) {
-    throw cannot_listen(port, errno);
+    throw cannot_listen(port, errno, "--master_port");
   }
   rendezvous.port = ntohs(address.sin_port);
+  return rendezvous;
+}
+
+Rendezvous bind_rendezvous_everywhere(int port) {
+  Rendezvous rendezvous;
+  rendezvous.listener = listen_everywhere(port, "--master_port");
+  // Rank 0 waits in accept().
+  ::fcntl(rendezvous.listener.get(), F_SETFL, 0);
+  rendezvous.port = port_of(rendezvous.listener.get());
+  rendezvous.address = own_addresses().front();
   return rendezvous;
 }
 

@@ -4,6 +4,7 @@
 
 #include <string>
 
+#include "hftrain/base/error.h"
 #include "hftrain/base/file.h"
 
 namespace hftrain::launcher {
@@ -17,8 +18,12 @@ struct Rendezvous {
 // Binds `port` on the loopback address; 0 takes a free one. A port in use is an Error (kEnvironment) that
 // names the process holding it where /proc tells.
 Rendezvous bind_rendezvous(int port = 0);
+// The same on all interfaces, for ranks on several machines; each is told an address of its own.
+Rendezvous bind_rendezvous_everywhere(int port = 0);
 
 // "pid 4242 (some command)" for the process listening on a local TCP port; empty when it cannot be seen.
 std::string port_holder(int port);
+// The error of a port that cannot be listened on; `flag` is where it came from.
+Error cannot_listen(int port, int error_number, const std::string& flag);
 
 }  // namespace hftrain::launcher

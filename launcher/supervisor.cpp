@@ -29,7 +29,13 @@ std::string rank_list(const std::vector<int>& ranks) {
 }  // namespace
 
 Supervisor::Supervisor(JobSpec spec, WorkerObserver& observer)
-    : spec_(std::move(spec)), observer_(observer), group_(spec_.workers, spec_.rendezvous.listener.get()) {}
+    : spec_(std::move(spec)),
+      observer_(observer),
+      own_workers_(spec_.workers, spec_.rendezvous.listener.get()),
+      joint_(spec_.hub == nullptr
+                 ? nullptr
+                 : std::make_unique<JobCrew>(own_workers_, *spec_.hub, spec_.others.value())),
+      group_(joint_ ? static_cast<Crew&>(*joint_) : own_workers_) {}
 
 JobResult Supervisor::run() {
   router_ = std::make_unique<OutputRouter>(
@@ -48,7 +54,8 @@ JobResult Supervisor::run() {
 void Supervisor::wait_and_read() {
   std::vector<pollfd> watched = {{signals_->descriptor(), POLLIN, 0}};
   group_.append_descriptors(watched);
-  if (::poll(watched.data(), watched.size(), poll_timeout_milliseconds()) > 0) handle_workers(watched);
+  ::poll(watched.data(), watched.size(), poll_timeout_milliseconds());
+  handle_workers(watched);
   // After the workers: one that has just died must not be taken for one that a signal ended.
   handle_signals();
   handle_deadlines();
@@ -57,22 +64,32 @@ void Supervisor::wait_and_read() {
 void Supervisor::handle_workers(const std::vector<pollfd>& watched) {
   const WorkerGroup::Changes changes = group_.read_ready(watched, *router_);
   for (const plan::WorkerEvent& event : changes.events) observer_.on_event(event);
+  for (const OutputLine& line : changes.lines) observer_.on_output(line);
+  for (const std::string& notice : changes.notices) observer_.on_notice(notice);
   if (changes.became_ready) handle(JobEvent::kAllReady);
   if (changes.failed) handle(JobEvent::kWorkerFailed);
+  for (const Crew::StopAsked& stop : changes.stops) stop_asked(stop.agent, stop.signal);
   if (!group_.processes_gone()) return;
   handle(group_.pipes_drained() ? JobEvent::kAllDone : JobEvent::kProcessesGone);
 }
 
 void Supervisor::handle_signals() {
-  while (const int signal = signals_->next()) {
-    last_signal_ = signal;
-    if (job_.stop_signal == 0) {
-      job_.stop_signal = signal;
-    } else {
-      job_.stop_forced = true;
-    }
-    handle(JobEvent::kStopAsked);
+  while (const int signal = signals_->next()) stop_asked(0, signal);
+}
+
+// A terminal and mpirun send one signal to every agent: the job was asked as often as the agent that was
+// asked most.
+void Supervisor::stop_asked(int agent, int signal) {
+  const int times = ++stops_by_agent_[agent];
+  if (times <= stops_) return;
+  stops_ = times;
+  last_signal_ = signal;
+  if (job_.stop_signal == 0) {
+    job_.stop_signal = signal;
+  } else {
+    job_.stop_forced = true;
   }
+  handle(JobEvent::kStopAsked);
 }
 
 void Supervisor::handle_deadlines() {
@@ -122,7 +139,7 @@ void Supervisor::tell_what_is_awaited(double now) {
   next_notice_ = std::numeric_limits<double>::infinity();
   std::vector<int> ranks;
   for (const WorkerRecord& worker : group_.records()) {
-    if (phase_ == Phase::kStarting ? !worker.ready : !worker.status) ranks.push_back(worker.rank);
+    if (phase_ == Phase::kStarting ? !worker.ready : !worker.over()) ranks.push_back(worker.rank);
   }
   const char* awaited = nullptr;
   if (phase_ == Phase::kStarting) awaited = " to load the model and get ready";
@@ -136,6 +153,7 @@ void Supervisor::tell_what_is_awaited(double now) {
 
 int Supervisor::poll_timeout_milliseconds() const {
   double next = std::min(next_notice_, deadline_.value_or(std::numeric_limits<double>::infinity()));
+  next = std::min(next, group_.next_deadline());
   if (spec_.limits.silence_seconds > 0 && phase_ <= Phase::kStopping) {
     next = std::min(next, group_.last_heard() + spec_.limits.silence_seconds);
   }
@@ -151,7 +169,9 @@ JobResult Supervisor::result() {
   JobResult result{verdict.code, verdict.reason, job_.workers, std::nullopt};
   if (verdict.culprit) {
     const WorkerRecord& culprit = job_.workers[*verdict.culprit];
-    ReportFacts facts{router_->last_lines(culprit.rank), router_->folder_of(culprit.rank),
+    const bool elsewhere = !culprit.node.empty();
+    ReportFacts facts{elsewhere ? culprit.last_lines : router_->last_lines(culprit.rank),
+                      elsewhere ? culprit.logs : router_->folder_of(culprit.rank),
                       spec_.limits.silence_seconds, memory_limit()};
     result.failure = make_failure_report(job_, verdict, std::move(facts));
     write_crash_record(*result.failure, culprit);

@@ -7,11 +7,13 @@
 // started keep a pipe open, Limits::grace_seconds later.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "launcher/control/job_crew.h"
 #include "launcher/failure_report.h"
 #include "launcher/output_router.h"
 #include "launcher/policy.h"
@@ -44,6 +46,8 @@ struct JobSpec {
   OutputSpec output;
   Rendezvous rendezvous;  // its listener goes to the worker that serves the store
   Limits limits;
+  ControlHub* hub = nullptr;     // to the other agents of the job; must outlive the supervisor
+  std::optional<Others> others;  // what they start; with a hub
 };
 
 struct JobResult {
@@ -65,6 +69,7 @@ class Supervisor {
  private:
   void wait_and_read();
   void handle(JobEvent event);
+  void stop_asked(int agent, int signal);
   void carry_out(uint32_t actions);
   void handle_signals();
   void handle_workers(const std::vector<pollfd>& watched);
@@ -76,12 +81,16 @@ class Supervisor {
 
   JobSpec spec_;
   WorkerObserver& observer_;
-  WorkerGroup group_;
+  WorkerGroup own_workers_;
+  std::unique_ptr<JobCrew> joint_;  // of all agents, where there are several
+  Crew& group_;
   std::unique_ptr<OutputRouter> router_;
   std::unique_ptr<StopSignals> signals_;
   Phase phase_ = Phase::kStarting;
   JobRecord job_;
   int last_signal_ = 0;
+  std::map<int, int> stops_by_agent_;
+  int stops_ = 0;                   // how often the job was asked to stop
   double phase_since_ = 0;          // monotonic seconds
   std::optional<double> deadline_;  // of the grace period
   double next_notice_ = 0;

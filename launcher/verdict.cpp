@@ -23,10 +23,12 @@ bool is_stop_code(int code) {
 
 Failure failure_of(const WorkerRecord& worker, const JobRecord& job) {
   if (worker.failed) return Failure::kReported;
+  if (!worker.lost.empty() && !worker.status) return Failure::kNodeLost;
   const ExitStatus status = worker.status.value_or(ExitStatus{});
   if (status.signal != 0) {
     if (worker.was_sent(status.signal)) return Failure::kStopped;
-    return status.signal == SIGKILL && job.killed_for_memory ? Failure::kHostMemory : Failure::kSignal;
+    const bool for_memory = worker.node.empty() ? job.killed_for_memory : worker.killed_for_memory;
+    return status.signal == SIGKILL && for_memory ? Failure::kHostMemory : Failure::kSignal;
   }
   if (status.code == 0) return Failure::kUnfinished;
   return is_stop_code(status.code) ? Failure::kStopped : Failure::kExit;
@@ -75,6 +77,7 @@ ExitCode code_of(Failure failure, const WorkerRecord& worker) {
     case Failure::kSignal:
     case Failure::kUnfinished:
     case Failure::kHung:
+    case Failure::kNodeLost:
       break;
   }
   return ExitCode::kWorkerLost;

@@ -28,7 +28,15 @@ struct WorkerRecord {
   std::optional<plan::WorkerEvent> finished;
   std::optional<plan::WorkerEvent> failed;
   std::optional<ExitStatus> status;
+  // Of a worker of another agent:
+  std::string node;                     // "node 1 (host-b)"; empty for one of this agent
+  std::string lost;                     // why the agent is gone, and the worker with it; empty: it is there
+  bool killed_for_memory = false;       // its node's out-of-memory killer was at work when it died
+  std::vector<std::string> last_lines;  // of its output, when it failed
+  std::string logs;                     // its folder there
 
+  // It is known to be gone.
+  bool over() const { return status || !lost.empty(); }
   // It reported an orderly end and ended with the code it reported.
   bool ended_orderly() const;
   bool was_sent(int signal) const { return (signals_sent >> signal & 1) != 0; }
@@ -44,6 +52,7 @@ struct JobRecord {
 
 enum class Failure {
   kReported,    // the worker said what went wrong
+  kNodeLost,    // the agent that watched it is gone, and it with it
   kSignal,      // ended by a signal the launcher did not send
   kHostMemory,  // SIGKILL by the kernel's out-of-memory killer
   kExit,        // exited with an error code and no report

@@ -13,8 +13,6 @@
 namespace hftrain::launcher {
 namespace {
 
-using Kind = plan::WorkerEvent::Kind;
-
 // Hands each piece to `take` until the descriptor is empty, closed, or kReadBytes were read. Closes it at its
 // end.
 template <typename Take>
@@ -139,16 +137,7 @@ void WorkerGroup::read_control(size_t index, Changes& changes) {
 void WorkerGroup::take_event(size_t index, plan::WorkerEvent event, Changes& changes) {
   WorkerRecord& record = records_[index];
   event.rank = record.rank;  // known by its pipe
-  record.last_heard = monotonic_seconds();
-  if (event.kind == Kind::kReady) record.ready = true;
-  if (event.kind == Kind::kStep && event.data.contains("step") && event.data["step"].is_number_integer()) {
-    record.step = event.data["step"].get<int64_t>();
-  }
-  if (event.kind == Kind::kFinished) record.finished = event;
-  if (event.kind == Kind::kFailed && !record.failed) {
-    record.failed = event;
-    note_failure(index, changes);
-  }
+  if (launcher::take_event(record, event, monotonic_seconds())) note_failure(index, changes);
   changes.events.push_back(std::move(event));
 }
 
@@ -191,24 +180,9 @@ void WorkerGroup::kill_all() {
   }
 }
 
-bool WorkerGroup::processes_gone() const {
-  return std::all_of(records_.begin(), records_.end(),
-                     [](const WorkerRecord& r) { return r.status.has_value(); });
-}
-
 bool WorkerGroup::pipes_drained() const {
   return std::all_of(workers_.begin(), workers_.end(),
                      [](const Worker& w) { return !w.control && !w.out && !w.err; });
-}
-
-bool WorkerGroup::all_ready() const {
-  return std::all_of(records_.begin(), records_.end(), [](const WorkerRecord& r) { return r.ready; });
-}
-
-double WorkerGroup::last_heard() const {
-  double newest = 0;
-  for (const WorkerRecord& record : records_) newest = std::max(newest, record.last_heard);
-  return newest;
 }
 
 }  // namespace hftrain::launcher

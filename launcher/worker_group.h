@@ -1,5 +1,5 @@
-// The workers of one attempt: starts them, reads what they say on their pipes, passes signals on, reaps them.
-// Keeps the record of each; decides nothing (that is policy.h) and waits for nothing (that is the
+// The workers of one attempt that this agent starts: reads what they say on their pipes, passes signals on,
+// reaps them. Keeps the record of each; decides nothing (that is policy.h) and waits for nothing (that is the
 // supervisor's loop).
 #pragma once
 
@@ -12,8 +12,7 @@
 
 #include "hftrain/base/environment.h"
 #include "launcher/child_process.h"
-#include "launcher/output_router.h"
-#include "launcher/verdict.h"
+#include "launcher/crew.h"
 
 namespace hftrain::launcher {
 
@@ -26,41 +25,22 @@ struct WorkerSpec {
   bool serves_store = false;  // gets the rendezvous socket as --store-fd
 };
 
-class WorkerGroup {
+class WorkerGroup : public Crew {
  public:
-  // What became known while reading.
-  struct Changes {
-    std::vector<plan::WorkerEvent> events;
-    bool became_ready = false;  // the last rank that was not ready has become so
-    bool failed = false;        // a worker failed that had not before
-  };
-
   // Starts nothing yet. `listener` is the rendezvous socket, or -1; it must stay open until start() has
   // returned.
   WorkerGroup(std::vector<WorkerSpec> specs, int listener);
 
-  // Starts every worker. When one cannot be started those already running are killed and the Error is passed
-  // on.
-  void start();
-
-  // Appends what poll() must watch.
-  void append_descriptors(std::vector<pollfd>& watched) const;
-  // Reads what is there, at most kReadBytes per descriptor, and reaps what has ended.
-  Changes read_ready(const std::vector<pollfd>& watched, OutputRouter& router);
-  // Stops reading the pipes that are still open.
-  void abandon_pipes(OutputRouter& router);
-
-  void signal_all(int signal);
-  // SIGTERM to every worker but those that have said they are leaving: these are still writing why.
-  void terminate();
-  void kill_all();
-
-  bool processes_gone() const;
-  bool pipes_drained() const;
-  bool all_ready() const;
-  const std::vector<WorkerRecord>& records() const noexcept { return records_; }
-  // The rank heard of most recently, in monotonic seconds.
-  double last_heard() const;
+  void start() override;
+  void append_descriptors(std::vector<pollfd>& watched) const override;
+  // At most kReadBytes per descriptor.
+  Changes read_ready(const std::vector<pollfd>& watched, OutputRouter& router) override;
+  void abandon_pipes(OutputRouter& router) override;
+  void signal_all(int signal) override;
+  void terminate() override;
+  void kill_all() override;
+  bool pipes_drained() const override;
+  const std::vector<WorkerRecord>& records() const noexcept override { return records_; }
 
   static constexpr size_t kReadBytes = 256 * 1024;
   static constexpr int kControlDescriptor = 3;

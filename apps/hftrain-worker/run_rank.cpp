@@ -38,7 +38,7 @@ runtime::WorkerContext make_context(const plan::RunPlan& plan, const plan::RankP
   place.rank = rank.rank;
   place.local_rank = rank.local_rank;
   place.world_size = plan.ranks.world_size;
-  place.local_world_size = plan.ranks.local_world_size;
+  place.local_world_size = rank.local_world_size;
   place.threads = rank.threads;
   place.cuda_ordinal = rank.device == plan::DeviceKind::kCuda ? rank.ordinal : -1;
   place.cuda_plugin = cuda_plugin_path();

@@ -1,4 +1,4 @@
-// The ranks of one machine, spawned here: what each worker is started with.
+// The ranks of one agent, spawned here: what each worker is started with.
 #pragma once
 
 #include <string>
@@ -10,6 +10,9 @@
 
 namespace hftrain::launcher {
 
+// "cpu", "cuda:1 (name)"
+std::string device_of(const plan::RankPlan& rank);
+
 struct LocalLaunch {
   std::string worker_program;  // absolute path of hftrain-worker
   std::string plan_path;       // absolute path of the written plan
@@ -17,9 +20,10 @@ struct LocalLaunch {
   std::string master_address;
   int master_port = 0;
   int attempt = 0;
+  int agent = 0;  // whose ranks are started
 };
 
-// One spec per rank of the plan, in rank order. Rank 0 serves the store when there is more than one rank.
+// One spec per rank of the agent, in rank order. Rank 0 serves the store when there is more than one rank.
 std::vector<WorkerSpec> local_workers(const plan::RanksPlan& ranks, const LocalLaunch& launch);
 
 }  // namespace hftrain::launcher

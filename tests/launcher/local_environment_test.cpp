@@ -8,16 +8,21 @@ TEST_CASE("each rank of a plan becomes a worker with its variables on top of wha
   plan::RanksPlan ranks;
   ranks.world_size = 2;
   ranks.local_world_size = 2;
-  ranks.ranks = {
-      {.rank = 0, .local_rank = 0},
-      {.rank = 1, .local_rank = 1, .device = plan::DeviceKind::kCuda, .ordinal = 1, .device_name = "H200"}};
+  ranks.ranks = {{.rank = 0, .local_rank = 0, .local_world_size = 2},
+                 {.rank = 1,
+                  .local_rank = 1,
+                  .device = plan::DeviceKind::kCuda,
+                  .ordinal = 1,
+                  .device_name = "H200",
+                  .local_world_size = 2}};
   const LocalLaunch launch{
       "/opt/hftrain-worker",
       "/out/plan.json",
       Environment(std::map<std::string, std::string>{{"HOME", "/home/x"}, {"RANK", "9"}}),
       "127.0.0.1",
       4711,
-      2};
+      2,
+      0};
   const std::vector<WorkerSpec> workers = local_workers(ranks, launch);
   REQUIRE(workers.size() == 2);
   CHECK(workers[0].argv == std::vector<std::string>{"/opt/hftrain-worker", "--plan", "/out/plan.json"});

@@ -58,8 +58,8 @@ struct Case {
   }
 
   ResolveInput input() const {
-    return {parsed,  topology, model,       environment, data, "/out", "label", "", uint64_t{100} * kGiB,
-            "0.1.0", "{}",     std::nullopt};
+    return {parsed,  topology, model,        environment, data, "/out", "label", "", uint64_t{100} * kGiB,
+            "0.1.0", "{}",     std::nullopt, agents};
   }
   RunPlan plan() const { return resolve(input()); }
   Error error() const {
@@ -81,6 +81,7 @@ struct Case {
   Topology topology;
   ModelFacts model;
   DataFacts data;
+  std::vector<AgentFacts> agents;
 };
 
 inline bool contains(const std::string& text, const std::string& part) {

@@ -10,14 +10,19 @@
 #include "hftrain/arguments/help.h"
 #include "hftrain/arguments/print_config.h"
 #include "hftrain/base/error.h"
+#include "hftrain/base/text.h"
 #include "hftrain/plan/describe.h"
 #include "hftrain/storage/file_system.h"
 #include "hftrain/storage/run_directory.h"
+#include "launcher/environments/find_place.h"
 #include "launcher/hosts/machine_start.h"
 #include "pipeline/data_stage.h"
+#include "pipeline/follow_stage.h"
 #include "pipeline/host_stage.h"
 #include "pipeline/inputs.h"
+#include "pipeline/job.h"
 #include "pipeline/launch_stage.h"
+#include "pipeline/meeting_stage.h"
 #include "pipeline/output_stage.h"
 #include "pipeline/run_record.h"
 #include "pipeline/smoke.h"
@@ -110,7 +115,7 @@ storage::RunLock take_output_folder(const Inputs& inputs, reporting::Console& co
   return lock;
 }
 
-ExitCode train(const CommandContext& context, const Inputs& inputs, Stopwatch& stopwatch,
+ExitCode train(const CommandContext& context, const Inputs& inputs, Job& job, Stopwatch& stopwatch,
                reporting::Console& console) {
   const data::PrepareRequest request = prepare_request(inputs);
   resolve_plan(inputs, estimate_data(request),
@@ -118,7 +123,7 @@ ExitCode train(const CommandContext& context, const Inputs& inputs, Stopwatch& s
   const storage::RunLock lock = take_output_folder(inputs, console);
 
   stopwatch.begin("prepare");
-  const auto prepared = prepare_data(request, console);
+  const auto prepared = job.prepare(request);
   if (!prepared) {
     console.line("stopped while preparing data; nothing was trained");
     return ExitCode::kTerminatedUnsaved;
@@ -132,7 +137,30 @@ ExitCode train(const CommandContext& context, const Inputs& inputs, Stopwatch& s
   const RunFolder folder = run_folder(inputs.output_dir);
   write_arguments(folder, inputs, context.arguments);
   write_plan(folder, plan);
-  return run_workers(context, inputs, plan, stopwatch, console);
+  job.check_output_folder(plan);
+  job.share(plan);
+  return run_workers(context, inputs, plan, job, stopwatch, console);
+}
+
+// GPUs that ranks of this machine would use.
+int visible_gpus(const Inputs& inputs) {
+  return inputs.parsed.arguments.device.use_cpu ? 0
+                                                : static_cast<int>(inputs.topology.visible.devices.size());
+}
+
+// As train(), with the other front programs of the job, which end as this one does.
+ExitCode lead(const CommandContext& context, Inputs& inputs, const launcher::JobPlace& place,
+              Stopwatch& stopwatch, reporting::Console& console) {
+  Job job(context, inputs, place, console);
+  try {
+    return train(context, inputs, job, stopwatch, console);
+  } catch (const Error& error) {
+    job.refuse(error);
+    throw;
+  } catch (const std::exception& error) {
+    job.refuse(Error(ExitCode::kInternal, error.what()));
+    throw;
+  }
 }
 
 ExitCode run(const CommandContext& context, std::vector<std::string> arguments) {
@@ -146,16 +174,31 @@ ExitCode run(const CommandContext& context, std::vector<std::string> arguments) 
   const bool dry_run = parsed.actions.dry_run;
   if (parsed.arguments.interface.smoke && !dry_run) return run_smoke(context, arguments, parsed);
   reporting::Console console(context.err, console_style(parsed.arguments, context));
-  if (!dry_run) console.line("hftrain " HFTRAIN_VERSION);
-  show(parsed.notes, console);
-  if (launcher::starts_hosts(parsed.arguments.launch, parsed.origins, context.environment))
+  if (launcher::starts_hosts(parsed.arguments.launch, parsed.origins, context.environment)) {
+    console.line("hftrain " HFTRAIN_VERSION);
+    show(parsed.notes, console);
     return run_on_hosts(context, context.arguments, parsed, console);
+  }
   if (launcher::counts_hosts(parsed.arguments.launch, parsed.origins))
     launcher::take_from_hosts(launcher::read_hosts(parsed.arguments.launch), parsed.arguments.launch,
                               parsed.origins);
+  // A follower shows nothing but what goes wrong.
+  const bool follows =
+      !launcher::find_place(parsed.arguments.launch, context.environment, 0, parsed.origins).leads();
+  if (!dry_run && !follows) console.line("hftrain " HFTRAIN_VERSION);
+  if (!follows) show(parsed.notes, console);
   stopwatch.begin("plan");
-  const Inputs inputs = gather_inputs(std::move(parsed), context.environment);
-  return dry_run ? show_plan(context, inputs, console) : train(context, inputs, stopwatch, console);
+  Inputs inputs = gather_inputs(std::move(parsed), context.environment);
+  const launcher::JobPlace place = launcher::find_place(inputs.parsed.arguments.launch, context.environment,
+                                                        visible_gpus(inputs), inputs.parsed.origins);
+  // The worker speaks PMIx again where mpirun started this program; with the default storage that fails.
+  if (place.meeting == launcher::Meeting::kPmix) inputs.environment.set("PMIX_MCA_gds", "hash");
+  if (follows) return dry_run ? ExitCode::kDone : follow(context, inputs, place, console);
+  if (const std::string where = launcher::describe(place); !where.empty()) console.line(where);
+  for (const std::string& notice : place.notices) console.message(LogLevel::kInfo, notice);
+  if (!dry_run) return lead(context, inputs, place, stopwatch, console);
+  inputs.agents = assumed_agents(context, inputs, place);
+  return show_plan(context, inputs, console);
 }
 
 }  // namespace

@@ -57,6 +57,14 @@ plan::DataFacts facts_of(const data::PreparedData& prepared) {
   return {facts_of_split(prepared.train), facts_of_split(prepared.validation), facts_of_split(prepared.test)};
 }
 
+std::map<std::string, std::string> paths_of(const data::PreparedData& prepared) {
+  std::map<std::string, std::string> paths;
+  if (prepared.train) paths["train"] = prepared.train->cache_path;
+  if (prepared.validation) paths["validation"] = prepared.validation->cache_path;
+  if (prepared.test) paths["test"] = prepared.test->cache_path;
+  return paths;
+}
+
 plan::DataFacts estimate_data(const data::PrepareRequest& request) {
   if (!request.overwrite_cache) {
     if (const auto prepared = data::find_prepared(request)) return facts_of(*prepared);
@@ -67,8 +75,14 @@ plan::DataFacts estimate_data(const data::PrepareRequest& request) {
 std::optional<data::PreparedData> prepare_data(const data::PrepareRequest& request,
                                                reporting::Console& console) {
   const StopFlag stop;
+  return prepare_data_until(request, console, stop.is_set());
+}
+
+std::optional<data::PreparedData> prepare_data_until(const data::PrepareRequest& request,
+                                                     reporting::Console& console,
+                                                     const std::atomic<bool>& stop) {
   data::PrepareObserver observer;
-  observer.stop = &stop.is_set();
+  observer.stop = &stop;
   observer.logger =
       Logger(LogLevel::kInfo, [&](LogLevel level, std::string_view text) { console.message(level, text); });
   observer.progress = [&](const data::PrepareProgress& progress) {

@@ -1,7 +1,10 @@
 // Second stage: the token blocks of the run, estimated for a dry run, otherwise found in the cache or made.
 #pragma once
 
+#include <atomic>
+#include <map>
 #include <optional>
+#include <string>
 
 #include "hftrain/data/prepare.h"
 #include "hftrain/plan/resolve.h"
@@ -20,7 +23,13 @@ plan::DataFacts estimate_data(const data::PrepareRequest& request);
 // the cache is then as before.
 std::optional<data::PreparedData> prepare_data(const data::PrepareRequest& request,
                                                reporting::Console& console);
+// The same for who watches signals himself: nothing when `stop` became true. May run in any one thread.
+std::optional<data::PreparedData> prepare_data_until(const data::PrepareRequest& request,
+                                                     reporting::Console& console,
+                                                     const std::atomic<bool>& stop);
 
 plan::DataFacts facts_of(const data::PreparedData& prepared);
+// Splits by name, and where their tokens are.
+std::map<std::string, std::string> paths_of(const data::PreparedData& prepared);
 
 }  // namespace hftrain::app

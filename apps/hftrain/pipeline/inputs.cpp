@@ -55,7 +55,8 @@ plan::ResolveInput resolve_input(const Inputs& inputs, const plan::DataFacts& da
           .free_bytes = free_bytes(inputs.output_dir),
           .hftrain_version = HFTRAIN_VERSION,
           .arguments_json = dump_json(arguments::arguments_json(inputs.parsed), -1),
-          .nvme_free_bytes = nvme_free_bytes(inputs.parsed.arguments.parallel.sharding)};
+          .nvme_free_bytes = nvme_free_bytes(inputs.parsed.arguments.parallel.sharding),
+          .agents = inputs.agents};
 }
 
 }  // namespace

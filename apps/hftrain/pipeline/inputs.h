@@ -20,6 +20,8 @@ struct Inputs {
   plan::ModelFacts model;
   std::string output_dir;  // absolute
   std::string run_label;   // "Nov21_12-00-00_host"
+  std::vector<plan::AgentFacts>
+      agents;  // of a job of several front programs, by number; empty: this one alone
 };
 
 // Machine, model and tokenizer of parsed arguments.

@@ -48,7 +48,7 @@ std::string JobConsole::prefix(int rank) const {
 
 void JobConsole::on_ready(const plan::WorkerEvent& event) {
   ready_.insert(event.rank);
-  if (ready_.size() < static_cast<size_t>(plan_.ranks.local_world_size)) return;
+  if (ready_.size() < static_cast<size_t>(plan_.ranks.world_size)) return;
   const double loading = event.data.contains("seconds") ? event.data["seconds"].get<double>() : 0.0;
   spawn_seconds_ = std::max(0.0, monotonic_seconds() - started_ - loading);
   if (plan_.do_train) console_.line(reporting::training_header(header_of(plan_)));

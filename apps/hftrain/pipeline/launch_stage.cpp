@@ -1,6 +1,7 @@
 #include "pipeline/launch_stage.h"
 
 #include <filesystem>
+#include <set>
 #include <utility>
 
 #include "hftrain/base/clock.h"
@@ -46,19 +47,28 @@ launcher::LocalLaunch local_launch(const std::string& program, const Inputs& inp
 std::vector<plan::WorkerCommand> worker_commands(const launcher::LocalLaunch& launch,
                                                  const plan::RunPlan& plan) {
   std::vector<plan::WorkerCommand> commands;
-  for (const launcher::WorkerSpec& worker : launcher::local_workers(plan.ranks, launch)) {
-    commands.push_back({worker.rank, worker.argv, added_variables(launch.environment, worker.environment)});
+  std::set<int> agents;
+  for (const plan::RankPlan& rank : plan.ranks.ranks) agents.insert(rank.agent);
+  launcher::LocalLaunch one = launch;
+  for (const int agent : agents) {
+    one.agent = agent;
+    for (const launcher::WorkerSpec& worker : launcher::local_workers(plan.ranks, one)) {
+      commands.push_back({worker.rank, worker.argv, added_variables(launch.environment, worker.environment)});
+    }
   }
   return commands;
 }
 
 ExitCode run_workers(const CommandContext& context, const Inputs& inputs, const plan::RunPlan& plan,
-                     Stopwatch& stopwatch, reporting::Console& console) {
+                     Job& others, Stopwatch& stopwatch, reporting::Console& console) {
   const RunFolder folder = run_folder(plan.output_dir);
   launcher::LocalLaunch launch = local_launch(context.program, inputs, plan);
   launcher::JobSpec job;
-  job.rendezvous = launcher::bind_rendezvous();
+  job.rendezvous = others.bind_store(plan);
+  launch.master_address = job.rendezvous.address;
   launch.master_port = job.rendezvous.port;
+  job.hub = others.hub();
+  job.others = others.others(plan, launch.attempt, launch.master_port);
   job.workers = launcher::local_workers(plan.ranks, launch);
   const arguments::LaunchArguments& asked = inputs.parsed.arguments.launch;
   job.output = {run_folder(plan.output_dir, asked.log_dir).ranks() + '/' + std::to_string(launch.attempt),
@@ -76,6 +86,7 @@ ExitCode run_workers(const CommandContext& context, const Inputs& inputs, const 
   if (!plan.logging.run_name.empty()) summary["run_name"] = plan.logging.run_name;
   write_summary(folder, summary);
   if (result.failure) console.line(result.failure->render());
+  others.end(result.code, result.failure ? result.failure->summary.what : "");
   return result.code;
 }
 

@@ -11,6 +11,7 @@
 #include "hftrain/reporting/console.h"
 #include "launcher/environments/local.h"
 #include "pipeline/inputs.h"
+#include "pipeline/job.h"
 #include "pipeline/stopwatch.h"
 
 namespace hftrain::app {
@@ -24,7 +25,7 @@ std::vector<plan::WorkerCommand> worker_commands(const launcher::LocalLaunch& la
                                                  const plan::RunPlan& plan);
 
 // Returns the job's exit code once every worker is gone. The report of a failure goes to the console.
-ExitCode run_workers(const CommandContext& context, const Inputs& inputs, const plan::RunPlan& plan,
+ExitCode run_workers(const CommandContext& context, const Inputs& inputs, const plan::RunPlan& plan, Job& job,
                      Stopwatch& stopwatch, reporting::Console& console);
 
 }  // namespace hftrain::app

@@ -106,7 +106,8 @@ void check_memory(const ResolveInput& input, const RunPlan& plan, Problems& prob
   }
   if (!on_gpu(plan.ranks)) return;
   for (const RankPlan& rank : plan.ranks.ranks) {
-    const CudaDevice& device = input.topology.visible.devices[static_cast<size_t>(rank.ordinal)].device;
+    const VisibleDevices& visible = topology_of(input, rank).visible;
+    const CudaDevice& device = visible.devices[static_cast<size_t>(rank.ordinal)].device;
     if (device.total_bytes <= 0 || needed.device <= device.total_bytes) continue;
     problems.add(ExitCode::kDeviceMemory,
                  too_large("the model and its training state need " + bytes(needed.device) + ", and GPU " +

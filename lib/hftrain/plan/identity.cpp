@@ -5,14 +5,10 @@
 #include "hftrain/base/hash.h"
 
 namespace hftrain::plan {
-namespace {
 
-// The cache names a split's folder after the hash of its content and options.
-std::string content_of(const std::optional<SplitPlan>& split) {
-  return split ? std::filesystem::path(split->cache_path).parent_path().filename().string() : "";
+std::string cache_entry(const std::string& cache_path) {
+  return std::filesystem::path(cache_path).parent_path().filename().string();
 }
-
-}  // namespace
 
 Json run_identity(const RunPlan& plan) {
   Json config = plan.model.config;
@@ -21,7 +17,7 @@ Json run_identity(const RunPlan& plan) {
   config.erase("_name_or_path");
   return {{"model", hash_bytes(config.dump())},
           {"model_type", plan.model.model_type},
-          {"data", content_of(plan.data.train)},
+          {"data", plan.data.train ? cache_entry(plan.data.train->cache_path) : ""},
           {"block_size", plan.data.block_size},
           {"task", plan.data.task},
           {"seed", plan.seed},

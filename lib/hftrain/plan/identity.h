@@ -13,6 +13,9 @@ namespace hftrain::plan {
 // stays the same run. The data must be prepared: its content hash is part of it.
 Json run_identity(const RunPlan& plan);
 
+// The cache's name of prepared data, the hash of their content and options, from the path of a split.
+std::string cache_entry(const std::string& cache_path);
+
 // One line per member that differs, "seed: 42 there, 7 here"; empty when both are the same run.
 std::vector<std::string> identity_differences(const Json& saved, const Json& present);
 

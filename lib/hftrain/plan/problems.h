@@ -23,6 +23,7 @@ class Problems {
     add(ExitCode::kEnvironment,
         {Diagnostic::Severity::kError, std::move(what), std::move(where), std::move(why), std::move(hint)});
   }
+  bool none() const { return diagnostics_.empty(); }
   void throw_if_any() const {
     if (!diagnostics_.empty()) throw Error(code_, diagnostics_);
   }

@@ -16,16 +16,16 @@ Diagnostic warning(std::string what, std::string why = "", std::string hint = ""
 
 void note_threads(const ResolveInput& input, const RunPlan& plan, std::vector<Diagnostic>& notes) {
   const HostResources& host = input.topology.host;
+  const int cores = cores_of_first_machine(input);
   if (host.requested_threads) {
     notes.push_back(
         note("OMP_NUM_THREADS=" + std::to_string(*host.requested_threads) + " sets the threads of a rank"));
   }
-  const int wanted = plan.ranks.local_world_size * plan.ranks.ranks.front().threads;
-  if (wanted > host.usable_cores()) {
-    notes.push_back(
-        warning(std::to_string(wanted) + " threads share " + std::to_string(host.usable_cores()) + " cores",
-                "ranks wait for each other, and a core that is taken away stops them all",
-                "fewer ranks (--nproc_per_node) or threads (OMP_NUM_THREADS)"));
+  const int wanted = plan.ranks.ranks.front().local_world_size * plan.ranks.ranks.front().threads;
+  if (wanted > cores) {
+    notes.push_back(warning(std::to_string(wanted) + " threads share " + std::to_string(cores) + " cores",
+                            "ranks wait for each other, and a core that is taken away stops them all",
+                            "fewer ranks (--nproc_per_node) or threads (OMP_NUM_THREADS)"));
   }
 }
 

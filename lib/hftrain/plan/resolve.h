@@ -11,6 +11,7 @@
 #include "hftrain/arguments/parse.h"
 #include "hftrain/base/environment.h"
 #include "hftrain/base/error.h"
+#include "hftrain/plan/job_agents.h"
 #include "hftrain/plan/model_facts.h"
 #include "hftrain/plan/run_plan.h"
 #include "hftrain/plan/topology.h"
@@ -42,6 +43,7 @@ struct ResolveInput {
   std::string hftrain_version;
   std::string arguments_json;
   std::optional<uint64_t> nvme_free_bytes;  // where offloaded state goes; unset: no such folder, or unknown
+  std::vector<AgentFacts> agents;  // of the job, by number; empty: this machine alone, and `topology` is all
 };
 
 // What cannot be done is refused with all reasons at once; the exit code is that of the first (2 or 3, 5 to 7

@@ -9,7 +9,8 @@ constexpr int kAmpere = 8;  // first compute capability with bfloat16 and Tensor
 
 bool all_ampere(const ResolveInput& input, const RanksPlan& ranks) {
   for (const RankPlan& rank : ranks.ranks) {
-    const VisibleDevice& visible = input.topology.visible.devices[static_cast<size_t>(rank.ordinal)];
+    const VisibleDevice& visible =
+        topology_of(input, rank).visible.devices[static_cast<size_t>(rank.ordinal)];
     if (visible.device.compute_major < kAmpere) return false;
   }
   return true;

@@ -10,6 +10,10 @@ namespace hftrain::plan {
 
 // resolve_ranks.cpp
 RanksPlan resolve_ranks(const ResolveInput& input, Problems& problems);
+// What the agent that starts a rank reported of its machine.
+const Topology& topology_of(const ResolveInput& input, const RankPlan& rank);
+// Cores that all agents of the first machine may use together.
+int cores_of_first_machine(const ResolveInput& input);
 
 // resolve_strategy.cpp
 StrategyPlan resolve_strategy(const ResolveInput& input, const RanksPlan& ranks, Problems& problems);

@@ -1,5 +1,8 @@
 #include <algorithm>
+#include <map>
+#include <set>
 
+#include "hftrain/base/text.h"
 #include "hftrain/plan/resolve_parts.h"
 
 namespace hftrain::plan {
@@ -15,98 +18,287 @@ bool hides_gpus(const Topology& topology) {
          (topology.mask->find_first_not_of(" \t") == std::string::npos || topology.mask->front() == '-');
 }
 
-// Whether the ranks run on GPUs. A GPU that is there but cannot be used is an error, never a silent CPU run.
-bool choose_gpus(const ResolveInput& input, Problems& problems) {
-  const Topology& topology = input.topology;
-  if (input.parsed.arguments.device.use_cpu || hides_gpus(topology)) return false;
-  if (!topology.visible.devices.empty()) return true;
-  if (!topology.gpu_problem.empty()) {
-    problems.environment("the GPUs of this machine cannot be used", "", topology.gpu_problem,
-                         "repair the driver, or --use_cpu");
-  } else if (topology.mask && !topology.devices.empty()) {
-    const std::vector<std::string>& notes = topology.visible.notes;
-    problems.environment("CUDA_VISIBLE_DEVICES leaves no GPU", mask_text(topology),
-                         notes.empty()
-                             ? "this machine has " + std::to_string(topology.devices.size()) + " GPUs"
-                             : notes.front(),
-                         "`hftrain devices` shows them; --use_cpu trains without");
-  } else if (!topology.devices.empty()) {
-    problems.environment("no GPU of this machine can compute", "", topology.visible.notes.front(),
-                         "create a MIG instance, or --use_cpu");
+// The ranks of one agent.
+struct Share {
+  const AgentFacts* agent = nullptr;
+  bool gpus = false;
+  int count = 0;
+};
+
+class RankResolution {
+ public:
+  RankResolution(const ResolveInput& input, Problems& problems)
+      : input_(input), problems_(problems), agents_(input.agents) {
+    if (agents_.empty()) {
+      AgentFacts alone;
+      alone.topology = input.topology;
+      alone.nproc_per_node = input.parsed.arguments.launch.nproc_per_node;
+      agents_.push_back(std::move(alone));
+    }
   }
-  return false;
-}
 
-// Local ranks that --nproc_per_node asks for; 0 when it was refused.
-int asked_ranks(const ResolveInput& input, bool gpus, Problems& problems) {
-  const int visible = static_cast<int>(input.topology.visible.devices.size());
-  const std::optional<std::string>& asked = input.parsed.arguments.launch.nproc_per_node;
-  const std::string where = input.parsed.origins.describe("nproc_per_node");
-  if (!asked) return gpus ? visible : 1;
-  if (*asked == "auto") return gpus ? visible : input.topology.host.usable_cores();
-  if (*asked == "cpu") return input.topology.host.usable_cores();
-  if (*asked == "gpu") {
-    if (gpus) return visible;
-    problems.environment("nproc_per_node gpu needs a GPU", where,
-                         input.parsed.arguments.device.use_cpu ? "--use_cpu was given" : "none is visible");
-    return 0;
+  RanksPlan run() {
+    RanksPlan plan;
+    plan.timeout_seconds = input_.parsed.arguments.parallel.ddp_timeout;
+    check_given_ranks();
+    for (const AgentFacts& agent : agents_) shares_.push_back(share_of(agent));
+    check_kinds();
+    if (!problems_.none()) return plan;
+    for (const Share& share : shares_) add_ranks(share, plan);
+    std::sort(plan.ranks.begin(), plan.ranks.end(),
+              [](const RankPlan& a, const RankPlan& b) { return a.rank < b.rank; });
+    number_nodes(plan);
+    check_shared_gpus(plan);
+    plan.backend = choose_backend(plan);
+    return plan;
   }
-  return std::stoi(*asked);  // checked by the arguments module
-}
 
-std::string choose_backend(const ResolveInput& input, const RanksPlan& ranks, Problems& problems) {
-  if (ranks.world_size == 1) return "none";
-  const bool gpus = on_gpu(ranks);
-  std::vector<std::string> fitting{gpus ? "nccl" : "gloo"};
-  if (!gpus && ranks.nodes == 1) fitting.insert(fitting.begin(), "shm");
-  const std::string backend = input.parsed.arguments.parallel.ddp_backend.value_or(fitting[0]);
-  if (std::find(fitting.begin(), fitting.end(), backend) != fitting.end()) return backend;
-  const std::string cpu_reason =
-      backend == "shm" ? "it joins ranks of one machine only" : "it moves tensors of GPUs only";
-  const std::string cpu_place = ranks.nodes == 1 ? "the CPU" : "several machines";
-  problems.usage("ddp_backend " + backend + " does not work with ranks on " + (gpus ? "GPUs" : cpu_place),
-                 input.parsed.origins.describe("ddp_backend"),
-                 gpus ? "it moves tensors of the CPU only" : cpu_reason,
-                 "--ddp_backend " + fitting[0] + ", or leave it out");
-  return fitting[0];
-}
+ private:
+  bool several() const { return agents_.size() > 1; }
 
-RankPlan make_rank(const ResolveInput& input, int rank, int local_world_size, bool gpus) {
-  const HostResources& host = input.topology.host;
-  RankPlan plan;
-  plan.rank = plan.local_rank = rank;
-  plan.threads = host.requested_threads.value_or(std::max(1, host.usable_cores() / local_world_size));
-  plan.device_name = "cpu";
-  if (!gpus) return plan;
-  const CudaDevice& device = input.topology.visible.devices[static_cast<size_t>(rank)].device;
-  plan.device = DeviceKind::kCuda;
-  plan.ordinal = rank;
-  plan.device_name = device.name;
-  plan.device_uuid = device.uuid;
-  return plan;
-}
+  // Where a mistake is, for people; nothing where there is only one place.
+  std::string on(const AgentFacts& agent) const {
+    return several() ? " on node " + std::to_string(agent.agent) + " (" + agent.host + ")" : "";
+  }
+
+  // Ranks that the environment gave must be each once, and the first one where the store is served.
+  void check_given_ranks() {
+    const auto given = std::count_if(agents_.begin(), agents_.end(),
+                                     [](const AgentFacts& agent) { return agent.given.has_value(); });
+    if (given == 0) return;
+    std::set<int> seen;
+    bool good = given == static_cast<std::ptrdiff_t>(agents_.size()) && agents_.front().given &&
+                agents_.front().given->rank == 0;
+    for (const AgentFacts& agent : agents_) {
+      if (!agent.given) continue;
+      good = good && agent.given->world_size == static_cast<int>(agents_.size()) && agent.given->rank >= 0 &&
+             agent.given->rank < agent.given->world_size && seen.insert(agent.given->rank).second;
+    }
+    if (good) return;
+    std::vector<std::string> ranks;
+    for (const AgentFacts& agent : agents_) {
+      ranks.push_back(agent.given ? std::to_string(agent.given->rank) + " of " +
+                                        std::to_string(agent.given->world_size)
+                                  : "none");
+    }
+    problems_.usage("the ranks that the environment gives do not make one job", "RANK and its like",
+                    "the programs were given " + join(ranks, ", "),
+                    "start all of them with one mpirun, srun or torchrun, one per rank or one per machine");
+  }
+
+  // Whether the ranks run on GPUs. A GPU that is there but cannot be used is an error, never a silent CPU
+  // run.
+  bool choose_gpus(const AgentFacts& agent) {
+    const Topology& topology = agent.topology;
+    if (input_.parsed.arguments.device.use_cpu || hides_gpus(topology)) return false;
+    if (!topology.visible.devices.empty()) return true;
+    if (!topology.gpu_problem.empty()) {
+      problems_.environment("the GPUs of this machine cannot be used" + on(agent), "", topology.gpu_problem,
+                            "repair the driver, or --use_cpu");
+    } else if (topology.mask && !topology.devices.empty()) {
+      const std::vector<std::string>& notes = topology.visible.notes;
+      problems_.environment("CUDA_VISIBLE_DEVICES leaves no GPU" + on(agent), mask_text(topology),
+                            notes.empty()
+                                ? "this machine has " + std::to_string(topology.devices.size()) + " GPUs"
+                                : notes.front(),
+                            "`hftrain devices` shows them; --use_cpu trains without");
+    } else if (!topology.devices.empty()) {
+      problems_.environment("no GPU of this machine can compute" + on(agent), "",
+                            topology.visible.notes.front(), "create a MIG instance, or --use_cpu");
+    }
+    return false;
+  }
+
+  // Ranks that --nproc_per_node asks for; 0 when it was refused.
+  int asked_ranks(const AgentFacts& agent, bool gpus) {
+    const int visible = static_cast<int>(agent.topology.visible.devices.size());
+    const std::optional<std::string>& asked = agent.nproc_per_node;
+    const std::string where = input_.parsed.origins.describe("nproc_per_node");
+    if (agent.given) return 1;
+    if (!asked) return gpus ? visible : 1;
+    if (*asked == "auto") return gpus ? visible : agent.topology.host.usable_cores();
+    if (*asked == "cpu") return agent.topology.host.usable_cores();
+    if (*asked == "gpu") {
+      if (gpus) return visible;
+      problems_.environment(
+          "nproc_per_node gpu needs a GPU" + on(agent), where,
+          input_.parsed.arguments.device.use_cpu ? "--use_cpu was given" : "none is visible");
+      return 0;
+    }
+    return std::stoi(*asked);  // checked by the arguments module
+  }
+
+  Share share_of(const AgentFacts& agent) {
+    Share share{&agent, choose_gpus(agent), 0};
+    share.count = std::max(1, asked_ranks(agent, share.gpus));
+    const int visible = static_cast<int>(agent.topology.visible.devices.size());
+    if (share.gpus && share.count > visible) {
+      problems_.usage("there are more ranks than GPUs: " + std::to_string(share.count) + " ranks, " +
+                          std::to_string(visible) + " visible GPUs" + on(agent),
+                      input_.parsed.origins.describe("nproc_per_node"), mask_text(agent.topology),
+                      "--nproc_per_node " + std::to_string(visible) + ", or --use_cpu");
+    }
+    return share;
+  }
+
+  void check_kinds() {
+    for (const Share& share : shares_) {
+      if (share.gpus == shares_.front().gpus) continue;
+      const Share& with = share.gpus ? share : shares_.front();
+      const Share& without = share.gpus ? shares_.front() : share;
+      problems_.environment("some nodes have GPUs and others have none",
+                            "node " + std::to_string(without.agent->agent) + " (" + without.agent->host + ")",
+                            "it shows no GPU, and node " + std::to_string(with.agent->agent) + " (" +
+                                with.agent->host + ") has " +
+                                std::to_string(with.agent->topology.visible.devices.size()),
+                            "repair the driver there, leave that node out, or --use_cpu");
+      return;
+    }
+  }
+
+  void add_ranks(const Share& share, RanksPlan& plan) {
+    for (int i = 0; i < share.count; ++i) {
+      RankPlan rank;
+      rank.rank = share.agent->given ? share.agent->given->rank : static_cast<int>(plan.ranks.size());
+      rank.local_rank = share.agent->given ? share.agent->given->local_rank : -1;
+      rank.agent = share.agent->agent;
+      rank.threads = threads_of(share);
+      rank.device_name = "cpu";
+      if (share.gpus) give_gpu(*share.agent, i, rank);
+      plan.ranks.push_back(std::move(rank));
+    }
+    plan.world_size = static_cast<int>(plan.ranks.size());
+  }
+
+  // A given rank takes the GPU of its local rank, unless its environment shows it only its own.
+  static void give_gpu(const AgentFacts& agent, int position, RankPlan& rank) {
+    const std::vector<VisibleDevice>& visible = agent.topology.visible.devices;
+    int ordinal = position;
+    if (agent.given && visible.size() > 1) {
+      ordinal = std::min(agent.given->local_rank, static_cast<int>(visible.size()) - 1);
+    }
+    const CudaDevice& device = visible[static_cast<size_t>(ordinal)].device;
+    rank.device = DeviceKind::kCuda;
+    rank.ordinal = ordinal;
+    rank.device_name = device.name;
+    rank.device_uuid = device.uuid;
+  }
+
+  // Each core is shared by the ranks that may use it, those of other agents on the machine among them.
+  int threads_of(const Share& share) const {
+    const HostResources& host = share.agent->topology.host;
+    if (host.requested_threads) return *host.requested_threads;
+    if (share.agent->cores.empty()) return std::max(1, host.usable_cores() / ranks_on_machine(*share.agent));
+    std::map<int, int> users;
+    for (const Share& other : shares_) {
+      if (other.agent->machine != share.agent->machine) continue;
+      for (const int core : other.agent->cores) users[core] += other.count;
+    }
+    double cores = 0;
+    for (const int core : share.agent->cores) cores += 1.0 / users[core];
+    if (host.quota_cores) cores = std::min(cores, *host.quota_cores / ranks_on_machine(*share.agent));
+    return std::max(1, static_cast<int>(cores + 1e-6));
+  }
+
+  int ranks_on_machine(const AgentFacts& agent) const {
+    int count = 0;
+    for (const Share& share : shares_) {
+      if (share.agent->machine == agent.machine) count += share.count;
+    }
+    return count;
+  }
+
+  // Machines in the order of their first rank.
+  void number_nodes(RanksPlan& plan) const {
+    std::map<std::string, int> nodes;
+    std::vector<int> ranks_of_node;
+    for (RankPlan& rank : plan.ranks) {
+      const std::string& machine = agents_[static_cast<size_t>(rank.agent)].machine;
+      rank.node = nodes.emplace(machine, static_cast<int>(nodes.size())).first->second;
+      ranks_of_node.resize(nodes.size());
+      const int position = ranks_of_node[static_cast<size_t>(rank.node)]++;
+      if (rank.local_rank < 0) rank.local_rank = position;
+    }
+    for (RankPlan& rank : plan.ranks) rank.local_world_size = ranks_of_node[static_cast<size_t>(rank.node)];
+    plan.nodes = static_cast<int>(nodes.size());
+    plan.local_world_size = *std::max_element(ranks_of_node.begin(), ranks_of_node.end());
+  }
+
+  void check_shared_gpus(const RanksPlan& plan) {
+    std::map<std::pair<int, std::string>, const RankPlan*> owners;
+    for (const RankPlan& rank : plan.ranks) {
+      if (rank.device_uuid.empty()) continue;
+      const auto [place, fresh] = owners.emplace(std::pair(rank.node, rank.device_uuid), &rank);
+      if (fresh) continue;
+      const AgentFacts& agent = agents_[static_cast<size_t>(rank.agent)];
+      problems_.usage(
+          "ranks " + std::to_string(place->second->rank) + " and " + std::to_string(rank.rank) +
+              " would share one GPU" + on(agent),
+          mask_text(agent.topology),
+          "both are on that machine and take " + rank.device_name + " " + rank.device_uuid,
+          "give each program GPUs of its own (CUDA_VISIBLE_DEVICES), or start fewer of them there");
+      return;
+    }
+  }
+
+  // Backends that work here, the best first.
+  std::vector<std::string> fitting_backends(const RanksPlan& plan) const {
+    if (on_gpu(plan)) return {"nccl"};
+    const bool mpi =
+        std::all_of(agents_.begin(), agents_.end(), [](const AgentFacts& agent) { return agent.joins_mpi; });
+    std::vector<std::string> fitting;
+    if (plan.nodes == 1) fitting.emplace_back("shm");
+    if (mpi && plan.nodes > 1) fitting.emplace_back("mpi");
+    fitting.emplace_back("gloo");
+    if (mpi && plan.nodes == 1) fitting.emplace_back("mpi");
+    return fitting;
+  }
+
+  std::string choose_backend(const RanksPlan& plan) {
+    if (plan.world_size == 1) return "none";
+    const bool gpus = on_gpu(plan);
+    const std::vector<std::string> fitting = fitting_backends(plan);
+    const std::string backend = input_.parsed.arguments.parallel.ddp_backend.value_or(fitting[0]);
+    if (std::find(fitting.begin(), fitting.end(), backend) != fitting.end()) return backend;
+    problems_.usage("ddp_backend " + backend + " does not work with ranks on " +
+                        (gpus ? "GPUs" : (plan.nodes == 1 ? "the CPU" : "several machines")),
+                    input_.parsed.origins.describe("ddp_backend"), why_not(backend, gpus),
+                    "--ddp_backend " + fitting[0] + ", or leave it out");
+    return fitting[0];
+  }
+
+  static std::string why_not(const std::string& backend, bool gpus) {
+    if (gpus) return "it moves tensors of the CPU only";
+    if (backend == "shm") return "it joins ranks of one machine only";
+    if (backend == "mpi") return "it joins ranks that mpirun started, one process per rank";
+    return "it moves tensors of GPUs only";
+  }
+
+  const ResolveInput& input_;
+  Problems& problems_;
+  std::vector<AgentFacts> agents_;
+  std::vector<Share> shares_;
+};
 
 }  // namespace
 
 RanksPlan resolve_ranks(const ResolveInput& input, Problems& problems) {
-  RanksPlan plan;
-  const bool gpus = choose_gpus(input, problems);
-  const int count = asked_ranks(input, gpus, problems);
-  const int visible = static_cast<int>(input.topology.visible.devices.size());
-  if (gpus && count > visible) {
-    problems.usage("there are more ranks than GPUs: " + std::to_string(count) + " ranks, " +
-                       std::to_string(visible) + " visible GPUs",
-                   input.parsed.origins.describe("nproc_per_node"), mask_text(input.topology),
-                   "--nproc_per_node " + std::to_string(visible) + ", or --use_cpu");
-    return plan;
+  return RankResolution(input, problems).run();
+}
+
+const Topology& topology_of(const ResolveInput& input, const RankPlan& rank) {
+  return input.agents.empty() ? input.topology : input.agents[static_cast<size_t>(rank.agent)].topology;
+}
+
+int cores_of_first_machine(const ResolveInput& input) {
+  const HostResources& host = input.topology.host;
+  std::set<int> cores;
+  for (const AgentFacts& agent : input.agents) {
+    if (agent.machine == input.agents.front().machine) cores.insert(agent.cores.begin(), agent.cores.end());
   }
-  plan.world_size = plan.local_world_size = std::max(1, count);
-  plan.timeout_seconds = input.parsed.arguments.parallel.ddp_timeout;
-  for (int rank = 0; rank < plan.local_world_size; ++rank) {
-    plan.ranks.push_back(make_rank(input, rank, plan.local_world_size, gpus));
-  }
-  plan.backend = choose_backend(input, plan, problems);
-  return plan;
+  if (cores.empty()) return host.usable_cores();
+  const int count = static_cast<int>(cores.size());
+  return host.quota_cores ? std::max(1, std::min(count, static_cast<int>(*host.quota_cores))) : count;
 }
 
 }  // namespace hftrain::plan

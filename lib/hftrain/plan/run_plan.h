@@ -22,16 +22,18 @@ struct RankPlan {
   int local_rank = 0;
   int node = 0;
   DeviceKind device = DeviceKind::kCpu;
-  int ordinal = -1;         // position in CUDA_VISIBLE_DEVICES; -1 on CPU
-  std::string device_name;  // "cpu" or the GPU's name
-  std::string device_uuid;  // empty on CPU
-  int threads = 1;          // intra-op threads
+  int ordinal = -1;          // position in CUDA_VISIBLE_DEVICES; -1 on CPU
+  std::string device_name;   // "cpu" or the GPU's name
+  std::string device_uuid;   // empty on CPU
+  int threads = 1;           // intra-op threads
+  int agent = 0;             // of the front programs of the job, the one that starts it
+  int local_world_size = 1;  // ranks of its node
 };
 
 struct RanksPlan {
   int world_size = 1;
-  int local_world_size = 1;
-  int nodes = 1;
+  int local_world_size = 1;        // of the node with most ranks
+  int nodes = 1;                   // machines
   std::string backend = "gloo";    // shm | gloo | nccl | mpi; none at world_size 1
   int64_t timeout_seconds = 1800;  // deadline of collective operations
   std::vector<RankPlan> ranks;

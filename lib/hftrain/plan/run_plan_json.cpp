@@ -1,14 +1,15 @@
 // The RunPlan as JSON, one line per struct: a member that is added to run_plan.h is added to its line here.
 #include "hftrain/base/error.h"
 #include "hftrain/base/hash.h"
+#include "hftrain/plan/identity.h"
 #include "hftrain/plan/run_plan.h"
 
 namespace hftrain::plan {
 
 NLOHMANN_JSON_SERIALIZE_ENUM(DeviceKind, {{DeviceKind::kCpu, "cpu"}, {DeviceKind::kCuda, "cuda"}})
 
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(RankPlan, rank, local_rank, node, device, ordinal, device_name,
-                                   device_uuid, threads)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(RankPlan, rank, local_rank, node, agent, local_world_size, device, ordinal,
+                                   device_name, device_uuid, threads)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(RanksPlan, world_size, local_world_size, nodes, backend, timeout_seconds,
                                    ranks)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(UnitPlan, name, parameters, reshard_after_forward, numbers)
@@ -74,6 +75,11 @@ RunPlan run_plan_from_json(const Json& value, const std::string& origin) {
 std::string plan_hash(const RunPlan& plan) {
   Json value = to_json_value(plan);
   value.erase("disk");  // free space is a fact of one node at one time
+  // So is where it keeps its prepared data; their folder is named after the hash of the content.
+  for (const char* split : {"train", "validation", "test"}) {
+    if (!value["data"][split].is_object()) continue;
+    value["data"][split]["cache_path"] = cache_entry(value["data"][split]["cache_path"].get<std::string>());
+  }
   return hash_bytes(dump_json(value, -1));
 }
 

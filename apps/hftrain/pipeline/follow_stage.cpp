@@ -1,0 +1,190 @@
+#include "pipeline/follow_stage.h"
+
+#include <poll.h>
+
+#include <filesystem>
+#include <utility>
+
+#include "hftrain/base/clock.h"
+#include "hftrain/base/file.h"
+#include "hftrain/plan/identity.h"
+#include "launcher/address_exchange.h"
+#include "launcher/control/follower.h"
+#include "launcher/control/preflight.h"
+#include "launcher/environments/local.h"
+#include "pipeline/data_stage.h"
+#include "pipeline/meeting_stage.h"
+#include "pipeline/run_record.h"
+
+namespace hftrain::app {
+namespace {
+
+using launcher::Message;
+using Paths = std::map<std::string, std::string>;
+
+// A network file system may show a new file a moment later.
+constexpr double kFolderSeconds = 3;
+constexpr int kFolderMilliseconds = 200;
+
+bool sees(const launcher::LookForFolder& question) {
+  const double until = monotonic_seconds() + kFolderSeconds;
+  while (true) {
+    std::error_code ignored;
+    // Listing the folder makes such a file system ask its server.
+    std::filesystem::directory_iterator(std::filesystem::path(question.path).parent_path(), ignored);
+    if (path_exists(question.path) && read_file(question.path) == question.mark) return true;
+    if (monotonic_seconds() >= until) return false;
+    ::poll(nullptr, 0, kFolderMilliseconds);
+  }
+}
+
+bool all_exist(const Paths& paths) {
+  for (const auto& [split, path] : paths) {
+    if (!path_exists(path + ".idx")) return false;
+  }
+  return true;
+}
+
+void point_at(const Paths& paths, const char* name, std::optional<plan::SplitPlan>& split) {
+  const auto found = paths.find(name);
+  if (split && found != paths.end()) split->cache_path = found->second;
+}
+
+void check_model_folder(const plan::RunPlan& plan) {
+  const std::string& folder = plan.model.source_folder;
+  if (folder.empty() || path_exists(folder)) return;
+  throw Error(ExitCode::kData, "the model's folder is not on this node")
+      .where(folder)
+      .why("every node reads the weights itself")
+      .hint("a folder that all nodes share, or a copy at the same place on each");
+}
+
+class FollowStage {
+ public:
+  FollowStage(const CommandContext& context, const Inputs& inputs, const launcher::JobPlace& place,
+              reporting::Console& console)
+      : context_(context), inputs_(inputs), place_(place), console_(console) {}
+
+  ExitCode run() {
+    const auto exchange = launcher::make_address_exchange(place_, context_.program, context_.environment);
+    const launcher::NoticeSink notice = [&](const std::string& text) {
+      console_.message(LogLevel::kInfo, text);
+    };
+    launcher::Joined joined =
+        launcher::join_leader(meeting_spec(context_, inputs_, place_, exchange.get()), signals_, notice);
+    if (!place_.given) console_.line("joined " + joined.leader + "; its terminal shows the run");
+    launcher::Follower follower(joined.link, joined.leader, signals_);
+    follower_ = &follower;
+    try {
+      while (!follower.verdict()) obey(follower.next());
+    } catch (const launcher::JobEnded& end) {
+      if (end.code() == ExitCode::kWorkerLost) throw;  // nobody else can tell it
+      say_end(end);
+      return end.code();
+    }
+    follower.leave();
+    const launcher::JobVerdict& verdict = *follower.verdict();
+    if (!place_.given && !verdict.text.empty()) console_.line(verdict.text);
+    return static_cast<ExitCode>(verdict.exit_code);
+  }
+
+ private:
+  // A failure of this agent's own goes to the leader, which ends the job for all with it.
+  void obey(const Message& message) {
+    try {
+      if (const auto* look = std::get_if<launcher::LookForFolder>(&message)) look_for_folder(*look);
+      if (const auto* data = std::get_if<launcher::PrepareData>(&message)) prepare(*data);
+      if (const auto* plan = std::get_if<launcher::TakePlan>(&message)) take_plan(*plan);
+      if (const auto* start = std::get_if<launcher::StartWorkers>(&message)) start_workers(*start);
+    } catch (const launcher::JobEnded&) {
+      throw;
+    } catch (const Error& error) {
+      console_.line(launcher::name_of(facts_here()) + ": " + error.what());
+      follower_->say(launcher::failure_of(error));
+    }
+  }
+
+  // The leader has said it all; where ranks share its terminal that is enough.
+  void say_end(const launcher::JobEnded& end) const {
+    if (place_.given) return;
+    const std::string& why = end.diagnostics().front().why;
+    console_.line(std::string(end.what()) + (why.empty() ? "" : ": " + why.substr(0, why.find('\n'))));
+  }
+
+  plan::AgentFacts facts_here() const {
+    plan::AgentFacts facts;
+    facts.agent = place_.agent;
+    return facts;
+  }
+
+  void look_for_folder(const launcher::LookForFolder& question) {
+    bool seen = false;
+    follower_->beside([&](const std::atomic<bool>&) { seen = sees(question); });
+    folder_seen_ = seen;
+    follower_->say(launcher::FolderSeen{seen});
+  }
+
+  void prepare(const launcher::PrepareData& asked) {
+    paths_ = asked.paths;
+    if (!all_exist(asked.paths)) {
+      follower_->beside([&](const std::atomic<bool>& stop) {
+        const auto prepared = prepare_data_until(prepare_request(inputs_), console_, stop);
+        if (!prepared) throw Error(ExitCode::kTerminatedUnsaved, "stopped while preparing data");
+        paths_ = paths_of(*prepared);
+      });
+    }
+    follower_->say(launcher::DataPrepared{paths_});
+  }
+
+  void take_plan(const launcher::TakePlan& message) {
+    plan_ = plan::run_plan_from_json(message.plan, "the plan of node 0");
+    point_at(paths_, "train", plan_.data.train);
+    point_at(paths_, "validation", plan_.data.validation);
+    point_at(paths_, "test", plan_.data.test);
+    check_model_folder(plan_);
+    plan_path_ = run_folder(plan_.output_dir).plan();
+    const Json own = plan::to_json_value(plan_);
+    if (!folder_seen_ || own != message.plan) {
+      plan_path_ =
+          run_folder(plan_.output_dir).path + "/nodes/" + std::to_string(place_.agent) + "/plan.json";
+      write_file_atomically(plan_path_, dump_json(own) + '\n');
+    }
+    follower_->say(launcher::PlanTaken{plan_path_});
+  }
+
+  void start_workers(const launcher::StartWorkers& start) {
+    launcher::LocalLaunch launch;
+    launch.worker_program =
+        (std::filesystem::path(context_.program).parent_path() / "hftrain-worker").string();
+    launch.plan_path = plan_path_;
+    launch.environment = inputs_.environment;
+    launch.master_address = start.master_address;
+    launch.master_port = start.master_port;
+    launch.attempt = start.attempt;
+    launch.agent = place_.agent;
+    const arguments::LaunchArguments& asked = inputs_.parsed.arguments.launch;
+    follower_->run(launcher::local_workers(plan_.ranks, launch),
+                   {run_folder(plan_.output_dir, asked.log_dir).ranks() + '/' + std::to_string(start.attempt),
+                    launcher::OutputFilter(asked.log_ranks, asked.tee, asked.redirects)});
+  }
+
+  const CommandContext& context_;
+  const Inputs& inputs_;
+  const launcher::JobPlace& place_;
+  reporting::Console& console_;
+  launcher::StopSignals signals_;
+  launcher::Follower* follower_ = nullptr;
+  bool folder_seen_ = false;
+  Paths paths_;
+  plan::RunPlan plan_;
+  std::string plan_path_;
+};
+
+}  // namespace
+
+ExitCode follow(const CommandContext& context, const Inputs& inputs, const launcher::JobPlace& place,
+                reporting::Console& console) {
+  return FollowStage(context, inputs, place, console).run();
+}
+
+}  // namespace hftrain::app

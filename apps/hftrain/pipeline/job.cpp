@@ -1,0 +1,147 @@
+#include "pipeline/job.h"
+
+#include <filesystem>
+#include <utility>
+
+#include "hftrain/base/clock.h"
+#include "hftrain/base/file.h"
+#include "hftrain/base/text.h"
+#include "hftrain/plan/identity.h"
+#include "launcher/address_exchange.h"
+#include "launcher/control/preflight.h"
+#include "launcher/environments/local.h"
+#include "pipeline/data_stage.h"
+#include "pipeline/meeting_stage.h"
+#include "pipeline/run_record.h"
+
+namespace hftrain::app {
+namespace {
+
+using launcher::DataPrepared;
+using launcher::FolderSeen;
+using launcher::PlanTaken;
+
+// A file that no other run makes, for others to look for.
+class Mark {
+ public:
+  explicit Mark(const std::string& output_dir)
+      : path_(output_dir + "/hftrain/.seen-by-all"),
+        text_(output_dir + ' ' + std::to_string(unix_seconds())) {
+    write_file_atomically(path_, text_);
+  }
+  Mark(const Mark&) = delete;
+  Mark& operator=(const Mark&) = delete;
+  ~Mark() {
+    std::error_code ignored;
+    std::filesystem::remove(path_, ignored);
+  }
+  const std::string& path() const { return path_; }
+  const std::string& text() const { return text_; }
+
+ private:
+  std::string path_, text_;
+};
+
+}  // namespace
+
+Job::Job(const CommandContext& context, Inputs& inputs, const launcher::JobPlace& place,
+         reporting::Console& console)
+    : inputs_(inputs), console_(console) {
+  if (place.agents == 1) return;
+  signals_ = std::make_unique<launcher::StopSignals>();
+  const auto exchange = launcher::make_address_exchange(place, context.program, context.environment);
+  const launcher::NoticeSink notice = [&console](const std::string& text) {
+    console.message(LogLevel::kInfo, text);
+  };
+  launcher::Gathering gathering =
+      launcher::gather_agents(meeting_spec(context, inputs, place, exchange.get()), *signals_, notice);
+  hub_ = std::move(gathering.hub);
+  leader_ = std::make_unique<launcher::Leader>(*hub_, *signals_, notice);
+  for (const launcher::Introduction& agent : gathering.agents) inputs.agents.push_back(agent.facts);
+  for (const std::string& line : launcher::roll_call(gathering.agents)) console.line(line);
+}
+
+std::optional<data::PreparedData> Job::prepare(const data::PrepareRequest& request) {
+  if (alone()) return prepare_data(request, console_);
+  std::optional<data::PreparedData> prepared;
+  leader_->beside(
+      [&](const std::atomic<bool>& stop) { prepared = prepare_data_until(request, console_, stop); });
+  if (!prepared) throw Error(ExitCode::kTerminatedUnsaved, "stopped while preparing data");
+  const std::map<std::string, std::string> paths = paths_of(*prepared);
+  const auto answers = leader_->ask_for<DataPrepared>(launcher::PrepareData{paths}, "to prepare the data");
+  for (const auto& [agent, answer] : answers) {
+    for (const auto& [split, path] : paths) {
+      const auto found = answer.paths.find(split);
+      const std::string there = found == answer.paths.end() ? "nothing" : plan::cache_entry(found->second);
+      if (there == plan::cache_entry(path)) continue;
+      throw Error(ExitCode::kData, "the data for " + split + " are not the same on all nodes")
+          .where(hub_->name_of(agent))
+          .why("prepared they are " + there + " there, and " + plan::cache_entry(path) + " on " +
+               hub_->name_of(0))
+          .hint("give every node the same files, or one cache folder that all see (HFTRAIN_CACHE)");
+    }
+  }
+  return prepared;
+}
+
+void Job::check_output_folder(const plan::RunPlan& plan) {
+  if (alone() || !plan.do_train) return;
+  const Mark mark(plan.output_dir);
+  const auto answers = leader_->ask_for<FolderSeen>(launcher::LookForFolder{mark.path(), mark.text()},
+                                                    "to look for the output folder");
+  std::vector<std::string> blind;
+  for (const auto& [agent, answer] : answers) {
+    if (!answer.seen) blind.push_back(hub_->name_of(agent));
+  }
+  if (blind.empty()) return;
+  throw Error(ExitCode::kEnvironment, "the output folder is not one folder on all nodes")
+      .where(plan.output_dir + " (--output_dir)")
+      .why(join(blind, ", ") + (blind.size() == 1 ? " does" : " do") + " not see what " + hub_->name_of(0) +
+           " writes there, and a checkpoint has parts of every rank")
+      .hint("an --output_dir on a file system that all nodes share");
+}
+
+void Job::share(const plan::RunPlan& plan) {
+  if (alone()) return;
+  leader_->ask_for<PlanTaken>(launcher::TakePlan{plan::to_json_value(plan)}, "to take the plan");
+}
+
+// Ranks of one machine meet on its loopback address.
+std::string Job::address_for(int agent, const plan::RunPlan& plan) const {
+  if (plan.ranks.nodes == 1) return "127.0.0.1";
+  if (machine_of(agent) != machine_of(0)) return hub_->address_towards(agent);
+  for (int other = 1; other < hub_->agents(); ++other) {
+    if (machine_of(other) != machine_of(0)) return hub_->address_towards(other);
+  }
+  return "127.0.0.1";
+}
+
+launcher::Rendezvous Job::bind_store(const plan::RunPlan& plan) const {
+  if (alone() || plan.ranks.nodes == 1) return launcher::bind_rendezvous();
+  launcher::Rendezvous rendezvous = launcher::bind_rendezvous_everywhere();
+  rendezvous.address = address_for(0, plan);
+  return rendezvous;
+}
+
+std::optional<launcher::Others> Job::others(const plan::RunPlan& plan, int attempt, int port) const {
+  if (alone()) return std::nullopt;
+  launcher::Others others;
+  others.attempt = attempt;
+  others.master_port = port;
+  for (const plan::RankPlan& rank : plan.ranks.ranks) {
+    if (rank.agent == 0) continue;
+    others.workers.push_back({rank.rank, rank.agent, launcher::device_of(rank)});
+    others.master_addresses[rank.agent] = address_for(rank.agent, plan);
+  }
+  return others;
+}
+
+void Job::end(ExitCode code, const std::string& line) {
+  if (!alone()) hub_->finish(launcher::JobVerdict{static_cast<int>(code), line}, 2);
+}
+
+void Job::refuse(const Error& error) {
+  if (!alone()) hub_->refuse_all(error);
+}
+
+}  // namespace hftrain::app

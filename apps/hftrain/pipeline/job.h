@@ -1,0 +1,63 @@
+// The job of a front program that leads it. With other front programs in the job (agents, on their machines)
+// it meets them, hears what they have, sees to it that all have the same data, folder and plan, and says the
+// last word. Alone, it only prepares the data.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "command.h"
+#include "hftrain/data/prepare.h"
+#include "hftrain/plan/run_plan.h"
+#include "hftrain/reporting/console.h"
+#include "launcher/control/hub.h"
+#include "launcher/control/job_crew.h"
+#include "launcher/control/leader.h"
+#include "launcher/environments/job_place.h"
+#include "launcher/rendezvous.h"
+#include "pipeline/inputs.h"
+
+namespace hftrain::app {
+
+class Job {
+ public:
+  // Meets the others, if there are any; what they report goes to inputs.agents. Throws an Error when the job
+  // cannot begin; all that have come know it then.
+  Job(const CommandContext& context, Inputs& inputs, const launcher::JobPlace& place,
+      reporting::Console& console);
+
+  bool alone() const { return hub_ == nullptr; }
+
+  // prepare_data() here, then the same data there. Nothing when a signal stopped it (alone); otherwise that
+  // is an Error.
+  std::optional<data::PreparedData> prepare(const data::PrepareRequest& request);
+  // Refuses (kEnvironment) a plan whose ranks save together to a folder that is not one folder everywhere.
+  void check_output_folder(const plan::RunPlan& plan);
+  // Every agent has this plan when it returns.
+  void share(const plan::RunPlan& plan);
+
+  // Where rank 0 serves the store, and what its machine's ranks are told of it.
+  launcher::Rendezvous bind_store(const plan::RunPlan& plan) const;
+  // What the others start in an attempt.
+  std::optional<launcher::Others> others(const plan::RunPlan& plan, int attempt, int port) const;
+  launcher::ControlHub* hub() { return hub_.get(); }
+
+  // The end, said to all: the verdict in a line, or why there is no run.
+  void end(ExitCode code, const std::string& line);
+  void refuse(const Error& error);
+
+ private:
+  std::string address_for(int agent, const plan::RunPlan& plan) const;
+  std::string machine_of(int agent) const { return inputs_.agents[static_cast<size_t>(agent)].machine; }
+
+  const Inputs& inputs_;
+  reporting::Console& console_;
+  std::unique_ptr<launcher::StopSignals> signals_;  // of a job of several, until workers run
+  std::unique_ptr<launcher::ControlHub> hub_;
+  std::unique_ptr<launcher::Leader> leader_;
+};
+
+}  // namespace hftrain::app

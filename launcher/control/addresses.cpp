@@ -1,0 +1,173 @@
+#include "launcher/control/addresses.h"
+
+#include <fcntl.h>
+#include <ifaddrs.h>
+#include <net/if.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <sys/socket.h>
+
+#include <cerrno>
+#include <cmath>
+#include <cstring>
+#include <functional>
+#include <memory>
+
+#include "hftrain/base/error.h"
+#include "hftrain/base/text.h"
+#include "launcher/rendezvous.h"
+
+namespace hftrain::launcher {
+namespace {
+
+socklen_t size_of(const sockaddr* address) {
+  return address->sa_family == AF_INET6 ? sizeof(sockaddr_in6) : sizeof(sockaddr_in);
+}
+
+std::string text_of(const sockaddr* address) {
+  char host[NI_MAXHOST];
+  if (::getnameinfo(address, size_of(address), host, sizeof(host), nullptr, 0, NI_NUMERICHOST) != 0)
+    return "";
+  const std::string text = host;
+  // A dual-stack socket shows an IPv4 peer in its IPv6 form.
+  const std::string mapped = "::ffff:";
+  return text.rfind(mapped, 0) == 0 ? text.substr(mapped.size()) : text;
+}
+
+using NameFunction = int (*)(int, sockaddr*, socklen_t*);
+std::string address_by(NameFunction ask, int socket) {
+  sockaddr_storage storage{};
+  socklen_t size = sizeof(storage);
+  auto* address = reinterpret_cast<sockaddr*>(&storage);
+  return ask(socket, address, &size) == 0 ? text_of(address) : "";
+}
+
+// Calls `visit` for each address of each interface that is up.
+void for_each_address(const std::function<void(const ifaddrs&, const std::string&)>& visit) {
+  ifaddrs* first = nullptr;
+  if (::getifaddrs(&first) != 0) return;
+  const std::unique_ptr<ifaddrs, decltype(&::freeifaddrs)> owner(first, &::freeifaddrs);
+  for (const ifaddrs* entry = first; entry != nullptr; entry = entry->ifa_next) {
+    if (entry->ifa_addr == nullptr || (entry->ifa_flags & IFF_UP) == 0) continue;
+    const int family = entry->ifa_addr->sa_family;
+    if (family != AF_INET && family != AF_INET6) continue;
+    const std::string text = text_of(entry->ifa_addr);
+    // A link-local IPv6 address means something only together with an interface.
+    if (!text.empty() && text.rfind("fe80:", 0) != 0) visit(*entry, text);
+  }
+}
+
+bool bind_and_listen(int socket, const sockaddr* address) {
+  const int on = 1;
+  ::setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
+  return ::bind(socket, address, size_of(address)) == 0 && ::listen(socket, SOMAXCONN) == 0;
+}
+
+FileDescriptor listen_on_both(int port) {
+  FileDescriptor socket(::socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  if (!socket) return {};
+  const int off = 0;
+  ::setsockopt(socket.get(), IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof(off));
+  sockaddr_in6 any{};
+  any.sin6_family = AF_INET6;
+  any.sin6_port = htons(static_cast<uint16_t>(port));
+  return bind_and_listen(socket.get(), reinterpret_cast<sockaddr*>(&any)) ? std::move(socket)
+                                                                          : FileDescriptor();
+}
+
+FileDescriptor listen_on_ipv4(int port) {
+  FileDescriptor socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  if (!socket) return {};
+  sockaddr_in any{};
+  any.sin_family = AF_INET;
+  any.sin_port = htons(static_cast<uint16_t>(port));
+  return bind_and_listen(socket.get(), reinterpret_cast<sockaddr*>(&any)) ? std::move(socket)
+                                                                          : FileDescriptor();
+}
+
+// "" when it is connected.
+std::string try_to_connect(const addrinfo& target, double timeout_seconds, FileDescriptor& socket) {
+  socket.reset(::socket(target.ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  if (!socket) return std::strerror(errno);
+  if (::connect(socket.get(), target.ai_addr, target.ai_addrlen) == 0) return "";
+  if (errno != EINPROGRESS) return std::strerror(errno);
+  pollfd ready{socket.get(), POLLOUT, 0};
+  if (::poll(&ready, 1, static_cast<int>(std::ceil(timeout_seconds * 1000))) <= 0) {
+    return "no answer in " + format_duration(timeout_seconds);
+  }
+  int error = 0;
+  socklen_t size = sizeof(error);
+  ::getsockopt(socket.get(), SOL_SOCKET, SO_ERROR, &error, &size);
+  return error == 0 ? "" : std::strerror(error);
+}
+
+}  // namespace
+
+std::string local_address_of(int socket) {
+  return address_by(::getsockname, socket);
+}
+
+std::string peer_address_of(int socket) {
+  return address_by(::getpeername, socket);
+}
+
+std::vector<std::string> own_addresses() {
+  std::vector<std::string> outside, loopback;
+  for_each_address([&](const ifaddrs& entry, const std::string& text) {
+    const bool numbers_first = entry.ifa_addr->sa_family == AF_INET;
+    std::vector<std::string>& list = (entry.ifa_flags & IFF_LOOPBACK) != 0 ? loopback : outside;
+    list.insert(numbers_first ? list.begin() : list.end(), text);
+  });
+  outside.insert(outside.end(), loopback.begin(), loopback.end());
+  return outside;
+}
+
+std::string interface_of(const std::string& address) {
+  std::string name;
+  for_each_address([&](const ifaddrs& entry, const std::string& text) {
+    if (text == address && name.empty()) name = entry.ifa_name;
+  });
+  return name;
+}
+
+FileDescriptor listen_everywhere(int port, const std::string& flag) {
+  FileDescriptor socket = listen_on_both(port);
+  if (!socket) socket = listen_on_ipv4(port);
+  if (socket) return socket;
+  throw cannot_listen(port, errno, flag);
+}
+
+int port_of(int socket) {
+  sockaddr_storage storage{};
+  socklen_t size = sizeof(storage);
+  ::getsockname(socket, reinterpret_cast<sockaddr*>(&storage), &size);
+  const auto* address = reinterpret_cast<const sockaddr_in6*>(&storage);  // the port is at the same place
+  return ntohs(address->sin6_port);
+}
+
+FileDescriptor connect_to(const Endpoint& endpoint, double timeout_seconds, std::string& why) {
+  addrinfo wanted{};
+  wanted.ai_family = AF_UNSPEC;
+  wanted.ai_socktype = SOCK_STREAM;
+  addrinfo* found = nullptr;
+  const int status =
+      ::getaddrinfo(endpoint.host.c_str(), std::to_string(endpoint.port).c_str(), &wanted, &found);
+  if (status != 0) {
+    why = "the name " + endpoint.host + " cannot be resolved (" +
+          (status == EAI_SYSTEM ? std::strerror(errno) : ::gai_strerror(status)) + ")";
+    return {};
+  }
+  const std::unique_ptr<addrinfo, decltype(&::freeaddrinfo)> owner(found, &::freeaddrinfo);
+  std::vector<std::string> attempts;
+  for (const addrinfo* target = found; target != nullptr; target = target->ai_next) {
+    FileDescriptor socket;
+    const std::string failure = try_to_connect(*target, timeout_seconds, socket);
+    if (failure.empty()) return socket;
+    attempts.push_back(text_of(target->ai_addr) + " port " + std::to_string(endpoint.port) + ": " + failure);
+  }
+  why = join(attempts, "; ");
+  return {};
+}
+
+}  // namespace hftrain::launcher

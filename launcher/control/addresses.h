@@ -1,0 +1,35 @@
+// Addresses of this machine and of the other agents, as the connections between them need them. IPv4 and
+// IPv6; numeric texts without a port unless said otherwise.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "hftrain/base/file.h"
+
+namespace hftrain::launcher {
+
+struct Endpoint {
+  std::string host;  // a name or a number
+  int port = 0;
+};
+
+// "10.0.0.1" of each end of a connected socket; "" when it has none.
+std::string local_address_of(int socket);
+std::string peer_address_of(int socket);
+
+// Addresses of all interfaces that are up, loopback last.
+std::vector<std::string> own_addresses();
+// The interface with this address, "eth0"; "" when none has it.
+std::string interface_of(const std::string& address);
+
+// A listener on all interfaces; port 0 takes a free one. A port in use is an Error (kEnvironment) that names
+// its holder. `flag` is where the port came from.
+FileDescriptor listen_everywhere(int port, const std::string& flag);
+int port_of(int socket);
+
+// Tries every address of the endpoint, each for at most `timeout_seconds`. Nothing when none answers: `why`
+// then says what was tried and how each attempt ended.
+FileDescriptor connect_to(const Endpoint& endpoint, double timeout_seconds, std::string& why);
+
+}  // namespace hftrain::launcher

@@ -1,0 +1,228 @@
+#include "launcher/control/follower.h"
+
+#include <poll.h>
+#include <signal.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cmath>
+#include <exception>
+#include <limits>
+#include <thread>
+#include <utility>
+
+#include "hftrain/base/clock.h"
+#include "hftrain/base/text.h"
+#include "launcher/memory_events.h"
+#include "launcher/verdict.h"
+
+namespace hftrain::launcher {
+namespace {
+
+constexpr double kGraceSeconds = 0.5;
+constexpr double kNever = std::numeric_limits<double>::infinity();
+
+JobEnded refused(const Refusal& refusal, const std::string& leader) {
+  return JobEnded(
+      Error(documented_code(refusal.exit_code).value_or(ExitCode::kInternal), leader + " ended the job")
+          .why(trim(refusal.text)));
+}
+
+std::vector<int> ranks_of(const std::vector<WorkerSpec>& workers) {
+  std::vector<int> ranks;
+  for (const WorkerSpec& worker : workers) ranks.push_back(worker.rank);
+  return ranks;
+}
+
+}  // namespace
+
+Follower::Follower(ControlLink& link, std::string leader, StopSignals& signals)
+    : link_(link), leader_(std::move(leader)), signals_(signals) {}
+
+JobEnded Follower::lost() const {
+  return JobEnded(
+      Error(ExitCode::kWorkerLost, leader_ + " was lost")
+          .where(link_.peer_address())
+          .why(link_.end())
+          .hint(
+              "see what it said on its own terminal, and whether its machine and the network to it are up"));
+}
+
+// Polls the connection, the signals and `watched` until something happens, and takes what the leader said.
+void Follower::wait(std::vector<pollfd>& watched, double until) {
+  watched.push_back({signals_.descriptor(), POLLIN, 0});
+  if (link_.open()) watched.push_back({link_.descriptor(), link_.events(), 0});
+  const double next = std::min(until, link_.open() ? link_.next_tick() : kNever);
+  const double left = std::max(0.0, next - monotonic_seconds());
+  ::poll(watched.data(), watched.size(), std::isinf(left) ? -1 : static_cast<int>(std::ceil(left * 1000)));
+  link_.work(waiting_);
+  link_.tick(monotonic_seconds());
+  pass_signals();
+}
+
+void Follower::pass_signals() {
+  while (const int signal = signals_.next()) {
+    ++stops_;
+    link_.send(StopReceived{signal});
+  }
+}
+
+Message Follower::next() {
+  while (true) {
+    if (!waiting_.empty()) {
+      Message message = std::move(waiting_.front());
+      waiting_.erase(waiting_.begin());
+      if (const auto* refusal = std::get_if<Refusal>(&message)) throw refused(*refusal, leader_);
+      if (const auto* verdict = std::get_if<JobVerdict>(&message)) verdict_ = *verdict;
+      return message;
+    }
+    if (!link_.open()) throw lost();
+    if (stops_ > 1) throw JobEnded(Error(ExitCode::kTerminatedUnsaved, "stopped at once by a second signal"));
+    std::vector<pollfd> watched;
+    wait(watched, kNever);
+  }
+}
+
+void Follower::beside(const std::function<void(const std::atomic<bool>& stop)>& work) {
+  const FileDescriptor done(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  if (!done) throw system_error(errno, "cannot watch a thread", "eventfd");
+  std::atomic<bool> stop{false};
+  std::exception_ptr failure;
+  std::thread thread([&] {
+    try {
+      work(stop);
+    } catch (...) {
+      failure = std::current_exception();
+    }
+    const uint64_t one = 1;
+    [[maybe_unused]] const ssize_t written = ::write(done.get(), &one, sizeof(one));
+  });
+  uint64_t ended = 0;
+  while (::read(done.get(), &ended, sizeof(ended)) < 0) {
+    std::vector<pollfd> watched = {{done.get(), POLLIN, 0}};
+    wait(watched, kNever);
+    const bool refused = std::any_of(waiting_.begin(), waiting_.end(), [](const Message& message) {
+      return std::holds_alternative<Refusal>(message);
+    });
+    if (refused || !link_.open() || stops_ > 0) stop = true;
+  }
+  thread.join();
+  if (failure) std::rethrow_exception(failure);
+  if (!link_.open() && waiting_.empty()) throw lost();
+}
+
+// One start of the workers, until they are gone.
+class Follower::Shift {
+ public:
+  Shift(Follower& follower, std::vector<WorkerSpec> workers, OutputSpec output)
+      : follower_(follower),
+        logs_(output.folder),
+        router_(
+            std::move(output), ranks_of(workers),
+            [this](const OutputLine& line) {
+              follower_.say(WorkerPrinted{line.rank, line.stream == Stream::kErr, line.text});
+            },
+            [this](const std::string& notice) { follower_.say(AgentNotice{notice}); }),
+        group_(std::move(workers), -1),
+        memory_kills_(memory_kills()) {}
+
+  void run() {
+    group_.start();
+    for (const WorkerRecord& record : group_.records()) follower_.say(WorkerStarted{record.rank, record.pid});
+    told_.resize(group_.records().size());
+    while (!over()) {
+      std::vector<pollfd> watched;
+      group_.append_descriptors(watched);
+      follower_.wait(watched, deadline_);
+      tell(group_.read_ready(watched, router_));
+      obey();
+      if (monotonic_seconds() >= deadline_) carry_on();
+    }
+    follower_.say(gone());
+    if (!follower_.link_.open()) throw follower_.lost();
+    if (refusal_) throw refused(*refusal_, follower_.leader_);
+  }
+
+ private:
+  bool over() const { return group_.processes_gone() && group_.pipes_drained(); }
+
+  void tell(const Crew::Changes& changes) {
+    for (const plan::WorkerEvent& event : changes.events)
+      follower_.say(WorkerSaid{plan::encode_event(event)});
+    const std::vector<WorkerRecord>& records = group_.records();
+    for (size_t i = 0; i < records.size(); ++i) {
+      if (!records[i].status || told_[i]) continue;
+      told_[i] = true;
+      follower_.say(WorkerEnded{records[i].rank, records[i].status->signal, records[i].status->code,
+                                records[i].signals_sent, memory_kills() > memory_kills_});
+    }
+    if (group_.processes_gone() && !group_.pipes_drained()) act_in(kGraceSeconds);
+  }
+
+  void obey() {
+    for (const Message& message : std::exchange(follower_.waiting_, {})) {
+      if (const auto* signal = std::get_if<SignalWorkers>(&message)) group_.signal_all(signal->signal);
+      if (const auto* end = std::get_if<EndWorkers>(&message))
+        end->kill ? group_.kill_all() : group_.terminate();
+      if (const auto* refusal = std::get_if<Refusal>(&message)) {
+        refusal_ = *refusal;
+        end_all();
+      }
+      if (const auto* verdict = std::get_if<JobVerdict>(&message)) {
+        follower_.verdict_ = *verdict;
+        end_all();
+      }
+    }
+    if (!follower_.link_.open()) end_all();
+  }
+
+  // Without the leader there is nobody to wait for: the workers go, and then this agent.
+  void end_all() {
+    if (ending_) return;
+    ending_ = true;
+    group_.terminate();
+    act_in(kGraceSeconds);
+  }
+
+  void act_in(double seconds) { deadline_ = std::min(deadline_, monotonic_seconds() + seconds); }
+
+  // The grace period is over.
+  void carry_on() {
+    deadline_ = kNever;
+    if (!group_.processes_gone()) {
+      group_.kill_all();
+      act_in(kGraceSeconds);
+    } else if (!group_.pipes_drained()) {
+      follower_.say(
+          AgentNotice{"a process started by a worker still holds its output open: not waiting for it"});
+      group_.abandon_pipes(router_);
+    }
+  }
+
+  WorkersGone gone() const {
+    WorkersGone gone{{}, logs_};
+    for (const WorkerRecord& record : group_.records()) {
+      if (!record.ended_orderly())
+        gone.last_lines[std::to_string(record.rank)] = router_.last_lines(record.rank);
+    }
+    return gone;
+  }
+
+  Follower& follower_;
+  std::string logs_;
+  OutputRouter router_;
+  WorkerGroup group_;
+  uint64_t memory_kills_;
+  std::vector<bool> told_;  // by worker: the leader knows that it has ended
+  double deadline_ = kNever;
+  bool ending_ = false;
+  std::optional<Refusal> refusal_;
+};
+
+void Follower::run(std::vector<WorkerSpec> workers, OutputSpec output) {
+  Shift(*this, std::move(workers), std::move(output)).run();
+}
+
+}  // namespace hftrain::launcher

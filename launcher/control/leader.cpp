@@ -1,0 +1,106 @@
+#include "launcher/control/leader.h"
+
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cmath>
+#include <exception>
+#include <limits>
+#include <thread>
+#include <utility>
+
+#include "hftrain/base/clock.h"
+#include "hftrain/base/text.h"
+
+namespace hftrain::launcher {
+namespace {
+
+constexpr double kNoticeSeconds = 10;
+constexpr double kNever = std::numeric_limits<double>::infinity();
+
+}  // namespace
+
+Leader::Leader(ControlHub& hub, StopSignals& signals, NoticeSink notice)
+    : hub_(hub), signals_(signals), notice_(std::move(notice)) {}
+
+void Leader::wait(std::map<int, Message>& answers, int also, double until) {
+  std::vector<pollfd> watched = {{signals_.descriptor(), POLLIN, 0}, {also, POLLIN, 0}};
+  hub_.append_descriptors(watched);
+  const double left = std::max(0.0, std::min(until, hub_.next_deadline()) - monotonic_seconds());
+  ::poll(watched.data(), watched.size(), std::isinf(left) ? -1 : static_cast<int>(std::ceil(left * 1000)));
+  if (const int signal = signals_.next()) throw stopped_early(signal, "before training began");
+  ControlHub::News news = hub_.work();
+  for (const std::string& text : news.notices) notice_(text);
+  for (ControlHub::News::Said& said : news.said) {
+    if (const auto* failure = std::get_if<AgentFailed>(&said.message)) {
+      throw error_of(*failure).context("on " + hub_.name_of(said.agent));
+    }
+    if (const auto* stop = std::get_if<StopReceived>(&said.message)) {
+      throw stopped_early(stop->signal, "on " + hub_.name_of(said.agent) + ", before training began");
+    }
+    answers[said.agent] = std::move(said.message);
+  }
+  for (const ControlHub::News::Lost& lost : news.lost) {
+    throw Error(ExitCode::kWorkerLost, hub_.name_of(lost.agent) + " was lost before training began")
+        .where(hub_.address_of(lost.agent))
+        .why(lost.why)
+        .hint("look at what it said on its own terminal, and whether its machine is up");
+  }
+}
+
+std::map<int, Message> Leader::ask(const Message& question, const std::string& what) {
+  hub_.send_to_all(question);
+  std::map<int, Message> answers;
+  const double begin = monotonic_seconds();
+  double next_notice = begin + kNoticeSeconds;
+  while (answers.size() + 1 < static_cast<size_t>(hub_.agents())) {
+    wait(answers, -1, next_notice);
+    const double now = monotonic_seconds();
+    if (now < next_notice) continue;
+    next_notice = now + kNoticeSeconds;
+    std::vector<std::string> awaited;
+    for (int agent = 1; agent < hub_.agents(); ++agent) {
+      if (!answers.contains(agent)) awaited.push_back(hub_.name_of(agent));
+    }
+    if (!awaited.empty()) {
+      notice_("still waiting for " + join(awaited, ", ") + ' ' + what + " (" + format_duration(now - begin) +
+              ")");
+    }
+  }
+  return answers;
+}
+
+void Leader::beside(const std::function<void(const std::atomic<bool>& stop)>& work) {
+  const FileDescriptor done(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  if (!done) throw system_error(errno, "cannot watch a thread", "eventfd");
+  std::atomic<bool> stop{false};
+  std::exception_ptr failure, ended_by;
+  std::thread thread([&] {
+    try {
+      work(stop);
+    } catch (...) {
+      failure = std::current_exception();
+    }
+    const uint64_t one = 1;
+    [[maybe_unused]] const ssize_t written = ::write(done.get(), &one, sizeof(one));
+  });
+  uint64_t ended = 0;
+  std::map<int, Message> ignored;
+  while (::read(done.get(), &ended, sizeof(ended)) < 0) {
+    try {
+      wait(ignored, done.get(), kNever);
+    } catch (const Error&) {
+      ended_by = std::current_exception();
+      stop = true;
+      break;
+    }
+  }
+  thread.join();
+  if (ended_by) std::rethrow_exception(ended_by);
+  if (failure) std::rethrow_exception(failure);
+}
+
+}  // namespace hftrain::launcher

@@ -1,0 +1,296 @@
+#include "launcher/control/meeting.h"
+
+#include <poll.h>
+#include <sys/random.h>
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <utility>
+
+#include "hftrain/base/clock.h"
+#include "hftrain/base/text.h"
+#include "launcher/control/preflight.h"
+#include "launcher/verdict.h"
+
+namespace hftrain::launcher {
+namespace {
+
+constexpr double kGatherSeconds = 300;
+constexpr double kJoinSeconds = 10;
+constexpr double kConnectSeconds = 3;  // of one attempt
+constexpr double kWelcomeSeconds = 5;
+constexpr double kPauseSeconds = 0.25;  // between two attempts
+
+int milliseconds_until(double deadline) {
+  return static_cast<int>(std::min(std::ceil(std::max(0.0, deadline - monotonic_seconds()) * 1000), 3.6e6));
+}
+
+std::string random_token() {
+  unsigned char bytes[16];
+  if (::getrandom(bytes, sizeof(bytes), 0) != sizeof(bytes)) {
+    throw Error(ExitCode::kEnvironment, "cannot make the job's token")
+        .why("the kernel gives no random bytes");
+  }
+  std::string token;
+  for (const unsigned char byte : bytes) {
+    constexpr const char* kDigits = "0123456789abcdef";
+    token += {kDigits[byte >> 4], kDigits[byte & 15]};
+  }
+  return token;
+}
+
+Hello hello_of(const MeetingSpec& spec) {
+  Hello hello;
+  hello.job_id = spec.place.job_id;
+  hello.agent = spec.place.agent;
+  hello.agents = spec.place.agents;
+  hello.host = spec.introduction.facts.host;
+  hello.version = spec.version;
+  hello.build = spec.build;
+  return hello;
+}
+
+std::string longer(const JobPlace& place) {
+  return "; --rdzv_conf join_timeout=SECONDS waits longer than " +
+         format_duration(place.meeting_seconds.value_or(place.leads() ? kGatherSeconds : kJoinSeconds));
+}
+
+class Gatherer {
+ public:
+  Gatherer(MeetingSpec spec, StopSignals& signals, const NoticeSink& notice)
+      : spec_(std::move(spec)), signals_(signals), notice_(notice) {}
+
+  Gathering run() {
+    const JobPlace& place = spec_.place;
+    HubSpec hub{place.meeting == Meeting::kFixedAddress ? place.master_port : 0, "--master_port",
+                hello_of(spec_)};
+    if (spec_.exchange != nullptr) hub.hello.token = random_token();
+    hub_ = std::make_unique<ControlHub>(std::move(hub));
+    agents_.resize(static_cast<size_t>(place.agents));
+    const double seconds =
+        place.meeting_seconds.value_or(std::min(kGatherSeconds, spec_.collective_timeout_seconds));
+    if (spec_.exchange != nullptr) spec_.exchange->publish(hub_->announcement(), seconds);
+    try {
+      wait_for_all(seconds);
+      introduce_self();
+      if (const auto error = differing_arguments(agents_)) throw *error;
+    } catch (const Error& error) {
+      hub_->refuse_all(error);
+      throw;
+    }
+    return {std::move(hub_), std::move(agents_)};
+  }
+
+ private:
+  void wait_for_all(double seconds) {
+    const double begin = monotonic_seconds(), deadline = begin + seconds;
+    double next_notice = begin + spec_.notice_seconds;
+    while (!hub_->missing().empty()) {
+      std::vector<pollfd> watched = {{signals_.descriptor(), POLLIN, 0}};
+      hub_->append_descriptors(watched);
+      ::poll(watched.data(), watched.size(),
+             milliseconds_until(std::min({deadline, next_notice, hub_->next_deadline()})));
+      if (const int signal = signals_.next()) throw stopped_early(signal, "while waiting for " + missing());
+      take(hub_->work());
+      const double now = monotonic_seconds();
+      if (now >= deadline && !hub_->missing().empty()) throw not_all_came(now - begin);
+      if (now < next_notice) continue;
+      next_notice = now + spec_.notice_seconds;
+      notice_("still waiting for " + missing() + " of " + std::to_string(spec_.place.agents) +
+              " to come to " + own_place() + " (" + format_duration(now - begin) + ")");
+    }
+  }
+
+  void take(ControlHub::News news) {
+    for (const std::string& text : news.notices) notice_(text);
+    for (ControlHub::News::Said& said : news.said) {
+      if (auto* introduction = std::get_if<Introduction>(&said.message)) {
+        introduction->facts.agent = said.agent;
+        agents_[static_cast<size_t>(said.agent)] = std::move(*introduction);
+      } else if (const auto* stop = std::get_if<StopReceived>(&said.message)) {
+        throw stopped_early(stop->signal, "on " + hub_->name_of(said.agent) + ", before training began");
+      }
+    }
+    for (const ControlHub::News::Lost& lost : news.lost) {
+      throw Error(ExitCode::kWorkerLost, hub_->name_of(lost.agent) + " was lost before the job began")
+          .where(hub_->address_of(lost.agent))
+          .why(lost.why)
+          .hint("look at what it said on its own terminal");
+    }
+  }
+
+  void introduce_self() {
+    Introduction& own = agents_.front() = spec_.introduction;
+    own.address = hub_->address_towards(1);
+    own.interface = interface_of(own.address);
+  }
+
+  std::string missing() const {
+    std::vector<std::string> names;
+    for (const int agent : hub_->missing()) names.push_back(std::to_string(agent));
+    return (names.size() == 1 ? "node " : "nodes ") + join(names, ", ");
+  }
+
+  std::string own_place() const {
+    const JobPlace& place = spec_.place;
+    const std::string host =
+        place.meeting == Meeting::kFixedAddress ? place.master_host : own_addresses().front();
+    return host + " port " + std::to_string(hub_->port());
+  }
+
+  Error not_all_came(double waited) const {
+    std::vector<std::string> here;
+    for (int agent = 1; agent < spec_.place.agents; ++agent) {
+      if (hub_->is_here(agent)) here.push_back(hub_->name_of(agent) + " at " + hub_->address_of(agent));
+    }
+    return Error(ExitCode::kEnvironment, missing() + " did not come within " + format_duration(waited))
+        .where(own_place() + ", where node 0 listens")
+        .why(here.empty() ? "nobody has come" : "here are " + join(here, ", "))
+        .hint(
+            "see whether they were started, and what they say; they must reach that address through any "
+            "firewall" +
+            longer(spec_.place));
+  }
+
+  MeetingSpec spec_;
+  StopSignals& signals_;
+  const NoticeSink& notice_;
+  std::unique_ptr<ControlHub> hub_;
+  std::vector<Introduction> agents_;
+};
+
+class Joiner {
+ public:
+  Joiner(MeetingSpec spec, StopSignals& signals, const NoticeSink& notice)
+      : spec_(std::move(spec)), signals_(signals), notice_(notice) {}
+
+  Joined run() {
+    const double begin = monotonic_seconds();
+    const double seconds = spec_.place.meeting_seconds.value_or(kJoinSeconds);
+    find_endpoints();
+    // An exchange may have waited for agent 0 already; the way to it is tried as long from then on.
+    deadline_ = monotonic_seconds() + seconds;
+    bool told = false;
+    while (true) {
+      if (std::optional<Joined> joined = try_all()) return std::move(*joined);
+      const double left = deadline_ - monotonic_seconds();
+      if (left <= 0) throw unreachable(monotonic_seconds() - begin);
+      if (!told && monotonic_seconds() - begin > kConnectSeconds) {
+        told = true;
+        notice_(self() + " cannot reach node 0 yet (" + why_ + "); trying for " + format_duration(left) +
+                " more");
+      }
+      pause(std::min(kPauseSeconds, left));
+    }
+  }
+
+ private:
+  std::string self() const { return name_of(spec_.introduction.facts); }
+
+  void find_endpoints() {
+    const JobPlace& place = spec_.place;
+    hello_ = hello_of(spec_);
+    if (spec_.exchange == nullptr) {
+      endpoints_ = {{place.master_host, place.master_port}};
+      return;
+    }
+    Announcement announcement =
+        read_announcement(spec_.exchange->await(place.meeting_seconds.value_or(kGatherSeconds)));
+    hello_.token = announcement.token;
+    endpoints_ = std::move(announcement.endpoints);
+  }
+
+  void pause(double seconds) {
+    pollfd signal{signals_.descriptor(), POLLIN, 0};
+    ::poll(&signal, 1, static_cast<int>(std::ceil(seconds * 1000)));
+    if (const int number = signals_.next()) throw stopped_early(number, "while looking for node 0");
+  }
+
+  std::optional<Joined> try_all() {
+    std::vector<std::string> failures;
+    for (const Endpoint& endpoint : endpoints_) {
+      const double seconds = std::clamp(deadline_ - monotonic_seconds(), 0.5, kConnectSeconds);
+      std::string why;
+      FileDescriptor socket = connect_to(endpoint, seconds, why);
+      if (socket) {
+        ControlLink link(std::move(socket));
+        if (auto joined = greet(link, why)) return joined;
+      }
+      failures.push_back(why);
+    }
+    why_ = join(failures, "; ");
+    return std::nullopt;
+  }
+
+  std::optional<Joined> greet(ControlLink& link, std::string& why) {
+    link.send(hello_);
+    const double until = monotonic_seconds() + kWelcomeSeconds;
+    std::vector<Message> messages;
+    while (messages.empty() && link.open() && monotonic_seconds() < until) {
+      pollfd ready[2] = {{link.descriptor(), link.events(), 0}, {signals_.descriptor(), POLLIN, 0}};
+      ::poll(ready, 2, milliseconds_until(until));
+      if (const int number = signals_.next()) throw stopped_early(number, "while meeting node 0");
+      link.work(messages);
+    }
+    if (!messages.empty()) {
+      if (const auto* refusal = std::get_if<Refusal>(&messages.front())) throw refused(*refusal);
+      if (const auto* welcome = std::get_if<Welcome>(&messages.front()))
+        return introduce(link, welcome->host);
+    }
+    why = link.peer_address() + " answers, but not as node 0 of a job: " +
+          (link.open() ? "it said nothing for " + format_duration(kWelcomeSeconds) : link.end());
+    return std::nullopt;
+  }
+
+  Joined introduce(ControlLink& link, const std::string& host) {
+    Introduction introduction = spec_.introduction;
+    introduction.address = link.local_address();
+    introduction.interface = interface_of(introduction.address);
+    link.send(introduction);
+    return {std::move(link), "node 0 (" + host + ")"};
+  }
+
+  Error refused(const Refusal& refusal) const {
+    return Error(documented_code(refusal.exit_code).value_or(ExitCode::kInternal),
+                 "node 0 did not take " + self() + " into its job")
+        .why(trim(refusal.text));
+  }
+
+  Error unreachable(double tried) const {
+    std::vector<std::string> places;
+    for (const Endpoint& endpoint : endpoints_) {
+      places.push_back(endpoint.host + " port " + std::to_string(endpoint.port));
+    }
+    return Error(ExitCode::kEnvironment, self() + " cannot reach node 0")
+        .where(join(places, ", ") + (spec_.exchange == nullptr ? " (--master_addr, --master_port)" : ""))
+        .why(why_ + "; tried for " + format_duration(tried))
+        .hint("see whether node 0 runs and that address is right, and whether a firewall is between" +
+              longer(spec_.place));
+  }
+
+  MeetingSpec spec_;
+  StopSignals& signals_;
+  const NoticeSink& notice_;
+  Hello hello_;
+  std::vector<Endpoint> endpoints_;
+  std::string why_;
+  double deadline_ = 0;
+};
+
+}  // namespace
+
+Error stopped_early(int signal, const std::string& during) {
+  return Error(ExitCode::kTerminatedUnsaved, "stopped by " + signal_name(signal) + " " + during)
+      .why("nothing was trained");
+}
+
+Gathering gather_agents(MeetingSpec spec, StopSignals& signals, const NoticeSink& notice) {
+  return Gatherer(std::move(spec), signals, notice).run();
+}
+
+Joined join_leader(MeetingSpec spec, StopSignals& signals, const NoticeSink& notice) {
+  return Joiner(std::move(spec), signals, notice).run();
+}
+
+}  // namespace hftrain::launcher

@@ -1,0 +1,50 @@
+// How the agents of a job find each other: agent 0 gathers the others, every other agent joins it. Both say
+// on time what they wait for, and both give up with a reason.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "launcher/address_exchange.h"
+#include "launcher/control/hub.h"
+#include "launcher/control/link.h"
+#include "launcher/environments/job_place.h"
+#include "launcher/stop_signals.h"
+
+namespace hftrain::launcher {
+
+struct MeetingSpec {
+  JobPlace place;
+  AddressExchange* exchange = nullptr;  // null: the address is in `place`
+  std::string version, build;
+  Introduction introduction;  // of this agent; its address and interface are filled in here
+  double collective_timeout_seconds = 1800;
+  double notice_seconds = 10;
+};
+using NoticeSink = std::function<void(const std::string&)>;
+
+struct Gathering {
+  std::unique_ptr<ControlHub> hub;
+  std::vector<Introduction> agents;  // by number, agent 0's own among them
+};
+
+// Agent 0. Throws an Error when the job cannot begin: an agent that does not come (kEnvironment), goes again
+// (kWorkerLost) or was started in another way (kUsage, kEnvironment), or a stop signal (kTerminatedUnsaved).
+// All that have come are then told the same.
+Gathering gather_agents(MeetingSpec spec, StopSignals& signals, const NoticeSink& notice);
+
+struct Joined {
+  ControlLink link;
+  std::string leader;  // "node 0 (host-a)"
+};
+
+// Every other agent. Tries again for a while where nobody answers yet; the Error (kEnvironment) lists what
+// was tried and how it ended. A refusal is an Error with the code that agent 0 ends with.
+Joined join_leader(MeetingSpec spec, StopSignals& signals, const NoticeSink& notice);
+
+// What an Error(kTerminatedUnsaved) says of a stop signal before training.
+Error stopped_early(int signal, const std::string& during);
+
+}  // namespace hftrain::launcher

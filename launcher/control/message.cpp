@@ -1,0 +1,90 @@
+#include "launcher/control/message.h"
+
+#include <utility>
+
+#include "launcher/verdict.h"
+
+namespace hftrain::launcher {
+namespace {
+
+// Its place in Message is an alternative's number; its name is what goes over the wire.
+constexpr const char* kNames[] = {
+    "hello",        "introduction",   "welcome",      "refusal",      "look_for_folder", "folder_seen",
+    "prepare_data", "data_prepared",  "take_plan",    "plan_taken",   "start_workers",   "worker_started",
+    "worker_said",  "worker_printed", "worker_ended", "workers_gone", "stop_received",   "agent_notice",
+    "agent_failed", "signal_workers", "end_workers",  "job_verdict",  "heartbeat"};
+static_assert(std::size(kNames) == std::variant_size_v<Message>);
+
+constexpr const char* kNameMember = "message";
+
+}  // namespace
+
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Hello, token, job_id, agent, agents, host, version, build)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Introduction, address, interface, arguments, facts)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Welcome, host)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Refusal, exit_code, text)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(LookForFolder, path, mark)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(FolderSeen, seen)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(PrepareData, paths)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(DataPrepared, paths)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(TakePlan, plan)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(PlanTaken, path)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(StartWorkers, attempt, master_address, master_port)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(WorkerStarted, rank, pid)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(WorkerSaid, event)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(WorkerPrinted, rank, to_stderr, text)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(WorkerEnded, rank, signal, code, signals_sent, killed_for_memory)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(WorkersGone, last_lines, logs)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(StopReceived, signal)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(AgentNotice, text)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(AgentFailed, exit_code, what, where, why, hint)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(SignalWorkers, signal)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(EndWorkers, kill)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(JobVerdict, exit_code, text)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Heartbeat, count)
+
+namespace {
+
+template <size_t... kIndices>
+std::optional<Message> decode_named(const std::string& name, const Json& json,
+                                    std::index_sequence<kIndices...>) {
+  std::optional<Message> message;
+  const auto try_one = [&]<size_t kIndex>(std::integral_constant<size_t, kIndex>) {
+    if (name == kNames[kIndex]) message = json.get<std::variant_alternative_t<kIndex, Message>>();
+  };
+  (try_one(std::integral_constant<size_t, kIndices>{}), ...);
+  return message;
+}
+
+}  // namespace
+
+std::string encode_message(const Message& message) {
+  Json json = std::visit([](const auto& value) { return Json(value); }, message);
+  json[kNameMember] = kNames[message.index()];
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace) + '\n';
+}
+
+std::optional<Message> decode_message(std::string_view line) {
+  const Json json = Json::parse(line.begin(), line.end(), nullptr, /*allow_exceptions=*/false);
+  if (!json.is_object() || !json.contains(kNameMember) || !json[kNameMember].is_string()) return std::nullopt;
+  try {
+    return decode_named(json[kNameMember].get<std::string>(), json,
+                        std::make_index_sequence<std::variant_size_v<Message>>{});
+  } catch (const Json::exception&) {
+    return std::nullopt;
+  }
+}
+
+AgentFailed failure_of(const Error& error) {
+  const Diagnostic& first = error.diagnostics().front();
+  return {static_cast<int>(error.code()), first.what, first.where, first.why, first.hint};
+}
+
+Error error_of(const AgentFailed& failure) {
+  return Error(documented_code(failure.exit_code).value_or(ExitCode::kInternal), failure.what)
+      .where(failure.where)
+      .why(failure.why)
+      .hint(failure.hint);
+}
+
+}  // namespace hftrain::launcher

@@ -1,0 +1,23 @@
+// What an agent knows of the machine it runs on, as it reports it to agent 0.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "hftrain/plan/job_agents.h"
+#include "launcher/environments/job_place.h"
+
+namespace hftrain::launcher {
+
+std::string host_name();
+// Equal for two processes when they are on one machine (one start of one kernel) and in one network, so that
+// the loopback address of one is that of the other.
+std::string machine_identity();
+// CPU numbers this process may use.
+std::vector<int> allowed_cores();
+
+// `joins_mpi`: the MPI back end is installed here.
+plan::AgentFacts own_facts(const JobPlace& place, const plan::Topology& topology,
+                           const std::optional<std::string>& nproc_per_node, bool joins_mpi);
+
+}  // namespace hftrain::launcher

@@ -1,0 +1,106 @@
+#include "launcher/control/preflight.h"
+
+#include <algorithm>
+#include <array>
+#include <set>
+
+#include "hftrain/base/text.h"
+
+namespace hftrain::launcher {
+namespace {
+
+// They say where an agent is, how it reaches agent 0, how many ranks it starts, or how its terminal looks.
+constexpr std::array kOwnArguments = {
+    "node_rank",      "machine_rank",    "local_rank",        "local_addr",    "master_addr",
+    "master_port",    "main_process_ip", "main_process_port", "rdzv_endpoint", "rdzv_conf",
+    "nproc_per_node", "num_processes",   "log_dir",           "redirects",     "local_ranks_filter",
+    "progress",       "color",           "disable_tqdm",      "tee",           "log_ranks"};
+
+std::string value_in(const Introduction& agent, const std::string& key) {
+  const auto found = agent.arguments.find(key);
+  return found == agent.arguments.end() ? "not given" : found->second;
+}
+
+std::string gpus_of(const plan::Topology& topology) {
+  const std::vector<plan::VisibleDevice>& devices = topology.visible.devices;
+  if (devices.empty()) return "no GPU";
+  return std::to_string(devices.size()) + (devices.size() == 1 ? " GPU (" : " GPUs (") +
+         devices.front().device.name + ")";
+}
+
+// "node 1", "nodes 0 to 7", "nodes 0, 2, 4"
+std::string numbers(const std::vector<int>& agents) {
+  if (agents.size() == 1) return "node " + std::to_string(agents.front());
+  if (agents.back() - agents.front() == static_cast<int>(agents.size()) - 1) {
+    return "nodes " + std::to_string(agents.front()) + " to " + std::to_string(agents.back());
+  }
+  std::vector<std::string> names;
+  for (const int agent : agents) names.push_back(std::to_string(agent));
+  return "nodes " + join(names, ", ");
+}
+
+}  // namespace
+
+std::string name_of(const plan::AgentFacts& facts) {
+  return "node " + std::to_string(facts.agent) + (facts.host.empty() ? "" : " (" + facts.host + ")");
+}
+
+std::map<std::string, std::string> comparable_arguments(const Json& arguments) {
+  std::map<std::string, std::string> comparable;
+  for (const auto& [key, value] : arguments.items()) {
+    if (std::find(kOwnArguments.begin(), kOwnArguments.end(), key) == kOwnArguments.end()) {
+      comparable[key] = value.dump();
+    }
+  }
+  return comparable;
+}
+
+std::optional<Error> differing_arguments(const std::vector<Introduction>& agents) {
+  const Introduction& leader = agents.front();
+  std::set<std::string> keys;
+  for (const Introduction& agent : agents) {
+    for (const auto& [key, value] : agent.arguments) keys.insert(key);
+  }
+  std::vector<Diagnostic> found;
+  for (const std::string& key : keys) {
+    for (const Introduction& agent : agents) {
+      const std::string here = value_in(leader, key), there = value_in(agent, key);
+      if (here == there) continue;
+      found.push_back({Diagnostic::Severity::kError, "--" + key + " is not the same on all nodes",
+                       name_of(agent.facts),
+                       "it is " + there + " on " + name_of(agent.facts) + ", and " + here + " on " +
+                           name_of(leader.facts),
+                       "start every node with the same arguments and configuration files"});
+      break;  // one node per argument is enough to find the mistake
+    }
+  }
+  if (found.empty()) return std::nullopt;
+  return Error(ExitCode::kUsage, std::move(found));
+}
+
+std::vector<std::string> roll_call(const std::vector<Introduction>& agents) {
+  std::vector<std::string> lines;
+  std::set<std::string> told;
+  for (const Introduction& agent : agents) {
+    if (!told.insert(agent.facts.machine).second) continue;
+    std::vector<int> here;
+    std::set<int> cores;
+    for (const Introduction& other : agents) {
+      if (other.facts.machine != agent.facts.machine) continue;
+      here.push_back(other.facts.agent);
+      cores.insert(other.facts.cores.begin(), other.facts.cores.end());
+    }
+    std::string line = agent.facts.host + ", " + agent.address;
+    if (!agent.interface.empty()) line += " on " + agent.interface;
+    const int count =
+        cores.empty() ? agent.facts.topology.host.usable_cores() : static_cast<int>(cores.size());
+    line +=
+        ": " + numbers(here) + ", " + std::to_string(count) + (count == 1 ? " core, " : " cores, ") +
+        format_bytes(static_cast<uint64_t>(std::max<int64_t>(0, agent.facts.topology.host.available_bytes))) +
+        " free memory, " + gpus_of(agent.facts.topology);
+    lines.push_back(std::move(line));
+  }
+  return lines;
+}
+
+}  // namespace hftrain::launcher

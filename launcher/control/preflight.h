@@ -1,0 +1,26 @@
+// What agent 0 looks at before a job begins: who is there, and whether all were started alike. Pure.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "hftrain/base/error.h"
+#include "launcher/control/message.h"
+
+namespace hftrain::launcher {
+
+// "node 1 (host-b)"
+std::string name_of(const plan::AgentFacts& facts);
+
+// Arguments as they are compared: without those that say where an agent is or how it shows itself.
+std::map<std::string, std::string> comparable_arguments(const Json& arguments);
+
+// Every argument in which an agent differs from agent 0, with both values and both nodes (kUsage); nothing
+// when all are alike. `agents` are by number.
+std::optional<Error> differing_arguments(const std::vector<Introduction>& agents);
+
+// For people, one line per machine: "host-b, 10.0.0.2 on eth0: node 1, 8 cores, 2 GPUs (H200)".
+std::vector<std::string> roll_call(const std::vector<Introduction>& agents);
+
+}  // namespace hftrain::launcher

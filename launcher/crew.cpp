@@ -1,0 +1,35 @@
+#include "launcher/crew.h"
+
+#include <algorithm>
+
+namespace hftrain::launcher {
+
+using Kind = plan::WorkerEvent::Kind;
+
+bool Crew::processes_gone() const {
+  return std::all_of(records().begin(), records().end(), [](const WorkerRecord& r) { return r.over(); });
+}
+
+bool Crew::all_ready() const {
+  return std::all_of(records().begin(), records().end(), [](const WorkerRecord& r) { return r.ready; });
+}
+
+double Crew::last_heard() const {
+  double newest = 0;
+  for (const WorkerRecord& record : records()) newest = std::max(newest, record.last_heard);
+  return newest;
+}
+
+bool take_event(WorkerRecord& record, const plan::WorkerEvent& event, double now) {
+  record.last_heard = now;
+  if (event.kind == Kind::kReady) record.ready = true;
+  if (event.kind == Kind::kStep && event.data.contains("step") && event.data["step"].is_number_integer()) {
+    record.step = event.data["step"].get<int64_t>();
+  }
+  if (event.kind == Kind::kFinished) record.finished = event;
+  if (event.kind != Kind::kFailed || record.failed) return false;
+  record.failed = event;
+  return true;
+}
+
+}  // namespace hftrain::launcher

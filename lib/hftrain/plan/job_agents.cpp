@@ -1,0 +1,81 @@
+#include "hftrain/plan/job_agents.h"
+
+#include <algorithm>
+
+namespace hftrain::plan {
+
+// By hand: a device holds devices, and the macro wants a complete type.
+void to_json(Json& json, const CudaDevice& device);
+void from_json(const Json& json, CudaDevice& device);
+
+void to_json(Json& json, const CudaDevice& device) {
+  json = {{"index", device.index},
+          {"uuid", device.uuid},
+          {"name", device.name},
+          {"pci_bus_id", device.pci_bus_id},
+          {"total_bytes", device.total_bytes},
+          {"free_bytes", device.free_bytes},
+          {"compute_major", device.compute_major},
+          {"compute_minor", device.compute_minor},
+          {"mig_enabled", device.mig_enabled},
+          {"instances", device.instances}};
+}
+
+void from_json(const Json& json, CudaDevice& device) {
+  json.at("index").get_to(device.index);
+  json.at("uuid").get_to(device.uuid);
+  json.at("name").get_to(device.name);
+  json.at("pci_bus_id").get_to(device.pci_bus_id);
+  json.at("total_bytes").get_to(device.total_bytes);
+  json.at("free_bytes").get_to(device.free_bytes);
+  json.at("compute_major").get_to(device.compute_major);
+  json.at("compute_minor").get_to(device.compute_minor);
+  json.at("mig_enabled").get_to(device.mig_enabled);
+  json.at("instances").get_to(device.instances);
+}
+
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(VisibleDevice, mask_entry, device)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(VisibleDevices, devices, notes, order_known)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(HostResources, allowed_cores, quota_cores, requested_threads, memory_bytes,
+                                   available_bytes, memory_limit_bytes)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Topology, devices, visible, mask, device_order, driver_version,
+                                   cuda_version, gpu_problem, host)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(GivenPlace, rank, local_rank, world_size, local_world_size)
+
+void to_json(Json& json, const AgentFacts& facts) {
+  json = {{"agent", facts.agent},     {"host", facts.host},
+          {"machine", facts.machine}, {"topology", facts.topology},
+          {"cores", facts.cores},     {"nproc_per_node", facts.nproc_per_node},
+          {"given", facts.given},     {"joins_mpi", facts.joins_mpi}};
+}
+
+void from_json(const Json& json, AgentFacts& facts) {
+  json.at("agent").get_to(facts.agent);
+  json.at("host").get_to(facts.host);
+  json.at("machine").get_to(facts.machine);
+  json.at("topology").get_to(facts.topology);
+  json.at("cores").get_to(facts.cores);
+  json.at("nproc_per_node").get_to(facts.nproc_per_node);
+  json.at("given").get_to(facts.given);
+  json.at("joins_mpi").get_to(facts.joins_mpi);
+}
+
+std::vector<AgentFacts> like_this_one(const AgentFacts& here, int agents) {
+  std::vector<AgentFacts> all(static_cast<size_t>(agents), here);
+  for (int i = 0; i < agents; ++i) {
+    AgentFacts& facts = all[static_cast<size_t>(i)];
+    facts.agent = i;
+    int machine = i;
+    if (facts.given) {
+      machine = i / std::max(1, here.given->local_world_size);
+      facts.given->rank = i;
+      facts.given->local_rank = i % std::max(1, here.given->local_world_size);
+    }
+    if (machine == 0) continue;
+    facts.host = "node " + std::to_string(machine) + ", taken to be like " + here.host;
+    facts.machine += " " + std::to_string(machine);
+  }
+  return all;
+}
+
+}  // namespace hftrain::plan

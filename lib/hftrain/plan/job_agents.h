@@ -1,0 +1,43 @@
+// The machines of a job as its front programs (agents) report them: what resolve() needs beside the
+// arguments when the ranks do not all start from here.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "hftrain/base/json.h"
+#include "hftrain/plan/topology.h"
+
+namespace hftrain::plan {
+
+// A rank that mpirun, srun or torchrun has already given to an agent.
+struct GivenPlace {
+  int rank = 0;
+  int local_rank = 0;
+  int world_size = 1;
+  int local_world_size = 1;
+
+  bool operator==(const GivenPlace&) const = default;
+};
+
+struct AgentFacts {
+  int agent = 0;
+  std::string host;     // its name, for people
+  std::string machine;  // equal on agents whose ranks can share memory and the loopback address
+  Topology topology;
+  std::vector<int> cores;                     // CPU numbers it may use; empty: unknown
+  std::optional<std::string> nproc_per_node;  // as its own arguments say
+  std::optional<GivenPlace> given;            // unset: it spawns the ranks of its machine
+  bool joins_mpi = false;                     // its worker can join the MPI job that started it
+};
+
+// The agents of a dry run, of which only this one is there: all others are taken to be like it. Given ranks
+// fill one machine after the other.
+std::vector<AgentFacts> like_this_one(const AgentFacts& here, int agents);
+
+// For Json's conversions; the second throws Json::exception for what is no such value.
+void to_json(Json& json, const AgentFacts& facts);
+void from_json(const Json& json, AgentFacts& facts);
+
+}  // namespace hftrain::plan

@@ -1,0 +1,168 @@
+#!/usr/bin/env python3
+"""One job of two front programs (--nnodes 2) on this machine, beside the same job of one.
+
+  nodes_agree.py [--steps 12] [--modes ddp full_shard]
+
+Losses equal those of one front program with as many ranks (1e-6 relative), the summary counts all ranks, one plan is
+used by both. A killed launcher ends the other within 10 s with code 9 and its node's name; an argument that differs is
+refused by both with code 2; nothing is left running.
+"""
+import argparse
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from runs import HFTRAIN, Workplace
+
+MODES = {"ddp": [], "full_shard": ["--fsdp", "full_shard auto_wrap"]}
+
+
+def free_port():
+    with socket.socket() as listener:
+        listener.bind(("", 0))
+        return listener.getsockname()[1]
+
+
+def losses_of(folder):
+    with open(os.path.join(folder, "hftrain", "log.jsonl")) as file:
+        return [record["loss"] for record in map(json.loads, file) if "loss" in record]
+
+
+class Nodes:
+    """Front programs of one job, one per node."""
+
+    def __init__(self, place, folder, *flags, ranks=1, own=({}, {})):
+        port = free_port()
+        self.started = time.monotonic()
+        self.processes = []
+        for node in (0, 1):
+            own_flags = [word for pair in own[node].items() for word in pair]
+            command = [HFTRAIN, *place.flags(folder, *flags, ranks=ranks), "--nnodes", "2", "--node_rank", str(node),
+                       "--master_addr", "127.0.0.1", "--master_port", str(port), *own_flags]
+            self.processes.append(subprocess.Popen(command, env=place.environment, text=True, stdout=subprocess.PIPE,
+                                                   stderr=subprocess.PIPE))
+
+    def workers(self, node):
+        pid = self.processes[node].pid
+        with open(f"/proc/{pid}/task/{pid}/children") as file:
+            return [int(text) for text in file.read().split()]
+
+    def finish(self):
+        self.errors = [process.communicate(timeout=300)[1] for process in self.processes]
+        self.seconds = time.monotonic() - self.started
+        return [process.returncode for process in self.processes]
+
+
+class Checks:
+    def __init__(self):
+        self.failed = 0
+
+    def __call__(self, name, good, detail=""):
+        print(f"{'ok      ' if good else 'FAILED  '}{name}" + (f": {detail}" if detail and not good else ""), flush=True)
+        self.failed += not good
+
+
+def is_running(pid):
+    """A process that is dead and not yet reaped by whoever inherited it is not."""
+    try:
+        with open(f"/proc/{pid}/stat") as file:
+            return file.read().rsplit(")", 1)[1].split()[0] not in "ZX"
+    except OSError:
+        return False
+
+
+def wait_for_losses(folder, count):
+    deadline = time.monotonic() + 120
+    while time.monotonic() < deadline:
+        if os.path.exists(os.path.join(folder, "hftrain", "log.jsonl")) and len(losses_of(folder)) >= count:
+            return
+        time.sleep(0.05)
+    raise SystemExit("the run did not come so far")
+
+
+def agree(place, check, mode, steps):
+    flags = ["--max_steps", steps, "--save_strategy", "no", "--per_device_train_batch_size", 4, "--ddp_backend", "gloo",
+             *MODES[mode]]
+    one = os.path.join(place.folder, mode + "-one")
+    two = os.path.join(place.folder, mode + "-two")
+    place.call(*place.flags(one, *flags, ranks=4))
+    nodes = Nodes(place, two, *flags, ranks=2)
+    codes = nodes.finish()
+    check(f"{mode}: two nodes of two ranks train", codes == [0, 0], f"codes {codes}\n{nodes.errors[0]}{nodes.errors[1]}")
+    if codes != [0, 0]:
+        return
+    here, there = losses_of(one), losses_of(two)
+    worst = max(abs(a - b) / abs(a) for a, b in zip(here, there))
+    check(f"{mode}: losses of one front program with four ranks, worst difference {worst:.1e}",
+          len(there) == steps and worst <= 1e-6)
+    with open(os.path.join(two, "hftrain", "summary.json")) as file:
+        ranks = json.load(file)["ranks"]
+    check(f"{mode}: the summary counts all ranks",
+          [r["rank"] for r in ranks] == [0, 1, 2, 3] and all(r["state_bytes"]["parameters"] > 0 for r in ranks))
+    check(f"{mode}: logs of all ranks", all(os.path.exists(os.path.join(two, "hftrain", "ranks", "0", str(r), "stderr.log"))
+                                            for r in range(4)))
+    check(f"{mode}: the follower says no more than a line", len(nodes.errors[1].splitlines()) <= 2, nodes.errors[1])
+
+
+def lose(place, check, node):
+    folder = os.path.join(place.folder, f"lose-{node}")
+    nodes = Nodes(place, folder, "--max_steps", 100000, "--save_strategy", "no", ranks=2)
+    wait_for_losses(folder, 3)
+    workers = nodes.workers(0) + nodes.workers(1)
+    killed_at = time.monotonic()
+    nodes.processes[node].send_signal(signal.SIGKILL)
+    codes = nodes.finish()
+    seconds = time.monotonic() - killed_at
+    said = nodes.errors[1 - node]
+    check(f"node {node}'s launcher killed: the other ends with code 9 and names it", codes[1 - node] == 9 and
+          f"node {node} (" in said and "was lost" in said, f"codes {codes}\n{said}")
+    check(f"node {node}'s launcher killed: over within 10 s", seconds < 10, f"{seconds:.1f} s")
+    check(f"node {node}'s launcher killed: four workers were there, none is left",
+          len(workers) == 4 and not any(map(is_running, workers)), str(workers))
+
+
+def stop(place, check):
+    folder = os.path.join(place.folder, "stop")
+    nodes = Nodes(place, folder, "--max_steps", 100000, "--save_strategy", "no", ranks=1)
+    wait_for_losses(folder, 3)
+    nodes.processes[1].send_signal(signal.SIGTERM)
+    codes = nodes.finish()
+    check("SIGTERM to one node's launcher saves and ends both with code 143",
+          codes == [143, 143] and len(place.checkpoints(folder)) == 1, f"codes {codes}\n{nodes.errors[0]}")
+    place.call("checkpoint", "verify", os.path.join(folder, f"checkpoint-{place.checkpoints(folder)[0]}"))
+
+
+def refuse(place, check):
+    folder = os.path.join(place.folder, "refuse")
+    nodes = Nodes(place, folder, "--max_steps", 5, own=({}, {"--weight_decay": "0.5"}))
+    codes = nodes.finish()
+    check("an argument that differs is refused by both with code 2 and its name", codes == [2, 2] and
+          "--weight_decay is not the same on all nodes" in nodes.errors[0], f"codes {codes}\n{nodes.errors[0]}")
+    check("refused within 10 s", nodes.seconds < 10, f"{nodes.seconds:.1f} s")
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--steps", type=int, default=12)
+    parser.add_argument("--modes", nargs="*", default=list(MODES))
+    options = parser.parse_args()
+    check = Checks()
+    with tempfile.TemporaryDirectory() as folder:
+        place = Workplace(folder)
+        for mode in options.modes:
+            agree(place, check, mode, options.steps)
+        for node in (0, 1):
+            lose(place, check, node)
+        stop(place, check)
+        refuse(place, check)
+    sys.exit(1 if check.failed else 0)
+
+
+if __name__ == "__main__":
+    main()

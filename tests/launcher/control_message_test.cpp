@@ -1,0 +1,146 @@
+#include "launcher/control/message.h"
+
+#include <poll.h>
+#include <sys/socket.h>
+
+#include "launcher/control/hub.h"
+#include "launcher/control/link.h"
+#include "support/catch.h"
+
+namespace hftrain::launcher {
+namespace {
+
+template <size_t... kIndices>
+std::vector<Message> one_of_each(std::index_sequence<kIndices...>) {
+  return {Message(std::in_place_index<kIndices>)...};
+}
+
+std::pair<ControlLink, ControlLink> linked() {
+  int ends[2];
+  REQUIRE(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends) == 0);
+  return {ControlLink(FileDescriptor(ends[0])), ControlLink(FileDescriptor(ends[1]))};
+}
+
+}  // namespace
+
+TEST_CASE("every message comes back as it was from its line") {
+  for (const Message& message : one_of_each(std::make_index_sequence<std::variant_size_v<Message>>{})) {
+    const std::string line = encode_message(message);
+    INFO(line);
+    CHECK(line.find('\n') == line.size() - 1);
+    const auto back = decode_message(std::string_view(line).substr(0, line.size() - 1));
+    REQUIRE(back);
+    CHECK(back->index() == message.index());
+    CHECK(encode_message(*back) == line);
+  }
+}
+
+TEST_CASE("an introduction carries machine, GPUs, cores and the given rank") {
+  Introduction introduction;
+  introduction.address = "10.0.0.2";
+  introduction.arguments["seed"] = "42";
+  plan::AgentFacts& facts = introduction.facts;
+  facts.agent = 3;
+  facts.cores = {4, 5};
+  facts.given = plan::GivenPlace{3, 1, 4, 2};
+  facts.nproc_per_node = "2";
+  plan::CudaDevice device;
+  device.uuid = "GPU-1";
+  device.instances = {device};
+  facts.topology.devices = {device};
+  facts.topology.visible.devices = {{"0", device}};
+  facts.topology.host.quota_cores = 1.5;
+  std::string line = encode_message(introduction);
+  line.pop_back();
+  const auto back = decode_message(line);
+  REQUIRE(back);
+  const plan::AgentFacts& read = std::get<Introduction>(*back).facts;
+  CHECK(read.given == facts.given);
+  CHECK(read.cores == facts.cores);
+  CHECK(read.nproc_per_node == "2");
+  CHECK(read.topology.visible.devices.at(0).device.instances.at(0).uuid == "GPU-1");
+  CHECK(read.topology.host.quota_cores == 1.5);
+  CHECK_FALSE(read.topology.host.requested_threads);
+}
+
+TEST_CASE("what is no message is not taken for one") {
+  for (const char* line :
+       {"", "{}", "[]", "null", "GET / HTTP/1.1", R"({"message":"nothing"})", R"({"message":3})",
+        R"({"message":"stop_received"})", R"({"message":"stop_received","signal":"x"})"}) {
+    INFO(line);
+    CHECK_FALSE(decode_message(line));
+  }
+}
+
+TEST_CASE("a failure goes to another agent with all four parts") {
+  const Error error = Error(ExitCode::kDisk, "what").where("where").why("why").hint("hint");
+  const Error back = error_of(failure_of(error));
+  CHECK(back.code() == ExitCode::kDisk);
+  CHECK(back.render() == error.render());
+  CHECK(error_of({77, "x", "", "", ""}).code() == ExitCode::kInternal);
+}
+
+TEST_CASE("a link carries what does not fit into the socket's buffer") {
+  auto [left, right] = linked();
+  const std::string long_text(3'000'000, 'x');
+  left.send(AgentNotice{long_text});
+  CHECK_FALSE(left.all_sent());
+  std::vector<Message> at_right, at_left;
+  while (at_right.empty()) {
+    right.work(at_right);
+    left.work(at_left);
+  }
+  CHECK(std::get<AgentNotice>(at_right.front()).text == long_text);
+  CHECK(left.all_sent());
+}
+
+TEST_CASE("a link says why it ended") {
+  std::vector<Message> received;
+  {
+    auto [left, right] = linked();
+    left.send(Heartbeat{1});
+    left.send(StopReceived{15});
+    left.finish_sending();
+    right.work(received);
+    CHECK(received.size() == 1);  // heartbeats are no news
+    CHECK(right.end() == "it closed the connection");
+  }
+  int ends[2];
+  REQUIRE(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, ends) == 0);
+  const FileDescriptor raw(ends[0]);
+  ControlLink link{FileDescriptor(ends[1])};
+  CHECK(::write(raw.get(), "hello\n", 6) == 6);
+  link.work(received);
+  CHECK(link.end() == "what it sent is no message of this program");
+}
+
+TEST_CASE("a link is silent for too long only after eight seconds without a word, and beats every second") {
+  auto [left, right] = linked();
+  const double now = left.next_tick() - ControlLink::kHeartbeatSeconds;
+  left.tick(now + ControlLink::kSilenceSeconds - 0.1);
+  CHECK(left.open());
+  std::vector<Message> received;
+  right.work(received);
+  CHECK(received.empty());
+  CHECK(right.open());
+  left.tick(now + ControlLink::kSilenceSeconds + 0.1);
+  CHECK_FALSE(left.open());
+  CHECK(left.end().find("no word from it for") == 0);
+}
+
+TEST_CASE("an announcement is one line that leads to every address") {
+  HubSpec spec;
+  spec.hello.token = "abc";
+  spec.hello.agents = 2;
+  const ControlHub hub(std::move(spec));
+  const std::string text = hub.announcement();
+  CHECK(text.find_first_of(" \n") == std::string::npos);
+  const Announcement read = read_announcement(text);
+  CHECK(read.token == "abc");
+  REQUIRE_FALSE(read.endpoints.empty());
+  for (const Endpoint& endpoint : read.endpoints) CHECK(endpoint.port == hub.port());
+  CHECK_THROWS_AS(read_announcement("abc|def"), Error);
+  CHECK_THROWS_AS(read_announcement(""), Error);
+}
+
+}  // namespace hftrain::launcher

@@ -1,0 +1,181 @@
+// One plan over the machines of a job.
+#include "resolve_case.h"
+#include "support/catch.h"
+
+namespace hftrain::plan {
+namespace {
+
+AgentFacts agent(int number, const std::string& machine, Topology topology = plan::machine(0)) {
+  AgentFacts facts;
+  facts.agent = number;
+  facts.host = machine;
+  facts.machine = machine;
+  facts.topology = std::move(topology);
+  for (int core = 0; core < facts.topology.host.allowed_cores; ++core) facts.cores.push_back(core);
+  return facts;
+}
+
+AgentFacts given(int rank, int local_rank, const std::string& machine, int world,
+                 std::vector<int> cores = {}) {
+  AgentFacts facts = agent(rank, machine);
+  facts.given = GivenPlace{rank, local_rank, world, 2};
+  if (!cores.empty()) {
+    facts.topology.host.allowed_cores = static_cast<int>(cores.size());
+    facts.cores = std::move(cores);
+  }
+  return facts;
+}
+
+Case job(std::vector<AgentFacts> agents, std::vector<std::string> flags = {}) {
+  Case run(std::move(flags), agents.front().topology);
+  run.agents = std::move(agents);
+  return run;
+}
+
+template <typename Member>
+std::vector<Member> column(const RanksPlan& ranks, Member RankPlan::*member) {
+  std::vector<Member> values;
+  for (const RankPlan& rank : ranks.ranks) values.push_back(rank.*member);
+  return values;
+}
+
+using Ints = std::vector<int>;
+
+}  // namespace
+
+TEST_CASE("two machines with two ranks each: ranks in the order of the agents, local ranks, nodes, gloo") {
+  AgentFacts a = agent(0, "a"), b = agent(1, "b");
+  a.nproc_per_node = b.nproc_per_node = "2";
+  const RanksPlan ranks = job({a, b}).plan().ranks;
+  CHECK(ranks.world_size == 4);
+  CHECK(ranks.nodes == 2);
+  CHECK(ranks.local_world_size == 2);
+  CHECK(ranks.backend == "gloo");
+  CHECK(column(ranks, &RankPlan::rank) == Ints{0, 1, 2, 3});
+  CHECK(column(ranks, &RankPlan::agent) == Ints{0, 0, 1, 1});
+  CHECK(column(ranks, &RankPlan::node) == Ints{0, 0, 1, 1});
+  CHECK(column(ranks, &RankPlan::local_rank) == Ints{0, 1, 0, 1});
+  CHECK(column(ranks, &RankPlan::threads) == Ints{4, 4, 4, 4});
+}
+
+TEST_CASE("machines need not have the same number of ranks") {
+  const RanksPlan ranks = job({agent(0, "a", machine(3)), agent(1, "b", machine(1))}).plan().ranks;
+  CHECK(ranks.backend == "nccl");
+  CHECK(column(ranks, &RankPlan::node) == Ints{0, 0, 0, 1});
+  CHECK(column(ranks, &RankPlan::ordinal) == Ints{0, 1, 2, 0});
+  CHECK(column(ranks, &RankPlan::local_world_size) == Ints{3, 3, 3, 1});
+  CHECK(ranks.local_world_size == 3);
+}
+
+TEST_CASE("several agents on one machine are one node, with shared memory and shared cores") {
+  const RanksPlan ranks = job({given(0, 0, "a", 2), given(1, 1, "a", 2)}).plan().ranks;
+  CHECK(ranks.nodes == 1);
+  CHECK(ranks.backend == "shm");
+  CHECK(column(ranks, &RankPlan::local_rank) == Ints{0, 1});
+  CHECK(column(ranks, &RankPlan::threads) == Ints{4, 4});
+}
+
+TEST_CASE("ranks that are bound to cores of their own keep them") {
+  const RanksPlan ranks = job({given(0, 0, "a", 2, {0, 1, 2}), given(1, 1, "a", 2, {3})}).plan().ranks;
+  CHECK(column(ranks, &RankPlan::threads) == Ints{3, 1});
+  const RanksPlan overlapping = job({given(0, 0, "a", 2, {0, 1, 2}), given(1, 1, "a", 2, {2})}).plan().ranks;
+  CHECK(column(overlapping, &RankPlan::threads) == Ints{2, 1});
+}
+
+TEST_CASE("given ranks keep their numbers where machines take turns") {
+  const RanksPlan ranks =
+      job({given(0, 0, "a", 4), given(1, 0, "b", 4), given(2, 1, "a", 4), given(3, 1, "b", 4)}).plan().ranks;
+  CHECK(column(ranks, &RankPlan::node) == Ints{0, 1, 0, 1});
+  CHECK(column(ranks, &RankPlan::local_rank) == Ints{0, 0, 1, 1});
+  CHECK(ranks.backend == "gloo");
+}
+
+TEST_CASE("ranks that mpirun started join through MPI across machines, through shared memory on one") {
+  std::vector<AgentFacts> agents = {given(0, 0, "a", 2), given(1, 0, "b", 2)};
+  for (AgentFacts& facts : agents) facts.joins_mpi = true;
+  CHECK(job(agents).plan().ranks.backend == "mpi");
+  CHECK(job(agents, {"--ddp_backend", "gloo"}).plan().ranks.backend == "gloo");
+  agents[1].machine = "a";
+  agents[1].given->local_rank = 1;
+  CHECK(job(agents).plan().ranks.backend == "shm");
+  Case asked = job(agents);
+  asked.parsed.arguments.parallel.ddp_backend = "mpi";
+  CHECK(asked.plan().ranks.backend == "mpi");
+  asked.agents[1].joins_mpi = false;
+  CHECK(contains(asked.error().render(), "one process per rank"));
+}
+
+TEST_CASE("shared memory does not join machines") {
+  const Error error = job({agent(0, "a"), agent(1, "b")}, {"--ddp_backend", "shm"}).error();
+  CHECK(error.code() == ExitCode::kUsage);
+  CHECK(contains(error.render(), "it joins ranks of one machine only"));
+}
+
+TEST_CASE("a node without a GPU among nodes with GPUs is named") {
+  const Error error = job({agent(0, "a", machine(2)), agent(1, "b")}).error();
+  CHECK(error.code() == ExitCode::kEnvironment);
+  CHECK(contains(error.render(), "node 1 (b)"));
+  CHECK(contains(error.render(), "node 0 (a) has 2"));
+  CHECK(job({agent(0, "a", machine(2)), agent(1, "b")}, {"--use_cpu"}).plan().ranks.world_size == 2);
+}
+
+TEST_CASE("two agents on one machine must not take the same GPU") {
+  const Error error = job({agent(0, "a", machine(1)), agent(1, "a", machine(1))}).error();
+  CHECK(error.code() == ExitCode::kUsage);
+  CHECK(contains(error.render(), "ranks 0 and 1 would share one GPU"));
+  Topology second = machine(1);
+  second.visible.devices[0].device.uuid = "GPU-other";
+  CHECK(job({agent(0, "a", machine(1)), agent(1, "a", second)}).plan().ranks.world_size == 2);
+}
+
+TEST_CASE("a given rank takes the GPU of its local rank, or the only one it is shown") {
+  std::vector<AgentFacts> agents = {given(0, 0, "a", 2), given(1, 1, "a", 2)};
+  for (AgentFacts& facts : agents) facts.topology = machine(2);
+  CHECK(column(job(agents).plan().ranks, &RankPlan::ordinal) == Ints{0, 1});
+  agents[0].topology = machine(2, "0");
+  agents[1].topology = machine(2, "1");
+  const RanksPlan shown = job(agents).plan().ranks;
+  CHECK(column(shown, &RankPlan::ordinal) == Ints{0, 0});
+  CHECK(column(shown, &RankPlan::device_uuid) == std::vector<std::string>{"GPU-0", "GPU-1"});
+}
+
+TEST_CASE("ranks that do not make one job are refused") {
+  for (const auto& agents : {std::vector{given(0, 0, "a", 2), given(0, 1, "a", 2)},
+                             std::vector{given(0, 0, "a", 3), given(1, 1, "a", 3)},
+                             std::vector{given(1, 0, "a", 2), given(0, 1, "a", 2)},
+                             std::vector{given(0, 0, "a", 2), agent(1, "b")}}) {
+    const Error error = job(agents).error();
+    CHECK(error.code() == ExitCode::kUsage);
+    CHECK(contains(error.render(), "do not make one job"));
+  }
+}
+
+TEST_CASE("hybrid strategies shard inside a machine") {
+  std::vector<AgentFacts> agents = {agent(0, "a"), agent(1, "b")};
+  for (AgentFacts& facts : agents) facts.nproc_per_node = "2";
+  const StrategyPlan strategy = job(agents, {"--fsdp", "hybrid_shard auto_wrap"}).plan().strategy;
+  CHECK(strategy.mesh_replicate == 2);
+  CHECK(strategy.mesh_shard == 2);
+}
+
+TEST_CASE("a dry run takes the other machines to be like this one") {
+  AgentFacts here = agent(0, "a");
+  here.nproc_per_node = "2";
+  CHECK(job(like_this_one(here, 3)).plan().ranks.nodes == 3);
+  CHECK(job(like_this_one(here, 3)).plan().ranks.world_size == 6);
+  const RanksPlan ranks = job(like_this_one(given(0, 0, "a", 4), 4)).plan().ranks;
+  CHECK(column(ranks, &RankPlan::node) == Ints{0, 0, 1, 1});
+  CHECK(column(ranks, &RankPlan::local_rank) == Ints{0, 1, 0, 1});
+}
+
+TEST_CASE("where a node keeps its prepared data does not make another plan, other data do") {
+  RunPlan here = Case().plan();
+  here.data.train->cache_path = "/home/x/cache/abc123/train";
+  RunPlan there = here;
+  there.data.train->cache_path = "/scratch/abc123/train";
+  CHECK(plan_hash(here) == plan_hash(there));
+  there.data.train->cache_path = "/scratch/def456/train";
+  CHECK(plan_hash(here) != plan_hash(there));
+}
+
+}  // namespace hftrain::plan
