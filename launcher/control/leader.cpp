@@ -26,7 +26,7 @@ constexpr double kNever = std::numeric_limits<double>::infinity();
 Leader::Leader(ControlHub& hub, StopSignals& signals, NoticeSink notice)
     : hub_(hub), signals_(signals), notice_(std::move(notice)) {}
 
-void Leader::wait(std::map<int, Message>& answers, int also, double until) {
+void Leader::wait(std::map<int, Message>& answers, IsAnswer is_answer, int also, double until) {
   std::vector<pollfd> watched = {{signals_.descriptor(), POLLIN, 0}, {also, POLLIN, 0}};
   hub_.append_descriptors(watched);
   const double left = std::max(0.0, std::min(until, hub_.next_deadline()) - monotonic_seconds());
@@ -41,7 +41,7 @@ void Leader::wait(std::map<int, Message>& answers, int also, double until) {
     if (const auto* stop = std::get_if<StopReceived>(&said.message)) {
       throw stopped_early(stop->signal, "on " + hub_.name_of(said.agent) + ", before training began");
     }
-    answers[said.agent] = std::move(said.message);
+    if (is_answer(said.message)) answers[said.agent] = std::move(said.message);
   }
   for (const ControlHub::News::Lost& lost : news.lost) {
     throw Error(ExitCode::kWorkerLost, hub_.name_of(lost.agent) + " was lost before training began")
@@ -51,13 +51,25 @@ void Leader::wait(std::map<int, Message>& answers, int also, double until) {
   }
 }
 
-std::map<int, Message> Leader::ask(const Message& question, const std::string& what) {
+// One that was lost before answers nothing; nor can the job go on without it.
+void Leader::check_all_are_here() const {
+  for (int agent = 1; agent < hub_.agents(); ++agent) {
+    if (hub_.is_here(agent)) continue;
+    throw Error(ExitCode::kWorkerLost,
+                hub_.name_of(agent) + " is lost, and the job does not go on without it")
+        .where(hub_.address_of(agent))
+        .hint("start the job again on the machines that are left: it goes on from its newest checkpoint");
+  }
+}
+
+std::map<int, Message> Leader::ask(const Message& question, const std::string& what, IsAnswer is_answer) {
+  check_all_are_here();
   hub_.send_to_all(question);
   std::map<int, Message> answers;
   const double begin = monotonic_seconds();
   double next_notice = begin + kNoticeSeconds;
   while (answers.size() + 1 < static_cast<size_t>(hub_.agents())) {
-    wait(answers, -1, next_notice);
+    wait(answers, is_answer, -1, next_notice);
     const double now = monotonic_seconds();
     if (now < next_notice) continue;
     next_notice = now + kNoticeSeconds;
@@ -91,7 +103,8 @@ void Leader::beside(const std::function<void(const std::atomic<bool>& stop)>& wo
   std::map<int, Message> ignored;
   while (::read(done.get(), &ended, sizeof(ended)) < 0) {
     try {
-      wait(ignored, done.get(), kNever);
+      wait(
+          ignored, [](const Message&) { return false; }, done.get(), kNever);
     } catch (const Error&) {
       ended_by = std::current_exception();
       stop = true;

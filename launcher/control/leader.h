@@ -19,19 +19,13 @@ class Leader {
   // References must outlive the object.
   Leader(ControlHub& hub, StopSignals& signals, NoticeSink notice);
 
-  // One answer of each follower, by agent. `what` it is that they do, for people: "to prepare the data".
-  std::map<int, Message> ask(const Message& question, const std::string& what);
-  // The same for answers of one kind.
+  // One answer of each follower, by agent. `what` it is that they do, for people: "to prepare the data". What
+  // they still say of workers that are gone is passed over.
   template <typename Answer>
   std::map<int, Answer> ask_for(const Message& question, const std::string& what) {
     std::map<int, Answer> answers;
-    for (auto& [agent, message] : ask(question, what)) {
-      if (auto* answer = std::get_if<Answer>(&message)) {
-        answers[agent] = std::move(*answer);
-      } else {
-        throw Error(ExitCode::kInternal,
-                    hub_.name_of(agent) + " was asked " + what + " and answered otherwise");
-      }
+    for (auto& [agent, message] : ask(question, what, is_one<Answer>)) {
+      answers[agent] = std::move(std::get<Answer>(message));
     }
     return answers;
   }
@@ -41,8 +35,16 @@ class Leader {
   void beside(const std::function<void(const std::atomic<bool>& stop)>& work);
 
  private:
+  using IsAnswer = bool (*)(const Message&);
+  template <typename Answer>
+  static bool is_one(const Message& message) {
+    return std::holds_alternative<Answer>(message);
+  }
+
+  std::map<int, Message> ask(const Message& question, const std::string& what, IsAnswer is_answer);
+  void check_all_are_here() const;
   // Waits once, takes answers, and throws what ends the job.
-  void wait(std::map<int, Message>& answers, int also, double until);
+  void wait(std::map<int, Message>& answers, IsAnswer is_answer, int also, double until);
 
   ControlHub& hub_;
   StopSignals& signals_;

@@ -20,6 +20,7 @@ constexpr double kGatherSeconds = 300;
 constexpr double kJoinSeconds = 10;
 constexpr double kConnectSeconds = 3;  // of one attempt
 constexpr double kWelcomeSeconds = 5;
+constexpr double kClockSeconds = 5;     // between two clocks, and worth a word
 constexpr double kPauseSeconds = 0.25;  // between two attempts
 
 int milliseconds_until(double deadline) {
@@ -107,7 +108,10 @@ class Gatherer {
     for (ControlHub::News::Said& said : news.said) {
       if (auto* introduction = std::get_if<Introduction>(&said.message)) {
         introduction->facts.agent = said.agent;
+        compare_clocks(*introduction);
         agents_[static_cast<size_t>(said.agent)] = std::move(*introduction);
+      } else if (const auto* failure = std::get_if<AgentFailed>(&said.message)) {
+        throw error_of(*failure).context("on " + hub_->name_of(said.agent));
       } else if (const auto* stop = std::get_if<StopReceived>(&said.message)) {
         throw stopped_early(stop->signal, "on " + hub_->name_of(said.agent) + ", before training began");
       }
@@ -118,6 +122,14 @@ class Gatherer {
           .why(lost.why)
           .hint("look at what it said on its own terminal");
     }
+  }
+
+  void compare_clocks(const Introduction& other) const {
+    const double behind = unix_seconds() - other.time;
+    if (std::abs(behind) < kClockSeconds) return;
+    notice_("the clock of " + name_of(other.facts) + " is " + format_duration(std::abs(behind)) +
+            (behind > 0 ? " behind" : " ahead of") +
+            " this one's: times in logs of different nodes do not compare");
   }
 
   void introduce_self() {
@@ -233,8 +245,11 @@ class Joiner {
       if (const int number = signals_.next()) throw stopped_early(number, "while meeting node 0");
       link.work(messages);
     }
+    // Welcome and refusal may come together, when another agent has shown meanwhile that nothing will do.
+    for (const Message& message : messages) {
+      if (const auto* refusal = std::get_if<Refusal>(&message)) throw refused(*refusal);
+    }
     if (!messages.empty()) {
-      if (const auto* refusal = std::get_if<Refusal>(&messages.front())) throw refused(*refusal);
       if (const auto* welcome = std::get_if<Welcome>(&messages.front()))
         return introduce(link, welcome->host);
     }
@@ -247,7 +262,9 @@ class Joiner {
     Introduction introduction = spec_.introduction;
     introduction.address = link.local_address();
     introduction.interface = interface_of(introduction.address);
+    introduction.time = unix_seconds();
     link.send(introduction);
+    if (spec_.failure) link.send(failure_of(*spec_.failure));
     return {std::move(link), "node 0 (" + host + ")"};
   }
 

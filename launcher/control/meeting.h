@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -19,7 +20,8 @@ struct MeetingSpec {
   JobPlace place;
   AddressExchange* exchange = nullptr;  // null: the address is in `place`
   std::string version, build;
-  Introduction introduction;  // of this agent; its address and interface are filled in here
+  Introduction introduction;     // of this agent; its address and interface are filled in here
+  std::optional<Error> failure;  // why this agent, a follower, cannot take part; the others are to hear it
   double collective_timeout_seconds = 1800;
   double notice_seconds = 10;
 };

@@ -20,7 +20,7 @@ constexpr const char* kNameMember = "message";
 }  // namespace
 
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Hello, token, job_id, agent, agents, host, version, build)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Introduction, address, interface, arguments, facts)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Introduction, address, interface, time, arguments, facts)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Welcome, host)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Refusal, exit_code, text)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(LookForFolder, path, mark)

@@ -47,6 +47,7 @@ struct Hello {
 struct Introduction {
   std::string address;                           // this agent's end of the connection, without the port
   std::string interface;                         // the network interface that has it
+  double time = 0;                               // Unix seconds when it was sent
   std::map<std::string, std::string> arguments;  // key to value, without those that rightly differ
   plan::AgentFacts facts;
 };

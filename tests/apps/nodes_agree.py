@@ -145,6 +145,11 @@ def refuse(place, check):
     check("an argument that differs is refused by both with code 2 and its name", codes == [2, 2] and
           "--weight_decay is not the same on all nodes" in nodes.errors[0], f"codes {codes}\n{nodes.errors[0]}")
     check("refused within 10 s", nodes.seconds < 10, f"{nodes.seconds:.1f} s")
+    missing = os.path.join(place.folder, "missing")
+    nodes = Nodes(place, folder, "--max_steps", 5, own=({}, {"--tokenizer_name": missing}))
+    codes = nodes.finish()
+    check("what one node cannot open ends both with code 4 and is named with its node", codes == [4, 4] and
+          missing in nodes.errors[0] and "node 1 (" in nodes.errors[0], f"codes {codes}\n{nodes.errors[0]}")
 
 
 def main():

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <optional>
 #include <ostream>
 
 #include "command.h"
@@ -142,10 +143,14 @@ ExitCode train(const CommandContext& context, const Inputs& inputs, Job& job, St
   return run_workers(context, inputs, plan, job, stopwatch, console);
 }
 
-// GPUs that ranks of this machine would use.
-int visible_gpus(const Inputs& inputs) {
-  return inputs.parsed.arguments.device.use_cpu ? 0
-                                                : static_cast<int>(inputs.topology.visible.devices.size());
+launcher::JobPlace place_of(Inputs& inputs, const CommandContext& context) {
+  const arguments::Arguments& arguments = inputs.parsed.arguments;
+  const size_t gpus = arguments.device.use_cpu ? 0 : inputs.topology.visible.devices.size();
+  launcher::JobPlace place = launcher::find_place(arguments.launch, context.environment,
+                                                  static_cast<int>(gpus), inputs.parsed.origins);
+  // The worker speaks PMIx again where mpirun started this program; with the default storage that fails.
+  if (place.meeting == launcher::Meeting::kPmix) inputs.environment.set("PMIX_MCA_gds", "hash");
+  return place;
 }
 
 // As train(), with the other front programs of the job, which end as this one does.
@@ -161,6 +166,19 @@ ExitCode lead(const CommandContext& context, Inputs& inputs, const launcher::Job
     job.refuse(Error(ExitCode::kInternal, error.what()));
     throw;
   }
+}
+
+// A front program that follows another; what is wrong on this machine is told to all.
+ExitCode join(const CommandContext& context, arguments::ParseOutcome parsed, reporting::Console& console) {
+  Inputs inputs = gather_machine(std::move(parsed), context.environment);
+  const launcher::JobPlace place = place_of(inputs, context);
+  std::optional<Error> failure;
+  try {
+    add_model(inputs);
+  } catch (const Error& error) {
+    failure = error;
+  }
+  return follow(context, inputs, place, console, failure);
 }
 
 ExitCode run(const CommandContext& context, std::vector<std::string> arguments) {
@@ -188,12 +206,9 @@ ExitCode run(const CommandContext& context, std::vector<std::string> arguments) 
   if (!dry_run && !follows) console.line("hftrain " HFTRAIN_VERSION);
   if (!follows) show(parsed.notes, console);
   stopwatch.begin("plan");
+  if (follows) return dry_run ? ExitCode::kDone : join(context, std::move(parsed), console);
   Inputs inputs = gather_inputs(std::move(parsed), context.environment);
-  const launcher::JobPlace place = launcher::find_place(inputs.parsed.arguments.launch, context.environment,
-                                                        visible_gpus(inputs), inputs.parsed.origins);
-  // The worker speaks PMIx again where mpirun started this program; with the default storage that fails.
-  if (place.meeting == launcher::Meeting::kPmix) inputs.environment.set("PMIX_MCA_gds", "hash");
-  if (follows) return dry_run ? ExitCode::kDone : follow(context, inputs, place, console);
+  const launcher::JobPlace place = place_of(inputs, context);
   if (const std::string where = launcher::describe(place); !where.empty()) console.line(where);
   for (const std::string& notice : place.notices) console.message(LogLevel::kInfo, notice);
   if (!dry_run) return lead(context, inputs, place, stopwatch, console);

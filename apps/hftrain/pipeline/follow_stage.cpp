@@ -65,14 +65,15 @@ class FollowStage {
               reporting::Console& console)
       : context_(context), inputs_(inputs), place_(place), console_(console) {}
 
-  ExitCode run() {
+  ExitCode run(const std::optional<Error>& failure) {
     const auto exchange = launcher::make_address_exchange(place_, context_.program, context_.environment);
     const launcher::NoticeSink notice = [&](const std::string& text) {
       console_.message(LogLevel::kInfo, text);
     };
-    launcher::Joined joined =
-        launcher::join_leader(meeting_spec(context_, inputs_, place_, exchange.get()), signals_, notice);
-    if (!place_.given) console_.line("joined " + joined.leader + "; its terminal shows the run");
+    launcher::MeetingSpec spec = meeting_spec(context_, inputs_, place_, exchange.get());
+    spec.failure = failure;
+    launcher::Joined joined = launcher::join_leader(std::move(spec), signals_, notice);
+    if (!place_.given && !failure) console_.line("joined " + joined.leader + "; its terminal shows the run");
     launcher::Follower follower(joined.link, joined.leader, signals_);
     follower_ = &follower;
     try {
@@ -183,8 +184,8 @@ class FollowStage {
 }  // namespace
 
 ExitCode follow(const CommandContext& context, const Inputs& inputs, const launcher::JobPlace& place,
-                reporting::Console& console) {
-  return FollowStage(context, inputs, place, console).run();
+                reporting::Console& console, const std::optional<Error>& failure) {
+  return FollowStage(context, inputs, place, console).run(failure);
 }
 
 }  // namespace hftrain::app

@@ -62,6 +62,12 @@ plan::ResolveInput resolve_input(const Inputs& inputs, const plan::DataFacts& da
 }  // namespace
 
 Inputs gather_inputs(arguments::ParseOutcome parsed, const Environment& environment) {
+  Inputs inputs = gather_machine(std::move(parsed), environment);
+  add_model(inputs);
+  return inputs;
+}
+
+Inputs gather_machine(arguments::ParseOutcome parsed, const Environment& environment) {
   Inputs inputs;
   inputs.parsed = std::move(parsed);
   inputs.environment = environment;
@@ -72,9 +78,12 @@ Inputs gather_inputs(arguments::ParseOutcome parsed, const Environment& environm
   if (inputs.output_dir.size() > 1 && inputs.output_dir.back() == '/') inputs.output_dir.pop_back();
   inputs.run_label = label_of_this_run();
   inputs.topology = plan::detect_topology(inputs.environment);
+  return inputs;
+}
+
+void add_model(Inputs& inputs) {
   inputs.model = plan::load_model_facts(inputs.parsed.arguments, inputs.environment);
   add_tokenizer_facts(inputs.model);
-  return inputs;
 }
 
 plan::RunPlan resolve_plan(const Inputs& inputs, const plan::DataFacts& data,

@@ -26,6 +26,9 @@ struct Inputs {
 
 // Machine, model and tokenizer of parsed arguments.
 Inputs gather_inputs(arguments::ParseOutcome parsed, const Environment& environment);
+// The machine alone, which cannot fail, and the rest.
+Inputs gather_machine(arguments::ParseOutcome parsed, const Environment& environment);
+void add_model(Inputs& inputs);
 
 // The plan for these inputs, data and checkpoint.
 plan::RunPlan resolve_plan(const Inputs& inputs, const plan::DataFacts& data, const std::string& resume_from);
