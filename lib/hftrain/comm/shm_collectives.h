@@ -16,31 +16,14 @@
 #pragma once
 
 #include <c10/util/ArrayRef.h>
-#include <c10/util/SmallVector.h>
 
 #include <cstddef>
 #include <cstdint>
 
+#include "hftrain/comm/memory_pairs.h"
 #include "hftrain/comm/shm_group.h"
-#include "hftrain/comm/shm_kernels.h"
 
 namespace hftrain::comm {
-
-// `parts[r]`: what rank r's piece of `bytes` becomes here. Empty where nothing is kept.
-struct GatherPair {
-  const std::byte* input = nullptr;
-  c10::SmallVector<std::byte*, 8> parts;
-  int64_t bytes = 0;
-};
-
-// `input` holds one part of `elements` for every rank.
-struct ScatterPair {
-  std::byte* output = nullptr;
-  const std::byte* input = nullptr;
-  int64_t elements = 0;
-  int64_t element_bytes = 0;
-  Reducible how{c10::ScalarType::Float, Combine::kSum};
-};
 
 class ShmCollectives {
  public:

@@ -1,0 +1,114 @@
+#include "hftrain/comm/mpi/mpi_process.h"
+
+#include <mpi.h>
+#include <stdlib.h>
+
+#include <optional>
+
+#include "hftrain/base/error.h"
+#include "hftrain/base/text.h"
+#include "hftrain/comm/mpi/mpi_backend.h"
+#include "hftrain/comm/store.h"
+
+namespace hftrain::comm {
+namespace {
+
+struct MpiWorld {
+  int rank = 0;
+  int size = 1;
+  int thread_level = MPI_THREAD_SINGLE;
+  std::string library;
+};
+
+// On the thread that stays MPI's main thread.
+MpiWorld start_mpi(int wanted_level) {
+  MpiWorld world;
+  check_mpi(MPI_Init_thread(nullptr, nullptr, wanted_level, &world.thread_level), "MPI_Init_thread");
+  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+  check_mpi(MPI_Comm_rank(MPI_COMM_WORLD, &world.rank), "MPI_Comm_rank");
+  check_mpi(MPI_Comm_size(MPI_COMM_WORLD, &world.size), "MPI_Comm_size");
+  char text[MPI_MAX_LIBRARY_VERSION_STRING];
+  int length = 0;
+  MPI_Get_library_version(text, &length);
+  const std::string version(text, static_cast<size_t>(length));
+  world.library = trim(version.substr(0, version.find(',')));
+  return world;
+}
+
+std::string place(int rank, int size) {
+  return "rank " + std::to_string(rank) + " of " + std::to_string(size);
+}
+
+class Process final : public MpiProcess {
+ public:
+  explicit Process(const MpiOptions& options) : options_(options) {}
+
+  c10::intrusive_ptr<c10d::Backend> connect(const BackendRequest& request) override {
+    meet(request);
+    if (!world_) start(request);
+    const bool own_thread = options_.thread_per_group && world_->thread_level == MPI_THREAD_MULTIPLE;
+    return c10::make_intrusive<MpiBackend>(request, own_thread ? std::make_shared<MpiThread>() : thread_);
+  }
+
+  std::string description() const override {
+    if (!world_) return "";
+    return world_->library +
+           (world_->thread_level == MPI_THREAD_MULTIPLE ? ", a thread for every group" : ", one thread");
+  }
+
+  bool finish(std::chrono::milliseconds patience) override {
+    if (!world_) return true;
+    try {
+      return thread_->call("MPI_Finalize", patience, [] { return MPI_Finalize() == MPI_SUCCESS; });
+    } catch (const c10::DistError&) {
+      return false;
+    }
+  }
+
+ private:
+  // Starting MPI and making a communicator wait for all ranks without a deadline, so they meet before.
+  static void meet(const BackendRequest& request) {
+    std::vector<int> missing =
+        missing_at(*request.store, "mpi", request.rank, request.world_size, request.timeout);
+    if (missing.empty()) return;
+    for (int& member : missing) member = request.members[static_cast<size_t>(member)];
+    throw Error(ExitCode::kWorkerLost, name_ranks(missing) + " did not come to the start of MPI")
+        .where("rank " + std::to_string(request.members[static_cast<size_t>(request.rank)]))
+        .why("waited " + std::to_string(request.timeout.count()) + " ms");
+  }
+
+  void start(const BackendRequest& request) {
+    if (::getenv("PMIX_RANK") == nullptr) {
+      throw Error(ExitCode::kEnvironment, "the mpi back end needs ranks that mpirun has started")
+          .why("PMIX_RANK is not set")
+          .hint("mpirun -n " + std::to_string(request.world_size) + " hftrain …, or leave --ddp_backend out");
+    }
+    const int wanted = options_.thread_per_group ? MPI_THREAD_MULTIPLE : MPI_THREAD_FUNNELED;
+    thread_ = std::make_shared<MpiThread>();
+    const MpiWorld world =
+        thread_->call("MPI_Init_thread", request.timeout, [wanted] { return start_mpi(wanted); });
+    if (world.rank != request.rank || world.size != request.world_size) {
+      throw Error(ExitCode::kEnvironment, "MPI counts the ranks of this job otherwise than hftrain")
+          .where(place(request.rank, request.world_size))
+          .why("MPI: " + place(world.rank, world.size))
+          .hint("start one process per rank: mpirun -n " + std::to_string(request.world_size) +
+                ", or leave --ddp_backend out");
+    }
+    world_ = world;
+  }
+
+  MpiOptions options_;
+  std::shared_ptr<MpiThread> thread_;
+  std::optional<MpiWorld> world_;
+};
+
+}  // namespace
+
+std::unique_ptr<MpiProcess> start_mpi_process(const MpiOptions& options) {
+  // A rank that waits inside MPI shares its cores with threads that compute. A default: the user's value
+  // stays.
+  ::setenv("OMPI_MCA_mpi_yield_when_idle", "1", /*overwrite=*/0);
+  return std::make_unique<Process>(options);
+}
+
+}  // namespace hftrain::comm
