@@ -7,6 +7,7 @@
 #include "hftrain/base/error.h"
 #include "hftrain/base/json.h"
 #include "hftrain/comm/communicator.h"
+#include "hftrain/comm/mpi_plugin.h"
 #include "hftrain/plan/run_plan.h"
 #include "hftrain/runtime/translate.h"
 #include "hftrain/runtime/worker_context.h"
@@ -27,10 +28,12 @@ LogLevel level_of(const std::string& name) {
   return LogLevel::kInfo;
 }
 
-// The plug-in lies in ../lib beside this program's folder.
-std::string cuda_plugin_path() {
+constexpr std::chrono::seconds kPatienceOfMpi{30};
+
+// Plug-ins lie in ../lib beside this program's folder.
+std::string plugin_path(const char* name) {
   const std::filesystem::path program = std::filesystem::read_symlink("/proc/self/exe");
-  return (program.parent_path().parent_path() / "lib" / "libhftrain_cuda.so").string();
+  return (program.parent_path().parent_path() / "lib" / name).string();
 }
 
 runtime::WorkerContext make_context(const plan::RunPlan& plan, const plan::RankPlan& rank) {
@@ -41,7 +44,7 @@ runtime::WorkerContext make_context(const plan::RunPlan& plan, const plan::RankP
   place.local_world_size = rank.local_world_size;
   place.threads = rank.threads;
   place.cuda_ordinal = rank.device == plan::DeviceKind::kCuda ? rank.ordinal : -1;
-  place.cuda_plugin = cuda_plugin_path();
+  place.cuda_plugin = plugin_path("libhftrain_cuda.so");
   const runtime::Numerics numerics{plan.full_determinism, plan.precision.tf32};
   const LogLevel level = level_of(rank.rank == 0 ? plan.logging.level : plan.logging.replica_level);
   return runtime::make_worker_context(place, numerics, Logger(level, [](LogLevel, std::string_view text) {
@@ -49,8 +52,14 @@ runtime::WorkerContext make_context(const plan::RunPlan& plan, const plan::RankP
                                       }));
 }
 
+// Null unless the ranks talk over MPI.
+std::unique_ptr<comm::MpiProcess> start_mpi(const plan::RunPlan& plan) {
+  if (plan.ranks.backend != "mpi") return nullptr;
+  return comm::load_mpi_plugin(plugin_path("libhftrain_mpi.so")).start_process({});
+}
+
 std::unique_ptr<comm::Communicator> connect(const plan::RunPlan& plan, const Options& options,
-                                            const runtime::WorkerContext& context) {
+                                            const runtime::WorkerContext& context, comm::MpiProcess* mpi) {
   comm::GroupOptions group;
   group.rank = options.rank;
   group.world_size = plan.ranks.world_size;
@@ -66,13 +75,16 @@ std::unique_ptr<comm::Communicator> connect(const plan::RunPlan& plan, const Opt
                                      request.timeout);
     };
   }
+  if (mpi != nullptr) {
+    backends["mpi"] = [mpi](const comm::BackendRequest& request) { return mpi->connect(request); };
+  }
   return comm::make_communicator(group, backends);
 }
 
-ExitCode train(const plan::RunPlan& plan, const Options& options, EventChannel& events) {
-  const double begin = monotonic_seconds();
-  runtime::WorkerContext context = make_context(plan, plan.ranks.ranks.at(static_cast<size_t>(options.rank)));
-  const std::unique_ptr<comm::Communicator> communicator = connect(plan, options, context);
+// All groups of ranks are gone when it returns. `begin`: when the rank started.
+ExitCode train_in_groups(const plan::RunPlan& plan, const Options& options, runtime::WorkerContext& context,
+                         comm::MpiProcess* mpi, double begin, EventChannel& events) {
+  const std::unique_ptr<comm::Communicator> communicator = connect(plan, options, context, mpi);
   comm::agree_on_plan(*communicator, plan::plan_hash(plan));
   trainer::Trainer trainer(plan, context, *communicator, events);
   events.send(Kind::kReady, {{"seconds", monotonic_seconds() - begin}});
@@ -83,6 +95,17 @@ ExitCode train(const plan::RunPlan& plan, const Options& options, EventChannel& 
       Kind::kFinished,
       {{"exit_code", static_cast<int>(outcome.code)}, {"reason", outcome.reason}, {"stats", outcome.stats}});
   return outcome.code;
+}
+
+ExitCode train(const plan::RunPlan& plan, const Options& options, EventChannel& events) {
+  const double begin = monotonic_seconds();
+  runtime::WorkerContext context = make_context(plan, plan.ranks.ranks.at(static_cast<size_t>(options.rank)));
+  const std::unique_ptr<comm::MpiProcess> mpi = start_mpi(plan);
+  const ExitCode code = train_in_groups(plan, options, context, mpi.get(), begin, events);
+  if (mpi != nullptr && !mpi->finish(kPatienceOfMpi)) {
+    context.logger.warning("MPI_Finalize did not return; everything was saved before");
+  }
+  return code;
 }
 
 void report(const Error& error, EventChannel& events) {

@@ -100,9 +100,9 @@ TEST_CASE("planned and refused flags are refused with the word, the reason and t
   CHECK(mistakes({"--use_ipex"}) ==
         "error: --use_ipex is not supported\n  where: command line\n"
         "  why: oneDNN is already used on the CPU\n  try: use --use_cpu --bf16");
-  CHECK(mistakes({"--ddp_backend", "mpi"}) ==
-        "error: --ddp_backend mpi is planned: not in this build yet\n  where: command line\n  try: use shm "
-        "or gloo");
+  CHECK(mistakes({"--ddp_backend", "ccl"}) ==
+        "error: --ddp_backend ccl is not supported\n  where: command line\n  why: not for this hardware\n"
+        "  try: use nccl or gloo");
   CHECK(contains(mistakes({"--save_safetensors", "false"}), "only safetensors files are written"));
   CHECK(contains(mistakes({"--fp8_margin", "1"}), "--fp8_margin is not supported"));
   CHECK(contains(mistakes({"--accelerator_config", "{\"dispatch_batches\": true}"}),

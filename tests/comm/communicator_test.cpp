@@ -3,6 +3,8 @@
 #include <ATen/ops/arange.h>
 #include <ATen/ops/equal.h>
 #include <ATen/ops/full.h>
+#include <ATen/ops/linspace.h>
+#include <ATen/ops/ones.h>
 #include <ATen/ops/stack.h>
 #include <ATen/ops/zeros.h>
 
@@ -118,6 +120,69 @@ void check_lists(Communicator& communicator) {
   communicator.all_gather_async(std::vector<at::Tensor>{}, {}).wait();
 }
 
+// Longer than what any backend moves at once, and not a multiple of anything.
+void check_large(Communicator& communicator) {
+  for (const at::ScalarType type : {at::kFloat, at::kBFloat16}) {
+    constexpr int64_t kLarge = 1'300'007;
+    INFO(c10::toString(type) << ", " << kLarge << " elements");
+    check_all_reduce(communicator, kLarge, type);
+    check_moves(communicator, kLarge, type);
+    check_reduce_scatter(communicator, kLarge, type);
+    check_exchange(communicator, kLarge, type);
+  }
+}
+
+// The same numbers reduced whole and in parts are the same to the last bit: so DDP and sharding agree.
+void check_same_bits(Communicator& communicator) {
+  const int world = communicator.world_size(), own = communicator.rank();
+  for (const at::ScalarType type : {at::kFloat, at::kBFloat16, at::kHalf, at::kDouble}) {
+    for (const int64_t size : {3, 5'001, 300'001}) {
+      INFO(c10::toString(type) << ", " << size << " elements");
+      const at::Tensor numbers = at::linspace(own + 0.1, 7.3 / (own + 1), size * world, at::kDouble).to(type);
+      const at::Tensor whole = numbers.clone(), part = at::zeros({size}, type);
+      communicator.all_reduce(whole, Reduction::kAverage);
+      communicator.reduce_scatter(part, numbers, Reduction::kAverage);
+      CHECK(at::equal(whole.view({world, size})[own], part));
+    }
+  }
+}
+
+// What the Communicator does not offer, but LibTorch's own code asks of a process group.
+void check_process_group(Communicator& communicator) {
+  const int world = communicator.world_size(), own = communicator.rank();
+  const auto reduce = [&](const at::Tensor& tensor, c10d::ReduceOp::RedOpType operation) {
+    std::vector<at::Tensor> tensors{tensor};
+    c10d::AllreduceOptions options;
+    options.reduceOp = operation;
+    communicator.process_group()->allreduce(tensors, options)->wait();
+    return tensor;
+  };
+  for (const at::ScalarType type : {at::kFloat, at::kDouble, at::kLong}) {
+    CHECK(at::equal(reduce(pattern(7, own, type), c10d::ReduceOp::MIN), pattern(7, 0, type)));
+    at::Tensor product = at::ones({7}, type);
+    for (int rank = 0; rank < world; ++rank) product.mul_(pattern(7, rank, type));
+    CHECK(at::equal(reduce(pattern(7, own, type), c10d::ReduceOp::PRODUCT), product));
+  }
+  const at::Tensor found = at::zeros({world + 1}, at::kBool);
+  found[own] = true;
+  at::Tensor everywhere = at::ones({world + 1}, at::kBool);
+  everywhere[world] = false;
+  CHECK(at::equal(reduce(found, c10d::ReduceOp::MAX), everywhere));
+}
+
+// A group of some ranks, in another order, keeps the contract as well; the others go on meanwhile.
+void check_subgroup(Communicator& communicator) {
+  const int world = communicator.world_size(), own = communicator.rank();
+  if (world < 3) return;
+  if (own == 0) return;
+  std::vector<int> ranks;
+  for (int rank = world - 1; rank > 0; --rank) ranks.push_back(rank);
+  const auto group = communicator.subgroup(ranks, "all but the first");
+  check_all_reduce(*group, 100'003, at::kFloat);
+  check_moves(*group, 1024, at::kLong);
+  check_reduce_scatter(*group, 7, at::kBFloat16);
+}
+
 void check_texts(Communicator& communicator) {
   const auto texts =
       communicator.all_gather_text(std::string(static_cast<size_t>(communicator.rank()) * 3, 'x'));
@@ -137,6 +202,10 @@ void check_contract(Communicator& communicator) {
     }
   }
   check_lists(communicator);
+  check_large(communicator);
+  check_same_bits(communicator);
+  check_process_group(communicator);
+  check_subgroup(communicator);
   communicator.barrier();
   const int world = communicator.world_size();
   CHECK(communicator.sum(communicator.rank() + 0.5) == world * (world - 1) / 2 + 0.5 * world);

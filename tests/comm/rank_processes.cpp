@@ -15,26 +15,19 @@
 #include <algorithm>
 #include <map>
 
-#include "hftrain/base/environment.h"
-#include "hftrain/base/file.h"
+#include "comm/rank_spawn.h"
 #include "support/catch.h"
 #include "support/temporary_directory.h"
 
 namespace hftrain::testing {
 namespace {
 
-constexpr const char* kChildTest = "one rank of a process test";
-constexpr int kListenFd = 3;  // in the child of rank 0
-
 std::map<std::string, std::function<void(const Rank&)>>& bodies() {
   static std::map<std::string, std::function<void(const Rank&)>> registered;
   return registered;
 }
 
-struct ListeningSocket {
-  FileDescriptor fd;
-  uint16_t port = 0;
-};
+}  // namespace
 
 ListeningSocket listen_on_loopback() {
   ListeningSocket result{FileDescriptor(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)), 0};
@@ -49,48 +42,40 @@ ListeningSocket listen_on_loopback() {
   return result;
 }
 
-struct Child {
-  pid_t pid = -1;
-  FileDescriptor alive;  // the child's stdin reads its end
-};
-
-Child spawn(const std::vector<std::string>& variables, const std::string& output, int listen_fd) {
-  int ends[2];
-  REQUIRE(::pipe2(ends, O_CLOEXEC) == 0);
-  const FileDescriptor reading(ends[0]);
-  Child child;
-  child.alive.reset(ends[1]);
-
+pid_t spawn(const std::string& program, const std::vector<std::string>& arguments,
+            const Environment& environment, int input, const std::string& output, int listen_fd) {
   posix_spawn_file_actions_t actions;
   ::posix_spawn_file_actions_init(&actions);
-  ::posix_spawn_file_actions_adddup2(&actions, reading.get(), STDIN_FILENO);
+  ::posix_spawn_file_actions_adddup2(&actions, input, STDIN_FILENO);
   ::posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, output.c_str(), O_WRONLY | O_CREAT | O_APPEND,
                                      0600);
   ::posix_spawn_file_actions_adddup2(&actions, STDOUT_FILENO, STDERR_FILENO);
   if (listen_fd >= 0) ::posix_spawn_file_actions_adddup2(&actions, listen_fd, kListenFd);
 
-  std::vector<char*> environment;
-  for (const std::string& variable : variables) environment.push_back(const_cast<char*>(variable.c_str()));
-  environment.push_back(nullptr);
-  char* arguments[] = {const_cast<char*>("rank"), const_cast<char*>(kChildTest), nullptr};
-  const int status =
-      ::posix_spawn(&child.pid, "/proc/self/exe", &actions, nullptr, arguments, environment.data());
+  const std::vector<std::string> variables = environment.as_strings();
+  const auto pointers = [](const std::vector<std::string>& texts) {
+    std::vector<char*> result;
+    for (const std::string& text : texts) result.push_back(const_cast<char*>(text.c_str()));
+    result.push_back(nullptr);
+    return result;
+  };
+  pid_t pid = -1;
+  const int status = ::posix_spawnp(&pid, program.c_str(), &actions, nullptr, pointers(arguments).data(),
+                                    pointers(variables).data());
   ::posix_spawn_file_actions_destroy(&actions);
   REQUIRE(status == 0);
-  return child;
+  return pid;
 }
 
-RankOutcome wait_for(const Child& child, const std::string& output) {
+RankOutcome wait_for(pid_t pid, const std::string& output) {
   int status = 0;
-  REQUIRE(::waitpid(child.pid, &status, 0) == child.pid);
+  REQUIRE(::waitpid(pid, &status, 0) == pid);
   RankOutcome outcome;
   if (WIFEXITED(status)) outcome.exit_status = WEXITSTATUS(status);
   if (WIFSIGNALED(status)) outcome.signal = WTERMSIG(status);
   outcome.output = read_file(output);
   return outcome;
 }
-
-}  // namespace
 
 std::unique_ptr<comm::Communicator> Rank::connect(std::chrono::milliseconds timeout) const {
   comm::GroupOptions options;
@@ -99,7 +84,18 @@ std::unique_ptr<comm::Communicator> Rank::connect(std::chrono::milliseconds time
   options.backend = backend_;
   options.timeout = timeout;
   options.store = store_;
-  return comm::make_communicator(options, comm::builtin_backends());
+  comm::BackendTable backends = comm::builtin_backends();
+  if (backend_.starts_with("mpi")) {
+    mpi_ = comm::load_mpi_plugin(kMpiPlugin).start_process({.thread_per_group = backend_ != kMpiOnOneThread});
+    backends[backend_] = [mpi = mpi_](const comm::BackendRequest& request) { return mpi->connect(request); };
+  }
+  return comm::make_communicator(options, backends);
+}
+
+void Rank::finish() const {
+  if (!mpi_) return;
+  INFO(mpi_->description());
+  CHECK(mpi_->finish(std::chrono::minutes(1)));
 }
 
 void Rank::die() const {
@@ -119,6 +115,11 @@ RankBody::RankBody(const std::string& name, std::function<void(const Rank&)> bod
 
 std::vector<RankOutcome> run_ranks(const std::string& body, int world_size, const std::vector<int>& hanging,
                                    const std::string& backend) {
+  if (backend.starts_with("mpi")) return run_ranks_under_mpirun(body, world_size, hanging, backend);
+  struct Child {
+    pid_t pid = -1;
+    FileDescriptor alive;  // the child's stdin reads its end
+  };
   const TemporaryDirectory directory;
   const ListeningSocket socket = listen_on_loopback();
   std::vector<Child> children;
@@ -129,8 +130,13 @@ std::vector<RankOutcome> run_ranks(const std::string& body, int world_size, cons
     environment.set("TEST_WORLD_SIZE", std::to_string(world_size));
     environment.set("TEST_BACKEND", backend);
     environment.set("TEST_PORT", std::to_string(socket.port));
-    children.push_back(
-        spawn(environment.as_strings(), directory / std::to_string(rank), rank == 0 ? socket.fd.get() : -1));
+    int ends[2];
+    REQUIRE(::pipe2(ends, O_CLOEXEC) == 0);
+    const FileDescriptor reading(ends[0]);
+    Child child{-1, FileDescriptor(ends[1])};
+    child.pid = spawn("/proc/self/exe", {"rank", kRankTest}, environment, reading.get(),
+                      directory / std::to_string(rank), rank == 0 ? socket.fd.get() : -1);
+    children.push_back(std::move(child));
   }
   std::vector<RankOutcome> outcomes(children.size());
   const auto hangs = [&](size_t rank) {
@@ -140,7 +146,7 @@ std::vector<RankOutcome> run_ranks(const std::string& body, int world_size, cons
     for (size_t rank = 0; rank < children.size(); ++rank) {
       if (hangs(rank) != hung) continue;
       children[rank].alive.reset();
-      outcomes[rank] = wait_for(children[rank], directory / std::to_string(rank));
+      outcomes[rank] = wait_for(children[rank].pid, directory / std::to_string(rank));
     }
   }
   return outcomes;
@@ -155,7 +161,7 @@ void require_success(const std::vector<RankOutcome>& outcomes) {
 }
 
 // Hidden: runs in the children only.
-TEST_CASE(kChildTest, "[.rank]") {
+TEST_CASE(kRankTest, "[.rank]") {
   const Environment environment = Environment::of_process();
   const int rank = std::stoi(environment.get_or("TEST_RANK", "-1"));
   REQUIRE(rank >= 0);
@@ -166,8 +172,10 @@ TEST_CASE(kChildTest, "[.rank]") {
   const auto body = bodies().find(*environment.get("TEST_BODY"));
   REQUIRE(body != bodies().end());
   try {
-    body->second(
-        Rank(rank, std::stoi(*environment.get("TEST_WORLD_SIZE")), *environment.get("TEST_BACKEND"), store));
+    const Rank self(rank, std::stoi(*environment.get("TEST_WORLD_SIZE")), *environment.get("TEST_BACKEND"),
+                    store);
+    body->second(self);
+    if (!environment.get("TEST_ENDS_ALONE")) self.finish();
   } catch (const Error& error) {
     FAIL(error.render());
   }

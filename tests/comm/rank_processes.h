@@ -13,8 +13,16 @@
 #include <vector>
 
 #include "hftrain/comm/communicator.h"
+#include "hftrain/comm/mpi_plugin.h"
 
 namespace hftrain::testing {
+
+// Names of run_ranks for the MPI plug-in beside "mpi": with one thread for all groups, as with an MPI library
+// that allows no more.
+inline constexpr const char* kMpiOnOneThread = "mpi on one thread";
+inline constexpr const char* kMpiPlugin = HFTRAIN_BINARY_DIR "/lib/libhftrain_mpi.so";
+// Empty when ranks can be run under mpirun; otherwise what is missing.
+std::string no_mpi_because();
 
 // The child's side.
 class Rank {
@@ -32,12 +40,15 @@ class Rank {
   [[noreturn]] void die() const;
   // Returns when all ranks that do not hang have ended.
   void hang() const;
+  // The orderly end of MPI; without it nothing. The groups are gone.
+  void finish() const;
 
  private:
   int rank_;
   int world_size_;
   std::string backend_;
   comm::StoreAddress store_;
+  mutable std::shared_ptr<comm::MpiProcess> mpi_;
 };
 
 struct RankBody {
@@ -51,7 +62,7 @@ struct RankOutcome {
 };
 
 // Runs a body on `world_size` fresh processes and waits for their end. `hanging` are the ranks that call
-// hang().
+// hang(). The backend "mpi" runs them under mpirun, as children of what mpirun starts.
 std::vector<RankOutcome> run_ranks(const std::string& body, int world_size,
                                    const std::vector<int>& hanging = {}, const std::string& backend = "gloo");
 // Fails the test, with the output of the first rank that failed, unless all succeeded.
