@@ -1,8 +1,9 @@
-"""Collectives of ranks on one machine: the shm and gloo back ends against Open MPI's shared memory, float32.
+"""Collectives of ranks on one machine: the back ends shm, gloo and mpi against Open MPI's own collectives, float32.
 
-Runs alternate, so that all see the same machine. Per operation and size: the shortest time of all runs, the median of
-the runs' medians, and Open MPI's time divided by ours (shortest of both; in brackets the range of the ratio of medians,
-run by run). Bytes are those of the whole tensor.
+"openmpi" is a C program that calls MPI directly (collectives_mpi.c). Runs alternate, so that all see the same machine.
+Per operation and size: the shortest time of all runs, the median of the runs' medians, and Open MPI's time divided by
+that of shm and of mpi (shortest of both; in brackets the range of the ratio of medians, run by run). Bytes are those of
+the whole tensor.
 Usage: python3 scripts/bench/collectives.py <build>/bin/test_comm [--runs N] [--ranks 2] [--no-gloo]
 """
 
@@ -40,16 +41,16 @@ def main():
     parser.add_argument("--ranks", default="2")
     parser.add_argument("--no-gloo", action="store_true")
     options = parser.parse_args()
-    backends = ["shm"] + ([] if options.no_gloo else ["gloo"])
+    backends = ["shm", "mpi"] + ([] if options.no_gloo else ["gloo"])
     with tempfile.TemporaryDirectory() as folder:
         program = f"{folder}/collectives_mpi"
         subprocess.run(["mpicc", "-O3", "-o", program, str(MPI_SOURCE)], check=True)
-        seen = {name: [] for name in backends + ["mpi"]}
+        seen = {name: [] for name in backends + ["openmpi"]}
         for _ in range(options.runs):
             for backend in backends:
                 seen[backend].append(run([options.binary, "[.benchmark]"], BENCH_BACKEND=backend,
                                          BENCH_RANKS=options.ranks))
-            seen["mpi"].append(run(["mpirun", "--oversubscribe", "-n", options.ranks, program]))
+            seen["openmpi"].append(run(["mpirun", "--oversubscribe", "-n", options.ranks, program]))
     print(f"{options.ranks} ranks, {options.runs} runs, load average {os.getloadavg()[0]:.1f}; microseconds")
     for operation, size in sorted(seen["shm"][0], key=lambda key: key[0]):
         key = operation, size
@@ -58,9 +59,11 @@ def main():
             shortest = min(result[key][0] for result in results)
             median = statistics.median(result[key][1] for result in results)
             line += f" | {name} {shortest:9.1f} median {median:9.1f}"
-        best = min(r[key][0] for r in seen["mpi"]) / min(r[key][0] for r in seen["shm"])
-        ratios = [mpi[key][1] / shm[key][1] for mpi, shm in zip(seen["mpi"], seen["shm"])]
-        print(f"{line} | mpi/shm {best:.2f} (medians {min(ratios):.2f}-{max(ratios):.2f})", flush=True)
+        for ours in ("shm", "mpi"):
+            best = min(r[key][0] for r in seen["openmpi"]) / min(r[key][0] for r in seen[ours])
+            ratios = [theirs[key][1] / own[key][1] for theirs, own in zip(seen["openmpi"], seen[ours])]
+            line += f" | openmpi/{ours} {best:.2f} (medians {min(ratios):.2f}-{max(ratios):.2f})"
+        print(line, flush=True)
 
 
 if __name__ == "__main__":
