@@ -65,6 +65,10 @@ MpiBackend::MpiBackend(const BackendRequest& request, std::shared_ptr<MpiThread>
                         [request] { return std::make_shared<MpiLink>(request); });
 }
 
+MpiBackend::~MpiBackend() {
+  leave();
+}
+
 // Whoever leaves while operations are under way does so because of a failure, and does not wait for them. The
 // communicator is freed on the thread.
 void MpiBackend::leave() noexcept {

@@ -27,7 +27,7 @@ class MpiBackend final : public MemoryBackend<MpiBackend> {
  public:
   // Returns when all members have connected; c10::DistBackendError after the deadline of the request.
   MpiBackend(const BackendRequest& request, std::shared_ptr<MpiThread> thread);
-  ~MpiBackend() override { leave(); }
+  ~MpiBackend() override;
 
   const std::string getBackendName() const override { return "mpi"; }
   void abort() override { link_->collectives.abort(); }
