@@ -51,6 +51,7 @@ const RankBody kBits("bits of sums", [](const Rank& rank) {
 const RankBody kKilled("a rank is killed under mpirun", [](const Rank& rank) {
   const auto communicator = rank.connect(std::chrono::milliseconds(1500));
   communicator->barrier();
+  rank.end_without_mpi();
   if (rank.rank() == 1) rank.die();
   try {
     for (int i = 0; i < 2; ++i) communicator->all_reduce(at::zeros({1 << 20}), Reduction::kSum);
@@ -110,12 +111,14 @@ TEST_CASE("MPI keeps the contract with one thread for all groups", "[process][mp
 
 TEST_CASE("several operations may be under way at once over MPI", "[process][mpi]") {
   NEEDS_MPI();
-  require_success(testing::run_ranks("overlapping operations", 2, {}, GENERATE("mpi", kMpiOnOneThread)));
+  require_success(testing::run_ranks("overlapping operations", 2, {},
+                                     GENERATE(as<std::string>{}, "mpi", kMpiOnOneThread)));
 }
 
 TEST_CASE("the groups of a mesh over MPI hold the neighbours and the replicas", "[process][mpi]") {
   NEEDS_MPI();
-  require_success(testing::run_ranks("axes of a mesh", 4, {}, GENERATE("mpi", kMpiOnOneThread)));
+  require_success(
+      testing::run_ranks("axes of a mesh", 4, {}, GENERATE(as<std::string>{}, "mpi", kMpiOnOneThread)));
 }
 
 TEST_CASE("only members join a sub-group over MPI, in the order given", "[process][mpi]") {
@@ -127,6 +130,17 @@ TEST_CASE("sums over MPI have the bits of sums in shared memory", "[process][mpi
   NEEDS_MPI();
   CHECK(bits_of(testing::run_ranks("bits of sums", 3, {}, "mpi")) ==
         bits_of(testing::run_ranks("bits of sums", 3, {}, "shm")));
+}
+
+TEST_CASE("the death of a rank ends a collective over MPI by the deadline, and its peers end as well",
+          "[process][mpi]") {
+  NEEDS_MPI();
+  const auto outcomes = testing::run_ranks("a rank is killed under mpirun", 3, {}, "mpi");
+  for (size_t rank = 0; rank < outcomes.size(); ++rank) {
+    INFO("rank " << rank << " printed\n" << outcomes[rank].output);
+    CHECK(outcomes[rank].signal == (rank == 1 ? 9 : 0));
+    CHECK(outcomes[rank].exit_status == (rank == 1 ? -1 : 0));
+  }
 }
 
 TEST_CASE("a rank that hangs under mpirun is named when the deadline has passed", "[process][mpi]") {

@@ -40,8 +40,10 @@ class Rank {
   [[noreturn]] void die() const;
   // Returns when all ranks that do not hang have ended.
   void hang() const;
-  // The orderly end of MPI; without it nothing. The groups are gone.
+  // The orderly end of MPI, if this rank uses it; the groups are gone.
   void finish() const;
+  // For ranks that lose peers: the end will not wait for them.
+  void end_without_mpi() const { mpi_.reset(); }
 
  private:
   int rank_;

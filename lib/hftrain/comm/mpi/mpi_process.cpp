@@ -108,7 +108,8 @@ std::unique_ptr<MpiProcess> start_mpi_process(const MpiOptions& options) {
   // A rank that waits inside MPI shares its cores with threads that compute. A default: the user's value
   // stays.
   ::setenv("OMPI_MCA_mpi_yield_when_idle", "1", /*overwrite=*/0);
-  // The front program has been a PMIx client of this rank before; with other stores its data would be found taken.
+  // The front program has been a PMIx client of this rank before; with other stores its data would be found
+  // taken.
   ::setenv("PMIX_MCA_gds", "hash", /*overwrite=*/0);
   return std::make_unique<Process>(options);
 }
