@@ -270,7 +270,10 @@ class RankResolution {
   static std::string why_not(const std::string& backend, bool gpus) {
     if (gpus) return "it moves tensors of the CPU only";
     if (backend == "shm") return "it joins ranks of one machine only";
-    if (backend == "mpi") return "it joins ranks that mpirun started, one process per rank";
+    if (backend == "mpi") {
+      return "it joins ranks that mpirun started, one process per rank, and is built where there is Open MPI "
+             "(libopenmpi-dev, openmpi-bin)";
+    }
     return "it moves tensors of GPUs only";
   }
 
