@@ -37,7 +37,7 @@ def losses_of(folder):
 class Nodes:
     """Front programs of one job, one per node."""
 
-    def __init__(self, place, folder, *flags, ranks=1, own=({}, {})):
+    def __init__(self, place, folder, *flags, ranks=1, own=({}, {}), folders=(None, None)):
         port = free_port()
         self.started = time.monotonic()
         self.processes = []
@@ -46,7 +46,7 @@ class Nodes:
             command = [HFTRAIN, *place.flags(folder, *flags, ranks=ranks), "--nnodes", "2", "--node_rank", str(node),
                        "--master_addr", "127.0.0.1", "--master_port", str(port), *own_flags]
             self.processes.append(subprocess.Popen(command, env=place.environment, text=True, stdout=subprocess.PIPE,
-                                                   stderr=subprocess.PIPE))
+                                                   stderr=subprocess.PIPE, cwd=folders[node]))
 
     def workers(self, node):
         pid = self.processes[node].pid
@@ -145,11 +145,11 @@ def refuse(place, check):
     check("an argument that differs is refused by both with code 2 and its name", codes == [2, 2] and
           "--weight_decay is not the same on all nodes" in nodes.errors[0], f"codes {codes}\n{nodes.errors[0]}")
     check("refused within 10 s", nodes.seconds < 10, f"{nodes.seconds:.1f} s")
-    missing = os.path.join(place.folder, "missing")
-    nodes = Nodes(place, folder, "--max_steps", 5, own=({}, {"--tokenizer_name": missing}))
+    # Equal arguments, but only node 0 works in the folder that has the tokenizer.
+    nodes = Nodes(place, folder, "--max_steps", 5, "--tokenizer_name", "tokenizer", folders=(place.folder, "/"))
     codes = nodes.finish()
     check("what one node cannot open ends both with code 4 and is named with its node", codes == [4, 4] and
-          missing in nodes.errors[0] and "node 1 (" in nodes.errors[0], f"codes {codes}\n{nodes.errors[0]}")
+          "tokenizer" in nodes.errors[0] and "node 1 (" in nodes.errors[0], f"codes {codes}\n{nodes.errors[0]}")
 
 
 def main():
