@@ -45,6 +45,12 @@ TEST_CASE("configs/sharded_ddp.yaml is ZeRO stage 2") {
   CHECK(plan.stage == 2);
 }
 
+TEST_CASE("configs/cluster/run.yaml says nothing about machines") {
+  const Case run = Case::of_file(std::string(HFTRAIN_SOURCE_DIR) + "/configs/cluster/run.yaml");
+  CHECK(run.plan().steps.max_steps == 10000);
+  CHECK(run.plan().ranks.world_size == 1);
+}
+
 TEST_CASE("every file in configs/ names its flags right and resolves") {
   size_t count = 0;
   for (const auto& file : std::filesystem::directory_iterator(std::string(HFTRAIN_SOURCE_DIR) + "/configs")) {
