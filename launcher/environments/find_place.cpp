@@ -27,7 +27,6 @@ class PlaceFinder {
       : launch_(launch), visible_gpus_(visible_gpus), origins_(origins) {}
 
   JobPlace find(const Environment& environment) {
-    place_.local_address = launch_.local_addr.value_or("");
     place_.meeting_seconds = meeting_seconds();
     if (launch_.rdzv_id != "none") place_.job_id = launch_.rdzv_id;
     const int machines = arguments::machines_of(launch_.nnodes).value_or(1);
@@ -149,11 +148,15 @@ class PlaceFinder {
   }
 
   void choose_meeting(const StartedProcess& started) {
-    if (given("master_addr", launch_.master_addr != "127.0.0.1") &&
-        given("master_port", launch_.master_port != 29500)) {
+    const bool host = given("master_addr", launch_.master_addr != "127.0.0.1");
+    const bool port = given("master_port", launch_.master_port != 29500);
+    if (host && port) {
       fixed_address(launch_.master_addr, static_cast<int>(launch_.master_port));
       return;
     }
+    if (host || port)
+      place_.notices.push_back(origin(host ? "master_addr" : "master_port") + " is not used under " +
+                               started.by + " without " + (host ? "master_port" : "master_addr"));
     place_.meeting = started.meeting;
     place_.master_host = started.host;
     place_.master_port = started.port;

@@ -44,8 +44,6 @@ struct JobPlace {
   std::optional<double> meeting_seconds;
   // --rdzv_id; agents with another one are refused. Empty: none was given.
   std::string job_id;
-  // --local_addr: this machine as the others see it. Empty: the address from which agent 0 is reached.
-  std::string local_address;
   std::vector<std::pair<std::string, std::string>>
       variables;                     // of the environment that decided, for a notice
   std::vector<std::string> notices;  // what the user should know about the decision

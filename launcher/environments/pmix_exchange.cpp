@@ -45,7 +45,8 @@ std::string dl_problem() {
   if (exchange == nullptr) {
     answer = kFailed + dl_problem();
   } else {
-    answer = (exchange(own.c_str(), text, sizeof(text)) == 0 ? kMet : kFailed) + std::string(text);
+    const int status = exchange(own.c_str(), text, sizeof(text));
+    answer = (status == 0 ? kMet : kFailed) + std::string(text);
   }
   [[maybe_unused]] const ssize_t written = ::write(answers, answer.data(), answer.size());
   ::_exit(0);

@@ -102,7 +102,6 @@ TEST_CASE("without flags and variables a front program is alone") {
 TEST_CASE("nnodes, node_rank and master_addr make one agent per machine") {
   LaunchArguments launch = two_machines();
   launch.master_port = 1234;
-  launch.local_addr = "10.0.0.6";
   launch.rdzv_conf = "timeout=900,join_timeout=20";
   const JobPlace second = place({}, launch);
   CHECK(second.agents == 2);
@@ -111,7 +110,6 @@ TEST_CASE("nnodes, node_rank and master_addr make one agent per machine") {
   CHECK(second.meeting == Meeting::kFixedAddress);
   CHECK(second.master_host == "10.0.0.5");
   CHECK(second.master_port == 1234);
-  CHECK(second.local_address == "10.0.0.6");
   CHECK(second.meeting_seconds == 20);
   CHECK_FALSE(place({}, two_machines()).meeting_seconds);
   CHECK(place({}, two_machines()).job_id.empty());
@@ -269,6 +267,10 @@ TEST_CASE("other MPIs need an address") {
   launch.master_port = 800;
   CHECK(place(mvapich, launch).master_host == "node1");
   CHECK(place(open_mpi(0, 2, 0, 2), launch).meeting == Meeting::kFixedAddress);
+  launch.master_port = 29500;
+  CHECK(place(open_mpi(0, 2, 0, 2), launch).meeting == Meeting::kPmix);
+  CHECK(contains(place(open_mpi(0, 2, 0, 2), launch).notices.at(0),
+                 "--master_addr is not used under mpirun without master_port"));
 }
 
 TEST_CASE("flags that contradict the launcher are refused with both origins") {

@@ -73,8 +73,10 @@ void announce(const launcher::HostJobSpec& spec, reporting::Console& console) {
     names.push_back(spec.machines[index].host + (spec.here[index] ? " (this machine)" : ""));
   console.line("host file: " + join(names, ", "));
   std::vector<std::string> passed;
-  for (const auto& [name, value] : spec.machines.front().environment) passed.push_back(name);
-  console.line("passed to every machine: " + join(passed, ", "));
+  for (const auto& [name, value] : spec.machines.front().environment) {
+    if (name != "HFTRAIN_HOSTED" && name != "CUDA_VISIBLE_DEVICES") passed.push_back(name);
+  }
+  if (!passed.empty()) console.line("passed to every machine: " + join(passed, ", "));
   if (const auto shell = spec.environment.get("HFTRAIN_SSH"))
     console.line("HFTRAIN_SSH=" + *shell + " reaches the other machines");
 }

@@ -169,7 +169,6 @@ struct LaunchArguments {
   int64_t node_rank = 0;
   std::string master_addr = "127.0.0.1";  // parse_arguments fills it from rdzv_endpoint
   int64_t master_port = 29500;            // the same; 0: a free port (one machine)
-  std::optional<std::string> local_addr;
   std::string rdzv_id = "none";
   std::string rdzv_conf;    // key=value,key=value
   bool standalone = false;  // one machine, whatever the environment says

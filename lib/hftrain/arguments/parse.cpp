@@ -34,7 +34,6 @@ constexpr Variable kVariables[] = {
     {"PET_NODE_RANK", "node_rank"},
     {"PET_MASTER_ADDR", "master_addr"},
     {"PET_MASTER_PORT", "master_port"},
-    {"PET_LOCAL_ADDR", "local_addr"},
     {"PET_ROLE", "role"},
     {"PET_RDZV_BACKEND", "rdzv_backend"},
     {"PET_RDZV_ENDPOINT", "rdzv_endpoint"},
