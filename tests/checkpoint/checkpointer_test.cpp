@@ -134,7 +134,8 @@ TEST_CASE("a rank that the saved run did not have gets no random state, and all 
   const TemporaryDirectory folder;
   storage::PosixFileSystem files;
   storage::StagedFiles staged(files, folder.path());
-  for (const int rank : {0, 1}) save_rank_state(contents(rank, 2).rank_state, rank, staged);
+  DirectTarget target(staged);
+  for (const int rank : {0, 1}) save_rank_state(contents(rank, 2).rank_state, rank, target);
   CHECK(has_rank_state(folder.path(), 1));
   CHECK_FALSE(has_rank_state(folder.path(), 2));
   CHECK(mean_loss_sum(folder.path(), 2) == 1.5F);

@@ -35,7 +35,8 @@ void save_by(int world_size, const std::string& folder, const std::vector<WholeT
   for (int rank = 0; rank < world_size; ++rank) {
     RowStrategy strategy(rank, world_size, state);
     storage::StagedFiles staged(files, folder);
-    save_optimizer(strategy, rank, staged);
+    DirectTarget target(staged);
+    save_optimizer(strategy, rank, target);
   }
 }
 
@@ -96,7 +97,8 @@ TEST_CASE("several parts of one tensor on a rank go to files of their own") {
       visitor({"w", "", {4, 3}, {row, 0}, whole.narrow(0, row, row == 0 ? 1 : 2), true});
     visitor({"w", "", {4, 3}, {1, 0}, whole.narrow(0, 1, 1), true});
   };
-  save_parts(show, "parts", 0, staged);
+  DirectTarget target(staged);
+  save_parts(show, "parts", 0, target);
   CHECK(staged.records().size() == 3);
   const storage::ShardedState state(folder / "parts");
   at::Tensor copy = at::ones({4, 3});

@@ -93,10 +93,11 @@ void save_by(int world_size, bool sharded, int64_t max_shard_bytes, const std::s
   for (int rank = 0; rank < world_size; ++rank) {
     RowStrategy strategy(rank, world_size, wholes());
     storage::StagedFiles staged(files, folder);
+    DirectTarget target(staged);
     if (sharded) {
-      save_sharded_weights(strategy, rank, staged);
+      save_sharded_weights(strategy, rank, target);
     } else {
-      save_weights(table(), at::kFloat, strategy, max_shard_bytes, rank == 0 ? &staged : nullptr);
+      save_weights(table(), at::kFloat, strategy, max_shard_bytes, rank == 0 ? &target : nullptr);
     }
   }
 }

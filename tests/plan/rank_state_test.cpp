@@ -85,6 +85,17 @@ TEST_CASE(
             .memory_per_rank.saving == 0);
 }
 
+TEST_CASE("saving in the background takes a copy of what rank 0 writes") {
+  const RunPlan ddp = plan_of({"--async_save"}), sharded = plan_of({"--async_save", "--fsdp"});
+  CHECK(ddp.memory_per_rank.saving == ddp.disk.checkpoint_bytes);
+  const int64_t weights = 4 * sharded.model.parameters;
+  CHECK(sharded.memory_per_rank.saving == 4 * 100 * 8 + weights + sharded.memory_per_rank.optimizer);
+  const RunPlan parts = plan_of(
+      {"--async_save", "--fsdp", "true", "--fsdp_config", R"({"state_dict_type": "SHARDED_STATE_DICT"})"});
+  CHECK(parts.memory_per_rank.saving == weights / kRanks + parts.memory_per_rank.optimizer);
+  CHECK(plan_of({"--async_save", "--save_only_model"}).memory_per_rank.saving == weights);
+}
+
 TEST_CASE("optimizer state on NVMe is on the disk instead of in memory, and must fit there") {
   Case run({"--fsdp"});
   const int64_t state = run.plan().memory_per_rank.optimizer;
@@ -105,6 +116,8 @@ TEST_CASE("optimizer state on NVMe is on the disk instead of in memory, and must
     CHECK(error.code() == ExitCode::kDisk);
     CHECK(contains(error.render(), "the offloaded state does not fit on the disk\n  where: /nvme"));
   }
+  run.parsed.arguments.saving.async_save = true;
+  CHECK(run.error().code() == ExitCode::kUsage);
 }
 
 }  // namespace hftrain::plan

@@ -217,16 +217,17 @@ TEST_CASE("a crash after any operation of a save loses no committed checkpoint",
   }
 }
 
-TEST_CASE("a full disk at any operation of a save keeps the earlier checkpoints", "[storage]") {
+TEST_CASE("a full or broken disk at any operation of a save keeps the earlier checkpoints", "[storage]") {
+  const Trouble trouble = GENERATE(Trouble::kDiskFull, Trouble::kWriteError);
   const int operations = count_operations();
   for (int k = 0; k < operations; ++k) {
     INFO("operation " << k);
     const Scene scene;
-    FaultInjectingFileSystem files(Trouble::kDiskFull, k);
+    FaultInjectingFileSystem files(trouble, k);
     int done = 0;
     try {
       scene.save_twice_and_delete(files, done);
-      FAIL("the disk was not full");
+      FAIL("nothing failed");
     } catch (const Error& error) {
       CHECK(error.code() == ExitCode::kDisk);
     }

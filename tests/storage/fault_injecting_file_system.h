@@ -1,4 +1,4 @@
-// Real files below a folder, with trouble at a chosen operation: it fails (disk full), or the machine
+// Real files below a folder, with trouble at a chosen operation: it fails (disk full, disk broken), or the machine
 // "crashes" there. After a crash every operation is refused and lose_unsynced() turns the folder into what a
 // disk may hold then: file bytes past the last sync are gone, and so are names (created files, folders,
 // renames) whose folder was not synced.
@@ -21,9 +21,10 @@ struct Crash {};  // not an Error: nothing catches it by type
 
 class FaultInjectingFileSystem final : public storage::FileSystem {
  public:
-  enum class Trouble { kNone, kDiskFull, kCrash };
+  enum class Trouble { kNone, kDiskFull, kWriteError, kCrash };
 
   // `at` counts operations from 0. kDiskFull: that operation and all later ones that need space fail.
+  // kWriteError: that operation and all later ones, as on a disk that dies.
   explicit FaultInjectingFileSystem(Trouble trouble = Trouble::kNone, int at = 0)
       : trouble_(trouble), at_(at) {}
 
@@ -127,6 +128,7 @@ class FaultInjectingFileSystem final : public storage::FileSystem {
     const int now = operations_++;
     if (trouble_ == Trouble::kNone || now < at_) return;
     if (trouble_ == Trouble::kCrash) throw Crash();
+    if (trouble_ == Trouble::kWriteError) throw system_error(EIO, "cannot use", "the disk of this test");
     if (needs_space || now == at_) throw system_error(ENOSPC, "cannot write", "the disk of this test");
   }
 

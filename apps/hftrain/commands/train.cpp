@@ -91,9 +91,9 @@ ExitCode show_plan(const CommandContext& context, const Inputs& inputs, reportin
   const plan::DataFacts data = estimate_data(prepare_request(inputs));
   plan::RunPlan plan = resolve_plan(inputs, data, "");
   const ResumeDecision decision = decide_resume(inputs, plan);
-  plan.saving.resume_from = decision.from;
-  show(notes_of_plan(inputs, plan), console);
+  if (!decision.from.empty()) plan = resolve_plan(inputs, data, decision.from);
   for (const std::string& notice : decision.notices) console.line(notice);
+  show(notes_of_plan(inputs, plan), console);
   const auto commands = worker_commands(local_launch(context.program, inputs, plan), plan);
   if (inputs.parsed.actions.json) {
     context.out << dump_json(plan::plan_document(plan, inputs.topology, commands)) << '\n';
@@ -132,9 +132,9 @@ ExitCode train(const CommandContext& context, const Inputs& inputs, Job& job, St
   stopwatch.begin("plan");
   plan::RunPlan plan = resolve_plan(inputs, facts_of(*prepared), "");
   const ResumeDecision decision = decide_resume(inputs, plan);
-  plan.saving.resume_from = decision.from;
-  show(notes_of_plan(inputs, plan), console);
+  if (!decision.from.empty()) plan = resolve_plan(inputs, facts_of(*prepared), decision.from);
   for (const std::string& notice : decision.notices) console.line(notice);
+  show(notes_of_plan(inputs, plan), console);
   const RunFolder folder = run_folder(inputs.output_dir);
   write_arguments(folder, inputs, context.arguments);
   write_plan(folder, plan);

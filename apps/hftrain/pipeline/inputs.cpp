@@ -42,6 +42,15 @@ std::optional<uint64_t> nvme_free_bytes(const arguments::ParallelOptions& shardi
   return std::nullopt;
 }
 
+// Null for a checkpoint without training state, which nothing is resumed from in the end.
+std::optional<plan::SavedBatch> saved_batch(const std::string& checkpoint) {
+  const std::string path = checkpoint + "/hftrain_state.json";
+  if (checkpoint.empty() || !path_exists(path)) return std::nullopt;
+  const Json state = read_json_file(path);
+  if (!state.contains("global_batch")) return std::nullopt;  // of an earlier version
+  return plan::SavedBatch{state.at("world_size").get<int>(), state["global_batch"].get<int64_t>()};
+}
+
 plan::ResolveInput resolve_input(const Inputs& inputs, const plan::DataFacts& data,
                                  const std::string& resume_from) {
   return {.parsed = inputs.parsed,
@@ -56,7 +65,8 @@ plan::ResolveInput resolve_input(const Inputs& inputs, const plan::DataFacts& da
           .hftrain_version = HFTRAIN_VERSION,
           .arguments_json = dump_json(arguments::arguments_json(inputs.parsed), -1),
           .nvme_free_bytes = nvme_free_bytes(inputs.parsed.arguments.parallel.sharding),
-          .agents = inputs.agents};
+          .agents = inputs.agents,
+          .saved_batch = saved_batch(resume_from)};
 }
 
 }  // namespace
@@ -92,7 +102,7 @@ plan::RunPlan resolve_plan(const Inputs& inputs, const plan::DataFacts& data,
 }
 
 std::vector<Diagnostic> notes_of_plan(const Inputs& inputs, const plan::RunPlan& plan) {
-  return plan::plan_notes(resolve_input(inputs, {}, ""), plan);
+  return plan::plan_notes(resolve_input(inputs, {}, plan.saving.resume_from), plan);
 }
 
 }  // namespace hftrain::app

@@ -7,6 +7,7 @@
 
 #include "hftrain/base/clock.h"
 #include "hftrain/base/file.h"
+#include "hftrain/base/text.h"
 #include "hftrain/checkpoint/joint_success.h"
 #include "hftrain/checkpoint/model_files.h"
 #include "hftrain/checkpoint/optimizer_state.h"
@@ -47,58 +48,144 @@ std::vector<storage::FileRecord> join_records(const std::vector<std::string>& te
 
 }  // namespace
 
+// From the temporary folder to the rename.
+struct Checkpointer::Save {
+  Save(storage::FileSystem& system, const std::string& folder, AfterCommit then)
+      : files(system, folder), after(std::move(then)) {}
+
+  std::unique_ptr<storage::CheckpointTransaction> transaction;  // on the committing rank
+  storage::StagedFiles files;
+  AfterCommit after;
+  int64_t step = 0;
+  bool committing = false;
+  std::string path;  // once committed, on every rank
+};
+
 Checkpointer::Checkpointer(const plan::RunPlan& plan, const architectures::ParameterTable& table,
                            at::ScalarType weight_dtype, parallel::Strategy& strategy,
-                           comm::Communicator& communicator, storage::FileSystem& files)
+                           comm::Communicator& communicator, storage::FileSystem& files,
+                           const runtime::DeviceRuntime* device)
     : plan_(plan),
       table_(table),
       weight_dtype_(weight_dtype),
       strategy_(strategy),
       communicator_(communicator),
-      files_(files) {}
+      files_(files),
+      device_(device),
+      staged_(device != nullptr ? device->pinned_allocator() : nullptr) {}
 
-std::string Checkpointer::save(const CheckpointContents& contents) {
-  const bool commits = communicator_.rank() == 0;
-  std::optional<storage::CheckpointTransaction> transaction;
+Checkpointer::~Checkpointer() {
+  abandoned_ = true;
+  try {
+    background_.wait();
+  } catch (...) {  // given up: nobody waits for it any more
+  }
+}
+
+std::string Checkpointer::save(const CheckpointContents& contents, const AfterCommit& after) {
+  const std::unique_ptr<Save> save = open_save(contents.step, after);
+  DirectTarget target(save->files);
+  std::optional<Error> failure = write_files(contents, target);
+  if (!failure) failure = attempt([&] { save->files.sync_names(); });
+  agree_on_success(communicator_, failure, "save");
+  storage::Manifest manifest = join_manifest(*save);
+  failure.reset();
+  if (commits()) failure = attempt([&] { commit(*save, std::move(manifest)); });
+  agree_on_success(communicator_, failure, "save");
+  return save->path;
+}
+
+void Checkpointer::begin_save(const CheckpointContents& contents, AfterCommit after) {
+  std::unique_ptr<Save> save = open_save(contents.step, std::move(after));
+  staged_.clear();
+  std::optional<Error> failure = write_files(contents, staged_);
+  if (!failure && device_ != nullptr) failure = attempt([&] { device_->synchronise(communicator_.device()); });
+  agree_on_success(communicator_, failure, "save");
+  in_flight_ = std::move(save);
+  background_.start([this] {
+    staged_.write_to(in_flight_->files, abandoned_);
+    in_flight_->files.sync_names();
+  });
+}
+
+std::optional<std::string> Checkpointer::advance_save() {
+  const std::optional<Error> failure = attempt([&] { background_.wait(); });
+  // Gone when anything fails, and with it the temporary folder.
+  std::unique_ptr<Save> save = std::move(in_flight_);
+  agree_on_success(communicator_, failure, "save");
+  if (save->committing) return save->path;
+  save->committing = true;
+  storage::Manifest manifest = join_manifest(*save);
+  in_flight_ = std::move(save);
+  if (commits()) {
+    background_.start(
+        [this, manifest = std::move(manifest)]() mutable { commit(*in_flight_, std::move(manifest)); });
+  }
+  return std::nullopt;
+}
+
+std::string Checkpointer::finish_save() {
+  std::optional<std::string> path;
+  while (!path) path = advance_save();
+  return *path;
+}
+
+std::unique_ptr<Checkpointer::Save> Checkpointer::open_save(int64_t step, AfterCommit after) {
+  std::unique_ptr<storage::CheckpointTransaction> transaction;
   std::optional<Error> failure;
-  if (commits) {
-    failure = attempt([&] { transaction.emplace(files_, plan_.output_dir, contents.step); });
+  if (commits()) {
+    failure = attempt([&] {
+      check_free_space();
+      transaction = std::make_unique<storage::CheckpointTransaction>(files_, plan_.output_dir, step);
+    });
   }
   agree_on_success(communicator_, failure, "save");
   const std::string folder =
       communicator_.all_gather_text(transaction ? transaction->directory() : "").front();
+  auto save = std::make_unique<Save>(files_, folder, std::move(after));
+  save->transaction = std::move(transaction);
+  save->step = step;
+  save->path = storage::checkpoint_path(plan_.output_dir, step);
+  return save;
+}
 
-  storage::StagedFiles target(files_, folder);
-  agree_on_success(communicator_, write_files(contents, target), "save");
+// A full disk is found before anything is written; the reservations of the files are the second line.
+void Checkpointer::check_free_space() const {
+  const auto needed = static_cast<uint64_t>(plan_.disk.checkpoint_bytes);
+  const uint64_t available = free_bytes(plan_.output_dir);
+  if (needed <= available) return;
+  throw Error(ExitCode::kDisk, "the next checkpoint does not fit on the disk")
+      .where(plan_.output_dir)
+      .why("it takes " + format_bytes(needed) + ", and " + format_bytes(available) + " are free")
+      .hint("free space and start again: the run goes on from its newest checkpoint; --save_total_limit N keeps "
+            "fewer");
+}
 
+storage::Manifest Checkpointer::join_manifest(const Save& save) {
   storage::Manifest manifest;
-  manifest.files = join_records(communicator_.all_gather_text(records_text(target.records())));
-  manifest.step = contents.step;
+  manifest.files = join_records(communicator_.all_gather_text(records_text(save.files.records())));
+  manifest.step = save.step;
   manifest.world_size = communicator_.world_size();
   manifest.plan_hash = plan::plan_hash(plan_);
   manifest.hftrain_version = plan_.hftrain_version;
   manifest.time = unix_seconds();
   manifest.identity = plan::run_identity(plan_);
-  std::string path = storage::checkpoint_path(plan_.output_dir, contents.step);
-  failure.reset();
-  if (commits) {
-    failure = attempt([&] {
-      path = transaction->commit(std::move(manifest));
-      const storage::Verification check = storage::verify_checkpoint(path);
-      if (!check.ok) {
-        throw Error(ExitCode::kDisk, "a checkpoint read back differently than it was written")
-            .where(path + '/' + check.file)
-            .why(check.reason);
-      }
-    });
+  return manifest;
+}
+
+void Checkpointer::commit(Save& save, storage::Manifest manifest) const {
+  const std::string path = save.transaction->commit(std::move(manifest));
+  const storage::Verification check = storage::verify_checkpoint(path);
+  if (!check.ok) {
+    throw Error(ExitCode::kDisk, "a checkpoint read back differently than it was written")
+        .where(path + '/' + check.file)
+        .why(check.reason);
   }
-  agree_on_success(communicator_, failure, "save");
-  return path;
+  if (save.after) save.after();
 }
 
 // Weights come first: a rank that failed before them would leave the others waiting for its parts.
-std::optional<Error> Checkpointer::write_files(const CheckpointContents& contents,
-                                               storage::StagedFiles& target) {
+std::optional<Error> Checkpointer::write_files(const CheckpointContents& contents, SaveTarget& target) {
   const int rank = communicator_.rank();
   const bool whole = plan_.strategy.state_dict == "full";
   std::optional<Error> failure = attempt([&] {
@@ -119,11 +206,10 @@ std::optional<Error> Checkpointer::write_files(const CheckpointContents& content
       save_optimizer(strategy_, rank, target);
       save_rank_state(contents.rank_state, rank, target);
     }
-    target.sync_names();
   });
 }
 
-void Checkpointer::write_model(storage::StagedFiles* target) {
+void Checkpointer::write_model(SaveTarget* target) {
   save_weights(table_, weight_dtype_, strategy_, plan_.saving.max_shard_bytes, target);
 }
 
@@ -170,14 +256,17 @@ void Checkpointer::export_model(const std::string& folder) {
       staged.emplace(files_, staging);
     });
   }
-  const std::optional<Error> unwritten = attempt([&] { write_model(staged ? &*staged : nullptr); });
+  std::optional<DirectTarget> target;
+  if (staged) target.emplace(*staged);
+  const std::optional<Error> unwritten = attempt([&] { write_model(target ? &*target : nullptr); });
   if (!failure) failure = unwritten;
   if (staged && !failure) failure = attempt([&] { publish_model(*staged, folder); });
   agree_on_success(communicator_, failure, "write the model");
 }
 
 void Checkpointer::publish_model(storage::StagedFiles& staged, const std::string& folder) {
-  save_model_files(plan_.model.config, plan_.model.tokenizer_folder, staged);
+  DirectTarget target(staged);
+  save_model_files(plan_.model.config, plan_.model.tokenizer_folder, target);
   staged.sync_names();
   std::set<std::string> written;
   for (const storage::FileRecord& record : staged.records()) {

@@ -7,6 +7,9 @@
 
 #include <c10/core/ScalarType.h>
 
+#include <atomic>
+#include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -14,10 +17,13 @@
 #include "hftrain/architectures/architecture.h"
 #include "hftrain/base/error.h"
 #include "hftrain/base/json.h"
+#include "hftrain/checkpoint/background_task.h"
 #include "hftrain/checkpoint/rank_state.h"
+#include "hftrain/checkpoint/staged_copy.h"
 #include "hftrain/comm/communicator.h"
 #include "hftrain/parallel/strategy.h"
 #include "hftrain/plan/run_plan.h"
+#include "hftrain/runtime/device_runtime.h"
 #include "hftrain/storage/file_system.h"
 
 namespace hftrain::checkpoint {
@@ -30,19 +36,45 @@ struct CheckpointContents {
   RankState rank_state;       // of this rank
 };
 
-// All functions are collective. Files are written by one thread per rank; rank 0 commits. A rank holds at
-// most one tensor more than it trains with: the one on its way.
+// What the committing rank does when a checkpoint is there and verified, as the last part of the save: on the
+// thread in the background when that one made it. Its failure is the save's failure.
+using AfterCommit = std::function<void()>;
+
+// Functions are collective unless they say otherwise. A save is done by every rank for its own files; rank 0
+// commits. A rank holds at most one tensor more than it trains with, the one on its way, unless it saves in
+// the background:
+//
+//   checkpointer.begin_save(contents, after);            // copies to memory, and training goes on
+//   …at a step boundary, when all ranks are at_rest():
+//   if (auto path = checkpointer.advance_save()) …       // committed; else rank 0 is committing now
+//   checkpointer.finish_save();                          // or wait for it
+//
+// Only the training thread communicates: the ranks learn by what they exchange at their step boundaries that
+// all files are durable.
 class Checkpointer {
  public:
-  // `weight_dtype` is that of the parameters. `files` is the real file system but in tests. All references
-  // must outlive the object.
+  // `weight_dtype` is that of the parameters. `files` is the real file system but in tests. `device` may be
+  // null when the state is in host memory. All must outlive the object.
   Checkpointer(const plan::RunPlan& plan, const architectures::ParameterTable& table,
                at::ScalarType weight_dtype, parallel::Strategy& strategy, comm::Communicator& communicator,
-               storage::FileSystem& files);
+               storage::FileSystem& files, const runtime::DeviceRuntime* device = nullptr);
+  // A save that is under way is given up; nothing of it stays. Not collective.
+  ~Checkpointer();
 
   // Writes, commits and verifies checkpoint-N; returns its path. When any rank fails nothing is committed,
   // earlier checkpoints stay, and every rank throws with the exit code of the first failure.
-  std::string save(const CheckpointContents& contents);
+  std::string save(const CheckpointContents& contents, const AfterCommit& after = {});
+
+  // The same in the background. Not while another save is under way.
+  void begin_save(const CheckpointContents& contents, AfterCommit after = {});
+  // Local: one is under way.
+  bool saving() const { return in_flight_ != nullptr; }
+  // Local: no thread of this rank works on it, so it waits for the other ranks.
+  bool at_rest() const { return !background_.running(); }
+  // Waits for this rank's thread and takes the next step together with the others. The path when the
+  // checkpoint is committed and verified; fails as save() does.
+  std::optional<std::string> advance_save();
+  std::string finish_save();
 
   // Fills this rank's parts of the parameters from a transformers folder or a checkpoint. Returns stored
   // tensors that nothing asked for. After prepare the strategy is to be told: parameters_changed().
@@ -56,9 +88,15 @@ class Checkpointer {
   void export_model(const std::string& folder);
 
  private:
-  std::optional<Error> write_files(const CheckpointContents& contents, storage::StagedFiles& target);
-  void write_model(storage::StagedFiles* target);
+  struct Save;
+  std::unique_ptr<Save> open_save(int64_t step, AfterCommit after);
+  std::optional<Error> write_files(const CheckpointContents& contents, SaveTarget& target);
+  storage::Manifest join_manifest(const Save& save);
+  void commit(Save& save, storage::Manifest manifest) const;
+  void check_free_space() const;
+  void write_model(SaveTarget* target);
   void publish_model(storage::StagedFiles& staged, const std::string& folder);
+  bool commits() const { return communicator_.rank() == 0; }
 
   const plan::RunPlan& plan_;
   const architectures::ParameterTable& table_;
@@ -66,6 +104,12 @@ class Checkpointer {
   parallel::Strategy& strategy_;
   comm::Communicator& communicator_;
   storage::FileSystem& files_;
+  const runtime::DeviceRuntime* device_;
+
+  StagedCopy staged_;
+  std::unique_ptr<Save> in_flight_;
+  std::atomic<bool> abandoned_ = false;
+  BackgroundTask background_;  // uses the above
 };
 
 }  // namespace hftrain::checkpoint

@@ -1,6 +1,7 @@
 #include "hftrain/checkpoint/joint_success.h"
 
 #include "hftrain/base/json.h"
+#include "hftrain/runtime/translate.h"
 
 namespace hftrain::checkpoint {
 
@@ -11,8 +12,8 @@ std::optional<Error> attempt(const std::function<void()>& work) {
   } catch (const Error& error) {
     if (error.code() == ExitCode::kWorkerLost) throw;
     return error;
-  } catch (const std::exception& error) {
-    return Error(ExitCode::kInternal, error.what());
+  } catch (const std::exception&) {
+    return runtime::translate(std::current_exception());
   }
 }
 

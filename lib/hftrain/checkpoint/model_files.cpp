@@ -1,5 +1,6 @@
 #include "hftrain/checkpoint/model_files.h"
 
+#include "hftrain/base/file.h"
 #include "hftrain/storage/model_folder.h"
 
 namespace hftrain::checkpoint {
@@ -20,12 +21,12 @@ Json generation_config(const Json& config) {
   return generation;
 }
 
-void save_model_files(const Json& config, const std::string& tokenizer_folder, storage::StagedFiles& target) {
+void save_model_files(const Json& config, const std::string& tokenizer_folder, SaveTarget& target) {
   target.put(kConfig, dump_json(config) + '\n');
   target.put(kGenerationConfig, dump_json(generation_config(config)) + '\n');
   if (tokenizer_folder.empty()) return;
   for (const std::string& name : storage::model_companion_files(tokenizer_folder)) {
-    if (name != kConfig && name != kGenerationConfig) target.copy_from(tokenizer_folder + '/' + name, name);
+    if (name != kConfig && name != kGenerationConfig) target.put(name, read_file(tokenizer_folder + '/' + name));
   }
 }
 

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "hftrain/base/json.h"
-#include "hftrain/storage/checkpoint_folder.h"
+#include "hftrain/checkpoint/save_target.h"
 
 namespace hftrain::checkpoint {
 
@@ -13,6 +13,6 @@ namespace hftrain::checkpoint {
 Json generation_config(const Json& config);
 
 // `tokenizer_folder` may be empty; what in it describes another model's weights is left behind.
-void save_model_files(const Json& config, const std::string& tokenizer_folder, storage::StagedFiles& target);
+void save_model_files(const Json& config, const std::string& tokenizer_folder, SaveTarget& target);
 
 }  // namespace hftrain::checkpoint

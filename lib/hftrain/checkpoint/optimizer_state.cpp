@@ -25,7 +25,7 @@ const storage::SlicedTensor& find_state(const storage::ShardedState& saved, cons
 
 }  // namespace
 
-void save_optimizer(parallel::Strategy& strategy, int rank, storage::StagedFiles& target) {
+void save_optimizer(parallel::Strategy& strategy, int rank, SaveTarget& target) {
   save_parts([&](const auto& visitor, Access access) { strategy.visit_optimizer_state(visitor, access); },
              kFolder, rank, target);
 }

@@ -3,13 +3,13 @@
 
 #include <string>
 
+#include "hftrain/checkpoint/save_target.h"
 #include "hftrain/parallel/strategy.h"
-#include "hftrain/storage/checkpoint_folder.h"
 
 namespace hftrain::checkpoint {
 
 // This rank's parts; a rank that writes none makes no file.
-void save_optimizer(parallel::Strategy& strategy, int rank, storage::StagedFiles& target);
+void save_optimizer(parallel::Strategy& strategy, int rank, SaveTarget& target);
 // Error(kData) naming the first tensor that is missing or of another shape.
 void load_optimizer(parallel::Strategy& strategy, const std::string& checkpoint);
 

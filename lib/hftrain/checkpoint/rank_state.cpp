@@ -1,5 +1,8 @@
 #include "hftrain/checkpoint/rank_state.h"
 
+#include <ATen/ops/empty.h>
+#include <ATen/ops/full.h>
+
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
@@ -21,24 +24,25 @@ std::string file_of(int rank) {
   return name;
 }
 
+at::Tensor tensor_of(const std::string& bytes) {
+  const at::Tensor tensor = at::empty({static_cast<int64_t>(bytes.size())}, at::TensorOptions().dtype(at::kByte));
+  if (!bytes.empty()) std::memcpy(tensor.mutable_data_ptr(), bytes.data(), bytes.size());
+  return tensor;
+}
+
 }  // namespace
 
-void save_rank_state(const RankState& state, int rank, storage::StagedFiles& target) {
-  const auto size = [](const std::string& bytes) {
-    return std::vector<int64_t>{static_cast<int64_t>(bytes.size())};
-  };
-  std::string loss(sizeof(float), '\0');
-  std::memcpy(loss.data(), &state.loss_sum, sizeof(float));
-  storage::SafetensorsWriter writer =
-      target.open_safetensors(file_of(rank), {{kCpu, storage::DType::kU8, size(state.random.cpu)},
-                                              {kDevice, storage::DType::kU8, size(state.random.device)},
-                                              {kLossSum, storage::DType::kF32, {1}}});
-  for (const storage::TensorEntry& entry : std::vector(writer.entries())) {
-    const std::string& bytes =
-        entry.name == kCpu ? state.random.cpu : (entry.name == kDevice ? state.random.device : loss);
-    writer.write(entry.name, bytes);
-  }
-  target.close(writer);
+void save_rank_state(const RankState& state, int rank, SaveTarget& target) {
+  const at::Tensor cpu = tensor_of(state.random.cpu), device = tensor_of(state.random.device);
+  const std::unique_ptr<TensorWriter> writer =
+      target.open(file_of(rank), {{kCpu, storage::DType::kU8, cpu.sizes().vec()},
+                                  {kDevice, storage::DType::kU8, device.sizes().vec()},
+                                  {kLossSum, storage::DType::kF32, {1}}});
+  // In the order of the file: wider types first, then by name.
+  writer->write(kLossSum, at::full({1}, state.loss_sum, at::TensorOptions().dtype(at::kFloat)));
+  writer->write(kCpu, cpu);
+  writer->write(kDevice, device);
+  writer->close();
 }
 
 bool has_rank_state(const std::string& checkpoint, int rank) {

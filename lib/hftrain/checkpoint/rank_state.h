@@ -3,8 +3,8 @@
 
 #include <string>
 
+#include "hftrain/checkpoint/save_target.h"
 #include "hftrain/runtime/random_state.h"
-#include "hftrain/storage/checkpoint_folder.h"
 
 namespace hftrain::checkpoint {
 
@@ -14,7 +14,7 @@ struct RankState {
 };
 
 // rng/rank-00000.safetensors, one file a rank.
-void save_rank_state(const RankState& state, int rank, storage::StagedFiles& target);
+void save_rank_state(const RankState& state, int rank, SaveTarget& target);
 // Error(kData) when the checkpoint has no state of this rank (it was made with fewer ranks).
 RankState load_rank_state(const std::string& checkpoint, int rank);
 bool has_rank_state(const std::string& checkpoint, int rank);

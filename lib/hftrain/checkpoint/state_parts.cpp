@@ -15,7 +15,7 @@ namespace {
 
 using parallel::Access;
 using parallel::StatePart;
-using WriterPointer = std::unique_ptr<storage::SafetensorsWriter>;
+using WriterPointer = std::unique_ptr<TensorWriter>;
 
 std::vector<int64_t> at_least_one_dim(std::vector<int64_t> values, int64_t otherwise) {
   if (values.empty()) values.push_back(otherwise);
@@ -59,17 +59,16 @@ Layout layout_of(const PartSource& visit) {
 }
 
 std::vector<WriterPointer> open_files(const Layout& layout, const std::string& folder, int rank,
-                                      storage::StagedFiles& target) {
+                                      SaveTarget& target) {
   const int count = static_cast<int>(layout.pieces.size());
   std::vector<WriterPointer> writers;
   for (int piece = 0; piece < count; ++piece) {
     const auto& slices = layout.pieces[static_cast<size_t>(piece)];
     std::vector<storage::TensorEntry> entries;
     for (const storage::TensorSlice& slice : slices) entries.push_back(slice.entry);
-    // A writer does not move: made in place.
-    writers.emplace_back(new storage::SafetensorsWriter(target.open_safetensors(
-        folder + '/' + storage::shard_file_name(rank, piece, count), std::move(entries),
-        storage::sharding_metadata(slices), storage::TensorOrder::kAsDeclared)));
+    writers.push_back(target.open(folder + '/' + storage::shard_file_name(rank, piece, count),
+                                  std::move(entries), storage::sharding_metadata(slices),
+                                  storage::TensorOrder::kAsDeclared));
   }
   return writers;
 }
@@ -97,7 +96,7 @@ void fill(const at::Tensor& target, storage::DType stored, const std::function<v
   if (!direct) target.copy_(host);
 }
 
-void save_parts(const PartSource& visit, const std::string& folder, int rank, storage::StagedFiles& target) {
+void save_parts(const PartSource& visit, const std::string& folder, int rank, SaveTarget& target) {
   const Layout layout = layout_of(visit);
   std::vector<WriterPointer> writers = open_files(layout, folder, rank, target);
   for (const storage::DType dtype : layout.dtypes) {
@@ -108,12 +107,11 @@ void save_parts(const PartSource& visit, const std::string& folder, int rank, st
           const std::string name = stored_name(part);
           const size_t piece = counter.next(name);
           if (dtype_of(part.tensor.scalar_type()) != dtype) return;
-          const at::Tensor host = to_host(part.tensor);
-          writers[piece]->write(name, bytes_of(host));
+          writers[piece]->write(name, part.tensor);
         },
         Access::kRead);
   }
-  for (const WriterPointer& writer : writers) target.close(*writer);
+  for (const WriterPointer& writer : writers) writer->close();
 }
 
 }  // namespace hftrain::checkpoint

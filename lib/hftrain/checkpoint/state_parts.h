@@ -7,9 +7,9 @@
 #include <span>
 #include <string>
 
+#include "hftrain/checkpoint/save_target.h"
 #include "hftrain/parallel/strategy.h"
 #include "hftrain/storage/box.h"
-#include "hftrain/storage/checkpoint_folder.h"
 #include "hftrain/storage/dtype.h"
 
 namespace hftrain::checkpoint {
@@ -28,8 +28,8 @@ void fill(const at::Tensor& target, storage::DType stored, const std::function<v
 // Shows parts to a visitor: Strategy::visit_parameters or visit_optimizer_state.
 using PartSource = std::function<void(const parallel::StateVisitor&, parallel::Access)>;
 
-// Writes the parts that a checkpoint takes from this rank to files in `folder`, one part at a time on the
-// host; no file when there are none. The source is visited once more for every dtype.
-void save_parts(const PartSource& visit, const std::string& folder, int rank, storage::StagedFiles& target);
+// Hands the parts that a checkpoint takes from this rank to files in `folder`, one part at a time; no file
+// when there are none. The source is visited once more for every dtype.
+void save_parts(const PartSource& visit, const std::string& folder, int rank, SaveTarget& target);
 
 }  // namespace hftrain::checkpoint

@@ -161,18 +161,15 @@ WeightFiles plan_files(const ParameterTable& table, at::ScalarType dtype, int64_
 // Writes whole tensors as they come, in the order that plan_files gave.
 class WeightsWriter {
  public:
-  WeightsWriter(const storage::ShardPlan& plan, storage::StagedFiles& target)
+  WeightsWriter(const storage::ShardPlan& plan, SaveTarget& target)
       : plan_(plan), target_(target) {}
 
   void write(const at::Tensor& whole, at::ScalarType dtype) {
     const auto& shard = plan_.shards[shard_];
-    if (tensor_ == 0) {
-      writer_.reset(new storage::SafetensorsWriter(target_.open_safetensors(shard.file, shard.entries)));
-    }
-    const at::Tensor host = to_host(whole.to(dtype));
-    writer_->write(shard.entries[tensor_].name, bytes_of(host));
+    if (tensor_ == 0) writer_ = target_.open(shard.file, shard.entries);
+    writer_->write(shard.entries[tensor_].name, whole.to(dtype));
     if (++tensor_ < shard.entries.size()) return;
-    target_.close(*writer_);
+    writer_->close();
     writer_.reset();
     ++shard_;
     tensor_ = 0;
@@ -180,8 +177,8 @@ class WeightsWriter {
 
  private:
   const storage::ShardPlan& plan_;
-  storage::StagedFiles& target_;
-  std::unique_ptr<storage::SafetensorsWriter> writer_;
+  SaveTarget& target_;
+  std::unique_ptr<TensorWriter> writer_;
   size_t shard_ = 0, tensor_ = 0;  // what is due
 };
 
@@ -204,7 +201,7 @@ std::vector<std::string> load_weights(const ParameterTable& table, const StoredW
 }
 
 void save_weights(const ParameterTable& table, at::ScalarType dtype, parallel::Strategy& strategy,
-                  int64_t max_shard_bytes, storage::StagedFiles* target) {
+                  int64_t max_shard_bytes, SaveTarget* target) {
   const WeightFiles files = plan_files(table, dtype, max_shard_bytes);
   std::optional<WeightsWriter> writer;
   if (target != nullptr) writer.emplace(files.plan, *target);
@@ -217,7 +214,7 @@ void save_weights(const ParameterTable& table, at::ScalarType dtype, parallel::S
     target->put(storage::kWeightsIndexName, files.plan.index);
 }
 
-void save_sharded_weights(parallel::Strategy& strategy, int rank, storage::StagedFiles& target) {
+void save_sharded_weights(parallel::Strategy& strategy, int rank, SaveTarget& target) {
   save_parts([&](const auto& visitor, Access access) { strategy.visit_parameters(visitor, access); },
              storage::kShardedModelFolder, rank, target);
 }

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "hftrain/architectures/architecture.h"
+#include "hftrain/checkpoint/save_target.h"
 #include "hftrain/parallel/strategy.h"
-#include "hftrain/storage/checkpoint_folder.h"
 #include "hftrain/storage/stored_weights.h"
 
 namespace hftrain::checkpoint {
@@ -25,9 +25,9 @@ std::vector<std::string> load_weights(const architectures::ParameterTable& table
 // but 0, as model.safetensors or as shards of at most `max_shard_bytes` and their index. `dtype` is that of
 // the parameters. A failure to write is thrown when all ranks are through.
 void save_weights(const architectures::ParameterTable& table, at::ScalarType dtype,
-                  parallel::Strategy& strategy, int64_t max_shard_bytes, storage::StagedFiles* target);
+                  parallel::Strategy& strategy, int64_t max_shard_bytes, SaveTarget* target);
 
 // This rank's parts, to model/ (see state_parts.h).
-void save_sharded_weights(parallel::Strategy& strategy, int rank, storage::StagedFiles& target);
+void save_sharded_weights(parallel::Strategy& strategy, int rank, SaveTarget& target);
 
 }  // namespace hftrain::checkpoint

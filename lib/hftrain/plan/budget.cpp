@@ -86,7 +86,8 @@ NeededMemory needed_memory(const RunPlan& plan) {
   const MemoryPlan& memory = plan.memory_per_rank;
   const int64_t state = memory.parameters + memory.gradients + memory.optimizer;
   const bool gpu = on_gpu(plan.ranks);
-  return {gpu ? state - memory.host : 0, (gpu ? memory.host : state) * plan.ranks.local_world_size};
+  const int64_t copy = plan.saving.asynchronous ? memory.saving : 0;
+  return {gpu ? state - memory.host : 0, (gpu ? memory.host : state) * plan.ranks.local_world_size + copy};
 }
 
 void check_memory(const ResolveInput& input, const RunPlan& plan, Problems& problems) {

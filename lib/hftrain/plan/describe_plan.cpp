@@ -188,13 +188,18 @@ std::string evaluation_text(const RunPlan& plan) {
   return text;
 }
 
-std::string memory_text(const MemoryPlan& memory) {
+std::string memory_text(const RunPlan& plan) {
+  const MemoryPlan& memory = plan.memory_per_rank;
   std::string text = "parameters " + bytes(memory.parameters) + ", gradients " + bytes(memory.gradients) +
                      ", optimizer " + bytes(memory.optimizer) + ", activations about " +
                      bytes(memory.activations) + ", buffers " + bytes(memory.buffers) + "; in all about " +
                      bytes(memory.total) + " per rank";
   if (memory.host > 0) text += ", of which " + bytes(memory.host) + " in host memory";
-  if (memory.saving > 0) text += "; a save takes " + bytes(memory.saving) + " more on rank 0";
+  if (memory.saving > 0) {
+    text += plan.saving.asynchronous ? "; saving in the background keeps " + bytes(memory.saving) +
+                                           " more of host memory on rank 0"
+                                     : "; a save takes " + bytes(memory.saving) + " more on rank 0";
+  }
   return text;
 }
 
@@ -221,7 +226,8 @@ std::string saving_text(const SavingPlan& saving) {
     text += saving.total_limit ? ", the newest " + std::to_string(*saving.total_limit) + " are kept"
                                : ", all are kept";
   }
-  return saving.only_model ? text + ", without optimizer state" : text;
+  if (saving.only_model) text += ", without optimizer state";
+  return saving.asynchronous ? text + ", in the background" : text;
 }
 
 std::string files_text(const RunPlan& plan) {
@@ -304,7 +310,7 @@ std::string describe_plan(const RunPlan& plan, const Topology& topology,
                              {"evaluation", evaluation_text(plan)},
                              {"saving", saving_text(plan.saving)}});
   }
-  rows.insert(rows.end(), {{"memory", memory_text(plan.memory_per_rank)},
+  rows.insert(rows.end(), {{"memory", memory_text(plan)},
                            {"host", host_text(plan, topology.host)},
                            {"disk", disk_text(plan)},
                            {"files", files_text(plan)},

@@ -132,7 +132,7 @@ void sharded(const ParameterTable& table, const RunPlan& plan, RankState& state)
 }
 
 // Whole parameters are put together on rank 0 one at a time.
-int64_t saving_bytes(const ParameterTable& table, const RunPlan& plan) {
+int64_t gathering_bytes(const ParameterTable& table, const RunPlan& plan) {
   if (!plan.strategy.sharded() || plan.strategy.state_dict != "full" || plan.strategy.mesh_shard == 1)
     return 0;
   int64_t largest = 0;
@@ -142,12 +142,25 @@ int64_t saving_bytes(const ParameterTable& table, const RunPlan& plan) {
   return largest * bytes_of(plan.model.master_dtype);
 }
 
+// What rank 0 writes of a checkpoint, which a save in the background copies first.
+int64_t written_bytes(const ParameterTable& table, const RunPlan& plan, const RankState& state) {
+  int64_t weights = weights_bytes(plan);
+  if (plan.strategy.state_dict != "full") {
+    weights = 0;
+    for (const ParameterSpec& parameter : table.parameters)
+      weights += part_of(parameter, plan.strategy).own * bytes_of(plan.model.master_dtype);
+  }
+  return weights + (plan.saving.only_model ? 0 : state.optimizer);
+}
+
 }  // namespace
 
 RankState rank_state(const ParameterTable& table, const RunPlan& plan) {
   RankState state;
   plan.strategy.sharded() ? sharded(table, plan, state) : replicated(table, plan, state);
-  if (plan.do_train) state.saving = saving_bytes(table, plan);
+  if (!plan.do_train) return state;
+  state.saving = gathering_bytes(table, plan);
+  if (plan.saving.asynchronous) state.saving += written_bytes(table, plan, state);
   return state;
 }
 

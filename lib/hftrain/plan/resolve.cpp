@@ -34,6 +34,31 @@ int64_t rank_memory(const ResolveInput& input, const RanksPlan& ranks) {
   return input.topology.host.available_bytes / ranks.local_world_size;
 }
 
+// A run that goes on with another number of ranks.
+void note_saved_batch(const ResolveInput& input, const RunPlan& plan, std::vector<Diagnostic>& notes) {
+  const std::optional<SavedBatch>& saved = input.saved_batch;
+  if (!plan.do_train || !saved || saved->world_size == plan.ranks.world_size) return;
+  const BatchPlan& batch = plan.batch;
+  const std::string ranks = "the run goes on with " + std::to_string(plan.ranks.world_size) + " rank" +
+                            (plan.ranks.world_size == 1 ? "" : "s") + " instead of " +
+                            std::to_string(saved->world_size);
+  const std::string arithmetic = std::to_string(batch.per_device_train) + " per rank, accumulated " +
+                                 std::to_string(batch.accumulation_steps) + " times";
+  if (batch.global_train == saved->global_train) {
+    notes.push_back(note(ranks + " and keeps its global batch of " + std::to_string(saved->global_train),
+                         arithmetic));
+    return;
+  }
+  const int64_t round = batch.global_train / batch.accumulation_steps;
+  const bool fits = saved->global_train % round == 0;
+  notes.push_back(warning(
+      ranks + " and a global batch of " + std::to_string(batch.global_train) + " instead of " +
+          std::to_string(saved->global_train),
+      arithmetic + (fits ? "" : ": no number of times makes " + std::to_string(saved->global_train)),
+      fits ? "--gradient_accumulation_steps " + std::to_string(saved->global_train / round) + " keeps it"
+           : "a --per_device_train_batch_size that divides it by the ranks keeps it, where there is one"));
+}
+
 void note_budget(const ResolveInput& input, const RunPlan& plan, std::vector<Diagnostic>& notes) {
   const int64_t memory = rank_memory(input, plan.ranks), needed = plan.memory_per_rank.total;
   if (plan.do_train && memory > 0 && needed > memory) {
@@ -112,6 +137,7 @@ std::vector<Diagnostic> plan_notes(const ResolveInput& input, const RunPlan& pla
                             " updates is not over when the run ends after " +
                             std::to_string(plan.steps.max_steps)));
   }
+  note_saved_batch(input, plan, notes);
   note_budget(input, plan, notes);
   return notes;
 }

@@ -30,6 +30,12 @@ struct DataFacts {
   std::optional<SplitFacts> train, validation, test;  // unset: unknown
 };
 
+// The batch of the run that a checkpoint is from.
+struct SavedBatch {
+  int world_size = 1;
+  int64_t global_train = 0;  // samples of one update
+};
+
 struct ResolveInput {
   const arguments::ParseOutcome& parsed;
   const Topology& topology;
@@ -44,6 +50,9 @@ struct ResolveInput {
   std::string arguments_json;
   std::optional<uint64_t> nvme_free_bytes;  // where offloaded state goes; unset: no such folder, or unknown
   std::vector<AgentFacts> agents;  // of the job, by number; empty: this machine alone, and `topology` is all
+  // Of the checkpoint to resume from. When the number of ranks is another one, the global batch is kept by as many
+  // micro-batches as that takes, or by larger or smaller ones, where these flags were left to their defaults.
+  std::optional<SavedBatch> saved_batch = std::nullopt;
 };
 
 // What cannot be done is refused with all reasons at once; the exit code is that of the first (2 or 3, 5 to 7

@@ -69,6 +69,19 @@ void check_block(const ResolveInput& input, int64_t block, Problems& problems) {
   }
 }
 
+// Explicit values are obeyed; plan_notes says what they do to the global batch.
+void keep_global_batch(const ResolveInput& input, int64_t parts, int world_size, BatchPlan& batch) {
+  const std::optional<SavedBatch>& saved = input.saved_batch;
+  if (!saved || saved->world_size == world_size || saved->global_train <= 0) return;
+  int64_t &micro = batch.per_device_train, &steps = batch.accumulation_steps;
+  const arguments::Origins& origins = input.parsed.origins;
+  if (origins.is_default("gradient_accumulation_steps") && saved->global_train % (micro * parts) == 0) {
+    steps = saved->global_train / (micro * parts);
+  } else if (origins.is_default("per_device_train_batch_size") && saved->global_train % (steps * parts) == 0) {
+    micro = saved->global_train / (steps * parts);
+  }
+}
+
 }  // namespace
 
 int64_t block_size(const arguments::ParseOutcome& parsed, const ModelFacts& model) {
@@ -114,6 +127,7 @@ BatchPlan resolve_batch(const ResolveInput& input, const RunPlan& plan, Problems
   result.accumulation_steps = batch.gradient_accumulation_steps;
   result.average_tokens_across_devices = batch.average_tokens_across_devices;
   const int64_t world = plan.ranks.world_size;
+  keep_global_batch(input, plan.data.split_batches ? 1 : world, plan.ranks.world_size, result);
   fit_train_batch_size(input, plan.data.split_batches ? 1 : world, result, problems);
   result.global_train =
       result.per_device_train * result.accumulation_steps * (plan.data.split_batches ? 1 : world);

@@ -162,6 +162,13 @@ class Resolution {
 
   void nvme() {
     NvmePlan& nvme = plan_.nvme;
+    const bool used = plan_.offload_parameters == "nvme" || plan_.offload_optimizer == "nvme";
+    if (used && input_.parsed.arguments.saving.async_save) {
+      problems_.usage("state on NVMe cannot be saved in the background",
+                      input_.parsed.origins.describe("async_save"),
+                      "that takes a copy of the state in host memory, and it is on NVMe to be out of there",
+                      "leave --async_save out");
+    }
     if (plan_.offload_parameters == "nvme")
       nvme.parameters_path = path(asked_.parameters_path, asked_.offload_parameters, "parameters");
     if (plan_.offload_optimizer == "nvme")

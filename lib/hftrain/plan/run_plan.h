@@ -212,6 +212,7 @@ struct SavingPlan {
   IntervalPlan interval;
   std::optional<int64_t> total_limit;  // unset: keep all
   bool only_model = false;
+  bool asynchronous = false;  // written in the background from a copy in memory
   std::string resume_from;  // a verified checkpoint folder; empty: start fresh
   bool restore_callbacks = false;
   int64_t max_shard_bytes = 50'000'000'000;
@@ -221,7 +222,7 @@ struct SavingPlan {
 struct MemoryPlan {
   int64_t parameters = 0, gradients = 0, optimizer = 0, activations = 0, buffers = 0, total = 0;
   int64_t host = 0;    // of these, in host memory while the rank computes on a GPU
-  int64_t saving = 0;  // more, on rank 0, while a checkpoint is written
+  int64_t saving = 0;  // more, on rank 0, while a checkpoint is written; from the first one on when asynchronous
 };
 
 struct DiskPlan {

@@ -24,7 +24,7 @@ struct WorkerEvent {
     kStep,        // one update finished: {step}; every rank; proof of life
     kLog,         // a logged record for the console: {record}; rank 0 only
     kMessage,     // a line for people: {level, text}
-    kCheckpoint,  // {step, path, seconds}: a checkpoint was committed; rank 0 only
+    kCheckpoint,  // {step, path, seconds, stall_seconds when in the background}: committed; rank 0 only
     kFinished,    // the last event of an orderly end: {exit_code, reason, stats}
     kFailed,      // the last event of a failure: {exit_code, what, where, why, hint, step}
   };

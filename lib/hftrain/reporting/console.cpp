@@ -108,8 +108,10 @@ void Console::on_log(const Json& record) {
 void Console::on_checkpoint(const Json& data) {
   train_.last_save = integer_of(data, "step");
   if (shown_.phase == "train") shown_ = train_;
-  const std::string seconds = python_general(number_of(data, "seconds").value_or(0), 2);
-  line("Saving model checkpoint to " + text_of(data, "path") + " (committed after " + seconds + " s)");
+  const std::string seconds = python_general(number_of(data, "seconds").value_or(0), 3);
+  const std::optional<double> stall = number_of(data, "stall_seconds");
+  line("Saving model checkpoint to " + text_of(data, "path") + " (committed after " + seconds + " s" +
+       (stall ? ", training waited " + python_general(*stall, 3) + " s)" : ")"));
 }
 
 void Console::estimate(ProgressState& state, double time) {

@@ -1,5 +1,7 @@
 #include "hftrain/storage/checkpoint_folder.h"
 
+#include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -103,6 +105,23 @@ bool has_manifest(const std::string& checkpoint) {
   return path_exists(checkpoint + '/' + kManifestName);
 }
 
+// A network file system may answer a repeated request: the first one did the work, and its answer was lost.
+void rename_to_free_name(FileSystem& files, const std::string& from, const std::string& to) {
+  try {
+    files.rename(from, to);
+  } catch (const Error&) {
+    if (path_exists(from) || !path_exists(to)) throw;
+  }
+}
+
+// Opening is what makes a network file system ask its server; sizes alone may come from a cache.
+std::optional<uint64_t> size_when_opened(const std::string& path) {
+  const FileDescriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  struct stat status {};
+  if (!file || ::fstat(file.get(), &status) != 0) return std::nullopt;
+  return static_cast<uint64_t>(status.st_size);
+}
+
 std::string sanitized(const std::string& name) {
   const fs::path normal = fs::path(name).lexically_normal();
   if (name.empty() || normal.is_absolute() || *normal.begin() == ".." || normal.filename().empty()) {
@@ -162,7 +181,7 @@ bool is_leftover_name(std::string_view name) {
 void delete_checkpoint(FileSystem& files, const CheckpointInfo& checkpoint) {
   const std::string parent = fs::path(checkpoint.path).parent_path().string();
   const std::string trash = hidden_path(parent, checkpoint.step, kTrash);
-  files.rename(checkpoint.path, trash);
+  rename_to_free_name(files, checkpoint.path, trash);
   files.sync_directory(parent);
   files.remove(trash);
 }
@@ -254,12 +273,11 @@ void CheckpointTransaction::abort() noexcept {
 void CheckpointTransaction::check_files(const Manifest& manifest) const {
   for (size_t i = 0; i < manifest.files.size(); ++i) {
     const FileRecord& file = manifest.files[i];
-    std::error_code error;
-    const uintmax_t size = fs::file_size(directory_ + '/' + file.path, error);
-    if (error || size != file.size) {
+    const std::optional<uint64_t> size = size_when_opened(directory_ + '/' + file.path);
+    if (size != file.size) {
       throw Error(ExitCode::kDisk, "a file of the checkpoint is not there as it was written")
           .where(directory_ + '/' + file.path)
-          .why(error ? error.message() : "it has another size")
+          .why(size ? "it has another size" : "it cannot be opened")
           .hint("all ranks must see the same output_dir");
     }
     if (i > 0 && manifest.files[i - 1].path == file.path) {
@@ -273,10 +291,10 @@ void CheckpointTransaction::publish() {
   std::string replaced;
   if (path_exists(target)) {
     replaced = hidden_path(output_dir_, step_, kReplaced);
-    files_->rename(target, replaced);
+    rename_to_free_name(*files_, target, replaced);
   }
   try {
-    files_->rename(directory_, target);
+    rename_to_free_name(*files_, directory_, target);
   } catch (...) {
     if (!replaced.empty()) files_->rename(replaced, target);
     throw;

@@ -22,17 +22,21 @@ StopSignal joint_signal(int64_t terminated, int64_t interrupted) {
 
 Agreement agree(comm::Communicator& communicator, const Agreement& own) {
   if (communicator.world_size() == 1) return own;
-  at::Tensor facts = at::empty({4}, at::kLong);
+  at::Tensor facts = at::empty({5}, at::kLong);
   int64_t* values = facts.data_ptr<int64_t>();
   values[0] = own.label_tokens;
   values[1] = own.input_tokens;
   values[2] = own.stop == StopSignal::kTerminate ? 1 : 0;
   values[3] = own.stop == StopSignal::kInterrupt ? 1 : 0;
+  values[4] = own.saves_at_rest;
   facts = facts.to(communicator.device());
   communicator.all_reduce(facts, comm::Reduction::kSum);
   facts = facts.cpu();
   values = facts.data_ptr<int64_t>();
-  return {values[0], values[1], joint_signal(values[2], values[3])};
+  return {.label_tokens = values[0],
+          .input_tokens = values[1],
+          .saves_at_rest = values[4],
+          .stop = joint_signal(values[2], values[3])};
 }
 
 StopPoll::StopPoll(comm::Communicator& communicator)

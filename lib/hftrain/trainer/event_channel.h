@@ -2,6 +2,7 @@
 // (plan/worker_protocol.h).
 #pragma once
 
+#include <atomic>
 #include <mutex>
 #include <string>
 
@@ -28,7 +29,7 @@ class EventChannel {
  private:
   FileDescriptor fd_;
   int rank_;
-  bool closed_ = false;
+  std::atomic<bool> closed_ = false;
   double last_step_ = 0;  // monotonic seconds
   std::mutex mutex_;
 };

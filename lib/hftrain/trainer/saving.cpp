@@ -35,6 +35,7 @@ Json Trainer::training_state() const {
           {"seed", plan_.seed},
           {"data_seed", plan_.data.seed},
           {"samples_per_round", samples_per_round()},
+          {"global_batch", plan_.batch.global_train},
           {"world_size", communicator_.world_size()}};
 }
 
@@ -43,9 +44,8 @@ int64_t Trainer::samples_per_round() const {
   return plan_.batch.per_device_train * parts;
 }
 
-void Trainer::save_checkpoint() {
-  const double begin = monotonic_seconds();
-  state_.train_seconds = train_seconds_before_ + begin - train_begin_;
+checkpoint::CheckpointContents Trainer::checkpoint_contents() {
+  state_.train_seconds = train_seconds_before_ + monotonic_seconds() - train_begin_;
   const std::string path = storage::checkpoint_path(plan_.output_dir, state_.global_step);
   if (state_.best_step == state_.global_step && state_.best_metric) {
     state_.best_checkpoint = path;
@@ -57,31 +57,77 @@ void Trainer::save_checkpoint() {
   contents.trainer_state = trainer_state_text(plan_, state_, control_, callbacks_);
   contents.rank_state = {runtime::capture_random_state(*context_.device_runtime, context_.device),
                          losses_.sum().item<float>()};
-  {
-    const PhaseClock::Span span = clock_.span("save");
-    checkpointer_->save(contents);
-    apply_retention(storage::RetentionMoment::kAfterSave);
-  }
-  last_saved_step_ = state_.global_step;
-  ++checkpoints_written_;
-  notify(&Callback::on_save);
-  if (!speaks()) return;
-  log_->flush();
-  events_.send(plan::WorkerEvent::Kind::kCheckpoint,
-               {{"step", state_.global_step}, {"path", path}, {"seconds", monotonic_seconds() - begin}});
+  return contents;
 }
 
-void Trainer::apply_retention(storage::RetentionMoment moment) {
+void Trainer::save_checkpoint() {
+  finish_save();  // one at a time: the next one waits for it
+  const double begin = monotonic_seconds();
+  {
+    const PhaseClock::Span span = clock_.span("save");
+    const checkpoint::CheckpointContents contents = checkpoint_contents();
+    const auto retention = [this, step = contents.step, best = best_checkpoint_step()] {
+      apply_retention(storage::RetentionMoment::kAfterSave, step, best);
+    };
+    if (plan_.saving.asynchronous) {
+      checkpointer_->begin_save(contents, retention);
+    } else {
+      checkpointer_->save(contents, retention);
+    }
+  }
+  last_saved_step_ = state_.global_step;
+  save_ = {begin, monotonic_seconds() - begin, state_};
+  if (!checkpointer_->saving()) announce_checkpoint();
+}
+
+void Trainer::advance_save(const Agreement& all) {
+  if (!checkpointer_->saving() || all.saves_at_rest < communicator_.world_size()) return;
+  const double begin = monotonic_seconds();
+  const PhaseClock::Span span = clock_.span("save");
+  const bool committed = checkpointer_->advance_save().has_value();
+  save_.stall_seconds += monotonic_seconds() - begin;
+  if (committed) announce_checkpoint();
+}
+
+void Trainer::finish_save() {
+  if (!checkpointer_->saving()) return;
+  const double begin = monotonic_seconds();
+  const PhaseClock::Span span = clock_.span("save");
+  checkpointer_->finish_save();
+  save_.stall_seconds += monotonic_seconds() - begin;
+  announce_checkpoint();
+}
+
+void Trainer::announce_checkpoint() {
+  ++checkpoints_written_;
+  for (const auto& callback : callbacks_) callback->on_save(save_.state, control_);
+  if (!speaks()) return;
+  log_->flush();
+  Json event = {{"step", save_.state.global_step},
+                {"path", storage::checkpoint_path(plan_.output_dir, save_.state.global_step)},
+                {"seconds", monotonic_seconds() - save_.begin}};
+  if (plan_.saving.asynchronous) event["stall_seconds"] = save_.stall_seconds;
+  events_.send(plan::WorkerEvent::Kind::kCheckpoint, std::move(event));
+}
+
+std::optional<int64_t> Trainer::best_checkpoint_step() const {
+  return state_.best_checkpoint.empty() ? std::nullopt : std::optional(state_.best_checkpoint_step);
+}
+
+// Also called by the thread of a save in the background: touches nothing that training changes.
+void Trainer::apply_retention(storage::RetentionMoment moment, int64_t newest_verified,
+                              std::optional<int64_t> best) {
   if (!speaks() || !plan_.saving.total_limit) return;
   std::vector<int64_t> steps;
   for (const storage::CheckpointInfo& checkpoint : storage::list_checkpoints(plan_.output_dir)) {
     steps.push_back(checkpoint.step);
   }
-  const std::optional<int64_t> best =
-      state_.best_checkpoint.empty() ? std::nullopt : std::optional(state_.best_checkpoint_step);
   for (const int64_t step :
-       storage::plan_retention(steps, best, state_.global_step, plan_.saving.total_limit, moment)) {
-    storage::delete_checkpoint(files_, {step, storage::checkpoint_path(plan_.output_dir, step)});
+       storage::plan_retention(steps, best, newest_verified, plan_.saving.total_limit, moment)) {
+    const std::string path = storage::checkpoint_path(plan_.output_dir, step);
+    events_.message(LogLevel::kInfo, "Deleting older checkpoint [" + path + "] due to save_total_limit " +
+                                         std::to_string(*plan_.saving.total_limit));
+    storage::delete_checkpoint(files_, {step, path});
   }
 }
 
@@ -93,6 +139,7 @@ void Trainer::load_best_model() {
 }
 
 void Trainer::finish_training() {
+  finish_save();
   at::Tensor rest = losses_.sum().clone();
   communicator_.all_reduce(rest, comm::Reduction::kAverage);
   const double loss = (state_.logged_loss_sum + rest.item<float>()) /
@@ -107,7 +154,7 @@ void Trainer::finish_training() {
       {"train_loss", loss}};
   log_->record(metrics);
   load_best_model();
-  apply_retention(storage::RetentionMoment::kEndOfTraining);
+  apply_retention(storage::RetentionMoment::kEndOfTraining, last_saved_step_, best_checkpoint_step());
   notify(&Callback::on_train_end);
   const PhaseClock::Span span = clock_.span("save");
   checkpointer_->export_model(plan_.output_dir);

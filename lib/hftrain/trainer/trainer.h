@@ -66,7 +66,14 @@ class Trainer {
   void log_progress();
   void evaluate_and_track();
   void save_checkpoint();
-  void apply_retention(storage::RetentionMoment moment);
+  checkpoint::CheckpointContents checkpoint_contents();
+  // At a step boundary: takes the save in the background on when every rank has done its part.
+  void advance_save(const Agreement& all);
+  void finish_save();
+  void announce_checkpoint();
+  std::optional<int64_t> best_checkpoint_step() const;
+  void apply_retention(storage::RetentionMoment moment, int64_t newest_verified,
+                       std::optional<int64_t> best);
   Json training_state() const;
   int64_t samples_per_round() const;
 
@@ -110,6 +117,13 @@ class Trainer {
   StopSignal stop_ = StopSignal::kNone;
   int non_finite_in_a_row_ = 0;
   int64_t last_saved_step_ = -1;
+  // The last save, which may be under way in the background.
+  struct SaveTimes {
+    double begin = 0;          // monotonic
+    double stall_seconds = 0;  // the training thread's
+    State state;               // as saved
+  };
+  SaveTimes save_;
   int64_t start_step_ = 0;           // where this attempt began
   double train_seconds_before_ = 0;  // of earlier attempts
   double train_begin_ = 0;           // monotonic

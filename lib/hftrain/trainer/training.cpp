@@ -75,8 +75,9 @@ void Trainer::train() {
   clock_.set("train", monotonic_seconds() - train_begin_ - aside);
   if (stop_ == StopSignal::kNone) {
     finish_training();
-  } else if (last_saved_step_ != state_.global_step) {
-    save_checkpoint();
+  } else {
+    if (last_saved_step_ != state_.global_step) save_checkpoint();
+    finish_save();
   }
 }
 
@@ -98,8 +99,10 @@ void Trainer::train_epoch(BatchLoader& loader) {
 
 bool Trainer::train_step(const std::vector<TokenBatch>& group, const BatchLoader& loader) {
   const double begin = monotonic_seconds();
-  const Agreement own = tokens_of(group, *model_);
+  Agreement own = tokens_of(group, *model_);
+  own.saves_at_rest = checkpointer_->at_rest() ? 1 : 0;
   const Agreement all = agree(communicator_, own);
+  advance_save(all);
   stop_ = all.stop;
   if (stop_ != StopSignal::kNone) return false;
   control_.should_log = control_.should_evaluate = control_.should_save = false;
@@ -155,6 +158,7 @@ void Trainer::guard_against_divergence(const UpdateResult& result) {
                                             " was skipped: the gradient norm is not finite");
   }
   if (non_finite_in_a_row_ < kNonFiniteLimit) return;
+  finish_save();  // it is from before this, or from an update that changed nothing
   throw Error(ExitCode::kDiverged, "training diverged: " + std::to_string(kNonFiniteLimit) +
                                        " updates in a row had gradients that are not finite")
       .where("step " + std::to_string(state_.global_step + 1))

@@ -1,0 +1,120 @@
+// Damage to a checkpoint: every byte of its small files, samples of the large ones, lengths, absence.
+#include <filesystem>
+#include <fstream>
+#include <random>
+
+#include "checkpoint/small_run.h"
+#include "hftrain/base/file.h"
+#include "storage/fault_injecting_file_system.h"
+#include "support/catch.h"
+#include "support/temporary_directory.h"
+
+namespace hftrain::checkpoint {
+namespace {
+
+using testing::SmallRun;
+using testing::TemporaryDirectory;
+
+constexpr size_t kSmall = 4096;    // bytes; every place is tried
+constexpr size_t kSamples = 400;   // of a larger file
+
+void write_text(const std::string& path, const std::string& text) {
+  std::ofstream(path, std::ios::binary | std::ios::trunc) << text;
+}
+
+void flip(const std::string& path, size_t place, char byte) {
+  std::fstream file(path, std::ios::binary | std::ios::in | std::ios::out);
+  file.seekp(static_cast<std::streamoff>(place));
+  file.put(byte);
+}
+
+// Two checkpoints; the newer one is damaged.
+struct Scene {
+  explicit Scene(const std::string& state_dict) {
+    testing::FaultInjectingFileSystem files;
+    SmallRun run(files, folder.path(), state_dict, /*rows=*/800);
+    run.save(1, false);
+    run.save(2, true);
+    for (const auto& item : std::filesystem::recursive_directory_iterator(checkpoint())) {
+      if (item.is_regular_file()) names.push_back(std::filesystem::relative(item.path(), checkpoint()));
+    }
+  }
+  std::string checkpoint() const { return folder / "checkpoint-2"; }
+
+  void check_named(const std::string& name) const {
+    const storage::Verification result = storage::verify_checkpoint(checkpoint());
+    CHECK_FALSE(result.ok);
+    CHECK(result.file == name);
+    CHECK_FALSE(result.reason.empty());
+  }
+  void check_fallback(const std::string& name) const {
+    const storage::NewestCheckpoint newest = storage::newest_verified_checkpoint(folder.path());
+    REQUIRE(newest.checkpoint);
+    CHECK(newest.checkpoint->step == 1);
+    REQUIRE(newest.skipped.size() == 1);
+    CHECK_THAT(newest.skipped[0].reason, Catch::StartsWith(name));
+  }
+
+  TemporaryDirectory folder;
+  std::vector<std::string> names;
+};
+
+std::vector<size_t> places_in(size_t size, std::mt19937& random) {
+  std::vector<size_t> places;
+  if (size <= kSmall) {
+    for (size_t i = 0; i < size; ++i) places.push_back(i);
+    return places;
+  }
+  for (size_t i = 0; i < 16; ++i) places.push_back(i);  // the header's length and beginning
+  places.push_back(size - 1);
+  for (size_t i = 0; i < kSamples; ++i) places.push_back(random() % size);
+  return places;
+}
+
+}  // namespace
+
+TEST_CASE("one changed byte anywhere in a checkpoint is found and its file is named") {
+  const Scene scene(GENERATE(as<std::string>{}, "full", "sharded"));
+  CHECK(scene.names.size() == 7);
+  std::mt19937 random(11);
+  for (const std::string& name : scene.names) {
+    const std::string path = scene.checkpoint() + '/' + name, whole = read_file(path);
+    const std::vector<size_t> places = places_in(whole.size(), random);
+    for (const size_t place : places) {
+      INFO(name << " at " << place);
+      const char bit = static_cast<char>(1U << (random() % 8));
+      flip(path, place, static_cast<char>(whole[place] ^ bit));
+      scene.check_named(name);
+      if (place == places.back()) scene.check_fallback(name);
+      flip(path, place, whole[place]);
+    }
+  }
+  CHECK(storage::verify_checkpoint(scene.checkpoint()).ok);
+}
+
+TEST_CASE("a file that is cut short, too long, or gone is named; files beside those of the manifest are fine") {
+  const Scene scene(GENERATE(as<std::string>{}, "full", "sharded"));
+  write_text(scene.checkpoint() + "/notes.txt", "mine");
+  CHECK(storage::verify_checkpoint(scene.checkpoint()).ok);
+  for (const std::string& name : scene.names) {
+    INFO(name);
+    const std::string path = scene.checkpoint() + '/' + name, whole = read_file(path);
+    for (const size_t size : {size_t{0}, size_t{1}, whole.size() / 2, whole.size() - 1}) {
+      write_text(path, whole.substr(0, size));
+      scene.check_named(name);
+      scene.check_fallback(name);
+    }
+    write_text(path, whole + '\n');
+    scene.check_named(name);
+    std::filesystem::remove(path);
+    scene.check_named(name);
+    scene.check_fallback(name);
+    std::filesystem::create_directory(path);
+    scene.check_named(name);
+    std::filesystem::remove(path);
+    write_text(path, whole);
+  }
+  CHECK(storage::verify_checkpoint(scene.checkpoint()).ok);
+}
+
+}  // namespace hftrain::checkpoint
