@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """kill -9 of everything at random moments around saves: resuming always works and no committed checkpoint is lost.
 
-  crash_loop.py [--rounds 50] [--seed N]
+  crash_loop.py [--rounds 50] [--seed N] [--async_save]
 
 Every round starts the run again, kills the launcher and both ranks at a random moment after the next checkpoint began to be
 due, and checks that what had been announced as committed verifies. At the end the run is left to finish.
@@ -54,6 +54,7 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--rounds", type=int, default=50)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--async_save", action="store_true")
     options = parser.parse_args()
     chance = random.Random(options.seed)
     steps = 40 * options.rounds
@@ -61,6 +62,8 @@ def main():
         place = Workplace(folder)
         output = os.path.join(folder, "out")
         common = ["--save_strategy", "steps", "--save_steps", 5, "--save_total_limit", 3]
+        if options.async_save:
+            common.append("--async_save")
         flags = place.flags(output, *common, "--max_steps", steps)
         newest = 0
         for round_number in range(options.rounds):

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """A disk that fills up while saving: exit code 7, one message, earlier checkpoints intact, and the run goes on when there is
-room again. Needs root, for a small file system in memory; says SKIPPED without.
+room again. With --async_save the save is one in the background. Needs root, for a small file system in memory; says SKIPPED without.
 """
 import os
 import subprocess
@@ -22,7 +22,7 @@ def main():
             return
         try:
             output = os.path.join(disk, "out")
-            flags = place.flags(output, "--max_steps", 40, "--save_strategy", "steps", "--save_steps", 2)
+            flags = place.flags(output, "--max_steps", 40, "--save_strategy", "steps", "--save_steps", 2, *sys.argv[1:])
             result = place.call(*flags, expect=7)
             kept = place.checkpoints(output)
             if not kept:

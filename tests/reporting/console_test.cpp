@@ -100,6 +100,8 @@ TEST_CASE("where lines stay, no carriage return or escape is ever written", "[re
         console.event("log", {{"record", {{"loss", 2.5}}}}, 1000 + step);
       }
       console.event("checkpoint", {{"step", 100}, {"path", "out/checkpoint-100"}, {"seconds", 0.25}}, 1101);
+      console.event("checkpoint",
+                    {{"step", 100}, {"path", "out/b"}, {"seconds", 2.5}, {"stall_seconds", 0.125}}, 1101);
       console.event("message", {{"level", 30}, {"text", "careful"}}, 1102);
       console.event("finished", Json::object(), 1103);
     }
@@ -107,6 +109,8 @@ TEST_CASE("where lines stay, no carriage return or escape is ever written", "[re
     CHECK_THAT(out.str(), Catch::Contains("\n{'loss': '2.5'}\n"));
     CHECK_THAT(out.str(),
                Catch::Contains("\nSaving model checkpoint to out/checkpoint-100 (committed after 0.25 s)\n"));
+    CHECK_THAT(out.str(),
+               Catch::Contains("checkpoint to out/b (committed after 2.5 s, training waited 0.125 s)\n"));
     CHECK_THAT(out.str(), Catch::EndsWith("warning: careful\n"));
   }
 }
