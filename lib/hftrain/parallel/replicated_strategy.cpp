@@ -92,9 +92,12 @@ void ReplicatedStrategy::make_reducer() {
 
 void ReplicatedStrategy::begin_micro_batch(bool synchronise) {
   synchronise_ = synchronise;
-  if (!reducer_ || !synchronise) return;
+  if (!reducer_) return;
   communicator_.guard([&] {
-    reducer_->prepare_for_forward();
+    if (synchronise) reducer_->prepare_for_forward();
+    // It does something once, at the second update, and then before any gradient is there: those that are would
+    // move into the buckets, where they are divided by the ranks and not multiplied by the inverse as at every
+    // other update, and a run that was resumed would differ in last bits from one that was not.
     reducer_->rebuild_buckets();
   });
 }
