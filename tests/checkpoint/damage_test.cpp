@@ -42,7 +42,7 @@ struct Scene {
   std::string checkpoint() const { return folder / "checkpoint-2"; }
 
   void check_named(const std::string& name) const {
-    const storage::Verification result = storage::verify_checkpoint(checkpoint());
+    const storage::Verification result = storage::verify_checkpoint(checkpoint(), /*threads=*/1);
     CHECK_FALSE(result.ok);
     CHECK(result.file == name);
     CHECK_FALSE(result.reason.empty());

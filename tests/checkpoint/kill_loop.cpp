@@ -18,6 +18,7 @@
 #include <thread>
 
 #include "checkpoint/small_run.h"
+#include "hftrain/base/clock.h"
 #include "hftrain/storage/run_directory.h"
 #include "support/temporary_directory.h"
 
@@ -82,9 +83,15 @@ class KillLoop {
     // Some die while they start, the others in one of their first saves.
     Round seen;
     const uint32_t wanted = random_() % 4;
+    double last = monotonic_seconds();
     for (uint32_t i = 0; i < wanted && hear(ends[0], seen); ++i) {
+      const double now = monotonic_seconds();
+      if (i > 0) save_seconds_ += 0.2 * (now - last - save_seconds_);
+      last = now;
     }
-    std::this_thread::sleep_for(std::chrono::microseconds(random_() % 25'000));
+    // The kill is what is random: anywhere in the next save, or a little after it.
+    const double share = static_cast<double>(random_()) / static_cast<double>(std::mt19937::max());
+    std::this_thread::sleep_for(std::chrono::duration<double>(1.3 * share * save_seconds_));
     ::kill(child, SIGKILL);
     int status = 0;
     ::waitpid(child, &status, 0);
@@ -127,6 +134,7 @@ class KillLoop {
   std::string folder_;
   std::mt19937 random_;
   int64_t newest_ = 0;
+  double save_seconds_ = 0.02;  // what a save takes, from what is heard
 };
 
 }  // namespace
