@@ -52,6 +52,8 @@ TEST_CASE("epochs become updates, rounded up, and fractions are allowed") {
   CHECK(steps.epochs == 3);
   CHECK(steps.samples_for_speed == 260);
   CHECK(plan_steps(request(10, 1, -1, 0)).max_steps == 0);
+  CHECK_FALSE(steps.limited_by_steps);
+  CHECK(plan_steps(request(10, 1, 5, 1)).limited_by_steps);
 }
 
 TEST_CASE("max_steps wins over epochs") {

@@ -156,6 +156,7 @@ struct StepsPlan {
   int64_t updates_per_epoch = 0;  // U
   int64_t max_steps = 0;          // T
   int64_t epochs = 0;             // ceil(T / U) or ceil(num_train_epochs)
+  bool limited_by_steps = false;  // --max_steps: epochs have no say, also where a resumed run began with others
   double num_train_epochs = 3.0;
   int64_t samples_for_speed = 0;  // training_loop.md 7.1
 };

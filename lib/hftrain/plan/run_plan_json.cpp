@@ -34,7 +34,7 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(DataPlan, task, block_size, train, validation
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(BatchPlan, per_device_train, per_device_eval, accumulation_steps,
                                    global_train, average_tokens_across_devices)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(StepsPlan, batches_per_epoch, updates_per_epoch, max_steps, epochs,
-                                   num_train_epochs, samples_for_speed)
+                                   limited_by_steps, num_train_epochs, samples_for_speed)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(OptimizerPlan, name, learning_rate, weight_decay, beta1, beta2, epsilon,
                                    max_grad_norm, label_smoothing, options)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(SchedulePlan, name, warmup_steps, options)

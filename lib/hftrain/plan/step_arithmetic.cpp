@@ -39,6 +39,7 @@ StepsPlan plan_steps(const StepRequest& request) {
   const bool known = request.batches_per_epoch > 0, by_steps = request.max_steps > 0;
   steps.num_train_epochs = request.num_train_epochs;
   steps.batches_per_epoch = request.batches_per_epoch;
+  steps.limited_by_steps = by_steps;
   if (by_steps) steps.max_steps = request.max_steps;
   if (by_steps) steps.samples_for_speed = request.max_steps * request.global_batch;
   if (!known) return steps;

@@ -69,8 +69,11 @@ void Trainer::train() {
     control_.should_evaluate = control_.should_save = true;
     act_on_flags();
   }
-  const auto finished = [&] { return control_.should_training_stop || stop_ != StopSignal::kNone; };
-  while (!finished() && state_.position.epoch < plan_.steps.epochs) train_epoch(loader);
+  const auto finished = [&] {
+    const bool through = !plan_.steps.limited_by_steps && state_.position.epoch >= plan_.steps.epochs;
+    return through || control_.should_training_stop || stop_ != StopSignal::kNone;
+  };
+  while (!finished()) train_epoch(loader);
   const double aside = clock_.seconds("eval") + clock_.seconds("save");
   clock_.set("train", monotonic_seconds() - train_begin_ - aside);
   if (stop_ == StopSignal::kNone) {
