@@ -33,7 +33,7 @@ def main():
             if f"process {first.pid} " not in file.read():
                 raise SystemExit("the lock of the killed run does not name it")
         newest = place.checkpoints(output)[-1]
-        third = place.call(*flags, "--max_steps", newest + 5)
+        third = place.call(*flags, "--max_steps", str(newest + 5))
         if f"at step {newest}" not in third.stderr:
             raise SystemExit("the run did not go on:\n" + third.stderr)
         print(f"refused while process {first.pid} lived, continued from step {newest} after it was killed")

@@ -15,8 +15,8 @@ namespace {
 using testing::SmallRun;
 using testing::TemporaryDirectory;
 
-constexpr size_t kSmall = 4096;    // bytes; every place is tried
-constexpr size_t kSamples = 400;   // of a larger file
+constexpr size_t kSmall = 4096;   // bytes; every place is tried
+constexpr size_t kSamples = 400;  // of a larger file
 
 void write_text(const std::string& path, const std::string& text) {
   std::ofstream(path, std::ios::binary | std::ios::trunc) << text;
@@ -92,7 +92,8 @@ TEST_CASE("one changed byte anywhere in a checkpoint is found and its file is na
   CHECK(storage::verify_checkpoint(scene.checkpoint()).ok);
 }
 
-TEST_CASE("a file that is cut short, too long, or gone is named; files beside those of the manifest are fine") {
+TEST_CASE(
+    "a file that is cut short, too long, or gone is named; files beside those of the manifest are fine") {
   const Scene scene(GENERATE(as<std::string>{}, "full", "sharded"));
   write_text(scene.checkpoint() + "/notes.txt", "mine");
   CHECK(storage::verify_checkpoint(scene.checkpoint()).ok);

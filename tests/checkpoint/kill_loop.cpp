@@ -2,10 +2,10 @@
 //
 //   checkpoint_kill_loop [ROUNDS] [SEED] [FOLDER]
 //
-// Every round a fresh process takes the folder as the front program does, demands that nothing half-written is
-// found, loads the newest checkpoint and compares every number with what its step must hold, and then saves
-// one checkpoint after the other (whole or sharded, at once or in the background) until it is killed. What it
-// had announced as committed must be there afterwards.
+// Every round a fresh process takes the folder as the front program does, demands that nothing half-written
+// is found, loads the newest checkpoint and compares every number with what its step must hold, and then
+// saves one checkpoint after the other (whole or sharded, at once or in the background) until it is killed.
+// What it had announced as committed must be there afterwards.
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/wait.h>
@@ -113,7 +113,8 @@ class KillLoop {
 
   bool judge(uint32_t round, int status, const Round& seen) {
     if (!WIFSIGNALED(status) || WTERMSIG(status) != SIGKILL) {
-      std::cerr << "round " << round << ": the process ended by itself with " << WEXITSTATUS(status) << std::endl;
+      std::cerr << "round " << round << ": the process ended by itself with " << WEXITSTATUS(status)
+                << std::endl;
       return false;
     }
     if (seen.announced && seen.found < newest_) {
@@ -152,6 +153,7 @@ int main(int argc, char** argv) {
     return 1;
   }
   std::cout << rounds << " kills, " << loop.newest()
-            << " checkpoints committed: the newest always loaded, nothing half-written was chosen" << std::endl;
+            << " checkpoints committed: the newest always loaded, nothing half-written was chosen"
+            << std::endl;
   return 0;
 }

@@ -160,7 +160,8 @@ TEST_CASE("a save that is given up leaves nothing") {
   plan.model.config = Json::object();
   {
     Checkpointer checkpointer(plan, table, at::kFloat, strategy, *communicator, files);
-    checkpointer.begin_save({.step = 3, .training_state = Json::object(), .trainer_state = "{}", .rank_state = {}});
+    checkpointer.begin_save(
+        {.step = 3, .training_state = Json::object(), .trainer_state = "{}", .rank_state = {}});
     CHECK(checkpointer.saving());
   }
   CHECK(std::filesystem::is_empty(folder.path()));
@@ -208,7 +209,8 @@ void fail_everywhere(const testing::Rank& rank, int failing) {
     }
     communicator->barrier();
     if (rank.rank() == 0) {
-      // A rename or a removal needs no space: those do not fail alone, and commit or leave something to clean.
+      // A rename or a removal needs no space: those do not fail alone, and commit or leave something to
+      // clean.
       storage::PosixFileSystem real;
       storage::clean_leftovers(real, output);
       const auto newest = storage::newest_verified_checkpoint(output);

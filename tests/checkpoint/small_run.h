@@ -54,8 +54,7 @@ class SmallRun {
     checkpoint::Checkpointer checkpointer = make(strategy);
     checkpointer.load_model(checkpoint);
     const checkpoint::CheckpointContents loaded = checkpointer.load_training_state(checkpoint);
-    return strategy.equals_wholes() && loaded.step == step &&
-           loaded.rank_state.random.cpu == random_at(step);
+    return strategy.equals_wholes() && loaded.step == step && loaded.rank_state.random.cpu == random_at(step);
   }
 
  private:
@@ -81,7 +80,8 @@ class SmallRun {
   }
   void retain(int64_t newest) {
     std::vector<int64_t> steps;
-    for (const auto& checkpoint : storage::list_checkpoints(plan_.output_dir)) steps.push_back(checkpoint.step);
+    for (const auto& checkpoint : storage::list_checkpoints(plan_.output_dir))
+      steps.push_back(checkpoint.step);
     for (const int64_t step : storage::plan_retention(steps, {}, newest, plan_.saving.total_limit))
       storage::delete_checkpoint(files_, {step, storage::checkpoint_path(plan_.output_dir, step)});
   }

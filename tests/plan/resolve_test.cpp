@@ -351,7 +351,8 @@ TEST_CASE("another number of ranks keeps the global batch of the saved run where
   check({four, by_two}, {2, 16}, 2, 2, "keeps its global batch of 16");
   check({four}, {2, 16}, 4, 1, "keeps its global batch of 16");
   // What the user gave is obeyed, and what would keep the batch is said.
-  check({two, by_two, "--gradient_accumulation_steps=1"}, {4, 8}, 2, 1, "--gradient_accumulation_steps 2 keeps it");
+  check({two, by_two, "--gradient_accumulation_steps=1"}, {4, 8}, 2, 1,
+        "--gradient_accumulation_steps 2 keeps it");
   check({two, "--per_device_train_batch_size=4", twice}, {4, 16}, 4, 2, "keeps its global batch of 16");
   check({two, twice}, {4, 8}, 2, 2, "keeps its global batch of 8");
   check({three, by_two}, {4, 8}, 2, 1, "a global batch of 6 instead of 8");

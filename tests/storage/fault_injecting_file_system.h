@@ -1,7 +1,7 @@
-// Real files below a folder, with trouble at a chosen operation: it fails (disk full, disk broken), or the machine
-// "crashes" there. After a crash every operation is refused and lose_unsynced() turns the folder into what a
-// disk may hold then: file bytes past the last sync are gone, and so are names (created files, folders,
-// renames) whose folder was not synced.
+// Real files below a folder, with trouble at a chosen operation: it fails (disk full, disk broken), or the
+// machine "crashes" there. After a crash every operation is refused and lose_unsynced() turns the folder into
+// what a disk may hold then: file bytes past the last sync are gone, and so are names (created files,
+// folders, renames) whose folder was not synced.
 #pragma once
 
 #include <algorithm>

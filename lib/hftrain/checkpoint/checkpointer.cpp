@@ -99,7 +99,8 @@ void Checkpointer::begin_save(const CheckpointContents& contents, AfterCommit af
   std::unique_ptr<Save> save = open_save(contents.step, std::move(after));
   staged_.clear();
   std::optional<Error> failure = write_files(contents, staged_);
-  if (!failure && device_ != nullptr) failure = attempt([&] { device_->synchronise(communicator_.device()); });
+  if (!failure && device_ != nullptr)
+    failure = attempt([&] { device_->synchronise(communicator_.device()); });
   agree_on_success(communicator_, failure, "save");
   in_flight_ = std::move(save);
   background_.start([this] {
@@ -157,8 +158,10 @@ void Checkpointer::check_free_space() const {
   throw Error(ExitCode::kDisk, "the next checkpoint does not fit on the disk")
       .where(plan_.output_dir)
       .why("it takes " + format_bytes(needed) + ", and " + format_bytes(available) + " are free")
-      .hint("free space and start again: the run goes on from its newest checkpoint; --save_total_limit N keeps "
-            "fewer");
+      .hint(
+          "free space and start again: the run goes on from its newest checkpoint; --save_total_limit N "
+          "keeps "
+          "fewer");
 }
 
 storage::Manifest Checkpointer::join_manifest(const Save& save) {

@@ -26,7 +26,8 @@ void save_model_files(const Json& config, const std::string& tokenizer_folder, S
   target.put(kGenerationConfig, dump_json(generation_config(config)) + '\n');
   if (tokenizer_folder.empty()) return;
   for (const std::string& name : storage::model_companion_files(tokenizer_folder)) {
-    if (name != kConfig && name != kGenerationConfig) target.put(name, read_file(tokenizer_folder + '/' + name));
+    if (name != kConfig && name != kGenerationConfig)
+      target.put(name, read_file(tokenizer_folder + '/' + name));
   }
 }
 

@@ -25,7 +25,8 @@ std::string file_of(int rank) {
 }
 
 at::Tensor tensor_of(const std::string& bytes) {
-  const at::Tensor tensor = at::empty({static_cast<int64_t>(bytes.size())}, at::TensorOptions().dtype(at::kByte));
+  const at::Tensor tensor =
+      at::empty({static_cast<int64_t>(bytes.size())}, at::TensorOptions().dtype(at::kByte));
   if (!bytes.empty()) std::memcpy(tensor.mutable_data_ptr(), bytes.data(), bytes.size());
   return tensor;
 }

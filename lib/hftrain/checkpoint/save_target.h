@@ -29,10 +29,10 @@ class SaveTarget {
  public:
   virtual ~SaveTarget() = default;
   virtual void put(const std::string& name, std::string bytes) = 0;
-  virtual std::unique_ptr<TensorWriter> open(
-      const std::string& name, std::vector<storage::TensorEntry> entries,
-      storage::SafetensorsMetadata metadata = storage::pt_metadata(),
-      storage::TensorOrder order = storage::TensorOrder::kByName) = 0;
+  virtual std::unique_ptr<TensorWriter> open(const std::string& name,
+                                             std::vector<storage::TensorEntry> entries,
+                                             storage::SafetensorsMetadata metadata = storage::pt_metadata(),
+                                             storage::TensorOrder order = storage::TensorOrder::kByName) = 0;
 };
 
 // Every file is on the disk when the call that completes it returns; one tensor at a time is on the host.

@@ -14,7 +14,7 @@
 namespace hftrain::checkpoint {
 namespace {
 
-constexpr uint64_t kPiece = uint64_t{64} << 20;     // between two looks at `abandoned`
+constexpr uint64_t kPiece = uint64_t{64} << 20;  // between two looks at `abandoned`
 constexpr uintptr_t kLargePage = uintptr_t{2} << 20;
 
 uint64_t bytes_of_all(const std::vector<storage::TensorEntry>& entries) {

@@ -161,8 +161,7 @@ WeightFiles plan_files(const ParameterTable& table, at::ScalarType dtype, int64_
 // Writes whole tensors as they come, in the order that plan_files gave.
 class WeightsWriter {
  public:
-  WeightsWriter(const storage::ShardPlan& plan, SaveTarget& target)
-      : plan_(plan), target_(target) {}
+  WeightsWriter(const storage::ShardPlan& plan, SaveTarget& target) : plan_(plan), target_(target) {}
 
   void write(const at::Tensor& whole, at::ScalarType dtype) {
     const auto& shard = plan_.shards[shard_];

@@ -95,9 +95,9 @@ void ReplicatedStrategy::begin_micro_batch(bool synchronise) {
   if (!reducer_) return;
   communicator_.guard([&] {
     if (synchronise) reducer_->prepare_for_forward();
-    // It does something once, at the second update, and then before any gradient is there: those that are would
-    // move into the buckets, where they are divided by the ranks and not multiplied by the inverse as at every
-    // other update, and a run that was resumed would differ in last bits from one that was not.
+    // It does something once, at the second update, and then before any gradient is there: those that are
+    // would move into the buckets, where they are divided by the ranks and not multiplied by the inverse as
+    // at every other update, and a run that was resumed would differ in last bits from one that was not.
     reducer_->rebuild_buckets();
   });
 }

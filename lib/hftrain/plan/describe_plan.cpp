@@ -205,7 +205,9 @@ std::string memory_text(const RunPlan& plan) {
 
 std::string host_text(const RunPlan& plan, const HostResources& host) {
   const bool cpu = plan.ranks.ranks.front().device == DeviceKind::kCpu;
-  const int64_t needed = cpu ? plan.memory_per_rank.total * plan.ranks.local_world_size : 0;
+  const MemoryPlan& memory = plan.memory_per_rank;
+  const int64_t copy = plan.saving.asynchronous ? memory.saving : 0;
+  const int64_t needed = cpu ? memory.total * plan.ranks.local_world_size + copy : 0;
   return (cpu ? "about " + bytes(needed) + " of " : std::string()) + bytes(host.available_bytes) +
          " free memory, " + counted(host.usable_cores(), "core");
 }

@@ -17,10 +17,11 @@ struct RankState {
   int64_t on_host = 0;   // share of the first three in host memory while the rank computes on a GPU
   int64_t on_nvme = 0;   // bytes of files
   int64_t nvme_staging = 0;  // host memory through which they pass
-  int64_t saving = 0;        // more memory of rank 0 for saving: the tensor on its way, or a copy of its files
+  int64_t saving = 0;  // more memory of rank 0 for saving: the tensor on its way, or a copy of its files
 };
 
-// Of the rank with the largest part. Reads plan.strategy, ranks, model, precision, batch, optimizer and saving.
+// Of the rank with the largest part. Reads plan.strategy, ranks, model, precision, batch, optimizer and
+// saving.
 //
 // A parameter of R rows is cut among W ranks of a shard group into parts of ceil(R / W) rows. With P the
 // numbers of all parameters, S of this rank's parts, m bytes of the weights' type and c of the forward pass:

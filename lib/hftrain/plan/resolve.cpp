@@ -45,8 +45,8 @@ void note_saved_batch(const ResolveInput& input, const RunPlan& plan, std::vecto
   const std::string arithmetic = std::to_string(batch.per_device_train) + " per rank, accumulated " +
                                  std::to_string(batch.accumulation_steps) + " times";
   if (batch.global_train == saved->global_train) {
-    notes.push_back(note(ranks + " and keeps its global batch of " + std::to_string(saved->global_train),
-                         arithmetic));
+    notes.push_back(
+        note(ranks + " and keeps its global batch of " + std::to_string(saved->global_train), arithmetic));
     return;
   }
   const int64_t round = batch.global_train / batch.accumulation_steps;

@@ -50,8 +50,9 @@ struct ResolveInput {
   std::string arguments_json;
   std::optional<uint64_t> nvme_free_bytes;  // where offloaded state goes; unset: no such folder, or unknown
   std::vector<AgentFacts> agents;  // of the job, by number; empty: this machine alone, and `topology` is all
-  // Of the checkpoint to resume from. When the number of ranks is another one, the global batch is kept by as many
-  // micro-batches as that takes, or by larger or smaller ones, where these flags were left to their defaults.
+  // Of the checkpoint to resume from. When the number of ranks is another one, the global batch is kept by as
+  // many micro-batches as that takes, or by larger or smaller ones, where these flags were left to their
+  // defaults.
   std::optional<SavedBatch> saved_batch = std::nullopt;
 };
 

@@ -77,7 +77,8 @@ void keep_global_batch(const ResolveInput& input, int64_t parts, int world_size,
   const arguments::Origins& origins = input.parsed.origins;
   if (origins.is_default("gradient_accumulation_steps") && saved->global_train % (micro * parts) == 0) {
     steps = saved->global_train / (micro * parts);
-  } else if (origins.is_default("per_device_train_batch_size") && saved->global_train % (steps * parts) == 0) {
+  } else if (origins.is_default("per_device_train_batch_size") &&
+             saved->global_train % (steps * parts) == 0) {
     micro = saved->global_train / (steps * parts);
   }
 }

@@ -156,7 +156,8 @@ struct StepsPlan {
   int64_t updates_per_epoch = 0;  // U
   int64_t max_steps = 0;          // T
   int64_t epochs = 0;             // ceil(T / U) or ceil(num_train_epochs)
-  bool limited_by_steps = false;  // --max_steps: epochs have no say, also where a resumed run began with others
+  bool limited_by_steps =
+      false;  // --max_steps: epochs have no say, also where a resumed run began with others
   double num_train_epochs = 3.0;
   int64_t samples_for_speed = 0;  // training_loop.md 7.1
 };
@@ -214,7 +215,7 @@ struct SavingPlan {
   std::optional<int64_t> total_limit;  // unset: keep all
   bool only_model = false;
   bool asynchronous = false;  // written in the background from a copy in memory
-  std::string resume_from;  // a verified checkpoint folder; empty: start fresh
+  std::string resume_from;    // a verified checkpoint folder; empty: start fresh
   bool restore_callbacks = false;
   int64_t max_shard_bytes = 50'000'000'000;
 };
@@ -222,8 +223,9 @@ struct SavingPlan {
 // Bytes of one rank by kind, from the plan's arithmetic (rank_state.h).
 struct MemoryPlan {
   int64_t parameters = 0, gradients = 0, optimizer = 0, activations = 0, buffers = 0, total = 0;
-  int64_t host = 0;    // of these, in host memory while the rank computes on a GPU
-  int64_t saving = 0;  // more, on rank 0, while a checkpoint is written; from the first one on when asynchronous
+  int64_t host = 0;  // of these, in host memory while the rank computes on a GPU
+  int64_t saving =
+      0;  // more, on rank 0, while a checkpoint is written; from the first one on when asynchronous
 };
 
 struct DiskPlan {

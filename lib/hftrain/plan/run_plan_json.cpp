@@ -45,8 +45,8 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(LoggingPlan, interval, first_step, nan_inf_fi
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(EvaluationPlan, interval, delay, on_start, at_end, metric_for_best_model,
                                    greater_is_better, load_best_at_end, early_stopping_patience,
                                    early_stopping_threshold)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(SavingPlan, interval, total_limit, only_model, asynchronous,
-                                   resume_from, restore_callbacks, max_shard_bytes)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(SavingPlan, interval, total_limit, only_model, asynchronous, resume_from,
+                                   restore_callbacks, max_shard_bytes)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(MemoryPlan, parameters, gradients, optimizer, activations, buffers, total,
                                    host, saving)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(DiskPlan, checkpoint_bytes, checkpoints_kept, needed_bytes, free_bytes,

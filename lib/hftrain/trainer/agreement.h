@@ -14,7 +14,8 @@ namespace hftrain::trainer {
 struct Agreement {
   int64_t label_tokens = 0;  // that count in the loss
   int64_t input_tokens = 0;  // padding included
-  int64_t saves_at_rest = 1;  // ranks that have done their part of the save in the background, if there is one
+  int64_t saves_at_rest =
+      1;  // ranks that have done their part of the save in the background, if there is one
   StopSignal stop = StopSignal::kNone;
 };
 

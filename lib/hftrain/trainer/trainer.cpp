@@ -31,10 +31,9 @@ Trainer::Trainer(const plan::RunPlan& plan, runtime::WorkerContext& context, com
   schedule_ = make_schedule(plan);
   update_ = std::make_unique<Update>(plan, *model_, runner, *strategy_, *schedule_, scaler_);
   evaluator_ = std::make_unique<Evaluator>(plan, *model_, runner, communicator, events);
-  checkpointer_ = std::make_unique<checkpoint::Checkpointer>(plan, model_->architecture().parameters(),
-                                                             model_->options().parameter_dtype, *strategy_,
-                                                             communicator, files_,
-                                                             context.device_runtime.get());
+  checkpointer_ = std::make_unique<checkpoint::Checkpointer>(
+      plan, model_->architecture().parameters(), model_->options().parameter_dtype, *strategy_, communicator,
+      files_, context.device_runtime.get());
   if (plan.evaluation.early_stopping_patience) {
     add_callback(std::make_unique<EarlyStopping>(
         plan.evaluation.metric_for_best_model, plan.evaluation.greater_is_better,

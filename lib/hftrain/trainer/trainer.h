@@ -72,8 +72,7 @@ class Trainer {
   void finish_save();
   void announce_checkpoint();
   std::optional<int64_t> best_checkpoint_step() const;
-  void apply_retention(storage::RetentionMoment moment, int64_t newest_verified,
-                       std::optional<int64_t> best);
+  void apply_retention(storage::RetentionMoment moment, int64_t newest_verified, std::optional<int64_t> best);
   Json training_state() const;
   int64_t samples_per_round() const;
 
