@@ -56,7 +56,7 @@ RunPlan gpu_plan() {
   plan.data.block_size = 1024;
   plan.data.train = SplitPlan{"/cache", 1000, 1024000, true};
   plan.batch = {4, 8, 3, 24, true};
-  plan.steps = {125, 42, 126, 3, 3.0, 3000};
+  plan.steps = {125, 42, 126, 3, true, 3.0, 3000};
   plan.logging.interval = {"steps", 10};
   plan.saving.interval = {"steps", 50};
   plan.saving.total_limit = 2;
