@@ -4,12 +4,11 @@
     launchers.py torchrun 2        python -m torch.distributed.run --no-python, both kinds of rendezvous
 """
 import os
-import shutil
 import subprocess
 import sys
 import tempfile
 
-from machines import check, check_equal_losses, losses
+from machines import check, check_equal_losses, losses, no_mpi
 from runs import HFTRAIN, Workplace
 
 STRATEGIES = {"ddp": [], "full_shard": ["--fsdp", "full_shard"]}
@@ -33,8 +32,8 @@ def starts(launcher, ranks):
 
 def main():
     launcher, *sizes = sys.argv[1:]
-    if launcher == "mpirun" and not shutil.which("mpirun"):
-        return print("SKIPPED: there is no mpirun")
+    if launcher == "mpirun" and no_mpi():
+        return print("SKIPPED:", no_mpi())
     if launcher == "torchrun" and not os.environ.get("HFTRAIN_TEST_PYTHON"):
         return print("SKIPPED: no Python with torch: set HFTRAIN_TEST_PYTHON")
     with tempfile.TemporaryDirectory(prefix="hftrain-launchers-") as folder:

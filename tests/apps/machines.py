@@ -108,6 +108,14 @@ def check_equal_losses(what, reference, output, text=""):
     check(f"{what}: {len(found)} losses equal to the local run", same, f"{found}\n{reference}\n{text}")
 
 
+def no_mpi():
+    """Why runs under mpirun cannot be tested; empty when they can."""
+    if not shutil.which("mpirun"):
+        return "there is no mpirun"
+    missing = [name for name in ("libhftrain_pmix.so", "libhftrain_mpi.so") if not (BUILD / "lib" / name).exists()]
+    return f"built without Open MPI: there is no {missing[0]}" if missing else ""
+
+
 def free_port():
     with socket.socket() as probe:
         probe.bind(("", 0))
@@ -152,8 +160,8 @@ def story_nnodes_train_as_one_machine(story):
 
 
 def story_mpirun_with_a_remote_agent(story):
-    if not shutil.which("mpirun"):
-        return print("SKIPPED: there is no mpirun")
+    if no_mpi():
+        return print("SKIPPED:", no_mpi())
     reference = story.reference()
     machines = story.machines
     argv = ["mpirun", "--host", ",".join(f"{address}:1" for address in machines.addresses), "-n", "2", "--mca",
@@ -179,6 +187,40 @@ def story_a_host_file_starts_both(story):
         run = story.front(machine, argv, name, HFTRAIN_SSH=shell)
         check(f"a host file {name} ends with 0", run.wait() == 0, run.text())
         check_equal_losses(f"a host file {name}", reference, os.path.join(story.folder, name), run.text())
+
+
+def processes_of(text):
+    """Those whose command line holds the text."""
+    found = []
+    for entry in pathlib.Path("/proc").iterdir():
+        if entry.name.isdigit() and int(entry.name) != os.getpid():
+            try:
+                if text in (entry / "cmdline").read_bytes().decode(errors="replace"):
+                    found.append(int(entry.name))
+            except OSError:
+                pass
+    return found
+
+
+def story_a_starter_stops_and_takes_all_with_it(story):
+    shell = story.machines.remote_shell(story.folder)
+    for name, number in (("stopped", signal.SIGTERM), ("stopped-afar", signal.SIGTERM), ("killed", signal.SIGKILL)):
+        # The host file begins with the other machine for one of them: the leader is reached by the shell.
+        addresses = story.machines.addresses[::-1] if name == "stopped-afar" else story.machines.addresses
+        text = "".join(f"{address} slots=1\n" for address in addresses)
+        argv = story.flags(name, "--hostfile", host_file(story, text), "--max_steps", "100000")
+        run = story.front(0, argv, name, HFTRAIN_SSH=shell)
+        run.wait_for("loss")
+        run.process.send_signal(number)
+        begin = time.monotonic()
+        code = run.wait()
+        if number == signal.SIGTERM:
+            check(f"a starter {name} ends with 143", code == 143, f"{code}\n{run.text()}")
+            check(f"a starter {name} has a checkpoint", bool(story.place.checkpoints(os.path.join(story.folder, name))))
+        while processes_of(os.path.join(story.folder, name)) and time.monotonic() < begin + BAR_SECONDS:
+            time.sleep(0.05)
+        left = processes_of(os.path.join(story.folder, name))
+        check(f"a starter {name} leaves no process after {time.monotonic() - begin:.1f} s", not left, str(left))
 
 
 def story_the_death_of_a_launcher_ends_the_other(story):
