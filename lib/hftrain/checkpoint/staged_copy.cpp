@@ -3,9 +3,9 @@
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/from_blob.h>
 #include <c10/core/CPUAllocator.h>
-#include <sys/mman.h>
 
 #include <algorithm>
+#include <cstring>
 #include <numeric>
 
 #include "hftrain/base/error.h"
@@ -14,19 +14,25 @@
 namespace hftrain::checkpoint {
 namespace {
 
-constexpr uint64_t kPiece = uint64_t{64} << 20;  // between two looks at `abandoned`
-constexpr uintptr_t kLargePage = uintptr_t{2} << 20;
+constexpr uint64_t kPiece = uint64_t{64} << 20;   // between two looks at `abandoned`
+constexpr uint64_t kShared = uint64_t{16} << 20;  // from here on several threads copy a tensor
 
 uint64_t bytes_of_all(const std::vector<storage::TensorEntry>& entries) {
   return std::accumulate(entries.begin(), entries.end(), uint64_t{0},
                          [](uint64_t sum, const storage::TensorEntry& entry) { return sum + entry.bytes(); });
 }
 
-// Touching memory for the first time costs as much as copying to it; large pages take most of that away.
-void ask_for_large_pages(void* memory, uint64_t size) {
-  const auto begin = (reinterpret_cast<uintptr_t>(memory) + kLargePage - 1) / kLargePage * kLargePage;
-  const auto end = (reinterpret_cast<uintptr_t>(memory) + size) / kLargePage * kLargePage;
-  if (end > begin) ::madvise(reinterpret_cast<void*>(begin), end - begin, MADV_HUGEPAGE);
+// Several threads copy a large tensor faster; for a smaller one waiting for them costs more than it brings,
+// above all where other processes want the cores too.
+void copy(const at::Tensor& tensor, char* target, bool pinned) {
+  const bool small = tensor.nbytes() < kShared;
+  if (small && tensor.is_cpu() && tensor.is_contiguous()) {
+    std::memcpy(target, tensor.const_data_ptr(), tensor.nbytes());
+    return;
+  }
+  const at::NoGradGuard no_grad;
+  at::from_blob(target, tensor.sizes(), at::TensorOptions().dtype(tensor.scalar_type()))
+      .copy_(tensor.detach(), /*non_blocking=*/pinned);
 }
 
 }  // namespace
@@ -45,9 +51,7 @@ class StagedCopy::Writer final : public TensorWriter {
     const bool due = current_ < entries_.size() && entries_[current_].name == name &&
                      entries_[current_].bytes() == tensor.nbytes();
     if (!due) throw Error(ExitCode::kInternal, "tensors came out of order").where(name_).why("at " + name);
-    const at::NoGradGuard no_grad;
-    at::from_blob(next_, tensor.sizes(), at::TensorOptions().dtype(tensor.scalar_type()))
-        .copy_(tensor.detach(), /*non_blocking=*/pinned_);
+    copy(tensor, next_, pinned_);
     next_ += tensor.nbytes();
     ++current_;
   }
@@ -97,7 +101,6 @@ size_t StagedCopy::take_block(uint64_t bytes) {
     block = {};  // before the larger one is there
     block.memory = (pinned_ != nullptr ? pinned_ : c10::GetCPUAllocator())->allocate(bytes);
     block.size = bytes;
-    if (pinned_ == nullptr) ask_for_large_pages(block.memory.get(), bytes);
   }
   return used;
 }
