@@ -153,8 +153,10 @@ std::vector<Host> parse_host_file(std::string_view text, const std::string& path
 std::vector<Host> choose_hosts(std::vector<Host> hosts, const arguments::LaunchArguments& launch,
                                const std::string& path) {
   if (!launch.include.empty()) hosts = included(hosts, parse_filter("include", launch.include, hosts, path));
-  if (!launch.exclude.empty())
-    hosts = not_excluded(std::move(hosts), parse_filter("exclude", launch.exclude, hosts, path));
+  if (!launch.exclude.empty()) {
+    const std::vector<Named> filter = parse_filter("exclude", launch.exclude, hosts, path);
+    hosts = not_excluded(std::move(hosts), filter);
+  }
   if (hosts.empty())
     throw Error(ExitCode::kUsage, "no machine of the host file is left")
         .where("--exclude, " + path)

@@ -168,10 +168,11 @@ std::vector<MachineStart> machine_starts(const std::vector<Host>& hosts, const S
 
 std::map<std::string, std::string> variables_to_pass(const Environment& environment) {
   std::map<std::string, std::string> passed;
-  for (const auto& [name, value] : environment.variables()) {
+  for (const auto& variable : environment.variables()) {
+    const std::string& name = variable.first;
     const bool wanted = std::any_of(kPassedPrefixes.begin(), kPassedPrefixes.end(),
                                     [&name](const char* prefix) { return name.starts_with(prefix); });
-    if (wanted && !contains(kNotPassed, name)) passed[name] = value;
+    if (wanted && !contains(kNotPassed, name)) passed.insert(variable);
   }
   return passed;
 }
