@@ -14,12 +14,6 @@ bool Crew::all_ready() const {
   return std::all_of(records().begin(), records().end(), [](const WorkerRecord& r) { return r.ready; });
 }
 
-double Crew::last_heard() const {
-  double newest = 0;
-  for (const WorkerRecord& record : records()) newest = std::max(newest, record.last_heard);
-  return newest;
-}
-
 bool take_event(WorkerRecord& record, const plan::WorkerEvent& event, double now) {
   record.last_heard = now;
   if (event.kind == Kind::kReady) record.ready = true;

@@ -45,6 +45,12 @@ class Crew {
   // Stops reading the pipes that are still open.
   virtual void abandon_pipes(OutputRouter& router) = 0;
 
+  // What is to be seen of every worker now, by index; nothing of those of other agents.
+  virtual std::vector<WorkerSight> look() const = 0;
+  // Has every worker here that can write its stack onto its status page; look() finds it there a moment
+  // later.
+  virtual void ask_for_stacks() const = 0;
+
   virtual void signal_all(int signal) = 0;
   // SIGTERM to every worker but those that have said they are leaving: these are still writing why.
   virtual void terminate() = 0;
@@ -55,8 +61,6 @@ class Crew {
 
   bool processes_gone() const;
   bool all_ready() const;
-  // The rank heard of most recently, in monotonic seconds.
-  double last_heard() const;
 };
 
 // Takes what a worker said into its record. True when this is the first sign of its failure.

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "hftrain/base/text.h"
+#include "launcher/hang_watch.h"
 
 namespace hftrain::launcher {
 namespace {
@@ -20,7 +21,12 @@ std::string text_of(const plan::WorkerEvent& event, const char* key) {
 }
 
 std::string when(const WorkerRecord& worker) {
-  if (worker.step >= 0) return "after update " + std::to_string(worker.step);
+  const int64_t step = std::max(worker.step, worker.last_seen.step);
+  if (step >= 0) {
+    const std::string phase = work_phase_name(worker.last_seen.phase);
+    const bool aside = phase == "evaluating" || phase == "saving" || phase == "leaving";
+    return (aside ? phase + ' ' : "") + "after update " + std::to_string(step);
+  }
   return worker.ready ? "before its first update was finished" : "before it was ready";
 }
 
@@ -31,8 +37,16 @@ std::string where(const WorkerRecord& worker, size_t workers) {
   return text + ", pid " + std::to_string(worker.pid) + ", " + when(worker);
 }
 
+// The signal that ended it; after a crash not the one that cut the writing of a memory dump short.
+int fatal_signal(const WorkerRecord& worker) {
+  return worker.last_seen.crash ? worker.last_seen.crash->signal : worker.status->signal;
+}
+
 // The signals that tell something of the cause.
-Diagnostic explain_signal(int signal, Diagnostic report) {
+Diagnostic explain_signal(const WorkerRecord& worker, Diagnostic report) {
+  const int signal = fatal_signal(worker);
+  const auto& crash = worker.last_seen.crash;
+  const bool sent_by_another = crash && crash->code == SI_USER;
   switch (signal) {
     case SIGKILL:
       report.why =
@@ -49,7 +63,9 @@ Diagnostic explain_signal(int signal, Diagnostic report) {
     case SIGABRT:
     case SIGILL:
     case SIGFPE:
-      report.why = "a fault inside the worker: a mistake in hftrain, in a library, or in a plug-in";
+      report.why = sent_by_another
+                       ? "another process sent it"
+                       : "a fault inside the worker: a mistake in hftrain, in a library, or in a plug-in";
       report.hint =
           "report it with the logs of this rank; `hftrain doctor` shows the versions that were loaded";
       break;
@@ -71,16 +87,71 @@ Diagnostic explain_reported(const WorkerRecord& worker, Diagnostic report) {
   return report;
 }
 
-Diagnostic explain(const WorkerRecord& worker, const JobRecord& job, Failure failure,
-                   const ReportFacts& facts) {
+std::string operation_name(const WorkStatus& status) {
+  return "collective operation number " + std::to_string(status.operations) + " (" + status.operation + ")";
+}
+
+// The newest operation that any rank has begun.
+const WorkStatus* foremost(const JobRecord& job) {
+  const WorkStatus* newest = nullptr;
+  for (const WorkerSight& sight : job.sights) {
+    if (!sight.has_status) continue;
+    if (newest == nullptr || sight.status.operations > newest->operations) newest = &sight.status;
+  }
+  return newest;
+}
+
+// How a rank was found and what the others wait for.
+std::string found_as(const WorkerSight& sight, const JobRecord& job) {
+  std::string text = "its process is " + describe_process(sight.process);
+  if (!sight.has_status) return text;
+  text += ", " + std::string(work_phase_name(sight.status.phase));
+  const WorkStatus* others = foremost(job);
+  if (others->operations > sight.status.operations) {
+    return text + ", and has not begun " + operation_name(*others) + ", in which other ranks wait";
+  }
+  if (sight.status.operations > 0)
+    text += "; " + operation_name(sight.status) + " is the newest of all ranks";
+  return text;
+}
+
+WorkerSight sight_of(const JobRecord& job, size_t worker) {
+  return worker < job.sights.size() ? job.sights[worker] : WorkerSight{};
+}
+
+Diagnostic explain_hang(size_t index, const JobRecord& job, Diagnostic report) {
+  const WorkerRecord& worker = job.workers[index];
+  const WorkerSight sight = sight_of(job, index);
+  const bool stopped = sight.process.stopped();
+  report.what = rank_name(worker) + (stopped ? " hangs: its process was stopped" : " hangs");
+  report.why = found_as(sight, job);
+  if (job.hang) {
+    report.why += "; no rank went on for " + format_duration(job.hang->silent_seconds) + ", " +
+                  format_duration(job.hang->allowed_seconds) + " are allowed here";
+  } else {
+    report.why += "; the other ranks gave up waiting for it";
+  }
+  if (stopped) {
+    report.hint = "find out who sent it SIGSTOP; a stopped process cannot show its stack";
+  } else {
+    report.hint = sight.status.stack.empty()
+                      ? "it did not answer when asked for its stack; the kernel's log (dmesg) may tell more"
+                      : "the stack shows where it is; --ddp_timeout is the upper limit of all waiting";
+  }
+  report.hint += "; --max_restarts N starts a run again by itself";
+  return report;
+}
+
+Diagnostic explain(const JobRecord& job, const Verdict& verdict, const ReportFacts& facts) {
+  const WorkerRecord& worker = job.workers[*verdict.culprit];
   Diagnostic report;
   report.what = rank_name(worker) + " " + describe_end(worker);
   report.where = where(worker, job.workers.size());
-  switch (failure) {
+  switch (verdict.failure) {
     case Failure::kReported:
       return explain_reported(worker, std::move(report));
     case Failure::kSignal:
-      return explain_signal(worker.status->signal, std::move(report));
+      return explain_signal(worker, std::move(report));
     case Failure::kHostMemory:
       report.what = rank_name(worker) + " was killed because host memory ran out";
       report.why = "the kernel's out-of-memory killer ended it";
@@ -97,11 +168,12 @@ Diagnostic explain(const WorkerRecord& worker, const JobRecord& job, Failure fai
       report.hint = "look for a library or plug-in that calls exit()";
       break;
     case Failure::kHung:
-      report.what = rank_name(worker) + " hangs";
-      report.why = "no rank has said anything for " + format_duration(facts.silence_seconds) +
-                   ", and this one stopped first";
-      report.hint =
-          "a collective operation waits for it: look at its last lines; --ddp_timeout sets the limit";
+      return explain_hang(*verdict.culprit, job, std::move(report));
+    case Failure::kMappedFile:
+      report.why = worker.last_seen.crash->mapped_file +
+                   ", which it had mapped into memory, could not be read or written: the disk reported an "
+                   "error, was full, or the file became shorter";
+      report.hint = "check that disk (dmesg) and its free space; earlier checkpoints are intact";
       break;
     case Failure::kNodeLost:
       report.what = worker.node + " was lost";
@@ -112,8 +184,12 @@ Diagnostic explain(const WorkerRecord& worker, const JobRecord& job, Failure fai
       break;
     case Failure::kStopped:
       report.what = "stopped before a checkpoint could be committed";
-      report.why = job.stop_forced ? "a second signal asked to stop at once"
-                                   : "the signal came before the run could save its state";
+      if (worker.signals_sent == 0) {
+        report.why = rank_name(worker) + " was sent a signal before it could handle one, or twice";
+      } else {
+        report.why = job.stop_forced ? "a second signal asked to stop at once"
+                                     : "the signal came before the run could save its state";
+      }
       report.hint = "start again: the run goes on from its newest checkpoint, if it has one";
       break;
   }
@@ -127,11 +203,28 @@ void drop_repetition(const std::string& what, std::vector<std::string>& lines) {
   lines.erase(said, lines.end());
 }
 
+constexpr size_t kFramesShown = 12, kFrameWidth = 110;
+
+// Names of templates run over many lines.
+std::string shortened(const std::string& frame) {
+  return frame.size() <= kFrameWidth ? frame : frame.substr(0, kFrameWidth) + "…";
+}
+
+// Of a crash, or of a rank that hangs.
+std::vector<std::string> stack_of(const JobRecord& job, const Verdict& verdict) {
+  if (verdict.failure == Failure::kHung) return stack_lines(sight_of(job, *verdict.culprit).status.stack);
+  const WorkStatus& last = job.workers[*verdict.culprit].last_seen;
+  return last.crash ? stack_lines(last.stack) : std::vector<std::string>();
+}
+
 }  // namespace
 
 std::string describe_end(const WorkerRecord& worker) {
   if (!worker.status && !worker.lost.empty()) return "went with " + worker.node;
   if (!worker.status) return "did not end";
+  if (const auto& crash = worker.last_seen.crash) {
+    return "crashed with " + signal_name(crash->signal) + " (signal " + std::to_string(crash->signal) + ")";
+  }
   if (worker.status->signal != 0) {
     return "was killed by " + signal_name(worker.status->signal) + " (signal " +
            std::to_string(worker.status->signal) + ")";
@@ -143,10 +236,11 @@ FailureReport make_failure_report(const JobRecord& job, const Verdict& verdict, 
   const WorkerRecord& culprit = job.workers.at(*verdict.culprit);
   FailureReport report;
   report.rank = culprit.rank;
-  report.summary = explain(culprit, job, verdict.failure, facts);
+  report.summary = explain(job, verdict, facts);
   report.last_lines = std::move(facts.last_lines);
   if (verdict.failure == Failure::kReported) drop_repetition(report.summary.what, report.last_lines);
   report.logs = std::move(facts.logs);
+  report.stack = stack_of(job, verdict);
   for (const size_t i : verdict.follow_ons) {
     const WorkerRecord& worker = job.workers[i];
     const bool told = worker.status && worker.status->signal != 0 && worker.was_sent(worker.status->signal);
@@ -165,6 +259,11 @@ std::string FailureReport::render() const {
     text += "\n  last lines of rank " + std::to_string(rank) + ":";
     for (const std::string& line : last_lines) text += "\n    | " + line;
   }
+  if (!stack.empty()) {
+    text += "\n  stack of rank " + std::to_string(rank) + ", innermost first:";
+    for (size_t i = 0; i < std::min(stack.size(), kFramesShown); ++i) text += "\n    " + shortened(stack[i]);
+    if (stack.size() > kFramesShown) text += "\n    … the rest is in error.json";
+  }
   if (!follow_ons.empty()) {
     text += "\n  that failure ended the other ranks:";
     for (const std::string& line : follow_ons) text += "\n    " + line;
@@ -173,7 +272,8 @@ std::string FailureReport::render() const {
   return text;
 }
 
-Json crash_record(const WorkerRecord& worker, const Diagnostic& summary) {
+Json crash_record(const WorkerRecord& worker, const FailureReport& report, const JobRecord& job) {
+  const Diagnostic& summary = report.summary;
   Json record = {{"schema", 1},
                  {"rank", worker.rank},
                  {"pid", worker.pid},
@@ -190,6 +290,17 @@ Json crash_record(const WorkerRecord& worker, const Diagnostic& summary) {
     record["signal"] = status.signal != 0 ? Json(status.signal) : Json(nullptr);
   }
   if (worker.failed) record["report"] = worker.failed->data;
+  record["last_seen"] = to_json_value(worker.last_seen);
+  record["stack"] = report.stack;
+  if (job.hang) {
+    record["hang"] = {{"silent_seconds", job.hang->silent_seconds},
+                      {"allowed_seconds", job.hang->allowed_seconds}};
+  }
+  for (size_t i = 0; i < job.sights.size(); ++i) {
+    Json sight = to_json_value(job.sights[i]);
+    sight["rank"] = job.workers[i].rank;
+    record["ranks"].push_back(std::move(sight));
+  }
   return record;
 }
 

@@ -19,6 +19,7 @@ struct FailureReport {
   std::vector<std::string> last_lines;  // of that rank, oldest first
   std::string logs;                     // its folder
   std::vector<std::string> follow_ons;  // "rank 2: ended by the launcher"
+  std::vector<std::string> stack;       // of that rank, innermost frame first, when it could be had
 
   // For a terminal, without a trailing newline.
   std::string render() const;
@@ -28,7 +29,6 @@ struct FailureReport {
 struct ReportFacts {
   std::vector<std::string> last_lines;
   std::string logs;
-  double silence_seconds = 0;                  // how long nobody said anything, of a hung job
   std::optional<uint64_t> memory_limit_bytes;  // of the control group
 };
 
@@ -36,8 +36,9 @@ struct ReportFacts {
 FailureReport make_failure_report(const JobRecord& job, const Verdict& verdict, ReportFacts facts);
 
 // The record that is kept beside a failed rank's logs as error.json: rank, pid, device, step, how it ended,
-// and the worker's own account where it gave one.
-Json crash_record(const WorkerRecord& worker, const Diagnostic& summary);
+// what its status page said, the worker's own account where it gave one, and what was seen of every rank
+// when something hung.
+Json crash_record(const WorkerRecord& worker, const FailureReport& report, const JobRecord& job);
 
 // How a worker ended, in a few words: "exited with code 4", "was killed by SIGSEGV (signal 11)".
 std::string describe_end(const WorkerRecord& worker);

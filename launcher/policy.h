@@ -19,7 +19,7 @@ enum class JobEvent {
   kAllReady,       // the last rank reported ready
   kStopAsked,      // the launcher was sent SIGTERM, SIGUSR1, SIGUSR2 or SIGINT
   kWorkerFailed,   // a worker died, exited in error, left without finishing, or reported a failure
-  kSilence,        // no worker has said anything for longer than allowed
+  kSilence,        // nothing goes on any more (hang_watch.h)
   kDeadline,       // the running grace period is over
   kProcessesGone,  // the last process was reaped while a pipe is open
   kAllDone,        // the last process was reaped and the last pipe drained

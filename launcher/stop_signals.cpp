@@ -13,12 +13,19 @@ StopSignals::StopSignals() {
   sigset_t stops;
   sigemptyset(&stops);
   for (const int number : {SIGTERM, SIGUSR1, SIGUSR2, SIGINT}) sigaddset(&stops, number);
+  struct sigaction hangup {};
+  ::sigaction(SIGHUP, nullptr, &hangup);
+  if (hangup.sa_handler != SIG_IGN) sigaddset(&stops, SIGHUP);
   ::pthread_sigmask(SIG_BLOCK, &stops, &previous_);
   descriptor_.reset(::signalfd(-1, &stops, SFD_CLOEXEC | SFD_NONBLOCK));
   if (!descriptor_) throw system_error(errno, "cannot watch signals", "signalfd");
 }
 
 StopSignals::~StopSignals() {
+  if (sigismember(&previous_, SIGTERM) == 0) {
+    while (next() != 0) {
+    }
+  }
   ::pthread_sigmask(SIG_SETMASK, &previous_, nullptr);
 }
 

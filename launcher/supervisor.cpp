@@ -26,6 +26,11 @@ std::string rank_list(const std::vector<int>& ranks) {
   return (ranks.size() == 1 ? "rank " : "ranks ") + join(names, ", ");
 }
 
+std::optional<double> on_own_clock(std::optional<double> unix_time) {
+  if (!unix_time) return std::nullopt;
+  return monotonic_seconds() + *unix_time - unix_seconds();
+}
+
 }  // namespace
 
 Supervisor::Supervisor(JobSpec spec, WorkerObserver& observer)
@@ -35,7 +40,8 @@ Supervisor::Supervisor(JobSpec spec, WorkerObserver& observer)
       joint_(spec_.hub == nullptr
                  ? nullptr
                  : std::make_unique<JobCrew>(own_workers_, *spec_.hub, spec_.others.value())),
-      group_(joint_ ? static_cast<Crew&>(*joint_) : own_workers_) {}
+      group_(joint_ ? static_cast<Crew&>(*joint_) : own_workers_),
+      stop_budget_(on_own_clock(spec_.limits.end_time)) {}
 
 JobResult Supervisor::run() {
   router_ = std::make_unique<OutputRouter>(
@@ -46,6 +52,7 @@ JobResult Supervisor::run() {
   group_.start();
   spec_.rendezvous.listener.reset();  // rank 0 holds it now: when it dies, connections fail at once
   phase_since_ = monotonic_seconds();
+  hang_watch_.emplace(spec_.limits.hang, phase_since_);
   next_notice_ = phase_since_ + spec_.limits.patience_seconds;
   while (phase_ != Phase::kOver) wait_and_read();
   return result();
@@ -62,12 +69,23 @@ void Supervisor::wait_and_read() {
 }
 
 void Supervisor::handle_workers(const std::vector<pollfd>& watched) {
+  const bool waited_out = hang_watch_->waited_out(monotonic_seconds());
   const WorkerGroup::Changes changes = group_.read_ready(watched, *router_);
-  for (const plan::WorkerEvent& event : changes.events) observer_.on_event(event);
+  for (const plan::WorkerEvent& event : changes.events) {
+    hang_watch_->heard(event, monotonic_seconds());
+    stop_budget_.heard(event, monotonic_seconds());
+    observer_.on_event(event);
+  }
   for (const OutputLine& line : changes.lines) observer_.on_output(line);
   for (const std::string& notice : changes.notices) observer_.on_notice(notice);
   if (changes.became_ready) handle(JobEvent::kAllReady);
-  if (changes.failed) handle(JobEvent::kWorkerFailed);
+  if (changes.failed) {
+    if (job_.sights.empty()) {  // before those that still run are told to leave
+      job_.sights = group_.look();
+      job_.waited_out = waited_out;
+    }
+    handle(JobEvent::kWorkerFailed);
+  }
   for (const Crew::StopAsked& stop : changes.stops) stop_asked(stop.agent, stop.signal);
   if (!group_.processes_gone()) return;
   handle(group_.pipes_drained() ? JobEvent::kAllDone : JobEvent::kProcessesGone);
@@ -94,16 +112,30 @@ void Supervisor::stop_asked(int agent, int signal) {
 
 void Supervisor::handle_deadlines() {
   const double now = monotonic_seconds();
-  const double silence = spec_.limits.silence_seconds;
-  if (silence > 0 && phase_ <= Phase::kStopping && now >= group_.last_heard() + silence) {
-    job_.silent = true;
-    handle(JobEvent::kSilence);
-  }
+  if (phase_ <= Phase::kStopping && now >= hang_watch_->next_look()) look_for_hang(now);
+  if (phase_ <= Phase::kRunning && now >= stop_budget_.stop_at()) stop_for_time();
   if (deadline_ && now >= *deadline_) {
     deadline_.reset();
     handle(JobEvent::kDeadline);
   }
   if (now >= next_notice_) tell_what_is_awaited(now);
+}
+
+void Supervisor::look_for_hang(double now) {
+  std::vector<WorkerSight> sights = group_.look();
+  const HangWatch::Look found = hang_watch_->look(group_.records(), sights, now);
+  if (found.ask_for_stacks) group_.ask_for_stacks();
+  if (!found.hang) return;
+  job_.hang = found.hang;
+  job_.sights = std::move(sights);
+  handle(JobEvent::kSilence);
+}
+
+void Supervisor::stop_for_time() {
+  observer_.on_notice("the time of this job is over in " + format_duration(stop_budget_.kept_back_seconds()) +
+                      ", which saving may take");
+  last_signal_ = job_.stop_signal = SIGTERM;
+  handle(JobEvent::kStopAsked);
 }
 
 void Supervisor::handle(JobEvent event) {
@@ -154,9 +186,8 @@ void Supervisor::tell_what_is_awaited(double now) {
 int Supervisor::poll_timeout_milliseconds() const {
   double next = std::min(next_notice_, deadline_.value_or(std::numeric_limits<double>::infinity()));
   next = std::min(next, group_.next_deadline());
-  if (spec_.limits.silence_seconds > 0 && phase_ <= Phase::kStopping) {
-    next = std::min(next, group_.last_heard() + spec_.limits.silence_seconds);
-  }
+  if (phase_ <= Phase::kStopping) next = std::min(next, hang_watch_->next_look());
+  if (phase_ <= Phase::kRunning) next = std::min(next, stop_budget_.stop_at());
   if (std::isinf(next)) return -1;
   const double milliseconds = std::ceil(std::max(0.0, next - monotonic_seconds()) * 1000);
   return static_cast<int>(std::min(milliseconds, 3.6e6));
@@ -166,13 +197,12 @@ JobResult Supervisor::result() {
   job_.workers = group_.records();
   job_.killed_for_memory = memory_kills() > memory_kills_at_start_;
   const Verdict verdict = judge(job_);
-  JobResult result{verdict.code, verdict.reason, job_.workers, std::nullopt};
+  JobResult result{verdict.code, verdict.reason, job_.stop_signal != 0, job_.workers, std::nullopt};
   if (verdict.culprit) {
     const WorkerRecord& culprit = job_.workers[*verdict.culprit];
     const bool elsewhere = !culprit.node.empty();
     ReportFacts facts{elsewhere ? culprit.last_lines : router_->last_lines(culprit.rank),
-                      elsewhere ? culprit.logs : router_->folder_of(culprit.rank),
-                      spec_.limits.silence_seconds, memory_limit()};
+                      elsewhere ? culprit.logs : router_->folder_of(culprit.rank), memory_limit()};
     result.failure = make_failure_report(job_, verdict, std::move(facts));
     write_crash_record(*result.failure, culprit);
   }
@@ -182,7 +212,7 @@ JobResult Supervisor::result() {
 void Supervisor::write_crash_record(const FailureReport& report, const WorkerRecord& worker) {
   const std::string path = router_->folder_of(report.rank) + "/error.json";
   try {
-    write_file_atomically(path, dump_json(crash_record(worker, report.summary)) + '\n');
+    write_file_atomically(path, dump_json(crash_record(worker, report, job_)) + '\n');
   } catch (const Error& error) {  // a full disk must not hide the report itself
     observer_.on_notice(error.render());
   }

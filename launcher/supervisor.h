@@ -15,9 +15,11 @@
 
 #include "launcher/control/job_crew.h"
 #include "launcher/failure_report.h"
+#include "launcher/hang_watch.h"
 #include "launcher/output_router.h"
 #include "launcher/policy.h"
 #include "launcher/rendezvous.h"
+#include "launcher/stop_budget.h"
 #include "launcher/stop_signals.h"
 #include "launcher/worker_group.h"
 
@@ -37,8 +39,9 @@ class WorkerObserver {
 
 struct Limits {
   double grace_seconds = 0.5;  // from asking workers to leave to killing them; at the end, for pipes to drain
-  double silence_seconds = 0;  // without a word from any worker; 0: no limit
   double patience_seconds = 10;  // of waiting before the user is told what for
+  HangLimits hang{.most_seconds = 0};
+  std::optional<double> end_time;  // Unix seconds: the job is stopped in time to save before it
 };
 
 struct JobSpec {
@@ -53,6 +56,7 @@ struct JobSpec {
 struct JobResult {
   ExitCode code = ExitCode::kDone;
   std::string reason;                    // for summary.json
+  bool stop_asked = false;               // the launcher was sent a stop signal
   std::vector<WorkerRecord> workers;     // what each said last, its statistics among it
   std::optional<FailureReport> failure;  // of the rank that failed first
 };
@@ -74,6 +78,8 @@ class Supervisor {
   void handle_signals();
   void handle_workers(const std::vector<pollfd>& watched);
   void handle_deadlines();
+  void look_for_hang(double now);
+  void stop_for_time();
   void tell_what_is_awaited(double now);
   int poll_timeout_milliseconds() const;
   JobResult result();
@@ -90,8 +96,10 @@ class Supervisor {
   JobRecord job_;
   int last_signal_ = 0;
   std::map<int, int> stops_by_agent_;
-  int stops_ = 0;                   // how often the job was asked to stop
-  double phase_since_ = 0;          // monotonic seconds
+  int stops_ = 0;           // how often the job was asked to stop
+  double phase_since_ = 0;  // monotonic seconds
+  std::optional<HangWatch> hang_watch_;
+  StopBudget stop_budget_;
   std::optional<double> deadline_;  // of the grace period
   double next_notice_ = 0;
   uint64_t memory_kills_at_start_ = 0;

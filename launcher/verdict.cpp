@@ -7,6 +7,8 @@
 #include <array>
 #include <tuple>
 
+#include "launcher/hang_watch.h"
+
 namespace hftrain::launcher {
 namespace {
 
@@ -21,12 +23,27 @@ bool is_stop_code(int code) {
          code == 128 + SIGINT;
 }
 
+// A signal by which schedulers and users ask for a stop. Workers handle these; one that was ended by such a
+// signal had not come so far.
+bool asks_for_stop(int signal) {
+  return signal == SIGTERM || signal == SIGINT || signal == SIGUSR1 || signal == SIGUSR2 || signal == SIGHUP;
+}
+
+// A file that a worker has mapped by name, not shared memory.
+bool is_file(const std::string& mapped) {
+  return !mapped.empty() && mapped.rfind("/dev/", 0) != 0 && mapped.rfind("/memfd:", 0) != 0;
+}
+
 Failure failure_of(const WorkerRecord& worker, const JobRecord& job) {
   if (worker.failed) return Failure::kReported;
   if (!worker.lost.empty() && !worker.status) return Failure::kNodeLost;
+  // Its own note, since the launcher may have killed it while it still wrote a memory dump.
+  if (const auto& crash = worker.last_seen.crash) {
+    return crash->signal == SIGBUS && is_file(crash->mapped_file) ? Failure::kMappedFile : Failure::kSignal;
+  }
   const ExitStatus status = worker.status.value_or(ExitStatus{});
   if (status.signal != 0) {
-    if (worker.was_sent(status.signal)) return Failure::kStopped;
+    if (worker.was_sent(status.signal) || asks_for_stop(status.signal)) return Failure::kStopped;
     const bool for_memory = worker.node.empty() ? job.killed_for_memory : worker.killed_for_memory;
     return status.signal == SIGKILL && for_memory ? Failure::kHostMemory : Failure::kSignal;
   }
@@ -38,7 +55,8 @@ Failure failure_of(const WorkerRecord& worker, const JobRecord& job) {
 // follows another.
 int distance_from_origin(const WorkerRecord& worker, const JobRecord& job) {
   const Failure failure = failure_of(worker, job);
-  if (failure == Failure::kStopped) return 2;
+  // Sent a signal by somebody else, it is the origin.
+  if (failure == Failure::kStopped) return worker.signals_sent != 0 ? 2 : 0;
   const bool lost_peer = failure == Failure::kReported &&
                          reported_code(*worker.failed) == static_cast<int>(ExitCode::kWorkerLost);
   return lost_peer ? 1 : 0;
@@ -56,12 +74,33 @@ std::vector<size_t> failed_workers_in_order(const JobRecord& job) {
   return failed;
 }
 
-size_t longest_silent(const JobRecord& job) {
-  const auto silent = std::min_element(
-      job.workers.begin(), job.workers.end(), [](const WorkerRecord& a, const WorkerRecord& b) {
-        return std::tuple(a.ready, a.step, a.last_heard) < std::tuple(b.ready, b.step, b.last_heard);
-      });
-  return static_cast<size_t>(silent - job.workers.begin());
+// The workers as they were when `sights` were taken: those that the launcher has ended since still ran.
+std::vector<WorkerRecord> workers_at_first_failure(const JobRecord& job) {
+  std::vector<WorkerRecord> workers = job.workers;
+  for (WorkerRecord& worker : workers) {
+    if (worker.status && worker.status->signal != 0 && worker.was_sent(worker.status->signal)) {
+      worker.status.reset();
+    }
+  }
+  return workers;
+}
+
+// When ranks only complain of each other: the one they all waited for, if it can be told.
+std::optional<size_t> awaited_worker(const JobRecord& job) {
+  const std::optional<Suspect> suspect = find_suspect(workers_at_first_failure(job), job.sights);
+  if (!suspect || suspect->sign == Suspect::Sign::kQuiet) return std::nullopt;
+  // One that is merely behind may be at work while the connection to it broke.
+  const bool told_apart = suspect->sign == Suspect::Sign::kStopped || job.waited_out;
+  return told_apart ? std::optional(suspect->worker) : std::nullopt;
+}
+
+// Nothing when another failure explains the end of the job.
+std::optional<size_t> hung_worker(const JobRecord& job, size_t first_failed) {
+  const int distance = distance_from_origin(job.workers[first_failed], job);
+  std::optional<size_t> hung;
+  if (job.hang && distance > 0) hung = job.hang->worker;
+  if (!job.hang && distance == 1 && !job.sights.empty()) hung = awaited_worker(job);
+  return hung && !job.workers[*hung].ended_orderly() ? hung : std::nullopt;
 }
 
 ExitCode code_of(Failure failure, const WorkerRecord& worker) {
@@ -72,6 +111,8 @@ ExitCode code_of(Failure failure, const WorkerRecord& worker) {
       return documented_code(worker.status->code).value_or(ExitCode::kWorkerLost);
     case Failure::kHostMemory:
       return ExitCode::kHostMemory;
+    case Failure::kMappedFile:
+      return ExitCode::kDisk;
     case Failure::kStopped:
       return ExitCode::kTerminatedUnsaved;
     case Failure::kSignal:
@@ -105,13 +146,10 @@ Verdict judge(const JobRecord& job) {
   std::vector<size_t> failed = failed_workers_in_order(job);
   if (failed.empty()) return orderly_verdict(job);
   Verdict verdict;
-  const bool all_were_told = distance_from_origin(job.workers[failed.front()], job) == 2;
-  if (job.silent && all_were_told) {
+  verdict.failure = failure_of(job.workers[failed.front()], job);
+  if (const std::optional<size_t> hung = hung_worker(job, failed.front())) {
     verdict.failure = Failure::kHung;
-    const size_t silent = longest_silent(job);
-    std::stable_partition(failed.begin(), failed.end(), [&](size_t i) { return i == silent; });
-  } else {
-    verdict.failure = failure_of(job.workers[failed.front()], job);
+    std::stable_partition(failed.begin(), failed.end(), [&](size_t i) { return i == *hung; });
   }
   verdict.culprit = failed.front();
   verdict.code = job.stop_forced ? ExitCode::kTerminatedUnsaved

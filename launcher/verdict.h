@@ -12,6 +12,7 @@
 #include "hftrain/base/exit_code.h"
 #include "hftrain/plan/worker_protocol.h"
 #include "launcher/child_process.h"
+#include "launcher/worker_sight.h"
 
 namespace hftrain::launcher {
 
@@ -34,6 +35,7 @@ struct WorkerRecord {
   bool killed_for_memory = false;       // its node's out-of-memory killer was at work when it died
   std::vector<std::string> last_lines;  // of its output, when it failed
   std::string logs;                     // its folder there
+  WorkStatus last_seen;                 // its status page when it had ended
 
   // It is known to be gone.
   bool over() const { return status || !lost.empty(); }
@@ -42,11 +44,21 @@ struct WorkerRecord {
   bool was_sent(int signal) const { return (signals_sent >> signal & 1) != 0; }
 };
 
+// The finding that a job hangs.
+struct Hang {
+  size_t worker = 0;          // the one the others wait for
+  double silent_seconds = 0;  // since anybody said anything
+  double allowed_seconds = 0;
+};
+
 struct JobRecord {
   std::vector<WorkerRecord> workers;
-  int stop_signal = 0;             // the first signal that asked for a stop; 0: none
-  bool stop_forced = false;        // a second one came
-  bool silent = false;             // ended because no worker said anything for too long
+  int stop_signal = 0;       // the first signal that asked for a stop; 0: none
+  bool stop_forced = false;  // a second one came
+  std::optional<Hang> hang;  // ended because nothing went on
+  // By worker, from when a hang was found or a worker reported a failure; empty: nobody looked.
+  std::vector<WorkerSight> sights;
+  bool waited_out = false;         // the ranks that complained had waited until their deadline
   bool killed_for_memory = false;  // the kernel's out-of-memory killer was at work while the job ran
 };
 
@@ -54,10 +66,11 @@ enum class Failure {
   kReported,    // the worker said what went wrong
   kNodeLost,    // the agent that watched it is gone, and it with it
   kSignal,      // ended by a signal the launcher did not send
+  kMappedFile,  // ended because a file mapped into memory could not be read
   kHostMemory,  // SIGKILL by the kernel's out-of-memory killer
   kExit,        // exited with an error code and no report
   kUnfinished,  // exited with 0 and no word that it had finished
-  kHung,        // said nothing for too long
+  kHung,        // the others wait for it
   kStopped,     // asked to stop, left without saving
 };
 

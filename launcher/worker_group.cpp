@@ -1,6 +1,7 @@
 #include "launcher/worker_group.h"
 
 #include <signal.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -9,6 +10,7 @@
 
 #include "hftrain/base/clock.h"
 #include "hftrain/base/error.h"
+#include "hftrain/base/fault_handlers.h"
 
 namespace hftrain::launcher {
 namespace {
@@ -62,7 +64,10 @@ void WorkerGroup::start_one(size_t index) {
   const WorkerSpec& spec = specs_[index];
   Pipe control = make_pipe();
   ChildSpec child{spec.argv, spec.environment, {{control.writing.get(), kControlDescriptor}}};
-  child.argv.insert(child.argv.end(), {"--control-fd", std::to_string(kControlDescriptor)});
+  StatusPage status = StatusPage::make();
+  child.descriptors.push_back({status.descriptor(), kStatusDescriptor});
+  child.argv.insert(child.argv.end(), {"--control-fd", std::to_string(kControlDescriptor), "--status-fd",
+                                       std::to_string(kStatusDescriptor)});
   if (spec.serves_store) {
     child.descriptors.push_back({listener_, kStoreDescriptor});
     child.argv.insert(child.argv.end(), {"--store-fd", std::to_string(kStoreDescriptor)});
@@ -70,6 +75,7 @@ void WorkerGroup::start_one(size_t index) {
   Worker& worker = workers_[index];
   worker.process = std::make_unique<ChildProcess>(child);
   worker.control = std::move(control.reading);
+  worker.status = std::move(status);
   worker.out = std::move(worker.process->standard_output());
   worker.err = std::move(worker.process->standard_error());
   records_[index].pid = worker.process->pid();
@@ -103,6 +109,7 @@ WorkerGroup::Changes WorkerGroup::read_ready(const std::vector<pollfd>& watched,
     if (records_[i].status) continue;
     records_[i].status = workers_[i].process->reap();
     if (!records_[i].status) continue;
+    records_[i].last_seen = workers_[i].status.read();
     while (workers_[i].control) {  // what it said last decides how its end is judged
       const size_t before = changes.events.size();
       read_control(i, changes);
@@ -153,6 +160,28 @@ void WorkerGroup::abandon_pipes(OutputRouter& router) {
     if (workers_[i].err) router.finish(specs_[i].rank, Stream::kErr);
     workers_[i].out.reset();
     workers_[i].err.reset();
+  }
+}
+
+std::vector<WorkerSight> WorkerGroup::look() const {
+  std::vector<WorkerSight> sights(workers_.size());
+  for (size_t i = 0; i < workers_.size(); ++i) {
+    if (records_[i].status) {
+      sights[i].status = records_[i].last_seen;
+      continue;
+    }
+    sights[i].process = look_at_process(records_[i].pid);
+    sights[i].has_status = workers_[i].status.answers();
+    sights[i].status = workers_[i].status.read();
+  }
+  return sights;
+}
+
+void WorkerGroup::ask_for_stacks() const {
+  for (size_t i = 0; i < workers_.size(); ++i) {
+    // Not before its handler is there: the signal would end it.
+    if (records_[i].status || !workers_[i].status.answers()) continue;
+    ::syscall(SYS_tgkill, records_[i].pid, records_[i].pid, stack_signal());
   }
 }
 

@@ -36,6 +36,8 @@ class WorkerGroup : public Crew {
   // At most kReadBytes per descriptor.
   Changes read_ready(const std::vector<pollfd>& watched, OutputRouter& router) override;
   void abandon_pipes(OutputRouter& router) override;
+  std::vector<WorkerSight> look() const override;
+  void ask_for_stacks() const override;
   void signal_all(int signal) override;
   void terminate() override;
   void kill_all() override;
@@ -45,6 +47,7 @@ class WorkerGroup : public Crew {
   static constexpr size_t kReadBytes = 256 * 1024;
   static constexpr int kControlDescriptor = 3;
   static constexpr int kStoreDescriptor = 4;
+  static constexpr int kStatusDescriptor = 5;
 
  private:
   struct Worker {
@@ -52,6 +55,7 @@ class WorkerGroup : public Crew {
     FileDescriptor control;
     FileDescriptor out;
     FileDescriptor err;
+    StatusPage status;
     std::string partial_event;
   };
 

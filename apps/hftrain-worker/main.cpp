@@ -4,6 +4,7 @@
 #include <new>
 
 #include "hftrain/base/error.h"
+#include "hftrain/base/fault_handlers.h"
 #include "hftrain/runtime/translate.h"
 #include "hftrain/trainer/stop_request.h"
 #include "options.h"
@@ -12,10 +13,15 @@
 int main(int argc, char** argv) {
   using hftrain::Error;
   hftrain::trainer::StopRequest::install_handlers();
+  hftrain::StatusPage status;  // the handlers write to it until the process ends
   try {
     const auto environment = hftrain::Environment::of_process();
-    return static_cast<int>(
-        hftrain::worker::run_rank(hftrain::worker::read_options(argc, argv, environment)));
+    const hftrain::worker::Options options = hftrain::worker::read_options(argc, argv, environment);
+    if (options.status_fd >= 0) {
+      status = hftrain::StatusPage::open(hftrain::FileDescriptor(options.status_fd));
+      hftrain::install_fault_handlers(status);
+    }
+    return static_cast<int>(hftrain::worker::run_rank(options, status));
   } catch (...) {
     const Error error = hftrain::runtime::translate(std::current_exception());
     std::cerr << error.render() << std::endl;

@@ -37,6 +37,8 @@ Options read_options(int argc, char** argv, const Environment& environment) {
       options.plan_path = value;
     } else if (name == "--control-fd") {
       options.control_fd = number(value, name);
+    } else if (name == "--status-fd") {
+      options.status_fd = number(value, name);
     } else if (name == "--store-fd") {
       options.store_fd = number(value, name);
     } else {

@@ -11,6 +11,7 @@ struct Options {
   std::string plan_path;
   int control_fd = -1;  // -1: events are discarded
   int store_fd = -1;    // rank 0: the bound socket of the store
+  int status_fd = -1;   // the status page; -1: nobody looks
   int rank = 0;
   int attempt = 0;
   std::string master_addr = "127.0.0.1";

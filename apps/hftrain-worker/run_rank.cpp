@@ -59,7 +59,8 @@ std::unique_ptr<comm::MpiProcess> start_mpi(const plan::RunPlan& plan) {
 }
 
 std::unique_ptr<comm::Communicator> connect(const plan::RunPlan& plan, const Options& options,
-                                            const runtime::WorkerContext& context, comm::MpiProcess* mpi) {
+                                            const runtime::WorkerContext& context, comm::MpiProcess* mpi,
+                                            StatusPage& status) {
   comm::GroupOptions group;
   group.rank = options.rank;
   group.world_size = plan.ranks.world_size;
@@ -67,6 +68,7 @@ std::unique_ptr<comm::Communicator> connect(const plan::RunPlan& plan, const Opt
   group.backend = plan.ranks.backend;
   group.device = context.device;
   group.timeout = std::chrono::seconds(plan.ranks.timeout_seconds);
+  group.status = &status;
   group.store = {options.master_addr, static_cast<uint16_t>(options.master_port), options.store_fd};
   comm::BackendTable backends = comm::builtin_backends();
   if (context.cuda != nullptr) {
@@ -81,14 +83,27 @@ std::unique_ptr<comm::Communicator> connect(const plan::RunPlan& plan, const Opt
   return comm::make_communicator(group, backends);
 }
 
+// An out-of-memory failure says where the memory went while that can still be told.
+trainer::RunOutcome run(trainer::Trainer& trainer) {
+  try {
+    return trainer.run();
+  } catch (...) {
+    Error error = runtime::translate(std::current_exception());
+    if (error.code() != ExitCode::kDeviceMemory && error.code() != ExitCode::kHostMemory) throw;
+    const std::string& why = error.diagnostics().front().why;
+    throw error.why((why.empty() ? "" : why + "; ") + trainer.describe_memory());
+  }
+}
+
 // All groups of ranks are gone when it returns. `begin`: when the rank started.
 ExitCode train_in_groups(const plan::RunPlan& plan, const Options& options, runtime::WorkerContext& context,
-                         comm::MpiProcess* mpi, double begin, EventChannel& events) {
-  const std::unique_ptr<comm::Communicator> communicator = connect(plan, options, context, mpi);
+                         comm::MpiProcess* mpi, double begin, StatusPage& status, EventChannel& events) {
+  const std::unique_ptr<comm::Communicator> communicator = connect(plan, options, context, mpi, status);
   comm::agree_on_plan(*communicator, plan::plan_hash(plan));
   trainer::Trainer trainer(plan, context, *communicator, events);
   events.send(Kind::kReady, {{"seconds", monotonic_seconds() - begin}});
-  const trainer::RunOutcome outcome = trainer.run();
+  const trainer::RunOutcome outcome = run(trainer);
+  status.set_phase(WorkPhase::kLeaving);
   // Nobody leaves while another rank may still need it.
   communicator->barrier();
   events.send(
@@ -97,11 +112,11 @@ ExitCode train_in_groups(const plan::RunPlan& plan, const Options& options, runt
   return outcome.code;
 }
 
-ExitCode train(const plan::RunPlan& plan, const Options& options, EventChannel& events) {
+ExitCode train(const plan::RunPlan& plan, const Options& options, StatusPage& status, EventChannel& events) {
   const double begin = monotonic_seconds();
   runtime::WorkerContext context = make_context(plan, plan.ranks.ranks.at(static_cast<size_t>(options.rank)));
   const std::unique_ptr<comm::MpiProcess> mpi = start_mpi(plan);
-  const ExitCode code = train_in_groups(plan, options, context, mpi.get(), begin, events);
+  const ExitCode code = train_in_groups(plan, options, context, mpi.get(), begin, status, events);
   if (mpi != nullptr && !mpi->finish(kPatienceOfMpi)) {
     context.logger.warning("MPI_Finalize did not return; everything was saved before");
   }
@@ -119,11 +134,11 @@ void report(const Error& error, EventChannel& events) {
 
 }  // namespace
 
-ExitCode run_rank(const Options& options) {
-  EventChannel events(FileDescriptor(options.control_fd), options.rank);
+ExitCode run_rank(const Options& options, StatusPage& status) {
+  EventChannel events(FileDescriptor(options.control_fd), options.rank, &status);
   try {
     const plan::RunPlan plan = plan::run_plan_from_json(read_json_file(options.plan_path), options.plan_path);
-    return runtime::translate_exceptions([&] { return train(plan, options, events); });
+    return runtime::translate_exceptions([&] { return train(plan, options, status, events); });
   } catch (const Error& error) {
     report(error, events);
     throw;

@@ -119,6 +119,13 @@ void JobCrew::abandon_pipes(OutputRouter& router) {
   through_ = agents_;
 }
 
+std::vector<WorkerSight> JobCrew::look() const {
+  std::vector<WorkerSight> sights(records_.size());
+  const std::vector<WorkerSight> own = own_.look();
+  for (size_t i = 0; i < own.size(); ++i) sights.at(static_cast<size_t>(own_.records()[i].rank)) = own[i];
+  return sights;
+}
+
 void JobCrew::signal_all(int signal) {
   own_.signal_all(signal);
   hub_.send_to_all(SignalWorkers{signal});

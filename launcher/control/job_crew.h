@@ -38,6 +38,8 @@ class JobCrew : public Crew {
   Changes read_ready(const std::vector<pollfd>& watched, OutputRouter& router) override;
   double next_deadline() const override { return hub_.next_deadline(); }
   void abandon_pipes(OutputRouter& router) override;
+  std::vector<WorkerSight> look() const override;
+  void ask_for_stacks() const override { own_.ask_for_stacks(); }
   void signal_all(int signal) override;
   void terminate() override;
   void kill_all() override;

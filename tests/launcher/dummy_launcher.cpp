@@ -1,6 +1,6 @@
 // A launcher in a process of its own, for tests that signal or kill it: dummy_launcher WORKER FOLDER GRACE
-// SCRIPT… One rank per SCRIPT, whose words go to dummy_worker. Says on stdout what it sees; exits with the
-// job's code.
+// SCRIPT… One rank per SCRIPT, whose words go to the worker, with RANK, WORLD_SIZE and MASTER_PORT set. Says
+// on stdout what it sees; exits with the job's code.
 #include <cstdlib>
 #include <iostream>
 
@@ -35,6 +35,10 @@ int main(int argc, char** argv) {
     worker.argv = {argv[1]};
     for (const std::string& word : hftrain::split_words(argv[i])) worker.argv.push_back(word);
     worker.serves_store = worker.rank == 0;
+    worker.environment = hftrain::Environment::of_process();
+    worker.environment.set("RANK", std::to_string(worker.rank));
+    worker.environment.set("WORLD_SIZE", std::to_string(argc - 4));
+    worker.environment.set("MASTER_PORT", std::to_string(spec.rendezvous.port));
     spec.workers.push_back(worker);
   }
   try {

@@ -2,6 +2,14 @@
 // with 0.
 //
 //   ready, step:N, log          events on the control descriptor
+//   eval, checkpoint:PATH       the same: progress of an evaluation, a committed checkpoint
+//   phase:N, operation:NAME     what its status page says: a WorkPhase, a collective operation begun
+//   answer                      from now on it writes its stack when asked, and when it crashes
+//   stop-self                   stops as by SIGSTOP
+//   bad-access                  writes where there is no memory
+//   bad-file:PATH               reads a mapped file that has become shorter
+//   busy                        computes for ever
+//   sleep:MILLISECONDS          between two words
 //   finish:CODE                 reports an orderly end and exits with CODE
 //   fail:CODE                   reports a failure and exits with CODE
 //   fail-aloud:CODE             the same, and writes it to stderr as well
@@ -20,6 +28,8 @@
 //   hang                        waits for ever
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/mman.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -31,6 +41,7 @@
 #include <vector>
 
 #include "hftrain/base/clock.h"
+#include "hftrain/base/fault_handlers.h"
 #include "hftrain/plan/worker_protocol.h"
 
 namespace {
@@ -43,6 +54,7 @@ std::atomic<int> g_signals_seen{0};
 struct Worker {
   int control = -1;
   int stop_code = -1;
+  hftrain::StatusPage status;
 
   void send(Kind kind, Json data) const {
     write_all(control, hftrain::plan::encode_event({kind, 0, hftrain::unix_seconds(), std::move(data)}));
@@ -74,7 +86,7 @@ struct Worker {
 void set_handlers(void (*handler)(int)) {
   struct sigaction action {};
   action.sa_handler = handler;
-  for (const int number : {SIGTERM, SIGUSR1, SIGUSR2, SIGINT}) ::sigaction(number, &action, nullptr);
+  for (const int number : {SIGTERM, SIGUSR1, SIGUSR2, SIGHUP, SIGINT}) ::sigaction(number, &action, nullptr);
 }
 
 void start_child() {
@@ -110,12 +122,44 @@ void list_descriptors() {
   Worker::write_all(STDOUT_FILENO, line + '\n');
 }
 
+void read_shortened_file(const std::string& path) {
+  const int file = ::open(path.c_str(), O_RDWR | O_CREAT, 0600);
+  if (::ftruncate(file, 4096) != 0) return;
+  void* memory = ::mmap(nullptr, 4096, PROT_READ, MAP_SHARED, file, 0);
+  if (::ftruncate(file, 0) != 0) return;
+  static_cast<void>(*static_cast<volatile char*>(memory));
+}
+
+void sleep_milliseconds(int milliseconds) {
+  const timespec time{milliseconds / 1000, milliseconds % 1000 * 1'000'000L};
+  ::nanosleep(&time, nullptr);
+}
+
+// What a worker does to its process and its status page.
+void obey_about_itself(Worker& worker, const std::string& verb, const std::string& value) {
+  const int number = std::atoi(value.c_str());
+  if (verb == "phase") worker.status.set_phase(static_cast<hftrain::WorkPhase>(number));
+  if (verb == "operation") worker.status.begin_operation(value.c_str(), 1000);
+  if (verb == "answer") hftrain::install_fault_handlers(worker.status);
+  if (verb == "stop-self") ::raise(SIGSTOP);
+  if (verb == "bad-access") *reinterpret_cast<volatile int*>(8) = 1;
+  if (verb == "bad-file") read_shortened_file(value);
+  if (verb == "busy") {
+    for (volatile int i = 0;; i = i + 1) {
+    }
+  }
+  if (verb == "sleep") sleep_milliseconds(number);
+}
+
 void obey(Worker& worker, const std::string& word) {
   const size_t colon = word.find(':');
   const std::string verb = word.substr(0, colon);
   const std::string value = colon == std::string::npos ? "" : word.substr(colon + 1);
   const int number = std::atoi(value.c_str());
   if (verb == "ready") worker.send(Kind::kReady, Json::object());
+  obey_about_itself(worker, verb, value);
+  if (verb == "eval") worker.send(Kind::kProgress, {{"phase", "eval"}, {"done", 1}, {"total", 2}});
+  if (verb == "checkpoint") worker.send(Kind::kCheckpoint, {{"step", 1}, {"path", value}, {"seconds", 0.1}});
   if (verb == "step") worker.send(Kind::kStep, {{"step", number}});
   if (verb == "log") worker.send(Kind::kLog, {{"record", {{"loss", 1.5}}}});
   if (verb == "finish") worker.finish(number);
@@ -140,7 +184,7 @@ void obey(Worker& worker, const std::string& word) {
     // Taken only while waiting, so that none is lost between two words.
     sigset_t stops;
     sigemptyset(&stops);
-    for (const int stop : {SIGTERM, SIGUSR1, SIGUSR2, SIGINT}) sigaddset(&stops, stop);
+    for (const int stop : {SIGTERM, SIGUSR1, SIGUSR2, SIGHUP, SIGINT}) sigaddset(&stops, stop);
     ::sigprocmask(SIG_BLOCK, &stops, nullptr);
   }
   if (verb == "print") Worker::write_all(STDOUT_FILENO, value + '\n');
@@ -169,6 +213,8 @@ int main(int argc, char** argv) {
     const std::string argument = argv[i];
     if (argument == "--control-fd") {
       worker.control = std::atoi(argv[++i]);
+    } else if (argument == "--status-fd") {
+      worker.status = hftrain::StatusPage::open(hftrain::FileDescriptor(std::atoi(argv[++i])));
     } else if (argument == "--store-fd") {
       ++i;
     } else {

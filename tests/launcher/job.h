@@ -61,7 +61,7 @@ inline JobSpec job_of(const std::string& folder, const std::vector<std::string>&
 struct Job {
   hftrain::testing::TemporaryDirectory folder;
   RecordingObserver observer;
-  Limits limits{.grace_seconds = 0.2, .silence_seconds = 0, .patience_seconds = 10};
+  Limits limits{.grace_seconds = 0.2, .patience_seconds = 10};
 
   JobResult run(const std::vector<std::string>& scripts) {
     JobSpec spec = job_of(folder.path(), scripts);

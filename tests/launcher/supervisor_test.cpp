@@ -66,15 +66,15 @@ TEST_CASE("workers see the variables and descriptors of the protocol", "[process
   spec.workers[0].environment.set("RANK", "0");
   CHECK(Supervisor(std::move(spec), job.observer).run().code == ExitCode::kDone);
   CHECK(job.observer.has_line("0"));
-  // 3 is the control descriptor, 4 the rendezvous socket, which only rank 0 has.
+  // 3 is the control descriptor, 4 the rendezvous socket, which only rank 0 has, 5 the status page.
   const auto line_of = [&](int rank) {
     for (const OutputLine& line : job.observer.lines) {
       if (line.rank == rank && line.text.rfind("descriptors", 0) == 0) return line.text;
     }
     return std::string();
   };
-  CHECK(line_of(0).size() == std::string("descriptors 0 1 2 3 4").size());
-  CHECK(line_of(1).size() == std::string("descriptors 0 1 2 3").size());
+  CHECK(line_of(0).size() == std::string("descriptors 0 1 2 3 4 5").size());
+  CHECK(line_of(1).size() == std::string("descriptors 0 1 2 3 5").size());
 }
 
 TEST_CASE("a killed rank ends the job with code 9 and is named, with its last lines and logs", "[process]") {
@@ -180,8 +180,9 @@ TEST_CASE("a process in a session of its own that holds a pipe is not waited for
 
 TEST_CASE("each signal is passed on once, and workers that save make the code of an orderly stop",
           "[process]") {
-  const auto [signal, code] = GENERATE(std::pair(SIGTERM, 143), std::pair(SIGUSR1, 143),
-                                       std::pair(SIGUSR2, 143), std::pair(SIGINT, 130));
+  const auto [signal, code] =
+      GENERATE(std::pair(SIGTERM, 143), std::pair(SIGUSR1, 143), std::pair(SIGUSR2, 143),
+               std::pair(SIGHUP, 143), std::pair(SIGINT, 130));
   Job job;
   job.observer.when_event = after(Kind::kReady, 2, [signal = signal] { send_to_self(signal); });
   const std::string script = "save-on-stop:" + std::to_string(code) + " ready hang";
@@ -222,25 +223,120 @@ TEST_CASE("a worker that fails while the job stops gives its own code", "[proces
   CHECK(job.run({"save-on-stop:7 ready hang"}).code == ExitCode::kDisk);
 }
 
-TEST_CASE("a job in which nobody says anything for too long is ended, and the rank behind is named",
-          "[process]") {
+namespace {
+
+// A hang is found a moment after nothing has been said for half a second.
+constexpr HangLimits kShort{.startup_seconds = 0.5,
+                            .least_seconds = 0.1,
+                            .most_seconds = 60,
+                            .multiple = 10,
+                            .confirm_seconds = 0.3,
+                            .alone = false};
+
+}  // namespace
+
+TEST_CASE("a stopped rank is named with what the others wait for, and the job is ended", "[process]") {
   Job job;
-  job.limits.silence_seconds = 0.2;
-  const JobResult result = job.run({"ready step:3 hang", "ready step:2 hang"});
+  job.limits.hang = kShort;
+  const std::string before = "answer ready phase:2 operation:all-reduce step:3 ";
+  const JobResult result = job.run({before + "operation:all-gather hang", before + "stop-self"});
   CHECK(result.code == ExitCode::kWorkerLost);
+  REQUIRE(result.failure);
+  CHECK(result.failure->rank == 1);
+  CHECK(result.failure->summary.what == "rank 1 hangs: its process was stopped");
+  CHECK(result.failure->summary.where.find("after update 3") != std::string::npos);
+  CHECK(result.failure->summary.why.find("has not begun collective operation number 2 (all-gather)") !=
+        std::string::npos);
+  CHECK(result.failure->stack.empty());
+  const Json record = read_json_file(result.failure->logs + "/error.json");
+  CHECK(record["ranks"][1]["process"] == "stopped (state T)");
+  CHECK_FALSE(record["ranks"][0]["status"]["stack"].empty());
+  CHECK(no_child_is_left());
+}
+
+TEST_CASE("a rank that does not come to a collective operation is named, with its stack", "[process]") {
+  Job job;
+  job.limits.hang = kShort;
+  const std::string before = "answer ready phase:2 operation:all-reduce ";
+  const JobResult result = job.run({before + "operation:all-reduce hang", before + "hang"});
+  REQUIRE(result.failure);
   CHECK(result.failure->rank == 1);
   CHECK(result.failure->summary.what == "rank 1 hangs");
+  REQUIRE_FALSE(result.failure->stack.empty());
+  CHECK(join(result.failure->stack, "\n").find("sigsuspend") != std::string::npos);
+}
+
+TEST_CASE("a rank that computes is not taken for one that hangs", "[process]") {
+  Job job;
+  job.limits.hang = kShort;
+  const std::string before = "answer ready phase:2 operation:all-reduce step:1 step:2 step:3 step:4 ";
+  SECTION("until the patience with it is over") {
+    job.limits.hang.startup_seconds = 1.5;
+    const double start = monotonic_seconds();
+    const JobResult result = job.run({before + "operation:all-reduce hang", before + "busy"});
+    CHECK(result.failure->rank == 1);
+    CHECK(monotonic_seconds() - start >= 1.5);
+  }
+  SECTION("and one rank alone may do so for ever") {
+    job.limits.hang.alone = true;
+    job.observer.when_event = after(Kind::kLog, 1, [] { send_to_self(SIGTERM); });
+    CHECK(job.run({before + "sleep:1000 log busy"}).code == ExitCode::kTerminatedUnsaved);
+  }
+}
+
+TEST_CASE("a rank that goes on without a word is left alone", "[process]") {
+  Job job;
+  job.limits.hang = kShort;
+  std::string script = "answer ready phase:2 ";
+  for (int i = 0; i < 15; ++i) script += "operation:all-reduce sleep:100 ";
+  CHECK(job.run({script + "finish:0", script + "finish:0"}).code == ExitCode::kDone);
 }
 
 TEST_CASE("a worker that never gets ready is waited for aloud and ended by the limit", "[process]") {
   Job job;
-  job.limits.silence_seconds = 0.5;
+  job.limits.hang = kShort;
   job.limits.patience_seconds = 0.1;
   const JobResult result = job.run({"ready hang", "hang"});
   CHECK(result.code == ExitCode::kWorkerLost);
   CHECK(result.failure->rank == 1);
   REQUIRE_FALSE(job.observer.notices.empty());
   CHECK(job.observer.notices[0].find("still waiting for rank 1") == 0);
+}
+
+TEST_CASE("a stopped rank is named even when its peers complain before the launcher looks", "[process]") {
+  Job job;
+  const JobResult result = job.run({"answer ready sleep:500 fail:9", "answer ready stop-self"});
+  CHECK(result.code == ExitCode::kWorkerLost);
+  CHECK(result.failure->rank == 1);
+  CHECK(result.failure->summary.why.find("gave up waiting") != std::string::npos);
+}
+
+TEST_CASE("a crash leaves its place: the report and error.json have the stack", "[process]") {
+  Job job;
+  const JobResult result = job.run({"ready hang", "answer ready operation:all-reduce step:7 bad-access"});
+  CHECK(result.code == ExitCode::kWorkerLost);
+  REQUIRE(result.failure);
+  CHECK(result.failure->summary.what == "rank 1 crashed with SIGSEGV (signal 11)");
+  CHECK(join(result.failure->stack, "\n").find("dummy_worker") != std::string::npos);
+  const Json record = read_json_file(result.failure->logs + "/error.json");
+  CHECK(record["last_seen"]["crash"]["address"] == 8);
+  CHECK(record["last_seen"]["operation"] == "all-reduce");
+  CHECK(record["stack"].size() == result.failure->stack.size());
+}
+
+TEST_CASE("a mapped file that cannot be read is a disk failure that names the file", "[process]") {
+  Job job;
+  const std::string path = job.folder / "data.bin";
+  const JobResult result = job.run({"answer ready bad-file:" + path});
+  CHECK(result.code == ExitCode::kDisk);
+  CHECK(result.failure->summary.why.find(path) == 0);
+}
+
+TEST_CASE("a stop signal that ends a worker before it can handle it is code 10", "[process]") {
+  Job job;
+  const JobResult result = job.run({"ready hang", "signal:15"});
+  CHECK(result.code == ExitCode::kTerminatedUnsaved);
+  CHECK(result.failure->rank == 1);
 }
 
 TEST_CASE("a grace period of zero kills at once", "[process]") {

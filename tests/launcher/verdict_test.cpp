@@ -46,7 +46,7 @@ Verdict judge_workers(std::vector<WorkerRecord> workers) {
 }
 
 std::string report_of(const JobRecord& job) {
-  return make_failure_report(job, judge(job), {{"last words"}, "logs/1", 60, {}}).render();
+  return make_failure_report(job, judge(job), {{"last words"}, "logs/1", {}}).render();
 }
 
 }  // namespace
@@ -117,7 +117,9 @@ TEST_CASE("SIGKILL while the kernel killed for memory is host memory") {
 TEST_CASE("a stop that came before the workers could save is code 10") {
   JobRecord job{.workers = {ended_by_launcher(0, SIGTERM, 1)}, .stop_signal = SIGTERM};
   CHECK(judge(job).code == ExitCode::kTerminatedUnsaved);
-  job = {.workers = {ended(0, {0, 10}, 1), ended(1, {0, 10}, 1)}, .stop_signal = SIGINT, .stop_forced = true};
+  WorkerRecord told = ended(0, {0, 10}, 1);
+  told.signals_sent = uint64_t{1} << SIGINT;
+  job = {.workers = {told}, .stop_signal = SIGINT, .stop_forced = true};
   CHECK(judge(job).code == ExitCode::kTerminatedUnsaved);
   CHECK(report_of(job).find("a second signal asked to stop at once") != std::string::npos);
 }
@@ -127,17 +129,69 @@ TEST_CASE("a second signal that came after all had saved costs nothing") {
   CHECK(judge(job).code == ExitCode::kTerminated);
 }
 
-TEST_CASE("of a silent job the rank that stopped first is named") {
-  WorkerRecord ahead = ended_by_launcher(0, SIGTERM, 1);
-  WorkerRecord behind = ended_by_launcher(1, SIGKILL, 2);
-  ahead.step = 7;
-  behind.step = 6;
-  const JobRecord job{.workers = {ahead, behind}, .silent = true};
+namespace {
+
+WorkerSight sight_at(char state, uint64_t operations) {
+  WorkerSight sight;
+  sight.process.state = state;
+  sight.has_status = true;
+  sight.status.phase = WorkPhase::kTraining;
+  sight.status.operations = operations;
+  sight.status.operation = "all-reduce";
+  return sight;
+}
+
+}  // namespace
+
+TEST_CASE("of a job that hangs the rank that was found is named") {
+  const JobRecord job{.workers = {ended_by_launcher(0, SIGTERM, 1), ended_by_launcher(1, SIGKILL, 2)},
+                      .hang = Hang{1, 70, 30},
+                      .sights = {sight_at('S', 12), sight_at('S', 11)}};
   const Verdict verdict = judge(job);
   CHECK(verdict.code == ExitCode::kWorkerLost);
   CHECK(verdict.failure == Failure::kHung);
   CHECK(verdict.culprit == 1u);
-  CHECK(report_of(job).find("rank 1 hangs") != std::string::npos);
+  const std::string report = report_of(job);
+  CHECK(report.find("rank 1 hangs") != std::string::npos);
+  CHECK(report.find("has not begun collective operation number 12 (all-reduce)") != std::string::npos);
+}
+
+TEST_CASE("peers that complain of a hang do not hide who hangs, and a real failure does") {
+  JobRecord job{.workers = {reported(0, 9, 1.0, "all-reduce failed"), ended_by_launcher(1, SIGKILL, 2)},
+                .sights = {sight_at('S', 12), sight_at('S', 11)}};
+  CHECK(judge(job).culprit == 0u);  // the connection may have broken while the other was at work
+  job.waited_out = true;
+  CHECK(judge(job).culprit == 1u);
+  CHECK(judge(job).failure == Failure::kHung);
+  job.sights[1].status.operations = 12;  // nothing tells them apart: the first complaint stands
+  CHECK(judge(job).culprit == 0u);
+  job.sights[1].process.state = 'T';
+  CHECK(judge(job).culprit == 1u);
+  job.workers.push_back(ended(2, {SIGSEGV, 0}, 3));
+  CHECK(judge(job).culprit == 2u);
+  CHECK(judge(job).failure == Failure::kSignal);
+}
+
+TEST_CASE("a crash note counts more than the signal that cut the crash short") {
+  WorkerRecord worker = ended_by_launcher(0, SIGKILL, 1);
+  worker.last_seen.crash = CrashNote{SIGSEGV, 1, 16, ""};
+  const JobRecord job{.workers = {worker, reported(1, 9, 0.5)}};
+  CHECK(judge(job).culprit == 0u);
+  CHECK(report_of(job).find("rank 0 crashed with SIGSEGV") != std::string::npos);
+}
+
+TEST_CASE("a bad access in a mapped file is the disk's, in shared memory it is not") {
+  WorkerRecord worker = ended(0, {SIGBUS, 0}, 1);
+  worker.last_seen.crash = CrashNote{SIGBUS, 2, 4096, "/data/cache.bin"};
+  CHECK(judge_workers({worker}).code == ExitCode::kDisk);
+  worker.last_seen.crash->mapped_file = "/memfd:hftrain (deleted)";
+  CHECK(judge_workers({worker}).code == ExitCode::kWorkerLost);
+}
+
+TEST_CASE("who ends a worker by a stop signal that the launcher did not send caused the end of the job") {
+  const Verdict verdict = judge_workers({reported(0, 9, 1.0), ended(1, {SIGTERM, 0}, 1.1)});
+  CHECK(verdict.code == ExitCode::kTerminatedUnsaved);
+  CHECK(verdict.culprit == 1u);
 }
 
 TEST_CASE("the report of a killed rank names rank, signal, place, last lines, logs and what followed") {
@@ -166,8 +220,9 @@ TEST_CASE("the report of a worker's own error carries its four parts") {
 }
 
 TEST_CASE("the crash record holds how the rank ended and its own account") {
-  const WorkerRecord worker = reported(2, 5, 1.0);
-  const Json record = crash_record(worker, {.what = "w"});
+  const JobRecord job{.workers = {reported(2, 5, 1.0)}};
+  const FailureReport report = make_failure_report(job, judge(job), ReportFacts());
+  const Json record = crash_record(job.workers[0], report, job);
   CHECK(record["rank"] == 2);
   CHECK(record["exit_code"] == 5);
   CHECK(record["signal"].is_null());

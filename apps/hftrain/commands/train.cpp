@@ -27,6 +27,7 @@
 #include "pipeline/output_stage.h"
 #include "pipeline/run_record.h"
 #include "pipeline/smoke.h"
+#include "pipeline/stop_flag.h"
 #include "pipeline/stopwatch.h"
 
 namespace hftrain::app {
@@ -191,6 +192,7 @@ ExitCode run(const CommandContext& context, std::vector<std::string> arguments) 
   }
   const bool dry_run = parsed.actions.dry_run;
   if (parsed.arguments.interface.smoke && !dry_run) return run_smoke(context, arguments, parsed);
+  const LeaveOnStop until_started;
   reporting::Console console(context.err, console_style(parsed.arguments, context));
   if (launcher::starts_hosts(parsed.arguments.launch, parsed.origins, context.environment)) {
     console.line("hftrain " HFTRAIN_VERSION);

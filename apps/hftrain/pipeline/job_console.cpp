@@ -56,6 +56,7 @@ void JobConsole::on_ready(const plan::WorkerEvent& event) {
 
 void JobConsole::on_event(const plan::WorkerEvent& event) {
   if (event.kind == Kind::kReady) on_ready(event);
+  if (event.kind == Kind::kCheckpoint) checkpoints_.push_back(event.data.value("path", std::string()));
   if (event.kind == Kind::kMessage) {
     Json data = event.data;
     if (data.contains("text") && data["text"].is_string()) {

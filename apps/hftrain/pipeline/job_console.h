@@ -3,6 +3,7 @@
 
 #include <set>
 #include <string>
+#include <vector>
 
 #include "hftrain/plan/run_plan.h"
 #include "hftrain/reporting/console.h"
@@ -21,6 +22,8 @@ class JobConsole : public launcher::WorkerObserver {
 
   // From starting the workers until the last was up, without what they loaded themselves; 0 until then.
   double spawn_seconds() const { return spawn_seconds_; }
+  // Checkpoints that were committed, oldest first.
+  const std::vector<std::string>& checkpoints() const { return checkpoints_; }
 
  private:
   void on_ready(const plan::WorkerEvent& event);
@@ -31,6 +34,7 @@ class JobConsole : public launcher::WorkerObserver {
   double started_;
   std::set<int> ready_;
   double spawn_seconds_ = 0;
+  std::vector<std::string> checkpoints_;
 };
 
 }  // namespace hftrain::app

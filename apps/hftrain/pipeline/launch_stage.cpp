@@ -1,25 +1,34 @@
 #include "pipeline/launch_stage.h"
 
+#include <cstdlib>
 #include <filesystem>
 #include <set>
 #include <utility>
 
 #include "hftrain/base/clock.h"
+#include "hftrain/base/text.h"
+#include "launcher/stop_signals.h"
 #include "launcher/supervisor.h"
+#include "pipeline/attempts.h"
 #include "pipeline/job_console.h"
 #include "pipeline/run_record.h"
 
 namespace hftrain::app {
 namespace {
 
-// Collectives name a missing rank at their own deadline; the launcher is the second line, for a rank that
-// hangs outside of one. One rank alone has no deadline: a long step of it cannot be told from a hang.
-launcher::Limits limits_of(const plan::RunPlan& plan) {
-  constexpr double kAfterCollectives = 60;
+// Slurm's Unix seconds at which it ends the job; nothing when they are not there, or over: of an old job.
+std::optional<double> end_of_time(const Environment& environment) {
+  const std::optional<std::string> text = environment.get("SLURM_JOB_END_TIME");
+  if (!text) return std::nullopt;
+  const double end = std::strtod(text->c_str(), nullptr);
+  return end > unix_seconds() ? std::optional(end) : std::nullopt;
+}
+
+launcher::Limits limits_of(const plan::RunPlan& plan, const Environment& environment) {
   launcher::Limits limits;
-  if (plan.ranks.world_size > 1) {
-    limits.silence_seconds = static_cast<double>(plan.ranks.timeout_seconds) + kAfterCollectives;
-  }
+  limits.hang.most_seconds = static_cast<double>(plan.ranks.timeout_seconds);
+  limits.hang.alone = plan.ranks.world_size == 1;
+  limits.end_time = end_of_time(environment);
   return limits;
 }
 
@@ -59,9 +68,18 @@ std::vector<plan::WorkerCommand> worker_commands(const launcher::LocalLaunch& la
   return commands;
 }
 
-ExitCode run_workers(const CommandContext& context, const Inputs& inputs, const plan::RunPlan& plan,
-                     Job& others, Stopwatch& stopwatch, reporting::Console& console) {
-  const RunFolder folder = run_folder(plan.output_dir);
+namespace {
+
+struct AttemptOutcome {
+  launcher::JobResult result;
+  int number = 0;
+  double seconds = 0;
+  double spawn_seconds = 0;
+  std::vector<std::string> checkpoints;
+};
+
+AttemptOutcome run_attempt(const CommandContext& context, const Inputs& inputs, const plan::RunPlan& plan,
+                           Job& others, reporting::Console& console) {
   launcher::LocalLaunch launch = local_launch(context.program, inputs, plan);
   launcher::JobSpec job;
   job.rendezvous = others.bind_store(plan);
@@ -73,21 +91,56 @@ ExitCode run_workers(const CommandContext& context, const Inputs& inputs, const 
   const arguments::LaunchArguments& asked = inputs.parsed.arguments.launch;
   job.output = {run_folder(plan.output_dir, asked.log_dir).ranks() + '/' + std::to_string(launch.attempt),
                 launcher::OutputFilter(asked.log_ranks, asked.tee, asked.redirects)};
-  job.limits = limits_of(plan);
+  job.limits = limits_of(plan, inputs.environment);
 
-  stopwatch.end();
-  JobConsole observer(console, plan, monotonic_seconds());
-  const launcher::JobResult result = launcher::Supervisor(std::move(job), observer).run();
+  const double begin = monotonic_seconds();
+  JobConsole observer(console, plan, begin);
+  launcher::JobResult result = launcher::Supervisor(std::move(job), observer).run();
   console.clear();
+  if (result.failure) console.line(result.failure->render());
+  return {std::move(result), launch.attempt, monotonic_seconds() - begin, observer.spawn_seconds(),
+          observer.checkpoints()};
+}
 
-  SummaryFacts facts{result.code, result.reason, stopwatch.seconds(), stopwatch.total(), result.workers};
-  facts.phases["spawn"] = observer.spawn_seconds();
+}  // namespace
+
+ExitCode run_workers(const CommandContext& context, const Inputs& inputs, plan::RunPlan plan, Job& others,
+                     Stopwatch& stopwatch, reporting::Console& console) {
+  const RunFolder folder = run_folder(plan.output_dir);
+  stopwatch.end();
+  launcher::StopSignals stops;  // also between attempts
+  if (const std::optional<double> end = end_of_time(inputs.environment)) {
+    console.line("SLURM_JOB_END_TIME: " + format_duration(*end - unix_seconds()) +
+                 " are left; the run stops and saves before they are over");
+  }
+  Attempts attempts(inputs.parsed.arguments.launch.max_restarts, plan.saving.resume_from);
+  AttemptOutcome outcome;
+  for (;;) {
+    outcome = run_attempt(context, inputs, plan, others, console);
+    for (const std::string& path : outcome.checkpoints) attempts.committed(path);
+    const bool again = attempts.restart_after(outcome.result, outcome.number, outcome.seconds);
+    for (const std::string& notice : attempts.notices()) console.line(notice);
+    if (!again) break;
+    if (stops.next() != 0) {
+      console.line("stopped before it was started again");
+      outcome.result.code = ExitCode::kTerminatedUnsaved;
+      outcome.result.reason = exit_code_name(outcome.result.code);
+      break;
+    }
+    plan.saving.resume_from = attempts.resume_from();
+    write_plan(folder, plan);
+    others.share(plan);
+  }
+
+  SummaryFacts facts{outcome.result.code, outcome.result.reason,  stopwatch.seconds(),
+                     stopwatch.total(),   outcome.result.workers, attempts.record()};
+  facts.phases["spawn"] = outcome.spawn_seconds;
   Json summary = make_summary(facts);
   if (!plan.logging.run_name.empty()) summary["run_name"] = plan.logging.run_name;
   write_summary(folder, summary);
-  if (result.failure) console.line(result.failure->render());
-  others.end(result.code, result.failure ? result.failure->summary.what : "");
-  return result.code;
+  const auto& failure = outcome.result.failure;
+  others.end(outcome.result.code, failure ? failure->summary.what : "");
+  return outcome.result.code;
 }
 
 }  // namespace hftrain::app

@@ -24,8 +24,9 @@ launcher::LocalLaunch local_launch(const std::string& program, const Inputs& inp
 std::vector<plan::WorkerCommand> worker_commands(const launcher::LocalLaunch& launch,
                                                  const plan::RunPlan& plan);
 
-// Returns the job's exit code once every worker is gone. The report of a failure goes to the console.
-ExitCode run_workers(const CommandContext& context, const Inputs& inputs, const plan::RunPlan& plan, Job& job,
+// Returns the job's exit code once every worker is gone and no attempt is left or worth it. The report of a
+// failure goes to the console.
+ExitCode run_workers(const CommandContext& context, const Inputs& inputs, plan::RunPlan plan, Job& job,
                      Stopwatch& stopwatch, reporting::Console& console);
 
 }  // namespace hftrain::app

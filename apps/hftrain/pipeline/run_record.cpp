@@ -88,6 +88,7 @@ Json make_summary(const SummaryFacts& facts) {
     summary[rate] = stats.contains(rate) ? stats[rate] : Json();
   }
   summary["checkpoints"] = stats.contains("checkpoints") ? stats["checkpoints"] : Json();
+  summary["attempts"] = facts.attempts;
   summary["ranks"] = Json::array();
   for (const launcher::WorkerRecord& worker : facts.workers) summary["ranks"].push_back(rank_entry(worker));
   return summary;

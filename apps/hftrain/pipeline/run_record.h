@@ -36,7 +36,8 @@ struct SummaryFacts {
   std::string reason;
   std::map<std::string, double> phases;  // of the front program, seconds
   double total_seconds = 0;
-  std::vector<launcher::WorkerRecord> workers;
+  std::vector<launcher::WorkerRecord> workers;  // of the last attempt
+  Json attempts = Json::array();
 };
 Json make_summary(const SummaryFacts& facts);
 void write_summary(const RunFolder& folder, const Json& summary);

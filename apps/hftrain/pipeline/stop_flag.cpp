@@ -15,23 +15,49 @@ void on_signal(int) {
   if (g_stop.exchange(true)) ::_exit(static_cast<int>(ExitCode::kTerminatedUnsaved));
 }
 
+void leave(int) {
+  constexpr char kText[] = "stopped before anything was started\n";
+  [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, kText, sizeof(kText) - 1);
+  ::_exit(static_cast<int>(ExitCode::kTerminatedUnsaved));
+}
+
+PreviousActions install(void (*handler)(int)) {
+  struct sigaction action {};
+  action.sa_handler = handler;
+  action.sa_flags = SA_RESTART;
+  sigemptyset(&action.sa_mask);
+  PreviousActions previous{};
+  for (size_t i = 0; i < kStopSignals.size(); ++i) {
+    ::sigaction(kStopSignals[i], nullptr, &previous[i]);
+    if (kStopSignals[i] == SIGHUP && previous[i].sa_handler == SIG_IGN) continue;  // nohup
+    ::sigaction(kStopSignals[i], &action, nullptr);
+  }
+  return previous;
+}
+
+void restore(const PreviousActions& previous) {
+  for (size_t i = 0; i < kStopSignals.size(); ++i) ::sigaction(kStopSignals[i], &previous[i], nullptr);
+}
+
 }  // namespace
 
 StopFlag::StopFlag() {
   g_stop = false;
-  struct sigaction action {};
-  action.sa_handler = on_signal;
-  action.sa_flags = SA_RESTART;
-  sigemptyset(&action.sa_mask);
-  for (size_t i = 0; i < kSignals.size(); ++i) ::sigaction(kSignals[i], &action, &previous_[i]);
+  previous_ = install(on_signal);
 }
 
 StopFlag::~StopFlag() {
-  for (size_t i = 0; i < kSignals.size(); ++i) ::sigaction(kSignals[i], &previous_[i], nullptr);
+  restore(previous_);
 }
 
 const std::atomic<bool>& StopFlag::is_set() const noexcept {
   return g_stop;
+}
+
+LeaveOnStop::LeaveOnStop() : previous_(install(leave)) {}
+
+LeaveOnStop::~LeaveOnStop() {
+  restore(previous_);
 }
 
 }  // namespace hftrain::app

@@ -10,6 +10,9 @@
 
 namespace hftrain::app {
 
+constexpr std::array kStopSignals = {SIGTERM, SIGUSR1, SIGUSR2, SIGINT, SIGHUP};
+using PreviousActions = std::array<struct sigaction, kStopSignals.size()>;
+
 // One at a time in a process. Handlers act as before once the object is gone.
 class StopFlag {
  public:
@@ -21,8 +24,20 @@ class StopFlag {
   const std::atomic<bool>& is_set() const noexcept;
 
  private:
-  static constexpr std::array kSignals = {SIGTERM, SIGUSR1, SIGUSR2, SIGINT};
-  std::array<struct sigaction, kSignals.size()> previous_;
+  PreviousActions previous_;
+};
+
+// While nothing runs yet and nothing could be lost: a stop signal ends the program at once with exit code 10.
+// Handlers act as before once the object is gone.
+class LeaveOnStop {
+ public:
+  LeaveOnStop();
+  LeaveOnStop(const LeaveOnStop&) = delete;
+  LeaveOnStop& operator=(const LeaveOnStop&) = delete;
+  ~LeaveOnStop();
+
+ private:
+  PreviousActions previous_;
 };
 
 }  // namespace hftrain::app

@@ -188,6 +188,7 @@ struct LaunchArguments {
   bool no_ssh_check = false;
   bool force_multi = false;
   std::optional<int64_t> ssh_port;
+  int64_t max_restarts = 0;  // of the whole group after a failure
 };
 
 // How the front program talks to the user.

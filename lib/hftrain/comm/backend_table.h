@@ -11,6 +11,8 @@
 #include <torch/csrc/distributed/c10d/Store.hpp>
 #include <vector>
 
+#include "hftrain/base/status_page.h"
+
 namespace hftrain::comm {
 
 struct BackendRequest {
@@ -23,6 +25,7 @@ struct BackendRequest {
   std::string master_host;   // where rank 0 is; used with several nodes
   c10::Device device{c10::DeviceType::CPU};
   std::chrono::milliseconds timeout{};
+  StatusPage* status = nullptr;  // where operations are noted; null: nowhere
 };
 
 using BackendMaker = std::function<c10::intrusive_ptr<c10d::Backend>(const BackendRequest&)>;

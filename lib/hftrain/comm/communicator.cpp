@@ -93,7 +93,8 @@ Communicator::Communicator(BackendRequest request, BackendMaker connect, std::st
       name_(std::move(name)),
       traffic_(std::move(traffic)),
       backend_(c10::make_intrusive<ObservedBackend>(
-          connect_backend(request_, request_.world_size == 1 ? connect_trivially : connect_), traffic_)),
+          connect_backend(request_, request_.world_size == 1 ? connect_trivially : connect_), traffic_,
+          request_.status)),
       group_(c10::make_intrusive<c10d::ProcessGroup>(request_.store, rank(), world_size())) {
   group_->setBackend(device().type(), c10d::ProcessGroup::BackendType::CUSTOM, backend_);
   group_->setDefaultBackend(c10d::ProcessGroup::BackendType::CUSTOM);
@@ -320,7 +321,8 @@ std::unique_ptr<Communicator> make_communicator(const GroupOptions& options, con
                          .one_node = options.one_node,
                          .master_host = options.store.host,
                          .device = options.device,
-                         .timeout = options.timeout};
+                         .timeout = options.timeout,
+                         .status = options.status};
   if (options.world_size == 1) return std::make_unique<Communicator>(request, connect_trivially);
   const auto maker = backends.find(options.backend);
   if (maker == backends.end()) {

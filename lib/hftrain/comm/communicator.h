@@ -140,7 +140,8 @@ struct GroupOptions {
   std::string backend = "gloo";  // unused in a world of one
   c10::Device device{c10::DeviceType::CPU};
   std::chrono::milliseconds timeout = std::chrono::minutes(30);
-  StoreAddress store{};  // unused in a world of one
+  StoreAddress store{};          // unused in a world of one
+  StatusPage* status = nullptr;  // where operations are noted; null: nowhere
 };
 
 // Opens the store and connects all ranks. kWorkerLost when a rank does not come within the deadline.

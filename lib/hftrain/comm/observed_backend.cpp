@@ -11,10 +11,12 @@ int64_t total_bytes(const std::vector<at::Tensor>& tensors) {
 
 }  // namespace
 
-ObservedBackend::ObservedBackend(c10::intrusive_ptr<c10d::Backend> observed, std::shared_ptr<Traffic> traffic)
+ObservedBackend::ObservedBackend(c10::intrusive_ptr<c10d::Backend> observed, std::shared_ptr<Traffic> traffic,
+                                 StatusPage* status)
     : Backend(observed->getRank(), observed->getSize()),
       observed_(std::move(observed)),
-      traffic_(std::move(traffic)) {}
+      traffic_(std::move(traffic)),
+      status_(status) {}
 
 Operation ObservedBackend::last_operation() const {
   const std::lock_guard lock(mutex_);
@@ -27,6 +29,7 @@ void ObservedBackend::note(const char* name, int64_t bytes, int passes) {
 
 void ObservedBackend::note_sent(const char* name, int64_t bytes, int64_t sent) {
   traffic_->add(sent);
+  if (status_ != nullptr) status_->begin_operation(name, bytes);
   const std::lock_guard lock(mutex_);
   last_ = {name, last_.sequence + 1, bytes};
 }

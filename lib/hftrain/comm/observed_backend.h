@@ -16,6 +16,8 @@
 #include <utility>
 #include <vector>
 
+#include "hftrain/base/status_page.h"
+
 namespace hftrain::comm {
 
 // One collective as the group counts them: the same on all ranks, since all issue the same ones in the same
@@ -47,7 +49,9 @@ class ObservedBackend final : public c10d::Backend {
   // What has to be waited for until an operation is over.
   using Works = std::vector<c10::intrusive_ptr<c10d::Work>>;
 
-  ObservedBackend(c10::intrusive_ptr<c10d::Backend> observed, std::shared_ptr<Traffic> traffic);
+  // `status`, which may be null, is told of every operation as it begins.
+  ObservedBackend(c10::intrusive_ptr<c10d::Backend> observed, std::shared_ptr<Traffic> traffic,
+                  StatusPage* status);
 
   Operation last_operation() const;
   // Many pairs as one operation: at once where the transport can, otherwise pair by pair.
@@ -85,6 +89,7 @@ class ObservedBackend final : public c10d::Backend {
 
   c10::intrusive_ptr<c10d::Backend> observed_;
   std::shared_ptr<Traffic> traffic_;
+  StatusPage* status_;
   mutable std::mutex mutex_;
   Operation last_;
 };

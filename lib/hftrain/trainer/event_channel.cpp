@@ -23,7 +23,16 @@ void EventChannel::message(LogLevel level, std::string_view text) {
   send(plan::WorkerEvent::Kind::kMessage, {{"level", static_cast<int>(level)}, {"text", text}});
 }
 
+void EventChannel::set_phase(WorkPhase phase) {
+  if (status_ != nullptr) status_->set_phase(phase);
+}
+
+WorkPhase EventChannel::phase() const {
+  return status_ != nullptr ? status_->phase() : WorkPhase::kStarting;
+}
+
 void EventChannel::step(int64_t done, int64_t total) {
+  if (status_ != nullptr) status_->set_step(done);
   const double now = monotonic_seconds();
   if (now - last_step_ < 0.1 && done != total) return;
   last_step_ = now;

@@ -1,5 +1,5 @@
 // The worker's voice: one JSON line per event on the control descriptor the launcher reads
-// (plan/worker_protocol.h).
+// (plan/worker_protocol.h), and the status page on which the launcher sees what it is doing.
 #pragma once
 
 #include <atomic>
@@ -8,6 +8,7 @@
 
 #include "hftrain/base/file.h"
 #include "hftrain/base/logger.h"
+#include "hftrain/base/status_page.h"
 #include "hftrain/plan/worker_protocol.h"
 
 namespace hftrain::trainer {
@@ -16,19 +17,23 @@ namespace hftrain::trainer {
 // so, which the training loop treats as a request to stop.
 class EventChannel {
  public:
-  // `fd` of -1 discards events (a worker started by hand).
-  EventChannel(FileDescriptor fd, int rank) : fd_(std::move(fd)), rank_(rank) {}
+  // `fd` of -1 discards events (a worker started by hand). `status` must outlive the object.
+  EventChannel(FileDescriptor fd, int rank, StatusPage* status = nullptr)
+      : fd_(std::move(fd)), rank_(rank), status_(status) {}
 
   void send(plan::WorkerEvent::Kind kind, Json data);
   void message(LogLevel level, std::string_view text);
   // One update is done. At most ten a second are sent, the first one always: proof of life and the console's
   // progress.
   void step(int64_t done, int64_t total);
+  void set_phase(WorkPhase phase);
+  WorkPhase phase() const;
   bool closed() const noexcept { return closed_; }
 
  private:
   FileDescriptor fd_;
   int rank_;
+  StatusPage* status_;  // null: nobody looks
   std::atomic<bool> closed_ = false;
   double last_step_ = 0;  // monotonic seconds
   std::mutex mutex_;

@@ -27,7 +27,7 @@ void StopRequest::install_handlers() {
   action.sa_handler = on_signal;
   action.sa_flags = SA_RESTART;
   sigemptyset(&action.sa_mask);
-  for (const int number : {SIGTERM, SIGUSR1, SIGUSR2, SIGINT}) ::sigaction(number, &action, nullptr);
+  for (const int number : {SIGTERM, SIGUSR1, SIGUSR2, SIGHUP, SIGINT}) ::sigaction(number, &action, nullptr);
   ::signal(SIGPIPE, SIG_IGN);
 }
 

@@ -11,7 +11,7 @@ enum class StopSignal { kNone = 0, kTerminate = 1, kInterrupt = 2 };
 
 class StopRequest {
  public:
-  // Installs handlers for SIGTERM, SIGUSR1, SIGUSR2 (kTerminate) and SIGINT (kInterrupt), and ignores
+  // Installs handlers for SIGTERM, SIGUSR1, SIGUSR2, SIGHUP (kTerminate) and SIGINT (kInterrupt), and ignores
   // SIGPIPE. Call once per process, before any thread starts. A second signal ends the process at once
   // without saving, with exit code 10: the user has said so.
   static void install_handlers();

@@ -11,6 +11,7 @@
 #include "hftrain/runtime/random_state.h"
 #include "hftrain/trainer/components.h"
 #include "hftrain/trainer/early_stopping.h"
+#include "hftrain/trainer/memory_account.h"
 
 namespace hftrain::trainer {
 
@@ -20,6 +21,7 @@ Trainer::Trainer(const plan::RunPlan& plan, runtime::WorkerContext& context, com
       context_(context),
       communicator_(communicator),
       events_(events),
+      clock_(events),
       scaler_(make_scaler(plan)),
       losses_(context.device, plan.logging.nan_inf_filter) {
   const PhaseClock::Span span = clock_.span("load");
@@ -140,6 +142,10 @@ RunOutcome Trainer::run() {
 
 std::shared_ptr<const data::TokenDataset> Trainer::open_split(const plan::SplitPlan& split) const {
   return data::TokenDataset::open(split.cache_path);
+}
+
+std::string Trainer::describe_memory() const {
+  return describe_memory_account(memory_account(plan_, context_, *strategy_));
 }
 
 Json Trainer::stats() const {

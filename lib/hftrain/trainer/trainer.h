@@ -46,6 +46,8 @@ class Trainer {
 
   void add_callback(std::unique_ptr<Callback> callback) { callbacks_.push_back(std::move(callback)); }
   RunOutcome run();
+  // Where this rank's memory went, in a line; also after run() has thrown.
+  std::string describe_memory() const;
 
  private:
   void load();

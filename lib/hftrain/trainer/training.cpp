@@ -49,6 +49,7 @@ std::vector<TokenBatch> next_group(BatchLoader& loader, int64_t size) {
 }  // namespace
 
 void Trainer::train() {
+  events_.set_phase(WorkPhase::kTraining);
   train_begin_ = monotonic_seconds();
   train_memory_.emplace(context_, plan_.logging.memory_metrics);
   train_seconds_before_ = state_.train_seconds;

@@ -47,11 +47,13 @@ std::vector<Flag> launch_flags() {
            "Every run of one machine is so; with the flag the variables of mpirun, srun and torchrun are not "
            "looked at."},
       {.name = "max_restarts",
-       .slot = unread(Type::kInt, "0"),
+       .slot = at<&Arguments::launch, &LaunchArguments::max_restarts>,
        .help = "How often the whole group is started again after a failure.",
-       .range = at_least(0),
-       .support = planned("a failed run is not started again by itself",
-                          "run the command again: it continues from the newest checkpoint")},
+       .note =
+           "After a lost, hung or crashed rank, from the newest checkpoint of this run that verifies; not "
+           "after failures that would come again (configuration, data, memory, disk, divergence) or a "
+           "stop.",
+       .range = at_least(0)},
       {.name = "monitor_interval",
        .slot = unread(Type::kFloat, "0.1"),
        .help = "Seconds between checks of the workers.",

@@ -1,0 +1,34 @@
+// When to begin stopping so that the state is saved before the job's time is over (SLURM_JOB_END_TIME). Pure:
+// events and the time are given.
+//
+// Kept back: a margin, twice the longest save and twice the longest update so far; as long as no save was
+// measured kUnknownSaveSeconds stand for one. A job is not stopped before it has made an update.
+#pragma once
+
+#include <optional>
+
+#include "hftrain/plan/worker_protocol.h"
+
+namespace hftrain::launcher {
+
+class StopBudget {
+ public:
+  static constexpr double kMarginSeconds = 30, kUnknownSaveSeconds = 120;
+
+  // `end`: when the job's time is over, on the clock of the other arguments; unset: never.
+  explicit StopBudget(std::optional<double> end) : end_(end) {}
+
+  void heard(const plan::WorkerEvent& event, double now);
+  // When the stop must begin; infinite: not known, or never.
+  double stop_at() const;
+  double kept_back_seconds() const;
+
+ private:
+  std::optional<double> end_;
+  std::optional<double> longest_save_;
+  double longest_update_ = 0;
+  bool updated_ = false;
+  std::optional<double> last_of_first_;  // the last event of rank 0
+};
+
+}  // namespace hftrain::launcher

@@ -1,0 +1,69 @@
+#!/usr/bin/env python3
+"""SIGSTOP of a rank: the launcher notices, names it and ends the job.
+
+  stop_a_rank.py [--rounds 5] [--seed N] [--ddp_timeout SECONDS]
+
+The deadline of a job that has trained for a while is 30 s, or --ddp_timeout where that is shorter; a minute later at most the
+job must be over, with exit code 9 and the rank named.
+"""
+import argparse
+import os
+import random
+import shutil
+import signal
+import sys
+import tempfile
+import time
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from faults import Run, newest_error, send
+from runs import Workplace
+
+LEARNED, AFTER_IT = 30, 60
+
+
+def stop(place, output, chance, more):
+    run = Run(place, output, *more, ranks=3)
+    if not run.wait_for_workers():
+        raise SystemExit("the run ended before its workers ran:\n" + run.finish()[1])
+    if not run.wait_for_line("loss"):
+        raise SystemExit("the run ended before it trained:\n" + run.finish()[1])
+    time.sleep(chance.random())
+    rank = chance.randrange(run.ranks)
+    begin = time.monotonic()
+    if not send(run.pid_of(rank), signal.SIGSTOP):
+        raise SystemExit("the rank had ended before it could be stopped")
+    code, err = run.finish(seconds=600)
+    return rank, time.monotonic() - begin, code, err
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--ddp_timeout", type=int)
+    options = parser.parse_args()
+    chance = random.Random(options.seed)
+    more = ["--max_steps", 100000, "--save_strategy", "no"]
+    if options.ddp_timeout:
+        more += ["--ddp_timeout", options.ddp_timeout]
+    deadline = min(LEARNED, options.ddp_timeout or LEARNED)
+    taken = []
+    with tempfile.TemporaryDirectory() as folder:
+        place = Workplace(folder)
+        for number in range(options.rounds):
+            output = os.path.join(folder, f"out-{number}")
+            rank, seconds, code, err = stop(place, output, chance, more)
+            if code != 9 or f"error: rank {rank} hangs: its process was stopped" not in err:
+                raise SystemExit(f"rank {rank} was stopped; exit code {code}:\n{err}")
+            if seconds > deadline + AFTER_IT:
+                raise SystemExit(f"it took {seconds:.0f} s, the deadline is {deadline} s:\n{err}")
+            if newest_error(output)["rank"] != rank:
+                raise SystemExit("error.json names another rank")
+            taken.append(seconds)
+            shutil.rmtree(output)
+    print(f"{options.rounds} stopped ranks: all named, the job over after {', '.join(f'{s:.1f}' for s in taken)} s "
+          f"(deadline {deadline} s)")
+
+
+main()

@@ -1,0 +1,269 @@
+#include "launcher/hang_watch.h"
+
+#include <unistd.h>
+
+#include <cmath>
+
+#include "hftrain/base/file.h"
+#include "support/catch.h"
+#include "support/temporary_directory.h"
+
+namespace hftrain::launcher {
+namespace {
+
+using Kind = plan::WorkerEvent::Kind;
+using Sign = Suspect::Sign;
+
+constexpr HangLimits kLimits{.startup_seconds = 300,
+                             .least_seconds = 30,
+                             .most_seconds = 1800,
+                             .multiple = 10,
+                             .confirm_seconds = 2,
+                             .alone = false};
+
+plan::WorkerEvent event(Kind kind, int rank = 0, Json data = Json::object()) {
+  return {kind, rank, 0, std::move(data)};
+}
+
+// Two ranks that train: what the launcher knows of them and what it sees of them.
+struct Scene {
+  std::vector<WorkerRecord> workers{2};
+  std::vector<WorkerSight> sights{2};
+  HangWatch watch;
+
+  explicit Scene(HangLimits limits = kLimits) : watch(limits, 0) {
+    for (size_t i = 0; i < workers.size(); ++i) {
+      workers[i].rank = static_cast<int>(i);
+      workers[i].ready = true;
+      workers[i].step = 5;
+    }
+    for (WorkerSight& sight : sights) {
+      sight.process.state = 'S';
+      sight.has_status = true;
+      sight.status.phase = WorkPhase::kTraining;
+      sight.status.step = 5;
+      sight.status.operations = 100;
+      sight.status.operation = "all-reduce";
+    }
+    sights[1].status.operations = 99;
+  }
+  // `count` updates of rank 0, `seconds` apart; returns when the last was.
+  double train(int count, double seconds, double now = 0) {
+    for (int i = 0; i < count; ++i) watch.heard(event(Kind::kStep), now += seconds);
+    return now;
+  }
+  void set_phase(WorkPhase phase) {
+    for (WorkerSight& sight : sights) sight.status.phase = phase;
+  }
+  HangWatch::Look look(double now) { return watch.look(workers, sights, now); }
+};
+
+}  // namespace
+
+TEST_CASE("the first updates have the time of starting, later ones a multiple of the longest recent one") {
+  Scene scene;
+  CHECK(scene.watch.allowed_seconds(WorkPhase::kTraining) == 300);
+  scene.watch.heard(event(Kind::kReady), 0);
+  scene.train(2, 8);
+  CHECK(scene.watch.allowed_seconds(WorkPhase::kTraining) == 300);
+  double now = scene.train(1, 8, 16);
+  CHECK(scene.watch.allowed_seconds(WorkPhase::kTraining) == 80);
+  now = scene.train(1, 20, now);
+  CHECK(scene.watch.allowed_seconds(WorkPhase::kTraining) == 200);
+  scene.train(HangWatch::kRecent, 1, now);
+  CHECK(scene.watch.allowed_seconds(WorkPhase::kTraining) == 30);  // the long one is forgotten
+}
+
+TEST_CASE("no deadline is longer than that of collective operations") {
+  HangLimits limits = kLimits;
+  limits.most_seconds = 20;
+  Scene scene(limits);
+  for (const WorkPhase phase : {WorkPhase::kStarting, WorkPhase::kTraining, WorkPhase::kSaving}) {
+    CHECK(scene.watch.allowed_seconds(phase) == 20);
+  }
+  scene.train(5, 100);
+  CHECK(scene.watch.allowed_seconds(WorkPhase::kTraining) == 20);
+}
+
+TEST_CASE("the time of an evaluation is learned from its own batches, that of a save from nothing") {
+  Scene scene;
+  const double now = scene.train(5, 1);
+  CHECK(scene.watch.allowed_seconds(WorkPhase::kEvaluating) == 300);
+  for (int i = 1; i < 6; ++i) scene.watch.heard(event(Kind::kProgress, 0, {{"phase", "eval"}}), now + 4 * i);
+  CHECK(scene.watch.allowed_seconds(WorkPhase::kEvaluating) == 40);
+  CHECK(scene.watch.allowed_seconds(WorkPhase::kTraining) == 30);
+  CHECK(scene.watch.allowed_seconds(WorkPhase::kSaving) == 300);
+}
+
+TEST_CASE("evaluations too short to tell of batches are learned from as a whole") {
+  Scene scene;
+  double now = 0;
+  for (int i = 0; i < 3; ++i) {
+    now = scene.train(4, 1, now);
+    scene.watch.heard(event(Kind::kLog, 0, {{"record", {{"eval_loss", 2.0}, {"eval_runtime", 5.0}}}}),
+                      now += 5);
+  }
+  CHECK(scene.watch.allowed_seconds(WorkPhase::kEvaluating) == 50);
+  CHECK(scene.watch.allowed_seconds(WorkPhase::kTraining) == 30);
+}
+
+TEST_CASE("a save between two updates does not count as a long update") {
+  Scene scene;
+  double now = scene.train(4, 1);
+  scene.watch.heard(event(Kind::kCheckpoint), now += 100);
+  scene.train(1, 1, now);
+  CHECK(scene.watch.allowed_seconds(WorkPhase::kTraining) == 30);
+}
+
+TEST_CASE("any word of any rank is a sign of life") {
+  Scene scene;
+  const double now = scene.train(4, 1);
+  CHECK(scene.watch.next_look() == now + 30);
+  scene.watch.heard(event(Kind::kMessage, 1), now + 25);
+  CHECK(scene.watch.next_look() == now + 55);
+}
+
+TEST_CASE("a job that stands still hangs at the second look, and the stacks are asked for at the first") {
+  Scene scene;
+  const double now = scene.train(4, 1) + 30;
+  const HangWatch::Look first = scene.look(now);
+  CHECK(first.ask_for_stacks);
+  CHECK_FALSE(first.hang);
+  CHECK(scene.watch.next_look() == now + 2);
+  const HangWatch::Look second = scene.look(now + 2);
+  REQUIRE(second.hang);
+  CHECK(second.hang->worker == 1);
+  CHECK(second.hang->silent_seconds == 32);
+  CHECK(second.hang->allowed_seconds == 30);
+}
+
+TEST_CASE("a job that moves between the looks has its time again") {
+  Scene scene;
+  const double now = scene.train(4, 1) + 30;
+  scene.look(now);
+  SECTION("a collective operation") {
+    ++scene.sights[0].status.operations;
+  }
+  SECTION("an update") {
+    ++scene.sights[1].status.step;
+  }
+  SECTION("another phase") {
+    scene.sights[0].status.phase = WorkPhase::kSaving;
+  }
+  const HangWatch::Look second = scene.look(now + 2);
+  CHECK_FALSE(second.hang);
+  CHECK(scene.watch.next_look() >= now + 32);
+}
+
+TEST_CASE("when the ranks turn out to save or to evaluate, those phases' times count") {
+  const WorkPhase phase = GENERATE(WorkPhase::kSaving, WorkPhase::kEvaluating, WorkPhase::kLoading);
+  Scene scene;
+  const double said = scene.train(4, 1);
+  scene.set_phase(phase);
+  const HangWatch::Look look = scene.look(said + 30);
+  CHECK_FALSE(look.ask_for_stacks);
+  CHECK(scene.watch.next_look() == said + 300);
+}
+
+TEST_CASE("the rank that the others wait for may compute or wait for a disk, but not for ever") {
+  Scene scene;
+  const double said = scene.train(4, 1), now = said + 30;
+  scene.look(now);
+  const auto work = [&](double at) {
+    scene.sights[1].process.cpu_seconds = at;  // a whole core
+    return scene.look(at);
+  };
+  SECTION("while it trains: as long as a start may take") {
+    CHECK_FALSE(work(now + 2).hang);
+    CHECK_FALSE(work(said + 299).hang);
+    CHECK(work(said + 301).hang);
+  }
+  SECTION("while it saves: as long as collective operations may take") {
+    scene.set_phase(WorkPhase::kSaving);
+    scene.look(now + 2);  // another phase is a sign of life
+    CHECK_FALSE(work(now + 400).hang);
+    CHECK_FALSE(work(now + 1800).hang);
+    CHECK(work(now + 1803).hang);
+  }
+  SECTION("on a disk") {
+    scene.sights[1].process.state = 'D';
+    CHECK_FALSE(scene.look(now + 2).hang);
+    scene.sights[1].process.state = 'S';
+    CHECK(scene.look(now + 4).hang);
+  }
+  SECTION("unless it is stopped") {
+    scene.sights[1].process.state = 'T';
+    CHECK(work(now + 2).hang);
+  }
+}
+
+TEST_CASE("work of a rank that waits for another does not count") {
+  Scene scene;
+  const double now = scene.train(4, 1) + 30;
+  scene.look(now);
+  scene.sights[0].process.cpu_seconds = 2;
+  CHECK(scene.look(now + 2).hang);
+}
+
+TEST_CASE("nothing hangs while a debugger holds a rank") {
+  Scene scene;
+  const double now = scene.train(4, 1) + 30;
+  scene.sights[0].process.state = 't';
+  CHECK_FALSE(scene.look(now).ask_for_stacks);
+  CHECK(scene.watch.next_look() == now + 30);
+}
+
+TEST_CASE("without a longest time nothing is watched") {
+  Scene scene(HangLimits{.most_seconds = 0});
+  CHECK(std::isinf(scene.watch.next_look()));
+  scene.train(4, 1);
+  CHECK(std::isinf(scene.watch.next_look()));
+}
+
+TEST_CASE("the suspect: stopped before not ready before behind in operations before behind in updates") {
+  Scene scene;
+  const auto suspect = [&] { return find_suspect(scene.workers, scene.sights).value(); };
+  CHECK(suspect().worker == 1);
+  CHECK(suspect().sign == Sign::kBehindOperation);
+  scene.sights[0].process.state = 'T';
+  CHECK(suspect().worker == 0);
+  CHECK(suspect().sign == Sign::kStopped);
+  scene.sights[0].process.state = 'S';
+  scene.sights[1].status.operations = 100;
+  scene.sights[0].status.step = 6;
+  CHECK(suspect().worker == 1);
+  CHECK(suspect().sign == Sign::kBehindStep);
+  scene.workers[0].ready = false;
+  CHECK(suspect().worker == 0);
+  CHECK(suspect().sign == Sign::kNotReady);
+}
+
+TEST_CASE("only ranks that run and go on are suspects, and at the end those that do not leave") {
+  Scene scene;
+  scene.workers[1].status = ExitStatus{0, 0};
+  CHECK(find_suspect(scene.workers, scene.sights)->worker == 0);
+  scene.workers[0].finished = event(Kind::kFinished);
+  CHECK(find_suspect(scene.workers, scene.sights)->worker == 0);
+  scene.workers[0].status = ExitStatus{0, 0};
+  CHECK_FALSE(find_suspect(scene.workers, scene.sights));
+}
+
+TEST_CASE("without sights, as of ranks elsewhere, events have to do") {
+  Scene scene;
+  scene.workers[0].step = 4;
+  CHECK(find_suspect(scene.workers, {})->worker == 0);
+}
+
+TEST_CASE("a process is seen as the kernel describes it, whatever its name is") {
+  const hftrain::testing::TemporaryDirectory root;
+  write_file_atomically(root / "proc/42/stat",
+                        "42 (a) T (b) D 1 42 1 0 -1 0 0 0 0 0 150 50 0 0 20 0 1 0 9\n");
+  write_file_atomically(root / "proc/42/wchan", "folio_wait_bit_common");
+  const ProcessSight sight = look_at_process(42, root.path());
+  CHECK(sight.waits_for_disk());
+  CHECK(sight.cpu_seconds * static_cast<double>(::sysconf(_SC_CLK_TCK)) == Approx(200));
+  CHECK(describe_process(sight) == "waiting for a disk or a device in folio_wait_bit_common (state D)");
+  CHECK(look_at_process(43, root.path()).state == '?');
+}
+
+}  // namespace hftrain::launcher

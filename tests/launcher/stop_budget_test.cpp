@@ -1,0 +1,42 @@
+#include "launcher/stop_budget.h"
+
+#include <cmath>
+
+#include "support/catch.h"
+
+namespace hftrain::launcher {
+namespace {
+
+using Kind = plan::WorkerEvent::Kind;
+
+plan::WorkerEvent event(Kind kind, int rank = 0, Json data = Json::object()) {
+  return {kind, rank, 0, std::move(data)};
+}
+
+}  // namespace
+
+TEST_CASE("a job is stopped early enough for two of its longest saves and updates") {
+  StopBudget budget(10'000);
+  CHECK(std::isinf(budget.stop_at()));  // nothing to save yet
+  budget.heard(event(Kind::kStep), 100);
+  CHECK(budget.stop_at() == 10'000 - StopBudget::kMarginSeconds - StopBudget::kUnknownSaveSeconds);
+  budget.heard(event(Kind::kStep), 107);
+  budget.heard(event(Kind::kStep), 110);
+  budget.heard(event(Kind::kCheckpoint, 0, {{"seconds", 20.0}}), 130);
+  budget.heard(event(Kind::kStep), 133);  // the save is no part of this update
+  CHECK(budget.stop_at() == 10'000 - StopBudget::kMarginSeconds - 2 * 20 - 2 * 7);
+}
+
+TEST_CASE("without an end of time nothing is stopped") {
+  StopBudget budget(std::nullopt);
+  budget.heard(event(Kind::kStep), 100);
+  CHECK(std::isinf(budget.stop_at()));
+}
+
+TEST_CASE("only rank 0 is measured") {
+  StopBudget budget(1000);
+  budget.heard(event(Kind::kStep, 1), 100);
+  CHECK(std::isinf(budget.stop_at()));
+}
+
+}  // namespace hftrain::launcher
