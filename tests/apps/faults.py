@@ -65,10 +65,10 @@ class Run:
                 self.lines.append(line)
                 self.news.notify_all()
 
-    def wait_for_line(self, text):
-        """Waits until the run has said it; False when it ended before."""
+    def wait_for_line(self, text, times=1):
+        """Waits until the run has said it so often; False when it ended before."""
         with self.news:
-            while not any(text in line for line in self.lines):
+            while sum(text in line for line in self.lines) < times:
                 if self.process.poll() is not None and not self.reader.is_alive():
                     return False
                 self.news.wait(0.05)

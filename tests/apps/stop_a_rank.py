@@ -19,14 +19,14 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from faults import Run, newest_error, send
 from runs import Workplace
 
-LEARNED, AFTER_IT = 30, 60
+LEARNED, AFTER_IT, UPDATES = 30, 60, 100
 
 
 def stop(place, output, chance, more):
     run = Run(place, output, *more, ranks=3)
     if not run.wait_for_workers():
         raise SystemExit("the run ended before its workers ran:\n" + run.finish()[1])
-    if not run.wait_for_line("loss"):
+    if not run.wait_for_line("'loss'", UPDATES):  # the deadline is learned
         raise SystemExit("the run ended before it trained:\n" + run.finish()[1])
     time.sleep(chance.random())
     rank = chance.randrange(run.ranks)
