@@ -11,7 +11,7 @@ using Kind = plan::WorkerEvent::Kind;
 using Sign = Suspect::Sign;
 
 constexpr size_t kPausesToLearnFrom = 3;
-constexpr double kBusyShare = 0.2;  // of a core; a rank that waits in a collective uses a hundredth
+constexpr double kBusyShare = 0.05;  // of a core; a rank that waits in a collective uses a hundredth
 constexpr double kNever = std::numeric_limits<double>::infinity();
 
 bool takes_part(const WorkerRecord& worker) {
@@ -110,7 +110,8 @@ bool HangWatch::is_busy(const WorkerSight& before, const WorkerSight& after, dou
   if (after.process.stopped()) return false;
   if (after.process.state == '?') return true;  // on another machine: it has the benefit of the doubt
   const double used = after.process.cpu_seconds - before.process.cpu_seconds;
-  return after.process.waits_for_disk() || used > kBusyShare * seconds;
+  // On a crowded machine one that is ready to run hardly gets to run.
+  return after.process.runs() || after.process.waits_for_disk() || used > kBusyShare * seconds;
 }
 
 HangWatch::Look HangWatch::look(const std::vector<WorkerRecord>& workers,

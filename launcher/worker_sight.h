@@ -18,6 +18,7 @@ struct ProcessSight {
   double cpu_seconds = 0;  // used so far by all threads
   std::string waits_in;    // kernel function it sleeps in, where the kernel tells
 
+  bool runs() const { return state == 'R'; }
   bool stopped() const { return state == 'T'; }
   bool traced() const { return state == 't'; }
   bool waits_for_disk() const { return state == 'D'; }

@@ -180,10 +180,15 @@ TEST_CASE("the rank that the others wait for may compute or wait for a disk, but
   }
   SECTION("while it saves: as long as collective operations may take") {
     scene.set_phase(WorkPhase::kSaving);
-    scene.look(now + 2);  // another phase is a sign of life
-    CHECK_FALSE(work(now + 400).hang);
-    CHECK_FALSE(work(now + 1800).hang);
-    CHECK(work(now + 1803).hang);
+    scene.look(now + 2);
+    CHECK_FALSE(work(said + 400).hang);
+    CHECK_FALSE(work(said + 1799).hang);
+    CHECK(work(said + 1801).hang);
+  }
+  SECTION("though a crowded machine hardly lets it") {
+    scene.sights[1].process.state = 'R';
+    CHECK_FALSE(scene.look(now + 2).hang);
+    CHECK(scene.look(said + 301).hang);
   }
   SECTION("on a disk") {
     scene.sights[1].process.state = 'D';
