@@ -35,7 +35,7 @@ struct WorkerRecord {
   bool killed_for_memory = false;       // its node's out-of-memory killer was at work when it died
   std::vector<std::string> last_lines;  // of its output, when it failed
   std::string logs;                     // its folder there
-  WorkStatus last_seen;                 // its status page when it had ended
+  WorkStatus last_seen{};               // its status page when it had ended
 
   // It is known to be gone.
   bool over() const { return status || !lost.empty(); }
@@ -53,11 +53,11 @@ struct Hang {
 
 struct JobRecord {
   std::vector<WorkerRecord> workers;
-  int stop_signal = 0;       // the first signal that asked for a stop; 0: none
-  bool stop_forced = false;  // a second one came
-  std::optional<Hang> hang;  // ended because nothing went on
+  int stop_signal = 0;         // the first signal that asked for a stop; 0: none
+  bool stop_forced = false;    // a second one came
+  std::optional<Hang> hang{};  // ended because nothing went on
   // By worker, from when a hang was found or a worker reported a failure; empty: nobody looked.
-  std::vector<WorkerSight> sights;
+  std::vector<WorkerSight> sights{};
   bool waited_out = false;         // the ranks that complained had waited until their deadline
   bool killed_for_memory = false;  // the kernel's out-of-memory killer was at work while the job ran
 };
