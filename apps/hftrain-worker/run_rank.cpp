@@ -72,6 +72,7 @@ std::unique_ptr<comm::Communicator> connect(const plan::RunPlan& plan, const Opt
   group.store = {options.master_addr, static_cast<uint16_t>(options.master_port), options.store_fd};
   comm::BackendTable backends = comm::builtin_backends();
   if (context.cuda != nullptr) {
+    // NCCL's id goes through the store, under mpirun as well: it needs no MPI.
     backends["nccl"] = [cuda = context.cuda](const comm::BackendRequest& request) {
       return cuda->make_nccl_backend(request.store, request.rank, request.world_size, request.device,
                                      request.timeout);

@@ -1,6 +1,6 @@
 """Ranks that another launcher starts on this machine give the losses of ranks that hftrain starts itself.
 
-    launchers.py mpirun 2 4 8      mpirun --oversubscribe -n N, DDP and full_shard
+    launchers.py mpirun 2 4 8      mpirun --oversubscribe -n N, DDP and full_shard, over the default back end and over MPI
     launchers.py torchrun 2        python -m torch.distributed.run --no-python, both kinds of rendezvous
 """
 import os
@@ -23,7 +23,8 @@ def flags(place, output, strategy):
 
 def starts(launcher, ranks):
     if launcher == "mpirun":
-        return {"mpirun": ["mpirun", "--oversubscribe", "-n", str(ranks), HFTRAIN]}
+        mpirun = ["mpirun", "--oversubscribe", "-n", str(ranks), HFTRAIN]
+        return {"mpirun": mpirun, "mpirun over mpi": mpirun + ["--ddp_backend", "mpi"]}
     torchrun = [os.environ["HFTRAIN_TEST_PYTHON"], "-m", "torch.distributed.run", "--nproc_per_node", str(ranks)]
     port = str(20000 + os.getpid() % 10000)
     return {"torchrun": torchrun + ["--master_port", port, "--no-python", HFTRAIN],
