@@ -38,6 +38,18 @@ std::optional<std::string> nccl_version(const std::string& site_packages) {
   return "unknown version";
 }
 
+// ", OpenPMIx 4.2.2" of "OpenPMIx 4.2.2 (PMIx Standard: …)"; empty without PMIx. It is what front programs
+// meet through under mpirun.
+std::string pmix_version() {
+  void* library = ::dlopen("libpmix.so.2", RTLD_LAZY | RTLD_LOCAL);
+  if (library == nullptr) return "";
+  using Function = const char* (*)();
+  const auto function = reinterpret_cast<Function>(::dlsym(library, "PMIx_Get_version"));
+  if (function == nullptr) return "";
+  const std::string version = function();
+  return ", " + trim(version.substr(0, version.find_first_of(",(")));
+}
+
 // MPI_Get_library_version may be called before MPI_Init. The library stays loaded: MPI does not survive being
 // closed.
 std::optional<std::string> mpi_version() {
@@ -50,7 +62,7 @@ std::optional<std::string> mpi_version() {
   int length = 0;
   if (function == nullptr || function(text.data(), &length) != 0) return "unknown version";
   const std::string version(text.data(), static_cast<size_t>(length));
-  return trim(version.substr(0, version.find(',')));
+  return trim(version.substr(0, version.find(','))) + pmix_version();
 }
 
 }  // namespace

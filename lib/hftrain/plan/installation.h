@@ -14,7 +14,7 @@ struct Installation {
   std::string torch_version;        // "2.11.0+cu130"
   std::string torch_cuda;           // CUDA that this LibTorch was built for; empty: none
   std::optional<std::string> nccl;  // version of the library that comes with it
-  std::optional<std::string> mpi;   // what the MPI library says of itself
+  std::optional<std::string> mpi;   // what the MPI library and PMIx say of themselves
   bool cuda_plugin = false;         // libhftrain_cuda.so is there
   bool mpi_plugin = false;
 };
