@@ -41,7 +41,7 @@ struct Limits {
   double grace_seconds = 0.5;  // from asking workers to leave to killing them; at the end, for pipes to drain
   double patience_seconds = 10;  // of waiting before the user is told what for
   HangLimits hang{.most_seconds = 0};
-  std::optional<double> end_time;  // Unix seconds: the job is stopped in time to save before it
+  std::optional<double> end_time{};  // Unix seconds: the job is stopped in time to save before it
 };
 
 struct JobSpec {
