@@ -45,10 +45,9 @@ class Crew {
   // Stops reading the pipes that are still open.
   virtual void abandon_pipes(OutputRouter& router) = 0;
 
-  // What is to be seen of every worker now, by index; nothing of those of other agents.
+  // What is to be seen of every worker now, by index; of those of other agents what they saw a moment ago.
   virtual std::vector<WorkerSight> look() const = 0;
-  // Has every worker here that can write its stack onto its status page; look() finds it there a moment
-  // later.
+  // Has every worker that can write its stack onto its status page; look() finds it there a moment later.
   virtual void ask_for_stacks() const = 0;
 
   virtual void signal_all(int signal) = 0;

@@ -22,6 +22,7 @@ namespace hftrain::launcher {
 namespace {
 
 constexpr double kGraceSeconds = 0.5;
+constexpr double kSightSeconds = 1;  // the leader judges by what it has seen two seconds apart
 constexpr double kNever = std::numeric_limits<double>::infinity();
 
 JobEnded refused(const Refusal& refusal, const std::string& leader) {
@@ -135,10 +136,11 @@ class Follower::Shift {
     while (!over()) {
       std::vector<pollfd> watched;
       group_.append_descriptors(watched);
-      follower_.wait(watched, deadline_);
+      follower_.wait(watched, std::min(deadline_, next_sight_));
       tell(group_.read_ready(watched, router_));
       obey();
       if (monotonic_seconds() >= deadline_) carry_on();
+      if (monotonic_seconds() >= next_sight_) show_workers();
     }
     follower_.say(gone());
     if (!follower_.link_.open()) throw follower_.lost();
@@ -155,10 +157,20 @@ class Follower::Shift {
     for (size_t i = 0; i < records.size(); ++i) {
       if (!records[i].status || told_[i]) continue;
       told_[i] = true;
+      show_workers();
       follower_.say(WorkerEnded{records[i].rank, records[i].status->signal, records[i].status->code,
                                 records[i].signals_sent, memory_kills() > memory_kills_});
     }
     if (group_.processes_gone() && !group_.pipes_drained()) act_in(kGraceSeconds);
+  }
+
+  void show_workers() {
+    next_sight_ = monotonic_seconds() + kSightSeconds;
+    const std::vector<WorkerSight> sights = group_.look();
+    WorkersSeen seen;
+    for (size_t i = 0; i < sights.size(); ++i)
+      seen.sights[std::to_string(group_.records()[i].rank)] = sights[i];
+    follower_.say(seen);
   }
 
   void obey() {
@@ -166,6 +178,7 @@ class Follower::Shift {
       if (const auto* signal = std::get_if<SignalWorkers>(&message)) group_.signal_all(signal->signal);
       if (const auto* end = std::get_if<EndWorkers>(&message))
         end->kill ? group_.kill_all() : group_.terminate();
+      if (std::holds_alternative<AskForStacks>(message)) group_.ask_for_stacks();
       if (const auto* refusal = std::get_if<Refusal>(&message)) {
         refusal_ = *refusal;
         end_all();
@@ -217,6 +230,7 @@ class Follower::Shift {
   uint64_t memory_kills_;
   std::vector<bool> told_;  // by worker: the leader knows that it has ended
   double deadline_ = kNever;
+  double next_sight_ = 0;
   bool ending_ = false;
   std::optional<Refusal> refusal_;
 };

@@ -71,6 +71,10 @@ void JobCrew::take(int agent, const Message& message, Changes& changes) {
     changes.events.push_back(std::move(*event));
   } else if (const auto* printed = std::get_if<WorkerPrinted>(&message)) {
     changes.lines.push_back({printed->rank, printed->to_stderr ? Stream::kErr : Stream::kOut, printed->text});
+  } else if (const auto* seen = std::get_if<WorkersSeen>(&message)) {
+    for (const auto& [rank, sight] : seen->sights) {
+      if (record_of(agent, std::atoi(rank.c_str())) != nullptr) seen_[std::atoi(rank.c_str())] = sight;
+    }
   } else if (const auto* end = std::get_if<WorkerEnded>(&message)) {
     if (record_of(agent, end->rank) != nullptr) take_end(*end, changes);
   } else if (const auto* stop = std::get_if<StopReceived>(&message)) {
@@ -96,6 +100,7 @@ void JobCrew::take_end(const WorkerEnded& end, Changes& changes) {
   // What the agent really sent decides: it may have been gone before it could obey.
   record.signals_sent = end.signals_sent;
   record.killed_for_memory = end.killed_for_memory;
+  record.last_seen = seen_[end.rank].status;
   if (!record.ended_orderly()) note_failure(record, changes);
 }
 
@@ -123,7 +128,13 @@ std::vector<WorkerSight> JobCrew::look() const {
   std::vector<WorkerSight> sights(records_.size());
   const std::vector<WorkerSight> own = own_.look();
   for (size_t i = 0; i < own.size(); ++i) sights.at(static_cast<size_t>(own_.records()[i].rank)) = own[i];
+  for (const auto& [rank, sight] : seen_) sights.at(static_cast<size_t>(rank)) = sight;
   return sights;
+}
+
+void JobCrew::ask_for_stacks() const {
+  own_.ask_for_stacks();
+  hub_.send_to_all(AskForStacks{});
 }
 
 void JobCrew::signal_all(int signal) {

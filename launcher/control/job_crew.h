@@ -39,7 +39,7 @@ class JobCrew : public Crew {
   double next_deadline() const override { return hub_.next_deadline(); }
   void abandon_pipes(OutputRouter& router) override;
   std::vector<WorkerSight> look() const override;
-  void ask_for_stacks() const override { own_.ask_for_stacks(); }
+  void ask_for_stacks() const override;
   void signal_all(int signal) override;
   void terminate() override;
   void kill_all() override;
@@ -58,9 +58,10 @@ class JobCrew : public Crew {
   ControlHub& hub_;
   Others others_;
   std::vector<WorkerRecord> records_;
-  std::map<int, int> agent_of_;  // rank to agent, of the others
-  std::set<int> agents_;         // that have workers
-  std::set<int> through_;        // of these, those that have nothing more to say
+  std::map<int, WorkerSight> seen_;  // of the others, by rank, as their agents last saw them
+  std::map<int, int> agent_of_;      // rank to agent, of the others
+  std::set<int> agents_;             // that have workers
+  std::set<int> through_;            // of these, those that have nothing more to say
 };
 
 }  // namespace hftrain::launcher

@@ -4,15 +4,28 @@
 
 #include "launcher/verdict.h"
 
+namespace hftrain {
+
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(CrashNote, signal, code, address, mapped_file)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(WorkStatus, phase, step, operations, operation, operation_bytes, stack,
+                                   crash)
+
+}  // namespace hftrain
+
 namespace hftrain::launcher {
+
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ProcessSight, state, cpu_seconds, waits_in)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(WorkerSight, process, has_status, status)
+
 namespace {
 
 // Its place in Message is an alternative's number; its name is what goes over the wire.
 constexpr const char* kNames[] = {
-    "hello",        "introduction",   "welcome",      "refusal",      "look_for_folder", "folder_seen",
-    "prepare_data", "data_prepared",  "take_plan",    "plan_taken",   "start_workers",   "worker_started",
-    "worker_said",  "worker_printed", "worker_ended", "workers_gone", "stop_received",   "agent_notice",
-    "agent_failed", "signal_workers", "end_workers",  "job_verdict",  "heartbeat"};
+    "hello",         "introduction",   "welcome",       "refusal",        "look_for_folder",
+    "folder_seen",   "prepare_data",   "data_prepared", "take_plan",      "plan_taken",
+    "start_workers", "worker_started", "worker_said",   "worker_printed", "worker_ended",
+    "workers_gone",  "stop_received",  "agent_notice",  "agent_failed",   "signal_workers",
+    "end_workers",   "job_verdict",    "heartbeat",     "workers_seen",   "ask_for_stacks"};
 static_assert(std::size(kNames) == std::variant_size_v<Message>);
 
 constexpr const char* kNameMember = "message";
@@ -42,6 +55,8 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(SignalWorkers, signal)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(EndWorkers, kill)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(JobVerdict, exit_code, text)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Heartbeat, count)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(WorkersSeen, sights)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(AskForStacks, of_all)
 
 namespace {
 

@@ -12,8 +12,8 @@
 //                                <-   TakePlan
 //   PlanTaken                    ->
 //                                <-   StartWorkers
-//   WorkerStarted … WorkerSaid … WorkerPrinted … WorkerEnded, StopReceived
-//                                <-   SignalWorkers, EndWorkers
+//   WorkerStarted … WorkerSaid … WorkerPrinted … WorkersSeen … WorkerEnded, StopReceived
+//                                <-   SignalWorkers, EndWorkers, AskForStacks
 //   WorkersGone                  ->
 //                                <-   TakePlan or StartWorkers again, or JobVerdict
 //
@@ -31,6 +31,7 @@
 #include "hftrain/base/error.h"
 #include "hftrain/base/json.h"
 #include "hftrain/plan/job_agents.h"
+#include "launcher/worker_sight.h"
 
 namespace hftrain::launcher {
 
@@ -99,6 +100,10 @@ struct WorkerPrinted {
   bool to_stderr = false;
   std::string text;
 };
+// What is to be seen of the agent's workers from outside, by rank: every second, and before an end.
+struct WorkersSeen {
+  std::map<std::string, WorkerSight> sights;
+};
 struct WorkerEnded {
   int rank = 0;
   int signal = 0;
@@ -131,6 +136,10 @@ struct SignalWorkers {
 struct EndWorkers {
   bool kill = false;
 };
+// Has the workers that can write their stacks; they are in what is seen next.
+struct AskForStacks {
+  bool of_all = true;
+};
 struct JobVerdict {
   int exit_code = 0;
   std::string text;  // one line for the follower's terminal; empty: nothing to say
@@ -143,7 +152,7 @@ struct Heartbeat {
 using Message = std::variant<Hello, Introduction, Welcome, Refusal, LookForFolder, FolderSeen, PrepareData,
                              DataPrepared, TakePlan, PlanTaken, StartWorkers, WorkerStarted, WorkerSaid,
                              WorkerPrinted, WorkerEnded, WorkersGone, StopReceived, AgentNotice, AgentFailed,
-                             SignalWorkers, EndWorkers, JobVerdict, Heartbeat>;
+                             SignalWorkers, EndWorkers, JobVerdict, Heartbeat, WorkersSeen, AskForStacks>;
 
 // One line, with its newline.
 std::string encode_message(const Message& message);

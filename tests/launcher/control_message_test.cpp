@@ -63,6 +63,32 @@ TEST_CASE("an introduction carries machine, GPUs, cores and the given rank") {
   CHECK_FALSE(read.topology.host.requested_threads);
 }
 
+TEST_CASE("what an agent sees of its workers reaches another whole") {
+  WorkersSeen seen;
+  WorkerSight& sight = seen.sights["3"];
+  sight.process.state = 'T';
+  sight.process.cpu_seconds = 1.5;
+  sight.has_status = true;
+  sight.status.phase = WorkPhase::kSaving;
+  sight.status.step = 7;
+  sight.status.operations = 12;
+  sight.status.operation = "all_reduce";
+  sight.status.stack = "frame\nframe";
+  sight.status.crash = CrashNote{11, 1, 0xffffffffffffffff, "/data/x.bin"};
+  std::string line = encode_message(seen);
+  line.pop_back();
+  const auto back = decode_message(line);
+  REQUIRE(back);
+  const WorkerSight& read = std::get<WorkersSeen>(*back).sights.at("3");
+  CHECK(read.process.stopped());
+  CHECK(read.process.cpu_seconds == 1.5);
+  CHECK(read.has_status);
+  CHECK(read.status.phase == WorkPhase::kSaving);
+  CHECK(read.status.same_place(sight.status));
+  CHECK(read.status.stack == sight.status.stack);
+  CHECK(read.status.crash == sight.status.crash);
+}
+
 TEST_CASE("what is no message is not taken for one") {
   for (const char* line :
        {"", "{}", "[]", "null", "GET / HTTP/1.1", R"({"message":"nothing"})", R"({"message":3})",

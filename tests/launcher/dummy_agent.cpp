@@ -66,14 +66,29 @@ void say(const std::string& text) {
   std::cout << "notice " << text << std::endl;
 }
 
+// "hang=4" among its arguments: a job in which nothing goes on for four seconds hangs.
+HangLimits hang_limits(const MeetingSpec& spec) {
+  const auto& arguments = spec.introduction.arguments;
+  const auto seconds = arguments.find("hang");
+  if (seconds == arguments.end()) return {.most_seconds = 0};
+  return {.startup_seconds = std::atof(seconds->second.c_str()),
+          .least_seconds = 1,
+          .most_seconds = 60,
+          .multiple = 10,
+          .confirm_seconds = 2.5,
+          .alone = false};
+}
+
 int lead(MeetingSpec spec, const std::vector<Script>& scripts, const std::string& folder) {
   StopSignals signals;
+  const HangLimits hang = hang_limits(spec);
   Gathering gathering = gather_agents(std::move(spec), signals, say);
   std::cout << "gathered" << std::endl;
   JobSpec job;
   job.workers = workers_of(scripts, 0);
   job.output = {folder, OutputFilter("all", "0")};
   job.rendezvous = bind_rendezvous();
+  job.limits.hang = hang;
   job.hub = gathering.hub.get();
   job.others.emplace();
   for (const Script& script : scripts) {

@@ -61,6 +61,14 @@ Job::Job(const CommandContext& context, Inputs& inputs, const launcher::JobPlace
   for (const std::string& line : launcher::roll_call(gathering.agents)) console.line(line);
 }
 
+std::string Job::lost_nodes() const {
+  std::vector<std::string> lost;
+  for (int agent = 1; !alone() && agent < hub_->agents(); ++agent) {
+    if (!hub_->is_here(agent)) lost.push_back(hub_->name_of(agent));
+  }
+  return join(lost, ", ");
+}
+
 std::optional<data::PreparedData> Job::prepare(const data::PrepareRequest& request) {
   if (alone()) return prepare_data(request, console_);
   std::optional<data::PreparedData> prepared;

@@ -30,6 +30,8 @@ class Job {
       reporting::Console& console);
 
   bool alone() const { return hub_ == nullptr; }
+  // Agents that are gone, for people; empty while the job is complete.
+  std::string lost_nodes() const;
 
   // prepare_data() here, then the same data there. Nothing when a signal stopped it (alone); otherwise that
   // is an Error.

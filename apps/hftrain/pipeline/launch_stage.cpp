@@ -121,6 +121,11 @@ ExitCode run_workers(const CommandContext& context, const Inputs& inputs, plan::
     const bool again = attempts.restart_after(outcome.result, outcome.number, outcome.seconds);
     for (const std::string& notice : attempts.notices()) console.line(notice);
     if (!again) break;
+    if (const std::string lost = others.lost_nodes(); !lost.empty()) {
+      console.line("not started again without " + lost +
+                   ": a job of fewer machines goes on from the newest checkpoint when it is started anew");
+      break;
+    }
     if (stops.next() != 0) {
       console.line("stopped before it was started again");
       outcome.result.code = ExitCode::kTerminatedUnsaved;
