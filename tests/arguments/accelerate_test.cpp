@@ -8,23 +8,9 @@
 namespace hftrain::arguments {
 namespace {
 
-bool contains(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
-
 // An Accelerate file written by the test, and the command line that names it.
-struct File {
-  testing::TemporaryDirectory folder;
-  std::string path;
-  explicit File(const std::string& text) : path(write(folder / "acc.yaml", text)) {}
-  std::string at(const std::string& position) const { return path + ':' + position; }
-  Words with(Words words = {}) const {
-    words.insert(words.begin(), {"--config", path});
-    return words;
-  }
-  ParseOutcome outcome(const Words& words = {}) const { return parse(with(words)); }
-  Arguments arguments(const Words& words = {}) const { return outcome(words).arguments; }
-  std::string mistakes(const Words& words = {}) const { return arguments::mistakes(with(words)); }
+struct File : NamedFile {
+  explicit File(const std::string& text) : NamedFile("--config", "acc.yaml", text) {}
 };
 
 // What `accelerate config` writes around every kind of run.

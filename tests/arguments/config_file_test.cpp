@@ -18,10 +18,6 @@ struct File {
   std::string at(const std::string& position) const { return path + ':' + position; }
 };
 
-bool contains(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
-
 }  // namespace
 
 TEST_CASE("a flat file with the traps of YAML 1.1 gives the values that were meant") {

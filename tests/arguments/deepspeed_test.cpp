@@ -9,23 +9,9 @@
 namespace hftrain::arguments {
 namespace {
 
-bool contains(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
-
 // A DeepSpeed file written by the test, and the command line that names it.
-struct File {
-  testing::TemporaryDirectory folder;
-  std::string path;
-  explicit File(const std::string& text) : path(write(folder / "ds.json", text)) {}
-  std::string at(const std::string& position) const { return path + ':' + position; }
-  Words with(Words words = {}) const {
-    words.insert(words.begin(), {"--deepspeed", path});
-    return words;
-  }
-  Arguments arguments(const Words& words = {}) const { return parse(with(words)).arguments; }
-  std::string mistakes(const Words& words = {}) const { return arguments::mistakes(with(words)); }
-  std::string notes(const Words& words = {}) const { return arguments::notes(parse(with(words))); }
+struct File : NamedFile {
+  explicit File(const std::string& text) : NamedFile("--deepspeed", "ds.json", text) {}
 };
 
 // One key beside the least that a file needs.

@@ -9,10 +9,6 @@
 namespace hftrain::arguments {
 namespace {
 
-bool contains(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
-
 const std::vector<CommandSummary> kCommands = {{"train", "train a model"}, {"plan", "the user's plan"}};
 
 }  // namespace

@@ -7,14 +7,6 @@
 namespace hftrain::arguments {
 namespace {
 
-bool contains(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
-
-ParallelOptions sharding(const Words& words, const Environment& environment = {}) {
-  return parse(words, environment).arguments.parallel.sharding;
-}
-
 // --fsdp words with an fsdp_config as JSON text.
 ParallelOptions configured(const std::string& fsdp, const std::string& config) {
   return sharding({"--fsdp", fsdp, "--fsdp_config", config});

@@ -2,18 +2,6 @@
 #include "support/catch.h"
 
 namespace hftrain::arguments {
-namespace {
-
-bool contains(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
-
-ParallelOptions sharding(const Words& words) {
-  return parse(words).arguments.parallel.sharding;
-}
-
-}  // namespace
-
 TEST_CASE("the sizes of parallelism_config make full sharding hybrid") {
   const ParallelOptions options =
       sharding({"--fsdp", "true", "--parallelism_config", R"({"dp_replicate_size": 2, "dp_shard_size": 3})"});

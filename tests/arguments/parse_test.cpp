@@ -14,10 +14,6 @@ Environment environment(std::map<std::string, std::string> variables) {
   return Environment(std::move(variables));
 }
 
-bool contains(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
-
 }  // namespace
 
 TEST_CASE("origins say where every value comes from") {

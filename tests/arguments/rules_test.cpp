@@ -9,10 +9,6 @@
 namespace hftrain::arguments {
 namespace {
 
-bool contains(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
-
 struct Case {
   const char* rule;
   Words broken;

@@ -2,18 +2,6 @@
 #include "support/catch.h"
 
 namespace hftrain::arguments {
-namespace {
-
-bool contains(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
-
-ParallelOptions sharding(const Words& words) {
-  return parse(words).arguments.parallel.sharding;
-}
-
-}  // namespace
-
 TEST_CASE("the words of --sharded_ddp name ZeRO's stages") {
   CHECK(sharding({"--sharded_ddp", "simple"}).strategy.value == "zero1");
   CHECK(sharding({"--sharded_ddp"}).strategy.value == "zero1");

@@ -3,10 +3,12 @@
 
 #include <fstream>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "hftrain/arguments/parse.h"
 #include "hftrain/base/error.h"
+#include "support/temporary_directory.h"
 
 namespace hftrain::arguments {
 
@@ -39,9 +41,36 @@ inline std::string notes(const ParseOutcome& outcome) {
   return text;
 }
 
+inline bool contains(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+// What the command line asks of sharding.
+inline ParallelOptions sharding(const Words& words, const Environment& environment = {}) {
+  return parse(words, environment).arguments.parallel.sharding;
+}
+
 inline std::string write(const std::string& path, const std::string& text) {
   std::ofstream(path) << text;
   return path;
 }
+
+// A configuration file written by the test, and the command line that names it by `flag`.
+struct NamedFile {
+  std::string flag;
+  testing::TemporaryDirectory folder;
+  std::string path;
+  NamedFile(std::string its_flag, const std::string& name, const std::string& text)
+      : flag(std::move(its_flag)), path(write(folder / name, text)) {}
+  std::string at(const std::string& position) const { return path + ':' + position; }
+  Words with(Words words = {}) const {
+    words.insert(words.begin(), {flag, path});
+    return words;
+  }
+  ParseOutcome outcome(const Words& words = {}) const { return parse(with(words)); }
+  Arguments arguments(const Words& words = {}) const { return outcome(words).arguments; }
+  std::string mistakes(const Words& words = {}) const { return arguments::mistakes(with(words)); }
+  std::string notes(const Words& words = {}) const { return arguments::notes(outcome(words)); }
+};
 
 }  // namespace hftrain::arguments
