@@ -7,10 +7,6 @@
 namespace hftrain::arguments {
 namespace {
 
-bool contains(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
-
 LaunchArguments launch(const Words& words, const Environment& environment = {}) {
   return parse(words, environment).arguments.launch;
 }
