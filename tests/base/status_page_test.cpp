@@ -54,7 +54,8 @@ TEST_CASE("a crash leaves signal, address and stack, and ends the process by the
   StatusPage page = StatusPage::make();
   const int status = in_child(page, [](StatusPage& own) {
     install_fault_handlers(own);
-    *reinterpret_cast<volatile int*>(24) = 1;
+    volatile uintptr_t nowhere = 24;
+    *reinterpret_cast<volatile int*>(nowhere) = 1;
   });
   CHECK(WIFSIGNALED(status));
   CHECK(WTERMSIG(status) == SIGSEGV);
@@ -72,14 +73,14 @@ TEST_CASE("an overflow of the stack is told as well", "[process]") {
     install_fault_handlers(own);
     struct Deep {
       // NOLINTNEXTLINE(misc-no-recursion): it is to overflow
-      static int down(volatile char* from) {
+      static int down(volatile char* from, int64_t levels) {
         volatile char room[4096];
         room[0] = *from;
-        return down(room) + room[0];
+        return levels == 0 ? 0 : down(room, levels - 1) + room[0];
       }
     };
     volatile char start = 1;
-    ::_exit(Deep::down(&start));
+    ::_exit(Deep::down(&start, int64_t{1} << 40));
   });
   REQUIRE(page.read().crash);
   CHECK(page.read().crash->signal == SIGSEGV);
