@@ -14,9 +14,8 @@ LaunchArguments launch(const Words& words, const Environment& environment = {}) 
 }  // namespace
 
 TEST_CASE("torchrun's names") {
-  const LaunchArguments a =
-      launch({"--nnodes", "2", "--node_rank", "1", "--master_addr", "node0", "--master-port", "1234",
-              "--nproc-per-node", "4"});
+  const LaunchArguments a = launch({"--nnodes", "2", "--node_rank", "1", "--master_addr", "node0",
+                                    "--master-port", "1234", "--nproc-per-node", "4"});
   CHECK(machines_of(a.nnodes) == 2);
   CHECK(a.node_rank == 1);
   CHECK(a.master_addr == "node0");
