@@ -29,6 +29,7 @@ LogLevel level_of(const std::string& name) {
 }
 
 constexpr std::chrono::seconds kPatienceOfMpi{30};
+constexpr std::chrono::seconds kPatienceAfterStop{2};
 
 // Plug-ins lie in ../lib beside this program's folder.
 std::string plugin_path(const char* name) {
@@ -118,7 +119,10 @@ ExitCode train(const plan::RunPlan& plan, const Options& options, StatusPage& st
   runtime::WorkerContext context = make_context(plan, plan.ranks.ranks.at(static_cast<size_t>(options.rank)));
   const std::unique_ptr<comm::MpiProcess> mpi = start_mpi(plan);
   const ExitCode code = train_in_groups(plan, options, context, mpi.get(), begin, status, events);
-  if (mpi != nullptr && !mpi->finish(kPatienceOfMpi)) {
+  // mpirun, without which MPI does not end, sleeps while it waits for those it has told to stop, and then
+  // kills.
+  const auto patience = code == ExitCode::kDone ? kPatienceOfMpi : kPatienceAfterStop;
+  if (mpi != nullptr && !mpi->finish(patience)) {
     context.logger.warning("MPI_Finalize did not return; everything was saved before");
   }
   return code;

@@ -196,7 +196,7 @@ TEST_CASE("numbers of the environment that are none are refused by name") {
       contains(refusal(with(open_mpi(0, 2, 0, 2), {{"OMPI_COMM_WORLD_LOCAL_SIZE", "3"}})), "not in 1 to 2"));
 }
 
-TEST_CASE("--local_rank of old launchers stands for LOCAL_RANK, which wins") {
+TEST_CASE("the flag --local_rank of old launchers stands for LOCAL_RANK, which wins") {
   LaunchArguments launch;
   launch.local_rank = 0;
   CHECK(is(place(without(kTorchrun, "LOCAL_RANK"), launch).given, 3, 0, 4, 2));
@@ -304,7 +304,7 @@ TEST_CASE("flags that contradict the launcher are refused with both origins") {
   CHECK(place(open_mpi(0, 4, 0, 4), ranks).given);
 }
 
-TEST_CASE("--standalone does not look at the environment") {
+TEST_CASE("the flag --standalone does not look at the environment") {
   LaunchArguments launch;
   launch.standalone = true;
   for (const Variables& variables : {kTorchrun, kStep, open_mpi(0, 4, 0, 4), Variables{{"RANK", "x"}}}) {

@@ -134,10 +134,10 @@ const RankBody kAccumulated("accumulation", [](const Rank& rank) {
   for (int step = 0; step < 3; ++step) {
     const int64_t before = communicator->bytes_sent();
     micro_batch(strategy, net, part_of(mine, 0, 2), false);
-    CHECK(communicator->bytes_sent() == before);
+    // No gradient; the new order of buckets is sent once, before the second update has gradients.
+    CHECK(communicator->bytes_sent() - before < (step == 1 ? 4096 : 1));
     micro_batch(strategy, net, part_of(mine, 1, 2), true);
     const int64_t world = rank.world_size();
-    // Beside the gradients themselves only the new order of buckets is sent, once.
     CHECK(communicator->bytes_sent() - before - 2 * gradient_bytes * (world - 1) / world <
           (step == 1 ? 4096 : 8));
     for (const at::Tensor& tensor : net.tensors()) tensor.grad().div_(2);

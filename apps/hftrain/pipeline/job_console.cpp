@@ -1,5 +1,8 @@
 #include "pipeline/job_console.h"
 
+#include <poll.h>
+#include <unistd.h>
+
 #include <algorithm>
 
 #include "hftrain/base/clock.h"
@@ -54,6 +57,22 @@ void JobConsole::on_ready(const plan::WorkerEvent& event) {
   if (plan_.do_train) console_.line(reporting::training_header(header_of(plan_)));
 }
 
+bool JobConsole::can_show() {
+  // A pipe that can be written to takes a line whole; of an error the writing itself will tell.
+  pollfd terminal{STDERR_FILENO, POLLOUT, 0};
+  if (::poll(&terminal, 1, 0) == 0) {
+    ++left_out_;
+    return false;
+  }
+  if (left_out_ > 0) {
+    console_.line(
+        std::to_string(left_out_) +
+        " lines were not shown: the terminal did not take them (hftrain/log.jsonl has the records)");
+    left_out_ = 0;
+  }
+  return true;
+}
+
 void JobConsole::on_event(const plan::WorkerEvent& event) {
   if (event.kind == Kind::kReady) on_ready(event);
   if (event.kind == Kind::kCheckpoint) checkpoints_.push_back(event.data.value("path", std::string()));
@@ -62,18 +81,18 @@ void JobConsole::on_event(const plan::WorkerEvent& event) {
     if (data.contains("text") && data["text"].is_string()) {
       data["text"] = prefix(event.rank) + data["text"].get<std::string>();
     }
-    console_.event("message", data, event.time);
+    if (can_show()) console_.event("message", data, event.time);
   }
   const char* name = event.rank == 0 ? console_name(event.kind) : nullptr;
-  if (name != nullptr) console_.event(name, event.data, event.time);
+  if (name != nullptr && can_show()) console_.event(name, event.data, event.time);
 }
 
 void JobConsole::on_output(const launcher::OutputLine& line) {
-  console_.line(prefix(line.rank) + line.text);
+  if (can_show()) console_.line(prefix(line.rank) + line.text);
 }
 
 void JobConsole::on_notice(const std::string& text) {
-  console_.message(LogLevel::kInfo, text);
+  if (can_show()) console_.message(LogLevel::kInfo, text);
 }
 
 }  // namespace hftrain::app
