@@ -31,7 +31,8 @@ bool sees(const launcher::LookForFolder& question) {
   while (true) {
     std::error_code ignored;
     // Listing the folder makes such a file system ask its server.
-    std::filesystem::directory_iterator(std::filesystem::path(question.path).parent_path(), ignored);
+    const std::filesystem::directory_iterator listing(std::filesystem::path(question.path).parent_path(),
+                                                      ignored);
     if (path_exists(question.path) && read_file(question.path) == question.mark) return true;
     if (monotonic_seconds() >= until) return false;
     ::poll(nullptr, 0, kFolderMilliseconds);
