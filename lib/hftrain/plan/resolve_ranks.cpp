@@ -244,7 +244,9 @@ class RankResolution {
   // Backends that work here, the best first.
   std::vector<std::string> fitting_backends(const RanksPlan& plan) const {
     if (on_gpu(plan)) return {"nccl"};
+    // MPI starts once per mpirun: a restarted rank could not join again.
     const bool mpi =
+        input_.parsed.arguments.launch.max_restarts == 0 &&
         std::all_of(agents_.begin(), agents_.end(), [](const AgentFacts& agent) { return agent.joins_mpi; });
     std::vector<std::string> fitting;
     if (plan.nodes == 1) fitting.emplace_back("shm");
@@ -271,8 +273,9 @@ class RankResolution {
     if (gpus) return "it moves tensors of the CPU only";
     if (backend == "shm") return "it joins ranks of one machine only";
     if (backend == "mpi") {
-      return "it joins ranks that mpirun started, one process per rank, and is built where there is Open MPI "
-             "(libopenmpi-dev, openmpi-bin)";
+      return "it joins ranks that mpirun started, one process per rank and without --max_restarts (MPI "
+             "starts once "
+             "per mpirun), and is built where there is Open MPI (libopenmpi-dev, openmpi-bin)";
     }
     return "it moves tensors of GPUs only";
   }
