@@ -42,8 +42,8 @@ double seconds_of(const Work& work) {
 }
 
 struct Bench {
-  Bench(const std::string& folder, int64_t numbers)
-      : folder(folder), communicator(comm::make_communicator({}, comm::builtin_backends())) {
+  Bench(const std::string& place, int64_t numbers)
+      : folder(place), communicator(comm::make_communicator({}, comm::builtin_backends())) {
     const int64_t rows = numbers / kTensors / kColumns;
     std::vector<testing::WholeTensor> state;
     for (int64_t i = 0; i < kTensors; ++i) {
@@ -57,7 +57,7 @@ struct Bench {
     }
     bytes = 3 * kTensors * rows * kColumns * 4;
     strategy.emplace(0, 1, std::move(state));
-    plan.output_dir = folder;
+    plan.output_dir = place;
     plan.model.config = Json::object();
     checkpointer.emplace(plan, table, at::kFloat, *strategy, *communicator, files);
   }

@@ -142,10 +142,13 @@ void obey_about_itself(Worker& worker, const std::string& verb, const std::strin
   if (verb == "operation") worker.status.begin_operation(value.c_str(), 1000);
   if (verb == "answer") hftrain::install_fault_handlers(worker.status);
   if (verb == "stop-self") ::raise(SIGSTOP);
-  if (verb == "bad-access") *reinterpret_cast<volatile int*>(8) = 1;
+  if (verb == "bad-access") {
+    const volatile uintptr_t nowhere = 8;
+    *reinterpret_cast<volatile int*>(nowhere) = 1;
+  }
   if (verb == "bad-file") read_shortened_file(value);
   if (verb == "busy") {
-    for (volatile int i = 0;; i = i + 1) {
+    for (volatile bool always = true; always;) {
     }
   }
   if (verb == "sleep") sleep_milliseconds(number);
