@@ -2,19 +2,15 @@
 
 #include <poll.h>
 #include <signal.h>
-#include <sys/eventfd.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <cmath>
-#include <exception>
 #include <limits>
-#include <thread>
 #include <utility>
 
 #include "hftrain/base/clock.h"
 #include "hftrain/base/text.h"
+#include "launcher/control/side_work.h"
 #include "launcher/memory_events.h"
 #include "launcher/verdict.h"
 
@@ -87,30 +83,16 @@ Message Follower::next() {
 }
 
 void Follower::beside(const std::function<void(const std::atomic<bool>& stop)>& work) {
-  const FileDescriptor done(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
-  if (!done) throw system_error(errno, "cannot watch a thread", "eventfd");
-  std::atomic<bool> stop{false};
-  std::exception_ptr failure;
-  std::thread thread([&] {
-    try {
-      work(stop);
-    } catch (...) {
-      failure = std::current_exception();
-    }
-    const uint64_t one = 1;
-    [[maybe_unused]] const ssize_t written = ::write(done.get(), &one, sizeof(one));
-  });
-  uint64_t ended = 0;
-  while (::read(done.get(), &ended, sizeof(ended)) < 0) {
-    std::vector<pollfd> watched = {{done.get(), POLLIN, 0}};
+  SideWork side(work);
+  while (!side.over()) {
+    std::vector<pollfd> watched = {{side.descriptor(), POLLIN, 0}};
     wait(watched, kNever);
     const bool refused = std::any_of(waiting_.begin(), waiting_.end(), [](const Message& message) {
       return std::holds_alternative<Refusal>(message);
     });
-    if (refused || !link_.open() || stops_ > 0) stop = true;
+    if (refused || !link_.open() || stops_ > 0) side.ask_to_stop();
   }
-  thread.join();
-  if (failure) std::rethrow_exception(failure);
+  side.finish();
   if (!link_.open() && waiting_.empty()) throw lost();
 }
 

@@ -1,19 +1,15 @@
 #include "launcher/control/leader.h"
 
 #include <poll.h>
-#include <sys/eventfd.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <cmath>
-#include <exception>
 #include <limits>
-#include <thread>
 #include <utility>
 
 #include "hftrain/base/clock.h"
 #include "hftrain/base/text.h"
+#include "launcher/control/side_work.h"
 
 namespace hftrain::launcher {
 namespace {
@@ -86,34 +82,14 @@ std::map<int, Message> Leader::ask(const Message& question, const std::string& w
 }
 
 void Leader::beside(const std::function<void(const std::atomic<bool>& stop)>& work) {
-  const FileDescriptor done(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
-  if (!done) throw system_error(errno, "cannot watch a thread", "eventfd");
-  std::atomic<bool> stop{false};
-  std::exception_ptr failure, ended_by;
-  std::thread thread([&] {
-    try {
-      work(stop);
-    } catch (...) {
-      failure = std::current_exception();
-    }
-    const uint64_t one = 1;
-    [[maybe_unused]] const ssize_t written = ::write(done.get(), &one, sizeof(one));
-  });
-  uint64_t ended = 0;
+  SideWork side(work);
   std::map<int, Message> ignored;
-  while (::read(done.get(), &ended, sizeof(ended)) < 0) {
-    try {
-      wait(
-          ignored, [](const Message&) { return false; }, done.get(), kNever);
-    } catch (const Error&) {
-      ended_by = std::current_exception();
-      stop = true;
-      break;
-    }
+  // What ends the job here leaves by its exception, and `side` stops the work on the way.
+  while (!side.over()) {
+    wait(
+        ignored, [](const Message&) { return false; }, side.descriptor(), kNever);
   }
-  thread.join();
-  if (ended_by) std::rethrow_exception(ended_by);
-  if (failure) std::rethrow_exception(failure);
+  side.finish();
 }
 
 }  // namespace hftrain::launcher
