@@ -61,14 +61,13 @@ bool JobConsole::can_show() {
   // A pipe that can be written to takes a line whole; of an error the writing itself will tell.
   pollfd terminal{STDERR_FILENO, POLLOUT, 0};
   if (::poll(&terminal, 1, 0) == 0) {
-    ++left_out_;
+    left_out_ = true;
     return false;
   }
-  if (left_out_ > 0) {
+  if (left_out_) {
+    left_out_ = false;
     console_.line(
-        std::to_string(left_out_) +
-        " lines were not shown: the terminal did not take them (hftrain/log.jsonl has the records)");
-    left_out_ = 0;
+        "the terminal took no text for a while; what it missed is in hftrain/log.jsonl and hftrain/ranks");
   }
   return true;
 }

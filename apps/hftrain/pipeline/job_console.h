@@ -1,10 +1,10 @@
 // Shows a job on the console as it goes.
 //
 // A terminal that stops taking text (Ctrl-S, a pager, a launcher that is busy) must not stop the supervision:
-// what it does not take at once is left out and counted. hftrain/log.jsonl and hftrain/ranks have all of it.
+// what it does not take at once is left out, and that is said when it takes text again. hftrain/log.jsonl and
+// hftrain/ranks have all of it.
 #pragma once
 
-#include <cstdint>
 #include <set>
 #include <string>
 #include <vector>
@@ -31,7 +31,7 @@ class JobConsole : public launcher::WorkerObserver {
 
  private:
   void on_ready(const plan::WorkerEvent& event);
-  // Whether a line can be shown now. Says, once it can again, how many could not.
+  // Whether something can be shown now. Says, once it can again, that something was left out.
   bool can_show();
   std::string prefix(int rank) const;
 
@@ -41,7 +41,7 @@ class JobConsole : public launcher::WorkerObserver {
   std::set<int> ready_;
   double spawn_seconds_ = 0;
   std::vector<std::string> checkpoints_;
-  int64_t left_out_ = 0;
+  bool left_out_ = false;  // something was not shown
 };
 
 }  // namespace hftrain::app
