@@ -95,6 +95,7 @@ TEST_CASE("ranks that mpirun started join through MPI across machines, through s
   for (AgentFacts& facts : agents) facts.joins_mpi = true;
   CHECK(job(agents).plan().ranks.backend == "mpi");
   CHECK(job(agents, {"--ddp_backend", "gloo"}).plan().ranks.backend == "gloo");
+  CHECK(job(agents, {"--max_restarts", "1"}).plan().ranks.backend == "gloo");
   agents[1].machine = "a";
   agents[1].given->local_rank = 1;
   CHECK(job(agents).plan().ranks.backend == "shm");
