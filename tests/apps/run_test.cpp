@@ -121,6 +121,25 @@ TEST_CASE("a plan is printed as JSON on stdout and writes nothing", "[process]")
   CHECK_FALSE(path_exists(place.output));
 }
 
+TEST_CASE("the plan of a job over machines is shown on each, and once for all ranks of one launcher",
+          "[process]") {
+  Workplace place;
+  Program second_machine = place.start({"--dry_run", "--json", "--nnodes", "2", "--node_rank", "1",
+                                        "--master_addr", "10.0.0.5", "--master_port", "29501"});
+  REQUIRE(second_machine.finish() == 0);
+  const Json document = parse_json(second_machine.out(), "stdout");
+  CHECK(document["world_size"] == 4);
+  CHECK(document["workers"][3]["env"]["MASTER_ADDR"] == "10.0.0.5");
+
+  for (const auto& [name, value] : {std::pair("RANK", "1"), std::pair("WORLD_SIZE", "2"),
+                                    std::pair("LOCAL_RANK", "1"), std::pair("LOCAL_WORLD_SIZE", "2"),
+                                    std::pair("MASTER_ADDR", "10.0.0.5"), std::pair("MASTER_PORT", "29501")})
+    place.environment.set(name, value);
+  Program second_rank = place.start({"--dry_run", "--json"});
+  CHECK(second_rank.finish() == 0);
+  CHECK(second_rank.out().empty());
+}
+
 TEST_CASE("what is missing is code 4 and named", "[process]") {
   const Workplace place;
   const auto [flag, value, named] = GENERATE(table<std::string, std::string, std::string>({

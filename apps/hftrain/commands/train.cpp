@@ -88,14 +88,17 @@ bool answer_question(const arguments::ParseOutcome& parsed, const CommandContext
   return true;
 }
 
-ExitCode show_plan(const CommandContext& context, const Inputs& inputs, reporting::Console& console) {
+ExitCode show_plan(const CommandContext& context, const Inputs& inputs, const launcher::JobPlace& place,
+                   reporting::Console& console) {
   const plan::DataFacts data = estimate_data(prepare_request(inputs));
   plan::RunPlan plan = resolve_plan(inputs, data, "");
   const ResumeDecision decision = decide_resume(inputs, plan);
   if (!decision.from.empty()) plan = resolve_plan(inputs, data, decision.from);
   for (const std::string& notice : decision.notices) console.line(notice);
   show(notes_of_plan(inputs, plan), console);
-  const auto commands = worker_commands(local_launch(context.program, inputs, plan), plan);
+  launcher::LocalLaunch launch = local_launch(context.program, inputs, plan);
+  if (!place.master_host.empty()) launch.master_address = place.master_host;
+  const auto commands = worker_commands(launch, plan);
   if (inputs.parsed.actions.json) {
     context.out << dump_json(plan::plan_document(plan, inputs.topology, commands)) << '\n';
   } else {
@@ -202,9 +205,11 @@ ExitCode run(const CommandContext& context, std::vector<std::string> arguments) 
   if (launcher::counts_hosts(parsed.arguments.launch, parsed.origins))
     launcher::take_from_hosts(launcher::read_hosts(parsed.arguments.launch), parsed.arguments.launch,
                               parsed.origins);
-  // A follower shows nothing but what goes wrong.
-  const bool follows =
-      !launcher::find_place(parsed.arguments.launch, context.environment, 0, parsed.origins).leads();
+  const launcher::JobPlace place_by_name =
+      launcher::find_place(parsed.arguments.launch, context.environment, 0, parsed.origins);
+  // A follower shows nothing but what goes wrong. A plan is shown wherever it was asked for, but once for all
+  // that one launcher has started.
+  const bool follows = !place_by_name.leads() && !(dry_run && place_by_name.variables.empty());
   if (!dry_run && !follows) console.line("hftrain " HFTRAIN_VERSION);
   if (!follows) show(parsed.notes, console);
   stopwatch.begin("plan");
@@ -215,7 +220,7 @@ ExitCode run(const CommandContext& context, std::vector<std::string> arguments) 
   for (const std::string& notice : place.notices) console.message(LogLevel::kInfo, notice);
   if (!dry_run) return lead(context, inputs, place, stopwatch, console);
   inputs.agents = assumed_agents(context, inputs, place);
-  return show_plan(context, inputs, console);
+  return show_plan(context, inputs, place, console);
 }
 
 }  // namespace

@@ -23,7 +23,8 @@ void note_threads(const ResolveInput& input, const RunPlan& plan, std::vector<Di
   }
   const int wanted = plan.ranks.ranks.front().local_world_size * plan.ranks.ranks.front().threads;
   if (wanted > cores) {
-    notes.push_back(warning(std::to_string(wanted) + " threads share " + std::to_string(cores) + " cores",
+    notes.push_back(warning(std::to_string(wanted) + " threads share " + std::to_string(cores) +
+                                (cores == 1 ? " core" : " cores"),
                             "ranks wait for each other, and a core that is taken away stops them all",
                             "fewer ranks (--nproc_per_node) or threads (OMP_NUM_THREADS)"));
   }
