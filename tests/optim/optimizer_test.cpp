@@ -1,10 +1,17 @@
 // Optimizers against torch and transformers (fixture of scripts/golden/optim.py).
 #include "hftrain/optim/optimizer.h"
 
+#include <ATen/Parallel.h>
 #include <ATen/TensorOperators.h>
+#include <ATen/ops/_fused_adamw.h>
+#include <ATen/ops/cat.h>
+#include <ATen/ops/equal.h>
 #include <ATen/ops/full.h>
 #include <ATen/ops/ones.h>
+#include <ATen/ops/randn.h>
+#include <ATen/ops/scalar_tensor.h>
 #include <ATen/ops/zeros.h>
+#include <ATen/ops/zeros_like.h>
 
 #include "hftrain/base/error.h"
 #include "hftrain/base/json.h"
@@ -56,6 +63,22 @@ void check_values(const GoldenFile& golden, const Optimizer& optimizer, const st
   }
 }
 
+// What LibTorch's own fused kernel makes of the same parameter and gradients.
+struct FusedAdamW {
+  at::Tensor parameter, first, second;
+  int64_t steps = 0;
+
+  explicit FusedAdamW(const at::Tensor& start)
+      : parameter(start.detach().clone()),
+        first(at::zeros_like(parameter)),
+        second(at::zeros_like(parameter)) {}
+  void step(const at::Tensor& gradient, double rate, double weight_decay) {
+    ++steps;
+    at::_fused_adamw_({parameter}, {gradient}, {first}, {second}, {}, {at::scalar_tensor(steps, at::kFloat)},
+                      rate, 0.9, 0.999, weight_decay, 1e-8, /*amsgrad=*/false, /*maximize=*/false);
+  }
+};
+
 std::vector<ParameterGroup> one_group() {
   return {{{at::ones({3}).requires_grad_(true)}, 0.0}};
 }
@@ -79,6 +102,44 @@ TEST_CASE("Every optimizer follows its reference step by step", "[parity]") {
   seen.insert("adamw_hf");  // another name of adamw_torch
   const std::vector<std::string> all = optimizer_names();
   CHECK(seen == std::set<std::string>(all.begin(), all.end()));
+}
+
+TEST_CASE("AdamW makes the very bits of LibTorch's fused kernel") {
+  at::set_num_threads(2);
+  constexpr int64_t kNumel = 3 << 16;  // whole vectors for both threads
+  const double weight_decay = GENERATE(0.0, 0.1);
+  at::manual_seed(1);
+  const at::Tensor parameter = at::randn({kNumel}).requires_grad_(true);
+  FusedAdamW reference(parameter);
+  const auto optimizer = make_optimizer("adamw_torch_fused", {{{parameter}, weight_decay}}, {});
+  for (int step = 1; step <= 20; ++step) {
+    const double rate = 1e-3 * step;
+    const at::Tensor gradient = at::randn({kNumel}) * (at::randn({kNumel}) * 4).exp();  // many magnitudes
+    parameter.mutable_grad() = gradient.clone();
+    optimizer->step(rate);
+    reference.step(gradient, rate, weight_decay);
+  }
+  CHECK(at::equal(parameter.detach(), reference.parameter));
+  CHECK(at::equal(optimizer->state(0, "exp_avg"), reference.first));
+  CHECK(at::equal(optimizer->state(0, "exp_avg_sq"), reference.second));
+}
+
+TEST_CASE("AdamW of a slice makes the very bits of the whole") {
+  constexpr int64_t kNumel = 1003, kCut = 333;
+  at::manual_seed(2);
+  const at::Tensor start = at::randn({kNumel}), whole = start.clone().requires_grad_(true),
+                   head = start.slice(0, 0, kCut).clone().requires_grad_(true),
+                   tail = start.slice(0, kCut).clone().requires_grad_(true);
+  const auto of_whole = make_optimizer("adamw_torch_fused", {{{whole}, 0.1}}, {}),
+             of_slices = make_optimizer("adamw_torch_fused", {{{head, tail}, 0.1}}, {});
+  for (int step = 0; step < 20; ++step) {
+    whole.mutable_grad() = at::randn({kNumel});
+    head.mutable_grad() = whole.grad().slice(0, 0, kCut).clone();
+    tail.mutable_grad() = whole.grad().slice(0, kCut).clone();
+    of_whole->step(1e-2);
+    of_slices->step(1e-2);
+  }
+  CHECK(at::equal(whole.detach(), at::cat({head.detach(), tail.detach()})));
 }
 
 TEST_CASE("An optimizer goes on exactly from copied state") {

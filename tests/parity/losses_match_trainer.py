@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
 """Losses over 50 steps against the Hugging Face Trainer: same folder, same text, same seed, shuffled.
 
-  losses_match_trainer.py [--cases NAME…] [--steps 50]
+  losses_match_trainer.py [--cases NAME…] [--steps 50] [--exact_norm]
 
 Each case trains once with hftrain and once with the Trainer (torchrun for two ranks) and compares loss, grad_norm and
-learning_rate at every step. The bar is a relative difference of 1e-4 in the loss.
+learning_rate at every step. The bar is a relative difference of 1e-4 in the loss. torch on a CPU sums the squares of a
+gradient in float32, which leaves its norm, and so the clipping, 1e-5 to 1e-3 low; with --exact_norm the Trainer clips by
+a norm summed in float64, as hftrain does, and the bars are 1e-6 in the loss and 1e-5 in the norm.
 """
 import argparse
 import json
@@ -27,12 +29,12 @@ CASES = {
 }
 
 
-def peer(folder, model, text, ranks, arguments, environment):
+def peer(folder, model, text, ranks, arguments, environment, exact_norm):
     out = os.path.join(folder, "peer.json")
     launcher = [sys.executable] if ranks == 1 else [
         sys.executable, "-m", "torch.distributed.run", "--standalone", f"--nproc_per_node={ranks}"]
-    fixtures.run(launcher + [fixtures.PEER, "--model", model, "--train_file", text, "--block_size", "128", "--out", out,
-                             "--", f"output_dir={folder}/peer", "use_cpu=true"] +
+    fixtures.run(launcher + [fixtures.PEER, "--model", model, "--train_file", text, "--block_size", "128", "--out", out] +
+                 ["--exact_norm"] * exact_norm + ["--", f"output_dir={folder}/peer", "use_cpu=true"] +
                  [f"{k}={json.dumps(v)}" for k, v in arguments.items()], env=environment)
     with open(out) as file:
         return json.load(file)["log_history"]
@@ -46,14 +48,15 @@ def ours(folder, model, text, ranks, arguments, environment):
     return fixtures.our_records(out)
 
 
-def compare(name, steps, scratch):
+def compare(name, steps, scratch, exact_norm):
     shape, ranks, extra = CASES[name]
     arguments = {**COMMON, **extra, "max_steps": steps}
     environment = {**os.environ, "OMP_NUM_THREADS": "1"}
     text = fixtures.sample_text(scratch)
     model = fixtures.model_folder(scratch, shape, fixtures.tokenizer(scratch, text))
     folder = os.path.join(scratch, name)
-    theirs = {r["step"]: r for r in peer(folder, model, text, ranks, arguments, environment) if "loss" in r}
+    theirs = {r["step"]: r for r in peer(folder, model, text, ranks, arguments, environment, exact_norm)
+              if "loss" in r}
     mine = {r["step"]: r for r in ours(folder, model, text, ranks, arguments, environment) if "loss" in r}
     if sorted(theirs) != sorted(mine) or len(mine) != steps:
         raise SystemExit(f"{name}: steps differ: {sorted(mine)} against {sorted(theirs)}")
@@ -64,16 +67,18 @@ def compare(name, steps, scratch):
     print(f"{name}: loss {theirs[1]['loss']:.4f} -> {theirs[steps]['loss']:.4f}, worst relative difference "
           f"{worst['loss']:.2e} (grad_norm {worst['grad_norm']:.2e}), rates {'equal' if rates else 'DIFFER'}, "
           f"epochs {'equal' if epochs else 'DIFFER'}", flush=True)
-    return worst["loss"] <= 1e-4 and rates and epochs
+    close = worst["loss"] <= 1e-6 and worst["grad_norm"] <= 1e-5 if exact_norm else worst["loss"] <= 1e-4
+    return close and rates and epochs
 
 
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--cases", nargs="*", default=list(CASES))
     parser.add_argument("--steps", type=int, default=50)
+    parser.add_argument("--exact_norm", action="store_true")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as scratch:
-        passed = [compare(name, options.steps, scratch) for name in options.cases]
+        passed = [compare(name, options.steps, scratch, options.exact_norm) for name in options.cases]
     sys.exit(0 if all(passed) else 1)
 
 

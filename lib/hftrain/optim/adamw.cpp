@@ -58,8 +58,8 @@ void AdamW::fused(const std::vector<Item*>& items, double rate, double weight_de
                     epsilon_, /*amsgrad=*/false, /*maximize=*/false);
 }
 
-// LibTorch's kernel rounds an element differently at the end of a tensor than in its middle; ours does not,
-// so that shards get the very bits of whole parameters.
+// LibTorch's kernel rounds an element differently at the end of a tensor than in its middle; ours rounds all
+// as in the middle there, so that shards get the very bits of whole parameters.
 void AdamW::sweep(Item& item, double rate, double weight_decay) const {
   const double t = (*item.state)[0].item<double>();
   const cpu::AdamWStep step{.decay = static_cast<float>(1 - rate * weight_decay),

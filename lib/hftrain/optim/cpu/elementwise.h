@@ -2,7 +2,8 @@
 //
 // The results of an element do not depend on where in an array it stands: the file is compiled without
 // contraction of products and sums, so that the vector body and the scalar end of a loop round alike.
-// (LibTorch's fused kernels do not: an element that falls into the tail of a slice gets another last bit.)
+// (LibTorch's fused kernels do not: an element that falls into the tail of a slice gets another last bit.
+// AdamW here rounds as the middle of a slice does there, fused multiply-adds included.)
 #pragma once
 
 #include <cstdint>
