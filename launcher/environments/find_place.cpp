@@ -34,6 +34,8 @@ class PlaceFinder {
     std::vector<std::string> leftovers;
     if (!launch_.standalone)
       started = read_rank_variables(environment, static_cast<int>(launch_.local_rank), leftovers);
+    // Flags that name machines do not care about half a set (Kubeflow sets both).
+    if (started && !started->missing.empty() && machines > 1) started.reset();
     const bool alone = !started || (started->size == 1 && !started->always_a_rank);
     if (!alone && (started->size > 1 || machines == 1)) {
       by_launcher(*started, machines);
@@ -104,7 +106,7 @@ class PlaceFinder {
 
   static std::optional<int> nodes_of(const StartedProcess& started) {
     if (started.nodes && started.size >= *started.nodes) return started.nodes;
-    if (started.size % started.local_size != 0) return std::nullopt;
+    if (started.local_size == 0 || started.size % started.local_size != 0) return std::nullopt;
     return started.size / started.local_size;
   }
 
@@ -142,7 +144,9 @@ class PlaceFinder {
   }
 
   bool spawns(const StartedProcess& started) const {
-    if (!started.one_per_node()) return false;
+    // A process that was told nothing of its machine is one per machine when it is to have several ranks.
+    const bool one_per_node = started.one_per_node() || (started.local_size == 0 && started.local_rank < 0);
+    if (!one_per_node) return false;
     if (launch_.nproc_per_node) return asked_ranks() != 1;
     return visible_gpus_ > 1 && !started.always_a_rank;
   }
@@ -157,6 +161,13 @@ class PlaceFinder {
     if (host || port)
       place_.notices.push_back(origin(host ? "master_addr" : "master_port") + " is not used under " +
                                started.by + " without " + (host ? "master_port" : "master_addr"));
+    if (!started.missing.empty() && (started.host.empty() || started.port == 0))
+      throw Error(ExitCode::kUsage, "this process is one of several and does not know where the first one is")
+          .where(seen(started))
+          .why(join(started.missing, ", ") + (started.missing.size() == 1 ? " is" : " are") + " missing")
+          .hint(
+              "MASTER_ADDR and MASTER_PORT (or --master_addr and --master_port), the same for all; "
+              "--standalone ignores the environment and trains on this machine alone");
     place_.meeting = started.meeting;
     place_.master_host = started.host;
     place_.master_port = started.port;

@@ -17,9 +17,9 @@ namespace hftrain::launcher {
 // machine.
 struct GivenRank {
   int rank = 0;
-  int local_rank = 0;
+  int local_rank = 0;  // -1: not told; its position among the ranks that meet on its machine
   int world_size = 1;
-  int local_world_size = 1;
+  int local_world_size = 1;  // 0: not told; as many as meet on its machine
 };
 
 // How the agents learn where agent 0 listens.

@@ -47,12 +47,18 @@ class Reader {
       : environment_(environment), local_rank_(local_rank) {}
 
   std::optional<StartedProcess> read(std::vector<std::string>& notices) {
+    std::optional<StartedProcess> process;
     for (const Family& family : families()) {
-      if (auto process = complete(family)) return process;
+      if (!process) process = complete(family);
     }
-    if (auto process = slurm_step()) return process;
-    notices.insert(notices.end(), leftovers_.begin(), leftovers_.end());
-    return std::nullopt;
+    if (!process) process = slurm_step();
+    // A launcher that has started one process says nothing of a rank that its caller set by hand.
+    if (!process || (process->size == 1 && !process->always_a_rank)) {
+      if (auto part = part_of_plain()) process = std::move(part);
+    }
+    if (!process || !process->missing.empty())
+      notices.insert(notices.end(), leftovers_.begin(), leftovers_.end());
+    return process;
   }
 
  private:
@@ -80,8 +86,8 @@ class Reader {
     look(family.rank);
     if (seen.empty()) return std::nullopt;
     look(family.size);
-    if (plain && local_rank_ >= 0 && !first(family.local_rank)) {
-      seen.emplace_back("--local_rank", std::to_string(local_rank_));
+    if (const auto local_rank = plain ? local_rank_of_plain() : std::nullopt) {
+      seen.push_back(*local_rank);
     } else {
       look(family.local_rank);
     }
@@ -95,6 +101,47 @@ class Reader {
       return std::nullopt;
     }
     return plain ? plain_process(seen) : mpi_process(family, seen);
+  }
+
+  std::optional<Variable> local_rank_of_plain() const {
+    const auto variable = first(families().front().local_rank);
+    return variable || local_rank_ < 0 ? variable : Variable{"--local_rank", std::to_string(local_rank_)};
+  }
+
+  // A process of several that was not told everything. Nothing when it is whole, or when RANK and WORLD_SIZE
+  // are all there is: no launcher sets only these.
+  std::optional<StartedProcess> part_of_plain() const {
+    const Family& family = families().front();
+    const auto rank = first(family.rank), size = first(family.size);
+    const auto local_rank = local_rank_of_plain(), local_size = first(family.local_size);
+    const auto host = first({"MASTER_ADDR"}), port = first({"MASTER_PORT"});
+    if (!rank || !size || (!first(family.local_rank) && !local_size && !host && !port)) return std::nullopt;
+    StartedProcess process;
+    process.by = "the environment";
+    process.size = number(*size, 1, INT32_MAX);
+    if (process.size == 1) return std::nullopt;
+    process.rank = number(*rank, 0, process.size - 1);
+    process.local_size = local_size ? number(*local_size, 1, process.size) : 0;
+    process.local_rank =
+        local_rank ? number(*local_rank, 0, (local_size ? process.local_size : process.size) - 1) : -1;
+    process.always_a_rank = true;
+    process.meeting = Meeting::kFixedAddress;
+    if (host) process.host = host->second;
+    if (port) process.port = number(*port, 1, 65535);
+    const std::pair<const char*, const std::optional<Variable>*> parts[] = {{"RANK", &rank},
+                                                                            {"WORLD_SIZE", &size},
+                                                                            {"LOCAL_RANK", &local_rank},
+                                                                            {"LOCAL_WORLD_SIZE", &local_size},
+                                                                            {"MASTER_ADDR", &host},
+                                                                            {"MASTER_PORT", &port}};
+    for (const auto& [name, variable] : parts) {
+      if (*variable) {
+        process.variables.push_back(**variable);
+      } else {
+        process.missing.emplace_back(name);
+      }
+    }
+    return process;
   }
 
   void leftover(const std::vector<Variable>& seen, const std::vector<std::string>& missing) {

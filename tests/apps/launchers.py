@@ -2,6 +2,7 @@
 
     launchers.py mpirun 2 4 8      mpirun --oversubscribe -n N, DDP and full_shard, over the default back end and over MPI
     launchers.py torchrun 2        python -m torch.distributed.run --no-python, both kinds of rendezvous
+    launchers.py environment 2     nothing but RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT (PyTorchJob); 3 with LOCAL_RANK
 """
 import os
 import subprocess
@@ -31,6 +32,25 @@ def starts(launcher, ranks):
             "torchrun --standalone": torchrun + ["--standalone", "--no-python", HFTRAIN]}
 
 
+def by_environment(place, port, ranks, strategy):
+    """One front program per rank, as scripts for torch's env:// start them. LOCAL_RANK is set for an odd number."""
+    output = f"environment-{strategy}-{ranks}"
+    processes = []
+    for rank in range(ranks):
+        told = {"RANK": rank, "WORLD_SIZE": ranks, "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port}
+        if ranks % 2:
+            told["LOCAL_RANK"] = rank
+        environment = {**place.environment, **{name: str(value) for name, value in told.items()}}
+        processes.append(subprocess.Popen([HFTRAIN] + flags(place, output, strategy), env=environment, text=True,
+                                          stdout=subprocess.DEVNULL, stderr=subprocess.PIPE))
+    said = [process.communicate(timeout=300)[1] for process in processes]
+    codes = [process.returncode for process in processes]
+    what = f"{ranks} ranks of the environment, {strategy}"
+    check(f"{what}: all end with 0", codes == [0] * ranks, str(codes) + "".join(said))
+    check(f"{what}: one job", f"as rank 0 of {ranks} (RANK=0, WORLD_SIZE={ranks}" in said[0], said[0])
+    return what, output, said[0]
+
+
 def main():
     launcher, *sizes = sys.argv[1:]
     if launcher == "mpirun" and no_mpi():
@@ -45,6 +65,10 @@ def main():
                 output = f"local-{strategy}-{ranks}"
                 place.call(*flags(place, output, strategy), "--nproc_per_node", str(ranks))
                 reference = losses(os.path.join(folder, output))
+                if launcher == "environment":
+                    what, output, said = by_environment(place, 20000 + os.getpid() % 10000, ranks, strategy)
+                    check_equal_losses(what, reference, os.path.join(folder, output), said)
+                    continue
                 for name, start in starts(launcher, ranks).items():
                     output = f"{name.split()[-1].strip('-')}-{strategy}-{ranks}"
                     run = subprocess.run(start + flags(place, output, strategy), env=environment, text=True,

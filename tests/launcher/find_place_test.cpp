@@ -164,25 +164,67 @@ TEST_CASE("torchrun gives the rank, and its agent's store is the meeting") {
            0, 0, 1, 1));
 }
 
-TEST_CASE("half a set of variables does not make a rank, and is named") {
-  for (const auto& [name, value] : kTorchrun) {
-    if (name == "RANK" || name.starts_with("TORCHELASTIC")) continue;
-    INFO(name);
-    const JobPlace alone = place(without(kTorchrun, name));
-    CHECK(alone.agents == 1);
-    CHECK_FALSE(alone.given);
-    REQUIRE(alone.notices.size() == 1);
-    CHECK(contains(alone.notices[0], "RANK=3"));
-    CHECK(contains(alone.notices[0], "is not used: " + name + " is missing"));
-  }
-  const JobPlace stale = place({{"RANK", "5"}});
+TEST_CASE("half a set of variables that names no job is named and not used") {
+  const JobPlace half = place(without(kTorchrun, "WORLD_SIZE"));
+  CHECK(half.agents == 1);
+  CHECK_FALSE(half.given);
+  REQUIRE(half.notices.size() == 1);
+  CHECK(contains(half.notices[0], "RANK=3"));
+  CHECK(contains(half.notices[0], "is not used: WORLD_SIZE is missing"));
+  const JobPlace stale = place({{"RANK", "5"}, {"WORLD_SIZE", "8"}});
   CHECK(stale.agents == 1);
   CHECK(contains(stale.notices.at(0),
-                 "RANK=5 of the environment is not used: WORLD_SIZE, LOCAL_RANK, LOCAL_WORLD_SIZE, "
+                 "RANK=5, WORLD_SIZE=8 of the environment is not used: LOCAL_RANK, LOCAL_WORLD_SIZE, "
                  "MASTER_ADDR, MASTER_PORT are missing"));
   CHECK(contains(place({{"OMPI_COMM_WORLD_RANK", "0"}}).notices.at(0), "OMPI_COMM_WORLD_SIZE"));
   // Flags do not care about it.
   CHECK(place({{"RANK", "5"}}, two_machines()).agents == 2);
+}
+
+TEST_CASE("rank, world size and master make a rank, also where nobody tells its place on the machine") {
+  const Variables told_little = {
+      {"RANK", "1"}, {"WORLD_SIZE", "2"}, {"MASTER_ADDR", "node0"}, {"MASTER_PORT", "29500"}};
+  const JobPlace second = place(told_little, {}, 8);
+  CHECK(second.agents == 2);
+  CHECK(second.agent == 1);
+  CHECK(is(second.given, 1, -1, 2, 0));
+  CHECK(second.meeting == Meeting::kFixedAddress);
+  CHECK(second.master_host == "node0");
+  CHECK(second.master_port == 29500);
+  CHECK(second.notices.empty());
+  CHECK(contains(describe(second), "started by the environment as rank 1 of 2 (RANK=1, WORLD_SIZE=2, "));
+  CHECK(is(place(with(told_little, {{"LOCAL_RANK", "1"}})).given, 1, 1, 2, 0));
+  CHECK(is(place(with(told_little, {{"LOCAL_WORLD_SIZE", "2"}})).given, 1, -1, 2, 2));
+  // A launcher that has started one process (a loop of `srun -n 1`) is no launcher; one of several is.
+  CHECK(is(place(with(open_mpi(0, 1, 0, 1), told_little)).given, 1, -1, 2, 0));
+  CHECK(place(with(open_mpi(0, 4, 0, 4), told_little)).started_by == "mpirun");
+  // Several ranks are asked for: one process per machine.
+  LaunchArguments eight;
+  eight.nproc_per_node = "8";
+  CHECK_FALSE(place(told_little, eight, 8).given);
+  CHECK(place(told_little, eight, 8).agents == 2);
+  // Flags that name machines win, as Kubeflow gives both.
+  CHECK(place(told_little, two_machines()).started_by == "--nnodes");
+  LaunchArguments standalone;
+  standalone.standalone = true;
+  CHECK(place(told_little, standalone).agents == 1);
+}
+
+TEST_CASE("a process of several that cannot find the others is refused, not trained alone") {
+  for (const char* name : {"MASTER_ADDR", "MASTER_PORT"}) {
+    INFO(name);
+    const std::string text = refusal(without(kTorchrun, name));
+    CHECK(contains(text, "this process is one of several and does not know where the first one is"));
+    CHECK(contains(text, std::string("why: ") + name + " is missing"));
+    CHECK(contains(text, "--standalone"));
+  }
+  LaunchArguments address;
+  address.master_addr = "node1";
+  address.master_port = 800;
+  const JobPlace told = place(without(kTorchrun, "MASTER_ADDR"), address);
+  CHECK(told.master_host == "node1");
+  CHECK(is(told.given, 3, 1, 4, 2));
+  CHECK(contains(refusal({{"RANK", "2"}, {"WORLD_SIZE", "2"}, {"MASTER_ADDR", "a"}}), "it is not in 0 to 1"));
 }
 
 TEST_CASE("numbers of the environment that are none are refused by name") {

@@ -129,6 +129,19 @@ TEST_CASE("two agents on one machine must not take the same GPU") {
   CHECK(job({agent(0, "a", machine(1)), agent(1, "a", second)}).plan().ranks.world_size == 2);
 }
 
+TEST_CASE("given ranks that were not told their place on the machine find it when they meet") {
+  std::vector<AgentFacts> agents = {given(0, -1, "a", 3), given(1, -1, "b", 3), given(2, -1, "a", 3)};
+  for (AgentFacts& facts : agents) {
+    facts.given->local_world_size = 0;
+    facts.topology = machine(2);
+  }
+  const RanksPlan ranks = job(agents).plan().ranks;
+  CHECK(column(ranks, &RankPlan::local_rank) == Ints{0, 0, 1});
+  CHECK(column(ranks, &RankPlan::ordinal) == Ints{0, 0, 1});
+  CHECK(column(ranks, &RankPlan::local_world_size) == Ints{2, 1, 2});
+  CHECK(ranks.nodes == 2);
+}
+
 TEST_CASE("a given rank takes the GPU of its local rank, or the only one it is shown") {
   std::vector<AgentFacts> agents = {given(0, 0, "a", 2), given(1, 1, "a", 2)};
   for (AgentFacts& facts : agents) facts.topology = machine(2);

@@ -14,9 +14,9 @@ namespace hftrain::plan {
 // A rank that mpirun, srun or torchrun has already given to an agent.
 struct GivenPlace {
   int rank = 0;
-  int local_rank = 0;
+  int local_rank = 0;  // -1: not told; its position among the ranks of its machine
   int world_size = 1;
-  int local_world_size = 1;
+  int local_world_size = 1;  // 0: not told; resolve() counts
 
   bool operator==(const GivenPlace&) const = default;
 };

@@ -171,17 +171,25 @@ class RankResolution {
   }
 
   // A given rank takes the GPU of its local rank, unless its environment shows it only its own.
-  static void give_gpu(const AgentFacts& agent, int position, RankPlan& rank) {
+  void give_gpu(const AgentFacts& agent, int position, RankPlan& rank) const {
     const std::vector<VisibleDevice>& visible = agent.topology.visible.devices;
     int ordinal = position;
     if (agent.given && visible.size() > 1) {
-      ordinal = std::min(agent.given->local_rank, static_cast<int>(visible.size()) - 1);
+      const int local_rank = rank.local_rank < 0 ? position_on_machine(agent) : rank.local_rank;
+      ordinal = std::min(local_rank, static_cast<int>(visible.size()) - 1);
     }
     const CudaDevice& device = visible[static_cast<size_t>(ordinal)].device;
     rank.device = DeviceKind::kCuda;
     rank.ordinal = ordinal;
     rank.device_name = device.name;
     rank.device_uuid = device.uuid;
+  }
+
+  // Among the given ranks of its machine, for one that was not told its local rank.
+  int position_on_machine(const AgentFacts& agent) const {
+    return static_cast<int>(std::count_if(agents_.begin(), agents_.end(), [&agent](const AgentFacts& other) {
+      return other.machine == agent.machine && other.given && other.given->rank < agent.given->rank;
+    }));
   }
 
   // Each core is shared by the ranks that may use it, those of other agents on the machine among them.
