@@ -33,6 +33,12 @@ int stream_bits(const std::string& flag, std::string_view text, const std::strin
   return *bits;
 }
 
+FileDescriptor open_log(const std::string& path) {
+  FileDescriptor log(::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644));
+  if (!log) throw system_error(errno, "cannot open the log of a rank", path);
+  return log;
+}
+
 }  // namespace
 
 OutputFilter::Streams::Streams(const std::string& flag, const std::string& text) {
@@ -65,6 +71,7 @@ OutputFilter::OutputFilter(const std::string& ranks, const std::string& tee, con
 }
 
 bool OutputFilter::shows(int rank, Stream stream) const {
+  if (kept_ && !kept_->contains(rank)) return false;
   const bool named = all_ranks_ || std::find(ranks_.begin(), ranks_.end(), rank) != ranks_.end();
   return tee_.holds(rank, stream) || (named && !redirects_.holds(rank, stream));
 }
@@ -74,11 +81,11 @@ OutputRouter::OutputRouter(OutputSpec spec, std::vector<int> ranks, LineSink lin
   for (const int rank : ranks) {
     create_directories(folder_of(rank));
     for (const Stream stream : {Stream::kOut, Stream::kErr}) {
-      const std::string path = log_path(rank, stream);
-      FileDescriptor log(::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644));
-      if (!log) throw system_error(errno, "cannot open the log of a rank", path);
-      channels_[{rank, stream}].log = std::move(log);
+      channels_[{rank, stream}].log = open_log(log_path(rank, stream));
     }
+  }
+  for (const auto& [stream, texts] : spec_.duplicated) {
+    if (!texts.empty()) duplicates_[stream] = open_log(duplicate_path(stream));
   }
 }
 
@@ -90,22 +97,27 @@ std::string OutputRouter::log_path(int rank, Stream stream) const {
   return folder_of(rank) + (stream == Stream::kOut ? "/stdout.log" : "/stderr.log");
 }
 
-void OutputRouter::append_to_log(Channel& channel, int rank, Stream stream, std::string_view bytes) {
-  while (channel.log && !bytes.empty()) {
-    const ssize_t written = ::write(channel.log.get(), bytes.data(), bytes.size());
+std::string OutputRouter::duplicate_path(Stream stream) const {
+  return spec_.folder + (stream == Stream::kOut ? "/filtered_stdout" : "/filtered_stderr") + spec_.machine +
+         ".log";
+}
+
+void OutputRouter::append(FileDescriptor& log, const std::string& path, std::string_view bytes) {
+  while (log && !bytes.empty()) {
+    const ssize_t written = ::write(log.get(), bytes.data(), bytes.size());
     if (written >= 0) {
       bytes.remove_prefix(static_cast<size_t>(written));
     } else if (errno != EINTR) {
-      notices_("cannot write " + log_path(rank, stream) + " (" + std::strerror(errno) +
+      notices_("cannot write " + path + " (" + std::strerror(errno) +
                "): the rest of this output is not kept");
-      channel.log.reset();
+      log.reset();
     }
   }
 }
 
 void OutputRouter::write(int rank, Stream stream, std::string_view bytes) {
   Channel& channel = channels_.at({rank, stream});
-  append_to_log(channel, rank, stream, bytes);
+  append(channel.log, log_path(rank, stream), bytes);
   while (!bytes.empty()) {
     const size_t newline = bytes.find('\n');
     const size_t room = kLongestLine - channel.unfinished.size();
@@ -131,10 +143,23 @@ void OutputRouter::take_line(int rank, Stream stream, std::string_view line) {
   while (!line.empty() && line.back() == '\r') line.remove_suffix(1);
   if (const size_t redraw = line.rfind('\r'); redraw != std::string_view::npos)
     line.remove_prefix(redraw + 1);
+  duplicate(rank, stream, line);
   std::deque<std::string>& kept = kept_[rank];
   kept.emplace_back(line);
   if (kept.size() > kKeptLines) kept.pop_front();
   if (spec_.filter.shows(rank, stream) && !muted_.contains(rank)) lines_({rank, stream, std::string(line)});
+}
+
+void OutputRouter::duplicate(int rank, Stream stream, std::string_view line) {
+  const auto file = duplicates_.find(stream);
+  if (file == duplicates_.end()) return;
+  const std::vector<std::string>& texts = spec_.duplicated.at(stream);
+  const bool wanted = std::any_of(texts.begin(), texts.end(), [&](const std::string& text) {
+    return line.find(text) != std::string_view::npos;
+  });
+  if (!wanted) return;
+  append(file->second, duplicate_path(stream),
+         "[rank " + std::to_string(rank) + "] " + std::string(line) + '\n');
 }
 
 std::vector<std::string> OutputRouter::last_lines(int rank) const {

@@ -10,6 +10,7 @@
 #include <deque>
 #include <functional>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -35,6 +36,8 @@ class OutputFilter {
   // it, or when its rank is named and redirects does not send it to its file alone. Throws an Error (kUsage)
   // that names the flag.
   OutputFilter(const std::string& ranks, const std::string& tee, const std::string& redirects = "0");
+  // Of these ranks only, whatever else is asked for.
+  void keep_only(std::set<int> ranks) { kept_ = std::move(ranks); }
   bool shows(int rank, Stream stream) const;
 
  private:
@@ -51,11 +54,16 @@ class OutputFilter {
   std::vector<int> ranks_;
   Streams tee_;
   Streams redirects_;
+  std::optional<std::set<int>> kept_;
 };
 
 struct OutputSpec {
   std::string folder;  // of this attempt: <folder>/<rank>/{stdout,stderr}.log
   OutputFilter filter{"0", "0", "0"};
+  // Lines that contain one of these texts are also appended, behind "[rank N] ", to
+  // <folder>/filtered_stdout.log and filtered_stderr.log. No file without a text.
+  std::map<Stream, std::vector<std::string>> duplicated{};
+  std::string machine{};  // stands before ".log" in the names of these two; empty: the first machine
 };
 
 class OutputRouter {
@@ -80,6 +88,7 @@ class OutputRouter {
   std::vector<std::string> last_lines(int rank) const;
   std::string folder_of(int rank) const;
   std::string log_path(int rank, Stream stream) const;
+  std::string duplicate_path(Stream stream) const;
 
  private:
   struct Channel {
@@ -87,13 +96,15 @@ class OutputRouter {
     std::string unfinished;
   };
 
-  void append_to_log(Channel& channel, int rank, Stream stream, std::string_view bytes);
+  void append(FileDescriptor& log, const std::string& path, std::string_view bytes);
+  void duplicate(int rank, Stream stream, std::string_view line);
   void take_line(int rank, Stream stream, std::string_view line);
 
   OutputSpec spec_;
   LineSink lines_;
   NoticeSink notices_;
   std::map<std::pair<int, Stream>, Channel> channels_;
+  std::map<Stream, FileDescriptor> duplicates_;
   std::map<int, std::deque<std::string>> kept_;
   std::set<int> muted_;
 };

@@ -10,11 +10,30 @@ namespace hftrain::launcher {
 namespace {
 
 // They say where an agent is, how it reaches agent 0, how many ranks it starts, or how its terminal looks.
-constexpr std::array kOwnArguments = {
-    "node_rank",      "machine_rank",    "local_rank",        "local_addr",    "master_addr",
-    "master_port",    "main_process_ip", "main_process_port", "rdzv_endpoint", "rdzv_conf",
-    "nproc_per_node", "num_processes",   "log_dir",           "redirects",     "local_ranks_filter",
-    "progress",       "color",           "disable_tqdm",      "tee",           "log_ranks"};
+constexpr std::array kOwnArguments = {"node_rank",
+                                      "machine_rank",
+                                      "local_rank",
+                                      "local_addr",
+                                      "master_addr",
+                                      "master_port",
+                                      "main_process_ip",
+                                      "main_process_port",
+                                      "rdzv_endpoint",
+                                      "rdzv_conf",
+                                      "nproc_per_node",
+                                      "num_processes",
+                                      "log_dir",
+                                      "redirects",
+                                      "local_ranks_filter",
+                                      "progress",
+                                      "color",
+                                      "disable_tqdm",
+                                      "tee",
+                                      "log_ranks",
+                                      "quiet",
+                                      "duplicate_stdout_filters",
+                                      "duplicate_stderr_filters",
+                                      "signals_to_handle"};
 
 std::string value_in(const Introduction& agent, const std::string& key) {
   const auto found = agent.arguments.find(key);

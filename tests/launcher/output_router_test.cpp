@@ -122,4 +122,25 @@ TEST_CASE("a log that cannot be written is given up with one notice and the line
   CHECK(fixture.shown == std::vector<std::string>{"0: one", "0: two"});
 }
 
+TEST_CASE("of ranks that are not kept nothing is shown, whatever else names them") {
+  OutputFilter filter("all", "0:3,1:1");
+  filter.keep_only({1, 2});
+  CHECK_FALSE(filter.shows(0, Stream::kOut));
+  CHECK(filter.shows(1, Stream::kErr));
+  CHECK(filter.shows(2, Stream::kOut));
+}
+
+TEST_CASE("lines with one of the named texts go to a file for all ranks, too") {
+  Fixture fixture;
+  OutputSpec spec{fixture.folder.path(), OutputFilter("", "0"), {{Stream::kErr, {"NCCL", "loss"}}}, ".node1"};
+  OutputRouter router(
+      std::move(spec), {0, 1}, [](const OutputLine&) {}, [](const std::string&) {});
+  router.write(1, Stream::kErr, "a loss of 3\nnothing\n");
+  router.write(0, Stream::kErr, "NCCL WARN\n");
+  router.write(0, Stream::kOut, "a loss of 4\n");
+  CHECK(read_file(fixture.folder / "filtered_stderr.node1.log") ==
+        "[rank 1] a loss of 3\n[rank 0] NCCL WARN\n");
+  CHECK_FALSE(path_exists(fixture.folder / "filtered_stdout.node1.log"));
+}
+
 }  // namespace hftrain::launcher

@@ -128,6 +128,19 @@ TEST_CASE("where lines stay, a silent phase tells how far it is every ten second
   CHECK(quiet.str().empty());
 }
 
+TEST_CASE("a quiet console shows warnings, errors and results only", "[reporting]") {
+  std::ostringstream text;
+  const Environment plain = env({{"TERM", "xterm"}, {"NO_COLOR", "1"}});
+  Console console(text, choose_console_style({.is_terminal = true, .quiet = true}, plain));
+  console.line("hftrain");
+  console.message(LogLevel::kInfo, "note");
+  console.event("step", {{"step", 1}, {"total", 2}}, 1);
+  console.event("log", {{"record", {{"loss", 1.5}}}}, 2);
+  console.message(LogLevel::kWarning, "short of memory");
+  console.result("rank 1 was killed");
+  CHECK(text.str() == "warning: short of memory\nrank 1 was killed\n");
+}
+
 TEST_CASE("on a terminal lines stand above one live line, which disappears at the end", "[reporting]") {
   std::ostringstream out;
   {

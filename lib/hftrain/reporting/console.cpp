@@ -34,6 +34,10 @@ std::optional<double> number_of(const Json& data, const char* name) {
 }  // namespace
 
 void Console::line(std::string_view text) {
+  if (!style_.quiet) result(text);
+}
+
+void Console::result(std::string_view text) {
   clear();
   write(text);
   if (text.empty() || text.back() != '\n') write("\n");
@@ -46,7 +50,7 @@ void Console::message(LogLevel level, std::string_view text) {
   if (level < LogLevel::kWarning) return line(text);
   const std::string word(severe ? "error:" : "warning:");
   const std::string painted = style_.color ? (severe ? kRed : kYellow) + word + kPlain : word;
-  line(painted + ' ' + std::string(text));
+  result(painted + ' ' + std::string(text));
 }
 
 void Console::event(std::string_view name, const Json& data, double time) {

@@ -23,8 +23,10 @@ class Console {
   Console& operator=(const Console&) = delete;
   ~Console() { clear(); }
 
-  // One or several whole lines above the live line; a missing final newline is added.
+  // One or several whole lines above the live line; a missing final newline is added. Not in a quiet style.
   void line(std::string_view text);
+  // The same in every style: why a run failed, what a rank printed.
+  void result(std::string_view text);
   // "warning: …" and "error: …" in their colours; lesser levels as they are.
   void message(LogLevel level, std::string_view text);
 

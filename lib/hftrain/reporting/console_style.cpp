@@ -19,7 +19,7 @@ ProgressStyle choose_progress(const ConsoleRequest& request, bool can_redraw) {
   if (word != "auto" && word != "bar" && word != "plain" && word != "none") {
     throw unknown_word("--progress", word, "auto, bar, plain, none");
   }
-  if (word == "none" || request.disable_tqdm) return ProgressStyle::kNone;
+  if (word == "none" || request.disable_tqdm || request.quiet) return ProgressStyle::kNone;
   return word != "plain" && can_redraw ? ProgressStyle::kBar : ProgressStyle::kPlain;
 }
 
@@ -35,8 +35,8 @@ bool choose_color(const ConsoleRequest& request, bool can_redraw, const Environm
 
 ConsoleStyle choose_console_style(const ConsoleRequest& request, const Environment& environment) {
   const bool can_redraw = request.is_terminal && environment.get_or("TERM", "") != "dumb";
-  return {choose_progress(request, can_redraw), choose_color(request, can_redraw, environment),
-          request.width};
+  return {choose_progress(request, can_redraw), choose_color(request, can_redraw, environment), request.width,
+          request.quiet};
 }
 
 }  // namespace hftrain::reporting

@@ -16,7 +16,8 @@ enum class ProgressStyle {
 struct ConsoleStyle {
   ProgressStyle progress = ProgressStyle::kPlain;
   bool color = false;
-  int width = 80;  // columns, for the live line
+  int width = 80;      // columns, for the live line
+  bool quiet = false;  // warnings, errors and results only
 };
 
 // What the user asked for and what the stream is.
@@ -26,6 +27,7 @@ struct ConsoleRequest {
   bool disable_tqdm = false;
   bool is_terminal = false;
   int width = 80;
+  bool quiet = false;  // no progress either
 };
 
 // A live line is drawn only on a terminal that can move its cursor, whatever was asked: no carriage return
