@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <poll.h>
+#include <sched.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
@@ -11,6 +12,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <optional>
 #include <utility>
 
 #include "hftrain/base/error.h"
@@ -29,6 +31,7 @@ struct PreparedStart {
   std::vector<char*> argv;
   std::vector<char*> environment;
   std::vector<InheritedDescriptor> descriptors;  // 1 and 2 included
+  std::optional<cpu_set_t> cpus;
   pid_t parent = -1;
   int failure_fd = -1;
 };
@@ -83,6 +86,8 @@ void arrange_descriptors(PreparedStart& start) {
   if (::getppid() != start.parent) ::_exit(127);  // the launcher died before the request took effect
   arrange_descriptors(start);
   reset_signals();
+  if (start.cpus && ::sched_setaffinity(0, sizeof(*start.cpus), &*start.cpus) != 0)
+    fail_in_child(start, "bind to CPUs");
   ::execve(start.argv[0], start.argv.data(), start.environment.data());
   fail_in_child(start, "execute");
 }
@@ -95,6 +100,14 @@ std::optional<StartFailure> wait_for_start(int failure_fd) {
   StartFailure failure;
   if (::read(failure_fd, &failure, sizeof(failure)) != sizeof(failure)) return std::nullopt;
   return failure;
+}
+
+std::optional<cpu_set_t> set_of(const std::vector<int>& cpus) {
+  if (cpus.empty()) return std::nullopt;
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  for (const int cpu : cpus) CPU_SET(cpu, &set);
+  return set;
 }
 
 int open_pidfd(pid_t pid) {
@@ -125,8 +138,8 @@ ChildProcess::ChildProcess(const ChildSpec& spec) {
   Pipe failure = make_pipe();
   std::vector<std::string> argv = spec.argv;
   std::vector<std::string> environment = spec.environment.as_strings();
-  PreparedStart start{pointers_to(argv), pointers_to(environment), spec.descriptors, ::getpid(),
-                      failure.writing.get()};
+  PreparedStart start{pointers_to(argv), pointers_to(environment), spec.descriptors, set_of(spec.cpus),
+                      ::getpid(),        failure.writing.get()};
   start.descriptors.push_back({out.writing.get(), STDOUT_FILENO});
   start.descriptors.push_back({err.writing.get(), STDERR_FILENO});
 

@@ -34,6 +34,7 @@ struct ChildSpec {
   std::vector<std::string> argv;  // argv[0] is the path of the program; no search along PATH
   Environment environment;
   std::vector<InheritedDescriptor> descriptors;
+  std::vector<int> cpus{};  // that it is bound to; empty: those of this process
 };
 
 class ChildProcess {

@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <utility>
 
+#include "hftrain/base/clock.h"
 #include "hftrain/base/text.h"
+#include "launcher/control/own_machine.h"
 #include "launcher/hang_watch.h"
 
 namespace hftrain::launcher {
@@ -183,7 +185,8 @@ Diagnostic explain(const JobRecord& job, const Verdict& verdict, const ReportFac
           "newest checkpoint";
       break;
     case Failure::kStopped:
-      report.what = "stopped before a checkpoint could be committed";
+      report.what = job.saved_after_stop ? "stopped at once, after a checkpoint was committed"
+                                         : "stopped before a checkpoint could be committed";
       if (worker.signals_sent == 0) {
         report.why = rank_name(worker) + " was sent a signal before it could handle one, or twice";
       } else {
@@ -283,7 +286,10 @@ Json crash_record(const WorkerRecord& worker, const FailureReport& report, const
                  {"where", summary.where},
                  {"why", summary.why},
                  {"hint", summary.hint}};
-  record["step"] = worker.step >= 0 ? Json(worker.step) : Json(nullptr);
+  const int64_t step = std::max(worker.step, worker.last_seen.step);
+  record["step"] = step >= 0 ? Json(step) : Json(nullptr);
+  record["time"] = unix_seconds();
+  record["host"] = worker.node.empty() ? host_name() : worker.node;
   if (worker.status) {
     const ExitStatus status = *worker.status;
     record["exit_code"] = status.signal == 0 ? Json(status.code) : Json(nullptr);

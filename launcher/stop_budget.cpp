@@ -7,6 +7,13 @@ namespace hftrain::launcher {
 
 using Kind = plan::WorkerEvent::Kind;
 
+StopBudget::StopBudget(double begin, std::optional<double> end) : end_(end) {
+  if (!end) return;
+  const double time = std::max(0.0, *end - begin);
+  margin_ = std::min(kMarginSeconds, time / 20);
+  unknown_save_ = std::min(kUnknownSaveSeconds, time / 5);
+}
+
 void StopBudget::heard(const plan::WorkerEvent& event, double now) {
   if (!end_ || event.rank != 0) return;
   if (event.kind == Kind::kStep) {
@@ -21,7 +28,7 @@ void StopBudget::heard(const plan::WorkerEvent& event, double now) {
 }
 
 double StopBudget::kept_back_seconds() const {
-  return kMarginSeconds + 2 * longest_save_.value_or(kUnknownSaveSeconds / 2) + 2 * longest_update_;
+  return margin_ + 2 * longest_save_.value_or(unknown_save_ / 2) + 2 * longest_update_;
 }
 
 double StopBudget::stop_at() const {

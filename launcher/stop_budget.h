@@ -1,8 +1,9 @@
-// When to begin stopping so that the state is saved before the job's time is over (SLURM_JOB_END_TIME). Pure:
-// events and the time are given.
+// When to begin stopping so that the state is saved before the job's time is over (SLURM_JOB_END_TIME,
+// --max_time). Pure: events and the time are given.
 //
 // Kept back: a margin, twice the longest save and twice the longest update so far; as long as no save was
-// measured kUnknownSaveSeconds stand for one. A job is not stopped before it has made an update.
+// measured kUnknownSaveSeconds stand for both; of a short time a twentieth and a fifth, if that is less. A
+// job is not stopped before it has made an update.
 #pragma once
 
 #include <optional>
@@ -15,8 +16,8 @@ class StopBudget {
  public:
   static constexpr double kMarginSeconds = 30, kUnknownSaveSeconds = 120;
 
-  // `end`: when the job's time is over, on the clock of the other arguments; unset: never.
-  explicit StopBudget(std::optional<double> end) : end_(end) {}
+  // `begin`, `end`: of the job's time, on the clock of the other arguments; no end: never over.
+  StopBudget(double begin, std::optional<double> end);
 
   void heard(const plan::WorkerEvent& event, double now);
   // When the stop must begin; infinite: not known, or never.
@@ -25,6 +26,7 @@ class StopBudget {
 
  private:
   std::optional<double> end_;
+  double margin_ = kMarginSeconds, unknown_save_ = kUnknownSaveSeconds;
   std::optional<double> longest_save_;
   double longest_update_ = 0;
   bool updated_ = false;

@@ -1,11 +1,13 @@
-// SIGTERM, SIGUSR1, SIGUSR2, SIGINT and SIGHUP (the terminal was closed; not when it is ignored, as under
-// nohup) as a descriptor instead of handlers. While an object lives these signals are blocked in the calling
-// thread (and in threads it starts); before and afterwards they act as they did. Objects may be nested: a
-// signal goes to whichever asks first. One that nobody has asked for is dropped at the end of the last
-// object.
+// The signals that stop a job as a descriptor instead of handlers: those that are named, and SIGUSR1 and
+// SIGUSR2, by which schedulers announce an end. SIGHUP (the terminal was closed) is left alone when it is
+// ignored, as under nohup. While an object lives these signals are blocked in the calling thread (and in
+// threads it starts); before and afterwards they act as they did. Objects may be nested: a signal goes to
+// whichever asks first. One that nobody has asked for is dropped at the end of the last object.
 #pragma once
 
 #include <signal.h>
+
+#include <string>
 
 #include "hftrain/base/file.h"
 
@@ -13,7 +15,8 @@ namespace hftrain::launcher {
 
 class StopSignals {
  public:
-  StopSignals();
+  // Joined by commas; what is not a name of such a signal is passed over.
+  explicit StopSignals(const std::string& names = "SIGTERM,SIGINT,SIGHUP,SIGQUIT");
   StopSignals(const StopSignals&) = delete;
   StopSignals& operator=(const StopSignals&) = delete;
   ~StopSignals();
@@ -25,6 +28,7 @@ class StopSignals {
 
  private:
   sigset_t previous_;
+  bool outermost_ = true;
   FileDescriptor descriptor_;
 };
 

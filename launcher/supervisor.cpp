@@ -14,6 +14,9 @@
 namespace hftrain::launcher {
 namespace {
 
+// Two equal signals that come closer are one.
+constexpr double kRepeatSeconds = 0.1;
+
 std::vector<int> ranks_of(const std::vector<WorkerSpec>& workers) {
   std::vector<int> ranks;
   for (const WorkerSpec& worker : workers) ranks.push_back(worker.rank);
@@ -41,13 +44,13 @@ Supervisor::Supervisor(JobSpec spec, WorkerObserver& observer)
                  ? nullptr
                  : std::make_unique<JobCrew>(own_workers_, *spec_.hub, spec_.others.value())),
       group_(joint_ ? static_cast<Crew&>(*joint_) : own_workers_),
-      stop_budget_(on_own_clock(spec_.limits.end_time)) {}
+      stop_budget_(monotonic_seconds(), on_own_clock(spec_.limits.end_time)) {}
 
 JobResult Supervisor::run() {
   router_ = std::make_unique<OutputRouter>(
       spec_.output, ranks_of(spec_.workers), [this](const OutputLine& line) { observer_.on_output(line); },
       [this](const std::string& notice) { observer_.on_notice(notice); });
-  signals_ = std::make_unique<StopSignals>();
+  signals_ = std::make_unique<StopSignals>(spec_.stop_signals);
   memory_kills_at_start_ = memory_kills();
   group_.start();
   spec_.rendezvous.listener.reset();  // rank 0 holds it now: when it dies, connections fail at once
@@ -74,6 +77,8 @@ void Supervisor::handle_workers(const std::vector<pollfd>& watched) {
   for (const plan::WorkerEvent& event : changes.events) {
     hang_watch_->heard(event, monotonic_seconds());
     stop_budget_.heard(event, monotonic_seconds());
+    if (event.kind == plan::WorkerEvent::Kind::kCheckpoint && job_.stop_signal != 0)
+      job_.saved_after_stop = true;
     observer_.on_event(event);
   }
   for (const OutputLine& line : changes.lines) observer_.on_output(line);
@@ -95,12 +100,17 @@ void Supervisor::handle_signals() {
   while (const int signal = signals_->next()) stop_asked(0, signal);
 }
 
-// A terminal and mpirun send one signal to every agent: the job was asked as often as the agent that was
+// timeout(1) and some schedulers send their signal to the process and to its group: one wish, asked twice. A
+// terminal and mpirun send one signal to every agent: the job was asked as often as the agent that was
 // asked most.
 void Supervisor::stop_asked(int agent, int signal) {
-  const int times = ++stops_by_agent_[agent];
-  if (times <= stops_) return;
-  stops_ = times;
+  StopsOfAgent& stops = stops_by_agent_[agent];
+  const double now = monotonic_seconds();
+  const bool repeated = stops.last == signal && signal != SIGINT && now - stops.at < kRepeatSeconds;
+  stops.last = signal;
+  stops.at = now;
+  if (repeated || ++stops.count <= stops_) return;
+  stops_ = stops.count;
   last_signal_ = signal;
   if (job_.stop_signal == 0) {
     job_.stop_signal = signal;
@@ -157,7 +167,8 @@ void Supervisor::carry_out(uint32_t actions) {
   }
   if (actions & kAnnounceEnd)
     observer_.on_notice(signal_name(last_signal_) + " again: stopping now without saving");
-  if (actions & kForwardSignal) group_.signal_all(last_signal_);
+  // Workers know no SIGQUIT: they would leave a core.
+  if (actions & kForwardSignal) group_.signal_all(last_signal_ == SIGQUIT ? SIGTERM : last_signal_);
   if (actions & kTerminate) group_.terminate();
   if (actions & kKill) group_.kill_all();
   if (actions & kStartGrace) deadline_ = monotonic_seconds() + spec_.limits.grace_seconds;

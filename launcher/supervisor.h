@@ -46,6 +46,7 @@ struct Limits {
 
 struct JobSpec {
   std::vector<WorkerSpec> workers;
+  std::string stop_signals = "SIGTERM,SIGINT,SIGHUP,SIGQUIT";  // that are listened to
   OutputSpec output;
   Rendezvous rendezvous;  // its listener goes to the worker that serves the store
   Limits limits;
@@ -95,7 +96,12 @@ class Supervisor {
   Phase phase_ = Phase::kStarting;
   JobRecord job_;
   int last_signal_ = 0;
-  std::map<int, int> stops_by_agent_;
+  struct StopsOfAgent {
+    int count = 0;
+    int last = 0;  // signal
+    double at = 0;
+  };
+  std::map<int, StopsOfAgent> stops_by_agent_;
   int stops_ = 0;           // how often the job was asked to stop
   double phase_since_ = 0;  // monotonic seconds
   std::optional<HangWatch> hang_watch_;

@@ -51,15 +51,15 @@ Failure failure_of(const WorkerRecord& worker, const JobRecord& job) {
   return is_stop_code(status.code) ? Failure::kStopped : Failure::kExit;
 }
 
-// Smaller is likelier to be the origin. A rank that lost its peer, or that left because it was told to,
-// follows another.
+// Smaller is likelier to be the origin. A rank that lost its peer, that reports the failure of another, or
+// that left because it was told to, follows another.
 int distance_from_origin(const WorkerRecord& worker, const JobRecord& job) {
   const Failure failure = failure_of(worker, job);
   // Sent a signal by somebody else, it is the origin.
   if (failure == Failure::kStopped) return worker.signals_sent != 0 ? 2 : 0;
-  const bool lost_peer = failure == Failure::kReported &&
-                         reported_code(*worker.failed) == static_cast<int>(ExitCode::kWorkerLost);
-  return lost_peer ? 1 : 0;
+  if (failure != Failure::kReported) return 0;
+  const bool lost_peer = reported_code(*worker.failed) == static_cast<int>(ExitCode::kWorkerLost);
+  return lost_peer || worker.failed->data.contains("of_rank") ? 1 : 0;
 }
 
 std::vector<size_t> failed_workers_in_order(const JobRecord& job) {
@@ -124,6 +124,12 @@ ExitCode code_of(Failure failure, const WorkerRecord& worker) {
   return ExitCode::kWorkerLost;
 }
 
+// Ranks that were told to leave at once may have saved before.
+ExitCode code_of_forced_stop(const JobRecord& job) {
+  if (!job.saved_after_stop) return ExitCode::kTerminatedUnsaved;
+  return job.stop_signal == SIGINT ? ExitCode::kInterrupted : ExitCode::kTerminated;
+}
+
 // All workers ended orderly: they agree on a code; should they not, the first that is not 0 counts.
 Verdict orderly_verdict(const JobRecord& job) {
   Verdict verdict;
@@ -152,8 +158,8 @@ Verdict judge(const JobRecord& job) {
     std::stable_partition(failed.begin(), failed.end(), [&](size_t i) { return i == *hung; });
   }
   verdict.culprit = failed.front();
-  verdict.code = job.stop_forced ? ExitCode::kTerminatedUnsaved
-                                 : code_of(verdict.failure, job.workers[*verdict.culprit]);
+  verdict.code =
+      job.stop_forced ? code_of_forced_stop(job) : code_of(verdict.failure, job.workers[*verdict.culprit]);
   verdict.reason = exit_code_name(verdict.code);
   verdict.follow_ons.assign(failed.begin() + 1, failed.end());
   return verdict;

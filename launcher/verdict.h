@@ -53,9 +53,10 @@ struct Hang {
 
 struct JobRecord {
   std::vector<WorkerRecord> workers;
-  int stop_signal = 0;         // the first signal that asked for a stop; 0: none
-  bool stop_forced = false;    // a second one came
-  std::optional<Hang> hang{};  // ended because nothing went on
+  int stop_signal = 0;            // the first signal that asked for a stop; 0: none
+  bool stop_forced = false;       // a second one came
+  bool saved_after_stop = false;  // a checkpoint was committed after the first
+  std::optional<Hang> hang{};     // ended because nothing went on
   // By worker, from when a hang was found or a worker reported a failure; empty: nobody looked.
   std::vector<WorkerSight> sights{};
   bool waited_out = false;         // the ranks that complained had waited until their deadline

@@ -64,6 +64,7 @@ void WorkerGroup::start_one(size_t index) {
   const WorkerSpec& spec = specs_[index];
   Pipe control = make_pipe();
   ChildSpec child{spec.argv, spec.environment, {{control.writing.get(), kControlDescriptor}}};
+  child.cpus = spec.cpus;
   StatusPage status = StatusPage::make();
   child.descriptors.push_back({status.descriptor(), kStatusDescriptor});
   child.argv.insert(child.argv.end(), {"--control-fd", std::to_string(kControlDescriptor), "--status-fd",

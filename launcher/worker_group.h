@@ -22,6 +22,7 @@ struct WorkerSpec {
   std::string device;             // for people
   std::vector<std::string> argv;  // complete but for the descriptors, which the group appends
   Environment environment;
+  std::vector<int> cpus{};    // it is bound to; empty: those of this process
   bool serves_store = false;  // gets the rendezvous socket as --store-fd
 };
 

@@ -6,6 +6,7 @@
 #include "hftrain/base/clock.h"
 #include "hftrain/base/error.h"
 #include "hftrain/base/json.h"
+#include "hftrain/checkpoint/joint_success.h"
 #include "hftrain/comm/communicator.h"
 #include "hftrain/comm/mpi_plugin.h"
 #include "hftrain/plan/run_plan.h"
@@ -130,11 +131,14 @@ ExitCode train(const plan::RunPlan& plan, const Options& options, StatusPage& st
 
 void report(const Error& error, EventChannel& events) {
   const Diagnostic& first = error.diagnostics().front();
-  events.send(Kind::kFailed, {{"exit_code", static_cast<int>(error.code())},
-                              {"what", first.what},
-                              {"where", first.where},
-                              {"why", first.why},
-                              {"hint", first.hint}});
+  Json failure = {{"exit_code", static_cast<int>(error.code())},
+                  {"what", first.what},
+                  {"where", first.where},
+                  {"why", first.why},
+                  {"hint", first.hint}};
+  if (const auto* of_peer = dynamic_cast<const checkpoint::PeerFailure*>(&error))
+    failure["of_rank"] = of_peer->rank();
+  events.send(Kind::kFailed, failure);
 }
 
 }  // namespace

@@ -75,7 +75,7 @@ HostJob::HostJob(HostJobSpec spec, HostJobObserver& observer)
     : spec_(std::move(spec)), observer_(observer), machines_(spec_.machines.size()) {}
 
 ExitCode HostJob::run() {
-  StopSignals signals;
+  StopSignals signals(spec_.launch.signals_to_handle);
   for (size_t index = 0; index < machines_.size(); ++index) start(index);
   while (wait_and_read(signals.descriptor())) {
     while (const int signal = signals.next()) pass_signal(signal);

@@ -31,6 +31,11 @@ def main():
                 place.call("checkpoint", "verify", os.path.join(output, f"checkpoint-{step}"))
             if result.stderr.count("error:") != 1:
                 raise SystemExit("expected one error:\n" + result.stderr)
+            for part in (output, "where:", "why:", "try:"):
+                if part not in result.stderr:
+                    raise SystemExit(f"the error does not say {part!r}:\n" + result.stderr)
+            if "could not save" in result.stderr.split("that failure ended")[0]:
+                raise SystemExit("a rank that only heard of it is reported:\n" + result.stderr)
             subprocess.run(["mount", "-o", "remount,size=60m", disk], check=True)
             place.call(*flags)
             print(f"full after checkpoint-{kept[-1]}: code 7, {len(kept)} checkpoints intact, and the run finished later")

@@ -244,6 +244,22 @@ TEST_CASE("SIGTERM saves a checkpoint that verifies, code 143, and the run goes 
   CHECK(again.err().find("resuming from " + saved) != std::string::npos);
 }
 
+TEST_CASE("the signals that stop a run can be named, and a quiet run says nothing", "[process]") {
+  if (!kHasWorker) HFTRAIN_SKIP(kNoWorker);
+  const Workplace place;
+  Program run = place.start({"--max_steps", "100000", "--signals_to_handle", "SIGQUIT,SIGHUP", "--quiet"});
+  pollfd ended{run.child().exit_descriptor(), POLLIN, 0};
+  while (!path_exists(place.output + "/checkpoint-3")) REQUIRE(::poll(&ended, 1, 1) == 0);
+  run.child().send(SIGQUIT);
+  CHECK(run.finish() == 143);
+  CHECK(run.err().empty());
+  CHECK(place.summary()["exit_code"] == 143);
+
+  Program wrong = place.start({"--signals_to_handle", "SIGTERM,SIGKILL"});
+  CHECK(wrong.finish() == 2);
+  CHECK(wrong.err().find("SIGKILL") != std::string::npos);
+}
+
 TEST_CASE("a second run on the same folder is refused while the first works", "[process]") {
   if (!kHasWorker) HFTRAIN_SKIP(kNoWorker);
   const Workplace place;

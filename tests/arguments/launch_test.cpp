@@ -170,4 +170,17 @@ TEST_CASE("launchers that start hftrain are not started by it") {
   CHECK(launch({"--deepspeed_multinode_launcher", "pdsh"}).launcher == "pdsh");
 }
 
+TEST_CASE("a time is written as for Slurm") {
+  CHECK(seconds_of("90") == 5400);
+  CHECK(seconds_of("1:30") == 90);
+  CHECK(seconds_of("2:00:05") == 7205);
+  CHECK(seconds_of("1-12") == 36 * 3600);
+  CHECK(seconds_of("1-0:30") == 86400 + 1800);
+  CHECK(seconds_of("0-0:0:1") == 1);
+  for (const char* wrong : {"", "0", "x", "-5", "1:2:3:4", "1-2:3:4:5", "1:-2"}) {
+    INFO(wrong);
+    CHECK_FALSE(seconds_of(wrong));
+  }
+}
+
 }  // namespace hftrain::arguments

@@ -117,6 +117,17 @@ const std::vector<Case>& errors() {
        "nproc_per_node 'xpu' is not a number of ranks"},
       {"H6", {"--tee", "4"}, {"--tee", "0:3,1:1"}, "names no streams"},
       {"H8", {"--redirects", "out"}, {"--redirects", "0:3,1:1"}, "redirects 'out' names no streams"},
+      {"H9", {"--local_ranks_filter", "0,x"}, {"--local_ranks_filter", "0,1"}, "names no local ranks"},
+      {"H13", {"--max_time", "1:x"}, {"--max_time", "1-12"}, "max_time '1:x' is no time"},
+      {"H10", {"--bind_core_list", "3-1"}, {"--bind_core_list", "0,2-3"}, "names no cores"},
+      {"H11",
+       {"--bind_cores_to_rank", "--numa_binding", "node"},
+       {"--numa_binding", "exclusive"},
+       "bound to cores in one way"},
+      {"H12",
+       {"--signals_to_handle", "SIGTERM,SIGKILL"},
+       {"--signals_to_handle", "SIGTERM,SIGQUIT"},
+       "SIGKILL"},
       {"H7", {"--log_ranks", "0,x"}, {"--log_ranks", "all"}, "log_ranks '0,x' names no ranks"},
   };
   return cases;

@@ -211,7 +211,7 @@ TEST_CASE("a second signal to one agent stops the job without saving", "[process
   for (const char* rank : {"ready 0", "ready 1"}) REQUIRE(job[0].wait_for(rank));
   job[1].send(SIGTERM);
   REQUIRE(job[0].wait_for("SIGTERM: stopping"));
-  job[1].send(SIGTERM);
+  job[1].send(SIGUSR1);
   CHECK(job[0].finish() == 10);
   CHECK(job[1].finish() == 10);
 }

@@ -31,4 +31,18 @@ TEST_CASE("without control groups the machine's counter counts, and without any 
   CHECK(memory_kills(root.path()) == 2);
 }
 
+TEST_CASE("with control groups of version 1 the process's own group counts, not the root") {
+  const hftrain::testing::TemporaryDirectory root;
+  write_file_atomically(root / "proc/self/cgroup", "5:cpu,cpuacct:/x\n4:memory:/slurm/job_7\n0::/\n");
+  write_file_atomically(root / "sys/fs/cgroup/memory/memory.oom_control", "under_oom 0\noom_kill 0\n");
+  write_file_atomically(root / "sys/fs/cgroup/memory/memory.limit_in_bytes", "9223372036854771712\n");
+  CHECK(memory_kills(root.path()) == 0);
+  CHECK_FALSE(memory_limit(root.path()));
+  const std::string group = root / "sys/fs/cgroup/memory/slurm/job_7";
+  write_file_atomically(group + "/memory.oom_control", "oom_kill_disable 0\nunder_oom 0\noom_kill 2\n");
+  write_file_atomically(group + "/memory.limit_in_bytes", "150000000\n");
+  CHECK(memory_kills(root.path()) == 2);
+  CHECK(memory_limit(root.path()) == 150000000u);
+}
+
 }  // namespace hftrain::launcher

@@ -16,7 +16,7 @@ plan::WorkerEvent event(Kind kind, int rank = 0, Json data = Json::object()) {
 }  // namespace
 
 TEST_CASE("a job is stopped early enough for two of its longest saves and updates") {
-  StopBudget budget(10'000);
+  StopBudget budget(0, 10'000);
   CHECK(std::isinf(budget.stop_at()));  // nothing to save yet
   budget.heard(event(Kind::kStep), 100);
   CHECK(budget.stop_at() == 10'000 - StopBudget::kMarginSeconds - StopBudget::kUnknownSaveSeconds);
@@ -27,14 +27,22 @@ TEST_CASE("a job is stopped early enough for two of its longest saves and update
   CHECK(budget.stop_at() == 10'000 - StopBudget::kMarginSeconds - 2 * 20 - 2 * 7);
 }
 
+TEST_CASE("of a short time only a part is kept back for a save that was not measured") {
+  StopBudget budget(1000, 1100);
+  budget.heard(event(Kind::kStep), 1001);
+  CHECK(budget.stop_at() == 1100 - 5 - 20);
+  budget.heard(event(Kind::kCheckpoint, 0, {{"seconds", 30.0}}), 1040);
+  CHECK(budget.stop_at() == 1100 - 5 - 60);
+}
+
 TEST_CASE("without an end of time nothing is stopped") {
-  StopBudget budget(std::nullopt);
+  StopBudget budget(0, std::nullopt);
   budget.heard(event(Kind::kStep), 100);
   CHECK(std::isinf(budget.stop_at()));
 }
 
 TEST_CASE("only rank 0 is measured") {
-  StopBudget budget(1000);
+  StopBudget budget(0, 1000);
   budget.heard(event(Kind::kStep, 1), 100);
   CHECK(std::isinf(budget.stop_at()));
 }

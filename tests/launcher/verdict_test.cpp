@@ -230,4 +230,25 @@ TEST_CASE("the crash record holds how the rank ended and its own account") {
   CHECK(record["report"]["what"] == "no memory left");
 }
 
+TEST_CASE("the rank that failed is named, not one that reports its failure") {
+  WorkerRecord relays = reported(0, 7, 1.0, "rank 1 could not save");
+  relays.failed->data["of_rank"] = 1;
+  const Verdict verdict = judge_workers({relays, reported(1, 7, 2.0, "cannot write model.safetensors")});
+  CHECK(verdict.code == ExitCode::kDisk);
+  CHECK(verdict.culprit == 1u);
+  CHECK(verdict.follow_ons == std::vector<size_t>{0});
+}
+
+TEST_CASE("a run that is stopped at once has saved when a checkpoint was committed after the first signal") {
+  JobRecord job{.workers = {ended_by_launcher(0, SIGKILL, 1), ended_by_launcher(1, SIGKILL, 1)}};
+  job.stop_signal = SIGTERM;
+  job.stop_forced = true;
+  CHECK(judge(job).code == ExitCode::kTerminatedUnsaved);
+  job.saved_after_stop = true;
+  CHECK(judge(job).code == ExitCode::kTerminated);
+  CHECK(report_of(job).find("after a checkpoint was committed") != std::string::npos);
+  job.stop_signal = SIGINT;
+  CHECK(judge(job).code == ExitCode::kInterrupted);
+}
+
 }  // namespace hftrain::launcher

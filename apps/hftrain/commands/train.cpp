@@ -1,5 +1,6 @@
 // hftrain [train] [--config FILE] [FLAGS] and hftrain plan …: from the command line to an exit code, stage by
 // stage.
+#include <signal.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
@@ -17,6 +18,7 @@
 #include "hftrain/storage/run_directory.h"
 #include "launcher/environments/find_place.h"
 #include "launcher/hosts/machine_start.h"
+#include "pipeline/core_stage.h"
 #include "pipeline/data_stage.h"
 #include "pipeline/follow_stage.h"
 #include "pipeline/host_stage.h"
@@ -43,7 +45,8 @@ reporting::ConsoleStyle console_style(const arguments::Arguments& arguments, con
                                           .color = arguments.interface.color,
                                           .disable_tqdm = arguments.logging.disable_tqdm.value_or(false),
                                           .is_terminal = context.err_is_terminal,
-                                          .width = terminal_width()},
+                                          .width = terminal_width(),
+                                          .quiet = arguments.interface.quiet},
                                          context.environment);
 }
 
@@ -98,6 +101,10 @@ ExitCode show_plan(const CommandContext& context, const Inputs& inputs, const la
   show(notes_of_plan(inputs, plan), console);
   launcher::LocalLaunch launch = local_launch(context.program, inputs, plan);
   if (!place.master_host.empty()) launch.master_address = place.master_host;
+  std::vector<launcher::WorkerSpec> workers = launcher::local_workers(plan.ranks, launch);
+  if (const std::string bound = bind_workers(inputs.parsed, inputs.topology, plan.ranks, workers);
+      !bound.empty())
+    console.line(bound);
   const auto commands = worker_commands(launch, plan);
   if (inputs.parsed.actions.json) {
     context.out << dump_json(plan::plan_document(plan, inputs.topology, commands)) << '\n';
@@ -195,6 +202,8 @@ ExitCode run(const CommandContext& context, std::vector<std::string> arguments) 
   }
   const bool dry_run = parsed.actions.dry_run;
   if (parsed.arguments.interface.smoke && !dry_run) return run_smoke(context, arguments, parsed);
+  // A terminal or a log collector that is gone costs its text, not the run.
+  if (!dry_run) ::signal(SIGPIPE, SIG_IGN);
   const LeaveOnStop until_started;
   reporting::Console console(context.err, console_style(parsed.arguments, context));
   if (launcher::starts_hosts(parsed.arguments.launch, parsed.origins, context.environment)) {
@@ -212,6 +221,7 @@ ExitCode run(const CommandContext& context, std::vector<std::string> arguments) 
   const bool follows = !place_by_name.leads() && !(dry_run && place_by_name.variables.empty());
   if (!dry_run && !follows) console.line("hftrain " HFTRAIN_VERSION);
   if (!follows) show(parsed.notes, console);
+  confine_to_cores(parsed);
   stopwatch.begin("plan");
   if (follows) return dry_run ? ExitCode::kDone : join(context, std::move(parsed), console);
   Inputs inputs = gather_inputs(std::move(parsed), context.environment);

@@ -39,6 +39,7 @@ class Attempts {
   bool restart_after(const launcher::JobResult& result, int number, double seconds);
 
   const std::string& resume_from() const { return from_; }
+  int64_t checkpoints() const { return static_cast<int64_t>(written_.size()); }
   // For the user: what happens now, or why no more happens; empty after an orderly end.
   const std::vector<std::string>& notices() const { return notices_; }
   // For summary.json: a list of {attempt, exit_code, reason, seconds, resumed_from, rank, what}.

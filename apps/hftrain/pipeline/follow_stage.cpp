@@ -12,8 +12,10 @@
 #include "launcher/control/follower.h"
 #include "launcher/control/preflight.h"
 #include "launcher/environments/local.h"
+#include "pipeline/core_stage.h"
 #include "pipeline/data_stage.h"
 #include "pipeline/meeting_stage.h"
+#include "pipeline/rank_output.h"
 #include "pipeline/run_record.h"
 
 namespace hftrain::app {
@@ -64,7 +66,11 @@ class FollowStage {
  public:
   FollowStage(const CommandContext& context, const Inputs& inputs, const launcher::JobPlace& place,
               reporting::Console& console)
-      : context_(context), inputs_(inputs), place_(place), console_(console) {}
+      : context_(context),
+        inputs_(inputs),
+        place_(place),
+        console_(console),
+        signals_(inputs.parsed.arguments.launch.signals_to_handle) {}
 
   ExitCode run(const std::optional<Error>& failure) {
     const auto exchange = launcher::make_address_exchange(place_, context_.program, context_.environment);
@@ -86,7 +92,7 @@ class FollowStage {
     }
     follower.leave();
     const launcher::JobVerdict& verdict = *follower.verdict();
-    if (!place_.given && !verdict.text.empty()) console_.line(verdict.text);
+    if (!place_.given && !verdict.text.empty()) console_.result(verdict.text);
     return static_cast<ExitCode>(verdict.exit_code);
   }
 
@@ -101,7 +107,7 @@ class FollowStage {
     } catch (const launcher::JobEnded&) {
       throw;
     } catch (const Error& error) {
-      console_.line(launcher::name_of(facts_here()) + ": " + error.what());
+      console_.result(launcher::name_of(facts_here()) + ": " + error.what());
       follower_->say(launcher::failure_of(error));
     }
   }
@@ -110,7 +116,7 @@ class FollowStage {
   void say_end(const launcher::JobEnded& end) const {
     if (place_.given) return;
     const std::string& why = end.diagnostics().front().why;
-    console_.line(std::string(end.what()) + (why.empty() ? "" : ": " + why.substr(0, why.find('\n'))));
+    console_.result(std::string(end.what()) + (why.empty() ? "" : ": " + why.substr(0, why.find('\n'))));
   }
 
   plan::AgentFacts facts_here() const {
@@ -164,10 +170,9 @@ class FollowStage {
     launch.master_port = start.master_port;
     launch.attempt = start.attempt;
     launch.agent = place_.agent;
-    const arguments::LaunchArguments& asked = inputs_.parsed.arguments.launch;
-    follower_->run(launcher::local_workers(plan_.ranks, launch),
-                   {run_folder(plan_.output_dir, asked.log_dir).ranks() + '/' + std::to_string(start.attempt),
-                    launcher::OutputFilter(asked.log_ranks, asked.tee, asked.redirects)});
+    std::vector<launcher::WorkerSpec> workers = launcher::local_workers(plan_.ranks, launch);
+    bind_workers(inputs_.parsed, inputs_.topology, plan_.ranks, workers);
+    follower_->run(std::move(workers), rank_output(inputs_.parsed, plan_, place_.agent, start.attempt));
   }
 
   const CommandContext& context_;

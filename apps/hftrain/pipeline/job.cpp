@@ -48,7 +48,7 @@ Job::Job(const CommandContext& context, Inputs& inputs, const launcher::JobPlace
          reporting::Console& console)
     : inputs_(inputs), console_(console) {
   if (place.agents == 1) return;
-  signals_ = std::make_unique<launcher::StopSignals>();
+  signals_ = std::make_unique<launcher::StopSignals>(inputs.parsed.arguments.launch.signals_to_handle);
   const auto exchange = launcher::make_address_exchange(place, context.program, context.environment);
   const launcher::NoticeSink notice = [&console](const std::string& text) {
     console.message(LogLevel::kInfo, text);
@@ -124,8 +124,23 @@ std::string Job::address_for(int agent, const plan::RunPlan& plan) const {
   return "127.0.0.1";
 }
 
+// A given port that is taken costs nobody a run of one machine: its ranks are told the one that they meet at.
+launcher::Rendezvous Job::bind_here() const {
+  const int port = static_cast<int>(inputs_.parsed.arguments.launch.master_port);
+  if (!alone() || !inputs_.parsed.origins.is_given("master_port")) return launcher::bind_rendezvous();
+  try {
+    return launcher::bind_rendezvous(port);
+  } catch (const Error& error) {
+    const Diagnostic& taken = error.diagnostics().front();
+    launcher::Rendezvous free = launcher::bind_rendezvous();
+    console_.message(LogLevel::kWarning, taken.what + ": " + taken.why + "; the ranks meet at port " +
+                                             std::to_string(free.port) + " instead");
+    return free;
+  }
+}
+
 launcher::Rendezvous Job::bind_store(const plan::RunPlan& plan) const {
-  if (alone() || plan.ranks.nodes == 1) return launcher::bind_rendezvous();
+  if (alone() || plan.ranks.nodes == 1) return bind_here();
   launcher::Rendezvous rendezvous = launcher::bind_rendezvous_everywhere();
   rendezvous.address = address_for(0, plan);
   return rendezvous;

@@ -52,6 +52,7 @@ class Job {
   void refuse(const Error& error);
 
  private:
+  launcher::Rendezvous bind_here() const;
   std::string address_for(int agent, const plan::RunPlan& plan) const;
   std::string machine_of(int agent) const { return inputs_.agents[static_cast<size_t>(agent)].machine; }
 

@@ -87,7 +87,7 @@ void JobConsole::on_event(const plan::WorkerEvent& event) {
 }
 
 void JobConsole::on_output(const launcher::OutputLine& line) {
-  if (can_show()) console_.line(prefix(line.rank) + line.text);
+  if (can_show()) console_.result(prefix(line.rank) + line.text);
 }
 
 void JobConsole::on_notice(const std::string& text) {

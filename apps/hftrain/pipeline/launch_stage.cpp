@@ -1,16 +1,20 @@
 #include "pipeline/launch_stage.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <set>
 #include <utility>
 
+#include "hftrain/arguments/import/launch.h"
 #include "hftrain/base/clock.h"
 #include "hftrain/base/text.h"
 #include "launcher/stop_signals.h"
 #include "launcher/supervisor.h"
 #include "pipeline/attempts.h"
+#include "pipeline/core_stage.h"
 #include "pipeline/job_console.h"
+#include "pipeline/rank_output.h"
 #include "pipeline/run_record.h"
 
 namespace hftrain::app {
@@ -24,11 +28,21 @@ std::optional<double> end_of_time(const Environment& environment) {
   return end > unix_seconds() ? std::optional(end) : std::nullopt;
 }
 
-launcher::Limits limits_of(const plan::RunPlan& plan, const Environment& environment) {
+// The earlier of Slurm's end and that of --max_time; `seconds` have passed since the start.
+std::optional<double> end_of_run(const Inputs& inputs, double seconds) {
+  std::optional<double> end = end_of_time(inputs.environment);
+  if (const std::optional<std::string>& time = inputs.parsed.arguments.launch.max_time) {
+    const double own_end = unix_seconds() - seconds + arguments::seconds_of(*time).value();
+    end = std::min(end.value_or(own_end), own_end);
+  }
+  return end;
+}
+
+launcher::Limits limits_of(const plan::RunPlan& plan, std::optional<double> end) {
   launcher::Limits limits;
   limits.hang.most_seconds = static_cast<double>(plan.ranks.timeout_seconds);
   limits.hang.alone = plan.ranks.world_size == 1;
-  limits.end_time = end_of_time(environment);
+  limits.end_time = end;
   return limits;
 }
 
@@ -79,7 +93,7 @@ struct AttemptOutcome {
 };
 
 AttemptOutcome run_attempt(const CommandContext& context, const Inputs& inputs, const plan::RunPlan& plan,
-                           Job& others, reporting::Console& console) {
+                           Job& others, std::optional<double> end, reporting::Console& console) {
   launcher::LocalLaunch launch = local_launch(context.program, inputs, plan);
   launcher::JobSpec job;
   job.rendezvous = others.bind_store(plan);
@@ -88,16 +102,17 @@ AttemptOutcome run_attempt(const CommandContext& context, const Inputs& inputs, 
   job.hub = others.hub();
   job.others = others.others(plan, launch.attempt, launch.master_port);
   job.workers = launcher::local_workers(plan.ranks, launch);
-  const arguments::LaunchArguments& asked = inputs.parsed.arguments.launch;
-  job.output = {run_folder(plan.output_dir, asked.log_dir).ranks() + '/' + std::to_string(launch.attempt),
-                launcher::OutputFilter(asked.log_ranks, asked.tee, asked.redirects)};
-  job.limits = limits_of(plan, inputs.environment);
+  const std::string bound = bind_workers(inputs.parsed, inputs.topology, plan.ranks, job.workers);
+  if (!bound.empty()) console.line(bound);
+  job.stop_signals = inputs.parsed.arguments.launch.signals_to_handle;
+  job.output = rank_output(inputs.parsed, plan, 0, launch.attempt);
+  job.limits = limits_of(plan, end);
 
   const double begin = monotonic_seconds();
   JobConsole observer(console, plan, begin);
   launcher::JobResult result = launcher::Supervisor(std::move(job), observer).run();
   console.clear();
-  if (result.failure) console.line(result.failure->render());
+  if (result.failure) console.result(result.failure->render());
   return {std::move(result), launch.attempt, monotonic_seconds() - begin, observer.spawn_seconds(),
           observer.checkpoints()};
 }
@@ -108,15 +123,18 @@ ExitCode run_workers(const CommandContext& context, const Inputs& inputs, plan::
                      Stopwatch& stopwatch, reporting::Console& console) {
   const RunFolder folder = run_folder(plan.output_dir);
   stopwatch.end();
-  launcher::StopSignals stops;  // also between attempts
-  if (const std::optional<double> end = end_of_time(inputs.environment)) {
-    console.line("SLURM_JOB_END_TIME: " + format_duration(*end - unix_seconds()) +
+  launcher::StopSignals stops(inputs.parsed.arguments.launch.signals_to_handle);  // also between attempts
+  const std::optional<double> end = end_of_run(inputs, stopwatch.total());
+  if (end) {
+    const bool of_slurm = end == end_of_time(inputs.environment);
+    console.line((of_slurm ? "SLURM_JOB_END_TIME: " : "--max_time: ") +
+                 format_duration(std::max(0.0, *end - unix_seconds())) +
                  " are left; the run stops and saves before they are over");
   }
   Attempts attempts(inputs.parsed.arguments.launch.max_restarts, plan.saving.resume_from);
   AttemptOutcome outcome;
   for (;;) {
-    outcome = run_attempt(context, inputs, plan, others, console);
+    outcome = run_attempt(context, inputs, plan, others, end, console);
     for (const std::string& path : outcome.checkpoints) attempts.committed(path);
     const bool again = attempts.restart_after(outcome.result, outcome.number, outcome.seconds);
     for (const std::string& notice : attempts.notices()) console.line(notice);
@@ -137,8 +155,8 @@ ExitCode run_workers(const CommandContext& context, const Inputs& inputs, plan::
     others.share(plan);
   }
 
-  SummaryFacts facts{outcome.result.code, outcome.result.reason,  stopwatch.seconds(),
-                     stopwatch.total(),   outcome.result.workers, attempts.record()};
+  SummaryFacts facts{outcome.result.code,    outcome.result.reason, stopwatch.seconds(),   stopwatch.total(),
+                     outcome.result.workers, attempts.record(),     attempts.checkpoints()};
   facts.phases["spawn"] = outcome.spawn_seconds;
   Json summary = make_summary(facts);
   if (!plan.logging.run_name.empty()) summary["run_name"] = plan.logging.run_name;

@@ -87,7 +87,7 @@ Json make_summary(const SummaryFacts& facts) {
   for (const char* rate : {"tokens_per_second", "samples_per_second", "steps_per_second"}) {
     summary[rate] = stats.contains(rate) ? stats[rate] : Json();
   }
-  summary["checkpoints"] = stats.contains("checkpoints") ? stats["checkpoints"] : Json();
+  summary["checkpoints"] = {{"written", facts.checkpoints}, {"verified", facts.checkpoints}};
   summary["attempts"] = facts.attempts;
   summary["ranks"] = Json::array();
   for (const launcher::WorkerRecord& worker : facts.workers) summary["ranks"].push_back(rank_entry(worker));

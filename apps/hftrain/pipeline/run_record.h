@@ -38,6 +38,7 @@ struct SummaryFacts {
   double total_seconds = 0;
   std::vector<launcher::WorkerRecord> workers;  // of the last attempt
   Json attempts = Json::array();
+  int64_t checkpoints = 0;  // committed in all attempts; each was verified before
 };
 Json make_summary(const SummaryFacts& facts);
 void write_summary(const RunFolder& folder, const Json& summary);

@@ -177,7 +177,10 @@ struct LaunchArguments {
   std::string tee = "0";        // 0: none, 1: stdout, 2: stderr, 3: both, or rank:n,rank:n
   std::string redirects = "0";  // the same; what is not shown
   std::optional<std::string> log_dir;
-  std::string log_ranks = "0";  // ranks whose output is shown: comma-separated numbers, or all
+  std::string log_ranks = "0";     // ranks whose output is shown: comma-separated numbers, or all
+  std::string local_ranks_filter;  // comma-separated local ranks: only of these; empty: of all
+  // Lines that contain one of these are also kept in a file for all ranks of a machine.
+  std::vector<std::string> duplicate_stdout_filters, duplicate_stderr_filters;
   // A host file, and how its machines are reached.
   std::string hostfile = "/job/hostfile";  // read only when the user gave it
   std::string include, exclude;            // host:slot,slot@host
@@ -188,7 +191,14 @@ struct LaunchArguments {
   bool no_ssh_check = false;
   bool force_multi = false;
   std::optional<int64_t> ssh_port;
-  int64_t max_restarts = 0;  // of the whole group after a failure
+  // How the ranks of a machine are bound to its CPUs; at most one of the three.
+  std::optional<std::string> numa_binding;  // node | socket | exclusive | core-complex
+  bool enable_cpu_affinity = false;         // as node
+  bool bind_cores_to_rank = false;
+  std::optional<std::string> bind_core_list;                        // CPUs that the run may use, as 1,3-5
+  std::optional<std::string> max_time;                              // see seconds_of in import/launch.h
+  int64_t max_restarts = 0;                                         // of the whole group after a failure
+  std::string signals_to_handle = "SIGTERM,SIGINT,SIGHUP,SIGQUIT";  // that stop the job
 };
 
 // How the front program talks to the user.
@@ -196,6 +206,7 @@ struct InterfaceArguments {
   bool smoke = false;
   std::string progress = "auto";  // auto | bar | plain | none
   std::string color = "auto";     // auto | always | never
+  bool quiet = false;             // warnings and errors only
 };
 
 struct Arguments {

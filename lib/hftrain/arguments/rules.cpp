@@ -1,8 +1,10 @@
 #include "hftrain/arguments/rules.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "hftrain/arguments/flag_table.h"
+#include "hftrain/arguments/import/launch.h"
 #include "hftrain/arguments/value.h"
 #include "hftrain/base/text.h"
 
@@ -76,6 +78,25 @@ bool valid_ranks(const std::string& text) {
   if (text == "all") return true;
   for (const std::string& part : split(text, ',')) {
     if (part.empty() || part.find_first_not_of("0123456789") != std::string::npos) return false;
+  }
+  return true;
+}
+
+bool valid_signals(const std::string& text) {
+  const std::vector<std::string> known = {"SIGTERM", "SIGINT", "SIGHUP", "SIGQUIT", "SIGUSR1", "SIGUSR2"};
+  const std::vector<std::string> names = split(text, ',');
+  return std::all_of(names.begin(), names.end(), [&](const std::string& name) {
+    return std::find(known.begin(), known.end(), name) != known.end();
+  });
+}
+
+bool valid_cores(const std::string& text) {
+  for (const std::string& part : split(text, ',')) {
+    const std::vector<std::string> ends = split(part, '-');
+    const bool numbers = std::all_of(ends.begin(), ends.end(), [](const std::string& end) {
+      return !end.empty() && end.size() < 6 && end.find_first_not_of("0123456789") == std::string::npos;
+    });
+    if (!numbers || ends.size() > 2 || std::stoi(ends.front()) > std::stoi(ends.back())) return false;
   }
   return true;
 }
@@ -458,6 +479,49 @@ const Rule kRules[] = {
      "log_ranks '{log_ranks}' names no ranks",
      "",
      "numbers joined by commas, or all"},
+    {"H9",
+     Severity::kError,
+     {"local_ranks_filter"},
+     [](Outcome o) {
+       const std::string& named = o.arguments.launch.local_ranks_filter;
+       return !named.empty() && (named == "all" || !valid_ranks(named));
+     },
+     "local_ranks_filter '{local_ranks_filter}' names no local ranks",
+     "",
+     "numbers joined by commas"},
+    {"H12",
+     Severity::kError,
+     {"signals_to_handle"},
+     [](Outcome o) { return !valid_signals(o.arguments.launch.signals_to_handle); },
+     "signals_to_handle '{signals_to_handle}' names a signal that cannot stop a run",
+     "",
+     "SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, joined by commas"},
+    {"H13",
+     Severity::kError,
+     {"max_time"},
+     [](Outcome o) { return o.arguments.launch.max_time && !seconds_of(*o.arguments.launch.max_time); },
+     "max_time '{max_time}' is no time",
+     "",
+     "minutes, hours:minutes:seconds, or days-hours, as for Slurm's --time"},
+    {"H10",
+     Severity::kError,
+     {"bind_core_list"},
+     [](Outcome o) {
+       return o.arguments.launch.bind_core_list && !valid_cores(*o.arguments.launch.bind_core_list);
+     },
+     "bind_core_list '{bind_core_list}' names no cores",
+     "",
+     "numbers and ranges joined by commas, as 1,3-5,7"},
+    {"H11",
+     Severity::kError,
+     {"bind_cores_to_rank", "numa_binding", "enable_cpu_affinity"},
+     [](Outcome o) {
+       const LaunchArguments& launch = o.arguments.launch;
+       return launch.bind_cores_to_rank && (launch.numa_binding || launch.enable_cpu_affinity);
+     },
+     "ranks can be bound to cores in one way",
+     "bind_cores_to_rank divides all cores, numa_binding and enable_cpu_affinity those near the GPU",
+     "one of them"},
 };
 
 // Replaces {flag} by the flag's value.

@@ -90,12 +90,15 @@ std::string Error::render() const {
 }
 
 Error system_error(int error_number, std::string action, const std::string& path, ExitCode otherwise) {
-  const bool disk = error_number == ENOSPC || error_number == EDQUOT || error_number == EIO;
+  const bool disk =
+      error_number == ENOSPC || error_number == EDQUOT || error_number == EIO || error_number == EFBIG;
   Error error(disk ? ExitCode::kDisk : otherwise, std::move(action));
   error.where(path).why(std::strerror(error_number));
   if (error_number == ENOSPC || error_number == EDQUOT) {
     error.hint("free space on that file system, or name another folder with --output_dir");
   }
+  if (error_number == EIO) error.hint("check that disk (dmesg), or name another folder with --output_dir");
+  if (error_number == EFBIG) error.hint("raise the limit on the size of files (ulimit -f)");
   return error;
 }
 

@@ -26,9 +26,9 @@ void agree_on_success(comm::Communicator& communicator, const std::optional<Erro
   for (size_t rank = 0; rank < all.size(); ++rank) {
     const Json other = Json::parse(all[rank]);
     if (other.is_null()) continue;
-    throw Error(static_cast<ExitCode>(other["code"].get<int>()),
-                "rank " + std::to_string(rank) + " could not " + task)
-        .why(other["what"].get<std::string>());
+    PeerFailure failure(static_cast<ExitCode>(other["code"].get<int>()), static_cast<int>(rank), task);
+    failure.why(other["what"].get<std::string>());
+    throw failure;
   }
 }
 

@@ -12,11 +12,22 @@
 
 namespace hftrain::checkpoint {
 
+// What another rank could not do.
+class PeerFailure : public Error {
+ public:
+  PeerFailure(ExitCode code, int rank, const std::string& task)
+      : Error(code, "rank " + std::to_string(rank) + " could not " + task), rank_(rank) {}
+  int rank() const noexcept { return rank_; }
+
+ private:
+  int rank_;
+};
+
 // What `work` threw. A lost peer is no failure of this rank's part and is thrown on.
 std::optional<Error> attempt(const std::function<void()>& work);
 
-// Collective. Throws on every rank when any failed: its own error, or "rank N could not `task`" with the exit
-// code of the first.
+// Collective. Throws on every rank when any failed: its own error, or a PeerFailure with the exit code of the
+// first.
 void agree_on_success(comm::Communicator& communicator, const std::optional<Error>& own,
                       const std::string& task);
 

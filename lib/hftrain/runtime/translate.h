@@ -23,6 +23,8 @@ template <typename Callable>
 decltype(auto) translate_exceptions(Callable&& callable) {
   try {
     return std::forward<Callable>(callable)();
+  } catch (const Error&) {
+    throw;
   } catch (...) {
     throw translate(std::current_exception());
   }

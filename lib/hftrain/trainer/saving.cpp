@@ -99,7 +99,6 @@ void Trainer::finish_save() {
 }
 
 void Trainer::announce_checkpoint() {
-  ++checkpoints_written_;
   for (const auto& callback : callbacks_) callback->on_save(save_.state, control_);
   if (!speaks()) return;
   log_->flush();

@@ -28,7 +28,9 @@ void StopRequest::install_handlers() {
   action.sa_flags = SA_RESTART;
   sigemptyset(&action.sa_mask);
   for (const int number : {SIGTERM, SIGUSR1, SIGUSR2, SIGHUP, SIGINT}) ::sigaction(number, &action, nullptr);
+  // Writing says what is wrong: to a pipe without a reader, beyond the limit on the size of files.
   ::signal(SIGPIPE, SIG_IGN);
+  ::signal(SIGXFSZ, SIG_IGN);
 }
 
 StopSignal StopRequest::seen() noexcept {

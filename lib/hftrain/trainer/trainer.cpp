@@ -160,7 +160,6 @@ Json Trainer::stats() const {
           {"tokens_per_second", rate(samples * static_cast<double>(plan_.data.block_size))},
           {"samples_per_second", rate(samples)},
           {"steps_per_second", rate(steps)},
-          {"checkpoints", {{"written", checkpoints_written_}, {"verified", checkpoints_written_}}},
           {"skipped_updates", state_.skipped_updates},
           {"rank",
            {{"rank", communicator_.rank()},

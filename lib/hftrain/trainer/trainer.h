@@ -128,7 +128,6 @@ class Trainer {
   int64_t start_step_ = 0;           // where this attempt began
   double train_seconds_before_ = 0;  // of earlier attempts
   double train_begin_ = 0;           // monotonic
-  int64_t checkpoints_written_ = 0;
   int64_t peak_host_bytes_loading_ = 0;
 };
 

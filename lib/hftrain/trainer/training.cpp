@@ -144,7 +144,9 @@ void Trainer::after_step() {
 void Trainer::act_on_flags() {
   if (control_.should_log) log_progress();
   if (control_.should_evaluate && plan_.data.validation) evaluate_and_track();
-  if (control_.should_save && last_saved_step_ != state_.global_step) save_checkpoint();
+  // While gradients are not finite the parameters are suspect: the newest checkpoint is to be from before.
+  const bool suspect = non_finite_in_a_row_ > 0 && !plan_.precision.gradient_scaler;
+  if (control_.should_save && !suspect && last_saved_step_ != state_.global_step) save_checkpoint();
   control_.should_log = control_.should_evaluate = control_.should_save = false;
 }
 

@@ -18,10 +18,6 @@ inline constexpr Support kEtcd =
     refused("there is no etcd client here", "c10d or static, which need no service");
 inline constexpr Support kMvapich =
     refused("MVAPICH is not supported", "pdsh, or Open MPI's mpirun around hftrain");
-inline constexpr Support kNoBinding =
-    planned("ranks are not bound to cores yet", "numactl or taskset around hftrain");
-inline constexpr Support kRankOutput = planned(
-    "the output of every rank is kept in hftrain/ranks in the output folder", "--tee and --log_ranks");
 inline constexpr Support kHub =
     planned("nothing talks to the Hub yet; folders and the local cache work today");
 inline constexpr Support kLikeTorchCompile = accepted("kernels are compiled ahead of time");

@@ -290,6 +290,25 @@ std::map<std::string, double> rendezvous_options(std::string_view rdzv_conf) {
   return options;
 }
 
+std::optional<double> seconds_of(const std::string& time) {
+  const size_t dash = time.find('-');
+  const bool has_days = dash != std::string::npos;
+  std::vector<double> parts;
+  if (has_days) parts.push_back(number_of<int64_t>(time.substr(0, dash)).value_or(-1));
+  for (const std::string& part : split(has_days ? time.substr(dash + 1) : time, ':'))
+    parts.push_back(static_cast<double>(number_of<int64_t>(part).value_or(-1)));
+  if (parts.size() > (has_days ? 4 : 3) ||
+      std::any_of(parts.begin(), parts.end(), [](double n) { return n < 0; }))
+    return std::nullopt;
+  // The unit of the first part.
+  double unit = has_days ? 86400 : parts.size() == 3 ? 3600 : 60, seconds = 0;
+  for (const double part : parts) {
+    seconds += part * unit;
+    unit /= unit == 86400 ? 24 : 60;
+  }
+  return seconds > 0 ? std::optional(seconds) : std::nullopt;
+}
+
 void divide_processes(std::vector<Given>& given, Diagnostics& problems) {
   const Given* nnodes = latest(given, "nnodes");
   const int machines = nnodes == nullptr ? 1 : machines_of(text_of(nnodes->written)).value_or(1);

@@ -27,4 +27,8 @@ std::optional<int> machines_of(std::string_view nnodes);
 // rdzv_conf, checked by import_machines: option -> seconds.
 std::map<std::string, double> rendezvous_options(std::string_view rdzv_conf);
 
+// Seconds of max_time, written as for Slurm's --time: minutes, minutes:seconds, hours:minutes:seconds,
+// days-hours, days-hours:minutes or days-hours:minutes:seconds. Nothing for another text.
+std::optional<double> seconds_of(const std::string& time);
+
 }  // namespace hftrain::arguments

@@ -1,0 +1,209 @@
+#!/usr/bin/env python3
+"""How runs of one machine end when something about them is out of the ordinary.
+
+  endings.py [STORY]…     all of them without a word
+
+A story that this machine does not allow (a control group, say) says SKIPPED.
+"""
+import glob
+import json
+import os
+import resource
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from runs import HFTRAIN, Workplace
+
+PATIENCE = 120  # seconds; only a hang takes them
+
+
+def start(place, output, *flags, **popen):
+    popen.setdefault("stderr", subprocess.PIPE)
+    return subprocess.Popen([HFTRAIN, *place.flags(output, *flags)], env=place.environment, text=True, **popen)
+
+
+def until(job, condition, what):
+    end = time.monotonic() + PATIENCE
+    while not condition():
+        if job.poll() is not None or time.monotonic() > end:
+            raise SystemExit(f"FAILED: {what} did not happen; code {job.poll()}")
+        time.sleep(0.02)
+
+
+def records(output):
+    path = os.path.join(output, "hftrain", "log.jsonl")
+    if not os.path.exists(path):
+        return []
+    with open(path) as file:
+        return file.readlines()
+
+
+def ends_with(job, code):
+    try:
+        text = job.communicate(timeout=PATIENCE)[1] or ""
+    except subprocess.TimeoutExpired:
+        job.kill()
+        raise SystemExit("FAILED: the run did not end")
+    if job.returncode != code:
+        raise SystemExit(f"FAILED: ended with {job.returncode}, expected {code}\n{text}")
+    return text
+
+
+def summary(output):
+    with open(os.path.join(output, "hftrain", "summary.json")) as file:
+        return json.load(file)
+
+
+def newest_is_whole(place, output):
+    step = place.checkpoints(output)[-1]
+    place.call("checkpoint", "verify", os.path.join(output, f"checkpoint-{step}"))
+    return step
+
+
+def expect(text, *words):
+    for word in words:
+        if word not in text:
+            raise SystemExit(f"FAILED: nothing says {word!r}:\n{text}")
+
+
+def story_signal_sent_twice_at_once(place, output):
+    """As timeout(1) does, which signals its child and then the group that both are in."""
+    job = start(place, output, "--max_steps", 100000, "--save_strategy", "no")
+    until(job, lambda: len(records(output)) > 3, "training")
+    for _ in range(2):
+        job.send_signal(signal.SIGTERM)
+        time.sleep(0.005)
+    ends_with(job, 143)
+    return f"143, checkpoint-{newest_is_whole(place, output)} verified"
+
+
+def story_reader_of_the_output_is_gone(place, output):
+    reader = subprocess.Popen(["head", "-c", "100"], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL)
+    job = start(place, output, "--max_steps", 60, stderr=reader.stdin)
+    reader.stdin.close()
+    reader.wait()
+    ends_with(job, 0)
+    return f"{len(records(output))} records after the reader had left"
+
+
+def story_time_is_over(place, output):
+    begin = time.monotonic()
+    job = start(place, output, "--max_steps", 100000, "--save_strategy", "no", "--max_time", "0:20")
+    expect(ends_with(job, 143), "--max_time", "the time of this job is over")
+    if time.monotonic() - begin > 20:
+        raise SystemExit("FAILED: it did not end in time")
+    return f"143, checkpoint-{newest_is_whole(place, output)} verified"
+
+
+def story_group_without_memory(place, output):
+    group = make_group("hftrain-test")
+    if group is None:
+        return "SKIPPED: no control group with a limit on memory can be made here"
+    try:
+        job = start(place, output, "--max_steps", 100000,
+                    preexec_fn=lambda: write(os.path.join(group, "cgroup.procs"), os.getpid()))
+        expect(ends_with(job, 6), "memory", "try:")
+    finally:
+        remove_group(group)
+    if summary(output)["exit_code"] != 6:
+        raise SystemExit("FAILED: the summary does not say 6")
+    return "6: the kernel's killer is named"
+
+
+def make_group(name, limit=100 << 20):
+    """A group that the workers' libraries alone overflow: of version 1, or of the unified hierarchy."""
+    for mount, file in (("/sys/fs/cgroup/memory", "memory.limit_in_bytes"), ("/sys/fs/cgroup", "memory.max")):
+        group = os.path.join(mount, f"{name}-{os.getpid()}")
+        try:
+            os.mkdir(group)
+            write(os.path.join(group, file), limit)
+            return group
+        except OSError:
+            if os.path.isdir(group):
+                remove_group(group)
+    return None
+
+
+def remove_group(group):
+    end = time.monotonic() + PATIENCE
+    while True:
+        try:
+            return os.rmdir(group)
+        except OSError:  # until the last process is gone
+            if time.monotonic() > end:
+                raise
+            time.sleep(0.05)
+
+
+def write(path, value):
+    with open(path, "w") as file:
+        file.write(str(value))
+
+
+def story_limit_on_the_size_of_files(place, output):
+    # Fits the texts and not the weights, nor shared memory: hence the back end.
+    limit = 200_000
+    job = start(place, output, "--max_steps", 20, "--save_steps", "5", "--ddp_backend", "gloo",
+                preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit)))
+    text = ends_with(job, 7)
+    expect(text, "checkpoint-5", "try:")
+    return "7: the file is named"
+
+
+def story_divergence(place, output):
+    job = start(place, output, "--max_steps", 100, "--save_steps", "1", "--learning_rate", "1e30", "--max_grad_norm", "0",
+                "--warmup_steps", "0")
+    expect(ends_with(job, 8), "diverged", "try:")
+    with open(os.path.join(output, f"checkpoint-{place.checkpoints(output)[-1]}", "trainer_state.json")) as file:
+        step = json.load(file)["global_step"]
+    skipped = sum('"grad_norm": NaN' in line or '"grad_norm": Infinity' in line for line in records(output))
+    if not skipped or step + skipped > len(records(output)) + 1:
+        raise SystemExit(f"FAILED: checkpoint-{step} was saved among {skipped} updates that were skipped")
+    return f"8; the newest checkpoint, {step}, is from before the {skipped} skipped updates"
+
+
+def story_port_that_is_taken(place, output):
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        job = start(place, output, "--max_steps", 3, "--master_port", port)
+        expect(ends_with(job, 0), f"port {port}", f"pid {os.getpid()}", "instead")
+    return "0, with a warning that names the process"
+
+
+def story_ranks_with_cores_of_their_own(place, output):
+    cores = sorted(os.sched_getaffinity(0))
+    if len(cores) < 2:
+        return "SKIPPED: one core"
+    job = start(place, output, "--max_steps", 100000, "--bind_core_list", f"{cores[0]},{cores[1]}", "--bind_cores_to_rank")
+    until(job, lambda: len(records(output)) > 3, "training")
+    bound = set()
+    for path in glob.glob(f"/proc/{job.pid}/task/*/children"):
+        with open(path) as file:
+            bound |= {frozenset(os.sched_getaffinity(int(pid))) for pid in file.read().split()}
+    job.send_signal(signal.SIGTERM)
+    text = ends_with(job, 143)
+    if bound != {frozenset(cores[:1]), frozenset(cores[1:2])}:
+        raise SystemExit(f"FAILED: the ranks are bound to {bound}\n{text}")
+    expect(text, f"rank 1: {cores[1]}")
+    return "a core each"
+
+
+def main():
+    stories = {name[6:]: story for name, story in globals().items() if name.startswith("story_")}
+    with tempfile.TemporaryDirectory(prefix="hftrain-endings-") as folder:
+        place = Workplace(folder)
+        for name in sys.argv[1:] or stories:
+            print(f"{name.replace('_', ' ')}: {stories[name](place, os.path.join(folder, name))}", flush=True)
+            shutil.rmtree(os.path.join(folder, name), ignore_errors=True)
+
+
+if __name__ == "__main__":
+    main()
