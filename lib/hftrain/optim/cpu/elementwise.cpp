@@ -4,7 +4,7 @@
 
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
 #define HFTRAIN_VECTORISED __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
-#define HFTRAIN_FUSED_MULTIPLY_ADD __builtin_cpu_supports("fma")
+#define HFTRAIN_FUSED_MULTIPLY_ADD (__builtin_cpu_supports("fma") && __builtin_cpu_supports("avx2"))
 #else
 #define HFTRAIN_VECTORISED
 #ifdef __FP_FAST_FMAF
