@@ -4,7 +4,7 @@
   mpirun_ends.py [signal | rank | front | mpirun]…     all of them without a word
 
 A signal to mpirun saves and ends the job with 143 (mpirun itself ends with 1 on SIGTERM); a rank killed with -9 ends the job with code 9; so does a front program, and
-with mpirun itself goes everything that it started. Nothing may be left: no process, no file in shared memory.
+when mpirun itself is killed the job saves and ends. Nothing may be left: no process, no file in shared memory, no folder.
 """
 import glob
 import json
@@ -20,8 +20,8 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from runs import HFTRAIN, Workplace
 
 PATIENCE = 120  # seconds; only a hang takes them
-# Between SIGTERM and SIGKILL Open MPI sleeps this long, one second by itself, whether or not everything has ended.
-GRACE = ["--mca", "odls_base_sigkill_timeout", "10"]
+# On SIGTERM mpirun sleeps this long (one second by itself) before it sends SIGTERM, and again before SIGKILL.
+GRACE = ["--mca", "odls_base_sigkill_timeout", "3"]
 
 
 def wait_until(condition, what):
@@ -46,35 +46,56 @@ def processes_of(folder):
     return found
 
 
-def segments():
-    return set(glob.glob("/dev/shm/*"))
+def environment_of(pid):
+    try:
+        with open(f"/proc/{pid}/environ", "rb") as file:
+            variables = file.read().decode(errors="replace").split("\0")
+    except OSError:  # it has ended
+        return {}
+    return dict(variable.split("=", 1) for variable in variables if "=" in variable)
 
 
 class Job:
-    """Two ranks under mpirun that have made some steps."""
+    """Two ranks under mpirun that make steps until they are stopped; `training` waits for the first of them."""
 
-    def __init__(self, place, name, grace=(), ranks=2):
+    FLAGS = ["--max_steps", 100000, "--save_strategy", "no"]
+
+    def __init__(self, place, name, grace=(), ranks=2, backend="mpi", flags=FLAGS):
         self.place, self.output = place, os.path.join(place.folder, name)
-        self.segments = segments()
-        words = place.flags(self.output, "--max_steps", 100000, "--save_strategy", "no", "--ddp_backend", "mpi")
+        self.traces = ()
+        words = place.flags(self.output, *flags, "--ddp_backend", backend)
         at = words.index("--nproc_per_node")
         environment = {**place.environment, "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
         self.errors = open(self.output + ".errors", "w+")
         self.mpirun = subprocess.Popen(["mpirun", "--oversubscribe", *grace, "-n", str(ranks), HFTRAIN]
                                        + words[:at] + words[at + 2:], env=environment, stdout=self.errors,
                                        stderr=self.errors, start_new_session=True)
+
+    def training(self):
         log = os.path.join(self.output, "hftrain", "log.jsonl")
-        wait_until(lambda: self.mpirun.poll() is not None
-                   or (os.path.exists(log) and len(open(log).readlines()) > 3), "training")
+        self.wait_until(lambda: os.path.exists(log) and len(open(log).readlines()) > 3, "training")
+        self.take_traces()
+        return self
+
+    def wait_until(self, condition, what):
+        wait_until(lambda: self.mpirun.poll() is not None or condition(), what)
+
+    def take_traces(self):
+        """What Open MPI makes for this job, as a pattern of names; other jobs may run beside it."""
+        for pid in self.pids("hftrain"):
+            variables = environment_of(pid)
+            if "PMIX_NAMESPACE" in variables:
+                self.traces = (f"/dev/shm/vader_segment.*.{int(variables['PMIX_NAMESPACE']):x}.*",
+                               variables["OMPI_MCA_orte_jobfam_session_dir"])
+                return
 
     def pids(self, program):
         return sorted(pid for pid, words in processes_of(self.output).items() if os.path.basename(words[0]) == program)
 
     def worker(self, rank):
         for pid in self.pids("hftrain-worker"):
-            with open(f"/proc/{pid}/environ", "rb") as file:
-                if f"RANK={rank}".encode() in file.read().split(b"\0"):
-                    return pid
+            if environment_of(pid).get("RANK") == str(rank):
+                return pid
         self.fail(f"there is no worker of rank {rank}")
 
     def end(self):
@@ -95,10 +116,24 @@ class Job:
             os.kill(pid, signal.SIGKILL)
         raise SystemExit(f"FAILED: {what}\n{self.text()}")
 
-    def check_nothing_left(self, but=()):
+    def summary(self):
+        """The exit code of the job, or nothing when it ended before it began."""
+        path = os.path.join(self.output, "hftrain", "summary.json")
+        if not os.path.exists(path):
+            return None
+        with open(path) as file:
+            return json.load(file)["exit_code"]
+
+    def check_saved(self):
+        steps = self.place.checkpoints(self.output)
+        if not steps:
+            self.fail("there is no checkpoint")
+        self.place.call("checkpoint", "verify", os.path.join(self.output, f"checkpoint-{steps[-1]}"))
+        return f"checkpoint-{steps[-1]} verified"
+
+    def check_nothing_left(self):
         wait_until(lambda: not processes_of(self.output), "the end of all processes")
-        left = segments() - self.segments
-        left = {name for name in left if not any(part in name for part in but)}
+        left = [name for trace in self.traces for name in glob.glob(trace)]
         if left:
             self.fail(f"left behind: {', '.join(sorted(left))}")
 
@@ -110,22 +145,19 @@ def expect(job, what, condition):
 
 def story_signal(place):
     for number in (signal.SIGTERM, signal.SIGUSR1, signal.SIGUSR2):
-        job = Job(place, f"signal-{number}", GRACE if number == signal.SIGTERM else ())
+        job = Job(place, f"signal-{number}", GRACE if number == signal.SIGTERM else ()).training()
         job.mpirun.send_signal(number)
         code = job.end()
         expect(job, f"{number!r} ended mpirun with {code}", code == (1 if number == signal.SIGTERM else 143))
-        steps = place.checkpoints(job.output)
-        expect(job, f"{number!r} left no checkpoint", len(steps) == 1)
-        place.call("checkpoint", "verify", os.path.join(job.output, f"checkpoint-{steps[-1]}"))
-        with open(os.path.join(job.output, "hftrain", "summary.json")) as file:
-            expect(job, "the summary does not say 143", json.load(file)["exit_code"] == 143)
+        expect(job, "the summary does not say 143", job.summary() == 143)
+        saved = job.check_saved()
         job.check_nothing_left()
-        print(f"{signal.Signals(number).name} to mpirun: {code}, the job 143, checkpoint-{steps[-1]} verified", flush=True)
+        print(f"{signal.Signals(number).name} to mpirun: {code}, the job 143, {saved}", flush=True)
 
 
 def story_rank(place):
     for rank in (1, 0):
-        job = Job(place, f"rank-{rank}")
+        job = Job(place, f"rank-{rank}").training()
         os.kill(job.worker(rank), signal.SIGKILL)
         code = job.end()
         expect(job, f"mpirun ended with {code}", code == 9)
@@ -135,7 +167,7 @@ def story_rank(place):
 
 
 def story_front(place):
-    job = Job(place, "front")
+    job = Job(place, "front").training()
     worker = job.worker(1)
     with open(f"/proc/{worker}/stat") as file:
         parent = int(file.read().rsplit(")", 1)[1].split()[1])
@@ -147,11 +179,13 @@ def story_front(place):
 
 
 def story_mpirun(place):
-    job = Job(place, "mpirun")
-    job.mpirun.kill()
-    job.end()
-    job.check_nothing_left(but=("vader_segment",))  # Open MPI's own; mpirun would have removed them
-    print("kill -9 of mpirun: nothing is left running", flush=True)
+    for backend in ("gloo", "mpi"):
+        job = Job(place, f"mpirun-{backend}", backend=backend).training()
+        job.mpirun.kill()
+        job.end()
+        job.check_nothing_left()
+        expect(job, f"the summary says {job.summary()}, not 143", job.summary() == 143)
+        print(f"kill -9 of mpirun, {backend}: the job 143, {job.check_saved()}", flush=True)
 
 
 def main():

@@ -8,6 +8,7 @@
 #include "hftrain/base/error.h"
 #include "hftrain/base/text.h"
 #include "hftrain/comm/mpi/mpi_backend.h"
+#include "hftrain/comm/mpi/mpi_segment.h"
 #include "hftrain/comm/store.h"
 
 namespace hftrain::comm {
@@ -18,6 +19,7 @@ struct MpiWorld {
   int size = 1;
   int thread_level = MPI_THREAD_SINGLE;
   std::string library;
+  MpiSegment segment;
 };
 
 // On the thread that stays MPI's main thread.
@@ -32,6 +34,7 @@ MpiWorld start_mpi(int wanted_level) {
   MPI_Get_library_version(text, &length);
   const std::string version(text, static_cast<size_t>(length));
   world.library = trim(version.substr(0, version.find(',')));
+  world.segment.remove_name();
   return world;
 }
 
@@ -59,8 +62,12 @@ class Process final : public MpiProcess {
   bool finish(std::chrono::milliseconds patience) override {
     if (!world_) return true;
     try {
-      return thread_->call("MPI_Finalize", patience, [] { return MPI_Finalize() == MPI_SUCCESS; });
+      return thread_->call("MPI_Finalize", patience, [segment = world_->segment] {
+        segment.put_name_back();
+        return MPI_Finalize() == MPI_SUCCESS;
+      });
     } catch (const c10::DistError&) {
+      world_->segment.forget_name();
       return false;
     }
   }

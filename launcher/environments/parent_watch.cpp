@@ -1,0 +1,67 @@
+#include "launcher/environments/parent_watch.h"
+
+#include <poll.h>
+#include <signal.h>
+#include <sys/eventfd.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+#include "hftrain/base/error.h"
+
+namespace hftrain::launcher {
+namespace {
+
+// Blocks all signals while it lives; a thread that is started meanwhile never takes one.
+class NoSignals {
+ public:
+  NoSignals() {
+    sigset_t all;
+    sigfillset(&all);
+    ::pthread_sigmask(SIG_BLOCK, &all, &previous_);
+  }
+  ~NoSignals() { ::pthread_sigmask(SIG_SETMASK, &previous_, nullptr); }
+  NoSignals(const NoSignals&) = delete;
+  NoSignals& operator=(const NoSignals&) = delete;
+
+ private:
+  sigset_t previous_;
+};
+
+}  // namespace
+
+bool has_launcher_for_parent(const JobPlace& place) {
+  // Elsewhere variables may have been exported by a shell that is left again.
+  return !place.variables.empty() &&
+         (place.started_by == "mpirun" || place.started_by == "srun" || place.started_by == "torchrun");
+}
+
+ParentWatch::ParentWatch()
+    : parent_(static_cast<int>(::syscall(SYS_pidfd_open, ::getppid(), 0))), stop_(::eventfd(0, EFD_CLOEXEC)) {
+  if (!parent_ || !stop_)
+    throw system_error(errno, "cannot watch the process that started this one",
+                       "process " + std::to_string(::getppid()));
+  const NoSignals none;
+  thread_ = std::thread([this] { watch(); });
+}
+
+ParentWatch::~ParentWatch() {
+  const uint64_t one = 1;
+  [[maybe_unused]] const ssize_t written = ::write(stop_.get(), &one, sizeof(one));
+  thread_.join();
+}
+
+bool ParentWatch::parent_is_gone() const {
+  pollfd parent{parent_.get(), POLLIN, 0};
+  return ::poll(&parent, 1, 0) > 0;
+}
+
+void ParentWatch::watch() const {
+  pollfd watched[2] = {{parent_.get(), POLLIN, 0}, {stop_.get(), POLLIN, 0}};
+  while (::poll(watched, 2, -1) < 0 && errno == EINTR) {
+  }
+  if (watched[1].revents == 0) ::kill(::getpid(), SIGTERM);
+}
+
+}  // namespace hftrain::launcher
