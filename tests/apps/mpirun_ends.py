@@ -21,7 +21,7 @@ from runs import HFTRAIN, Workplace
 
 PATIENCE = 120  # seconds; only a hang takes them
 # On SIGTERM mpirun sleeps this long (one second by itself) before it sends SIGTERM, and again before SIGKILL.
-GRACE = ["--mca", "odls_base_sigkill_timeout", "3"]
+GRACE = ["--mca", "odls_base_sigkill_timeout", "10"]
 
 
 def wait_until(condition, what):
