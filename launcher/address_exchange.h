@@ -2,9 +2,10 @@
 // free port and hands the announcement of it out through whatever started the job. Nothing else goes this
 // way; from then on the agents talk over their own connections (launcher/control).
 //
-// Called once, on the main thread, before any other thread or worker is started: on agent 0 publish(), on
-// every other agent await(). An implementation may be collective (PMIx: all agents meet in one fence), so
-// both may block until the slowest agent has come, and give up after `timeout_seconds`.
+// Called once, on the main thread, before any worker or any thread that takes locks is started: on agent 0
+// publish(), on every other agent await(). The object is kept until all workers are over. An implementation
+// may be collective (PMIx: all agents meet in one fence), so both may block until the slowest agent has come,
+// and give up after `timeout_seconds`.
 #pragma once
 
 #include <memory>

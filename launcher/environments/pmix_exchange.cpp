@@ -4,6 +4,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -31,24 +32,51 @@ std::string dl_problem() {
   return text == nullptr ? "no reason was given" : text;
 }
 
-// The child: one answer on `answers`, then the end. It is a fork of a process with one thread.
-[[noreturn]] void speak_pmix(const std::string& plugin, const std::string& own, int answers) {
+// What the child inherits and does not need: an open descriptor of its own would keep a port or a pipe alive.
+void close_all_but(int one, int other) {
+  const auto [low, high] = std::minmax({static_cast<unsigned>(one), static_cast<unsigned>(other)});
+  unsigned next = STDERR_FILENO + 1;
+  for (const unsigned kept : {low, high}) {
+    if (kept > next) ::close_range(next, kept - 1, 0);
+    next = kept + 1;
+  }
+  ::close_range(next, ~0U, 0);
+}
+
+// mpirun sends stop signals to the front program and all that it has started; this child ends with it.
+void ignore_stop_signals() {
+  for (const int number : {SIGTERM, SIGINT, SIGHUP, SIGUSR1, SIGUSR2, SIGPIPE}) ::signal(number, SIG_IGN);
+}
+
+void wait_for_end_of(int pipe) {
+  pollfd ended{pipe, POLLIN, 0};
+  while (::poll(&ended, 1, -1) < 0 && errno == EINTR) {
+  }
+}
+
+// The child: one answer on `answers`, then nothing until the end of `stay`. It is a fork of a process in
+// which no other thread holds a lock.
+[[noreturn]] void speak_pmix(const std::string& plugin, const std::string& own, int answers, int stay) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  ignore_stop_signals();
+  close_all_but(answers, stay);
   // The rank's worker starts PMIx once more; with the default storage its data would be taken by then.
   ::setenv("PMIX_MCA_gds", "hash", 1);
   char text[AddressExchange::kLongestAnnouncement + 256] = {};
-  std::string answer;
   void* library = ::dlopen(plugin.c_str(), RTLD_NOW | RTLD_LOCAL);
-  auto* exchange = library == nullptr ? nullptr
-                                      : reinterpret_cast<hftrain_mpi_exchange_address_function>(
-                                            ::dlsym(library, HFTRAIN_MPI_EXCHANGE_ADDRESS));
-  if (exchange == nullptr) {
-    answer = kFailed + dl_problem();
-  } else {
-    const int status = exchange(own.c_str(), text, sizeof(text));
-    answer = (status == 0 ? kMet : kFailed) + std::string(text);
-  }
+  const auto symbol = [&](const char* name) { return library == nullptr ? nullptr : ::dlsym(library, name); };
+  const auto exchange =
+      reinterpret_cast<hftrain_mpi_exchange_address_function>(symbol(HFTRAIN_MPI_EXCHANGE_ADDRESS));
+  const auto end = reinterpret_cast<hftrain_mpi_end_exchange_function>(symbol(HFTRAIN_MPI_END_EXCHANGE));
+  const bool usable = exchange != nullptr && end != nullptr;
+  const bool met = usable && exchange(own.c_str(), text, sizeof(text)) == 0;
+  const std::string answer = (met ? kMet : kFailed) + (usable ? std::string(text) : dl_problem());
   [[maybe_unused]] const ssize_t written = ::write(answers, answer.data(), answer.size());
+  ::close(answers);
+  if (met) {
+    wait_for_end_of(stay);
+    end();
+  }
   ::_exit(0);
 }
 
@@ -89,22 +117,31 @@ std::string PmixExchange::meet(const std::string& own, double timeout_seconds) {
   if (!path_exists(plugin_))
     throw no_meeting("there is no " + plugin_ + ": hftrain was built without Open MPI");
   Pipe answers = make_pipe();
-  const pid_t child = ::fork();
-  if (child < 0) throw system_error(errno, "cannot start a process", "for PMIx");
-  if (child == 0) speak_pmix(plugin_, own, answers.writing.get());
+  Pipe stay = make_pipe();
+  child_ = ::fork();
+  if (child_ < 0) throw system_error(errno, "cannot start a process", "for PMIx");
+  if (child_ == 0) speak_pmix(plugin_, own, answers.writing.get(), stay.reading.get());
   answers.writing.reset();
+  stay_ = std::move(stay.writing);
   const std::optional<std::string> answer =
       read_answer(answers.reading.get(), monotonic_seconds() + timeout_seconds);
-  if (!answer) ::kill(child, SIGKILL);
-  int status = 0;
-  while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
-  }
+  if (answer && !answer->empty() && answer->front() == kMet) return answer->substr(1);
+  end_child(0);
   if (!answer)
     throw no_meeting("not all of them came within " + format_duration(timeout_seconds) +
                      "; one may have ended or may not have been started");
-  if (answer->empty()) throw no_meeting("the process that spoke PMIx died");
-  if (answer->front() == kFailed) throw no_meeting(answer->substr(1));
-  return answer->substr(1);
+  throw no_meeting(answer->empty() ? "the process that spoke PMIx died" : answer->substr(1));
+}
+
+void PmixExchange::end_child(double patience_seconds) noexcept {
+  if (child_ <= 0) return;
+  stay_.reset();
+  const FileDescriptor process(static_cast<int>(::syscall(SYS_pidfd_open, child_, 0)));
+  pollfd ended{process.get(), POLLIN, 0};
+  if (::poll(&ended, 1, static_cast<int>(patience_seconds * 1000)) <= 0) ::kill(child_, SIGKILL);
+  while (::waitpid(child_, nullptr, 0) < 0 && errno == EINTR) {
+  }
+  child_ = -1;
 }
 
 }  // namespace hftrain::launcher

@@ -1,6 +1,5 @@
 // Ranks under mpirun, as a run has them: mpirun starts one process per rank, a place; the places meet through
 // PMIx; each starts its rank as a child, which starts MPI. So a rank may die without mpirun taking notice.
-#include <dlfcn.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -10,13 +9,12 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <filesystem>
 #include <sstream>
 
 #include "comm/rank_spawn.h"
 #include "hftrain/base/text.h"
-#include "launcher/environments/pmix/exchange.h"
+#include "launcher/environments/pmix_exchange.h"
 #include "support/catch.h"
 #include "support/temporary_directory.h"
 
@@ -26,6 +24,8 @@ namespace {
 constexpr const char* kPlaceTest = "one place of a test under mpirun";
 constexpr const char* kExchangeLibrary = HFTRAIN_BINARY_DIR "/lib/libhftrain_pmix.so";
 
+constexpr double kMeetingSeconds = 120;  // only a hang takes them
+
 // What every place gets from whoever runs mpirun.
 struct Job {
   std::string directory;
@@ -34,35 +34,6 @@ struct Job {
   // A fifo that everybody who does not hang keeps open for writing.
   std::string awake() const { return directory + "/awake"; }
 };
-
-// Rank 0's text, on all ranks. In a child, for the ranks' own PMIx comes later.
-std::string exchange(const std::string& own) {
-  int ends[2];
-  REQUIRE(::pipe2(ends, O_CLOEXEC) == 0);
-  const pid_t child = ::fork();
-  REQUIRE(child >= 0);
-  if (child == 0) {
-    ::setenv("PMIX_MCA_gds", "hash", 1);
-    std::array<char, 256> text{};
-    void* library = ::dlopen(kExchangeLibrary, RTLD_NOW | RTLD_LOCAL);
-    const auto function = library == nullptr ? nullptr
-                                             : reinterpret_cast<hftrain_mpi_exchange_address_function>(
-                                                   ::dlsym(library, HFTRAIN_MPI_EXCHANGE_ADDRESS));
-    const int status = function == nullptr ? -1 : function(own.c_str(), text.data(), text.size());
-    const ssize_t written = ::write(ends[1], text.data(), std::char_traits<char>::length(text.data()));
-    ::_exit(status == 0 && written >= 0 ? 0 : 1);
-  }
-  ::close(ends[1]);
-  std::string text;
-  char byte = 0;
-  while (::read(ends[0], &byte, 1) == 1) text += byte;
-  ::close(ends[0]);
-  int status = 0;
-  REQUIRE(::waitpid(child, &status, 0) == child);
-  INFO(text);
-  REQUIRE(status == 0);
-  return text;
-}
 
 }  // namespace
 
@@ -122,7 +93,14 @@ TEST_CASE(kPlaceTest, "[.rank]") {
   // Opened by all before they meet, so that a rank that hangs reads the end only when all others have closed
   // it.
   FileDescriptor awake(::open(job.awake().c_str(), O_RDWR | O_CLOEXEC));
-  environment.set("TEST_PORT", exchange(rank == 0 ? std::to_string(socket.port) : ""));
+  launcher::PmixExchange exchange(kExchangeLibrary);
+  std::string port = std::to_string(socket.port);
+  if (rank == 0) {
+    exchange.publish(port, kMeetingSeconds);
+  } else {
+    port = exchange.await(kMeetingSeconds);
+  }
+  environment.set("TEST_PORT", port);
   environment.set("TEST_RANK", std::to_string(rank));
   if (!hanging.empty() && !hanging.front().empty()) environment.set("TEST_ENDS_ALONE", "1");
   const FileDescriptor input(::open(hangs ? job.awake().c_str() : "/dev/null", O_RDONLY | O_CLOEXEC));

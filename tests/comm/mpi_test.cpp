@@ -10,6 +10,7 @@
 
 #include "comm/rank_processes.h"
 #include "hftrain/comm/communicator.h"
+#include "hftrain/comm/store.h"
 #include "support/catch.h"
 #include "support/skip.h"
 
@@ -73,6 +74,25 @@ const RankBody kLeaves("a rank leaves in the middle", [](const Rank& rank) {
     static_cast<void>(pending);
   }
   communicator.reset();
+});
+
+// It says that it comes to the start of MPI, and does not start it.
+const RankBody kStays("a rank does not get through the start of MPI", [](const Rank& rank) {
+  if (rank.rank() == 1) {
+    const auto store = comm::open_store(rank.store(), 1, rank.world_size(), std::chrono::minutes(1));
+    comm::missing_at(*store, "mpi", 1, rank.world_size(), std::chrono::minutes(1));
+    return rank.hang();
+  }
+  try {
+    rank.connect(std::chrono::seconds(5));
+    FAIL("nothing was thrown");
+  } catch (const Error& error) {
+    INFO(error.render());
+    CHECK(error.code() == ExitCode::kWorkerLost);
+    CHECK(std::string(error.what()).find(" did not get through the start of MPI") != std::string::npos);
+    CHECK(error.render().find("btl_tcp_if_include") != std::string::npos);
+  }
+  rank.end_without_mpi();
 });
 
 const RankBody kCounts("MPI counts otherwise", [](const Rank&) {
@@ -151,6 +171,11 @@ TEST_CASE("a rank that hangs under mpirun is named when the deadline has passed"
 TEST_CASE("a rank that does not start MPI is named when the deadline has passed", "[process][mpi]") {
   NEEDS_MPI();
   require_success(testing::run_ranks("rank 1 does not connect", 3, {1}, "mpi"));
+}
+
+TEST_CASE("an MPI that does not start ends by the deadline and says what to try", "[process][mpi]") {
+  NEEDS_MPI();
+  require_success(testing::run_ranks("a rank does not get through the start of MPI", 2, {1}, "mpi"));
 }
 
 TEST_CASE("a rank that leaves because of a failure does not wait for its peers over MPI", "[process][mpi]") {

@@ -49,12 +49,12 @@ Job::Job(const CommandContext& context, Inputs& inputs, const launcher::JobPlace
     : inputs_(inputs), console_(console) {
   if (place.agents == 1) return;
   signals_ = std::make_unique<launcher::StopSignals>(inputs.parsed.arguments.launch.signals_to_handle);
-  const auto exchange = launcher::make_address_exchange(place, context.program, context.environment);
+  exchange_ = launcher::make_address_exchange(place, context.program, context.environment);
   const launcher::NoticeSink notice = [&console](const std::string& text) {
     console.message(LogLevel::kInfo, text);
   };
   launcher::Gathering gathering =
-      launcher::gather_agents(meeting_spec(context, inputs, place, exchange.get()), *signals_, notice);
+      launcher::gather_agents(meeting_spec(context, inputs, place, exchange_.get()), *signals_, notice);
   hub_ = std::move(gathering.hub);
   leader_ = std::make_unique<launcher::Leader>(*hub_, *signals_, notice);
   for (const launcher::Introduction& agent : gathering.agents) inputs.agents.push_back(agent.facts);

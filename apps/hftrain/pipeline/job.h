@@ -13,6 +13,7 @@
 #include "hftrain/data/prepare.h"
 #include "hftrain/plan/run_plan.h"
 #include "hftrain/reporting/console.h"
+#include "launcher/address_exchange.h"
 #include "launcher/control/hub.h"
 #include "launcher/control/job_crew.h"
 #include "launcher/control/leader.h"
@@ -59,6 +60,7 @@ class Job {
   const Inputs& inputs_;
   reporting::Console& console_;
   std::unique_ptr<launcher::StopSignals> signals_;  // of a job of several, until workers run
+  std::unique_ptr<launcher::AddressExchange> exchange_;
   std::unique_ptr<launcher::ControlHub> hub_;
   std::unique_ptr<launcher::Leader> leader_;
 };

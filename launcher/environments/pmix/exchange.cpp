@@ -57,9 +57,7 @@ std::string exchange(const char* own) {
   check("PMIx_Init", PMIx_Init(&self, nullptr, 0));
   if (*own != '\0') publish(own);
   meet(self);
-  std::string address = address_of_rank_0(self);
-  check("PMIx_Finalize", PMIx_Finalize(nullptr, 0));
-  return address;
+  return address_of_rank_0(self);
 }
 
 }  // namespace
@@ -75,4 +73,8 @@ __attribute__((visibility("default"))) int hftrain_mpi_exchange_address(const ch
     std::snprintf(out, size, "%s: %s", failure.step, PMIx_Error_string(failure.status));
     return failure.status;
   }
+}
+
+__attribute__((visibility("default"))) void hftrain_mpi_end_exchange() {
+  PMIx_Finalize(nullptr, 0);
 }

@@ -3,6 +3,8 @@
 #include <mpi.h>
 #include <stdlib.h>
 
+#include <algorithm>
+#include <chrono>
 #include <optional>
 
 #include "hftrain/base/error.h"
@@ -22,10 +24,19 @@ struct MpiWorld {
   MpiSegment segment;
 };
 
-// On the thread that stays MPI's main thread.
-MpiWorld start_mpi(int wanted_level) {
+// Starting MPI takes seconds on a large machine. What takes longer than this has got stuck in it.
+constexpr std::chrono::seconds kLongestStart{120};
+
+// Both on the thread that stays MPI's main thread.
+int start_mpi(int wanted_level) {
+  int granted_level = MPI_THREAD_SINGLE;
+  check_mpi(MPI_Init_thread(nullptr, nullptr, wanted_level, &granted_level), "MPI_Init_thread");
+  return granted_level;
+}
+
+MpiWorld look_at_world(int thread_level) {
   MpiWorld world;
-  check_mpi(MPI_Init_thread(nullptr, nullptr, wanted_level, &world.thread_level), "MPI_Init_thread");
+  world.thread_level = thread_level;
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
   check_mpi(MPI_Comm_rank(MPI_COMM_WORLD, &world.rank), "MPI_Comm_rank");
   check_mpi(MPI_Comm_size(MPI_COMM_WORLD, &world.size), "MPI_Comm_size");
@@ -75,13 +86,26 @@ class Process final : public MpiProcess {
  private:
   // Starting MPI and making a communicator wait for all ranks without a deadline, so they meet before.
   static void meet(const BackendRequest& request) {
-    std::vector<int> missing =
-        missing_at(*request.store, "mpi", request.rank, request.world_size, request.timeout);
+    const std::vector<int> missing = missing_ranks(request, "mpi", request.timeout);
     if (missing.empty()) return;
-    for (int& member : missing) member = request.members[static_cast<size_t>(member)];
     throw Error(ExitCode::kWorkerLost, name_ranks(missing) + " did not come to the start of MPI")
         .where("rank " + std::to_string(request.members[static_cast<size_t>(request.rank)]))
         .why("waited " + std::to_string(request.timeout.count()) + " ms");
+  }
+
+  static std::vector<int> missing_ranks(const BackendRequest& request, const std::string& point,
+                                        std::chrono::milliseconds patience) {
+    std::vector<int> missing = missing_at(*request.store, point, request.rank, request.world_size, patience);
+    for (int& member : missing) member = request.members[static_cast<size_t>(member)];
+    return missing;
+  }
+
+  static Error stuck(const std::string& ranks, const std::string& why) {
+    return Error(ExitCode::kWorkerLost, ranks + " did not get through the start of MPI")
+        .why(why)
+        .hint(
+            "with several networks: mpirun --mca btl_tcp_if_include NETWORK/BITS --mca oob_tcp_if_include "
+            "NETWORK/BITS …; or --ddp_backend gloo, which needs no MPI");
   }
 
   void start(const BackendRequest& request) {
@@ -92,8 +116,7 @@ class Process final : public MpiProcess {
     }
     const int wanted = options_.thread_per_group ? MPI_THREAD_MULTIPLE : MPI_THREAD_FUNNELED;
     thread_ = std::make_shared<MpiThread>();
-    const MpiWorld world =
-        thread_->call("MPI_Init_thread", request.timeout, [wanted] { return start_mpi(wanted); });
+    const MpiWorld world = start_all(request, wanted);
     if (world.rank != request.rank || world.size != request.world_size) {
       throw Error(ExitCode::kEnvironment, "MPI counts the ranks of this job otherwise than hftrain")
           .where(place(request.rank, request.world_size))
@@ -102,6 +125,23 @@ class Process final : public MpiProcess {
                 ", or leave --ddp_backend out");
     }
     world_ = world;
+  }
+
+  // Open MPI may wait in it for ever, so the ranks tell each other who has come out.
+  MpiWorld start_all(const BackendRequest& request, int wanted_level) {
+    const auto patience = std::min<std::chrono::milliseconds>(request.timeout, kLongestStart);
+    try {
+      const int level =
+          thread_->call("MPI_Init_thread", patience, [wanted_level] { return start_mpi(wanted_level); });
+      const std::vector<int> missing = missing_ranks(request, "mpi-started", patience);
+      if (!missing.empty())
+        throw stuck(name_ranks(missing),
+                    "no word from MPI_Init_thread for " + std::to_string(patience.count()) + " ms");
+      return thread_->call("the first exchange over MPI", patience, [level] { return look_at_world(level); });
+    } catch (const c10::DistError& error) {
+      throw stuck("rank " + std::to_string(request.members[static_cast<size_t>(request.rank)]),
+                  error.what_without_backtrace());
+    }
   }
 
   MpiOptions options_;
