@@ -1,0 +1,98 @@
+#!/usr/bin/env python3
+"""Stop signals and kills at random moments of a run under mpirun: never a hang, nothing left, a true exit code.
+
+  mpirun_anywhere.py [--stops 50] [--kills 20] [--seed N]
+
+A stop goes to mpirun, to a front program or to a worker. The job ends with 143 and a checkpoint that verifies, with 10 and the
+reason, or with 0 when it had finished before; mpirun ends with the same, after SIGTERM to itself with 1. A kill takes a
+worker: the job ends with 9 and names its rank, or with 0. A signal before mpirun has started anything ends it without a job.
+"""
+import argparse
+import collections
+import os
+import random
+import signal
+import sys
+import tempfile
+import time
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from faults import FLAGS, send
+from machines import no_mpi
+from mpirun_ends import GRACE, Job, environment_of
+from runs import Workplace
+
+STOPS = [signal.SIGTERM] * 4 + [signal.SIGUSR1, signal.SIGUSR2]
+
+
+def pid_of(job, program, chance):
+    """A process of the job, once there are two; nothing when the job ended before."""
+    job.wait_until(lambda: len(job.pids(program)) >= 2, f"the start of {program}")
+    pids = job.pids(program)
+    return chance.choice(pids) if pids else None
+
+
+def stop_one(job, chance, length):
+    target = chance.choice(["mpirun", "hftrain", "hftrain-worker"])
+    number = chance.choice(STOPS)
+    pid = job.mpirun.pid if target == "mpirun" else pid_of(job, target, chance)
+    # The moment itself is what is random; ranks run for about half of the time.
+    time.sleep(chance.random() * length * (1 if target == "mpirun" else 0.5))
+    job.take_traces()
+    sent = pid is not None and send(pid, number)
+    code, summary = job.end(), job.summary()
+    what = f"{signal.Signals(number).name} to {target}: mpirun {code}, summary {summary}"
+    if summary == 143:
+        job.check_saved()
+    elif summary == 10 or summary is None and sent:
+        if summary == 10 and "stop" not in job.text():
+            job.fail(f"{what}: no reason is given")
+    elif summary != 0:
+        job.fail(what)
+    if code not in {summary, 1 if target == "mpirun" else summary} and summary is not None:
+        job.fail(what)
+    return f"{target} {summary if summary is not None else 'before there was a job'}"
+
+
+def kill_one(job, chance, length):
+    pid = pid_of(job, "hftrain-worker", chance)
+    time.sleep(chance.random() * length * 0.5)
+    job.take_traces()
+    rank = environment_of(pid).get("RANK") if pid else None
+    killed = rank is not None and send(pid, signal.SIGKILL)
+    code, summary = job.end(), job.summary()
+    if killed and summary == 9 and (code != 9 or f"rank {rank} " not in job.text()):
+        job.fail(f"kill -9 of rank {rank}: mpirun {code}, or the rank is not named")
+    if summary not in ((9, 0) if killed else (0,)):
+        job.fail(f"kill -9 of rank {rank}: mpirun {code}, summary {summary}")
+    return f"kill {summary}"
+
+
+def main():
+    if no_mpi():
+        return print("SKIPPED:", no_mpi())
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--stops", type=int, default=50)
+    parser.add_argument("--kills", type=int, default=20)
+    parser.add_argument("--seed", type=int, default=1)
+    options = parser.parse_args()
+    chance = random.Random(options.seed)
+    ends = collections.Counter()
+    with tempfile.TemporaryDirectory(prefix="hftrain-mpirun-") as folder:
+        place = Workplace(folder)
+        start = time.monotonic()
+        straight = Job(place, "straight", flags=FLAGS)
+        if straight.end() != 0:
+            straight.fail("a run that nobody disturbs")
+        length = time.monotonic() - start
+        for number in range(options.stops + options.kills):
+            stops = number < options.stops
+            job = Job(place, f"run-{number}", GRACE, flags=FLAGS, backend=chance.choice(["mpi", "gloo"]))
+            end = (stop_one if stops else kill_one)(job, chance, length)
+            job.check_nothing_left()
+            ends[end] += 1
+            print(f"{number}: {end}", flush=True)
+    print(", ".join(f"{times} × {end}" for end, times in sorted(ends.items())))
+
+
+main()
