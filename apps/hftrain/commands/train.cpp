@@ -229,7 +229,6 @@ ExitCode run(const CommandContext& context, std::vector<std::string> arguments) 
   // A terminal or a log collector that is gone costs its text, not the run.
   if (!dry_run) ::signal(SIGPIPE, SIG_IGN);
   const LeaveOnStop until_started;
-  if (!dry_run) ::signal(SIGPIPE, SIG_IGN);  // a terminal, tee or mpirun that is gone costs no run
   reporting::Console console(context.err, console_style(parsed.arguments, context));
   if (launcher::starts_hosts(parsed.arguments.launch, parsed.origins, context.environment)) {
     console.line("hftrain " HFTRAIN_VERSION);
