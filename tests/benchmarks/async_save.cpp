@@ -3,19 +3,24 @@
 //
 //   bench_async_save [ROUNDS] [FOLDER] [MILLIONS OF PARAMETERS]
 //
-// By turns: a plain copy of the state to touched memory, the same "step" (matrix products on all threads)
-// with nothing else going on, a save in the background with steps while it is in flight, a save that is
-// waited for, and writing and syncing one file of the checkpoint's size.
+// By turns: a plain copy (memcpy) of as many bytes to memory that has been written to and to new memory, a
+// save in the background and the first one of a checkpointer whose memory was made while steps went on, the
+// same "step" (matrix products on all threads) with nothing else going on and while a save is in flight, a
+// save that is waited for, and writing and syncing one file of the checkpoint's size. What is printed are
+// medians over the rounds, and of the ratios within each round median and range: other work on the machine
+// that lasts longer than a round takes no part in them.
 #include <ATen/Parallel.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/mm.h>
 #include <ATen/ops/randn.h>
 #include <fcntl.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cstring>
 #include <iostream>
+#include <sstream>
 
 #include "checkpoint/row_strategy.h"
 #include "hftrain/base/clock.h"
@@ -33,6 +38,40 @@ double median(std::vector<double> values) {
   std::sort(values.begin(), values.end());
   return values.empty() ? 0 : values[values.size() / 2];
 }
+
+// Two things timed one after the other, round by round.
+struct Ratio {
+  void add(double ours, double other) {
+    first.push_back(ours);
+    second.push_back(other);
+    ratios.push_back(ours / other);
+  }
+  std::string text() const {
+    const auto [least, most] = std::minmax_element(ratios.begin(), ratios.end());
+    std::ostringstream text;
+    text << median(first) << " / " << median(second) << ": " << median(ratios);
+    if (!ratios.empty()) text << " (" << *least << " to " << *most << ')';
+    return text.str();
+  }
+  std::vector<double> first, second, ratios;
+};
+
+// Straight from the kernel, never written to.
+class NewMemory {
+ public:
+  explicit NewMemory(size_t size)
+      : size_(size),
+        begin_(static_cast<char*>(
+            ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0))) {}
+  NewMemory(const NewMemory&) = delete;
+  NewMemory& operator=(const NewMemory&) = delete;
+  ~NewMemory() { ::munmap(begin_, size_); }
+  char* begin() const { return begin_; }
+
+ private:
+  size_t size_;
+  char* begin_;
+};
 
 template <typename Work>
 double seconds_of(const Work& work) {
@@ -59,6 +98,12 @@ struct Bench {
     strategy.emplace(0, 1, std::move(state));
     plan.output_dir = place;
     plan.model.config = Json::object();
+    renew();
+  }
+
+  // A checkpointer as a run has it before its first save; the old one's memory goes back to the kernel.
+  void renew() {
+    checkpointer.reset();
     checkpointer.emplace(plan, table, at::kFloat, *strategy, *communicator, files);
   }
 
@@ -108,32 +153,41 @@ int main(int argc, char** argv) {
   const int64_t millions = argc > 3 ? std::stoll(argv[3]) : 124;
   Bench bench(argc > 2 ? argv[2] : temporary.path(), millions * 1'000'000);
   const auto size = static_cast<size_t>(bench.bytes);
-  std::vector<char> source(size, 1), target(size, 2);
-  const double first = seconds_of([&] { bench.begin_save(); });
-  bench.finish_save();
-  std::vector<double> copies, stalls, alone, in_flight, waited, direct;
+  const std::vector<char> source(size, 1);
+  std::vector<char> target(size, 2);
+  const auto copy_to = [&](char* memory) {
+    return seconds_of([&] { std::memcpy(memory, source.data(), size); });
+  };
+  Ratio first, stall, step, write;
+  std::vector<double> cold;
   for (int round = 0; round < rounds; ++round) {
-    copies.push_back(seconds_of([&] { std::memcpy(target.data(), source.data(), size); }));
-    for (int i = 0; i < 8; ++i) alone.push_back(bench.step());
-    stalls.push_back(seconds_of([&] { bench.begin_save(); }));
-    for (int i = 0; i < 8 && !bench.checkpointer->at_rest(); ++i) in_flight.push_back(bench.step());
+    bench.renew();
+    bench.checkpointer->reserve_copy();
+    while (!bench.checkpointer->at_rest()) bench.step();
+    first.add(seconds_of([&] { bench.begin_save(); }), copy_to(target.data()));
     bench.finish_save();
-    waited.push_back(seconds_of([&] {
+    cold.push_back(seconds_of([&] {
+      const NewMemory memory(size);
+      copy_to(memory.begin());
+    }));
+    std::vector<double> alone, in_flight;
+    for (int i = 0; i < 6; ++i) alone.push_back(bench.step());
+    stall.add(seconds_of([&] { bench.begin_save(); }), copy_to(target.data()));
+    for (int i = 0; i < 6 && !bench.checkpointer->at_rest(); ++i) in_flight.push_back(bench.step());
+    bench.finish_save();
+    if (!in_flight.empty()) step.add(median(in_flight), median(alone));
+    const double waited = seconds_of([&] {
       bench.begin_save();
       bench.finish_save();
-    }));
-    direct.push_back(bench.direct_write());
+    });
+    write.add(bench.direct_write(), waited);
   }
-  const double megabytes = static_cast<double>(bench.bytes) / 1e6;
-  std::cout << megabytes << " MB, " << at::get_num_threads() << " threads, medians of " << rounds
-            << " rounds\n"
-            << "copy    " << median(copies) << " s; stall " << median(stalls) << " s ("
-            << median(stalls) / median(copies) << " x), the first " << first << " s\n"
-            << "step    " << median(alone) << " s alone, " << median(in_flight)
-            << " s with a save in flight (" << 100 * (median(in_flight) / median(alone) - 1) << " %, "
-            << in_flight.size() << " steps)\n"
-            << "write   " << megabytes / median(waited) << " MB/s to the commit, "
-            << megabytes / median(direct) << " MB/s directly (" << 100 * median(direct) / median(waited)
-            << " %)" << std::endl;
+  std::cout << static_cast<double>(bench.bytes) / 1e6 << " MB, " << at::get_num_threads() << " threads, "
+            << rounds << " rounds; seconds\n"
+            << "first stall against a copy      " << first.text() << "; a copy to new memory " << median(cold)
+            << "\n"
+            << "later stalls against a copy     " << stall.text() << "\n"
+            << "steps in flight against alone   " << step.text() << "\n"
+            << "direct write against the save   " << write.text() << std::endl;
   return 0;
 }

@@ -115,6 +115,28 @@ TEST_CASE("a save between two updates does not count as a long update") {
   CHECK(scene.watch.allowed_seconds(WorkPhase::kTraining) == 30);
 }
 
+TEST_CASE(
+    "a save may take for ever while it tells of bytes that it moves, and no update's time is learned from "
+    "it") {
+  Scene scene;
+  double now = scene.train(4, 1);
+  scene.set_phase(WorkPhase::kSaving);
+  for (int64_t i = 0; i < 40; ++i) {  // longer than collective operations may take
+    const int rank = i % 2 == 0 ? 0 : 1;
+    now += 290;
+    const HangWatch::Look look = scene.look(now);
+    CHECK_FALSE(look.ask_for_stacks);
+    scene.watch.heard(event(Kind::kProgress, rank, {{"phase", "save"}, {"done", i << 20}, {"total", 0}}),
+                      now);
+  }
+  CHECK(scene.watch.next_look() >= now + 30);
+  scene.set_phase(WorkPhase::kTraining);
+  CHECK(scene.watch.allowed_seconds(WorkPhase::kTraining) == 30);
+  scene.set_phase(WorkPhase::kSaving);
+  CHECK(scene.look(now + 300).ask_for_stacks);  // and then no byte in all that time
+  CHECK(scene.look(now + 302).hang);
+}
+
 TEST_CASE("any word of any rank is a sign of life") {
   Scene scene;
   const double now = scene.train(4, 1);

@@ -24,13 +24,13 @@ BackgroundTask::~BackgroundTask() {
   if (thread_.joinable()) thread_.join();
 }
 
-void BackgroundTask::start(std::function<void()> work) {
+void BackgroundTask::start(Priority priority, std::function<void()> work) {
   wait();
   running_ = true;
-  thread_ = std::thread([this, work = std::move(work)] {
+  thread_ = std::thread([this, priority, work = std::move(work)] {
     leave_stop_signals_to_others();
     // On Linux: of this thread alone, and of those it starts.
-    ::setpriority(PRIO_PROCESS, 0, kLowestPriority);
+    if (priority == Priority::kLow) ::setpriority(PRIO_PROCESS, 0, kLowestPriority);
     try {
       work();
     } catch (...) {

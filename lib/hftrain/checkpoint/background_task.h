@@ -1,5 +1,4 @@
-// One piece of work at a time on a thread of its own that gives way to everything else: on a machine whose
-// cores are all busy it gets what is left over.
+// One piece of work at a time on a thread of its own.
 #pragma once
 
 #include <atomic>
@@ -17,8 +16,11 @@ class BackgroundTask {
   BackgroundTask& operator=(const BackgroundTask&) = delete;
   ~BackgroundTask();  // waits; what the work throws is lost
 
-  // The last work must have been waited for.
-  void start(std::function<void()> work);
+  // kLow gives way to everything else: on a machine whose cores are all busy it gets what is left over.
+  enum class Priority { kNormal, kLow };
+
+  // After the last work, whose failure it throws.
+  void start(Priority priority, std::function<void()> work);
   bool running() const noexcept { return running_; }
   // Until the work is done, if there is any. Throws what it threw.
   void wait();

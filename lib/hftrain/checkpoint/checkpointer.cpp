@@ -11,6 +11,7 @@
 #include "hftrain/checkpoint/joint_success.h"
 #include "hftrain/checkpoint/model_files.h"
 #include "hftrain/checkpoint/optimizer_state.h"
+#include "hftrain/checkpoint/state_parts.h"
 #include "hftrain/checkpoint/weights.h"
 #include "hftrain/plan/identity.h"
 
@@ -18,6 +19,7 @@ namespace hftrain::checkpoint {
 namespace {
 
 constexpr const char* kTrainingState = "hftrain_state.json";
+constexpr int kVerifyingThreads = 4;
 
 // Weights of an earlier export with another number of shards would be opened in place of the new ones.
 std::vector<std::string> weight_files(const std::string& folder) {
@@ -64,13 +66,14 @@ struct Checkpointer::Save {
 Checkpointer::Checkpointer(const plan::RunPlan& plan, const architectures::ParameterTable& table,
                            at::ScalarType weight_dtype, parallel::Strategy& strategy,
                            comm::Communicator& communicator, storage::FileSystem& files,
-                           const runtime::DeviceRuntime* device)
+                           const runtime::DeviceRuntime* device, storage::ByteProgress progress)
     : plan_(plan),
       table_(table),
       weight_dtype_(weight_dtype),
       strategy_(strategy),
       communicator_(communicator),
-      files_(files),
+      progress_(std::move(progress)),
+      files_(files, progress_),
       device_(device),
       staged_(device != nullptr ? device->pinned_allocator() : nullptr) {}
 
@@ -95,6 +98,29 @@ std::string Checkpointer::save(const CheckpointContents& contents, const AfterCo
   return save->path;
 }
 
+// At full priority: a starved thread would leave the rest to the first save.
+void Checkpointer::reserve_copy() {
+  background_.start(BackgroundTask::Priority::kNormal, [this, bytes = copied_bytes()] {
+    if (device_ != nullptr) device_->set_current(communicator_.device());
+    staged_.reserve(bytes, abandoned_);
+  });
+}
+
+uint64_t Checkpointer::copied_bytes() const {
+  constexpr uint64_t kRest = uint64_t{1} << 20;  // random streams, and where files begin
+  const auto parameters = [&](const auto& visitor, auto access) {
+    strategy_.visit_parameters(visitor, access);
+  };
+  const auto optimizer = [&](const auto& visitor, auto access) {
+    strategy_.visit_optimizer_state(visitor, access);
+  };
+  uint64_t bytes = kRest;
+  if (plan_.strategy.state_dict != "full") bytes += saved_bytes(parameters);
+  if (plan_.strategy.state_dict == "full" && commits())
+    bytes += static_cast<uint64_t>(table_.count()) * c10::elementSize(weight_dtype_);
+  return plan_.saving.only_model ? bytes : bytes + saved_bytes(optimizer);
+}
+
 void Checkpointer::begin_save(const CheckpointContents& contents, AfterCommit after) {
   std::unique_ptr<Save> save = open_save(contents.step, std::move(after));
   staged_.clear();
@@ -103,7 +129,7 @@ void Checkpointer::begin_save(const CheckpointContents& contents, AfterCommit af
     failure = attempt([&] { device_->synchronise(communicator_.device()); });
   agree_on_success(communicator_, failure, "save");
   in_flight_ = std::move(save);
-  background_.start([this] {
+  background_.start(BackgroundTask::Priority::kLow, [this] {
     staged_.write_to(in_flight_->files, abandoned_);
     in_flight_->files.sync_names();
   });
@@ -119,8 +145,9 @@ std::optional<std::string> Checkpointer::advance_save() {
   storage::Manifest manifest = join_manifest(*save);
   in_flight_ = std::move(save);
   if (commits()) {
-    background_.start(
-        [this, manifest = std::move(manifest)]() mutable { commit(*in_flight_, std::move(manifest)); });
+    background_.start(BackgroundTask::Priority::kLow, [this, manifest = std::move(manifest)]() mutable {
+      commit(*in_flight_, std::move(manifest));
+    });
   }
   return std::nullopt;
 }
@@ -133,13 +160,12 @@ std::string Checkpointer::finish_save() {
 
 std::unique_ptr<Checkpointer::Save> Checkpointer::open_save(int64_t step, AfterCommit after) {
   std::unique_ptr<storage::CheckpointTransaction> transaction;
-  std::optional<Error> failure;
-  if (commits()) {
-    failure = attempt([&] {
-      check_free_space();
-      transaction = std::make_unique<storage::CheckpointTransaction>(files_, plan_.output_dir, step);
-    });
-  }
+  const std::optional<Error> failure = attempt([&] {
+    background_.wait();  // for the memory, before the first save
+    if (!commits()) return;
+    check_free_space();
+    transaction = std::make_unique<storage::CheckpointTransaction>(files_, plan_.output_dir, step);
+  });
   agree_on_success(communicator_, failure, "save");
   const std::string folder =
       communicator_.all_gather_text(transaction ? transaction->directory() : "").front();
@@ -178,7 +204,7 @@ storage::Manifest Checkpointer::join_manifest(const Save& save) {
 
 void Checkpointer::commit(Save& save, storage::Manifest manifest) const {
   const std::string path = save.transaction->commit(std::move(manifest));
-  const storage::Verification check = storage::verify_checkpoint(path);
+  const storage::Verification check = storage::verify_checkpoint(path, kVerifyingThreads, progress_);
   if (!check.ok) {
     throw Error(ExitCode::kDisk, "a checkpoint read back differently than it was written")
         .where(path + '/' + check.file)
@@ -219,7 +245,7 @@ void Checkpointer::write_model(SaveTarget* target) {
 std::vector<std::string> Checkpointer::load_model(const std::string& folder) {
   std::vector<std::string> unused;
   const std::optional<Error> failure =
-      attempt([&] { unused = load_weights(table_, storage::StoredWeights(folder), strategy_); });
+      attempt([&] { unused = load_weights(table_, storage::StoredWeights(folder), strategy_, progress_); });
   agree_on_success(communicator_, failure, "load the model");
   return unused;
 }
@@ -236,7 +262,7 @@ CheckpointContents Checkpointer::load_training_state(const std::string& checkpoi
     }
     contents.training_state = read_json_file(path);
     contents.step = contents.training_state.at("state").at("global_step").get<int64_t>();
-    load_optimizer(strategy_, checkpoint);
+    load_optimizer(strategy_, checkpoint, progress_);
     const int saved_ranks = contents.training_state.at("world_size").get<int>();
     if (has_rank_state(checkpoint, communicator_.rank()))
       contents.rank_state = load_rank_state(checkpoint, communicator_.rank());

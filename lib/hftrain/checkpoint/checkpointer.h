@@ -24,7 +24,7 @@
 #include "hftrain/parallel/strategy.h"
 #include "hftrain/plan/run_plan.h"
 #include "hftrain/runtime/device_runtime.h"
-#include "hftrain/storage/file_system.h"
+#include "hftrain/storage/watched_file_system.h"
 
 namespace hftrain::checkpoint {
 
@@ -44,6 +44,7 @@ using AfterCommit = std::function<void()>;
 // commits. A rank holds at most one tensor more than it trains with, the one on its way, unless it saves in
 // the background:
 //
+//   checkpointer.reserve_copy();                         // once, before training
 //   checkpointer.begin_save(contents, after);            // copies to memory, and training goes on
 //   …at a step boundary, when all ranks are at_rest():
 //   if (auto path = checkpointer.advance_save()) …       // committed; else rank 0 is committing now
@@ -54,10 +55,12 @@ using AfterCommit = std::function<void()>;
 class Checkpointer {
  public:
   // `weight_dtype` is that of the parameters. `files` is the real file system but in tests. `device` may be
-  // null when the state is in host memory. All must outlive the object.
+  // null when the state is in host memory. `progress` is told of the bytes that this rank writes, reads and
+  // verifies. All must outlive the object.
   Checkpointer(const plan::RunPlan& plan, const architectures::ParameterTable& table,
                at::ScalarType weight_dtype, parallel::Strategy& strategy, comm::Communicator& communicator,
-               storage::FileSystem& files, const runtime::DeviceRuntime* device = nullptr);
+               storage::FileSystem& files, const runtime::DeviceRuntime* device = nullptr,
+               storage::ByteProgress progress = {});
   // A save that is under way is given up; nothing of it stays. Not collective.
   ~Checkpointer();
 
@@ -65,7 +68,10 @@ class Checkpointer {
   // earlier checkpoints stay, and every rank throws with the exit code of the first failure.
   std::string save(const CheckpointContents& contents, const AfterCommit& after = {});
 
-  // The same in the background. Not while another save is under way.
+  // Local: a thread makes the memory that saves in the background copy to, so that the first one does not
+  // wait for new pages. When that fails the first save does.
+  void reserve_copy();
+  // The same as save() in the background. Not while another save is under way.
   void begin_save(const CheckpointContents& contents, AfterCommit after = {});
   // Local: one is under way.
   bool saving() const { return in_flight_ != nullptr; }
@@ -94,6 +100,7 @@ class Checkpointer {
   storage::Manifest join_manifest(const Save& save);
   void commit(Save& save, storage::Manifest manifest) const;
   void check_free_space() const;
+  uint64_t copied_bytes() const;
   void write_model(SaveTarget* target);
   void publish_model(storage::StagedFiles& staged, const std::string& folder);
   bool commits() const { return communicator_.rank() == 0; }
@@ -103,7 +110,8 @@ class Checkpointer {
   at::ScalarType weight_dtype_;
   parallel::Strategy& strategy_;
   comm::Communicator& communicator_;
-  storage::FileSystem& files_;
+  storage::ByteProgress progress_;
+  storage::WatchedFileSystem files_;
   const runtime::DeviceRuntime* device_;
 
   StagedCopy staged_;

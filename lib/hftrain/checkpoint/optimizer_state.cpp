@@ -30,7 +30,8 @@ void save_optimizer(parallel::Strategy& strategy, int rank, SaveTarget& target) 
              kFolder, rank, target);
 }
 
-void load_optimizer(parallel::Strategy& strategy, const std::string& checkpoint) {
+void load_optimizer(parallel::Strategy& strategy, const std::string& checkpoint,
+                    const storage::ByteProgress& progress) {
   bool any = false;  // an optimizer without state has no folder
   strategy.visit_optimizer_state([&](const StatePart&) { any = true; }, Access::kLayout);
   if (!any) return;
@@ -41,6 +42,7 @@ void load_optimizer(parallel::Strategy& strategy, const std::string& checkpoint)
         const storage::SlicedTensor& tensor = find_state(saved, part, checkpoint);
         fill(part.tensor, tensor.dtype,
              [&](std::span<char> bytes) { storage::read_box(tensor, stored_box(part), bytes, folder); });
+        if (progress) progress(part.tensor.nbytes());
       },
       Access::kWrite);
 }

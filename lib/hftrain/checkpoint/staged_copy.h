@@ -1,29 +1,33 @@
 // One rank's files of a checkpoint as a copy in host memory, to be written by a thread in the background.
 //
+//   copy.reserve(bytes, abandoned);                           (any thread, before the first save)
 //   copy.clear();  save_optimizer(strategy, rank, copy);  …   (training thread)
 //   copy.write_to(files, abandoned);                          (any thread, when the device is done copying)
 #pragma once
-
-#include <c10/core/Allocator.h>
 
 #include <atomic>
 #include <cstdint>
 #include <optional>
 
 #include "hftrain/checkpoint/save_target.h"
+#include "hftrain/checkpoint/staging_memory.h"
 
 namespace hftrain::checkpoint {
 
-// What write_to throws when it was told to give up.
+// What reserve and write_to throw when they were told to give up.
 struct Abandoned {};
 
 class StagedCopy final : public SaveTarget {
  public:
-  // `pinned`: where copies from a device run in the background; null on the CPU. Must outlive the object.
-  explicit StagedCopy(c10::Allocator* pinned) : pinned_(pinned) {}
+  // `pinned` as StagingMemory has it.
+  explicit StagedCopy(c10::Allocator* pinned) : memory_(pinned) {}
+
+  // Makes memory for tensors of `bytes` and has the kernel put its pages in place; looks at `abandoned` every
+  // 64 MiB. Without it, or when it was too little, the next save does.
+  void reserve(uint64_t bytes, const std::atomic<bool>& abandoned);
 
   // Forgets the files and keeps the memory: the next save of the same run needs as much.
-  void clear() { files_.clear(); }
+  void clear();
   void put(const std::string& name, std::string bytes) override;
   std::unique_ptr<TensorWriter> open(const std::string& name, std::vector<storage::TensorEntry> entries,
                                      storage::SafetensorsMetadata metadata,
@@ -32,30 +36,20 @@ class StagedCopy final : public SaveTarget {
   // Writes and syncs every file, and looks at `abandoned` every 64 MiB.
   void write_to(storage::StagedFiles& target, const std::atomic<bool>& abandoned) const;
 
-  // Bytes of memory that this object keeps for tensors.
-  int64_t memory_bytes() const;
-
  private:
   class Writer;
   struct File {
     std::string name;
-    std::string text;  // of a file that is no safetensors file
-    std::optional<size_t> block;
+    std::string text;                           // of a file that is no safetensors file
+    std::optional<uint64_t> begin;              // where its tensors, one after the other, are in memory_
     std::vector<storage::TensorEntry> entries;  // in the order of the file
     storage::SafetensorsMetadata metadata;
     storage::TensorOrder order = storage::TensorOrder::kByName;
   };
-  // Tensors of one file, one after the other. The k-th file of every save has the k-th block.
-  struct Block {
-    c10::DataPtr memory;
-    uint64_t size = 0;
-  };
 
-  size_t take_block(uint64_t bytes);
-
-  c10::Allocator* pinned_;
+  StagingMemory memory_;
+  uint64_t used_ = 0;
   std::vector<File> files_;
-  std::vector<Block> blocks_;
 };
 
 }  // namespace hftrain::checkpoint

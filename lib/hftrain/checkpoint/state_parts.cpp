@@ -96,6 +96,16 @@ void fill(const at::Tensor& target, storage::DType stored, const std::function<v
   if (!direct) target.copy_(host);
 }
 
+uint64_t saved_bytes(const PartSource& visit) {
+  uint64_t bytes = 0;
+  visit(
+      [&](const StatePart& part) {
+        if (is_saved(part)) bytes += part.tensor.nbytes();
+      },
+      Access::kLayout);
+  return bytes;
+}
+
 void save_parts(const PartSource& visit, const std::string& folder, int rank, SaveTarget& target) {
   const Layout layout = layout_of(visit);
   std::vector<WriterPointer> writers = open_files(layout, folder, rank, target);

@@ -28,6 +28,8 @@ void fill(const at::Tensor& target, storage::DType stored, const std::function<v
 // Shows parts to a visitor: Strategy::visit_parameters or visit_optimizer_state.
 using PartSource = std::function<void(const parallel::StateVisitor&, parallel::Access)>;
 
+// Bytes of the parts that a checkpoint takes from this rank.
+uint64_t saved_bytes(const PartSource& visit);
 // Hands the parts that a checkpoint takes from this rank to files in `folder`, one part at a time; no file
 // when there are none. The source is visited once more for every dtype.
 void save_parts(const PartSource& visit, const std::string& folder, int rank, SaveTarget& target);

@@ -184,7 +184,7 @@ class WeightsWriter {
 }  // namespace
 
 std::vector<std::string> load_weights(const ParameterTable& table, const StoredWeights& weights,
-                                      parallel::Strategy& strategy) {
+                                      parallel::Strategy& strategy, const storage::ByteProgress& progress) {
   Finder finder(weights, table.base_prefix);
   const std::map<std::string, StoredParameter> stored = find_parameters(table, weights, finder);
   strategy.visit_parameters(
@@ -194,6 +194,7 @@ std::vector<std::string> load_weights(const ParameterTable& table, const StoredW
         check_copies(parameter, box, weights);
         const TensorEntry& entry = *parameter.copies[0];
         fill(part.tensor, entry.dtype, [&](std::span<char> bytes) { weights.read(entry.name, box, bytes); });
+        if (progress) progress(part.tensor.nbytes());
       },
       Access::kWrite);
   return unasked_names(table, weights, finder);

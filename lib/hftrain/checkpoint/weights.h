@@ -11,15 +11,17 @@
 #include "hftrain/checkpoint/save_target.h"
 #include "hftrain/parallel/strategy.h"
 #include "hftrain/storage/stored_weights.h"
+#include "hftrain/storage/watched_file_system.h"
 
 namespace hftrain::checkpoint {
 
 // Fills this rank's parts of the parameters from `weights` and reads no other bytes of the files. A stored
 // name may lack the base prefix ("h.0…" for "transformer.h.0…") or stand under its tied alias. Error(kData)
 // for a missing tensor, a wrong shape, or tied tensors that differ in the file. Returns the stored tensors
-// that nothing asked for, apart from known buffers: worth a warning.
+// that nothing asked for, apart from known buffers: worth a warning. `progress` is told of every part.
 std::vector<std::string> load_weights(const architectures::ParameterTable& table,
-                                      const storage::StoredWeights& weights, parallel::Strategy& strategy);
+                                      const storage::StoredWeights& weights, parallel::Strategy& strategy,
+                                      const storage::ByteProgress& progress = {});
 
 // Collective. Gathers every parameter, one at a time, and writes them to `target`, which is null on all ranks
 // but 0, as model.safetensors or as shards of at most `max_shard_bytes` and their index. `dtype` is that of

@@ -6,6 +6,8 @@
 #include <array>
 #include <cstring>
 
+#include "hftrain/base/copy_past_cache.h"
+
 namespace hftrain::comm {
 namespace {
 

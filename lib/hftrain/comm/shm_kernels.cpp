@@ -5,11 +5,9 @@
 
 #include <algorithm>
 #include <bit>
-#include <cstring>
 #include <type_traits>
 
 #if defined(__x86_64__)
-#include <emmintrin.h>
 // The loader picks the version that fits the CPU. Flattened, so that the loops below become part of each.
 #define HFTRAIN_FOR_EACH_CPU \
   __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default"), flatten))
@@ -167,30 +165,5 @@ void reduce_elements(const Reducible& how, c10::ArrayRef<const std::byte*> sourc
   const bool either = how.combine == Combine::kSum || how.combine == Combine::kMaximum;
   reduce_any(ScalarType::Byte, either ? Combine::kMaximum : Combine::kMinimum, 1.0, sources, out, elements);
 }
-
-#if defined(__x86_64__)
-void copy_past_cache(std::byte* to, const std::byte* from, size_t bytes) {
-  constexpr size_t kLine = 64;
-  const size_t head = std::min(bytes, (kLine - reinterpret_cast<uintptr_t>(to) % kLine) % kLine);
-  std::memcpy(to, from, head);
-  size_t done = head;
-  for (; done + kLine <= bytes; done += kLine) {
-    const auto* source = reinterpret_cast<const __m128i*>(from + done);
-    auto* target = reinterpret_cast<__m128i*>(to + done);
-    const __m128i a = _mm_loadu_si128(source), b = _mm_loadu_si128(source + 1);
-    const __m128i c = _mm_loadu_si128(source + 2), d = _mm_loadu_si128(source + 3);
-    _mm_stream_si128(target, a);
-    _mm_stream_si128(target + 1, b);
-    _mm_stream_si128(target + 2, c);
-    _mm_stream_si128(target + 3, d);
-  }
-  std::memcpy(to + done, from + done, bytes - done);
-  _mm_sfence();  // before anybody is told that the copy is complete
-}
-#else
-void copy_past_cache(std::byte* to, const std::byte* from, size_t bytes) {
-  std::memcpy(to, from, bytes);
-}
-#endif
 
 }  // namespace hftrain::comm

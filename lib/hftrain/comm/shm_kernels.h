@@ -28,7 +28,4 @@ struct Reducible {
 void reduce_elements(const Reducible& how, c10::ArrayRef<const std::byte*> sources, std::byte* out,
                      int64_t elements);
 
-// memcpy past the caches: for results larger than they are, which would push everything else out.
-void copy_past_cache(std::byte* to, const std::byte* from, size_t bytes);
-
 }  // namespace hftrain::comm

@@ -86,8 +86,8 @@ NeededMemory needed_memory(const RunPlan& plan) {
   const MemoryPlan& memory = plan.memory_per_rank;
   const int64_t state = memory.parameters + memory.gradients + memory.optimizer;
   const bool gpu = on_gpu(plan.ranks);
-  const int64_t copy = plan.saving.asynchronous ? memory.saving : 0;
-  return {gpu ? state - memory.host : 0, (gpu ? memory.host : state) * plan.ranks.local_world_size + copy};
+  return {gpu ? state - memory.host : 0,
+          (gpu ? memory.host : state) * plan.ranks.local_world_size + background_copies(plan).node};
 }
 
 void check_memory(const ResolveInput& input, const RunPlan& plan, Problems& problems) {
@@ -95,15 +95,18 @@ void check_memory(const ResolveInput& input, const RunPlan& plan, Problems& prob
   const NeededMemory needed = needed_memory(plan);
   const std::string why = "parameters " + bytes(memory.parameters) + ", gradients " +
                           bytes(memory.gradients) + ", optimizer " + bytes(memory.optimizer);
+  const int64_t copied = background_copies(plan).node;
+  const std::string copies = copied > 0 ? "; --async_save keeps copies of " + bytes(copied) : "";
   const bool shards = plan.strategy.sharded();
   const int64_t host = input.topology.host.usable_memory_bytes();
   if (host > 0 && needed.node > host) {
-    problems.add(ExitCode::kHostMemory,
-                 too_large("the model and its training state need " + bytes(needed.node) +
-                               " of host memory, of " + bytes(host),
-                           why + ", for each of " + std::to_string(plan.ranks.local_world_size) + " ranks",
-                           shards ? "a smaller model, or offload to NVMe"
-                                  : "a smaller model, fewer ranks, or --fsdp \"full_shard auto_wrap\""));
+    problems.add(
+        ExitCode::kHostMemory,
+        too_large("the model and its training state need " + bytes(needed.node) + " of host memory, of " +
+                      bytes(host),
+                  why + ", for each of " + std::to_string(plan.ranks.local_world_size) + " ranks" + copies,
+                  shards ? "a smaller model, or offload to NVMe"
+                         : "a smaller model, fewer ranks, or --fsdp \"full_shard auto_wrap\""));
   }
   if (!on_gpu(plan.ranks)) return;
   for (const RankPlan& rank : plan.ranks.ranks) {

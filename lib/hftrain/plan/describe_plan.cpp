@@ -2,6 +2,7 @@
 
 #include "hftrain/base/text.h"
 #include "hftrain/plan/describe.h"
+#include "hftrain/plan/rank_state.h"
 #include "hftrain/plan/text_table.h"
 
 namespace hftrain::plan {
@@ -200,15 +201,17 @@ std::string memory_text(const RunPlan& plan) {
                                            " more of host memory on rank 0"
                                      : "; a save takes " + bytes(memory.saving) + " more on rank 0";
   }
+  const BackgroundCopies copies = background_copies(plan);
+  if (copies.other > 0) text += ", " + bytes(copies.other) + " on every other";
   return text;
 }
 
 std::string host_text(const RunPlan& plan, const HostResources& host) {
   const bool cpu = plan.ranks.ranks.front().device == DeviceKind::kCpu;
   const MemoryPlan& memory = plan.memory_per_rank;
-  const int64_t copy = plan.saving.asynchronous ? memory.saving : 0;
-  const int64_t needed = cpu ? memory.total * plan.ranks.local_world_size + copy : 0;
-  return (cpu ? "about " + bytes(needed) + " of " : std::string()) + bytes(host.available_bytes) +
+  const int64_t needed =
+      (cpu ? memory.total : memory.host) * plan.ranks.local_world_size + background_copies(plan).node;
+  return (needed > 0 ? "about " + bytes(needed) + " of " : std::string()) + bytes(host.available_bytes) +
          " free memory, " + counted(host.usable_cores(), "core");
 }
 

@@ -164,6 +164,18 @@ RankState rank_state(const ParameterTable& table, const RunPlan& plan) {
   return state;
 }
 
+BackgroundCopies background_copies(const RunPlan& plan) {
+  if (!plan.saving.asynchronous) return {};
+  BackgroundCopies copies{.first = plan.memory_per_rank.saving};
+  if (plan.strategy.sharded() && plan.strategy.state_dict != "full") {
+    copies.other = copies.first;
+  } else if (plan.strategy.sharded() && !plan.saving.only_model) {
+    copies.other = plan.memory_per_rank.optimizer;
+  }
+  copies.node = copies.first + (plan.ranks.local_world_size - 1) * copies.other;
+  return copies;
+}
+
 int64_t weights_bytes(const RunPlan& plan) {
   return plan.model.parameters * bytes_of(plan.model.master_dtype);
 }

@@ -33,6 +33,15 @@ struct RankState {
 //   3        mS                    mS                                 2mS
 RankState rank_state(const architectures::ParameterTable& table, const RunPlan& plan);
 
+// Host memory that the ranks of one node keep for saves in the background, rank 0 among them: the tensor on
+// its way and copies of the files that each writes. Reads plan.memory_per_rank too.
+struct BackgroundCopies {
+  int64_t first = 0;  // of rank 0
+  int64_t other = 0;  // of any other rank
+  int64_t node = 0;
+};
+BackgroundCopies background_copies(const RunPlan& plan);
+
 // Of the whole model, as a checkpoint holds it.
 int64_t weights_bytes(const RunPlan& plan);
 int64_t whole_optimizer_bytes(const architectures::ParameterTable& table, const RunPlan& plan);

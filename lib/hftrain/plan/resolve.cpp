@@ -1,6 +1,7 @@
 #include "hftrain/plan/resolve.h"
 
 #include "hftrain/base/text.h"
+#include "hftrain/plan/rank_state.h"
 #include "hftrain/plan/resolve_parts.h"
 
 namespace hftrain::plan {
@@ -66,6 +67,15 @@ void note_budget(const ResolveInput& input, const RunPlan& plan, std::vector<Dia
     notes.push_back(warning("a rank is expected to need " + format_bytes(static_cast<uint64_t>(needed)) +
                                 ", and " + format_bytes(static_cast<uint64_t>(memory)) + " are free for it",
                             "", "a smaller --per_device_train_batch_size, or --gradient_checkpointing"));
+  }
+  const int64_t copies = background_copies(plan).node, host = input.topology.host.available_bytes;
+  const int64_t training =
+      (on_gpu(plan.ranks) ? plan.memory_per_rank.host : needed) * plan.ranks.local_world_size;
+  if (copies > 0 && host > 0 && training <= host && training + copies > host) {
+    notes.push_back(warning("saving in the background keeps " + format_bytes(static_cast<uint64_t>(copies)) +
+                                " of host memory, and training is expected to leave " +
+                                format_bytes(static_cast<uint64_t>(host - training)),
+                            "", "leave --async_save out"));
   }
   if (plan.disk.needed_bytes > plan.disk.free_bytes) {
     notes.push_back(warning("the checkpoints need " +

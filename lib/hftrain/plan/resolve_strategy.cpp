@@ -166,7 +166,8 @@ class Resolution {
     if (used && input_.parsed.arguments.saving.async_save) {
       problems_.usage("state on NVMe cannot be saved in the background",
                       input_.parsed.origins.describe("async_save"),
-                      "that takes a copy of the state in host memory, and it is on NVMe to be out of there",
+                      "training changes the files, so a save needs a copy first: in host memory, which the "
+                      "state is on NVMe to spare, or on the disk, which takes as long as the save",
                       "leave --async_save out");
     }
     if (plan_.offload_parameters == "nvme")

@@ -21,7 +21,7 @@ namespace hftrain::plan {
 struct WorkerEvent {
   enum class Kind {
     kReady,       // process groups are up and all ranks agree on the plan
-    kProgress,    // {phase: "train"|"eval"|"save"|"predict", done, total}: rank 0 only
+    kProgress,    // {phase, done, total}: batches of "eval", "predict" (rank 0), bytes of "load", "save"
     kStep,        // one update finished: {step}; every rank; proof of life
     kLog,         // a logged record for the console: {record}; rank 0 only
     kMessage,     // a line for people: {level, text}

@@ -57,6 +57,8 @@ Json shown_value(const Json& value) {
 }
 
 std::string step_count(const ProgressState& state) {
+  if (state.phase == "save" || state.phase == "load")
+    return format_bytes(static_cast<uint64_t>(std::max<int64_t>(state.done, 0)));
   return with_thousands(state.done) + (state.total > 0 ? '/' + with_thousands(state.total) : "");
 }
 

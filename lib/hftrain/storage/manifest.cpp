@@ -74,11 +74,14 @@ std::string fault_of(const std::string& checkpoint, const FileRecord& record) {
 }
 
 std::vector<std::string> faults_of(const std::string& checkpoint, const std::vector<FileRecord>& records,
-                                   int threads) {
+                                   int threads, const ByteProgress& progress) {
   std::vector<std::string> faults(records.size());
   std::atomic<size_t> next = 0;
   const auto work = [&] {
-    for (size_t i = next++; i < records.size(); i = next++) faults[i] = fault_of(checkpoint, records[i]);
+    for (size_t i = next++; i < records.size(); i = next++) {
+      faults[i] = fault_of(checkpoint, records[i]);
+      if (progress) progress(records[i].size);
+    }
   };
   std::vector<std::jthread> helpers;
   const size_t wanted = std::min<size_t>(static_cast<size_t>(std::max(threads, 1)), records.size());
@@ -143,11 +146,12 @@ Manifest read_manifest(const std::string& checkpoint) {
   return parse_manifest(read_file(path), path);
 }
 
-Verification verify_files(const std::string& folder, const std::vector<FileRecord>& files, int threads) {
+Verification verify_files(const std::string& folder, const std::vector<FileRecord>& files, int threads,
+                          const ByteProgress& progress) {
   Verification result;
   result.files = files.size();
   for (const FileRecord& file : files) result.bytes += file.size;
-  const std::vector<std::string> faults = faults_of(folder, files, threads);
+  const std::vector<std::string> faults = faults_of(folder, files, threads, progress);
   for (size_t i = 0; i < faults.size(); ++i) {
     if (faults[i].empty()) continue;
     result.file = files[i].path;
@@ -158,7 +162,7 @@ Verification verify_files(const std::string& folder, const std::vector<FileRecor
   return result;
 }
 
-Verification verify_checkpoint(const std::string& checkpoint, int threads) {
+Verification verify_checkpoint(const std::string& checkpoint, int threads, const ByteProgress& progress) {
   Verification result;
   if (!path_exists(checkpoint + '/' + kManifestName)) {
     result.file = kManifestName;
@@ -173,7 +177,7 @@ Verification verify_checkpoint(const std::string& checkpoint, int threads) {
     result.reason = error.diagnostics().front().what + ": " + error.diagnostics().front().why;
     return result;
   }
-  result = verify_files(checkpoint, manifest.files, threads);
+  result = verify_files(checkpoint, manifest.files, threads, progress);
   result.step = manifest.step;
   return result;
 }

@@ -9,6 +9,7 @@
 
 #include "hftrain/base/json.h"
 #include "hftrain/storage/safetensors_writer.h"
+#include "hftrain/storage/watched_file_system.h"
 
 namespace hftrain::storage {
 
@@ -41,11 +42,14 @@ struct Verification {
   uint64_t bytes = 0;
 };
 
-// Hashes `files` of a folder with up to `threads` threads; `step` of the answer stays 0.
-Verification verify_files(const std::string& folder, const std::vector<FileRecord>& files, int threads = 4);
+// Hashes `files` of a folder with up to `threads` threads, which tell `progress` of every file; `step` of the
+// answer stays 0.
+Verification verify_files(const std::string& folder, const std::vector<FileRecord>& files, int threads = 4,
+                          const ByteProgress& progress = {});
 
 // Hashes every file of a checkpoint with up to `threads` threads. Extra files are fine. Never throws for a
 // bad checkpoint: that is an expected outcome.
-Verification verify_checkpoint(const std::string& checkpoint, int threads = 4);
+Verification verify_checkpoint(const std::string& checkpoint, int threads = 4,
+                               const ByteProgress& progress = {});
 
 }  // namespace hftrain::storage

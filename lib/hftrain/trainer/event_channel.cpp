@@ -23,8 +23,24 @@ void EventChannel::message(LogLevel level, std::string_view text) {
   send(plan::WorkerEvent::Kind::kMessage, {{"level", static_cast<int>(level)}, {"text", text}});
 }
 
+void EventChannel::moved(uint64_t bytes) {
+  const WorkPhase now_in = phase();
+  if (now_in != WorkPhase::kLoading && now_in != WorkPhase::kSaving) return;
+  const std::lock_guard lock(moved_.mutex);
+  moved_.bytes += bytes;
+  const double now = monotonic_seconds();
+  if (now - moved_.told < 1) return;
+  moved_.told = now;
+  send(plan::WorkerEvent::Kind::kProgress,
+       {{"phase", now_in == WorkPhase::kSaving ? "save" : "load"}, {"done", moved_.bytes}, {"total", 0}});
+}
+
 void EventChannel::set_phase(WorkPhase phase) {
-  if (status_ != nullptr) status_->set_phase(phase);
+  if (status_ == nullptr) return;
+  status_->set_phase(phase);
+  const std::lock_guard lock(moved_.mutex);
+  moved_.bytes = 0;
+  moved_.told = monotonic_seconds();
 }
 
 WorkPhase EventChannel::phase() const {

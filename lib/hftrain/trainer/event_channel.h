@@ -3,6 +3,7 @@
 #pragma once
 
 #include <atomic>
+#include <cstdint>
 #include <mutex>
 #include <string>
 
@@ -26,6 +27,9 @@ class EventChannel {
   // One update is done. At most ten a second are sent, the first one always: proof of life and the console's
   // progress.
   void step(int64_t done, int64_t total);
+  // Bytes of a checkpoint that this rank has written, read or verified. While it does nothing else, one event
+  // a second tells of them: what moves does not hang.
+  void moved(uint64_t bytes);
   void set_phase(WorkPhase phase);
   WorkPhase phase() const;
   bool closed() const noexcept { return closed_; }
@@ -37,6 +41,12 @@ class EventChannel {
   std::atomic<bool> closed_ = false;
   double last_step_ = 0;  // monotonic seconds
   std::mutex mutex_;
+  struct Moved {
+    std::mutex mutex;
+    uint64_t bytes = 0;  // in this phase
+    double told = 0;     // monotonic seconds
+  };
+  Moved moved_;
 };
 
 }  // namespace hftrain::trainer

@@ -35,13 +35,15 @@ Trainer::Trainer(const plan::RunPlan& plan, runtime::WorkerContext& context, com
   evaluator_ = std::make_unique<Evaluator>(plan, *model_, runner, communicator, events);
   checkpointer_ = std::make_unique<checkpoint::Checkpointer>(
       plan, model_->architecture().parameters(), model_->options().parameter_dtype, *strategy_, communicator,
-      files_, context.device_runtime.get());
+      files_, context.device_runtime.get(), [this](uint64_t bytes) { events_.moved(bytes); });
   if (plan.evaluation.early_stopping_patience) {
     add_callback(std::make_unique<EarlyStopping>(
         plan.evaluation.metric_for_best_model, plan.evaluation.greater_is_better,
         *plan.evaluation.early_stopping_patience, plan.evaluation.early_stopping_threshold));
   }
   load();
+  const bool saves = plan.do_train && plan.saving.interval.strategy != "no";
+  if (saves && plan.saving.asynchronous) checkpointer_->reserve_copy();
   log_ = std::make_unique<RunLog>(plan, communicator.rank(), state_, events, context.logger);
 }
 
