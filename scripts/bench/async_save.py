@@ -1,16 +1,17 @@
 #!/usr/bin/env python3
 """Saving in the background, GPT-2 124M shape: how long training waits, what it costs the steps, how fast it writes.
 
-  async_save.py [--ranks 1] [--saves 5] [--rounds 2] [--disk FOLDER] [--width 768 --layers 12 --vocabulary 50257]
+  async_save.py [--ranks 1] [--threads N] [--saves 5] [--rounds 2] [--disk FOLDER] [--width 768 --layers 12 --vocabulary 50257]
 
 stall   seconds that training waited for the first save and for later ones, against plain copies of the same bytes between memory
         that has been written to, after the run; a copy to new memory is told beside it
 steps   the steps while a save is in flight against those after it and before the next one, save by save; steps that waited are
         left out
-write   bytes of a checkpoint by the time from its begin to its commit (copy, write, sync, rename, read back) when training is
-        over and only the save is left, against writing and syncing one file of that size, by turns
+write   bytes of a checkpoint by the time from its begin to its commit (write, sync, rename, read back): beside training, and at
+        its end, when only the save is left, which goes by turns with writing and syncing one file of that size
 
-Ratios are medians, with their range. A quiet machine needs about three minutes; on a busy one stall and copy are not measured at the
+Ratios are medians, with their range. It says of each save when it was committed. Threads that share their cores with other work
+wait for each other at every operation: --threads 1 then. On a busy machine stall and copy are not measured at the
 same moment, and bench_async_save, which takes them by turns, is the better witness.
 """
 import argparse
@@ -70,17 +71,24 @@ def train(place, output, options, *more):
         "bos_token_id=0,eos_token_id=0,embd_pdrop=0,attn_pdrop=0,resid_pdrop=0")
     environment = {**place.environment}
     environment.pop("OMP_NUM_THREADS")
-    result = subprocess.run([HFTRAIN, *flags], env=environment, text=True, capture_output=True)
-    if result.returncode != 0:
-        raise SystemExit(result.stdout + result.stderr)
-    saves = [(int(step), float(total), float(waited)) for step, total, waited in SAVED.findall(result.stderr)]
+    if options.threads:
+        environment["OMP_NUM_THREADS"] = str(options.threads)
+    saves, said = [], []
+    with subprocess.Popen([HFTRAIN, *flags], env=environment, text=True, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) as run:
+        for line in run.stderr:
+            said.append(line)
+            if saved := SAVED.search(line):
+                saves.append((int(saved[1]), float(saved[2]), float(saved[3])))
+                print(f"  step {saved[1]}: committed after {saved[2]} s, training waited {saved[3]} s", flush=True)
+    if run.returncode != 0:
+        raise SystemExit("".join(said))
     with open(os.path.join(output, "hftrain", "log.jsonl")) as file:
         records = [json.loads(line) for line in file]
     return saves, {record["step"]: record["time"] for record in records if "loss" in record}
 
 
 def step_ratios(saves, logged):
-    """Save by save: the median step while it was in flight by that after it. The first save has the first steps after it."""
+    """Save by save: the median step while it was in flight by that after it, before the next one."""
     ratios, last = [], max(logged)
     ends = [step for step, _, _ in saves[1:]]
     for (saved, total, _), end in zip(saves, ends):
@@ -109,10 +117,13 @@ def measure_run(place, output, options):
     copied = statistics.median(warm)
     print(f"{options.ranks} rank(s), checkpoint of {size / 1e9:.2f} GB; a copy takes {copied:.2f} s ({min(warm):.2f} to "
           f"{max(warm):.2f}), to new memory {statistics.median(cold):.2f} s", flush=True)
-    # The last save is waited for at the end.
-    waits = [waited for _, _, waited in saves[:-1]]
-    print(f"stall: first {waits[0]:.2f} s, {waits[0] / copied:.2f} x a copy; later {spread([w / copied for w in waits[1:]])} x")
-    print(f"steps: in flight against the others {spread(step_ratios(saves, logged))}", flush=True)
+    # Training also waits for a save that is not done when the next one begins; the last one is all waiting.
+    done = [logged[save[0]] + save[1] < logged[following[0]] for save, following in zip(saves, saves[1:])]
+    first, *later = [(waited, f"{waited / copied:.2f}" if in_time else "in flight at the next save")
+                     for (_, _, waited), in_time in zip(saves, done)]
+    print(f"stall: first {first[0]:.2f} s, {first[1]} x a copy; later {', '.join(ratio for _, ratio in later)}")
+    print(f"steps: in flight against the others {spread(step_ratios(saves, logged))}")
+    print(f"write: beside training {size / statistics.median(total for _, total, _ in saves[:-1]) / 1e6:.0f} MB/s", flush=True)
     return size, saves[-1][1]
 
 
@@ -122,12 +133,15 @@ def main():
     parser.add_argument("--saves", type=int, default=5)
     parser.add_argument("--save_steps", type=int, default=14)
     parser.add_argument("--rounds", type=int, default=2)
+    parser.add_argument("--threads", type=int, help="of each rank; as the launcher divides the cores if not given")
     parser.add_argument("--batch", type=int, default=1)
     parser.add_argument("--width", type=int, default=768)
     parser.add_argument("--layers", type=int, default=12)
     parser.add_argument("--vocabulary", type=int, default=50257)
     parser.add_argument("--disk")
     options = parser.parse_args()
+    if options.saves < 3:
+        parser.error("--saves: at least 3, a first, a later and a last one")
     with tempfile.TemporaryDirectory(dir=options.disk) as folder:
         place = Workplace(folder)
         output = os.path.join(folder, "out")
@@ -137,7 +151,7 @@ def main():
             direct.append(direct_write_seconds(os.path.join(folder, "direct"), size))
             saves, _ = train(place, output, options, "--max_steps", 2, "--save_steps", 2)
             ours.append(saves[-1][1])
-        print(f"write: {size / statistics.median(ours) / 1e6:.0f} MB/s to the commit, {size / statistics.median(direct) / 1e6:.0f} "
+        print(f"write: at the end {size / statistics.median(ours) / 1e6:.0f} MB/s to the commit, {size / statistics.median(direct) / 1e6:.0f} "
               f"MB/s directly: {spread([d / o for d, o in zip(direct, ours)])}")
 
 

@@ -69,7 +69,10 @@ void Trainer::save_checkpoint() {
     const auto retention = [this, step = contents.step, best = best_checkpoint_step()] {
       apply_retention(storage::RetentionMoment::kAfterSave, step, best);
     };
-    if (plan_.saving.asynchronous) {
+    // The last save has no training beside it: it needs no copy, and no thread that gives way to others.
+    const bool goes_on = stop_ == StopSignal::kNone && !control_.should_training_stop &&
+                         state_.global_step < plan_.steps.max_steps;
+    if (plan_.saving.asynchronous && goes_on) {
       checkpointer_->begin_save(contents, retention);
     } else {
       checkpointer_->save(contents, retention);
