@@ -62,7 +62,7 @@ const RankBody kServerKilled("rank 0 is killed", [](const Rank& rank) {
 });
 
 const RankBody kHung("rank 1 hangs", [](const Rank& rank) {
-  const auto communicator = rank.connect(std::chrono::milliseconds(500));
+  const auto communicator = rank.connect(std::chrono::seconds(3));
   communicator->barrier();
   if (rank.rank() == 1) return rank.hang();
   const at::Tensor tensor = at::zeros({16}, at::kFloat);
@@ -72,13 +72,13 @@ const RankBody kHung("rank 1 hangs", [](const Rank& rank) {
 
 const RankBody kAbsent("rank 1 never comes", [](const Rank& rank) {
   if (rank.rank() == 1) return rank.hang();
-  const Error error = lost_in([&] { rank.connect(std::chrono::milliseconds(500)); });
+  const Error error = lost_in([&] { rank.connect(std::chrono::seconds(3)); });
   CHECK(std::string(error.what()) == "rank 1 did not come to the rendezvous");
 });
 
 const RankBody kNoServer("rank 0 never comes", [](const Rank& rank) {
   if (rank.rank() == 0) return rank.hang();
-  lost_in([&] { rank.connect(std::chrono::milliseconds(500)); });
+  lost_in([&] { rank.connect(std::chrono::seconds(3)); });
 });
 
 // Present at the rendezvous, but not when the backend connects.
@@ -87,7 +87,7 @@ const RankBody kUnconnected("rank 1 does not connect", [](const Rank& rank) {
     const auto store = comm::open_store(rank.store(), 1, rank.world_size(), std::chrono::milliseconds(5000));
     return rank.hang();
   }
-  lost_in([&] { rank.connect(std::chrono::milliseconds(500)); });
+  lost_in([&] { rank.connect(std::chrono::seconds(3)); });
 });
 
 const RankBody kDifferent("different operations", [](const Rank& rank) {
