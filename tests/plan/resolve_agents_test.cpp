@@ -82,6 +82,35 @@ TEST_CASE("ranks that are bound to cores of their own keep them") {
   CHECK(column(overlapping, &RankPlan::threads) == Ints{2, 1});
 }
 
+TEST_CASE("ranks that were bound to fewer cores are told, and those that share one while others are idle") {
+  const auto notes = [](std::vector<std::vector<int>> cores, int of) {
+    std::vector<AgentFacts> agents;
+    for (size_t rank = 0; rank < cores.size(); ++rank) {
+      const int number = static_cast<int>(rank);
+      agents.push_back(given(number, number, "a", static_cast<int>(cores.size()), cores[rank]));
+      agents.back().given->local_world_size = static_cast<int>(cores.size());
+      agents.back().topology.host.machine_cores = of;
+    }
+    return job(agents).notes();
+  };
+  const std::string own = notes({{0}, {1}}, 4);
+  CHECK(own.find("ranks 0, 1: 1 of 4 cores, 1 thread each") != std::string::npos);
+  CHECK(own.find("share core") == std::string::npos);
+  const std::string same = notes({{0}, {0}}, 4);
+  CHECK(same.find("ranks 0, 1 share core 0, and 3 cores of the machine have no rank") != std::string::npos);
+  CHECK(same.find("--bind-to none") != std::string::npos);
+  const std::string different = notes({{0, 1}, {2}}, 3);
+  CHECK(different.find("rank 0: 2 of 3 cores, 2 threads") != std::string::npos);
+  CHECK(different.find("rank 1: 1 of 3 cores, 1 thread") != std::string::npos);
+  CHECK(notes({{0, 1}, {0, 1}}, 2).find(" of 2 cores") == std::string::npos);
+}
+
+TEST_CASE("a front program alone on a part of the cores says so") {
+  Case bound({"--nproc_per_node", "2"});
+  bound.topology.host.machine_cores = 64;
+  CHECK(bound.notes().find("ranks 0, 1: 8 of 64 cores, 4 threads each") != std::string::npos);
+}
+
 TEST_CASE("given ranks keep their numbers where machines take turns") {
   const RanksPlan ranks =
       job({given(0, 0, "a", 4), given(1, 0, "b", 4), given(2, 1, "a", 4), given(3, 1, "b", 4)}).plan().ranks;

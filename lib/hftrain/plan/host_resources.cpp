@@ -1,4 +1,5 @@
 #include <sched.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
@@ -140,6 +141,10 @@ int count_allowed_cores() {
   return static_cast<int>(std::thread::hardware_concurrency());  // more than 1024 cores
 }
 
+int count_machine_cores() {
+  return static_cast<int>(std::max(0L, ::sysconf(_SC_NPROCESSORS_ONLN)));
+}
+
 }  // namespace
 
 int HostResources::usable_cores() const {
@@ -154,6 +159,7 @@ int64_t HostResources::usable_memory_bytes() const {
 HostResources detect_host(const Environment& environment, const TopologySources& sources) {
   HostResources host;
   host.allowed_cores = std::max(1, sources.allowed_cores ? *sources.allowed_cores : count_allowed_cores());
+  host.machine_cores = sources.machine_cores ? *sources.machine_cores : count_machine_cores();
   const std::string memory = read_text(sources.root + "proc/meminfo");
   host.memory_bytes = meminfo(memory, "MemTotal");
   host.available_bytes = meminfo(memory, "MemAvailable");

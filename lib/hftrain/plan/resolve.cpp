@@ -22,6 +22,7 @@ void note_threads(const ResolveInput& input, const RunPlan& plan, std::vector<Di
     notes.push_back(
         note("OMP_NUM_THREADS=" + std::to_string(*host.requested_threads) + " sets the threads of a rank"));
   }
+  note_binding(input, plan.ranks, notes);
   const int wanted = plan.ranks.ranks.front().local_world_size * plan.ranks.ranks.front().threads;
   if (wanted > cores) {
     notes.push_back(warning(std::to_string(wanted) + " threads share " + std::to_string(cores) +

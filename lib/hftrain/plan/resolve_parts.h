@@ -15,6 +15,10 @@ const Topology& topology_of(const ResolveInput& input, const RankPlan& rank);
 // Cores that all agents of the first machine may use together.
 int cores_of_first_machine(const ResolveInput& input);
 
+// binding_notes.cpp
+// Ranks whose front programs were bound to fewer cores than their machine has, and those bound to the same.
+void note_binding(const ResolveInput& input, const RanksPlan& plan, std::vector<Diagnostic>& notes);
+
 // resolve_strategy.cpp
 StrategyPlan resolve_strategy(const ResolveInput& input, const RanksPlan& ranks, Problems& problems);
 // What the user should know of the strategy.

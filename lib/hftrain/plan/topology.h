@@ -55,6 +55,7 @@ VisibleDevices apply_visible_devices(const std::vector<CudaDevice>& devices,
 
 struct HostResources {
   int allowed_cores = 1;                 // of the affinity mask
+  int machine_cores = 0;                 // switched on in the machine; 0: unknown
   std::optional<double> quota_cores;     // cgroup CPU quota
   std::optional<int> requested_threads;  // OMP_NUM_THREADS
   int64_t memory_bytes = 0;
@@ -81,6 +82,7 @@ struct TopologySources {
   std::string root = "/";              // of /proc, /sys and /dev
   std::function<GpuInventory()> gpus;  // unset: query_nvml
   std::optional<int> allowed_cores;    // unset: sched_getaffinity
+  std::optional<int> machine_cores;    // unset: sysconf
 };
 
 Topology detect_topology(const Environment& environment, const TopologySources& sources = {});
