@@ -8,7 +8,6 @@
 #include "hftrain/base/clock.h"
 
 namespace hftrain::launcher {
-namespace {}  // namespace
 
 JobCrew::JobCrew(WorkerGroup& own, ControlHub& hub, Others others)
     : own_(own), hub_(hub), others_(std::move(others)) {

@@ -27,7 +27,7 @@ void Leader::wait(std::map<int, Message>& answers, IsAnswer is_answer, int also,
   hub_.append_descriptors(watched);
   const double left = std::max(0.0, std::min(until, hub_.next_deadline()) - monotonic_seconds());
   ::poll(watched.data(), watched.size(), std::isinf(left) ? -1 : static_cast<int>(std::ceil(left * 1000)));
-  if (const int signal = signals_.next()) throw stopped_early(signal, "before training began");
+  if (const int signal = signals_.next()) throw stopped_early(signal, "before the ranks were started");
   ControlHub::News news = hub_.work();
   for (const std::string& text : news.notices) notice_(text);
   for (ControlHub::News::Said& said : news.said) {
@@ -35,12 +35,12 @@ void Leader::wait(std::map<int, Message>& answers, IsAnswer is_answer, int also,
       throw error_of(*failure).context("on " + hub_.name_of(said.agent));
     }
     if (const auto* stop = std::get_if<StopReceived>(&said.message)) {
-      throw stopped_early(stop->signal, "on " + hub_.name_of(said.agent) + ", before training began");
+      throw stopped_early(stop->signal, "on " + hub_.name_of(said.agent) + ", before the ranks were started");
     }
     if (is_answer(said.message)) answers[said.agent] = std::move(said.message);
   }
   for (const ControlHub::News::Lost& lost : news.lost) {
-    throw Error(ExitCode::kWorkerLost, hub_.name_of(lost.agent) + " was lost before training began")
+    throw Error(ExitCode::kWorkerLost, hub_.name_of(lost.agent) + " was lost before the ranks were started")
         .where(hub_.address_of(lost.agent))
         .why(lost.why)
         .hint("look at what it said on its own terminal, and whether its machine is up");

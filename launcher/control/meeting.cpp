@@ -52,6 +52,12 @@ Hello hello_of(const MeetingSpec& spec) {
   return hello;
 }
 
+// How long this agent looks for the others.
+double seconds_of(const MeetingSpec& spec, double otherwise) {
+  const double asked = spec.place.meeting_seconds.value_or(otherwise);
+  return spec.failure ? std::min(asked, kTellSeconds) : asked;
+}
+
 std::string longer(const JobPlace& place) {
   return "; --rdzv_conf join_timeout=SECONDS waits longer than " +
          format_duration(place.meeting_seconds.value_or(place.leads() ? kGatherSeconds : kJoinSeconds));
@@ -69,16 +75,18 @@ class Gatherer {
     if (spec_.exchange != nullptr) hub.hello.token = random_token();
     hub_ = std::make_unique<ControlHub>(std::move(hub));
     agents_.resize(static_cast<size_t>(place.agents));
-    const double seconds =
-        place.meeting_seconds.value_or(std::min(kGatherSeconds, spec_.collective_timeout_seconds));
+    const double seconds = seconds_of(spec_, std::min(kGatherSeconds, spec_.collective_timeout_seconds));
     if (spec_.exchange != nullptr) spec_.exchange->publish(hub_->announcement(), seconds);
     try {
       wait_for_all(seconds);
       introduce_self();
+      if (spec_.failure) throw *spec_.failure;
       if (const auto error = differing_arguments(agents_)) throw *error;
     } catch (const Error& error) {
-      hub_->refuse_all(error);
-      throw;
+      // Whatever the others have to say meanwhile, this is where the user looks first.
+      const Error& why = spec_.failure ? *spec_.failure : error;
+      hub_->refuse_all(why);
+      throw why;
     }
     return {std::move(hub_), std::move(agents_)};
   }
@@ -179,7 +187,7 @@ class Joiner {
 
   Joined run() {
     const double begin = monotonic_seconds();
-    const double seconds = spec_.place.meeting_seconds.value_or(kJoinSeconds);
+    const double seconds = seconds_of(spec_, kJoinSeconds);
     find_endpoints();
     // An exchange may have waited for agent 0 already; the way to it is tried as long from then on.
     deadline_ = monotonic_seconds() + seconds;
@@ -207,8 +215,7 @@ class Joiner {
       endpoints_ = {{place.master_host, place.master_port}};
       return;
     }
-    Announcement announcement =
-        read_announcement(spec_.exchange->await(place.meeting_seconds.value_or(kGatherSeconds)));
+    Announcement announcement = read_announcement(spec_.exchange->await(seconds_of(spec_, kGatherSeconds)));
     hello_.token = announcement.token;
     endpoints_ = std::move(announcement.endpoints);
   }
@@ -299,7 +306,7 @@ class Joiner {
 
 Error stopped_early(int signal, const std::string& during) {
   return Error(ExitCode::kTerminatedUnsaved, "stopped by " + signal_name(signal) + " " + during)
-      .why("nothing was trained");
+      .why("no rank was running");
 }
 
 Gathering gather_agents(MeetingSpec spec, StopSignals& signals, const NoticeSink& notice) {

@@ -21,10 +21,11 @@ struct MeetingSpec {
   AddressExchange* exchange = nullptr;  // null: the address is in `place`
   std::string version, build;
   Introduction introduction;     // of this agent; its address and interface are filled in here
-  std::optional<Error> failure;  // why this agent, a follower, cannot take part; the others are to hear it
+  std::optional<Error> failure;  // why this agent cannot take part: it comes to say so, for kTellSeconds
   double collective_timeout_seconds = 1800;
   double notice_seconds = 10;
 };
+constexpr double kTellSeconds = 5;
 using NoticeSink = std::function<void(const std::string&)>;
 
 struct Gathering {

@@ -6,6 +6,7 @@
 
 namespace hftrain {
 
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Diagnostic, severity, what, where, why, hint)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(CrashNote, signal, code, address, mapped_file)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(WorkStatus, phase, step, operations, operation, operation_bytes, stack,
                                    crash)
@@ -16,16 +17,17 @@ namespace hftrain::launcher {
 
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ProcessSight, state, cpu_seconds, waits_in)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(WorkerSight, process, has_status, status)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Peer, agent, address, port, answer)
 
 namespace {
 
 // Its place in Message is an alternative's number; its name is what goes over the wire.
 constexpr const char* kNames[] = {
-    "hello",         "introduction",   "welcome",       "refusal",        "look_for_folder",
-    "folder_seen",   "prepare_data",   "data_prepared", "take_plan",      "plan_taken",
-    "start_workers", "worker_started", "worker_said",   "worker_printed", "worker_ended",
-    "workers_gone",  "stop_received",  "agent_notice",  "agent_failed",   "signal_workers",
-    "end_workers",   "job_verdict",    "heartbeat",     "workers_seen",   "ask_for_stacks"};
+    "hello",          "introduction",   "welcome",      "refusal",      "look_for_folder", "folder_seen",
+    "prepare_data",   "data_prepared",  "take_plan",    "plan_taken",   "start_workers",   "worker_started",
+    "worker_said",    "worker_printed", "worker_ended", "workers_gone", "stop_received",   "agent_notice",
+    "agent_failed",   "signal_workers", "end_workers",  "job_verdict",  "heartbeat",       "workers_seen",
+    "ask_for_stacks", "try_peers",      "peers_tried"};
 static_assert(std::size(kNames) == std::variant_size_v<Message>);
 
 constexpr const char* kNameMember = "message";
@@ -33,7 +35,8 @@ constexpr const char* kNameMember = "message";
 }  // namespace
 
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Hello, token, job_id, agent, agents, host, version, build)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Introduction, address, interface, time, arguments, facts)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Introduction, address, interface, answer_port, answer, time, arguments,
+                                   facts)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Welcome, host)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Refusal, exit_code, text)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(LookForFolder, path, mark)
@@ -50,13 +53,15 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(WorkerEnded, rank, signal, code, signals_sent
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(WorkersGone, last_lines, logs)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(StopReceived, signal)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(AgentNotice, text)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(AgentFailed, exit_code, what, where, why, hint)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(AgentFailed, exit_code, mistakes)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(SignalWorkers, signal)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(EndWorkers, kill)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(JobVerdict, exit_code, text)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Heartbeat, count)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(WorkersSeen, sights)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(AskForStacks, of_all)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(TryPeers, peers)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(PeersTried, closed)
 
 namespace {
 
@@ -91,15 +96,13 @@ std::optional<Message> decode_message(std::string_view line) {
 }
 
 AgentFailed failure_of(const Error& error) {
-  const Diagnostic& first = error.diagnostics().front();
-  return {static_cast<int>(error.code()), first.what, first.where, first.why, first.hint};
+  return {static_cast<int>(error.code()), error.diagnostics()};
 }
 
 Error error_of(const AgentFailed& failure) {
-  return Error(documented_code(failure.exit_code).value_or(ExitCode::kInternal), failure.what)
-      .where(failure.where)
-      .why(failure.why)
-      .hint(failure.hint);
+  const ExitCode code = documented_code(failure.exit_code).value_or(ExitCode::kInternal);
+  return failure.mistakes.empty() ? Error(code, "it failed and gave no reason")
+                                  : Error(code, failure.mistakes);
 }
 
 }  // namespace hftrain::launcher

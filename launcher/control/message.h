@@ -5,6 +5,8 @@
 //   Hello                        ->
 //                                <-   Welcome, or Refusal and the end of the connection
 //   Introduction                 ->
+//                                <-   TryPeers
+//   PeersTried                   ->
 //                                <-   LookForFolder
 //   FolderSeen                   ->
 //                                <-   PrepareData
@@ -31,6 +33,7 @@
 #include "hftrain/base/error.h"
 #include "hftrain/base/json.h"
 #include "hftrain/plan/job_agents.h"
+#include "launcher/control/reach.h"
 #include "launcher/worker_sight.h"
 
 namespace hftrain::launcher {
@@ -48,6 +51,8 @@ struct Hello {
 struct Introduction {
   std::string address;                           // this agent's end of the connection, without the port
   std::string interface;                         // the network interface that has it
+  int answer_port = 0;                           // where it answers before training (reach.h); 0: nowhere
+  std::string answer;                            // what it says there
   double time = 0;                               // Unix seconds when it was sent
   std::map<std::string, std::string> arguments;  // key to value, without those that rightly differ
   plan::AgentFacts facts;
@@ -61,6 +66,13 @@ struct Refusal {
   std::string text;
 };
 
+// Whether these machines can be reached from the agent's.
+struct TryPeers {
+  std::vector<Peer> peers;
+};
+struct PeersTried {
+  std::map<std::string, std::string> closed;  // why not, by the peer's agent
+};
 // Whether `path` holds `mark`, which agent 0 has just written there.
 struct LookForFolder {
   std::string path;
@@ -126,7 +138,7 @@ struct AgentNotice {
 // The agent cannot go on; it waits to be told how the job ends.
 struct AgentFailed {
   int exit_code = 1;
-  std::string what, where, why, hint;
+  std::vector<Diagnostic> mistakes;
 };
 
 struct SignalWorkers {
@@ -149,10 +161,11 @@ struct Heartbeat {
   int64_t count = 0;
 };
 
-using Message = std::variant<Hello, Introduction, Welcome, Refusal, LookForFolder, FolderSeen, PrepareData,
-                             DataPrepared, TakePlan, PlanTaken, StartWorkers, WorkerStarted, WorkerSaid,
-                             WorkerPrinted, WorkerEnded, WorkersGone, StopReceived, AgentNotice, AgentFailed,
-                             SignalWorkers, EndWorkers, JobVerdict, Heartbeat, WorkersSeen, AskForStacks>;
+using Message =
+    std::variant<Hello, Introduction, Welcome, Refusal, LookForFolder, FolderSeen, PrepareData, DataPrepared,
+                 TakePlan, PlanTaken, StartWorkers, WorkerStarted, WorkerSaid, WorkerPrinted, WorkerEnded,
+                 WorkersGone, StopReceived, AgentNotice, AgentFailed, SignalWorkers, EndWorkers, JobVerdict,
+                 Heartbeat, WorkersSeen, AskForStacks, TryPeers, PeersTried>;
 
 // One line, with its newline.
 std::string encode_message(const Message& message);

@@ -47,6 +47,11 @@ std::string gpus_of(const plan::Topology& topology) {
          devices.front().device.name + ")";
 }
 
+// "10.0.0.1 on eth0"
+std::string place_of(const Introduction& agent) {
+  return agent.address + (agent.interface.empty() ? "" : " on " + agent.interface);
+}
+
 // "node 1", "nodes 0 to 7", "nodes 0, 2, 4"
 std::string numbers(const std::vector<int>& agents) {
   if (agents.size() == 1) return "node " + std::to_string(agents.front());
@@ -97,6 +102,42 @@ std::optional<Error> differing_arguments(const std::vector<Introduction>& agents
   return Error(ExitCode::kUsage, std::move(found));
 }
 
+std::vector<Peer> peers_of(const std::vector<Introduction>& agents) {
+  std::vector<Peer> peers;
+  std::set<std::string> machines;
+  for (const Introduction& agent : agents) {
+    if (agent.answer_port == 0 || !machines.insert(agent.facts.machine).second) continue;
+    peers.push_back({agent.facts.agent, agent.address, agent.answer_port, agent.answer});
+  }
+  return peers;
+}
+
+std::optional<Error> unreached_machines(const std::vector<Introduction>& agents, const Unreached& unreached) {
+  const auto why_not = [&](int from, int to) -> const std::string* {
+    const auto tried = unreached.find(from);
+    if (tried == unreached.end()) return nullptr;
+    const auto found = tried->second.find(to);
+    return found == tried->second.end() ? nullptr : &found->second;
+  };
+  std::vector<Diagnostic> found;
+  for (const auto& [from, reasons] : unreached) {
+    for (const auto& [to, why] : reasons) {
+      const std::string* back = why_not(to, from);
+      if (back != nullptr && to < from) continue;  // said with the other
+      const Introduction &here = agents[static_cast<size_t>(from)], &there = agents[static_cast<size_t>(to)];
+      found.push_back(
+          {Diagnostic::Severity::kError,
+           back != nullptr ? name_of(here.facts) + " and " + name_of(there.facts) + " cannot reach each other"
+                           : name_of(here.facts) + " cannot reach " + name_of(there.facts),
+           "from " + place_of(here) + " to " + place_of(there),
+           back != nullptr ? why + "; back: " + *back : why + "; the other way is open",
+           "ranks connect to each other at ports that are free: let TCP through between these machines"});
+    }
+  }
+  if (found.empty()) return std::nullopt;
+  return Error(ExitCode::kEnvironment, std::move(found));
+}
+
 std::vector<std::string> roll_call(const std::vector<Introduction>& agents) {
   std::vector<std::string> lines;
   std::set<std::string> told;
@@ -109,8 +150,7 @@ std::vector<std::string> roll_call(const std::vector<Introduction>& agents) {
       here.push_back(other.facts.agent);
       cores.insert(other.facts.cores.begin(), other.facts.cores.end());
     }
-    std::string line = agent.facts.host + ", " + agent.address;
-    if (!agent.interface.empty()) line += " on " + agent.interface;
+    std::string line = agent.facts.host + ", " + place_of(agent);
     const int count =
         cores.empty() ? agent.facts.topology.host.usable_cores() : static_cast<int>(cores.size());
     line +=

@@ -20,6 +20,14 @@ std::map<std::string, std::string> comparable_arguments(const Json& arguments);
 // when all are alike. `agents` are by number.
 std::optional<Error> differing_arguments(const std::vector<Introduction>& agents);
 
+// One peer of each machine: its first agent that answers.
+std::vector<Peer> peers_of(const std::vector<Introduction>& agents);
+
+// By agent that tried: which agents it did not reach, and why.
+using Unreached = std::map<int, std::map<int, std::string>>;
+// The machines that cannot talk to each other, or only one way (kEnvironment); nothing when all can.
+std::optional<Error> unreached_machines(const std::vector<Introduction>& agents, const Unreached& unreached);
+
 // For people, one line per machine: "host-b, 10.0.0.2 on eth0: node 1, 8 cores, 2 GPUs (H200)".
 std::vector<std::string> roll_call(const std::vector<Introduction>& agents);
 

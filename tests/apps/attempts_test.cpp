@@ -36,6 +36,7 @@ TEST_CASE("only losses and internal errors are worth another attempt, and nothin
 TEST_CASE("restarts are used up one by one and all attempts are on record") {
   Attempts attempts(2, "/runs/checkpoint-5");
   CHECK(attempts.restart_after(failed(ExitCode::kWorkerLost), 3, 1.5));
+  attempts.find_start();
   CHECK(attempts.resume_from() == "/runs/checkpoint-5");
   CHECK(attempts.notices().back() == "starting again, from /runs/checkpoint-5 (restart 1 of 2)");
   CHECK(attempts.restart_after(failed(ExitCode::kInternal), 4, 1.5));

@@ -8,7 +8,7 @@ import threading
 import time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from runs import HFTRAIN
+from runs import HFTRAIN, free_port
 
 STEPS = 24
 # Updates, evaluations and saves in turn; dropout is on, so that a repeated or lost random number would show.
@@ -45,19 +45,34 @@ def processes_of(output):
     return found
 
 
-class Run:
-    """A started run, and what it says on stderr."""
+def children_of(pid):
+    try:
+        with open(f"/proc/{pid}/task/{pid}/children") as file:
+            return len(file.read().split())
+    except OSError:
+        return 0
 
-    def __init__(self, place, output, *more, ranks=2):
+
+class Run:
+    """A started run, and what it says on stderr. With several nodes a front program each, on this machine; the first leads."""
+
+    def __init__(self, place, output, *more, ranks=2, nodes=1):
         self.place, self.output = place, output
-        flags = place.flags(output, *FLAGS, *more, ranks=ranks)
-        self.process = subprocess.Popen([HFTRAIN, *flags], env=place.environment, text=True, stdout=subprocess.DEVNULL,
-                                        stderr=subprocess.PIPE, start_new_session=True)
+        flags = place.flags(output, *FLAGS, *more, ranks=ranks // nodes)
+        port = free_port()
+        node_flags = [[] if nodes == 1 else ["--nnodes", str(nodes), "--node_rank", str(node), "--master_addr", "127.0.0.1",
+                                             "--master_port", str(port)] for node in range(nodes)]
+        self.process = self._start([HFTRAIN, *flags, *node_flags[0]], subprocess.PIPE)
+        self.followers = [self._start([HFTRAIN, *flags, *more], subprocess.DEVNULL) for more in node_flags[1:]]
         self.workers = {}
         self.ranks = ranks
         self.lines, self.news = [], threading.Condition()
         self.reader = threading.Thread(target=self._read, daemon=True)
         self.reader.start()
+
+    def _start(self, argv, stderr):
+        return subprocess.Popen(argv, env=self.place.environment, text=True, stdout=subprocess.DEVNULL, stderr=stderr,
+                                start_new_session=True)
 
     def _read(self):
         for line in self.process.stderr:
@@ -76,13 +91,11 @@ class Run:
 
     def wait_for_workers(self):
         """False when the run ended before."""
-        children = f"/proc/{self.process.pid}/task/{self.process.pid}/children"
         while self.process.poll() is None:
-            with open(children) as file:
-                if len(file.read().split()) >= self.ranks:
-                    self.workers = processes_of(self.output)
-                    if len(self.workers) >= self.ranks:
-                        return True
+            if sum(children_of(front.pid) for front in [self.process, *self.followers]) >= self.ranks:
+                self.workers = processes_of(self.output)
+                if len(self.workers) >= self.ranks:
+                    return True
             time.sleep(0.001)
         return False
 
@@ -90,12 +103,14 @@ class Run:
         return next((pid for pid, r in self.workers.items() if r == rank), None)
 
     def finish(self, seconds=120):
-        """(exit code, stderr). A run that does not end is a failure."""
+        """(exit code, stderr). A run that does not end is a failure, and so are nodes that end with different codes."""
+        fronts = [self.process, *self.followers]
         try:
-            self.process.wait(seconds)
+            codes = [front.wait(seconds) for front in fronts]
             self.ended = time.monotonic()
         except subprocess.TimeoutExpired:
-            self.process.send_signal(signal.SIGKILL)
+            for front in fronts:
+                front.send_signal(signal.SIGKILL)
             self.reader.join()
             raise SystemExit(f"the run did not end within {seconds} s:\n{''.join(self.lines)}")
         self.reader.join()
@@ -103,7 +118,9 @@ class Run:
         left = processes_of(self.output)
         if left:
             raise SystemExit(f"processes were left behind: {left}\n{err}")
-        return self.process.returncode, err
+        if len(set(codes)) > 1:
+            raise SystemExit(f"the nodes ended with {codes}:\n{err}")
+        return codes[0], err
 
 
 def newest_error(output):

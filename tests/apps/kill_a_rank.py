@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """kill -9 of a random rank at random moments of a run.
 
-  kill_a_rank.py [--rounds 100] [--seed N] [--ranks 2]
+  kill_a_rank.py [--rounds 100] [--seed N] [--ranks 2] [--nodes 1]
 
 Without restarts: the job is gone within two seconds, with exit code 9, the report names that rank, and no process is left. With
 --max_restarts 1: the run finishes, and every loss is that of an undisturbed run. Moments are spread over the whole life of the
-workers, from their start to their end.
+workers, from their start to their end. With --nodes N the ranks belong to N front programs on this machine, which all end alike.
 """
 import argparse
 import collections
@@ -24,13 +24,13 @@ from runs import Workplace
 GONE_WITHIN = 2.0
 
 
-def kill_one(place, output, chance, length, ranks, *more):
+def kill_one(place, output, chance, length, options, *more):
     """Returns (exit code, stderr, rank, seconds from the kill to the end, whether it came in time)."""
-    run = Run(place, output, *more, ranks=ranks)
+    run = Run(place, output, *more, ranks=options.ranks, nodes=options.nodes)
     if not run.wait_for_workers():
         raise SystemExit("the run ended before its workers ran:\n" + run.finish()[1])
     time.sleep(chance.random() * length)  # the moment itself is what is random
-    rank = chance.randrange(ranks)
+    rank = chance.randrange(options.ranks)
     begin = time.monotonic()
     in_time = send(run.pid_of(rank), signal.SIGKILL)
     code, err = run.finish()
@@ -53,13 +53,14 @@ def main():
     parser.add_argument("--rounds", type=int, default=100)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--ranks", type=int, default=2)
+    parser.add_argument("--nodes", type=int, default=1)
     options = parser.parse_args()
     chance = random.Random(options.seed)
     phases, times, restarted = collections.Counter(), [], 0
     with tempfile.TemporaryDirectory() as folder:
         place = Workplace(folder)
         straight = os.path.join(folder, "straight")
-        begun = Run(place, straight, ranks=options.ranks)
+        begun = Run(place, straight, ranks=options.ranks, nodes=options.nodes)
         begun.wait_for_workers()
         start = time.monotonic()
         code, err = begun.finish()
@@ -69,7 +70,7 @@ def main():
         expected = losses(straight)
         for number in range(options.rounds):
             output = os.path.join(folder, f"out-{number}")
-            code, err, rank, seconds, in_time = kill_one(place, output, chance, length, options.ranks)
+            code, err, rank, seconds, in_time = kill_one(place, output, chance, length, options)
             if code == 0:  # it had done all there was to do
                 phases["over"] += 1
             else:
@@ -77,7 +78,7 @@ def main():
                 times.append(seconds)
             shutil.rmtree(output)
 
-            code, err, rank, _, in_time = kill_one(place, output, chance, length, options.ranks, "--max_restarts", 1)
+            code, err, rank, _, in_time = kill_one(place, output, chance, length, options, "--max_restarts", 1)
             if code != 0 or losses(output) != expected:
                 raise SystemExit(f"round {number}: rank {rank} was killed; with a restart: exit code {code}, losses "
                                  f"{'equal' if losses(output) == expected else 'differ'}\n{err}")

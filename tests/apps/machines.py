@@ -1,4 +1,4 @@
-"""Two machines that are network namespaces of this one, joined by a cable of the test's own: whole runs over them.
+"""Machines that are network namespaces of this one, joined by a switch of the test's own: whole runs over them.
 
     machines.py STORY…      one or more of the functions below whose names begin with story_; without a name all
 
@@ -9,41 +9,48 @@ import os
 import pathlib
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 import tempfile
 import time
 
-from runs import BUILD, HFTRAIN, Workplace
+from runs import BUILD, HFTRAIN, Workplace, free_port
 
 BAR_SECONDS = 10  # from a fault on one machine to the end on the other
 
 
 class Machines:
-    """Namespaces a and b with the addresses first and second."""
+    """Namespaces with addresses[i] each, and a switch that joins them, a namespace too."""
+
+    def __init__(self, count=2):
+        mark = os.getpid() % 60000
+        self.names = [f"hft{mark}m{i}" for i in range(count)]
+        self.switch = f"hft{mark}s"
+        self.cables = [f"hv{mark}m{i}" for i in range(count)]
+        self.ports = [f"hv{mark}p{i}" for i in range(count)]  # the other ends, at the switch
+        self.addresses = [f"10.{200 + mark // 256 % 50}.{mark % 256}.{i + 1}" for i in range(count)]
 
     def __enter__(self):
-        mark = os.getpid() % 60000
-        self.names = [f"hft{mark}a", f"hft{mark}b"]
-        self.cables = [f"hv{mark}a", f"hv{mark}b"]
-        subnet = f"10.{200 + mark // 256 % 50}.{mark % 256}"
-        self.addresses = [f"{subnet}.1", f"{subnet}.2"]
-        probe = subprocess.run(["ip", "netns", "add", self.names[0]], capture_output=True, text=True)
+        probe = subprocess.run(["ip", "netns", "add", self.switch], capture_output=True, text=True)
         if probe.returncode != 0:
             print("SKIPPED: network namespaces cannot be made here:", probe.stderr.strip())
             sys.exit(0)
-        self.ip("netns", "add", self.names[1])
-        self.ip("link", "add", self.cables[0], "type", "veth", "peer", "name", self.cables[1])
-        for name, cable, address in zip(self.names, self.cables, self.addresses):
+        self.ip("-n", self.switch, "link", "add", "bridge", "type", "bridge")
+        self.ip("-n", self.switch, "link", "set", "bridge", "up")
+        for name, cable, port, address in zip(self.names, self.cables, self.ports, self.addresses):
+            self.ip("netns", "add", name)
+            self.ip("link", "add", cable, "type", "veth", "peer", "name", port)
             self.ip("link", "set", cable, "netns", name)
+            self.ip("link", "set", port, "netns", self.switch)
+            self.ip("-n", self.switch, "link", "set", port, "master", "bridge")
+            self.ip("-n", self.switch, "link", "set", port, "up")
             self.ip("-n", name, "addr", "add", f"{address}/24", "dev", cable)
             self.ip("-n", name, "link", "set", cable, "up")
             self.ip("-n", name, "link", "set", "lo", "up")
         return self
 
     def __exit__(self, *unused):
-        for name in self.names:
+        for name in [*self.names, self.switch]:
             subprocess.run(["ip", "netns", "del", name], capture_output=True)
 
     @staticmethod
@@ -116,12 +123,6 @@ def no_mpi():
     return f"built without Open MPI: there is no {missing[0]}" if missing else ""
 
 
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("", 0))
-        return probe.getsockname()[1]
-
-
 class Story:
     def __init__(self, machines, folder):
         self.machines = machines
@@ -145,10 +146,10 @@ class Story:
         return ["--nnodes", str(count), "--node_rank", str(index), "--master_addr", self.machines.addresses[0],
                 "--master_port", str(port)]
 
-    def pair(self, output, *more):
+    def pair(self, output, *more, count=2, ranks=1):
         port = free_port()
-        return [self.front(index, self.flags(output, *self.nodes(port, index), *more), f"{output}-{index}")
-                for index in (0, 1)]
+        return [self.front(index, self.flags(output, *self.nodes(port, index, count), *more, ranks=ranks),
+                           f"{output}-{index}") for index in range(count)]
 
 
 def story_nnodes_train_as_one_machine(story):
@@ -280,13 +281,16 @@ def story_wrong_starts_are_named_in_time(story):
         check(f"host file, {name}: named", said in text, text)
 
 
-def main():
-    stories = {name: value for name, value in globals().items() if name.startswith("story_")}
+def tell(stories):
+    """Those that the command line names, or all: functions whose names begin with story_, each on two machines or on as many
+    as its attribute says."""
+    stories = {name: value for name, value in stories.items() if name.startswith("story_")}
     for name in sys.argv[1:] or stories:
         print(f"-- {name}", flush=True)
-        with tempfile.TemporaryDirectory(prefix="hftrain-machines-") as folder, Machines() as machines:
+        with tempfile.TemporaryDirectory(prefix="hftrain-machines-") as folder, \
+                Machines(getattr(stories[name], "machines", 2)) as machines:
             stories[name](Story(machines, folder))
 
 
 if __name__ == "__main__":
-    main()
+    tell(globals())

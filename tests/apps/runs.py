@@ -1,10 +1,17 @@
 """Runs of the built program for the scripts in this folder: a tiny model on made-up text. Needs nothing but Python."""
 import os
 import pathlib
+import socket
 import subprocess
 
 BUILD = pathlib.Path(os.environ.get("HFTRAIN_BUILD_DIR", pathlib.Path(__file__).resolve().parents[2] / "build"))
 HFTRAIN = str(BUILD / "bin" / "hftrain")
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("", 0))
+        return probe.getsockname()[1]
 
 
 class Workplace:

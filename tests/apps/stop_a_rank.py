@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """SIGSTOP of a rank: the launcher notices, names it and ends the job.
 
-  stop_a_rank.py [--rounds 5] [--seed N] [--ddp_timeout SECONDS]
+  stop_a_rank.py [--rounds 5] [--seed N] [--ddp_timeout SECONDS] [--nodes 1]
 
 The deadline of a job that has trained for a while is 30 s, or --ddp_timeout where that is shorter; a minute later at most the
-job must be over, with exit code 9 and the rank named.
+job must be over, with exit code 9 and the rank named. With --nodes N the ranks belong to N front programs on this machine.
+Without --ddp_timeout no rank gives up by itself, and error.json must have the stacks of all that could show one.
 """
 import argparse
 import os
@@ -22,8 +23,8 @@ from runs import Workplace
 LEARNED, AFTER_IT, UPDATES = 30, 60, 100
 
 
-def stop(place, output, chance, more):
-    run = Run(place, output, *more, ranks=3)
+def stop(place, output, chance, nodes, more):
+    run = Run(place, output, *more, ranks=3 if nodes == 1 else 2 * nodes, nodes=nodes)
     if not run.wait_for_workers():
         raise SystemExit("the run ended before its workers ran:\n" + run.finish()[1])
     if not run.wait_for_line("'loss'", UPDATES):  # the deadline is learned
@@ -42,6 +43,7 @@ def main():
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--ddp_timeout", type=int)
+    parser.add_argument("--nodes", type=int, default=1)
     options = parser.parse_args()
     chance = random.Random(options.seed)
     more = ["--max_steps", 100000, "--save_strategy", "no"]
@@ -53,13 +55,17 @@ def main():
         place = Workplace(folder)
         for number in range(options.rounds):
             output = os.path.join(folder, f"out-{number}")
-            rank, seconds, code, err = stop(place, output, chance, more)
+            rank, seconds, code, err = stop(place, output, chance, options.nodes, more)
             if code != 9 or f"error: rank {rank} hangs: its process was stopped" not in err:
                 raise SystemExit(f"rank {rank} was stopped; exit code {code}:\n{err}")
             if seconds > deadline + AFTER_IT:
                 raise SystemExit(f"it took {seconds:.0f} s, the deadline is {deadline} s:\n{err}")
-            if newest_error(output)["rank"] != rank:
+            record = newest_error(output)
+            if record["rank"] != rank:
                 raise SystemExit("error.json names another rank")
+            silent = [r["rank"] for r in record["ranks"] if r["rank"] != rank and not r["status"]["stack"]]
+            if silent and not options.ddp_timeout:
+                raise SystemExit(f"error.json has no stack of {silent}")
             taken.append(seconds)
             shutil.rmtree(output)
     print(f"{options.rounds} stopped ranks: all named, the job over after {', '.join(f'{s:.1f}' for s in taken)} s "

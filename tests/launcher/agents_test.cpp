@@ -244,6 +244,24 @@ TEST_CASE("a stopped rank of another node is named with what the others wait for
   CHECK(contains(job[0].out(), "node 1 (host-1)"));
 }
 
+TEST_CASE("a rank of another node that does not come to an operation is named with its stack", "[process]") {
+  Agents job;
+  const std::string before = "answer ready phase:2 operation:all-reduce step:3 ";
+  const std::vector<std::string> scripts = {"0 " + before + "operation:all-gather hang",
+                                            "1 " + before + "hang"};
+  job.start(0, 2, scripts, {.argument = "hang=2"});
+  job.start(1, 2, scripts, {.argument = "hang=2"});
+  CHECK(job[0].finish() == 9);
+  CHECK(job[1].finish() == 9);
+  INFO(job[0].out());
+  CHECK(contains(job[0].out(), "error: rank 1 hangs\n  where: rank 1 of 2 on cpu, node 1 (host-1), pid "));
+  CHECK(contains(job[0].out(), "after update 3"));
+  CHECK(contains(job[0].out(), "its process is asleep"));
+  CHECK(contains(job[0].out(), "has not begun collective operation number 2 (all-gather)"));
+  CHECK(contains(job[0].out(), "stack of rank 1, innermost first:\n"));
+  CHECK(contains(job[0].out(), "sigsuspend"));
+}
+
 TEST_CASE("an agent that is stopped is lost after eight seconds of silence", "[process][slow]") {
   Agents job;
   job.start_all(2, {"0 ready hang", "1 ready hang"});

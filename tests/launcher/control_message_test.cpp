@@ -63,6 +63,20 @@ TEST_CASE("an introduction carries machine, GPUs, cores and the given rank") {
   CHECK_FALSE(read.topology.host.requested_threads);
 }
 
+TEST_CASE("all mistakes of a failed agent reach another") {
+  const Error error(ExitCode::kUsage,
+                    std::vector<Diagnostic>{{.what = "one", .where = "", .why = "", .hint = ""},
+                                            {.what = "two", .where = "w", .why = "y", .hint = "h"}});
+  std::string line = encode_message(failure_of(error));
+  line.pop_back();
+  const auto back = decode_message(line);
+  REQUIRE(back);
+  const Error read = error_of(std::get<AgentFailed>(*back));
+  CHECK(read.code() == ExitCode::kUsage);
+  CHECK(read.render() == error.render());
+  CHECK(error_of(AgentFailed{4, {}}).code() == ExitCode::kData);
+}
+
 TEST_CASE("what an agent sees of its workers reaches another whole") {
   WorkersSeen seen;
   WorkerSight& sight = seen.sights["3"];

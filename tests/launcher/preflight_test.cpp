@@ -47,6 +47,36 @@ TEST_CASE("what rightly differs between nodes is not compared") {
         std::map<std::string, std::string>{{"seed", "1"}, {"output_dir", "\"out\""}});
 }
 
+TEST_CASE("one agent of each machine is a peer: the first that answers") {
+  Introduction first = agent(0), second = agent(1), third = agent(2), fourth = agent(3);
+  second.facts.machine = first.facts.machine;
+  third.answer_port = second.answer_port = first.answer_port = 4711;
+  third.answer = "third";
+  const std::vector<Peer> peers = peers_of({first, second, third, fourth});
+  REQUIRE(peers.size() == 2);
+  CHECK(peers[0].agent == 0);
+  CHECK(peers[1].agent == 2);
+  CHECK(peers[1].address == "10.0.0.2");
+  CHECK(peers[1].port == 4711);
+  CHECK(peers[1].answer == "third");
+}
+
+TEST_CASE("machines that cannot talk are named once per pair, with the way that is closed") {
+  const std::vector<Introduction> agents = {agent(0), agent(1), agent(2)};
+  CHECK_FALSE(unreached_machines(agents, {}));
+  CHECK_FALSE(unreached_machines(agents, {{0, {}}, {1, {}}}));
+  const auto error = unreached_machines(
+      agents, {{0, {{2, "no answer in 0:00:05"}}}, {1, {{2, "refused"}}}, {2, {{1, "no route"}}}});
+  REQUIRE(error);
+  CHECK(error->code() == ExitCode::kEnvironment);
+  REQUIRE(error->diagnostics().size() == 2);
+  CHECK(error->diagnostics()[0].what == "node 0 (host-0) cannot reach node 2 (host-2)");
+  CHECK(error->diagnostics()[0].where == "from 10.0.0.0 on eth0 to 10.0.0.2 on eth0");
+  CHECK(error->diagnostics()[0].why == "no answer in 0:00:05; the other way is open");
+  CHECK(error->diagnostics()[1].what == "node 1 (host-1) and node 2 (host-2) cannot reach each other");
+  CHECK(error->diagnostics()[1].why == "refused; back: no route");
+}
+
 TEST_CASE("the roll call has a line per machine, whatever the number of its agents") {
   Introduction second = agent(1);
   second.facts.machine = "machine-0";

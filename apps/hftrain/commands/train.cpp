@@ -132,8 +132,9 @@ storage::RunLock take_output_folder(const Inputs& inputs, reporting::Console& co
 ExitCode train(const CommandContext& context, const Inputs& inputs, Job& job, Stopwatch& stopwatch,
                reporting::Console& console) {
   const data::PrepareRequest request = prepare_request(inputs);
-  resolve_plan(inputs, estimate_data(request),
-               "");  // whatever cannot work is refused before anything is written
+  plan::DataFacts estimate;
+  job.beside([&] { estimate = estimate_data(request); });  // reads all files, unless they were seen before
+  resolve_plan(inputs, estimate, "");  // whatever cannot work is refused before anything is written
   const storage::RunLock lock = take_output_folder(inputs, console);
 
   stopwatch.begin("prepare");
@@ -144,7 +145,8 @@ ExitCode train(const CommandContext& context, const Inputs& inputs, Job& job, St
   }
   stopwatch.begin("plan");
   plan::RunPlan plan = resolve_plan(inputs, facts_of(*prepared), "");
-  const ResumeDecision decision = decide_resume(inputs, plan);
+  ResumeDecision decision;
+  job.beside([&] { decision = decide_resume(inputs, plan); });
   if (!decision.from.empty()) plan = resolve_plan(inputs, facts_of(*prepared), decision.from);
   for (const std::string& notice : decision.notices) console.line(notice);
   show(notes_of_plan(inputs, plan), console);
@@ -190,8 +192,15 @@ launcher::JobPlace place_of(Inputs& inputs, const CommandContext& context) {
 ExitCode lead(const CommandContext& context, Inputs& inputs, const launcher::JobPlace& place,
               Stopwatch& stopwatch, reporting::Console& console) {
   const LauncherTie tie(place, context.environment);
+  try {
+    add_model(inputs);
+  } catch (const Error& error) {
+    if (place.agents == 1) throw;
+    return call_off(context, inputs, place, console, error);
+  }
   Job job(context, inputs, place, console);
   try {
+    job.check_network();
     return train(context, inputs, job, stopwatch, console);
   } catch (const Error& error) {
     job.refuse(error);
@@ -202,24 +211,53 @@ ExitCode lead(const CommandContext& context, Inputs& inputs, const launcher::Job
   }
 }
 
-// A front program that follows another; what is wrong on this machine is told to all.
-ExitCode join(const CommandContext& context, arguments::ParseOutcome parsed, reporting::Console& console) {
-  Inputs inputs = gather_machine(std::move(parsed), context.environment);
-  const launcher::JobPlace place = place_of(inputs, context);
-  const LauncherTie tie(place, context.environment);
+// A front program that follows another.
+ExitCode join(const CommandContext& context, const arguments::ParseOutcome& parsed,
+              reporting::Console& console) {
+  Inputs inputs;
+  inputs.parsed = parsed;
   std::optional<Error> failure;
   try {
+    inputs = gather_machine(parsed, context.environment);
     add_model(inputs);
   } catch (const Error& error) {
     failure = error;
   }
-  return follow(context, inputs, place, console, failure);
+  const launcher::JobPlace place = place_of(inputs, context);
+  const LauncherTie tie(place, context.environment);
+  return failure ? decline(context, inputs, place, console, *failure)
+                 : follow(context, inputs, place, console);
+}
+
+// The other front programs of the job hear of them too, when what could be read says where they are. mpirun
+// and torchrun see the exit code, and to meet through them may take long.
+ExitCode refuse(const CommandContext& context, const arguments::MistakenArguments& mistaken) {
+  Inputs inputs;
+  inputs.parsed = mistaken.read();
+  inputs.environment = context.environment;
+  launcher::JobPlace place;
+  try {
+    place = place_of(inputs, context);
+  } catch (const Error&) {
+    throw mistaken;  // the place is among the mistakes
+  }
+  const arguments::Actions& asked = inputs.parsed.actions;
+  if (asked.dry_run || asked.print_config || place.meeting != launcher::Meeting::kFixedAddress)
+    throw mistaken;
+  reporting::Console console(context.err, console_style(inputs.parsed.arguments, context));
+  return place.leads() ? call_off(context, inputs, place, console, mistaken)
+                       : decline(context, inputs, place, console, mistaken);
 }
 
 ExitCode run(const CommandContext& context, std::vector<std::string> arguments) {
   Stopwatch stopwatch;
   stopwatch.begin("parse");
-  arguments::ParseOutcome parsed = arguments::parse_arguments(arguments, context.environment);
+  arguments::ParseOutcome parsed;
+  try {
+    parsed = arguments::parse_arguments(arguments, context.environment);
+  } catch (const arguments::MistakenArguments& mistaken) {
+    return refuse(context, mistaken);
+  }
   if (answer_question(parsed, context)) return ExitCode::kDone;
   if (parsed.actions.json && !parsed.actions.dry_run) {
     throw Error(ExitCode::kUsage, "--json is for plans").hint("hftrain plan --json …");
@@ -247,12 +285,13 @@ ExitCode run(const CommandContext& context, std::vector<std::string> arguments) 
   if (!follows) show(parsed.notes, console);
   confine_to_cores(parsed);
   stopwatch.begin("plan");
-  if (follows) return dry_run ? ExitCode::kDone : join(context, std::move(parsed), console);
-  Inputs inputs = gather_inputs(std::move(parsed), context.environment);
+  if (follows) return dry_run ? ExitCode::kDone : join(context, parsed, console);
+  Inputs inputs = gather_machine(std::move(parsed), context.environment);
   const launcher::JobPlace place = place_of(inputs, context);
   if (const std::string where = launcher::describe(place); !where.empty()) console.line(where);
   for (const std::string& notice : place.notices) console.message(LogLevel::kInfo, notice);
   if (!dry_run) return lead(context, inputs, place, stopwatch, console);
+  add_model(inputs);
   inputs.agents = assumed_agents(context, inputs, place);
   return show_plan(context, inputs, place, console);
 }

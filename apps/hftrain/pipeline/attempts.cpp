@@ -48,13 +48,16 @@ bool Attempts::restart_after(const launcher::JobResult& result, int number, doub
   }
   --restarts_left_;
   ++restarts_;
+  return true;
+}
+
+void Attempts::find_start() {
   RestartPoint point = find_restart_point(written_, origin_);
   from_ = point.from;
   notices_ = std::move(point.notices);
   notices_.push_back("starting again, " + (from_.empty() ? "from the beginning" : "from " + from_) +
                      " (restart " + std::to_string(restarts_) + " of " +
                      std::to_string(restarts_ + restarts_left_) + ")");
-  return true;
 }
 
 }  // namespace hftrain::app

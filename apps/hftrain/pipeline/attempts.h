@@ -35,8 +35,10 @@ class Attempts {
 
   // An attempt has committed a checkpoint.
   void committed(const std::string& path) { written_.push_back(path); }
-  // An attempt is over, after `seconds`. True when another is to be started, from resume_from().
+  // An attempt is over, after `seconds`. True when another is to be started; find_start() says where.
   bool restart_after(const launcher::JobResult& result, int number, double seconds);
+  // Fills in resume_from(). Verifies checkpoints, which takes as long as they are large.
+  void find_start();
 
   const std::string& resume_from() const { return from_; }
   int64_t checkpoints() const { return static_cast<int64_t>(written_.size()); }

@@ -2,7 +2,9 @@
 
 #include <poll.h>
 
+#include <algorithm>
 #include <filesystem>
+#include <memory>
 #include <utility>
 
 #include "hftrain/base/clock.h"
@@ -11,6 +13,7 @@
 #include "launcher/address_exchange.h"
 #include "launcher/control/follower.h"
 #include "launcher/control/preflight.h"
+#include "launcher/control/reach.h"
 #include "launcher/environments/local.h"
 #include "pipeline/core_stage.h"
 #include "pipeline/data_stage.h"
@@ -72,15 +75,11 @@ class FollowStage {
         console_(console),
         signals_(inputs.parsed.arguments.launch.signals_to_handle) {}
 
-  ExitCode run(const std::optional<Error>& failure) {
-    const auto exchange = launcher::make_address_exchange(place_, context_.program, context_.environment);
-    const launcher::NoticeSink notice = [&](const std::string& text) {
-      console_.message(LogLevel::kInfo, text);
-    };
-    launcher::MeetingSpec spec = meeting_spec(context_, inputs_, place_, exchange.get());
-    spec.failure = failure;
-    launcher::Joined joined = launcher::join_leader(std::move(spec), signals_, notice);
-    if (!place_.given && !failure) console_.line("joined " + joined.leader + "; its terminal shows the run");
+  ExitCode run() {
+    answer_port_ = std::make_unique<launcher::AnswerPort>();
+    launcher::Joined joined = meet({});
+    leader_address_ = joined.link.peer_address();
+    if (!place_.given) console_.line("joined " + joined.leader + "; its terminal shows the run");
     launcher::Follower follower(joined.link, joined.leader, signals_);
     follower_ = &follower;
     try {
@@ -96,10 +95,44 @@ class FollowStage {
     return static_cast<ExitCode>(verdict.exit_code);
   }
 
+  ExitCode decline(const Error& failure) {
+    if (!place_.given) console_.line(failure.render());
+    bool told = false;
+    try {
+      launcher::Joined joined = meet(failure);
+      launcher::Follower follower(joined.link, joined.leader, signals_);
+      while (!follower.verdict()) follower.next();
+    } catch (const launcher::JobEnded& end) {
+      told = end.code() == failure.code();
+    } catch (const Error&) {
+      // Not reached: this node will be missed there.
+    }
+    // Where ranks share the leader's terminal it has said it.
+    if (place_.given && !told) console_.line(failure.render());
+    return failure.code();
+  }
+
  private:
+  launcher::Joined meet(const std::optional<Error>& failure) {
+    const auto exchange = launcher::make_address_exchange(place_, context_.program, context_.environment);
+    launcher::MeetingSpec spec = meeting_spec(context_, inputs_, place_, exchange.get());
+    spec.failure = failure;
+    if (answer_port_) {
+      spec.introduction.answer_port = answer_port_->port();
+      spec.introduction.answer = answer_port_->answer();
+    }
+    return launcher::join_leader(std::move(spec), signals_, [&](const std::string& text) {
+      if (!failure) console_.message(LogLevel::kInfo, text);
+    });
+  }
+
   // A failure of this agent's own goes to the leader, which ends the job for all with it.
   void obey(const Message& message) {
     try {
+      if (const auto* peers = std::get_if<launcher::TryPeers>(&message)) {
+        return try_peers(peers->peers);
+      }
+      answer_port_.reset();  // all have tried
       if (const auto* look = std::get_if<launcher::LookForFolder>(&message)) look_for_folder(*look);
       if (const auto* data = std::get_if<launcher::PrepareData>(&message)) prepare(*data);
       if (const auto* plan = std::get_if<launcher::TakePlan>(&message)) take_plan(*plan);
@@ -123,6 +156,23 @@ class FollowStage {
     plan::AgentFacts facts;
     facts.agent = place_.agent;
     return facts;
+  }
+
+  // Of the agents of a machine only one has been told to the others, and tries them.
+  void try_peers(std::vector<launcher::Peer> peers) {
+    const auto here = std::find_if(peers.begin(), peers.end(),
+                                   [&](const launcher::Peer& peer) { return peer.agent == place_.agent; });
+    launcher::PeersTried tried;
+    if (here != peers.end()) {
+      peers.erase(here);
+      // The leader may have several addresses; this is the one that is used here.
+      if (peers.front().agent == 0) peers.front().address = leader_address_;
+      follower_->beside([&](const std::atomic<bool>&) {
+        for (const auto& [agent, why] : launcher::unreached(peers, launcher::kReachSeconds))
+          tried.closed[std::to_string(agent)] = why;
+      });
+    }
+    follower_->say(tried);
   }
 
   void look_for_folder(const launcher::LookForFolder& question) {
@@ -181,6 +231,8 @@ class FollowStage {
   reporting::Console& console_;
   launcher::StopSignals signals_;
   launcher::Follower* follower_ = nullptr;
+  std::unique_ptr<launcher::AnswerPort> answer_port_;  // until all have tried it
+  std::string leader_address_;
   bool folder_seen_ = false;
   Paths paths_;
   plan::RunPlan plan_;
@@ -190,8 +242,13 @@ class FollowStage {
 }  // namespace
 
 ExitCode follow(const CommandContext& context, const Inputs& inputs, const launcher::JobPlace& place,
-                reporting::Console& console, const std::optional<Error>& failure) {
-  return FollowStage(context, inputs, place, console).run(failure);
+                reporting::Console& console) {
+  return FollowStage(context, inputs, place, console).run();
+}
+
+ExitCode decline(const CommandContext& context, const Inputs& inputs, const launcher::JobPlace& place,
+                 reporting::Console& console, const Error& failure) {
+  return FollowStage(context, inputs, place, console).decline(failure);
 }
 
 }  // namespace hftrain::app

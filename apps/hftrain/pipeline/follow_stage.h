@@ -2,8 +2,6 @@
 // machine, starts its ranks when told, and ends with the code of the job.
 #pragma once
 
-#include <optional>
-
 #include "command.h"
 #include "hftrain/base/error.h"
 #include "hftrain/reporting/console.h"
@@ -13,8 +11,13 @@
 namespace hftrain::app {
 
 // Says at most a line or two on the console: the run's own output and report are agent 0's. Throws an Error
-// when agent 0 cannot be reached. `failure`: why this one cannot take part; it goes there only to say so.
+// when agent 0 cannot be reached.
 ExitCode follow(const CommandContext& context, const Inputs& inputs, const launcher::JobPlace& place,
-                reporting::Console& console, const std::optional<Error>& failure);
+                reporting::Console& console);
+
+// Of one that cannot take part: says why, tells agent 0, should that be reached within seconds, and ends with
+// the code of `failure`. All others then end for this reason, instead of missing this node.
+ExitCode decline(const CommandContext& context, const Inputs& inputs, const launcher::JobPlace& place,
+                 reporting::Console& console, const Error& failure);
 
 }  // namespace hftrain::app

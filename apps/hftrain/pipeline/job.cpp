@@ -9,6 +9,7 @@
 #include "hftrain/plan/identity.h"
 #include "launcher/address_exchange.h"
 #include "launcher/control/preflight.h"
+#include "launcher/control/side_work.h"
 #include "launcher/environments/local.h"
 #include "pipeline/data_stage.h"
 #include "pipeline/meeting_stage.h"
@@ -53,20 +54,40 @@ Job::Job(const CommandContext& context, Inputs& inputs, const launcher::JobPlace
   const launcher::NoticeSink notice = [&console](const std::string& text) {
     console.message(LogLevel::kInfo, text);
   };
-  launcher::Gathering gathering =
-      launcher::gather_agents(meeting_spec(context, inputs, place, exchange_.get()), *signals_, notice);
+  answer_port_ = std::make_unique<launcher::AnswerPort>();
+  launcher::MeetingSpec spec = meeting_spec(context, inputs, place, exchange_.get());
+  spec.introduction.answer_port = answer_port_->port();
+  spec.introduction.answer = answer_port_->answer();
+  launcher::Gathering gathering = launcher::gather_agents(std::move(spec), *signals_, notice);
   hub_ = std::move(gathering.hub);
   leader_ = std::make_unique<launcher::Leader>(*hub_, *signals_, notice);
   for (const launcher::Introduction& agent : gathering.agents) inputs.agents.push_back(agent.facts);
   for (const std::string& line : launcher::roll_call(gathering.agents)) console.line(line);
+  introductions_ = std::move(gathering.agents);
 }
 
-std::string Job::lost_nodes() const {
-  std::vector<std::string> lost;
-  for (int agent = 1; !alone() && agent < hub_->agents(); ++agent) {
-    if (!hub_->is_here(agent)) lost.push_back(hub_->name_of(agent));
+void Job::check_network() {
+  const std::vector<launcher::Peer> peers = launcher::peers_of(introductions_);
+  if (alone() || peers.size() < 2) return;
+  launcher::Unreached unreached;
+  launcher::SideWork own([&](const std::atomic<bool>&) {
+    unreached[0] = launcher::unreached({peers.begin() + 1, peers.end()}, launcher::kReachSeconds);
+  });
+  const auto answers =
+      leader_->ask_for<launcher::PeersTried>(launcher::TryPeers{peers}, "to try the other nodes");
+  own.finish();
+  for (const auto& [agent, answer] : answers) {
+    for (const auto& [peer, why] : answer.closed) unreached[agent][std::stoi(peer)] = why;
   }
-  return join(lost, ", ");
+  const auto error = launcher::unreached_machines(introductions_, unreached);
+  if (error) throw *error;
+  answer_port_.reset();
+  introductions_.clear();
+}
+
+void Job::beside(const std::function<void()>& work) {
+  if (alone()) return work();
+  leader_->beside([&](const std::atomic<bool>&) { work(); });
 }
 
 std::optional<data::PreparedData> Job::prepare(const data::PrepareRequest& request) {
@@ -165,6 +186,21 @@ void Job::end(ExitCode code, const std::string& line) {
 
 void Job::refuse(const Error& error) {
   if (!alone()) hub_->refuse_all(error);
+}
+
+ExitCode call_off(const CommandContext& context, const Inputs& inputs, const launcher::JobPlace& place,
+                  reporting::Console& console, const Error& failure) {
+  console.line(failure.render());
+  try {
+    launcher::StopSignals signals;
+    const auto exchange = launcher::make_address_exchange(place, context.program, context.environment);
+    launcher::MeetingSpec spec = meeting_spec(context, inputs, place, exchange.get());
+    spec.failure = failure;
+    launcher::gather_agents(std::move(spec), signals, [](const std::string&) {});
+  } catch (const Error&) {
+    // It is always one: this failure, or that nobody could come.
+  }
+  return failure.code();
 }
 
 }  // namespace hftrain::app

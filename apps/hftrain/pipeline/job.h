@@ -3,6 +3,7 @@
 // last word. Alone, it only prepares the data.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -17,6 +18,7 @@
 #include "launcher/control/hub.h"
 #include "launcher/control/job_crew.h"
 #include "launcher/control/leader.h"
+#include "launcher/control/reach.h"
 #include "launcher/environments/job_place.h"
 #include "launcher/rendezvous.h"
 #include "pipeline/inputs.h"
@@ -31,9 +33,12 @@ class Job {
       reporting::Console& console);
 
   bool alone() const { return hub_ == nullptr; }
-  // Agents that are gone, for people; empty while the job is complete.
-  std::string lost_nodes() const;
 
+  // Every machine tries to reach every other one. Throws an Error (kEnvironment) that names the pairs which
+  // cannot.
+  void check_network();
+  // Does work that takes its time, during which the others must still hear of this agent.
+  void beside(const std::function<void()>& work);
   // prepare_data() here, then the same data there. Nothing when a signal stopped it (alone); otherwise that
   // is an Error.
   std::optional<data::PreparedData> prepare(const data::PrepareRequest& request);
@@ -61,8 +66,15 @@ class Job {
   reporting::Console& console_;
   std::unique_ptr<launcher::StopSignals> signals_;  // of a job of several, until workers run
   std::unique_ptr<launcher::AddressExchange> exchange_;
+  std::vector<launcher::Introduction> introductions_;  // by agent; until the network was checked
   std::unique_ptr<launcher::ControlHub> hub_;
   std::unique_ptr<launcher::Leader> leader_;
+  std::unique_ptr<launcher::AnswerPort> answer_port_;  // until the network was checked
 };
+
+// A front program that would lead but cannot: says why, and tells those that come within seconds, so that
+// they end for this reason instead of looking for it. Returns the code of `failure`.
+ExitCode call_off(const CommandContext& context, const Inputs& inputs, const launcher::JobPlace& place,
+                  reporting::Console& console, const Error& failure);
 
 }  // namespace hftrain::app

@@ -137,22 +137,23 @@ ExitCode run_workers(const CommandContext& context, const Inputs& inputs, plan::
     outcome = run_attempt(context, inputs, plan, others, end, console);
     for (const std::string& path : outcome.checkpoints) attempts.committed(path);
     const bool again = attempts.restart_after(outcome.result, outcome.number, outcome.seconds);
-    for (const std::string& notice : attempts.notices()) console.line(notice);
-    if (!again) break;
-    if (const std::string lost = others.lost_nodes(); !lost.empty()) {
-      console.line("not started again without " + lost +
-                   ": a job of fewer machines goes on from the newest checkpoint when it is started anew");
+    if (!again) {
+      for (const std::string& notice : attempts.notices()) console.line(notice);
       break;
     }
-    if (stops.next() != 0) {
-      console.line("stopped before it was started again");
-      outcome.result.code = ExitCode::kTerminatedUnsaved;
-      outcome.result.reason = exit_code_name(outcome.result.code);
+    try {
+      if (stops.next() != 0) throw Error(ExitCode::kTerminatedUnsaved, "stopped before it was started again");
+      others.beside([&] { attempts.find_start(); });
+      for (const std::string& notice : attempts.notices()) console.line(notice);
+      plan.saving.resume_from = attempts.resume_from();
+      write_plan(folder, plan);
+      others.share(plan);
+    } catch (const Error& error) {  // of several nodes one that is gone meanwhile, or a stop signal
+      console.line(error.render());
+      outcome.result.code = error.code();
+      outcome.result.reason = exit_code_name(error.code());
       break;
     }
-    plan.saving.resume_from = attempts.resume_from();
-    write_plan(folder, plan);
-    others.share(plan);
   }
 
   SummaryFacts facts{outcome.result.code,    outcome.result.reason, stopwatch.seconds(),   stopwatch.total(),

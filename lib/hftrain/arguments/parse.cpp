@@ -151,7 +151,7 @@ class Parser {
     } else {
       problems_.insert(problems_.end(), unrunnable.begin(), unrunnable.end());
     }
-    if (!problems_.empty()) throw Error(ExitCode::kUsage, std::move(problems_));
+    if (!problems_.empty()) throw MistakenArguments(std::move(problems_), std::move(outcome_));
   }
 
   std::span<const std::string> argv_;

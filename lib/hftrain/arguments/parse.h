@@ -5,6 +5,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "hftrain/arguments/arguments.h"
@@ -51,7 +52,20 @@ struct ParseOutcome {
   std::map<std::string, std::map<std::string, std::string>> places;
 };
 
-// Throws Error(kUsage) with every mistake found. With help, help_all or version nothing is checked; with
+// Every mistake of the arguments (kUsage), and what could be read beside them: who has to be told of them may
+// be among it.
+class MistakenArguments : public Error {
+ public:
+  MistakenArguments(std::vector<Diagnostic> mistakes, ParseOutcome read)
+      : Error(ExitCode::kUsage, std::move(mistakes)), read_(std::move(read)) {}
+
+  const ParseOutcome& read() const noexcept { return read_; }
+
+ private:
+  ParseOutcome read_;
+};
+
+// Throws MistakenArguments with every mistake found. With help, help_all or version nothing is checked; with
 // print_config what makes a configuration unrunnable becomes a warning.
 ParseOutcome parse_arguments(std::span<const std::string> argv, const Environment& environment);
 

@@ -1,0 +1,184 @@
+"""Faults of whole runs over machines that are network namespaces (machines.py): dead and stopped ranks, cut networks.
+
+    machine_faults.py STORY…      one or more of the functions below whose names begin with story_; without a name all
+"""
+import os
+import signal
+import time
+
+import faults
+from machines import BAR_SECONDS, check, processes_of, tell, timed
+
+
+class Disturbed:
+    """A run of one rank per machine that trains."""
+
+    def __init__(self, story, name, *more):
+        self.output = os.path.join(story.folder, name)
+        self.fronts = story.pair(name, *more)
+        self.fronts[0].wait_for("loss")
+        deadline = time.monotonic() + 60
+        self.workers = {}
+        while len(self.workers) < len(self.fronts) and time.monotonic() < deadline:
+            self.workers = {rank: pid for pid, rank in faults.processes_of(self.output).items()}
+        check(f"{name}: ranks train on both machines", len(self.workers) == len(self.fronts), self.text())
+
+    def text(self):
+        return "".join(front.text() for front in self.fronts)
+
+    def codes(self, seconds=120):
+        return [front.wait(seconds) for front in self.fronts]
+
+
+def story_a_killed_rank_of_any_machine_starts_all_again(story):
+    straight = story.pair("straight", *faults.FLAGS)
+    check("an undisturbed run ends with 0", [front.wait() for front in straight] == [0, 0], straight[0].text())
+    expected = faults.losses(os.path.join(story.folder, "straight"))
+    for rank in (0, 1):
+        run = Disturbed(story, f"kill-{rank}", *faults.FLAGS, "--max_restarts", "1")
+        faults.send(run.workers[rank], signal.SIGKILL)
+        codes = run.codes()
+        check(f"rank {rank} killed: both machines end with 0", codes == [0, 0], f"{codes}\n{run.text()}")
+        said = f"error: rank {rank} was killed by SIGKILL" in run.text() and "restart 1 of 1" in run.text()
+        check(f"rank {rank} killed: named, and all started again", said, run.text())
+        same = faults.losses(run.output) == expected
+        check(f"rank {rank} killed: the losses of the undisturbed run", same, run.text())
+
+
+def open_pipe(path, seconds=60):
+    """For writing, once somebody reads."""
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        try:
+            descriptor = os.open(path, os.O_WRONLY | os.O_NONBLOCK)
+            os.set_blocking(descriptor, True)
+            return os.fdopen(descriptor, "wb")
+        except OSError:
+            time.sleep(0.05)
+    raise SystemExit(f"nobody reads {path}")
+
+
+def story_a_long_look_at_a_checkpoint_loses_no_machine(story):
+    run = Disturbed(story, "look", "--max_steps", "600", "--save_strategy", "steps", "--save_steps", "300", "--max_restarts", "1")
+    run.fronts[0].wait_for("checkpoint-300 ")
+    manifest = os.path.join(run.output, "checkpoint-300", "manifest.json")
+    os.rename(manifest, manifest + ".kept")
+    os.mkfifo(manifest)
+    faults.send(run.workers[1], signal.SIGKILL)
+    with open_pipe(manifest) as pipe:  # the leader verifies what it goes on from
+        os.rename(manifest + ".kept", manifest)
+        time.sleep(BAR_SECONDS)  # a large checkpoint, or a slow disk
+        with open(manifest, "rb") as file:
+            pipe.write(file.read())
+    codes = run.codes()
+    check("a long look: both machines end with 0", codes == [0, 0], f"{codes}\n{run.text()}")
+    check("a long look: started again from that checkpoint", "checkpoint-300 (restart 1 of 1)" in run.text(), run.text())
+
+
+def story_a_dead_machine_is_not_waited_for_by_a_restart(story):
+    run = Disturbed(story, "dead", "--max_steps", "100000", "--max_restarts", "3")
+    run.fronts[1].process.send_signal(signal.SIGKILL)
+    begin = time.monotonic()
+    code = run.fronts[0].wait()
+    text = run.fronts[0].text()
+    check("a dead machine: the other ends with 9 whatever --max_restarts is", code == 9, f"{code}\n{text}")
+    check(f"a dead machine: within {time.monotonic() - begin:.1f} s", time.monotonic() - begin <= BAR_SECONDS, text)
+    check("a dead machine: says why it does not start again",
+          "error: node 1 (" in text and "not started again: a node is gone" in text, text)
+    run.fronts[1].wait()
+
+
+def story_a_stopped_rank_of_another_machine_is_found(story):
+    run = Disturbed(story, "stopped", "--max_steps", "100000", "--ddp_timeout", "5", "--save_strategy", "no")
+    faults.send(run.workers[1], signal.SIGSTOP)
+    codes = run.codes()
+    text = run.fronts[0].text()
+    check("a stopped rank: both end with 9", codes == [9, 9], f"{codes}\n{run.text()}")
+    check("a stopped rank: named with its node, state and update", all(part in text for part in (
+        "error: rank 1 hangs: its process was stopped", "node 1 (", "stopped (state T)", "after update")), text)
+    record = faults.newest_error(run.output)
+    check("a stopped rank: error.json has both ranks' states and operations", record["rank"] == 1
+          and record["ranks"][1]["process"] == "stopped (state T)"
+          and all(rank["status"]["operations"] > 0 for rank in record["ranks"]), str(record))
+
+
+def ends_on_both_sides(story, name, fault):
+    run = Disturbed(story, name, "--max_steps", "100000")
+    machines = story.machines
+    machines.ip(*fault(machines))
+    begin = time.monotonic()
+    codes = run.codes()
+    seconds = time.monotonic() - begin
+    check(f"{name}: both end with 9", codes == [9, 9], f"{codes}\n{run.text()}")
+    check(f"{name}: within {seconds:.1f} s", seconds <= BAR_SECONDS + 2, run.text())
+    for here, there in ((0, 1), (1, 0)):
+        check(f"{name}: machine {here} names the other", f"error: node {there} (" in run.fronts[here].text()
+              and "was lost" in run.fronts[here].text(), run.fronts[here].text())
+    left = processes_of(run.output)
+    check(f"{name}: no process is left", not left, str(left))
+
+
+def story_a_cut_cable_ends_both_sides(story):
+    ends_on_both_sides(story, "cut", lambda m: ("-n", m.switch, "link", "set", m.ports[1], "down"))
+
+
+def swallow(machines, index):
+    """Nothing that this machine sends arrives any more; it still hears the others."""
+    return ("netns", "exec", machines.names[index], "tc", "qdisc", "add", "dev", machines.cables[index], "root",
+            "blackhole")
+
+
+def story_a_machine_that_is_no_longer_heard_ends_both_sides(story):
+    ends_on_both_sides(story, "mute", lambda m: swallow(m, 1))
+
+
+def story_a_leader_that_is_no_longer_heard_ends_both_sides(story):
+    ends_on_both_sides(story, "mute-leader", lambda m: swallow(m, 0))
+
+
+def story_followers_that_cannot_reach_each_other_are_named(story):
+    machines = story.machines
+    for index in (1, 2):  # isolated ports of a bridge reach all but each other
+        machines.ip("netns", "exec", machines.switch, "bridge", "link", "set", "dev", machines.ports[index],
+                    "isolated", "on")
+    text = timed(story, "two machines apart", story.pair("apart", count=3), (3,))
+    check("two machines apart: named as a pair", "error: node 1 (" in text and "and node 2 (" in text
+          and "cannot reach each other" in text, text)
+    check("two machines apart: with both addresses", f"from {machines.addresses[1]} on" in text
+          and f"to {machines.addresses[2]} on" in text, text)
+
+
+story_followers_that_cannot_reach_each_other_are_named.machines = 3
+
+
+def story_an_output_folder_that_is_not_shared_is_refused(story):
+    output = os.path.join(story.folder, "folder")
+    os.mkdir(output)
+    mine, other = (story.flags("folder", *story.nodes(29500, index), "--save_strategy", "steps") for index in (0, 1))
+    alone = ["sh", "-c", f"mount -t tmpfs none {output} && exec \"$@\"", "sh", *other]
+    fronts = [story.front(0, mine, "folder-0"), story.front(1, alone, "folder-1")]
+    text = timed(story, "an own output folder", fronts, (3,))
+    check("an own output folder: named with its node", "the output folder is not one folder on all nodes" in text
+          and output in text and "node 1 (" in text, text)
+
+
+MISTAKES = {"an unknown flag": (["--learning_rat", "1"], 2, "--learning_rat"),
+            "no configuration": (["--config", "/no/such/run.yaml"], 2, "/no/such/run.yaml"),
+            "no tokenizer": (["--tokenizer_name", "/no/such/folder"], 4, "/no/such/folder")}
+
+
+def story_a_mistaken_machine_is_named_to_all(story):
+    for machine in (0, 1):
+        for what, (flags, code, said) in MISTAKES.items():
+            name = f"{what} on machine {machine}"
+            more = {machine: flags, 1 - machine: []}
+            fronts = [story.front(index, story.flags("mistaken", *story.nodes(29500, index), *more[index]),
+                                  f"mistaken-{index}") for index in (0, 1)]
+            text = timed(story, name, fronts, (code,))
+            check(f"{name}: said on both", all(said in front.text() for front in fronts), text)
+            if machine == 1:
+                check(f"{name}: the leader names the node", "node 1 (" in fronts[0].text(), text)
+
+
+if __name__ == "__main__":
+    tell(globals())
