@@ -141,7 +141,7 @@ def story_followers_that_cannot_reach_each_other_are_named(story):
     for index in (1, 2):  # isolated ports of a bridge reach all but each other
         machines.ip("netns", "exec", machines.switch, "bridge", "link", "set", "dev", machines.ports[index],
                     "isolated", "on")
-    text = timed(story, "two machines apart", story.pair("apart", count=3), (3,))
+    text = timed("two machines apart", story.pair("apart", count=3), (3,))
     check("two machines apart: named as a pair", "error: node 1 (" in text and "and node 2 (" in text
           and "cannot reach each other" in text, text)
     check("two machines apart: with both addresses", f"from {machines.addresses[1]} on" in text
@@ -157,7 +157,7 @@ def story_an_output_folder_that_is_not_shared_is_refused(story):
     mine, other = (story.flags("folder", *story.nodes(29500, index), "--save_strategy", "steps") for index in (0, 1))
     alone = ["sh", "-c", f"mount -t tmpfs none {output} && exec \"$@\"", "sh", *other]
     fronts = [story.front(0, mine, "folder-0"), story.front(1, alone, "folder-1")]
-    text = timed(story, "an own output folder", fronts, (3,))
+    text = timed("an own output folder", fronts, (3,))
     check("an own output folder: named with its node", "the output folder is not one folder on all nodes" in text
           and output in text and "node 1 (" in text, text)
 
@@ -174,10 +174,11 @@ def story_a_mistaken_machine_is_named_to_all(story):
             more = {machine: flags, 1 - machine: []}
             fronts = [story.front(index, story.flags("mistaken", *story.nodes(29500, index), *more[index]),
                                   f"mistaken-{index}") for index in (0, 1)]
-            text = timed(story, name, fronts, (code,))
-            check(f"{name}: said on both", all(said in front.text() for front in fronts), text)
-            if machine == 1:
-                check(f"{name}: the leader names the node", "node 1 (" in fronts[0].text(), text)
+            text = timed(name, fronts, (code,), ("error: ",))
+            check(f"{name}: the leader says it", said in fronts[0].text(), text)
+            check(f"{name}: and of which node", machine == 0 or "on node 1 (" in fronts[0].text(), text)
+            what = next(line for line in fronts[machine].text().splitlines() if line.startswith("error: "))
+            check(f"{name}: both say what", all(what in front.text() for front in fronts), text)
 
 
 if __name__ == "__main__":

@@ -63,20 +63,6 @@ TEST_CASE("an introduction carries machine, GPUs, cores and the given rank") {
   CHECK_FALSE(read.topology.host.requested_threads);
 }
 
-TEST_CASE("all mistakes of a failed agent reach another") {
-  const Error error(ExitCode::kUsage,
-                    std::vector<Diagnostic>{{.what = "one", .where = "", .why = "", .hint = ""},
-                                            {.what = "two", .where = "w", .why = "y", .hint = "h"}});
-  std::string line = encode_message(failure_of(error));
-  line.pop_back();
-  const auto back = decode_message(line);
-  REQUIRE(back);
-  const Error read = error_of(std::get<AgentFailed>(*back));
-  CHECK(read.code() == ExitCode::kUsage);
-  CHECK(read.render() == error.render());
-  CHECK(error_of(AgentFailed{4, {}}).code() == ExitCode::kData);
-}
-
 TEST_CASE("what an agent sees of its workers reaches another whole") {
   WorkersSeen seen;
   WorkerSight& sight = seen.sights["3"];
@@ -112,12 +98,21 @@ TEST_CASE("what is no message is not taken for one") {
   }
 }
 
-TEST_CASE("a failure goes to another agent with all four parts") {
-  const Error error = Error(ExitCode::kDisk, "what").where("where").why("why").hint("hint");
-  const Error back = error_of(failure_of(error));
-  CHECK(back.code() == ExitCode::kDisk);
-  CHECK(back.render() == error.render());
-  CHECK(error_of({77, "x", "", "", ""}).code() == ExitCode::kInternal);
+TEST_CASE("a failure goes to another agent with all its mistakes and their four parts") {
+  const Error one = Error(ExitCode::kDisk, "what").where("where").why("why").hint("hint");
+  Diagnostic second = one.diagnostics().front();
+  second.what = "more";
+  for (const Error& error : {one, Error(ExitCode::kUsage, {one.diagnostics().front(), second})}) {
+    std::string line = encode_message(failure_of(error));
+    line.pop_back();
+    const auto received = decode_message(line);
+    REQUIRE(received);
+    const Error back = error_of(std::get<AgentFailed>(*received));
+    CHECK(back.code() == error.code());
+    CHECK(back.render() == error.render());
+  }
+  CHECK(error_of(AgentFailed{.exit_code = 77, .mistakes = {second}}).code() == ExitCode::kInternal);
+  CHECK(error_of(AgentFailed{.exit_code = 4, .mistakes = {}}).code() == ExitCode::kData);
 }
 
 TEST_CASE("a link carries what does not fit into the socket's buffer") {

@@ -36,19 +36,21 @@ TEST_CASE("more peers than a process has descriptors for are tried in turn") {
 TEST_CASE(
     "a port where nothing listens, silence, another program and a wrong address each have their reason") {
   const AnswerPort door, other;
+  const int nobody = bind_rendezvous().port;  // free a moment ago
   const FileDescriptor silent = listen_everywhere(0, "");
   Peer imposter = peer_at(4, other);
   imposter.answer = "host-4 of another machine\n";
   const auto reasons = unreached({peer_at(1, door),
-                                  {2, "127.0.0.1", bind_rendezvous().port, "x"},
+                                  {2, "127.0.0.1", nobody, "x"},
                                   {3, "127.0.0.1", port_of(silent.get()), "x"},
                                   imposter,
                                   {5, "node-5", 80, "x"}},
                                  1);
-  CHECK(reasons == std::map<int, std::string>{{2, "Connection refused"},
-                                              {3, "no answer in 0:00:01"},
-                                              {4, "something else answers there"},
-                                              {5, "'node-5' is no address"}});
+  CHECK(reasons.size() == 4);
+  CHECK(reasons.at(2) == "Connection refused");
+  CHECK(reasons.at(3) == "no answer in 0:00:01");
+  CHECK(reasons.at(4) == "something else answers there");
+  CHECK(reasons.at(5) == "'node-5' is no address");
 }
 
 TEST_CASE("a port that is no longer needed is closed at once") {
