@@ -196,7 +196,7 @@ ExitCode lead(const CommandContext& context, Inputs& inputs, const launcher::Job
     add_model(inputs);
   } catch (const Error& error) {
     if (place.agents == 1) throw;
-    return call_off(context, inputs, place, console, error);
+    return call_off(context, inputs, place, error);
   }
   Job job(context, inputs, place, console);
   try {
@@ -245,7 +245,7 @@ ExitCode refuse(const CommandContext& context, const arguments::MistakenArgument
   if (asked.dry_run || asked.print_config || place.meeting != launcher::Meeting::kFixedAddress)
     throw mistaken;
   reporting::Console console(context.err, console_style(inputs.parsed.arguments, context));
-  return place.leads() ? call_off(context, inputs, place, console, mistaken)
+  return place.leads() ? call_off(context, inputs, place, mistaken)
                        : decline(context, inputs, place, console, mistaken);
 }
 

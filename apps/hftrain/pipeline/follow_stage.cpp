@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <memory>
+#include <ostream>
 #include <utility>
 
 #include "hftrain/base/clock.h"
@@ -96,7 +97,7 @@ class FollowStage {
   }
 
   ExitCode decline(const Error& failure) {
-    if (!place_.given) console_.line(failure.render());
+    if (!place_.given) context_.err << failure.render() << std::endl;
     bool told = false;
     try {
       launcher::Joined joined = meet(failure);
@@ -108,7 +109,7 @@ class FollowStage {
       // Not reached: this node will be missed there.
     }
     // Where ranks share the leader's terminal it has said it.
-    if (place_.given && !told) console_.line(failure.render());
+    if (place_.given && !told) context_.err << failure.render() << std::endl;
     return failure.code();
   }
 

@@ -1,6 +1,7 @@
 #include "pipeline/job.h"
 
 #include <filesystem>
+#include <ostream>
 #include <utility>
 
 #include "hftrain/base/clock.h"
@@ -189,8 +190,8 @@ void Job::refuse(const Error& error) {
 }
 
 ExitCode call_off(const CommandContext& context, const Inputs& inputs, const launcher::JobPlace& place,
-                  reporting::Console& console, const Error& failure) {
-  console.line(failure.render());
+                  const Error& failure) {
+  context.err << failure.render() << std::endl;
   try {
     launcher::StopSignals signals;
     const auto exchange = launcher::make_address_exchange(place, context.program, context.environment);

@@ -75,6 +75,6 @@ class Job {
 // A front program that would lead but cannot: says why, and tells those that come within seconds, so that
 // they end for this reason instead of looking for it. Returns the code of `failure`.
 ExitCode call_off(const CommandContext& context, const Inputs& inputs, const launcher::JobPlace& place,
-                  reporting::Console& console, const Error& failure);
+                  const Error& failure);
 
 }  // namespace hftrain::app

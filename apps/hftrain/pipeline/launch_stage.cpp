@@ -149,7 +149,7 @@ ExitCode run_workers(const CommandContext& context, const Inputs& inputs, plan::
       write_plan(folder, plan);
       others.share(plan);
     } catch (const Error& error) {  // of several nodes one that is gone meanwhile, or a stop signal
-      console.line(error.render());
+      context.err << error.render() << std::endl;
       outcome.result.code = error.code();
       outcome.result.reason = exit_code_name(error.code());
       break;
