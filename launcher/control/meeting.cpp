@@ -119,7 +119,8 @@ class Gatherer {
         compare_clocks(*introduction);
         agents_[static_cast<size_t>(said.agent)] = std::move(*introduction);
       } else if (const auto* failure = std::get_if<AgentFailed>(&said.message)) {
-        throw error_of(*failure).context("on " + hub_->name_of(said.agent));
+        // When nothing comes of it anyway, those that are still on their way are to hear it too.
+        if (!spec_.failure) throw error_of(*failure).context("on " + hub_->name_of(said.agent));
       } else if (const auto* stop = std::get_if<StopReceived>(&said.message)) {
         throw stopped_early(stop->signal, "on " + hub_->name_of(said.agent) + ", before training began");
       }

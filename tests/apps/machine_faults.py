@@ -168,16 +168,16 @@ MISTAKES = {"an unknown flag": (["--learning_rat", "1"], 2, "--learning_rat"),
 
 
 def story_a_mistaken_machine_is_named_to_all(story):
-    for machine in (0, 1):
+    for mistaken in ((0,), (1,), (0, 1)):
         for what, (flags, code, said) in MISTAKES.items():
-            name = f"{what} on machine {machine}"
-            more = {machine: flags, 1 - machine: []}
+            name = f"{what} on {' and '.join(map(str, mistaken))}"
+            more = [flags if index in mistaken else [] for index in (0, 1)]
             fronts = [story.front(index, story.flags("mistaken", *story.nodes(29500, index), *more[index]),
                                   f"mistaken-{index}") for index in (0, 1)]
             text = timed(name, fronts, (code,), ("error: ",))
             check(f"{name}: the leader says it", said in fronts[0].text(), text)
-            check(f"{name}: and of which node", machine == 0 or "on node 1 (" in fronts[0].text(), text)
-            what = next(line for line in fronts[machine].text().splitlines() if line.startswith("error: "))
+            check(f"{name}: and of which node", 0 in mistaken or "on node 1 (" in fronts[0].text(), text)
+            what = next(line for line in fronts[mistaken[0]].text().splitlines() if line.startswith("error: "))
             check(f"{name}: both say what", all(what in front.text() for front in fronts), text)
 
 
