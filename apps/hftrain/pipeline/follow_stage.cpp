@@ -115,8 +115,8 @@ class FollowStage {
 
  private:
   launcher::Joined meet(const std::optional<Error>& failure) {
-    const auto exchange = launcher::make_address_exchange(place_, context_.program, context_.environment);
-    launcher::MeetingSpec spec = meeting_spec(context_, inputs_, place_, exchange.get());
+    exchange_ = launcher::make_address_exchange(place_, context_.program, context_.environment);
+    launcher::MeetingSpec spec = meeting_spec(context_, inputs_, place_, exchange_.get());
     spec.failure = failure;
     if (answer_port_) {
       spec.introduction.answer_port = answer_port_->port();
@@ -232,6 +232,7 @@ class FollowStage {
   reporting::Console& console_;
   launcher::StopSignals signals_;
   launcher::Follower* follower_ = nullptr;
+  std::unique_ptr<launcher::AddressExchange> exchange_;
   std::unique_ptr<launcher::AnswerPort> answer_port_;  // until all have tried it
   std::string leader_address_;
   bool folder_seen_ = false;
