@@ -48,7 +48,14 @@ int run(CommandContext& context) {
   }
   const Command* command = find_command(name);
   if (command == nullptr) throw unknown_command(name);
-  return static_cast<int>(command->run(context));
+  const ExitCode code = command->run(context);
+  context.out.flush();
+  if (code == ExitCode::kDone && !context.out)
+    throw Error(ExitCode::kDisk, "the result could not be written")
+        .where("standard output")
+        .why("the file or device behind it takes no more")
+        .hint("free space there, or send the output somewhere else");
+  return static_cast<int>(code);
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 
 #include "hftrain/base/clock.h"
 #include "hftrain/base/text.h"
+#include "launcher/control/own_machine.h"
 #include "launcher/control/preflight.h"
 #include "launcher/verdict.h"
 
@@ -307,7 +308,9 @@ class Joiner {
 
 Error stopped_early(int signal, const std::string& during) {
   return Error(ExitCode::kTerminatedUnsaved, "stopped by " + signal_name(signal) + " " + during)
-      .why("no rank was running");
+      .where("before training, on " + host_name())
+      .why("no rank was running")
+      .hint("start it again; an earlier run in the output folder is as it was");
 }
 
 Gathering gather_agents(MeetingSpec spec, StopSignals& signals, const NoticeSink& notice) {

@@ -191,6 +191,16 @@ JobPlace find_place(const arguments::LaunchArguments& launch, const Environment&
   return PlaceFinder(launch, visible_gpus, origins).find(environment);
 }
 
+bool speaks_first(const Environment& environment) {
+  try {
+    std::vector<std::string> unused;
+    const std::optional<StartedProcess> started = read_rank_variables(environment, -1, unused);
+    return !started || started->local_rank <= 0;
+  } catch (const Error&) {
+    return true;
+  }
+}
+
 std::string describe(const JobPlace& place) {
   if (place.agents == 1 && !place.given) return "";
   const std::string number = std::to_string(place.agent) + " of " + std::to_string(place.agents);

@@ -29,4 +29,8 @@ JobPlace find_place(const arguments::LaunchArguments& launch, const Environment&
 // "started by mpirun as 2 of 4 (OMPI_COMM_WORLD_RANK=2, …)"; empty when it is alone.
 std::string describe(const JobPlace& place);
 
+// Whether this program is the first of those that a launcher has started on this machine, or was not started
+// by one. What all of them see before they meet (a mistyped flag) is said by it alone.
+bool speaks_first(const Environment& environment);
+
 }  // namespace hftrain::launcher

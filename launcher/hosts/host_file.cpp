@@ -135,7 +135,7 @@ std::vector<Host> parse_host_file(std::string_view text, const std::string& path
                            [&](const Host& each) { return each.name == host->name; })) {
       problems.push_back({.what = "host " + host->name + " stands twice in the host file",
                           .where = place_in(path, number),
-                          .why = "",
+                          .why = "every machine gets one front program, and this would be its second",
                           .hint = "one line a machine, with all its slots"});
     } else {
       hosts.push_back(std::move(*host));
@@ -160,11 +160,14 @@ std::vector<Host> choose_hosts(std::vector<Host> hosts, const arguments::LaunchA
   if (hosts.empty())
     throw Error(ExitCode::kUsage, "no machine of the host file is left")
         .where("--exclude, " + path)
-        .why("exclude '" + launch.exclude + "' takes all of them");
+        .why("exclude '" + launch.exclude + "' takes all of them")
+        .hint("leave at least one host, or one slot of one, out of --exclude");
   if (launch.num_nodes > static_cast<int64_t>(hosts.size()))
     throw Error(ExitCode::kUsage, "the host file has fewer machines than num_nodes")
         .where("--num_nodes, " + path)
-        .why(std::to_string(hosts.size()) + " machines, num_nodes " + std::to_string(launch.num_nodes));
+        .why(std::to_string(hosts.size()) + (hosts.size() == 1 ? " machine" : " machines") + ", num_nodes " +
+             std::to_string(launch.num_nodes))
+        .hint("--num_nodes " + std::to_string(hosts.size()) + ", or more lines in the host file");
   if (launch.num_nodes > 0) hosts.resize(static_cast<size_t>(launch.num_nodes));
   return hosts;
 }

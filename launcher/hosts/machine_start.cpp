@@ -8,21 +8,14 @@
 #include "hftrain/base/error.h"
 #include "hftrain/base/json.h"
 #include "hftrain/base/text.h"
+#include "hftrain/plan/communication_variables.h"
 
 namespace hftrain::launcher {
 namespace {
 
-constexpr std::array kPassedPrefixes = {"NCCL_",
-                                        "GLOO_",
-                                        "UCX_",
-                                        "OMP_",
-                                        "HF_",
-                                        "HFTRAIN_",
-                                        "TORCH_",
-                                        "WANDB_",
-                                        "MLFLOW_",
-                                        "PYTHON",
-                                        "CUDA_DEVICE_ORDER"};
+// Beside those of communication.
+constexpr std::array kPassedPrefixes = {"OMP_",   "HF_",     "HFTRAIN_", "TORCH_",
+                                        "WANDB_", "MLFLOW_", "PYTHON",   "CUDA_DEVICE_ORDER"};
 // Of this machine alone.
 constexpr std::array kNotPassed = {"HFTRAIN_SSH", "HFTRAIN_HOSTED", "TORCHELASTIC_RUN_ID"};
 
@@ -166,11 +159,16 @@ std::vector<MachineStart> machine_starts(const std::vector<Host>& hosts, const S
   return starts;
 }
 
+const std::string& ranks_of(const MachineStart& machine) {
+  return machine.arguments.back();
+}
+
 std::map<std::string, std::string> variables_to_pass(const Environment& environment) {
   std::map<std::string, std::string> passed;
   for (const auto& variable : environment.variables()) {
     const std::string& name = variable.first;
-    const bool wanted = std::any_of(kPassedPrefixes.begin(), kPassedPrefixes.end(),
+    const bool wanted = plan::is_communication_variable(name) ||
+                        std::any_of(kPassedPrefixes.begin(), kPassedPrefixes.end(),
                                     [&name](const char* prefix) { return name.starts_with(prefix); });
     if (wanted && !contains(kNotPassed, name)) passed.insert(variable);
   }

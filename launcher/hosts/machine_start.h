@@ -61,6 +61,8 @@ struct StartRequest {
 // --master_port and --nproc_per_node behind it. Throws an Error (kUsage) when the user's flags contradict the
 // host file.
 std::vector<MachineStart> machine_starts(const std::vector<Host>& hosts, const StartRequest& request);
+// The --nproc_per_node of one of them.
+const std::string& ranks_of(const MachineStart& machine);
 
 // Variables that go to every machine: those of NCCL, Gloo, UCX, OpenMP, the Hub, Weights & Biases, MLflow and
 // hftrain, as the deepspeed launcher does.

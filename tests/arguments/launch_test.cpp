@@ -33,10 +33,10 @@ TEST_CASE("accelerate's names, whose processes are those of all machines") {
   CHECK(a.nproc_per_node == "4");
   CHECK(launch({"--num_processes", "8"}).nproc_per_node == "8");
   CHECK(launch({"--nnodes", "4", "--num_processes", "8"}).nproc_per_node == "2");
-  CHECK(contains(
-      mistakes({"--nnodes", "2", "--num_processes", "7"}),
-      "num_processes does not divide by num_machines\n  where: command line and command line\n  why: 7 "
-      "processes, 2 machines"));
+  CHECK(contains(mistakes({"--nnodes", "2", "--num_processes", "7"}),
+                 "num_processes does not divide by num_machines\n  where: --num_processes and --nnodes "
+                 "(command line)\n  why: 7 "
+                 "processes, 2 machines"));
   CHECK(contains(mistakes({"--num_machines", "2", "--nnodes", "3"}), "say two different things"));
 }
 
@@ -156,7 +156,8 @@ TEST_CASE("launchers that start hftrain are not started by it") {
   CHECK(contains(
       mistakes({"--hostfile", "hosts", "--launcher", "openmpi"}),
       "launcher openmpi starts hftrain, not the other way round\n  where: --launcher (command line), "
-      "--hostfile (command line)\n  try: mpirun --hostfile hosts -n RANKS hftrain"));
+      "--hostfile (command line)\n  why: launcher is openmpi, hostfile is hosts\n  try: mpirun --hostfile "
+      "hosts -n RANKS hftrain"));
   CHECK(
       contains(mistakes({"--hostfile", "hosts", "--launcher", "slurm"}), "srun --ntasks-per-node 1 hftrain"));
   CHECK(contains(mistakes({"--launcher", "mvapich"}), "MVAPICH is not supported"));

@@ -92,7 +92,7 @@ TEST_CASE("an old and a new name that disagree are an error, except where the ol
 TEST_CASE("planned and refused flags are refused with the word, the reason and the way out") {
   CHECK(mistakes({"--fsdp_ignored_modules", "h.*"}) ==
         "error: --fsdp_ignored_modules is planned: not in this build yet\n  where: command line\n"
-        "  why: every parameter is sharded");
+        "  why: every parameter is sharded\n  try: leave it out");
   CHECK(mistakes({"--use_ipex"}) ==
         "error: --use_ipex is not supported\n  where: command line\n"
         "  why: oneDNN is already used on the CPU\n  try: use --use_cpu --bf16");
@@ -153,13 +153,17 @@ TEST_CASE("all mistakes are reported in one pass, and missing flags not beside u
   } catch (const Error& error) {
     CHECK(error.code() == ExitCode::kUsage);
     CHECK(error.render() ==
-          "error: unknown flag --model_typ\n  where: command line\n  try: did you mean --model_type or "
+          "error: unknown flag --model_typ\n  where: command line\n"
+          "  why: there is no flag of that name, and parts of names are not taken\n  try: did you mean "
+          "--model_type or "
           "--model_revision?\n"
-          "error: --seed: 'x' is not a whole number\n  where: command line\n  try: a whole number 0 <= x <= "
+          "error: --seed: 'x' is not a whole number\n  where: command line\n"
+          "  why: it takes int 0 <= x <= 4294967295\n  try: a whole number 0 <= x <= "
           "4294967295\n"
           "error: --hub_token is planned: not in this build yet\n  where: command line\n"
-          "  why: nothing talks to the Hub yet; folders and the local cache work today\n"
-          "error: fp16 and bf16 exclude each other\n  where: --fp16 (command line), --bf16 (command line)\n"
+          "  why: nothing talks to the Hub yet; folders and the local cache work today\n  try: leave it out\n"
+          "error: fp16 and bf16 exclude each other\n  where: --fp16 (command line), --bf16 (command line)\n  "
+          "why: fp16 is true, bf16 is true\n"
           "  try: keep one of them");
   }
 }

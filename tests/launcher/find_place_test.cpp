@@ -210,6 +210,17 @@ TEST_CASE("rank, world size and master make a rank, also where nobody tells its 
   CHECK(place(told_little, standalone).agents == 1);
 }
 
+TEST_CASE("the first process of a launcher on a machine speaks for the others before they meet") {
+  CHECK(speaks_first(Environment(Variables{{"HOME", "/root"}})));
+  CHECK_FALSE(speaks_first(Environment(kTorchrun)));
+  CHECK(speaks_first(Environment(with(kTorchrun, {{"LOCAL_RANK", "0"}}))));
+  CHECK_FALSE(speaks_first(Environment(open_mpi(1, 2, 1, 2))));
+  CHECK(speaks_first(Environment(open_mpi(1, 2, 0, 1))));
+  CHECK(speaks_first(Environment(with(kTorchrun, {{"RANK", "three"}}))));
+  CHECK(speaks_first(Environment(
+      Variables{{"RANK", "1"}, {"WORLD_SIZE", "2"}, {"MASTER_ADDR", "node0"}, {"MASTER_PORT", "29500"}})));
+}
+
 TEST_CASE("a process of several that cannot find the others is refused, not trained alone") {
   for (const char* name : {"MASTER_ADDR", "MASTER_PORT"}) {
     INFO(name);

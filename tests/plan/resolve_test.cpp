@@ -70,6 +70,33 @@ TEST_CASE("GPUs without a driver are an environment error with the driver's reas
   CHECK(cpu.plan().ranks.world_size == 1);
 }
 
+TEST_CASE("a GPU that the command line asks for and that is not there is an environment error") {
+  for (const std::vector<std::string>& flags : {std::vector<std::string>{"--gpu_ids", "7"},
+                                                {"--num_gpus", "2"},
+                                                {"--num-accelerators", "2"},
+                                                {"--multi_gpu", "--num_processes", "2"}}) {
+    INFO(flags.front());
+    Case run(flags);
+    CHECK(run.error().code() == ExitCode::kEnvironment);
+    CHECK(contains(run.error().render(), "a GPU is asked for, and there is none\n  where: --"));
+    CHECK(contains(run.error().render(), "why: no NVIDIA driver answers on this machine"));
+  }
+  CHECK(contains(Case({"--num_gpus", "2"}, machine(2, "")).error().render(), "CUDA_VISIBLE_DEVICES= hides"));
+  CHECK(Case({"--gpu_ids", "all"}).plan().ranks.world_size == 1);
+  for (const std::vector<std::string>& flags :
+       {std::vector<std::string>{"--gpu_ids", "7", "--use_cpu"}, {"--num_gpus", "2", "--use_cpu"}})
+    CHECK(Case(flags).plan().ranks.ranks[0].device == DeviceKind::kCpu);
+}
+
+TEST_CASE("what is wrong with --gpu_ids is said of that flag, and of no flag in a run on the CPU") {
+  Case run({"--gpu_ids", "7"}, machine(2, "7"));
+  CHECK(contains(run.error().render(), "gpu_ids leaves no GPU\n  where: --gpu_ids"));
+  CHECK_FALSE(contains(run.error().render(), "CUDA_VISIBLE_DEVICES"));
+  Case some({"--gpu_ids", "1,7"}, machine(2, "1,7"));
+  CHECK(contains(some.notes(), "'7' in gpu_ids"));
+  CHECK(Case({"--gpu_ids", "7", "--use_cpu"}, machine(0, "7")).notes().find("'7'") == std::string::npos);
+}
+
 TEST_CASE("nproc_per_node understands gpu, cpu and auto") {
   CHECK(Case({"--nproc_per_node", "gpu"}, machine(2)).plan().ranks.world_size == 2);
   CHECK(Case({"--nproc_per_node", "gpu"}).error().code() == ExitCode::kEnvironment);

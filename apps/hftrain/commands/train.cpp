@@ -93,10 +93,12 @@ bool answer_question(const arguments::ParseOutcome& parsed, const CommandContext
   return true;
 }
 
+// `hosts`: of a job that a host file starts, else null.
 ExitCode show_plan(const CommandContext& context, const Inputs& inputs, const launcher::JobPlace& place,
-                   reporting::Console& console) {
+                   const launcher::HostJobSpec* hosts, reporting::Console& console) {
   const plan::DataFacts data = estimate_data(prepare_request(inputs));
   plan::RunPlan plan = resolve_plan(inputs, data, "");
+  storage::check_not_in_use(inputs.output_dir);
   const ResumeDecision decision = decide_resume(inputs, plan);
   if (!decision.from.empty()) plan = resolve_plan(inputs, data, decision.from);
   for (const std::string& notice : decision.notices) console.line(notice);
@@ -107,11 +109,14 @@ ExitCode show_plan(const CommandContext& context, const Inputs& inputs, const la
   if (const std::string bound = bind_workers(inputs.parsed, inputs.topology, plan.ranks, workers);
       !bound.empty())
     console.line(bound);
-  const auto commands = worker_commands(launch, plan);
+  const auto commands = worker_commands(launch, plan, context.environment);
   if (inputs.parsed.actions.json) {
-    context.out << dump_json(plan::plan_document(plan, inputs.topology, commands)) << '\n';
+    Json document = plan::plan_document(plan, inputs.topology, commands);
+    if (hosts != nullptr) document["machines"] = machine_list(*hosts);
+    context.out << dump_json(document) << '\n';
   } else {
     context.out << plan::describe_plan(plan, inputs.topology, commands);
+    if (hosts != nullptr) context.out << describe_machines(*hosts);
   }
   return ExitCode::kDone;
 }
@@ -242,11 +247,32 @@ ExitCode refuse(const CommandContext& context, const arguments::MistakenArgument
     throw mistaken;  // the place is among the mistakes
   }
   const arguments::Actions& asked = inputs.parsed.actions;
-  if (asked.dry_run || asked.print_config || place.meeting != launcher::Meeting::kFixedAddress)
-    throw mistaken;
+  if (asked.dry_run || asked.print_config || place.meeting != launcher::Meeting::kFixedAddress) {
+    if (launcher::speaks_first(context.environment)) throw mistaken;
+    return mistaken.code();
+  }
   reporting::Console console(context.err, console_style(inputs.parsed.arguments, context));
   return place.leads() ? call_off(context, inputs, place, mistaken)
                        : decline(context, inputs, place, console, mistaken);
+}
+
+// The plan of a job that a host file starts is that of its first machine; all are taken to be like this one.
+ExitCode show_plan_of_hosts(const CommandContext& context, const arguments::Actions& asked,
+                            const launcher::HostJobSpec& hosts, reporting::Console& console) {
+  const launcher::MachineStart& first = hosts.machines.front();
+  CommandContext there = context;
+  for (const auto& [name, value] : first.environment) there.environment.set(name, value);
+  arguments::ParseOutcome parsed = arguments::parse_arguments(first.arguments, there.environment);
+  parsed.actions = asked;
+  Inputs inputs = gather_inputs(std::move(parsed), there.environment);
+  const launcher::JobPlace place = place_of(inputs, there);
+  inputs.agents = assumed_agents(there, inputs, place);
+  for (plan::AgentFacts& agent : inputs.agents) {
+    const launcher::MachineStart& machine = hosts.machines[static_cast<size_t>(agent.agent)];
+    agent.host = machine.host;
+    agent.nproc_per_node = launcher::ranks_of(machine);
+  }
+  return show_plan(context, inputs, place, &hosts, console);
 }
 
 ExitCode run(const CommandContext& context, std::vector<std::string> arguments) {
@@ -269,9 +295,11 @@ ExitCode run(const CommandContext& context, std::vector<std::string> arguments) 
   const LeaveOnStop until_started;
   reporting::Console console(context.err, console_style(parsed.arguments, context));
   if (launcher::starts_hosts(parsed.arguments.launch, parsed.origins, context.environment)) {
-    console.line("hftrain " HFTRAIN_VERSION);
+    if (!dry_run) console.line("hftrain " HFTRAIN_VERSION);
     show(parsed.notes, console);
-    return run_on_hosts(context, context.arguments, parsed, console);
+    launcher::HostJobSpec hosts = host_job(context, context.arguments, parsed, console);
+    return dry_run ? show_plan_of_hosts(context, parsed.actions, hosts, console)
+                   : run_on_hosts(context, std::move(hosts), console);
   }
   if (launcher::counts_hosts(parsed.arguments.launch, parsed.origins))
     launcher::take_from_hosts(launcher::read_hosts(parsed.arguments.launch), parsed.arguments.launch,
@@ -293,7 +321,7 @@ ExitCode run(const CommandContext& context, std::vector<std::string> arguments) 
   if (!dry_run) return lead(context, inputs, place, stopwatch, console);
   add_model(inputs);
   inputs.agents = assumed_agents(context, inputs, place);
-  return show_plan(context, inputs, place, console);
+  return show_plan(context, inputs, place, nullptr, console);
 }
 
 }  // namespace

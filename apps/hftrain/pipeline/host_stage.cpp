@@ -81,22 +81,10 @@ void announce(const launcher::HostJobSpec& spec, reporting::Console& console) {
     console.line("HFTRAIN_SSH=" + *shell + " reaches the other machines");
 }
 
-void print_commands(const launcher::HostJobSpec& spec, std::ostream& out) {
-  for (size_t index = 0; index < spec.machines.size(); ++index) {
-    const launcher::MachineStart& machine = spec.machines[index];
-    out << machine.host << (spec.here[index] ? " (this machine)" : "") << ":\n ";
-    const auto mask = machine.environment.find("CUDA_VISIBLE_DEVICES");
-    if (mask != machine.environment.end()) out << " CUDA_VISIBLE_DEVICES=" << mask->second;
-    out << ' ' << launcher::shell_quoted(spec.program);
-    for (const std::string& word : machine.arguments) out << ' ' << launcher::shell_quoted(word);
-    out << '\n';
-  }
-}
-
 }  // namespace
 
-ExitCode run_on_hosts(const CommandContext& context, const std::vector<std::string>& arguments,
-                      const arguments::ParseOutcome& parsed, reporting::Console& console) {
+launcher::HostJobSpec host_job(const CommandContext& context, const std::vector<std::string>& arguments,
+                               const arguments::ParseOutcome& parsed, reporting::Console& console) {
   const arguments::LaunchArguments& launch = parsed.arguments.launch;
   const std::vector<launcher::Host> hosts = launcher::read_hosts(launch);
   launcher::HostJobSpec spec{.program = context.program,
@@ -113,18 +101,48 @@ ExitCode run_on_hosts(const CommandContext& context, const std::vector<std::stri
         .hint("--force_multi starts the run there");
   std::vector<std::string> of_run = arguments;
   std::erase(of_run, "--dry_run");
+  std::erase(of_run, "--json");
   spec.machines = launcher::machine_starts(
       hosts, {of_run, launch, parsed.origins, context.environment,
               environment_file(context.environment, console), choose_port(spec.here[0])});
   announce(spec, console);
-  if (parsed.actions.dry_run) {
-    print_commands(spec, context.out);
-    return ExitCode::kDone;
-  }
-  if (!launch.no_ssh_check) launcher::check_connections(spec);
+  return spec;
+}
+
+ExitCode run_on_hosts(const CommandContext& context, launcher::HostJobSpec spec,
+                      reporting::Console& console) {
+  if (!spec.launch.no_ssh_check) launcher::check_connections(spec);
   const std::vector<launcher::MachineStart> machines = spec.machines;
   HostConsole observer(context, machines, console);
   return launcher::HostJob(std::move(spec), observer).run();
+}
+
+std::string describe_machines(const launcher::HostJobSpec& spec) {
+  std::string text = "machines\n";
+  for (size_t index = 0; index < spec.machines.size(); ++index) {
+    const launcher::MachineStart& machine = spec.machines[index];
+    text += "  " + machine.host + (spec.here[index] ? " (this machine)" : "") + ":\n   ";
+    const auto mask = machine.environment.find("CUDA_VISIBLE_DEVICES");
+    if (mask != machine.environment.end()) text += " CUDA_VISIBLE_DEVICES=" + mask->second;
+    text += ' ' + launcher::shell_quoted(spec.program);
+    for (const std::string& word : machine.arguments) text += ' ' + launcher::shell_quoted(word);
+    text += '\n';
+  }
+  return text;
+}
+
+Json machine_list(const launcher::HostJobSpec& spec) {
+  Json list = Json::array();
+  for (size_t index = 0; index < spec.machines.size(); ++index) {
+    const launcher::MachineStart& machine = spec.machines[index];
+    Json argv = {spec.program};
+    for (const std::string& word : machine.arguments) argv.push_back(word);
+    list.push_back({{"host", machine.host},
+                    {"here", static_cast<bool>(spec.here[index])},
+                    {"argv", std::move(argv)},
+                    {"env", machine.environment}});
+  }
+  return list;
 }
 
 }  // namespace hftrain::app

@@ -68,7 +68,7 @@ launcher::LocalLaunch local_launch(const std::string& program, const Inputs& inp
 }
 
 std::vector<plan::WorkerCommand> worker_commands(const launcher::LocalLaunch& launch,
-                                                 const plan::RunPlan& plan) {
+                                                 const plan::RunPlan& plan, const Environment& inherited) {
   std::vector<plan::WorkerCommand> commands;
   std::set<int> agents;
   for (const plan::RankPlan& rank : plan.ranks.ranks) agents.insert(rank.agent);
@@ -76,7 +76,7 @@ std::vector<plan::WorkerCommand> worker_commands(const launcher::LocalLaunch& la
   for (const int agent : agents) {
     one.agent = agent;
     for (const launcher::WorkerSpec& worker : launcher::local_workers(plan.ranks, one)) {
-      commands.push_back({worker.rank, worker.argv, added_variables(launch.environment, worker.environment)});
+      commands.push_back({worker.rank, worker.argv, added_variables(inherited, worker.environment)});
     }
   }
   return commands;

@@ -20,9 +20,10 @@ namespace hftrain::app {
 launcher::LocalLaunch local_launch(const std::string& program, const Inputs& inputs,
                                    const plan::RunPlan& plan);
 
-// The same for people; in a dry run the port is not known and shown as 0.
+// The same for people, with the variables that differ from `inherited`, this process's; in a dry run the port
+// is not known and shown as 0.
 std::vector<plan::WorkerCommand> worker_commands(const launcher::LocalLaunch& launch,
-                                                 const plan::RunPlan& plan);
+                                                 const plan::RunPlan& plan, const Environment& inherited);
 
 // Returns the job's exit code once every worker is gone and no attempt is left or worth it. The report of a
 // failure goes to the console.

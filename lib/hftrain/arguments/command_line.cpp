@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "hftrain/arguments/flag_table.h"
+#include "hftrain/arguments/merge.h"
 #include "hftrain/base/text.h"
 
 namespace hftrain::arguments {
@@ -47,7 +48,7 @@ class Reader {
     if (!match) return unknown(spelling, value.has_value());
     if (match.negated) {
       if (value)
-        return problem(spelling + " takes no value", "",
+        return problem(spelling + " takes no value", "it is the word for false",
                        "--" + std::string(match.flag->name) + " true or false");
       return take(*match.flag, spelling, false);
     }
@@ -69,7 +70,8 @@ class Reader {
     if (!value_follows() || (truth && ends_with(words_[at_], ".py"))) {
       if (truth) return take(flag, spelling, true);
       if (!flag.bare.empty()) return take(flag, spelling, std::string(flag.bare));
-      return problem(spelling + " needs a value", "it takes " + describe_type(flag), "");
+      return problem(spelling + " needs a value", "it takes " + describe_type(flag),
+                     explain(std::string(flag.name)));
     }
     if (flag.slot.type != Type::kList) return take(flag, spelling, words_[at_++]);
     Json list = Json::array();
@@ -90,7 +92,8 @@ class Reader {
     const std::string name = spelling.substr(spelling[1] == '-' ? 2 : 1);
     std::string hint = did_you_mean(nearest_names(underscored(name), flag_table().spellings()), "--");
     if (hint.empty()) hint = "`hftrain --help-all` lists every flag";
-    problem("unknown flag " + spelling, "", std::move(hint));
+    problem("unknown flag " + spelling, "there is no flag of that name, and parts of names are not taken",
+            std::move(hint));
     // Its values, if any, are part of this mistake.
     while (!had_value && value_follows() && !ends_with(words_[at_], ".py")) ++at_;
   }
@@ -100,7 +103,8 @@ class Reader {
       return problem("unexpected '" + word + '\'', "hftrain needs no Python script",
                      "leave it out and give the flags of the script directly");
     }
-    problem("unexpected '" + word + '\'', "values follow a flag; this one follows none", "");
+    problem("unexpected '" + word + '\'', "values follow a flag; this one follows none",
+            "the flag it belongs to in front of it, or leave it out");
   }
 
   static std::string underscored(std::string name) {

@@ -124,7 +124,7 @@ class Merger {
   void conflict(const Flag& flag, const Candidate& named, const Candidate& renamed) {
     problems_.push_back({.what = fmt::format("{} and {} say two different things", named.given->spelling,
                                              renamed.given->spelling),
-                         .where = place(named.given->origin) + " and " + place(renamed.given->origin),
+                         .where = places_of(*named.given, *renamed.given),
                          .why = fmt::format("{} against {}", to_yaml(named.value), to_yaml(renamed.value)),
                          .hint = "keep " + option(flag)});
   }
@@ -164,7 +164,7 @@ class Merger {
     if (support.status == Support::kImplemented) return true;
     Diagnostic diagnostic{
         .what = name, .where = where(*winner.given, pointer), .why = std::string(support.reason), .hint = ""};
-    if (!support.instead.empty()) diagnostic.hint = "use " + std::string(support.instead);
+    diagnostic.hint = support.instead.empty() ? "leave it out" : "use " + std::string(support.instead);
     if (support.status == Support::kAccepted) {
       diagnostic.severity = Severity::kNote;
       diagnostic.what += " has no effect here";
@@ -180,8 +180,13 @@ class Merger {
   void mistake(const Given& given, const ValueError& error) {
     problems_.push_back({.what = given.spelling + ": " + error.what,
                          .where = where(given, error.pointer),
-                         .why = "",
-                         .hint = error.hint});
+                         .why = "it takes " + takes(*given.flag),
+                         .hint = error.hint.empty() ? explain(std::string(given.flag->name)) : error.hint});
+  }
+
+  static std::string takes(const Flag& flag) {
+    const std::string range = describe(flag.range);
+    return describe_type(flag) + (range.empty() ? "" : ' ' + range);
   }
 
   static std::string where(const Given& given, const std::string& pointer) {
@@ -197,6 +202,30 @@ class Merger {
 };
 
 }  // namespace
+
+std::string explain(const std::string& flag) {
+  return "`hftrain explain " + flag + "` says what it takes";
+}
+
+std::string places_of(const Given& one, const Given& other) {
+  if (one.layer == kCommandLineLayer && other.layer == kCommandLineLayer)
+    return one.spelling + " and " + other.spelling + " (" + place(one.origin) + ')';
+  return place(one.origin) + " and " + place(other.origin);
+}
+
+std::string values_of(std::span<const std::string_view> flags, const ParseOutcome& outcome) {
+  std::vector<std::string> parts;
+  for (const std::string_view name : flags) {
+    const Flag& flag = flag_table().named(name);
+    const auto unread = outcome.unread.find(std::string(name));
+    const Json value = unread != outcome.unread.end() ? unread->second
+                       : flag.slot.get != nullptr     ? flag.slot.get(outcome.arguments)
+                                                      : Json();
+    const bool unset = value.is_null() || (value.is_array() && value.empty());
+    parts.push_back(std::string(name) + (unset ? " is not given" : " is " + to_yaml(value)));
+  }
+  return join(parts, ", ");
+}
 
 void merge(const std::vector<Given>& given, const std::string& home, ParseOutcome& outcome,
            Diagnostics& problems, Diagnostics& unsupported) {

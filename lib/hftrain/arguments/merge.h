@@ -4,6 +4,7 @@
 
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "hftrain/arguments/given.h"
@@ -15,5 +16,14 @@ namespace hftrain::arguments {
 // what this build does not do to `unsupported`. `home` replaces a leading ~ in paths.
 void merge(const std::vector<Given>& given, const std::string& home, ParseOutcome& outcome,
            Diagnostics& problems, Diagnostics& unsupported);
+
+// What to do about a value of a flag that is not one, when nothing better is known: a hint.
+std::string explain(const std::string& flag);
+
+// The places of two that contradict each other: "--a and --b (command line)", or positions in files.
+std::string places_of(const Given& one, const Given& other);
+
+// "save_steps is 0, eval_steps is not given": why these flags do not go together, when nothing else is said.
+std::string values_of(std::span<const std::string_view> flags, const ParseOutcome& outcome);
 
 }  // namespace hftrain::arguments

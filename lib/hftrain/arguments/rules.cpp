@@ -5,6 +5,7 @@
 
 #include "hftrain/arguments/flag_table.h"
 #include "hftrain/arguments/import/launch.h"
+#include "hftrain/arguments/merge.h"
 #include "hftrain/arguments/value.h"
 #include "hftrain/base/text.h"
 
@@ -544,7 +545,8 @@ std::string places(const Rule& rule, const Origins& origins) {
   for (const std::string_view flag : rule.flags) {
     if (origins.is_given(std::string(flag))) parts.push_back(origins.describe(std::string(flag)));
   }
-  return join(parts, ", ");
+  // Nobody gave any of them: the place is where they could be.
+  return parts.empty() ? "command line and configuration files" : join(parts, ", ");
 }
 
 }  // namespace
@@ -556,11 +558,13 @@ std::span<const Rule> rules() {
 void check_rules(ParseOutcome& outcome, bool names_known, Diagnostics& problems) {
   for (const Rule& rule : kRules) {
     if ((rule.about_missing && !names_known) || !rule.broken(outcome)) continue;
-    Diagnostic diagnostic{.severity = rule.severity,
-                          .what = filled(rule.what, outcome),
-                          .where = places(rule, outcome.origins),
-                          .why = filled(rule.why, outcome),
-                          .hint = std::string(rule.fix)};
+    Diagnostic diagnostic{
+        .severity = rule.severity,
+        .what = filled(rule.what, outcome),
+        .where = places(rule, outcome.origins),
+        .why = rule.why.empty() ? values_of(rule.flags, outcome) : filled(rule.why, outcome),
+        .hint = std::string(rule.fix)};
+    if (diagnostic.hint.empty()) diagnostic.hint = explain(std::string(rule.flags.front()));
     (rule.severity == Severity::kError ? problems : outcome.notes).push_back(std::move(diagnostic));
   }
 }

@@ -24,7 +24,10 @@ std::optional<Section> read(const std::string& text, const std::string& origin, 
   Section section;
   section.origin = origin;
   if (!root.IsMap()) {
-    problems.push_back({.what = origin + " is not a mapping", .where = name, .why = "", .hint = ""});
+    problems.push_back({.what = origin + " is not a mapping",
+                        .where = name.empty() ? place(origin) : name,
+                        .why = "its outermost value is a list or a single value",
+                        .hint = "keys with values: {\"key\": value} in JSON, key: value in YAML"});
     return std::nullopt;
   }
   section.values = reader.value(root, "", section.places);
@@ -68,7 +71,7 @@ std::optional<Section> section_of(const std::string& flag, const ParseOutcome& o
   if (text.front() == '{') return read_section_text(text, origin, problems);
   const size_t before = problems.size();
   std::optional<Section> section = read_section_file(text, problems);
-  if (problems.size() > before && problems.back().hint.empty())
+  if (problems.size() > before && (problems.back().hint.empty() || !path_exists(text)))
     problems.back().hint = flag + " takes the name of a JSON file, or JSON text that starts with {";
   return section;
 }

@@ -46,7 +46,8 @@ YAML::Node YamlValues::document(std::string text, bool json) {
       return documents.empty() ? YAML::Node(YAML::NodeType::Null) : documents.front();
     }
   } catch (const YAML::Exception& error) {
-    problem(json ? "not valid JSON" : "not valid YAML", place_at(error.mark), error.msg, "");
+    problem(json ? "not valid JSON" : "not valid YAML", place_at(error.mark), error.msg,
+            "see whether every bracket and quotation mark is closed there");
   }
   return YAML::Node(YAML::NodeType::Undefined);
 }

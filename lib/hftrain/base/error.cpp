@@ -89,17 +89,42 @@ std::string Error::render() const {
   return text;
 }
 
+namespace {
+
+const char* what_to_do(int error_number) {
+  switch (error_number) {
+    case ENOSPC:
+    case EDQUOT:
+      return "free space on that file system, or name another folder with --output_dir";
+    case EFBIG:
+      return "see how large a file may be there (ulimit -f), or name another folder with --output_dir";
+    case EIO:
+      return "look at that disk: the system log (dmesg) says more";
+    case ENOENT:
+      return "see whether the path is right; a relative one starts in the folder where hftrain was started";
+    case EACCES:
+    case EPERM:
+    case EROFS:
+      return "give this user the right to it, or name another path";
+    case ENOTDIR:
+    case EISDIR:
+      return "see whether a file or a folder is meant, and name that";
+    case EMFILE:
+    case ENFILE:
+      return "allow more open files (ulimit -n)";
+    default:
+      return "see whether that path can be used from a shell, or name another one";
+  }
+}
+
+}  // namespace
+
 Error system_error(int error_number, std::string action, const std::string& path, ExitCode otherwise) {
   const bool disk =
       error_number == ENOSPC || error_number == EDQUOT || error_number == EIO || error_number == EFBIG;
   Error error(disk ? ExitCode::kDisk : otherwise, std::move(action));
   error.where(path).why(std::strerror(error_number));
-  if (error_number == ENOSPC || error_number == EDQUOT) {
-    error.hint("free space on that file system, or name another folder with --output_dir");
-  }
-  if (error_number == EIO) error.hint("check that disk (dmesg), or name another folder with --output_dir");
-  if (error_number == EFBIG) error.hint("raise the limit on the size of files (ulimit -f)");
-  return error;
+  return error.hint(what_to_do(error_number));
 }
 
 }  // namespace hftrain

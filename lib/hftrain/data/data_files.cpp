@@ -31,7 +31,9 @@ std::vector<std::string> expand(const std::string& pattern) {
   if (paths.empty()) {
     const bool is_glob = pattern.find_first_of("*?[") != std::string::npos;
     throw Error(ExitCode::kData, is_glob ? "no data file matches the pattern" : "a data file does not exist")
-        .where(pattern);
+        .where(pattern)
+        .why(is_glob ? "there is no file of such a name" : "there is nothing of that name")
+        .hint("see whether the path is right; a relative one starts in the folder where hftrain was started");
   }
   std::sort(paths.begin(), paths.end());
   return paths;

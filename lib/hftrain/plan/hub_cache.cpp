@@ -65,7 +65,10 @@ std::string resolve_model_folder(const std::string& named, const std::string& fl
                                  const std::string& revision, const std::string& cache) {
   if (is_directory(named)) return fs::absolute(named).lexically_normal().string();
   if (!is_hub_name(named))
-    throw Error(ExitCode::kData, "the folder does not exist").where(flag + " " + named);
+    throw Error(ExitCode::kData, "the folder does not exist")
+        .where(flag + " " + named)
+        .why("there is nothing of that name, and it is no name of the hub")
+        .hint("the path of a folder, or a name like gpt2 that is in the local hub cache");
   const std::optional<std::string> snapshot = find_snapshot(cache, named, revision);
   if (snapshot) return fs::absolute(*snapshot).lexically_normal().string();
   const std::string option = revision == "main" ? "" : " --revision " + revision;

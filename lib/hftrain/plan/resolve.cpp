@@ -1,6 +1,7 @@
 #include "hftrain/plan/resolve.h"
 
 #include "hftrain/base/text.h"
+#include "hftrain/plan/communication_variables.h"
 #include "hftrain/plan/rank_state.h"
 #include "hftrain/plan/resolve_parts.h"
 
@@ -30,6 +31,35 @@ void note_threads(const ResolveInput& input, const RunPlan& plan, std::vector<Di
                             "ranks wait for each other, and a core that is taken away stops them all",
                             "fewer ranks (--nproc_per_node) or threads (OMP_NUM_THREADS)"));
   }
+}
+
+void note_communication(const Environment& environment, std::vector<Diagnostic>& notes) {
+  std::vector<std::string> set;
+  for (const auto& [name, value] : environment.variables()) {
+    if (is_communication_variable(name)) set.push_back(name + '=' + value);
+  }
+  if (!set.empty())
+    notes.push_back(note(join(set, ", ") + " of the environment " + (set.size() == 1 ? "goes" : "go") +
+                         " to every rank"));
+}
+
+// Numbers of --log_ranks that no rank has; the arguments module has seen that they are numbers.
+std::optional<Diagnostic> missing_log_ranks(const ResolveInput& input, int world_size) {
+  const std::string& text = input.parsed.arguments.launch.log_ranks;
+  if (text == "all") return std::nullopt;
+  std::vector<std::string> missing;
+  for (const std::string& number : split(text, ',')) {
+    if (number.size() > 9 || std::stoi(number) >= world_size) missing.push_back(number);
+  }
+  if (missing.empty()) return std::nullopt;
+  const bool one = missing.size() == 1;
+  Diagnostic diagnostic =
+      warning("log_ranks: there is no rank " + join(missing, ", "),
+              "the run has " + (world_size == 1 ? std::string("one rank, 0")
+                                                : "the ranks 0 to " + std::to_string(world_size - 1)),
+              one ? "another number, or all" : "other numbers, or all");
+  diagnostic.where = input.parsed.origins.describe("log_ranks");
+  return diagnostic;
 }
 
 int64_t rank_memory(const ResolveInput& input, const RanksPlan& ranks) {
@@ -133,9 +163,10 @@ RunPlan resolve(const ResolveInput& input) {
 }
 
 std::vector<Diagnostic> plan_notes(const ResolveInput& input, const RunPlan& plan) {
-  std::vector<Diagnostic> notes;
-  for (const std::string& text : input.topology.visible.notes) notes.push_back(warning(text));
+  std::vector<Diagnostic> notes = gpu_notes(input);
   note_threads(input, plan, notes);
+  note_communication(input.environment, notes);
+  if (const auto missing = missing_log_ranks(input, plan.ranks.world_size)) notes.push_back(*missing);
   const std::vector<Diagnostic> strategy = strategy_notes(input, plan);
   notes.insert(notes.end(), strategy.begin(), strategy.end());
   const int64_t vocabulary = input.model.architecture->vocab_size();

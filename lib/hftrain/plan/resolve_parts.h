@@ -10,6 +10,8 @@ namespace hftrain::plan {
 
 // resolve_ranks.cpp
 RanksPlan resolve_ranks(const ResolveInput& input, Problems& problems);
+// What the user should know of the GPUs that ranks may use.
+std::vector<Diagnostic> gpu_notes(const ResolveInput& input);
 // What the agent that starts a rank reported of its machine.
 const Topology& topology_of(const ResolveInput& input, const RankPlan& rank);
 // Cores that all agents of the first machine may use together.

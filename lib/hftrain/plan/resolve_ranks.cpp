@@ -8,6 +8,34 @@
 namespace hftrain::plan {
 namespace {
 
+// --gpu_ids has become the mask.
+bool mask_is_gpu_ids(const arguments::ParseOutcome& parsed) {
+  const auto found = parsed.unread.find("gpu_ids");
+  return found != parsed.unread.end() && found->second.is_string() && found->second != "all";
+}
+
+// The flag of the command line that asks for GPUs, if any. What files say describes the machine for which
+// they were made, and is no such demand.
+std::optional<std::string> asks_for_gpus(const arguments::ParseOutcome& parsed) {
+  const auto by_hand = [&parsed](const char* flag) { return parsed.origins.of(flag).starts_with("--"); };
+  const auto multi_gpu = parsed.unread.find("multi_gpu");
+  if (multi_gpu != parsed.unread.end() && multi_gpu->second == true && by_hand("multi_gpu"))
+    return parsed.origins.describe("multi_gpu");
+  if (mask_is_gpu_ids(parsed) && by_hand("gpu_ids")) return parsed.origins.describe("gpu_ids");
+  std::string ranks = parsed.origins.of("nproc_per_node");
+  std::replace(ranks.begin(), ranks.end(), '-', '_');
+  if (ranks.starts_with("__num_gpus") || ranks.starts_with("__num_accelerators"))
+    return parsed.origins.describe("nproc_per_node");
+  return std::nullopt;
+}
+
+// A note about the mask, which may be the user's or that of --gpu_ids.
+std::string about_mask(const arguments::ParseOutcome& parsed, std::string text) {
+  static const std::string kMask = "CUDA_VISIBLE_DEVICES";
+  const size_t found = mask_is_gpu_ids(parsed) ? text.find(kMask) : std::string::npos;
+  return found == std::string::npos ? text : text.replace(found, kMask.size(), "gpu_ids");
+}
+
 std::string mask_text(const Topology& topology) {
   return topology.mask ? "CUDA_VISIBLE_DEVICES=" + *topology.mask : "CUDA_VISIBLE_DEVICES is not set";
 }
@@ -90,23 +118,35 @@ class RankResolution {
   // run.
   bool choose_gpus(const AgentFacts& agent) {
     const Topology& topology = agent.topology;
-    if (input_.parsed.arguments.device.use_cpu || hides_gpus(topology)) return false;
-    if (!topology.visible.devices.empty()) return true;
-    if (!topology.gpu_problem.empty()) {
+    if (input_.parsed.arguments.device.use_cpu) return false;
+    const bool hidden = hides_gpus(topology);
+    if (!hidden && !topology.visible.devices.empty()) return true;
+    const std::vector<std::string>& notes = topology.visible.notes;
+    if (!hidden && !topology.gpu_problem.empty()) {
       problems_.environment("the GPUs of this machine cannot be used" + on(agent), "", topology.gpu_problem,
                             "repair the driver, or --use_cpu");
-    } else if (topology.mask && !topology.devices.empty()) {
-      const std::vector<std::string>& notes = topology.visible.notes;
-      problems_.environment("CUDA_VISIBLE_DEVICES leaves no GPU" + on(agent), mask_text(topology),
-                            notes.empty()
-                                ? "this machine has " + std::to_string(topology.devices.size()) + " GPUs"
-                                : notes.front(),
-                            "`hftrain devices` shows them; --use_cpu trains without");
-    } else if (!topology.devices.empty()) {
-      problems_.environment("no GPU of this machine can compute" + on(agent), "",
-                            topology.visible.notes.front(), "create a MIG instance, or --use_cpu");
+    } else if (!hidden && topology.mask && !topology.devices.empty()) {
+      const bool by_flag = mask_is_gpu_ids(input_.parsed);
+      problems_.environment(
+          (by_flag ? "gpu_ids" : "CUDA_VISIBLE_DEVICES") + std::string(" leaves no GPU") + on(agent),
+          by_flag ? input_.parsed.origins.describe("gpu_ids") : mask_text(topology),
+          notes.empty() ? "this machine has " + std::to_string(topology.devices.size()) + " GPUs"
+                        : about_mask(input_.parsed, notes.front()),
+          "`hftrain devices` shows them; --use_cpu trains without");
+    } else if (!hidden && !topology.devices.empty()) {
+      problems_.environment("no GPU of this machine can compute" + on(agent), "", notes.front(),
+                            "create a MIG instance, or --use_cpu");
+    } else if (const auto flag = asks_for_gpus(input_.parsed)) {
+      problems_.environment("a GPU is asked for, and there is none" + on(agent), *flag, no_gpu(topology),
+                            "`hftrain doctor` says more; --use_cpu trains without");
     }
     return false;
+  }
+
+  static std::string no_gpu(const Topology& topology) {
+    if (hides_gpus(topology)) return mask_text(topology) + " hides all of them";
+    return topology.driver_version.empty() ? "no NVIDIA driver answers on this machine"
+                                           : "the NVIDIA driver " + topology.driver_version + " lists none";
   }
 
   // Ranks that --nproc_per_node asks for; 0 when it was refused.
@@ -298,6 +338,18 @@ class RankResolution {
 
 RanksPlan resolve_ranks(const ResolveInput& input, Problems& problems) {
   return RankResolution(input, problems).run();
+}
+
+std::vector<Diagnostic> gpu_notes(const ResolveInput& input) {
+  std::vector<Diagnostic> notes;
+  if (input.parsed.arguments.device.use_cpu) return notes;
+  for (const std::string& text : input.topology.visible.notes) {
+    Diagnostic note;
+    note.severity = Diagnostic::Severity::kWarning;
+    note.what = about_mask(input.parsed, text);
+    notes.push_back(std::move(note));
+  }
+  return notes;
 }
 
 const Topology& topology_of(const ResolveInput& input, const RankPlan& rank) {

@@ -25,11 +25,27 @@ std::string holder_text() {
   return "process " + std::to_string(::getpid()) + " on " + host + '\n';
 }
 
+std::string lock_path(const std::string& output_dir) {
+  return output_dir + '/' + kOwnFolder + "/lock";
+}
+
 Error folder_in_use(const std::string& output_dir, const std::string& holder) {
   return Error(ExitCode::kUsage, "another run is using the output folder")
       .where(output_dir)
       .why(holder.empty() ? "its lock is held" : "its lock is held by " + holder)
       .hint("wait for it to end, stop it, or choose another --output_dir");
+}
+
+Error no_folder(const std::string& output_dir) {
+  return Error(ExitCode::kUsage, "the output folder is no folder")
+      .where(output_dir + " (--output_dir)")
+      .why("there is a file of that name")
+      .hint("another --output_dir, or move the file away");
+}
+
+void refuse_file(const std::string& output_dir) {
+  std::error_code ignored;
+  if (fs::exists(output_dir, ignored) && !fs::is_directory(output_dir, ignored)) throw no_folder(output_dir);
 }
 
 // The name without a trailing slash, so that a sibling's name can be made from it.
@@ -44,6 +60,7 @@ std::vector<std::string> names_in(const std::string& folder) {
   for (fs::directory_iterator item(folder, error), end; !error && item != end; item.increment(error)) {
     names.push_back(item->path().filename().string());
   }
+  if (error == std::errc::not_a_directory) throw no_folder(folder);
   if (error && error != std::errc::no_such_file_or_directory) {
     throw system_error(error.value(), "cannot list", folder);
   }
@@ -54,9 +71,9 @@ std::vector<std::string> names_in(const std::string& folder) {
 }  // namespace
 
 RunLock::RunLock(const std::string& output_dir) {
-  const std::string folder = output_dir + '/' + kOwnFolder;
-  create_directories(folder);
-  const std::string path = folder + "/lock";
+  refuse_file(output_dir);
+  create_directories(output_dir + '/' + kOwnFolder);
+  const std::string path = lock_path(output_dir);
   file_.reset(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666));
   if (!file_) throw system_error(errno, "cannot open", path, ExitCode::kDisk);
   if (::flock(file_.get(), LOCK_EX | LOCK_NB) != 0) {
@@ -68,6 +85,15 @@ RunLock::RunLock(const std::string& output_dir) {
                                                                     0) == static_cast<ssize_t>(holder.size());
   if (!written) throw system_error(errno, "cannot write", path, ExitCode::kDisk);
   sync_directory(output_dir);
+}
+
+void check_not_in_use(const std::string& output_dir) {
+  refuse_file(output_dir);
+  const std::string path = lock_path(output_dir);
+  const FileDescriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  // What cannot be opened is no lock of a run, or what the run itself will stumble over.
+  if (file && ::flock(file.get(), LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK)
+    throw folder_in_use(output_dir, trim(read_file(path)));
 }
 
 OutputState inspect_output_dir(const std::string& output_dir) {

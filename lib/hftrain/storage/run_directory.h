@@ -24,6 +24,9 @@ class RunLock {
   FileDescriptor file_;
 };
 
+// What RunLock would say of a folder that another run holds; creates nothing and keeps nothing.
+void check_not_in_use(const std::string& output_dir);
+
 enum class OutputKind {
   kFresh,        // missing, or nothing but hftrain/ without a committed checkpoint
   kCheckpoints,  // at least one committed checkpoint

@@ -5,6 +5,7 @@
 #include <charconv>
 
 #include "hftrain/arguments/flag_table.h"
+#include "hftrain/arguments/merge.h"
 #include "hftrain/arguments/value.h"
 #include "hftrain/base/text.h"
 
@@ -341,7 +342,7 @@ void check_kind(const ParseOutcome& outcome, Diagnostics& problems) {
     problems.push_back(
         {.what = what,
          .where = outcome.origins.describe("multi_gpu") + ", " + outcome.origins.describe(other),
-         .why = "",
+         .why = values_of(std::array<std::string_view, 2>{"multi_gpu", other}, outcome),
          .hint = "leave one of them out"});
   };
   for (const char* other : {"use_deepspeed", "use_fsdp"}) {
@@ -429,7 +430,8 @@ void import_launch(const Environment& environment, ParseOutcome& outcome, Diagno
     if (!number || (mask && position >= visible.size())) {
       unrunnable.push_back({.what = "gpu_ids: there is no GPU '" + id + "'",
                             .where = outcome.origins.describe("gpu_ids"),
-                            .why = mask ? "CUDA_VISIBLE_DEVICES=" + *mask + " is in the environment" : "",
+                            .why = mask ? "CUDA_VISIBLE_DEVICES=" + *mask + " is in the environment"
+                                        : "GPUs are named by their numbers, from 0",
                             .hint = "numbers joined by commas, or all"});
       return;
     }

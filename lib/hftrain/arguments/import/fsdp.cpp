@@ -86,7 +86,10 @@ class Import {
  private:
   void say_without_effect() {
     std::vector<std::string> names;
-    if (outcome_.unread.count("fsdp_config") > 0) names.push_back(outcome_.origins.describe("fsdp_config"));
+    if (outcome_.unread.count("fsdp_config") > 0) {
+      section_of("fsdp_config", outcome_, problems_);  // what is no mapping is a mistake in any case
+      names.push_back(outcome_.origins.describe("fsdp_config"));
+    }
     for (const Flag* flag : given_flags(outcome_)) {
       const std::string name(flag->name);
       if (outcome_.unread.at(name) != flag->default_value()) names.push_back(outcome_.origins.describe(name));

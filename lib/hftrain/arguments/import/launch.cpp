@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "hftrain/arguments/flag_table.h"
+#include "hftrain/arguments/merge.h"
 #include "hftrain/base/text.h"
 
 namespace hftrain::arguments {
@@ -253,10 +254,11 @@ class MachineReader {
     for (const std::string& flag : flags) {
       if (given(flag)) places.push_back(outcome_.origins.describe(flag));
     }
+    const std::vector<std::string_view> names(flags.begin(), flags.end());
     problems_.push_back({.what = std::move(what),
                          .where = join(places, ", "),
-                         .why = std::move(why),
-                         .hint = std::move(hint)});
+                         .why = why.empty() ? values_of(names, outcome_) : std::move(why),
+                         .hint = hint.empty() ? explain(flags.front()) : std::move(hint)});
   }
   void note(Severity severity, std::string what, std::string why) {
     outcome_.notes.push_back(
@@ -320,7 +322,7 @@ void divide_processes(std::vector<Given>& given, Diagnostics& problems) {
     if (*total % machines != 0)
       problems.push_back(
           {.what = "num_processes does not divide by num_machines",
-           .where = place(each.origin) + " and " + place(nnodes->origin),
+           .where = places_of(each, *nnodes),
            .why = std::to_string(*total) + " processes, " + std::to_string(machines) + " machines",
            .hint = "a multiple of " + std::to_string(machines)});
     each.written = std::to_string(std::max<int64_t>(1, *total / machines));
