@@ -30,14 +30,9 @@ class PlaceFinder {
     place_.meeting_seconds = meeting_seconds();
     if (launch_.rdzv_id != "none") place_.job_id = launch_.rdzv_id;
     const int machines = arguments::machines_of(launch_.nnodes).value_or(1);
-    std::optional<StartedProcess> started;
     std::vector<std::string> leftovers;
-    if (!launch_.standalone)
-      started = read_rank_variables(environment, static_cast<int>(launch_.local_rank), leftovers);
-    // Flags that name machines do not care about half a set (Kubeflow sets both).
-    if (started && !started->missing.empty() && machines > 1) started.reset();
-    const bool alone = !started || (started->size == 1 && !started->always_a_rank);
-    if (!alone && (started->size > 1 || machines == 1)) {
+    const std::optional<StartedProcess> started = started_process(environment, machines, leftovers);
+    if (started && means_ranks(*started, machines)) {
       by_launcher(*started, machines);
     } else if (machines > 1) {
       by_flags(machines);
@@ -52,6 +47,19 @@ class PlaceFinder {
   }
 
  private:
+  std::optional<StartedProcess> started_process(const Environment& environment, int machines,
+                                                std::vector<std::string>& leftovers) const {
+    if (launch_.standalone) return std::nullopt;
+    auto started = read_rank_variables(environment, static_cast<int>(launch_.local_rank), leftovers);
+    // Flags that name machines do not care about half a set (Kubeflow sets both).
+    if (started && !started->missing.empty() && machines > 1) return std::nullopt;
+    return started;
+  }
+
+  static bool means_ranks(const StartedProcess& started, int machines) {
+    return started.size > 1 || (started.always_a_rank && machines == 1);
+  }
+
   bool given(const char* flag, bool differs) const { return differs || origins_.is_given(flag); }
   std::string origin(const char* flag) const {
     return origins_.is_given(flag) ? origins_.describe(flag) : "--" + std::string(flag);
