@@ -102,6 +102,22 @@ std::string try_to_connect(const addrinfo& target, double timeout_seconds, FileD
   return error == 0 ? "" : std::strerror(error);
 }
 
+using AddressList = std::unique_ptr<addrinfo, decltype(&::freeaddrinfo)>;
+
+AddressList resolve(const Endpoint& endpoint, std::string& why) {
+  addrinfo wanted{};
+  wanted.ai_socktype = SOCK_STREAM;
+  addrinfo* found = nullptr;
+  const int status =
+      ::getaddrinfo(endpoint.host.c_str(), std::to_string(endpoint.port).c_str(), &wanted, &found);
+  if (status != 0) {
+    why = "the name " + endpoint.host + " cannot be resolved (" +
+          (status == EAI_SYSTEM ? std::strerror(errno) : ::gai_strerror(status)) + ")";
+    found = nullptr;
+  }
+  return {found, &::freeaddrinfo};
+}
+
 }  // namespace
 
 std::string local_address_of(int socket) {
@@ -146,21 +162,19 @@ int port_of(int socket) {
   return ntohs(address->sin6_port);
 }
 
+std::vector<std::string> addresses_of(const std::string& host, std::string& why) {
+  const AddressList found = resolve({host, 0}, why);
+  std::vector<std::string> texts;
+  for (const addrinfo* each = found.get(); each != nullptr; each = each->ai_next)
+    texts.push_back(text_of(each->ai_addr));
+  return texts;
+}
+
 FileDescriptor connect_to(const Endpoint& endpoint, double timeout_seconds, std::string& why) {
-  addrinfo wanted{};
-  wanted.ai_family = AF_UNSPEC;
-  wanted.ai_socktype = SOCK_STREAM;
-  addrinfo* found = nullptr;
-  const int status =
-      ::getaddrinfo(endpoint.host.c_str(), std::to_string(endpoint.port).c_str(), &wanted, &found);
-  if (status != 0) {
-    why = "the name " + endpoint.host + " cannot be resolved (" +
-          (status == EAI_SYSTEM ? std::strerror(errno) : ::gai_strerror(status)) + ")";
-    return {};
-  }
-  const std::unique_ptr<addrinfo, decltype(&::freeaddrinfo)> owner(found, &::freeaddrinfo);
+  const AddressList found = resolve(endpoint, why);
+  if (found == nullptr) return {};
   std::vector<std::string> attempts;
-  for (const addrinfo* target = found; target != nullptr; target = target->ai_next) {
+  for (const addrinfo* target = found.get(); target != nullptr; target = target->ai_next) {
     FileDescriptor socket;
     const std::string failure = try_to_connect(*target, timeout_seconds, socket);
     if (failure.empty()) return socket;

@@ -28,6 +28,10 @@ std::string interface_of(const std::string& address);
 FileDescriptor listen_everywhere(int port, const std::string& flag);
 int port_of(int socket);
 
+// The addresses of a name or of a number, in the order in which they should be tried. None when it cannot be
+// resolved: `why` then says so.
+std::vector<std::string> addresses_of(const std::string& host, std::string& why);
+
 // Tries every address of the endpoint, each for at most `timeout_seconds`. Nothing when none answers: `why`
 // then says what was tried and how each attempt ended.
 FileDescriptor connect_to(const Endpoint& endpoint, double timeout_seconds, std::string& why);

@@ -18,7 +18,7 @@ namespace hftrain::launcher {
 namespace {
 
 constexpr double kGatherSeconds = 300;
-constexpr double kJoinSeconds = 10;
+constexpr double kJoinSeconds = 9;
 constexpr double kConnectSeconds = 3;  // of one attempt
 constexpr double kWelcomeSeconds = 5;
 constexpr double kClockSeconds = 5;     // between two clocks, and worth a word
@@ -71,6 +71,7 @@ class Gatherer {
 
   Gathering run() {
     const JobPlace& place = spec_.place;
+    if (place.meeting == Meeting::kFixedAddress) look_at_own_name();
     HubSpec hub{place.meeting == Meeting::kFixedAddress ? place.master_port : 0, "--master_port",
                 hello_of(spec_)};
     if (spec_.exchange != nullptr) hub.hello.token = random_token();
@@ -93,6 +94,27 @@ class Gatherer {
   }
 
  private:
+  // The others look for node 0 where the user said that it is.
+  void look_at_own_name() const {
+    const std::string& host = spec_.place.master_host;
+    std::string why;
+    const std::vector<std::string> named = addresses_of(host, why), own = own_addresses();
+    const std::string here = "this machine has " + join(own, ", ");
+    if (named.empty()) {
+      throw Error(ExitCode::kEnvironment, "no machine can find node 0")
+          .where("--master_addr " + host)
+          .why(why)
+          .hint("a name that all machines know, or an address; " + here);
+    }
+    const bool is_own = std::any_of(named.begin(), named.end(), [&](const std::string& address) {
+      return address.rfind("127.", 0) == 0 || std::find(own.begin(), own.end(), address) != own.end();
+    });
+    if (!is_own) {
+      notice_("warning: " + host + " (" + join(named, ", ") + ") is not this machine, which is node 0: " +
+              here + "; the others find it there only if connections are passed on to it");
+    }
+  }
+
   void wait_for_all(double seconds) {
     const double begin = monotonic_seconds(), deadline = begin + seconds;
     double next_notice = begin + spec_.notice_seconds;
@@ -114,6 +136,7 @@ class Gatherer {
 
   void take(ControlHub::News news) {
     for (const std::string& text : news.notices) notice_(text);
+    if (!news.notices.empty()) last_refusal_ = news.notices.back();
     for (ControlHub::News::Said& said : news.said) {
       if (auto* introduction = std::get_if<Introduction>(&said.message)) {
         introduction->facts.agent = said.agent;
@@ -168,7 +191,8 @@ class Gatherer {
     }
     return Error(ExitCode::kEnvironment, missing() + " did not come within " + format_duration(waited))
         .where(own_place() + ", where node 0 listens")
-        .why(here.empty() ? "nobody has come" : "here are " + join(here, ", "))
+        .why((here.empty() ? "nobody has come" : "here are " + join(here, ", ")) +
+             (last_refusal_.empty() ? "" : "; " + last_refusal_))
         .hint(
             "see whether they were started, and what they say; they must reach that address through any "
             "firewall" +
@@ -178,6 +202,7 @@ class Gatherer {
   MeetingSpec spec_;
   StopSignals& signals_;
   const NoticeSink& notice_;
+  std::string last_refusal_;
   std::unique_ptr<ControlHub> hub_;
   std::vector<Introduction> agents_;
 };
@@ -272,8 +297,9 @@ class Joiner {
     introduction.address = link.local_address();
     introduction.interface = interface_of(introduction.address);
     introduction.time = unix_seconds();
-    link.send(introduction);
+    // First: arguments that differ, which node 0 would find next, may well be why it failed.
     if (spec_.failure) link.send(failure_of(*spec_.failure));
+    link.send(introduction);
     return {std::move(link), "node 0 (" + host + ")"};
   }
 

@@ -39,7 +39,7 @@ struct JobPlace {
   std::string master_host;  // of kFixedAddress and kAgentStore
   int master_port = 0;
   // Both of --rdzv_conf and its like. How long agents wait for each other; unset: a follower tries to reach
-  // agent 0 for 10 s (a name that cannot be resolved, or a port where nothing listens yet, may be there
+  // agent 0 for 9 s (a name that cannot be resolved, or a port where nothing listens yet, may be there
   // soon), and agent 0 waits 300 s for the others, at most --ddp_timeout.
   std::optional<double> meeting_seconds;
   // --rdzv_id; agents with another one are refused. Empty: none was given.

@@ -193,6 +193,7 @@ TEST_CASE("a run trains, saves and leaves a summary; starting it again goes on a
   }
   CHECK(summary["tokens_per_second"] > 0);
   CHECK(storage::verify_checkpoint(place.output + "/checkpoint-6").ok);
+  CHECK(read_file(place.output + "/hftrain/arguments.yaml").find("torch: ") != std::string::npos);
 
   Program again = place.start({});
   CHECK(again.finish() == 0);

@@ -109,7 +109,8 @@ TEST_CASE(
   CHECK(background_copies(parts).node == kRanks * parts.memory_per_rank.saving);
 
   const MemoryPlan& memory = ddp.memory_per_rank;
-  const int64_t state = (memory.parameters + memory.gradients + memory.optimizer) * kRanks;
+  const int64_t state =
+      (kProgramBytes + memory.parameters + memory.gradients + memory.optimizer) * kRanks;
   Topology small = machine(0);
   small.host.memory_bytes = state + background_copies(ddp).node;
   plan_of({"--async_save"}, small);
@@ -119,7 +120,7 @@ TEST_CASE(
   CHECK(contains(run.error().render(), "--async_save keeps copies of"));
 
   run.topology.host.memory_bytes = 16 * kGiB;
-  run.topology.host.available_bytes = memory.total * kRanks + background_copies(ddp).node;
+  run.topology.host.available_bytes = (kProgramBytes + memory.total) * kRanks + background_copies(ddp).node;
   CHECK_FALSE(contains(run.notes(), "saving in the background"));
   --run.topology.host.available_bytes;
   CHECK(contains(run.notes(), "saving in the background keeps"));

@@ -111,8 +111,9 @@ Finding nccl_finding(const plan::Installation& found, size_t gpus) {
 }
 
 Finding mpi_finding(const plan::Installation& found) {
-  Finding finding{"mpi", found.mpi.value_or("not found"), found.mpi, "", false};
-  if (found.mpi && !found.mpi_plugin) finding.value += ", plug-in not built";
+  const std::optional<std::string> version = plan::mpi_version();
+  Finding finding{"mpi", version.value_or("not found"), version, "", false};
+  if (version && !found.mpi_plugin) finding.value += ", plug-in not built";
   return finding;
 }
 

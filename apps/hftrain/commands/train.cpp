@@ -156,7 +156,7 @@ ExitCode train(const CommandContext& context, const Inputs& inputs, Job& job, St
   for (const std::string& notice : decision.notices) console.line(notice);
   show(notes_of_plan(inputs, plan), console);
   const RunFolder folder = run_folder(inputs.output_dir);
-  write_arguments(folder, inputs, context.arguments);
+  write_arguments(folder, inputs, context, plan.ranks.backend);
   write_plan(folder, plan);
   job.check_output_folder(plan);
   job.share(plan);

@@ -9,6 +9,7 @@
 #include "hftrain/base/file.h"
 #include "hftrain/base/json.h"
 #include "hftrain/base/text.h"
+#include "hftrain/plan/installation.h"
 
 namespace hftrain::app {
 namespace {
@@ -64,12 +65,20 @@ void write_plan(const RunFolder& folder, const plan::RunPlan& plan) {
   write_file_atomically(folder.plan(), dump_json(plan::to_json_value(plan)) + '\n');
 }
 
-void write_arguments(const RunFolder& folder, const Inputs& inputs,
-                     const std::vector<std::string>& command_line) {
+void write_arguments(const RunFolder& folder, const Inputs& inputs, const CommandContext& context,
+                     const std::string& backend) {
   std::map<std::string, std::string> facts = {{"hftrain", HFTRAIN_VERSION}};
-  if (const std::string commit = git_commit(fs::current_path().string()); !commit.empty())
-    facts["git"] = commit;
-  write_file_atomically(folder.arguments(), arguments::arguments_yaml(inputs.parsed, command_line, facts));
+  const auto add = [&](const char* name, const std::string& value) {
+    if (!value.empty()) facts[name] = value;
+  };
+  add("git", git_commit(fs::current_path().string()));
+  const std::string worker = (fs::path(context.program).parent_path() / "hftrain-worker").string();
+  const plan::Installation found = plan::inspect_installation(worker, inputs.environment);
+  add("torch", found.torch_version);
+  if (backend == "nccl") add("nccl", found.nccl.value_or(""));
+  if (backend == "mpi") add("mpi", plan::mpi_version().value_or(""));
+  write_file_atomically(folder.arguments(),
+                        arguments::arguments_yaml(inputs.parsed, context.arguments, facts));
 }
 
 Json make_summary(const SummaryFacts& facts) {

@@ -26,9 +26,10 @@ RunFolder run_folder(const std::string& output_dir, const std::optional<std::str
 int next_attempt(const RunFolder& folder);
 
 void write_plan(const RunFolder& folder, const plan::RunPlan& plan);
-// Every argument with its origin, the command line, versions and the git commit of the working directory.
-void write_arguments(const RunFolder& folder, const Inputs& inputs,
-                     const std::vector<std::string>& command_line);
+// Every argument with its origin, the command line, the git commit of the working directory, and the versions
+// of hftrain and of what the workers beside `program` use with this back end.
+void write_arguments(const RunFolder& folder, const Inputs& inputs, const CommandContext& context,
+                     const std::string& backend);
 
 // summary.json (cli.md section 5): the front program's phases, the workers' statistics, how it ended.
 struct SummaryFacts {

@@ -87,14 +87,16 @@ NeededMemory needed_memory(const RunPlan& plan) {
   const int64_t state = memory.parameters + memory.gradients + memory.optimizer;
   const bool gpu = on_gpu(plan.ranks);
   return {gpu ? state - memory.host : 0,
-          (gpu ? memory.host : state) * plan.ranks.local_world_size + background_copies(plan).node};
+          (kProgramBytes + (gpu ? memory.host : state)) * plan.ranks.local_world_size +
+              background_copies(plan).node};
 }
 
 void check_memory(const ResolveInput& input, const RunPlan& plan, Problems& problems) {
   const MemoryPlan& memory = plan.memory_per_rank;
   const NeededMemory needed = needed_memory(plan);
-  const std::string why = "parameters " + bytes(memory.parameters) + ", gradients " +
-                          bytes(memory.gradients) + ", optimizer " + bytes(memory.optimizer);
+  const std::string why = "the program itself " + bytes(kProgramBytes) + ", parameters " +
+                          bytes(memory.parameters) + ", gradients " + bytes(memory.gradients) +
+                          ", optimizer " + bytes(memory.optimizer);
   const int64_t copied = background_copies(plan).node;
   const std::string copies = copied > 0 ? "; --async_save keeps copies of " + bytes(copied) : "";
   const bool shards = plan.strategy.sharded();

@@ -209,10 +209,10 @@ std::string memory_text(const RunPlan& plan) {
 std::string host_text(const RunPlan& plan, const HostResources& host) {
   const bool cpu = plan.ranks.ranks.front().device == DeviceKind::kCpu;
   const MemoryPlan& memory = plan.memory_per_rank;
-  const int64_t needed =
-      (cpu ? memory.total : memory.host) * plan.ranks.local_world_size + background_copies(plan).node;
-  return (needed > 0 ? "about " + bytes(needed) + " of " : std::string()) + bytes(host.available_bytes) +
-         " free memory, " + counted(host.usable_cores(), "core");
+  const int64_t needed = (kProgramBytes + (cpu ? memory.total : memory.host)) * plan.ranks.local_world_size +
+                         background_copies(plan).node;
+  return "about " + bytes(needed) + " of " + bytes(host.available_bytes) + " free memory, " +
+         counted(host.usable_cores(), "core");
 }
 
 std::string disk_text(const RunPlan& plan) {

@@ -50,6 +50,8 @@ std::string pmix_version() {
   return ", " + trim(version.substr(0, version.find_first_of(",(")));
 }
 
+}  // namespace
+
 // MPI_Get_library_version may be called before MPI_Init. The library stays loaded: MPI does not survive being
 // closed.
 std::optional<std::string> mpi_version() {
@@ -65,11 +67,8 @@ std::optional<std::string> mpi_version() {
   return trim(version.substr(0, version.find(','))) + pmix_version();
 }
 
-}  // namespace
-
 Installation inspect_installation(const std::string& worker, const Environment& environment) {
   Installation found;
-  found.mpi = mpi_version();
   found.worker_found = path_exists(worker);
   if (!found.worker_found) return found;
   found.cuda_plugin = find_library(worker, "libhftrain_cuda.so", environment).has_value();

@@ -14,12 +14,14 @@ struct Installation {
   std::string torch_version;        // "2.11.0+cu130"
   std::string torch_cuda;           // CUDA that this LibTorch was built for; empty: none
   std::optional<std::string> nccl;  // version of the library that comes with it
-  std::optional<std::string> mpi;   // what the MPI library and PMIx say of themselves
   bool cuda_plugin = false;         // libhftrain_cuda.so is there
   bool mpi_plugin = false;
 };
 
-// `worker` is the path of hftrain-worker. MPI is opened to ask for its version, nothing else is loaded.
+// `worker` is the path of hftrain-worker. Nothing is loaded.
 Installation inspect_installation(const std::string& worker, const Environment& environment);
+
+// What the MPI library and PMIx, which are loaded for it, say of themselves; nothing without MPI.
+std::optional<std::string> mpi_version();
 
 }  // namespace hftrain::plan
