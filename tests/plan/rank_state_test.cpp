@@ -109,8 +109,7 @@ TEST_CASE(
   CHECK(background_copies(parts).node == kRanks * parts.memory_per_rank.saving);
 
   const MemoryPlan& memory = ddp.memory_per_rank;
-  const int64_t state =
-      (kProgramBytes + memory.parameters + memory.gradients + memory.optimizer) * kRanks;
+  const int64_t state = (kProgramBytes + memory.parameters + memory.gradients + memory.optimizer) * kRanks;
   Topology small = machine(0);
   small.host.memory_bytes = state + background_copies(ddp).node;
   plan_of({"--async_save"}, small);
