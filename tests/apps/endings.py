@@ -101,6 +101,24 @@ def story_time_is_over(place, output):
     return f"143, checkpoint-{newest_is_whole(place, output)} verified"
 
 
+def story_time_of_slurm_is_over(place, output):
+    place.environment["SLURM_JOB_END_TIME"] = str(int(time.time()) + 20)
+    job = start(place, output, "--max_steps", 100000, "--save_strategy", "no")
+    del place.environment["SLURM_JOB_END_TIME"]
+    expect(ends_with(job, 143), "SLURM_JOB_END_TIME", "the time of this job is over")
+    return f"143, checkpoint-{newest_is_whole(place, output)} verified"
+
+
+def story_terminal_is_closed_under_nohup(place, output):
+    job = subprocess.Popen(["nohup", HFTRAIN, *place.flags(output, "--max_steps", 200, "--save_strategy", "no")],
+                           env=place.environment, text=True, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL,
+                           stdin=subprocess.DEVNULL)
+    until(job, lambda: len(records(output)) > 3, "training")
+    job.send_signal(signal.SIGHUP)
+    ends_with(job, 0)
+    return f"it went on: {len(records(output))} records"
+
+
 def story_group_without_memory(place, output):
     group = make_group("hftrain-test")
     if group is None:
