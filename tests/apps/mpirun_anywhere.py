@@ -3,8 +3,8 @@
 
   mpirun_anywhere.py [--stops 50] [--kills 20] [--seed N]
 
-A stop goes to mpirun, to a front program or to a worker. The job ends with 143 and a checkpoint that verifies, with 10 and the
-reason, or with 0 when it had finished before; mpirun ends with the same, after SIGTERM to itself with 1. A kill takes a
+A stop goes to mpirun, to a front program or to a worker of a run that would go on for long. The job ends with 143 and a
+checkpoint that verifies, or with 10 and the reason; mpirun ends with the same, after SIGTERM to itself with 1. A kill takes a
 worker: the job ends with 9 and names its rank, or with 0. A signal before mpirun has started anything ends it without a job.
 """
 import argparse
@@ -22,20 +22,35 @@ from machines import no_mpi
 from mpirun_ends import GRACE, Job, environment_of
 from runs import Workplace
 
+# For mpirun passes SIGTERM on only after it has slept: the run must not be over before.
+LONG = ["--max_steps", 100000, *FLAGS[2:], "--save_total_limit", 2]
 STOPS = [signal.SIGTERM] * 4 + [signal.SIGUSR1, signal.SIGUSR2]
+
+
+def pids_of(job, program):
+    """Without the clients of PMIx that front programs have forked, which take no signal."""
+    return [pid for pid in job.pids(program) if program != "hftrain" or parent_of(pid) == job.mpirun.pid]
+
+
+def parent_of(pid):
+    try:
+        with open(f"/proc/{pid}/stat") as file:
+            return int(file.read().rsplit(")", 1)[1].split()[1])
+    except OSError:
+        return None
 
 
 def pid_of(job, program, chance):
     """A process of the job, once there are two; nothing when the job ended before."""
-    job.wait_until(lambda: len(job.pids(program)) >= 2, f"the start of {program}")
-    pids = job.pids(program)
+    job.wait_until(lambda: len(pids_of(job, program)) >= 2, f"the start of {program}")
+    pids = pids_of(job, program)
     return chance.choice(pids) if pids else None
 
 
-def stop_one(job, chance, length):
-    target = chance.choice(["mpirun", "hftrain", "hftrain-worker"])
-    number = chance.choice(STOPS)
+def stop_one(job, chance, length, target, number):
     pid = job.mpirun.pid if target == "mpirun" else pid_of(job, target, chance)
+    if target == "mpirun" and number != signal.SIGTERM:
+        pid_of(job, "hftrain", chance)  # mpirun drops a signal that it has nobody to pass on to
     # The moment itself is what is random; ranks run for about half of the time.
     time.sleep(chance.random() * length * (1 if target == "mpirun" else 0.5))
     job.take_traces()
@@ -47,7 +62,7 @@ def stop_one(job, chance, length):
     elif summary == 10 or summary is None and sent:
         if summary == 10 and "stop" not in job.text():
             job.fail(f"{what}: no reason is given")
-    elif summary != 0:
+    else:
         job.fail(what)
     if code not in {summary, 1 if target == "mpirun" else summary} and summary is not None:
         job.fail(what)
@@ -87,8 +102,11 @@ def main():
         length = time.monotonic() - start
         for number in range(options.stops + options.kills):
             stops = number < options.stops
-            job = Job(place, f"run-{number}", GRACE, flags=FLAGS, backend=chance.choice(["mpi", "gloo"]))
-            end = (stop_one if stops else kill_one)(job, chance, length)
+            wish = chance.choice(["mpirun", "hftrain", "hftrain-worker"]), chance.choice(STOPS)
+            # mpirun sleeps that long after any end.
+            grace = GRACE if stops and wish == ("mpirun", signal.SIGTERM) else ()
+            job = Job(place, f"run-{number}", grace, flags=LONG if stops else FLAGS, backend=chance.choice(["mpi", "gloo"]))
+            end = stop_one(job, chance, length, *wish) if stops else kill_one(job, chance, length)
             job.check_nothing_left()
             ends[end] += 1
             print(f"{number}: {end}", flush=True)
