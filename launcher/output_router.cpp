@@ -5,23 +5,16 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
 #include <cstring>
 #include <optional>
 #include <utility>
 
 #include "hftrain/base/error.h"
 #include "hftrain/base/text.h"
+#include "hftrain/base/whole_number.h"
 
 namespace hftrain::launcher {
 namespace {
-
-std::optional<int> whole_number(std::string_view text) {
-  int value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size() || value < 0) return std::nullopt;
-  return value;
-}
 
 Error bad_value(const std::string& flag, const std::string& value, const std::string& expected) {
   return Error(ExitCode::kUsage, "bad value '" + value + "'").where(flag).why("expected " + expected);

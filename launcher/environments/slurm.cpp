@@ -1,20 +1,12 @@
 #include "launcher/environments/slurm.h"
 
-#include <charconv>
-
 #include "hftrain/base/text.h"
+#include "hftrain/base/whole_number.h"
 
 namespace hftrain::launcher {
 namespace {
 
 constexpr size_t kMostHosts = 1'000'000;
-
-std::optional<int64_t> whole_number(std::string_view text) {
-  int64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  const bool whole = !text.empty() && error == std::errc() && end == text.data() + text.size() && value >= 0;
-  return whole ? std::optional(value) : std::nullopt;
-}
 
 // Splits at the commas that stand outside of brackets; empty when brackets do not match.
 std::vector<std::string_view> split_outside(std::string_view list) {
@@ -37,7 +29,7 @@ bool expand_range(std::string_view range, std::vector<std::string>& numbers) {
   const size_t dash = range.find('-');
   const std::string_view first = range.substr(0, dash);
   const std::string_view last = dash == std::string_view::npos ? first : range.substr(dash + 1);
-  const std::optional<int64_t> low = whole_number(first), high = whole_number(last);
+  const std::optional<int64_t> low = whole_number<int64_t>(first), high = whole_number<int64_t>(last);
   if (!low || !high || *low > *high || static_cast<size_t>(*high - *low) >= kMostHosts) return false;
   for (int64_t number = *low; number <= *high; ++number) {
     std::string digits = std::to_string(number);
@@ -82,11 +74,11 @@ std::vector<int> expand_tasks_per_node(std::string_view tasks) {
   std::vector<int> counts;
   for (const std::string& part : split(tasks, ',')) {
     const size_t open = part.find("(x");
-    const std::optional<int64_t> count = whole_number(std::string_view(part).substr(0, open));
+    const std::optional<int64_t> count = whole_number<int64_t>(std::string_view(part).substr(0, open));
     std::optional<int64_t> times = 1;
     if (open != std::string::npos) {
       if (part.back() != ')') return {};
-      times = whole_number(std::string_view(part).substr(open + 2, part.size() - open - 3));
+      times = whole_number<int64_t>(std::string_view(part).substr(open + 2, part.size() - open - 3));
     }
     if (!count || !times || counts.size() + static_cast<size_t>(*times) > kMostHosts) return {};
     counts.insert(counts.end(), static_cast<size_t>(*times), static_cast<int>(*count));

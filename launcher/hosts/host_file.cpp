@@ -1,7 +1,6 @@
 #include "launcher/hosts/host_file.h"
 
 #include <algorithm>
-#include <charconv>
 #include <numeric>
 #include <optional>
 #include <utility>
@@ -9,18 +8,12 @@
 #include "hftrain/base/error.h"
 #include "hftrain/base/file.h"
 #include "hftrain/base/text.h"
+#include "hftrain/base/whole_number.h"
 
 namespace hftrain::launcher {
 namespace {
 
 constexpr int kMostSlots = 4096;
-
-std::optional<int> whole_number(std::string_view text) {
-  int value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  const bool whole = !text.empty() && error == std::errc() && end == text.data() + text.size() && value >= 0;
-  return whole ? std::optional(value) : std::nullopt;
-}
 
 std::string place_in(const std::string& path, size_t line) {
   return path + ':' + std::to_string(line);

@@ -16,17 +16,6 @@ void write(const std::string& path, const std::string& text) {
 
 }  // namespace
 
-TEST_CASE("lists of CPUs are read and written as Linux does") {
-  CHECK(parse_cpu_list("0-2,5") == std::vector<int>{0, 1, 2, 5});
-  CHECK(parse_cpu_list("") == std::vector<int>{});
-  for (const char* wrong : {"a", "1-", "-1", "3-1", "1-2-3", "1,,2", "999999"}) {
-    INFO(wrong);
-    CHECK_FALSE(parse_cpu_list(wrong));
-  }
-  CHECK(cpu_list_text({0, 1, 2, 5, 7, 8}) == "0-2,5,7-8");
-  CHECK(cpu_list_text({}).empty());
-}
-
 TEST_CASE("cores, caches, sockets and nodes are read from the system's files") {
   const testing::TemporaryDirectory root;
   const std::string cpu = root / "sys/devices/system/cpu/cpu6";

@@ -17,8 +17,7 @@
 #include "hftrain/storage/file_system.h"
 #include "hftrain/storage/run_directory.h"
 #include "launcher/environments/find_place.h"
-#include "launcher/environments/open_mpi_files.h"
-#include "launcher/environments/parent_watch.h"
+#include "launcher/environments/launcher_tie.h"
 #include "launcher/hosts/machine_start.h"
 #include "pipeline/core_stage.h"
 #include "pipeline/data_stage.h"
@@ -163,26 +162,6 @@ ExitCode train(const CommandContext& context, const Inputs& inputs, Job& job, St
   return run_workers(context, inputs, plan, job, stopwatch, console);
 }
 
-// What binds this program to the launcher that started it, from its beginning to after the end of its ranks:
-// it does not outlive the launcher, and takes away what that could not.
-class LauncherTie {
- public:
-  LauncherTie(const launcher::JobPlace& place, const Environment& environment) : environment_(environment) {
-    if (launcher::has_launcher_for_parent(place)) parent_.emplace();
-  }
-  LauncherTie(const LauncherTie&) = delete;
-  LauncherTie& operator=(const LauncherTie&) = delete;
-  ~LauncherTie() {
-    if (!parent_) return;
-    launcher::remove_shared_memory_of_rank(environment_);
-    if (parent_->parent_is_gone()) launcher::remove_session_folder(environment_);
-  }
-
- private:
-  const Environment& environment_;
-  std::optional<launcher::ParentWatch> parent_;
-};
-
 launcher::JobPlace place_of(Inputs& inputs, const CommandContext& context) {
   const arguments::Arguments& arguments = inputs.parsed.arguments;
   const size_t gpus = arguments.device.use_cpu ? 0 : inputs.topology.visible.devices.size();
@@ -196,7 +175,7 @@ launcher::JobPlace place_of(Inputs& inputs, const CommandContext& context) {
 // As train(), with the other front programs of the job, which end as this one does.
 ExitCode lead(const CommandContext& context, Inputs& inputs, const launcher::JobPlace& place,
               Stopwatch& stopwatch, reporting::Console& console) {
-  const LauncherTie tie(place, context.environment);
+  const launcher::LauncherTie tie(place, context.environment);
   try {
     add_model(inputs);
   } catch (const Error& error) {
@@ -229,7 +208,7 @@ ExitCode join(const CommandContext& context, const arguments::ParseOutcome& pars
     failure = error;
   }
   const launcher::JobPlace place = place_of(inputs, context);
-  const LauncherTie tie(place, context.environment);
+  const launcher::LauncherTie tie(place, context.environment);
   return failure ? decline(context, inputs, place, console, *failure)
                  : follow(context, inputs, place, console);
 }

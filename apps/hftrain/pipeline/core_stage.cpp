@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <optional>
 
+#include "hftrain/base/cpu_list.h"
 #include "hftrain/base/error.h"
 #include "hftrain/base/text.h"
 #include "hftrain/plan/cpu_map.h"
@@ -54,11 +55,11 @@ void confine_to_cores(const arguments::ParseOutcome& parsed) {
   const std::vector<int> allowed = plan::allowed_cpus();
   cpu_set_t set;
   CPU_ZERO(&set);
-  for (const int cpu : plan::parse_cpu_list(*list).value_or(std::vector<int>{})) {
+  for (const int cpu : parse_cpu_list(*list).value_or(std::vector<int>{})) {
     if (!std::binary_search(allowed.begin(), allowed.end(), cpu)) {
       throw Error(ExitCode::kUsage, "CPU " + std::to_string(cpu) + " cannot be used")
           .where(parsed.origins.describe("bind_core_list"))
-          .why("hftrain may use " + plan::cpu_list_text(allowed));
+          .why("hftrain may use " + cpu_list_text(allowed));
     }
     CPU_SET(cpu, &set);
   }
@@ -82,7 +83,7 @@ std::string bind_workers(const arguments::ParseOutcome& parsed, const plan::Topo
   std::vector<std::string> texts;
   for (size_t i = 0; i < workers.size(); ++i) {
     workers[i].cpus = cpus[i];
-    texts.push_back("rank " + std::to_string(workers[i].rank) + ": " + plan::cpu_list_text(cpus[i]));
+    texts.push_back("rank " + std::to_string(workers[i].rank) + ": " + cpu_list_text(cpus[i]));
   }
   return "CPUs of the ranks (" + asked->flag + "): " + join(texts, ", ");
 }

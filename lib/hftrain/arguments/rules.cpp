@@ -7,6 +7,7 @@
 #include "hftrain/arguments/import/launch.h"
 #include "hftrain/arguments/merge.h"
 #include "hftrain/arguments/value.h"
+#include "hftrain/base/cpu_list.h"
 #include "hftrain/base/text.h"
 
 namespace hftrain::arguments {
@@ -92,14 +93,8 @@ bool valid_signals(const std::string& text) {
 }
 
 bool valid_cores(const std::string& text) {
-  for (const std::string& part : split(text, ',')) {
-    const std::vector<std::string> ends = split(part, '-');
-    const bool numbers = std::all_of(ends.begin(), ends.end(), [](const std::string& end) {
-      return !end.empty() && end.size() < 6 && end.find_first_not_of("0123456789") == std::string::npos;
-    });
-    if (!numbers || ends.size() > 2 || std::stoi(ends.front()) > std::stoi(ends.back())) return false;
-  }
-  return true;
+  const auto cores = parse_cpu_list(text);
+  return cores && !cores->empty();
 }
 
 const Rule kRules[] = {

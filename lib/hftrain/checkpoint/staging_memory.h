@@ -4,7 +4,6 @@
 
 #include <c10/core/Allocator.h>
 
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <span>

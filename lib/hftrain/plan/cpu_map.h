@@ -18,11 +18,6 @@ struct Cpu {
   bool operator==(const Cpu&) const = default;
 };
 
-// "1,3-5" -> 1, 3, 4, 5; nothing when the text is not such a list.
-std::optional<std::vector<int>> parse_cpu_list(const std::string& text);
-// The reverse: "1,3-5".
-std::string cpu_list_text(const std::vector<int>& cpus);
-
 // The CPUs that this process may use, in rising order.
 std::vector<int> allowed_cpus();
 

@@ -4,11 +4,11 @@
 #include <algorithm>
 #include <cmath>
 #include <fstream>
-#include <limits>
 #include <sstream>
 #include <thread>
 
 #include "hftrain/base/text.h"
+#include "hftrain/plan/cgroup.h"
 #include "hftrain/plan/topology.h"
 
 namespace hftrain::plan {
@@ -35,52 +35,6 @@ std::optional<int64_t> parse_integer(const std::string& text) {
 
 std::optional<int64_t> read_integer(const std::string& path) {
   return parse_integer(read_text(path));
-}
-
-// The folder of this process's cgroup and its parents up to the mount point, innermost first. In a container
-// the path of /proc/self/cgroup may be the host's and not exist below the mount point; its parents then still
-// serve.
-std::vector<std::string> with_parents(const std::string& mount, std::string path) {
-  std::vector<std::string> folders;
-  while (!path.empty() && path != "/") {
-    folders.push_back(mount + path);
-    path.erase(path.rfind('/'));
-  }
-  folders.push_back(mount);
-  return folders;
-}
-
-struct Cgroup {
-  std::vector<std::string> unified;      // v2
-  std::vector<std::string> cpu, memory;  // v1
-};
-
-Cgroup find_cgroup(const std::string& root) {
-  Cgroup cgroup;
-  const std::string mount = root + "sys/fs/cgroup";
-  std::istringstream lines(read_text(root + "proc/self/cgroup"));
-  for (std::string line; std::getline(lines, line);) {
-    // hierarchy:controllers:path, and a path may hold colons
-    const size_t first = line.find(':'), second = line.find(':', first + 1);
-    if (first == std::string::npos || second == std::string::npos) continue;
-    const std::string controllers = line.substr(first + 1, second - first - 1),
-                      path = line.substr(second + 1);
-    if (controllers.empty()) {
-      for (const char* at : {"", "/unified"}) {
-        for (std::string& folder : with_parents(mount + at, path))
-          cgroup.unified.push_back(std::move(folder));
-      }
-    }
-    for (const std::string& controller : split(controllers, ',')) {
-      if (controller != "cpu" && controller != "memory") continue;
-      auto& folders = controller == "cpu" ? cgroup.cpu : cgroup.memory;
-      for (const std::string& name : {controllers, controller}) {
-        for (std::string& folder : with_parents(mount + '/' + name, path))
-          folders.push_back(std::move(folder));
-      }
-    }
-  }
-  return cgroup;
 }
 
 template <typename T>
