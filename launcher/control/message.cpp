@@ -85,7 +85,7 @@ std::string encode_message(const Message& message) {
 }
 
 std::optional<Message> decode_message(std::string_view line) {
-  const Json json = Json::parse(line.begin(), line.end(), nullptr, /*allow_exceptions=*/false);
+  const Json json = try_parse_json(line).value_or(Json());
   if (!json.is_object() || !json.contains(kNameMember) || !json[kNameMember].is_string()) return std::nullopt;
   try {
     return decode_named(json[kNameMember].get<std::string>(), json,

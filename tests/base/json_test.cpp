@@ -18,6 +18,56 @@ TEST_CASE("torn JSON is an error with file, line and column") {
   }
 }
 
+std::string brackets(size_t depth) {
+  return std::string(depth, '[') + std::string(depth, ']');
+}
+
+TEST_CASE("JSON that is nested so deep that copying it would overflow the stack is refused with its place") {
+  const auto limit = static_cast<size_t>(kDeepestJson);
+  for (const size_t depth : {limit + 1, size_t{1'000'000}}) {
+    try {
+      dump_json(Json(parse_json("\n " + brackets(depth), "deep.json")));
+      FAIL("parsed");
+    } catch (const Error& error) {
+      CHECK(error.code() == ExitCode::kData);
+      CHECK(error.diagnostics().front().where == "deep.json:2:" + std::to_string(limit + 2));
+    }
+    CHECK_FALSE(try_parse_json(brackets(depth)));
+  }
+  CHECK(dump_json(parse_json(brackets(limit), "x"), -1) == brackets(limit));
+}
+
+TEST_CASE("brackets in strings, comments and side by side do not count as depth") {
+  const std::string many = brackets(1000);
+  CHECK(parse_json("// \" " + many + "\n[1 /* \" " + many + " */, \"\\\"" + many + "\"]", "x").size() == 2);
+  std::string wide = "[";
+  for (int i = 0; i < 1000; ++i) wide += "[], ";
+  CHECK(parse_json(wide + "{}]", "x").size() == 1001);
+  for (const char* torn : {"", "/", "\"", "\"\\", "[/*", "//", "]", "{\"a\": 1"})
+    CHECK_FALSE(try_parse_json(torn));
+}
+
+TEST_CASE("a number is read as a whole one only when it is one and fits") {
+  CHECK(Json(5e8).get<int>() == 500'000'000);
+  CHECK(Json(-3).get<int64_t>() == -3);
+  CHECK(Json(uint64_t{1} << 63).get<uint64_t>() == uint64_t{1} << 63);
+  CHECK_THROWS_AS(Json(2.5).get<int>(), Json::exception);
+  CHECK_THROWS_AS(Json(1e300).get<int64_t>(), Json::exception);
+  CHECK_THROWS_AS(Json(int64_t{1} << 40).get<int>(), Json::exception);
+  CHECK_THROWS_AS(Json(-1).get<uint64_t>(), Json::exception);
+  CHECK_THROWS_AS(Json("3").get<int>(), Json::exception);
+  CHECK(Json(true).get<bool>());
+}
+
+TEST_CASE("what the parser says of a broken text does not repeat all of it") {
+  try {
+    parse_json('"' + std::string(100'000, 'a'), "x");
+    FAIL("parsed");
+  } catch (const Error& error) {
+    CHECK(error.diagnostics().front().why.size() < 400);
+  }
+}
+
 TEST_CASE("comments are accepted") {
   CHECK(parse_json("{/* a */ \"b\": 1 // c\n}", "x").at("b") == 1);
 }

@@ -35,6 +35,13 @@ TEST_CASE("every message comes back as it was from its line") {
   }
 }
 
+TEST_CASE("a line that is nested too deep, or has a number that does not fit, is no message") {
+  const std::string deep = std::string(1'000'000, '[') + std::string(1'000'000, ']');
+  CHECK_FALSE(decode_message(R"({"message":"take_plan","plan":)" + deep + "}"));
+  CHECK_FALSE(decode_message(R"({"message":"stop_received","signal":1e300})"));
+  CHECK_FALSE(decode_message(R"({"message":"stop_received","signal":1099511627791})"));
+}
+
 TEST_CASE("an introduction carries machine, GPUs, cores and the given rank") {
   Introduction introduction;
   introduction.address = "10.0.0.2";

@@ -21,6 +21,45 @@ std::string place(std::string_view text, size_t byte, const std::string& origin)
   return origin + ':' + std::to_string(line) + ':' + std::to_string(column);
 }
 
+// Where the text has one bracket too many, counted from 1; 0 when it nowhere is too deep. Looks at strings
+// and comments only to pass over them: whether the rest is JSON is the parser's question.
+size_t too_deep_at(std::string_view text) {
+  int depth = 0;
+  for (size_t i = 0; i < text.size(); ++i) {
+    switch (text[i]) {
+      case '[':
+      case '{':
+        if (++depth > kDeepestJson) return i + 1;
+        break;
+      case ']':
+      case '}':
+        --depth;
+        break;
+      case '"':
+        for (++i; i < text.size() && text[i] != '"'; ++i) {
+          if (text[i] == '\\') ++i;
+        }
+        break;
+      case '/': {
+        const bool line = text.substr(i, 2) == "//";
+        if (!line && text.substr(i, 2) != "/*") break;
+        const size_t end = line ? text.find('\n', i) : text.find("*/", i + 2);
+        i = end == std::string_view::npos ? text.size() : end + (line ? 0 : 1);
+        break;
+      }
+      default:
+        break;
+    }
+  }
+  return 0;
+}
+
+// The parser's own words, which quote the token that it did not like.
+std::string short_reason(const std::string& words) {
+  constexpr size_t kLongest = 300;
+  return words.size() <= kLongest ? words : words.substr(0, kLongest) + "…";
+}
+
 void dump_string(const std::string& text, std::string& out) {
   out += Json(text).dump(-1, ' ', false, Json::error_handler_t::replace);
 }
@@ -62,13 +101,26 @@ void dump_into(const Json& value, int indent, int depth, std::string& out) {
 }  // namespace
 
 Json parse_json(std::string_view text, const std::string& origin, int error_code) {
+  if (const size_t byte = too_deep_at(text)) {
+    throw Error(static_cast<ExitCode>(error_code), "this JSON is nested too deep")
+        .where(place(text, byte, origin))
+        .why("arrays and objects stand in each other more than " + std::to_string(kDeepestJson) + " deep")
+        .hint("no file of these formats needs that: look whether it is damaged or made to harm");
+  }
   try {
     return Json::parse(text.begin(), text.end(), nullptr, true, /*ignore_comments=*/true);
   } catch (const Json::parse_error& error) {
     throw Error(static_cast<ExitCode>(error_code), "not valid JSON")
         .where(place(text, error.byte, origin))
-        .why(error.what());
+        .why(short_reason(error.what()));
   }
+}
+
+std::optional<Json> try_parse_json(std::string_view text) {
+  if (too_deep_at(text) != 0) return std::nullopt;
+  Json json = Json::parse(text.begin(), text.end(), nullptr, /*allow_exceptions=*/false);
+  if (json.is_discarded()) return std::nullopt;
+  return json;
 }
 
 Json read_json_file(const std::string& path, int error_code) {

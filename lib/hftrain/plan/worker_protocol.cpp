@@ -29,7 +29,7 @@ std::string encode_event(const WorkerEvent& event) {
 }
 
 std::optional<WorkerEvent> decode_event(std::string_view line) {
-  const Json parsed = Json::parse(line.begin(), line.end(), nullptr, /*allow_exceptions=*/false);
+  const Json parsed = try_parse_json(line).value_or(Json());
   if (!parsed.is_object()) return std::nullopt;
   const auto member = [&](const char* name) { return parsed.contains(name) ? parsed[name] : Json(); };
   const Json rank = member("rank"), time = member("time"), data = member("data");
