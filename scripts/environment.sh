@@ -3,12 +3,13 @@
 torch_version=2.11.0
 source_dir=$(cd "${BASH_SOURCE[0]%/*}/.." && pwd)
 build_dir=$source_dir/build
+programs_target=programs  # all that a run loads; CMake keeps the list (HftrainModule.cmake)
 torch_environment=${XDG_CACHE_HOME:-$HOME/.cache}/hftrain/torch-$torch_version
 ready_mark=$torch_environment/.hftrain-ready        # one word per complete installation; written last
 incomplete_mark=$torch_environment/.hftrain-incomplete
 
-# ccache finds the same object again from another checkout, and accepts the precompiled header.
-export CCACHE_BASEDIR=$source_dir CCACHE_NOHASHDIR=1 CCACHE_SLOPPINESS=pch_defines,time_macros
+# ccache finds the same object again from another checkout, accepts precompiled headers and reads each once.
+export CCACHE_BASEDIR=$source_dir CCACHE_NOHASHDIR=1 CCACHE_SLOPPINESS=pch_defines,time_macros CCACHE_INODECACHE=1
 
 say() { printf 'hftrain: %s\n' "$*" >&2; }
 die() { say "error: $*"; exit 3; }

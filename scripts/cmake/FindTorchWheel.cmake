@@ -1,6 +1,6 @@
 # Finds LibTorch inside the PyPI wheel and makes imported targets of it.
 #   Input:  TORCH_WHEEL_DIR, the folder `torch` of the wheel (scripts/setup passes it; HFTRAIN_TORCH_DIR overrides)
-#   Output: TorchWheel::cpu, TorchWheel::openmp, and TorchWheel::cuda where the wheel brings CUDA libraries and their companions are there
+#   Output: TorchWheel::cpu, and TorchWheel::cuda where the wheel brings CUDA libraries and their companions are there
 # The package that torch itself ships wants nvcc and a matching toolkit merely to configure; these targets need neither.
 if(NOT TORCH_WHEEL_DIR AND DEFINED ENV{HFTRAIN_TORCH_DIR})
   set(TORCH_WHEEL_DIR "$ENV{HFTRAIN_TORCH_DIR}")
@@ -33,10 +33,10 @@ if(TorchWheel_FOUND AND NOT TARGET TorchWheel::cpu)
   target_compile_definitions(TorchWheel::cpu INTERFACE USE_DISTRIBUTED)
   target_link_libraries(TorchWheel::cpu INTERFACE "${TorchWheel_torch_cpu}" "${TorchWheel_c10}")
   target_link_options(TorchWheel::cpu INTERFACE -Wl,--allow-shlib-undefined)
-  # at::parallel_for is a template over OpenMP: modules that call it compile with it and share the wheel's thread pool.
-  add_library(TorchWheel::openmp INTERFACE IMPORTED GLOBAL)
-  target_compile_options(TorchWheel::openmp INTERFACE -fopenmp)
-  target_link_libraries(TorchWheel::openmp INTERFACE "${TORCH_WHEEL_DIR}/lib/libgomp.so.1")
+  # at::parallel_for is a template over OpenMP: what calls it compiles with it and shares the wheel's thread pool. All that uses
+  # LibTorch does, so that one precompiled header serves all.
+  target_compile_options(TorchWheel::cpu INTERFACE -fopenmp)
+  target_link_libraries(TorchWheel::cpu INTERFACE "${TORCH_WHEEL_DIR}/lib/libgomp.so.1")
 
   find_library(TorchWheel_torch_cuda torch_cuda PATHS "${TORCH_WHEEL_DIR}/lib" NO_DEFAULT_PATH)
   find_library(TorchWheel_c10_cuda c10_cuda PATHS "${TORCH_WHEEL_DIR}/lib" NO_DEFAULT_PATH)

@@ -9,6 +9,7 @@
 #include "hftrain/base/json.h"
 #include "hftrain/storage/checkpoint_folder.h"
 #include "hftrain/storage/model_folder.h"
+#include "support/paths.h"
 #include "support/catch.h"
 #include "support/temporary_directory.h"
 
@@ -23,7 +24,7 @@ struct Outcome {
 };
 
 Outcome run(const TemporaryDirectory& folder, const std::string& arguments) {
-  const std::string command = std::string(HFTRAIN_BINARY_DIR) + "/bin/hftrain checkpoint " + arguments +
+  const std::string command = testing::binary_dir() + "/bin/hftrain checkpoint " + arguments +
                               " > " + folder / "out.txt" + " 2> " + folder / "err.txt";
   Outcome outcome;
   const int status = std::system(command.c_str());

@@ -11,6 +11,7 @@
 #include "hftrain/base/text.h"
 #include "hftrain/storage/manifest.h"
 #include "launcher/watched_process.h"
+#include "support/paths.h"
 #include "support/catch.h"
 #include "support/skip.h"
 #include "support/temporary_directory.h"
@@ -20,8 +21,8 @@ namespace {
 
 using Program = launcher::WatchedProcess;
 
-const std::string kProgram = HFTRAIN_BINARY_DIR "/bin/hftrain";
-const bool kHasWorker = std::filesystem::exists(HFTRAIN_BINARY_DIR "/bin/hftrain-worker");
+const std::string kProgram = testing::binary_dir() + "/bin/hftrain";
+const bool kHasWorker = std::filesystem::exists(testing::binary_dir() + "/bin/hftrain-worker");
 constexpr const char* kNoWorker = "this build has no hftrain-worker: configure with -DHFTRAIN_WITH_TORCH=ON";
 
 // A folder with text, a tokenizer and nothing else, and a cache of its own.

@@ -8,6 +8,7 @@
 
 #include "hftrain/architectures/architecture.h"
 #include "hftrain/base/json.h"
+#include "support/paths.h"
 #include "support/catch.h"
 
 namespace hftrain::architectures {
@@ -15,7 +16,7 @@ namespace {
 
 std::vector<std::string> golden_files() {
   std::vector<std::string> paths;
-  const std::string folder = std::string(HFTRAIN_SOURCE_DIR) + "/tests/golden/architectures";
+  const std::string folder = testing::source_dir() + "/tests/golden/architectures";
   for (const auto& entry : std::filesystem::directory_iterator(folder))
     paths.push_back(entry.path().string());
   std::sort(paths.begin(), paths.end());

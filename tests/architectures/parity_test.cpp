@@ -4,6 +4,7 @@
 
 #include "hftrain/architectures/architecture.h"
 #include "hftrain/base/file.h"
+#include "support/paths.h"
 #include "support/catch.h"
 #include "support/python.h"
 #include "support/skip.h"
@@ -29,7 +30,7 @@ print("compared", len(list(golden.glob("*.json"))))
 
 TEST_CASE("configs with both spellings of rope mean the same to transformers", "[parity]") {
   if (!testing::has_python()) HFTRAIN_SKIP("python3 with transformers: set HFTRAIN_TEST_PYTHON");
-  const std::string golden = std::string(HFTRAIN_SOURCE_DIR) + "/tests/golden/architectures";
+  const std::string golden = testing::source_dir() + "/tests/golden/architectures";
   const testing::TemporaryDirectory ours;
   for (const auto& entry : std::filesystem::directory_iterator(golden)) {
     const Json config = read_json_file(entry.path().string())["config"];

@@ -4,6 +4,7 @@
 #include "hftrain/arguments/help.h"
 #include "hftrain/base/file.h"
 #include "support.h"
+#include "support/paths.h"
 #include "support/catch.h"
 
 namespace hftrain::arguments {
@@ -14,7 +15,7 @@ const std::vector<CommandSummary> kCommands = {{"train", "train a model"}, {"pla
 }  // namespace
 
 TEST_CASE("docs/arguments.md is what `hftrain docs arguments` prints") {
-  const std::string page = read_file(std::string(HFTRAIN_SOURCE_DIR) + "/docs/arguments.md");
+  const std::string page = read_file(testing::source_dir() + "/docs/arguments.md");
   const bool same = page == arguments_markdown();
   INFO("hftrain docs arguments > docs/arguments.md");
   CHECK(same);

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "hftrain/base/file.h"
+#include "support/paths.h"
 #include "support/catch.h"
 
 namespace hftrain::arguments {
@@ -13,7 +14,7 @@ namespace {
 namespace fs = std::filesystem;
 
 std::string source_dir(const std::string& folder) {
-  return std::string(HFTRAIN_SOURCE_DIR) + '/' + folder;
+  return testing::source_dir() + '/' + folder;
 }
 
 // Every `.name` and `->name` of the sources under `folder`, arguments/ left out.

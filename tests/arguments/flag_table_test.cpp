@@ -6,13 +6,14 @@
 #include "hftrain/arguments/value.h"
 #include "hftrain/base/json.h"
 #include "support.h"
+#include "support/paths.h"
 #include "support/catch.h"
 
 namespace hftrain::arguments {
 namespace {
 
 Json golden_flags() {
-  return read_json_file(std::string(HFTRAIN_SOURCE_DIR) + "/tests/golden/arguments/flags.json");
+  return read_json_file(testing::source_dir() + "/tests/golden/arguments/flags.json");
 }
 
 // Where this build differs from the contract on purpose.

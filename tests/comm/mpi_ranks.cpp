@@ -15,6 +15,7 @@
 #include "comm/rank_spawn.h"
 #include "hftrain/base/text.h"
 #include "launcher/environments/pmix_exchange.h"
+#include "support/paths.h"
 #include "support/catch.h"
 #include "support/temporary_directory.h"
 
@@ -22,7 +23,7 @@ namespace hftrain::testing {
 namespace {
 
 constexpr const char* kPlaceTest = "one place of a test under mpirun";
-constexpr const char* kExchangeLibrary = HFTRAIN_BINARY_DIR "/lib/libhftrain_pmix.so";
+const std::string kExchangeLibrary = plugin("hftrain_pmix");
 
 constexpr double kMeetingSeconds = 120;  // only a hang takes them
 
@@ -38,7 +39,7 @@ struct Job {
 }  // namespace
 
 std::string no_mpi_because() {
-  if (!path_exists(kMpiPlugin)) return "libhftrain_mpi.so is not built: no libopenmpi-dev";
+  if (!path_exists(mpi_plugin())) return "libhftrain_mpi.so is not built: no libopenmpi-dev";
   if (!path_exists(kExchangeLibrary)) return "libhftrain_pmix.so is not built: no libpmix-dev";
   return ::system("command -v mpirun > /dev/null") == 0 ? "" : "mpirun is missing: openmpi-bin";
 }

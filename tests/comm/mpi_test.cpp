@@ -96,7 +96,7 @@ const RankBody kStays("a rank does not get through the start of MPI", [](const R
 });
 
 const RankBody kCounts("MPI counts otherwise", [](const Rank&) {
-  const auto mpi = comm::load_mpi_plugin(testing::kMpiPlugin).start_process({});
+  const auto mpi = comm::load_mpi_plugin(testing::mpi_plugin()).start_process({});
   try {
     mpi->connect(alone());
     FAIL("nothing was thrown");
@@ -191,7 +191,7 @@ TEST_CASE("an MPI that counts other ranks is refused", "[process][mpi]") {
 TEST_CASE("MPI outside mpirun is refused before it starts anything", "[mpi]") {
   NEEDS_MPI();
   ::unsetenv("PMIX_RANK");
-  const auto mpi = comm::load_mpi_plugin(testing::kMpiPlugin).start_process({});
+  const auto mpi = comm::load_mpi_plugin(testing::mpi_plugin()).start_process({});
   try {
     mpi->connect(alone());
     FAIL("nothing was thrown");

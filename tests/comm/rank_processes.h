@@ -14,13 +14,16 @@
 
 #include "hftrain/comm/communicator.h"
 #include "hftrain/comm/mpi_plugin.h"
+#include "support/paths.h"
 
 namespace hftrain::testing {
 
 // Names of run_ranks for the MPI plug-in beside "mpi": with one thread for all groups, as with an MPI library
 // that allows no more.
 inline constexpr const char* kMpiOnOneThread = "mpi on one thread";
-inline constexpr const char* kMpiPlugin = HFTRAIN_BINARY_DIR "/lib/libhftrain_mpi.so";
+inline std::string mpi_plugin() {
+  return plugin("hftrain_mpi");
+}
 // Empty when ranks can be run under mpirun; otherwise what is missing.
 std::string no_mpi_because();
 

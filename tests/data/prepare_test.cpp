@@ -14,6 +14,7 @@
 #include "hftrain/base/json.h"
 #include "hftrain/data/token_dataset.h"
 #include "hftrain/data/token_writer.h"
+#include "support/paths.h"
 #include "support/catch.h"
 #include "support/temporary_directory.h"
 
@@ -108,7 +109,7 @@ std::string digest(const std::vector<int64_t>& values) {
 
 const Json& golden() {
   static const Json kGolden =
-      hftrain::read_json_file(std::string(HFTRAIN_SOURCE_DIR) + "/tests/golden/data/rows.json");
+      hftrain::read_json_file(hftrain::testing::source_dir() + "/tests/golden/data/rows.json");
   return kGolden;
 }
 

@@ -7,6 +7,7 @@
 #include "hftrain/base/file.h"
 #include "hftrain/base/json.h"
 #include "hftrain/data/data_files.h"
+#include "support/paths.h"
 #include "support/catch.h"
 #include "support/temporary_directory.h"
 
@@ -23,7 +24,7 @@ using Rows = std::vector<std::string>;
 
 const Json& golden() {
   static const Json kGolden =
-      hftrain::read_json_file(std::string(HFTRAIN_SOURCE_DIR) + "/tests/golden/data/rows.json");
+      hftrain::read_json_file(hftrain::testing::source_dir() + "/tests/golden/data/rows.json");
   return kGolden;
 }
 

@@ -4,6 +4,7 @@
 
 #include "hftrain/base/error.h"
 #include "hftrain/base/json.h"
+#include "support/paths.h"
 #include "support/catch.h"
 
 namespace {
@@ -13,7 +14,7 @@ using hftrain::data::SamplerOptions;
 
 const Json& golden() {
   static const Json kGolden =
-      hftrain::read_json_file(std::string(HFTRAIN_SOURCE_DIR) + "/tests/golden/data/samplers.json");
+      hftrain::read_json_file(hftrain::testing::source_dir() + "/tests/golden/data/samplers.json");
   return kGolden;
 }
 

@@ -13,6 +13,7 @@
 #include "launcher/control/addresses.h"
 #include "launcher/rendezvous.h"
 #include "launcher/watched_process.h"
+#include "support/paths.h"
 #include "support/catch.h"
 #include "support/temporary_directory.h"
 
@@ -80,13 +81,13 @@ class Agent {
 };
 
 struct Agents {
-  hftrain::testing::TemporaryDirectory folder;
+  testing::TemporaryDirectory folder;
   int port = bind_rendezvous().port;  // free a moment ago
   std::vector<std::unique_ptr<Agent>> agents;
 
   Agent& start(int number, int count, const std::vector<std::string>& scripts, const AgentFlags& flags = {}) {
-    std::vector<std::string> argv = {DUMMY_AGENT,
-                                     DUMMY_WORKER,
+    std::vector<std::string> argv = {testing::program("dummy_agent"),
+                                     testing::program("dummy_worker"),
                                      folder.path(),
                                      flags.agents.empty() ? std::to_string(count) : flags.agents,
                                      flags.number.empty() ? std::to_string(number) : flags.number,
@@ -220,7 +221,7 @@ TEST_CASE("an agent that cannot start its worker ends the job with its reason", 
   Agents job;
   job.start(0, 2, {"0 ready hang", "1 ready hang"});
   job.agents.push_back(std::make_unique<Agent>(std::vector<std::string>{
-      DUMMY_AGENT, "/no/such/worker", job.folder.path(), "2", "1", "127.0.0.1", std::to_string(job.port),
+      testing::program("dummy_agent"), "/no/such/worker", job.folder.path(), "2", "1", "127.0.0.1", std::to_string(job.port),
       "60", "b1", "learning_rate=0.1", "0 ready hang", "1 ready hang"}));
   CHECK(job[0].finish() == 3);
   CHECK(job[1].finish() == 3);

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "hftrain/base/error.h"
+#include "support/paths.h"
 #include "support/catch.h"
 #include "support/temporary_directory.h"
 
@@ -31,7 +32,7 @@ std::string read_all(FileDescriptor& pipe) {
 }
 
 ChildSpec dummy(std::vector<std::string> words) {
-  words.insert(words.begin(), DUMMY_WORKER);
+  words.insert(words.begin(), testing::program("dummy_worker"));
   return {words, Environment(), {}};
 }
 
@@ -101,7 +102,7 @@ TEST_CASE("a child's standard input is empty, its signals are at their defaults 
 }
 
 TEST_CASE("a program that cannot be executed is an environment error that says why", "[process]") {
-  const hftrain::testing::TemporaryDirectory folder;
+  const testing::TemporaryDirectory folder;
   write_file_atomically(folder / "text", "not a program");
   const auto reason = [](const std::string& program) {
     try {

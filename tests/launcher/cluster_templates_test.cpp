@@ -12,6 +12,7 @@
 #include "hftrain/base/text.h"
 #include "launcher/environments/find_place.h"
 #include "launcher/hosts/host_file.h"
+#include "support/paths.h"
 #include "support/catch.h"
 
 namespace hftrain::launcher {
@@ -21,7 +22,7 @@ using Words = std::vector<std::string>;
 using Variables = std::map<std::string, std::string>;
 
 std::string template_path(const std::string& name) {
-  return std::string(HFTRAIN_SOURCE_DIR) + "/configs/cluster/" + name;
+  return testing::source_dir() + "/configs/cluster/" + name;
 }
 
 std::string without(std::string text, const std::string& part) {
@@ -68,7 +69,7 @@ Placed placed(Words words, const Variables& variables, int gpus) {
   REQUIRE(program != words.end());
   Words flags(program + 1, words.end());
   for (std::string& word : flags) {
-    if (word.starts_with("configs/")) word = std::string(HFTRAIN_SOURCE_DIR) + '/' + word;
+    if (word.starts_with("configs/")) word = testing::source_dir() + '/' + word;
   }
   const Environment environment(variables);
   arguments::ParseOutcome parsed = arguments::parse_arguments(flags, environment);

@@ -15,6 +15,7 @@
 #include "hftrain/base/file.h"
 #include "launcher/hosts/host_job.h"
 #include "launcher/hosts/machine_start.h"
+#include "support/paths.h"
 #include "support/catch.h"
 #include "support/temporary_directory.h"
 
@@ -79,7 +80,7 @@ struct Cluster {
                             "[ \"$host\" = slow ] && exec sleep 60\n"
                             "echo \"welcome to $host\"\nexec sh -c \"$*\"\n";
     ::chmod(shell.c_str(), 0755);
-    spec.program = DUMMY_FRONT;
+    spec.program = testing::program("dummy_front");
     spec.directory = folder.path();
     spec.environment = Environment::of_process();
     spec.environment.set("HFTRAIN_SSH", shell);

@@ -7,6 +7,7 @@
 
 #include "hftrain/base/text.h"
 #include "launcher/supervisor.h"
+#include "support/paths.h"
 #include "support/temporary_directory.h"
 
 namespace hftrain::launcher::testing {
@@ -50,7 +51,7 @@ inline JobSpec job_of(const std::string& folder, const std::vector<std::string>&
     WorkerSpec worker;
     worker.rank = static_cast<int>(spec.workers.size());
     worker.device = "cpu";
-    worker.argv = {DUMMY_WORKER};
+    worker.argv = {testing::program("dummy_worker")};
     for (const std::string& word : split_words(script)) worker.argv.push_back(word);
     worker.serves_store = worker.rank == 0;
     spec.workers.push_back(worker);
@@ -59,7 +60,7 @@ inline JobSpec job_of(const std::string& folder, const std::vector<std::string>&
 }
 
 struct Job {
-  hftrain::testing::TemporaryDirectory folder;
+  testing::TemporaryDirectory folder;
   RecordingObserver observer;
   Limits limits{.grace_seconds = 0.2, .patience_seconds = 10};
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "launcher/watched_process.h"
+#include "support/paths.h"
 #include "support/catch.h"
 #include "support/skip.h"
 
@@ -46,10 +47,10 @@ Environment as_root() {
 
 TEST_CASE("front programs of mpirun meet through PMIx", "[mpi][process]") {
   const std::string mpirun = "/usr/bin/mpirun";
-  const fs::path plugin = fs::path(DUMMY_FRONT).parent_path().parent_path() / "lib/libhftrain_pmix.so";
+  const fs::path plugin = fs::path(testing::program("dummy_front")).parent_path().parent_path() / "lib/libhftrain_pmix.so";
   if (!fs::exists(mpirun) || !fs::exists(plugin)) HFTRAIN_SKIP("Open MPI, and a build with it");
   for (const int processes : {2, 4}) {
-    WatchedProcess run({mpirun, "--oversubscribe", "-n", std::to_string(processes), DUMMY_FRONT, "meet"},
+    WatchedProcess run({mpirun, "--oversubscribe", "-n", std::to_string(processes), testing::program("dummy_front"), "meet"},
                        as_root());
     CHECK(run.finish() == 0);
     INFO(run.err());
@@ -58,7 +59,7 @@ TEST_CASE("front programs of mpirun meet through PMIx", "[mpi][process]") {
 }
 
 TEST_CASE("ranks of torchrun meet through the store of its agent", "[parity][process]") {
-  const std::string python = HFTRAIN_TEST_PYTHON;
+  const std::string python = testing::test_python();
   if (python.empty()) HFTRAIN_SKIP("python3 with torch: set HFTRAIN_TEST_PYTHON");
   // Its two kinds of rendezvous: a fixed port, and one of its choice.
   const std::string port = std::to_string(20000 + ::getpid() % 10000);
@@ -66,7 +67,7 @@ TEST_CASE("ranks of torchrun meet through the store of its agent", "[parity][pro
        {std::vector<std::string>{"--master_port", port}, std::vector<std::string>{"--standalone"}}) {
     std::vector<std::string> argv = {python, "-m", "torch.distributed.run", "--nproc_per_node", "2"};
     argv.insert(argv.end(), rendezvous.begin(), rendezvous.end());
-    argv.insert(argv.end(), {"--no-python", DUMMY_FRONT, "meet"});
+    argv.insert(argv.end(), {"--no-python", testing::program("dummy_front"), "meet"});
     WatchedProcess run(argv);
     CHECK(run.finish() == 0);
     INFO(rendezvous.front() << ": " << run.err());

@@ -12,6 +12,7 @@
 #include "hftrain/base/error.h"
 #include "hftrain/base/json.h"
 #include "job.h"
+#include "support/paths.h"
 #include "support/catch.h"
 
 namespace hftrain::launcher {
@@ -388,7 +389,7 @@ class LauncherProcess {
 
  private:
   static std::vector<std::string> arguments(const std::string& folder, std::vector<std::string> scripts) {
-    scripts.insert(scripts.begin(), {DUMMY_LAUNCHER, DUMMY_WORKER, folder, "0.2"});
+    scripts.insert(scripts.begin(), {testing::program("dummy_launcher"), testing::program("dummy_worker"), folder, "0.2"});
     return scripts;
   }
   bool read_more() {
@@ -413,7 +414,7 @@ bool ends_within(int pidfd, int seconds) {
 }  // namespace
 
 TEST_CASE("a launcher killed with -9 leaves no worker behind", "[process]") {
-  const hftrain::testing::TemporaryDirectory folder;
+  const testing::TemporaryDirectory folder;
   LauncherProcess launcher(folder.path(), {"ignore-stops ready hang", "ignore-stops ready hang"});
   launcher.line_starting_with("ready");
   launcher.line_starting_with("ready");
@@ -438,7 +439,7 @@ TEST_CASE("a launcher killed with -9 leaves no worker behind", "[process]") {
 }
 
 TEST_CASE("a launcher that is sent SIGTERM ends with the workers' code", "[process]") {
-  const hftrain::testing::TemporaryDirectory folder;
+  const testing::TemporaryDirectory folder;
   LauncherProcess launcher(folder.path(), {"save-on-stop:143 ready hang"});
   launcher.line_starting_with("ready");
   launcher.child().send(SIGTERM);

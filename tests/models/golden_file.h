@@ -10,6 +10,7 @@
 #include <string>
 
 #include "hftrain/storage/safetensors_file.h"
+#include "support/paths.h"
 
 namespace hftrain::testing {
 
@@ -17,7 +18,7 @@ class GoldenFile {
  public:
   // `name` below tests/golden/, without its suffix.
   explicit GoldenFile(const std::string& name)
-      : file_(std::string(HFTRAIN_SOURCE_DIR) + "/tests/golden/" + name + ".safetensors") {}
+      : file_(source_dir() + "/tests/golden/" + name + ".safetensors") {}
 
   at::Tensor tensor(const std::string& name) const {
     const storage::StoredTensor* stored = file_.find(name);

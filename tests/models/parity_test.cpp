@@ -6,6 +6,7 @@
 
 #include "hftrain/models/model.h"
 #include "models/golden_file.h"
+#include "support/paths.h"
 #include "support/catch.h"
 
 namespace hftrain::models {
@@ -52,7 +53,7 @@ void check_parity(const std::string& name, nn::Kernels kernels) {
 
 std::vector<std::string> golden_names() {
   std::vector<std::string> names;
-  for (const auto& entry : std::filesystem::directory_iterator(HFTRAIN_SOURCE_DIR "/tests/golden/models")) {
+  for (const auto& entry : std::filesystem::directory_iterator(testing::source_dir() + "/tests/golden/models")) {
     names.push_back(entry.path().stem());
   }
   std::sort(names.begin(), names.end());

@@ -4,13 +4,14 @@
 #include <set>
 
 #include "hftrain/base/error.h"
+#include "support/paths.h"
 #include "support/catch.h"
 
 namespace hftrain::optim {
 namespace {
 
 Json golden_cases() {
-  return read_json_file(HFTRAIN_SOURCE_DIR "/tests/golden/optim/deepspeed_schedules.json");
+  return read_json_file(testing::source_dir() + "/tests/golden/optim/deepspeed_schedules.json");
 }
 
 std::vector<double> rates(Schedule& schedule, size_t count) {

@@ -2,13 +2,14 @@
 #include <filesystem>
 
 #include "resolve_case.h"
+#include "support/paths.h"
 #include "support/catch.h"
 
 namespace hftrain::plan {
 namespace {
 
 StrategyPlan strategy_of(const std::string& name) {
-  const std::string path = std::string(HFTRAIN_SOURCE_DIR) + "/configs/" + name;
+  const std::string path = testing::source_dir() + "/configs/" + name;
   return Case::of_file(path).plan().strategy;
 }
 
@@ -46,14 +47,14 @@ TEST_CASE("configs/sharded_ddp.yaml is ZeRO stage 2") {
 }
 
 TEST_CASE("configs/cluster/run.yaml says nothing about machines") {
-  const Case run = Case::of_file(std::string(HFTRAIN_SOURCE_DIR) + "/configs/cluster/run.yaml");
+  const Case run = Case::of_file(testing::source_dir() + "/configs/cluster/run.yaml");
   CHECK(run.plan().steps.max_steps == 10000);
   CHECK(run.plan().ranks.world_size == 1);
 }
 
 TEST_CASE("every file in configs/ names its flags right and resolves") {
   size_t count = 0;
-  for (const auto& file : std::filesystem::directory_iterator(std::string(HFTRAIN_SOURCE_DIR) + "/configs")) {
+  for (const auto& file : std::filesystem::directory_iterator(testing::source_dir() + "/configs")) {
     if (file.path().extension() != ".yaml") continue;
     INFO(file.path().string());
     CHECK(Case::of_file(file.path().string()).plan().steps.max_steps > 0);

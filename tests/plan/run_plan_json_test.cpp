@@ -6,6 +6,7 @@
 #include "hftrain/base/error.h"
 #include "hftrain/base/file.h"
 #include "hftrain/plan/run_plan.h"
+#include "support/paths.h"
 #include "support/catch.h"
 
 namespace hftrain::plan {
@@ -73,7 +74,7 @@ TEST_CASE("a file that is not a plan is an internal error with its name") {
 
 // The members of every struct in run_plan.h, read from its text.
 std::map<std::string, std::set<std::string>> members_in_header() {
-  std::string text = read_file(std::string(HFTRAIN_SOURCE_DIR) + "/lib/hftrain/plan/run_plan.h");
+  std::string text = read_file(testing::source_dir() + "/lib/hftrain/plan/run_plan.h");
   text = std::regex_replace(text, std::regex("//[^\n]*"), "");
   text = std::regex_replace(text, std::regex(R"(\w+ \w+\(\) const \{[^}]*\})"), "");  // functions
   std::map<std::string, std::set<std::string>> members;

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "hftrain/base/json.h"
+#include "support/paths.h"
 
 namespace hftrain::testing {
 
@@ -19,7 +20,7 @@ inline Json restored(Json value) {
 }
 
 inline Json golden(const std::string& name) {
-  return read_json_file(std::string(HFTRAIN_SOURCE_DIR) + "/tests/golden/reporting/" + name);
+  return read_json_file(source_dir() + "/tests/golden/reporting/" + name);
 }
 
 }  // namespace hftrain::testing

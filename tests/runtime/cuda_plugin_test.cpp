@@ -6,13 +6,14 @@
 #include <string>
 
 #include "hftrain/base/error.h"
+#include "support/paths.h"
 #include "support/catch.h"
 
 using namespace hftrain;
 
 TEST_CASE("where no GPU is visible the CUDA plug-in loads and says why CUDA cannot be used") {
   ::setenv("CUDA_VISIBLE_DEVICES", "-1", 1);
-  const std::string path = HFTRAIN_BINARY_DIR "/lib/libhftrain_cuda.so";
+  const std::string path = testing::binary_dir() + "/lib/libhftrain_cuda.so";
   try {
     runtime::load_cuda_plugin(path);
     FAIL("nothing was thrown");

@@ -7,6 +7,7 @@
 #include "hftrain/base/file.h"
 #include "hftrain/base/json.h"
 #include "hftrain/storage/safetensors_writer.h"
+#include "support/paths.h"
 #include "support/catch.h"
 #include "support/temporary_directory.h"
 
@@ -94,7 +95,7 @@ TEST_CASE("broken folders are refused by name", "[storage]") {
 }
 
 TEST_CASE("shards and index are those of transformers", "[storage]") {
-  const Json golden = read_json_file(std::string(HFTRAIN_SOURCE_DIR) + "/tests/golden/storage/shards.json");
+  const Json golden = read_json_file(testing::source_dir() + "/tests/golden/storage/shards.json");
   std::vector<TensorEntry> entries;
   for (const Json& item : golden.at("entries")) {
     entries.push_back(

@@ -6,6 +6,7 @@
 #include "hftrain/base/file.h"
 #include "hftrain/base/json.h"
 #include "hftrain/storage/safetensors_writer.h"
+#include "support/paths.h"
 #include "support/catch.h"
 #include "support/temporary_directory.h"
 
@@ -14,7 +15,7 @@ namespace {
 
 using testing::TemporaryDirectory;
 
-const std::string kGolden = std::string(HFTRAIN_SOURCE_DIR) + "/tests/golden/storage/mixed.safetensors";
+const std::string kGolden = testing::source_dir() + "/tests/golden/storage/mixed.safetensors";
 
 void write_text(const std::string& path, const std::string& text) {
   std::ofstream(path, std::ios::binary) << text;

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "support/paths.h"
 #include "support/catch.h"
 
 namespace {
@@ -63,7 +64,7 @@ std::string module_of(const std::string& path) {
 
 std::vector<Source> sources_under(const std::vector<std::string>& folders) {
   std::vector<Source> sources;
-  const fs::path root = HFTRAIN_SOURCE_DIR;
+  const fs::path root = hftrain::testing::source_dir();
   for (const std::string& folder : folders) {
     for (const fs::directory_entry& entry : fs::recursive_directory_iterator(root / folder)) {
       const std::string extension = entry.path().extension().string();

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "support/paths.h"
 #include "support/temporary_directory.h"
 
 namespace hftrain::testing {
@@ -18,7 +19,7 @@ struct PythonResult {
 };
 
 inline bool has_python() {
-  return std::string(HFTRAIN_TEST_PYTHON) != "";
+  return test_python() != "";
 }
 
 // `arguments` become sys.argv[1:]; they must not hold quotes.

@@ -4,13 +4,14 @@
 #include "hftrain/base/file.h"
 #include "hftrain/base/json.h"
 #include "hftrain/tokenizer/tokenizer.h"
+#include "support/paths.h"
 #include "support/catch.h"
 #include "support/temporary_directory.h"
 
 namespace hftrain::tokenizer {
 namespace {
 
-const std::string kGolden = HFTRAIN_SOURCE_DIR "/tests/golden/tokenizer/training/";
+const std::string kGolden = testing::source_dir() + "/tests/golden/tokenizer/training/";
 
 TrainedBpe learn(std::string_view text, BpeTrainingOptions options) {
   BpeTrainer trainer(std::move(options));
@@ -24,7 +25,7 @@ TEST_CASE("training finds the vocabulary and the merges of the package's trainer
   const BpeTrainingOptions options{
       .vocab_size = 700, .min_frequency = 2, .special_tokens = {"<|endoftext|>", "<pad>"}};
   const TrainedBpe trained = learn(read_file(kGolden + "text.txt"), options);
-  const hftrain::testing::TemporaryDirectory folder;
+  const testing::TemporaryDirectory folder;
   write_byte_level_tokenizer(trained, options, folder.path());
   const Json ours = read_json_file(folder / "tokenizer.json").at("model");
   const Json theirs = read_json_file(kGolden + "expected.json").at("model");
@@ -34,7 +35,7 @@ TEST_CASE("training finds the vocabulary and the merges of the package's trainer
 
 TEST_CASE("a trained tokenizer loads, knows its special tokens and gives the text back") {
   const BpeTrainingOptions options{.vocab_size = 300, .min_frequency = 1};
-  const hftrain::testing::TemporaryDirectory folder;
+  const testing::TemporaryDirectory folder;
   write_byte_level_tokenizer(learn("low lower lowest low low\n", options), options, folder.path());
   const auto tokenizer = Tokenizer::load(folder.path());
   CHECK(tokenizer->eos_id() == 0);

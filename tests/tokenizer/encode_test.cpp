@@ -4,13 +4,14 @@
 #include "hftrain/tokenizer/bpe_model.h"
 #include "hftrain/tokenizer/tokenizer.h"
 #include "hftrain/tokenizer/unicode/utf8.h"
+#include "support/paths.h"
 #include "support/catch.h"
 
 namespace hftrain::tokenizer {
 namespace {
 
 std::shared_ptr<const Tokenizer> golden(const std::string& name) {
-  return Tokenizer::load(HFTRAIN_SOURCE_DIR "/tests/golden/tokenizer/" + name);
+  return Tokenizer::load(testing::source_dir() + "/tests/golden/tokenizer/" + name);
 }
 
 std::vector<TokenId> ids_of(const Tokenizer& tokenizer, std::string_view text) {

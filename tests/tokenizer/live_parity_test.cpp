@@ -1,6 +1,7 @@
 #include <cstdlib>
 #include <filesystem>
 
+#include "support/paths.h"
 #include "support/catch.h"
 #include "support/skip.h"
 #include "support/temporary_directory.h"
@@ -9,11 +10,11 @@
 namespace hftrain::tokenizer::testing {
 
 TEST_CASE("random texts and every BMP code point give what the package gives", "[parity][slow]") {
-  const std::string python = HFTRAIN_TEST_PYTHON;
+  const std::string python = testing::test_python();
   if (python.empty()) HFTRAIN_SKIP("python3 with the tokenizers package: set HFTRAIN_TEST_PYTHON");
   constexpr const char* kTextsPerPipeline = " 200";  // 10,000 give the same answer and take twenty minutes
-  const hftrain::testing::TemporaryDirectory folder;
-  const std::string command = python + " " HFTRAIN_SOURCE_DIR "/tests/tokenizer/live_parity.py " +
+  const testing::TemporaryDirectory folder;
+  const std::string command = python + " "  + testing::source_dir() + "/tests/tokenizer/live_parity.py " +
                               folder.path() + kTextsPerPipeline + " 2> " + (folder / "log");
   REQUIRE(std::system(command.c_str()) == 0);
   int cases = 0;

@@ -5,19 +5,20 @@
 #include "hftrain/base/file.h"
 #include "hftrain/base/json.h"
 #include "hftrain/tokenizer/tokenizer.h"
+#include "support/paths.h"
 #include "support/catch.h"
 #include "support/temporary_directory.h"
 
 namespace hftrain::tokenizer {
 namespace {
 
-const std::string kGolden = HFTRAIN_SOURCE_DIR "/tests/golden/tokenizer/";
+const std::string kGolden = testing::source_dir() + "/tests/golden/tokenizer/";
 
 // The message of the refusal to load a golden tokenizer after `edit`; empty when it loads.
 std::string refusal(const std::string& name, const std::function<void(Json&)>& edit) {
   Json file = read_json_file(kGolden + name + "/tokenizer.json");
   edit(file);
-  const hftrain::testing::TemporaryDirectory folder;
+  const testing::TemporaryDirectory folder;
   write_file_atomically(folder / "tokenizer.json", dump_json(file));
   try {
     Tokenizer::load(folder.path());
@@ -35,7 +36,7 @@ bool mentions(const std::string& text, const std::string& part) {
 }  // namespace
 
 TEST_CASE("a folder without tokenizer.json is named in the error") {
-  const hftrain::testing::TemporaryDirectory folder;
+  const testing::TemporaryDirectory folder;
   CHECK_THROWS_AS(Tokenizer::load(folder / "nowhere"), Error);
   try {
     Tokenizer::load(folder.path());
@@ -49,7 +50,7 @@ TEST_CASE("a folder without tokenizer.json is named in the error") {
 
 TEST_CASE("torn JSON is refused with file and place") {
   const std::string whole = read_file(kGolden + "gpt2/tokenizer.json");
-  const hftrain::testing::TemporaryDirectory folder;
+  const testing::TemporaryDirectory folder;
   for (const size_t size : {size_t{0}, size_t{1}, whole.size() / 2, whole.size() - 1}) {
     write_file_atomically(folder / "tokenizer.json", whole.substr(0, size));
     try {
@@ -109,7 +110,7 @@ TEST_CASE("a regular expression that cannot be honoured is refused with the reas
 }
 
 TEST_CASE("settings beside the file are read in both spellings") {
-  const hftrain::testing::TemporaryDirectory folder;
+  const testing::TemporaryDirectory folder;
   write_file_atomically(folder / "tokenizer.json", read_file(kGolden + "llama2/tokenizer.json"));
   write_file_atomically(
       folder / "tokenizer_config.json",
@@ -126,7 +127,7 @@ TEST_CASE("settings beside the file are read in both spellings") {
 }
 
 TEST_CASE("an unknown character without a usable unk token is an error of the text") {
-  const hftrain::testing::TemporaryDirectory folder;
+  const testing::TemporaryDirectory folder;
   Json file = read_json_file(kGolden + "split_removed/tokenizer.json");
   file["model"]["unk_token"] = "<nowhere>";
   write_file_atomically(folder / "tokenizer.json", dump_json(file));

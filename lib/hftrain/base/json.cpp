@@ -5,6 +5,8 @@
 #include "hftrain/base/error.h"
 #include "hftrain/base/file.h"
 
+template class nlohmann::basic_json<>;
+
 namespace hftrain {
 namespace {
 

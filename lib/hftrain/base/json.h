@@ -10,6 +10,9 @@
 #include <string_view>
 #include <utility>
 
+// Compiled once, in json.cpp, instead of in every source that reads a value.
+extern template class nlohmann::basic_json<>;
+
 namespace hftrain {
 
 using Json = nlohmann::json;

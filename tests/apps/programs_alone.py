@@ -1,0 +1,53 @@
+"""What scripts/hftrain builds is all that a run loads: nothing else of the build is copied to an empty folder, and it trains there,
+started by itself and by mpirun. A tree in which scripts/test has run holds more than a newcomer's."""
+import os
+import pathlib
+import shutil
+import subprocess
+import tempfile
+
+import runs
+from machines import check, no_mpi
+
+CHECKOUT = pathlib.Path(__file__).resolve().parents[2]
+
+
+def programs_target():
+    script = f'source "{CHECKOUT}/scripts/environment.sh"; echo "$programs_target"'
+    return subprocess.run(["bash", "-c", script], check=True, text=True, capture_output=True).stdout.strip()
+
+
+def copy_programs(folder):
+    """Programs and libraries among what the target is made of, at the places they have in the build."""
+    inputs = subprocess.run(["ninja", "-C", runs.BUILD, "-t", "inputs", programs_target()], check=True, text=True,
+                            capture_output=True).stdout.split()
+    for name in sorted(set(inputs)):
+        if name.startswith(("bin/", "lib/lib")) and not name.endswith(".a"):
+            target = folder / name
+            target.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(runs.BUILD / name, target)
+    return sorted(str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file())
+
+
+def main():
+    with tempfile.TemporaryDirectory(prefix="hftrain-programs-") as folder:
+        copied = copy_programs(pathlib.Path(folder) / "build")
+        print("copied:", " ".join(copied))
+        runs.HFTRAIN = os.path.join(folder, "build", "bin", "hftrain")
+        place = runs.Workplace(folder)
+        flags = ["--max_steps", "3", "--save_strategy", "no"]
+        place.call(*place.flags(os.path.join(folder, "alone"), *flags))
+        print("ok: two ranks of its own")  # or call() has ended this
+        if no_mpi():
+            return print("no run under mpirun:", no_mpi())
+        words = place.flags(os.path.join(folder, "mpi"), *flags)
+        at = words.index("--nproc_per_node")  # mpirun says how many
+        result = subprocess.run(["mpirun", "--oversubscribe", "-n", "2", runs.HFTRAIN, *words[:at], *words[at + 2:],
+                                 "--ddp_backend", "mpi"], text=True, capture_output=True,
+                                env={**place.environment, "OMPI_ALLOW_RUN_AS_ROOT": "1",
+                                     "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"})
+        check("two ranks of mpirun, over MPI", result.returncode == 0, result.stdout + result.stderr)
+
+
+if __name__ == "__main__":
+    main()
