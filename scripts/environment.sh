@@ -8,8 +8,8 @@ torch_environment=${XDG_CACHE_HOME:-$HOME/.cache}/hftrain/torch-$torch_version
 ready_mark=$torch_environment/.hftrain-ready        # one word per complete installation; written last
 incomplete_mark=$torch_environment/.hftrain-incomplete
 
-# ccache finds the same object again from another checkout, accepts precompiled headers and reads each once.
-export CCACHE_BASEDIR=$source_dir CCACHE_NOHASHDIR=1 CCACHE_SLOPPINESS=pch_defines,time_macros CCACHE_INODECACHE=1
+# ccache finds the same object again from another checkout, and takes precompiled headers by what they are made of.
+export CCACHE_BASEDIR=$source_dir CCACHE_NOHASHDIR=1 CCACHE_SLOPPINESS=pch_defines,time_macros CCACHE_INODECACHE=1 CCACHE_PCH_EXTSUM=1
 
 say() { printf 'hftrain: %s\n' "$*" >&2; }
 die() { say "error: $*"; exit 3; }

@@ -35,6 +35,12 @@ function(hftrain_precompile KIND)
   # In angle brackets: a header that names no checkout is found by the compiler cache from any.
   target_include_directories(${owner} PRIVATE "${PROJECT_SOURCE_DIR}/scripts/cmake")
   target_precompile_headers(${owner} PRIVATE <precompiled/${KIND}.h>)
+  # g++ writes other bytes each time. The compiler cache takes this text for them (CCACHE_PCH_EXTSUM): all that the header is made of.
+  file(READ "${PROJECT_SOURCE_DIR}/scripts/cmake/precompiled/${KIND}.h" text)
+  file(READ "${PROJECT_SOURCE_DIR}/scripts/cmake/precompiled/standard.h" standard)
+  file(GENERATE OUTPUT "${CMAKE_BINARY_DIR}/CMakeFiles/${owner}.dir/cmake_pch.hxx.gch.sum" CONTENT
+    "${text}${standard}${CMAKE_CXX_COMPILER_VERSION} $<CONFIG> ${CMAKE_CXX_FLAGS} $<TARGET_PROPERTY:${owner},COMPILE_OPTIONS>
+json ${nlohmann_json_VERSION} fmt ${fmt_VERSION} Catch2 ${Catch2_VERSION} torch ${TorchWheel_VERSION}\n")
 endfunction()
 
 # Tests run once after they were compiled: what they test is optimised, they are not.
