@@ -39,7 +39,7 @@ function(hftrain_precompile KIND)
   file(READ "${PROJECT_SOURCE_DIR}/scripts/cmake/precompiled/${KIND}.h" text)
   file(READ "${PROJECT_SOURCE_DIR}/scripts/cmake/precompiled/standard.h" standard)
   file(GENERATE OUTPUT "${CMAKE_BINARY_DIR}/CMakeFiles/${owner}.dir/cmake_pch.hxx.gch.sum" CONTENT
-    "${text}${standard}${CMAKE_CXX_COMPILER_VERSION} $<CONFIG> ${CMAKE_CXX_FLAGS} $<TARGET_PROPERTY:${owner},COMPILE_OPTIONS>
+    "${text}${standard}${CMAKE_CXX_COMPILER_VERSION} $<CONFIG> ${CMAKE_CXX_FLAGS}
 json ${nlohmann_json_VERSION} fmt ${fmt_VERSION} Catch2 ${Catch2_VERSION} torch ${TorchWheel_VERSION}\n")
 endfunction()
 
