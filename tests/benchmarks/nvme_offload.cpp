@@ -72,7 +72,7 @@ int main(int argc, char** argv) {
     return 2;
   }
   try {
-    runtime::keep_freed_memory();
+    runtime::install_tensor_memory();
     measure(argv[1], std::atoll(argv[2]), std::atoll(argv[3]), std::atoi(argv[4]));
   } catch (const Error& error) {
     std::fprintf(stderr, "%s\n", error.render().c_str());

@@ -26,12 +26,12 @@ TrainerState sample() {
   state.save_steps = 10;
   state.total_flos = 1234567890123456.0;
   state.train_batch_size = 8;
-  state.log_history = {{{"epoch", 0.25},
-                        {"grad_norm", 1.5},
-                        {"learning_rate", 4.9e-05},
-                        {"loss", 2.345678901234567},
-                        {"step", 5}},
-                       {{"epoch", 0.5}, {"eval_loss", 2.25}, {"eval_runtime", 0.5}, {"step", 10}}};
+  state.log_history = LogHistory({{{"epoch", 0.25},
+                                   {"grad_norm", 1.5},
+                                   {"learning_rate", 4.9e-05},
+                                   {"loss", 2.345678901234567},
+                                   {"step", 5}},
+                                  {{"epoch", 0.5}, {"eval_loss", 2.25}, {"eval_runtime", 0.5}, {"step", 10}}});
   state.stateful_callbacks["TrainerControl"] = control_entry({.should_save = true});
   return state;
 }
@@ -52,7 +52,7 @@ TEST_CASE("missing and unknown keys are tolerated, wrong types are not", "[repor
       parse_trainer_state(R"({"global_step": 7, "log_history": null, "new_key": 1})", "here");
   CHECK(old.global_step == 7);
   CHECK(old.save_steps == 500);
-  CHECK(old.log_history == Json::array());
+  CHECK(old.log_history.empty());
   CHECK_FALSE(old.best_metric);
   for (const char* text : {"[]", "{", "7", R"({"global_step": "seven"})", R"({"best_metric": []})"}) {
     CHECK_THROWS_AS(parse_trainer_state(text, "here"), Error);

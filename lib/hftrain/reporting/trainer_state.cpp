@@ -10,7 +10,7 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ControlFlags, should_epoch_stop, should_evalu
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(TrainerState, best_global_step, best_metric,
                                                 best_model_checkpoint, epoch, eval_steps, global_step,
                                                 is_hyper_param_search, is_local_process_zero,
-                                                is_world_process_zero, log_history, logging_steps, max_steps,
+                                                is_world_process_zero, logging_steps, max_steps,
                                                 num_input_tokens_seen, num_train_epochs, save_steps,
                                                 stateful_callbacks, total_flos, train_batch_size, trial_name,
                                                 trial_params)
@@ -20,7 +20,13 @@ Json control_entry(const ControlFlags& flags) {
 }
 
 std::string render_trainer_state(const TrainerState& state) {
-  return python_json(Json(state), 2) + '\n';
+  Json value(state);
+  value["log_history"] = nullptr;
+  std::string text = python_json(value, 2) + '\n';
+  constexpr std::string_view kPlace = "\n  \"log_history\": null";
+  const size_t begin = text.find(kPlace) + kPlace.size() - 4;
+  text.replace(begin, 4, state.log_history.text());
+  return text;
 }
 
 TrainerState parse_trainer_state(const std::string& text, const std::string& origin) {
@@ -31,7 +37,9 @@ TrainerState parse_trainer_state(const std::string& text, const std::string& ori
     if (value.contains(name) && value[name].is_null()) value.erase(name);
   }
   try {
-    return value.get<TrainerState>();
+    TrainerState state = value.get<TrainerState>();
+    if (value.contains("log_history")) state.log_history = LogHistory(value["log_history"]);
+    return state;
   } catch (const Json::exception& error) {
     throw Error(ExitCode::kData, "not a trainer state").where(origin).why(error.what());
   }

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "hftrain/base/json.h"
+#include "hftrain/reporting/log_history.h"
 
 namespace hftrain::reporting {
 
@@ -21,7 +22,7 @@ struct TrainerState {
   bool is_hyper_param_search = false;
   bool is_local_process_zero = true;
   bool is_world_process_zero = true;
-  Json log_history = Json::array();  // records as logged, each with its step
+  LogHistory log_history;
   int64_t logging_steps = 500;
   int64_t max_steps = 0;
   int64_t num_input_tokens_seen = 0;

@@ -7,7 +7,7 @@
 #include <torch/version.h>
 
 #include "hftrain/base/error.h"
-#include "hftrain/runtime/host_memory.h"
+#include "hftrain/runtime/tensor_memory.h"
 #include "hftrain/runtime/translate.h"
 
 namespace hftrain::runtime {
@@ -60,8 +60,7 @@ WorkerContext make_worker_context(const WorkerPlace& place, const Numerics& nume
   return translate_exceptions([&] {
     check_torch_version();
     quiet_library_log();
-    install_host_allocator();
-    keep_freed_memory();
+    install_tensor_memory();
     set_library_environment(numerics);
     fix_thread_counts(place.threads);
     WorkerContext context;

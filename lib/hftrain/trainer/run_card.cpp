@@ -9,7 +9,7 @@
 
 namespace hftrain::trainer {
 
-std::string run_card(const plan::RunPlan& plan, const State& state) {
+std::string run_card(const plan::RunPlan& plan, const reporting::LogHistory& history) {
   namespace fs = std::filesystem;
   reporting::ModelCard card;
   card.model_name = fs::path(plan.output_dir).filename().string();
@@ -34,7 +34,7 @@ std::string run_card(const plan::RunPlan& plan, const State& state) {
       {"compute_dtype", plan.precision.compute},
   };
   card.versions = {{"hftrain", plan.hftrain_version}, {"LibTorch", TORCH_VERSION}};
-  return reporting::render_model_card(card, state.log_history);
+  return reporting::render_model_card(card, history.records());
 }
 
 }  // namespace hftrain::trainer

@@ -4,10 +4,10 @@
 #include <string>
 
 #include "hftrain/plan/run_plan.h"
-#include "hftrain/trainer/state.h"
+#include "hftrain/reporting/log_history.h"
 
 namespace hftrain::trainer {
 
-std::string run_card(const plan::RunPlan& plan, const State& state);
+std::string run_card(const plan::RunPlan& plan, const reporting::LogHistory& history);
 
 }  // namespace hftrain::trainer

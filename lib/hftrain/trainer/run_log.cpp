@@ -26,8 +26,9 @@ std::unique_ptr<reporting::RecordSink> make_sink(const std::string& name, const 
 
 }  // namespace
 
-RunLog::RunLog(const plan::RunPlan& plan, int rank, State& state, EventChannel& events, const Logger& logger)
-    : state_(state), events_(events), speaks_(rank == 0) {
+RunLog::RunLog(const plan::RunPlan& plan, int rank, const State& state, reporting::LogHistory history,
+               EventChannel& events, const Logger& logger)
+    : state_(state), history_(std::move(history)), events_(events), speaks_(rank == 0) {
   if (!speaks_) return;
   sinks_.push_back(make_sink("jsonl", plan, logger));
   for (const std::string& name : plan.logging.report_to) {
@@ -36,12 +37,12 @@ RunLog::RunLog(const plan::RunPlan& plan, int rank, State& state, EventChannel& 
 }
 
 void RunLog::record(Json metrics) {
+  if (!speaks_) return;
   reporting::LogRecord record{state_.global_step, state_.epoch, unix_seconds(), std::move(metrics)};
   Json entry = record.metrics;
   entry["epoch"] = record.epoch;
   entry["step"] = record.step;
-  state_.log_history.push_back(entry);
-  if (!speaks_) return;
+  history_.add(entry);
   events_.send(plan::WorkerEvent::Kind::kLog, {{"record", std::move(entry)}});
   for (const auto& sink : sinks_) sink->record(record);
 }

@@ -1,4 +1,4 @@
-// One logged record, everywhere it belongs: the state's history, the console (through the launcher) and every
+// One logged record, everywhere it belongs: the history, the console (through the launcher) and every
 // sink.
 #pragma once
 
@@ -6,24 +6,28 @@
 #include <vector>
 
 #include "hftrain/plan/run_plan.h"
+#include "hftrain/reporting/log_history.h"
 #include "hftrain/reporting/record_sink.h"
 #include "hftrain/trainer/event_channel.h"
 #include "hftrain/trainer/state.h"
 
 namespace hftrain::trainer {
 
-// All ranks keep the history, so that it is in every rank's state; only rank 0 has sinks and sends events.
+// Only rank 0 has a history and sinks and sends events.
 class RunLog {
  public:
-  // `state` must outlive the object.
-  RunLog(const plan::RunPlan& plan, int rank, State& state, EventChannel& events, const Logger& logger);
+  // `state` must outlive the object. `history`: what the run had logged before it was resumed.
+  RunLog(const plan::RunPlan& plan, int rank, const State& state, reporting::LogHistory history,
+         EventChannel& events, const Logger& logger);
 
   // Adds the epoch and records at the state's current step.
   void record(Json metrics);
   void flush();
+  const reporting::LogHistory& history() const { return history_; }
 
  private:
-  State& state_;
+  const State& state_;
+  reporting::LogHistory history_;
   EventChannel& events_;
   bool speaks_;
   std::vector<std::unique_ptr<reporting::RecordSink>> sinks_;

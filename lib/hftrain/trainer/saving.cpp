@@ -54,7 +54,7 @@ checkpoint::CheckpointContents Trainer::checkpoint_contents() {
   checkpoint::CheckpointContents contents;
   contents.step = state_.global_step;
   contents.training_state = training_state();
-  contents.trainer_state = trainer_state_text(plan_, state_, control_, callbacks_);
+  if (speaks()) contents.trainer_state = trainer_state_text(plan_, state_, log_->history(), control_, callbacks_);
   contents.rank_state = {runtime::capture_random_state(*context_.device_runtime, context_.device),
                          losses_.sum().item<float>()};
   return contents;
@@ -163,8 +163,8 @@ void Trainer::finish_training() {
   if (!speaks()) return;
   write_results("train", metrics, plan_.data.train->samples);
   write_file_atomically(plan_.output_dir + "/trainer_state.json",
-                        trainer_state_text(plan_, state_, control_, callbacks_));
-  write_file_atomically(plan_.output_dir + "/README.md", run_card(plan_, state_));
+                        trainer_state_text(plan_, state_, log_->history(), control_, callbacks_));
+  write_file_atomically(plan_.output_dir + "/README.md", run_card(plan_, log_->history()));
 }
 
 // Outside training the whole model may compute in half precision (--bf16_full_eval, --fp16_full_eval).

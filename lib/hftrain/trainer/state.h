@@ -37,7 +37,6 @@ struct State {
   int64_t skipped_updates = 0;      // non-finite gradients
   bool evaluation_pending = false;  // a stop came before the evaluation due at this step was through
   double train_seconds = 0;         // spent training, over all attempts
-  Json log_history = Json::array();
 };
 
 Json to_json_value(const State& state);

@@ -13,7 +13,8 @@ int64_t absolute(const plan::IntervalPlan& interval) {
 
 }  // namespace
 
-std::string trainer_state_text(const plan::RunPlan& plan, const State& state, const Control& control,
+std::string trainer_state_text(const plan::RunPlan& plan, const State& state,
+                               const reporting::LogHistory& history, const Control& control,
                                const Callbacks& callbacks) {
   reporting::TrainerState file;
   file.best_metric = state.best_metric;
@@ -24,7 +25,7 @@ std::string trainer_state_text(const plan::RunPlan& plan, const State& state, co
   file.eval_steps = absolute(plan.evaluation.interval);
   file.logging_steps = absolute(plan.logging.interval);
   file.save_steps = absolute(plan.saving.interval);
-  file.log_history = state.log_history;
+  file.log_history = history;
   file.max_steps = plan.steps.max_steps;
   file.num_train_epochs = plan.steps.epochs;
   file.num_input_tokens_seen = state.input_tokens_seen;

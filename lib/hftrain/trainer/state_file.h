@@ -4,11 +4,13 @@
 #include <string>
 
 #include "hftrain/plan/run_plan.h"
+#include "hftrain/reporting/log_history.h"
 #include "hftrain/trainer/callback.h"
 
 namespace hftrain::trainer {
 
-std::string trainer_state_text(const plan::RunPlan& plan, const State& state, const Control& control,
+std::string trainer_state_text(const plan::RunPlan& plan, const State& state,
+                               const reporting::LogHistory& history, const Control& control,
                                const Callbacks& callbacks);
 
 }  // namespace hftrain::trainer

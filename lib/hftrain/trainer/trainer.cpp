@@ -6,7 +6,9 @@
 #include <random>
 
 #include "hftrain/base/error.h"
+#include "hftrain/base/file.h"
 #include "hftrain/nn/activation_checkpoint.h"
+#include "hftrain/reporting/trainer_state.h"
 #include "hftrain/runtime/host_memory.h"
 #include "hftrain/runtime/random_state.h"
 #include "hftrain/trainer/components.h"
@@ -44,10 +46,16 @@ Trainer::Trainer(const plan::RunPlan& plan, runtime::WorkerContext& context, com
   load();
   const bool saves = plan.do_train && plan.saving.interval.strategy != "no";
   if (saves && plan.saving.asynchronous) checkpointer_->reserve_copy();
-  log_ = std::make_unique<RunLog>(plan, communicator.rank(), state_, events, context.logger);
+  log_ = std::make_unique<RunLog>(plan, communicator.rank(), state_, logged_before(), events, context.logger);
 }
 
 Trainer::~Trainer() = default;
+
+reporting::LogHistory Trainer::logged_before() const {
+  const std::string path = plan_.saving.resume_from + "/trainer_state.json";
+  if (!speaks() || plan_.saving.resume_from.empty() || !path_exists(path)) return {};
+  return reporting::parse_trainer_state(read_file(path), path).log_history;
+}
 
 void Trainer::load() {
   const std::string& resume_from = plan_.saving.resume_from;

@@ -78,6 +78,8 @@ class Trainer {
   Json training_state() const;
   int64_t samples_per_round() const;
 
+  // What was logged up to the checkpoint this run goes on from; rank 0 alone keeps it.
+  reporting::LogHistory logged_before() const;
   void finish_training();
   void load_best_model();
   // Null when a stop came in between.

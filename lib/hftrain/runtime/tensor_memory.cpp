@@ -1,0 +1,132 @@
+#include "hftrain/runtime/tensor_memory.h"
+
+#include <c10/core/Allocator.h>
+#include <c10/core/CPUAllocator.h>
+#include <malloc.h>
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <bit>
+#include <cstdlib>
+#include <new>
+
+namespace hftrain::runtime {
+
+// Stands before every block, so that a block can be freed by its address alone.
+struct alignas(TensorMemory::kAlignment) TensorMemory::Header {
+  size_t size;  // of the whole block, header included; 0: from the heap
+  Header* next = nullptr;  // while it is free
+};
+
+namespace {
+
+constexpr size_t kPage = 4096;
+
+void* map_block(size_t size) {
+  void* memory = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  return memory == MAP_FAILED ? nullptr : memory;
+}
+
+TensorMemory& tensor_memory() {
+  static auto* const memory = new TensorMemory;  // tensors of other static objects may outlive any order of ends
+  return *memory;
+}
+
+void free_tensor(void* block) {
+  tensor_memory().free(block);
+}
+
+class TensorAllocator final : public c10::Allocator {
+ public:
+  c10::DataPtr allocate(size_t bytes) override {
+    void* block = bytes == 0 ? nullptr : tensor_memory().allocate(bytes);
+    return {block, block, &free_tensor, c10::Device(c10::DeviceType::CPU)};
+  }
+  c10::DeleterFnPtr raw_deleter() const override { return &free_tensor; }
+  void copy_data(void* target, const void* source, size_t count) const override {
+    default_copy_data(target, source, count);
+  }
+};
+
+}  // namespace
+
+size_t size_class(size_t bytes) {
+  const size_t step = std::max(kPage, std::bit_floor(bytes) / 8);
+  return (bytes + step - 1) / step * step;
+}
+
+TensorMemory::~TensorMemory() {
+  give_back_down_to(0);
+}
+
+void* TensorMemory::allocate(size_t bytes) {
+  if (bytes > SIZE_MAX / 4) throw std::bad_alloc();
+  const size_t whole = bytes + sizeof(Header);
+  const bool large = whole >= kSmallestKept;
+  const size_t size = large ? size_class(whole) : 0;
+  void* memory = large ? take_large(size) : std::aligned_alloc(kAlignment, (whole + kAlignment - 1) & ~(kAlignment - 1));
+  if (memory == nullptr) throw std::bad_alloc();
+  return new (memory) Header{size} + 1;
+}
+
+void TensorMemory::free(void* block) noexcept {
+  if (block == nullptr) return;
+  Header* header = static_cast<Header*>(block) - 1;
+  if (header->size == 0) return std::free(header);
+  const std::lock_guard lock(mutex_);
+  in_use_ -= header->size;
+  kept_ += header->size;
+  Header*& first = free_.find(header->size)->second;  // made when the first block of this size was taken
+  header->next = first;
+  first = header;
+  give_back_down_to(most_in_use_ + kAlwaysKept);
+}
+
+size_t TensorMemory::in_use() const {
+  const std::lock_guard lock(mutex_);
+  return in_use_;
+}
+
+size_t TensorMemory::kept() const {
+  const std::lock_guard lock(mutex_);
+  return kept_;
+}
+
+// Null when there is no memory.
+void* TensorMemory::take_large(size_t size) {
+  const std::lock_guard lock(mutex_);
+  void* memory = nullptr;
+  if (Header*& first = free_[size]; first != nullptr) {
+    memory = first;  // freed last, so the likeliest to be in the processor's cache
+    first = first->next;
+    kept_ -= size;
+  } else if (memory = map_block(size); memory == nullptr) {
+    give_back_down_to(0);
+    memory = map_block(size);
+  }
+  if (memory != nullptr) most_in_use_ = std::max(most_in_use_, in_use_ += size);
+  return memory;
+}
+
+// The largest go first: they are few, and a process that no longer needs them has changed its shapes.
+void TensorMemory::give_back_down_to(size_t bytes) {
+  for (auto at = free_.end(); kept_ > bytes && at != free_.begin();) {
+    --at;
+    while (kept_ > bytes && at->second != nullptr) {
+      Header* block = at->second;
+      at->second = block->next;
+      ::munmap(block, at->first);
+      kept_ -= at->first;
+    }
+  }
+}
+
+void install_tensor_memory() {
+  constexpr uint8_t kPriority = 1;                         // above LibTorch's own
+  c10::SetCPUAllocator(new TensorAllocator, kPriority);    // LibTorch keeps it for ever
+  // What is left for the heap are small blocks: they stay with the process, large ones that are no tensors go back to the kernel.
+  ::mallopt(M_MMAP_THRESHOLD, 1 << 20);
+  ::mallopt(M_TRIM_THRESHOLD, 16 << 20);
+}
+
+}  // namespace hftrain::runtime
