@@ -110,10 +110,6 @@ std::optional<cpu_set_t> set_of(const std::vector<int>& cpus) {
   return set;
 }
 
-int open_pidfd(pid_t pid) {
-  return static_cast<int>(::syscall(SYS_pidfd_open, pid, 0));
-}
-
 Error cannot_start(const std::string& program, const std::string& step, int error_number) {
   Error error(ExitCode::kEnvironment, "cannot start " + program);
   error.why(step + ": " + std::strerror(error_number));
@@ -123,6 +119,16 @@ Error cannot_start(const std::string& program, const std::string& step, int erro
 }
 
 }  // namespace
+
+FileDescriptor open_process(pid_t pid) {
+  FileDescriptor process(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
+  if (process) return process;
+  const int number = errno;
+  Error error = system_error(number, "cannot watch a process", "process " + std::to_string(pid));
+  if (number == ENOSYS || number == EPERM)
+    error.hint("Linux 5.3 or later is needed, and a container that allows pidfd_open");
+  throw error;
+}
 
 Pipe make_pipe() {
   int ends[2];
@@ -147,7 +153,13 @@ ChildProcess::ChildProcess(const ChildSpec& spec) {
   if (pid_ < 0) throw cannot_start(spec.argv[0], "fork", errno);
   if (pid_ == 0) become_program(start);
   ::setpgid(pid_, pid_);  // also here: a signal to the group must not come before the child gets to it
-  pidfd_.reset(open_pidfd(pid_));
+  try {
+    pidfd_ = open_process(pid_);
+  } catch (...) {  // nobody would notice its end
+    ::kill(pid_, SIGKILL);
+    ::waitpid(pid_, nullptr, 0);
+    throw;
+  }
   failure.writing.reset();
   if (const std::optional<StartFailure> reported = wait_for_start(failure.reading.get())) {
     ::waitpid(pid_, nullptr, 0);

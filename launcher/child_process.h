@@ -48,7 +48,7 @@ class ChildProcess {
   ~ChildProcess();
 
   pid_t pid() const noexcept { return pid_; }
-  // Readable once the process has ended; for poll().
+  // Readable once the process has ended; for poll(). Always there: without one it is not started.
   int exit_descriptor() const noexcept { return pidfd_.get(); }
   // Reading ends of its standard output and error, non-blocking. The caller may take them.
   FileDescriptor& standard_output() noexcept { return stdout_; }
@@ -69,6 +69,9 @@ class ChildProcess {
   FileDescriptor stderr_;
   std::optional<ExitStatus> status_;
 };
+
+// Readable once the process `pid` has ended. Error(kEnvironment) where the system gives none.
+FileDescriptor open_process(pid_t pid);
 
 // A pipe whose ends are closed on exec; the reading end does not block.
 struct Pipe {

@@ -15,6 +15,10 @@
 namespace hftrain::launcher {
 namespace {
 
+// No event is nearly as long: a worker that writes so much on one line is out of its mind, and what it says
+// is passed over.
+constexpr size_t kLongestEvent = size_t{16} << 20;
+
 // Hands each piece to `take` until the descriptor is empty, closed, or kReadBytes were read. Closes it at its
 // end.
 template <typename Take>
@@ -139,6 +143,7 @@ void WorkerGroup::read_control(size_t index, Changes& changes) {
       if (auto event = plan::decode_event(line)) take_event(index, std::move(*event), changes);
     }
     partial.erase(0, start);
+    if (partial.size() > kLongestEvent) partial.clear();
   });
 }
 

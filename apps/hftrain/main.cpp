@@ -4,10 +4,11 @@
 #include <cstdio>
 #include <filesystem>
 #include <iostream>
-#include <new>
 
 #include "command.h"
+#include "hftrain/base/caught_error.h"
 #include "hftrain/base/error.h"
+#include "hftrain/base/fault_handlers.h"
 #include "hftrain/base/text.h"
 
 namespace {
@@ -61,6 +62,7 @@ int run(CommandContext& context) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  hftrain::install_crash_report();
   std::ios::sync_with_stdio(false);
   CommandContext context{.arguments = std::vector<std::string>(argv + 1, argv + argc),
                          .environment = hftrain::Environment::of_process(),
@@ -71,14 +73,9 @@ int main(int argc, char** argv) {
                          .err_is_terminal = ::isatty(STDERR_FILENO) == 1};
   try {
     return run(context);
-  } catch (const Error& error) {
+  } catch (...) {
+    const Error error = hftrain::error_of(std::current_exception());
     std::cerr << error.render() << std::endl;
     return static_cast<int>(error.code());
-  } catch (const std::bad_alloc&) {
-    std::cerr << "error: out of host memory" << std::endl;
-    return static_cast<int>(ExitCode::kHostMemory);
-  } catch (const std::exception& error) {
-    std::cerr << "error: internal: " << error.what() << std::endl;
-    return static_cast<int>(ExitCode::kInternal);
   }
 }

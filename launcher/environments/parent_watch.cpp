@@ -3,12 +3,12 @@
 #include <poll.h>
 #include <signal.h>
 #include <sys/eventfd.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <cerrno>
 
 #include "hftrain/base/error.h"
+#include "launcher/child_process.h"
 
 namespace hftrain::launcher {
 namespace {
@@ -37,31 +37,44 @@ bool has_launcher_for_parent(const JobPlace& place) {
          (place.started_by == "mpirun" || place.started_by == "srun" || place.started_by == "torchrun");
 }
 
-ParentWatch::ParentWatch()
-    : parent_(static_cast<int>(::syscall(SYS_pidfd_open, ::getppid(), 0))), stop_(::eventfd(0, EFD_CLOEXEC)) {
-  if (!parent_ || !stop_)
-    throw system_error(errno, "cannot watch the process that started this one",
-                       "process " + std::to_string(::getppid()));
+ParentWatch::ParentWatch() : stop_(::eventfd(0, EFD_CLOEXEC)) {
+  if (!stop_) throw system_error(errno, "cannot watch the process that started this one", "eventfd");
+  const pid_t parent = ::getppid();
+  if (parent == 0) return;
+  try {
+    parent_ = open_process(parent);
+  } catch (const Error&) {
+    if (::getppid() == parent) throw;
+  }
+  // When it has ended, its number may have been given to another process: then this one is not its child.
+  was_gone_ = ::getppid() != parent;
+  if (was_gone_) {
+    ::kill(::getpid(), SIGTERM);
+    return;
+  }
   const NoSignals none;
   thread_ = std::thread([this] { watch(); });
 }
 
 ParentWatch::~ParentWatch() {
+  if (!thread_.joinable()) return;
   const uint64_t one = 1;
   [[maybe_unused]] const ssize_t written = ::write(stop_.get(), &one, sizeof(one));
   thread_.join();
 }
 
 bool ParentWatch::parent_is_gone() const {
+  if (!thread_.joinable()) return was_gone_;
   pollfd parent{parent_.get(), POLLIN, 0};
   return ::poll(&parent, 1, 0) > 0;
 }
 
 void ParentWatch::watch() const {
   pollfd watched[2] = {{parent_.get(), POLLIN, 0}, {stop_.get(), POLLIN, 0}};
-  while (::poll(watched, 2, -1) < 0 && errno == EINTR) {
+  int ready = 0;
+  while ((ready = ::poll(watched, 2, -1)) < 0 && (errno == EINTR || errno == EAGAIN)) {
   }
-  if (watched[1].revents == 0) ::kill(::getpid(), SIGTERM);
+  if (ready > 0 && watched[0].revents != 0 && watched[1].revents == 0) ::kill(::getpid(), SIGTERM);
 }
 
 }  // namespace hftrain::launcher

@@ -2,6 +2,7 @@
 // machine. When it dies, however it dies, nobody is left to end this program, so it gets SIGTERM: the run
 // saves and ends.
 //
+// A parent outside this container's processes cannot be seen, and is not watched; its container ends with it.
 // Owns a thread, which takes no signals.
 #pragma once
 
@@ -19,6 +20,8 @@ bool has_launcher_for_parent(const JobPlace& place);
 
 class ParentWatch {
  public:
+  // SIGTERM comes at once when the parent has ended before it could be watched. Error(kEnvironment) where the
+  // system cannot watch it.
   ParentWatch();
   ParentWatch(const ParentWatch&) = delete;
   ParentWatch& operator=(const ParentWatch&) = delete;
@@ -29,8 +32,9 @@ class ParentWatch {
  private:
   void watch() const;
 
-  FileDescriptor parent_;  // readable once it has ended
+  FileDescriptor parent_;  // readable once it has ended; none: it is out of sight
   FileDescriptor stop_;    // readable once this object ends
+  bool was_gone_ = false;  // before it could be watched
   std::thread thread_;
 };
 

@@ -4,7 +4,6 @@
 #include <poll.h>
 #include <signal.h>
 #include <sys/prctl.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -136,9 +135,13 @@ std::string PmixExchange::meet(const std::string& own, double timeout_seconds) {
 void PmixExchange::end_child(double patience_seconds) noexcept {
   if (child_ <= 0) return;
   stay_.reset();
-  const FileDescriptor process(static_cast<int>(::syscall(SYS_pidfd_open, child_, 0)));
-  pollfd ended{process.get(), POLLIN, 0};
-  if (::poll(&ended, 1, static_cast<int>(patience_seconds * 1000)) <= 0) ::kill(child_, SIGKILL);
+  try {
+    const FileDescriptor process = open_process(child_);
+    pollfd ended{process.get(), POLLIN, 0};
+    if (::poll(&ended, 1, static_cast<int>(patience_seconds * 1000)) <= 0) ::kill(child_, SIGKILL);
+  } catch (const Error&) {  // it cannot be waited for with a limit
+    ::kill(child_, SIGKILL);
+  }
   while (::waitpid(child_, nullptr, 0) < 0 && errno == EINTR) {
   }
   child_ = -1;

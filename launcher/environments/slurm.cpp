@@ -7,6 +7,7 @@ namespace hftrain::launcher {
 namespace {
 
 constexpr size_t kMostHosts = 1'000'000;
+constexpr int kMostBrackets = 8;  // of one name
 
 // Splits at the commas that stand outside of brackets; empty when brackets do not match.
 std::vector<std::string_view> split_outside(std::string_view list) {
@@ -24,13 +25,14 @@ std::vector<std::string_view> split_outside(std::string_view list) {
   return inside ? std::vector<std::string_view>() : parts;
 }
 
-// "01-03" -> 01, 02, 03; "7" -> 7. False when it is no range.
+// "01-03" -> 01, 02, 03; "7" -> 7. False when it is no range, or with it there are too many.
 bool expand_range(std::string_view range, std::vector<std::string>& numbers) {
   const size_t dash = range.find('-');
   const std::string_view first = range.substr(0, dash);
   const std::string_view last = dash == std::string_view::npos ? first : range.substr(dash + 1);
   const std::optional<int64_t> low = whole_number<int64_t>(first), high = whole_number<int64_t>(last);
-  if (!low || !high || *low > *high || static_cast<size_t>(*high - *low) >= kMostHosts) return false;
+  if (!low || !high || *low > *high || static_cast<size_t>(*high - *low) >= kMostHosts - numbers.size())
+    return false;
   for (int64_t number = *low; number <= *high; ++number) {
     std::string digits = std::to_string(number);
     if (digits.size() < first.size()) digits.insert(0, first.size() - digits.size(), '0');
@@ -39,8 +41,8 @@ bool expand_range(std::string_view range, std::vector<std::string>& numbers) {
   return true;
 }
 
-// One name with any number of brackets. False when it is malformed.
-bool expand_name(std::string_view name, std::vector<std::string>& hosts) {
+// One name with up to `brackets` brackets. False when it is malformed.
+bool expand_name(std::string_view name, int brackets, std::vector<std::string>& hosts) {
   const size_t open = name.find('[');
   if (open == std::string_view::npos) {
     if (name.empty()) return false;
@@ -48,14 +50,14 @@ bool expand_name(std::string_view name, std::vector<std::string>& hosts) {
     return true;
   }
   const size_t close = name.find(']', open);
-  if (close == std::string_view::npos) return false;
+  if (close == std::string_view::npos || brackets == 0) return false;
   std::vector<std::string> numbers;
   for (const std::string& range : split(name.substr(open + 1, close - open - 1), ',')) {
     if (!expand_range(range, numbers)) return false;
   }
   for (const std::string& number : numbers) {
     const std::string rest = std::string(name.substr(0, open)) + number + std::string(name.substr(close + 1));
-    if (hosts.size() >= kMostHosts || !expand_name(rest, hosts)) return false;
+    if (hosts.size() >= kMostHosts || !expand_name(rest, brackets - 1, hosts)) return false;
   }
   return true;
 }
@@ -65,7 +67,7 @@ bool expand_name(std::string_view name, std::vector<std::string>& hosts) {
 std::vector<std::string> expand_node_list(std::string_view list) {
   std::vector<std::string> hosts;
   for (const std::string_view name : split_outside(list)) {
-    if (!expand_name(name, hosts)) return {};
+    if (!expand_name(name, kMostBrackets, hosts)) return {};
   }
   return hosts;
 }
@@ -74,14 +76,14 @@ std::vector<int> expand_tasks_per_node(std::string_view tasks) {
   std::vector<int> counts;
   for (const std::string& part : split(tasks, ',')) {
     const size_t open = part.find("(x");
-    const std::optional<int64_t> count = whole_number<int64_t>(std::string_view(part).substr(0, open));
-    std::optional<int64_t> times = 1;
+    const std::optional<int> count = whole_number(std::string_view(part).substr(0, open));
+    std::optional<int> times = 1;
     if (open != std::string::npos) {
       if (part.back() != ')') return {};
-      times = whole_number<int64_t>(std::string_view(part).substr(open + 2, part.size() - open - 3));
+      times = whole_number(std::string_view(part).substr(open + 2, part.size() - open - 3));
     }
     if (!count || !times || counts.size() + static_cast<size_t>(*times) > kMostHosts) return {};
-    counts.insert(counts.end(), static_cast<size_t>(*times), static_cast<int>(*count));
+    counts.insert(counts.end(), static_cast<size_t>(*times), *count);
   }
   return counts;
 }

@@ -19,9 +19,11 @@
 namespace hftrain::launcher {
 namespace {
 
-// Lines of a descriptor; nothing at its end.
+// Lines of a descriptor; nothing at its end, which is also where a line is longer than any order.
 class Lines {
  public:
+  static constexpr size_t kLongest = size_t{16} << 20;
+
   explicit Lines(int fd) : fd_(fd) {}
 
   // Reads what is there, waiting for at least one byte. False at the end.
@@ -30,21 +32,24 @@ class Lines {
     ssize_t size = 0;
     while ((size = ::read(fd_, buffer, sizeof(buffer))) < 0 && errno == EINTR) {
     }
-    if (size <= 0) return false;
+    bytes_.erase(0, taken_);
+    taken_ = 0;
+    if (size <= 0 || bytes_.size() > kLongest) return false;
     bytes_.append(buffer, static_cast<size_t>(size));
     return true;
   }
   std::optional<std::string> next() {
-    const size_t end = bytes_.find('\n');
+    const size_t end = bytes_.find('\n', taken_);
     if (end == std::string::npos) return std::nullopt;
-    std::string line = bytes_.substr(0, end);
-    bytes_.erase(0, end + 1);
+    std::string line = bytes_.substr(taken_, end - taken_);
+    taken_ = end + 1;
     return line;
   }
 
  private:
   int fd_;
   std::string bytes_;
+  size_t taken_ = 0;  // of bytes_, by lines that were given
 };
 
 Order read_order(Lines& lines) {

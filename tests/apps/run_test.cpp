@@ -122,6 +122,33 @@ TEST_CASE("a plan is printed as JSON on stdout and writes nothing", "[process]")
   CHECK_FALSE(path_exists(place.output));
 }
 
+TEST_CASE("secrets that a file exports stand in no plan and in no file of the run", "[process]") {
+  const Workplace place;
+  write_file_atomically(
+      place.folder / "env.yaml",
+      "env:\n  HF_TOKEN: hf_verysecret\n  WANDB_API_KEY: verysecret2\n  WANDB_PROJECT: shown\n");
+  const std::vector<std::string> flags = {"--config", place.folder / "env.yaml", "--hub_token",
+                                          "verysecret3"};
+  for (const char* form : {"--json", "--quiet"}) {
+    std::vector<std::string> words = flags;
+    words.insert(words.end(), {"--dry_run", form});
+    Program plan = place.start(words);
+    REQUIRE(plan.finish() == 0);
+    CHECK((plan.out() + plan.err()).find("verysecret") == std::string::npos);
+    CHECK(plan.out().find("shown") != std::string::npos);
+  }
+  if (!kHasWorker) HFTRAIN_SKIP(kNoWorker);
+  Program run = place.start(flags);
+  REQUIRE(run.finish() == 0);
+  CHECK((run.out() + run.err()).find("verysecret") == std::string::npos);
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(place.output)) {
+    INFO(entry.path());
+    if (entry.is_regular_file()) CHECK(read_file(entry.path()).find("verysecret") == std::string::npos);
+  }
+  const auto mode = std::filesystem::status(place.output + "/hftrain/arguments.yaml").permissions();
+  CHECK(mode == (std::filesystem::perms::owner_read | std::filesystem::perms::owner_write));
+}
+
 TEST_CASE("the plan of a job over machines is shown on each, and once for all ranks of one launcher",
           "[process]") {
   Workplace place;

@@ -125,6 +125,27 @@ TEST_CASE("what is not implemented is refused by name") {
                  "cross attention"));
 }
 
+TEST_CASE("sizes beyond all memory are refused before anything is made of them") {
+  for (const char* layers : {"10001", "4611686018427387904", "18446744073709551615"}) {
+    const Error error = error_of("gpt2", std::string("n_layer=") + layers);
+    INFO(layers);
+    CHECK(error.code() == ExitCode::kUsage);
+  }
+  for (const char* type : {"qwen2", "qwen3", "llama", "mistral"}) {
+    INFO(type);
+    const Error error = error_of(type, "num_hidden_layers=4611686018427387904");
+    CHECK(contains(error.render(), "at most 10,000"));
+  }
+  CHECK(contains(error_of("gpt2", "vocab_size=4611686018427387904").render(), "at most 2,147,483,647"));
+  // Each size alone is allowed; their products overflow.
+  CHECK(contains(error_of("gpt2", "n_embd=2147483640,n_head=8").render(), "too many parameters"));
+  CHECK(contains(error_of("llama",
+                          "num_attention_heads=2147483646,num_key_value_heads=2147483646,"
+                          "hidden_size=2147483646,head_dim=2147483646")
+                     .render(),
+                 "too many parameters"));
+}
+
 TEST_CASE("numbers out of range are refused, without dividing by zero") {
   for (const char* key : {"num_attention_heads", "num_key_value_heads", "hidden_size", "vocab_size"}) {
     Json config = tiny_llama();

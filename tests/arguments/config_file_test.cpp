@@ -1,6 +1,7 @@
 #include "hftrain/arguments/config_file.h"
 
 #include "hftrain/arguments/flag_table.h"
+#include "hftrain/arguments/print_config.h"
 #include "hftrain/arguments/value.h"
 #include "support.h"
 #include "support/catch.h"
@@ -69,6 +70,28 @@ TEST_CASE("groups, env and comment keys") {
   CHECK(outcome.arguments.model.model_type == "gpt2");
   CHECK(outcome.arguments.data.train_file == Words{"a.txt", "b.txt"});
   CHECK(outcome.exported_environment == std::map<std::string, std::string>{{"OMP_NUM_THREADS", "2"}});
+}
+
+TEST_CASE("secrets of env and of flags are masked in every printed form, and reading one back sets none") {
+  const File file(
+      "env:\n  HF_TOKEN: hf_abc\n  WANDB_API_KEY: abc123\n  MLFLOW_TRACKING_URI: https://me:hunter2@host\n"
+      "  WANDB_PROJECT: p\nhub_token: hf_flag\n");
+  const Words line = {"--config", file.path, "--push_to_hub_token", "hf_word", "--token=hf_joined",
+                      "--seed",   "3"};
+  const ParseOutcome outcome = parse_arguments(line, {});
+  CHECK(outcome.exported_environment.at("HF_TOKEN") == "hf_abc");
+  const std::string yaml = arguments_yaml(outcome, line);
+  for (const std::string& text : {yaml, print_config(outcome, "full"), print_config(outcome, "minimal"),
+                                  print_config(outcome, "origins"), arguments_json(outcome).dump()}) {
+    INFO(text);
+    for (const char* secret : {"hf_abc", "abc123", "hunter2", "hf_flag", "hf_word", "hf_joined"})
+      CHECK_FALSE(contains(text, secret));
+  }
+  CHECK(contains(yaml, "--push_to_hub_token '<PUSH_TO_HUB_TOKEN>' '--token=<TOKEN>' --seed 3"));
+  CHECK(contains(yaml, "HF_TOKEN: <HF_TOKEN>"));
+  const File again(yaml, "again.yaml");
+  CHECK(parse_arguments(Words{"--config", again.path}, {}).exported_environment ==
+        std::map<std::string, std::string>{{"WANDB_PROJECT", "p"}});
 }
 
 TEST_CASE("JSON files are configurations too, with comments and tabs") {

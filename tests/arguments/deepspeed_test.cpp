@@ -78,6 +78,12 @@ const char* const kExplicit = R"({
 
 }  // namespace
 
+TEST_CASE("a deepspeed file that the system cannot look at is a mistake and no surprise") {
+  const testing::TemporaryDirectory folder;
+  std::filesystem::create_symlink("loop.json", folder / "loop.json");
+  CHECK(contains(mistakes({"--deepspeed", folder / "loop.json"}), "loop.json"));
+}
+
 TEST_CASE("auto leaves every value to the flags") {
   const File file(kAllAuto);
   const Arguments a = file.arguments({"--learning_rate", "1e-4", "--warmup_steps", "10", "--bf16",

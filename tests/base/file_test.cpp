@@ -1,9 +1,14 @@
 #include "hftrain/base/file.h"
 
+#include <unistd.h>
+
 #include <filesystem>
 #include <functional>
+#include <thread>
+#include <vector>
 
 #include "hftrain/base/error.h"
+#include "hftrain/base/new_file.h"
 #include "support/catch.h"
 #include "support/temporary_directory.h"
 
@@ -35,6 +40,33 @@ TEST_CASE("an atomic write that cannot be made leaves no temporary file") {
   std::filesystem::create_directories(folder / "taken/by_a_folder");
   CHECK(code_of([&] { write_file_atomically(folder / "taken", "x"); }) == ExitCode::kDisk);
   CHECK(std::distance(std::filesystem::directory_iterator(folder.path()), {}) == 1);
+}
+
+TEST_CASE("an atomic write follows no link that waits for it, and two at once do not meet") {
+  const TemporaryDirectory folder;
+  const std::string path = folder / "file";
+  // The name that it had when it was made of the number of the process.
+  const std::string waiting = path + ".tmp-" + std::to_string(::getpid());
+  write_file_atomically(folder / "victim", "untouched");
+  std::filesystem::create_symlink(folder / "victim", waiting);
+  std::vector<std::thread> threads;
+  for (const char* text : {"first", "other"}) {
+    threads.emplace_back([&, text] {
+      for (int i = 0; i < 50; ++i) write_file_atomically(path, text);
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  CHECK((read_file(path) == "first" || read_file(path) == "other"));
+  CHECK(read_file(folder / "victim") == "untouched");
+  CHECK(std::distance(std::filesystem::directory_iterator(folder.path()), {}) == 3);
+}
+
+TEST_CASE("a private file is its owner's alone, whatever was there before") {
+  const TemporaryDirectory folder;
+  write_file_atomically(folder / "f", "shared");
+  write_file_atomically(folder / "f", "secret", FileAccess::kPrivate);
+  using std::filesystem::perms;
+  CHECK(std::filesystem::status(folder / "f").permissions() == (perms::owner_read | perms::owner_write));
 }
 
 TEST_CASE("reading what is not there names the caller's kind of failure") {

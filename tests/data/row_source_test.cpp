@@ -256,3 +256,41 @@ TEST_CASE("Both files of a token pair, its prefix or a glob over it name it once
           Rows{folder / "t"});
   }
 }
+
+TEST_CASE("a row beyond the limit is refused in words, however few bytes it has in the file") {
+  const TemporaryDirectory folder;
+  const auto refusal = [&](const std::string& name, const std::string& content) {
+    hftrain::write_file_atomically(folder / name, content);
+    const DataFiles files = hftrain::data::find_data_files({folder / name}, Split::kTrain);
+    try {
+      const auto source =
+          hftrain::data::open_rows(files.rows, {.keep_linebreaks = true, .longest_row = 4096});
+      for (std::string row; source->next(row); row.clear()) {
+      }
+    } catch (const Error& error) {
+      CHECK(error.code() == ExitCode::kData);
+      return error.render();
+    }
+    return std::string();
+  };
+  for (const size_t size : {size_t{3000}, size_t{5000}}) {
+    const std::string text(size, 'x');
+    const auto expected = size > 4096 ? Catch::Contains("longer than 4.0 KiB") : Catch::Contains("");
+    for (const auto& [name, content] :
+         std::vector<std::pair<std::string, std::string>>{{"a.txt", "first\n" + text},
+                                                          {"a.jsonl", "{\"text\": \"" + text + "\"}"},
+                                                          {"a.csv", "text\n" + text + "\n"},
+                                                          {"b.csv", "text\n\"" + text + "\"\n"},
+                                                          {"a.tsv", text + "\n"}}) {
+      INFO(name);
+      const std::string said = refusal(name, content);
+      CHECK(said.empty() == (size < 4096));
+      CHECK_THAT(said, expected);
+    }
+  }
+  // JSON is read in large pieces, of which all may belong to the record.
+  CHECK_THAT(refusal("a.json", "[{\"text\": \"" + std::string(1 << 20, 'x') + "\"}]"),
+             Catch::Contains("longer than 4.0 KiB") && Catch::Contains(".jsonl"));
+  CHECK_THAT(refusal("fields.csv", std::string(hftrain::data::kMostFields, ',')),
+             Catch::Contains("100,000 fields"));
+}

@@ -2,6 +2,7 @@
 
 #include <poll.h>
 #include <signal.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -116,6 +117,29 @@ TEST_CASE("a program that cannot be executed is an environment error that says w
   CHECK(reason("/no/such/worker") == "cannot start /no/such/worker: execute: No such file or directory");
   CHECK(reason(folder / "text") == "cannot start " + (folder / "text") + ": execute: Permission denied");
   CHECK(::waitpid(-1, nullptr, WNOHANG) == -1);  // nothing is left to reap
+}
+
+TEST_CASE("a child whose end nobody could notice is not started", "[process]") {
+  // In a process of its own, whose limit on open files leaves room for the pipes and for nothing to watch by.
+  const pid_t process = ::fork();
+  if (process == 0) {
+    const int next = ::dup(STDERR_FILENO);
+    ::close(next);
+    const rlimit limit{static_cast<rlim_t>(next) + 6, static_cast<rlim_t>(next) + 6};
+    ::setrlimit(RLIMIT_NOFILE, &limit);
+    try {
+      const ChildProcess child(dummy({"hang"}));
+      ::_exit(1);
+    } catch (const Error& error) {
+      const bool said = error.render().find("Too many open files") != std::string::npos;
+      const bool nothing_left = ::waitpid(-1, nullptr, WNOHANG) == -1;
+      ::_exit(error.code() == ExitCode::kEnvironment && said && nothing_left ? 0 : 2);
+    }
+  }
+  int status = 0;
+  ::waitpid(process, &status, 0);
+  CHECK(WIFEXITED(status));
+  CHECK(WEXITSTATUS(status) == 0);
 }
 
 TEST_CASE("a child that is dropped is killed and reaped", "[process]") {

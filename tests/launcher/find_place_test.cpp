@@ -432,6 +432,13 @@ TEST_CASE("lists of machines as Slurm writes them") {
   CHECK(expand_node_list("gpu[1-3]") == List{"gpu1", "gpu2", "gpu3"});
   CHECK(expand_node_list("gpu[08-10,3],login,a[1-2]b[7]c") ==
         List{"gpu08", "gpu09", "gpu10", "gpu3", "login", "a1b7c", "a2b7c"});
+  // Few letters that stand for more than there can be.
+  std::string many = "a[0-999999";
+  for (int i = 0; i < 100'000; ++i) many += ",0-999999";
+  CHECK(expand_node_list(many + "]").empty());
+  std::string deep = "a";
+  for (int i = 0; i < 100'000; ++i) deep += "[1]";
+  CHECK(expand_node_list(deep).empty());
   CHECK(expand_node_list("r[1-2]n[1-2]") == List{"r1n1", "r1n2", "r2n1", "r2n2"});
   for (const char* broken :
        {"", "gpu[1-3", "gpu1-3]", "gpu[3-1]", "gpu[a]", "gpu[]", "a,,b", "a[[1]]", "a[0-99999999]"}) {

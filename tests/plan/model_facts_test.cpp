@@ -34,6 +34,10 @@ std::string safetensors(const std::string& header) {
   return bytes + header;
 }
 
+std::string empty_tensor(const std::string& dtype) {
+  return R"({"dtype": ")" + dtype + R"(", "shape": [0], "data_offsets": [0, 0]})";
+}
+
 Error error_of(const arguments::Arguments& arguments, const Environment& env = {}) {
   try {
     load_model_facts(arguments, env);
@@ -169,17 +173,22 @@ TEST_CASE("dtype auto is the config's, else that of the weights") {
   arguments::Arguments arguments;
   arguments.model.model_name_or_path = folder.path();
   arguments.model.dtype = "auto";
-  write_file_atomically(folder / "model.safetensors",
-                        safetensors(R"({"__metadata__": {"format": "pt"}, "w": {"dtype": "BF16"}})"));
+  write_file_atomically(
+      folder / "model.safetensors",
+      safetensors(R"({"__metadata__": {"format": "pt"}, "w": )" + empty_tensor("BF16") + '}'));
   CHECK(load_model_facts(arguments, {}).auto_dtype == "bfloat16");
   write_file_atomically(folder / "model.safetensors", "short");
   CHECK(error_of(arguments).code() == ExitCode::kData);
   write_file_atomically(folder / "model.safetensors", std::string(8, '\x7f') + "{}");
   CHECK(error_of(arguments).code() == ExitCode::kData);
+  write_file_atomically(folder / "model.safetensors", safetensors(R"({"w": )" + std::string(100'000, '[') +
+                                                                  std::string(100'000, ']') + '}'));
+  CHECK(contains(error_of(arguments).render(), "nested too deeply"));
   std::filesystem::remove(folder / "model.safetensors");
   write_file_atomically(folder / "model.safetensors.index.json",
                         R"({"weight_map": {"w": "part.safetensors"}})");
-  write_file_atomically(folder / "part.safetensors", safetensors(R"({"w": {"dtype": "F16"}})"));
+  write_file_atomically(folder / "part.safetensors", safetensors(R"({"v": )" + empty_tensor("I64") +
+                                                                 R"(, "w": )" + empty_tensor("F16") + '}'));
   CHECK(load_model_facts(arguments, {}).auto_dtype == "float16");
   write_file_atomically(folder / "config.json",
                         std::string(R"({"torch_dtype": "bfloat16", )") + (kConfig + 1));

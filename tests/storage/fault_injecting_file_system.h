@@ -30,8 +30,11 @@ class FaultInjectingFileSystem final : public storage::FileSystem {
 
   int operations() const { return operations_; }
   bool happened() const { return operations_ > at_; }
+  // Whether an operation failed that was not the deletion of what is of no more use.
+  bool failed_in_save() const { return failed_in_save_; }
 
   std::unique_ptr<storage::WritableFile> create(const std::string& path) override {
+    deleting_ = false;
     step(true);
     auto file = real_.create(path);
     if (written_.count(path) == 0) entries_.push_back({Entry::Kind::kCreated, path, ""});
@@ -39,6 +42,7 @@ class FaultInjectingFileSystem final : public storage::FileSystem {
     return std::make_unique<File>(*this, path, std::move(file));
   }
   void make_directory(const std::string& path) override {
+    deleting_ = false;
     step(true);
     if (!std::filesystem::exists(path)) entries_.push_back({Entry::Kind::kCreated, path, ""});
     real_.make_directory(path);
@@ -48,6 +52,7 @@ class FaultInjectingFileSystem final : public storage::FileSystem {
     std::erase_if(entries_, [&](const Entry& entry) { return parent(entry.path) == path; });
   }
   void rename(const std::string& from, const std::string& to) override {
+    deleting_ = to.find(".trash-") != std::string::npos;
     step(false);
     real_.rename(from, to);
     for (Entry& entry : entries_) entry.path = moved(entry.path, from, to);
@@ -128,8 +133,10 @@ class FaultInjectingFileSystem final : public storage::FileSystem {
     const int now = operations_++;
     if (trouble_ == Trouble::kNone || now < at_) return;
     if (trouble_ == Trouble::kCrash) throw Crash();
+    if (trouble_ == Trouble::kDiskFull && !needs_space && now != at_) return;
+    failed_in_save_ = failed_in_save_ || !deleting_;
     if (trouble_ == Trouble::kWriteError) throw system_error(EIO, "cannot use", "the disk of this test");
-    if (needs_space || now == at_) throw system_error(ENOSPC, "cannot write", "the disk of this test");
+    throw system_error(ENOSPC, "cannot write", "the disk of this test");
   }
 
   static std::string parent(const std::string& path) {
@@ -153,6 +160,8 @@ class FaultInjectingFileSystem final : public storage::FileSystem {
   Trouble trouble_;
   int at_;
   int operations_ = 0;
+  bool deleting_ = false;  // since a name was given to the trash, until something new is made
+  bool failed_in_save_ = false;
   std::map<std::string, Size> written_;
   std::vector<Entry> entries_;  // names that are not durable yet, oldest first
 };

@@ -118,6 +118,26 @@ TEST_CASE("an export refuses a full target, a damaged source and a folder that i
   CHECK_FALSE(path_exists(folder / "second"));
 }
 
+TEST_CASE("a crafted shard cannot make an export write past its memory", "[storage]") {
+  const TemporaryDirectory folder;
+  PosixFileSystem files;
+  std::filesystem::create_directories(folder / "model");
+  std::ofstream(folder / "config.json") << "{}";
+  // The row that it makes of one number needs 2^64 bytes: none, when nobody looks.
+  const TensorSlice slice{{"w", DType::kF32, {1, 1}}, {0, (int64_t{1} << 62) - 1}};
+  write_safetensors(
+      files, folder / ("model/" + shard_file_name(0)), {slice.entry}, [](const auto&) { return "abcd"; },
+      sharding_metadata({slice}));
+  try {
+    export_model(files, folder.path(), folder / "out", 1000);
+    FAIL("it was accepted");
+  } catch (const Error& error) {
+    CHECK(error.code() == ExitCode::kData);
+    CHECK_THAT(error.render(), Catch::Contains("too large"));
+  }
+  CHECK_FALSE(path_exists(folder / "out"));
+}
+
 TEST_CASE("an export that fails leaves nothing", "[storage]") {
   const TemporaryDirectory folder;
   const std::string checkpoint = make_checkpoint(folder.path());

@@ -132,14 +132,62 @@ TEST_CASE("the same slice saved by several ranks counts once", "[storage]") {
 
 TEST_CASE("holes, part overlaps and unknown names are refused", "[storage]") {
   const TemporaryDirectory folder;
-  write_shard(folder / shard_file_name(0), {{"hole", {6}, {0}, {2}}, {"over", {6}, {0}, {4}}});
-  write_shard(folder / shard_file_name(1), {{"hole", {6}, {4}, {2}}, {"over", {6}, {2}, {4}}});
+  write_shard(folder / shard_file_name(0), {{"hole", {2, 3}, {0, 0}, {1, 3}}, {"over", {6}, {0}, {4}}});
+  write_shard(folder / shard_file_name(1), {{"hole", {2, 3}, {0, 0}, {2, 2}}, {"over", {6}, {2}, {4}}});
   const ShardedState state(folder.path());
-  CHECK(read(state, "hole", {4}, {2}) == std::vector<float>{4, 5});
-  CHECK_THROWS_AS(read(state, "hole", {1}, {2}), Error);
+  CHECK(read(state, "hole", {0, 0}, {1, 2}) == std::vector<float>{0, 1});
+  CHECK_THROWS_AS(read(state, "hole", {1, 1}, {1, 2}), Error);
   CHECK_THROWS_AS(read(state, "over", {0}, {6}), Error);
   CHECK_THROWS_AS(read(state, "none", {0}, {1}), Error);
   CHECK_THROWS_AS(read(state, "hole", {0, 0}, {1, 1}), Error);
+}
+
+// What a file says of a slice of `w`, and no more than four bytes behind it.
+void claim(const std::string& path, const std::string& shape, const std::string& offsets) {
+  std::string header = R"({"__metadata__": {"DCP_SHARDING_INFO": "{\"w\": {\"saved_offsets\": )" + offsets +
+                       R"(}}"}, "w": {"dtype": "U8", "shape": )" + shape + R"(, "data_offsets": [0, 4]}})";
+  const uint64_t length = header.size();
+  std::ofstream(path) << std::string_view(reinterpret_cast<const char*>(&length), 8) << header << "abcd";
+}
+
+std::string refusal_of(const std::string& folder) {
+  try {
+    const ShardedState state(folder);
+    std::vector<char> out(4);
+    state.read("w", {{0, 0}, {2, 2}}, out);
+  } catch (const Error& error) {
+    CHECK(error.code() == ExitCode::kData);
+    return error.render();
+  }
+  return "";
+}
+
+TEST_CASE("places beyond all memory that a shard claims are refused when it is opened", "[storage]") {
+  const TemporaryDirectory folder;
+  const std::string most = "9223372036854775807";
+  const auto refusal = [&](const std::string& offsets) {
+    claim(folder / shard_file_name(0), "[2, 2]", offsets);
+    return refusal_of(folder.path());
+  };
+  CHECK_THAT(refusal('[' + most + ", 0]"), Catch::Contains("too large"));  // the end of the slice overflows
+  // The product of the whole's sizes overflows, to a small number.
+  CHECK_THAT(refusal("[8589934590, 8589934590]"), Catch::Contains("too large"));
+  CHECK_THAT(refusal("[4611686018427387902, 2]"), Catch::Contains("too large"));
+  // It fits 63 bits, and nobody has it.
+  CHECK_THAT(refusal("[0, 1099511627776]"), Catch::Contains("not whole"));
+  for (const char* none :
+       {"[1e30, 0]", "[0.5, 0]", "[18446744073709551615, 0]", "[null, 0]", R"(\"ab\")", "7"})
+    CHECK_THAT(refusal(none), Catch::Contains("gives no offsets"));
+  CHECK(refusal("[0, 0]").empty());
+}
+
+TEST_CASE("an empty slice cannot make the whole larger than can be counted", "[storage]") {
+  const TemporaryDirectory folder;
+  PosixFileSystem files;
+  const auto none = [](const auto&) { return ""; };
+  const TensorSlice slice{{"w", DType::kF32, {0, 4}}, {int64_t{1} << 40, int64_t{1} << 40}};
+  write_safetensors(files, folder / shard_file_name(0), {slice.entry}, none, sharding_metadata({slice}));
+  CHECK_THAT(refusal_of(folder.path()), Catch::Contains("too large"));
 }
 
 TEST_CASE("files without sharding information are refused, an empty folder is not", "[storage]") {

@@ -25,7 +25,7 @@ const std::map<std::string, std::set<std::string>> kEdges = {
     {"tokenizer", {"base"}},
     {"storage", {"base"}},
     {"reporting", {"base"}},
-    {"plan", {"arguments", "architectures"}},
+    {"plan", {"arguments", "architectures", "storage"}},
     {"data", {"tokenizer"}},
     // below the line
     {"runtime", {"base"}},

@@ -1,3 +1,4 @@
+#include <filesystem>
 #include <fstream>
 #include <functional>
 
@@ -48,6 +49,23 @@ TEST_CASE("a folder without tokenizer.json is named in the error") {
   }
 }
 
+TEST_CASE("a place that the system cannot look at is a mistake with its reason") {
+  const hftrain::testing::TemporaryDirectory folder;
+  std::filesystem::create_symlink("loop", folder / "loop");  // as a folder without rights, also for root
+  std::filesystem::create_directory(folder / "deep");
+  std::filesystem::create_symlink("tokenizer.json", folder / "deep/tokenizer.json");
+  for (const std::string& place : {folder / "loop", folder / "deep"}) {
+    INFO(place);
+    try {
+      Tokenizer::load(place);
+      FAIL("loaded");
+    } catch (const Error& error) {
+      CHECK(error.code() == ExitCode::kData);
+      CHECK(mentions(error.render(), "Too many levels of symbolic links"));
+    }
+  }
+}
+
 TEST_CASE("torn JSON is refused with file and place") {
   const std::string whole = read_file(kGolden + "gpt2/tokenizer.json");
   const testing::TemporaryDirectory folder;
@@ -75,6 +93,20 @@ TEST_CASE("an unknown part is refused by its type") {
   CHECK(mentions(
       refusal("llama3", [](Json& file) { file["pre_tokenizer"]["pretokenizers"][0]["behavior"] = "Odd"; }),
       "Odd"));
+}
+
+TEST_CASE("numbers that would take all memory or lose their upper half are refused with their place") {
+  const auto padding = [](const Json& strategy, const Json& multiple, const Json& id) {
+    return refusal("gpt2", [&](Json& file) {
+      file["padding"] = {{"strategy", strategy}, {"direction", "Right"}, {"pad_to_multiple_of", multiple},
+                         {"pad_id", id},         {"pad_type_id", 0},     {"pad_token", "!"}};
+    });
+  };
+  CHECK(mentions(padding({{"Fixed", int64_t{1} << 40}}, nullptr, 0), "padding.strategy.Fixed"));
+  CHECK(mentions(padding("BatchLongest", int64_t{1} << 40, 0), "padding.pad_to_multiple_of"));
+  CHECK(mentions(padding("BatchLongest", nullptr, int64_t{1} << 32), "padding.pad_id"));
+  CHECK(mentions(padding("BatchLongest", nullptr, -1), "padding.pad_id"));
+  CHECK(mentions(refusal("gpt2", [](Json& file) { file["model"]["vocab"]["!"] = int64_t{1} << 26; }), "'!'"));
 }
 
 TEST_CASE("merges that name unknown tokens are refused with the token") {

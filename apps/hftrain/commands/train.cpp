@@ -11,6 +11,7 @@
 #include "command.h"
 #include "hftrain/arguments/help.h"
 #include "hftrain/arguments/print_config.h"
+#include "hftrain/base/caught_error.h"
 #include "hftrain/base/error.h"
 #include "hftrain/base/text.h"
 #include "hftrain/plan/describe.h"
@@ -204,8 +205,8 @@ ExitCode join(const CommandContext& context, const arguments::ParseOutcome& pars
   try {
     inputs = gather_machine(parsed, context.environment);
     add_model(inputs);
-  } catch (const Error& error) {
-    failure = error;
+  } catch (...) {
+    failure = error_of(std::current_exception());
   }
   const launcher::JobPlace place = place_of(inputs, context);
   const launcher::LauncherTie tie(place, context.environment);

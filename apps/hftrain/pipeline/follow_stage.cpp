@@ -8,6 +8,7 @@
 #include <ostream>
 #include <utility>
 
+#include "hftrain/base/caught_error.h"
 #include "hftrain/base/clock.h"
 #include "hftrain/base/file.h"
 #include "hftrain/plan/identity.h"
@@ -127,7 +128,7 @@ class FollowStage {
     });
   }
 
-  // A failure of this agent's own goes to the leader, which ends the job for all with it.
+  // A failure of this agent's own, whatever it was, goes to the leader, which ends the job for all with it.
   void obey(const Message& message) {
     try {
       if (const auto* peers = std::get_if<launcher::TryPeers>(&message)) {
@@ -140,7 +141,8 @@ class FollowStage {
       if (const auto* start = std::get_if<launcher::StartWorkers>(&message)) start_workers(*start);
     } catch (const launcher::JobEnded&) {
       throw;
-    } catch (const Error& error) {
+    } catch (...) {
+      const Error error = error_of(std::current_exception());
       console_.result(launcher::name_of(facts_here()) + ": " + error.what());
       follower_->say(launcher::failure_of(error));
     }

@@ -5,7 +5,9 @@
 #include <ostream>
 #include <random>
 
+#include "hftrain/arguments/print_config.h"
 #include "hftrain/base/file.h"
+#include "hftrain/base/secrets.h"
 #include "hftrain/base/text.h"
 #include "launcher/hosts/host_file.h"
 #include "launcher/hosts/host_job.h"
@@ -28,15 +30,25 @@ class HostConsole : public launcher::HostJobObserver {
       return;
     }
     std::string& line = lines_[{machine, stream}];
-    line.append(bytes);
-    for (size_t end = line.find('\n'); end != std::string::npos; end = line.find('\n')) {
-      context_.err << '[' << machines_[machine].host << "] " << line.substr(0, end) << std::endl;
-      line.erase(0, end + 1);
+    for (size_t end = bytes.find('\n'); end != std::string_view::npos; end = bytes.find('\n')) {
+      show(machine, line.append(bytes.substr(0, end)));
+      line.clear();
+      bytes.remove_prefix(end + 1);
     }
+    line.append(bytes);
+    if (line.size() <= kLongestLine) return;
+    show(machine, line);
+    line.clear();
   }
   void on_notice(const std::string& text) override { console_.line(text); }
 
  private:
+  static constexpr size_t kLongestLine = 64 * 1024;  // longer ones are cut
+
+  void show(size_t machine, std::string_view line) {
+    context_.err << '[' << machines_[machine].host << "] " << line << std::endl;
+  }
+
   const CommandContext& context_;
   const std::vector<launcher::MachineStart>& machines_;
   reporting::Console& console_;
@@ -125,7 +137,8 @@ std::string describe_machines(const launcher::HostJobSpec& spec) {
     const auto mask = machine.environment.find("CUDA_VISIBLE_DEVICES");
     if (mask != machine.environment.end()) text += " CUDA_VISIBLE_DEVICES=" + mask->second;
     text += ' ' + launcher::shell_quoted(spec.program);
-    for (const std::string& word : machine.arguments) text += ' ' + launcher::shell_quoted(word);
+    for (const std::string& word : arguments::shown_words(machine.arguments))
+      text += ' ' + launcher::shell_quoted(word);
     text += '\n';
   }
   return text;
@@ -136,11 +149,11 @@ Json machine_list(const launcher::HostJobSpec& spec) {
   for (size_t index = 0; index < spec.machines.size(); ++index) {
     const launcher::MachineStart& machine = spec.machines[index];
     Json argv = {spec.program};
-    for (const std::string& word : machine.arguments) argv.push_back(word);
+    for (const std::string& word : arguments::shown_words(machine.arguments)) argv.push_back(word);
     list.push_back({{"host", machine.host},
                     {"here", static_cast<bool>(spec.here[index])},
                     {"argv", std::move(argv)},
-                    {"env", machine.environment}});
+                    {"env", masked(machine.environment)}});
   }
   return list;
 }

@@ -8,6 +8,7 @@
 
 #include "hftrain/arguments/import/launch.h"
 #include "hftrain/base/clock.h"
+#include "hftrain/base/secrets.h"
 #include "hftrain/base/text.h"
 #include "launcher/stop_signals.h"
 #include "launcher/supervisor.h"
@@ -49,7 +50,7 @@ launcher::Limits limits_of(const plan::RunPlan& plan, std::optional<double> end)
 std::map<std::string, std::string> added_variables(const Environment& inherited, const Environment& own) {
   std::map<std::string, std::string> added;
   for (const auto& [name, value] : own.variables()) {
-    if (inherited.get(name) != value) added[name] = value;
+    if (inherited.get(name) != value) added[name] = masked(name, value);
   }
   return added;
 }

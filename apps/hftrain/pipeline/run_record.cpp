@@ -8,6 +8,8 @@
 #include "hftrain/arguments/print_config.h"
 #include "hftrain/base/file.h"
 #include "hftrain/base/json.h"
+#include "hftrain/base/new_file.h"
+#include "hftrain/base/secrets.h"
 #include "hftrain/base/text.h"
 #include "hftrain/plan/installation.h"
 
@@ -77,8 +79,13 @@ void write_arguments(const RunFolder& folder, const Inputs& inputs, const Comman
   add("torch", found.torch_version);
   if (backend == "nccl") add("nccl", found.nccl.value_or(""));
   if (backend == "mpi") add("mpi", plan::mpi_version().value_or(""));
+  // Where there are secrets, there may be one whose name does not tell.
+  const auto& exported = inputs.parsed.exported_environment;
+  const bool secret =
+      masked(exported) != exported || arguments::shown_words(context.arguments) != context.arguments;
   write_file_atomically(folder.arguments(),
-                        arguments::arguments_yaml(inputs.parsed, context.arguments, facts));
+                        arguments::arguments_yaml(inputs.parsed, context.arguments, facts),
+                        secret ? FileAccess::kPrivate : FileAccess::kShared);
 }
 
 Json make_summary(const SummaryFacts& facts) {
@@ -109,7 +116,7 @@ void write_summary(const RunFolder& folder, const Json& summary) {
 
 std::string git_commit(const std::string& directory) {
   fs::path folder = fs::absolute(directory);
-  while (!fs::exists(folder / ".git" / "HEAD")) {
+  while (!path_exists((folder / ".git" / "HEAD").string())) {
     if (folder == folder.parent_path()) return "";
     folder = folder.parent_path();
   }

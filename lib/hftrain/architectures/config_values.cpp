@@ -8,7 +8,12 @@
 
 namespace hftrain::architectures {
 
-int64_t ConfigValues::positive(const char* key) {
+int64_t ConfigValues::positive(const char* key, int64_t most) {
+  const Json& given = config_.at(key);
+  if (given.is_number_unsigned() && given.get<uint64_t>() > static_cast<uint64_t>(most)) {
+    refuse(std::string(key) + " must be at most " + with_thousands(most), "it is " + given.dump());
+    return most;
+  }
   const int64_t value = get<int64_t>(key);
   if (value < 1) refuse(std::string(key) + " must be 1 or more", "it is " + std::to_string(value));
   return std::max<int64_t>(value, 1);

@@ -1,6 +1,8 @@
 // Typed reading of a completed config and the range checks that every family shares.
 #pragma once
 
+#include <cstdint>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -18,7 +20,9 @@ class ConfigValues {
   T get(const char* key) const {
     return config_.at(key).get<T>();
   }
-  int64_t positive(const char* key);
+  // A size: 1 or more, and no more than `most`, so that a damaged file does not ask for all memory.
+  static constexpr int64_t kLargestSize = std::numeric_limits<int32_t>::max(), kMostLayers = 10'000;
+  int64_t positive(const char* key, int64_t most = kLargestSize);
   // A share in [0, 1).
   double dropout(const char* key);
   // A number that is finite and above 0.

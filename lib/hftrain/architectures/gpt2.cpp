@@ -49,7 +49,7 @@ Gpt2Config read_config(const Json& json, const std::string& origin) {
   config.vocab_size = values.positive("vocab_size");
   config.n_positions = values.positive("n_positions");
   config.n_embd = values.positive("n_embd");
-  config.n_layer = values.positive("n_layer");
+  config.n_layer = values.positive("n_layer", ConfigValues::kMostLayers);
   config.n_head = values.positive("n_head");
   config.n_inner = json["n_inner"].is_null() ? 0 : values.positive("n_inner");
   config.activation = values.activation("activation_function");
@@ -82,8 +82,8 @@ void add_block(ParameterTableBuilder& builder, const Gpt2Config& config, int64_t
   builder.matrix(block + "mlp.c_proj", inner, width, width, residual_std);
 }
 
-ParameterTable build_table(const Gpt2Config& config) {
-  ParameterTableBuilder builder(config.initializer_range);
+ParameterTable build_table(const Gpt2Config& config, const std::string& origin) {
+  ParameterTableBuilder builder(config.initializer_range, origin);
   builder.begin_unit("embeddings");
   builder.embedding("transformer.wte", config.vocab_size, config.n_embd);
   builder.embedding("transformer.wpe", config.n_positions, config.n_embd);
@@ -101,7 +101,7 @@ ParameterTable build_table(const Gpt2Config& config) {
 class Gpt2Architecture final : public Architecture {
  public:
   Gpt2Architecture(Json config, const std::string& origin)
-      : json_(std::move(config)), config_(read_config(json_, origin)), table_(build_table(config_)) {}
+      : json_(std::move(config)), config_(read_config(json_, origin)), table_(build_table(config_, origin)) {}
 
   const std::string& model_type() const override { return model_type_; }
   Json config_json() const override { return json_; }

@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "hftrain/architectures/config_values.h"
 #include "hftrain/architectures/families.h"
 #include "hftrain/architectures/parameter_table_builder.h"
@@ -21,7 +23,9 @@ void derive_missing(Json& json) {
   if (!json["layer_types"].is_null()) return;
   json["layer_types"] = Json::array();
   const int64_t first = json["max_window_layers"].get<int64_t>();
-  for (int64_t layer = 0; layer < json["num_hidden_layers"].get<int64_t>(); ++layer) {
+  // More are refused when they are read.
+  const auto layers = std::min(json["num_hidden_layers"].get<int64_t>(), ConfigValues::kMostLayers);
+  for (int64_t layer = 0; layer < layers; ++layer) {
     const bool slides = !json["sliding_window"].is_null() && layer >= first;
     json["layer_types"].push_back(slides ? kSliding : kFull);
   }
@@ -63,7 +67,7 @@ LlamaConfig read_config(const std::string& model_type, const Json& json, const s
   config.vocab_size = values.positive("vocab_size");
   config.hidden_size = values.positive("hidden_size");
   config.intermediate_size = values.positive("intermediate_size");
-  config.num_hidden_layers = values.positive("num_hidden_layers");
+  config.num_hidden_layers = values.positive("num_hidden_layers", ConfigValues::kMostLayers);
   config.num_attention_heads = values.positive("num_attention_heads");
   config.num_key_value_heads = values.positive("num_key_value_heads");
   const bool explicit_head_dim = json.contains("head_dim") && json["head_dim"].is_number_integer();
@@ -115,8 +119,8 @@ void add_layer(ParameterTableBuilder& builder, const LlamaConfig& config, int64_
   builder.norm(layer + "post_attention_layernorm", width, /*with_bias=*/false);
 }
 
-ParameterTable build_table(const LlamaConfig& config) {
-  ParameterTableBuilder builder(config.initializer_range);
+ParameterTable build_table(const LlamaConfig& config, const std::string& origin) {
+  ParameterTableBuilder builder(config.initializer_range, origin);
   builder.begin_unit("embeddings");
   builder.embedding("model.embed_tokens", config.vocab_size, config.hidden_size);
   for (int64_t layer = 0; layer < config.num_hidden_layers; ++layer) add_layer(builder, config, layer);
@@ -137,7 +141,7 @@ class LlamaArchitecture final : public Architecture {
         model_type_(schema.model_type),
         json_(std::move(config)),
         config_(read_config(model_type_, json_, origin)),
-        table_(build_table(config_)) {}
+        table_(build_table(config_, origin)) {}
 
   const std::string& model_type() const override { return model_type_; }
   Json config_json() const override {

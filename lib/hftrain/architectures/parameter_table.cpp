@@ -1,5 +1,10 @@
 #include "hftrain/architectures/parameter_table_builder.h"
 
+#include <optional>
+
+#include "hftrain/base/checked_arithmetic.h"
+#include "hftrain/base/error.h"
+
 namespace hftrain::architectures {
 
 int64_t ParameterSpec::numel() const {
@@ -22,6 +27,18 @@ int64_t ParameterTable::count_non_embedding() const {
 
 void ParameterTableBuilder::add(std::string name, std::vector<int64_t> shape, Init init, bool decay,
                                 bool is_embedding) {
+  std::optional<int64_t> numbers = 1;
+  for (const int64_t size : shape) numbers = numbers ? checked_product(*numbers, size) : std::nullopt;
+  // Bytes of what belongs to a parameter, its gradient and its optimizer state, are to be counted as well.
+  constexpr int64_t kMostNumbers = int64_t{1} << 53;
+  if (numbers) numbers = checked_sum(numbers_, *numbers);
+  if (!numbers || *numbers > kMostNumbers) {
+    throw Error(ExitCode::kData, "a model of this config has too many parameters")
+        .where(origin_)
+        .why("up to " + name + " they pass 2^53")
+        .hint("see whether the sizes in the config are right");
+  }
+  numbers_ = *numbers;
   const int unit = static_cast<int>(table_.units.size()) - 1;
   table_.parameters.push_back({std::move(name), std::move(shape), init, unit, decay, is_embedding});
 }

@@ -11,7 +11,9 @@ namespace hftrain::architectures {
 
 class ParameterTableBuilder {
  public:
-  explicit ParameterTableBuilder(double initializer_range) : std_(initializer_range) {}
+  // `origin` names the config in the Error (kData) of a model whose numbers cannot be counted.
+  ParameterTableBuilder(double initializer_range, std::string origin)
+      : std_(initializer_range), origin_(std::move(origin)) {}
 
   // The parameters that follow belong to this unit.
   void begin_unit(std::string name) { table_.units.push_back(std::move(name)); }
@@ -30,6 +32,8 @@ class ParameterTableBuilder {
   void add(std::string name, std::vector<int64_t> shape, Init init, bool decay, bool is_embedding = false);
 
   double std_;
+  std::string origin_;
+  int64_t numbers_ = 0;
   ParameterTable table_;
 };
 

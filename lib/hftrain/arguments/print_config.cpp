@@ -1,10 +1,10 @@
 #include "hftrain/arguments/print_config.h"
 
 #include <algorithm>
-#include <cctype>
 
 #include "hftrain/arguments/flag_table.h"
 #include "hftrain/arguments/value.h"
+#include "hftrain/base/secrets.h"
 #include "hftrain/base/text.h"
 
 namespace hftrain::arguments {
@@ -12,20 +12,19 @@ namespace {
 
 constexpr size_t kOriginColumn = 48;
 
-std::string upper(std::string_view name) {
-  std::string text(name);
-  for (char& c : text) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
-  return text;
-}
-
 // The value to show, or nothing for a flag that no one gave and nothing reads.
 std::optional<Json> value_of(const ParseOutcome& outcome, const Flag& flag) {
   if (flag.command_line_only) return std::nullopt;
-  if (flag.slot.get != nullptr) return flag.slot.get(outcome.arguments);
-  const auto given = outcome.unread.find(std::string(flag.name));
-  if (given == outcome.unread.end()) return std::nullopt;
-  if (flag.secret && !given->second.is_null()) return Json('<' + upper(flag.name) + '>');
-  return std::optional<Json>(std::in_place, given->second);
+  Json value;
+  if (flag.slot.get != nullptr) {
+    value = flag.slot.get(outcome.arguments);
+  } else {
+    const auto given = outcome.unread.find(std::string(flag.name));
+    if (given == outcome.unread.end()) return std::nullopt;
+    value = given->second;
+  }
+  if (flag.secret && !value.is_null()) value = placeholder(flag.name);
+  return std::optional<Json>(std::in_place, std::move(value));
 }
 
 std::string line(const ParseOutcome& outcome, const Flag& flag, const Json& value, bool with_origin) {
@@ -38,12 +37,15 @@ std::string line(const ParseOutcome& outcome, const Flag& flag, const Json& valu
 }
 
 std::string environment_lines(const ParseOutcome& outcome) {
-  if (outcome.exported_environment.empty()) return "";
-  std::string text = "env:\n";
+  std::string text, secrets;
   for (const auto& [name, value] : outcome.exported_environment) {
-    text += "  " + to_yaml(name) + ": " + to_yaml(value) + '\n';
+    const std::string shown = masked(name, value);
+    std::string& lines = shown == value ? text : secrets;
+    if (shown != value) lines += "  # not shown, and taken from the environment:";
+    lines += "  " + to_yaml(name) + ": " + to_yaml(shown) + '\n';
   }
-  return text;
+  if (!text.empty()) text.insert(0, "env:\n");
+  return text + secrets;
 }
 
 std::string quoted(const std::string& word) {
@@ -75,10 +77,28 @@ std::string print_config(const ParseOutcome& outcome, const std::string& mode) {
   return text + environment_lines(outcome);
 }
 
+std::vector<std::string> shown_words(std::span<const std::string> command_line) {
+  std::vector<std::string> words;
+  std::string secret;  // the flag that the next word belongs to
+  for (const std::string& word : command_line) {
+    const bool is_flag = word.starts_with("--");
+    if (!is_flag && !secret.empty()) {
+      words.push_back(placeholder(secret));
+      continue;
+    }
+    const size_t equals = is_flag ? word.find('=') : std::string::npos;
+    const FlagMatch match = is_flag ? flag_table().find(word.substr(2, equals - 2)) : FlagMatch{};
+    secret = match && match.flag->secret ? std::string(match.flag->name) : "";
+    const bool joined = !secret.empty() && equals != std::string::npos;
+    words.push_back(joined ? word.substr(0, equals + 1) + placeholder(secret) : word);
+  }
+  return words;
+}
+
 std::string arguments_yaml(const ParseOutcome& outcome, std::span<const std::string> command_line,
                            const std::map<std::string, std::string>& facts) {
   std::vector<std::string> words;
-  for (const std::string& word : command_line) words.push_back(quoted(word));
+  for (const std::string& word : shown_words(command_line)) words.push_back(quoted(word));
   std::string text = "# command line: " + join(words, " ") + '\n';
   std::replace(text.begin(), text.end() - 1, '\n', ' ');
   for (const auto& [name, value] : facts) text += "# " + name + ": " + value + '\n';

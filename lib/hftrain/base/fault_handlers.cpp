@@ -2,7 +2,6 @@
 
 #include <cxxabi.h>
 #include <execinfo.h>
-#include <fcntl.h>
 #include <signal.h>
 #include <unistd.h>
 
@@ -11,6 +10,9 @@
 #include <cstdlib>
 #include <cstring>
 #include <memory>
+
+#include "hftrain/base/exit_code.h"
+#include "hftrain/base/mapped_path.h"
 
 namespace hftrain {
 namespace {
@@ -37,85 +39,32 @@ void on_stack_request(int) {
   errno = saved;
 }
 
-// One line of /proc/self/maps, "from-to perms offset device inode   path", read without allocating.
-class MapLine {
- public:
-  // False when the line is longer than there is room for.
-  bool add(char c) {
-    if (size_ == text_.size()) return false;
-    text_[size_++] = c;
-    return true;
-  }
-  void clear() { size_ = 0; }
-  bool holds(uint64_t address) const {
-    size_t at = 0;
-    const uint64_t from = hexadecimal(at);
-    ++at;
-    return address >= from && address < hexadecimal(at);
-  }
-  const char* path() const {
-    const void* slash = std::memchr(text_.data(), '/', size_);
-    return static_cast<const char*>(slash);
-  }
-  size_t path_size() const { return static_cast<size_t>(text_.data() + size_ - path()); }
-
- private:
-  uint64_t hexadecimal(size_t& at) const {
-    uint64_t value = 0;
-    for (; at < size_; ++at) {
-      const char c = text_[at];
-      if (c >= '0' && c <= '9') {
-        value = value * 16 + static_cast<uint64_t>(c - '0');
-      } else if (c >= 'a' && c <= 'f') {
-        value = value * 16 + static_cast<uint64_t>(c - 'a' + 10);
-      } else {
-        break;
-      }
-    }
-    return value;
-  }
-
-  std::array<char, 2048> text_;
-  size_t size_ = 0;
-};
-
-void note_mapped_file(uint64_t address) {
-  const int maps = ::open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
-  if (maps < 0) return;
-  MapLine line;
-  std::array<char, 1024> buffer;
-  bool found = false;
-  for (ssize_t count; !found && (count = ::read(maps, buffer.data(), buffer.size())) > 0;) {
-    for (ssize_t i = 0; i < count && !found; ++i) {
-      if (buffer[static_cast<size_t>(i)] != '\n') {
-        line.add(buffer[static_cast<size_t>(i)]);
-        continue;
-      }
-      found = line.holds(address);
-      if (found && line.path() != nullptr) g_page->set_mapped_file(line.path(), line.path_size());
-      line.clear();
-    }
-  }
-  ::close(maps);
-}
-
-void on_crash(int signal, siginfo_t* info, void*) {
+void begin_crash() {
   if (g_crashing.test_and_set()) {  // another thread is at it, and its end ends all
     for (;;) ::pause();
   }
   ::signal(SIGALRM, SIG_DFL);
   ::alarm(kSecondsToWriteCrash);
-  const auto address = reinterpret_cast<uint64_t>(info->si_addr);
-  const bool sent = info->si_code <= 0;  // by a process, not by the processor: there is no address
-  g_page->set_crash(signal, info->si_code, sent ? 0 : address);
-  if (signal == SIGBUS && !sent) note_mapped_file(address);
-  write_stack();
-  // SA_RESETHAND has put the default back: the process ends as if nobody had looked.
+}
+
+// SA_RESETHAND has put the default back: the process ends as if nobody had looked.
+void end_by(int signal) {
   sigset_t only;
   sigemptyset(&only);
   sigaddset(&only, signal);
   ::raise(signal);
   ::pthread_sigmask(SIG_UNBLOCK, &only, nullptr);
+}
+
+void on_crash(int signal, siginfo_t* info, void*) {
+  begin_crash();
+  const auto address = reinterpret_cast<uint64_t>(info->si_addr);
+  const bool sent = info->si_code <= 0;  // by a process, not by the processor: there is no address
+  g_page->set_crash(signal, info->si_code, sent ? 0 : address);
+  MappedPath path;
+  if (signal == SIGBUS && !sent && path.find(address)) g_page->set_mapped_file(path.text(), path.size());
+  write_stack();
+  end_by(signal);
 }
 
 // A stack of its own for the handlers, so that an overflow of the usual one can be told.
@@ -128,6 +77,43 @@ void provide_stack() {
   ::sigaltstack(&stack, nullptr);
 }
 
+void handle_crashes(void (*handler)(int, siginfo_t*, void*)) {
+  std::array<void*, 1> first;
+  ::backtrace(first.data(), 1);  // loads what it needs now: in a handler it must not
+  provide_stack();
+  struct sigaction crash {};
+  crash.sa_sigaction = handler;
+  crash.sa_flags = static_cast<int>(SA_SIGINFO | SA_ONSTACK | SA_RESETHAND);
+  sigemptyset(&crash.sa_mask);
+  for (const int number : kFatalSignals) ::sigaction(number, &crash, nullptr);
+}
+
+void say(const char* text, size_t size) {
+  [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, text, size);
+}
+void say(const char* text) {
+  say(text, std::strlen(text));
+}
+
+void report_crash(int signal, siginfo_t* info, void*) {
+  begin_crash();
+  MappedPath path;
+  const bool by_processor = info->si_code > 0;
+  if (signal == SIGBUS && by_processor && path.find(reinterpret_cast<uint64_t>(info->si_addr))) {
+    say("error: a file could not be read to its end\n  where: ");
+    say(path.text(), path.size());
+    say("\n  why: it became shorter while it was read, or its disk failed (bus error)"
+        "\n  try: see whether something else writes to it; the system log (dmesg) tells of disks\n");
+    ::_exit(static_cast<int>(ExitCode::kData));
+  }
+  say("error: internal: the program crashed: ");
+  say(::sigdescr_np(signal));
+  say("\n");
+  std::array<void*, kMostFrames> frames;
+  ::backtrace_symbols_fd(frames.data(), ::backtrace(frames.data(), kMostFrames), STDERR_FILENO);
+  end_by(signal);
+}
+
 }  // namespace
 
 int stack_signal() {
@@ -136,20 +122,17 @@ int stack_signal() {
 
 void install_fault_handlers(StatusPage& page) {
   g_page = &page;
-  std::array<void*, 1> first;
-  ::backtrace(first.data(), 1);  // loads what it needs now: in a handler it must not
-  provide_stack();
-  struct sigaction crash {};
-  crash.sa_sigaction = on_crash;
-  crash.sa_flags = static_cast<int>(SA_SIGINFO | SA_ONSTACK | SA_RESETHAND);
-  sigemptyset(&crash.sa_mask);
-  for (const int number : kFatalSignals) ::sigaction(number, &crash, nullptr);
+  handle_crashes(on_crash);
   struct sigaction asked {};
   asked.sa_handler = on_stack_request;
   asked.sa_flags = SA_RESTART;
   sigemptyset(&asked.sa_mask);
   ::sigaction(stack_signal(), &asked, nullptr);
   page.set_answers();
+}
+
+void install_crash_report() {
+  handle_crashes(report_crash);
 }
 
 std::string readable_frame(const std::string& line) {

@@ -1,5 +1,5 @@
-// Signal handlers that write a worker's stack onto its status page, so that whoever watches it can say where
-// it crashed or where it hangs.
+// Signal handlers that say where a program crashed: a worker's write its stack onto its status page, so that
+// whoever watches it can tell, and also where it hangs.
 #pragma once
 
 #include "hftrain/base/status_page.h"
@@ -15,6 +15,11 @@ int stack_signal();
 // except for the linker's tables of symbols: should those be locked, SIGALRM ends a crashed process two
 // seconds later.
 void install_fault_handlers(StatusPage& page);
+
+// For a program that nobody watches: the same signals are told on standard error, with the stack, and take
+// their usual course. A mapped file that cannot be read to its end is named, and ends the program with
+// ExitCode::kData.
+void install_crash_report();
 
 // One line of a stack as the handlers write it ("program(mangled+0x1f)[0x55…]") for people: the function's
 // name, the file it is in.

@@ -2,15 +2,19 @@
 
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <cinttypes>
+#include <cstdio>
 #include <filesystem>
 #include <utility>
 
 #include "hftrain/base/error.h"
+#include "hftrain/base/new_file.h"
 
 namespace hftrain {
 namespace {
@@ -21,6 +25,18 @@ FileDescriptor open_file(const std::string& path, int flags, const char* action,
   FileDescriptor file(::open(path.c_str(), flags | O_CLOEXEC, 0666));
   if (!file) throw system_error(errno, action, path, on_error);
   return file;
+}
+
+// Never one that is there already, nor what a link of that name points to: in a folder that others may write
+// to, it may have been put there on purpose.
+FileDescriptor create_temporary(const std::string& path, FileAccess access, std::string& name) {
+  while (true) {
+    name = path + ".tmp-" + random_name();
+    FileDescriptor file(::open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC,
+                               access == FileAccess::kPrivate ? 0600 : 0666));
+    if (file) return file;
+    if (errno != EEXIST) throw system_error(errno, "cannot create", name, ExitCode::kDisk);
+  }
 }
 
 }  // namespace
@@ -104,13 +120,16 @@ void write_all(int fd, std::string_view bytes, const std::string& path) {
 }
 
 void write_file_atomically(const std::string& path, std::string_view bytes) {
+  write_file_atomically(path, bytes, FileAccess::kShared);
+}
+
+void write_file_atomically(const std::string& path, std::string_view bytes, FileAccess access) {
   const fs::path target(path);
   const std::string parent = target.has_parent_path() ? target.parent_path().string() : ".";
   create_directories(parent);
-  const std::string temporary = path + ".tmp-" + std::to_string(::getpid());
+  std::string temporary;
+  const FileDescriptor file = create_temporary(path, access, temporary);
   try {
-    const FileDescriptor file =
-        open_file(temporary, O_WRONLY | O_CREAT | O_TRUNC, "cannot create", ExitCode::kDisk);
     write_all(file.get(), bytes, temporary);
     if (::fsync(file.get()) != 0) throw system_error(errno, "cannot sync", temporary, ExitCode::kDisk);
     if (::rename(temporary.c_str(), path.c_str()) != 0) {
@@ -121,6 +140,15 @@ void write_file_atomically(const std::string& path, std::string_view bytes) {
     throw;
   }
   sync_directory(parent);
+}
+
+std::string random_name() {
+  uint64_t number = 0;
+  if (::getrandom(&number, sizeof(number), 0) != sizeof(number))
+    throw system_error(errno, "cannot draw a random name", "getrandom");
+  char text[17];
+  std::snprintf(text, sizeof(text), "%016" PRIx64, number);
+  return text;
 }
 
 void append_to_file(const std::string& path, std::string_view bytes) {

@@ -1,7 +1,12 @@
 #include "hftrain/base/hash.h"
 
+#include <fcntl.h>
+#include <unistd.h>
 #include <xxhash.h>
 
+#include <cerrno>
+
+#include "hftrain/base/error.h"
 #include "hftrain/base/file.h"
 
 namespace hftrain {
@@ -37,15 +42,21 @@ std::string hash_bytes(std::string_view bytes) {
   return hasher.hex();
 }
 
+// Read, not mapped: a file that becomes shorter meanwhile, or a disk that fails, is an Error and no signal.
 std::string hash_file(const std::string& path) {
+  constexpr size_t kPiece = 1 << 20;
   Hasher hasher;
-  const MappedFile file(path);
-  constexpr size_t kChunk = 16 << 20;
-  for (std::string_view rest = file.bytes(); !rest.empty();) {
-    hasher.update(rest.substr(0, kChunk));
-    rest.remove_prefix(std::min(kChunk, rest.size()));
+  const FileDescriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!file) throw system_error(errno, "cannot open", path, ExitCode::kData);
+  ::posix_fadvise(file.get(), 0, 0, POSIX_FADV_SEQUENTIAL);
+  const auto piece = std::make_unique_for_overwrite<char[]>(kPiece);
+  while (true) {
+    const ssize_t count = ::read(file.get(), piece.get(), kPiece);
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) throw system_error(errno, "cannot read", path, ExitCode::kData);
+    if (count == 0) return hasher.hex();
+    hasher.update({piece.get(), static_cast<size_t>(count)});
   }
-  return hasher.hex();
 }
 
 }  // namespace hftrain

@@ -203,13 +203,7 @@ storage::Manifest Checkpointer::join_manifest(const Save& save) {
 }
 
 void Checkpointer::commit(Save& save, storage::Manifest manifest) const {
-  const std::string path = save.transaction->commit(std::move(manifest));
-  const storage::Verification check = storage::verify_checkpoint(path, kVerifyingThreads, progress_);
-  if (!check.ok) {
-    throw Error(ExitCode::kDisk, "a checkpoint read back differently than it was written")
-        .where(path + '/' + check.file)
-        .why(check.reason);
-  }
+  save.transaction->commit(std::move(manifest), kVerifyingThreads, progress_);
   if (save.after) save.after();
 }
 
@@ -280,7 +274,7 @@ void Checkpointer::export_model(const std::string& folder) {
   if (communicator_.rank() == 0) {
     failure = attempt([&] {
       files_.make_directory(folder);
-      files_.remove(staging);
+      storage::try_to_remove(files_, staging);  // what cannot be removed is written over
       files_.make_directory(staging);
       staged.emplace(files_, staging);
     });
@@ -306,7 +300,8 @@ void Checkpointer::publish_model(storage::StagedFiles& staged, const std::string
     if (written.count(name) == 0) files_.remove(folder + '/' + name);
   }
   files_.sync_directory(folder);
-  files_.remove(staged.directory());
+  storage::try_to_remove(files_,
+                         staged.directory());  // nothing of worth is in it; the next export tries again
 }
 
 }  // namespace hftrain::checkpoint

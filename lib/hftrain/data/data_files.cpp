@@ -53,7 +53,8 @@ std::optional<RowFormat> row_format(const std::string& path) {
 
 // The prefix of the token file that `path` stands for; nothing when it is none.
 std::optional<std::string> token_prefix(const std::string& path, Split split) {
-  if (fs::is_directory(path)) {
+  std::error_code ignored;
+  if (fs::is_directory(path, ignored)) {
     if (!path_exists(path + "/meta.json")) {
       throw Error(ExitCode::kData, "a folder is not a data file")
           .where(path)

@@ -5,7 +5,9 @@
 #include <vector>
 
 #include "hftrain/base/error.h"
+#include "hftrain/base/text.h"
 #include "hftrain/data/byte_stream.h"
+#include "hftrain/data/line_reader.h"
 #include "hftrain/data/row_source.h"
 
 namespace hftrain::data {
@@ -18,8 +20,12 @@ constexpr int kEnd = -1;
 // of nothing but white space are skipped between records.
 class DelimitedRows final : public RowSource {
  public:
-  DelimitedRows(const std::string& path, char delimiter)
-      : path_(path), delimiter_(delimiter), stream_(ByteStream::open(path)), buffer_(1 << 18) {
+  DelimitedRows(const std::string& path, char delimiter, const RowOptions& options)
+      : path_(path),
+        delimiter_(delimiter),
+        longest_(options.longest_row),
+        stream_(ByteStream::open(path)),
+        buffer_(1 << 18) {
     if (!read_record()) throw error("the file is empty").hint("the first line names the columns");
     if (fields_.front().starts_with(kByteOrderMark)) fields_.front().erase(0, kByteOrderMark.size());
     columns_ = field_count_;
@@ -68,6 +74,9 @@ class DelimitedRows final : public RowSource {
   }
 
   std::string& add_field() {
+    if (field_count_ == kMostFields) {
+      throw error("the record has more than " + with_thousands(kMostFields) + " fields").hint(kSplitIt);
+    }
     if (field_count_ == fields_.size()) fields_.emplace_back();
     std::string& field = fields_[field_count_++];
     field.clear();
@@ -78,6 +87,7 @@ class DelimitedRows final : public RowSource {
   bool read_record() {
     while (true) {
       field_count_ = 0;
+      record_bytes_ = 0;
       record_line_ = line_;
       if (peek() == kEnd) return false;
       bool quoted = false;
@@ -105,7 +115,7 @@ class DelimitedRows final : public RowSource {
       }
       ++position_;
       if (c == delimiter_) return true;
-      field += static_cast<char>(c);
+      add(field, c);
     }
   }
 
@@ -121,12 +131,19 @@ class DelimitedRows final : public RowSource {
       } else if (c == '\n') {
         ++line_;
       }
-      field += static_cast<char>(c);
+      add(field, c);
     }
+  }
+
+  // Fields are reused from record to record: what they hold at most is bounded by this.
+  void add(std::string& field, int c) {
+    if (++record_bytes_ > longest_) throw error(too_long("the record", longest_)).hint(kSplitIt);
+    field += static_cast<char>(c);
   }
 
   std::string path_;
   char delimiter_;
+  size_t longest_;
   std::unique_ptr<ByteStream> stream_;
   std::vector<char> buffer_;
   size_t position_ = 0;
@@ -135,6 +152,7 @@ class DelimitedRows final : public RowSource {
   int64_t record_line_ = 1;
   std::vector<std::string> fields_;  // reused from record to record
   size_t field_count_ = 0;
+  size_t record_bytes_ = 0;
   size_t columns_ = 0;
   size_t column_ = 0;
   std::string column_name_;
@@ -142,8 +160,9 @@ class DelimitedRows final : public RowSource {
 
 }  // namespace
 
-std::unique_ptr<RowSource> open_delimited_rows(const std::string& path, char delimiter) {
-  return std::make_unique<DelimitedRows>(path, delimiter);
+std::unique_ptr<RowSource> open_delimited_rows(const std::string& path, char delimiter,
+                                               const RowOptions& options) {
+  return std::make_unique<DelimitedRows>(path, delimiter, options);
 }
 
 }  // namespace hftrain::data

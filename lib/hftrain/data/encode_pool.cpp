@@ -1,14 +1,33 @@
 #include "hftrain/data/encode_pool.h"
 
+#include <system_error>
 #include <utility>
+
+#include "hftrain/base/error.h"
 
 namespace hftrain::data {
 
 EncodePool::EncodePool(const tokenizer::Tokenizer& tokenizer, size_t threads) : tokenizer_(tokenizer) {
-  for (size_t i = 0; i < threads; ++i) threads_.emplace_back([this] { work(); });
+  threads_.reserve(threads);
+  start(threads);
 }
 
 EncodePool::~EncodePool() {
+  close();
+}
+
+void EncodePool::start(size_t threads) {
+  try {
+    for (size_t i = 0; i < threads; ++i) threads_.emplace_back([this] { work(); });
+  } catch (const std::system_error& error) {
+    if (!threads_.empty()) return;
+    throw Error(ExitCode::kEnvironment, "no thread can be started to tokenise with")
+        .why(error.what())
+        .hint("raise the limit on processes (ulimit -u, or pids.max of the control group)");
+  }
+}
+
+void EncodePool::close() {
   {
     const std::lock_guard lock(mutex_);
     closing_ = true;

@@ -27,7 +27,8 @@ struct RowChunk {
 // pool.
 class EncodePool {
  public:
-  // `tokenizer` outlives the pool.
+  // `tokenizer` outlives the pool. Where the system gives fewer threads than `threads`, those it gives do the
+  // work; Error(kEnvironment) when it gives none.
   EncodePool(const tokenizer::Tokenizer& tokenizer, size_t threads);
   // Gives up chunks that nobody has begun.
   ~EncodePool();
@@ -44,6 +45,8 @@ class EncodePool {
     std::exception_ptr failure;
   };
 
+  void start(size_t threads);
+  void close();
   void work();
   void encode(RowChunk& chunk) const;
 

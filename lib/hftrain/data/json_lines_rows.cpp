@@ -14,7 +14,8 @@ constexpr std::string_view kSpace = " \t\r\n";
 
 class JsonLinesRows final : public RowSource {
  public:
-  explicit JsonLinesRows(const std::string& path) : lines_(path, LineReader::Newlines::kUnix) {}
+  JsonLinesRows(const std::string& path, const RowOptions& options)
+      : lines_(path, LineReader::Newlines::kUnix, options.longest_row) {}
 
   bool next(std::string& text) override {
     if (!skip_to_record()) return false;
@@ -61,8 +62,8 @@ class JsonLinesRows final : public RowSource {
 
 }  // namespace
 
-std::unique_ptr<RowSource> open_json_lines_rows(const std::string& path) {
-  return std::make_unique<JsonLinesRows>(path);
+std::unique_ptr<RowSource> open_json_lines_rows(const std::string& path, const RowOptions& options) {
+  return std::make_unique<JsonLinesRows>(path, options);
 }
 
 }  // namespace hftrain::data

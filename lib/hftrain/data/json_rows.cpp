@@ -8,6 +8,7 @@
 #include "hftrain/base/error.h"
 #include "hftrain/data/byte_stream.h"
 #include "hftrain/data/json_text_field.h"
+#include "hftrain/data/line_reader.h"
 #include "hftrain/data/row_source.h"
 
 namespace hftrain::data {
@@ -15,13 +16,13 @@ namespace {
 
 constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
 constexpr size_t kReadBytes = 1 << 18;
-// simdjson cannot take more in one value.
-constexpr size_t kLargestRecord = 0xFFFFFFFF - kReadBytes;
-
+// The one object that holds all records may have more than a row: what simdjson can take in one value.
+constexpr size_t kLargestObject = 0xFFFFFFFF - kReadBytes;
 // A record is held in memory alone, not its file; only the records under `data` are read together.
 class JsonRows final : public RowSource {
  public:
-  explicit JsonRows(const std::string& path) : path_(path), stream_(ByteStream::open(path)) {
+  JsonRows(const std::string& path, const RowOptions& options)
+      : path_(path), longest_(options.longest_row), stream_(ByteStream::open(path)) {
     while (buffer_.size() < kByteOrderMark.size() && refill()) {
     }
     if (buffer_.starts_with(kByteOrderMark)) position_ = kByteOrderMark.size();
@@ -107,8 +108,10 @@ class JsonRows final : public RowSource {
       const auto state = scanner.feed(std::string_view(buffer_).substr(position_ + scanned), used);
       scanned += used;
       if (state == ValueScanner::State::kClosed) break;
-      if (scanned > kLargestRecord)
-        throw error("a record is larger than 4 GB").hint("write one record a line (.jsonl)");
+      const bool may_hold_all = records_ == 0 && !in_array_;
+      const size_t most = may_hold_all ? std::max(longest_, kLargestObject) : longest_;
+      if (scanned > most)
+        throw error(too_long("the record that starts here", most)).hint("write one record a line (.jsonl)");
       buffer_.erase(0, position_);
       position_ = 0;
       if (!refill()) throw error("the record that starts here is not closed");
@@ -139,6 +142,7 @@ class JsonRows final : public RowSource {
   }
 
   std::string path_;
+  size_t longest_;
   std::unique_ptr<ByteStream> stream_;
   std::string buffer_;  // with position_: what has been read and not yet used
   size_t position_ = 0;
@@ -154,8 +158,8 @@ class JsonRows final : public RowSource {
 
 }  // namespace
 
-std::unique_ptr<RowSource> open_json_rows(const std::string& path) {
-  return std::make_unique<JsonRows>(path);
+std::unique_ptr<RowSource> open_json_rows(const std::string& path, const RowOptions& options) {
+  return std::make_unique<JsonRows>(path, options);
 }
 
 }  // namespace hftrain::data

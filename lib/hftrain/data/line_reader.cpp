@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "hftrain/base/error.h"
+#include "hftrain/base/text.h"
 
 namespace hftrain::data {
 namespace {
@@ -13,8 +14,12 @@ constexpr size_t kBufferBytes = 1 << 20;
 
 }  // namespace
 
-LineReader::LineReader(const std::string& path, Newlines newlines)
-    : path_(path), newlines_(newlines), stream_(ByteStream::open(path)), buffer_(kBufferBytes) {}
+LineReader::LineReader(const std::string& path, Newlines newlines, size_t longest)
+    : path_(path),
+      newlines_(newlines),
+      longest_(longest),
+      stream_(ByteStream::open(path)),
+      buffer_(kBufferBytes) {}
 
 bool LineReader::refill() {
   begin_ = 0;
@@ -24,6 +29,7 @@ bool LineReader::refill() {
 
 LineReader::Ending LineReader::next(std::string& line) {
   bool found_any = false;
+  const size_t before = line.size();
   while (true) {
     if (begin_ == end_ && !refill()) {
       if (found_any) ++line_number_;
@@ -45,6 +51,10 @@ LineReader::Ending LineReader::next(std::string& line) {
       length = static_cast<size_t>(static_cast<const char*>(other) - start);
       after_return_ = true;
     }
+    if (line.size() - before + length > longest_) {
+      ++line_number_;
+      throw error(too_long("the line", longest_)).hint(kSplitIt);
+    }
     line.append(start, length);
     found_any = true;
     begin_ += length;
@@ -59,6 +69,10 @@ Error LineReader::error(std::string why) const {
   return Error(ExitCode::kData, "cannot read a data file")
       .where(path_ + ':' + std::to_string(line_number_))
       .why(std::move(why));
+}
+
+std::string too_long(const char* what, size_t longest) {
+  return std::string(what) + " is longer than " + format_bytes(longest);
 }
 
 void require_utf8(std::string_view text, const LineReader& reader) {

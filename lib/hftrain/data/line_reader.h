@@ -23,7 +23,8 @@ class LineReader {
   };
   enum class Ending { kNewline, kEndOfFile, kNothingLeft };
 
-  LineReader(const std::string& path, Newlines newlines);
+  // Lines of more than `longest` bytes are an error.
+  LineReader(const std::string& path, Newlines newlines, size_t longest);
 
   // Appends the next line without its line end to `line`. kEndOfFile: it was the last line and no newline
   // follows.
@@ -39,6 +40,7 @@ class LineReader {
 
   std::string path_;
   Newlines newlines_;
+  size_t longest_;
   std::unique_ptr<ByteStream> stream_;
   std::vector<char> buffer_;
   size_t begin_ = 0;
@@ -46,6 +48,10 @@ class LineReader {
   bool after_return_ = false;  // a "\n" that comes first belongs to the line end before it
   int64_t line_number_ = 0;
 };
+
+// Why a row is refused, and what to do: "the line is longer than 1.0 GiB".
+std::string too_long(const char* what, size_t longest);
+inline constexpr const char* kSplitIt = "see whether the file is of that kind; split what is so long";
 
 // Throws `reader`'s error when `text` is not UTF-8.
 void require_utf8(std::string_view text, const LineReader& reader);

@@ -61,7 +61,8 @@ Json key_of_split(const SplitRequest& split, const FileHashes& hashes) {
 
 // tokenizer.json and, when there, the files beside it that change what it does.
 Json key_of_tokenizer(const std::string& place, const FileHashes& hashes) {
-  if (fs::is_regular_file(place)) return Json::array({hashes.hash(place)});
+  std::error_code ignored;
+  if (fs::is_regular_file(place, ignored)) return Json::array({hashes.hash(place)});
   Json key = Json::array({hashes.hash(place + "/tokenizer.json")});
   const std::string companion = place + "/tokenizer_config.json";
   if (path_exists(companion)) key.push_back(hashes.hash(companion));
@@ -99,9 +100,16 @@ std::optional<PreparedSplit>& member_of(PreparedData& data, Split split) {
   return data.test;
 }
 
+uint64_t file_bytes(const std::string& path) {
+  std::error_code error;
+  const uintmax_t bytes = fs::file_size(path, error);
+  if (error) throw system_error(error.value(), "cannot read the size of", path, ExitCode::kData);
+  return bytes;
+}
+
 uint64_t uncompressed_size(const std::string& path) {
   constexpr uint64_t kTextCompresses = 3;  // what gzip and zstd do to plain text, about
-  const uint64_t size = fs::file_size(path);
+  const uint64_t size = file_bytes(path);
   return path.ends_with(".gz") || path.ends_with(".zst") ? size * kTextCompresses : size;
 }
 
@@ -156,7 +164,7 @@ PreparedData estimate_prepared(const PrepareRequest& request) {
   for (const SplitRequest& split : splits_of(request)) {
     uint64_t tokens = 0;
     for (const RowFile& file : split.files.rows) tokens += uncompressed_size(file.path) / kBytesPerToken;
-    for (const std::string& prefix : split.files.token_prefixes) tokens += fs::file_size(prefix + ".bin") / 2;
+    for (const std::string& prefix : split.files.token_prefixes) tokens += file_bytes(prefix + ".bin") / 2;
     if (split.share == RowShare::kHeldOut)
       tokens = tokens * static_cast<uint64_t>(split.hold_out_percent) / 100;
     if (split.share == RowShare::kAfterHeldOut) {

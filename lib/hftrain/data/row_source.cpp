@@ -10,13 +10,13 @@ std::unique_ptr<RowSource> open_file(const RowFile& file, const RowOptions& opti
     case RowFormat::kText:
       return open_text_rows(file.path, options);
     case RowFormat::kJsonLines:
-      return open_json_lines_rows(file.path);
+      return open_json_lines_rows(file.path, options);
     case RowFormat::kJson:
-      return open_json_rows(file.path);
+      return open_json_rows(file.path, options);
     case RowFormat::kCsv:
-      return open_delimited_rows(file.path, ',');
+      return open_delimited_rows(file.path, ',', options);
     case RowFormat::kTsv:
-      return open_delimited_rows(file.path, '\t');
+      return open_delimited_rows(file.path, '\t', options);
   }
   return nullptr;
 }

@@ -5,6 +5,7 @@
 // `datasets` package 5.2 where that package does not fail; docs/data.md lists the differences.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -14,7 +15,13 @@ namespace hftrain::data {
 
 struct RowOptions {
   bool keep_linebreaks = true;  // a row of a .txt file ends with the "\n" that its line ended with
+  // Bytes of one row as it stands in the file, decompressed: a file that is none of its kind, or one that
+  // swells from a few bytes, must not take all memory.
+  size_t longest_row = size_t{1} << 30;
 };
+
+// The fields of one record of a .csv or .tsv file.
+inline constexpr size_t kMostFields = 100'000;
 
 // Used by one thread. Every mistake in a file is an Error (exit code 4) with file:line.
 class RowSource {
@@ -30,9 +37,10 @@ enum class RowFormat { kText, kJsonLines, kJson, kCsv, kTsv };
 
 // The rows of one file, by the extension of its name.
 std::unique_ptr<RowSource> open_text_rows(const std::string& path, const RowOptions& options);
-std::unique_ptr<RowSource> open_json_lines_rows(const std::string& path);
-std::unique_ptr<RowSource> open_json_rows(const std::string& path);
-std::unique_ptr<RowSource> open_delimited_rows(const std::string& path, char delimiter);
+std::unique_ptr<RowSource> open_json_lines_rows(const std::string& path, const RowOptions& options);
+std::unique_ptr<RowSource> open_json_rows(const std::string& path, const RowOptions& options);
+std::unique_ptr<RowSource> open_delimited_rows(const std::string& path, char delimiter,
+                                               const RowOptions& options);
 
 struct RowFile {
   std::string path;

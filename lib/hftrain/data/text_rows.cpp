@@ -9,7 +9,7 @@ namespace {
 class TextRows final : public RowSource {
  public:
   TextRows(const std::string& path, const RowOptions& options)
-      : lines_(path, LineReader::Newlines::kUniversal), options_(options) {}
+      : lines_(path, LineReader::Newlines::kUniversal, options.longest_row), options_(options) {}
 
   bool next(std::string& text) override {
     const size_t begin = text.size();

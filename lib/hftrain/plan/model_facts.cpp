@@ -1,13 +1,14 @@
 #include "hftrain/plan/model_facts.h"
 
 #include <algorithm>
-#include <cstring>
 #include <filesystem>
-#include <fstream>
+#include <map>
+#include <string_view>
 
 #include "hftrain/base/error.h"
 #include "hftrain/base/file.h"
 #include "hftrain/plan/hub_cache.h"
+#include "hftrain/storage/safetensors_file.h"
 
 namespace hftrain::plan {
 namespace {
@@ -53,22 +54,15 @@ std::string first_weights_file(const std::string& folder) {
   return folder + '/' + files.begin()->get<std::string>();
 }
 
-// The dtype of the first floating-point tensor in a safetensors header, in torch's words.
+// The dtype of the first floating-point tensor by name, in torch's words.
 std::string dtype_of_weights(const std::string& path) {
-  const MappedFile file(path);
-  uint64_t length = 0;
-  if (file.bytes().size() < sizeof(length))
-    throw Error(ExitCode::kData, "the weights file is cut short").where(path);
-  std::memcpy(&length, file.bytes().data(), sizeof(length));  // little-endian by the format
-  if (length > file.bytes().size() - sizeof(length)) {
-    throw Error(ExitCode::kData, "the weights file is cut short").where(path);
-  }
-  const Json header = parse_json(file.bytes().substr(sizeof(length), length), path);
-  for (const auto& [name, tensor] : header.items()) {
-    const Json dtype = tensor.value("dtype", Json());
-    if (dtype == "BF16") return "bfloat16";
-    if (dtype == "F16") return "float16";
-    if (dtype == "F32") return "float32";
+  const storage::SafetensorsFile file(path);
+  std::map<std::string_view, storage::DType> by_name;
+  for (const storage::StoredTensor& tensor : file.tensors()) by_name[tensor.entry.name] = tensor.entry.dtype;
+  for (const auto& [name, dtype] : by_name) {
+    if (dtype == storage::DType::kBF16) return "bfloat16";
+    if (dtype == storage::DType::kF16) return "float16";
+    if (dtype == storage::DType::kF32) return "float32";
   }
   throw Error(ExitCode::kData, "the weights are in no type that can be trained")
       .where(path)

@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <system_error>
 #include <thread>
 #include <vector>
 
+#include "hftrain/base/error.h"
 #include "hftrain/storage/async_file_engine.h"
 
 namespace hftrain::storage {
@@ -22,12 +24,16 @@ int64_t move_block(int descriptor, const Block& block) {
 class ThreadEngine final : public BlockEngine {
  public:
   ThreadEngine(BlockQueue& queue, const ScratchFile& file, unsigned depth) {
-    for (unsigned i = 0; i < std::clamp(depth, 1U, kMostThreads); ++i) {
-      threads_.emplace_back([&queue, &file] {
-        while (const auto block = queue.take(/*wait=*/true)) {
-          queue.finish(*block, move_block(file.descriptor_for(*block), *block));
-        }
-      });
+    const auto work = [&queue, &file] {
+      while (const auto block = queue.take(/*wait=*/true)) {
+        queue.finish(*block, move_block(file.descriptor_for(*block), *block));
+      }
+    };
+    try {
+      for (unsigned i = 0; i < std::clamp(depth, 1U, kMostThreads); ++i) threads_.emplace_back(work);
+    } catch (const std::system_error& error) {  // fewer do as well
+      if (threads_.empty())
+        throw system_error(error.code().value(), "cannot start a thread for", "a scratch file");
     }
   }
   const char* name() const noexcept override { return "threads"; }

@@ -114,6 +114,10 @@ void rename_to_free_name(FileSystem& files, const std::string& from, const std::
   }
 }
 
+std::string left_behind(const std::string& path, const std::string& why) {
+  return "could not remove " + path + " (" + why + "): it takes up room, and is tried again later";
+}
+
 // Opening is what makes a network file system ask its server; sizes alone may come from a cache.
 std::optional<uint64_t> size_when_opened(const std::string& path) {
   const FileDescriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
@@ -165,12 +169,32 @@ std::vector<std::string> clean_leftovers(FileSystem& files, const std::string& o
       files.rename(folder.path, target);
       files.sync_directory(output_dir);
       notes.push_back("restored " + target + ", whose replacement was not finished");
+    } else if (const std::string why = try_to_remove(files, folder.path); !why.empty()) {
+      notes.push_back(left_behind(folder.path, why));
     } else {
-      files.remove(folder.path);
       notes.push_back("removed " + folder.path + ", left behind by an interrupted save or deletion");
     }
   }
   return notes;
+}
+
+std::string try_to_remove(FileSystem& files, const std::string& path) {
+  try {
+    files.remove(path);
+    return "";
+  } catch (const Error& error) {
+    return error.diagnostics().front().why;
+  }
+}
+
+std::vector<std::string> remove_trash(FileSystem& files, const std::string& output_dir) {
+  std::vector<std::string> warnings;
+  for (const FoundFolder& folder : own_folders(output_dir)) {
+    if (folder.name.role != kTrash) continue;
+    const std::string why = try_to_remove(files, folder.path);
+    if (!why.empty()) warnings.push_back(left_behind(folder.path, why));
+  }
+  return warnings;
 }
 
 bool is_leftover_name(std::string_view name) {
@@ -178,12 +202,17 @@ bool is_leftover_name(std::string_view name) {
   return parsed && !parsed->role.empty();
 }
 
-void delete_checkpoint(FileSystem& files, const CheckpointInfo& checkpoint) {
+std::string delete_checkpoint(FileSystem& files, const CheckpointInfo& checkpoint) {
   const std::string parent = fs::path(checkpoint.path).parent_path().string();
   const std::string trash = hidden_path(parent, checkpoint.step, kTrash);
-  rename_to_free_name(files, checkpoint.path, trash);
-  files.sync_directory(parent);
-  files.remove(trash);
+  try {
+    rename_to_free_name(files, checkpoint.path, trash);
+    files.sync_directory(parent);
+  } catch (const Error& error) {
+    return left_behind(path_exists(trash) ? trash : checkpoint.path, error.diagnostics().front().why);
+  }
+  const std::string why = try_to_remove(files, trash);
+  return why.empty() ? "" : left_behind(trash, why);
 }
 
 StagedFiles::StagedFiles(FileSystem& files, std::string directory)
@@ -242,7 +271,7 @@ CheckpointTransaction::~CheckpointTransaction() {
   abort();
 }
 
-std::string CheckpointTransaction::commit(Manifest manifest) {
+std::string CheckpointTransaction::commit(Manifest manifest, int threads, const ByteProgress& progress) {
   manifest.step = step_;
   std::sort(manifest.files.begin(), manifest.files.end(),
             [](const FileRecord& a, const FileRecord& b) { return a.path < b.path; });
@@ -257,6 +286,7 @@ std::string CheckpointTransaction::commit(Manifest manifest) {
   StagedFiles own(*files_, directory_);
   own.put(kManifestName, render_manifest(manifest));
   own.sync_names();
+  read_back(threads, progress);
   publish();
   return checkpoint_path(output_dir_, step_);
 }
@@ -286,6 +316,15 @@ void CheckpointTransaction::check_files(const Manifest& manifest) const {
   }
 }
 
+void CheckpointTransaction::read_back(int threads, const ByteProgress& progress) const {
+  const Verification check = verify_checkpoint(directory_, threads, progress);
+  if (check.ok) return;
+  throw Error(ExitCode::kDisk, "a checkpoint read back differently than it was written")
+      .where(checkpoint_path(output_dir_, step_) + '/' + check.file)
+      .why(check.reason)
+      .hint("look at the state of that disk: earlier checkpoints are as they were");
+}
+
 void CheckpointTransaction::publish() {
   const std::string target = checkpoint_path(output_dir_, step_);
   std::string replaced;
@@ -301,7 +340,8 @@ void CheckpointTransaction::publish() {
   }
   open_ = false;
   files_->sync_directory(output_dir_);
-  if (!replaced.empty()) files_->remove(replaced);
+  // As trash it cannot come back when retention has taken the new one, too.
+  if (!replaced.empty()) delete_checkpoint(*files_, {step_, replaced});
 }
 
 }  // namespace hftrain::storage

@@ -1,10 +1,14 @@
 // Checkpoint folders of one output_dir: writing one so that it is there whole or not at all, and finding the
 // newest that can be trusted.
 //
-// A save writes into output_dir/.checkpoint-N.tmp-<id>, syncs, writes the manifest, renames the folder to
-// checkpoint-N and syncs output_dir. A checkpoint-N from an earlier run of the same step steps aside as
-// .checkpoint-N.replaced-<id> first and is deleted after; if the machine dies in between, clean_leftovers()
-// puts it back.
+// A save writes into output_dir/.checkpoint-N.tmp-<id>, syncs, writes the manifest, reads all of it back,
+// renames the folder to checkpoint-N and syncs output_dir. A checkpoint-N from an earlier run of the same
+// step steps aside as .checkpoint-N.replaced-<id> before that rename and is deleted after it; if the machine
+// dies in between, clean_leftovers() puts it back.
+//
+// What is of no more use becomes .checkpoint-N.trash-<id> by a rename and is then removed. Removing may fail
+// (a network file system keeps a file that is open somewhere, a file may be immutable): that is told and
+// tried again later, and is never a reason to end or not to begin.
 #pragma once
 
 #include <cstdint>
@@ -16,6 +20,7 @@
 #include "hftrain/storage/file_system.h"
 #include "hftrain/storage/manifest.h"
 #include "hftrain/storage/safetensors_writer.h"
+#include "hftrain/storage/watched_file_system.h"
 
 namespace hftrain::storage {
 
@@ -46,14 +51,22 @@ NewestCheckpoint newest_verified_checkpoint(const std::string& output_dir);
 
 // Removes what dead saves and deletions left behind (only names of this module's making), and puts a replaced
 // checkpoint back whose successor never arrived. Call while holding the RunLock and before the first save.
-// Returns what was removed or restored, for the log.
+// Returns what was removed or restored, and what could not be removed and why, for the log.
 std::vector<std::string> clean_leftovers(FileSystem& files, const std::string& output_dir);
+
+// files.remove(path) for what is of no more use: why it failed, for a warning; empty when nothing is left.
+std::string try_to_remove(FileSystem& files, const std::string& path);
+
+// Once more for the trash of deletions that failed, that of a replaced checkpoint among them. What failed
+// again, for warnings; it is left for the next time.
+std::vector<std::string> remove_trash(FileSystem& files, const std::string& output_dir);
 
 // True for the names of temporary, replaced and trashed folders that clean_leftovers() would handle.
 bool is_leftover_name(std::string_view name);
 
-// Makes the checkpoint invisible by a rename, durable before anything is removed, then removes it.
-void delete_checkpoint(FileSystem& files, const CheckpointInfo& checkpoint);
+// Makes the checkpoint invisible by a rename, durable before anything is removed, then removes it. What could
+// not be done and why, for a warning; empty when nothing of it is left.
+std::string delete_checkpoint(FileSystem& files, const CheckpointInfo& checkpoint);
 
 // Files being put into a folder that is not committed yet. Every rank that writes has one for the same
 // folder, and hands its records to the committing rank. Each file is durable when the call that wrote it
@@ -101,14 +114,16 @@ class CheckpointTransaction {
   const std::string& directory() const noexcept { return directory_; }
 
   // Called once, after every rank reported its files durable; manifest.files holds the records of all of
-  // them. Checks that each is there with its size, writes the manifest and makes the checkpoint visible.
-  // Returns its final path. An Error leaves earlier checkpoints as they were.
-  std::string commit(Manifest manifest);
+  // them. Writes the manifest, hashes all files again in up to `threads` threads and makes the checkpoint
+  // visible; returns its final path. An Error leaves earlier checkpoints as they were, one of the same step
+  // among them. A replaced checkpoint that cannot be removed becomes trash (remove_trash() tells of it).
+  std::string commit(Manifest manifest, int threads = 1, const ByteProgress& progress = {});
   // Removes the temporary folder; a failure to do so is left to clean_leftovers().
   void abort() noexcept;
 
  private:
   void check_files(const Manifest& manifest) const;
+  void read_back(int threads, const ByteProgress& progress) const;
   void publish();
 
   FileSystem* files_;

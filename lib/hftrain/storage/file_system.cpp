@@ -19,7 +19,8 @@ constexpr off_t kWindow = 64 << 20;  // on the way to the disk at a time
 class PosixWritableFile final : public WritableFile {
  public:
   explicit PosixWritableFile(const std::string& path)
-      : path_(path), file_(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666)) {
+      : path_(path),
+        file_(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0666)) {
     if (!file_) throw system_error(errno, "cannot create", path_, ExitCode::kDisk);
   }
 

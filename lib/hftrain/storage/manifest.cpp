@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <atomic>
 #include <filesystem>
+#include <system_error>
 #include <thread>
 
 #include "hftrain/base/error.h"
@@ -85,7 +86,10 @@ std::vector<std::string> faults_of(const std::string& checkpoint, const std::vec
   };
   std::vector<std::jthread> helpers;
   const size_t wanted = std::min<size_t>(static_cast<size_t>(std::max(threads, 1)), records.size());
-  for (size_t i = 1; i < wanted; ++i) helpers.emplace_back(work);
+  try {
+    for (size_t i = 1; i < wanted; ++i) helpers.emplace_back(work);
+  } catch (const std::system_error&) {  // no more threads: those that there are do it
+  }
   work();
   helpers.clear();  // joins
   return faults;

@@ -1,12 +1,11 @@
 #include "hftrain/storage/model_export.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <filesystem>
 
 #include "hftrain/base/error.h"
 #include "hftrain/base/file.h"
+#include "hftrain/base/new_file.h"
 #include "hftrain/storage/checkpoint_folder.h"
 #include "hftrain/storage/model_folder.h"
 #include "hftrain/storage/stored_weights.h"
@@ -89,7 +88,7 @@ ExportResult export_model(FileSystem& files, const std::string& checkpoint, cons
 
   const fs::path place = fs::absolute(target).lexically_normal();
   const fs::path folder = place.has_filename() ? place : place.parent_path();
-  const std::string temporary = folder.string() + ".tmp-" + std::to_string(::getpid());
+  const std::string temporary = folder.string() + ".tmp-" + random_name();
   files.make_directory(temporary);
   try {
     StagedFiles staged(files, temporary);

@@ -8,6 +8,7 @@
 
 #include "hftrain/base/error.h"
 #include "hftrain/base/json.h"
+#include "hftrain/storage/tensor_size.h"
 
 namespace hftrain::storage {
 namespace {
@@ -48,11 +49,6 @@ uint64_t whole_number(const Json& value, const std::string& path, const std::str
   throw bad_file(path, "tensor '" + name + "': " + what + " is not a whole number of at least 0");
 }
 
-// 0 for an overflow is no answer, hence the flag.
-bool multiply(uint64_t a, uint64_t b, uint64_t& product) {
-  return !__builtin_mul_overflow(a, b, &product);
-}
-
 DType read_dtype(const Json& item, const std::string& path, const std::string& name) {
   const auto found = item.find("dtype");
   if (found == item.end() || !found->is_string()) throw bad_file(path, "tensor '" + name + "' has no dtype");
@@ -87,14 +83,10 @@ Range read_range(const Json& item, const std::string& path, const std::string& n
 }
 
 void check_size(const TensorEntry& entry, const Range& range, const std::string& path) {
-  uint64_t bits = static_cast<uint64_t>(dtype_bits(entry.dtype));
-  for (const int64_t size : entry.shape) {
-    if (!multiply(bits, static_cast<uint64_t>(size), bits)) {
-      throw bad_file(path, "tensor '" + entry.name + "': its shape is too large");
-    }
-  }
-  if (bits % 8 != 0 || bits / 8 != range.end - range.begin) {
-    throw bad_file(path, "tensor '" + entry.name + "': its shape needs " + std::to_string(bits / 8) +
+  const std::optional<uint64_t> bits = checked_bits(entry);
+  if (!bits) throw bad_file(path, "tensor '" + entry.name + "': its shape is too large");
+  if (*bits % 8 != 0 || *bits / 8 != range.end - range.begin) {
+    throw bad_file(path, "tensor '" + entry.name + "': its shape needs " + std::to_string(*bits / 8) +
                              " bytes, its data_offsets span " + std::to_string(range.end - range.begin));
   }
 }

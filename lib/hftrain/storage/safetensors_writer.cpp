@@ -1,7 +1,5 @@
 #include "hftrain/storage/safetensors_writer.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <cstring>
 #include <filesystem>
@@ -10,6 +8,7 @@
 
 #include "hftrain/base/error.h"
 #include "hftrain/base/json.h"
+#include "hftrain/base/new_file.h"
 
 namespace hftrain::storage {
 namespace {
@@ -127,7 +126,7 @@ FileRecord write_safetensors(FileSystem& files, const std::string& path, std::ve
                              const std::function<std::string_view(const TensorEntry&)>& bytes_of,
                              SafetensorsMetadata metadata) {
   const std::filesystem::path parent = std::filesystem::path(path).parent_path();
-  const std::string temporary = path + ".tmp-" + std::to_string(::getpid());
+  const std::string temporary = path + ".tmp-" + random_name();
   FileRecord record;
   try {
     SafetensorsWriter writer(files, temporary, std::move(entries), std::move(metadata));

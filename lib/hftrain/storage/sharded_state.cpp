@@ -3,11 +3,14 @@
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
+#include <limits>
 #include <optional>
 
+#include "hftrain/base/checked_arithmetic.h"
 #include "hftrain/base/error.h"
 #include "hftrain/base/file.h"
 #include "hftrain/base/json.h"
+#include "hftrain/storage/tensor_size.h"
 
 namespace hftrain::storage {
 namespace {
@@ -26,17 +29,33 @@ Json read_slices(const SafetensorsFile& file) {
   return parse_json(text->second, file.path() + ": " + kSlicesKey);
 }
 
+bool is_offset(const Json& value) {
+  return value.is_number_unsigned() && value.get<uint64_t>() <= std::numeric_limits<int64_t>::max();
+}
+
 std::vector<int64_t> read_offsets(const Json& slices, const StoredTensor& tensor, const std::string& path) {
   const std::string& name = tensor.entry.name;
-  try {
-    auto offsets = slices.at(name).at("saved_offsets").get<std::vector<int64_t>>();
-    const bool sound =
-        offsets.size() == tensor.entry.shape.size() &&
-        std::all_of(offsets.begin(), offsets.end(), [](int64_t offset) { return offset >= 0; });
-    if (sound) return offsets;
-  } catch (const Json::exception&) {  // same report as below
-  }
+  const Json of_tensor = slices.is_object() ? slices.value(name, Json()) : Json();
+  const Json offsets = of_tensor.is_object() ? of_tensor.value("saved_offsets", Json()) : Json();
+  const bool sound = offsets.is_array() && offsets.size() == tensor.entry.shape.size() &&
+                     std::all_of(offsets.begin(), offsets.end(), is_offset);
+  if (sound) return offsets.get<std::vector<int64_t>>();
   throw bad_shard(path, std::string(kSlicesKey) + " gives no offsets for tensor '" + name + "'");
+}
+
+// The slices say how large the whole is. What they claim must be there: nobody may be made to provide memory
+// for numbers that no file holds.
+void check_whole(const SlicedTensor& tensor, const std::string& folder) {
+  const TensorEntry whole{tensor.name, tensor.dtype, tensor.shape};
+  if (!checked_bits(whole)) throw bad_shard(folder, "tensor '" + tensor.name + "' is too large");
+  uint64_t stored = 0;  // cannot pass the bytes of the files
+  for (const SlicedTensor::Slice& slice : tensor.slices) stored += volume(slice.box);
+  if (stored >= whole.elements()) return;
+  throw Error(ExitCode::kData, "tensor '" + tensor.name + "' of the sharded state is not whole")
+      .where(folder)
+      .why("the shards hold " + std::to_string(stored) + " of its " + std::to_string(whole.elements()) +
+           " numbers")
+      .hint("a shard is missing or damaged: use another checkpoint of the run");
 }
 
 // Ranks of a replicated run may have saved the same slice each: equal boxes count once.
@@ -81,6 +100,7 @@ ShardedState::ShardedState(const std::string& folder) : folder_(folder) {
   files_.reserve(paths.size());
   for (const std::string& path : paths) files_.emplace_back(path);
   for (const SafetensorsFile& file : files_) add_file(file);
+  for (const auto& [name, tensor] : tensors_) check_whole(tensor, folder);
 }
 
 void ShardedState::add_file(const SafetensorsFile& file) {
@@ -98,7 +118,9 @@ void ShardedState::add_file(const SafetensorsFile& file) {
       throw bad_shard(file.path(), "tensor '" + name + "' has another dtype or rank than in another shard");
     }
     for (size_t dim = 0; dim < offsets.size(); ++dim) {
-      tensor.shape[dim] = std::max(tensor.shape[dim], offsets[dim] + stored.entry.shape[dim]);
+      const std::optional<int64_t> end = checked_sum(offsets[dim], stored.entry.shape[dim]);
+      if (!end) throw bad_shard(file.path(), "tensor '" + name + "' is too large");
+      tensor.shape[dim] = std::max(tensor.shape[dim], *end);
     }
     tensor.slices.push_back({{std::move(offsets), stored.entry.shape}, &stored});
   }

@@ -208,8 +208,8 @@ ReadPointer read_replace(const JsonPart& part) {
   return std::make_shared<ReplaceDecoder>(read_pattern(part.at("pattern")), part.text("content"));
 }
 ReadPointer read_strip(const JsonPart& part) {
-  return std::make_shared<StripDecoder>(part.text("content"), part.at("start").integer(),
-                                        part.at("stop").integer());
+  return std::make_shared<StripDecoder>(part.text("content"), part.at("start").integer(0),
+                                        part.at("stop").integer(0));
 }
 ReadPointer read_word_piece(const JsonPart& part) {
   return std::make_shared<WordPieceDecoder>(part.text("prefix"), part.boolean("cleanup", true));

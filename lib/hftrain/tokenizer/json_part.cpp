@@ -1,5 +1,7 @@
 #include "hftrain/tokenizer/json_part.h"
 
+#include "hftrain/base/text.h"
+
 namespace hftrain::tokenizer {
 
 Error JsonPart::error(std::string why) const {
@@ -47,9 +49,13 @@ std::string_view JsonPart::text() const {
   return value;
 }
 
-int64_t JsonPart::integer() const {
+int64_t JsonPart::integer(int64_t least, int64_t most) const {
   int64_t value = 0;
   if (element_.get_int64().get(value) != simdjson::SUCCESS) throw error("a whole number is needed here");
+  if (value < least || value > most) {
+    throw error("a whole number from " + with_thousands(least) + " to " + with_thousands(most) +
+                " is needed here, not " + with_thousands(value));
+  }
   return value;
 }
 

@@ -4,6 +4,7 @@
 #include <simdjson.h>
 
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -32,7 +33,12 @@ class JsonPart {
   std::vector<JsonPart> items() const;                       // of an array
 
   std::string_view text() const;
-  int64_t integer() const;
+  int64_t integer(int64_t least = std::numeric_limits<int64_t>::min(),
+                  int64_t most = std::numeric_limits<int64_t>::max()) const;
+  // One that fits TokenId and type ids.
+  int32_t small_integer() const {
+    return static_cast<int32_t>(integer(0, std::numeric_limits<int32_t>::max()));
+  }
   bool boolean() const;
   std::string text(std::string_view key) const { return std::string(at(key).text()); }
   bool boolean(std::string_view key, bool otherwise) const;

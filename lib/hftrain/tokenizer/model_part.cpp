@@ -10,7 +10,7 @@ namespace hftrain::tokenizer {
 namespace {
 
 // A vocabulary never needs as many; a larger id is a torn file.
-constexpr int64_t kLargestId = int64_t{1} << 27;
+constexpr int64_t kLargestId = int64_t{1} << 24;
 
 Vocabulary read_vocabulary(const JsonPart& part) {
   simdjson::dom::object object;

@@ -176,7 +176,7 @@ using ReadPointer = std::shared_ptr<const PostProcessor>;
 SpecialToken read_pair(const JsonPart& part) {
   const std::vector<JsonPart> items = part.items();
   if (items.size() != 2) throw part.error("a token and its id are needed here");
-  return {std::string(items[0].text()), static_cast<TokenId>(items[1].integer())};
+  return {std::string(items[0].text()), items[1].small_integer()};
 }
 
 ReadPointer read_byte_level(const JsonPart& part) {
@@ -197,8 +197,7 @@ ReadPointer read_roberta(const JsonPart& part) {
 Encoding read_special(const JsonPart& specials, const JsonPart& id, int32_t type_id) {
   const JsonPart special = specials.at(id.text());
   Encoding encoding;
-  for (const JsonPart& item : special.at("ids").items())
-    encoding.ids.push_back(static_cast<TokenId>(item.integer()));
+  for (const JsonPart& item : special.at("ids").items()) encoding.ids.push_back(item.small_integer());
   for (const JsonPart& item : special.at("tokens").items()) encoding.tokens.emplace_back(item.text());
   if (encoding.ids.size() != encoding.tokens.size())
     throw special.error("as many ids as tokens are needed here");
@@ -214,10 +213,10 @@ std::vector<TemplateProcessor::Piece> read_template(const JsonPart& part, const 
     TemplateProcessor::Piece piece;
     if (const auto sequence = item.find("Sequence")) {
       piece.sequence = sequence->text("id") == "A" ? 0 : 1;
-      piece.type_id = static_cast<int32_t>(sequence->at("type_id").integer());
+      piece.type_id = sequence->at("type_id").small_integer();
     } else {
       const JsonPart special = item.at("SpecialToken");
-      piece.type_id = static_cast<int32_t>(special.at("type_id").integer());
+      piece.type_id = special.at("type_id").small_integer();
       piece.special = read_special(whole.at("special_tokens"), special.at("id"), piece.type_id);
     }
     pieces.push_back(std::move(piece));

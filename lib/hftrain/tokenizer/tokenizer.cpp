@@ -17,13 +17,21 @@ namespace fs = std::filesystem;
 
 // transformers writes 1e30 for "no limit".
 constexpr double kNoLimit = 1e9;
+// Tokens that a file may have every text padded to.
+constexpr int64_t kMostPadded = int64_t{1} << 20;
 
 std::string file_of(const std::string& place) {
-  if (!fs::exists(place))
+  std::error_code error;
+  const fs::file_status status = fs::status(place, error);
+  if (status.type() == fs::file_type::not_found)
     throw Error(ExitCode::kData, "no tokenizer at '" + place + "'").why("there is no such folder or file");
-  if (!fs::is_directory(place)) return place;
+  if (error) throw system_error(error.value(), "cannot read the tokenizer", place, ExitCode::kData);
+  if (status.type() != fs::file_type::directory) return place;
   const std::string file = (fs::path(place) / "tokenizer.json").string();
-  if (fs::exists(file)) return file;
+  const fs::file_status found = fs::status(file, error);
+  if (found.type() == fs::file_type::none)
+    throw system_error(error.value(), "cannot read the tokenizer", file, ExitCode::kData);
+  if (found.type() != fs::file_type::not_found) return file;
   throw Error(ExitCode::kData, "no tokenizer in '" + place + "'")
       .why("the folder has no tokenizer.json")
       .hint(
@@ -45,7 +53,7 @@ simdjson::dom::element parse(simdjson::dom::parser& parser, const std::string& f
 
 Truncation read_truncation(const JsonPart& part) {
   Truncation truncation;
-  truncation.max_length = part.at("max_length").integer();
+  truncation.max_length = part.at("max_length").integer(0);
   truncation.from_left = part.has("direction") && part.text("direction") == "Left";
   const std::string strategy = part.has("strategy") ? part.text("strategy") : "LongestFirst";
   if (strategy != "LongestFirst" && strategy != "OnlyFirst" && strategy != "OnlySecond") {
@@ -59,14 +67,15 @@ Padding read_padding(const JsonPart& part) {
   Padding padding;
   const JsonPart strategy = part.at("strategy");
   if (strategy.is_object()) {
-    padding.fixed_length = strategy.at("Fixed").integer();
+    padding.fixed_length = strategy.at("Fixed").integer(0, kMostPadded);
   } else if (strategy.text() != "BatchLongest") {
     throw strategy.unsupported("the strategy '" + std::string(strategy.text()) + "' is not known here");
   }
-  if (const auto multiple = part.find("pad_to_multiple_of")) padding.multiple_of = multiple->integer();
+  if (const auto multiple = part.find("pad_to_multiple_of"))
+    padding.multiple_of = multiple->integer(0, kMostPadded);
   padding.on_left = part.text("direction") == "Left";
-  padding.id = static_cast<TokenId>(part.at("pad_id").integer());
-  padding.type_id = static_cast<int32_t>(part.at("pad_type_id").integer());
+  padding.id = part.at("pad_id").small_integer();
+  padding.type_id = part.at("pad_type_id").small_integer();
   padding.token = part.text("pad_token");
   return padding;
 }
@@ -99,7 +108,7 @@ void read_special(const Json& config, const char* key, std::optional<std::string
 }
 
 void read_settings(const std::string& file, TokenizerSettings& settings) {
-  if (!fs::exists(file)) return;
+  if (!path_exists(file)) return;
   const Json config = read_json_file(file);
   read_special(config, "bos_token", settings.bos_token);
   read_special(config, "eos_token", settings.eos_token);

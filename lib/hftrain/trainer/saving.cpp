@@ -119,7 +119,10 @@ std::optional<int64_t> Trainer::best_checkpoint_step() const {
 // Also called by the thread of a save in the background: touches nothing that training changes.
 void Trainer::apply_retention(storage::RetentionMoment moment, int64_t newest_verified,
                               std::optional<int64_t> best) {
-  if (!speaks() || !plan_.saving.total_limit) return;
+  if (!speaks()) return;
+  for (const std::string& warning : storage::remove_trash(files_, plan_.output_dir))
+    events_.message(LogLevel::kWarning, warning);
+  if (!plan_.saving.total_limit) return;
   std::vector<int64_t> steps;
   for (const storage::CheckpointInfo& checkpoint : storage::list_checkpoints(plan_.output_dir)) {
     steps.push_back(checkpoint.step);
@@ -129,7 +132,8 @@ void Trainer::apply_retention(storage::RetentionMoment moment, int64_t newest_ve
     const std::string path = storage::checkpoint_path(plan_.output_dir, step);
     events_.message(LogLevel::kInfo, "Deleting older checkpoint [" + path + "] due to save_total_limit " +
                                          std::to_string(*plan_.saving.total_limit));
-    storage::delete_checkpoint(files_, {step, path});
+    const std::string warning = storage::delete_checkpoint(files_, {step, path});
+    if (!warning.empty()) events_.message(LogLevel::kWarning, warning);
   }
 }
 

@@ -1,9 +1,11 @@
 #include "hftrain/trainer/stop_request.h"
 
 #include <signal.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <atomic>
+#include <cstdint>
 #include <initializer_list>
 
 #include "hftrain/base/exit_code.h"
@@ -13,19 +15,33 @@ namespace {
 
 // Signal handlers have nowhere else to write to.
 std::atomic<int> g_seen{0};
+std::atomic<bool> g_parent_has_asked{false};
+std::atomic<int64_t> g_last_nanoseconds{0};
 
-void on_signal(int number) {
+int64_t monotonic_nanoseconds() {
+  timespec now{};
+  ::clock_gettime(CLOCK_MONOTONIC, &now);
+  return int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
+}
+
+void on_signal(int number, siginfo_t* info, void*) {
+  const bool by_parent = info->si_pid == ::getppid();
+  const bool again_by_parent = by_parent && g_parent_has_asked.exchange(true);
+  const int64_t now = monotonic_nanoseconds();
+  const int64_t since_last = now - g_last_nanoseconds.exchange(now);
   const int kind = static_cast<int>(number == SIGINT ? StopSignal::kInterrupt : StopSignal::kTerminate);
   int none = 0;
-  if (!g_seen.compare_exchange_strong(none, kind)) ::_exit(static_cast<int>(ExitCode::kTerminatedUnsaved));
+  if (g_seen.compare_exchange_strong(none, kind)) return;
+  const bool same_wish = since_last < int64_t{StopRequest::kOneWishSeconds} * 1'000'000'000;
+  if (by_parent ? again_by_parent : !same_wish) ::_exit(static_cast<int>(ExitCode::kTerminatedUnsaved));
 }
 
 }  // namespace
 
 void StopRequest::install_handlers() {
   struct sigaction action {};
-  action.sa_handler = on_signal;
-  action.sa_flags = SA_RESTART;
+  action.sa_sigaction = on_signal;
+  action.sa_flags = SA_RESTART | SA_SIGINFO;
   sigemptyset(&action.sa_mask);
   for (const int number : {SIGTERM, SIGUSR1, SIGUSR2, SIGHUP, SIGINT}) ::sigaction(number, &action, nullptr);
   // Writing says what is wrong: to a pipe without a reader, beyond the limit on the size of files.

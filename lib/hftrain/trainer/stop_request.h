@@ -12,8 +12,11 @@ enum class StopSignal { kNone = 0, kTerminate = 1, kInterrupt = 2 };
 class StopRequest {
  public:
   // Installs handlers for SIGTERM, SIGUSR1, SIGUSR2, SIGHUP (kTerminate) and SIGINT (kInterrupt), and ignores
-  // SIGPIPE. Call once per process, before any thread starts. A second signal ends the process at once
-  // without saving, with exit code 10: the user has said so.
+  // SIGPIPE. Call once per process, before any thread starts. A second wish ends the process at once without
+  // saving, with exit code 10: the user has said so. `systemctl stop` and pkill signal this process and its
+  // launcher, which passes that on: what the parent sends and what others send count apart, and signals of
+  // others within kOneWishSeconds are one wish.
+  static constexpr int kOneWishSeconds = 2;
   static void install_handlers();
   // What this rank has seen so far.
   static StopSignal seen() noexcept;

@@ -1,6 +1,5 @@
 #include "hftrain/arguments/import/deepspeed.h"
 
-#include <filesystem>
 #include <optional>
 
 #include "hftrain/arguments/flag_table.h"
@@ -9,6 +8,7 @@
 #include "hftrain/arguments/import/deepspeed_parts.h"
 #include "hftrain/arguments/section.h"
 #include "hftrain/arguments/value.h"
+#include "hftrain/base/file.h"
 #include "hftrain/base/text.h"
 
 namespace hftrain::arguments {
@@ -73,7 +73,7 @@ void read_environment(const Environment& environment, ParseOutcome& outcome, Dia
 // The configuration, when there is one: as section_of() reads it, or JSON in the URL alphabet of base64.
 std::optional<Section> configuration(const ParseOutcome& outcome, Diagnostics& problems) {
   const Json given = unread(outcome, "deepspeed");
-  if (given.is_string() && !std::filesystem::exists(given.get<std::string>())) {
+  if (given.is_string() && !path_exists(given.get<std::string>())) {
     const std::optional<std::string> decoded = decode_base64(trim(given.get<std::string>()));
     if (decoded && trim(*decoded).starts_with('{'))
       return read_section_text(*decoded, outcome.origins.of("deepspeed"), problems);

@@ -1,0 +1,23 @@
+// Values that no file, plan or message may show: tokens, keys and passwords of hubs and trackers, known by
+// the name of the variable that holds them.
+#pragma once
+
+#include <map>
+#include <string>
+#include <string_view>
+
+namespace hftrain {
+
+// HF_TOKEN, WANDB_API_KEY, MLFLOW_TRACKING_PASSWORD, AWS_SECRET_ACCESS_KEY, …: one of the words between the
+// underscores is token, secret, password, key or the like. Not TOKENIZERS_PARALLELISM.
+bool names_secret(std::string_view variable);
+
+// "<NAME>", how the value of a secret is shown.
+std::string placeholder(std::string_view name);
+
+// The value as it may be shown: the placeholder for a secret, and a password in a URL
+// ("https://user:password@host") as "<password>".
+std::string masked(std::string_view variable, const std::string& value);
+std::map<std::string, std::string> masked(const std::map<std::string, std::string>& variables);
+
+}  // namespace hftrain

@@ -1,0 +1,69 @@
+#include "hftrain/data/encode_pool.h"
+
+#include <dlfcn.h>
+#include <pthread.h>
+
+#include <atomic>
+#include <cerrno>
+
+#include "byte_tokenizer.h"
+#include "hftrain/base/error.h"
+#include "support/catch.h"
+
+namespace {
+
+std::atomic<int> g_threads_left{-1};  // that the system gives; -1: as many as it has
+
+}  // namespace
+
+// In place of the library's, for this whole program.
+extern "C" int pthread_create(pthread_t* thread, const pthread_attr_t* attributes, void* (*start)(void*),
+                              void* argument) noexcept {
+  using Create = int(pthread_t*, const pthread_attr_t*, void* (*)(void*), void*);
+  static auto* const real = reinterpret_cast<Create*>(::dlsym(RTLD_NEXT, "pthread_create"));
+  if (g_threads_left == 0) return EAGAIN;
+  if (g_threads_left > 0) --g_threads_left;
+  return real(thread, attributes, start, argument);
+}
+
+namespace hftrain::data {
+namespace {
+
+class FewThreads {
+ public:
+  explicit FewThreads(int count) { g_threads_left = count; }
+  ~FewThreads() { g_threads_left = -1; }
+  FewThreads(const FewThreads&) = delete;
+  FewThreads& operator=(const FewThreads&) = delete;
+};
+
+RowChunk chunk_of(const std::string& text) {
+  RowChunk chunk;
+  chunk.text = text;
+  chunk.row_ends = {text.size()};
+  return chunk;
+}
+
+TEST_CASE("tokenising goes on with the threads that the system gives") {
+  const testing::ByteTokenizer tokenizer;
+  const FewThreads two(2);
+  EncodePool pool(tokenizer, 8);
+  for (const char* text : {"a", "b", "c", "d"}) pool.give(chunk_of(text));
+  for (const int id : {'a', 'b', 'c', 'd'})
+    CHECK(pool.take().ids == std::vector<tokenizer::TokenId>{256, id});
+}
+
+TEST_CASE("a system that gives no thread is told, and nothing is terminated") {
+  const testing::ByteTokenizer tokenizer;
+  const FewThreads none(0);
+  try {
+    const EncodePool pool(tokenizer, 4);
+    FAIL("it was started");
+  } catch (const Error& error) {
+    CHECK(error.code() == ExitCode::kEnvironment);
+    CHECK_THAT(error.render(), Catch::Contains("ulimit -u"));
+  }
+}
+
+}  // namespace
+}  // namespace hftrain::data

@@ -1,0 +1,22 @@
+// One line as a peer sends it over the control connection. What is understood means the same when it is said
+// again.
+#include "fuzz.h"
+#include "hftrain/plan/run_plan.h"
+#include "launcher/control/message.h"
+
+using namespace hftrain;  // NOLINT(google-build-using-namespace): a program of one page
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  return fuzz::read_or_refuse([&] {
+    const auto message =
+        launcher::decode_message(std::string_view(reinterpret_cast<const char*>(data), size));
+    if (!message) return;
+    const std::string again = launcher::encode_message(*message);
+    const auto second = launcher::decode_message(std::string_view(again).substr(0, again.size() - 1));
+    if (!second || launcher::encode_message(*second) != again) __builtin_trap();
+    if (const auto* plan = std::get_if<launcher::TakePlan>(&*message))
+      plan::plan_hash(plan::run_plan_from_json(plan->plan, "a peer"));
+    if (const auto* failure = std::get_if<launcher::AgentFailed>(&*message))
+      throw launcher::error_of(*failure);
+  });
+}

@@ -1,0 +1,176 @@
+#!/usr/bin/env python3
+"""Writes the seeds of the fuzz targets: small inputs that their readers accept, and a few that come close.
+
+Usage: tests/fuzz/make_seeds.py      (into tests/fuzz/seeds; the files are committed)
+"""
+import json
+import pathlib
+import struct
+
+folder = pathlib.Path(__file__).parent / "seeds"
+
+
+def seed(target, name, content):
+    path = folder / target / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+
+
+def parts(*texts):
+    return b"\0".join(text if isinstance(text, bytes) else text.encode() for text in texts)
+
+
+def control_messages():
+    fact = {"agent": 1, "host": "b"}
+    messages = {
+        "hello": {"token": "t", "job_id": "j", "agent": 1, "agents": 2, "host": "b", "version": "0.1.0", "build": "x"},
+        "welcome": {"host": "a"},
+        "refusal": {"exit_code": 2, "text": "no"},
+        "look_for_folder": {"path": "/o/hftrain/mark", "mark": "m"},
+        "folder_seen": {"seen": True},
+        "prepare_data": {"paths": {"train": "/c/train"}},
+        "start_workers": {"attempt": 0, "master_address": "10.0.0.1", "master_port": 29500},
+        "worker_started": {"rank": 1, "pid": 77},
+        "worker_said": {"event": {"event": "ready", "rank": 1, "data": {"seconds": 0.5}}},
+        "worker_printed": {"rank": 1, "to_stderr": False, "text": "loss 1.0"},
+        "worker_ended": {"rank": 1, "signal": 0, "code": 0, "signals_sent": 0, "killed_for_memory": False},
+        "workers_gone": {"last_lines": {"1": ["a", "b"]}, "logs": {"1": "/o/logs"}},
+        "stop_received": {"signal": 15},
+        "agent_failed": {"exit_code": 4, "mistakes": [{"severity": 2, "what": "w", "where": "x", "why": "y", "hint": "z"}]},
+        "end_workers": {"kill": False},
+        "job_verdict": {"exit_code": 0, "text": "done"},
+        "heartbeat": {"count": 9},
+        "try_peers": {"peers": [{"agent": 0, "address": "10.0.0.1", "port": 4000, "answer": "a"}]},
+        "peers_tried": {"closed": {"0": "refused"}},
+        "take_plan": {"plan": {"schema": 1, "ranks": {"world_size": 2}, "facts": fact}},
+    }
+    for name, members in messages.items():
+        seed("control_message", name, json.dumps({"message": name, **members}))
+
+
+def tensor(dtype, shape, begin, end):
+    return {"dtype": dtype, "shape": shape, "data_offsets": [begin, end]}
+
+
+def safetensors():
+    def file(header, data):
+        text = json.dumps(header).encode()
+        return struct.pack("<Q", len(text)) + text + data
+
+    seed("safetensors", "two", file({"__metadata__": {"format": "pt"}, "a": tensor("F32", [2], 0, 8),
+                                     "b": tensor("BF16", [1, 3], 8, 14)}, bytes(range(14))))
+    seed("safetensors", "scalar", file({"s": tensor("F64", [], 0, 8)}, bytes(8)))
+    seed("safetensors", "empty_tensor", file({"e": tensor("I64", [0, 5], 0, 0)}, b""))
+    seed("safetensors", "four_bits", file({"q": tensor("F4", [4], 0, 2)}, b"ab"))
+    seed("safetensors", "nothing", file({}, b""))
+
+
+def sharded_state():
+    def header(entries):
+        places = {name: {"saved_offsets": offsets} for name, (_, offsets) in entries.items()}
+        metadata = {"format": "pt", "DCP_VERSION": "1.0", "DCP_SHARDING_INFO": json.dumps(places)}
+        return json.dumps({"__metadata__": metadata, **{name: entry for name, (entry, _) in entries.items()}})
+
+    seed("sharded_state", "rows", parts(header({"w": (tensor("F32", [1, 2], 0, 8), [0, 0])}), b"abcdefgh",
+                                        header({"w": (tensor("F32", [2, 2], 0, 16), [1, 0])}), b"abcdefghijklmnop"))
+    seed("sharded_state", "columns", parts(header({"w": (tensor("U8", [2, 1], 0, 2), [0, 0])}), b"ab",
+                                           header({"w": (tensor("U8", [2, 2], 0, 4), [0, 1])}), b"cdef"))
+    seed("sharded_state", "one", parts(header({"w": (tensor("U8", [4], 0, 4), [0]), "s": (tensor("U8", [], 4, 5), [])}),
+                                       b"abcde"))
+    seed("sharded_state", "hole", parts(header({"w": (tensor("U8", [1, 1], 0, 1), [1, 2])}), b"a"))
+
+
+def tokenizers():
+    vocabulary = {token: i for i, token in enumerate(["[UNK]", "a", "b", "c", "ab", "abc", " ", "\u0120", "\u0120a"])}
+    added = {"id": 0, "content": "[UNK]", "single_word": False, "lstrip": False, "rstrip": False, "normalized": False,
+             "special": True}
+    bpe = {"type": "BPE", "dropout": None, "unk_token": "[UNK]", "continuing_subword_prefix": None,
+           "end_of_word_suffix": None, "fuse_unk": False, "byte_fallback": False, "vocab": vocabulary,
+           "merges": [["a", "b"], ["ab", "c"], ["\u0120", "a"]]}
+    pieces = {"type": "WordPiece", "unk_token": "[UNK]", "continuing_subword_prefix": "##", "max_input_chars_per_word": 9,
+              "vocab": {"[UNK]": 0, "a": 1, "##b": 2, "ab": 3}}
+    unigram = {"type": "Unigram", "unk_id": 0, "byte_fallback": False,
+               "vocab": [["[UNK]", 0.0], ["a", -1.0], ["b", -2.0], ["ab", -2.5], ["\u2581", -3.0], ["\u2581a", -1.5]]}
+
+    def file(model, **members):
+        return json.dumps({"version": "1.0", "truncation": None, "padding": None, "added_tokens": [added], "normalizer": None,
+                           "pre_tokenizer": None, "post_processor": None, "decoder": None, "model": model, **members})
+
+    byte_level = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": True}
+    seed("tokenizer", "byte_level", parts(file(bpe, pre_tokenizer=byte_level, post_processor=byte_level, decoder=byte_level),
+                                          "abc a [UNK] \u00e9"))
+    split = {"type": "Split", "pattern": {"Regex": "\\p{N}{1,3}|\\s+|[^\\s]"}, "behavior": "Isolated", "invert": False}
+    seed("tokenizer", "split", parts(file(bpe, pre_tokenizer={"type": "Sequence", "pretokenizers": [split, byte_level]}),
+                                     "ab 123\n"))
+    normalizer = {"type": "Sequence", "normalizers": [{"type": "NFKC"}, {"type": "Lowercase"}, {"type": "StripAccents"},
+                                                      {"type": "Replace", "pattern": {"String": "c"}, "content": "ab"}]}
+    template = {"type": "TemplateProcessing", "single": [{"SpecialToken": {"id": "[UNK]", "type_id": 0}},
+                                                         {"Sequence": {"id": "A", "type_id": 0}}],
+                "pair": [{"Sequence": {"id": "A", "type_id": 0}}, {"Sequence": {"id": "B", "type_id": 1}}],
+                "special_tokens": {"[UNK]": {"id": "[UNK]", "ids": [0], "tokens": ["[UNK]"]}}}
+    seed("tokenizer", "normalizers", parts(file(bpe, normalizer=normalizer, post_processor=template), "A\u0301bC \ufb01"))
+    bert = {"type": "BertNormalizer", "clean_text": True, "handle_chinese_chars": True, "strip_accents": None, "lowercase": True}
+    seed("tokenizer", "word_piece", parts(file(pieces, normalizer=bert, pre_tokenizer={"type": "BertPreTokenizer"},
+                                               decoder={"type": "WordPiece", "prefix": "##", "cleanup": True}), "ab a! \u4e2d"))
+    space = {"type": "Metaspace", "replacement": "\u2581", "prepend_scheme": "always", "split": True}
+    seed("tokenizer", "unigram", parts(file(unigram, pre_tokenizer=space, decoder=space), "ab  a"))
+    cut = {"direction": "Right", "max_length": 3, "strategy": "LongestFirst", "stride": 0}
+    pad = {"strategy": {"Fixed": 6}, "direction": "Left", "pad_to_multiple_of": 4, "pad_id": 0, "pad_type_id": 0,
+           "pad_token": "[UNK]"}
+    seed("tokenizer", "padded", parts(file(bpe, truncation=cut, padding=pad), "abcabc"))
+
+
+def manifests():
+    value = {"format": "hftrain-checkpoint", "format_version": 1, "step": 7, "world_size": 2, "plan_hash": "feed",
+             "hftrain_version": "0.1.0", "time": 1.5, "identity": {"task": "clm", "seed": 42}, "hash_algorithm": "xxh3-128",
+             "files": [{"path": "model.safetensors", "size": 3, "hash": "00"}], "manifest_hash": ""}
+    seed("manifest", "one", json.dumps(value, indent=2))
+    seed("manifest", "outside", json.dumps({**value, "files": [{"path": "../x", "size": 1, "hash": ""}]}))
+    seed("manifest", "none", json.dumps({**value, "files": []}))
+
+
+def configs():
+    seed("config_json", "gpt2", json.dumps({"model_type": "gpt2", "n_layer": 2, "n_embd": 8, "n_head": 2, "vocab_size": 16,
+                                            "n_inner": None, "activation_function": "gelu_new"}))
+    llama = {"hidden_size": 16, "intermediate_size": 32, "num_hidden_layers": 2, "num_attention_heads": 4,
+             "num_key_value_heads": 2, "vocab_size": 32}
+    scaling = {"rope_type": "llama3", "factor": 8.0, "low_freq_factor": 1.0, "high_freq_factor": 4.0,
+               "original_max_position_embeddings": 64}
+    seed("config_json", "llama", json.dumps({"model_type": "llama", **llama, "rope_scaling": scaling, "attention_bias": True}))
+    seed("config_json", "qwen2", json.dumps({"model_type": "qwen2", **llama, "use_sliding_window": True, "sliding_window": 8,
+                                             "max_window_layers": 1}))
+    seed("config_json", "qwen3", json.dumps({"model_type": "qwen3", **llama, "head_dim": 4, "rope_parameters":
+                                             {"rope_type": "linear", "rope_theta": 1e4, "factor": 2.0}}))
+    seed("config_json", "mistral", json.dumps({"model_type": "mistral", **llama, "sliding_window": 8}))
+
+
+def configurations():
+    seed("yaml", "flags", "model_type: gpt2\nlearning_rate: 5e-5\ntrain_file: [a.txt, 'b c.txt']\nbf16: true\n")
+    seed("yaml", "groups", "model:\n  model_type: llama\ndata:\n  train_file: &f a.txt\n  validation_file: *f\nenv:\n  A: '1'\n_note: x\n")
+    seed("yaml", "accelerate", "compute_environment: LOCAL_MACHINE\ndistributed_type: FSDP\nnum_processes: 2\nmixed_precision: bf16\n"
+                               "fsdp_config:\n  fsdp_version: 2\n  fsdp_offload_params: false\n")
+    seed("yaml", "deepspeed", "deepspeed:\n  zero_optimization: {stage: 2}\n  train_micro_batch_size_per_gpu: auto\n")
+    seed("yaml", "json", 'j{"model_type": "gpt2", /* a word */ "learning_rate": 1e-4, "train_file": ["a.txt"]} // end')
+    seed("yaml", "block", "run_name: |\n  two\n  lines\nseed: 0x10\n? output_dir\n: 'o''x'\n")
+
+
+def rows():
+    seed("csv", "plain", "id,text\n1,hello\n2,\"two\nlines, \"\"quoted\"\"\"\n\n3,\u00e9\r\n")
+    seed("csv", "tabs", "tid\ttext\n1\tone\n")
+    seed("csv", "no_text_column", "\ufeffa,b\nx,y\n")
+    seed("json_lines", "records", '{"text": "one"}\n{"text": "t\\u00e9\\n", "n": [1, {"a": null}]}\n\n"plain"\n')
+    seed("json_lines", "several", '{"a": "x"} {"a": "y"}\r\n')
+    seed("json_lines", "array", 'j[{"text": "one"}, {"text": "two"}]')
+    seed("json_lines", "data", 'j{"version": 1, "data": [{"text": "one"}]}')
+    seed("json_lines", "one_after_another", 'j{"text": "one"}\n{"text": "two"}\n')
+
+
+def machines():
+    seed("host_file", "two", parts("# hosts\nworker-0 slots=4\nworker-1 slots=2  # small\n", "worker-0:0,2@worker-1", "worker-1:1"))
+    seed("host_file", "one", "localhost slots=1")
+    seed("node_list", "ranges", parts("gpu[01-03,7],login,r[1-2]n[1-2]", "4(x2),3"))
+    seed("node_list", "one", parts("a", "1"))
+
+
+for write in (control_messages, safetensors, sharded_state, tokenizers, manifests, configs, configurations, rows, machines):
+    write()

@@ -1,0 +1,101 @@
+#include "hftrain/trainer/stop_request.h"
+
+#include <poll.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <string>
+
+#include "support/catch.h"
+
+namespace hftrain::trainer {
+namespace {
+
+// A process with the handlers, which waits for signals; it ends with 0 when it is told to by its pipe.
+class Worker {
+ public:
+  Worker() {
+    REQUIRE(::pipe(ready_) == 0);
+    REQUIRE(::pipe(end_) == 0);
+    pid_ = ::fork();
+    if (pid_ == 0) {
+      ::close(end_[1]);
+      StopRequest::install_handlers();
+      char byte = 0;
+      [[maybe_unused]] const ssize_t told = ::write(ready_[1], "r", 1);
+      // A read is taken up again after a signal.
+      [[maybe_unused]] const ssize_t ended = ::read(end_[0], &byte, 1);
+      ::_exit(static_cast<int>(StopRequest::seen()));
+    }
+    char byte = 0;
+    REQUIRE(::read(ready_[0], &byte, 1) == 1);
+  }
+  ~Worker() {
+    for (const int fd : {ready_[0], ready_[1], end_[0]}) ::close(fd);
+  }
+  Worker(const Worker&) = delete;
+  Worker& operator=(const Worker&) = delete;
+
+  // By this process, which is its parent, as the front program is.
+  void ask_as_parent(int signal) const { ::kill(pid_, signal); }
+  // By another process, as systemd and pkill are.
+  void ask_as_other(int signal) const {
+    const std::string command = "kill -" + std::to_string(signal) + ' ' + std::to_string(pid_);
+    REQUIRE(std::system(command.c_str()) == 0);
+  }
+  // Its exit code; told to end where `end`, else waited for.
+  int finish(bool end) {
+    if (end) ::close(end_[1]);
+    int status = 0;
+    ::waitpid(pid_, &status, 0);
+    if (!end) ::close(end_[1]);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+  }
+
+ private:
+  int ready_[2], end_[2];
+  pid_t pid_ = -1;
+};
+
+constexpr int kSaves = static_cast<int>(StopSignal::kTerminate);
+constexpr int kLost = 10;
+
+TEST_CASE("a stop that reaches a worker and its launcher, which passes it on, is one wish", "[process]") {
+  const bool other_first = GENERATE(true, false);
+  for (const int signal : {SIGTERM, SIGINT, SIGUSR1}) {
+    INFO(signal);
+    Worker worker;
+    if (other_first) worker.ask_as_other(signal);
+    worker.ask_as_parent(signal);
+    if (!other_first) worker.ask_as_other(signal);
+    const auto kind = signal == SIGINT ? StopSignal::kInterrupt : StopSignal::kTerminate;
+    CHECK(worker.finish(true) == static_cast<int>(kind));
+  }
+}
+
+TEST_CASE("a service manager that signals a worker twice at once does not lose its save", "[process]") {
+  Worker worker;
+  worker.ask_as_other(SIGTERM);
+  worker.ask_as_other(SIGTERM);
+  CHECK(worker.finish(true) == kSaves);
+}
+
+TEST_CASE("the launcher's second signal ends a worker at once", "[process]") {
+  Worker worker;
+  worker.ask_as_parent(SIGTERM);
+  worker.ask_as_parent(SIGTERM);
+  CHECK(worker.finish(false) == kLost);
+}
+
+TEST_CASE("a second wish of somebody else ends a worker without its save", "[process]") {
+  Worker worker;
+  worker.ask_as_other(SIGTERM);
+  ::poll(nullptr, 0, StopRequest::kOneWishSeconds * 1000 + 100);
+  worker.ask_as_other(SIGTERM);
+  CHECK(worker.finish(false) == kLost);
+}
+
+}  // namespace
+}  // namespace hftrain::trainer
