@@ -26,6 +26,7 @@ import tempfile
 import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "tests", "apps"))
+import turns
 from runs import HFTRAIN, Workplace
 
 SAVED = re.compile(r"checkpoint-(\d+) \(committed after ([0-9.e+-]+) s, training waited ([0-9.e+-]+) s\)")
@@ -146,13 +147,15 @@ def main():
         place = Workplace(folder)
         output = os.path.join(folder, "out")
         size, seconds = measure_run(place, output, options)
-        ours, direct = [seconds], [direct_write_seconds(os.path.join(folder, "direct"), size)]
-        for _ in range(options.rounds):
-            direct.append(direct_write_seconds(os.path.join(folder, "direct"), size))
-            saves, _ = train(place, output, options, "--max_steps", 2, "--save_steps", 2)
-            ours.append(saves[-1][1])
+        first = direct_write_seconds(os.path.join(folder, "direct"), size)
+        sides = {"directly": lambda: direct_write_seconds(os.path.join(folder, "direct"), size),
+                 "to the commit": lambda: train(place, output, options, "--max_steps", 2, "--save_steps", 2)[0][-1][1]}
+        taken, whole = turns.take(sides, options.rounds, "{:.2f} s".format)
+        ours, direct = [seconds, *taken["to the commit"]], [first, *taken["directly"]]
         print(f"write: at the end {size / statistics.median(ours) / 1e6:.0f} MB/s to the commit, {size / statistics.median(direct) / 1e6:.0f} "
-              f"MB/s directly: {spread([d / o for d, o in zip(direct, ours)])}")
+              f"MB/s directly: {spread([d / o for d, o in turns.pairs(direct, ours)])}")
+    return 0 if whole else 1
 
 
-main()
+if __name__ == "__main__":
+    sys.exit(main())

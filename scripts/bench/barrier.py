@@ -20,6 +20,8 @@ import sys
 import tempfile
 import time
 
+import turns
+
 BUILD = pathlib.Path(os.environ.get("HFTRAIN_BUILD_DIR", pathlib.Path(__file__).resolve().parents[2] / "build")) / "bin"
 PYTHON_RANK = """
 import os, time
@@ -73,6 +75,8 @@ def torchrun(program, ranks, folder, rank_command):
 
 
 def text(times):
+    if not times:
+        return "not measured"
     return f"median {statistics.median(times):.3f} s ({min(times):.3f} to {max(times):.3f})"
 
 
@@ -89,18 +93,18 @@ def main():
         peers = {"torchrun, the same ranks": ["--no-python", BUILD / "barrier_worker"]}
         if options.python:
             peers["torchrun, Python ranks"] = [script]
-        seen = {name: [] for name in ["ours", *peers]}
-        for _ in range(options.runs):
-            seen["ours"].append(ours(options.ranks, folder))
-            for name, command in peers.items():
-                seen[name].append(torchrun(options.torchrun, options.ranks, folder, command))
+        sides = {"ours": lambda: ours(options.ranks, folder)}
+        for name, command in peers.items():
+            sides[name] = lambda command=command: torchrun(options.torchrun, options.ranks, folder, command)
+        seen, whole = turns.take(sides, options.runs, lambda times: f"barrier {times[0]:.3f} s, ended {times[1]:.3f} s")
     print(f"{options.ranks} ranks, {options.runs} runs, {os.cpu_count()} cores, load average {os.getloadavg()[0]:.1f}")
     for name, times in seen.items():
         print(f"{name:26} barrier {text([t[0] for t in times])}; ended {text([t[1] for t in times])}")
-        if name != "ours":
-            ratios = [peer[0] / own[0] for own, peer in zip(seen["ours"], times)]
+        ratios = [peer[0] / own[0] for own, peer in turns.pairs(seen["ours"], times)]
+        if name != "ours" and ratios:
             print(f"{'':26} {statistics.median(ratios):.1f} times ours, {min(ratios):.1f} to {max(ratios):.1f} run by run")
+    return 0 if whole else 1
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -15,6 +15,8 @@ import subprocess
 import sys
 import tempfile
 
+import turns
+
 MPI_SOURCE = pathlib.Path(__file__).with_name("collectives_mpi.c")
 
 
@@ -45,26 +47,28 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         program = f"{folder}/collectives_mpi"
         subprocess.run(["mpicc", "-O3", "-o", program, str(MPI_SOURCE)], check=True)
-        seen = {name: [] for name in backends + ["openmpi"]}
-        for _ in range(options.runs):
-            for backend in backends:
-                seen[backend].append(run([options.binary, "[.benchmark]"], BENCH_BACKEND=backend,
-                                         BENCH_RANKS=options.ranks))
-            seen["openmpi"].append(run(["mpirun", "--oversubscribe", "-n", options.ranks, program]))
+        sides = {backend: lambda backend=backend: run([options.binary, "[.benchmark]"], BENCH_BACKEND=backend,
+                                                      BENCH_RANKS=options.ranks) for backend in backends}
+        sides["openmpi"] = lambda: run(["mpirun", "--oversubscribe", "-n", options.ranks, program])
+        seen, whole = turns.take(sides, options.runs, lambda rows: f"{len(rows)} operations and sizes")
+    seen = {name: results for name, results in seen.items() if results}
     print(f"{options.ranks} ranks, {options.runs} runs, load average {os.getloadavg()[0]:.1f}; microseconds")
-    for operation, size in sorted(seen["shm"][0], key=lambda key: key[0]):
+    for operation, size in sorted({key for results in seen.values() for key in results[0]}):
         key = operation, size
         line = f"{operation:15}{size_text(size):>8}"
         for name, results in seen.items():
             shortest = min(result[key][0] for result in results)
             median = statistics.median(result[key][1] for result in results)
             line += f" | {name} {shortest:9.1f} median {median:9.1f}"
-        for ours in ("shm", "mpi"):
+        for ours in ("shm", "mpi") if "openmpi" in seen else ():
+            if ours not in seen:
+                continue
             best = min(r[key][0] for r in seen["openmpi"]) / min(r[key][0] for r in seen[ours])
-            ratios = [theirs[key][1] / own[key][1] for theirs, own in zip(seen["openmpi"], seen[ours])]
+            ratios = [theirs[key][1] / own[key][1] for theirs, own in turns.pairs(seen["openmpi"], seen[ours])]
             line += f" | openmpi/{ours} {best:.2f} (medians {min(ratios):.2f}-{max(ratios):.2f})"
         print(line, flush=True)
+    return 0 if whole else 1
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

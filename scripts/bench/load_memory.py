@@ -58,6 +58,7 @@ def main():
         large = make_folder(place, "large", options.width, options.layers, options.vocabulary)
         weights = sum(os.path.getsize(os.path.join(large, n)) for n in os.listdir(large) if n.endswith(".safetensors"))
         rest = loading_peaks(place, small, options.ranks, options.strategy)
+        print(f"{options.ranks} ranks, {options.strategy}, without a model: {sum(rest) / 1e6:.0f} MB over all ranks", flush=True)
         peaks = loading_peaks(place, large, options.ranks, options.strategy)
         grown = sum(peaks) - sum(rest)
         print(f"{options.ranks} ranks, {options.strategy}: weights {weights / 1e6:.0f} MB; loading takes "

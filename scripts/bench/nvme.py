@@ -15,7 +15,16 @@ import subprocess
 import sys
 import tempfile
 
+import turns
+
 FIO_ENGINES = {"ring": "io_uring", "threads": "psync"}
+
+
+def output_of(command):
+    result = subprocess.run(command, capture_output=True, text=True)
+    if result.returncode != 0:
+        sys.exit(f"{' '.join(command)} ended with {result.returncode}:\n{result.stdout}{result.stderr}")
+    return result.stdout
 
 
 def fio(options, folder, operation):
@@ -25,24 +34,25 @@ def fio(options, folder, operation):
                f"--size={options.mib // threads}m", f"--iodepth={options.depth if threads == 1 else 1}",
                "--thread", f"--numjobs={threads}", f"--offset_increment={options.mib // threads}m", "--group_reporting",
                f"--filesize={options.mib}m", "--buffer_pattern=0x5a", "--scramble_buffers=0", "--output-format=json"]
-    result = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
-    return result["jobs"][0][operation]["bw_bytes"] / 1e6
+    return json.loads(output_of(command))["jobs"][0][operation]["bw_bytes"] / 1e6
 
 
 def ours(options, folder):
     command = [options.binary, folder, str(options.mib), str(options.block_kib), str(options.depth), options.engine]
-    write, read, engine, way = subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
+    write, read, engine, way = output_of(command).split()
     if way != "direct":
         sys.exit(f"{folder} does not take O_DIRECT: name another --folder")
     return {"write": float(write), "read": float(read)}
 
 
-def show(name, mine, theirs):
-    ratios = [a / b for a, b in zip(mine, theirs)]
-    low, middle, high = statistics.quantiles(ratios, n=4)
-    print(f"{name}: ours {statistics.median(mine):.0f} MB/s ({min(mine):.0f}-{max(mine):.0f}), fio "
-          f"{statistics.median(theirs):.0f} ({min(theirs):.0f}-{max(theirs):.0f}), ratio {middle:.2f} "
-          f"(quartiles {low:.2f}-{high:.2f}, {len(ratios)} pairs)", flush=True)
+def show(name, speeds):
+    """`speeds`: {side: MB/s in turn}."""
+    ratios = [a / b for a, b in turns.pairs(speeds["ours"], speeds["fio"])]
+    quartiles = ""
+    if len(ratios) > 1:
+        low, _, high = statistics.quantiles(ratios, n=4)
+        quartiles = f"; quartiles {low:.2f}-{high:.2f}"
+    print(f"{name}: {turns.sides_text(speeds, '{:.0f} MB/s'.format)}{quartiles}", flush=True)
 
 
 def main():
@@ -59,20 +69,15 @@ def main():
         sys.exit("fio is missing: apt-get install fio")
     with tempfile.TemporaryDirectory(prefix=".bench-nvme-", dir=options.folder) as folder:
         fio(options, folder, "write")  # the file exists from here on
-        mine, theirs = {"write": [], "read": []}, {"write": [], "read": []}
-        for run in range(options.runs):
-            first = fio if run % 2 else ours
-            for side in (first, ours if first is fio else fio):
-                if side is ours:
-                    for operation, speed in ours(options, os.path.abspath(folder)).items():
-                        mine[operation].append(speed)
-                else:
-                    for operation in ("write", "read"):
-                        theirs[operation].append(fio(options, folder, operation))
-        for operation in ("write", "read"):
-            show(f"{operation} of {options.mib} MiB, {options.block_kib} KiB blocks, depth {options.depth}, "
-                 f"{options.engine}", mine[operation], theirs[operation])
+        sides = {"ours": lambda: ours(options, os.path.abspath(folder)),
+                 "fio": lambda: {operation: fio(options, folder, operation) for operation in ("write", "read")}}
+        taken, whole = turns.take(sides, options.runs, lambda speeds: f"write {speeds['write']:.0f}, read {speeds['read']:.0f} MB/s",
+                                  change_sides=True)
+    for operation in ("write", "read"):
+        show(f"{operation} of {options.mib} MiB, {options.block_kib} KiB blocks, depth {options.depth}, {options.engine}",
+             {side: [result[operation] for result in results] for side, results in taken.items()})
+    return 0 if whole else 1
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

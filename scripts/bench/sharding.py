@@ -5,9 +5,11 @@
 
 Whole runs by turns, fp32, no dropout, cores divided by the ranks; the median step after the warm-up counts. Peers:
 plain FSDP2 (peer_fsdp2.py), and the Trainer with DeepSpeed ZeRO-2 and ZeRO-3 when `deepspeed` can be imported
-(pip install deepspeed, DS_ACCELERATOR=cpu).
+(pip install deepspeed, DS_ACCELERATOR=cpu); without it they are left out, which is said. A side that fails is named and
+left out from there on, and what was measured is shown: it ends with 1 then.
 """
 import argparse
+import importlib.util
 import json
 import os
 import statistics
@@ -16,6 +18,7 @@ import tempfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "tests", "parity"))
 import fixtures
+import turns
 
 WARM_UP, STEPS = 4, 14
 LOADS = {"gpt2-124m": (128, 2), "tiny-gpt2": (128, 8)}  # block, batch per rank
@@ -68,14 +71,27 @@ def deepspeed(place, stage):
 
 
 def compare(name, base_name, ours_runs, base_runs):
-    ratios = [a / b for a, b in zip(ours_runs, base_runs)]
-    print(f"{name:8} {statistics.median(ours_runs):.3f} s, {base_name} {statistics.median(base_runs):.3f} s; ratio median "
-          f"{statistics.median(ratios):.2f}, min {min(ratios):.2f}, max {max(ratios):.2f} over {len(ratios)}", flush=True)
+    pairs = turns.pairs(ours_runs, base_runs)
+    if not pairs:
+        print(f"{name:8} {text_of(ours_runs)}, {base_name} {text_of(base_runs)}", flush=True)
+        return
+    print(f"{name:8} {text_of(ours_runs)}, {base_name} {text_of(base_runs)}; ratio {turns.spread([a / b for a, b in pairs])}",
+          flush=True)
 
 
-class Peer:
-    def __init__(self, mode, title, measure):
-        self.mode, self.title, self.measure, self.times = mode, title, measure, []
+def text_of(seconds):
+    return f"{statistics.median(seconds):.3f} s" if seconds else "not measured"
+
+
+def peers_of(place):
+    """{title: (mode of ours, how it is measured)}."""
+    peers = {"FSDP2 without resharding": ("zero2", lambda: fsdp2(place, "false")),
+             "FSDP2": ("zero3", lambda: fsdp2(place, "true"))}
+    if importlib.util.find_spec("deepspeed") is None:
+        print("DeepSpeed is left out: it cannot be imported (pip install deepspeed)", file=sys.stderr, flush=True)
+        return peers
+    return {**peers, "DeepSpeed ZeRO-2": ("zero2", lambda: deepspeed(place, 2)),
+            "DeepSpeed ZeRO-3": ("zero3", lambda: deepspeed(place, 3))}
 
 
 class Place:
@@ -98,23 +114,19 @@ def main():
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         place = Place(folder, options.shape, options.ranks)
-        peers = [Peer("zero2", "FSDP2 without resharding", lambda: fsdp2(place, "false")),
-                 Peer("zero2", "DeepSpeed ZeRO-2", lambda: deepspeed(place, 2)),
-                 Peer("zero3", "FSDP2", lambda: fsdp2(place, "true")),
-                 Peer("zero3", "DeepSpeed ZeRO-3", lambda: deepspeed(place, 3))] if options.peers else []
-        peers = [peer for peer in peers if peer.mode in options.only]
-        times = {name: [] for name in OURS}
-        for _ in range(options.runs):
-            for name, flags in OURS.items():
-                if name in options.only or name == "ddp":
-                    times[name].append(ours(place, flags))
-            for peer in peers:
-                peer.times.append(peer.measure())
-        for name in OURS:
-            if times[name] and name != "ddp":
-                compare(name, "ddp", times[name], times["ddp"])
-        for peer in peers:
-            compare(peer.mode, peer.title, times[peer.mode], peer.times)
+        peers = peers_of(place) if options.peers else {}
+        peers = {title: peer for title, peer in peers.items() if peer[0] in options.only}
+        modes = [name for name in OURS if name in options.only or name == "ddp"]
+        sides = {name: lambda flags=OURS[name]: ours(place, flags) for name in modes}
+        sides.update({title: measure for title, (_, measure) in peers.items()})
+        times, whole = turns.take(sides, options.runs, "{:.3f} s a step".format)
+    for name in modes:
+        if name != "ddp" or len(modes) == 1:
+            compare(name, "ddp", times[name], times["ddp"])
+    for title, (mode, _) in peers.items():
+        compare(mode, title, times[mode], times[title])
+    return 0 if whole else 1
 
 
-main()
+if __name__ == "__main__":
+    sys.exit(main())

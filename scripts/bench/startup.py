@@ -16,6 +16,7 @@ import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "tests", "parity"))
 import fixtures
+import turns
 
 
 def flags(model, text, out, ranks):
@@ -62,6 +63,7 @@ def main():
     parser.add_argument("--ranks", nargs="*", type=int, default=[1, 2])
     parser.add_argument("--runs", type=int, default=5)
     options = parser.parse_args()
+    whole = True
     with tempfile.TemporaryDirectory() as scratch:
         text = fixtures.sample_text(scratch)
         model = fixtures.model_folder(scratch, "tiny-gpt2", fixtures.tokenizer(scratch, text))
@@ -70,12 +72,13 @@ def main():
                                 ("mistyped flag", plan + ["--lerning_rate", "1"])):
             describe(name, [front(arguments) for _ in range(4 * options.runs)])
         for ranks in options.ranks:
-            ours(scratch, model, text, ranks), peer(scratch, model, text, ranks)
-            pairs = [(ours(scratch, model, text, ranks), peer(scratch, model, text, ranks)) for _ in range(options.runs)]
-            ratios = [a / b for a, b in pairs]
-            print(f"{ranks} rank(s), command to end of first step: ours {statistics.median(a for a, _ in pairs):.2f} s (max "
-                  f"{max(a for a, _ in pairs):.2f}), peer {statistics.median(b for _, b in pairs):.2f} s; ours / peer median "
-                  f"{statistics.median(ratios):.2f}, max {max(ratios):.2f}", flush=True)
+            seconds, all_measured = turns.take({"ours": lambda: ours(scratch, model, text, ranks),
+                                                "peer": lambda: peer(scratch, model, text, ranks)}, options.runs,
+                                               "{:.2f} s".format, warm_up=1)
+            whole &= all_measured
+            print(f"{ranks} rank(s), command to end of first step: {turns.sides_text(seconds, '{:.2f} s'.format)}", flush=True)
+    return 0 if whole else 1
 
 
-main()
+if __name__ == "__main__":
+    sys.exit(main())

@@ -9,11 +9,12 @@ in the documentation of this machine is taken. Token counts of the two must agre
 """
 import argparse
 import os
-import statistics
 import subprocess
 import sys
 import tempfile
 import time
+
+import turns
 
 os.environ["TOKENIZERS_PARALLELISM"] = "false"
 os.environ["RAYON_NUM_THREADS"] = "1"
@@ -112,19 +113,16 @@ def compare(name, tokenizer, lines, folder, bench, rounds):
     tokenizer.save(file)
     ours, package = Ours(bench, os.path.dirname(file), os.path.join(folder, "text")), Package(file, lines)
     size = sum(len(line.encode()) + 1 for line in lines) / 1e6
-    ours.measure(), package.measure()  # warm both caches
-    rates = []
-    for _ in range(rounds):
-        (a, tokens), (b, their_tokens) = ours.measure(), package.measure()
-        if tokens != their_tokens:
-            print(f"{name:8} VOID: {tokens} tokens against {their_tokens}")
-            return
-        rates.append((size / a, size / b, b / a))
-    mine, theirs, ratio = (sorted(r[i] for r in rates) for i in range(3))
-    print(f"{name:8} hftrain {statistics.median(mine):7.1f} MB/s [{mine[0]:.1f}-{mine[-1]:.1f}]   "
-          f"package {statistics.median(theirs):6.2f} MB/s [{theirs[0]:.2f}-{theirs[-1]:.2f}]   "
-          f"ratio {statistics.median(ratio):5.1f} [{ratio[0]:.1f}-{ratio[-1]:.1f}]   "
-          f"load {ours.load_seconds * 1e3:.1f} ms / {package.load_seconds * 1e3:.1f} ms", flush=True)
+    taken, whole = turns.take({"hftrain": ours.measure, "package": package.measure}, rounds,
+                              lambda result: f"{size / result[0]:.2f} MB/s", warm_up=1)  # warms both caches
+    counts = {tokens for results in taken.values() for _, tokens in results}
+    if len(counts) > 1:
+        print(f"{name:8} VOID: token counts differ: {', '.join(map(str, sorted(counts)))}", flush=True)
+        return False
+    speeds = {side: [size / seconds for seconds, _ in results] for side, results in taken.items()}
+    print(f"{name:8} {turns.sides_text(speeds, '{:.2f} MB/s'.format)}; load {ours.load_seconds * 1e3:.1f} ms / "
+          f"{package.load_seconds * 1e3:.1f} ms", flush=True)
+    return whole
 
 
 def main():
@@ -146,9 +144,10 @@ def main():
         with open(os.path.join(folder, "text"), "w", encoding="utf-8", newline="") as out:
             out.write("\n".join(lines))
         print(f"{sum(len(line) for line in lines) / 1e6:.1f} MB in {len(lines)} lines, vocabulary {arguments.vocab_size}")
-        for name in arguments.pipelines:
-            compare(name, PIPELINES[name](lines, arguments.vocab_size), lines, folder, arguments.bench, arguments.rounds)
+        whole = [compare(name, PIPELINES[name](lines, arguments.vocab_size), lines, folder, arguments.bench, arguments.rounds)
+                 for name in arguments.pipelines]
+    return 0 if all(whole) else 1
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -9,10 +9,11 @@ machine.
 
 import argparse
 import os
-import statistics
 import subprocess
 import sys
 import time
+
+import turns
 
 GPT2 = dict(embd_pdrop=0.0, attn_pdrop=0.0, resid_pdrop=0.0)
 SHAPES = {  # name: (model_type, config, block, batch, steps)
@@ -76,17 +77,17 @@ def main():
     parser.add_argument("--threads", default="2,1")
     parser.add_argument("--cpu-time", action="store_true")
     options = parser.parse_args()
+    whole = True
     for shape in options.shapes.split(","):
         for threads in map(int, options.threads.split(",")):
-            mine, theirs = [], []
-            for _ in range(options.runs):
-                mine.append(run(ours(options.binary, shape, threads), threads, options.cpu_time))
-                theirs.append(run([sys.executable, __file__, "--peer", shape, str(threads)], threads,
-                                  options.cpu_time))
-            a, b = statistics.median(mine), statistics.median(theirs)
-            print(f"{shape} threads={threads}: hftrain {a:.0f} tok/s ({min(mine):.0f}-{max(mine):.0f}), "
-                  f"transformers {b:.0f} tok/s ({min(theirs):.0f}-{max(theirs):.0f}), ratio {a / b:.2f}", flush=True)
+            commands = {"hftrain": ours(options.binary, shape, threads),
+                        "transformers": [sys.executable, __file__, "--peer", shape, str(threads)]}
+            sides = {name: lambda command=command: run(command, threads, options.cpu_time) for name, command in commands.items()}
+            speeds, all_measured = turns.take(sides, options.runs, "{:.0f} tokens/s".format)
+            whole &= all_measured
+            print(f"{shape} threads={threads}: {turns.sides_text(speeds, '{:.0f} tokens/s'.format)}", flush=True)
+    return 0 if whole else 1
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

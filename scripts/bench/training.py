@@ -9,12 +9,12 @@ fifth are warm-up. Prints one line per shape and rank count: both medians and th
 import argparse
 import json
 import os
-import statistics
 import sys
 import tempfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "tests", "parity"))
 import fixtures
+import turns
 
 WARM_UP = 5
 LOADS = {  # block size, batch per rank, steps in all
@@ -60,6 +60,7 @@ def main():
     parser.add_argument("--runs", type=int, default=5)
     options = parser.parse_args()
     cores = len(os.sched_getaffinity(0))
+    whole = True
     with tempfile.TemporaryDirectory() as scratch:
         text = fixtures.sample_text(scratch, 1_500_000)
         for shape in options.shapes:
@@ -67,14 +68,13 @@ def main():
             model = fixtures.model_folder(scratch, shape, fixtures.tokenizer(scratch, text, min(vocabulary, 4096)))
             block, batch, steps = LOADS[shape]
             for ranks in options.ranks:
-                pairs = []
-                for _ in range(options.runs):
-                    arguments = (scratch, model, text, ranks, block, batch, steps, max(1, cores // ranks))
-                    pairs.append((ours(*arguments), peer(*arguments)))
-                ratios = [a / b for a, b in pairs]
-                print(f"{shape} {ranks} rank(s): ours {statistics.median(a for a, _ in pairs):.0f} tokens/s, Trainer "
-                      f"{statistics.median(b for _, b in pairs):.0f}; ratio median {statistics.median(ratios):.2f}, min "
-                      f"{min(ratios):.2f}, max {max(ratios):.2f} over {len(pairs)} pairs", flush=True)
+                arguments = (scratch, model, text, ranks, block, batch, steps, max(1, cores // ranks))
+                speeds, all_measured = turns.take({"ours": lambda: ours(*arguments), "Trainer": lambda: peer(*arguments)},
+                                                  options.runs, "{:.0f} tokens/s".format)
+                whole &= all_measured
+                print(f"{shape} {ranks} rank(s): {turns.sides_text(speeds, '{:.0f} tokens/s'.format)}", flush=True)
+    return 0 if whole else 1
 
 
-main()
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,6 +1,8 @@
 # Lists the cases of one Catch2 test program for ctest; run as a script after the program is linked.
 #   -D PROGRAM=path -D MODULE=name -D LABELS=a,b -D OUTPUT=file.cmake
-# Every tag of a case ([process], [gpu], …) becomes a label; a case that prints "SKIPPED: reason" counts as skipped.
+# Every tag of a case ([process], [gpu], …) becomes a label; a case that ends with 77 counts as skipped (tests/support/skip.h).
+# A case tagged [alone], whose deadlines a busy machine could break, runs beside no other. A case that holds no assertion, and
+# a name that finds no case, fail.
 function(run_program RESULT)
   execute_process(COMMAND "${PROGRAM}" ${ARGN} OUTPUT_VARIABLE output ERROR_VARIABLE errors RESULT_VARIABLE status)
   if(NOT status MATCHES "^[0-9]+$")  # Catch2 2 returns the number of cases from a listing
@@ -37,13 +39,17 @@ foreach(name IN LISTS names)
   math(EXPR case "${case} + 1")
   set(labels ${common_labels} ${tags_${case}})
   string(REGEX REPLACE "[<>]" "" labels "${labels}")
+  set(alone "")
+  if("alone" IN_LIST labels)
+    set(alone "RUN_SERIAL ON ")
+  endif()
   if(name MATCHES "[<>]")
     message(FATAL_ERROR "${PROGRAM}: the name of a test must not contain brackets: ${name}")
   endif()
   string(REGEX REPLACE "([\\\\,])" "\\\\\\1" spec "${name}")  # what Catch2 reads as a list or an escape
   string(APPEND script
     "add_test([==[${MODULE}: ${name}]==] [==[${PROGRAM}]==] [==[${spec}]==])\n"
-    "set_tests_properties([==[${MODULE}: ${name}]==] PROPERTIES TIMEOUT 600 SKIP_REGULAR_EXPRESSION \"SKIPPED: \" "
+    "set_tests_properties([==[${MODULE}: ${name}]==] PROPERTIES TIMEOUT 600 SKIP_RETURN_CODE 77 ${alone}"
     "LABELS \"${labels}\")\n")
 endforeach()
 file(WRITE "${OUTPUT}" "${script}")

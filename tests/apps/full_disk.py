@@ -8,7 +8,7 @@ import sys
 import tempfile
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from runs import Workplace
+from runs import Workplace, skip
 
 
 def main():
@@ -18,8 +18,7 @@ def main():
         os.mkdir(disk)
         mount = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=2600k", "tmpfs", disk], capture_output=True, text=True)
         if mount.returncode != 0:
-            print(f"SKIPPED: mounting a small file system is not allowed here ({mount.stderr.strip()})")
-            return
+            skip(f"mounting a small file system is not allowed here ({mount.stderr.strip()})")
         try:
             output = os.path.join(disk, "out")
             flags = place.flags(output, "--max_steps", 40, "--save_strategy", "steps", "--save_steps", 2, *sys.argv[1:])

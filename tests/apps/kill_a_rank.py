@@ -3,9 +3,11 @@
 
   kill_a_rank.py [--rounds 100] [--seed N] [--ranks 2] [--nodes 1]
 
-Without restarts: the job is gone within two seconds, with exit code 9, the report names that rank, and no process is left. With
---max_restarts 1: the run finishes, and every loss is that of an undisturbed run. Moments are spread over the whole life of the
-workers, from their start to their end. With --nodes N the ranks belong to N front programs on this machine, which all end alike.
+Three runs a round. Two would not end by themselves. Without restarts the job is gone within two seconds (on a machine that has
+nothing else to do), with exit code 9, the report names that rank, and no process is left. With --max_restarts 1 it starts again
+and goes on; stopped then, it has the losses of an undisturbed run. The third is killed when it has made its last update: it
+ends with 9, or with 0 and the model of an undisturbed run. With --nodes N the ranks belong to N front programs on this machine,
+which all end alike.
 """
 import argparse
 import collections
@@ -18,34 +20,93 @@ import tempfile
 import time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from faults import Run, losses, newest_error, send
-from runs import Workplace
+from faults import ENDLESS, STEPS, Run, check_same_losses, last_step, losses, newest_error, send, some_steps_after
+from runs import InTime, Workplace
 
 GONE_WITHIN = 2.0
 
 
-def kill_one(place, output, chance, length, options, *more):
-    """Returns (exit code, stderr, rank, seconds from the kill to the end, whether it came in time)."""
-    run = Run(place, output, *more, ranks=options.ranks, nodes=options.nodes)
-    if not run.wait_for_workers():
-        raise SystemExit("the run ended before its workers ran:\n" + run.finish()[1])
-    time.sleep(chance.random() * length)  # the moment itself is what is random
-    rank = chance.randrange(options.ranks)
-    begin = time.monotonic()
-    in_time = send(run.pid_of(rank), signal.SIGKILL)
-    code, err = run.finish()
-    return code, err, rank, run.ended - begin, in_time
+class Killed:
+    """A run whose workers live, of which one rank has just been killed."""
+
+    def __init__(self, place, output, chance, wait, options, *more):
+        self.output, self.rank = output, chance.randrange(options.ranks)
+        self.run = Run(place, output, *more, ranks=options.ranks, nodes=options.nodes)
+        if not self.run.wait_for_workers():
+            self.fail("the run ended before its workers ran")
+        wait(self.run)
+        self.begin = time.monotonic()
+        self.was_alive = send(self.run.pid_of(self.rank), signal.SIGKILL)
+
+    def fail(self, what):
+        raise SystemExit(f"{what}\n{self.run.end_all() or ''}{''.join(self.run.lines)}")
+
+    def finish(self):
+        code, err = self.run.finish()
+        self.seconds = self.run.ended - self.begin
+        return code, err
+
+    def check_lost(self, code, err):
+        """Ended with 9 and named; returns the phase in which the rank was seen last."""
+        if code != 9 or f"error: rank {self.rank} was killed by SIGKILL" not in err:
+            self.fail(f"rank {self.rank} was killed; exit code {code}")
+        record = newest_error(self.output)
+        if record["rank"] != self.rank or record["signal"] != 9:
+            self.fail(f"rank {self.rank} was killed; error.json names rank {record['rank']}, signal {record['signal']}")
+        return record["last_seen"]["phase"]
 
 
-def check_end(output, code, err, rank, seconds):
-    if code != 9 or f"error: rank {rank} was killed by SIGKILL" not in err:
-        raise SystemExit(f"rank {rank} was killed; exit code {code}:\n{err}")
-    if seconds > GONE_WITHIN:
-        raise SystemExit(f"the job was gone only after {seconds:.2f} s:\n{err}")
-    record = newest_error(output)
-    if record["rank"] != rank or record["signal"] != 9:
-        raise SystemExit(f"error.json names rank {record['rank']}, signal {record['signal']}")
-    return record["last_seen"]["phase"]
+def some_time(chance, length):
+    return lambda run: time.sleep(chance.random() * length)  # the moment itself is what is random
+
+
+def lose_one(place, output, chance, length, options):
+    """Returns (phase, seconds from the kill to the end)."""
+    clock = InTime(GONE_WITHIN)
+    killed = Killed(place, output, chance, some_time(chance, length), options, *ENDLESS)
+    if not killed.was_alive:
+        killed.fail("the rank had ended before it was killed")
+    phase = killed.check_lost(*killed.finish())
+    if not clock.stop(killed.seconds):
+        killed.fail(f"the job was gone only after {clock}")
+    return phase, killed.seconds
+
+
+def start_again(place, output, chance, length, options):
+    """All losses of a run that was started again, and stopped later."""
+    killed = Killed(place, output, chance, some_time(chance, length), options, *ENDLESS, "--max_restarts", 1)
+    if not killed.run.wait_for_line("restart 1 of 1"):
+        killed.fail(f"rank {killed.rank} was killed, and nothing was started again")
+    said = sum("'loss'" in line for line in killed.run.lines)
+    if not killed.run.wait_for_line("'loss'", said + 3):
+        killed.fail("the run that was started again did not go on")
+    send(killed.run.process.pid, signal.SIGTERM)
+    code, err = killed.finish()
+    if code != 143:
+        killed.fail(f"stopped after a restart: exit code {code}")
+    again = Run(place, output, *ENDLESS, "--max_steps", some_steps_after(last_step(output)), ranks=options.ranks,
+                nodes=options.nodes)
+    code, err = again.finish()
+    if code != 0:
+        raise SystemExit(f"going on after a stop: exit code {code}\n{err}")
+    return losses(output)
+
+
+def model_of(output):
+    with open(os.path.join(output, "model.safetensors"), "rb") as file:
+        return file.read()
+
+
+def kill_at_the_end(place, output, chance, options, model):
+    def last_update(run):
+        if not run.wait_for_line("'loss'", STEPS):
+            raise SystemExit("the run ended without its last update:\n" + "".join(run.lines))
+
+    killed = Killed(place, output, chance, last_update, options)
+    code, err = killed.finish()
+    if code == 0 and model_of(output) != model:
+        killed.fail("a rank was killed, and the run ended with 0 and another model")
+    return "over" if code == 0 else killed.check_lost(code, err)
 
 
 def main():
@@ -56,38 +117,32 @@ def main():
     parser.add_argument("--nodes", type=int, default=1)
     options = parser.parse_args()
     chance = random.Random(options.seed)
-    phases, times, restarted = collections.Counter(), [], 0
+    phases, late, times, found = collections.Counter(), collections.Counter(), [], {}
     with tempfile.TemporaryDirectory() as folder:
         place = Workplace(folder)
-        straight = os.path.join(folder, "straight")
-        begun = Run(place, straight, ranks=options.ranks, nodes=options.nodes)
+        measured = os.path.join(folder, "measured")
+        begun = Run(place, measured, ranks=options.ranks, nodes=options.nodes)
         begun.wait_for_workers()
         start = time.monotonic()
         code, err = begun.finish()
         length = time.monotonic() - start
         if code != 0:
             raise SystemExit(err)
-        expected = losses(straight)
         for number in range(options.rounds):
             output = os.path.join(folder, f"out-{number}")
-            code, err, rank, seconds, in_time = kill_one(place, output, chance, length, options)
-            if code == 0:  # it had done all there was to do
-                phases["over"] += 1
-            else:
-                phases[check_end(output, code, err, rank, seconds)] += 1
-                times.append(seconds)
+            phase, seconds = lose_one(place, output, chance, length, options)
+            phases[phase] += 1
+            times.append(seconds)
             shutil.rmtree(output)
-
-            code, err, rank, _, in_time = kill_one(place, output, chance, length, options, "--max_restarts", 1)
-            if code != 0 or losses(output) != expected:
-                raise SystemExit(f"round {number}: rank {rank} was killed; with a restart: exit code {code}, losses "
-                                 f"{'equal' if losses(output) == expected else 'differ'}\n{err}")
-            restarted += "restart 1 of 1" in err
+            found[f"round {number}"] = start_again(place, output, chance, length, options)
             shutil.rmtree(output)
+            late[kill_at_the_end(place, output, chance, options, model_of(measured))] += 1
+            shutil.rmtree(output)
+        check_same_losses(place, found, ranks=options.ranks, nodes=options.nodes)
     times.sort()
     print(f"{options.rounds} kills ({', '.join(f'{n} {p}' for p, n in phases.most_common())}): all named, gone within "
-          f"{times[-1]:.2f} s (median {times[len(times) // 2]:.2f}); {restarted} of {options.rounds} runs started again and "
-          "ended with the losses of an undisturbed one")
+          f"{times[-1]:.2f} s (median {times[len(times) // 2]:.2f}); {options.rounds} runs started again and went on with the "
+          f"losses of an undisturbed one; killed at the end: {', '.join(f'{n} {p}' for p, n in late.most_common())}")
 
 
 main()

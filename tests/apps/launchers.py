@@ -10,7 +10,7 @@ import sys
 import tempfile
 
 from machines import check, check_equal_losses, losses, no_mpi
-from runs import HFTRAIN, Workplace
+from runs import HFTRAIN, Workplace, free_port, skip
 
 STRATEGIES = {"ddp": [], "full_shard": ["--fsdp", "full_shard"]}
 
@@ -27,7 +27,7 @@ def starts(launcher, ranks):
         mpirun = ["mpirun", "--oversubscribe", "-n", str(ranks), HFTRAIN]
         return {"mpirun": mpirun, "mpirun over mpi": mpirun + ["--ddp_backend", "mpi"]}
     torchrun = [os.environ["HFTRAIN_TEST_PYTHON"], "-m", "torch.distributed.run", "--nproc_per_node", str(ranks)]
-    port = str(20000 + os.getpid() % 10000)
+    port = str(free_port())
     return {"torchrun": torchrun + ["--master_port", port, "--no-python", HFTRAIN],
             "torchrun --standalone": torchrun + ["--standalone", "--no-python", HFTRAIN]}
 
@@ -54,9 +54,9 @@ def by_environment(place, port, ranks, strategy):
 def main():
     launcher, *sizes = sys.argv[1:]
     if launcher == "mpirun" and no_mpi():
-        return print("SKIPPED:", no_mpi())
+        skip(no_mpi())
     if launcher == "torchrun" and not os.environ.get("HFTRAIN_TEST_PYTHON"):
-        return print("SKIPPED: no Python with torch: set HFTRAIN_TEST_PYTHON")
+        skip("python3 with torch: set HFTRAIN_TEST_PYTHON")
     with tempfile.TemporaryDirectory(prefix="hftrain-launchers-") as folder:
         place = Workplace(folder)
         environment = {**place.environment, "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
@@ -66,7 +66,7 @@ def main():
                 place.call(*flags(place, output, strategy), "--nproc_per_node", str(ranks))
                 reference = losses(os.path.join(folder, output))
                 if launcher == "environment":
-                    what, output, said = by_environment(place, 20000 + os.getpid() % 10000, ranks, strategy)
+                    what, output, said = by_environment(place, free_port(), ranks, strategy)
                     check_equal_losses(what, reference, os.path.join(folder, output), said)
                     continue
                 for name, start in starts(launcher, ranks).items():

@@ -3,9 +3,9 @@
 
   mpirun_anywhere.py [--stops 50] [--kills 20] [--seed N]
 
-A stop goes to mpirun, to a front program or to a worker of a run that would go on for long. The job ends with 143 and a
-checkpoint that verifies, or with 10 and the reason; mpirun ends with the same, after SIGTERM to itself with 1. A kill takes a
-worker: the job ends with 9 and names its rank, or with 0. A signal before mpirun has started anything ends it without a job.
+A stop goes to mpirun, to a front program or to a worker; the run would go on for long. The job ends with 143 and a checkpoint
+that verifies, or with 10 and the reason; mpirun ends with the same, after SIGTERM to itself with 1. A kill takes a worker of such
+a run: the job and mpirun end with 9, and its rank is named. A signal before mpirun has started anything ends it without a job.
 """
 import argparse
 import collections
@@ -20,9 +20,9 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from faults import FLAGS, send
 from machines import no_mpi
 from mpirun_ends import GRACE, Job, environment_of
-from runs import Workplace
+from runs import Workplace, skip
 
-# For mpirun passes SIGTERM on only after it has slept: the run must not be over before.
+# What is to end a run must not come too late; mpirun passes SIGTERM on only after it has slept.
 LONG = ["--max_steps", 100000, *FLAGS[2:], "--save_total_limit", 2]
 STOPS = [signal.SIGTERM] * 4 + [signal.SIGUSR1, signal.SIGUSR2]
 
@@ -54,15 +54,16 @@ def stop_one(job, chance, length, target, number):
     # The moment itself is what is random; ranks run for about half of the time.
     time.sleep(chance.random() * length * (1 if target == "mpirun" else 0.5))
     job.take_traces()
-    sent = pid is not None and send(pid, number)
+    if pid is None or not send(pid, number):
+        job.fail(f"{target} had ended before it was sent {number.name}")
     code, summary = job.end(), job.summary()
-    what = f"{signal.Signals(number).name} to {target}: mpirun {code}, summary {summary}"
+    what = f"{number.name} to {target}: mpirun {code}, summary {summary}"
     if summary == 143:
         job.check_saved()
-    elif summary == 10 or summary is None and sent:
-        if summary == 10 and "stop" not in job.text():
+    elif summary == 10:
+        if "stop" not in job.text():
             job.fail(f"{what}: no reason is given")
-    else:
+    elif summary is not None or code == 0:  # before there was a job it is mpirun's own code
         job.fail(what)
     if code not in {summary, 1 if target == "mpirun" else summary} and summary is not None:
         job.fail(what)
@@ -74,18 +75,17 @@ def kill_one(job, chance, length):
     time.sleep(chance.random() * length * 0.5)
     job.take_traces()
     rank = environment_of(pid).get("RANK") if pid else None
-    killed = rank is not None and send(pid, signal.SIGKILL)
+    if rank is None or not send(pid, signal.SIGKILL):
+        job.fail("a rank had ended before it was killed")
     code, summary = job.end(), job.summary()
-    if killed and summary == 9 and (code != 9 or f"rank {rank} " not in job.text()):
-        job.fail(f"kill -9 of rank {rank}: mpirun {code}, or the rank is not named")
-    if summary not in ((9, 0) if killed else (0,)):
-        job.fail(f"kill -9 of rank {rank}: mpirun {code}, summary {summary}")
-    return f"kill {summary}"
+    if (code, summary) != (9, 9) or f"rank {rank} " not in job.text():
+        job.fail(f"kill -9 of rank {rank}: mpirun {code}, summary {summary}, or the rank is not named")
+    return "kill 9"
 
 
 def main():
     if no_mpi():
-        return print("SKIPPED:", no_mpi())
+        skip(no_mpi())
     parser = argparse.ArgumentParser()
     parser.add_argument("--stops", type=int, default=50)
     parser.add_argument("--kills", type=int, default=20)
@@ -105,7 +105,7 @@ def main():
             wish = chance.choice(["mpirun", "hftrain", "hftrain-worker"]), chance.choice(STOPS)
             # mpirun sleeps that long after any end.
             grace = GRACE if stops and wish == ("mpirun", signal.SIGTERM) else ()
-            job = Job(place, f"run-{number}", grace, flags=LONG if stops else FLAGS, backend=chance.choice(["mpi", "gloo"]))
+            job = Job(place, f"run-{number}", grace, flags=LONG, backend=chance.choice(["mpi", "gloo"]))
             end = stop_one(job, chance, length, *wish) if stops else kill_one(job, chance, length)
             job.check_nothing_left()
             ends[end] += 1

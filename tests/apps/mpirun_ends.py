@@ -17,9 +17,9 @@ import tempfile
 import time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from runs import HFTRAIN, Workplace
+from faults import last_step
+from runs import HFTRAIN, PATIENCE, Workplace, skip
 
-PATIENCE = 120  # seconds; only a hang takes them
 # On SIGTERM mpirun sleeps this long (one second by itself) before it sends SIGTERM, and again before SIGKILL.
 GRACE = ["--mca", "odls_base_sigkill_timeout", "10"]
 
@@ -75,6 +75,8 @@ class Job:
         log = os.path.join(self.output, "hftrain", "log.jsonl")
         self.wait_until(lambda: os.path.exists(log) and len(open(log).readlines()) > 3, "training")
         self.take_traces()
+        if not self.traces:
+            self.fail("no front program has what mpirun gives its processes")
         return self
 
     def wait_until(self, condition, what):
@@ -128,6 +130,8 @@ class Job:
         steps = self.place.checkpoints(self.output)
         if not steps:
             self.fail("there is no checkpoint")
+        if steps[-1] < last_step(self.output):
+            self.fail(f"it made {last_step(self.output)} updates, and the newest checkpoint is of {steps[-1]}")
         self.place.call("checkpoint", "verify", os.path.join(self.output, f"checkpoint-{steps[-1]}"))
         return f"checkpoint-{steps[-1]} verified"
 
@@ -190,7 +194,7 @@ def story_mpirun(place):
 
 def main():
     if not shutil.which("mpirun") or not os.path.exists(HFTRAIN.replace("bin/hftrain", "lib/libhftrain_mpi.so")):
-        return print("SKIPPED: there is no mpirun, or hftrain was built without Open MPI")
+        skip("there is no mpirun, or hftrain was built without Open MPI")
     stories = {name[6:]: story for name, story in globals().items() if name.startswith("story_")}
     with tempfile.TemporaryDirectory(prefix="hftrain-mpirun-") as folder:
         place = Workplace(folder)

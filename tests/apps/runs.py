@@ -3,9 +3,59 @@ import os
 import pathlib
 import socket
 import subprocess
+import sys
+import time
 
 BUILD = pathlib.Path(os.environ.get("HFTRAIN_BUILD_DIR", pathlib.Path(__file__).resolve().parents[2] / "build"))
 HFTRAIN = str(BUILD / "bin" / "hftrain")
+PATIENCE = float(os.environ.get("HFTRAIN_TEST_PATIENCE", 120))  # seconds; only a hang takes them
+SKIPPED = 77  # the exit status of a test that this machine cannot run, as in tests/support/skip.h
+
+
+def skip(reason):
+    """Leaves the test. ctest goes by the status: what has failed before stays failed."""
+    print("SKIPPED:", reason, flush=True)
+    raise SystemExit(SKIPPED)
+
+
+def tell(stories, names, run):
+    """Runs those stories {name: function}, or all; one that is skipped does not keep the others."""
+    skipped = []
+    for name in names or stories:
+        try:
+            run(name, stories[name])
+        except SystemExit as end:
+            if end.code != SKIPPED:
+                raise
+            skipped.append(name)
+    sys.exit(SKIPPED if skipped else 0)
+
+
+def slowness():
+    """How many times longer than its own processor time a program takes just now: 1 on a machine that has nothing else to do."""
+    before, begin = os.times(), time.monotonic()
+    subprocess.run([sys.executable, "-c", "sum(range(5_000_000))"], check=True)
+    seconds, after = time.monotonic() - begin, os.times()
+    return max(1.0, seconds / (after.children_user + after.children_system - before.children_user - before.children_system))
+
+
+class InTime:
+    """Measures what must take no longer than `bar` seconds on a machine with nothing else to do. The bar grows with the
+    slowness of the machine before and after, and `allowed` says how long it became."""
+
+    def __init__(self, bar):
+        self.bar, self.slowness = bar, slowness()
+        self.begin = time.monotonic()
+
+    def stop(self, seconds=None):
+        """Takes the time, or the seconds that somebody else took; true when they are in the bar."""
+        self.seconds = time.monotonic() - self.begin if seconds is None else seconds
+        self.slowness = max(self.slowness, slowness())
+        self.allowed = self.bar * self.slowness
+        return self.seconds <= self.allowed
+
+    def __str__(self):
+        return f"{self.seconds:.2f} s, {self.allowed:.2f} s allowed (slowness {self.slowness:.1f})"
 
 
 def free_port():

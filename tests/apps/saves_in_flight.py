@@ -66,6 +66,8 @@ def disturb(place, output, number, target, expected_code, *more):
     code, err = run.finish()
     if code != expected_code:
         raise SystemExit(f"{signal.Signals(number).name} to {target} {more}: code {code}, expected {expected_code}\n{err}")
+    if "--max_restarts" in more and "restart 1 of 1" not in err:
+        raise SystemExit(f"{signal.Signals(number).name} to {target} {more}: nothing was started again\n{err}")
     check_folder(place, output)
     leftovers = [name for name in os.listdir(output) if name.startswith(".checkpoint-")]
     if leftovers and number != signal.SIGKILL:

@@ -47,7 +47,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         place = Workplace(folder)
         output = os.path.join(folder, "out")
-        job = subprocess.Popen([HFTRAIN, *place.flags(output, "--max_steps", 100000)], env=place.environment,
+        job = subprocess.Popen([HFTRAIN, *place.flags(output, "--max_steps", 100000, "--save_strategy", "no")], env=place.environment,
                                stderr=subprocess.PIPE)
         try:
             wait_for_records(job, output, RECORDS)

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """Stop signals at random moments of a run, to the launcher or to one rank: never a hang, never a torn state.
 
-  terminate_anywhere.py [--rounds 50] [--seed N]
+  terminate_anywhere.py [--rounds 50] [--seed N] [--kills N]
 
-Each run ends with 143 (130 after SIGINT to the launcher) and a checkpoint that verifies, or with 10 and the reason, or with 0
-when it had finished before. Started again it ends with the losses of an undisturbed run. At the end one launcher is killed with
--9, and nothing is left of its run.
+The run would not end by itself. Stopped it ends with 143 (130 after SIGINT) and a checkpoint that verifies, or
+with 10 and the reason. Started again it goes on from its newest checkpoint, with the losses of an undisturbed run. At the end a
+launcher is killed with -9 (a tenth as often, or --kills times), and nothing is left of its run.
 """
 import argparse
 import collections
@@ -18,14 +18,14 @@ import tempfile
 import time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from faults import Run, losses, processes_of, send
-from runs import Workplace
+from faults import ENDLESS, Run, check_same_losses, last_step, losses, processes_of, send, some_steps_after
+from runs import PATIENCE, Workplace
 
 SIGNALS = [signal.SIGTERM] * 4 + [signal.SIGUSR1, signal.SIGUSR2, signal.SIGHUP, signal.SIGINT]
 
 
 def stop_one(place, output, chance, length):
-    run = Run(place, output)
+    run = Run(place, output, *ENDLESS)
     target = chance.choice(["launcher", "rank"])
     number = chance.choice(SIGNALS)
     time_left = chance.random() * length
@@ -37,35 +37,52 @@ def stop_one(place, output, chance, length):
         run.wait_for_line("hftrain")  # from its first word on
         pid = run.process.pid
     time.sleep(time_left)  # the moment itself is what is random
-    send(pid, number)
+    if not send(pid, number):
+        raise SystemExit(f"the {target} had ended before it was sent a signal:\n" + run.finish()[1])
     code, err = run.finish()
-    return target, number, code, err
+    check(place, output, f"{number.name} to the {target}", 130 if number == signal.SIGINT else 143, code, err)
+    return f"{target} {code}"
 
 
-def check(place, output, target, number, code, err):
-    saved = 130 if number == signal.SIGINT else 143
+def check(place, output, what, saved, code, err):
     if code == saved:
         steps = place.checkpoints(output)
         if not steps:
-            raise SystemExit(f"code {code} and no checkpoint:\n{err}")
+            raise SystemExit(f"{what}: code {code} and no checkpoint:\n{err}")
+        if steps[-1] < last_step(output):
+            raise SystemExit(f"{what}: code {code} after update {last_step(output)}, and the newest checkpoint is of {steps[-1]}:\n"
+                             f"{err}")
         place.call("checkpoint", "verify", os.path.join(output, f"checkpoint-{steps[-1]}"))
     elif code == 10:
         if "stop" not in err:
-            raise SystemExit(f"code 10 without a reason:\n{err}")
-    elif code != 0:
-        raise SystemExit(f"{signal.Signals(number).name} to the {target}: exit code {code}\n{err}")
+            raise SystemExit(f"{what}: code 10 without a reason:\n{err}")
+    else:
+        raise SystemExit(f"{what}: exit code {code}\n{err}")
+
+
+def start_again(place, output):
+    """Until some steps later; returns all losses."""
+    kept = place.checkpoints(output)
+    code, err = Run(place, output, *ENDLESS, "--max_steps", some_steps_after(last_step(output))).finish()
+    if code != 0:
+        raise SystemExit(f"started again after a stop: exit code {code}\n{err}")
+    if kept and f"at step {kept[-1]}" not in err:
+        raise SystemExit(f"started again it did not go on from checkpoint-{kept[-1]}:\n{err}")
+    return losses(output)
 
 
 def kill_launcher(place, output, chance, length):
-    run = Run(place, output)
-    run.wait_for_workers()
+    run = Run(place, output, *ENDLESS)
+    if not run.wait_for_workers():
+        raise SystemExit("the run ended before its workers ran:\n" + run.finish()[1])
     time.sleep(chance.random() * length)
-    run.process.kill()
+    if not send(run.process.pid, signal.SIGKILL):
+        raise SystemExit("the launcher had ended before it was killed:\n" + run.finish()[1])
     run.process.wait()
-    deadline = time.monotonic() + 10
+    deadline = time.monotonic() + PATIENCE
     while processes_of(output):
         if time.monotonic() > deadline:
-            raise SystemExit(f"the launcher was killed and left {processes_of(output)}")
+            raise SystemExit(f"the launcher was killed and left {run.end_all()}")
         time.sleep(0.01)
 
 
@@ -73,31 +90,29 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--rounds", type=int, default=50)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--kills", type=int)
     options = parser.parse_args()
+    kills = max(1, options.rounds // 10) if options.kills is None else options.kills
     chance = random.Random(options.seed)
-    ends = collections.Counter()
+    ends, found = collections.Counter(), {}
     with tempfile.TemporaryDirectory() as folder:
         place = Workplace(folder)
-        straight = os.path.join(folder, "straight")
         start = time.monotonic()
-        code, err = Run(place, straight).finish()
+        code, err = Run(place, os.path.join(folder, "measured")).finish()
         length = time.monotonic() - start
         if code != 0:
             raise SystemExit(err)
-        expected = losses(straight)
         for number in range(options.rounds):
             output = os.path.join(folder, f"out-{number}")
-            target, sent, code, err = stop_one(place, output, chance, length)
-            check(place, output, target, sent, code, err)
-            ends[f"{target} {code}"] += 1
-            code, err = Run(place, output).finish()
-            if code != 0 or losses(output) != expected:
-                raise SystemExit(f"round {number}: started again after a stop: exit code {code}\n{err}")
+            ends[stop_one(place, output, chance, length)] += 1
+            found[f"round {number}"] = start_again(place, output)
             shutil.rmtree(output)
-        for number in range(max(1, options.rounds // 10)):
+        if found:
+            check_same_losses(place, found)
+        for number in range(kills):
             kill_launcher(place, os.path.join(folder, f"killed-{number}"), chance, length)
     print(f"{options.rounds} stops: {', '.join(f'{n} × {e}' for e, n in sorted(ends.items()))}; all verified and went on to the "
-          f"losses of an undisturbed run; nothing left of {max(1, options.rounds // 10)} runs whose launcher was killed")
+          f"losses of an undisturbed run; nothing left of {kills} runs whose launcher was killed")
 
 
 main()

@@ -130,11 +130,11 @@ TEST_CASE("the death of rank 0, which serves the store, is reported as such", "[
   check_survivors(testing::run_ranks("rank 0 is killed", 3, {}, GENERATE("gloo", "shm")), 0);
 }
 
-TEST_CASE("a peer that hangs is named when the deadline has passed", "[process]") {
+TEST_CASE("a peer that hangs is named when the deadline has passed", "[process][alone]") {
   require_success(testing::run_ranks("rank 1 hangs", 3, {1}, GENERATE("gloo", "shm")));
 }
 
-TEST_CASE("a peer that does not connect is named when the deadline has passed", "[process]") {
+TEST_CASE("a peer that does not connect is named when the deadline has passed", "[process][alone]") {
   require_success(testing::run_ranks("rank 1 does not connect", 3, {1}, GENERATE("gloo", "shm")));
 }
 
@@ -163,10 +163,10 @@ TEST_CASE("shared memory has no name that could be left behind, and goes with it
   check_survivors(testing::run_ranks("last rank is killed", 4, {}, "shm"), 3);
 }
 
-TEST_CASE("a rank that does not come to the rendezvous is named", "[process]") {
+TEST_CASE("a rank that does not come to the rendezvous is named", "[process][alone]") {
   require_success(testing::run_ranks("rank 1 never comes", 3, {1}));
 }
 
-TEST_CASE("ranks do not wait for ever for the store of rank 0", "[process]") {
+TEST_CASE("ranks do not wait for ever for the store of rank 0", "[process][alone]") {
   require_success(testing::run_ranks("rank 0 never comes", 2, {0}));
 }

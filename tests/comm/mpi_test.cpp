@@ -153,7 +153,7 @@ TEST_CASE("sums over MPI have the bits of sums in shared memory", "[process][mpi
 }
 
 TEST_CASE("the death of a rank ends a collective over MPI by the deadline, and its peers end as well",
-          "[process][mpi]") {
+          "[process][mpi][alone]") {
   NEEDS_MPI();
   const auto outcomes = testing::run_ranks("a rank is killed under mpirun", 3, {}, "mpi");
   for (size_t rank = 0; rank < outcomes.size(); ++rank) {
@@ -163,17 +163,17 @@ TEST_CASE("the death of a rank ends a collective over MPI by the deadline, and i
   }
 }
 
-TEST_CASE("a rank that hangs under mpirun is named when the deadline has passed", "[process][mpi]") {
+TEST_CASE("a rank that hangs under mpirun is named when the deadline has passed", "[process][mpi][alone]") {
   NEEDS_MPI();
   require_success(testing::run_ranks("rank 1 hangs", 3, {1}, "mpi"));
 }
 
-TEST_CASE("a rank that does not start MPI is named when the deadline has passed", "[process][mpi]") {
+TEST_CASE("a rank that does not start MPI is named when the deadline has passed", "[process][mpi][alone]") {
   NEEDS_MPI();
   require_success(testing::run_ranks("rank 1 does not connect", 3, {1}, "mpi"));
 }
 
-TEST_CASE("an MPI that does not start ends by the deadline and says what to try", "[process][mpi]") {
+TEST_CASE("an MPI that does not start ends by the deadline and says what to try", "[process][mpi][alone]") {
   NEEDS_MPI();
   require_success(testing::run_ranks("a rank does not get through the start of MPI", 2, {1}, "mpi"));
 }

@@ -230,7 +230,7 @@ TEST_CASE("an agent that cannot start its worker ends the job with its reason", 
   CHECK(contains(job[0].out(), "node 1 (host-1)"));
 }
 
-TEST_CASE("a stopped rank of another node is named with what the others wait for", "[process]") {
+TEST_CASE("a stopped rank of another node is named with what the others wait for", "[process][alone]") {
   Agents job;
   const std::string before = "answer ready phase:2 operation:all-reduce step:3 ";
   const std::vector<std::string> scripts = {"0 " + before + "operation:all-gather hang",
@@ -245,7 +245,8 @@ TEST_CASE("a stopped rank of another node is named with what the others wait for
   CHECK(contains(job[0].out(), "node 1 (host-1)"));
 }
 
-TEST_CASE("a rank of another node that does not come to an operation is named with its stack", "[process]") {
+TEST_CASE("a rank of another node that does not come to an operation is named with its stack",
+          "[process][alone]") {
   Agents job;
   const std::string before = "answer ready phase:2 operation:all-reduce step:3 ";
   const std::vector<std::string> scripts = {"0 " + before + "operation:all-gather hang",
@@ -263,7 +264,7 @@ TEST_CASE("a rank of another node that does not come to an operation is named wi
   CHECK(contains(job[0].out(), "sigsuspend"));
 }
 
-TEST_CASE("an agent that is stopped is lost after eight seconds of silence", "[process][slow]") {
+TEST_CASE("an agent that is stopped is lost after eight seconds of silence", "[process][slow][alone]") {
   Agents job;
   job.start_all(2, {"0 ready hang", "1 ready hang"});
   for (const char* rank : {"ready 0", "ready 1"}) REQUIRE(job[0].wait_for(rank));
@@ -323,7 +324,7 @@ TEST_CASE("mixed builds, wrong counts and doubled numbers are refused at once on
 }
 
 TEST_CASE("a node that does not come is named while it is waited for, and when the wait is over",
-          "[process]") {
+          "[process][alone]") {
   Agents job;
   Agent& leader = job.start(0, 3, {"0 ready finish:0"}, {.seconds = "2"});
   Agent& other = job.start(2, 3, {"0 ready finish:0"});

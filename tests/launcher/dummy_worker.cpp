@@ -10,6 +10,7 @@
 //   bad-file:PATH               reads a mapped file that has become shorter
 //   busy                        computes for ever
 //   sleep:MILLISECONDS          between two words
+//   await-stopped               waits until another worker of the job is stopped
 //   finish:CODE                 reports an orderly end and exits with CODE
 //   fail:CODE                   reports a failure and exits with CODE
 //   fail-aloud:CODE             the same, and writes it to stderr as well
@@ -36,6 +37,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
 #include <iostream>
 #include <string>
 #include <vector>
@@ -135,6 +137,18 @@ void sleep_milliseconds(int milliseconds) {
   ::nanosleep(&time, nullptr);
 }
 
+bool another_is_stopped() {
+  const std::string parent = "/proc/" + std::to_string(::getppid());
+  std::ifstream children(parent + "/task/" + std::to_string(::getppid()) + "/children");
+  for (pid_t pid = 0; children >> pid;) {
+    std::ifstream file("/proc/" + std::to_string(pid) + "/stat");
+    std::string id, name, state;
+    file >> id >> name >> state;
+    if (state == "T") return true;
+  }
+  return false;
+}
+
 // What a worker does to its process and its status page.
 void obey_about_itself(Worker& worker, const std::string& verb, const std::string& value) {
   const int number = std::atoi(value.c_str());
@@ -152,6 +166,9 @@ void obey_about_itself(Worker& worker, const std::string& verb, const std::strin
     }
   }
   if (verb == "sleep") sleep_milliseconds(number);
+  if (verb == "await-stopped") {
+    while (!another_is_stopped()) sleep_milliseconds(5);
+  }
 }
 
 void obey(Worker& worker, const std::string& word) {

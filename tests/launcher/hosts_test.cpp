@@ -300,7 +300,7 @@ TEST_CASE("the first machine's exit code counts, then the first other one", "[pr
   CHECK(code("0", "4", true) == 4);
 }
 
-TEST_CASE("machines that cannot be reached are all named before anything starts", "[process]") {
+TEST_CASE("machines that cannot be reached are all named before anything starts", "[process][alone]") {
   Cluster cluster;
   cluster.add("one", {"exit", "0"}, true);
   cluster.add("bad", {"exit", "0"});

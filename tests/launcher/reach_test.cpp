@@ -33,8 +33,8 @@ TEST_CASE("more peers than a process has descriptors for are tried in turn") {
   CHECK(reasons.begin()->first == 699);
 }
 
-TEST_CASE(
-    "a port where nothing listens, silence, another program and a wrong address each have their reason") {
+TEST_CASE("a port where nothing listens, silence, another program and a wrong address each have their reason",
+          "[alone]") {
   const AnswerPort door, other;
   const int nobody = bind_rendezvous().port;  // free a moment ago
   const FileDescriptor silent = listen_everywhere(0, "");

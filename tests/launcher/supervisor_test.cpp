@@ -236,7 +236,7 @@ constexpr HangLimits kShort{.startup_seconds = 0.5,
 
 }  // namespace
 
-TEST_CASE("a stopped rank is named with what the others wait for, and the job is ended", "[process]") {
+TEST_CASE("a stopped rank is named with what the others wait for, and the job is ended", "[process][alone]") {
   Job job;
   job.limits.hang = kShort;
   const std::string before = "answer ready phase:2 operation:all-reduce step:3 ";
@@ -255,7 +255,8 @@ TEST_CASE("a stopped rank is named with what the others wait for, and the job is
   CHECK(no_child_is_left());
 }
 
-TEST_CASE("a rank that does not come to a collective operation is named, with its stack", "[process]") {
+TEST_CASE("a rank that does not come to a collective operation is named, with its stack",
+          "[process][alone]") {
   Job job;
   job.limits.hang = kShort;
   const std::string before = "answer ready phase:2 operation:all-reduce ";
@@ -267,7 +268,7 @@ TEST_CASE("a rank that does not come to a collective operation is named, with it
   CHECK(join(result.failure->stack, "\n").find("sigsuspend") != std::string::npos);
 }
 
-TEST_CASE("a rank that computes is not taken for one that hangs", "[process]") {
+TEST_CASE("a rank that computes is not taken for one that hangs", "[process][alone]") {
   Job job;
   job.limits.hang = kShort;
   const std::string before = "answer ready phase:2 operation:all-reduce step:1 step:2 step:3 step:4 ";
@@ -285,7 +286,7 @@ TEST_CASE("a rank that computes is not taken for one that hangs", "[process]") {
   }
 }
 
-TEST_CASE("a rank that goes on without a word is left alone", "[process]") {
+TEST_CASE("a rank that goes on without a word is left alone", "[process][alone]") {
   Job job;
   job.limits.hang = kShort;
   std::string script = "answer ready phase:2 ";
@@ -293,7 +294,7 @@ TEST_CASE("a rank that goes on without a word is left alone", "[process]") {
   CHECK(job.run({script + "finish:0", script + "finish:0"}).code == ExitCode::kDone);
 }
 
-TEST_CASE("a worker that never gets ready is waited for aloud and ended by the limit", "[process]") {
+TEST_CASE("a worker that never gets ready is waited for aloud and ended by the limit", "[process][alone]") {
   Job job;
   job.limits.hang = kShort;
   job.limits.patience_seconds = 0.1;
@@ -306,7 +307,7 @@ TEST_CASE("a worker that never gets ready is waited for aloud and ended by the l
 
 TEST_CASE("a stopped rank is named even when its peers complain before the launcher looks", "[process]") {
   Job job;
-  const JobResult result = job.run({"answer ready sleep:500 fail:9", "answer ready stop-self"});
+  const JobResult result = job.run({"answer ready await-stopped fail:9", "answer ready stop-self"});
   CHECK(result.code == ExitCode::kWorkerLost);
   CHECK(result.failure->rank == 1);
   CHECK(result.failure->summary.why.find("gave up waiting") != std::string::npos);

@@ -40,17 +40,21 @@ at::Tensor gather(comm::Communicator& communicator, at::Tensor own) {
   return all.cpu();
 }
 
-// A rank's loss is its own token sum over the mean count of all ranks, so that the mean over ranks is the
-// token mean.
+// A rank's loss is its own token sum over the mean count of the ranks that have a batch, so that the mean
+// over these is the token mean. Without even_batches a rank may have none in the last round.
 std::vector<float> losses_of_round(const at::TensorAccessor<float, 3>& all, int64_t round) {
   const int64_t world = all.size(0);
   double tokens = 0;
-  for (int64_t rank = 0; rank < world; ++rank) tokens += all[rank][round][1];
+  int ranks = 0;
+  for (int64_t rank = 0; rank < world; ++rank) {
+    tokens += all[rank][round][1];
+    if (all[rank][round][1] > 0) ++ranks;
+  }
   std::vector<float> losses;
   for (int64_t rank = 0; rank < world; ++rank) {
     const double count = all[rank][round][1];
-    if (count == 0) continue;  // without even_batches a rank may have no batch in the last round
-    const double share = count * static_cast<double>(world) / tokens;
+    if (count == 0) continue;
+    const double share = count * ranks / tokens;
     losses.push_back(static_cast<float>(all[rank][round][0] * share));
   }
   return losses;

@@ -14,8 +14,8 @@
 
 namespace hftrain::trainer {
 
-// Thread-safe. A launcher that has gone away is not an error here: the write is dropped, and `closed()` says
-// so, which the training loop treats as a request to stop.
+// Thread-safe. A launcher that has gone away is not an error here: what is said to it is dropped, and the
+// worker ends because its parent did.
 class EventChannel {
  public:
   // `fd` of -1 discards events (a worker started by hand). `status` must outlive the object.
@@ -32,7 +32,6 @@ class EventChannel {
   void moved(uint64_t bytes);
   void set_phase(WorkPhase phase);
   WorkPhase phase() const;
-  bool closed() const noexcept { return closed_; }
 
  private:
   FileDescriptor fd_;

@@ -1,0 +1,111 @@
+#include "hftrain/trainer/batch_loader.h"
+
+#include "hftrain/base/error.h"
+#include "support/catch.h"
+#include "trainer/tiny_run.h"
+
+namespace hftrain::trainer {
+namespace {
+
+using testing::kBlock;
+using testing::MemoryDataset;
+using Samples = std::vector<std::vector<int64_t>>;
+
+constexpr int64_t kSamples = 11;  // of which the last batch is short
+
+data::SamplerOptions shuffled() {
+  return {.samples = kSamples, .batch_size = 2, .seed = 5, .shuffle = true};
+}
+
+BatchLoader loader_of(const data::SamplerOptions& options, int64_t prefetch) {
+  return {std::make_shared<MemoryDataset>(kSamples), options, prefetch, /*pin_memory=*/false};
+}
+
+// What is left of the epoch that was sought.
+Samples rest_of(BatchLoader& loader) {
+  Samples rest;
+  while (const std::optional<TokenBatch> batch = loader.next()) rest.push_back(batch->samples);
+  return rest;
+}
+
+}  // namespace
+
+TEST_CASE("a loader gives the sampler's batches in order, each with the tokens of its samples") {
+  BatchLoader loader = loader_of(shuffled(), GENERATE(0, 1, 4));
+  loader.seek({.epoch = 1});
+  const Samples wanted = data::epoch_batches(shuffled(), 1);
+  CHECK(loader.batches() == static_cast<int64_t>(wanted.size()));
+  for (const std::vector<int64_t>& samples : wanted) {
+    const std::optional<TokenBatch> batch = loader.next();
+    REQUIRE(batch);
+    CHECK(batch->samples == samples);
+    REQUIRE(batch->input_ids.sizes() == at::IntArrayRef({static_cast<int64_t>(samples.size()), kBlock}));
+    const auto ids = batch->input_ids.accessor<int64_t, 2>();
+    for (int64_t row = 0; row < ids.size(0); ++row) {
+      for (int64_t place = 0; place < kBlock; ++place) {
+        CHECK(ids[row][place] == testing::token_at(samples[static_cast<size_t>(row)], place));
+      }
+    }
+  }
+  CHECK_FALSE(loader.next());
+  CHECK_FALSE(loader.next());
+}
+
+TEST_CASE("a loader sought in the middle of an epoch goes on as one that has read up to there") {
+  const int64_t prefetch = GENERATE(0, 3);
+  for (const int64_t epoch : {0, 2}) {
+    const Samples whole = data::epoch_batches(shuffled(), epoch);
+    for (int64_t batch = 0; batch <= static_cast<int64_t>(whole.size()); ++batch) {
+      BatchLoader loader = loader_of(shuffled(), prefetch);
+      loader.seek({.epoch = epoch, .batch = batch});
+      CHECK(rest_of(loader) == Samples(whole.begin() + batch, whole.end()));
+    }
+  }
+}
+
+TEST_CASE("a loader that is sought again forgets what it had fetched ahead") {
+  BatchLoader loader = loader_of(shuffled(), 4);
+  loader.seek({.epoch = 0});
+  loader.next();
+  loader.seek({.epoch = 3, .batch = 1});
+  const Samples whole = data::epoch_batches(shuffled(), 3);
+  CHECK(rest_of(loader) == Samples(whole.begin() + 1, whole.end()));
+  loader.seek({.epoch = 0});
+  CHECK(rest_of(loader) == data::epoch_batches(shuffled(), 0));
+}
+
+TEST_CASE("samples used before another number of ranks took over are not given again") {
+  BatchLoader loader = loader_of(shuffled(), GENERATE(0, 2));
+  loader.seek({.epoch = 0, .batch = 0, .before = 3});
+  const Samples whole = data::epoch_batches({.samples = kSamples, .batch_size = 1, .seed = 5}, 0);
+  std::vector<int64_t> wanted, found;
+  for (size_t i = 3; i < whole.size(); ++i) wanted.push_back(whole[i].front());
+  for (const auto& samples : rest_of(loader)) found.insert(found.end(), samples.begin(), samples.end());
+  CHECK(found == wanted);
+  loader.seek({.epoch = 0, .batch = 0, .before = kSamples + 1});
+  CHECK_FALSE(loader.next());
+}
+
+TEST_CASE("the share of an epoch that is done counts samples, those of earlier ranks too") {
+  BatchLoader loader = loader_of(shuffled(), 0);
+  loader.seek({});
+  CHECK(loader.share_done({.batch = 0}) == 0.0);
+  CHECK(loader.share_done({.batch = 3}) == Approx(3.0 / 6));
+  CHECK(loader.share_done({.batch = 6}) == 1.0);
+  loader.seek({.batch = 0, .before = 3});
+  CHECK(loader.share_done({.batch = 2, .before = 3}) == Approx((3.0 + 4) / (3 + 8)));
+}
+
+TEST_CASE("blocks of different lengths in one batch are a data error, also when fetched ahead") {
+  BatchLoader loader(std::make_shared<MemoryDataset>(4, /*shorter_one=*/1),
+                     {.samples = 4, .batch_size = 2, .shuffle = false}, GENERATE(0, 2), false);
+  loader.seek({});
+  try {
+    loader.next();
+    FAIL("nothing was thrown");
+  } catch (const Error& error) {
+    CHECK(error.code() == ExitCode::kData);
+  }
+}
+
+}  // namespace hftrain::trainer

@@ -1,0 +1,250 @@
+// Whole trainings of a tiny model in this process: when they stop, log, evaluate and save, and how they go
+// on.
+#include "hftrain/trainer/trainer.h"
+
+#include <filesystem>
+
+#include "comm/rank_processes.h"
+#include "hftrain/base/error.h"
+#include "hftrain/storage/checkpoint_folder.h"
+#include "support/catch.h"
+#include "support/temporary_directory.h"
+#include "trainer/tiny_run.h"
+
+namespace hftrain::trainer {
+namespace {
+
+using testing::Rank;
+using testing::RankBody;
+using testing::Seen;
+using testing::TemporaryDirectory;
+using testing::tiny_plan;
+using Steps = std::vector<int64_t>;
+
+Steps checkpoints_in(const std::string& output) {
+  Steps steps;
+  for (const storage::CheckpointInfo& checkpoint : storage::list_checkpoints(output))
+    steps.push_back(checkpoint.step);
+  std::sort(steps.begin(), steps.end());
+  return steps;
+}
+
+std::string model_in(const plan::RunPlan& plan) {
+  return read_file(plan.output_dir + "/model.safetensors");
+}
+
+void check_close(const std::vector<double>& found, const std::vector<double>& wanted) {
+  REQUIRE(found.size() == wanted.size());
+  for (size_t i = 0; i < found.size(); ++i) CHECK(found[i] == Approx(wanted[i]).epsilon(1e-5));
+}
+
+}  // namespace
+
+TEST_CASE("a run makes max_steps updates, over as many epochs as that takes") {
+  const TemporaryDirectory folder;
+  plan::RunPlan plan = tiny_plan(folder.path(), "out", 7);  // 4 batches an epoch
+  plan.steps.max_steps = 10;
+  const Seen seen = testing::train(plan);
+  CHECK(seen.steps == 10);
+  CHECK(seen.begun == Steps{0, 1, 2, 3, 4, 5, 6, 7, 8, 9});
+  CHECK(seen.epochs == 3);
+  CHECK(seen.state.epoch == Approx(2.5));
+  CHECK(seen.outcome.code == ExitCode::kDone);
+  CHECK(seen.outcome.reason == "finished");
+  CHECK(seen.losses.back() < seen.losses.front());
+}
+
+TEST_CASE("a run that counts epochs ends with the last one") {
+  const TemporaryDirectory folder;
+  plan::RunPlan plan = tiny_plan(folder.path(), "out", 7);
+  plan.steps = {.max_steps = 8, .epochs = 2, .limited_by_steps = false};
+  CHECK(testing::train(plan).steps == 8);
+}
+
+TEST_CASE("the last group of an epoch may hold fewer micro-batches than are accumulated") {
+  const TemporaryDirectory folder;
+  plan::RunPlan plan = tiny_plan(folder.path(), "out", 7);
+  plan.batch.accumulation_steps = 3;  // 3 and 1 of the 4 batches
+  const Seen seen = testing::train(plan);
+  CHECK(seen.steps == 4);
+  CHECK(seen.substeps == 2 * 2);
+  CHECK(seen.epochs == 2);
+}
+
+TEST_CASE("accumulation gives the losses and the model of one big batch") {
+  const TemporaryDirectory folder;
+  plan::RunPlan once = tiny_plan(folder.path(), "once", 12), parts = tiny_plan(folder.path(), "parts", 12);
+  once.batch.per_device_train = 6;
+  parts.batch.accumulation_steps = 3;
+  once.steps.max_steps = parts.steps.max_steps = 5;
+  const Seen whole = testing::train(once), accumulated = testing::train(parts);
+  check_close(accumulated.losses, whole.losses);
+  CHECK(accumulated.losses.front() != Approx(accumulated.losses.back()));
+}
+
+TEST_CASE("logging, evaluation and saves come at their intervals, and the last update evaluates and saves") {
+  const TemporaryDirectory folder;
+  plan::RunPlan plan = tiny_plan(folder.path(), "out", 8);
+  plan.steps.max_steps = 7;
+  plan.logging.interval = {"steps", 4};
+  plan.evaluation.interval = {"steps", 2};
+  plan.saving.interval = {"steps", 3};
+  const Seen seen = testing::train(plan);
+  CHECK(seen.logged == Steps{4});
+  CHECK(seen.evaluated == Steps{2, 4, 6, 7});
+  CHECK(seen.saved == Steps{3, 6, 7});
+  CHECK(checkpoints_in(plan.output_dir) == Steps{3, 6, 7});
+  CHECK(seen.eval_losses.back() < seen.eval_losses.front());
+}
+
+TEST_CASE("with the strategy epoch all come at the end of epochs") {
+  const TemporaryDirectory folder;
+  plan::RunPlan plan = tiny_plan(folder.path(), "out", 8);  // 4 batches an epoch
+  plan.steps.max_steps = 10;
+  plan.logging.interval = plan.evaluation.interval = plan.saving.interval = {"epoch", 0};
+  const Seen seen = testing::train(plan);
+  CHECK(seen.logged == Steps{4, 8, 10});
+  CHECK(seen.evaluated == Steps{4, 8, 10});
+  CHECK(seen.saved == Steps{4, 8, 10});
+}
+
+TEST_CASE("a logged loss is the mean over the updates since the last one that was logged") {
+  const TemporaryDirectory folder;
+  plan::RunPlan each = tiny_plan(folder.path(), "each", 8), some = tiny_plan(folder.path(), "some", 8);
+  some.logging.interval = {"steps", 2};
+  const Seen single = testing::train(each), pairs = testing::train(some);
+  REQUIRE(single.losses.size() == 4);
+  check_close(pairs.losses,
+              {(single.losses[0] + single.losses[1]) / 2, (single.losses[2] + single.losses[3]) / 2});
+}
+
+TEST_CASE("a callback ends the run after the update at which it asks for that") {
+  const TemporaryDirectory folder;
+  const plan::RunPlan plan = tiny_plan(folder.path(), "out", 8);
+  const Seen seen = testing::train(plan, [](const State& state, Control& control) {
+    if (state.global_step == 2) control.should_training_stop = true;
+  });
+  CHECK(seen.steps == 2);
+  CHECK(seen.outcome.reason == "early stopping");
+  CHECK(std::filesystem::exists(plan.output_dir + "/model.safetensors"));
+}
+
+TEST_CASE("a callback that ends an epoch goes on with the next one from its start") {
+  const TemporaryDirectory folder;
+  plan::RunPlan plan = tiny_plan(folder.path(), "out", 8);
+  plan.steps.max_steps = 3;
+  const Seen seen = testing::train(plan, [](const State& state, Control& control) {
+    if (state.global_step == 1) control.should_epoch_stop = true;
+  });
+  CHECK(seen.steps == 3);
+  CHECK(seen.epochs == 2);
+  CHECK(seen.state.position.batch == 2);
+}
+
+TEST_CASE("a resumed run has the updates, losses and bytes of one that never stopped") {
+  const bool shuffled = GENERATE(true, false);
+  const int64_t stopped_at = GENERATE(3, 4, 5);  // in an epoch, at its end, after its end
+  const TemporaryDirectory folder;
+  plan::RunPlan straight = tiny_plan(folder.path(), "straight", 8);
+  straight.data.sampling = shuffled ? "random" : "sequential";
+  straight.steps.max_steps = 9;
+  straight.saving.interval = {"steps", 1};
+  straight.optimizer.name = "adamw_torch_fused";
+  straight.optimizer.learning_rate = 0.01;
+  straight.schedule.name = "cosine";
+  straight.model.config["resid_pdrop"] = 0.3;  // random numbers that must go on too
+  const Seen whole = testing::train(straight);
+  plan::RunPlan resumed = straight;
+  resumed.output_dir = folder / "resumed";
+  create_directories(resumed.output_dir + "/hftrain");
+  resumed.saving.resume_from = storage::checkpoint_path(straight.output_dir, stopped_at);
+  const Seen rest = testing::train(resumed);
+  CHECK(rest.begun.front() == stopped_at);
+  CHECK(rest.steps == 9 - stopped_at);
+  CHECK(rest.losses == std::vector<double>(whole.losses.begin() + stopped_at, whole.losses.end()));
+  CHECK(rest.rates == std::vector<double>(whole.rates.begin() + stopped_at, whole.rates.end()));
+  CHECK(model_in(resumed) == model_in(straight));
+}
+
+TEST_CASE("a resume that ignores the data it has skipped begins its epoch again") {
+  const TemporaryDirectory folder;
+  plan::RunPlan straight = tiny_plan(folder.path(), "straight", 8);
+  straight.steps.max_steps = 3;
+  straight.saving.interval = {"steps", 1};
+  testing::train(straight);
+  plan::RunPlan resumed = tiny_plan(folder.path(), "resumed", 8);
+  resumed.saving.resume_from = storage::checkpoint_path(straight.output_dir, 2);
+  resumed.data.ignore_data_skip = true;
+  resumed.steps.max_steps = 3;
+  CHECK(testing::train(resumed).state.position.batch == 1);
+}
+
+TEST_CASE("five updates in a row that are not finite end the run, and no checkpoint is made of them") {
+  const TemporaryDirectory folder;
+  plan::RunPlan plan = tiny_plan(folder.path(), "out", 8);
+  plan.steps.max_steps = 20;
+  plan.optimizer.learning_rate = 1e38;  // the first update ruins the parameters
+  plan.saving.interval = {"steps", 1};
+  Steps ended;
+  try {
+    testing::train(plan, [&](const State& state, Control&) { ended.push_back(state.global_step); });
+    FAIL("nothing was thrown");
+  } catch (const Error& error) {
+    CHECK(error.code() == ExitCode::kDiverged);
+    CHECK(error.diagnostics().front().where == "step 6");
+  }
+  CHECK(ended == Steps{1, 2, 3, 4, 5});
+  CHECK(checkpoints_in(plan.output_dir) == Steps{1});
+}
+
+TEST_CASE("only so many checkpoints as the limit says are left") {
+  const TemporaryDirectory folder;
+  plan::RunPlan plan = tiny_plan(folder.path(), "out", 8);
+  plan.steps.max_steps = 6;
+  plan.saving.interval = {"steps", 1};
+  plan.saving.total_limit = 2;
+  testing::train(plan);
+  CHECK(checkpoints_in(plan.output_dir) == Steps{5, 6});
+}
+
+TEST_CASE("early stopping ends a run whose evaluations do not get better") {
+  const TemporaryDirectory folder;
+  plan::RunPlan plan = tiny_plan(folder.path(), "out", 8);
+  plan.steps.max_steps = 20;
+  plan.optimizer.learning_rate = 0;
+  plan.evaluation.interval = {"steps", 2};
+  plan.evaluation.metric_for_best_model = "eval_loss";
+  plan.evaluation.early_stopping_patience = 2;
+  const Seen seen = testing::train(plan);
+  CHECK(seen.evaluated == Steps{2, 4, 6});
+  CHECK(seen.outcome.reason == "early stopping");
+  CHECK(seen.state.best_step == 2);
+}
+
+namespace {
+
+const RankBody kTrains("trains a tiny model", [](const Rank& rank) {
+  const std::string folder = Environment::of_process().get_or("TINY_FOLDER", "");
+  const auto group = rank.connect();
+  plan::RunPlan plan = tiny_plan(folder + "/rank-" + std::to_string(rank.rank()), "out", 12);
+  plan.batch.accumulation_steps = 2;
+  plan.strategy.name = "ddp";
+  plan.ranks.world_size = rank.world_size();
+  plan.output_dir = folder + "/out";
+  const Seen seen = testing::train(plan, *group);
+  plan::RunPlan whole = tiny_plan(folder + "/alone-" + std::to_string(rank.rank()), "out", 12);
+  whole.batch.per_device_train = 4 * rank.world_size();
+  const Seen alone = testing::train(whole);
+  check_close(seen.losses, alone.losses);
+});
+
+}  // namespace
+
+TEST_CASE("ranks that accumulate have the losses of one rank with one big batch", "[process]") {
+  const TemporaryDirectory folder;
+  create_directories(folder / "out/hftrain");
+  ::setenv("TINY_FOLDER", folder.path().c_str(), 1);
+  require_success(testing::run_ranks("trains a tiny model", 3));
+}
+
+}  // namespace hftrain::trainer

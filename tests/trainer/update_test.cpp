@@ -1,0 +1,184 @@
+#include "hftrain/trainer/update.h"
+
+#include <ATen/CPUGeneratorImpl.h>
+#include <ATen/core/grad_mode.h>
+#include <ATen/ops/cat.h>
+
+#include <limits>
+
+#include "hftrain/trainer/components.h"
+#include "support/catch.h"
+#include "trainer/tiny_run.h"
+
+namespace hftrain::trainer {
+namespace {
+
+using testing::kBlock;
+
+TokenBatch batch_of(int64_t first_sample, int64_t rows) {
+  at::Tensor ids = at::empty({rows, kBlock}, at::kLong);
+  auto values = ids.accessor<int64_t, 2>();
+  for (int64_t row = 0; row < rows; ++row) {
+    for (int64_t place = 0; place < kBlock; ++place) {
+      values[row][place] = testing::token_at(first_sample + row, place);
+    }
+  }
+  return {ids, {}};
+}
+
+// A tiny model on one rank, equal in every object, and its updates.
+struct Tiny {
+  explicit Tiny(plan::RunPlan wanted = testing::tiny_plan())
+      : plan(std::move(wanted)),
+        communicator(comm::make_communicator({}, comm::builtin_backends())),
+        model(make_model(plan, at::kCPU)),
+        strategy(make_strategy(plan, *model, *communicator)),
+        schedule(make_schedule(plan)),
+        scaler(make_scaler(plan)),
+        losses(at::kCPU, true),
+        update(plan, *model, strategy->unit_runner(), *strategy, *schedule, scaler) {
+    model->initialise(at::make_generator<at::CPUGeneratorImpl>(uint64_t{7}));
+    strategy->prepare();
+  }
+
+  // `items`: labels of all micro-batches.
+  UpdateResult run(const std::vector<TokenBatch>& micro_batches, double items = 6 * kBlock) {
+    return update.run(micro_batches, items, losses, 0,
+                      {[this] { events += "s"; }, [this] { events += "p"; }, [this] { events += "o"; }});
+  }
+  std::vector<at::Tensor> parameters() const {
+    std::vector<at::Tensor> copies;
+    for (const at::Tensor& parameter : model->parameters()) copies.push_back(parameter.detach().clone());
+    return copies;
+  }
+
+  plan::RunPlan plan;
+  std::unique_ptr<comm::Communicator> communicator;
+  std::unique_ptr<models::Model> model;
+  std::unique_ptr<parallel::Strategy> strategy;
+  std::unique_ptr<optim::Schedule> schedule;
+  optim::GradientScaler scaler;
+  LossAccumulator losses;
+  Update update;
+  std::string events;
+};
+
+// L2, over all parameters.
+double distance(const std::vector<at::Tensor>& a, const std::vector<at::Tensor>& b) {
+  double sum = 0;
+  for (size_t i = 0; i < a.size(); ++i) sum += (a[i] - b[i]).to(at::kDouble).square().sum().item<double>();
+  return std::sqrt(sum);
+}
+
+bool same_bits(const std::vector<at::Tensor>& a, const std::vector<at::Tensor>& b) {
+  for (size_t i = 0; i < a.size(); ++i) {
+    if (!a[i].equal(b[i])) return false;
+  }
+  return a.size() == b.size();
+}
+
+bool gradients_are_zero(const models::Model& model) {
+  for (const at::Tensor& parameter : model.parameters()) {
+    if (parameter.grad().defined() && parameter.grad().count_nonzero().item<int64_t>() > 0) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+TEST_CASE("micro-batches that are accumulated make the update of one big batch") {
+  Tiny in_parts, whole;
+  const std::vector<at::Tensor> before = whole.parameters();
+  const UpdateResult parts = in_parts.run({batch_of(0, 2), batch_of(2, 2), batch_of(4, 2)});
+  const UpdateResult once = whole.run({batch_of(0, 6)});
+  CHECK(parts.grad_norm == Approx(once.grad_norm).epsilon(1e-5));
+  CHECK(in_parts.losses.sum().item<double>() == Approx(whole.losses.sum().item<double>()).epsilon(1e-5));
+  const double moved = distance(before, whole.parameters());
+  CHECK(moved > 1e-3);
+  CHECK(distance(in_parts.parameters(), whole.parameters()) < 1e-5 * moved);
+  CHECK(gradients_are_zero(*in_parts.model));
+}
+
+TEST_CASE("gradients above the limit are scaled down to it, and the norm told is that before") {
+  plan::RunPlan plan = testing::tiny_plan();
+  Tiny free(plan);
+  const std::vector<at::Tensor> before = free.parameters();
+  const double norm = free.run({batch_of(0, 6)}).grad_norm;
+  CHECK(distance(before, free.parameters()) == Approx(0.1 * norm).epsilon(1e-4));  // 0 does not clip
+  plan.optimizer.max_grad_norm = norm / 4;
+  Tiny clipped(plan);
+  CHECK(clipped.run({batch_of(0, 6)}).grad_norm == Approx(norm));
+  CHECK(distance(before, clipped.parameters()) == Approx(0.1 * norm / 4).epsilon(1e-4));
+  plan.optimizer.max_grad_norm = 2 * norm;
+  Tiny below(plan);
+  below.run({batch_of(0, 6)});
+  CHECK(distance(below.parameters(), free.parameters()) < 1e-6);
+}
+
+TEST_CASE("an update whose gradients are not finite changes no parameter, and the schedule waits") {
+  plan::RunPlan plan = testing::tiny_plan();
+  plan.schedule.name = "linear";
+  plan.steps.max_steps = 10;
+  plan.optimizer.max_grad_norm = GENERATE(0.0, 1.0);
+  Tiny tiny(plan), undisturbed(plan);
+  const std::vector<at::Tensor> before = tiny.parameters();
+  const at::Tensor weight = tiny.model->parameters().front();
+  {
+    const at::NoGradGuard no_grad;
+    weight.fill_(std::numeric_limits<float>::infinity());
+  }
+  const UpdateResult skipped = tiny.run({batch_of(0, 3), batch_of(3, 3)});
+  CHECK(skipped.skipped);
+  CHECK_FALSE(std::isfinite(skipped.grad_norm));
+  CHECK(gradients_are_zero(*tiny.model));
+  {
+    const at::NoGradGuard no_grad;
+    weight.copy_(before.front());
+  }
+  CHECK(same_bits(tiny.parameters(), before));
+  const UpdateResult next = tiny.run({batch_of(0, 6)}), first = undisturbed.run({batch_of(0, 6)});
+  CHECK_FALSE(next.skipped);
+  CHECK(next.learning_rate == first.learning_rate);
+  CHECK(same_bits(tiny.parameters(), undisturbed.parameters()));
+}
+
+TEST_CASE("an update uses the rate of the schedule, which goes on after it") {
+  plan::RunPlan plan = testing::tiny_plan();
+  plan.schedule.name = "linear";
+  plan.steps.max_steps = 4;
+  Tiny tiny(plan);
+  for (const double share : {1.0, 0.75, 0.5, 0.25, 0.0}) {
+    const std::vector<at::Tensor> before = tiny.parameters();
+    const UpdateResult result = tiny.run({batch_of(0, 6)});
+    CHECK(result.learning_rate == Approx(0.1 * share));
+    CHECK(distance(before, tiny.parameters()) ==
+          Approx(0.1 * share * result.grad_norm).epsilon(1e-4).margin(1e-9));
+  }
+}
+
+TEST_CASE("callbacks hear of every micro-batch but the last, then of the two sides of the optimizer's step") {
+  Tiny tiny;
+  tiny.run({batch_of(0, 2), batch_of(2, 2), batch_of(4, 2)});
+  CHECK(tiny.events == "sspo");
+  tiny.run({batch_of(0, 6)});
+  CHECK(tiny.events == "sspopo");
+}
+
+TEST_CASE("a loss scale leaves the update as it is, and an overflow skips it and halves the scale") {
+  plan::RunPlan plan = testing::tiny_plan();
+  Tiny plain(plan);
+  plan.precision.gradient_scaler = true;
+  Tiny scaled(plan);
+  const UpdateResult with = scaled.run({batch_of(0, 6)}), without = plain.run({batch_of(0, 6)});
+  CHECK(with.grad_norm == Approx(without.grad_norm).epsilon(1e-5));
+  CHECK(scaled.losses.sum().item<double>() == plain.losses.sum().item<double>());
+  CHECK(distance(scaled.parameters(), plain.parameters()) < 1e-6);
+  plan.precision.loss_scale.initial = 1e39;  // beyond float32
+  Tiny overflowing(plan);
+  const std::vector<at::Tensor> before = overflowing.parameters();
+  CHECK(overflowing.run({batch_of(0, 6)}).skipped);
+  CHECK(same_bits(overflowing.parameters(), before));
+  CHECK(overflowing.scaler.scale() == 5e38);
+}
+
+}  // namespace hftrain::trainer
