@@ -67,7 +67,7 @@ function(hftrain_use_precompiled TARGET SUFFIX)
   endforeach()
   target_precompile_headers(${TARGET} REUSE_FROM hftrain_precompiled_${kind}${SUFFIX})
   # The compiler cache preprocesses a source before it looks: with this the header is named there instead of read again.
-  target_compile_options(${TARGET} PRIVATE $<$<CXX_COMPILER_ID:GNU>:-fpch-preprocess>)
+  target_compile_options(${TARGET} PRIVATE -fPIC $<$<CXX_COMPILER_ID:GNU>:-fpch-preprocess>)  # programs too, as the header is made
   get_target_property(sources ${TARGET} SOURCES)
   foreach(source IN LISTS sources)
     get_source_file_property(options "${source}" COMPILE_OPTIONS)
