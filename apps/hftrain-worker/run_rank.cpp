@@ -48,7 +48,7 @@ runtime::WorkerContext make_context(const plan::RunPlan& plan, const plan::RankP
   place.cuda_ordinal = rank.device == plan::DeviceKind::kCuda ? rank.ordinal : -1;
   place.cuda_plugin = plugin_path("libhftrain_cuda.so");
   const runtime::Numerics numerics{plan.full_determinism, plan.precision.tf32};
-  const LogLevel level = level_of(rank.rank == 0 ? plan.logging.level : plan.logging.replica_level);
+  const LogLevel level = level_of(plan.logging.level_of(rank));
   return runtime::make_worker_context(place, numerics, Logger(level, [](LogLevel, std::string_view text) {
                                         std::cerr << text << std::endl;
                                       }));

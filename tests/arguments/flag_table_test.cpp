@@ -19,8 +19,9 @@ Json golden_flags() {
 // Where this build differs from the contract on purpose.
 const std::set<std::string> kOtherStatus = {
     // accepted: the only behaviour there is
-    "dataloader_in_order", "prediction_loss_only", "eval_accumulation_steps", "log_on_each_node",
-    "save_on_each_node",
+    "dataloader_in_order", "prediction_loss_only", "eval_accumulation_steps",
+    // nothing that it could act on
+    "ddp_broadcast_buffers",
     // the contract accepts it without effect; it reaches ssh here
     "launcher_args",
     // one of the two values is refused

@@ -138,7 +138,6 @@ TEST_CASE("every key of fsdp_config is read with and without its prefix") {
     CHECK(options.layer_classes.value == std::vector<std::string>{"GPT2Block", "Extra"});
     CHECK(options.state_dict.value == "sharded");
     CHECK(options.activation_checkpointing.value == false);
-    CHECK(options.load_own_slices.value == true);
     CHECK(options.backward_prefetch.value == "post");
     CHECK(options.forward_prefetch.value == true);
     CHECK(options.limit_all_gathers.value == false);
@@ -216,6 +215,18 @@ TEST_CASE("rule F7: loading by parts needs the same values everywhere, in versio
   CHECK(contains(mistakes({"--use_fsdp", "--fsdp_cpu_ram_efficient_loading", "true",
                            "--fsdp_sync_module_states", "false"}),
                  "sync_module_states false does not go with cpu_ram_efficient_loading true"));
+}
+
+TEST_CASE("what sharding does in one way only says so when the other is asked for") {
+  const std::string said =
+      notes_of("true", R"({"version": 1, "use_orig_params": false, "sync_module_states": false})");
+  CHECK(contains(said, "use_orig_params false has no effect here"));
+  CHECK(contains(said, "sync_module_states false has no effect here"));
+  CHECK(contains(notes_of("true", R"({"cpu_ram_efficient_loading": false})"),
+                 "cpu_ram_efficient_loading false has no effect here"));
+  const std::string silent =
+      R"({"use_orig_params": true, "sync_module_states": true, "cpu_ram_efficient_loading": true})";
+  CHECK_FALSE(contains(notes_of("true", silent), "has no effect"));
 }
 
 TEST_CASE("rule F8: version 2 says what it does not have") {

@@ -111,14 +111,13 @@ TEST_CASE("fsdp_config reaches the plan") {
       run(2, {"--fsdp", "full_shard", "--fsdp_config",
               R"({"backward_prefetch": "BACKWARD_POST", "forward_prefetch": true, "limit_all_gathers": false,
                   "state_dict_type": "SHARDED_STATE_DICT", "activation_checkpointing": true,
-                  "cpu_ram_efficient_loading": false, "reduce_dtype": "bfloat16"})"})
+                  "reduce_dtype": "bfloat16"})"})
           .plan();
   CHECK(plan.strategy.backward_prefetch == "post");
   CHECK(plan.strategy.forward_prefetch);
   CHECK_FALSE(plan.strategy.limit_all_gathers);
   CHECK(plan.strategy.state_dict == "sharded");
   CHECK(plan.strategy.reduce_dtype == "bfloat16");
-  CHECK_FALSE(plan.strategy.load_own_slices);
   CHECK(plan.model.gradient_checkpointing);
 }
 
@@ -134,10 +133,19 @@ TEST_CASE("offload is in the plan, and on the CPU it is said to change nothing")
                  "offload needs a strategy that shards"));
 }
 
-TEST_CASE("every rank reads its own part, and says so when asked not to") {
-  const Case asked = run(2, {"--fsdp", "true", "--fsdp_config", R"({"cpu_ram_efficient_loading": false})"});
-  CHECK(contains(asked.notes(), "cpu_ram_efficient_loading false has no effect here"));
-  CHECK_FALSE(contains(run(2, {"--fsdp"}).notes(), "cpu_ram_efficient_loading"));
+TEST_CASE("DDP looks for unused parameters unless told not to or activations are recomputed") {
+  CHECK(run(2, {}).plan().strategy.find_unused_parameters);
+  CHECK_FALSE(run(2, {"--gradient_checkpointing"}).plan().strategy.find_unused_parameters);
+  CHECK_FALSE(run(2, {"--ddp_find_unused_parameters", "false"}).plan().strategy.find_unused_parameters);
+  CHECK(run(2, {"--gradient_checkpointing", "--ddp_find_unused_parameters", "true"})
+            .plan()
+            .strategy.find_unused_parameters);
+}
+
+TEST_CASE("on GPUs a note says which operators use_liger_kernel fuses") {
+  CHECK(contains(Case({"--use_liger_kernel"}, machine(1)).notes(), "on GPUs use_liger_kernel fuses"));
+  CHECK_FALSE(contains(Case({"--use_liger_kernel"}).notes(), "use_liger_kernel"));
+  CHECK_FALSE(contains(Case({}, machine(1)).notes(), "use_liger_kernel"));
 }
 
 TEST_CASE("hybrid sharding on one machine says that there are no replicas") {

@@ -123,6 +123,7 @@ struct LoggingArguments {
   std::optional<std::string> logging_dir;  // TensorBoard folder
   std::string log_level = "passive";
   std::string log_level_replica = "warning";
+  bool log_on_each_node = true;        // local rank 0 of every node has log_level, not only rank 0
   std::optional<bool> disable_tqdm;    // parse_arguments fills it from log_level
   std::vector<std::string> report_to;  // trackers; "none" is empty and "all" is expanded
   std::optional<std::string> run_name;
@@ -146,12 +147,11 @@ struct SavingArguments {
 };
 
 struct ParallelArguments {
-  ParallelOptions sharding;                   // from all the formats that can ask for it (import/)
-  std::optional<DeepSpeedOptions> deepspeed;  // of a DeepSpeed file
-  std::optional<std::string> ddp_backend;     // nccl | gloo
-  std::optional<bool> ddp_find_unused_parameters;
-  std::optional<int64_t> ddp_bucket_cap_mb;  // MiB
-  std::optional<bool> ddp_broadcast_buffers;
+  ParallelOptions sharding;                        // from all the formats that can ask for it (import/)
+  std::optional<DeepSpeedOptions> deepspeed;       // of a DeepSpeed file
+  std::optional<std::string> ddp_backend;          // nccl | gloo
+  std::optional<bool> ddp_find_unused_parameters;  // unset: true unless activations are recomputed
+  std::optional<int64_t> ddp_bucket_cap_mb;        // MiB
   std::optional<bool> ddp_static_graph;
   int64_t ddp_timeout = 1800;  // seconds
   std::optional<AcceleratorOptions> accelerator_config;

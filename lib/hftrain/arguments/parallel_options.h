@@ -49,7 +49,7 @@ struct ParallelOptions {
   // Numbers and files
   Sourced<std::string> reduce_dtype;  // float32 | bfloat16 | float16
   Sourced<std::string> state_dict;    // full | sharded | local
-  Sourced<bool> load_own_slices, activation_checkpointing;
+  Sourced<bool> activation_checkpointing;
 };
 
 // Sets `field` unless another place has given another value, which is reported: `what` names the setting in

@@ -83,7 +83,7 @@ void ReplicatedStrategy::make_reducer() {
   std::reverse(buckets.begin(), buckets.end());  // gradients come in reverse order
   reducer_ = std::make_shared<c10d::Reducer>(
       trainable_, std::move(buckets), communicator_.process_group(), std::move(sparse),
-      static_cast<int64_t>(cap), plan_.find_unused_parameters.value_or(false),
+      static_cast<int64_t>(cap), plan_.find_unused_parameters,
       /*gradient_as_bucket_view=*/true, std::unordered_map<size_t, std::string>{},
       static_cast<int64_t>(first),
       /*skip_all_reduce_unused_params=*/false, /*use_python_reducer=*/false, std::vector<int64_t>{});
@@ -107,7 +107,8 @@ void ReplicatedStrategy::backward(const at::Tensor& loss) {
     loss.backward();
     return;
   }
-  const bool find_unused = plan_.find_unused_parameters.value_or(false);
+  // A static graph finds them once, in the first pass.
+  const bool find_unused = plan_.find_unused_parameters && !plan_.static_graph.value_or(false);
   reducer_->prepare_for_backward(find_unused ? std::vector<at::Tensor>{loss} : std::vector<at::Tensor>{});
   if (plan_.static_graph.value_or(false) && first_reduction_) delay_first_reduction(loss);
   first_reduction_ = false;

@@ -291,8 +291,7 @@ Json strategy_document(const StrategyPlan& strategy) {
       {"units", unit_names(strategy)},
       {"bucket_cap_mb", strategy.bucket_cap_mb},
       {"find_unused_parameters", strategy.find_unused_parameters},
-      {"static_graph", strategy.static_graph},
-      {"broadcast_buffers", strategy.broadcast_buffers}};
+      {"static_graph", strategy.static_graph}};
 }
 
 }  // namespace

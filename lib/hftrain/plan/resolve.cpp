@@ -169,6 +169,8 @@ std::vector<Diagnostic> plan_notes(const ResolveInput& input, const RunPlan& pla
   if (const auto missing = missing_log_ranks(input, plan.ranks.world_size)) notes.push_back(*missing);
   const std::vector<Diagnostic> strategy = strategy_notes(input, plan);
   notes.insert(notes.end(), strategy.begin(), strategy.end());
+  const std::vector<Diagnostic> kernels = kernel_notes(input, plan);
+  notes.insert(notes.end(), kernels.begin(), kernels.end());
   const int64_t vocabulary = input.model.architecture->vocab_size();
   if (plan.model.config["vocab_size"] != vocabulary) {
     notes.push_back(note("the model gets " + plan.model.config["vocab_size"].dump() +

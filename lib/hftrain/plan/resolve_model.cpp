@@ -137,14 +137,23 @@ ModelPlan resolve_model(const ResolveInput& input, Problems& problems) {
   align_special_tokens(input.model, plan.config);
   plan.parameters = plan.trainable_parameters = architecture->parameters().count();
   plan.non_embedding_parameters = architecture->parameters().count_non_embedding();
-  plan.gradient_checkpointing = arguments.precision.gradient_checkpointing ||
-                                arguments.parallel.sharding.activation_checkpointing.value_or(false);
+  plan.gradient_checkpointing = recomputes_activations(arguments);
   if (arguments.precision.gradient_checkpointing_kwargs) {
     plan.checkpoint_every_n_layers = arguments.precision.gradient_checkpointing_kwargs->every_n_layers;
   }
   plan.neftune_noise_alpha = arguments.optimizer.neftune_noise_alpha.value_or(0);
   plan.fused_kernels = fused_kernels(input, problems);
   return plan;
+}
+
+std::vector<Diagnostic> kernel_notes(const ResolveInput& input, const RunPlan& plan) {
+  const PrecisionArguments& precision = input.parsed.arguments.precision;
+  if (!on_gpu(plan.ranks) || !precision.use_liger_kernel) return {};
+  return {{Diagnostic::Severity::kNote, "on GPUs use_liger_kernel fuses the loss and the projections",
+           input.parsed.origins.describe("use_liger_kernel"),
+           "the fused forms of norms, rotary embedding and activations are for float32 on the CPU; on GPUs "
+           "they are planned, and LibTorch's own run",
+           ""}};
 }
 
 }  // namespace hftrain::plan

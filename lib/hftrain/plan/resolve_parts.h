@@ -29,6 +29,8 @@ std::vector<Diagnostic> strategy_notes(const ResolveInput& input, const RunPlan&
 // resolve_model.cpp
 PrecisionPlan resolve_precision(const ResolveInput& input, const RanksPlan& ranks, Problems& problems);
 ModelPlan resolve_model(const ResolveInput& input, Problems& problems);
+// What the user should know of the operators that run.
+std::vector<Diagnostic> kernel_notes(const ResolveInput& input, const RunPlan& plan);
 
 // resolve_deepspeed.cpp: what only a DeepSpeed file says
 LossScalePlan resolve_loss_scale(const ResolveInput& input);
@@ -59,6 +61,11 @@ void check_budget(const ResolveInput& input, const RunPlan& plan, Problems& prob
 // The architecture that runs: the model's, with as many embeddings as the tokenizer needs when it starts from
 // scratch.
 std::shared_ptr<const architectures::Architecture> running_architecture(const ModelFacts& model);
+
+inline bool recomputes_activations(const arguments::Arguments& arguments) {
+  return arguments.precision.gradient_checkpointing ||
+         arguments.parallel.sharding.activation_checkpointing.value_or(false);
+}
 
 inline bool on_gpu(const RanksPlan& ranks) {
   return ranks.ranks.front().device == DeviceKind::kCuda;

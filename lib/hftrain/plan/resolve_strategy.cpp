@@ -61,7 +61,6 @@ class Resolution {
     plan_.reduce_dtype = asked_.reduce_dtype.value_or(plan_.reduce_dtype);
     plan_.state_dict = asked_.state_dict.value_or(plan_.state_dict);
     plan_.full_parameter_limit = full_parameter_limit();
-    plan_.load_own_slices = asked_.load_own_slices.value_or(plan_.load_own_slices);
     check_optimizer();
     return plan_;
   }
@@ -136,10 +135,10 @@ class Resolution {
 
   void ddp() {
     const arguments::ParallelArguments& parallel = input_.parsed.arguments.parallel;
-    plan_.find_unused_parameters = parallel.ddp_find_unused_parameters;
+    plan_.find_unused_parameters =
+        parallel.ddp_find_unused_parameters.value_or(!recomputes_activations(input_.parsed.arguments));
     plan_.static_graph = parallel.ddp_static_graph;
     plan_.bucket_cap_mb = parallel.ddp_bucket_cap_mb.value_or(plan_.bucket_cap_mb);
-    plan_.broadcast_buffers = parallel.ddp_broadcast_buffers.value_or(plan_.broadcast_buffers);
   }
 
   void offload() {
@@ -231,10 +230,6 @@ std::vector<Diagnostic> strategy_notes(const ResolveInput& input, const RunPlan&
   if (to_host && !on_gpu(plan.ranks)) {
     add(Severity::kNote, "offload to the CPU changes nothing here", "", "the ranks run on the CPU", "");
   }
-  if (strategy.sharded() && !asked.load_own_slices.value_or(true)) {
-    add(Severity::kNote, "cpu_ram_efficient_loading false has no effect here",
-        where(asked.load_own_slices.origin), "every rank reads its own part of the weights and no more", "");
-  }
   const bool hybrid = strategy.name.starts_with("hybrid");
   if (hybrid && strategy.mesh_replicate == 1 && strategy.mesh_shard > 1) {
     add(Severity::kNote,
@@ -244,8 +239,7 @@ std::vector<Diagnostic> strategy_notes(const ResolveInput& input, const RunPlan&
         "--parallelism_config '{\"dp_replicate_size\": N}' for N replicas");
   }
   if (!strategy.sharded()) return notes;
-  for (const char* flag :
-       {"ddp_find_unused_parameters", "ddp_bucket_cap_mb", "ddp_broadcast_buffers", "ddp_static_graph"}) {
+  for (const char* flag : {"ddp_find_unused_parameters", "ddp_bucket_cap_mb", "ddp_static_graph"}) {
     if (!input.parsed.origins.is_given(flag)) continue;
     add(Severity::kWarning, std::string(flag) + " has no effect with " + strategy.name,
         input.parsed.origins.describe(flag), "it is about DDP", "");

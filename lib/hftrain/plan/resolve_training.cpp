@@ -68,6 +68,7 @@ LoggingPlan resolve_logging(const ResolveInput& input, const RunPlan& plan) {
   result.memory_metrics = !logging.skip_memory_metrics;
   result.level = log_level(logging.log_level, input.environment, "info");
   result.replica_level = log_level(logging.log_level_replica, input.environment, "warning");
+  result.on_each_node = logging.log_on_each_node;
   result.arguments_json = input.arguments_json;
   return result;
 }

@@ -75,12 +75,10 @@ struct StrategyPlan {
   std::string reduce_dtype = "float32";  // of gradients on their way between ranks
   std::string state_dict = "full";       // full | sharded | local: model weights in checkpoints
   int64_t full_parameter_limit = 0;      // parameters of fewer numbers are never sharded; 0: all are
-  bool load_own_slices = true;           // each rank reads its part of the weights, and no more
   // DDP
-  std::optional<bool> find_unused_parameters;
+  bool find_unused_parameters = false;
   std::optional<bool> static_graph;
   int64_t bucket_cap_mb = 25;  // MiB
-  bool broadcast_buffers = true;
 
   bool sharded() const { return stage > 0; }
 };
@@ -195,7 +193,13 @@ struct LoggingPlan {
   std::string count_input_tokens = "no";  // no | all | non_padding
   bool memory_metrics = false;
   std::string level = "info", replica_level = "warning";
+  bool on_each_node = true;    // `level` is that of local rank 0 of every node, not only of rank 0
   std::string arguments_json;  // all arguments as JSON text, for trackers
+
+  // Of a rank's own messages.
+  const std::string& level_of(const RankPlan& rank) const {
+    return (on_each_node ? rank.local_rank == 0 : rank.rank == 0) ? level : replica_level;
+  }
 };
 
 struct EvaluationPlan {

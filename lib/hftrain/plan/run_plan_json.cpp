@@ -18,8 +18,7 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(NvmePlan, parameters_path, optimizer_path, bl
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(StrategyPlan, name, stage, mesh_replicate, mesh_shard, offload_parameters,
                                    offload_optimizer, nvme, units, backward_prefetch, forward_prefetch,
                                    limit_all_gathers, reduce_dtype, state_dict, full_parameter_limit,
-                                   load_own_slices, find_unused_parameters, static_graph, bucket_cap_mb,
-                                   broadcast_buffers)
+                                   find_unused_parameters, static_graph, bucket_cap_mb)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ModelPlan, source_folder, model_type, config, tokenizer_folder,
                                    master_dtype, parameters, trainable_parameters, non_embedding_parameters,
                                    gradient_checkpointing, checkpoint_every_n_layers, neftune_noise_alpha,
@@ -41,7 +40,7 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(SchedulePlan, name, warmup_steps, options)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(IntervalPlan, strategy, steps)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(LoggingPlan, interval, first_step, nan_inf_filter, report_to,
                                    tensorboard_dir, run_name, count_input_tokens, memory_metrics, level,
-                                   replica_level, arguments_json)
+                                   replica_level, on_each_node, arguments_json)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(EvaluationPlan, interval, delay, on_start, at_end, metric_for_best_model,
                                    greater_is_better, load_best_at_end, early_stopping_patience,
                                    early_stopping_threshold)

@@ -2,6 +2,13 @@
 #include "hftrain/arguments/mapping_keys.h"
 
 namespace hftrain::arguments {
+namespace {
+
+constexpr Support kTorchCompile = accepted(
+    "nothing is compiled at run time, on CPUs and GPUs alike; as upstream, TF32 is allowed unless tf32 was "
+    "given");
+
+}  // namespace
 
 std::vector<Flag> precision_flags() {
   return {
@@ -51,18 +58,15 @@ std::vector<Flag> precision_flags() {
       {.name = "torch_compile",
        .slot = unread(Type::kBool, "false"),
        .help = "Compile the model with torch.compile.",
-       .support = accepted(
-           "kernels are compiled ahead of time; as upstream, TF32 is allowed unless tf32 was given")},
+       .support = kTorchCompile},
       {.name = "torch_compile_backend",
        .slot = unread_optional(Type::kText),
        .help = "Backend name for torch.compile; giving it switches torch_compile on.",
-       .support = accepted(
-           "kernels are compiled ahead of time; as upstream, TF32 is allowed unless tf32 was given")},
+       .support = kTorchCompile},
       {.name = "torch_compile_mode",
        .slot = unread_optional(Type::kText),
        .help = "Mode name for torch.compile; giving it switches torch_compile on.",
-       .support = accepted(
-           "kernels are compiled ahead of time; as upstream, TF32 is allowed unless tf32 was given")},
+       .support = kTorchCompile},
       {.name = "torchdynamo",
        .slot = unread_optional(Type::kText),
        .help = "Old name of torch_compile_backend.",

@@ -20,7 +20,7 @@ inline constexpr Support kMvapich =
     refused("MVAPICH is not supported", "pdsh, or Open MPI's mpirun around hftrain");
 inline constexpr Support kHub =
     planned("nothing talks to the Hub yet; folders and the local cache work today");
-inline constexpr Support kLikeTorchCompile = accepted("kernels are compiled ahead of time");
+inline constexpr Support kLikeTorchCompile = accepted("nothing is compiled at run time");
 inline constexpr Support kNoTpu = refused("there is no TPU runtime here");
 inline constexpr Support kNoTpuNoTensorFlow = refused("there is no TPU and no TensorFlow here");
 

@@ -5,6 +5,8 @@
 namespace hftrain::arguments {
 namespace {
 
+constexpr int64_t kTensorCoreRows = 8;
+
 // A number that a flag also sets; `pointer` is its key.
 void number_of_flag(const DeepSpeedFile& file, const std::string& pointer, const char* flag) {
   if (!file.keys.has(pointer) || file.keys.is_auto(pointer)) return;
@@ -93,6 +95,17 @@ void import_precision(const DeepSpeedFile& file) {
 
 void import_clipping(const DeepSpeedFile& file) {
   number_of_flag(file, "/gradient_clipping", "max_grad_norm");
+}
+
+// Nothing but this is made of it, here and upstream.
+void import_vocabulary_size(const DeepSpeedFile& file) {
+  const char* const pointer = "/vocabulary_size";
+  if (file.keys.value_or<int64_t>(pointer, 0) % kTensorCoreRows == 0) return;
+  file.outcome.notes.push_back({.severity = Diagnostic::Severity::kWarning,
+                                .what = "deepspeed: vocabulary_size is not a multiple of 8",
+                                .where = file.keys.place(pointer),
+                                .why = "tensor cores work on rows of 8",
+                                .hint = "a larger vocab_size in the model's config"});
 }
 
 void import_monitors(const DeepSpeedFile& file) {

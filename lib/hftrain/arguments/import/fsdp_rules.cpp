@@ -128,7 +128,7 @@ class Settlement {
 
   // F8, F10.
   void dialect() {
-    if (!version2()) return;
+    if (!version2()) return version1();
     const auto ignored = [&](const auto& setting, const char* name, const char* why) {
       if (setting) warn(std::string(name) + " has no effect with version 2 of FSDP", setting.origin, why, "");
     };
@@ -145,11 +145,24 @@ class Settlement {
     }
   }
 
+  void version1() {
+    if (settings_.use_orig_params.value_or(true)) return;
+    note("use_orig_params false has no effect here", settings_.use_orig_params.origin,
+         "parameters are sharded and updated one by one");
+  }
+
   // F7.
   void loading() {
-    if (version2() || !settings_.load_own_slices.value_or(false)) return;
-    if (!settings_.sync_module_states || *settings_.sync_module_states) return;
+    if (!settings_.load_own_slices.value_or(true)) {
+      note("cpu_ram_efficient_loading false has no effect here", settings_.load_own_slices.origin,
+           "every rank reads its own part of the weights and no more");
+    }
+    if (version2() || settings_.sync_module_states.value_or(true)) return;
     const std::string& origin = settings_.sync_module_states.origin;
+    if (!settings_.load_own_slices.value_or(false)) {
+      return note("sync_module_states false has no effect here", origin,
+                  "ranks always start from the same values");
+    }
     const std::string why = "cpu_ram_efficient_loading is true (" + settings_.load_own_slices.origin + ')';
     if (request_.words.empty()) {
       refuse("sync_module_states false does not go with cpu_ram_efficient_loading true", origin, why,
@@ -169,7 +182,6 @@ class Settlement {
     // accelerate's own default; the Trainer has FULL_STATE_DICT.
     if (request_.words.empty() && version2() && !sharding_.state_dict)
       sharding_.state_dict = {"sharded", request_.launch_origin};
-    copy(settings_.load_own_slices, sharding_.load_own_slices, "cpu_ram_efficient_loading");
     copy(settings_.activation_checkpointing, sharding_.activation_checkpointing, "activation_checkpointing");
     if (settings_.xla_checkpointing.value_or(false))
       warn("xla_fsdp_grad_ckpt has no effect without xla", settings_.xla_checkpointing.origin, "", "");
