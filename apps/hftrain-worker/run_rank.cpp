@@ -6,6 +6,7 @@
 #include "hftrain/base/clock.h"
 #include "hftrain/base/error.h"
 #include "hftrain/base/json.h"
+#include "hftrain/base/log_level.h"
 #include "hftrain/checkpoint/joint_success.h"
 #include "hftrain/comm/communicator.h"
 #include "hftrain/comm/mpi_plugin.h"
@@ -20,14 +21,6 @@ namespace {
 
 using trainer::EventChannel;
 using Kind = plan::WorkerEvent::Kind;
-
-LogLevel level_of(const std::string& name) {
-  if (name == "debug" || name == "detail") return LogLevel::kDebug;
-  if (name == "warning") return LogLevel::kWarning;
-  if (name == "error") return LogLevel::kError;
-  if (name == "critical") return LogLevel::kCritical;
-  return LogLevel::kInfo;
-}
 
 constexpr std::chrono::seconds kPatienceOfMpi{30};
 constexpr std::chrono::seconds kPatienceAfterStop{2};
@@ -48,7 +41,7 @@ runtime::WorkerContext make_context(const plan::RunPlan& plan, const plan::RankP
   place.cuda_ordinal = rank.device == plan::DeviceKind::kCuda ? rank.ordinal : -1;
   place.cuda_plugin = plugin_path("libhftrain_cuda.so");
   const runtime::Numerics numerics{plan.full_determinism, plan.precision.tf32};
-  const LogLevel level = level_of(plan.logging.level_of(rank));
+  const LogLevel level = log_level_named(plan.logging.level_of(rank), LogLevel::kInfo);
   return runtime::make_worker_context(place, numerics, Logger(level, [](LogLevel, std::string_view text) {
                                         std::cerr << text << std::endl;
                                       }));

@@ -30,6 +30,8 @@ def parse():
     parser.add_argument("--resume")
     parser.add_argument("--exact_norm", action="store_true",
                         help="clip by the norm of the gradients summed in float64 instead of torch's float32 sums")
+    parser.add_argument("--seed_at_start", type=int,
+                        help="seed torch once more before the first update, as hftrain does, so that both draw the same noise")
     own, rest = (sys.argv[1:], []) if "--" not in sys.argv else (
         sys.argv[1:sys.argv.index("--")], sys.argv[sys.argv.index("--") + 1:])
     options = parser.parse_args(own)
@@ -90,6 +92,12 @@ def main():
         def __getitem__(self, index):
             return {"input_ids": self.rows[index], "labels": self.rows[index]}
 
+    class SeedAtStart(TrainerCallback):
+        """Making the model and the loader draws numbers too."""
+        def on_step_begin(self, args, state, control, **_):
+            if state.global_step == 0:
+                torch.manual_seed(options.seed_at_start)
+
     class Clock(TrainerCallback):
         def __init__(self):
             self.steps = []
@@ -109,7 +117,7 @@ def main():
         train_dataset=Blocks(blocks(tokenizer, options.train_file, options.block_size)),
         eval_dataset=Blocks(blocks(tokenizer, options.eval_file, options.block_size)) if options.eval_file else None,
         data_collator=default_data_collator,
-        callbacks=[clock],
+        callbacks=[clock] + [SeedAtStart()] * (options.seed_at_start is not None),
     )
     result = trainer.train(resume_from_checkpoint=options.resume)
     if trainer.is_world_process_zero():

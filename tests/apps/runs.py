@@ -1,4 +1,5 @@
 """Runs of the built program for the scripts in this folder: a tiny model on made-up text. Needs nothing but Python."""
+import json
 import os
 import pathlib
 import socket
@@ -62,6 +63,31 @@ def free_port():
     with socket.socket() as probe:
         probe.bind(("", 0))
         return probe.getsockname()[1]
+
+
+def expect(condition, what, text):
+    if not condition:
+        raise SystemExit(f"FAILED: {what}\n{text}")
+
+
+def in_order(text, *parts):
+    """Each part stands in the text, behind the one before."""
+    at = 0
+    for part in parts:
+        found = text.find(part, at)
+        expect(found >= 0, f"'{part}' is not there, or before the part before it", text)
+        at = found + len(part)
+
+
+def read_json(*path):
+    with open(os.path.join(*path)) as file:
+        return json.load(file)
+
+
+def records(output):
+    """All logged records, oldest first."""
+    with open(os.path.join(output, "hftrain", "log.jsonl")) as file:
+        return [json.loads(line) for line in file]
 
 
 class Workplace:

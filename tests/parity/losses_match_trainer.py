@@ -24,7 +24,12 @@ CASES = {
     "gpt2-accumulation": ("tiny-gpt2", 1, dict(gradient_accumulation_steps=3)),
     "gpt2-two-ranks": ("tiny-gpt2", 2, {}),
     "gpt2-two-ranks-accumulation": ("tiny-gpt2", 2, dict(gradient_accumulation_steps=3)),
+    "gpt2-label-smoothing": ("tiny-gpt2", 1, dict(label_smoothing_factor=0.1, gradient_accumulation_steps=2)),
     "llama": ("tiny-llama", 1, {}),
+    "llama-two-ranks-label-smoothing": ("tiny-llama", 2, dict(label_smoothing_factor=0.2)),
+    # The same noise from the same generator, within the first epoch: each epoch the Trainer's loader draws too.
+    "gpt2-neftune": ("tiny-gpt2", 1, dict(neftune_noise_alpha=5.0)),
+    "llama-neftune": ("tiny-llama", 1, dict(neftune_noise_alpha=15.0, gradient_accumulation_steps=2)),
     "llama-two-ranks-accumulation": ("tiny-llama", 2, dict(gradient_accumulation_steps=3)),
 }
 
@@ -34,7 +39,7 @@ def peer(folder, model, text, ranks, arguments, environment, exact_norm):
     launcher = [sys.executable] if ranks == 1 else [
         sys.executable, "-m", "torch.distributed.run", "--standalone", f"--nproc_per_node={ranks}"]
     fixtures.run(launcher + [fixtures.PEER, "--model", model, "--train_file", text, "--block_size", "128", "--out", out] +
-                 ["--exact_norm"] * exact_norm + ["--", f"output_dir={folder}/peer", "use_cpu=true"] +
+                 ["--exact_norm"] * exact_norm + ["--seed_at_start", str(arguments["seed"]), "--", f"output_dir={folder}/peer", "use_cpu=true"] +
                  [f"{k}={json.dumps(v)}" for k, v in arguments.items()], env=environment)
     with open(out) as file:
         return json.load(file)["log_history"]

@@ -185,6 +185,45 @@ TEST_CASE("the block is the tokenizer's length, or at most 1024 positions") {
   CHECK(given.plan().data.block_size == 32);
 }
 
+// A family whose sequences may be of any length.
+class Unlimited : public architectures::Architecture {
+ public:
+  explicit Unlimited(std::shared_ptr<const Architecture> of) : of_(std::move(of)) {}
+  const std::string& model_type() const override { return of_->model_type(); }
+  Json config_json() const override { return of_->config_json(); }
+  const architectures::ParameterTable& parameters() const override { return of_->parameters(); }
+  std::vector<std::string> layer_class_names() const override { return of_->layer_class_names(); }
+  int64_t vocab_size() const override { return of_->vocab_size(); }
+  int64_t max_positions() const override { return 0; }
+  int64_t hidden_size() const override { return of_->hidden_size(); }
+  int64_t layers() const override { return of_->layers(); }
+  const architectures::Gpt2Config* gpt2() const override { return nullptr; }
+  const architectures::LlamaConfig* llama() const override { return of_->llama(); }
+
+ private:
+  std::shared_ptr<const Architecture> of_;
+};
+
+TEST_CASE("a model without a position limit takes the tokenizer's length, or 1024 tokens") {
+  Case unlimited(
+      {"--model_type", "llama", "--config_overrides",
+       "hidden_size=8,num_attention_heads=2,num_hidden_layers=1,intermediate_size=8,vocab_size=50"});
+  unlimited.model.architecture = std::make_shared<Unlimited>(architectures::Architecture::from_scratch(
+      "llama", unlimited.parsed.arguments.model.config_overrides.value()));
+  CHECK(unlimited.plan().data.block_size == 1024);
+  unlimited.model.tokenizer_max_length = 512;
+  CHECK(unlimited.plan().data.block_size == 512);
+  unlimited.model.tokenizer_max_length = 131072;
+  CHECK(unlimited.plan().data.block_size == 1024);
+}
+
+TEST_CASE("a block that the tokenizer's limit cuts is a warning") {
+  Case cut({"--block_size", "48"});
+  CHECK_FALSE(contains(cut.notes(), "blocks of"));
+  cut.model.tokenizer_max_length = 32;
+  CHECK(contains(cut.notes(), "blocks of 32 tokens instead of 48"));
+}
+
 TEST_CASE("a block beyond the position embeddings is refused, beyond a rotary model's positions it is not") {
   CHECK(contains(Case({"--block_size", "65"}).error().render(), "64 positions"));
   CHECK(Case({"--block_size", "1"}).error().code() == ExitCode::kUsage);
@@ -350,43 +389,6 @@ TEST_CASE("a disk without room for one checkpoint is refused, for all of them it
   std::string text;
   for (const Diagnostic& note : plan_notes(input, resolve(input))) text += note.render();
   CHECK(contains(text, "the checkpoints need"));
-}
-
-TEST_CASE("another number of ranks keeps the global batch of the saved run where flags leave room") {
-  const auto resumed = [](std::vector<std::string> flags, SavedBatch saved) {
-    const Case run(flags);
-    ResolveInput input = run.input();
-    input.saved_batch = saved;
-    const RunPlan plan = resolve(input);
-    std::string notes;
-    for (const Diagnostic& note : plan_notes(input, plan)) notes += note.render() + '\n';
-    return std::pair(plan.batch, notes);
-  };
-  const auto check = [&](std::vector<std::string> flags, SavedBatch saved, int64_t micro, int64_t steps,
-                         const std::string& said) {
-    INFO(said);
-    const auto [batch, notes] = resumed(std::move(flags), saved);
-    CHECK(batch.per_device_train == micro);
-    CHECK(batch.accumulation_steps == steps);
-    CHECK(contains(notes, said));
-  };
-  const std::string two = "--nproc_per_node=2", four = "--nproc_per_node=4", three = "--nproc_per_node=3";
-  const std::string by_two = "--per_device_train_batch_size=2", twice = "--gradient_accumulation_steps=2";
-  // Fewer ranks take more micro-batches, more ranks fewer of them, and then smaller ones.
-  check({two, by_two}, {4, 8}, 2, 2, "2 ranks instead of 4 and keeps its global batch of 8");
-  check({by_two}, {4, 8}, 2, 4, "1 rank instead of 4 and keeps its global batch of 8");
-  check({four, by_two}, {2, 16}, 2, 2, "keeps its global batch of 16");
-  check({four}, {2, 16}, 4, 1, "keeps its global batch of 16");
-  // What the user gave is obeyed, and what would keep the batch is said.
-  check({two, by_two, "--gradient_accumulation_steps=1"}, {4, 8}, 2, 1,
-        "--gradient_accumulation_steps 2 keeps it");
-  check({two, "--per_device_train_batch_size=4", twice}, {4, 16}, 4, 2, "keeps its global batch of 16");
-  check({two, twice}, {4, 8}, 2, 2, "keeps its global batch of 8");
-  check({three, by_two}, {4, 8}, 2, 1, "a global batch of 6 instead of 8");
-  check({three, by_two}, {4, 8}, 2, 1, "no number of times makes 8");
-  // The same ranks: whatever is asked, without a word.
-  CHECK_FALSE(contains(resumed({four, by_two}, {4, 80}).second, "global batch"));
-  CHECK(resumed({four, by_two}, {4, 80}).first.global_train == 8);
 }
 
 TEST_CASE("log levels are words of the logger, and passive asks the environment") {

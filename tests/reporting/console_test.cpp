@@ -184,6 +184,50 @@ TEST_CASE("a finished step moves the live line like progress of training", "[rep
   CHECK_THAT(out.str(), Catch::Contains("train 3/12"));
 }
 
+TEST_CASE("a step tells the live line the tokens a second and the memory", "[reporting]") {
+  std::ostringstream out;
+  Console console(out, bar(120));
+  console.event("step",
+                {{"step", 3}, {"total", 12}, {"tokens_per_second", 1234.5}, {"memory_bytes", 3 << 20}}, 1000);
+  CHECK_THAT(out.str(), Catch::Contains("1,234 tokens/s, 3.0 MiB"));
+}
+
+TEST_CASE("the log level hides notices, headers and warnings, never records, results and the end of a split",
+          "[reporting]") {
+  const auto shown_at = [](LogLevel threshold) {
+    std::ostringstream out;
+    Console console(out, choose_console_style({.threshold = threshold}, env({})));
+    console.line("a header");
+    console.message(LogLevel::kDebug, "a detail");
+    console.message(LogLevel::kInfo, "a notice");
+    console.message(LogLevel::kWarning, "a doubt");
+    console.event("checkpoint", {{"step", 1}, {"path", "out"}, {"seconds", 1}}, 1);
+    console.event("log", {{"record", {{"loss", 1.5}}}}, 2);
+    console.event("metrics", {{"text", "***** train metrics *****\n"}}, 3);
+    console.event("message", {{"level", 10}, {"text", "of a rank whose level is another"}}, 4);
+    console.result("rank 1 was killed");
+    return out.str();
+  };
+  const std::string always =
+      "{'loss': '1.5'}\n***** train metrics *****\nof a rank whose level is another\nrank 1 was killed\n";
+  CHECK(shown_at(LogLevel::kError) == always);
+  CHECK(shown_at(LogLevel::kWarning) == "warning: a doubt\n" + always);
+  const std::string info =
+      "a header\na notice\nwarning: a doubt\nSaving model checkpoint to out (committed after 1 s)\n";
+  CHECK(shown_at(LogLevel::kInfo) == info + always);
+  CHECK(shown_at(LogLevel::kDebug) == "a header\na detail" + info.substr(8) + always);
+}
+
+TEST_CASE("counted tokens stand where the Trainer puts them", "[reporting]") {
+  CHECK(log_line({{"epoch", 0.5},
+                  {"loss", 2.0},
+                  {"num_input_tokens_seen", 64},
+                  {"train_runtime", 1.5},
+                  {"train_tokens_per_second", 42.25}}) ==
+        "{'loss': '2', 'epoch': '0.5', 'num_input_tokens_seen': 64, 'train_runtime': '1.5', "
+        "'train_tokens_per_second': '42.25'}");
+}
+
 TEST_CASE("the time left counts from where this run began", "[reporting]") {
   std::ostringstream out;
   Console console(out, bar(200));

@@ -7,8 +7,8 @@
 #include "hftrain/arguments/print_config.h"
 #include "hftrain/base/error.h"
 #include "hftrain/base/text.h"
-#include "hftrain/reporting/console_style.h"
 #include "pipeline/data_stage.h"
+#include "pipeline/run_console.h"
 
 namespace hftrain::app {
 namespace {
@@ -64,14 +64,8 @@ ExitCode run_prepare(const CommandContext& context) {
     context.out << arguments::print_config(parsed, *actions.print_config);
     return ExitCode::kDone;
   }
-  for (const Diagnostic& note : parsed.notes) context.err << note.render() << '\n';
-  const auto& asked = parsed.arguments;
-  reporting::Console console(context.err, reporting::choose_console_style(
-                                              {.progress = asked.interface.progress,
-                                               .color = asked.interface.color,
-                                               .disable_tqdm = asked.logging.disable_tqdm.value_or(false),
-                                               .is_terminal = context.err_is_terminal},
-                                              context.environment));
+  reporting::Console console(context.err, console_style(parsed.arguments, context));
+  show(parsed.notes, console);
   const Inputs inputs = gather_inputs(std::move(parsed), context.environment);
   const data::PrepareRequest request = prepare_request(inputs);
   if (actions.dry_run) {

@@ -1,8 +1,6 @@
 // hftrain [train] [--config FILE] [FLAGS] and hftrain plan …: from the command line to an exit code, stage by
 // stage.
 #include <signal.h>
-#include <sys/ioctl.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <optional>
@@ -29,6 +27,7 @@
 #include "pipeline/launch_stage.h"
 #include "pipeline/meeting_stage.h"
 #include "pipeline/output_stage.h"
+#include "pipeline/run_console.h"
 #include "pipeline/run_record.h"
 #include "pipeline/smoke.h"
 #include "pipeline/stop_flag.h"
@@ -36,29 +35,6 @@
 
 namespace hftrain::app {
 namespace {
-
-int terminal_width() {
-  winsize size{};
-  return ::ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
-}
-
-reporting::ConsoleStyle console_style(const arguments::Arguments& arguments, const CommandContext& context) {
-  return reporting::choose_console_style({.progress = arguments.interface.progress,
-                                          .color = arguments.interface.color,
-                                          .disable_tqdm = arguments.logging.disable_tqdm.value_or(false),
-                                          .is_terminal = context.err_is_terminal,
-                                          .width = terminal_width(),
-                                          .quiet = arguments.interface.quiet},
-                                         context.environment);
-}
-
-void show(const std::vector<Diagnostic>& notes, reporting::Console& console) {
-  for (const Diagnostic& note : notes) {
-    const bool is_note = note.severity == Diagnostic::Severity::kNote;
-    console.message(is_note ? LogLevel::kInfo : LogLevel::kWarning,
-                    (is_note ? "note: " : "") + note.render());
-  }
-}
 
 void print_help(const CommandContext& context, bool all) {
   context.out

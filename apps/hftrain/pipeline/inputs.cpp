@@ -43,12 +43,22 @@ std::optional<uint64_t> nvme_free_bytes(const arguments::ParallelOptions& shardi
 }
 
 // Null for a checkpoint without training state, which nothing is resumed from in the end.
-std::optional<plan::SavedBatch> saved_batch(const std::string& checkpoint) {
+std::optional<plan::SavedRun> saved_run(const std::string& checkpoint) {
   const std::string path = checkpoint + "/hftrain_state.json";
   if (checkpoint.empty() || !path_exists(path)) return std::nullopt;
   const Json state = read_json_file(path);
   if (!state.contains("global_batch")) return std::nullopt;  // of an earlier version
-  return plan::SavedBatch{state.at("world_size").get<int>(), state["global_batch"].get<int64_t>()};
+  plan::SavedRun saved{state.at("world_size").get<int>(), state["global_batch"].get<int64_t>()};
+  const Json file = read_json_file(checkpoint + "/trainer_state.json");
+  for (const auto& [key, flag] : {std::pair("logging_steps", "logging_steps"),
+                                  {"eval_steps", "eval_steps"},
+                                  {"save_steps", "save_steps"},
+                                  {"train_batch_size", "per_device_train_batch_size"}}) {
+    if (file.contains(key) && file[key].is_number_integer()) saved.settings[flag] = file[key].get<int64_t>();
+  }
+  const Json config = read_json_file(checkpoint + "/config.json");
+  saved.transformers_version = config.value("transformers_version", std::string());
+  return saved;
 }
 
 plan::ResolveInput resolve_input(const Inputs& inputs, const plan::DataFacts& data,
@@ -66,7 +76,7 @@ plan::ResolveInput resolve_input(const Inputs& inputs, const plan::DataFacts& da
           .arguments_json = dump_json(arguments::arguments_json(inputs.parsed), -1),
           .nvme_free_bytes = nvme_free_bytes(inputs.parsed.arguments.parallel.sharding),
           .agents = inputs.agents,
-          .saved_batch = saved_batch(resume_from)};
+          .saved = saved_run(resume_from)};
 }
 
 }  // namespace

@@ -6,23 +6,12 @@
 #include <algorithm>
 
 #include "hftrain/base/clock.h"
-#include "hftrain/reporting/console_text.h"
+#include "hftrain/base/log_level.h"
 
 namespace hftrain::app {
 namespace {
 
 using Kind = plan::WorkerEvent::Kind;
-
-reporting::TrainingHeader header_of(const plan::RunPlan& plan) {
-  return {.examples = plan.data.train ? plan.data.train->samples : 0,
-          .epochs = plan.steps.epochs,
-          .updates_per_epoch = plan.steps.updates_per_epoch,
-          .batch_per_device = plan.batch.per_device_train,
-          .total_batch = plan.batch.global_train,
-          .accumulation_steps = plan.batch.accumulation_steps,
-          .total_steps = plan.steps.max_steps,
-          .trainable_parameters = plan.model.trainable_parameters};
-}
 
 // The console's word for what only rank 0 tells; null for the rest.
 const char* console_name(Kind kind) {
@@ -33,6 +22,8 @@ const char* console_name(Kind kind) {
       return "step";
     case Kind::kLog:
       return "log";
+    case Kind::kMetrics:
+      return "metrics";
     case Kind::kCheckpoint:
       return "checkpoint";
     default:
@@ -54,7 +45,6 @@ void JobConsole::on_ready(const plan::WorkerEvent& event) {
   if (ready_.size() < static_cast<size_t>(plan_.ranks.world_size)) return;
   const double loading = event.data.contains("seconds") ? event.data["seconds"].get<double>() : 0.0;
   spawn_seconds_ = std::max(0.0, monotonic_seconds() - started_ - loading);
-  if (plan_.do_train) console_.line(reporting::training_header(header_of(plan_)));
 }
 
 bool JobConsole::can_show() {
@@ -72,10 +62,17 @@ bool JobConsole::can_show() {
   return true;
 }
 
+bool JobConsole::wants(const plan::WorkerEvent& message) const {
+  const plan::LoggingPlan& logging = plan_.logging;
+  const LogLevel threshold =
+      log_level_named(message.rank == 0 ? logging.level : logging.replica_level, LogLevel::kInfo);
+  return message.data.value("level", static_cast<int>(LogLevel::kInfo)) >= static_cast<int>(threshold);
+}
+
 void JobConsole::on_event(const plan::WorkerEvent& event) {
   if (event.kind == Kind::kReady) on_ready(event);
   if (event.kind == Kind::kCheckpoint) checkpoints_.push_back(event.data.value("path", std::string()));
-  if (event.kind == Kind::kMessage) {
+  if (event.kind == Kind::kMessage && wants(event)) {
     Json data = event.data;
     if (data.contains("text") && data["text"].is_string()) {
       data["text"] = prefix(event.rank) + data["text"].get<std::string>();

@@ -114,7 +114,7 @@ class Architecture {
   // are (T - 1)/T of the mean.
   virtual bool counts_first_label() const { return false; }
   virtual int64_t vocab_size() const = 0;
-  virtual int64_t max_positions() const = 0;
+  virtual int64_t max_positions() const = 0;  // 0: no limit
   virtual int64_t hidden_size() const = 0;
   virtual int64_t layers() const = 0;
   // Exactly one of these is not null.

@@ -221,7 +221,7 @@ std::optional<Error> Checkpointer::write_files(const CheckpointContents& content
   if (failure) return failure;
   return attempt([&] {
     if (rank == 0) {
-      save_model_files(plan_.model.config, plan_.model.tokenizer_folder, target);
+      save_model_files(plan_.model, target);
       target.put("trainer_state.json", contents.trainer_state);
     }
     if (!plan_.saving.only_model) {
@@ -289,7 +289,7 @@ void Checkpointer::export_model(const std::string& folder) {
 
 void Checkpointer::publish_model(storage::StagedFiles& staged, const std::string& folder) {
   DirectTarget target(staged);
-  save_model_files(plan_.model.config, plan_.model.tokenizer_folder, target);
+  save_model_files(plan_.model, target);
   staged.sync_names();
   std::set<std::string> written;
   for (const storage::FileRecord& record : staged.records()) {

@@ -2,17 +2,13 @@
 // tokenizer's files.
 #pragma once
 
-#include <string>
-
-#include "hftrain/base/json.h"
 #include "hftrain/checkpoint/save_target.h"
+#include "hftrain/plan/run_plan.h"
 
 namespace hftrain::checkpoint {
 
-// generation_config.json as transformers derives it from a model's config.
-Json generation_config(const Json& config);
-
-// `tokenizer_folder` may be empty; what in it describes another model's weights is left behind.
-void save_model_files(const Json& config, const std::string& tokenizer_folder, SaveTarget& target);
+// What of it is the plan's and what the tokenizer's folder holds, which may have no name; what in that
+// describes another model's weights is left behind.
+void save_model_files(const plan::ModelPlan& model, SaveTarget& target);
 
 }  // namespace hftrain::checkpoint

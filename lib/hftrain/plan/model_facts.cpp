@@ -96,7 +96,10 @@ void load_model(const arguments::ModelArguments& model, const std::string& cache
                                              : facts.source_folder + "/config.json";
   const Json config = read_json_file(path);
   facts.architecture = Architecture::from_config(config, path);
-  if (!facts.source_folder.empty()) facts.auto_dtype = auto_dtype(model, config, facts.source_folder);
+  if (facts.source_folder.empty()) return;
+  facts.auto_dtype = auto_dtype(model, config, facts.source_folder);
+  const std::string generation = facts.source_folder + "/generation_config.json";
+  if (path_exists(generation)) facts.generation_config = read_file(generation);
 }
 
 bool all_tokenised(const arguments::DataArguments& data) {

@@ -21,6 +21,7 @@ struct ModelFacts {
   std::shared_ptr<const architectures::Architecture> architecture;
   std::string source_folder;                    // absolute; weights come from here. Empty: from scratch
   std::string tokenizer_folder;                 // absolute; empty when all data are token files
+  std::string generation_config;                // text of the folder's generation_config.json; empty: none
   std::optional<int64_t> tokenizer_max_length;  // unset: no limit
   std::string auto_dtype = "float32";           // what --dtype auto means: of the files; float32 from scratch
   // The caller fills these in after loading the tokenizer; unset: nothing is compared or aligned.

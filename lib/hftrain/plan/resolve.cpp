@@ -4,6 +4,7 @@
 #include "hftrain/plan/communication_variables.h"
 #include "hftrain/plan/rank_state.h"
 #include "hftrain/plan/resolve_parts.h"
+#include "hftrain/plan/special_tokens.h"
 
 namespace hftrain::plan {
 namespace {
@@ -67,29 +68,20 @@ int64_t rank_memory(const ResolveInput& input, const RanksPlan& ranks) {
   return input.topology.host.available_bytes / ranks.local_world_size;
 }
 
-// A run that goes on with another number of ranks.
-void note_saved_batch(const ResolveInput& input, const RunPlan& plan, std::vector<Diagnostic>& notes) {
-  const std::optional<SavedBatch>& saved = input.saved_batch;
-  if (!plan.do_train || !saved || saved->world_size == plan.ranks.world_size) return;
-  const BatchPlan& batch = plan.batch;
-  const std::string ranks = "the run goes on with " + std::to_string(plan.ranks.world_size) + " rank" +
-                            (plan.ranks.world_size == 1 ? "" : "s") + " instead of " +
-                            std::to_string(saved->world_size);
-  const std::string arithmetic = std::to_string(batch.per_device_train) + " per rank, accumulated " +
-                                 std::to_string(batch.accumulation_steps) + " times";
-  if (batch.global_train == saved->global_train) {
-    notes.push_back(
-        note(ranks + " and keeps its global batch of " + std::to_string(saved->global_train), arithmetic));
-    return;
-  }
-  const int64_t round = batch.global_train / batch.accumulation_steps;
-  const bool fits = saved->global_train % round == 0;
+void note_special_tokens(const ResolveInput& input, const RunPlan& plan, std::vector<Diagnostic>& notes) {
+  const std::vector<std::string> changes = changed_special_tokens(input.model);
+  if (!plan.do_train || changes.empty()) return;
+  notes.push_back(warning("the tokenizer's special tokens differ from the model's: " + join(changes, ", "),
+                          "the saved config.json and generation_config.json get the tokenizer's"));
+}
+
+// A given block is capped by the tokenizer's limit, as the Trainer's script does.
+void note_block_size(const ResolveInput& input, const RunPlan& plan, std::vector<Diagnostic>& notes) {
+  const std::optional<int64_t>& asked = input.parsed.arguments.data.block_size;
+  if (!asked || *asked <= plan.data.block_size) return;
   notes.push_back(warning(
-      ranks + " and a global batch of " + std::to_string(batch.global_train) + " instead of " +
-          std::to_string(saved->global_train),
-      arithmetic + (fits ? "" : ": no number of times makes " + std::to_string(saved->global_train)),
-      fits ? "--gradient_accumulation_steps " + std::to_string(saved->global_train / round) + " keeps it"
-           : "a --per_device_train_batch_size that divides it by the ranks keeps it, where there is one"));
+      "blocks of " + std::to_string(plan.data.block_size) + " tokens instead of " + std::to_string(*asked),
+      "the tokenizer's model_max_length is " + std::to_string(plan.data.block_size)));
 }
 
 void note_budget(const ResolveInput& input, const RunPlan& plan, std::vector<Diagnostic>& notes) {
@@ -177,12 +169,14 @@ std::vector<Diagnostic> plan_notes(const ResolveInput& input, const RunPlan& pla
                              " embeddings instead of " + std::to_string(vocabulary),
                          "the tokenizer has that many ids"));
   }
+  note_special_tokens(input, plan, notes);
+  note_block_size(input, plan, notes);
   if (plan.schedule.warmup_steps >= plan.steps.max_steps && plan.steps.max_steps > 0) {
     notes.push_back(warning("the warm-up of " + std::to_string(plan.schedule.warmup_steps) +
                             " updates is not over when the run ends after " +
                             std::to_string(plan.steps.max_steps)));
   }
-  note_saved_batch(input, plan, notes);
+  note_resume(input, plan, notes);
   note_budget(input, plan, notes);
   return notes;
 }

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -30,10 +31,14 @@ struct DataFacts {
   std::optional<SplitFacts> train, validation, test;  // unset: unknown
 };
 
-// The batch of the run that a checkpoint is from.
-struct SavedBatch {
+// Of the run that a checkpoint is from.
+struct SavedRun {
   int world_size = 1;
   int64_t global_train = 0;  // samples of one update
+  // From its trainer_state.json, by the names of the flags: intervals in updates and the batch of a rank.
+  // What the file lacks is not there.
+  std::map<std::string, int64_t> settings = {};
+  std::string transformers_version = {};  // of its config.json; empty: not named
 };
 
 struct ResolveInput {
@@ -53,7 +58,7 @@ struct ResolveInput {
   // Of the checkpoint to resume from. When the number of ranks is another one, the global batch is kept by as
   // many micro-batches as that takes, or by larger or smaller ones, where these flags were left to their
   // defaults.
-  std::optional<SavedBatch> saved_batch = std::nullopt;
+  std::optional<SavedRun> saved = std::nullopt;
 };
 
 // What cannot be done is refused with all reasons at once; the exit code is that of the first (2 or 3, 5 to 7

@@ -71,7 +71,7 @@ void check_block(const ResolveInput& input, int64_t block, Problems& problems) {
 
 // Explicit values are obeyed; plan_notes says what they do to the global batch.
 void keep_global_batch(const ResolveInput& input, int64_t parts, int world_size, BatchPlan& batch) {
-  const std::optional<SavedBatch>& saved = input.saved_batch;
+  const std::optional<SavedRun>& saved = input.saved;
   if (!saved || saved->world_size == world_size || saved->global_train <= 0) return;
   int64_t &micro = batch.per_device_train, &steps = batch.accumulation_steps;
   const arguments::Origins& origins = input.parsed.origins;
@@ -89,6 +89,8 @@ int64_t block_size(const arguments::ParseOutcome& parsed, const ModelFacts& mode
   const std::optional<int64_t>& asked = parsed.arguments.data.block_size;
   const int64_t positions = model.architecture->max_positions();
   if (asked) return std::min(*asked, model.tokenizer_max_length.value_or(*asked));
+  if (positions <= 0)  // no limit
+    return std::min(kLargestDefaultBlock, model.tokenizer_max_length.value_or(kLargestDefaultBlock));
   const bool longer = model.tokenizer_max_length.value_or(positions + 1) > positions;
   return longer ? std::min(kLargestDefaultBlock, positions) : *model.tokenizer_max_length;
 }

@@ -1,4 +1,5 @@
 #include "hftrain/plan/resolve_parts.h"
+#include "hftrain/plan/special_tokens.h"
 
 namespace hftrain::plan {
 namespace {
@@ -73,14 +74,6 @@ bool fused_kernels(const ResolveInput& input, Problems& problems) {
   return !off;
 }
 
-// Before training the Trainer gives the model the tokenizer's special ids, unset ones too.
-void align_special_tokens(const ModelFacts& model, Json& config) {
-  if (!model.special_tokens) return;
-  config["bos_token_id"] = model.special_tokens->bos;
-  config["eos_token_id"] = model.special_tokens->eos;
-  config["pad_token_id"] = model.special_tokens->pad;
-}
-
 void check_vocabulary(const ResolveInput& input, Problems& problems) {
   const int64_t ids = input.model.tokenizer_vocabulary.value_or(0),
                 rows = input.model.architecture->vocab_size();
@@ -134,7 +127,8 @@ ModelPlan resolve_model(const ResolveInput& input, Problems& problems) {
   plan.config = architecture->config_json();
   plan.config["dtype"] = plan.master_dtype;
   plan.config["use_cache"] = arguments.model.use_cache;
-  align_special_tokens(input.model, plan.config);
+  align_config(input.model, plan.config);
+  plan.generation_config = generation_config_text(input.model, plan.config);
   plan.parameters = plan.trainable_parameters = architecture->parameters().count();
   plan.non_embedding_parameters = architecture->parameters().count_non_embedding();
   plan.gradient_checkpointing = recomputes_activations(arguments);

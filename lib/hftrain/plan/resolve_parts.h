@@ -21,6 +21,10 @@ int cores_of_first_machine(const ResolveInput& input);
 // Ranks whose front programs were bound to fewer cores than their machine has, and those bound to the same.
 void note_binding(const ResolveInput& input, const RanksPlan& plan, std::vector<Diagnostic>& notes);
 
+// resume_notes.cpp
+// What is different about a run that goes on from a checkpoint.
+void note_resume(const ResolveInput& input, const RunPlan& plan, std::vector<Diagnostic>& notes);
+
 // resolve_strategy.cpp
 StrategyPlan resolve_strategy(const ResolveInput& input, const RanksPlan& ranks, Problems& problems);
 // What the user should know of the strategy.

@@ -1,5 +1,4 @@
-#include <array>
-
+#include "hftrain/base/log_level.h"
 #include "hftrain/base/text.h"
 #include "hftrain/plan/resolve_parts.h"
 #include "hftrain/plan/step_arithmetic.h"
@@ -9,18 +8,8 @@ namespace {
 
 constexpr double kDefaultEvalSteps = 500;  // what trainer_state.json holds when nobody evaluates by steps
 
-// The words of --log_level as those of the logger; "passive" leaves it to TRANSFORMERS_VERBOSITY, else
-// `otherwise`.
-std::string log_level(const std::string& level, const Environment& environment,
-                      const std::string& otherwise) {
-  static constexpr std::array kLevels = {"debug", "info", "warning", "error", "critical"};
-  std::string word =
-      level == "passive" ? to_lower(environment.get_or("TRANSFORMERS_VERBOSITY", otherwise)) : level;
-  if (word == "detail") word = "debug";
-  for (const char* known : kLevels) {
-    if (word == known) return word;
-  }
-  return otherwise;
+std::string log_level(const std::string& asked, const Environment& environment, LogLevel otherwise) {
+  return log_level_name(wanted_log_level(asked, environment, otherwise));
 }
 
 }  // namespace
@@ -66,8 +55,8 @@ LoggingPlan resolve_logging(const ResolveInput& input, const RunPlan& plan) {
   result.run_name = logging.run_name.value_or("");
   result.count_input_tokens = logging.include_num_input_tokens_seen;
   result.memory_metrics = !logging.skip_memory_metrics;
-  result.level = log_level(logging.log_level, input.environment, "info");
-  result.replica_level = log_level(logging.log_level_replica, input.environment, "warning");
+  result.level = log_level(logging.log_level, input.environment, LogLevel::kInfo);
+  result.replica_level = log_level(logging.log_level_replica, input.environment, LogLevel::kWarning);
   result.on_each_node = logging.log_on_each_node;
   result.arguments_json = input.arguments_json;
   return result;

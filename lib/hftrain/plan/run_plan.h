@@ -84,10 +84,11 @@ struct StrategyPlan {
 };
 
 struct ModelPlan {
-  std::string source_folder;     // transformers folder to load weights from; empty: from scratch
-  std::string model_type;        // gpt2, llama, …
-  Json config;                   // the complete config.json content the run uses
-  std::string tokenizer_folder;  // whose files are copied beside every saved model; may be empty
+  std::string source_folder;      // transformers folder to load weights from; empty: from scratch
+  std::string model_type;         // gpt2, llama, …
+  Json config;                    // the complete config.json content the run uses
+  std::string generation_config;  // text of the generation_config.json that is saved
+  std::string tokenizer_folder;   // whose files are copied beside every saved model; may be empty
   std::string master_dtype = "float32";
   int64_t parameters = 0;  // numbers, tied tensors once
   int64_t trainable_parameters = 0;
@@ -181,6 +182,9 @@ struct SchedulePlan {
 struct IntervalPlan {
   std::string strategy = "no";  // no | steps | epoch | best
   int64_t steps = 0;            // absolute
+
+  // As trainer_state.json has it, which knows no other strategy: 500 where it is not in steps.
+  int64_t recorded_steps() const { return steps > 0 ? steps : 500; }
 };
 
 struct LoggingPlan {

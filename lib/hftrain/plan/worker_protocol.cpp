@@ -7,11 +7,12 @@ namespace hftrain::plan {
 namespace {
 
 using Kind = WorkerEvent::Kind;
-constexpr std::array<std::pair<Kind, const char*>, 8> kKindNames = {{
+constexpr std::array<std::pair<Kind, const char*>, 9> kKindNames = {{
     {Kind::kReady, "ready"},
     {Kind::kProgress, "progress"},
     {Kind::kStep, "step"},
     {Kind::kLog, "log"},
+    {Kind::kMetrics, "metrics"},
     {Kind::kMessage, "message"},
     {Kind::kCheckpoint, "checkpoint"},
     {Kind::kFinished, "finished"},

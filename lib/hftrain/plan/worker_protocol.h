@@ -20,10 +20,13 @@ namespace hftrain::plan {
 
 struct WorkerEvent {
   enum class Kind {
-    kReady,       // process groups are up and all ranks agree on the plan
-    kProgress,    // {phase, done, total}: batches of "eval", "predict" (rank 0), bytes of "load", "save"
-    kStep,        // one update finished: {step}; every rank; proof of life
+    kReady,     // process groups are up and all ranks agree on the plan
+    kProgress,  // {phase, done, total}: batches of "eval", "predict" (rank 0), bytes of "load", "save"
+    // One update finished: {step, total}; every rank; proof of life. Rank 0 adds {tokens_per_second,
+    // memory_bytes} where it knows them.
+    kStep,
     kLog,         // a logged record for the console: {record}; rank 0 only
+    kMetrics,     // the block at the end of a split: {text}; rank 0 only
     kMessage,     // a line for people: {level, text}
     kCheckpoint,  // {step, path, seconds, stall_seconds when in the background}: committed; rank 0 only
     kFinished,    // the last event of an orderly end: {exit_code, reason, stats}

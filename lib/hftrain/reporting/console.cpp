@@ -34,6 +34,10 @@ std::optional<double> number_of(const Json& data, const char* name) {
 }  // namespace
 
 void Console::line(std::string_view text) {
+  if (style_.threshold <= LogLevel::kInfo) show(text);
+}
+
+void Console::show(std::string_view text) {
   if (!style_.quiet) result(text);
 }
 
@@ -46,8 +50,12 @@ void Console::result(std::string_view text) {
 }
 
 void Console::message(LogLevel level, std::string_view text) {
+  if (level >= style_.threshold) say(level, text);
+}
+
+void Console::say(LogLevel level, std::string_view text) {
   const bool severe = level >= LogLevel::kError;
-  if (level < LogLevel::kWarning) return line(text);
+  if (level < LogLevel::kWarning) return show(text);
   const std::string word(severe ? "error:" : "warning:");
   const std::string painted = style_.color ? (severe ? kRed : kYellow) + word + kPlain : word;
   result(painted + ' ' + std::string(text));
@@ -56,13 +64,15 @@ void Console::message(LogLevel level, std::string_view text) {
 void Console::event(std::string_view name, const Json& data, double time) {
   if (name == "progress") return on_progress(data, time);
   if (name == "step") {
-    const Json step = {
-        {"phase", "train"}, {"done", integer_of(data, "step")}, {"total", integer_of(data, "total")}};
+    Json step = data;
+    step["phase"] = "train";
+    step["done"] = integer_of(data, "step");
     return on_progress(step, time);
   }
   if (name == "log") on_log(data.value("record", Json::object()));
   if (name == "checkpoint") on_checkpoint(data);
-  if (name == "message") message(static_cast<LogLevel>(integer_of(data, "level")), text_of(data, "text"));
+  if (name == "metrics") show(text_of(data, "text"));
+  if (name == "message") say(static_cast<LogLevel>(integer_of(data, "level")), text_of(data, "text"));
   last_output_ = time;
 }
 
@@ -96,7 +106,7 @@ void Console::on_progress(const Json& data, double time) {
   if (last_output_ == 0) last_output_ = time;
   if (style_.progress == ProgressStyle::kPlain && time - last_output_ >= kLongestSilence) {
     last_output_ = time;
-    line(progress_line(state));
+    show(progress_line(state));
   }
 }
 
@@ -104,9 +114,8 @@ void Console::on_log(const Json& record) {
   if (!record.is_object()) return;
   if (const auto loss = number_of(record, "loss")) train_.loss = loss;
   if (const auto rate = number_of(record, "learning_rate")) train_.learning_rate = rate;
-  if (const auto rate = number_of(record, "train_tokens_per_second")) train_.tokens_per_second = rate;
   if (shown_.phase == "train") shown_ = train_;
-  line(log_line(record));
+  show(log_line(record));
 }
 
 void Console::on_checkpoint(const Json& data) {

@@ -23,11 +23,12 @@ class Console {
   Console& operator=(const Console&) = delete;
   ~Console() { clear(); }
 
-  // One or several whole lines above the live line; a missing final newline is added. Not in a quiet style.
+  // A notice or a header: one or several whole lines above the live line; a missing final newline is added.
+  // Not in a quiet style, nor where the threshold is above kInfo.
   void line(std::string_view text);
   // The same in every style: why a run failed, what a rank printed.
   void result(std::string_view text);
-  // "warning: …" and "error: …" in their colours; lesser levels as they are.
+  // "warning: …" and "error: …" in their colours; lesser levels as they are. Below the threshold: nothing.
   void message(LogLevel level, std::string_view text);
 
   // An event of rank 0 by its name in the worker protocol; `time` in Unix seconds. Names not listed change
@@ -35,16 +36,20 @@ class Console {
   //   progress    {phase, done, total, tokens_per_second?, memory_bytes?}: moves the live line. Where lines
   //   stay, a phase
   //               that has shown nothing for 10 s says how far it is.
-  //   step        {step, total}: the same for the phase "train"
+  //   step        {step, total, tokens_per_second?, memory_bytes?}: the same for the phase "train"
   //   log         {record}: the record's line
+  //   metrics     {text}: the block at the end of a split
   //   checkpoint  {step, path, seconds}
-  //   message     {level: number of a LogLevel, text}
+  //   message     {level: number of a LogLevel, text}: also below the threshold, which is not every rank's
   void event(std::string_view name, const Json& data, double time);
 
   // Removes the live line, for an end of the run or another writer.
   void clear();
 
  private:
+  // What every threshold lets through.
+  void show(std::string_view text);
+  void say(LogLevel level, std::string_view text);
   void on_progress(const Json& data, double time);
   void on_log(const Json& record);
   void on_checkpoint(const Json& data);

@@ -36,7 +36,7 @@ bool choose_color(const ConsoleRequest& request, bool can_redraw, const Environm
 ConsoleStyle choose_console_style(const ConsoleRequest& request, const Environment& environment) {
   const bool can_redraw = request.is_terminal && environment.get_or("TERM", "") != "dumb";
   return {choose_progress(request, can_redraw), choose_color(request, can_redraw, environment), request.width,
-          request.quiet};
+          request.quiet, request.threshold};
 }
 
 }  // namespace hftrain::reporting

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "hftrain/base/environment.h"
+#include "hftrain/base/logger.h"
 
 namespace hftrain::reporting {
 
@@ -16,8 +17,9 @@ enum class ProgressStyle {
 struct ConsoleStyle {
   ProgressStyle progress = ProgressStyle::kPlain;
   bool color = false;
-  int width = 80;      // columns, for the live line
-  bool quiet = false;  // warnings, errors and results only
+  int width = 80;                        // columns, for the live line
+  bool quiet = false;                    // warnings, errors and results only
+  LogLevel threshold = LogLevel::kInfo;  // lesser messages are not shown; records and results always are
 };
 
 // What the user asked for and what the stream is.
@@ -28,6 +30,7 @@ struct ConsoleRequest {
   bool is_terminal = false;
   int width = 80;
   bool quiet = false;  // no progress either
+  LogLevel threshold = LogLevel::kInfo;
 };
 
 // A live line is drawn only on a terminal that can move its cursor, whatever was asked: no carriage return

@@ -25,8 +25,9 @@ bool ends_with(const std::string& text, std::string_view suffix) {
          text.compare(text.size() - suffix.size(), suffix.size(), suffix) == 0;
 }
 
-// Where the Trainer puts a key in a record; equal ranks are in alphabetical order.
-int key_rank(const std::string& key) {
+// Where the Trainer puts a key in a record; equal ranks are in alphabetical order. `of_training`: the record
+// of an interval, to which the count of tokens brings run time and rate after all else.
+int key_rank(const std::string& key, bool of_training) {
   static constexpr std::array<std::pair<const char*, int>, 6> kExact = {{{"loss", 0},
                                                                          {"grad_norm", 1},
                                                                          {"learning_rate", 2},
@@ -41,6 +42,8 @@ int key_rank(const std::string& key) {
   for (const auto& [name, rank] : kExact) {
     if (key == name) return rank;
   }
+  if (of_training && key == "train_runtime") return 12;
+  if (of_training && key == "train_tokens_per_second") return 13;
   for (const auto& [suffix, rank] : kSuffixes) {
     if (ends_with(key, suffix)) return rank;
   }
@@ -115,8 +118,10 @@ std::string evaluation_header(const std::string& what, std::optional<int64_t> ex
 
 std::string log_line(const Json& record) {
   std::vector<std::tuple<int, std::string, const Json*>> items;
+  const bool of_training = record.contains("loss");
   for (const auto& [key, value] : record.items()) {
-    if (key != "step" && key != "time" && key != "total_flos") items.emplace_back(key_rank(key), key, &value);
+    if (key != "step" && key != "time" && key != "total_flos")
+      items.emplace_back(key_rank(key, of_training), key, &value);
   }
   std::sort(items.begin(), items.end());
   std::vector<std::string> parts;

@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "hftrain/base/clock.h"
+#include "hftrain/reporting/console_text.h"
 #include "hftrain/trainer/agreement.h"
 #include "hftrain/trainer/evaluation_loss.h"
 #include "hftrain/trainer/loss_items.h"
@@ -126,6 +127,11 @@ Evaluation Evaluator::run(std::shared_ptr<const data::TokenDataset> split, const
   const bool was_training = model_.training();
   const double begin = monotonic_seconds();
   const int64_t samples = split->size();
+  if (communicator_.rank() == 0) {
+    events_.message(LogLevel::kInfo,
+                    reporting::evaluation_header(prefix == "eval" ? "Evaluation" : "Prediction", samples,
+                                                 plan_.batch.per_device_eval));
+  }
   std::vector<BatchLoss> losses;
   model_.train(false);
   const StopSignal stop = collect(split, prefix, losses);

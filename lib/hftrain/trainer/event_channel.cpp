@@ -47,12 +47,15 @@ WorkPhase EventChannel::phase() const {
   return status_ != nullptr ? status_->phase() : WorkPhase::kStarting;
 }
 
-void EventChannel::step(int64_t done, int64_t total) {
+void EventChannel::step(int64_t done, int64_t total, const std::function<Json()>& more) {
   if (status_ != nullptr) status_->set_step(done);
   const double now = monotonic_seconds();
   if (now - last_step_ < 0.1 && done != total) return;
   last_step_ = now;
-  send(plan::WorkerEvent::Kind::kStep, {{"step", done}, {"total", total}});
+  Json data = more ? more() : Json::object();
+  data["step"] = done;
+  data["total"] = total;
+  send(plan::WorkerEvent::Kind::kStep, std::move(data));
 }
 
 }  // namespace hftrain::trainer

@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <mutex>
 #include <string>
 
@@ -25,8 +26,8 @@ class EventChannel {
   void send(plan::WorkerEvent::Kind kind, Json data);
   void message(LogLevel level, std::string_view text);
   // One update is done. At most ten a second are sent, the first one always: proof of life and the console's
-  // progress.
-  void step(int64_t done, int64_t total);
+  // progress. `more`, which may be empty, is asked for members to add to those that are sent.
+  void step(int64_t done, int64_t total, const std::function<Json()>& more = {});
   // Bytes of a checkpoint that this rank has written, read or verified. While it does nothing else, one event
   // a second tells of them: what moves does not hang.
   void moved(uint64_t bytes);

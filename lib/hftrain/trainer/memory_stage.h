@@ -1,4 +1,4 @@
-// Memory metrics of one stage of a run (--skip_memory_metrics false; outputs.md 8.8 of the contract).
+// Memory metrics of the stages of a run (--skip_memory_metrics false; outputs.md 8.8 of the contract).
 #pragma once
 
 #include <string>
@@ -9,20 +9,36 @@
 
 namespace hftrain::trainer {
 
-// Begins when made. Without `wanted` nothing is asked or added. Stages must not overlap: each restarts the
-// peaks.
-class MemoryStage {
+// One after the other, never overlapping: each stage restarts the peaks, and the highest of all are kept. A
+// stage inside another one counts for that one and is not begun. Without `wanted` nothing is asked or added.
+class MemoryStages {
  public:
-  MemoryStage(const runtime::WorkerContext& context, bool wanted);
+  // Begins the stage "init".
+  MemoryStages(const runtime::WorkerContext& context, bool wanted);
 
-  // <stage>_mem_{cpu,gpu}_{alloc,peaked}_delta in bytes; gpu only on a GPU.
-  void add_to(Json& metrics, const std::string& stage) const;
+  void begin();
+  // Adds <stage>_mem_{cpu,gpu}_{alloc,peaked}_delta in bytes of the stage that ends now; gpu only on a GPU.
+  // The first one also tells of "init", which ended when it began, and of before_init_mem_{cpu,gpu}.
+  void end(const std::string& stage, Json& metrics);
+
+  // The highest ever, whatever was restarted.
+  int64_t peak_host_bytes() const;
+  int64_t peak_device_bytes() const;
 
  private:
+  struct Memory {
+    int64_t allocated = 0, peak = 0;
+  };
+  Memory host() const;
+  Memory device() const;
+  void restart();
+  void add(const std::string& stage, Json& metrics) const;
+
   const runtime::WorkerContext& context_;
   bool wanted_;
-  runtime::HostMemory host_;
-  runtime::DeviceMemory device_;
+  bool in_init_ = true;
+  Memory host_, device_;           // when the stage began; their peaks: of all stages before
+  Json of_init_ = Json::object();  // until somebody is told
 };
 
 }  // namespace hftrain::trainer

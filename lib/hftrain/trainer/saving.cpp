@@ -1,26 +1,11 @@
-// Trainer: checkpoints, retention and what is left in the output folder.
-#include <cmath>
-
-#include "hftrain/base/error.h"
-#include "hftrain/base/file.h"
-#include "hftrain/reporting/metrics_files.h"
+// Trainer: checkpoints and which of them stay.
 #include "hftrain/runtime/random_state.h"
 #include "hftrain/storage/retention.h"
-#include "hftrain/trainer/components.h"
 #include "hftrain/trainer/notify.h"
-#include "hftrain/trainer/run_card.h"
 #include "hftrain/trainer/state_file.h"
 #include "hftrain/trainer/trainer.h"
 
 namespace hftrain::trainer {
-namespace {
-
-double rounded(double value, int digits) {
-  const double scale = std::pow(10.0, digits);
-  return std::round(value * scale) / scale;
-}
-
-}  // namespace
 
 Json Trainer::training_state() const {
   Json callbacks = Json::object();
@@ -45,7 +30,7 @@ int64_t Trainer::samples_per_round() const {
 }
 
 checkpoint::CheckpointContents Trainer::checkpoint_contents() {
-  state_.train_seconds = train_seconds_before_ + monotonic_seconds() - train_begin_;
+  state_.train_seconds = whole_training_seconds();
   const std::string path = storage::checkpoint_path(plan_.output_dir, state_.global_step);
   if (state_.best_step == state_.global_step && state_.best_metric) {
     state_.best_checkpoint = path;
@@ -135,73 +120,6 @@ void Trainer::apply_retention(storage::RetentionMoment moment, int64_t newest_ve
     const std::string warning = storage::delete_checkpoint(files_, {step, path});
     if (!warning.empty()) events_.message(LogLevel::kWarning, warning);
   }
-}
-
-void Trainer::load_best_model() {
-  if (!plan_.evaluation.load_best_at_end || state_.best_checkpoint.empty()) return;
-  if (speaks()) events_.message(LogLevel::kInfo, "Loading best model from " + state_.best_checkpoint);
-  checkpointer_->load_model(state_.best_checkpoint);
-  strategy_->parameters_changed();
-}
-
-void Trainer::finish_training() {
-  finish_save();
-  at::Tensor rest = losses_.sum().clone();
-  communicator_.all_reduce(rest, comm::Reduction::kAverage);
-  const double loss = (state_.logged_loss_sum + rest.item<float>()) /
-                      std::max(static_cast<double>(state_.global_step), 0.001);
-  state_.train_seconds = train_seconds_before_ + monotonic_seconds() - train_begin_;
-  const double seconds = state_.train_seconds;
-  Json metrics = {
-      {"train_runtime", rounded(seconds, 4)},
-      {"train_samples_per_second", rounded(static_cast<double>(plan_.steps.samples_for_speed) / seconds, 3)},
-      {"train_steps_per_second", rounded(static_cast<double>(plan_.steps.max_steps) / seconds, 3)},
-      {"total_flos", state_.total_flos},
-      {"train_loss", loss}};
-  log_->record(metrics);
-  load_best_model();
-  apply_retention(storage::RetentionMoment::kEndOfTraining, last_saved_step_, best_checkpoint_step());
-  notify(&Callback::on_train_end);
-  const PhaseClock::Span span = clock_.span("save");
-  checkpointer_->export_model(plan_.output_dir);
-  if (!speaks()) return;
-  write_results("train", metrics, plan_.data.train->samples);
-  write_file_atomically(plan_.output_dir + "/trainer_state.json",
-                        trainer_state_text(plan_, state_, log_->history(), control_, callbacks_));
-  write_file_atomically(plan_.output_dir + "/README.md", run_card(plan_, log_->history()));
-}
-
-// Outside training the whole model may compute in half precision (--bf16_full_eval, --fp16_full_eval).
-Json Trainer::evaluate_in_full(const plan::SplitPlan& split, const std::string& prefix) {
-  const PhaseClock::Span span = clock_.span("eval");
-  const MemoryStage memory(context_, plan_.logging.memory_metrics);
-  if (!plan_.precision.eval.empty()) model_->compute_in(dtype_named(plan_.precision.eval));
-  Evaluation evaluation = evaluator_->run(open_split(split), prefix);
-  model_->compute_in(dtype_named(plan_.precision.compute));
-  stop_ = evaluation.stop;
-  if (stop_ == StopSignal::kNone) memory.add_to(evaluation.metrics, prefix);
-  return evaluation.metrics;
-}
-
-void Trainer::evaluate_at_end() {
-  Json metrics = evaluate_in_full(*plan_.data.validation, "eval");
-  if (metrics.is_null()) return;
-  log_->record(metrics);
-  metrics["perplexity"] = std::exp(metrics["eval_loss"].get<double>());
-  if (speaks()) write_results("eval", std::move(metrics), plan_.data.validation->samples);
-}
-
-void Trainer::predict_at_end() {
-  Json metrics = evaluate_in_full(*plan_.data.test, "predict");
-  if (speaks() && !metrics.is_null()) write_results("predict", std::move(metrics), plan_.data.test->samples);
-}
-
-void Trainer::write_results(const std::string& split, Json metrics, int64_t samples) {
-  metrics["epoch"] = state_.epoch;
-  metrics[split + "_samples"] = samples;
-  reporting::save_metrics(plan_.output_dir, split, metrics);
-  events_.send(plan::WorkerEvent::Kind::kMessage, {{"level", static_cast<int>(LogLevel::kInfo)},
-                                                   {"text", reporting::format_metrics(split, metrics)}});
 }
 
 }  // namespace hftrain::trainer

@@ -3,15 +3,6 @@
 #include "hftrain/reporting/trainer_state.h"
 
 namespace hftrain::trainer {
-namespace {
-
-constexpr int64_t kUnsetInterval = 500;  // what the file holds for an interval that is not in steps
-
-int64_t absolute(const plan::IntervalPlan& interval) {
-  return interval.steps > 0 ? interval.steps : kUnsetInterval;
-}
-
-}  // namespace
 
 std::string trainer_state_text(const plan::RunPlan& plan, const State& state,
                                const reporting::LogHistory& history, const Control& control,
@@ -22,9 +13,9 @@ std::string trainer_state_text(const plan::RunPlan& plan, const State& state,
   if (!state.best_checkpoint.empty()) file.best_model_checkpoint = state.best_checkpoint;
   file.epoch = state.epoch;
   file.global_step = state.global_step;
-  file.eval_steps = absolute(plan.evaluation.interval);
-  file.logging_steps = absolute(plan.logging.interval);
-  file.save_steps = absolute(plan.saving.interval);
+  file.eval_steps = plan.evaluation.interval.recorded_steps();
+  file.logging_steps = plan.logging.interval.recorded_steps();
+  file.save_steps = plan.saving.interval.recorded_steps();
   file.log_history = history;
   file.max_steps = plan.steps.max_steps;
   file.num_train_epochs = plan.steps.epochs;

@@ -24,6 +24,7 @@ Trainer::Trainer(const plan::RunPlan& plan, runtime::WorkerContext& context, com
       communicator_(communicator),
       events_(events),
       clock_(events),
+      memory_(context, plan.logging.memory_metrics),
       scaler_(make_scaler(plan)),
       losses_(context.device, plan.logging.nan_inf_filter) {
   const PhaseClock::Span span = clock_.span("load");
@@ -71,7 +72,9 @@ void Trainer::load() {
   peak_host_bytes_loading_ = runtime::host_memory().peak_resident;  // before the optimizer's state is made
   // Model creation draws numbers that a resumed run does not; both start training from the same place.
   runtime::seed_generators(plan_.seed, *context_.device_runtime, context_.device);
+  const double begin = monotonic_seconds();
   strategy_->prepare();
+  preparation_seconds_ = monotonic_seconds() - begin;
   if (!resume_from.empty()) resume(resume_from);
 }
 
@@ -108,11 +111,7 @@ void Trainer::resume(const std::string& checkpoint) {
   restore_random_streams(saved);
   if (plan_.saving.restore_callbacks) restore_callbacks(saved.training_state.at("callbacks"));
   start_step_ = last_saved_step_ = state_.global_step;
-  if (!speaks()) return;
-  events_.message(LogLevel::kInfo, "  Continuing training from epoch " +
-                                       std::to_string(state_.position.epoch) + ", batch " +
-                                       std::to_string(state_.position.batch) + ", global step " +
-                                       std::to_string(state_.global_step));
+  find_best_model();
 }
 
 // A rank that the saved run did not have starts streams of its own from the seed, the step and its number.
@@ -163,7 +162,6 @@ Json Trainer::stats() const {
   const auto steps = static_cast<double>(state_.global_step - start_step_);
   const double samples = steps * static_cast<double>(plan_.batch.global_train);
   const auto rate = [&](double amount) { return seconds > 0 ? amount / seconds : 0.0; };
-  const runtime::DeviceMemory device = context_.device_runtime->memory(context_.device);
   const parallel::StateBytes held = strategy_->state_bytes();
   return {{"phases", clock_.to_json_value()},
           {"steps", steps},
@@ -173,9 +171,9 @@ Json Trainer::stats() const {
           {"skipped_updates", state_.skipped_updates},
           {"rank",
            {{"rank", communicator_.rank()},
-            {"peak_host_bytes", runtime::host_memory().peak_resident},
+            {"peak_host_bytes", memory_.peak_host_bytes()},
             {"peak_host_bytes_loading", peak_host_bytes_loading_},
-            {"peak_device_bytes", device.peak_allocated},
+            {"peak_device_bytes", memory_.peak_device_bytes()},
             {"state_bytes",
              {{"parameters", held.parameters}, {"gradients", held.gradients}, {"optimizer", held.optimizer}}},
             {"bytes_sent", communicator_.bytes_sent()}}}};

@@ -25,6 +25,7 @@
 #include "hftrain/trainer/phase_clock.h"
 #include "hftrain/trainer/run_log.h"
 #include "hftrain/trainer/stop_request.h"
+#include "hftrain/trainer/throughput.h"
 #include "hftrain/trainer/update.h"
 
 namespace hftrain::trainer {
@@ -65,6 +66,18 @@ class Trainer {
   void act_on_flags();
   void guard_against_divergence(const UpdateResult& result);
 
+  // Headers, and where this rank computes.
+  void announce_start();
+  void announce_section(const char* name);
+  // Tokens a second and memory, for the live line.
+  Json live_facts() const;
+  // Of this attempt, without evaluations and saves.
+  double training_seconds() const;
+  // Of all attempts, with them.
+  double whole_training_seconds() const;
+  // To the log, with the tokens seen when they are counted; returns what was added to.
+  Json record(Json metrics);
+  Json tokens_per_second(double seconds) const;
   void log_progress();
   void evaluate_and_track();
   void save_checkpoint();
@@ -81,11 +94,15 @@ class Trainer {
   // What was logged up to the checkpoint this run goes on from; rank 0 alone keeps it.
   reporting::LogHistory logged_before() const;
   void finish_training();
+  void find_best_model();
   void load_best_model();
+  // Why the best model cannot be loaded; empty: it can. Collective.
+  std::string best_model_problem();
   // Null when a stop came in between.
   Json evaluate_in_full(const plan::SplitPlan& split, const std::string& prefix);
   void evaluate_at_end();
   void predict_at_end();
+  void write_card() const;
   void write_results(const std::string& split, Json metrics, int64_t samples);
   Json stats() const;
 
@@ -100,6 +117,7 @@ class Trainer {
   EventChannel& events_;
   storage::PosixFileSystem files_;
   PhaseClock clock_;
+  MemoryStages memory_;
 
   std::unique_ptr<models::Model> model_;
   std::unique_ptr<parallel::Strategy> strategy_;
@@ -114,7 +132,8 @@ class Trainer {
   Control control_;
   Callbacks callbacks_;
   LossAccumulator losses_;
-  std::optional<MemoryStage> train_memory_;
+  Throughput throughput_;
+  int64_t tokens_trained_ = 0;  // in this attempt
   std::unique_ptr<RunLog> log_;
   UpdateResult last_update_;
   StopSignal stop_ = StopSignal::kNone;
@@ -131,6 +150,7 @@ class Trainer {
   double train_seconds_before_ = 0;  // of earlier attempts
   double train_begin_ = 0;           // monotonic
   int64_t peak_host_bytes_loading_ = 0;
+  double preparation_seconds_ = 0;  // of the loaded model
 };
 
 }  // namespace hftrain::trainer

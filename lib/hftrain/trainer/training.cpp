@@ -2,10 +2,14 @@
 #include <cmath>
 
 #include "hftrain/base/error.h"
+#include "hftrain/base/text.h"
+#include "hftrain/reporting/python_text.h"
+#include "hftrain/runtime/host_memory.h"
 #include "hftrain/trainer/agreement.h"
 #include "hftrain/trainer/intervals.h"
 #include "hftrain/trainer/loss_items.h"
 #include "hftrain/trainer/notify.h"
+#include "hftrain/trainer/run_headers.h"
 #include "hftrain/trainer/trainer.h"
 
 namespace hftrain::trainer {
@@ -51,8 +55,9 @@ std::vector<TokenBatch> next_group(BatchLoader& loader, int64_t size) {
 void Trainer::train() {
   events_.set_phase(WorkPhase::kTraining);
   train_begin_ = monotonic_seconds();
-  train_memory_.emplace(context_, plan_.logging.memory_metrics);
+  memory_.begin();
   train_seconds_before_ = state_.train_seconds;
+  announce_start();
   std::shared_ptr<const data::TokenDataset> dataset = open_split(*plan_.data.train);
   const data::SamplerOptions sampler = sampler_of(plan_, communicator_, dataset->size());
   const int64_t prefetch = plan_.data.loader_workers * plan_.data.prefetch_factor;
@@ -75,14 +80,23 @@ void Trainer::train() {
     return through || control_.should_training_stop || stop_ != StopSignal::kNone;
   };
   while (!finished()) train_epoch(loader);
-  const double aside = clock_.seconds("eval") + clock_.seconds("save");
-  clock_.set("train", monotonic_seconds() - train_begin_ - aside);
+  clock_.set("train", training_seconds());
   if (stop_ == StopSignal::kNone) {
     finish_training();
   } else {
     if (last_saved_step_ != state_.global_step) save_checkpoint();
     finish_save();
   }
+}
+
+void Trainer::announce_start() {
+  events_.message(LogLevel::kInfo, line_of_rank(plan_, communicator_.rank()));
+  events_.message(LogLevel::kDebug,
+                  "loaded in " + format_duration(clock_.seconds("load")) + ": " + describe_memory());
+  if (!speaks()) return;
+  events_.message(LogLevel::kInfo, header_of_training(plan_));
+  if (!plan_.saving.resume_from.empty())
+    events_.message(LogLevel::kInfo, header_of_resume(plan_, state_, samples_per_round()));
 }
 
 void Trainer::train_epoch(BatchLoader& loader) {
@@ -121,6 +135,8 @@ bool Trainer::train_step(const std::vector<TokenBatch>& group, const BatchLoader
   state_.epoch = static_cast<double>(state_.position.epoch) + loader.share_done(state_.position);
   state_.total_flos +=
       6.0 * static_cast<double>(all.input_tokens) * static_cast<double>(plan_.model.non_embedding_parameters);
+  tokens_trained_ += all.input_tokens;
+  throughput_.add(tokens_trained_, training_seconds());
   if (plan_.logging.count_input_tokens != "no") state_.input_tokens_seen += all.input_tokens;
   if (state_.global_step == start_step_ + 1) clock_.set("first_step", monotonic_seconds() - begin);
   after_step();
@@ -135,7 +151,8 @@ double Trainer::divisor_of(const Agreement& all, int64_t own_label_tokens) const
 }
 
 void Trainer::after_step() {
-  events_.step(state_.global_step, plan_.steps.max_steps);
+  events_.step(state_.global_step, plan_.steps.max_steps,
+               speaks() ? [this] { return live_facts(); } : std::function<Json()>());
   set_flags_at_step_end(plan_, state_.global_step, state_.epoch, control_);
   notify(&Callback::on_step_end);
   act_on_flags();
@@ -175,6 +192,33 @@ void Trainer::guard_against_divergence(const UpdateResult& result) {
           "before this");
 }
 
+Json Trainer::live_facts() const {
+  const bool on_cpu = context_.device.is_cpu();
+  Json facts = {{"memory_bytes", on_cpu ? runtime::host_memory().resident
+                                        : context_.device_runtime->memory(context_.device).allocated}};
+  if (const std::optional<double> rate = throughput_.tokens_per_second()) facts["tokens_per_second"] = *rate;
+  return facts;
+}
+
+Json Trainer::record(Json metrics) {
+  if (plan_.logging.count_input_tokens != "no") metrics["num_input_tokens_seen"] = state_.input_tokens_seen;
+  log_->record(metrics);
+  return metrics;
+}
+
+double Trainer::training_seconds() const {
+  return monotonic_seconds() - train_begin_ - clock_.seconds("eval") - clock_.seconds("save");
+}
+
+double Trainer::whole_training_seconds() const {
+  return train_seconds_before_ + monotonic_seconds() - train_begin_;
+}
+
+Json Trainer::tokens_per_second(double seconds) const {
+  return {{"train_tokens_per_second",
+           reporting::python_round(static_cast<double>(state_.input_tokens_seen) / seconds, 3)}};
+}
+
 void Trainer::log_progress() {
   const int64_t steps = state_.global_step - state_.last_logged_step;
   if (steps <= 0) return;
@@ -188,9 +232,12 @@ void Trainer::log_progress() {
   Json record = {{"loss", loss_sum / static_cast<double>(steps)},
                  {"grad_norm", last_update_.grad_norm},
                  {"learning_rate", rate}};
-  if (plan_.logging.count_input_tokens != "no") record["num_input_tokens_seen"] = state_.input_tokens_seen;
-  log_->record(record);
-  notify(&Callback::on_log, record);
+  if (plan_.logging.count_input_tokens != "no") {
+    const double seconds = whole_training_seconds();
+    record["train_runtime"] = reporting::python_round(seconds, 4);
+    record.update(tokens_per_second(seconds));
+  }
+  notify(&Callback::on_log, this->record(std::move(record)));
 }
 
 void Trainer::evaluate_and_track() {
@@ -203,7 +250,7 @@ void Trainer::evaluate_and_track() {
   state_.evaluation_pending = stop_ != StopSignal::kNone;
   if (state_.evaluation_pending) return;
   const Json& metrics = evaluation.metrics;
-  log_->record(metrics);
+  record(metrics);
   notify(&Callback::on_evaluate, metrics);
   const plan::EvaluationPlan& wanted = plan_.evaluation;
   if (wanted.metric_for_best_model.empty()) return;

@@ -1,0 +1,80 @@
+// What is different about a run that goes on from a checkpoint (outputs.md 8.9 of the contract).
+#include "hftrain/base/text.h"
+#include "hftrain/plan/resolve_parts.h"
+
+namespace hftrain::plan {
+namespace {
+
+Diagnostic note(std::string what, std::string why) {
+  return {Diagnostic::Severity::kNote, std::move(what), "", std::move(why), ""};
+}
+
+Diagnostic warning(std::string what, std::string why, std::string hint) {
+  return {Diagnostic::Severity::kWarning, std::move(what), "", std::move(why), std::move(hint)};
+}
+
+// A run that goes on with another number of ranks.
+void note_ranks(const SavedRun& saved, const RunPlan& plan, std::vector<Diagnostic>& notes) {
+  if (saved.world_size == plan.ranks.world_size) return;
+  const BatchPlan& batch = plan.batch;
+  const std::string ranks = "the run goes on with " + std::to_string(plan.ranks.world_size) + " rank" +
+                            (plan.ranks.world_size == 1 ? "" : "s") + " instead of " +
+                            std::to_string(saved.world_size);
+  const std::string arithmetic = std::to_string(batch.per_device_train) + " per rank, accumulated " +
+                                 std::to_string(batch.accumulation_steps) + " times";
+  if (batch.global_train == saved.global_train) {
+    notes.push_back(
+        note(ranks + " and keeps its global batch of " + std::to_string(saved.global_train), arithmetic));
+    return;
+  }
+  const int64_t round = batch.global_train / batch.accumulation_steps;
+  const bool fits = saved.global_train % round == 0;
+  notes.push_back(warning(
+      ranks + " and a global batch of " + std::to_string(batch.global_train) + " instead of " +
+          std::to_string(saved.global_train),
+      arithmetic + (fits ? "" : ": no number of times makes " + std::to_string(saved.global_train)),
+      fits ? "--gradient_accumulation_steps " + std::to_string(saved.global_train / round) + " keeps it"
+           : "a --per_device_train_batch_size that divides it by the ranks keeps it, where there is one"));
+}
+
+// The Trainer compares these with its trainer_state.json, where intervals are always in updates.
+void note_settings(const SavedRun& saved, const RunPlan& plan, std::vector<Diagnostic>& notes) {
+  std::map<std::string, int64_t> present = {{"logging_steps", plan.logging.interval.recorded_steps()},
+                                            {"eval_steps", plan.evaluation.interval.recorded_steps()},
+                                            {"save_steps", plan.saving.interval.recorded_steps()}};
+  // With other ranks the batch has been spoken of.
+  if (saved.world_size == plan.ranks.world_size)
+    present["per_device_train_batch_size"] = plan.batch.per_device_train;
+  std::vector<std::string> different;
+  for (const auto& [name, value] : present) {
+    const auto before = saved.settings.find(name);
+    if (before != saved.settings.end() && before->second != value)
+      different.push_back(name + ' ' + std::to_string(value) + " instead of " +
+                          std::to_string(before->second));
+  }
+  if (different.empty()) return;
+  notes.push_back(warning(
+      "the run goes on with other settings than its checkpoint was saved with: " + join(different, ", "),
+      "trainer_state.json of the checkpoint",
+      "give the earlier values where the run is to be the same as one that never stopped"));
+}
+
+void note_version(const SavedRun& saved, const RunPlan& plan, std::vector<Diagnostic>& notes) {
+  const std::string own = plan.model.config.value("transformers_version", std::string());
+  if (saved.transformers_version.empty() || saved.transformers_version == own) return;
+  notes.push_back(warning("the checkpoint's config.json is of transformers " + saved.transformers_version +
+                              ", and this run writes that of " + own,
+                          "another version may read a key of it differently",
+                          "go on only where the model's configuration is known to be the same"));
+}
+
+}  // namespace
+
+void note_resume(const ResolveInput& input, const RunPlan& plan, std::vector<Diagnostic>& notes) {
+  if (!plan.do_train || !input.saved) return;
+  note_ranks(*input.saved, plan, notes);
+  note_settings(*input.saved, plan, notes);
+  note_version(*input.saved, plan, notes);
+}
+
+}  // namespace hftrain::plan

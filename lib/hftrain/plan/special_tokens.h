@@ -1,0 +1,26 @@
+// The tokenizer's special ids in what a run saves: before training the Trainer gives them to the model's
+// config and generation config (transformers:trainer_utils.py, align_special_tokens).
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "hftrain/base/json.h"
+#include "hftrain/plan/model_facts.h"
+
+namespace hftrain::plan {
+
+// Gives `config` the tokenizer's ids, unset ones too. Nothing where no tokenizer was read.
+void align_config(const ModelFacts& model, Json& config);
+
+// Text of the generation_config.json to save. What the model's folder brought is kept, byte for byte unless
+// the tokenizer has other ids: an end token that is not among the file's goes before them, the other two
+// replace the file's. Without such a file it follows from `config`, which is aligned already, as in
+// transformers.
+std::string generation_config_text(const ModelFacts& model, const Json& config);
+
+// "eos_token_id 50256 -> 0, …": the ids by which the tokenizer differs from the model's config or generation
+// config; none where no tokenizer was read.
+std::vector<std::string> changed_special_tokens(const ModelFacts& model);
+
+}  // namespace hftrain::plan

@@ -1,0 +1,154 @@
+// Trainer: the end of training, the best model, evaluation and prediction after it, and what is left in the
+// output folder.
+#include <cmath>
+#include <utility>
+
+#include "hftrain/base/error.h"
+#include "hftrain/base/file.h"
+#include "hftrain/base/text.h"
+#include "hftrain/reporting/metrics_files.h"
+#include "hftrain/reporting/python_text.h"
+#include "hftrain/trainer/best_model.h"
+#include "hftrain/trainer/components.h"
+#include "hftrain/trainer/notify.h"
+#include "hftrain/trainer/run_card.h"
+#include "hftrain/trainer/state_file.h"
+#include "hftrain/trainer/trainer.h"
+
+namespace hftrain::trainer {
+namespace {
+
+constexpr int kVerifyingThreads = 4;
+
+}  // namespace
+
+// The folder may be another one than when it was written. All ranks go by what rank 0 finds.
+void Trainer::find_best_model() {
+  const std::string found = find_best_checkpoint(state_, plan_.output_dir, plan_.saving.resume_from);
+  const std::string recorded =
+      std::exchange(state_.best_checkpoint, communicator_.all_gather_text(found).front());
+  if (!speaks() || recorded.empty() || !state_.best_checkpoint.empty()) return;
+  events_.message(LogLevel::kWarning, "the best checkpoint so far, " + recorded +
+                                          ", is no longer there and is forgotten; " + plan_.output_dir +
+                                          " has none of step " + std::to_string(state_.best_checkpoint_step));
+}
+
+// Found out before anything is loaded: half a best model over the last one would be neither.
+std::string Trainer::best_model_problem() {
+  std::string own;
+  if (!path_exists(state_.best_checkpoint)) {
+    own = "rank " + std::to_string(communicator_.rank()) +
+          " does not see it; on machines without a shared folder --save_on_each_node writes one on each";
+  } else if (speaks()) {
+    const storage::Verification verified = storage::verify_checkpoint(
+        state_.best_checkpoint, kVerifyingThreads, [this](uint64_t bytes) { events_.moved(bytes); });
+    if (!verified.ok) own = (verified.file.empty() ? "it" : verified.file) + ' ' + verified.reason;
+  }
+  for (const std::string& problem : communicator_.all_gather_text(own)) {
+    if (!problem.empty()) return problem;
+  }
+  return "";
+}
+
+void Trainer::load_best_model() {
+  if (!plan_.evaluation.load_best_at_end || state_.best_checkpoint.empty()) return;
+  const PhaseClock::Span span = clock_.span("load");
+  if (const std::string problem = best_model_problem(); !problem.empty()) {
+    if (!speaks()) return;
+    events_.message(LogLevel::kWarning,
+                    "the best model is not loaded, and that of the last update is written: " +
+                        state_.best_checkpoint + ": " + problem);
+    return;
+  }
+  if (speaks()) {
+    events_.message(LogLevel::kInfo, "Loading best model from " + state_.best_checkpoint + " (score: " +
+                                         reporting::python_repr(state_.best_metric.value_or(NAN)) + ").");
+  }
+  checkpointer_->load_model(state_.best_checkpoint);
+  strategy_->parameters_changed();
+}
+
+void Trainer::finish_training() {
+  finish_save();
+  at::Tensor rest = losses_.sum().clone();
+  communicator_.all_reduce(rest, comm::Reduction::kAverage);
+  const double loss = (state_.logged_loss_sum + rest.item<float>()) /
+                      std::max(static_cast<double>(state_.global_step), 0.001);
+  const double seconds = state_.train_seconds = whole_training_seconds();
+  Json metrics = {{"train_runtime", reporting::python_round(seconds, 4)},
+                  {"train_samples_per_second",
+                   reporting::python_round(static_cast<double>(plan_.steps.samples_for_speed) / seconds, 3)},
+                  {"train_steps_per_second",
+                   reporting::python_round(static_cast<double>(plan_.steps.max_steps) / seconds, 3)},
+                  {"total_flos", state_.total_flos},
+                  {"train_loss", loss}};
+  if (plan_.logging.count_input_tokens != "no") metrics.update(tokens_per_second(seconds));
+  memory_.end("train", metrics);
+  if (speaks()) {
+    events_.message(LogLevel::kInfo, "Training completed: " + with_thousands(state_.global_step) +
+                                         " updates in " + format_duration(seconds) + ". The model in " +
+                                         plan_.output_dir + " can be shared.");
+  }
+  metrics = record(std::move(metrics));
+  load_best_model();
+  apply_retention(storage::RetentionMoment::kEndOfTraining, last_saved_step_, best_checkpoint_step());
+  notify(&Callback::on_train_end);
+  const PhaseClock::Span span = clock_.span("save");
+  checkpointer_->export_model(plan_.output_dir);
+  if (!speaks()) return;
+  write_results("train", metrics, plan_.data.train->samples);
+  write_file_atomically(plan_.output_dir + "/trainer_state.json",
+                        trainer_state_text(plan_, state_, log_->history(), control_, callbacks_));
+  write_card();
+}
+
+void Trainer::write_card() const {
+  write_file_atomically(plan_.output_dir + "/README.md", run_card(plan_, log_->history()));
+}
+
+// Outside training the whole model may compute in half precision (--bf16_full_eval, --fp16_full_eval).
+Json Trainer::evaluate_in_full(const plan::SplitPlan& split, const std::string& prefix) {
+  const PhaseClock::Span span = clock_.span("eval");
+  memory_.begin();
+  if (!plan_.precision.eval.empty()) model_->compute_in(dtype_named(plan_.precision.eval));
+  Evaluation evaluation = evaluator_->run(open_split(split), prefix);
+  model_->compute_in(dtype_named(plan_.precision.compute));
+  stop_ = evaluation.stop;
+  if (stop_ == StopSignal::kNone && !plan_.do_train) {
+    evaluation.metrics[prefix + "_model_preparation_time"] = reporting::python_round(preparation_seconds_, 4);
+  }
+  return evaluation.metrics;
+}
+
+void Trainer::announce_section(const char* name) {
+  if (speaks()) events_.message(LogLevel::kInfo, std::string("*** ") + name + " ***");
+}
+
+void Trainer::evaluate_at_end() {
+  announce_section("Evaluate");
+  Json metrics = evaluate_in_full(*plan_.data.validation, "eval");
+  if (metrics.is_null()) return;
+  metrics = record(std::move(metrics));
+  memory_.end("eval", metrics);
+  metrics["perplexity"] = std::exp(metrics["eval_loss"].get<double>());
+  if (!speaks()) return;
+  write_results("eval", std::move(metrics), plan_.data.validation->samples);
+  if (plan_.do_train) write_card();  // again, with this result
+}
+
+void Trainer::predict_at_end() {
+  announce_section("Predict");
+  Json metrics = evaluate_in_full(*plan_.data.test, "predict");
+  if (metrics.is_null()) return;
+  memory_.end("test", metrics);
+  if (speaks()) write_results("predict", std::move(metrics), plan_.data.test->samples);
+}
+
+void Trainer::write_results(const std::string& split, Json metrics, int64_t samples) {
+  metrics["epoch"] = state_.epoch;
+  metrics[split + "_samples"] = samples;
+  reporting::save_metrics(plan_.output_dir, split, metrics);
+  events_.send(plan::WorkerEvent::Kind::kMetrics, {{"text", reporting::format_metrics(split, metrics)}});
+}
+
+}  // namespace hftrain::trainer

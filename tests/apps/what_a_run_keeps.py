@@ -1,0 +1,283 @@
+#!/usr/bin/env python3
+"""What a run leaves in its output folder, read back: results, records, README, event files, models, checkpoints.
+
+  what_a_run_keeps.py [STORY]…     all of them without a word
+"""
+import csv
+import filecmp
+import glob
+import json
+import os
+import shutil
+import struct
+import sys
+import tempfile
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from runs import Workplace, expect, in_order, read_json, records
+
+EVALUATED = ["--eval_strategy", "steps", "--eval_steps", 2, "--do_eval", "--validation_split_percentage", 10]
+
+
+def same_weights(a, b):
+    return filecmp.cmp(os.path.join(a, "model.safetensors"), os.path.join(b, "model.safetensors"), shallow=False)
+
+
+def results_and_readme_say_what_was_logged(place, output):
+    place.call(*place.flags(output, "--max_steps", 6, "--save_strategy", "no", "--logging_steps", 2, *EVALUATED,
+                            "--do_predict", "--test_file", place.text, "--max_predict_samples", 30))
+    log = records(output)
+    by_split = {}
+    for split in ("train", "eval", "predict"):
+        with open(os.path.join(output, f"{split}_results.json")) as file:
+            text = file.read()
+        by_split[split] = json.loads(text)
+        expect(text == json.dumps(by_split[split], indent=4, sort_keys=True), f"{split}: indent 4, sorted", text)
+    train, evaluation, prediction = by_split.values()
+    expect(train["train_samples"] > 0 and train["epoch"] == log[-1]["epoch"], "samples and epoch", train)
+    at_the_end = [r for r in log if "train_loss" in r]
+    expect(len(at_the_end) == 1 and all(train[k] == v for k, v in at_the_end[0].items() if k not in ("step", "time")),
+           "the record at the end of training is in train_results.json", [train, at_the_end])
+    losses = [r["loss"] for r in log if "loss" in r]
+    expect(len(losses) == 3 and abs(sum(losses) / 3 - train["train_loss"]) < 1e-6, "train_loss is the mean", losses)
+    evaluations = [r for r in log if "eval_loss" in r]
+    expect([r["step"] for r in evaluations] == [2, 4, 6, 6], "three evaluations, and one at the end", evaluations)
+    expect(evaluation["eval_loss"] == evaluations[-1]["eval_loss"] == evaluations[-2]["eval_loss"], "the same loss", log)
+    expect(set(prediction) == {"epoch", "predict_loss", "predict_runtime", "predict_samples", "predict_samples_per_second",
+                               "predict_steps_per_second"} and prediction["predict_samples"] == 30, "keys", prediction)
+    expect(not any("predict_loss" in r for r in log), "a prediction is no record of training", log)
+    expect(read_json(output, "all_results.json") == {**train, **evaluation, **prediction}, "all of them merged", by_split)
+    history = read_json(output, "trainer_state.json")["log_history"]
+    expect(history == [{k: v for k, v in r.items() if k != "time"} for r in log[:len(history)]], "the same history", history)
+
+    with open(os.path.join(output, "README.md")) as file:
+        card = file.read()
+    expect(card.startswith("---\nlibrary_name: transformers\n"), "a YAML head", card)
+    name = os.path.basename(output)
+    in_order(card, "pipeline_tag: text-generation", "- generated_from_trainer", f"- name: {name}", f"# {name}",
+             f"- Loss: {round(evaluation['eval_loss'], 4)}", "- learning_rate: 0.001", "- train_batch_size: 8",
+             "- num_devices: 2", "- total_train_batch_size: 16", "- lr_scheduler_type: cosine", "- training_steps: 6")
+    rows = [line.split("|")[1:-1] for line in card.splitlines() if line.startswith("| ")]
+    expect([[float(cell) for cell in row] for row in rows[1:]] ==
+           [[round(loss, 4), round(r["epoch"], 4), r["step"], round(r["eval_loss"], 4)]
+            for loss, r in zip(losses, evaluations)], "one row per evaluation while training", card)
+
+
+def varint(data, at):
+    value = shift = 0
+    while True:
+        value |= (data[at] & 127) << shift
+        shift += 7
+        at += 1
+        if data[at - 1] < 128:
+            return value, at
+
+
+def fields(data):
+    """(number, value) of a protocol buffer message."""
+    at = 0
+    while at < len(data):
+        key, at = varint(data, at)
+        kind = key & 7
+        if kind == 0:
+            value, at = varint(data, at)
+        elif kind == 2:
+            size, at = varint(data, at)
+            value, at = data[at:at + size], at + size
+        else:
+            size = {1: 8, 5: 4}[kind]
+            value, at = data[at:at + size], at + size
+        yield key >> 3, value
+
+
+def masked_crc(data):
+    crc = 0xFFFFFFFF
+    for byte in data:
+        crc ^= byte
+        for _ in range(8):
+            crc = crc >> 1 ^ (0x82F63B78 if crc & 1 else 0)
+    crc ^= 0xFFFFFFFF
+    return ((crc >> 15 | crc << 17) + 0xA282EAD8) & 0xFFFFFFFF
+
+
+def events(path):
+    """Scalars {tag: {step: value}} and tags of texts; lengths and contents are checked against their checksums."""
+    with open(path, "rb") as file:
+        data = file.read()
+    scalars, texts, at = {}, set(), 0
+    while at < len(data):
+        size, crc = struct.unpack_from("<QI", data, at)
+        event = data[at + 12:at + 12 + size]
+        expect(crc == masked_crc(data[at:at + 8]), "checksum of a length", path)
+        expect(struct.unpack_from("<I", data, at + 12 + size)[0] == masked_crc(event), "checksum of an event", path)
+        at += 16 + size
+        event = dict(fields(event))
+        for _, value in fields(event.get(5, b"")):
+            parts = dict(fields(value))
+            tag = parts[1].decode()
+            if 2 in parts:
+                scalars.setdefault(tag, {})[event.get(2, 0)] = struct.unpack("<f", parts[2])[0]
+            else:
+                texts.add(tag)
+    return scalars, texts
+
+
+def trackers_get_every_record(place, output):
+    place.call(*place.flags(output, "--max_steps", 4, "--save_strategy", "no", *EVALUATED, "--report_to", "tensorboard", "csv"))
+    log = records(output)
+    files = glob.glob(os.path.join(output, "runs", "*", "events.out.tfevents.*"))
+    expect(len(files) == 1, "one event file", files)
+    scalars, texts = events(files[0])
+    expect(any("args" in tag for tag in texts) and any("model_config" in tag for tag in texts), "args and model_config", texts)
+    last = {}
+    for record in log:  # for equal steps the later record counts
+        for key, value in record.items():
+            if key not in ("step", "time"):
+                tag = f"eval/{key[5:]}" if key.startswith("eval_") else f"train/{key}"
+                last.setdefault(tag, {})[record["step"]] = struct.unpack("<f", struct.pack("<f", value))[0]
+    expect(scalars == last, "the scalars are the records", [scalars, last])
+    with open(os.path.join(output, "hftrain", "log.csv"), newline="") as file:
+        table = list(csv.DictReader(file))
+    rows = [{k: float(v) for k, v in row.items() if v} for row in table]
+    expect(rows == [{k: float(v) for k, v in r.items()} for r in log], "the table is the records", [rows, log])
+
+
+def only_the_model_is_saved_when_so_asked(place, output):
+    place.call(*place.flags(output, "--max_steps", 4, "--save_steps", 2, "--save_only_model"))
+    saved = os.path.join(output, "checkpoint-4")
+    names = set(os.listdir(saved))
+    expect({"model.safetensors", "config.json", "generation_config.json", "tokenizer.json", "trainer_state.json"} <= names and
+           not names & {"optimizer", "rng", "hftrain_state.json"}, "a model without training state", names)
+    place.call("checkpoint", "verify", saved)
+    expect(same_weights(saved, output), "the last checkpoint is the final model", names)
+    # It is a model to start from, and no run to go on with.
+    flags = place.flags(os.path.join(place.folder, "from-it"), "--max_steps", 1, "--save_strategy", "no")
+    at = flags.index("--model_type")
+    place.call("--model_name_or_path", saved, *flags[:at], *flags[at + 4:])
+    said = place.call(*place.flags(output, "--max_steps", 6, "--save_steps", 2, "--save_only_model"), expect=4).stderr
+    expect("no training state" in said and "--model_name_or_path" in said, "what to do instead", said)
+
+
+def recomputed_activations_give_the_same_losses_in_less_memory(place, output):
+    shape = ["--config_overrides", "n_layer=8,n_head=2,n_embd=64,n_positions=64,vocab_size=512,bos_token_id=0,eos_token_id=0",
+             "--max_steps", 3, "--save_strategy", "no", "--per_device_train_batch_size", 64]
+    losses, peaks = [], []
+    for flags in ([], ["--gradient_checkpointing"]):
+        folder = output + str(len(flags))
+        place.call(*place.flags(folder, *shape, *flags, ranks=1))
+        losses.append([r["loss"] for r in records(folder) if "loss" in r])
+        peaks.append(read_json(folder, "hftrain", "summary.json")["ranks"][0]["peak_host_bytes"])
+    expect(len(losses[0]) == 3 and losses[0] == losses[1], "the same losses, dropout included", losses)
+    # Blocks hold some 10 MiB of activations each, of which one is there at a time when they are made again.
+    expect(peaks[1] < peaks[0] - (40 << 20), "less memory", peaks)
+
+
+def tokens_and_memory_are_counted_when_asked(place, output):
+    place.call(*place.flags(output, "--max_steps", 4, "--save_strategy", "no", "--logging_steps", 2, *EVALUATED,
+                            "--include_tokens_per_second", "--skip_memory_metrics", "false",
+                            "--do_predict", "--test_file", place.text, "--max_predict_samples", 20))
+    log = records(output)
+    per_update = 2 * 8 * 64
+    expect(all(r["num_input_tokens_seen"] == r["step"] * per_update for r in log), "tokens in every record", log)
+    for r in log:
+        if "loss" in r:
+            rate = r["num_input_tokens_seen"] / r["train_runtime"]
+            expect(abs(r["train_tokens_per_second"] - rate) <= 0.01 * rate, "tokens a second while training", r)
+    train, evaluation, prediction = (read_json(output, f"{s}_results.json") for s in ("train", "eval", "predict"))
+    rate = train["num_input_tokens_seen"] / train["train_runtime"]
+    expect(abs(train["train_tokens_per_second"] - rate) <= 0.01 * rate, "tokens a second at the end", train)
+    expect(evaluation["num_input_tokens_seen"] == 4 * per_update, "tokens in the evaluation", evaluation)
+    expect("num_input_tokens_seen" not in prediction, "no tokens in a prediction", prediction)
+
+    def memory(results):
+        return {k for k in results if "_mem_" in k}
+
+    def stage(name):
+        return {f"{name}_mem_cpu_alloc_delta", f"{name}_mem_cpu_peaked_delta"}
+    expect(memory(train) == stage("train") | stage("init") | {"before_init_mem_cpu"}, "memory of init and train", train)
+    expect(memory(evaluation) == stage("eval") and memory(prediction) == stage("test"), "memory of eval and test", evaluation)
+    expect(train["before_init_mem_cpu"] > 1 << 20 and train["init_mem_cpu_alloc_delta"] != 0 and
+           train["train_mem_cpu_alloc_delta"] + train["train_mem_cpu_peaked_delta"] > 0, "bytes", train)
+    peak = read_json(output, "hftrain", "summary.json")["ranks"][0]["peak_host_bytes"]
+    so_far = train["before_init_mem_cpu"] + train["init_mem_cpu_alloc_delta"] + train["train_mem_cpu_alloc_delta"]
+    expect(peak >= so_far + train["train_mem_cpu_peaked_delta"], "the summary's peak is that of all stages", [peak, train])
+
+
+def the_best_model_is_found_after_a_move_and_forgotten_when_gone(place, output):
+    # The highest loss counts as the best, which is the first: the last model is another one.
+    flags = ["--save_steps", 2, *EVALUATED, "--load_best_model_at_end", "--greater_is_better", "true", "--max_steps"]
+    said = place.call(*place.flags(output, *flags, 4)).stderr
+    first, last = f"{output}/checkpoint-2", f"{output}/checkpoint-4"
+    best = read_json(output, "trainer_state.json")
+    in_order(said, f"Loading best model from {first} (score: {best['best_metric']}).")
+    expect(best["best_model_checkpoint"] == first and best["best_global_step"] == 2, "the best", best)
+    expect(same_weights(output, first) and not same_weights(output, last), "the final model is the best one", "")
+    evaluated = [r for r in records(output) if "eval_loss" in r]
+    expect(evaluated[-1]["eval_loss"] == best["best_metric"], "the final evaluation is of the best model", evaluated)
+
+    def goes_on(name, change, *words):
+        folder = output + name
+        shutil.copytree(output, folder)
+        change(folder)
+        said = place.call(*place.flags(folder, *flags, 6)).stderr
+        in_order(said, *words)
+        return folder, read_json(folder, "trainer_state.json")["best_model_checkpoint"]
+
+    os.rename(output, output + "-first")
+    output += "-first"  # where the states say it is, is nothing
+    moved, found = goes_on("-moved", lambda folder: None, "Loading best model from")
+    expect(found == f"{moved}/checkpoint-2" and same_weights(moved, found), "found where the folder went", found)
+    gone, found = goes_on("-gone", lambda folder: shutil.rmtree(f"{folder}/checkpoint-2"), "warning: the best checkpoint so far",
+                          "is forgotten")
+    expect(found is None and same_weights(gone, f"{gone}/checkpoint-6"), "the last model is written", found)
+
+    def damage(folder):
+        with open(f"{folder}/checkpoint-2/model.safetensors", "r+b") as file:
+            file.seek(-4, os.SEEK_END)
+            file.write(b"\x01\x02\x03\x04")
+    damaged, found = goes_on("-damaged", damage, "warning: the best model is not loaded", "model.safetensors")
+    expect(same_weights(damaged, f"{damaged}/checkpoint-6"), "the last model is written", found)
+
+
+def a_generation_config_stays_as_it_was(place, output):
+    model = output + "-model"
+    place.call(*place.flags(model, "--max_steps", 1, "--save_strategy", "no", ranks=1))
+    flags = place.flags(output, "--max_steps", 2, "--save_steps", 1, ranks=1)
+    at = flags.index("--model_type")
+    flags = ["--model_name_or_path", model, *flags[:at], *flags[at + 4:]]
+    own = read_json(model, "generation_config.json")
+    expect(own["eos_token_id"] is not None, "made from the model's config", own)
+    text = '{"temperature": 0.6,\n "do_sample" : true, "our_key": {"a": [1.50, 2]},\n' + json.dumps(own)[1:]
+    with open(os.path.join(model, "generation_config.json"), "w") as file:
+        file.write(text)
+    place.call(*flags)
+    exported = output + "-exported"
+    place.call("checkpoint", "export", f"{output}/checkpoint-2", exported)
+    for folder in (output, f"{output}/checkpoint-1", exported):
+        with open(os.path.join(folder, "generation_config.json")) as file:
+            expect(file.read() == text, "byte for byte", folder)
+    # An end token that the tokenizer has not: the tokenizer's is added, the rest stays.
+    with open(os.path.join(model, "generation_config.json"), "w") as file:
+        json.dump({**json.loads(text), "eos_token_id": [77, 78]}, file)
+    said = place.call(*flags, "--overwrite_output_dir").stderr
+    in_order(said, "warning: the tokenizer's special tokens differ", "eos_token_id [77,78] -> ")
+    changed = read_json(output, "generation_config.json")
+    expect(changed == {**json.loads(text), "eos_token_id": [own["eos_token_id"], 77, 78]}, "the rest stays", changed)
+
+
+STORIES = [results_and_readme_say_what_was_logged, trackers_get_every_record, only_the_model_is_saved_when_so_asked,
+           recomputed_activations_give_the_same_losses_in_less_memory, tokens_and_memory_are_counted_when_asked,
+           the_best_model_is_found_after_a_move_and_forgotten_when_gone, a_generation_config_stays_as_it_was]
+
+
+def main():
+    names = sys.argv[1:]
+    with tempfile.TemporaryDirectory() as folder:
+        place = Workplace(folder)
+        for story in STORIES:
+            if not names or story.__name__ in names:
+                story(place, os.path.join(folder, story.__name__))
+                print(story.__name__.replace("_", " "))
+
+
+main()

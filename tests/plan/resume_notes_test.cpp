@@ -1,0 +1,79 @@
+#include "hftrain/plan/resolve.h"
+
+#include "resolve_case.h"
+#include "support/catch.h"
+
+namespace hftrain::plan {
+namespace {
+
+TEST_CASE("another number of ranks keeps the global batch of the saved run where flags leave room") {
+  const auto resumed = [](std::vector<std::string> flags, SavedRun saved) {
+    const Case run(flags);
+    ResolveInput input = run.input();
+    input.saved = saved;
+    const RunPlan plan = resolve(input);
+    std::string notes;
+    for (const Diagnostic& note : plan_notes(input, plan)) notes += note.render() + '\n';
+    return std::pair(plan.batch, notes);
+  };
+  const auto check = [&](std::vector<std::string> flags, SavedRun saved, int64_t micro, int64_t steps,
+                         const std::string& said) {
+    INFO(said);
+    const auto [batch, notes] = resumed(std::move(flags), saved);
+    CHECK(batch.per_device_train == micro);
+    CHECK(batch.accumulation_steps == steps);
+    CHECK(contains(notes, said));
+  };
+  const std::string two = "--nproc_per_node=2", four = "--nproc_per_node=4", three = "--nproc_per_node=3";
+  const std::string by_two = "--per_device_train_batch_size=2", twice = "--gradient_accumulation_steps=2";
+  // Fewer ranks take more micro-batches, more ranks fewer of them, and then smaller ones.
+  check({two, by_two}, {4, 8}, 2, 2, "2 ranks instead of 4 and keeps its global batch of 8");
+  check({by_two}, {4, 8}, 2, 4, "1 rank instead of 4 and keeps its global batch of 8");
+  check({four, by_two}, {2, 16}, 2, 2, "keeps its global batch of 16");
+  check({four}, {2, 16}, 4, 1, "keeps its global batch of 16");
+  // What the user gave is obeyed, and what would keep the batch is said.
+  check({two, by_two, "--gradient_accumulation_steps=1"}, {4, 8}, 2, 1,
+        "--gradient_accumulation_steps 2 keeps it");
+  check({two, "--per_device_train_batch_size=4", twice}, {4, 16}, 4, 2, "keeps its global batch of 16");
+  check({two, twice}, {4, 8}, 2, 2, "keeps its global batch of 8");
+  check({three, by_two}, {4, 8}, 2, 1, "a global batch of 6 instead of 8");
+  check({three, by_two}, {4, 8}, 2, 1, "no number of times makes 8");
+  // The same ranks: whatever is asked, without a word.
+  CHECK_FALSE(contains(resumed({four, by_two}, {4, 80}).second, "global batch"));
+  CHECK(resumed({four, by_two}, {4, 80}).first.global_train == 8);
+}
+
+TEST_CASE("a run that goes on with other intervals, another batch or version is told so") {
+  const auto notes_of = [](std::vector<std::string> flags, const SavedRun& saved) {
+    const Case run(std::move(flags));
+    ResolveInput input = run.input();
+    input.saved = saved;
+    std::string text;
+    for (const Diagnostic& note : plan_notes(input, resolve(input))) {
+      if (note.severity == Diagnostic::Severity::kWarning) text += note.render() + '\n';
+    }
+    return text;
+  };
+  const std::vector<std::string> flags = {"--logging_steps", "5",     "--save_steps", "20",
+                                          "--eval_strategy", "steps", "--eval_steps", "10"};
+  const std::string version = Case().plan().model.config["transformers_version"];
+  SavedRun same{1, 8, {}, version};
+  same.settings = {
+      {"logging_steps", 5}, {"eval_steps", 10}, {"save_steps", 20}, {"per_device_train_batch_size", 8}};
+  CHECK(notes_of(flags, same).empty());
+  SavedRun other = same;
+  other.settings = {{"logging_steps", 50}, {"eval_steps", 10}, {"per_device_train_batch_size", 4}};
+  CHECK(contains(notes_of(flags, other),
+                 "logging_steps 5 instead of 50, per_device_train_batch_size 8 instead of 4"));
+  CHECK_FALSE(contains(notes_of(flags, other), "save_steps"));  // the file does not have it
+  other = same;
+  other.settings["eval_steps"] = 500;
+  other.settings["save_steps"] = 40;
+  CHECK(contains(notes_of(flags, other), "eval_steps 10 instead of 500, save_steps 20 instead of 40"));
+  other = same;
+  other.transformers_version = "4.30.0";
+  CHECK(contains(notes_of(flags, other), "transformers 4.30.0"));
+}
+
+}  // namespace
+}  // namespace hftrain::plan

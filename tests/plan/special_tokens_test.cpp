@@ -1,0 +1,54 @@
+#include "hftrain/plan/special_tokens.h"
+
+#include "resolve_case.h"
+#include "support/catch.h"
+
+namespace hftrain::plan {
+namespace {
+
+TEST_CASE("special tokens that the tokenizer changes are listed in a warning") {
+  Case tokens;
+  tokens.model.special_tokens = SpecialTokens{50256, 6, 3};
+  const std::string notes = tokens.notes();
+  CHECK(contains(notes, "eos_token_id 50256 -> 6, pad_token_id none -> 3"));
+  CHECK_FALSE(contains(notes, "bos_token_id"));
+  tokens.model.special_tokens = SpecialTokens{50256, 50256, std::nullopt};
+  CHECK_FALSE(contains(tokens.notes(), "special tokens"));
+}
+
+TEST_CASE("a generation config stays as the model's folder has it, byte for byte") {
+  Case loaded;
+  loaded.model.source_folder = "/model";
+  loaded.model.generation_config =
+      "{\"temperature\":0.6,  \"do_sample\": true, \"own_key\": [1], \"eos_token_id\": [7, 6], "
+      "\"bos_token_id\": 5}";
+  CHECK(loaded.plan().model.generation_config == loaded.model.generation_config);  // no tokenizer
+  loaded.model.special_tokens = SpecialTokens{5, 6, std::nullopt};
+  CHECK(loaded.plan().model.generation_config == loaded.model.generation_config);
+
+  // What the tokenizer has otherwise is the tokenizer's; the file's end tokens stop generation too.
+  loaded.model.special_tokens = SpecialTokens{std::nullopt, 9, 3};
+  const Json changed = parse_json(loaded.plan().model.generation_config, "the plan");
+  CHECK(changed == Json({{"temperature", 0.6},
+                         {"do_sample", true},
+                         {"own_key", {1}},
+                         {"eos_token_id", {9, 7, 6}},
+                         {"pad_token_id", 3}}));
+  CHECK(contains(loaded.notes(),
+                 "eos_token_id 50256 -> 9, bos_token_id 50256 -> none, pad_token_id none -> 3"));
+
+  loaded.model.generation_config = "[]";
+  CHECK(loaded.error().code() == ExitCode::kData);
+}
+
+TEST_CASE("without a generation config one follows from the model's config") {
+  Case scratch;
+  scratch.model.special_tokens = SpecialTokens{5, 6, std::nullopt};
+  const Json made = parse_json(scratch.plan().model.generation_config, "the plan");
+  CHECK(made["_from_model_config"] == true);
+  CHECK(made["eos_token_id"] == 6);
+  CHECK_FALSE(made.contains("pad_token_id"));
+}
+
+}  // namespace
+}  // namespace hftrain::plan

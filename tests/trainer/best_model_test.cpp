@@ -1,0 +1,30 @@
+#include "hftrain/trainer/best_model.h"
+
+#include <filesystem>
+
+#include "support/catch.h"
+#include "support/temporary_directory.h"
+
+namespace hftrain::trainer {
+namespace {
+
+TEST_CASE("the best checkpoint is found again where the output folder went, and forgotten where it is gone",
+          "[trainer]") {
+  const testing::TemporaryDirectory folder;
+  const std::string out = folder / "out", old = folder / "old";
+  State state;
+  CHECK(find_best_checkpoint(state, out, out + "/checkpoint-6").empty());
+  state.best_checkpoint = old + "/checkpoint-4";
+  state.best_checkpoint_step = 4;
+  CHECK(find_best_checkpoint(state, out, out + "/checkpoint-6").empty());
+  std::filesystem::create_directories(old + "/checkpoint-4");
+  CHECK(find_best_checkpoint(state, out, out + "/checkpoint-6") == old + "/checkpoint-4");
+  std::filesystem::create_directories(out + "/checkpoint-4");
+  CHECK(find_best_checkpoint(state, out, out + "/checkpoint-6") == out + "/checkpoint-4");
+  // Resumed from a run that was moved, into a folder of its own.
+  state.best_checkpoint = folder / "nowhere/checkpoint-4";
+  CHECK(find_best_checkpoint(state, folder / "new", out + "/checkpoint-6") == out + "/checkpoint-4");
+}
+
+}  // namespace
+}  // namespace hftrain::trainer
