@@ -69,7 +69,7 @@ std::optional<bool> truth_of(const std::string& word) {
   return std::nullopt;
 }
 
-Error wrong_value(const std::string& name, const std::string& word, std::string takes) {
+Error wrong_value(const std::string& name, const std::string& word, const std::string& takes) {
   return Error(ExitCode::kUsage, name + ": '" + word + "' does not fit")
       .where("command line")
       .why("it takes " + takes);
@@ -80,7 +80,8 @@ Error wrong_value(const std::string& name, const std::string& word, std::string 
 // One pass over the words of a command.
 class CommandOptions::Reading {
  public:
-  Reading(const CommandOptions& options) : options_(options), app_(options.summary_, options.command_) {
+  explicit Reading(const CommandOptions& options)
+      : options_(options), app_(options.summary_, options.command_) {
     app_.set_help_flag("-h,--help", "this text");
     app_.set_help_all_flag("--help-all", "the same");
     app_.add_flag("--version", "the version of hftrain");
@@ -92,7 +93,8 @@ class CommandOptions::Reading {
   std::string help() const { return app_.help(); }
 
   void read(const std::vector<std::string>& words) {
-    for (size_t i = 0; i < words.size(); ++i) i = read_word(words, i);
+    for (size_t i = 0; i < words.size(); ++i)
+      encode(words[i], i + 1 < words.size() && !names_option(words[i + 1]));
     if (!problems_.empty()) throw Error(ExitCode::kUsage, std::move(problems_));
     std::reverse(encoded_.begin(), encoded_.end());  // CLI11 takes them from the back
     try {
@@ -129,21 +131,18 @@ class CommandOptions::Reading {
     if (option.need == Need::kRequired) declared->required();
   }
 
-  // Encodes the word at `i`; returns the place of the last word that belongs to it.
-  size_t read_word(const std::vector<std::string>& words, size_t i) {
-    const std::string& word = words[i];
+  void encode(const std::string& word, bool value_follows) {
     if (only_values_ || !names_option(word)) {
       encoded_.push_back(value(word));
     } else if (word == "--") {
       only_values_ = true;
       encoded_.push_back(word);
     } else {
-      read_option(word, i + 1 < words.size() && !names_option(words[i + 1]));
+      encode_option(word, value_follows);
     }
-    return i;
   }
 
-  void read_option(const std::string& word, bool value_follows) {
+  void encode_option(const std::string& word, bool value_follows) {
     const size_t equals = word.find('=');
     const std::string name = word[1] == '-' ? canonical(word.substr(0, equals)) : word;
     const auto option = std::find_if(options_.options_.begin(), options_.options_.end(),

@@ -39,13 +39,13 @@ class CommandOptions {
  private:
   using Take = std::function<void(const std::vector<std::string>&)>;
   struct Option {
-    std::string name;  // "--vocab_size", "DIR"
-    std::string kind;  // of a value; empty: takes none
-    std::string help;
-    std::string otherwise;  // shown as the default
+    std::string name = {};  // "--vocab_size", "DIR"
+    std::string kind = {};  // of a value; empty: takes none
+    std::string help = {};
+    std::string otherwise = {};  // shown as the default
     Need need = Need::kOptional;
     bool several = false;
-    Take take;
+    Take take = {};
 
     bool positional() const { return !name.starts_with("--"); }
   };

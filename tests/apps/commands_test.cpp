@@ -147,6 +147,7 @@ TEST_CASE("every command tells a wrong option in four parts, with the option tha
                           {"docs"},
                           {"docs", "poem"},
                           {"completion"},
+                          {"completion", "tcsh"},
                           {"hosted", "x"},
                           {"explain"}}) {
     INFO(words.back());
