@@ -82,14 +82,18 @@ class Merger {
     const std::string name = flag.pattern ? own_name(*winner.given) : std::string(flag.name);
     record_origin(flag, name, winner);
     if (flag.imported) outcome_.places[name] = winner.given->places;
-    if (winner.old != nullptr && winner.old->kept)
-      outcome_.unread[std::string(winner.given->flag->name)] = winner.value;
+    if (winner.old != nullptr && winner.old->kept) keep(std::string(winner.given->flag->name), winner);
     if (flag.slot.set == nullptr) {
       outcome_.unread[name] = winner.value;
       return;
     }
     flag.slot.set(outcome_.arguments, winner.value);
     if (flag.slot.type == Type::kMapping) outcome_.mappings[name] = winner.value;
+  }
+
+  void keep(const std::string& old_name, const Candidate& winner) {
+    outcome_.unread[old_name] = winner.value;
+    outcome_.origins.set(old_name, winner.given->origin);
   }
 
   // Unset, said aloud, is no more than silence.
