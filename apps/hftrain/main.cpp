@@ -9,6 +9,7 @@
 #include "hftrain/base/caught_error.h"
 #include "hftrain/base/error.h"
 #include "hftrain/base/fault_handlers.h"
+#include "hftrain/base/suggest.h"
 #include "hftrain/base/text.h"
 
 namespace {
@@ -25,12 +26,48 @@ const Command* find_command(const std::string& name) {
   return nullptr;
 }
 
+// What people call the commands.
+constexpr hftrain::Synonym kSynonyms[] = {
+    {"run", "train"},
+    {"fit", "train"},
+    {"finetune", "train"},
+    {"fine_tune", "train"},
+    {"sft", "train"},
+    {"pretrain", "train"},
+    {"launch", "train"},
+    {"eval", "train"},
+    {"evaluate", "train"},
+    {"predict", "train"},
+    {"resume", "train"},
+    {"dry_run", "plan"},
+    {"preprocess", "prepare"},
+    {"tokenize", "tokenizer", "prepare"},
+    {"data", "sample-data", "prepare"},
+    {"gpus", "devices"},
+    {"info", "doctor", "devices"},
+    {"env", "doctor"},
+    {"check", "doctor"},
+    {"test", "doctor"},
+    {"verify", "checkpoint"},
+    {"inspect", "checkpoint"},
+    {"export", "checkpoint"},
+    {"convert", "checkpoint"},
+    {"encode", "tokenizer"},
+    {"decode", "tokenizer"},
+    {"man", "docs"},
+    {"arguments", "docs"},
+    {"flag", "explain"},
+};
+
 Error unknown_command(const std::string& name) {
   std::vector<std::string> names;
   for (const Command& command : hftrain::app::commands()) names.emplace_back(command.name);
+  std::string hint = hftrain::did_you_mean(hftrain::suggest_names(name, names, kSynonyms));
+  if (name == "help" || name == "version") hint = "hftrain --" + name;
   return Error(ExitCode::kUsage, "unknown command '" + name + "'")
+      .where("command line")
       .why("the commands are " + hftrain::join(names, ", "))
-      .hint(hftrain::did_you_mean(hftrain::nearest_names(name, names)));
+      .hint(hint.empty() ? "`hftrain --help` says what each does" : std::move(hint));
 }
 
 int run(CommandContext& context) {

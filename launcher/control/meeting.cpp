@@ -59,9 +59,8 @@ double seconds_of(const MeetingSpec& spec, double otherwise) {
   return spec.failure ? std::min(asked, kTellSeconds) : asked;
 }
 
-std::string longer(const JobPlace& place) {
-  return "; --rdzv_conf join_timeout=SECONDS waits longer than " +
-         format_duration(place.meeting_seconds.value_or(place.leads() ? kGatherSeconds : kJoinSeconds));
+std::string longer_than(double seconds) {
+  return "; --rdzv_conf join_timeout=SECONDS waits longer than " + format_duration(seconds);
 }
 
 class Gatherer {
@@ -77,7 +76,7 @@ class Gatherer {
     if (spec_.exchange != nullptr) hub.hello.token = random_token();
     hub_ = std::make_unique<ControlHub>(std::move(hub));
     agents_.resize(static_cast<size_t>(place.agents));
-    const double seconds = seconds_of(spec_, std::min(kGatherSeconds, spec_.collective_timeout_seconds));
+    const double seconds = patience();
     if (spec_.exchange != nullptr) spec_.exchange->publish(hub_->announcement(), seconds);
     try {
       wait_for_all(seconds);
@@ -196,7 +195,11 @@ class Gatherer {
         .hint(
             "see whether they were started, and what they say; they must reach that address through any "
             "firewall" +
-            longer(spec_.place));
+            longer_than(patience()));
+  }
+
+  double patience() const {
+    return seconds_of(spec_, std::min(kGatherSeconds, spec_.collective_timeout_seconds));
   }
 
   MeetingSpec spec_;
@@ -318,7 +321,7 @@ class Joiner {
         .where(join(places, ", ") + (spec_.exchange == nullptr ? " (--master_addr, --master_port)" : ""))
         .why(why_ + "; tried for " + format_duration(tried))
         .hint("see whether node 0 runs and that address is right, and whether a firewall is between" +
-              longer(spec_.place));
+              longer_than(seconds_of(spec_, kJoinSeconds)));
   }
 
   MeetingSpec spec_;

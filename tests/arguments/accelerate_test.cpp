@@ -259,4 +259,45 @@ TEST_CASE("config_file is config, and JSON is read too") {
   CHECK(parse({"--config_file", path}).arguments.launch.nproc_per_node == "3");
 }
 
+TEST_CASE("distributed_type MULTI_GPU asks for GPUs as --multi_gpu does, unless the run is on the CPU") {
+  const auto asks = [](const ParseOutcome& outcome) {
+    const auto found = outcome.unread.find("multi_gpu");
+    return found != outcome.unread.end() && found->second == true;
+  };
+  const File file(usual("MULTI_GPU", "num_processes: 4\n"));
+  CHECK(asks(file.outcome()));
+  CHECK(file.outcome().origins.of("multi_gpu").starts_with(file.path));
+  CHECK_FALSE(asks(file.outcome({"--use_cpu"})));
+  CHECK_FALSE(asks(file.outcome({"--no_cuda"})));
+  CHECK_FALSE(asks(file.outcome({"--num_processes", "1"})));
+  CHECK(asks(file.outcome({"--num_processes", "2"})));
+  CHECK_FALSE(asks(File("distributed_type: MULTI_GPU\nnum_processes: 2\nuse_cpu: true\n").outcome()));
+  // A rank on each of several machines is no contradiction.
+  CHECK(asks(File("distributed_type: MULTI_GPU\nnum_processes: 2\nnum_machines: 2\nmain_process_ip: h\n")
+                 .outcome()));
+}
+
+TEST_CASE("gpu_ids chooses nothing from a mask that hides every GPU, nor for ranks on the CPU") {
+  for (const char* mask : {"", " ", "-1"}) {
+    INFO(mask);
+    Environment hidden;
+    hidden.set("CUDA_VISIBLE_DEVICES", mask);
+    for (const char* ids : {"0", "0,1"}) {
+      CHECK(parse({"--gpu_ids", ids}, hidden).exported_environment.empty());
+      CHECK(parse({"--gpu_ids", ids, "--use_cpu"}, hidden).exported_environment.empty());
+    }
+  }
+  CHECK(parse({"--gpu_ids", "0,1", "--use_cpu"}).exported_environment.empty());
+}
+
+TEST_CASE("a DeepSpeed file that is not there is told with the line of the Accelerate file that names it") {
+  const File file(
+      "distributed_type: DEEPSPEED\nnum_processes: 2\ndeepspeed_config:\n"
+      "  deepspeed_config_file: nowhere/ds.json\n");
+  const std::string text = file.mistakes();
+  CHECK(contains(text, "'nowhere/ds.json'"));
+  CHECK(contains(text, "where: deepspeed (" + file.at("4:26") + ')'));
+  CHECK(contains(mistakes({"--deepspeed", "nowhere/ds.json"}), "where: --deepspeed (command line)"));
+}
+
 }  // namespace hftrain::arguments

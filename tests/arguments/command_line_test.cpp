@@ -94,4 +94,36 @@ TEST_CASE("help and version ask for nothing else to be right") {
   CHECK(parse_arguments(Words{"--seed", "x", "--version"}, {}).actions.version);
 }
 
+TEST_CASE("every word arrives as it was typed") {
+  for (const char* word : {"[a, b]", "[CLS]",       "{}",    "{\"a\": 1}", "%%",  "%s",       "a,b", "a b",
+                           "",       "\"quoted\"",  "'q'",   "a\nb",       "\\t", "/windows", "++",  "010",
+                           "0x10",   "~not-home/x", "$HOME", "*",          "#1",  "é"}) {
+    INFO(word);
+    CHECK(parse({"--run_name", word}).arguments.logging.run_name == word);
+    CHECK(parse({std::string("--run_name=") + word}).arguments.logging.run_name == word);
+    CHECK(parse({"--duplicate_stdout_filters", "x"}).arguments.launch.duplicate_stdout_filters == Words{"x"});
+  }
+  CHECK(parse({"--run_name=-x"}).arguments.logging.run_name == "-x");
+  CHECK(parse({"--run_name=--seed"}).arguments.logging.run_name == "--seed");
+  CHECK(parse({"--run_name", "-"}).arguments.logging.run_name == "-");
+  CHECK(
+      contains(mistakes({"--run_name", "-x"}), "try: --run_name=VALUE for a value that begins with a dash"));
+  CHECK(parse({"--seed", "010"}).arguments.run.seed == 10);
+  CHECK(parse({"--train_file", "[a].txt", "b,c.txt"}).arguments.data.train_file.front() == "[a].txt");
+}
+
+TEST_CASE("an old switch that is planned is named once") {
+  const std::string text = mistakes({"--group_by_length"});
+  CHECK(contains(text, "error: --group_by_length is planned"));
+  CHECK_FALSE(contains(text, "--group_by_length group_by_length"));
+}
+
+TEST_CASE("a block has two tokens or more") {
+  for (const char* size : {"0", "1", "-1"}) {
+    INFO(size);
+    CHECK(contains(mistakes({"--block_size", size}),
+                   std::string("--block_size: '") + size + "' is not a whole number >= 2"));
+  }
+}
+
 }  // namespace hftrain::arguments

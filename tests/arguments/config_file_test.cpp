@@ -128,7 +128,7 @@ TEST_CASE("unknown keys, wrong types and duplicates are all reported with their 
       "num_cycle: 2\n");
   const std::string text = mistakes({"--config", file.path});
   CHECK(contains(text, "unknown key 'lerning_rate'\n  where: " + file.at("1:1") +
-                           "\n  try: did you mean learning_rate?"));
+                           "\n  why: there is no flag of that name\n  try: did you mean learning_rate?"));
   CHECK(contains(text, "seed: 'x' is not a whole number\n  where: " + file.at("2:7")));
   CHECK(contains(
       text, "'seed' is given twice\n  where: " + file.at("4:3") + "\n  why: first at " + file.at("2:1")));

@@ -3,6 +3,7 @@
 #include "hftrain/arguments/flag_table.h"
 #include "hftrain/arguments/help.h"
 #include "hftrain/base/file.h"
+#include "hftrain/base/text.h"
 #include "support.h"
 #include "support/paths.h"
 #include "support/catch.h"
@@ -68,6 +69,21 @@ TEST_CASE("completions offer what works and nothing planned") {
     CHECK_FALSE(contains(script, "galore_adamw"));
   }
   CHECK_THROWS_AS(completion_script("tcsh", kCommands), Error);
+}
+
+TEST_CASE("explain says no sentence twice about any flag") {
+  const ParseOutcome outcome = parse({});
+  for (const Flag* flag : flag_table().flags()) {
+    const std::string text = explain(std::string(flag->name), outcome);
+    const std::string one_line = join(split_words(text), " ");
+    for (const std::string_view sentence : {flag->help, flag->note, flag->support.reason}) {
+      INFO(text);
+      if (sentence.size() < 12) continue;
+      const std::string said = join(split_words(sentence), " ");
+      const size_t first = one_line.find(said);
+      CHECK((first == std::string::npos || one_line.find(said, first + 1) == std::string::npos));
+    }
+  }
 }
 
 }  // namespace hftrain::arguments

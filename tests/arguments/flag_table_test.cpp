@@ -193,4 +193,19 @@ TEST_CASE("two rows with one spelling are refused") {
                   std::logic_error);
 }
 
+TEST_CASE("whatever this build does not do has a reason") {
+  const auto has_reason = [](const Support& support) {
+    return support.status == Support::kImplemented || !support.reason.empty();
+  };
+  for (const Flag* flag : flag_table().flags()) {
+    INFO(flag->name);
+    CHECK(has_reason(flag->support));
+    for (const Choice& choice : flag->choices) CHECK(has_reason(choice.support));
+    for (const Key& key : flag->keys) {
+      CHECK(has_reason(key.support));
+      for (const Key& inner : key.keys) CHECK(has_reason(inner.support));
+    }
+  }
+}
+
 }  // namespace hftrain::arguments

@@ -155,8 +155,7 @@ TEST_CASE("all mistakes are reported in one pass, and missing flags not beside u
     CHECK(error.render() ==
           "error: unknown flag --model_typ\n  where: command line\n"
           "  why: there is no flag of that name, and parts of names are not taken\n  try: did you mean "
-          "--model_type or "
-          "--model_revision?\n"
+          "--model_type?\n"
           "error: --seed: 'x' is not a whole number\n  where: command line\n"
           "  why: it takes int 0 <= x <= 4294967295\n  try: a whole number 0 <= x <= "
           "4294967295\n"

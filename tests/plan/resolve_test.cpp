@@ -1,7 +1,10 @@
 #include "hftrain/plan/resolve.h"
 
+#include <fstream>
+
 #include "resolve_case.h"
 #include "support/catch.h"
+#include "support/temporary_directory.h"
 
 namespace hftrain::plan {
 namespace {
@@ -86,6 +89,19 @@ TEST_CASE("a GPU that the command line asks for and that is not there is an envi
   for (const std::vector<std::string>& flags :
        {std::vector<std::string>{"--gpu_ids", "7", "--use_cpu"}, {"--num_gpus", "2", "--use_cpu"}})
     CHECK(Case(flags).plan().ranks.ranks[0].device == DeviceKind::kCpu);
+}
+
+TEST_CASE("what a file says of GPUs is a demand as much as a flag") {
+  const testing::TemporaryDirectory folder;
+  std::ofstream(folder / "acc.yaml") << "distributed_type: MULTI_GPU\nnum_processes: 2\n";
+  const std::vector<std::string> file = {"--config", folder / "acc.yaml"};
+  CHECK(Case(file).error().code() == ExitCode::kEnvironment);
+  CHECK(contains(Case(file).error().render(), "a GPU is asked for, and there is none\n  where: multi_gpu (" +
+                                                  (folder / "acc.yaml") + ":1:19)"));
+  CHECK(Case(file, machine(2)).plan().ranks.world_size == 2);
+  CHECK(Case({"--config", folder / "acc.yaml", "--use_cpu"}).plan().ranks.world_size == 2);
+  std::ofstream(folder / "run.yaml") << "num_gpus: 2\n";
+  CHECK(Case({"--config", folder / "run.yaml"}).error().code() == ExitCode::kEnvironment);
 }
 
 TEST_CASE("what is wrong with --gpu_ids is said of that flag, and of no flag in a run on the CPU") {

@@ -167,4 +167,14 @@ TEST_CASE("an unknown character without a usable unk token is an error of the te
   CHECK_THROWS_AS(tokenizer->encode("\xF0\x9F\x91\x8D", true), Error);
 }
 
+TEST_CASE("an added token has a token id, as the package demands") {
+  CHECK(mentions(refusal("gpt2", [](Json& file) { file["added_tokens"][0].erase("id"); }), "id"));
+  CHECK(mentions(refusal("gpt2", [](Json& file) { file["added_tokens"][0]["id"] = -1; }),
+                 "-1 is not a token id"));
+  CHECK(mentions(refusal("gpt2", [](Json& file) { file["added_tokens"][0]["id"] = int64_t{1} << 40; }),
+                 "1099511627776 is not a token id"));
+  CHECK(mentions(refusal("gpt2", [](Json& file) { file["added_tokens"][0]["id"] = 1.5; }), "id"));
+  CHECK(refusal("gpt2", [](Json&) {}).empty());
+}
+
 }  // namespace hftrain::tokenizer

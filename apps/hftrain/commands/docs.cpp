@@ -2,6 +2,7 @@
 #include <ostream>
 
 #include "command.h"
+#include "command_options.h"
 #include "command_summaries.h"
 #include "hftrain/arguments/documentation.h"
 #include "hftrain/base/error.h"
@@ -9,16 +10,18 @@
 namespace hftrain::app {
 
 ExitCode run_docs(const CommandContext& context) {
-  const std::string which = context.arguments.size() == 1 ? context.arguments.front() : "";
+  std::string which;
+  CommandOptions options("hftrain docs", "Print the page of all flags in Markdown, or the man page");
+  options.text("WHICH", which, "WHICH", "arguments or man", CommandOptions::Need::kRequired);
+  if (!options.read(context.arguments, context)) return ExitCode::kDone;
   if (which == "arguments") {
     context.out << arguments::arguments_markdown();
   } else if (which == "man") {
     context.out << arguments::man_page(command_summaries());
-  } else if (which == "--help" || which == "-h") {
-    context.out << "usage: hftrain docs arguments|man\n"
-                   "The page of all flags in Markdown, or the man page, on the standard output.\n";
   } else {
-    throw Error(ExitCode::kUsage, "docs needs the name of one document")
+    throw Error(ExitCode::kUsage, "there is no document '" + which + '\'')
+        .where("command line")
+        .why("the documents are arguments and man")
         .hint("hftrain docs arguments, or docs man");
   }
   return ExitCode::kDone;

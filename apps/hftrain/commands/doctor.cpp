@@ -5,9 +5,11 @@
 #include <unistd.h>
 
 #include <filesystem>
+#include <optional>
 #include <ostream>
 
 #include "command.h"
+#include "command_options.h"
 #include "hftrain/base/clock.h"
 #include "hftrain/base/error.h"
 #include "hftrain/base/file.h"
@@ -20,16 +22,9 @@
 namespace hftrain::app {
 namespace {
 
-constexpr const char* kUsage =
-    "usage: hftrain doctor [DIR] [--json]\n"
-    "Versions that a run would load, GPUs, limits, and the speed of the disk under DIR (default: here); what "
-    "is\n"
-    "missing and what that costs. Exit code 3 when no run can start.\n";
-
 struct Request {
   std::string folder = ".";
   bool json = false;
-  bool help = false;
 };
 
 // One line of the report. `problem` is what is missing and what that costs; empty when all is well.
@@ -41,22 +36,16 @@ struct Finding {
   bool fatal = false;  // no run can start
 };
 
-Request parse(const CommandContext& context) {
+// Nothing when a text was asked for, and printed.
+std::optional<Request> parse(const CommandContext& context) {
   Request request;
-  bool named = false;
-  for (const std::string& argument : context.arguments) {
-    if (argument == "--json") {
-      request.json = true;
-    } else if (argument == "--help" || argument == "-h") {
-      request.help = true;
-    } else if (!argument.empty() && argument.front() != '-' && !named) {
-      request.folder = argument;
-      named = true;
-    } else {
-      throw Error(ExitCode::kUsage, "doctor does not know '" + argument + "'").hint("hftrain doctor --help");
-    }
-  }
-  return request;
+  CommandOptions options(
+      "hftrain doctor",
+      "Versions that a run would load, GPUs, limits and the speed of a disk; what is missing "
+      "and what that costs. Exit code 3 when no run can start");
+  options.text("DIR", request.folder, "DIR", "folder on the disk to measure");
+  options.flag("--json", request.json, "for machines");
+  return options.read(context.arguments, context) ? std::optional(request) : std::nullopt;
 }
 
 Finding worker_finding(const std::string& worker, const plan::Installation& found) {
@@ -232,13 +221,10 @@ Json document(const std::vector<Finding>& findings) {
 }  // namespace
 
 ExitCode run_doctor(const CommandContext& context) {
-  const Request request = parse(context);
-  if (request.help) {
-    context.out << kUsage;
-    return ExitCode::kDone;
-  }
-  const std::vector<Finding> findings = examine(context, request.folder);
-  if (request.json) {
+  const std::optional<Request> request = parse(context);
+  if (!request) return ExitCode::kDone;
+  const std::vector<Finding> findings = examine(context, request->folder);
+  if (request->json) {
     context.out << dump_json(document(findings)) << '\n';
   } else {
     print(findings, context.out);

@@ -1,11 +1,11 @@
 // hftrain sample-data KIND OUT [--seed N] [--size N]: seeded example data with a known loss floor.
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cmath>
 
 #include "command.h"
+#include "command_options.h"
 #include "hftrain/base/error.h"
 #include "hftrain/base/file.h"
 #include "hftrain/base/text.h"
@@ -23,7 +23,7 @@ constexpr int64_t kValidationShare = 20;
 struct SampleFlags {
   std::string kind;
   std::string out;
-  uint64_t seed = 42;
+  int64_t seed = 42;
   int64_t size = 1 << 20;
 };
 
@@ -38,12 +38,13 @@ void write_sample(const std::string& path, const std::string& text, const Comman
 }
 
 void write_text(const SampleFlags& flags, const CommandContext& context) {
+  const auto seed = static_cast<uint64_t>(flags.seed);
   if (flags.out.ends_with(".txt")) {
-    write_sample(flags.out, data::sample_text(flags.seed, flags.size), context);
+    write_sample(flags.out, data::sample_text(seed, flags.size), context);
   } else {
-    write_sample(flags.out + "/train.txt", data::sample_text(flags.seed, flags.size), context);
+    write_sample(flags.out + "/train.txt", data::sample_text(seed, flags.size), context);
     write_sample(flags.out + "/validation.txt",
-                 data::sample_text(flags.seed ^ kOtherStream, flags.size / kValidationShare), context);
+                 data::sample_text(seed ^ kOtherStream, flags.size / kValidationShare), context);
   }
   const data::TextFloor floor = data::sample_text_floor();
   const double nats = floor.nats_per_character();
@@ -59,28 +60,17 @@ void write_text(const SampleFlags& flags, const CommandContext& context) {
 
 ExitCode run_sample_data(const CommandContext& context) {
   SampleFlags flags;
-  CLI::App app("Write seeded example data with a known loss floor", "hftrain sample-data");
-  app.add_option("KIND", flags.kind, "text; planned: " + join(kPlannedKinds, ", "))->required();
-  app.add_option(
-         "OUT", flags.out,
-         "a file when it ends in .txt, else a folder that gets train.txt and validation.txt (a twentieth "
-         "of the size)")
-      ->required();
-  app.add_option("--seed", flags.seed, "the same seed gives the same bytes on every machine")
-      ->default_val(flags.seed);
-  app.add_option("--size", flags.size, "bytes of training text; whole lines, so a little less")
-      ->default_val(flags.size)
-      ->check(CLI::PositiveNumber);
-  std::vector<std::string> arguments = context.arguments;
-  std::reverse(arguments.begin(), arguments.end());  // CLI11 takes them from the back
-  try {
-    app.parse(std::move(arguments));
-  } catch (const CLI::CallForHelp&) {
-    context.out << app.help();
-    return ExitCode::kDone;
-  } catch (const CLI::ParseError& error) {
-    throw Error(ExitCode::kUsage, error.what()).hint("see 'hftrain sample-data --help'");
-  }
+  CommandOptions options("hftrain sample-data", "Write seeded example data with a known loss floor");
+  options.text("KIND", flags.kind, "KIND", "text; planned: " + join(kPlannedKinds, ", "),
+               CommandOptions::Need::kRequired);
+  options.text(
+      "OUT", flags.out, "OUT",
+      "a file when it ends in .txt, else a folder that gets train.txt and validation.txt (a twentieth "
+      "of the size)",
+      CommandOptions::Need::kRequired);
+  options.number("--seed", flags.seed, 0, "the same seed gives the same bytes on every machine");
+  options.number("--size", flags.size, 1, "bytes of training text; whole lines, so a little less");
+  if (!options.read(context.arguments, context)) return ExitCode::kDone;
   if (std::find(kPlannedKinds.begin(), kPlannedKinds.end(), flags.kind) != kPlannedKinds.end()) {
     throw Error(ExitCode::kUsage, "sample data of the kind " + flags.kind + " is planned and not there yet")
         .hint("the kind that is there is text");
@@ -89,7 +79,6 @@ ExitCode run_sample_data(const CommandContext& context) {
     throw Error(ExitCode::kUsage, "unknown kind '" + flags.kind + "'")
         .why("the kind that is there is text; planned are " + join(kPlannedKinds, ", "));
   }
-  if (flags.size < 1) throw Error(ExitCode::kUsage, "--size must be 1 or more");
   write_text(flags, context);
   return ExitCode::kDone;
 }

@@ -1,11 +1,11 @@
 // hftrain tokenizer train | encode | decode
-#include <CLI/CLI.hpp>
 #include <charconv>
 #include <fstream>
 #include <functional>
 #include <iostream>
 
 #include "command.h"
+#include "command_options.h"
 #include "hftrain/base/error.h"
 #include "hftrain/base/file.h"
 #include "hftrain/base/json.h"
@@ -16,36 +16,9 @@
 namespace hftrain::app {
 namespace {
 
+using Need = CommandOptions::Need;
 using tokenizer::TokenId;
 using tokenizer::Tokenizer;
-
-// "-" and "_" are the same in the names of flags; what follows "=" or is not a flag stays as it is.
-std::vector<std::string> with_underscores(std::vector<std::string> arguments) {
-  for (std::string& argument : arguments) {
-    if (argument == "--") break;
-    if (!argument.starts_with("--")) continue;
-    const size_t end = std::min(argument.find('='), argument.size());
-    std::replace(argument.begin() + 2, argument.begin() + static_cast<long>(end), '-', '_');
-  }
-  return arguments;
-}
-
-ExitCode parse(CLI::App& app, std::vector<std::string> arguments, const CommandContext& context,
-               bool& goes_on) {
-  app.set_help_all_flag("--help-all,--help_all", "the same");
-  std::reverse(arguments.begin(), arguments.end());  // CLI11 takes them from the back
-  try {
-    app.parse(std::move(arguments));
-    goes_on = true;
-  } catch (const CLI::CallForHelp&) {
-    context.out << app.help();
-  } catch (const CLI::CallForAllHelp&) {
-    context.out << app.help();
-  } catch (const CLI::ParseError& error) {
-    throw Error(ExitCode::kUsage, error.what()).hint("see 'hftrain " + app.get_name() + " --help'");
-  }
-  return ExitCode::kDone;
-}
 
 struct TrainFlags {
   std::string kind = "bpe";
@@ -54,21 +27,20 @@ struct TrainFlags {
   tokenizer::BpeTrainingOptions options;
 };
 
-ExitCode train(const CommandContext& context, const std::vector<std::string>& arguments) {
+ExitCode train(const CommandContext& context, const std::vector<std::string>& words) {
   TrainFlags flags;
-  CLI::App app("Learn a byte-level BPE vocabulary from text files", "tokenizer train");
-  app.add_option("--kind", flags.kind, "bpe; wordpiece and unigram are not there yet")->default_str("bpe");
-  app.add_option("--vocab_size", flags.options.vocab_size, "tokens, special ones and the 256 bytes included")
-      ->default_val(flags.options.vocab_size);
-  app.add_option("--files", flags.files, "text files")->required();
-  app.add_option("--output", flags.output, "folder for tokenizer.json and tokenizer_config.json")->required();
-  app.add_option("--min_frequency", flags.options.min_frequency, "how often a pair must occur to be merged")
-      ->default_val(flags.options.min_frequency);
-  app.add_option("--special_tokens", flags.options.special_tokens,
-                 "tokens with the first ids, left out when decoding")
-      ->default_str("<|endoftext|>");
-  bool goes_on = false;
-  if (parse(app, arguments, context, goes_on); !goes_on) return ExitCode::kDone;
+  CommandOptions options("hftrain tokenizer train", "Learn a byte-level BPE vocabulary from text files");
+  options.text("--kind", flags.kind, "KIND", "bpe; wordpiece and unigram are not there yet");
+  options.number("--vocab_size", flags.options.vocab_size, 1,
+                 "tokens, special ones and the 256 bytes included");
+  options.texts("--files", flags.files, "FILE...", "text files", Need::kRequired);
+  options.text("--output", flags.output, "DIR", "folder for tokenizer.json and tokenizer_config.json",
+               Need::kRequired);
+  options.number("--min_frequency", flags.options.min_frequency, 1,
+                 "how often a pair must occur to be merged");
+  options.texts("--special_tokens", flags.options.special_tokens, "TOKEN...",
+                "tokens with the first ids, left out when decoding");
+  if (!options.read(words, context)) return ExitCode::kDone;
   if (flags.kind == "wordpiece" || flags.kind == "unigram") {
     throw Error(ExitCode::kUsage, "--kind " + flags.kind + " is planned and not there yet")
         .hint("use --kind bpe");
@@ -98,9 +70,9 @@ struct CodingFlags {
   bool json = false;
 };
 
-void add_tokenizer_flag(CLI::App& app, CodingFlags& flags) {
-  app.add_option("--tokenizer_name", flags.tokenizer_name, "folder with tokenizer.json, or the file itself")
-      ->required();
+void add_tokenizer(CommandOptions& options, CodingFlags& flags) {
+  options.text("--tokenizer_name", flags.tokenizer_name, "DIR",
+               "folder with tokenizer.json, or the file itself", Need::kRequired);
 }
 
 std::string ids_as_text(const std::vector<TokenId>& ids) {
@@ -134,18 +106,16 @@ void for_each_line(const CodingFlags& flags, const std::function<void(const std:
   for (std::string line; std::getline(lines, line);) use(line);
 }
 
-ExitCode encode(const CommandContext& context, const std::vector<std::string>& arguments) {
+ExitCode encode(const CommandContext& context, const std::vector<std::string>& words) {
   CodingFlags flags;
-  CLI::App app("Print the token ids of text, one line per text", "tokenizer encode");
-  add_tokenizer_flag(app, flags);
-  app.add_option("--file", flags.file, "a text per line; without it and without TEXT: standard input");
-  app.add_option("text", flags.words, "texts");
-  app.add_option("--add_special_tokens", flags.special_tokens, "special tokens around every text")
-      ->default_str("true");
-  app.add_flag("--json", flags.json,
+  CommandOptions options("hftrain tokenizer encode", "Print the token ids of text, one line per text");
+  add_tokenizer(options, flags);
+  options.text("--file", flags.file, "FILE", "a text per line; without it and without TEXT: standard input");
+  options.texts("TEXT", flags.words, "TEXT...", "texts; after -- those that begin with a dash");
+  options.truth("--add_special_tokens", flags.special_tokens, "special tokens around every text");
+  options.flag("--json", flags.json,
                "one object per text: ids, tokens, offsets in characters, type_ids, attention_mask");
-  bool goes_on = false;
-  if (parse(app, arguments, context, goes_on); !goes_on) return ExitCode::kDone;
+  if (!options.read(words, context)) return ExitCode::kDone;
   if (!flags.file.empty() && !flags.words.empty()) {
     throw Error(ExitCode::kUsage, "--file and TEXT cannot be given together");
   }
@@ -171,15 +141,14 @@ std::vector<TokenId> read_ids(const std::string& text) {
   return ids;
 }
 
-ExitCode decode(const CommandContext& context, const std::vector<std::string>& arguments) {
+ExitCode decode(const CommandContext& context, const std::vector<std::string>& words) {
   CodingFlags flags;
-  CLI::App app("Print the text of token ids, one line per list", "tokenizer decode");
-  add_tokenizer_flag(app, flags);
-  app.add_option("ids", flags.words, "ids of one text; without them: a list per line of standard input");
-  app.add_option("--skip_special_tokens", flags.special_tokens, "leave special tokens out")
-      ->default_str("true");
-  bool goes_on = false;
-  if (parse(app, arguments, context, goes_on); !goes_on) return ExitCode::kDone;
+  CommandOptions options("hftrain tokenizer decode", "Print the text of token ids, one line per list");
+  add_tokenizer(options, flags);
+  options.texts("IDS", flags.words, "IDS...",
+                "ids of one text; without them: a list per line of standard input");
+  options.truth("--skip_special_tokens", flags.special_tokens, "leave special tokens out");
+  if (!options.read(words, context)) return ExitCode::kDone;
   if (!flags.words.empty()) flags.words = {join(flags.words, " ")};
   const auto tokenizer = Tokenizer::load(flags.tokenizer_name);
   for_each_line(flags, [&](const std::string& line) {
@@ -190,27 +159,23 @@ ExitCode decode(const CommandContext& context, const std::vector<std::string>& a
 }
 
 constexpr const char* kUsage =
-    "hftrain tokenizer train  --vocab_size N --files F… --output DIR   learn a vocabulary\n"
-    "hftrain tokenizer encode --tokenizer_name DIR [--file F | TEXT…]  text to ids\n"
-    "hftrain tokenizer decode --tokenizer_name DIR [IDS…]              ids to text\n"
+    "usage: hftrain tokenizer train  --vocab_size N --files F... --output DIR     learn a vocabulary\n"
+    "       hftrain tokenizer encode --tokenizer_name DIR [--file F | TEXT...]    text to ids\n"
+    "       hftrain tokenizer decode --tokenizer_name DIR [IDS...]                ids to text\n"
+    "\n"
     "Each takes --help.\n";
 
 }  // namespace
 
 ExitCode run_tokenizer(const CommandContext& context) {
-  std::vector<std::string> arguments = with_underscores(context.arguments);
-  if (arguments.empty()) throw Error(ExitCode::kUsage, "tokenizer train, encode or decode?").hint(kUsage);
-  const std::string verb = arguments.front();
-  arguments.erase(arguments.begin());
-  if (verb == "train") return train(context, arguments);
-  if (verb == "encode") return encode(context, arguments);
-  if (verb == "decode") return decode(context, arguments);
-  if (verb == "--help" || verb == "-h") {
-    context.out << kUsage;
-    return ExitCode::kDone;
-  }
-  throw Error(ExitCode::kUsage, "unknown command 'tokenizer " + verb + "'")
-      .hint("it is train, encode or decode");
+  std::vector<std::string> words = context.arguments;
+  const std::string action = words.empty() ? "" : words.front();
+  if (!words.empty()) words.erase(words.begin());
+  if (action == "train") return train(context, words);
+  if (action == "encode") return encode(context, words);
+  if (action == "decode") return decode(context, words);
+  if (answered(context.arguments, kUsage, context)) return ExitCode::kDone;
+  throw_unknown_action("hftrain tokenizer", action, {"train", "encode", "decode"});
 }
 
 }  // namespace hftrain::app

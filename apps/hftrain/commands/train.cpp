@@ -36,6 +36,8 @@
 namespace hftrain::app {
 namespace {
 
+using HelpText = void (*)(const CommandContext&, bool all);
+
 void print_help(const CommandContext& context, bool all) {
   context.out
       << "hftrain " << HFTRAIN_VERSION << ": trains Hugging Face models from the shell, without Python\n\n"
@@ -54,11 +56,19 @@ void print_help(const CommandContext& context, bool all) {
   context.out << '\n' << arguments::help_text(all);
 }
 
+void print_plan_help(const CommandContext& context, bool all) {
+  context.out
+      << "usage: hftrain plan [--config FILE] [FLAGS] [--json]\n"
+         "Resolves and prints what `hftrain` with the same flags would do, without doing it: ranks, devices, "
+         "strategy,\nbatches, steps, memory, files and workers; ends as the run would.\n\n"
+      << arguments::help_text(all);
+}
+
 // True when the command line asked for a text instead of a run.
-bool answer_question(const arguments::ParseOutcome& parsed, const CommandContext& context) {
+bool answer_question(const arguments::ParseOutcome& parsed, const CommandContext& context, HelpText help) {
   const arguments::Actions& asked = parsed.actions;
   if (asked.help || asked.help_all) {
-    print_help(context, asked.help_all);
+    help(context, asked.help_all);
   } else if (asked.version) {
     context.out << "hftrain " << HFTRAIN_VERSION << '\n';
   } else if (asked.print_config) {
@@ -231,7 +241,7 @@ ExitCode show_plan_of_hosts(const CommandContext& context, const arguments::Acti
   return show_plan(context, inputs, place, &hosts, console);
 }
 
-ExitCode run(const CommandContext& context, std::vector<std::string> arguments) {
+ExitCode run(const CommandContext& context, std::vector<std::string> arguments, HelpText help) {
   Stopwatch stopwatch;
   stopwatch.begin("parse");
   arguments::ParseOutcome parsed;
@@ -240,7 +250,7 @@ ExitCode run(const CommandContext& context, std::vector<std::string> arguments) 
   } catch (const arguments::MistakenArguments& mistaken) {
     return refuse(context, mistaken);
   }
-  if (answer_question(parsed, context)) return ExitCode::kDone;
+  if (answer_question(parsed, context, help)) return ExitCode::kDone;
   if (parsed.actions.json && !parsed.actions.dry_run) {
     throw Error(ExitCode::kUsage, "--json is for plans").hint("hftrain plan --json …");
   }
@@ -283,13 +293,13 @@ ExitCode run(const CommandContext& context, std::vector<std::string> arguments) 
 }  // namespace
 
 ExitCode run_train(const CommandContext& context) {
-  return run(context, context.arguments);
+  return run(context, context.arguments, print_help);
 }
 
 ExitCode run_plan(const CommandContext& context) {
   std::vector<std::string> arguments = context.arguments;
   arguments.insert(arguments.begin(), "--dry_run");
-  return run(context, std::move(arguments));
+  return run(context, std::move(arguments), print_plan_help);
 }
 
 }  // namespace hftrain::app

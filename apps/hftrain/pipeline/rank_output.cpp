@@ -36,7 +36,7 @@ launcher::OutputSpec rank_output(const arguments::ParseOutcome& parsed, const pl
                                  int attempt) {
   const arguments::LaunchArguments& asked = parsed.arguments.launch;
   const bool filtered = !asked.local_ranks_filter.empty();
-  const bool others_named = parsed.origins.is_given("log_ranks") || parsed.origins.is_given("tee");
+  const bool others_named = parsed.origins.is_chosen("log_ranks") || parsed.origins.is_chosen("tee");
   launcher::OutputSpec spec;
   spec.folder = run_folder(plan.output_dir, asked.log_dir).ranks() + '/' + std::to_string(attempt);
   spec.filter =

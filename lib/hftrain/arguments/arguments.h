@@ -26,8 +26,8 @@ struct OutputArguments {
 
 struct RunArguments {
   std::optional<std::string> task;  // unset: clm
-  bool do_train = false;
-  bool do_eval = false;  // parse_arguments sets it when eval_strategy is not "no"
+  bool do_train = false;  // parse_arguments sets it with do_eval unless do_predict was given
+  bool do_eval = false;   // parse_arguments sets it when eval_strategy is not "no"
   bool do_predict = false;
   int64_t seed = 42;  // 0 .. 2^32-1
   bool full_determinism = false;
@@ -149,7 +149,7 @@ struct SavingArguments {
 struct ParallelArguments {
   ParallelOptions sharding;                        // from all the formats that can ask for it (import/)
   std::optional<DeepSpeedOptions> deepspeed;       // of a DeepSpeed file
-  std::optional<std::string> ddp_backend;          // nccl | gloo
+  std::optional<std::string> ddp_backend;          // nccl | gloo | shm | mpi
   std::optional<bool> ddp_find_unused_parameters;  // unset: true unless activations are recomputed
   std::optional<int64_t> ddp_bucket_cap_mb;        // MiB
   std::optional<bool> ddp_static_graph;

@@ -5,7 +5,7 @@
 
 #include "hftrain/arguments/flag_table.h"
 #include "hftrain/arguments/merge.h"
-#include "hftrain/base/text.h"
+#include "hftrain/arguments/suggestions.h"
 
 namespace hftrain::arguments {
 namespace {
@@ -70,8 +70,10 @@ class Reader {
     if (!value_follows() || (truth && ends_with(words_[at_], ".py"))) {
       if (truth) return take(flag, spelling, true);
       if (!flag.bare.empty()) return take(flag, spelling, std::string(flag.bare));
-      return problem(spelling + " needs a value", "it takes " + describe_type(flag),
-                     explain(std::string(flag.name)));
+      const bool dash = at_ < words_.size();
+      return problem(
+          spelling + " needs a value", "it takes " + describe_type(flag),
+          dash ? spelling + "=VALUE for a value that begins with a dash" : explain(std::string(flag.name)));
     }
     if (flag.slot.type != Type::kList) return take(flag, spelling, words_[at_++]);
     Json list = Json::array();
@@ -90,10 +92,8 @@ class Reader {
 
   void unknown(const std::string& spelling, bool had_value) {
     const std::string name = spelling.substr(spelling[1] == '-' ? 2 : 1);
-    std::string hint = did_you_mean(nearest_names(underscored(name), flag_table().spellings()), "--");
-    if (hint.empty()) hint = "`hftrain --help-all` lists every flag";
     problem("unknown flag " + spelling, "there is no flag of that name, and parts of names are not taken",
-            std::move(hint));
+            hint_for_unknown(name, "--"));
     // Its values, if any, are part of this mistake.
     while (!had_value && value_follows() && !ends_with(words_[at_], ".py")) ++at_;
   }
@@ -105,13 +105,6 @@ class Reader {
     }
     problem("unexpected '" + word + '\'', "values follow a flag; this one follows none",
             "the flag it belongs to in front of it, or leave it out");
-  }
-
-  static std::string underscored(std::string name) {
-    for (char& c : name) {
-      if (c == '-') c = '_';
-    }
-    return name;
   }
 
   void problem(std::string what, std::string why, std::string hint) {

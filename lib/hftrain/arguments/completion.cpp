@@ -121,7 +121,10 @@ std::string completion_script(const std::string& shell, std::span<const CommandS
   if (shell == "bash") return bash(commands);
   if (shell == "zsh") return zsh(commands);
   if (shell == "fish") return fish(commands);
-  throw Error(ExitCode::kUsage, "no completion for '" + shell + '\'').hint("bash, zsh or fish");
+  throw Error(ExitCode::kUsage, "no completion for '" + shell + '\'')
+      .where("command line")
+      .why("there is one for bash, zsh and fish")
+      .hint("hftrain completion bash");
 }
 
 }  // namespace hftrain::arguments

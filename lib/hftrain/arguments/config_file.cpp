@@ -2,9 +2,9 @@
 
 #include "hftrain/arguments/flag_table.h"
 #include "hftrain/arguments/import/accelerate.h"
+#include "hftrain/arguments/suggestions.h"
 #include "hftrain/arguments/yaml_values.h"
 #include "hftrain/base/file.h"
-#include "hftrain/base/text.h"
 
 namespace hftrain::arguments {
 namespace {
@@ -92,10 +92,8 @@ class Reader {
 
   void unknown(const YAML::Node& key) {
     const std::string& name = key.Scalar();
-    std::string hint = did_you_mean(nearest_names(name, flag_table().spellings()));
-    if (name == "<<") hint = "merge keys are not supported: write the values out";
-    if (hint.empty()) hint = "`hftrain --help-all` lists every flag";
-    problem("unknown key '" + name + '\'', place_of(key), "", std::move(hint));
+    problem("unknown key '" + name + '\'', place_of(key), "there is no flag of that name",
+            name == "<<" ? "merge keys are not supported: write the values out" : hint_for_unknown(name, ""));
   }
 
   void read_environment(const YAML::Node& variables) {

@@ -41,6 +41,11 @@ class Derivation {
     if (evaluation.eval_strategy != "no" && !arguments_.run.do_eval) {
       arguments_.run.do_eval = true;
       from("do_eval", "eval_strategy");
+      // Nobody asked for evaluation alone.
+      if (!arguments_.run.do_train && !arguments_.run.do_predict) {
+        arguments_.run.do_train = true;
+        from("do_train", "eval_strategy");
+      }
     }
     if (evaluation.eval_strategy == "steps" && evaluation.eval_steps.value_or(0) == 0 &&
         arguments_.logging.logging_steps > 0) {
@@ -92,12 +97,15 @@ class Derivation {
   }
 
   void batch() {
-    const auto& config = arguments_.parallel.accelerator_config;
+    auto& config = arguments_.parallel.accelerator_config;
     if (!config || !config->accumulation_num_steps || arguments_.batch.gradient_accumulation_steps > 1)
       return;
     if (*config->accumulation_num_steps == 1) return;
     arguments_.batch.gradient_accumulation_steps = *config->accumulation_num_steps;
     from("gradient_accumulation_steps", "accelerator_config");
+    // It stands in one place from here on: two are a mistake (rule 36).
+    config->accumulation_num_steps.reset();
+    outcome_.mappings["accelerator_config"]["gradient_accumulation_kwargs"].erase("num_steps");
   }
 
   // torch_compile and its relatives switch TensorFloat-32 on upstream.
@@ -106,9 +114,10 @@ class Derivation {
     for (const char* flag : {"torch_compile", "torch_compile_backend", "torch_compile_mode"}) {
       const auto given = outcome_.unread.find(flag);
       if (given == outcome_.unread.end() || given->second.is_null() || given->second == false) continue;
-      if (precision.tf32 || (precision.fp16 && !precision.bf16)) continue;
+      const bool by_hand = precision.tf32 && outcome_.origins.of("tf32").starts_with('-');
+      if (by_hand || precision.tf32 == false || (precision.fp16 && !precision.bf16)) continue;
       precision.tf32 = true;
-      from("tf32", flag);
+      from("tf32", flag);  // a file that says so too asks for no more
     }
   }
 

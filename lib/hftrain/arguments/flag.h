@@ -142,6 +142,7 @@ struct Replacement {
   std::string_view value = {};  // what the new flag gets when the old switch is on; empty: the same value
   std::string_view key = {};    // the value belongs under this key of the new flag's mapping
   bool wins = false;    // over the new name given beside it; otherwise two different values are an error
+  bool kept = false;    // asks for more than the new flag says: stays in ParseOutcome::unread beside it
   bool silent = false;  // another program's spelling, not an old one: no warning
 };
 
@@ -164,9 +165,10 @@ struct Flag {
   bool imported =
       false;  // read by import/, which turns it into ParallelOptions; a mapping is kept as written
   bool command_line_only = false;
-  bool common = false;              // in the short help
-  bool ours = false;                // not in the contract of transformers and the launchers
-  std::string_view bare = {};       // meaning of the flag without a value; booleans: true
+  bool when_given = false;     // its default, given, says more than silence: print_config shows it only then
+  bool common = false;         // in the short help
+  bool ours = false;           // not in the contract of transformers and the launchers
+  std::string_view bare = {};  // meaning of the flag without a value; booleans: true
   std::string_view also_fine = {};  // another value that means the default
   std::string_view null_is = {};    // meaning of null for a flag that cannot be unset
   Replacement replaced_by = {};

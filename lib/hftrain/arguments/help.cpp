@@ -6,6 +6,7 @@
 #include "hftrain/arguments/flag_table.h"
 #include "hftrain/arguments/rules.h"
 #include "hftrain/arguments/schedule_options.h"
+#include "hftrain/arguments/suggestions.h"
 #include "hftrain/arguments/value.h"
 #include "hftrain/base/text.h"
 
@@ -127,7 +128,9 @@ const Flag& flag_of(const std::string& spelling) {
   const Flag* short_one = name.size() == 1 ? flag_table().find_letter(name[0]) : nullptr;
   if (short_one != nullptr) return *short_one;
   throw Error(ExitCode::kUsage, "unknown flag " + spelling)
-      .hint(did_you_mean(nearest_names(name, flag_table().spellings()), "--"));
+      .where("command line")
+      .why("there is no flag of that name")
+      .hint(hint_for_unknown(name, "--"));
 }
 
 }  // namespace

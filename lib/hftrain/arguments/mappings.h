@@ -15,7 +15,7 @@ struct AcceleratorOptions {
   bool split_batches = false;  // the given batch size is the global one, split over the ranks
   bool even_batches = true;    // complete the last round with samples from the start
   bool non_blocking = false;   // only checked: copies from pinned memory are always asynchronous
-  // gradient_accumulation_kwargs.num_steps; parse_arguments has already put it into
+  // gradient_accumulation_kwargs.num_steps; unset when parse_arguments has moved it to
   // gradient_accumulation_steps.
   std::optional<int64_t> accumulation_num_steps;
 };

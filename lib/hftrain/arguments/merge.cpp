@@ -29,7 +29,7 @@ class Merger {
     if (const auto* error = std::get_if<ValueError>(&converted)) return mistake(given, *error);
     Json value = std::get<Json>(std::move(converted));
     if (given.flag->replaced_by.flag.empty()) {
-      candidates_[given.flag].push_back({std::move(value), &given, nullptr});
+      candidates_[{given.flag, own_name(given)}].push_back({std::move(value), &given, nullptr});
     } else {
       replace(given, std::move(value));
     }
@@ -37,12 +37,21 @@ class Merger {
 
   void finish() {
     for (const Flag* flag : flag_table().flags()) {
-      const auto found = candidates_.find(flag);
-      if (found != candidates_.end()) settle(*flag, found->second);
+      for (auto found = candidates_.lower_bound({flag, ""});
+           found != candidates_.end() && found->first.first == flag; ++found)
+        settle(*flag, found->second);
     }
   }
 
  private:
+  // Of a flag that stands for many names, which of them was given; else empty.
+  static std::string own_name(const Given& given) {
+    if (!given.flag->pattern) return "";
+    std::string name = given.spelling.substr(given.spelling.find_first_not_of('-'));
+    std::replace(name.begin(), name.end(), '-', '_');
+    return name;
+  }
+
   void replace(const Given& given, Json value) {
     const Replacement& became = given.flag->replaced_by;
     const Flag& target = flag_table().named(became.flag);
@@ -53,7 +62,7 @@ class Merger {
     if (const auto* error = std::get_if<ValueError>(&converted)) return mistake(given, *error);
     value = std::get<Json>(std::move(converted));
     if (!became.silent) warn_of_old_name(given, target, value);
-    candidates_[&target].push_back({std::move(value), &given, &became});
+    candidates_[{&target, ""}].push_back({std::move(value), &given, &became});
   }
 
   void warn_of_old_name(const Given& given, const Flag& target, const Json& value) {
@@ -70,14 +79,31 @@ class Merger {
     const Candidate winner =
         flag.slot.type == Type::kMapping ? joined(flag, candidates) : chosen(flag, candidates);
     check_support(flag, winner);
-    outcome_.origins.set(std::string(flag.name), winner.given->origin);
-    if (flag.imported) outcome_.places[std::string(flag.name)] = winner.given->places;
-    if (flag.slot.set != nullptr) {
-      flag.slot.set(outcome_.arguments, winner.value);
-    } else {
-      outcome_.unread[std::string(flag.pattern ? std::string_view(winner.given->spelling) : flag.name)] =
-          winner.value;
+    const std::string name = flag.pattern ? own_name(*winner.given) : std::string(flag.name);
+    record_origin(flag, name, winner);
+    if (flag.imported) outcome_.places[name] = winner.given->places;
+    if (winner.old != nullptr && winner.old->kept) keep(std::string(winner.given->flag->name), winner);
+    if (flag.slot.set == nullptr) {
+      outcome_.unread[name] = winner.value;
+      return;
     }
+    flag.slot.set(outcome_.arguments, winner.value);
+    if (flag.slot.type == Type::kMapping) outcome_.mappings[name] = winner.value;
+  }
+
+  void keep(const std::string& old_name, const Candidate& winner) {
+    outcome_.unread[old_name] = winner.value;
+    outcome_.origins.set(old_name, winner.given->origin);
+  }
+
+  // Unset, said aloud, is no more than silence.
+  void record_origin(const Flag& flag, const std::string& name, const Candidate& winner) {
+    const bool is_default = winner.value == flag.default_value();
+    if (is_default && winner.value.is_null()) return;
+    const int layer = winner.given->layer;
+    const bool in_file = layer != kCommandLineLayer && layer != kEnvironmentLayer;
+    if (is_default && in_file) return outcome_.origins.set_repeated(name, winner.given->origin);
+    outcome_.origins.set(name, winner.given->origin);
   }
 
   // The last one of the latest layer; an old and a new name of one layer must agree.
@@ -140,7 +166,10 @@ class Merger {
     for (const Json& word : words) {
       if (!word.is_string() || !flag.is_choice()) continue;
       const Choice* choice = flag.choice(word.get<std::string>());
-      if (choice != nullptr) check(choice->support, name + ' ' + std::string(choice->word), winner);
+      const bool named =
+          winner.old != nullptr && !winner.old->value.empty();  // --group_by_length says it all
+      if (choice != nullptr)
+        check(choice->support, named ? name : name + ' ' + std::string(choice->word), winner);
     }
     check_keys(flag.keys, value, "", name, winner);
   }
@@ -198,7 +227,7 @@ class Merger {
   ParseOutcome& outcome_;
   Diagnostics& problems_;
   Diagnostics& unsupported_;
-  std::map<const Flag*, std::vector<Candidate>> candidates_;
+  std::map<std::pair<const Flag*, std::string>, std::vector<Candidate>> candidates_;
 };
 
 }  // namespace

@@ -172,6 +172,20 @@ bool Origins::is_given(const std::string& flag) const {
   return !is_default(flag) && of(flag).rfind("from ", 0) != 0;
 }
 
+bool Origins::is_chosen(const std::string& flag) const {
+  return !is_default(flag) && repeated_.count(flag) == 0;
+}
+
+void Origins::set(const std::string& flag, std::string origin) {
+  by_flag_[flag] = std::move(origin);
+  repeated_.erase(flag);
+}
+
+void Origins::set_repeated(const std::string& flag, std::string origin) {
+  set(flag, std::move(origin));
+  repeated_.insert(flag);
+}
+
 std::string Origins::describe(const std::string& flag) const {
   const std::string& origin = of(flag);
   if (origin.rfind("-", 0) == 0) return origin + " (command line)";

@@ -3,6 +3,7 @@
 
 #include <map>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <utility>
@@ -22,12 +23,17 @@ class Origins {
   bool is_default(const std::string& flag) const { return by_flag_.count(flag) == 0; }
   // The user gave it, rather than a rule.
   bool is_given(const std::string& flag) const;
-  void set(const std::string& flag, std::string origin) { by_flag_[flag] = std::move(origin); }
+  // The user gave it or a rule filled it in, other than by a configuration file that repeats the default, as
+  // those of --print_config do.
+  bool is_chosen(const std::string& flag) const;
+  void set(const std::string& flag, std::string origin);
+  void set_repeated(const std::string& flag, std::string origin);  // of a file that says the default
   // For messages: "--seed" or "seed (run.yaml:3:7)".
   std::string describe(const std::string& flag) const;
 
  private:
   std::map<std::string, std::string> by_flag_;
+  std::set<std::string> repeated_;
 };
 
 // What the command line asks for besides training.
@@ -48,6 +54,8 @@ struct ParseOutcome {
   std::map<std::string, std::string>
       exported_environment;            // `env:` of the files, for this process and its workers
   std::map<std::string, Json> unread;  // given values of flags that have no member
+  // Given values of mapping-valued flags that have a member, with the keys that the member does not hold.
+  std::map<std::string, Json> mappings;
   // Of the parts of mappings in configuration files: flag -> JSON pointer -> file:line:column.
   std::map<std::string, std::map<std::string, std::string>> places;
 };

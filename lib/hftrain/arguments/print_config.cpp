@@ -12,28 +12,61 @@ namespace {
 
 constexpr size_t kOriginColumn = 48;
 
-// The value to show, or nothing for a flag that no one gave and nothing reads.
-std::optional<Json> value_of(const ParseOutcome& outcome, const Flag& flag) {
-  if (flag.command_line_only) return std::nullopt;
+// A value to show and the name that it stands under.
+struct Entry {
+  std::string name;
   Json value;
-  if (flag.slot.get != nullptr) {
-    value = flag.slot.get(outcome.arguments);
-  } else {
-    const auto given = outcome.unread.find(std::string(flag.name));
-    if (given == outcome.unread.end()) return std::nullopt;
-    value = given->second;
-  }
-  if (flag.secret && !value.is_null()) value = placeholder(flag.name);
-  return std::optional<Json>(std::in_place, std::move(value));
+};
+
+Json typed_value(const ParseOutcome& outcome, const Flag& flag) {
+  Json value = flag.slot.get(outcome.arguments);
+  const auto given = outcome.mappings.find(std::string(flag.name));
+  if (given == outcome.mappings.end() || !given->second.is_object() || !value.is_object()) return value;
+  Json whole = given->second;
+  whole.update(value, true);  // keys that this build accepts or plans are in the given one only
+  return whole;
 }
 
-std::string line(const ParseOutcome& outcome, const Flag& flag, const Json& value, bool with_origin) {
-  std::string text = std::string(flag.name) + ": " + to_yaml(value);
+Json shown(const Flag& flag, Json value) {
+  return flag.secret && !value.is_null() ? Json(placeholder(flag.name)) : value;
+}
+
+// Nothing for a flag that no one gave and nothing reads.
+std::vector<Entry> entries_of(const ParseOutcome& outcome, const Flag& flag) {
+  if (flag.command_line_only) return {};
+  if (flag.slot.get != nullptr) return {{std::string(flag.name), shown(flag, typed_value(outcome, flag))}};
+  std::vector<Entry> entries;
+  const std::string_view name = flag.pattern ? flag.name.substr(0, flag.name.size() - 1) : flag.name;
+  for (auto given = outcome.unread.lower_bound(std::string(name));
+       given != outcome.unread.end() && given->first.starts_with(name); ++given) {
+    if (flag_table().find(given->first).flag != &flag) continue;
+    entries.push_back({given->first, shown(flag, given->second)});
+  }
+  return entries;
+}
+
+std::string line(const ParseOutcome& outcome, const Entry& entry, bool with_origin) {
+  std::string text = entry.name + ": " + to_yaml(entry.value);
   if (with_origin) {
     text.resize(std::max(text.size() + 1, kOriginColumn), ' ');
-    text += "# " + outcome.origins.of(std::string(flag.name));
+    std::string origin = outcome.origins.of(entry.name);
+    std::replace(origin.begin(), origin.end(), '\n', ' ');
+    text += "# " + origin;
   }
   return text + '\n';
+}
+
+std::string lines_of(const ParseOutcome& outcome, const Flag& flag, const std::string& mode) {
+  std::string lines;
+  for (const Entry& entry : entries_of(outcome, flag)) {
+    const bool given = outcome.origins.is_given(entry.name);
+    const bool says_something = flag.when_given || entry.value != flag.default_value();
+    if (mode == "minimal" && !(given && says_something)) continue;
+    // Read back it would count as given.
+    if (flag.when_given && !given) lines += "# ";
+    lines += line(outcome, entry, mode == "origins");
+  }
+  return lines;
 }
 
 std::string environment_lines(const ParseOutcome& outcome) {
@@ -62,14 +95,7 @@ std::string print_config(const ParseOutcome& outcome, const std::string& mode) {
   std::string text;
   for (const FlagGroup& group : flag_table().groups()) {
     std::string lines;
-    for (const Flag& flag : group.flags) {
-      const std::optional<Json> value = value_of(outcome, flag);
-      if (!value) continue;
-      if (mode == "minimal" &&
-          (!outcome.origins.is_given(std::string(flag.name)) || *value == flag.default_value()))
-        continue;
-      lines += line(outcome, flag, *value, mode == "origins");
-    }
+    for (const Flag& flag : group.flags) lines += lines_of(outcome, flag, mode);
     if (lines.empty()) continue;
     if (mode != "minimal") text.append(text.empty() ? "# " : "\n# ").append(group.title).append("\n");
     text += lines;
@@ -108,7 +134,7 @@ std::string arguments_yaml(const ParseOutcome& outcome, std::span<const std::str
 Json arguments_json(const ParseOutcome& outcome) {
   Json all = Json::object();
   for (const Flag* flag : flag_table().flags()) {
-    if (const std::optional<Json> value = value_of(outcome, *flag)) all[std::string(flag->name)] = *value;
+    for (Entry& entry : entries_of(outcome, *flag)) all[entry.name] = std::move(entry.value);
   }
   return all;
 }

@@ -302,7 +302,7 @@ const Rule kRules[] = {
      Severity::kNote,
      {"max_steps", "num_train_epochs"},
      [](Outcome o) {
-       return o.arguments.run.max_steps > 0 && o.origins.is_given("num_train_epochs") &&
+       return o.arguments.run.max_steps > 0 && o.origins.is_chosen("num_train_epochs") &&
               o.arguments.run.num_train_epochs > 0;
      },
      "max_steps {max_steps} wins over num_train_epochs",

@@ -69,10 +69,13 @@ std::optional<Section> section_of(const std::string& flag, const ParseOutcome& o
   const std::string text = trim(given->second.get<std::string>());
   if (text.empty()) return std::nullopt;
   if (text.front() == '{') return read_section_text(text, origin, problems);
-  const size_t before = problems.size();
   std::optional<Section> section = read_section_file(text, problems);
-  if (problems.size() > before && (problems.back().hint.empty() || !path_exists(text)))
-    problems.back().hint = flag + " takes the name of a JSON file, or JSON text that starts with {";
+  if (section || path_exists(text)) return section;
+  // The place that can be mended is where the file was named.
+  Diagnostic& absent = problems.back();
+  absent.what += " '" + text + '\'';
+  absent.where = outcome.origins.describe(flag);
+  absent.hint = flag + " takes the name of a JSON file, or JSON text that starts with {";
   return section;
 }
 

@@ -4,22 +4,14 @@
 #include <array>
 #include <cctype>
 #include <cstdio>
-#include <set>
+
+#include "hftrain/base/suggest.h"
 
 namespace hftrain {
 namespace {
 
 bool is_space(char c) {
   return std::isspace(static_cast<unsigned char>(c)) != 0;
-}
-
-bool shares_words(std::string_view a, std::string_view b) {
-  const std::vector<std::string> left = split(a, '_'), right = split(b, '_');
-  if (left.size() < 2) return false;
-  const std::set<std::string> words(right.begin(), right.end());
-  const auto shared =
-      std::count_if(left.begin(), left.end(), [&](const auto& word) { return words.count(word) > 0; });
-  return static_cast<size_t>(shared) + 1 >= std::max(left.size(), right.size()) && shared > 0;
 }
 
 }  // namespace
@@ -85,20 +77,8 @@ int edit_distance(std::string_view a, std::string_view b) {
 
 std::vector<std::string> nearest_names(std::string_view word, const std::vector<std::string>& candidates,
                                        size_t count) {
-  std::vector<std::pair<int, std::string>> scored;
-  const int limit = std::max<int>(2, static_cast<int>(word.size()) / 6);
-  for (const std::string& candidate : candidates) {
-    const int distance = edit_distance(word, candidate);
-    if (distance <= limit && distance < static_cast<int>(word.size())) {
-      scored.emplace_back(distance, candidate);
-    } else if (shares_words(word, candidate)) {
-      scored.emplace_back(limit + distance, candidate);
-    }
-  }
-  std::stable_sort(scored.begin(), scored.end(),
-                   [](const auto& a, const auto& b) { return a.first < b.first; });
-  std::vector<std::string> names;
-  for (size_t i = 0; i < scored.size() && i < count; ++i) names.push_back(scored[i].second);
+  std::vector<std::string> names = suggest_names(word, candidates);
+  if (names.size() > count) names.resize(count);
   return names;
 }
 

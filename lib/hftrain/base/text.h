@@ -17,8 +17,7 @@ std::string to_lower(std::string_view text);  // ASCII
 
 // Damerau-Levenshtein distance (optimal string alignment) in bytes.
 int edit_distance(std::string_view a, std::string_view b);
-// Up to `count` candidates close to `word` (edit distance at most 2, a third of its length for long words, or
-// shared underscore-separated words), nearest first.
+// At most `count` of the candidates that `word` may mean, likeliest first: see suggest_names.
 std::vector<std::string> nearest_names(std::string_view word, const std::vector<std::string>& candidates,
                                        size_t count = 2);
 // ", did you mean --a or --b?" from names, each with `prefix`; empty for none.

@@ -69,15 +69,15 @@ void check_block(const ResolveInput& input, int64_t block, Problems& problems) {
   }
 }
 
-// Explicit values are obeyed; plan_notes says what they do to the global batch.
+// Chosen values are obeyed; plan_notes says what they do to the global batch.
 void keep_global_batch(const ResolveInput& input, int64_t parts, int world_size, BatchPlan& batch) {
   const std::optional<SavedRun>& saved = input.saved;
   if (!saved || saved->world_size == world_size || saved->global_train <= 0) return;
   int64_t &micro = batch.per_device_train, &steps = batch.accumulation_steps;
   const arguments::Origins& origins = input.parsed.origins;
-  if (origins.is_default("gradient_accumulation_steps") && saved->global_train % (micro * parts) == 0) {
+  if (!origins.is_chosen("gradient_accumulation_steps") && saved->global_train % (micro * parts) == 0) {
     steps = saved->global_train / (micro * parts);
-  } else if (origins.is_default("per_device_train_batch_size") &&
+  } else if (!origins.is_chosen("per_device_train_batch_size") &&
              saved->global_train % (steps * parts) == 0) {
     micro = saved->global_train / (steps * parts);
   }

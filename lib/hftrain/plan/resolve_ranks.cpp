@@ -14,18 +14,13 @@ bool mask_is_gpu_ids(const arguments::ParseOutcome& parsed) {
   return found != parsed.unread.end() && found->second.is_string() && found->second != "all";
 }
 
-// The flag of the command line that asks for GPUs, if any. What files say describes the machine for which
-// they were made, and is no such demand.
+// The flag or key that asks for GPUs, if any: with it a machine without them does not train on its CPU.
 std::optional<std::string> asks_for_gpus(const arguments::ParseOutcome& parsed) {
-  const auto by_hand = [&parsed](const char* flag) { return parsed.origins.of(flag).starts_with("--"); };
   const auto multi_gpu = parsed.unread.find("multi_gpu");
-  if (multi_gpu != parsed.unread.end() && multi_gpu->second == true && by_hand("multi_gpu"))
+  if (multi_gpu != parsed.unread.end() && multi_gpu->second == true)
     return parsed.origins.describe("multi_gpu");
-  if (mask_is_gpu_ids(parsed) && by_hand("gpu_ids")) return parsed.origins.describe("gpu_ids");
-  std::string ranks = parsed.origins.of("nproc_per_node");
-  std::replace(ranks.begin(), ranks.end(), '-', '_');
-  if (ranks.starts_with("__num_gpus") || ranks.starts_with("__num_accelerators"))
-    return parsed.origins.describe("nproc_per_node");
+  if (mask_is_gpu_ids(parsed)) return parsed.origins.describe("gpu_ids");
+  if (parsed.unread.count("num_gpus") > 0) return parsed.origins.describe("nproc_per_node");
   return std::nullopt;
 }
 

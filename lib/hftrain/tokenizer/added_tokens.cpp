@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cstring>
+#include <limits>
+#include <string>
 
 #include "hftrain/tokenizer/unicode/properties.h"
 #include "hftrain/tokenizer/unicode/utf8.h"
@@ -33,6 +35,10 @@ size_t white_space_at_start(std::string_view text) {  // its size
 }
 
 AddedToken read_token(const JsonPart& part) {
+  // The package reads a 32-bit number here, and then goes by the rule in the header.
+  const JsonPart id = part.at("id");
+  if (const int64_t number = id.integer(); number < 0 || number > std::numeric_limits<uint32_t>::max())
+    throw id.error(std::to_string(number) + " is not a token id, which is 0 to 4294967295");
   AddedToken token;
   token.content = part.text("content");
   token.single_word = part.boolean("single_word", false);

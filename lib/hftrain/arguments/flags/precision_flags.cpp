@@ -82,8 +82,9 @@ std::vector<Flag> precision_flags() {
       {.name = "use_liger_kernel",
        .slot = at<&Arguments::precision, &PrecisionArguments::use_liger_kernel>,
        .help = "Use fused kernels for norms, rotary embedding, activation and loss.",
-       .note = "Chooses fused operators where the model family has them; off means the plain forms where "
-               "both exist."},
+       .note = "Fused operators are used where the model family has them, with the flag and without it; "
+               "false, given, means the plain forms where both exist.",
+       .when_given = true},
       {.name = "liger_kernel_config",
        .slot = at<&Arguments::precision, &PrecisionArguments::liger_kernel_config>,
        .help = "Which fused kernels to use.",

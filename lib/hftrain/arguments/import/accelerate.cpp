@@ -5,6 +5,7 @@
 #include <charconv>
 
 #include "hftrain/arguments/flag_table.h"
+#include "hftrain/arguments/import/launch.h"
 #include "hftrain/arguments/merge.h"
 #include "hftrain/arguments/value.h"
 #include "hftrain/base/text.h"
@@ -166,6 +167,7 @@ class AccelerateReader {
   void kind_of_run() {
     const std::string where = file_.place("/distributed_type");
     if (kind_ == "MULTI_CPU") add("use_cpu", "distributed_type", "true", where);
+    if (kind_ == "MULTI_GPU") add("multi_gpu", "distributed_type", "true", where);
     if (kind_ == "DEEPSPEED") add("use_deepspeed", "distributed_type", "true", where);
     if (kind_ == "FSDP") add("use_fsdp", "distributed_type", "true", where);
   }
@@ -330,6 +332,25 @@ bool is_on(const Given& given) {
   return given.written == true || given.written == "true";
 }
 
+bool means(const Given& given, std::string_view flag) {
+  return given.flag->name == flag || given.flag->replaced_by.flag == flag;
+}
+
+// The last word on use_cpu, of the Accelerate file itself or of what wins over it.
+bool runs_on_cpu(const std::vector<Given>& given) {
+  const Given* last = nullptr;
+  for (const Given& each : given) {
+    if (means(each, "use_cpu") && (last == nullptr || each.layer >= last->layer)) last = &each;
+  }
+  return last != nullptr && is_on(*last);
+}
+
+bool asks_for_one_rank(const std::vector<Given>& given) {
+  return std::any_of(given.begin(), given.end(), [](const Given& each) {
+    return each.layer > kAccelerateLayer && means(each, "nproc_per_node") && each.written == "1";
+  });
+}
+
 bool on(const ParseOutcome& outcome, const char* flag) {
   const auto found = outcome.unread.find(flag);
   return found != outcome.unread.end() && found->second == true;
@@ -349,7 +370,7 @@ void check_kind(const ParseOutcome& outcome, Diagnostics& problems) {
     if (on(outcome, other)) refuse(other, std::string("multi_gpu and ") + other + " exclude each other");
   }
   if (outcome.arguments.device.use_cpu) refuse("use_cpu", "multi_gpu and use_cpu exclude each other");
-  if (outcome.arguments.launch.nproc_per_node == "1")
+  if (outcome.arguments.launch.nproc_per_node == "1" && machines_of(outcome.arguments.launch.nnodes) == 1)
     refuse("nproc_per_node", "multi_gpu needs 2 ranks or more");
 }
 
@@ -366,7 +387,7 @@ void import_mixed_precision(ParseOutcome& outcome, Diagnostics& problems) {
     return;
   }
   PrecisionArguments& precision = outcome.arguments.precision;
-  if (!outcome.origins.is_given("fp16") && !outcome.origins.is_given("bf16")) {
+  if (!precision.fp16 && !precision.bf16) {
     (word == "fp16" ? precision.fp16 : precision.bf16) = true;
     return outcome.origins.set(word, origin);
   }
@@ -385,6 +406,11 @@ std::vector<Given> accelerate_flags(const Section& file, Diagnostics& problems, 
 }
 
 void drop_other_kinds(std::vector<Given>& given) {
+  if (runs_on_cpu(given) || asks_for_one_rank(given)) {
+    std::erase_if(given, [](const Given& each) {
+      return each.layer == kAccelerateLayer && each.flag->name == "multi_gpu";
+    });
+  }
   const bool chosen = std::any_of(given.begin(), given.end(), [](const Given& each) {
     return each.layer == kCommandLineLayer && contains(kKinds, std::string(each.flag->name)) && is_on(each);
   });
@@ -419,7 +445,10 @@ void import_launch(const Environment& environment, ParseOutcome& outcome, Diagno
   import_mixed_precision(outcome, unrunnable);
   const auto found = outcome.unread.find("gpu_ids");
   if (found == outcome.unread.end() || !found->second.is_string() || found->second == "all") return;
+  if (outcome.arguments.device.use_cpu) return;
   const std::optional<std::string> mask = environment.get("CUDA_VISIBLE_DEVICES");
+  // It hides every GPU: that there is none to choose from is told with what the machine has (plan/).
+  if (mask && (trim(*mask).empty() || trim(*mask).front() == '-')) return;
   const std::vector<std::string> visible = split(mask.value_or(""), ',');
   std::vector<std::string> chosen;
   for (const std::string& part : split(found->second.get<std::string>(), ',')) {

@@ -77,9 +77,9 @@ void import_batch(const DeepSpeedFile& file) {
   if (!file.keys.has(kAll) || file.keys.is_auto(kAll)) return;
   file.options.train_batch_size = {file.keys.find(kAll)->get<int64_t>(), file.keys.place(kAll)};
   file.options.micro_batch_follows =
-      !file.keys.has(kMicro) && !file.flags.given("per_device_train_batch_size");
+      !file.keys.has(kMicro) && !file.outcome.origins.is_chosen("per_device_train_batch_size");
   file.options.accumulation_follows =
-      !file.keys.has(kSteps) && !file.flags.given("gradient_accumulation_steps");
+      !file.keys.has(kSteps) && !file.outcome.origins.is_chosen("gradient_accumulation_steps");
 }
 
 void import_precision(const DeepSpeedFile& file) {

@@ -219,11 +219,7 @@ class MachineReader {
   }
 
   // num_gpus and num_accelerators have become nproc_per_node.
-  bool by_num_gpus() const {
-    std::string origin = outcome_.origins.of("nproc_per_node");
-    std::replace(origin.begin(), origin.end(), '-', '_');
-    return origin.starts_with("__num_gpus") || origin.starts_with("__num_accelerators");
-  }
+  bool by_num_gpus() const { return unread("num_gpus") != nullptr; }
 
   bool is_default(const char* flag) const {
     const Flag& row = flag_table().named(flag);

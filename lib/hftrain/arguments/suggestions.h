@@ -1,0 +1,23 @@
+// Which flags a name means that is none: names of other trainers, parts of names, and slips of the hand.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "hftrain/base/suggest.h"
+
+namespace hftrain::arguments {
+
+// What other trainers and people call a flag.
+std::span<const Synonym> flag_synonyms();
+
+// At most three names of flags, the likeliest first. `written` is without leading dashes.
+std::vector<std::string> suggest_flags(std::string_view written);
+
+// What to do about an unknown flag or key: "did you mean --a or --b?" with `prefix` before each name, or
+// where all of them are listed.
+std::string hint_for_unknown(std::string_view written, std::string_view prefix);
+
+}  // namespace hftrain::arguments

@@ -1,0 +1,25 @@
+// Which of the known names a written one means, when it is none of them: for "did you mean".
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace hftrain {
+
+// A word that people write, and the names that it stands for, the likeliest first.
+struct Synonym {
+  std::string_view word;
+  std::string_view name;
+  std::string_view other = {};
+};
+
+// At most three of `names`, the likeliest first; none where nothing comes close. Looked at in turn: synonyms
+// and names that differ in dashes, underscores and capitals only, slips of the hand, synonyms with one slip,
+// and names that have every part of the written one ("grad_norm": "max_grad_norm"). Synonyms that stand for
+// no name of `names` do not count.
+std::vector<std::string> suggest_names(std::string_view written, std::span<const std::string> names,
+                                       std::span<const Synonym> synonyms = {});
+
+}  // namespace hftrain

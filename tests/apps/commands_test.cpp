@@ -1,0 +1,193 @@
+// The built program, driven by words: what every command answers, and that words arrive as they were typed.
+#include <fstream>
+#include <regex>
+
+#include "hftrain/base/file.h"
+#include "hftrain/base/json.h"
+#include "launcher/watched_process.h"
+#include "support/catch.h"
+#include "support/temporary_directory.h"
+
+namespace hftrain {
+namespace {
+
+using Program = launcher::WatchedProcess;
+using Words = std::vector<std::string>;
+
+const std::string kProgram = HFTRAIN_BINARY_DIR "/bin/hftrain";
+
+struct Outcome {
+  int exit_code;
+  std::string out, err;
+};
+
+Outcome run(Words words) {
+  words.insert(words.begin(), kProgram);
+  Program program(words);
+  const int code = program.finish();
+  return {code, program.out(), program.err()};
+}
+
+// Those that `hftrain --help` lists, and the actions of those that have some.
+std::vector<Words> commands() {
+  std::vector<Words> found;
+  const std::string help = run({"--help"}).out;
+  const std::string list = help.substr(help.find("commands:\n"), help.find("\n\n", help.find("commands:\n")));
+  const std::regex name("\n  ([a-z-]+) ");
+  for (auto each = std::sregex_iterator(list.begin(), list.end(), name); each != std::sregex_iterator();
+       ++each)
+    found.push_back({(*each)[1]});
+  for (const char* action : {"train", "encode", "decode"}) found.push_back({"tokenizer", action});
+  for (const char* action : {"verify", "inspect", "export"}) found.push_back({"checkpoint", action});
+  return found;
+}
+
+Words with(Words words, const std::string& more) {
+  words.push_back(more);
+  return words;
+}
+
+// A tokenizer of a few bytes and merges, whose special token is in brackets.
+struct SmallTokenizer {
+  testing::TemporaryDirectory folder;
+  Words encode = {"tokenizer", "encode", "--tokenizer_name", folder / "tok", "--json"};
+
+  SmallTokenizer() {
+    std::ofstream(folder / "text.txt") << "some text, some more text [a, b] {} %% \n";
+    const Outcome made = run({"tokenizer", "train", "--vocab_size", "280", "--files", folder / "text.txt",
+                              "--output", folder / "tok", "--special_tokens", "[CLS]", "[a,b]"});
+    REQUIRE(made.exit_code == 0);
+  }
+  // The texts that one call of encode sees.
+  Words texts(const Words& words) const {
+    Words all = encode;
+    all.insert(all.end(), words.begin(), words.end());
+    const Outcome encoded = run(all);
+    INFO(encoded.err);
+    REQUIRE(encoded.exit_code == 0);
+    Words texts;
+    std::istringstream lines(encoded.out);
+    for (std::string line; std::getline(lines, line);) {
+      std::string ids;
+      for (const Json& id : Json::parse(line)["ids"]) ids += id.dump() + ' ';
+      std::string text = run({"tokenizer", "decode", "--tokenizer_name", folder / "tok",
+                              "--skip_special_tokens", "false", "--", ids})
+                             .out;
+      text.pop_back();
+      texts.push_back(text);
+    }
+    return texts;
+  }
+};
+
+}  // namespace
+
+TEST_CASE("every command answers --help, --help-all and --version, and calls itself by its whole name",
+          "[process]") {
+  const std::vector<Words> all = commands();
+  CHECK(all.size() >= 18);
+  for (const Words& command : all) {
+    std::string name;
+    for (const std::string& word : command) name += ' ' + word;
+    INFO("hftrain" + name);
+    for (const char* flag : {"--help", "-h", "--help-all", "--help_all"}) {
+      const Outcome help = run(with(command, flag));
+      INFO(flag);
+      CHECK(help.exit_code == 0);
+      CHECK(help.err.empty());
+      const bool is_train = command.front() == "train";
+      CHECK_THAT(help.out, Catch::Contains(is_train ? "usage: hftrain [train]" : "sage: hftrain" + name));
+    }
+    const Outcome version = run(with(command, "--version"));
+    CHECK(version.exit_code == 0);
+    CHECK_THAT(version.out, Catch::StartsWith("hftrain ") && !Catch::Contains("usage"));
+  }
+}
+
+TEST_CASE("every command tells a wrong option in four parts, with the option that was meant", "[process]") {
+  const std::vector<std::pair<Words, std::string>> wrong = {
+      {{"tokenizer", "train", "--vocab", "300"}, "--vocab_size?"},
+      {{"tokenizer", "train", "--out", "x"}, "--output?"},
+      {{"tokenizer", "train", "--output-dir", "x"}, "--output?"},
+      {{"tokenizer", "encode", "--tokenizer", "x"}, "--tokenizer_name?"},
+      {{"tokenizer", "encode", "--jsn"}, "--json?"},
+      {{"tokenizer", "decode", "--skip-special", "1"}, "--skip_special_tokens?"},
+      {{"sample-data", "text", "out", "--sede", "1"}, "--seed?"},
+      {{"checkpoint", "export", "a", "b", "--shard_size", "1GB"}, "--max_shard_size?"},
+      {{"checkpoint", "check"}, "verify?"},
+      {{"tokenizer", "tokenize"}, "encode?"},
+      {{"devices", "--jso"}, "--json?"},
+      {{"doctor", "--josn"}, "--json?"},
+      {{"finetune"}, "train?"},
+      {{"trian"}, "train?"},
+      {{"gpus"}, "devices?"},
+      {{"export"}, "checkpoint?"},
+      {{"help"}, "hftrain --help"},
+      {{"explain", "lr"}, "--learning_rate?"},
+      {{"prepare", "--dataset", "x"}, "--train_file"},
+  };
+  for (const auto& [words, meant] : wrong) {
+    INFO(words.front() + ' ' + words.back());
+    const Outcome outcome = run(words);
+    CHECK(outcome.exit_code == 2);
+    for (const char* part : {"error: ", "\n  where: ", "\n  why: ", "\n  try: "})
+      CHECK_THAT(outcome.err, Catch::Contains(part));
+    CHECK_THAT(outcome.err, Catch::Contains(meant));
+  }
+  for (const Words& words :
+       std::vector<Words>{{"tokenizer", "train"},
+                          {"tokenizer", "train", "--vocab_size", "x", "--files", "f", "--output", "o"},
+                          {"tokenizer", "train", "--vocab_size"},
+                          {"sample-data", "text"},
+                          {"sample-data", "text", "a", "b"},
+                          {"sample-data", "text", "a.txt", "--size", "0"},
+                          {"checkpoint", "verify"},
+                          {"checkpoint"},
+                          {"tokenizer"},
+                          {"docs"},
+                          {"docs", "poem"},
+                          {"completion"},
+                          {"completion", "tcsh"},
+                          {"hosted", "x"},
+                          {"explain"}}) {
+    INFO(words.back());
+    const Outcome outcome = run(words);
+    CHECK(outcome.exit_code == 2);
+    CHECK(outcome.out.empty());
+    for (const char* part : {"error: ", "\n  where: ", "\n  why: ", "\n  try: "})
+      CHECK_THAT(outcome.err, Catch::Contains(part));
+  }
+}
+
+TEST_CASE("words of small commands arrive as they were typed", "[process]") {
+  const SmallTokenizer tokenizer;
+  const Json file = read_json_file(tokenizer.folder / "tok/tokenizer.json");
+  REQUIRE(file["added_tokens"].size() == 2);
+  CHECK(file["added_tokens"][0]["content"] == "[CLS]");
+  CHECK(file["added_tokens"][1]["content"] == "[a,b]");
+
+  const Words nasty = {"[a, b]", "[x]",      "[]", "{}", "%%",  "a,b", "\"quoted\"", "'q'",
+                       "a  b",   "/windows", "++", "-5", "010", "-",   "\\n",        "{\"a\":1}",
+                       "#0",     "#1",       "$x", "*",  "=",   "a=b"};
+  CHECK(tokenizer.texts(nasty) == nasty);
+  for (const std::string& word : nasty) {
+    INFO(word);
+    CHECK(tokenizer.texts({word}) == Words{word});
+  }
+  CHECK(tokenizer.texts({"--", "--json", "-x", "--help", "--"}) == Words{"--json", "-x", "--help", "--"});
+  // An empty text is a text, not standard input.
+  CHECK(run({"tokenizer", "encode", "--tokenizer_name", tokenizer.folder / "tok", ""}).out == "\n");
+  // A value that is empty is not the next word.
+  CHECK_THAT(run({"tokenizer", "encode", "--tokenizer_name=", "x"}).err,
+             Catch::Contains("error: ") && !Catch::Contains("'x'"));
+}
+
+TEST_CASE("numbers of small commands are decimal", "[process]") {
+  const testing::TemporaryDirectory folder;
+  CHECK(run({"sample-data", "text", folder / "a.txt", "--size", "02000", "--seed", "010"}).exit_code == 0);
+  CHECK(run({"sample-data", "text", folder / "b.txt", "--size=2000", "--seed=10"}).exit_code == 0);
+  CHECK(read_file(folder / "a.txt") == read_file(folder / "b.txt"));
+  CHECK(run({"sample-data", "text", folder / "c.txt", "--size", "0x100"}).exit_code == 2);
+}
+
+}  // namespace hftrain
