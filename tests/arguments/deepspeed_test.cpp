@@ -444,6 +444,24 @@ TEST_CASE("the environment of an accelerate launch counts only when it is announ
              .arguments.parallel.sharding.strategy == "zero1");
 }
 
+TEST_CASE("auto that accelerate does not fill is as if the key were absent, as for DeepSpeed") {
+  const File file(
+      R"({"zero_optimization": {"stage": 3, "overlap_comm": "auto", "round_robin_gradients": "auto",
+      "offload_optimizer": {"device": "cpu", "pin_memory": "auto", "buffer_count": "auto"}},
+    "bf16": {"enabled": true, "check_grad_overflow": "auto"}})");
+  CHECK(file.mistakes().empty());
+  CHECK_FALSE(file.arguments().parallel.sharding.buffer_count);
+  CHECK(contains(File(R"({"zero_optimization": {"stage": 2}, "dump_state": "auto"})").mistakes(),
+                 "dump_state"));
+}
+
+TEST_CASE("accelerate fills an auto of stage3_gather_16bit_weights_on_model_save with its own flag") {
+  const File file(
+      R"({"zero_optimization": {"stage": 3, "stage3_gather_16bit_weights_on_model_save": "auto"}})");
+  CHECK(*file.arguments().parallel.sharding.state_dict == "sharded");
+  CHECK(*file.arguments({"--zero3_save_16bit_model", "true"}).parallel.sharding.state_dict == "full");
+}
+
 TEST_CASE("what print_config writes of a DeepSpeed run is read back as the same run") {
   const File file(kExplicit);
   const ParseOutcome first = parse(file.with());

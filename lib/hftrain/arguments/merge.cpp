@@ -35,11 +35,13 @@ class Merger {
     }
   }
 
-  void finish() {
+  // What is advice only: old names.
+  Diagnostics finish() {
     for (const Flag* flag : flag_table().flags()) {
       const auto found = candidates_.find(flag);
       if (found != candidates_.end()) settle(*flag, found->second);
     }
+    return std::move(advice_);
   }
 
  private:
@@ -59,11 +61,11 @@ class Merger {
   void warn_of_old_name(const Given& given, const Flag& target, const Json& value) {
     const bool same = target.slot.type != Type::kMapping && given.flag->replaced_by.value.empty();
     const std::string use = same ? option(target) : option(target) + ' ' + to_yaml(value);
-    outcome_.notes.push_back({.severity = Severity::kWarning,
-                              .what = given.spelling + " is an old name",
-                              .where = place(given.origin),
-                              .why = "",
-                              .hint = "use " + use});
+    advice_.push_back({.severity = Severity::kWarning,
+                       .what = given.spelling + " is an old name",
+                       .where = place(given.origin),
+                       .why = "",
+                       .hint = "use " + use});
   }
 
   void settle(const Flag& flag, std::vector<Candidate>& candidates) {
@@ -198,6 +200,7 @@ class Merger {
   ParseOutcome& outcome_;
   Diagnostics& problems_;
   Diagnostics& unsupported_;
+  Diagnostics advice_;
   std::map<const Flag*, std::vector<Candidate>> candidates_;
 };
 
@@ -227,11 +230,11 @@ std::string values_of(std::span<const std::string_view> flags, const ParseOutcom
   return join(parts, ", ");
 }
 
-void merge(const std::vector<Given>& given, const std::string& home, ParseOutcome& outcome,
-           Diagnostics& problems, Diagnostics& unsupported) {
+Diagnostics merge(const std::vector<Given>& given, const std::string& home, ParseOutcome& outcome,
+                  Diagnostics& problems, Diagnostics& unsupported) {
   Merger merger(home, outcome, problems, unsupported);
   for (const Given& each : given) merger.add(each);
-  merger.finish();
+  return merger.finish();
 }
 
 }  // namespace hftrain::arguments
