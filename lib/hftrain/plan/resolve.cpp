@@ -160,6 +160,7 @@ RunPlan resolve(const ResolveInput& input) {
   plan.optimizer = resolve_optimizer(input);
   plan.schedule = resolve_schedule(input, plan);
   check_schedule_lengths(input, plan, problems);
+  check_momentum(input, plan, problems);
   plan.logging = resolve_logging(input, plan);
   plan.evaluation = resolve_evaluation(input, plan);
   plan.saving = resolve_saving(input, plan);

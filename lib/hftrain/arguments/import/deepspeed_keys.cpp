@@ -543,8 +543,6 @@ const SectionKey kRangeTest[] = {
     {.name = "lr_range_test_step_rate", .type = Type::kFloat},
     {.name = "lr_range_test_staircase", .type = Type::kBool},
     kLastBatch};
-constexpr Support kNoMomentumCycle =
-    refused("the betas of an optimizer do not change during a run", "\"cycle_momentum\": false");
 const SectionKey kOneCycle[] = {
     {.name = "cycle_min_lr", .type = Type::kFloat, .range = at_least(0)},
     {.name = "cycle_max_lr", .type = Type::kFloat, .range = at_least(0)},
@@ -555,9 +553,9 @@ const SectionKey kOneCycle[] = {
     {.name = "cycle_second_stair_count", .type = Type::kInt, .range = at_least(0)},
     {.name = "decay_step_size", .type = Type::kInt, .range = at_least(0)},
     {.name = "cycle_momentum", .type = Type::kBool},
-    {.name = "cycle_min_mom", .type = Type::kFloat, .support = kNoMomentumCycle, .neutral = "0.8"},
-    {.name = "cycle_max_mom", .type = Type::kFloat, .support = kNoMomentumCycle, .neutral = "0.9"},
-    {.name = "decay_mom_rate", .type = Type::kFloat, .support = kNoMomentumCycle, .neutral = "0"},
+    {.name = "cycle_min_mom", .type = Type::kFloat, .range = from_below(0, 1)},
+    {.name = "cycle_max_mom", .type = Type::kFloat, .range = from_below(0, 1)},
+    {.name = "decay_mom_rate", .type = Type::kFloat, .range = at_least(0)},
     kLastBatch};
 
 const DeepSpeedScheduler kSchedulers[] = {
