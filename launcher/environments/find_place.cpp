@@ -156,7 +156,8 @@ class PlaceFinder {
     const bool one_per_node = started.one_per_node() || (started.local_size == 0 && started.local_rank < 0);
     if (!one_per_node) return false;
     if (launch_.nproc_per_node) return asked_ranks() != 1;
-    return visible_gpus_ > 1 && !started.always_a_rank;
+    const int64_t ranks = visible_gpus_ > 0 ? visible_gpus_ : launch_.cpu_ranks.value_or(1);
+    return ranks > 1 && !started.always_a_rank;
   }
 
   void choose_meeting(const StartedProcess& started) {

@@ -4,7 +4,8 @@
 //   1. --standalone: alone, whatever the environment says.
 //   2. A launcher that has started this process once per rank or once per machine (rank_variables.h).
 //      One process per rank: the rank is given. One process per machine (of mpirun or srun): the agent spawns
-//      the machine's ranks when --nproc_per_node or several GPUs ask for more than one, else it is given one.
+//      the machine's ranks when --nproc_per_node, several GPUs or, without any, --cpu_ranks ask for more than
+//      one, else it is given one.
 //   3. --nnodes above 1 with --node_rank, --master_addr and --master_port.
 //   4. Alone.
 // Flags and a launcher must agree. --master_addr together with --master_port is where the agents meet under

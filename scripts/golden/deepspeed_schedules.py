@@ -16,7 +16,8 @@ import torch
 
 BASE = 1e-4
 WARMUP = {"warmup_min_lr": 1e-5, "warmup_max_lr": 2e-4}
-CYCLE = {"cycle_min_lr": 1e-5, "cycle_max_lr": 1e-3, "cycle_momentum": False}
+CYCLE = {"cycle_min_lr": 1e-5, "cycle_max_lr": 1e-3}
+RATE_ONLY = {**CYCLE, "cycle_momentum": False}
 
 # name, options, steps to look at
 CASES = [
@@ -31,11 +32,16 @@ CASES = [
                         "warmup_type": "linear"}, 20),
     ("LRRangeTest", {"lr_range_test_min_lr": 1e-4, "lr_range_test_step_size": 4, "lr_range_test_step_rate": 2.0}, 12),
     ("LRRangeTest", {"lr_range_test_min_lr": 1e-4, "lr_range_test_step_size": 4, "lr_range_test_staircase": True}, 12),
-    ("OneCycle", {**CYCLE, "cycle_first_step_size": 5}, 16),
-    ("OneCycle", {**CYCLE, "cycle_first_step_size": 5, "cycle_second_step_size": 7, "decay_step_size": 3,
+    ("OneCycle", {**RATE_ONLY, "cycle_first_step_size": 5}, 16),
+    ("OneCycle", {**RATE_ONLY, "cycle_first_step_size": 5, "cycle_second_step_size": 7, "decay_step_size": 3,
                   "decay_lr_rate": 0.5}, 24),
-    ("OneCycle", {**CYCLE, "cycle_first_step_size": 6, "cycle_second_step_size": 4, "cycle_first_stair_count": 3,
+    ("OneCycle", {**RATE_ONLY, "cycle_first_step_size": 6, "cycle_second_step_size": 4, "cycle_first_stair_count": 3,
                   "cycle_second_stair_count": 2}, 14),
+    ("OneCycle", {**CYCLE, "cycle_first_step_size": 5}, 16),
+    ("OneCycle", {**CYCLE, "cycle_first_step_size": 4, "cycle_second_step_size": 6, "cycle_min_mom": 0.7,
+                  "cycle_max_mom": 0.85, "decay_step_size": 3, "decay_lr_rate": 0.5, "decay_mom_rate": 0.02}, 24),
+    ("OneCycle", {**CYCLE, "cycle_first_step_size": 49, "cycle_first_stair_count": 49, "cycle_second_step_size": 7,
+                  "cycle_second_stair_count": 3, "decay_step_size": 0, "decay_mom_rate": 0.5}, 60),
 ]
 
 
@@ -56,13 +62,17 @@ def main():
     folder = pathlib.Path(sys.argv[2]) if len(sys.argv) > 2 else default
     cases = []
     for name, options, count in CASES:
-        optimizer = torch.optim.SGD([torch.nn.Parameter(torch.zeros(1))], lr=BASE)
+        optimizer = torch.optim.AdamW([torch.nn.Parameter(torch.zeros(1))], lr=BASE, betas=(0.9, 0.999))
         schedule = getattr(module, name)(optimizer, **options)
-        rates = []
+        rates, betas = [], []
         for _ in range(count):
             rates.append(optimizer.param_groups[0]["lr"])
+            betas.append(optimizer.param_groups[0]["betas"])
             schedule.step()
-        cases.append(dict(name=name, options=options, base=BASE, rates=rates))
+        case = dict(name=name, options=options, base=BASE, rates=rates)
+        if any(pair != (0.9, 0.999) for pair in betas):
+            case["betas"] = betas
+        cases.append(case)
     (folder / "deepspeed_schedules.json").write_text(json.dumps(cases, indent=0) + "\n")
 
 

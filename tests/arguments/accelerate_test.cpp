@@ -195,8 +195,10 @@ TEST_CASE("L1: unknown keys, missing files and kinds that are not ours") {
   CHECK(contains(section, "did you mean zero_stage?"));
   CHECK(section.find("error: ", 1) == std::string::npos);  // and nothing that follows from it
   CHECK(contains(mistakes({"--config_file", "/nowhere/acc.yaml"}), "/nowhere/acc.yaml"));
-  CHECK(contains(File("compute_environment: AMAZON_SAGEMAKER\ndistributed_type: 'NO'\n").mistakes(),
-                 "compute_environment AMAZON_SAGEMAKER is not supported"));
+  const std::string sagemaker =
+      File("compute_environment: AMAZON_SAGEMAKER\ndistributed_type: 'NO'\niam_role_name: x\n").mistakes();
+  CHECK(contains(sagemaker, "compute_environment AMAZON_SAGEMAKER is not supported"));
+  CHECK_FALSE(contains(sagemaker, "iam_role_name"));
   CHECK(contains(File("compute_environment: LOCAL_MACHINE\n").mistakes(), "needs distributed_type"));
   CHECK(contains(File("distributed_type: MEGATRON_LM\n").mistakes(), "there is no Megatron-LM here"));
   CHECK(contains(File("distributed_type: XLA\n").mistakes(), "there is no such hardware here"));
@@ -214,9 +216,47 @@ TEST_CASE("L2 and L3: one kind of run, and several ranks for multi_gpu") {
   CHECK(contains(mistakes({"--multi_gpu", "--num_processes", "1"}), "multi_gpu needs 2 ranks or more"));
   CHECK(contains(File(usual("MULTI_GPU", "num_processes: 1\n")).mistakes(),
                  "distributed_type MULTI_GPU needs num_processes of 2 or more"));
-  CHECK(contains(File(usual("MULTI_GPU", "")).mistakes(), "num_processes is missing"));
-  CHECK(contains(File(usual("'NO'", "num_processes: 3\n")).mistakes(), "distributed_type NO is one process"));
+}
+
+TEST_CASE("distributed_type NO is one process, whatever num_processes says, and that is told") {
+  const File file(usual("'NO'", "num_processes: 8\n"));
+  const ParseOutcome outcome = file.outcome();
+  CHECK(outcome.arguments.launch.nproc_per_node == "1");
+  CHECK(contains(notes(outcome), "num_processes has no effect\n  where: " + file.at("14:16") +
+                                     "\n  why: distributed_type NO is one process"));
   CHECK(File(usual("NO", "")).arguments().launch.nproc_per_node == "1");
+  CHECK(notes(File(usual("NO", "num_processes: 1\n")).outcome()).empty());
+}
+
+TEST_CASE("a file without num_processes takes it from the command line, else means every GPU") {
+  const File file(usual("FSDP", "mixed_precision: bf16\n"));
+  const ParseOutcome open = file.outcome();
+  CHECK_FALSE(open.arguments.launch.nproc_per_node);
+  CHECK(contains(notes(open), "the Accelerate file has no num_processes: one rank on every visible GPU"));
+  for (const Words& words : {Words{"--num_processes", "4"}, Words{"--nproc_per_node", "4"}}) {
+    const ParseOutcome told = file.outcome(words);
+    CHECK(told.arguments.launch.nproc_per_node == "4");
+    CHECK_FALSE(contains(notes(told), "num_processes"));
+  }
+}
+
+TEST_CASE("num_processes -1 asks for it on the command line, as for accelerate launch") {
+  const File file(usual("MULTI_CPU", "num_processes: -1\n"));
+  const std::string text = file.mistakes();
+  CHECK(contains(
+      text, "num_processes -1 leaves the number of ranks to the command line\n  where: " + file.at("14:16")));
+  CHECK(contains(text, "--num_processes N"));
+  CHECK(file.arguments({"--num_processes", "2"}).launch.nproc_per_node == "2");
+}
+
+TEST_CASE("keys of a TPU and the debug mode are said to have no effect") {
+  const File file(
+      "distributed_type: 'NO'\ntpu_name: one\ntpu_use_sudo: true\ncommand_file: a.sh\ntpu_env: [A=1]\n"
+      "downcast_bf16: 'yes'\ndebug: true\n");
+  const std::string text = file.notes();
+  for (const char* key : {"tpu_name", "tpu_use_sudo", "command_file", "tpu_env", "downcast_bf16", "debug"})
+    CHECK(contains(text, std::string(key) + " has no effect"));
+  CHECK(notes(File("distributed_type: 'NO'\ndebug: false\ntpu_env: []\ncommands: null\n").outcome()).empty());
 }
 
 TEST_CASE("L6 and L9: processes divide by machines, and this machine is one of them") {

@@ -398,11 +398,17 @@ TEST_CASE("scheduler sections") {
   CHECK(contains(section("WarmupLR", "").mistakes({"--lr_scheduler_type", "cosine"}),
                  "scheduler.type and lr_scheduler_type differ"));
   CHECK(section("WarmupLR", "").mistakes({"--lr_scheduler_type", "constant_with_warmup"}).empty());
-  const char* const kCycle = "\"cycle_min_lr\": 1e-5, \"cycle_max_lr\": 1e-3";
-  CHECK(contains(section("OneCycle", kCycle).mistakes(), "\"cycle_momentum\": false"));
-  CHECK(section("OneCycle", std::string(kCycle) + ", \"cycle_momentum\": false")
-            .arguments()
-            .schedule.lr_scheduler_type == "OneCycle");
+  const std::string cycle = "\"cycle_min_lr\": 1e-5, \"cycle_max_lr\": 1e-3";
+  CHECK(section("OneCycle", cycle).arguments().schedule.lr_scheduler_kwargs ==
+        Json{{"cycle_min_lr", 1e-5}, {"cycle_max_lr", 1e-3}});
+  const std::string momentum = ", \"cycle_min_mom\": 0.85, \"cycle_max_mom\": 0.95, \"decay_mom_rate\": 0.1";
+  CHECK(*section("OneCycle", cycle + momentum).arguments().schedule.lr_scheduler_kwargs ==
+        Json{{"cycle_min_lr", 1e-5},
+             {"cycle_max_lr", 1e-3},
+             {"cycle_min_mom", 0.85},
+             {"cycle_max_mom", 0.95},
+             {"decay_mom_rate", 0.1}});
+  CHECK(contains(section("OneCycle", cycle + ", \"cycle_max_mom\": 1.5").mistakes(), "cycle_max_mom"));
   CHECK(section("LRRangeTest", "\"lr_range_test_step_size\": 20").arguments().schedule.lr_scheduler_kwargs ==
         Json{{"lr_range_test_step_size", 20}});
 }
@@ -448,6 +454,33 @@ TEST_CASE("the environment of an accelerate launch counts only when it is announ
                  "ACCELERATE_DEEPSPEED_ZERO_STAGE=3 of the environment is used as --zero_stage"));
   CHECK(*parse({"--zero_stage", "1", "--offload_param_device", "none"}, environment)
              .arguments.parallel.sharding.strategy == "zero1");
+}
+
+TEST_CASE("the momentum of OneCycle does not cycle for an optimizer without betas, and that is said") {
+  const char* const kKeys = R"({"zero_optimization": {"stage": 1},
+    "scheduler": {"type": "OneCycle", "params": {"cycle_min_lr": 1e-5, "cycle_max_lr": 1e-3}}})";
+  const ParseOutcome sgd = File(kKeys).outcome({"--optim", "sgd"});
+  CHECK(contains(notes(sgd), "OneCycle: the momentum does not cycle, for sgd has no betas"));
+  CHECK((*sgd.arguments.schedule.lr_scheduler_kwargs)["cycle_momentum"] == false);
+  CHECK_FALSE(contains(File(kKeys).notes({"--optim", "lion"}), "does not cycle"));
+}
+
+TEST_CASE("auto that accelerate does not fill is as if the key were absent, as for DeepSpeed") {
+  const File file(
+      R"({"zero_optimization": {"stage": 3, "overlap_comm": "auto", "round_robin_gradients": "auto",
+      "offload_optimizer": {"device": "cpu", "pin_memory": "auto", "buffer_count": "auto"}},
+    "bf16": {"enabled": true, "check_grad_overflow": "auto"}})");
+  CHECK(file.mistakes().empty());
+  CHECK_FALSE(file.arguments().parallel.sharding.buffer_count);
+  CHECK(contains(File(R"({"zero_optimization": {"stage": 2}, "dump_state": "auto"})").mistakes(),
+                 "dump_state"));
+}
+
+TEST_CASE("accelerate fills an auto of stage3_gather_16bit_weights_on_model_save with its own flag") {
+  const File file(
+      R"({"zero_optimization": {"stage": 3, "stage3_gather_16bit_weights_on_model_save": "auto"}})");
+  CHECK(*file.arguments().parallel.sharding.state_dict == "sharded");
+  CHECK(*file.arguments({"--zero3_save_16bit_model", "true"}).parallel.sharding.state_dict == "full");
 }
 
 TEST_CASE("what print_config writes of a DeepSpeed run is read back as the same run") {

@@ -282,6 +282,10 @@ TEST_CASE("mpirun with one process per machine spawns what the machine has") {
     launch.nproc_per_node = ranks;
     CHECK_FALSE(place(second, launch).given);
   }
+  LaunchArguments on_cpu;  // --cpu_ranks has no say where there are GPUs
+  on_cpu.cpu_ranks = 2;
+  CHECK_FALSE(place(second, on_cpu).given);
+  CHECK(place(second, on_cpu, 1).given);
   LaunchArguments one;
   one.nproc_per_node = "1";
   CHECK(place(second, one, 8).given);

@@ -163,6 +163,43 @@ TEST_CASE("An optimizer goes on exactly from copied state") {
   }
 }
 
+TEST_CASE("Betas of an update are those of an optimizer that was made with them") {
+  const Betas first{0.8, 0.99}, second{0.87, 0.98};
+  for (const char* name : {"adamw_torch_fused", "adamw_anyprecision", "adam", "lion_32bit"}) {
+    INFO(name);
+    at::manual_seed(5);
+    const at::Tensor start = at::randn({37}), gradients = at::randn({2, 37});
+    const auto made = [&](const at::Tensor& values, const Betas& betas) {
+      OptimizerSettings settings;
+      settings.beta1 = betas.first;
+      settings.beta2 = betas.second;
+      return make_optimizer(name, {{{values.detach().clone().requires_grad_(true)}, 0.1}}, settings);
+    };
+    const auto advance_by = [&](Optimizer& optimizer, int step, const Pace& pace) {
+      optimizer.parameters()[0].mutable_grad() = gradients[step].clone();
+      optimizer.step(pace);
+    };
+    const auto moving = made(start, {0.9, 0.999}), before = made(start, first);
+    advance_by(*moving, 0, {1e-2, first});
+    advance_by(*before, 0, 1e-2);
+    const auto after = made(before->parameters()[0], second);
+    for (const std::string& state : after->state_names()) {
+      const at::NoGradGuard no_grad;
+      if (after->state(0, state).defined()) after->state(0, state).copy_(before->state(0, state));
+    }
+    advance_by(*moving, 1, {2e-2, second});
+    advance_by(*after, 1, 2e-2);
+    CHECK(at::equal(moving->parameters()[0].detach(), after->parameters()[0].detach()));
+  }
+}
+
+TEST_CASE("Betas for an optimizer without any are an error, not ignored") {
+  for (const char* name : {"sgd", "adagrad", "rmsprop", "adafactor"}) {
+    const auto optimizer = make_optimizer(name, {{{at::ones({2}).requires_grad_(true)}, 0}}, {});
+    CHECK_THROWS_AS(optimizer->step({0.1, Betas{}}), Error);
+  }
+}
+
 TEST_CASE("A parameter without gradient stays as it is") {
   for (const std::string& name : optimizer_names()) {
     const auto optimizer = make_optimizer(name, {{{at::ones({2}).requires_grad_(true)}, 0.1}}, {});

@@ -49,7 +49,7 @@ struct Matrices {
 
 struct NoOptimizer final : optim::Optimizer {
   explicit NoOptimizer(std::vector<optim::ParameterGroup> groups) : Optimizer("none", std::move(groups)) {}
-  void step(double) override {}
+  void step(const optim::Pace&) override {}
   std::vector<std::string> state_names() const override { return {}; }
   at::Tensor state(size_t, const std::string&) const override { return {}; }
 };

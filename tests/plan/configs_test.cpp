@@ -2,8 +2,8 @@
 #include <filesystem>
 
 #include "resolve_case.h"
-#include "support/paths.h"
 #include "support/catch.h"
+#include "support/paths.h"
 
 namespace hftrain::plan {
 namespace {
@@ -46,6 +46,17 @@ TEST_CASE("configs/sharded_ddp.yaml is ZeRO stage 2") {
   CHECK(plan.stage == 2);
 }
 
+TEST_CASE("configs/quickstart.yaml has two CPU ranks without a GPU, and a rank on every GPU that is there") {
+  const std::string path = testing::source_dir() + "/configs/quickstart.yaml";
+  const auto ranks = [&path](int gpus) { return Case::of_file(path, machine(gpus)).plan().ranks; };
+  CHECK(ranks(0).world_size == 2);
+  CHECK(ranks(0).ranks.front().device == DeviceKind::kCpu);
+  for (const int gpus : {1, 8}) {
+    CHECK(ranks(gpus).world_size == gpus);
+    CHECK(ranks(gpus).ranks.back().device == DeviceKind::kCuda);
+  }
+}
+
 TEST_CASE("configs/cluster/run.yaml says nothing about machines") {
   const Case run = Case::of_file(testing::source_dir() + "/configs/cluster/run.yaml");
   CHECK(run.plan().steps.max_steps == 10000);
@@ -57,7 +68,8 @@ TEST_CASE("every file in configs/ names its flags right and resolves") {
   for (const auto& file : std::filesystem::directory_iterator(testing::source_dir() + "/configs")) {
     if (file.path().extension() != ".yaml") continue;
     INFO(file.path().string());
-    CHECK(Case::of_file(file.path().string()).plan().steps.max_steps > 0);
+    for (const int gpus : {0, 8})
+      CHECK(Case::of_file(file.path().string(), machine(gpus)).plan().steps.max_steps > 0);
     ++count;
   }
   CHECK(count >= 5);

@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "hftrain/plan/resolve.h"
@@ -48,8 +49,8 @@ struct Case {
   }
 
   // A configuration file that names the whole run, with the same samples.
-  static Case of_file(const std::string& path) {
-    Case run;
+  static Case of_file(const std::string& path, Topology where = machine(0)) {
+    Case run({}, std::move(where));
     run.parsed = arguments::parse_arguments(std::vector<std::string>{"--config", path}, run.environment);
     const arguments::ModelArguments& model = run.parsed.arguments.model;
     run.model.architecture = architectures::Architecture::from_scratch(model.model_type.value(),

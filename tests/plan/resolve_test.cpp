@@ -113,6 +113,21 @@ TEST_CASE("what is wrong with --gpu_ids is said of that flag, and of no flag in 
   CHECK(Case({"--gpu_ids", "7", "--use_cpu"}, machine(0, "7")).notes().find("'7'") == std::string::npos);
 }
 
+TEST_CASE("cpu_ranks counts where no GPU is used and nproc_per_node is not given") {
+  const auto ranks = [](std::vector<std::string> flags, Topology where) {
+    return Case(std::move(flags), std::move(where)).plan().ranks.world_size;
+  };
+  CHECK(ranks({"--cpu_ranks", "3"}, machine(0)) == 3);
+  CHECK(ranks({"--cpu_ranks", "3", "--use_cpu"}, machine(8)) == 3);
+  CHECK(ranks({"--cpu_ranks", "3"}, machine(8, "")) == 3);
+  CHECK(ranks({"--cpu_ranks", "3"}, machine(1)) == 1);
+  CHECK(ranks({"--cpu_ranks", "3"}, machine(8)) == 8);
+  CHECK(ranks({"--cpu_ranks", "3", "--nproc_per_node", "2"}, machine(0)) == 2);
+  CHECK(
+      contains(Case({"--cpu_ranks", "3", "--nproc_per_node", "2"}).notes(),
+               "cpu_ranks 3 has no effect\n  where: --cpu_ranks (command line)\n  why: nproc_per_node is 2"));
+}
+
 TEST_CASE("nproc_per_node understands gpu, cpu and auto") {
   CHECK(Case({"--nproc_per_node", "gpu"}, machine(2)).plan().ranks.world_size == 2);
   CHECK(Case({"--nproc_per_node", "gpu"}).error().code() == ExitCode::kEnvironment);
@@ -135,6 +150,7 @@ TEST_CASE("threads are at least one, and OMP_NUM_THREADS decides where it is set
   CHECK(Case({"--nproc_per_node", "4"}, machine(0, std::nullopt, 2)).plan().ranks.ranks[0].threads == 1);
   Case fixed({"--nproc_per_node", "2"});
   fixed.topology.host.requested_threads = 6;
+  fixed.topology.host.threads_variable = "OMP_NUM_THREADS";
   CHECK(fixed.plan().ranks.ranks[0].threads == 6);
   CHECK(contains(fixed.notes(), "OMP_NUM_THREADS=6"));
   CHECK(contains(fixed.notes(), "12 threads share 8 cores"));

@@ -200,6 +200,18 @@ TEST_CASE("OMP_NUM_THREADS is taken only when it is a number above 0") {
   CHECK_FALSE(detect_host(environment({{"OMP_NUM_THREADS", "many"}}), root.sources()).requested_threads);
 }
 
+TEST_CASE("MKL_NUM_THREADS sets the threads too, and wins over OMP_NUM_THREADS as in PyTorch") {
+  FakeRoot root;
+  const HostResources both =
+      detect_host(environment({{"OMP_NUM_THREADS", "3"}, {"MKL_NUM_THREADS", "2"}}), root.sources());
+  CHECK(both.requested_threads == 2);
+  CHECK(both.threads_variable == "MKL_NUM_THREADS");
+  const HostResources wrong =
+      detect_host(environment({{"OMP_NUM_THREADS", "3"}, {"MKL_NUM_THREADS", "0"}}), root.sources());
+  CHECK(wrong.requested_threads == 3);
+  CHECK(wrong.threads_variable == "OMP_NUM_THREADS");
+}
+
 TEST_CASE("a driver that does not answer matters only where there are GPUs") {
   FakeRoot root;
   TopologySources sources = root.sources();

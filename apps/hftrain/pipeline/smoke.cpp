@@ -84,7 +84,8 @@ class Smoke {
     if (!model.tokenizer_name && !model.model_name_or_path) add("--tokenizer_name", make_tokenizer());
     if (!arguments.data.block_size && !named) add("--block_size", "64");
     const bool gpus = path_exists("/dev/nvidia0") && !arguments.device.use_cpu;
-    if (!gpus && !arguments.launch.nproc_per_node) add("--nproc_per_node", "2");
+    const bool counted = arguments.launch.nproc_per_node || arguments.launch.cpu_ranks;
+    if (!gpus && !counted) add("--cpu_ranks", "2");
     add("--smoke", "false");
     add("--do_train", "true");
     add("--max_steps", std::to_string(length_.steps));

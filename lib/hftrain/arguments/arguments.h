@@ -165,7 +165,9 @@ struct DeviceArguments {
 // it is decided by launcher/environments.
 struct LaunchArguments {
   std::optional<std::string>
-      nproc_per_node;          // a number, gpu, cpu or auto; unset: one per GPU, else one CPU rank
+      nproc_per_node;  // a number, gpu, cpu or auto; unset: one per GPU, else cpu_ranks
+  std::optional<int64_t>
+      cpu_ranks;               // of a machine whose GPUs are not used, under no nproc_per_node; unset: 1
   std::string nnodes = "1:1";  // N or N:N
   int64_t node_rank = 0;
   std::string master_addr = "127.0.0.1";  // parse_arguments fills it from rdzv_endpoint

@@ -35,12 +35,14 @@ class Merger {
     }
   }
 
-  void finish() {
+  // What is advice only: old names.
+  Diagnostics finish() {
     for (const Flag* flag : flag_table().flags()) {
       for (auto found = candidates_.lower_bound({flag, ""});
            found != candidates_.end() && found->first.first == flag; ++found)
         settle(*flag, found->second);
     }
+    return std::move(advice_);
   }
 
  private:
@@ -68,11 +70,11 @@ class Merger {
   void warn_of_old_name(const Given& given, const Flag& target, const Json& value) {
     const bool same = target.slot.type != Type::kMapping && given.flag->replaced_by.value.empty();
     const std::string use = same ? option(target) : option(target) + ' ' + to_yaml(value);
-    outcome_.notes.push_back({.severity = Severity::kWarning,
-                              .what = given.spelling + " is an old name",
-                              .where = place(given.origin),
-                              .why = "",
-                              .hint = "use " + use});
+    advice_.push_back({.severity = Severity::kWarning,
+                       .what = given.spelling + " is an old name",
+                       .where = place(given.origin),
+                       .why = "",
+                       .hint = "use " + use});
   }
 
   void settle(const Flag& flag, std::vector<Candidate>& candidates) {
@@ -227,6 +229,7 @@ class Merger {
   ParseOutcome& outcome_;
   Diagnostics& problems_;
   Diagnostics& unsupported_;
+  Diagnostics advice_;
   std::map<std::pair<const Flag*, std::string>, std::vector<Candidate>> candidates_;
 };
 
@@ -256,11 +259,11 @@ std::string values_of(std::span<const std::string_view> flags, const ParseOutcom
   return join(parts, ", ");
 }
 
-void merge(const std::vector<Given>& given, const std::string& home, ParseOutcome& outcome,
-           Diagnostics& problems, Diagnostics& unsupported) {
+Diagnostics merge(const std::vector<Given>& given, const std::string& home, ParseOutcome& outcome,
+                  Diagnostics& problems, Diagnostics& unsupported) {
   Merger merger(home, outcome, problems, unsupported);
   for (const Given& each : given) merger.add(each);
-  merger.finish();
+  return merger.finish();
 }
 
 }  // namespace hftrain::arguments

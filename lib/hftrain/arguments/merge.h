@@ -13,9 +13,10 @@
 namespace hftrain::arguments {
 
 // Sets outcome.arguments, origins and unread, appends warnings to outcome.notes, mistakes to `problems` and
-// what this build does not do to `unsupported`. `home` replaces a leading ~ in paths.
-void merge(const std::vector<Given>& given, const std::string& home, ParseOutcome& outcome,
-           Diagnostics& problems, Diagnostics& unsupported);
+// what this build does not do to `unsupported`. `home` replaces a leading ~ in paths. Returns warnings that
+// are advice only: the new names of old ones.
+Diagnostics merge(const std::vector<Given>& given, const std::string& home, ParseOutcome& outcome,
+                  Diagnostics& problems, Diagnostics& unsupported);
 
 // What to do about a value of a flag that is not one, when nothing better is known: a hint.
 std::string explain(const std::string& flag);

@@ -8,6 +8,7 @@
 #include "hftrain/arguments/derive.h"
 #include "hftrain/arguments/flag_table.h"
 #include "hftrain/arguments/import/accelerate.h"
+#include "hftrain/arguments/import/environment.h"
 #include "hftrain/arguments/import/import.h"
 #include "hftrain/arguments/import/launch.h"
 #include "hftrain/arguments/merge.h"
@@ -20,54 +21,6 @@ namespace hftrain::arguments {
 namespace {
 
 using Severity = Diagnostic::Severity;
-
-// Variables that stand for a flag. Those of torchrun are PET_<FLAG>.
-struct Variable {
-  const char* name;
-  const char* flag;
-};
-constexpr Variable kVariables[] = {
-    {"TENSORBOARD_LOGGING_DIR", "logging_dir"},
-    {"TRANSFORMERS_VERBOSITY", "log_level"},
-    {"PET_NPROC_PER_NODE", "nproc_per_node"},
-    {"PET_NNODES", "nnodes"},
-    {"PET_NODE_RANK", "node_rank"},
-    {"PET_MASTER_ADDR", "master_addr"},
-    {"PET_MASTER_PORT", "master_port"},
-    {"PET_ROLE", "role"},
-    {"PET_RDZV_BACKEND", "rdzv_backend"},
-    {"PET_RDZV_ENDPOINT", "rdzv_endpoint"},
-    {"PET_RDZV_ID", "rdzv_id"},
-    {"PET_RDZV_CONF", "rdzv_conf"},
-    {"PET_STANDALONE", "standalone"},
-    {"PET_MAX_RESTARTS", "max_restarts"},
-    {"PET_LOG_DIR", "log_dir"},
-    {"PET_REDIRECTS", "redirects"},
-    {"PET_TEE", "tee"},
-    {"PET_LOCAL_RANKS_FILTER", "local_ranks_filter"},
-};
-
-std::vector<Given> read_environment(const Environment& environment, ParseOutcome& outcome) {
-  std::vector<Given> given;
-  for (const Variable& variable : kVariables) {
-    const std::optional<std::string> value = environment.get(variable.name);
-    if (!value || value->empty()) continue;
-    const std::string name = variable.name;
-    given.push_back({.flag = &flag_table().named(variable.flag),
-                     .spelling = name,
-                     .written = *value,
-                     .origin = "environment " + name,
-                     .layer = kEnvironmentLayer,
-                     .places = {}});
-    outcome.notes.push_back(
-        {.severity = Severity::kNote,
-         .what = name + '=' + *value + " of the environment is used as --" + variable.flag,
-         .where = "",
-         .why = "",
-         .hint = ""});
-  }
-  return given;
-}
 
 bool asks_for(const std::vector<Given>& given, std::string_view flag) {
   return std::any_of(given.begin(), given.end(),
@@ -110,10 +63,11 @@ class Parser {
     outcome_.actions.version = asks_for(line, "version");
     if (outcome_.actions.help || outcome_.actions.help_all || outcome_.actions.version)
       return std::move(outcome_);
-    std::vector<Given> given = read_environment(environment_, outcome_);
+    std::vector<Given> given = flags_of_environment(environment_, outcome_.notes, problems_);
     read_files(config_paths(line), given);
     given.insert(given.end(), line.begin(), line.end());
     drop_other_kinds(given);
+    settle_open_ranks(given, outcome_.notes, problems_);
     divide_processes(given, problems_);
     check(given);
     return std::move(outcome_);
@@ -133,7 +87,10 @@ class Parser {
   void check(const std::vector<Given>& given) {
     Diagnostics unrunnable;
     // Values of a wrong type and unknown names are mistakes in any case; the rest only matters to a run.
-    merge(given, environment_.get_or("HOME", ""), outcome_, problems_, unrunnable);
+    const Diagnostics advice = merge(given, environment_.get_or("HOME", ""), outcome_, problems_, unrunnable);
+    if (environment_.get_or("TRANSFORMERS_NO_ADVISORY_WARNINGS", "").empty())
+      outcome_.notes.insert(outcome_.notes.end(), advice.begin(), advice.end());
+    note_used_variables(environment_, given, outcome_);
     outcome_.actions = actions_of(outcome_.unread);
     check_accelerate_agrees(given, outcome_, unrunnable);
     import_launch(environment_, outcome_, unrunnable);

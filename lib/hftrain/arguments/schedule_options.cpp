@@ -96,10 +96,10 @@ const Key kOneCycle[] = {
     {.name = "cycle_first_stair_count", .type = Type::kInt, .range = at_least(0)},
     {.name = "cycle_second_stair_count", .type = Type::kInt, .range = at_least(0)},
     {.name = "decay_step_size", .type = Type::kInt, .range = at_least(0)},
-    {.name = "cycle_momentum",
-     .type = Type::kBool,
-     .neutral = "false",
-     .support = refused("the betas of an optimizer do not change during a run")},
+    {.name = "cycle_momentum", .type = Type::kBool},
+    {.name = "cycle_min_mom", .type = Type::kFloat, .range = from_below(0, 1)},
+    {.name = "cycle_max_mom", .type = Type::kFloat, .range = from_below(0, 1)},
+    {.name = "decay_mom_rate", .type = Type::kFloat, .range = at_least(0)},
 };
 
 const Key kSgd[] = {{.name = "momentum", .type = Type::kFloat, .range = at_least(0)},
@@ -145,6 +145,11 @@ std::span<const Key> keys_of(std::span<const NamedKeys> table, const std::string
   const auto found =
       std::find_if(table.begin(), table.end(), [&](const NamedKeys& each) { return each.name == name; });
   return found == table.end() ? std::span<const Key>() : found->keys;
+}
+
+// Optimizers whose groups have betas upstream: Adam and its kin, and Lion.
+bool has_betas(const std::string& optimizer) {
+  return optimizer.starts_with("adam") || optimizer.starts_with("lion");
 }
 
 class OptionCheck {
@@ -195,12 +200,22 @@ class OptionCheck {
     }
   }
 
-  // The momentum of OneCycle cycles unless it is told not to, and its rates have no default.
+  // The rates of OneCycle have no default. Its momentum is the first beta, which not every optimizer has:
+  // then it does not cycle, as in DeepSpeed.
   void check_one_cycle(const Json& options) {
     if (schedule_ != "OneCycle") return;
-    if (!has(options, "cycle_momentum")) {
-      problem("OneCycle without a cycle of the momentum must be asked for",
-              "the betas of an optimizer do not change during a run", "\"cycle_momentum\": false");
+    const std::string& optimizer = outcome_.arguments.optimizer.optim;
+    const bool cycles = !has(options, "cycle_momentum") || options["cycle_momentum"] == true;
+    if (cycles && !has_betas(optimizer)) {
+      if (!outcome_.arguments.schedule.lr_scheduler_kwargs)
+        outcome_.arguments.schedule.lr_scheduler_kwargs = Json::object();
+      (*outcome_.arguments.schedule.lr_scheduler_kwargs)["cycle_momentum"] = false;
+      outcome_.notes.push_back(
+          {.severity = Diagnostic::Severity::kWarning,
+           .what = "OneCycle: the momentum does not cycle, for " + optimizer + " has no betas",
+           .where = where(),
+           .why = "",
+           .hint = "--optim adamw_torch_fused, or \"cycle_momentum\": false"});
     }
     for (const char* key : {"cycle_min_lr", "cycle_max_lr"}) {
       if (!has(options, key)) problem(std::string("OneCycle needs ") + key, "", "");
@@ -217,13 +232,13 @@ class OptionCheck {
     }
   }
 
+  std::string where() const {
+    return outcome_.origins.describe(outcome_.origins.is_given("lr_scheduler_kwargs") ? "lr_scheduler_kwargs"
+                                                                                      : "lr_scheduler_type");
+  }
   void problem(std::string what, std::string why, std::string hint) {
-    const std::string flag =
-        outcome_.origins.is_given("lr_scheduler_kwargs") ? "lr_scheduler_kwargs" : "lr_scheduler_type";
-    problems_.push_back({.what = std::move(what),
-                         .where = outcome_.origins.describe(flag),
-                         .why = std::move(why),
-                         .hint = std::move(hint)});
+    problems_.push_back(
+        {.what = std::move(what), .where = where(), .why = std::move(why), .hint = std::move(hint)});
   }
 
   ParseOutcome& outcome_;

@@ -14,6 +14,10 @@ class AdamW final : public StatefulOptimizer {
         OptimizerOptions& options);
 
  protected:
+  void set_betas(const Betas& betas) override {
+    beta1_ = betas.first;
+    beta2_ = betas.second;
+  }
   void update(std::vector<Item>& items, double rate, double weight_decay) override;
 
  private:

@@ -50,11 +50,10 @@ struct Cycle {
     return stepped(rise.steps + fall.steps - offset, fall);
   }
 
+  // Stairs by whole numbers: a quotient that is just below a stair would lose all of it.
   static double stepped(int64_t offset, const Half& half) {
-    const double position = quotient(offset, half.steps);
-    if (half.stairs == 0) return position;
-    const auto stairs = static_cast<double>(half.stairs);
-    return std::floor(position * stairs) / stairs;
+    if (half.stairs == 0) return quotient(offset, half.steps);
+    return quotient(offset * half.stairs / half.steps, half.stairs);
   }
 };
 
@@ -128,13 +127,29 @@ Factor one_cycle_rate(const ScheduleSetting&, ScheduleOptions& options) {
   const Cycle cycle = cycle_from(options);
   const int64_t decay_size = options.integer("decay_step_size", 0);
   const double decay_rate = options.number("decay_lr_rate", 0.0);
-  if (options.boolean("cycle_momentum", false)) options.fail("cycle_momentum must be false");
   const int64_t total = cycle.rise.steps + cycle.fall.steps;
   return [=](int64_t step) {
     const int64_t iteration = step - 1;
     if (iteration < total) return between(low, high, cycle.scale(step));
     if (decay_size == 0) return low;
     return low / (1.0 + decay_rate * quotient(iteration - total + 1, decay_size));
+  };
+}
+
+BetaCurve one_cycle_betas(ScheduleOptions& options) {
+  constexpr double kSecond = 0.99;
+  const bool cycles = options.boolean("cycle_momentum", true);
+  const double low = options.number("cycle_min_mom", 0.8), high = options.number("cycle_max_mom", 0.9);
+  const double growth = options.number("decay_mom_rate", 0.0);
+  const int64_t decay_size = options.integer("decay_step_size", 0);
+  const Cycle cycle = cycle_from(options);
+  if (!cycles) return {};
+  return [=, total = cycle.rise.steps + cycle.fall.steps](int64_t step) -> Betas {
+    if (step == 0) return {low, kSecond};
+    const int64_t iteration = step - 1;
+    if (iteration < total) return {between(high, low, cycle.scale(step)), kSecond};
+    if (decay_size == 0) return {high, kSecond};
+    return {high * (1.0 + growth * quotient(iteration - total + 1, decay_size)), kSecond};
   };
 }
 

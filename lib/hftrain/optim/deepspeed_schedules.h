@@ -16,7 +16,12 @@ Factor warmup_rate(const ScheduleSetting& setting, ScheduleOptions& options);
 Factor warmup_decay_rate(const ScheduleSetting& setting, ScheduleOptions& options);
 Factor warmup_cosine_rate(const ScheduleSetting& setting, ScheduleOptions& options);
 Factor range_test_rate(const ScheduleSetting& setting, ScheduleOptions& options);
-// The cycle of the momentum is not offered: cycle_momentum must be false.
 Factor one_cycle_rate(const ScheduleSetting& setting, ScheduleOptions& options);
+
+// Betas of the update after `step` steps. Pure.
+using BetaCurve = std::function<Betas(int64_t step)>;
+// The momentum, against the rate: the first beta is cycle_max_mom where the rate is least. Only the very
+// first update has cycle_min_mom, as DeepSpeed starts. Empty without cycle_momentum.
+BetaCurve one_cycle_betas(ScheduleOptions& options);
 
 }  // namespace hftrain::optim

@@ -15,6 +15,8 @@
 #include <utility>
 #include <vector>
 
+#include "hftrain/optim/pace.h"
+
 namespace hftrain::optim {
 
 // Parameters that share a weight decay. Groups are ordered [decay, no decay] as in the transformers Trainer,
@@ -44,8 +46,8 @@ class Optimizer {
   Optimizer(const Optimizer&) = delete;
   Optimizer& operator=(const Optimizer&) = delete;
 
-  // One update with learning rate `rate`.
-  virtual void step(double rate) = 0;
+  // One update. Betas for an optimizer that has none are an Error (exit code 1).
+  virtual void step(const Pace& pace) = 0;
 
   // Names of the state tensors of every parameter, as torch spells them ("step", "exp_avg", …).
   virtual std::vector<std::string> state_names() const = 0;

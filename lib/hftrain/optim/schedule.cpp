@@ -12,9 +12,12 @@ namespace {
 
 class FactorSchedule final : public Schedule {
  public:
-  FactorSchedule(std::string name, double base_rate, Factor factor)
-      : name_(std::move(name)), base_rate_(base_rate), factor_(std::move(factor)) {}
+  FactorSchedule(std::string name, double base_rate, Factor factor, BetaCurve betas = {})
+      : name_(std::move(name)), base_rate_(base_rate), factor_(std::move(factor)), betas_(std::move(betas)) {}
   double rate() const override { return base_rate_ * factor_(steps_); }
+  std::optional<Betas> betas() const override {
+    return betas_ ? std::optional(betas_(steps_)) : std::nullopt;
+  }
   void step() override { ++steps_; }
   void observe(double) override {}
   bool watches_metric() const override { return false; }
@@ -28,6 +31,7 @@ class FactorSchedule final : public Schedule {
   std::string name_;
   double base_rate_;
   Factor factor_;
+  BetaCurve betas_;
   int64_t steps_ = 0;
 };
 
@@ -49,13 +53,19 @@ constexpr std::array kFactors{
     FactorEntry{"warmup_stable_decay", warmup_stable_decay_factor},
 };
 
-// These give the rate itself.
+// These give the rate itself, and some the betas.
+struct RateEntry {
+  const char* name;
+  Factor (*make)(const ScheduleSetting&, ScheduleOptions&);
+  BetaCurve (*betas)(ScheduleOptions&) = nullptr;
+};
+
 constexpr std::array kRates{
-    FactorEntry{"WarmupLR", warmup_rate},
-    FactorEntry{"WarmupDecayLR", warmup_decay_rate},
-    FactorEntry{"WarmupCosineLR", warmup_cosine_rate},
-    FactorEntry{"LRRangeTest", range_test_rate},
-    FactorEntry{"OneCycle", one_cycle_rate},
+    RateEntry{"WarmupLR", warmup_rate},
+    RateEntry{"WarmupDecayLR", warmup_decay_rate},
+    RateEntry{"WarmupCosineLR", warmup_cosine_rate},
+    RateEntry{"LRRangeTest", range_test_rate},
+    RateEntry{"OneCycle", one_cycle_rate, one_cycle_betas},
 };
 
 template <typename T>
@@ -80,8 +90,10 @@ std::unique_ptr<Schedule> build(const std::string& name, const ScheduleSetting& 
       return std::make_unique<FactorSchedule>(name, setting.base_rate, entry.make(setting, options));
     }
   }
-  for (const FactorEntry& entry : kRates) {
-    if (name == entry.name) return std::make_unique<FactorSchedule>(name, 1.0, entry.make(setting, options));
+  for (const RateEntry& entry : kRates) {
+    if (name != entry.name) continue;
+    BetaCurve betas = entry.betas == nullptr ? BetaCurve() : entry.betas(options);
+    return std::make_unique<FactorSchedule>(name, 1.0, entry.make(setting, options), std::move(betas));
   }
   for (const MetricEntry& entry : kMetricSchedules) {
     if (name == entry.name) return entry.make(setting, options);
@@ -94,7 +106,7 @@ std::unique_ptr<Schedule> build(const std::string& name, const ScheduleSetting& 
 std::vector<std::string> schedule_names() {
   std::vector<std::string> names;
   for (const FactorEntry& entry : kFactors) names.emplace_back(entry.name);
-  for (const FactorEntry& entry : kRates) names.emplace_back(entry.name);
+  for (const RateEntry& entry : kRates) names.emplace_back(entry.name);
   for (const MetricEntry& entry : kMetricSchedules) names.emplace_back(entry.name);
   return names;
 }

@@ -2,7 +2,7 @@
 // of DeepSpeed.
 //
 //   auto schedule = optim::make_schedule("cosine", {.base_rate = 5e-5, .warmup_steps = 10, .total_steps =
-//   100}, options); optimizer.step(schedule->rate()); schedule->step();              // after each update
+//   100}, options); optimizer.step(schedule->pace()); schedule->step();              // after each update
 //   that was not skipped schedule->observe(eval_loss);  // after each evaluation, when watches_metric()
 #pragma once
 
@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "hftrain/base/json.h"
+#include "hftrain/optim/pace.h"
 
 namespace hftrain::optim {
 
@@ -27,6 +28,9 @@ class Schedule {
   virtual ~Schedule() = default;
   // The rate of the next update.
   virtual double rate() const = 0;
+  // Its betas, from a schedule that moves them.
+  virtual std::optional<Betas> betas() const { return std::nullopt; }
+  Pace pace() const { return {rate(), betas()}; }
   // One update is done.
   virtual void step() = 0;
   // Result of an evaluation. Does nothing unless watches_metric().

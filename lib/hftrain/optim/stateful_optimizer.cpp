@@ -27,8 +27,13 @@ at::Tensor StatefulOptimizer::state(size_t index, const std::string& state_name)
   return state_[index][static_cast<size_t>(found - names_.begin())];
 }
 
-void StatefulOptimizer::step(double rate) {
+void StatefulOptimizer::set_betas(const Betas&) {
+  throw Error(ExitCode::kInternal, "optimizer " + name() + " has no betas to set");
+}
+
+void StatefulOptimizer::step(const Pace& pace) {
   const at::NoGradGuard no_grad;
+  if (pace.betas) set_betas(*pace.betas);
   size_t index = 0;
   for (const ParameterGroup& group : groups()) {
     std::vector<Item> items;
@@ -37,7 +42,7 @@ void StatefulOptimizer::step(double rate) {
         items.push_back({parameter, parameter.grad(), names_.empty() ? nullptr : &state_[index]});
       ++index;
     }
-    if (!items.empty()) update(items, rate, group.weight_decay);
+    if (!items.empty()) update(items, pace.rate, group.weight_decay);
   }
 }
 

@@ -10,7 +10,7 @@ class StatefulOptimizer : public Optimizer {
  public:
   std::vector<std::string> state_names() const override { return names_; }
   at::Tensor state(size_t index, const std::string& name) const override;
-  void step(double rate) final;
+  void step(const Pace& pace) final;
 
  protected:
   // One parameter that has a gradient, with its tensors in the order of state_names().
@@ -25,6 +25,8 @@ class StatefulOptimizer : public Optimizer {
   using StateMaker = at::Tensor (*)(const at::Tensor& parameter);
   void add_state(const std::string& state_name, StateMaker make);
 
+  // Of an optimizer that has betas: those of this update and the following ones.
+  virtual void set_betas(const Betas& betas);
   // Updates all parameters of a group. Autograd is off.
   virtual void update(std::vector<Item>& items, double rate, double weight_decay) = 0;
 

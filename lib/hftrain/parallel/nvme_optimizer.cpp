@@ -166,13 +166,13 @@ void NvmeOptimizer::make_slots(const plan::NvmeStaging& staging) {
   }
 }
 
-void NvmeOptimizer::step(double rate) {
+void NvmeOptimizer::step(const optim::Pace& pace) {
   const at::NoGradGuard no_grad;
   for (size_t k = 0; k < sub_groups_.size(); ++k) {
     Slot& slot = slot_for(k);
     if (plan_.pipeline_read && slots_.size() > 1 && k + 1 < sub_groups_.size()) slot_for(k + 1);
     file_->wait(slot.under_way);
-    update(sub_groups_[k], slot, rate);
+    update(sub_groups_[k], slot, pace);
     slot.under_way = file_->write(sub_groups_[k].offset, slot.buffer.span().first(sub_groups_[k].bytes));
     if (!plan_.pipeline_write) file_->wait(slot.under_way);
   }
@@ -199,9 +199,9 @@ NvmeOptimizer::Slot& NvmeOptimizer::slot_for(size_t sub_group) {
   return slot;
 }
 
-void NvmeOptimizer::update(SubGroup& sub_group, const Slot& slot, double rate) {
+void NvmeOptimizer::update(SubGroup& sub_group, const Slot& slot, const optim::Pace& pace) {
   for (Piece& piece : sub_group.pieces) point_at(piece, slot);
-  sub_group.optimizer->step(rate);
+  sub_group.optimizer->step(pace);
   for (Piece& piece : sub_group.pieces) {
     piece.numbers.mutable_grad().reset();
     let_go_of_pages(piece.numbers);

@@ -33,7 +33,7 @@ class NvmeOptimizer final : public optim::Optimizer {
   NvmeOptimizer(std::vector<optim::ParameterGroup> groups, const OptimizerMaker& make_inner,
                 const plan::NvmePlan& plan);
 
-  void step(double rate) override;
+  void step(const optim::Pace& pace) override;
   std::vector<std::string> state_names() const override;
   // A copy read from the file, except scalars.
   at::Tensor state(size_t index, const std::string& name) const override;
@@ -83,7 +83,7 @@ class NvmeOptimizer final : public optim::Optimizer {
   size_t bytes_per_number(size_t parameter) const;
 
   Slot& slot_for(size_t sub_group);
-  void update(SubGroup& sub_group, const Slot& slot, double rate);
+  void update(SubGroup& sub_group, const Slot& slot, const optim::Pace& pace);
   void point_at(Piece& piece, const Slot& slot);
   void show(size_t parameter, size_t kind, const optim::StateVisitor& visitor, optim::Access access);
   void move_state(size_t parameter, size_t kind, const at::Tensor& whole, bool write) const;

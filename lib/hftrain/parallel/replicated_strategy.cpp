@@ -133,8 +133,8 @@ at::Tensor ReplicatedStrategy::clip_gradients(double max_norm) {
   return max_norm > 0 ? optim::clip_grad_norm(trainable_, max_norm) : optim::gradient_norm(trainable_);
 }
 
-void ReplicatedStrategy::step(double rate) {
-  optimizer_->step(rate);
+void ReplicatedStrategy::step(const optim::Pace& pace) {
+  optimizer_->step(pace);
 }
 
 void ReplicatedStrategy::zero_gradients() {

@@ -27,7 +27,7 @@ class ReplicatedStrategy final : public Strategy {
   void backward(const at::Tensor& loss) override;
   bool unscale(optim::GradientScaler& scaler) override;
   at::Tensor clip_gradients(double max_norm) override;
-  void step(double rate) override;
+  void step(const optim::Pace& pace) override;
   void zero_gradients() override;
   void visit_parameters(const StateVisitor& visitor, Access access) override;
   void parameters_changed() override {}

@@ -179,8 +179,8 @@ at::Tensor ShardedStrategy::clip_gradients(double max_norm) {
   return norm;
 }
 
-void ShardedStrategy::step(double rate) {
-  optimizer_->step(rate);
+void ShardedStrategy::step(const optim::Pace& pace) {
+  optimizer_->step(pace);
   for (const ShardedParameter& parameter : parameters_) let_go_of_pages(parameter.shard());
   parameters_changed();
 }

@@ -5,7 +5,7 @@
 //   for each micro-batch: strategy->begin_micro_batch(last); loss = model.forward(batch,
 //   strategy->unit_runner());
 //                         strategy->backward(loss);
-//   norm = strategy->clip_gradients(max_norm); strategy->step(rate); strategy->zero_gradients();
+//   norm = strategy->clip_gradients(max_norm); strategy->step(pace); strategy->zero_gradients();
 //
 // Every rank makes the same calls in the same order. Gradients are averaged over ranks; scaling the loss so
 // that the average is the right thing is the trainer's business. A lost peer is Error kWorkerLost from any of
@@ -90,7 +90,7 @@ class Strategy {
   // The L2 norm of all gradients before clipping, a float32 scalar on the device; nothing waits for it.
   // max_norm 0 measures without clipping.
   virtual at::Tensor clip_gradients(double max_norm) = 0;
-  virtual void step(double rate) = 0;
+  virtual void step(const optim::Pace& pace) = 0;
   virtual void zero_gradients() = 0;
 
   // This rank's parts of the parameters, in model order; from construction on, so that a loader fills them

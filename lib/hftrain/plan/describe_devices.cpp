@@ -41,7 +41,8 @@ std::string host_lines(const HostResources& host) {
     cores += ", quota " + quota.substr(0, quota.find('.') + 3);
   }
   cores += ")";
-  if (host.requested_threads) cores += ", OMP_NUM_THREADS=" + std::to_string(*host.requested_threads);
+  if (host.requested_threads)
+    cores += ", " + host.threads_variable + '=' + std::to_string(*host.requested_threads);
   std::string memory = bytes(host.memory_bytes) + " memory, " + bytes(host.available_bytes) + " free";
   if (host.memory_limit_bytes) memory += ", limited to " + bytes(*host.memory_limit_bytes);
   return "  " + cores + "\n  " + memory + '\n';

@@ -122,9 +122,12 @@ HostResources detect_host(const Environment& environment, const TopologySources&
   const MemoryLimit limit = memory_limit(cgroup);
   host.memory_limit_bytes = limit.limit;
   if (limit.left) host.available_bytes = std::min(host.available_bytes, *limit.left);
-  const auto threads = parse_integer(environment.get_or("OMP_NUM_THREADS", ""));
-  if (threads && *threads > 0)
+  for (const char* variable : {"MKL_NUM_THREADS", "OMP_NUM_THREADS"}) {
+    const auto threads = parse_integer(environment.get_or(variable, ""));
+    if (!threads || *threads < 1 || host.requested_threads) continue;
     host.requested_threads = static_cast<int>(std::min<int64_t>(*threads, 1 << 16));
+    host.threads_variable = variable;
+  }
   return host;
 }
 

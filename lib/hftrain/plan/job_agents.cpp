@@ -37,7 +37,8 @@ void from_json(const Json& json, CudaDevice& device) {
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(VisibleDevice, mask_entry, device)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(VisibleDevices, devices, notes, order_known)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(HostResources, allowed_cores, machine_cores, quota_cores,
-                                   requested_threads, memory_bytes, available_bytes, memory_limit_bytes)
+                                   requested_threads, threads_variable, memory_bytes, available_bytes,
+                                   memory_limit_bytes)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Topology, devices, visible, mask, device_order, driver_version,
                                    cuda_version, gpu_problem, host)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(GivenPlace, rank, local_rank, world_size, local_world_size)

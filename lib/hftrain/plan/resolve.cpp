@@ -21,8 +21,8 @@ void note_threads(const ResolveInput& input, const RunPlan& plan, std::vector<Di
   const HostResources& host = input.topology.host;
   const int cores = cores_of_first_machine(input);
   if (host.requested_threads) {
-    notes.push_back(
-        note("OMP_NUM_THREADS=" + std::to_string(*host.requested_threads) + " sets the threads of a rank"));
+    notes.push_back(note(host.threads_variable + '=' + std::to_string(*host.requested_threads) +
+                         " sets the threads of a rank"));
   }
   note_binding(input, plan.ranks, notes);
   const int wanted = plan.ranks.ranks.front().local_world_size * plan.ranks.ranks.front().threads;
@@ -32,6 +32,15 @@ void note_threads(const ResolveInput& input, const RunPlan& plan, std::vector<Di
                             "ranks wait for each other, and a core that is taken away stops them all",
                             "fewer ranks (--nproc_per_node) or threads (OMP_NUM_THREADS)"));
   }
+}
+
+void note_cpu_ranks(const arguments::ParseOutcome& parsed, std::vector<Diagnostic>& notes) {
+  const arguments::LaunchArguments& launch = parsed.arguments.launch;
+  if (!launch.cpu_ranks || !launch.nproc_per_node) return;
+  Diagnostic diagnostic = note("cpu_ranks " + std::to_string(*launch.cpu_ranks) + " has no effect",
+                               "nproc_per_node is " + *launch.nproc_per_node);
+  diagnostic.where = parsed.origins.describe("cpu_ranks");
+  notes.push_back(std::move(diagnostic));
 }
 
 void note_communication(const Environment& environment, std::vector<Diagnostic>& notes) {
@@ -143,6 +152,7 @@ RunPlan resolve(const ResolveInput& input) {
   plan.optimizer = resolve_optimizer(input);
   plan.schedule = resolve_schedule(input, plan);
   check_schedule_lengths(input, plan, problems);
+  check_momentum(input, plan, problems);
   plan.logging = resolve_logging(input, plan);
   plan.evaluation = resolve_evaluation(input, plan);
   plan.saving = resolve_saving(input, plan);
@@ -157,6 +167,7 @@ RunPlan resolve(const ResolveInput& input) {
 std::vector<Diagnostic> plan_notes(const ResolveInput& input, const RunPlan& plan) {
   std::vector<Diagnostic> notes = gpu_notes(input);
   note_threads(input, plan, notes);
+  note_cpu_ranks(input.parsed, notes);
   note_communication(input.environment, notes);
   if (const auto missing = missing_log_ranks(input, plan.ranks.world_size)) notes.push_back(*missing);
   const std::vector<Diagnostic> strategy = strategy_notes(input, plan);

@@ -52,6 +52,8 @@ StepsPlan resolve_steps(const ResolveInput& input, const RunPlan& plan);
 // resolve_training.cpp: these read plan.steps
 OptimizerPlan resolve_optimizer(const ResolveInput& input);
 SchedulePlan resolve_schedule(const ResolveInput& input, const RunPlan& plan);
+// A momentum of OneCycle that decays too far; after resolve_schedule.
+void check_momentum(const ResolveInput& input, const RunPlan& plan, Problems& problems);
 LoggingPlan resolve_logging(const ResolveInput& input, const RunPlan& plan);
 EvaluationPlan resolve_evaluation(const ResolveInput& input, const RunPlan& plan);
 SavingPlan resolve_saving(const ResolveInput& input, const RunPlan& plan);

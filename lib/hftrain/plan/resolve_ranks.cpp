@@ -150,7 +150,8 @@ class RankResolution {
     const std::optional<std::string>& asked = agent.nproc_per_node;
     const std::string where = input_.parsed.origins.describe("nproc_per_node");
     if (agent.given) return 1;
-    if (!asked) return gpus ? visible : 1;
+    if (!asked)
+      return gpus ? visible : static_cast<int>(input_.parsed.arguments.launch.cpu_ranks.value_or(1));
     if (*asked == "auto") return gpus ? visible : agent.topology.host.usable_cores();
     if (*asked == "cpu") return agent.topology.host.usable_cores();
     if (*asked == "gpu") {

@@ -42,6 +42,26 @@ SchedulePlan resolve_schedule(const ResolveInput& input, const RunPlan& plan) {
   return result;
 }
 
+// DeepSpeed lets the first beta of OneCycle grow past 1 when it decays for long enough, which ends in numbers
+// that are not finite. Formula: parallel_configs.md 5.8.
+void check_momentum(const ResolveInput& input, const RunPlan& plan, Problems& problems) {
+  const Json& options = plan.schedule.options;
+  if (plan.schedule.name != "OneCycle" || !options.value("cycle_momentum", true)) return;
+  const int64_t first = options.value("cycle_first_step_size", int64_t{2000});
+  const int64_t cycle = first + options.value("cycle_second_step_size", first);
+  const int64_t size = options.value("decay_step_size", int64_t{0});
+  const double highest = options.value("cycle_max_mom", 0.9), rate = options.value("decay_mom_rate", 0.0);
+  const int64_t after =
+      plan.steps.max_steps - 1 - cycle;  // updates of the last one's iteration past the cycle
+  if (size == 0 || after <= 0) return;
+  const double last = highest * (1 + rate * static_cast<double>(after) / static_cast<double>(size));
+  if (last < 1) return;
+  problems.usage("the momentum of OneCycle grows to 1 and more before the last update",
+                 input.parsed.origins.describe("lr_scheduler_type"),
+                 "cycle_max_mom x (1 + decay_mom_rate x " + std::to_string(after) + " / decay_step_size)",
+                 "a smaller decay_mom_rate");
+}
+
 LoggingPlan resolve_logging(const ResolveInput& input, const RunPlan& plan) {
   const arguments::LoggingArguments& logging = input.parsed.arguments.logging;
   LoggingPlan result;

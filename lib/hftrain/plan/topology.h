@@ -54,10 +54,12 @@ VisibleDevices apply_visible_devices(const std::vector<CudaDevice>& devices,
                                      const std::optional<std::string>& mask, const std::string& device_order);
 
 struct HostResources {
-  int allowed_cores = 1;                 // of the affinity mask
-  int machine_cores = 0;                 // switched on in the machine; 0: unknown
-  std::optional<double> quota_cores;     // cgroup CPU quota
-  std::optional<int> requested_threads;  // OMP_NUM_THREADS
+  int allowed_cores = 1;              // of the affinity mask
+  int machine_cores = 0;              // switched on in the machine; 0: unknown
+  std::optional<double> quota_cores;  // cgroup CPU quota
+  // MKL_NUM_THREADS, else OMP_NUM_THREADS: the order of PyTorch.
+  std::optional<int> requested_threads;
+  std::string threads_variable;  // which of the two; empty: neither
   int64_t memory_bytes = 0;
   int64_t available_bytes = 0;                // without swapping; within the cgroup limit
   std::optional<int64_t> memory_limit_bytes;  // cgroup limit

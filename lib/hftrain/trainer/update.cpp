@@ -41,7 +41,7 @@ UpdateResult Update::run(const std::vector<TokenBatch>& micro_batches, double di
   result.skipped = overflow || !std::isfinite(result.grad_norm);
   hooks.pre_optimizer_step();
   if (!result.skipped) {
-    strategy_.step(result.learning_rate);
+    strategy_.step(schedule_.pace());
     schedule_.step();
   }
   if (plan_.precision.gradient_scaler) scaler_.update();

@@ -19,8 +19,16 @@ std::vector<Flag> launch_flags() {
        .slot = at<&Arguments::launch, &LaunchArguments::nproc_per_node>,
        .help = "Ranks per machine: a number, auto, gpu or cpu.",
        .note = "auto: one per GPU, else one per CPU; gpu without a GPU is an error. Unset: one per visible "
-               "GPU, else one.",
+               "GPU, else --cpu_ranks.",
        .common = true},
+      {.name = "cpu_ranks",
+       .slot = at<&Arguments::launch, &LaunchArguments::cpu_ranks>,
+       .help = "Ranks per machine where no GPU is used.",
+       .note =
+           "Counts where there is no GPU, or under --use_cpu, and --nproc_per_node is not given; with GPUs "
+           "every visible one has its rank. Unset: 1.",
+       .range = between(1, 99999),
+       .ours = true},
       {.name = "rdzv_backend",
        .slot = unread(Type::kText, "static"),
        .help = "How ranks find each other.",

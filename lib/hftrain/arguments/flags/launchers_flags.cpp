@@ -48,7 +48,9 @@ std::vector<Flag> launchers_flags() {
       {.name = "num_cpu_threads_per_process",
        .slot = unread_optional(Type::kInt),
        .help = "OpenMP threads of a rank.",
-       .note = "Set as OMP_NUM_THREADS. Unset: that variable, else the cores divided by the ranks.",
+       .note =
+           "Set as OMP_NUM_THREADS. Unset: MKL_NUM_THREADS, else that variable, else the cores divided by "
+           "the ranks.",
        .range = at_least(1),
        .imported = true},
       {.name = "enable_cpu_affinity",

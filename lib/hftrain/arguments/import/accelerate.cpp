@@ -14,9 +14,11 @@ namespace hftrain::arguments {
 namespace {
 
 // Keys that are a flag of the same name.
-constexpr std::array kFlags = {
-    "mixed_precision", "use_cpu",  "gpu_ids",         "enable_cpu_affinity", "downcast_bf16",
-    "tpu_name",        "tpu_zone", "tpu_use_cluster", "tpu_use_sudo",        "main_training_function"};
+constexpr std::array kFlags = {"mixed_precision", "use_cpu", "gpu_ids", "enable_cpu_affinity",
+                               "main_training_function"};
+// Keys that accelerate reads for a TPU only, which is no kind of run here.
+constexpr std::array kTpuKeys = {"downcast_bf16", "tpu_name", "tpu_zone", "tpu_use_cluster", "tpu_use_sudo",
+                                 "tpu_vm",        "tpu_env",  "commands", "command_file"};
 // Keys that only matter to several machines, and their flags.
 struct Renamed {
   const char* key;
@@ -41,11 +43,7 @@ constexpr std::array kOther = {"compute_environment",
                                "fp8_config",
                                "dynamo_config",
                                "fp16",
-                               "dynamo_backend",
-                               "command_file",
-                               "commands",
-                               "tpu_vm",
-                               "tpu_env"};
+                               "dynamo_backend"};
 constexpr std::array kDeepSpeedKeys = {"deepspeed_config_file",
                                        "zero_stage",
                                        "gradient_accumulation_steps",
@@ -61,11 +59,12 @@ constexpr std::array kDeepSpeedKeys = {"deepspeed_config_file",
                                        "deepspeed_inclusion_filter",
                                        "deepspeed_multinode_launcher",
                                        "deepspeed_moe_layer_cls_names"};
-// Those that cannot stand beside a DeepSpeed file (rule D4).
+// Keys of a DeepSpeed file that people write here, where accelerate looks at none of them.
+constexpr std::array kMisplaced = {"seq_parallel_communication_data_type"};
 constexpr std::array kNotBesideFile = {
-    "gradient_accumulation_steps", "gradient_clipping",     "zero_stage",
-    "offload_optimizer_device",    "offload_param_device",  "offload_param_nvme_path",
-    "offload_optimizer_nvme_path", "zero3_save_16bit_model"};
+    "gradient_accumulation_steps", "gradient_clipping",      "zero_stage",
+    "offload_optimizer_device",    "offload_param_device",   "offload_param_nvme_path",
+    "offload_optimizer_nvme_path", "zero3_save_16bit_model", "mixed_precision"};
 
 template <size_t N>
 bool contains(const std::array<const char*, N>& names, const std::string& name) {
@@ -79,13 +78,15 @@ class AccelerateReader {
 
   std::vector<Given> read() {
     const size_t before = problems_.size();
-    check_names();
     check_environment();
+    if (problems_.size() > before) return {};  // SageMaker's files have other keys
+    check_names();
     kind_ = text("distributed_type").value_or("");
     if (!know_kind() || problems_.size() > before) return {};
     processes();
     for (const char* key : kFlags) top_level(key);
     old_keys();
+    idle_keys();
     sections();
     if (problems_.size() > before) return {};  // what follows from half a file would only repeat it
     return std::move(given_);
@@ -95,6 +96,7 @@ class AccelerateReader {
   void check_names() {
     std::vector<std::string> known(kFlags.begin(), kFlags.end());
     known.insert(known.end(), kOther.begin(), kOther.end());
+    known.insert(known.end(), kTpuKeys.begin(), kTpuKeys.end());
     for (const Renamed& each : kBetweenMachines) known.emplace_back(each.key);
     check_known(file_.values, "", known);
   }
@@ -137,24 +139,11 @@ class AccelerateReader {
   void processes() {
     machines_ = number("num_machines").value_or(1);
     const int64_t rank = number("machine_rank").value_or(0);
-    const int64_t total = number("num_processes").value_or(kind_ == "NO" ? 1 : -1);
     if (rank < 0 || rank >= machines_)
       return problem("machine_rank " + std::to_string(rank) + " is not one of " + std::to_string(machines_) +
                          " machines",
                      "/machine_rank", "", "0 to num_machines - 1");
-    if (total < 1 && kind_ != "NO")
-      return problem("num_processes is missing", "/num_processes", "", "--num_processes N");
-    if (total % machines_ != 0)
-      return problem("num_processes does not divide by num_machines", "/num_processes",
-                     std::to_string(total) + " processes, " + std::to_string(machines_) + " machines", "");
-    if (kind_ == "MULTI_GPU" && total < 2)
-      return problem("distributed_type MULTI_GPU needs num_processes of 2 or more", "/num_processes", "",
-                     "distributed_type: 'NO' for one");
-    if (kind_ == "NO" && total > 1)
-      return problem("distributed_type NO is one process, and num_processes says " + std::to_string(total),
-                     "/num_processes", "", "distributed_type: MULTI_GPU or MULTI_CPU");
-    add("num_processes", "num_processes", std::to_string(std::max<int64_t>(total, 1)),
-        file_.place("/num_processes"));
+    ranks();
     if (machines_ > 1)
       add("num_machines", "num_machines", std::to_string(machines_), file_.place("/num_machines"));
     kind_of_run();
@@ -162,6 +151,27 @@ class AccelerateReader {
       if (machines_ > 1 && value(each.key) != nullptr)
         add(each.flag, each.key, *value(each.key), place(each.key));
     }
+  }
+
+  // The number of ranks; null where the file leaves it to the command line, see settle_open_ranks().
+  void ranks() {
+    const std::optional<int64_t> written = number("num_processes");
+    const int64_t total = written.value_or(-1);
+    if (kind_ == "NO") {
+      if (total > 1)
+        idle("num_processes", "distributed_type NO is one process, as accelerate launch starts it");
+      return add("num_processes", "num_processes", "1", place("num_processes"));
+    }
+    if (total < 1)
+      return add("num_processes", "num_processes", written ? Json(std::to_string(total)) : Json(nullptr),
+                 place("num_processes"));
+    if (total % machines_ != 0)
+      return problem("num_processes does not divide by num_machines", "/num_processes",
+                     std::to_string(total) + " processes, " + std::to_string(machines_) + " machines", "");
+    if (kind_ == "MULTI_GPU" && total < 2)
+      return problem("distributed_type MULTI_GPU needs num_processes of 2 or more", "/num_processes", "",
+                     "distributed_type: 'NO' for one");
+    add("num_processes", "num_processes", std::to_string(total), place("num_processes"));
   }
 
   void kind_of_run() {
@@ -189,13 +199,25 @@ class AccelerateReader {
     if (half) add("mixed_precision", "fp16", "fp16", place("fp16"));
     if (value("dynamo_backend") != nullptr)
       add("dynamo_backend", "dynamo_backend", to_lower(*text("dynamo_backend")), place("dynamo_backend"));
-    for (const char* key : {"command_file", "commands", "tpu_vm", "tpu_env", "fp8_config"}) {
-      if (value(key) != nullptr && !value(key)->empty())
-        problem(std::string(key) + " is not supported", '/' + std::string(key),
-                std::string(key) == "fp8_config" ? "there is no 8-bit floating point training"
-                                                 : "there is no TPU runtime here",
-                "leave it out");
+    if (value("fp8_config") != nullptr && !value("fp8_config")->empty())
+      problem("fp8_config is not supported", "/fp8_config", "there is no 8-bit floating point training",
+              "leave it out, and mixed_precision: bf16");
+  }
+
+  void idle_keys() {
+    for (const char* key : kTpuKeys) {
+      if (says_something(key)) idle(key, "it counts on a TPU only, and distributed_type is " + kind_);
     }
+    if (says_something("debug"))
+      idle("debug", "there is no mode in which ranks compare tensors before every operation");
+  }
+
+  bool says_something(const std::string& key) const {
+    const Json* written = value(key);
+    if (written == nullptr) return false;
+    if (!written->is_string()) return !written->empty();
+    const std::string word = to_lower(written->get<std::string>());
+    return !word.empty() && word != "no" && word != "false";
   }
 
   void sections() {
@@ -241,7 +263,13 @@ class AccelerateReader {
     const Json* mapping = mapping_of("deepspeed_config");
     if (mapping == nullptr || mapping->empty()) return;
     if (kind_ != "DEEPSPEED") return idle("deepspeed_config", "distributed_type is " + kind_);
-    check_known(*mapping, "/deepspeed_config", {kDeepSpeedKeys.begin(), kDeepSpeedKeys.end()});
+    std::vector<std::string> known(kDeepSpeedKeys.begin(), kDeepSpeedKeys.end());
+    known.insert(known.end(), kMisplaced.begin(), kMisplaced.end());
+    check_known(*mapping, "/deepspeed_config", known);
+    for (const char* key : kMisplaced) {
+      if (mapping->contains(key))
+        idle("deepspeed_config/" + std::string(key), "it is a key of DeepSpeed files");
+    }
     if (mapping->contains("deepspeed_config_file")) check_beside_file(*mapping);
     for (const char* key : kDeepSpeedKeys) {
       if (!mapping->contains(key) || (*mapping)[key].is_null()) continue;
@@ -405,6 +433,10 @@ std::vector<Given> accelerate_flags(const Section& file, Diagnostics& problems, 
   return AccelerateReader(file, problems, notes).read();
 }
 
+bool excluded_beside_deepspeed_file(const std::string& key) {
+  return contains(kNotBesideFile, key);
+}
+
 void drop_other_kinds(std::vector<Given>& given) {
   if (runs_on_cpu(given) || asks_for_one_rank(given)) {
     std::erase_if(given, [](const Given& each) {
@@ -418,6 +450,35 @@ void drop_other_kinds(std::vector<Given>& given) {
   std::erase_if(given, [](const Given& each) {
     return each.layer == kAccelerateLayer && contains(kKinds, std::string(each.flag->name));
   });
+}
+
+void settle_open_ranks(std::vector<Given>& given, Diagnostics& notes, Diagnostics& problems) {
+  const auto means_ranks = [](const Given& each) {
+    return each.flag->name == "nproc_per_node" || each.flag->replaced_by.flag == "nproc_per_node";
+  };
+  const auto open = std::find_if(given.begin(), given.end(), [&](const Given& each) {
+    return each.layer == kAccelerateLayer && means_ranks(each) &&
+           (each.written.is_null() || each.written.get<std::string>().starts_with('-') ||
+            each.written == "0");
+  });
+  if (open == given.end()) return;
+  const Given left_open = *open;
+  given.erase(open);
+  if (std::any_of(given.begin(), given.end(), means_ranks)) return;
+  if (!left_open.written.is_null()) {
+    problems.push_back({.what = "num_processes " + left_open.written.get<std::string>() +
+                                " leaves the number of ranks to the command line",
+                        .where = left_open.origin,
+                        .why = "and none is given there",
+                        .hint = "--num_processes N"});
+    return;
+  }
+  notes.push_back({.severity = Diagnostic::Severity::kNote,
+                   .what = "the Accelerate file has no num_processes: one rank on every visible GPU, or one "
+                           "CPU rank",
+                   .where = left_open.origin,
+                   .why = "",
+                   .hint = "--num_processes N"});
 }
 
 void check_accelerate_agrees(const std::vector<Given>& given, const ParseOutcome& outcome,

@@ -6,6 +6,7 @@
 #include "hftrain/arguments/import/base64.h"
 #include "hftrain/arguments/import/deepspeed_keys.h"
 #include "hftrain/arguments/import/deepspeed_parts.h"
+#include "hftrain/arguments/import/environment.h"
 #include "hftrain/arguments/section.h"
 #include "hftrain/arguments/value.h"
 #include "hftrain/base/file.h"
@@ -16,58 +17,10 @@ namespace {
 
 constexpr int64_t kDefaultStage = 2;  // of `accelerate launch`
 
-// What `accelerate launch` exports for its DeepSpeed flags.
-struct Variable {
-  const char* name;
-  const char* flag;
-};
-constexpr Variable kVariables[] = {
-    {"ACCELERATE_DEEPSPEED_CONFIG_FILE", "deepspeed"},
-    {"ACCELERATE_DEEPSPEED_ZERO_STAGE", "zero_stage"},
-    {"ACCELERATE_DEEPSPEED_OFFLOAD_OPTIMIZER_DEVICE", "offload_optimizer_device"},
-    {"ACCELERATE_DEEPSPEED_OFFLOAD_PARAM_DEVICE", "offload_param_device"},
-    {"ACCELERATE_DEEPSPEED_ZERO3_INIT", "zero3_init_flag"},
-    {"ACCELERATE_DEEPSPEED_ZERO3_SAVE_16BIT_MODEL", "zero3_save_16bit_model"},
-    {"ACCELERATE_GRADIENT_ACCUMULATION_STEPS", "gradient_accumulation_steps"},
-    {"ACCELERATE_GRADIENT_CLIPPING", "gradient_clipping"},
-};
-
-bool launched_with_deepspeed(const Environment& environment) {
-  return to_lower(environment.get_or("ACCELERATE_USE_DEEPSPEED", "false")) == "true";
-}
-
 // The given value of a flag without a member; null when it was not given.
 Json unread(const ParseOutcome& outcome, const std::string& flag) {
   const auto found = outcome.unread.find(flag);
   return found == outcome.unread.end() ? Json(nullptr) : found->second;
-}
-
-// Fills flags that nothing else gave from the environment of an accelerate launch, and says so.
-void read_environment(const Environment& environment, ParseOutcome& outcome, Diagnostics& problems) {
-  if (!launched_with_deepspeed(environment)) return;
-  for (const Variable& variable : kVariables) {
-    const std::string text = environment.get_or(variable.name, "");
-    if (text.empty() || text == "none" || text == "auto" || outcome.origins.is_given(variable.flag)) continue;
-    const Flag& flag = flag_table().named(variable.flag);
-    const std::string origin = std::string("environment ") + variable.name;
-    const Result<Json> value = convert(flag, text, environment.get_or("HOME", ""));
-    if (const auto* error = std::get_if<ValueError>(&value)) {
-      problems.push_back({.what = error->what, .where = origin, .why = "", .hint = error->hint});
-      continue;
-    }
-    if (flag.slot.set != nullptr) {
-      flag.slot.set(outcome.arguments, std::get<Json>(value));
-    } else {
-      outcome.unread[variable.flag] = std::get<Json>(value);
-    }
-    outcome.origins.set(variable.flag, origin);
-    outcome.notes.push_back({.severity = Diagnostic::Severity::kNote,
-                             .what = std::string(variable.name) + '=' + text +
-                                     " of the environment is used as --" + variable.flag,
-                             .where = "",
-                             .why = "",
-                             .hint = ""});
-  }
 }
 
 // The configuration, when there is one: as section_of() reads it, or JSON in the URL alphabet of base64.
@@ -211,13 +164,12 @@ void refuse_stray_flags(const ParseOutcome& outcome, Diagnostics& problems) {
 }  // namespace
 
 bool asks_for_deepspeed(const Environment& environment, const ParseOutcome& outcome) {
-  return launched_with_deepspeed(environment) || unread(outcome, "use_deepspeed") == true ||
+  return announces_deepspeed(environment) || unread(outcome, "use_deepspeed") == true ||
          !unread(outcome, "deepspeed").is_null() || !unread(outcome, "zero_stage").is_null();
 }
 
 void import_deepspeed(const Environment& environment, ParseOutcome& outcome, Diagnostics& problems) {
   if (!asks_for_deepspeed(environment, outcome)) return refuse_stray_flags(outcome, problems);
-  read_environment(environment, outcome, problems);
   const size_t before = problems.size();
   std::optional<Section> section = configuration(outcome, problems);
   if (section) import_file(*section, outcome, problems);

@@ -106,7 +106,10 @@ class ZeroSection {
   void saving() {
     const std::string pointer = kZero + "/stage3_gather_16bit_weights_on_model_save";
     if (stage_ != 3 || !keys_.has(pointer)) return;
-    set(sharding_.state_dict, std::string(keys_.value_or(pointer, false) ? "full" : "sharded"), pointer,
+    // accelerate fills "auto" with its own flag, and with false where that was not given.
+    const auto flag = file_.outcome.unread.find("zero3_save_16bit_model");
+    const bool filled = flag != file_.outcome.unread.end() && flag->second == true;
+    set(sharding_.state_dict, std::string(keys_.value_or(pointer, filled) ? "full" : "sharded"), pointer,
         "the form of saved weights");
   }
 

@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "hftrain/arguments/flag_table.h"
+#include "hftrain/arguments/import/environment.h"
 #include "hftrain/arguments/import/fsdp_rules.h"
 #include "hftrain/arguments/import/fsdp_settings.h"
 #include "hftrain/arguments/section.h"
@@ -33,10 +34,6 @@ constexpr const char* kVariables[] = {"FSDP_VERSION",
                                       "FSDP_ACTIVATION_CHECKPOINTING",
                                       "FSDP_ACTIVATION_CHECKPOINTING_OFFLOAD",
                                       "FSDP_IGNORED_MODULES"};
-
-bool announced(const Environment& environment) {
-  return to_lower(environment.get_or("ACCELERATE_USE_FSDP", "false")) == "true";
-}
 
 bool is_on(const ParseOutcome& outcome, const char* flag) {
   const auto given = outcome.unread.find(flag);
@@ -70,7 +67,7 @@ class Import {
         reader_(request_.settings, problems) {
     request_.words = words_of(outcome);
     request_.words_origin = outcome.origins.of("fsdp");
-    request_.launched = is_on(outcome, "use_fsdp") || announced(environment);
+    request_.launched = is_on(outcome, "use_fsdp") || announces_fsdp(environment);
     request_.launch_origin =
         is_on(outcome, "use_fsdp") ? outcome.origins.of("use_fsdp") : "environment ACCELERATE_USE_FSDP";
   }
@@ -79,7 +76,7 @@ class Import {
     if (request_.words.empty() && !request_.launched) return say_without_effect();
     read_section();
     read_flags();
-    if (announced(environment_)) read_environment();
+    if (announces_fsdp(environment_)) read_environment();
     settle_fsdp(request_, outcome_, problems_);
   }
 
@@ -172,7 +169,7 @@ class Import {
 }  // namespace
 
 bool asks_for_fsdp(const Environment& environment, const ParseOutcome& outcome) {
-  return !words_of(outcome).empty() || is_on(outcome, "use_fsdp") || announced(environment);
+  return !words_of(outcome).empty() || is_on(outcome, "use_fsdp") || announces_fsdp(environment);
 }
 
 void import_fsdp(const Environment& environment, ParseOutcome& outcome, Diagnostics& problems) {

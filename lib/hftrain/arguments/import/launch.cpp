@@ -134,8 +134,11 @@ class MachineReader {
   void exports() {
     if (const Json* role = unread("role"); role != nullptr && *role != "default")
       outcome_.exported_environment["ROLE_NAME"] = role->get<std::string>();
-    if (const Json* threads = unread("num_cpu_threads_per_process"))
-      outcome_.exported_environment["OMP_NUM_THREADS"] = threads->dump();
+    const Json* threads = unread("num_cpu_threads_per_process");
+    if (threads == nullptr) return;
+    outcome_.exported_environment["OMP_NUM_THREADS"] = threads->dump();
+    if (environment_.get("MKL_NUM_THREADS"))  // which would win over it
+      outcome_.exported_environment["MKL_NUM_THREADS"] = threads->dump();
   }
 
   // deepspeed_multinode_launcher of accelerate becomes launcher and no_ssh.

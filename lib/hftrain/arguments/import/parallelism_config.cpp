@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "hftrain/arguments/import/environment.h"
 #include "hftrain/arguments/import/fsdp.h"
 #include "hftrain/arguments/section.h"
 #include "hftrain/arguments/value.h"
@@ -81,10 +82,12 @@ class Reader {
 };
 
 // accelerate launch, whose default is version 1.
-bool launched_with_version1(const ParseOutcome& outcome) {
+bool launched_with_version1(const Environment& environment, const ParseOutcome& outcome) {
   const auto used = outcome.unread.find("use_fsdp"), version = outcome.unread.find("fsdp_version");
-  if (used == outcome.unread.end() || used->second != true) return false;
-  return version == outcome.unread.end() || version->second != "2";
+  const bool announced = announces_fsdp(environment);
+  if (!announced && (used == outcome.unread.end() || used->second != true)) return false;
+  if (version != outcome.unread.end()) return version->second != "2";
+  return !announced || environment.get_or("FSDP_VERSION", "1") != "2";
 }
 
 }  // namespace
@@ -94,7 +97,7 @@ void import_parallelism_config(const Environment& environment, ParseOutcome& out
   if (!sizes.replicate && !sizes.shard) return;
   ParallelOptions& sharding = outcome.arguments.parallel.sharding;
   const Sourced<int64_t>& first = sizes.replicate ? sizes.replicate : sizes.shard;
-  if (launched_with_version1(outcome)) {
+  if (launched_with_version1(environment, outcome)) {
     problems.push_back({.what = "parallelism_config needs fsdp_version 2",
                         .where = place(first.origin),
                         .why = "accelerate launch has it in version 2 only",

@@ -69,8 +69,9 @@ std::string dotted(const std::string& pointer) {
 
 }  // namespace
 
-void CheckedSection::check_mapping(std::span<const SectionKey> keys, const std::string& at,
+void CheckedSection::check_mapping(const SectionKey& described, const std::string& at,
                                    const std::string& pointer) {
+  const std::span<const SectionKey> keys = described.keys;
   const Json::json_pointer position(at);
   if (!section_.values.contains(position)) return;
   const Json& mapping = section_.values.at(position);
@@ -82,7 +83,7 @@ void CheckedSection::check_mapping(std::span<const SectionKey> keys, const std::
     const std::string here = at + '/' + name;
     if (key == keys.end()) {
       unknown(keys, name, here);
-    } else {
+    } else if (written != "auto" || key->automatic || !described.drops_auto) {
       check_key(*key, name, written, here, pointer + '/' + std::string(key->name));
     }
   }
@@ -98,7 +99,7 @@ void CheckedSection::check_key(const SectionKey& key, const std::string& written
   if (key.automatic && written == "auto") return store(key, written, at, pointer);
   if (key.type == Type::kMapping) {
     if (!key.keys.empty() && written.is_object()) values_[pointer] = written;
-    if (!key.keys.empty()) return check_mapping(key.keys, at, pointer);
+    if (!key.keys.empty()) return check_mapping(key, at, pointer);
     return store(key, written, at, pointer);
   }
   const Result<Json> value = typed(key, written);

@@ -22,7 +22,8 @@ struct SectionKey {
   std::span<const SectionKey> keys = {};  // of a mapping; empty: its keys are not looked at
   std::vector<std::string_view> words = {};
   Range range = {};
-  bool automatic = false;                      // "auto" may stand for the value
+  bool automatic = false;   // "auto" may stand for the value
+  bool drops_auto = false;  // of a mapping: "auto" for any other key is as if it were absent
   std::vector<std::string_view> aliases = {};  // other spellings
 };
 
@@ -41,7 +42,7 @@ class CheckedSection {
 
   // Checks the mapping at `pointer`, the root or one whose keys were not looked at yet.
   void check(std::span<const SectionKey> keys, const std::string& pointer = "") {
-    check_mapping(keys, pointer, pointer);
+    check_mapping({.name = "", .type = Type::kMapping, .keys = keys}, pointer, pointer);
   }
   // One note for all keys without effect that were found.
   void note_idle_keys() const;
@@ -60,7 +61,7 @@ class CheckedSection {
 
  private:
   // `at` is the pointer as written, `pointer` the one of first names.
-  void check_mapping(std::span<const SectionKey> keys, const std::string& at, const std::string& pointer);
+  void check_mapping(const SectionKey& described, const std::string& at, const std::string& pointer);
   void check_key(const SectionKey& key, const std::string& written_name, const Json& written,
                  const std::string& at, const std::string& pointer);
   void unknown(std::span<const SectionKey> keys, const std::string& name, const std::string& at);

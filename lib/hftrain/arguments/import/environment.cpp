@@ -1,0 +1,266 @@
+#include "hftrain/arguments/import/environment.h"
+
+#include <algorithm>
+#include <array>
+#include <span>
+
+#include "hftrain/arguments/flag_table.h"
+#include "hftrain/arguments/import/accelerate.h"
+#include "hftrain/arguments/value.h"
+#include "hftrain/base/text.h"
+
+namespace hftrain::arguments {
+namespace {
+
+struct Variable {
+  const char* name;
+  const char* flag;
+};
+constexpr Variable kAlways[] = {
+    {"TENSORBOARD_LOGGING_DIR", "logging_dir"},
+    {"TRANSFORMERS_VERBOSITY", "log_level"},
+};
+
+// torchrun takes every one of its flags from PET_<FLAG> too.
+constexpr std::string_view kPrefix = "PET_";
+constexpr std::array kOfTorchrun = {"PET_NPROC_PER_NODE",
+                                    "PET_NNODES",
+                                    "PET_NODE_RANK",
+                                    "PET_MASTER_ADDR",
+                                    "PET_MASTER_PORT",
+                                    "PET_LOCAL_ADDR",
+                                    "PET_ROLE",
+                                    "PET_RDZV_BACKEND",
+                                    "PET_RDZV_ENDPOINT",
+                                    "PET_RDZV_ID",
+                                    "PET_RDZV_CONF",
+                                    "PET_STANDALONE",
+                                    "PET_MAX_RESTARTS",
+                                    "PET_MONITOR_INTERVAL",
+                                    "PET_START_METHOD",
+                                    "PET_EVENT_LOG_HANDLER",
+                                    "PET_MODULE",
+                                    "PET_NO_PYTHON",
+                                    "PET_RUN_PATH",
+                                    "PET_LOG_DIR",
+                                    "PET_LOGS_SPECS",
+                                    "PET_REDIRECTS",
+                                    "PET_TEE",
+                                    "PET_LOCAL_RANKS_FILTER",
+                                    "PET_DUPLICATE_STDOUT_FILTERS",
+                                    "PET_DUPLICATE_STDERR_FILTERS",
+                                    "PET_NUMA_BINDING",
+                                    "PET_SIGNALS_TO_HANDLE",
+                                    "PET_VIRTUAL_LOCAL_RANK"};
+
+// Of a run that accelerate launch has announced.
+constexpr Variable kOfLaunch[] = {
+    {"ACCELERATE_MIXED_PRECISION", "mixed_precision"},
+    {"ACCELERATE_USE_CPU", "use_cpu"},
+    {"ACCELERATE_CPU_AFFINITY", "enable_cpu_affinity"},
+    {"ACCELERATE_GRADIENT_ACCUMULATION_STEPS", "gradient_accumulation_steps"},
+    {"ACCELERATE_DYNAMO_BACKEND", "dynamo_backend"},
+    {"ACCELERATE_DYNAMO_MODE", "dynamo_mode"},
+    {"ACCELERATE_DYNAMO_USE_FULLGRAPH", "dynamo_use_fullgraph"},
+    {"ACCELERATE_DYNAMO_USE_DYNAMIC", "dynamo_use_dynamic"},
+    {"ACCELERATE_DYNAMO_USE_REGIONAL_COMPILATION", "dynamo_use_regional_compilation"},
+};
+constexpr Variable kOfDeepSpeed[] = {
+    {"ACCELERATE_GRADIENT_CLIPPING", "gradient_clipping"},
+    {"ACCELERATE_DEEPSPEED_CONFIG_FILE", "deepspeed"},
+    {"ACCELERATE_DEEPSPEED_ZERO_STAGE", "zero_stage"},
+    {"ACCELERATE_DEEPSPEED_OFFLOAD_OPTIMIZER_DEVICE", "offload_optimizer_device"},
+    {"ACCELERATE_DEEPSPEED_OFFLOAD_PARAM_DEVICE", "offload_param_device"},
+    {"ACCELERATE_DEEPSPEED_OFFLOAD_OPTIMIZER_NVME_PATH", "offload_optimizer_nvme_path"},
+    {"ACCELERATE_DEEPSPEED_OFFLOAD_PARAM_NVME_PATH", "offload_param_nvme_path"},
+    {"ACCELERATE_DEEPSPEED_ZERO3_INIT", "zero3_init_flag"},
+    {"ACCELERATE_DEEPSPEED_ZERO3_SAVE_16BIT_MODEL", "zero3_save_16bit_model"},
+    {"ACCELERATE_DEEPSPEED_MOE_LAYER_CLS_NAMES", "deepspeed_moe_layer_cls_names"},
+};
+constexpr Variable kOfOthers[] = {{"ACCELERATE_GRADIENT_CLIPPING", "max_grad_norm"}};
+constexpr Variable kOfMesh[] = {
+    {"PARALLELISM_CONFIG_DP_REPLICATE_SIZE", "parallelism_config_dp_replicate_size"},
+    {"PARALLELISM_CONFIG_DP_SHARD_SIZE", "parallelism_config_dp_shard_size"},
+    {"PARALLELISM_CONFIG_TP_SIZE", "parallelism_config_tp_size"},
+    {"PARALLELISM_CONFIG_CP_SIZE", "parallelism_config_cp_size"},
+    {"PARALLELISM_CONFIG_CP_BACKEND", "parallelism_config_cp_backend"},
+    {"PARALLELISM_CONFIG_CP_COMM_STRATEGY", "parallelism_config_cp_comm_strategy"},
+    {"PARALLELISM_CONFIG_SP_SIZE", "parallelism_config_sp_size"},
+    {"PARALLELISM_CONFIG_SP_BACKEND", "parallelism_config_sp_backend"},
+    {"PARALLELISM_CONFIG_SP_SEQ_LENGTH", "parallelism_config_sp_seq_length"},
+    {"PARALLELISM_CONFIG_SP_SEQ_LENGTH_IS_VARIABLE", "parallelism_config_sp_seq_length_is_variable"},
+    {"PARALLELISM_CONFIG_SP_ATTN_IMPLEMENTATION", "parallelism_config_sp_attn_implementation"},
+};
+bool is_true(const Environment& environment, const char* name) {
+  return to_lower(environment.get_or(name, "false")) == "true";
+}
+
+// Words by which accelerate writes "not set".
+bool says_nothing(const std::string& text) {
+  static constexpr std::array kWords = {"", "none", "no", "auto"};
+  return std::find(kWords.begin(), kWords.end(), to_lower(text)) != kWords.end();
+}
+
+class EnvironmentReader {
+ public:
+  EnvironmentReader(const Environment& environment, Diagnostics& notes, Diagnostics& problems)
+      : environment_(environment), notes_(notes), problems_(problems) {}
+
+  std::vector<Given> read() {
+    for (const Variable& variable : kAlways) add(variable.name, variable.flag, text(variable.name));
+    for (const std::string name : kOfTorchrun) add(name, to_lower(name.substr(kPrefix.size())), text(name));
+    if (!text("HF_DATASETS_CACHE").empty())
+      note("HF_DATASETS_CACHE of the environment has no effect yet", "data sets by name are planned");
+    if (announces_fsdp(environment_) || announces_deepspeed(environment_)) {
+      launch();
+    } else {
+      say_unannounced();
+    }
+    return std::move(given_);
+  }
+
+ private:
+  std::string text(const std::string& name) const { return environment_.get_or(name, ""); }
+
+  void add(const std::string& name, const std::string& flag, const std::string& value) {
+    if (!value.empty()) add_as(name, flag, value);
+  }
+  // For a flag whose value is not the variable's.
+  void add_as(const std::string& name, const std::string& flag, const std::string& value) {
+    given_.push_back({.flag = &flag_table().named(flag),
+                      .spelling = name,
+                      .written = value,
+                      .origin = "environment " + name,
+                      .layer = kEnvironmentLayer,
+                      .places = {}});
+  }
+
+  // What says what the flag's default says anyway is passed over: accelerate exports every one of them.
+  void of_launch(const Variable& variable) {
+    const Flag& flag = flag_table().named(variable.flag);
+    std::string value = text(variable.name);
+    if (says_nothing(value)) return;
+    if (flag.name.starts_with("dynamo_")) value = to_lower(value);
+    const Result<Json> converted = convert(flag, value, text("HOME"));
+    const Json* same = std::get_if<Json>(&converted);
+    if (same == nullptr || *same != flag.default_value()) add(variable.name, variable.flag, value);
+  }
+
+  void launch() {
+    for (const Variable& variable : kOfLaunch) of_launch(variable);
+    if (announces_deepspeed(environment_)) {
+      for (const Variable& variable : kOfDeepSpeed) of_launch(variable);
+      check_fields();
+    } else {
+      for (const Variable& variable : kOfOthers) of_launch(variable);
+    }
+    device();
+    mesh();
+    if (is_true(environment_, "ACCELERATE_DEBUG_MODE"))
+      note("ACCELERATE_DEBUG_MODE=" + text("ACCELERATE_DEBUG_MODE") + " of the environment has no effect",
+           "there is no mode in which ranks compare tensors before every operation");
+  }
+
+  void device() {
+    const std::string device = to_lower(text("ACCELERATE_TORCH_DEVICE"));
+    if (device.empty() || device == "cuda" || device == "cuda:0") return;
+    if (device == "cpu") return add_as("ACCELERATE_TORCH_DEVICE", "use_cpu", "true");
+    problems_.push_back({.what = "ACCELERATE_TORCH_DEVICE " + device + " is not supported",
+                         .where = "environment ACCELERATE_TORCH_DEVICE",
+                         .why = "ranks run on the CPU, or each on the GPU of its local rank",
+                         .hint = "cpu, or cuda with --gpu_ids"});
+  }
+
+  void mesh() {
+    if (!is_true(environment_, "ACCELERATE_USE_PARALLELISM_CONFIG")) return say_unused_mesh();
+    add("ACCELERATE_USE_PARALLELISM_CONFIG", "use_parallelism_config", "true");
+    for (const Variable& variable : kOfMesh) of_launch(variable);
+  }
+
+  void say_unused_mesh() {
+    std::vector<std::string> set;
+    for (const Variable& variable : kOfMesh) collect(variable.name, set);
+    if (!set.empty())
+      note(join(set, ", ") + " of the environment " + are(set) + " not used",
+           "ACCELERATE_USE_PARALLELISM_CONFIG is not true");
+  }
+
+  void say_unannounced() {
+    std::vector<std::string> set;
+    for (const auto& table : {std::span<const Variable>(kOfLaunch), std::span<const Variable>(kOfDeepSpeed),
+                              std::span<const Variable>(kOfMesh)}) {
+      for (const Variable& variable : table) collect(variable.name, set);
+    }
+    collect("ACCELERATE_TORCH_DEVICE", set);
+    if (!set.empty())
+      note(join(set, ", ") + " of the environment " + are(set) + " not used",
+           "neither ACCELERATE_USE_FSDP nor ACCELERATE_USE_DEEPSPEED is true");
+  }
+
+  void collect(const char* name, std::vector<std::string>& set) const {
+    const std::string value = text(name);
+    if (!says_nothing(value) && to_lower(value) != "false" && to_lower(value) != "default" && value != "1")
+      set.push_back(std::string(name) + '=' + value);
+  }
+  static std::string are(const std::vector<std::string>& names) { return names.size() == 1 ? "is" : "are"; }
+
+  // Rule D4: the fields of the Accelerate file that accelerate launch was started with.
+  void check_fields() {
+    if (says_nothing(text("ACCELERATE_DEEPSPEED_CONFIG_FILE"))) return;
+    std::vector<std::string> found;
+    for (const std::string& field : split(text("ACCELERATE_CONFIG_DS_FIELDS"), ',')) {
+      const std::string name = trim(field);
+      if (excluded_beside_deepspeed_file(name)) found.push_back(name);
+    }
+    if (found.empty()) return;
+    problems_.push_back({.what = "beside deepspeed_config_file these keys cannot stand: " + join(found, ", "),
+                         .where = "environment ACCELERATE_CONFIG_DS_FIELDS",
+                         .why = "the DeepSpeed file says all of it",
+                         .hint = "move them from the Accelerate file into the DeepSpeed file"});
+  }
+
+  void note(std::string what, std::string why = "") {
+    notes_.push_back({.severity = Diagnostic::Severity::kNote,
+                      .what = std::move(what),
+                      .where = "",
+                      .why = std::move(why),
+                      .hint = ""});
+  }
+
+  const Environment& environment_;
+  Diagnostics& notes_;
+  Diagnostics& problems_;
+  std::vector<Given> given_;
+};
+
+}  // namespace
+
+bool announces_fsdp(const Environment& environment) {
+  return is_true(environment, "ACCELERATE_USE_FSDP");
+}
+
+bool announces_deepspeed(const Environment& environment) {
+  return is_true(environment, "ACCELERATE_USE_DEEPSPEED");
+}
+
+std::vector<Given> flags_of_environment(const Environment& environment, Diagnostics& notes,
+                                        Diagnostics& problems) {
+  return EnvironmentReader(environment, notes, problems).read();
+}
+
+void note_used_variables(const Environment& environment, const std::vector<Given>& given,
+                         ParseOutcome& outcome) {
+  for (const Given& each : given) {
+    const std::string flag(each.flag->replaced_by.flag.empty() ? each.flag->name
+                                                               : each.flag->replaced_by.flag);
+    if (each.layer != kEnvironmentLayer || outcome.origins.of(flag) != each.origin) continue;
+    outcome.notes.push_back({.severity = Diagnostic::Severity::kNote,
+                             .what = each.spelling + '=' + environment.get_or(each.spelling, "") +
+                                     " of the environment is used as --" + std::string(each.flag->name),
+                             .where = "",
+                             .why = "",
+                             .hint = ""});
+  }
+}
+
+}  // namespace hftrain::arguments

@@ -1,0 +1,28 @@
+// Variables of the environment as values of flags: those of transformers, torchrun's PET_*, and those by
+// which `accelerate launch` tells its workers what they are (outputs.md 9, parallel_configs.md 6.2 and 6.3 of
+// the contract). FSDP_* are read by import/fsdp.h, which knows what they fill in.
+#pragma once
+
+#include <vector>
+
+#include "hftrain/arguments/given.h"
+#include "hftrain/arguments/parse.h"
+#include "hftrain/base/environment.h"
+
+namespace hftrain::arguments {
+
+// What the variables give, below every file. `notes` names accelerate's variables that do not count, because
+// neither ACCELERATE_USE_FSDP nor ACCELERATE_USE_DEEPSPEED says that there is such a run. What this build
+// cannot do is in `problems`.
+std::vector<Given> flags_of_environment(const Environment& environment, Diagnostics& notes,
+                                        Diagnostics& problems);
+
+// After merge: tells of each variable whose value counts.
+void note_used_variables(const Environment& environment, const std::vector<Given>& given,
+                         ParseOutcome& outcome);
+
+// ACCELERATE_USE_FSDP or ACCELERATE_USE_DEEPSPEED is true.
+bool announces_fsdp(const Environment& environment);
+bool announces_deepspeed(const Environment& environment);
+
+}  // namespace hftrain::arguments

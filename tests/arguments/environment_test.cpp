@@ -1,0 +1,156 @@
+// Variables of the environment: outputs.md 9 and parallel_configs.md 6.2 and 6.3 of the contract.
+#include "hftrain/arguments/import/environment.h"
+
+#include "support.h"
+#include "support/catch.h"
+
+namespace hftrain::arguments {
+namespace {
+
+using Variables = std::map<std::string, std::string>;
+
+// What accelerate launch exports for an FSDP run of version 2, and `more`.
+Environment fsdp(const Variables& more) {
+  Variables all = {{"ACCELERATE_USE_FSDP", "true"}, {"FSDP_VERSION", "2"}};
+  all.insert(more.begin(), more.end());
+  return Environment(all);
+}
+
+Environment deepspeed(const Variables& more) {
+  Variables all = {{"ACCELERATE_USE_DEEPSPEED", "true"}};
+  all.insert(more.begin(), more.end());
+  return Environment(all);
+}
+
+}  // namespace
+
+TEST_CASE("the precision and the device of an announced launch count below every flag") {
+  const Environment environment =
+      fsdp({{"ACCELERATE_MIXED_PRECISION", "bf16"}, {"ACCELERATE_USE_CPU", "True"}});
+  const ParseOutcome outcome = parse({}, environment);
+  CHECK(outcome.arguments.precision.bf16);
+  CHECK(outcome.arguments.device.use_cpu);
+  CHECK(outcome.origins.of("bf16") == "environment ACCELERATE_MIXED_PRECISION");
+  CHECK(contains(notes(outcome),
+                 "ACCELERATE_MIXED_PRECISION=bf16 of the environment is used as --mixed_precision"));
+  CHECK(contains(notes(outcome), "ACCELERATE_USE_CPU=True of the environment is used as --use_cpu"));
+  const ParseOutcome told = parse({"--mixed_precision", "no", "--use_cpu", "false"}, environment);
+  CHECK_FALSE(told.arguments.precision.bf16);
+  CHECK_FALSE(told.arguments.device.use_cpu);
+  CHECK_FALSE(contains(notes(told), "is used as"));
+  CHECK(contains(mistakes({}, fsdp({{"ACCELERATE_MIXED_PRECISION", "fp8"}})), "mixed_precision fp8"));
+}
+
+TEST_CASE("what accelerate exports for every run is not told of") {
+  const ParseOutcome outcome = parse({}, fsdp({{"ACCELERATE_MIXED_PRECISION", "no"},
+                                               {"ACCELERATE_USE_CPU", "False"},
+                                               {"ACCELERATE_DYNAMO_BACKEND", "NO"},
+                                               {"ACCELERATE_DYNAMO_MODE", "default"},
+                                               {"ACCELERATE_DYNAMO_USE_FULLGRAPH", "False"}}));
+  CHECK_FALSE(contains(notes(outcome), "ACCELERATE_DYNAMO"));
+  CHECK_FALSE(contains(notes(outcome), "ACCELERATE_MIXED"));
+  CHECK_FALSE(contains(notes(outcome), "ACCELERATE_USE_CPU"));
+}
+
+TEST_CASE("without ACCELERATE_USE_FSDP or ACCELERATE_USE_DEEPSPEED accelerate's variables do not count") {
+  const ParseOutcome outcome = parse({}, Environment(Variables{{"ACCELERATE_MIXED_PRECISION", "bf16"},
+                                                               {"ACCELERATE_USE_CPU", "True"},
+                                                               {"ACCELERATE_TORCH_DEVICE", "cpu"},
+                                                               {"PARALLELISM_CONFIG_TP_SIZE", "2"}}));
+  CHECK_FALSE(outcome.arguments.precision.bf16);
+  CHECK_FALSE(outcome.arguments.device.use_cpu);
+  CHECK(contains(notes(outcome),
+                 "ACCELERATE_MIXED_PRECISION=bf16, ACCELERATE_USE_CPU=True, PARALLELISM_CONFIG_TP_SIZE=2, "
+                 "ACCELERATE_TORCH_DEVICE=cpu of the environment are not used\n  why: neither "
+                 "ACCELERATE_USE_FSDP nor ACCELERATE_USE_DEEPSPEED is true"));
+}
+
+TEST_CASE("ACCELERATE_TORCH_DEVICE is the CPU, or every rank's own GPU") {
+  CHECK(parse({}, fsdp({{"ACCELERATE_TORCH_DEVICE", "cpu"}})).arguments.device.use_cpu);
+  CHECK_FALSE(parse({}, fsdp({{"ACCELERATE_TORCH_DEVICE", "cuda"}})).arguments.device.use_cpu);
+  CHECK(contains(mistakes({}, fsdp({{"ACCELERATE_TORCH_DEVICE", "cuda:3"}})),
+                 "ACCELERATE_TORCH_DEVICE cuda:3 is not supported\n  where: environment "
+                 "ACCELERATE_TORCH_DEVICE"));
+}
+
+TEST_CASE("accumulation, clipping, affinity and the compiler of an announced launch") {
+  const ParseOutcome outcome = parse({}, fsdp({{"ACCELERATE_GRADIENT_ACCUMULATION_STEPS", "4"},
+                                               {"ACCELERATE_GRADIENT_CLIPPING", "0.25"},
+                                               {"ACCELERATE_CPU_AFFINITY", "1"},
+                                               {"ACCELERATE_DYNAMO_BACKEND", "INDUCTOR"},
+                                               {"ACCELERATE_DEBUG_MODE", "true"}}));
+  CHECK(outcome.arguments.batch.gradient_accumulation_steps == 4);
+  CHECK(outcome.arguments.optimizer.max_grad_norm == 0.25);
+  CHECK(outcome.arguments.launch.enable_cpu_affinity);
+  CHECK(contains(notes(outcome), "ACCELERATE_DYNAMO_BACKEND"));
+  CHECK(contains(notes(outcome), "ACCELERATE_DEBUG_MODE=true of the environment has no effect"));
+}
+
+TEST_CASE("the mesh of PARALLELISM_CONFIG_* counts when accelerate says that there is one") {
+  const Variables sizes = {{"PARALLELISM_CONFIG_DP_REPLICATE_SIZE", "2"},
+                           {"PARALLELISM_CONFIG_DP_SHARD_SIZE", "4"},
+                           {"PARALLELISM_CONFIG_CP_SIZE", "1"},
+                           {"PARALLELISM_CONFIG_CP_BACKEND", "torch"}};
+  const ParseOutcome unused = parse({}, fsdp(sizes));
+  CHECK_FALSE(unused.arguments.parallel.sharding.replicate_ranks);
+  CHECK(contains(notes(unused), "ACCELERATE_USE_PARALLELISM_CONFIG is not true"));
+  Environment mesh = fsdp(sizes);
+  mesh.set("ACCELERATE_USE_PARALLELISM_CONFIG", "true");
+  const ParallelOptions options = sharding({}, mesh);
+  CHECK(*options.strategy == "hybrid_shard");
+  CHECK(*options.replicate_ranks == 2);
+  CHECK(*options.shard_ranks == 4);
+  mesh.set("PARALLELISM_CONFIG_TP_SIZE", "2");
+  CHECK(contains(mistakes({}, mesh), "PARALLELISM_CONFIG_TP_SIZE is not supported"));
+  mesh.unset("PARALLELISM_CONFIG_TP_SIZE");
+  mesh.set("FSDP_VERSION", "1");
+  CHECK(contains(mistakes({}, mesh), "parallelism_config needs fsdp_version 2"));
+}
+
+TEST_CASE("NVMe folders and layer names of ACCELERATE_DEEPSPEED_* are read") {
+  const ParallelOptions options =
+      sharding({}, deepspeed({{"ACCELERATE_DEEPSPEED_ZERO_STAGE", "3"},
+                              {"ACCELERATE_DEEPSPEED_OFFLOAD_OPTIMIZER_DEVICE", "nvme"},
+                              {"ACCELERATE_DEEPSPEED_OFFLOAD_OPTIMIZER_NVME_PATH", "/fast"}}));
+  CHECK(*options.offload_optimizer == "nvme");
+  CHECK(*options.optimizer_path == "/fast");
+  CHECK(contains(mistakes({}, deepspeed({{"ACCELERATE_DEEPSPEED_MOE_LAYER_CLS_NAMES", "Experts"}})),
+                 "ACCELERATE_DEEPSPEED_MOE_LAYER_CLS_NAMES is not supported"));
+}
+
+TEST_CASE("D4 holds for the fields that ACCELERATE_CONFIG_DS_FIELDS names") {
+  const testing::TemporaryDirectory folder;
+  const std::string path = write(folder / "ds.json", R"({"zero_optimization": {"stage": 2}})");
+  Environment environment =
+      deepspeed({{"ACCELERATE_DEEPSPEED_CONFIG_FILE", path},
+                 {"ACCELERATE_CONFIG_DS_FIELDS", "deepspeed_config_file,zero3_init_flag"}});
+  CHECK(*sharding({}, environment).strategy == "shard_grad_op");
+  environment.set("ACCELERATE_CONFIG_DS_FIELDS", "deepspeed_config_file,zero_stage,mixed_precision");
+  CHECK(contains(mistakes({}, environment),
+                 "these keys cannot stand: zero_stage, mixed_precision\n  where: "
+                 "environment ACCELERATE_CONFIG_DS_FIELDS"));
+}
+
+TEST_CASE("every flag of torchrun can come from PET_") {
+  const ParseOutcome outcome = parse({}, Environment(Variables{{"PET_SIGNALS_TO_HANDLE", "SIGTERM"},
+                                                               {"PET_NUMA_BINDING", "node"},
+                                                               {"PET_MONITOR_INTERVAL", "5"}}));
+  CHECK(outcome.arguments.launch.signals_to_handle == "SIGTERM");
+  CHECK(outcome.arguments.launch.numa_binding == "node");
+  CHECK(contains(notes(outcome), "PET_MONITOR_INTERVAL has no effect here"));
+  CHECK(contains(mistakes({}, Environment(Variables{{"PET_MODULE", "1"}})), "PET_MODULE is not supported"));
+}
+
+TEST_CASE("HF_DATASETS_CACHE is said to be planned") {
+  CHECK(contains(
+      notes(parse({}, Environment(Variables{{"HF_DATASETS_CACHE", "/sets"}}))),
+      "HF_DATASETS_CACHE of the environment has no effect yet\n  why: data sets by name are planned"));
+}
+
+TEST_CASE("TRANSFORMERS_NO_ADVISORY_WARNINGS hides the advice about old names") {
+  CHECK(contains(notes(parse({"--no_cuda"})), "is an old name"));
+  const Environment quiet(Variables{{"TRANSFORMERS_NO_ADVISORY_WARNINGS", "1"}});
+  CHECK_FALSE(contains(notes(parse({"--no_cuda"}, quiet)), "is an old name"));
+}
+
+}  // namespace hftrain::arguments
