@@ -9,6 +9,7 @@
 #include "command.h"
 #include "hftrain/base/error.h"
 #include "hftrain/base/text.h"
+#include "launcher/descriptor_limit.h"
 
 namespace {
 
@@ -62,6 +63,7 @@ int run(CommandContext& context) {
 
 int main(int argc, char** argv) {
   std::ios::sync_with_stdio(false);
+  hftrain::launcher::raise_descriptor_limit();
   CommandContext context{.arguments = std::vector<std::string>(argv + 1, argv + argc),
                          .environment = hftrain::Environment::of_process(),
                          .program = std::filesystem::read_symlink("/proc/self/exe").string(),

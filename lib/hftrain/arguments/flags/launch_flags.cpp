@@ -38,8 +38,11 @@ std::vector<Flag> launch_flags() {
       {.name = "rdzv_conf",
        .slot = at<&Arguments::launch, &LaunchArguments::rdzv_conf>,
        .help = "Extra rendezvous options as key=value,key=value.",
-       .note = "join_timeout and timeout: seconds to wait for the other machines. last_call_timeout, "
-               "close_timeout and read_timeout mean nothing without elastic training."},
+       .note =
+           "join_timeout and timeout: seconds to wait for the other machines. secret_file: a file of mode "
+           "0600 with the text by which the machines of this job know each other (or "
+           "HFTRAIN_JOB_SECRET in the environment). last_call_timeout, close_timeout and read_timeout "
+           "mean nothing without elastic training."},
       {.name = "standalone",
        .slot = at<&Arguments::launch, &LaunchArguments::standalone>,
        .help = "One machine, free port, random job id.",
@@ -129,10 +132,11 @@ std::vector<Flag> launch_flags() {
        .note = "Counts with several machines; ranks of one machine meet at a free port.",
        .range = between(0, 65535)},
       {.name = "local_addr",
-       .slot = unread_optional(Type::kText),
+       .slot = at<&Arguments::launch, &LaunchArguments::local_addr>,
        .help = "Address of this machine as others see it.",
-       .support = planned("it is the address from which this machine reaches machine 0",
-                          "--master_addr with machine 0's address in the wanted network")},
+       .note =
+           "Machine 0 listens there and tells it to its ranks; the others connect to machine 0 from there. "
+           "Unset: as names and routes have it."},
       {.name = "logs_specs",
        .slot = unread_optional(Type::kText),
        .help = "Python class that decides about logs.",
