@@ -119,9 +119,14 @@ ControlHub::News ControlHub::work() {
   return news;
 }
 
+// A machine where a thousand agents start at once gives each its turn late.
+double ControlHub::hello_seconds() const {
+  return std::max(kHelloSeconds, silence_seconds(agents()));
+}
+
 double ControlHub::next_deadline() const {
   double next = next_beat_;
-  if (!newcomers_.empty()) next = std::min(next, newcomers_.begin()->second.since + kHelloSeconds);
+  if (!newcomers_.empty()) next = std::min(next, newcomers_.begin()->second.since + hello_seconds());
   if (listen_at_ > 0) next = std::min(next, listen_at_);
   return next;
 }
@@ -163,7 +168,7 @@ void ControlHub::listen_again() {
 }
 
 void ControlHub::drop_silent_newcomers(double now) {
-  while (!newcomers_.empty() && now >= newcomers_.begin()->second.since + kHelloSeconds)
+  while (!newcomers_.empty() && now >= newcomers_.begin()->second.since + hello_seconds())
     newcomers_.erase(newcomers_.begin());
 }
 

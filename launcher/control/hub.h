@@ -99,6 +99,7 @@ class ControlHub {
   bool watch(int descriptor, uint64_t whose, bool writing, bool is_new);
   void watch_writing(int agent, Member& member);
   void listen_again();
+  double hello_seconds() const;
   void accept_newcomers(size_t listener, News& news);
   void hear_newcomer(uint32_t id, News& news);
   // Why the one who says this is a stranger; empty: it is none.

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "hftrain/base/clock.h"
+#include "hftrain/base/printable.h"
 #include "hftrain/base/text.h"
 #include "launcher/control/greeting.h"
 #include "launcher/control/own_machine.h"
@@ -187,6 +188,7 @@ class Gatherer {
 
   void introduce_self() {
     Introduction& own = agents_.front() = spec_.introduction;
+    for (auto& [key, value] : own.arguments) value = printable(value);  // as those of the others are read
     own.address = hub_->address_towards(1);
     own.interface = interface_of(own.address);
   }
