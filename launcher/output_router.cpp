@@ -1,11 +1,6 @@
 #include "launcher/output_router.h"
 
-#include <fcntl.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
 #include <optional>
 #include <utility>
 
@@ -26,11 +21,9 @@ int stream_bits(const std::string& flag, std::string_view text, const std::strin
   return *bits;
 }
 
-FileDescriptor open_log(const std::string& path) {
-  FileDescriptor log(::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644));
-  if (!log) throw system_error(errno, "cannot open the log of a rank", path);
-  return log;
-}
+// Below what agents wait for each other.
+constexpr double kOpenSeconds = 4;
+constexpr double kDrainSeconds = 4;
 
 }  // namespace
 
@@ -70,16 +63,38 @@ bool OutputFilter::shows(int rank, Stream stream) const {
 }
 
 OutputRouter::OutputRouter(OutputSpec spec, std::vector<int> ranks, LineSink lines, NoticeSink notices)
-    : spec_(std::move(spec)), lines_(std::move(lines)), notices_(std::move(notices)) {
+    : spec_(std::move(spec)),
+      lines_(std::move(lines)),
+      notices_(std::move(notices)),
+      writer_(plan_files(ranks)) {
+  writer_.wait_until_open(kOpenSeconds);
+}
+
+std::vector<std::string> OutputRouter::plan_files(const std::vector<int>& ranks) {
+  std::vector<std::string> paths;
   for (const int rank : ranks) {
-    create_directories(folder_of(rank));
     for (const Stream stream : {Stream::kOut, Stream::kErr}) {
-      channels_[{rank, stream}].log = open_log(log_path(rank, stream));
+      channels_[{rank, stream}].file = paths.size();
+      paths.push_back(log_path(rank, stream));
     }
   }
   for (const auto& [stream, texts] : spec_.duplicated) {
-    if (!texts.empty()) duplicates_[stream] = open_log(duplicate_path(stream));
+    if (texts.empty()) continue;
+    duplicates_[stream] = paths.size();
+    paths.push_back(duplicate_path(stream));
   }
+  return paths;
+}
+
+void OutputRouter::pass_notices() {
+  for (const std::string& notice : writer_.take_notices()) notices_(notice);
+}
+
+void OutputRouter::drain() {
+  const bool written = writer_.drain(kDrainSeconds);
+  pass_notices();
+  if (!written)
+    notices_("the logs under " + spec_.folder + " are still being written: their ends may be missing");
 }
 
 std::string OutputRouter::folder_of(int rank) const {
@@ -95,22 +110,10 @@ std::string OutputRouter::duplicate_path(Stream stream) const {
          ".log";
 }
 
-void OutputRouter::append(FileDescriptor& log, const std::string& path, std::string_view bytes) {
-  while (log && !bytes.empty()) {
-    const ssize_t written = ::write(log.get(), bytes.data(), bytes.size());
-    if (written >= 0) {
-      bytes.remove_prefix(static_cast<size_t>(written));
-    } else if (errno != EINTR) {
-      notices_("cannot write " + path + " (" + std::strerror(errno) +
-               "): the rest of this output is not kept");
-      log.reset();
-    }
-  }
-}
-
 void OutputRouter::write(int rank, Stream stream, std::string_view bytes) {
   Channel& channel = channels_.at({rank, stream});
-  append(channel.log, log_path(rank, stream), bytes);
+  writer_.append(channel.file, bytes);
+  pass_notices();
   while (!bytes.empty()) {
     const size_t newline = bytes.find('\n');
     const size_t room = kLongestLine - channel.unfinished.size();
@@ -129,7 +132,7 @@ void OutputRouter::finish(int rank, Stream stream) {
   Channel& channel = channels_.at({rank, stream});
   if (!channel.unfinished.empty()) take_line(rank, stream, channel.unfinished);
   channel.unfinished.clear();
-  channel.log.reset();
+  writer_.close(channel.file);
 }
 
 void OutputRouter::take_line(int rank, Stream stream, std::string_view line) {
@@ -151,8 +154,7 @@ void OutputRouter::duplicate(int rank, Stream stream, std::string_view line) {
     return line.find(text) != std::string_view::npos;
   });
   if (!wanted) return;
-  append(file->second, duplicate_path(stream),
-         "[rank " + std::to_string(rank) + "] " + std::string(line) + '\n');
+  writer_.append(file->second, "[rank " + std::to_string(rank) + "] " + std::string(line) + '\n');
 }
 
 std::vector<std::string> OutputRouter::last_lines(int rank) const {

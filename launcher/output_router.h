@@ -2,8 +2,9 @@
 // by line and never mixed inside a line, to the console for the ranks and streams that are shown. The last
 // lines of every rank are kept for the failure report.
 //
-// A log file that cannot be written (a full disk, say) is given up with one notice; the job goes on.
-// Owned and called by the supervisor's thread.
+// Files are written by a thread of its own (log_writer.h): a folder that takes its time does not keep the
+// owner from its connections. A log file that cannot be written (a full disk, say) is given up with one
+// notice; the job goes on. Owned and called by the supervisor's thread.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +17,7 @@
 #include <string_view>
 #include <vector>
 
-#include "hftrain/base/file.h"
+#include "launcher/log_writer.h"
 
 namespace hftrain::launcher {
 
@@ -74,7 +75,8 @@ class OutputRouter {
   static constexpr size_t kKeptLines = 20;           // per rank
   static constexpr size_t kLongestLine = 64 * 1024;  // bytes; a longer line is shown in pieces
 
-  // Makes the folders. Throws an Error when that fails.
+  // Makes the folders and opens the files. Throws an Error when that fails within some seconds; a folder that
+  // needs longer is waited for beside.
   OutputRouter(OutputSpec spec, std::vector<int> ranks, LineSink lines, NoticeSink notices);
 
   // Bytes as they come from the pipe.
@@ -84,6 +86,11 @@ class OutputRouter {
   // End of the stream: an unfinished last line counts as a line.
   void finish(int rank, Stream stream);
 
+  // More waits to be written than should: the ranks' output is to be left in their pipes for a moment.
+  bool is_behind() const { return writer_.is_behind(); }
+  // Waits until the files are written, some seconds at most.
+  void drain();
+
   // The newest lines of a rank, both streams in order of arrival, oldest first.
   std::vector<std::string> last_lines(int rank) const;
   std::string folder_of(int rank) const;
@@ -92,11 +99,12 @@ class OutputRouter {
 
  private:
   struct Channel {
-    FileDescriptor log;
+    size_t file = 0;  // of the writer
     std::string unfinished;
   };
 
-  void append(FileDescriptor& log, const std::string& path, std::string_view bytes);
+  std::vector<std::string> plan_files(const std::vector<int>& ranks);
+  void pass_notices();
   void duplicate(int rank, Stream stream, std::string_view line);
   void take_line(int rank, Stream stream, std::string_view line);
 
@@ -104,9 +112,10 @@ class OutputRouter {
   LineSink lines_;
   NoticeSink notices_;
   std::map<std::pair<int, Stream>, Channel> channels_;
-  std::map<Stream, FileDescriptor> duplicates_;
+  std::map<Stream, size_t> duplicates_;  // file of the writer
   std::map<int, std::deque<std::string>> kept_;
   std::set<int> muted_;
+  LogWriter writer_;  // of the files above
 };
 
 }  // namespace hftrain::launcher

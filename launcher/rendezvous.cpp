@@ -106,13 +106,15 @@ Rendezvous bind_rendezvous(int port) {
   return rendezvous;
 }
 
-Rendezvous bind_rendezvous_everywhere(int port) {
+Rendezvous bind_rendezvous_at(const std::set<std::string>& addresses) {
   Rendezvous rendezvous;
-  rendezvous.listener = listen_everywhere(port, "--master_port");
+  const std::vector<std::string> only(addresses.begin(), addresses.end());
+  rendezvous.listener =
+      std::move(listen_at(only.size() == 1 ? only : std::vector<std::string>(), 0, "--master_port").front());
   // Rank 0 waits in accept().
   ::fcntl(rendezvous.listener.get(), F_SETFL, 0);
   rendezvous.port = port_of(rendezvous.listener.get());
-  rendezvous.address = own_addresses().front();
+  rendezvous.address = only.empty() ? own_addresses().front() : only.front();
   return rendezvous;
 }
 

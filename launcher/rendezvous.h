@@ -2,6 +2,7 @@
 // hands the listening socket to rank 0, so nobody can take the port in between.
 #pragma once
 
+#include <set>
 #include <string>
 
 #include "hftrain/base/error.h"
@@ -18,8 +19,9 @@ struct Rendezvous {
 // Binds `port` on the loopback address; 0 takes a free one. A port in use is an Error (kEnvironment) that
 // names the process holding it where /proc tells.
 Rendezvous bind_rendezvous(int port = 0);
-// The same on all interfaces, for ranks on several machines; each is told an address of its own.
-Rendezvous bind_rendezvous_everywhere(int port = 0);
+// A free port for ranks on several machines: at this address, when all are told the same one, else (several,
+// each for some of them) on all interfaces.
+Rendezvous bind_rendezvous_at(const std::set<std::string>& addresses);
 
 // "pid 4242 (some command)" for the process listening on a local TCP port; empty when it cannot be seen.
 std::string port_holder(int port);

@@ -35,6 +35,10 @@ sigset_t set_of(const std::vector<std::string>& names) {
 
 }  // namespace
 
+bool is_stop_signal(int number) {
+  return std::find(std::begin(kStops), std::end(kStops), number) != std::end(kStops);
+}
+
 StopSignals::StopSignals(const std::string& names) {
   const sigset_t stops = set_of(split(names, ','));
   ::pthread_sigmask(SIG_BLOCK, &stops, &previous_);

@@ -13,6 +13,9 @@
 
 namespace hftrain::launcher {
 
+// One of those that ask a job to stop.
+bool is_stop_signal(int number);
+
 class StopSignals {
  public:
   // Joined by commas; what is not a name of such a signal is passed over.

@@ -204,7 +204,13 @@ int Supervisor::poll_timeout_milliseconds() const {
   return static_cast<int>(std::min(milliseconds, 3.6e6));
 }
 
+void Supervisor::beside(const std::function<void()>& work) {
+  if (spec_.hub == nullptr) return work();
+  spec_.hub->beside(work);
+}
+
 JobResult Supervisor::result() {
+  beside([this] { router_->drain(); });
   job_.workers = group_.records();
   job_.killed_for_memory = memory_kills() > memory_kills_at_start_;
   const Verdict verdict = judge(job_);
@@ -222,8 +228,9 @@ JobResult Supervisor::result() {
 
 void Supervisor::write_crash_record(const FailureReport& report, const WorkerRecord& worker) {
   const std::string path = router_->folder_of(report.rank) + "/error.json";
+  const std::string text = dump_json(crash_record(worker, report, job_)) + '\n';
   try {
-    write_file_atomically(path, dump_json(crash_record(worker, report, job_)) + '\n');
+    beside([&] { write_file_atomically(path, text); });
   } catch (const Error& error) {  // a full disk must not hide the report itself
     observer_.on_notice(error.render());
   }

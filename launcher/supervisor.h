@@ -7,6 +7,7 @@
 // started keep a pipe open, Limits::grace_seconds later.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -84,6 +85,7 @@ class Supervisor {
   void tell_what_is_awaited(double now);
   int poll_timeout_milliseconds() const;
   JobResult result();
+  void beside(const std::function<void()>& work);
   void write_crash_record(const FailureReport& report, const WorkerRecord& worker);
 
   JobSpec spec_;

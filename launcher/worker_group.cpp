@@ -89,8 +89,10 @@ void WorkerGroup::start_one(size_t index) {
 
 void WorkerGroup::append_descriptors(std::vector<pollfd>& watched) const {
   for (size_t i = 0; i < workers_.size(); ++i) {
-    for (const FileDescriptor* pipe : {&workers_[i].control, &workers_[i].out, &workers_[i].err}) {
-      if (*pipe) watched.push_back({pipe->get(), POLLIN, 0});
+    const Worker& worker = workers_[i];
+    if (worker.control) watched.push_back({worker.control.get(), POLLIN, 0});
+    for (const FileDescriptor* pipe : {&worker.out, &worker.err}) {
+      if (*pipe && !holds_output_) watched.push_back({pipe->get(), POLLIN, 0});
     }
     if (!records_[i].status) watched.push_back({workers_[i].process->exit_descriptor(), POLLIN, 0});
   }
@@ -99,6 +101,7 @@ void WorkerGroup::append_descriptors(std::vector<pollfd>& watched) const {
 WorkerGroup::Changes WorkerGroup::read_ready(const std::vector<pollfd>& watched, OutputRouter& router) {
   Changes changes;
   const bool were_ready = all_ready();
+  holds_output_ = router.is_behind();
   for (size_t i = 0; i < workers_.size(); ++i) {
     // Events first: a worker reports its failure before it writes it to its log, where it need not be shown
     // again.
@@ -124,6 +127,11 @@ WorkerGroup::Changes WorkerGroup::read_ready(const std::vector<pollfd>& watched,
   }
   changes.became_ready = !were_ready && all_ready();
   return changes;
+}
+
+double WorkerGroup::next_deadline() const {
+  constexpr double kCatchUpSeconds = 0.05;
+  return holds_output_ ? monotonic_seconds() + kCatchUpSeconds : Crew::next_deadline();
 }
 
 void WorkerGroup::read_output(size_t index, Stream stream, OutputRouter& router) {

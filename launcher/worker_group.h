@@ -36,6 +36,7 @@ class WorkerGroup : public Crew {
   void append_descriptors(std::vector<pollfd>& watched) const override;
   // At most kReadBytes per descriptor.
   Changes read_ready(const std::vector<pollfd>& watched, OutputRouter& router) override;
+  double next_deadline() const override;
   void abandon_pipes(OutputRouter& router) override;
   std::vector<WorkerSight> look() const override;
   void ask_for_stacks() const override;
@@ -71,6 +72,7 @@ class WorkerGroup : public Crew {
   int listener_;
   std::vector<Worker> workers_;
   std::vector<WorkerRecord> records_;
+  bool holds_output_ = false;  // the files must catch up first
 };
 
 }  // namespace hftrain::launcher

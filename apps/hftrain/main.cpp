@@ -11,6 +11,7 @@
 #include "hftrain/base/fault_handlers.h"
 #include "hftrain/base/suggest.h"
 #include "hftrain/base/text.h"
+#include "launcher/descriptor_limit.h"
 
 namespace {
 
@@ -101,6 +102,7 @@ int run(CommandContext& context) {
 int main(int argc, char** argv) {
   hftrain::install_crash_report();
   std::ios::sync_with_stdio(false);
+  hftrain::launcher::raise_descriptor_limit();
   CommandContext context{.arguments = std::vector<std::string>(argv + 1, argv + argc),
                          .environment = hftrain::Environment::of_process(),
                          .program = std::filesystem::read_symlink("/proc/self/exe").string(),

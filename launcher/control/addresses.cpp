@@ -8,6 +8,7 @@
 #include <poll.h>
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cmath>
 #include <cstring>
@@ -64,32 +65,37 @@ bool bind_and_listen(int socket, const sockaddr* address) {
   return ::bind(socket, address, size_of(address)) == 0 && ::listen(socket, SOMAXCONN) == 0;
 }
 
-FileDescriptor listen_on_both(int port) {
-  FileDescriptor socket(::socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+// At an address with its port; an IPv6 one that stands for all takes IPv4 too.
+FileDescriptor listen_on(const sockaddr* address) {
+  FileDescriptor socket(::socket(address->sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (!socket) return {};
   const int off = 0;
-  ::setsockopt(socket.get(), IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof(off));
+  if (address->sa_family == AF_INET6)
+    ::setsockopt(socket.get(), IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof(off));
+  return bind_and_listen(socket.get(), address) ? std::move(socket) : FileDescriptor();
+}
+
+FileDescriptor listen_on_both(int port) {
   sockaddr_in6 any{};
   any.sin6_family = AF_INET6;
   any.sin6_port = htons(static_cast<uint16_t>(port));
-  return bind_and_listen(socket.get(), reinterpret_cast<sockaddr*>(&any)) ? std::move(socket)
-                                                                          : FileDescriptor();
+  return listen_on(reinterpret_cast<sockaddr*>(&any));
 }
 
 FileDescriptor listen_on_ipv4(int port) {
-  FileDescriptor socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-  if (!socket) return {};
   sockaddr_in any{};
   any.sin_family = AF_INET;
   any.sin_port = htons(static_cast<uint16_t>(port));
-  return bind_and_listen(socket.get(), reinterpret_cast<sockaddr*>(&any)) ? std::move(socket)
-                                                                          : FileDescriptor();
+  return listen_on(reinterpret_cast<sockaddr*>(&any));
 }
 
 // "" when it is connected.
-std::string try_to_connect(const addrinfo& target, double timeout_seconds, FileDescriptor& socket) {
+std::string try_to_connect(const addrinfo& target, const addrinfo* own, double timeout_seconds,
+                           FileDescriptor& socket) {
   socket.reset(::socket(target.ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (!socket) return std::strerror(errno);
+  if (own != nullptr && ::bind(socket.get(), own->ai_addr, own->ai_addrlen) != 0)
+    return "from " + text_of(own->ai_addr) + ": " + std::strerror(errno);
   if (::connect(socket.get(), target.ai_addr, target.ai_addrlen) == 0) return "";
   if (errno != EINPROGRESS) return std::strerror(errno);
   pollfd ready{socket.get(), POLLOUT, 0};
@@ -119,6 +125,10 @@ AddressList resolve(const Endpoint& endpoint, std::string& why) {
 }
 
 }  // namespace
+
+bool is_loopback(const std::string& address) {
+  return address.rfind("127.", 0) == 0 || address == "::1";
+}
 
 std::string local_address_of(int socket) {
   return address_by(::getsockname, socket);
@@ -170,13 +180,56 @@ std::vector<std::string> addresses_of(const std::string& host, std::string& why)
   return texts;
 }
 
-FileDescriptor connect_to(const Endpoint& endpoint, double timeout_seconds, std::string& why) {
+std::vector<FileDescriptor> listen_at(const std::vector<std::string>& addresses, int port,
+                                      const std::string& flag) {
+  std::vector<FileDescriptor> listeners;
+  if (addresses.empty()) listeners.push_back(listen_everywhere(port, flag));
+  for (const std::string& address : addresses) {
+    std::string why;
+    const AddressList found = resolve({address, port}, why);
+    FileDescriptor listener = found == nullptr ? FileDescriptor() : listen_on(found->ai_addr);
+    if (!listener && errno == EADDRNOTAVAIL) {
+      throw Error(ExitCode::kEnvironment, "this machine cannot listen at " + address)
+          .where(flag)
+          .why("it has " + join(own_addresses(), ", "))
+          .hint("--local_addr with one of these");
+    }
+    if (!listener) throw cannot_listen(port, errno, flag);
+    port = port_of(listener.get());
+    listeners.push_back(std::move(listener));
+  }
+  return listeners;
+}
+
+std::vector<std::string> addresses_to_listen_at(const std::string& host,
+                                                const std::vector<std::string>& named,
+                                                const std::vector<std::string>& own) {
+  std::vector<std::string> chosen;
+  bool seen_from_outside = false;
+  for (const std::string& address : named) {
+    const bool is_own = is_loopback(address) || std::find(own.begin(), own.end(), address) != own.end();
+    if (!is_own || std::find(chosen.begin(), chosen.end(), address) != chosen.end()) continue;
+    chosen.push_back(address);
+    seen_from_outside = seen_from_outside || !is_loopback(address);
+  }
+  const bool means_loopback = host == "localhost" || is_loopback(host);
+  if (!seen_from_outside && !means_loopback && !own.empty() &&
+      std::find(chosen.begin(), chosen.end(), own.front()) == chosen.end())
+    chosen.push_back(own.front());
+  return chosen;
+}
+
+FileDescriptor connect_to(const Endpoint& endpoint, const std::string& own_address, double timeout_seconds,
+                          std::string& why) {
+  const AddressList own =
+      own_address.empty() ? AddressList(nullptr, &::freeaddrinfo) : resolve({own_address, 0}, why);
+  if (own == nullptr && !own_address.empty()) return {};
   const AddressList found = resolve(endpoint, why);
   if (found == nullptr) return {};
   std::vector<std::string> attempts;
   for (const addrinfo* target = found.get(); target != nullptr; target = target->ai_next) {
     FileDescriptor socket;
-    const std::string failure = try_to_connect(*target, timeout_seconds, socket);
+    const std::string failure = try_to_connect(*target, own.get(), timeout_seconds, socket);
     if (failure.empty()) return socket;
     attempts.push_back(text_of(target->ai_addr) + " port " + std::to_string(endpoint.port) + ": " + failure);
   }

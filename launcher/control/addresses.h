@@ -18,6 +18,7 @@ struct Endpoint {
 std::string local_address_of(int socket);
 std::string peer_address_of(int socket);
 
+bool is_loopback(const std::string& address);
 // Addresses of all interfaces that are up, loopback last.
 std::vector<std::string> own_addresses();
 // The interface with this address, "eth0"; "" when none has it.
@@ -26,14 +27,27 @@ std::string interface_of(const std::string& address);
 // A listener on all interfaces; port 0 takes a free one. A port in use is an Error (kEnvironment) that names
 // its holder. `flag` is where the port came from.
 FileDescriptor listen_everywhere(int port, const std::string& flag);
+// A listener at each of these addresses of this machine, all at one port; without an address, everywhere.
+// Errors as listen_everywhere().
+std::vector<FileDescriptor> listen_at(const std::vector<std::string>& addresses, int port,
+                                      const std::string& flag);
+// Where agent 0 listens when the others look for it under a name with these addresses, and this machine has
+// `own` (own_addresses()): those that are its own. A name that leads to none, or to the loopback address
+// alone although it is not called localhost (Debian's /etc/hosts), means the machine's first address; then
+// there too.
+std::vector<std::string> addresses_to_listen_at(const std::string& host,
+                                                const std::vector<std::string>& named,
+                                                const std::vector<std::string>& own);
 int port_of(int socket);
 
 // The addresses of a name or of a number, in the order in which they should be tried. None when it cannot be
 // resolved: `why` then says so.
 std::vector<std::string> addresses_of(const std::string& host, std::string& why);
 
-// Tries every address of the endpoint, each for at most `timeout_seconds`. Nothing when none answers: `why`
-// then says what was tried and how each attempt ended.
-FileDescriptor connect_to(const Endpoint& endpoint, double timeout_seconds, std::string& why);
+// Tries every address of the endpoint, each for at most `timeout_seconds`, from `own_address` of this machine
+// (empty: as the kernel's routes have it). Nothing when none answers: `why` then says what was tried and how
+// each attempt ended.
+FileDescriptor connect_to(const Endpoint& endpoint, const std::string& own_address, double timeout_seconds,
+                          std::string& why);
 
 }  // namespace hftrain::launcher

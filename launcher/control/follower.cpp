@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <map>
 #include <utility>
 
 #include "hftrain/base/clock.h"
@@ -118,12 +119,13 @@ class Follower::Shift {
     while (!over()) {
       std::vector<pollfd> watched;
       group_.append_descriptors(watched);
-      follower_.wait(watched, std::min(deadline_, next_sight_));
+      follower_.wait(watched, std::min({deadline_, next_sight_, group_.next_deadline()}));
       tell(group_.read_ready(watched, router_));
       obey();
       if (monotonic_seconds() >= deadline_) carry_on();
       if (monotonic_seconds() >= next_sight_) show_workers();
     }
+    router_.drain();
     follower_.say(gone());
     if (!follower_.link_.open()) throw follower_.lost();
     if (refusal_) throw refused(*refusal_, follower_.leader_);
@@ -133,8 +135,7 @@ class Follower::Shift {
   bool over() const { return group_.processes_gone() && group_.pipes_drained(); }
 
   void tell(const Crew::Changes& changes) {
-    for (const plan::WorkerEvent& event : changes.events)
-      follower_.say(WorkerSaid{plan::encode_event(event)});
+    for (const plan::WorkerEvent& event : changes.events) tell_event(event);
     const std::vector<WorkerRecord>& records = group_.records();
     for (size_t i = 0; i < records.size(); ++i) {
       if (!records[i].status || told_[i]) continue;
@@ -146,18 +147,43 @@ class Follower::Shift {
     if (group_.processes_gone() && !group_.pipes_drained()) act_in(kGraceSeconds);
   }
 
+  // That a rank has finished an update is told with the next look, unless it is the first, whose are shown.
+  void tell_event(const plan::WorkerEvent& event) {
+    if (event.kind == plan::WorkerEvent::Kind::kStep && event.rank != 0) {
+      held_.insert_or_assign(event.rank, event);
+      return;
+    }
+    tell_held(event.rank);
+    follower_.say(WorkerSaid{plan::encode_event(event)});
+  }
+  void tell_held(int rank) {
+    const auto held = held_.find(rank);
+    if (held == held_.end()) return;
+    follower_.say(WorkerSaid{plan::encode_event(held->second)});
+    held_.erase(held);
+  }
+
   void show_workers() {
     next_sight_ = monotonic_seconds() + kSightSeconds;
-    const std::vector<WorkerSight> sights = group_.look();
+    std::vector<WorkerSight> sights = group_.look();
     WorkersSeen seen;
-    for (size_t i = 0; i < sights.size(); ++i)
-      seen.sights[std::to_string(group_.records()[i].rank)] = sights[i];
+    WorkerStacks changed;
+    for (size_t i = 0; i < sights.size(); ++i) {
+      const int rank = group_.records()[i].rank;
+      tell_held(rank);
+      std::string stack = std::exchange(sights[i].status.stack, {});
+      if (stack != stacks_[rank]) changed.stacks[std::to_string(rank)] = stacks_[rank] = std::move(stack);
+      seen.sights[std::to_string(rank)] = std::move(sights[i]);
+    }
+    if (!changed.stacks.empty()) follower_.say(changed);
     follower_.say(seen);
   }
 
   void obey() {
     for (const Message& message : std::exchange(follower_.waiting_, {})) {
-      if (const auto* signal = std::get_if<SignalWorkers>(&message)) group_.signal_all(signal->signal);
+      if (const auto* signal = std::get_if<SignalWorkers>(&message)) {
+        if (is_stop_signal(signal->signal)) group_.signal_all(signal->signal);
+      }
       if (const auto* end = std::get_if<EndWorkers>(&message))
         end->kill ? group_.kill_all() : group_.terminate();
       if (std::holds_alternative<AskForStacks>(message)) group_.ask_for_stacks();
@@ -210,7 +236,9 @@ class Follower::Shift {
   OutputRouter router_;
   WorkerGroup group_;
   uint64_t memory_kills_;
-  std::vector<bool> told_;  // by worker: the leader knows that it has ended
+  std::map<int, plan::WorkerEvent> held_;  // the newest update of a rank that was not told
+  std::map<int, std::string> stacks_;      // as they were told last
+  std::vector<bool> told_;                 // by worker: the leader knows that it has ended
   double deadline_ = kNever;
   double next_sight_ = 0;
   bool ending_ = false;

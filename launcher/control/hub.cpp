@@ -1,22 +1,36 @@
 #include "launcher/control/hub.h"
 
 #include <fcntl.h>
+#include <sys/epoll.h>
 #include <sys/socket.h>
 
 #include <algorithm>
+#include <array>
+#include <cerrno>
 #include <charconv>
 #include <cmath>
-#include <limits>
+#include <cstring>
 #include <utility>
 
 #include "hftrain/base/clock.h"
+#include "hftrain/base/printable.h"
 #include "hftrain/base/text.h"
+#include "launcher/control/side_work.h"
+#include "launcher/descriptor_limit.h"
 
 namespace hftrain::launcher {
 namespace {
 
-// A newcomer that says nothing is not kept.
+// A newcomer that says nothing is not kept, nor more of them than could be agents on their way.
 constexpr double kHelloSeconds = 10;
+constexpr size_t kMostNewcomers = 64;  // and one for each agent
+constexpr double kListenAgainSeconds = 1;
+
+// Whose descriptor has something: what kind, and which.
+enum class Whose : uint32_t { kListener, kNewcomer, kMember };
+uint64_t tag(Whose whose, uint32_t number) {
+  return uint64_t{static_cast<uint32_t>(whose)} << 32 | number;
+}
 
 std::string node_name(int agent, const std::string& host) {
   return "node " + std::to_string(agent) + (host.empty() ? "" : " (" + host + ")");
@@ -26,16 +40,32 @@ Refusal refusal_of(const Error& error) {
   return {static_cast<int>(error.code()), error.render()};
 }
 
+std::shared_ptr<const std::string> encoded(const Message& message) {
+  return std::make_shared<const std::string>(encode_message(message));
+}
+
 }  // namespace
 
 ControlHub::ControlHub(HubSpec spec)
     : spec_(std::move(spec)),
-      listener_(listen_everywhere(spec_.port, spec_.flag)),
-      port_(port_of(listener_.get())) {}
+      watch_(::epoll_create1(EPOLL_CLOEXEC)),
+      listeners_(listen_at(spec_.addresses, spec_.port, spec_.flag)),
+      port_(port_of(listeners_.front().get())),
+      next_beat_(monotonic_seconds() + ControlLink::kHeartbeatSeconds) {
+  if (!watch_) throw system_error(errno, "cannot watch connections", "epoll_create1");
+  listen_again();
+}
 
-std::string ControlHub::announcement() const {
-  std::string text = spec_.hello.token;
-  for (const std::string& address : own_addresses()) {
+bool ControlHub::watch(int descriptor, uint64_t whose, bool writing, bool is_new) {
+  epoll_event event{};
+  event.events = EPOLLIN | (writing ? static_cast<uint32_t>(EPOLLOUT) : 0U);
+  event.data.u64 = whose;
+  return ::epoll_ctl(watch_.get(), is_new ? EPOLL_CTL_ADD : EPOLL_CTL_MOD, descriptor, &event) == 0;
+}
+
+std::string ControlHub::announcement(const std::string& token) const {
+  std::string text = token;
+  for (const std::string& address : spec_.addresses.empty() ? own_addresses() : spec_.addresses) {
     const std::string more = '|' + address;
     // Room for the port is kept.
     if (text.size() + more.size() + 8 > 900) break;
@@ -49,9 +79,9 @@ Announcement read_announcement(const std::string& text) {
   int port = 0;
   if (parts.size() >= 3)
     std::from_chars(parts.back().data(), parts.back().data() + parts.back().size(), port);
-  if (port <= 0) {
+  if (port <= 0 || port > 65535) {
     throw Error(ExitCode::kEnvironment, "what was said of node 0's address cannot be read")
-        .why("'" + text.substr(0, 100) + "'")
+        .why("'" + printable(text.substr(0, 100)) + "'")
         .hint("start all nodes of the job with one program");
   }
   Announcement announcement{parts.front(), {}};
@@ -60,72 +90,133 @@ Announcement read_announcement(const std::string& text) {
 }
 
 void ControlHub::append_descriptors(std::vector<pollfd>& watched) const {
-  watched.push_back({listener_.get(), POLLIN, 0});
-  for (const Newcomer& newcomer : newcomers_) {
-    if (newcomer.link.open()) watched.push_back({newcomer.link.descriptor(), newcomer.link.events(), 0});
-  }
-  for (const auto& [agent, member] : members_) {
-    if (member.link.open()) watched.push_back({member.link.descriptor(), member.link.events(), 0});
-  }
+  watched.push_back({watch_.get(), POLLIN, 0});
 }
 
 ControlHub::News ControlHub::work() {
   News news;
-  accept_newcomers();
-  for (size_t i = 0; i < newcomers_.size(); ++i) hear_newcomer(newcomers_[i], news);
-  std::erase_if(newcomers_, [](const Newcomer& newcomer) { return !newcomer.link.open(); });
-  for (auto& [agent, member] : members_) hear_member(agent, member, news);
+  std::array<epoll_event, 256> events;
+  const int count = ::epoll_wait(watch_.get(), events.data(), static_cast<int>(events.size()), 0);
+  for (int i = 0; i < count; ++i) {
+    const uint64_t whose = events[static_cast<size_t>(i)].data.u64;
+    const auto number = static_cast<uint32_t>(whose);
+    switch (static_cast<Whose>(whose >> 32)) {
+      case Whose::kListener:
+        accept_newcomers(number, news);
+        break;
+      case Whose::kNewcomer:
+        hear_newcomer(number, news);
+        break;
+      case Whose::kMember:
+        hear_member(static_cast<int>(number), news);
+        break;
+    }
+  }
+  const double now = monotonic_seconds();
+  drop_silent_newcomers(now);
+  if (listen_at_ > 0 && now >= listen_at_) listen_again();
+  if (now >= next_beat_) beat(now, news);
   return news;
 }
 
+// A machine where a thousand agents start at once gives each its turn late.
+double ControlHub::hello_seconds() const {
+  return std::max(kHelloSeconds, silence_seconds(agents()));
+}
+
 double ControlHub::next_deadline() const {
-  double next = std::numeric_limits<double>::infinity();
-  for (const Newcomer& newcomer : newcomers_) next = std::min(next, newcomer.since + kHelloSeconds);
-  for (const auto& [agent, member] : members_) {
-    if (member.link.open()) next = std::min(next, member.link.next_tick());
-  }
+  double next = next_beat_;
+  if (!newcomers_.empty()) next = std::min(next, newcomers_.begin()->second.since + hello_seconds());
+  if (listen_at_ > 0) next = std::min(next, listen_at_);
   return next;
 }
 
-void ControlHub::accept_newcomers() {
+void ControlHub::accept_newcomers(size_t listener, News& news) {
   while (true) {
-    FileDescriptor socket(::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
-    if (!socket) return;
-    Newcomer newcomer{ControlLink(std::move(socket)), monotonic_seconds()};
-    newcomer.link.limit_message(ControlLink::kLongestHello);
-    newcomers_.push_back(std::move(newcomer));
+    FileDescriptor socket(
+        ::accept4(listeners_[listener].get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+    if (!socket) {
+      if (errno == EINTR || errno == ECONNABORTED) continue;
+      if (errno == EAGAIN || errno == EWOULDBLOCK) return;
+      // The kernel goes on to say that somebody waits: listening stops for a moment.
+      const std::string why = std::strerror(errno);
+      for (const FileDescriptor& each : listeners_)
+        ::epoll_ctl(watch_.get(), EPOLL_CTL_DEL, each.get(), nullptr);
+      if (listen_at_ == 0)
+        strangers_.refused("somebody at port " + std::to_string(port_),
+                           why + "; this process has " + describe_descriptor_limit(), monotonic_seconds(),
+                           news.notices);
+      listen_at_ = monotonic_seconds() + kListenAgainSeconds;
+      return;
+    }
+    Newcomer newcomer{LineSocket(std::move(socket), kLongestGreeting, silence_seconds(agents())),
+                      {random_number(), !spec_.key.empty()},
+                      monotonic_seconds()};
+    newcomer.socket.send(challenge_line(newcomer.challenge));
+    const uint32_t id = next_newcomer_++;
+    if (!watch(newcomer.socket.descriptor(), tag(Whose::kNewcomer, id), false, true)) continue;
+    newcomers_.emplace(id, std::move(newcomer));
+    if (newcomers_.size() > kMostNewcomers + static_cast<size_t>(agents()))
+      newcomers_.erase(newcomers_.begin());
   }
 }
 
-void ControlHub::hear_newcomer(Newcomer& newcomer, News& news) {
-  std::vector<Message> messages;
-  newcomer.link.work(messages);
-  const std::string from = newcomer.link.peer_address();
-  if (messages.empty()) {
-    if (monotonic_seconds() >= newcomer.since + kHelloSeconds) newcomer.link.close("it said nothing");
-    return;
-  }
-  const Hello* hello = std::get_if<Hello>(&messages.front());
-  const std::string stranger = hello == nullptr ? "it did not say who it is" : stranger_because(*hello);
-  if (!stranger.empty()) {
-    news.notices.push_back("refused a connection from " + from + ": " + stranger);
-    newcomer.link.send(Refusal{static_cast<int>(ExitCode::kUsage),
-                               "refused by node 0 (" + spec_.hello.host + "): " + stranger});
-    newcomer.link.close("refused");
-    return;
-  }
-  check_hello(*hello, from);
-  const Hello known = *hello;
-  messages.erase(messages.begin());
-  admit(newcomer, known, std::move(messages), news);
+void ControlHub::listen_again() {
+  listen_at_ = 0;
+  for (size_t i = 0; i < listeners_.size(); ++i)
+    watch(listeners_[i].get(), tag(Whose::kListener, static_cast<uint32_t>(i)), false, true);
 }
 
-std::string ControlHub::stranger_because(const Hello& hello) const {
-  if (hello.token != spec_.hello.token) return "it belongs to another job";
-  if (hello.job_id != spec_.hello.job_id) {
+void ControlHub::drop_silent_newcomers(double now) {
+  while (!newcomers_.empty() && now >= newcomers_.begin()->second.since + hello_seconds())
+    newcomers_.erase(newcomers_.begin());
+}
+
+void ControlHub::hear_newcomer(uint32_t id, News& news) {
+  const auto found = newcomers_.find(id);
+  if (found == newcomers_.end()) return;
+  Newcomer& newcomer = found->second;
+  newcomer.socket.work();
+  const std::optional<std::string_view> line = newcomer.socket.next_line();
+  // One that goes before it was welcomed has not come; what is said after the last word is not heard.
+  if (line && newcomer.socket.open() && !finishing_) {
+    const std::optional<HelloLine> parts = split_hello(*line);
+    Hello hello;
+    const std::string why =
+        parts ? stranger_because(*parts, newcomer, hello) : "what it says is no greeting of this program";
+    if (!why.empty()) {
+      turn_away(newcomer, why, news);
+    } else {
+      check_hello(hello, newcomer.socket.peer_address());
+      admit(newcomer, hello, parts->number, news);
+    }
+    newcomers_.erase(found);
+  } else if (!newcomer.socket.open()) {
+    newcomers_.erase(found);
+  }
+}
+
+std::string ControlHub::stranger_because(const HelloLine& line, const Newcomer& newcomer,
+                                         Hello& hello) const {
+  if (!spec_.key.empty() && !spec_.key.proves(line.proof, JobKey::Side::kFollower, newcomer.challenge.number,
+                                              line.number, line.text)) {
+    return line.proof == "-" ? "this job has a secret, and it did not show that it knows one "
+                               "(HFTRAIN_JOB_SECRET, --rdzv_conf secret_file=PATH)"
+                             : "it does not know the secret of this job";
+  }
+  std::optional<Hello> read = read_hello(line.text);
+  if (!read) return "it did not say who it is";
+  hello = std::move(*read);
+  if (hello.job_id != spec_.hello.job_id)
     return "its job is '" + hello.job_id + "', and this one is '" + spec_.hello.job_id + "'";
-  }
+  if (all_came()) return "all nodes of this job have come";
   return "";
+}
+
+void ControlHub::turn_away(Newcomer& newcomer, const std::string& why, News& news) {
+  strangers_.refused(newcomer.socket.peer_address(), why, monotonic_seconds(), news.notices);
+  newcomer.socket.send(refusal_line(
+      Refusal{static_cast<int>(ExitCode::kUsage), "refused by node 0 (" + spec_.hello.host + "): " + why}));
 }
 
 void ControlHub::check_hello(const Hello& hello, const std::string& from) const {
@@ -153,68 +244,109 @@ void ControlHub::check_hello(const Hello& hello, const std::string& from) const 
       .hint("give each its own --node_rank");
 }
 
-void ControlHub::admit(Newcomer& newcomer, const Hello& hello, std::vector<Message> rest, News& news) {
-  newcomer.link.limit_message(ControlLink::kLongestMessage);
-  newcomer.link.send(Welcome{spec_.hello.host});
-  Member& member =
-      members_.emplace(hello.agent, Member{hello, std::move(newcomer.link), false, false}).first->second;
-  take_messages(hello.agent, member, std::move(rest), news);
+void ControlHub::admit(Newcomer& newcomer, const Hello& hello, std::string_view number, News& news) {
+  newcomer.socket.send(welcome_line(Welcome{spec_.hello.host}, spec_.key, newcomer.challenge, number));
+  const auto place =
+      members_.emplace(hello.agent, Member{hello, ControlLink(std::move(newcomer.socket), agents())}).first;
+  Member& member = place->second;
+  watch(member.link.descriptor(), tag(Whose::kMember, static_cast<uint32_t>(hello.agent)), false, false);
+  hear_member(hello.agent, news);
 }
 
-void ControlHub::hear_member(int agent, Member& member, News& news) {
+void ControlHub::hear_member(int agent, News& news) {
+  Member& member = members_.at(agent);
   if (member.lost) return;
   std::vector<Message> messages;
   member.link.work(messages);
   take_messages(agent, member, std::move(messages), news);
-  member.link.tick(monotonic_seconds());
-  if (member.link.open()) return;
+  if (member.link.open()) return watch_writing(agent, member);
+  note_lost(agent, member, news);
+}
+
+void ControlHub::watch_writing(int agent, Member& member) {
+  const bool wanted = member.link.wants_to_write();
+  if (!member.link.open() || wanted == member.watches_writing) return;
+  member.watches_writing = wanted;
+  watch(member.link.descriptor(), tag(Whose::kMember, static_cast<uint32_t>(agent)), wanted, false);
+}
+
+void ControlHub::beat(double now, News& news) {
+  next_beat_ = now + ControlLink::kHeartbeatSeconds / 2;
+  for (auto& [agent, member] : members_) {
+    if (member.lost) continue;
+    // What waits to be read counts as heard.
+    if (member.link.is_silent(now)) hear_member(agent, news);
+    member.link.tick(now);
+    if (member.lost) continue;
+    if (member.link.open()) {
+      watch_writing(agent, member);
+    } else {
+      note_lost(agent, member, news);
+    }
+  }
+}
+
+void ControlHub::note_lost(int agent, Member& member, News& news) {
   member.lost = true;
+  ++lost_;
   news.lost.push_back({agent, member.link.end()});
 }
 
 void ControlHub::take_messages(int agent, Member& member, std::vector<Message> messages, News& news) {
   for (Message& message : messages) {
-    if (std::holds_alternative<Introduction>(message)) member.introduced = true;
+    if (std::holds_alternative<Introduction>(message)) {
+      introduced_ += member.introduced ? 0 : 1;
+      member.introduced = true;
+    }
     news.said.push_back({agent, std::move(message)});
   }
 }
 
 void ControlHub::send(int agent, const Message& message) {
   const auto member = members_.find(agent);
-  if (member != members_.end()) member->second.link.send(message);
+  if (member == members_.end()) return;
+  member->second.link.send(message);
+  watch_writing(agent, member->second);
 }
 
 void ControlHub::send_to_all(const Message& message) {
-  for (auto& [agent, member] : members_) member.link.send(message);
+  const auto line = encoded(message);
+  for (auto& [agent, member] : members_) {
+    member.link.send_line(line);
+    watch_writing(agent, member);
+  }
 }
 
 void ControlHub::refuse_all(const Error& error) {
-  for (Newcomer& newcomer : newcomers_) {
-    newcomer.link.send(refusal_of(error));
-    newcomer.link.finish_sending();
+  for (auto& [id, newcomer] : newcomers_) {
+    newcomer.socket.send(refusal_line(refusal_of(error)));
+    newcomer.socket.finish_sending();
   }
   finish(refusal_of(error), 2);
 }
 
+void ControlHub::wait_and_ignore(int also, double until) {
+  pollfd some[2] = {{watch_.get(), POLLIN, 0}, {also, POLLIN, 0}};
+  const double wait = std::max(0.0, std::min(until, next_deadline()) - monotonic_seconds());
+  ::poll(some, 2, static_cast<int>(std::ceil(wait * 1000)));
+  work();
+}
+
+void ControlHub::beside(const std::function<void()>& work) {
+  SideWork side([&work](const std::atomic<bool>&) { work(); });
+  while (!side.over()) wait_and_ignore(side.descriptor(), next_deadline());
+  side.finish();
+}
+
 void ControlHub::finish(const Message& last_word, double timeout_seconds) {
-  listener_.reset();
-  for (auto& [agent, member] : members_) {
-    member.link.send(last_word);
-    member.link.finish_sending();
-  }
+  listeners_.clear();
+  listen_at_ = 0;
+  finishing_ = true;
+  send_to_all(last_word);
+  for (auto& [agent, member] : members_) member.link.finish_sending();
   // To close now could destroy what is still on its way: each reads its last word and closes first.
   const double deadline = monotonic_seconds() + timeout_seconds;
-  std::vector<Message> ignored;
-  while (true) {
-    std::vector<pollfd> watched;
-    for (auto& [agent, member] : members_) {
-      member.link.work(ignored);
-      if (member.link.open()) watched.push_back({member.link.descriptor(), member.link.events(), 0});
-    }
-    const double left = deadline - monotonic_seconds();
-    if (watched.empty() || left <= 0) return;
-    ::poll(watched.data(), watched.size(), static_cast<int>(std::ceil(left * 1000)));
-  }
+  while (lost_ < members_.size() && monotonic_seconds() < deadline) wait_and_ignore(-1, deadline);
 }
 
 std::vector<int> ControlHub::missing() const {

@@ -6,8 +6,19 @@
 #include <utility>
 
 #include "hftrain/base/clock.h"
+#include "hftrain/base/printable.h"
+#include "hftrain/base/whole_number.h"
+#include "launcher/stop_signals.h"
 
 namespace hftrain::launcher {
+namespace {
+
+// A key of a message that is a rank.
+int rank_of(const std::string& key) {
+  return whole_number(key).value_or(-1);
+}
+
+}  // namespace
 
 JobCrew::JobCrew(WorkerGroup& own, ControlHub& hub, Others others)
     : own_(own), hub_(hub), others_(std::move(others)) {
@@ -54,6 +65,10 @@ Crew::Changes JobCrew::read_ready(const std::vector<pollfd>& watched, OutputRout
   return changes;
 }
 
+double JobCrew::next_deadline() const {
+  return std::min(own_.next_deadline(), hub_.next_deadline());
+}
+
 WorkerRecord* JobCrew::record_of(int agent, int rank) {
   const auto owner = agent_of_.find(rank);
   return owner != agent_of_.end() && owner->second == agent ? &records_[static_cast<size_t>(rank)] : nullptr;
@@ -66,18 +81,22 @@ void JobCrew::take(int agent, const Message& message, Changes& changes) {
     auto event = plan::decode_event(said->event);
     WorkerRecord* record = event ? record_of(agent, event->rank) : nullptr;
     if (record == nullptr) return;
+    make_printable(event->data, Lines::kMany);
     if (take_event(*record, *event, monotonic_seconds())) note_failure(*record, changes);
     changes.events.push_back(std::move(*event));
   } else if (const auto* printed = std::get_if<WorkerPrinted>(&message)) {
+    if (record_of(agent, printed->rank) == nullptr) return;
     changes.lines.push_back({printed->rank, printed->to_stderr ? Stream::kErr : Stream::kOut, printed->text});
   } else if (const auto* seen = std::get_if<WorkersSeen>(&message)) {
-    for (const auto& [rank, sight] : seen->sights) {
-      if (record_of(agent, std::atoi(rank.c_str())) != nullptr) seen_[std::atoi(rank.c_str())] = sight;
+    for (const auto& [rank, sight] : seen->sights) take_sight(agent, rank_of(rank), sight);
+  } else if (const auto* changed = std::get_if<WorkerStacks>(&message)) {
+    for (const auto& [rank, stack] : changed->stacks) {
+      if (record_of(agent, rank_of(rank)) != nullptr) seen_[rank_of(rank)].status.stack = stack;
     }
   } else if (const auto* end = std::get_if<WorkerEnded>(&message)) {
     if (record_of(agent, end->rank) != nullptr) take_end(*end, changes);
   } else if (const auto* stop = std::get_if<StopReceived>(&message)) {
-    changes.stops.push_back({agent, stop->signal});
+    if (is_stop_signal(stop->signal)) changes.stops.push_back({agent, stop->signal});
   } else if (const auto* notice = std::get_if<AgentNotice>(&message)) {
     changes.notices.push_back(hub_.name_of(agent) + ": " + notice->text);
   } else if (const auto* failure = std::get_if<AgentFailed>(&message)) {
@@ -85,12 +104,21 @@ void JobCrew::take(int agent, const Message& message, Changes& changes) {
   } else if (const auto* gone = std::get_if<WorkersGone>(&message)) {
     through_.insert(agent);
     for (const auto& [rank, lines] : gone->last_lines) {
-      WorkerRecord* record = record_of(agent, std::atoi(rank.c_str()));
+      WorkerRecord* record = record_of(agent, rank_of(rank));
       if (record == nullptr) continue;
       record->last_lines = lines;
       record->logs = gone->logs + '/' + rank;
     }
   }
+}
+
+// Their stacks come apart, when they change.
+void JobCrew::take_sight(int agent, int rank, const WorkerSight& sight) {
+  if (record_of(agent, rank) == nullptr) return;
+  WorkerSight& kept = seen_[rank];
+  std::string stack = std::move(kept.status.stack);
+  kept = sight;
+  kept.status.stack = std::move(stack);
 }
 
 void JobCrew::take_end(const WorkerEnded& end, Changes& changes) {

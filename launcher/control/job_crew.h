@@ -36,7 +36,7 @@ class JobCrew : public Crew {
   void append_descriptors(std::vector<pollfd>& watched) const override;
   // Throws an Error when an agent says that it cannot start or watch its workers.
   Changes read_ready(const std::vector<pollfd>& watched, OutputRouter& router) override;
-  double next_deadline() const override { return hub_.next_deadline(); }
+  double next_deadline() const override;
   void abandon_pipes(OutputRouter& router) override;
   std::vector<WorkerSight> look() const override;
   void ask_for_stacks() const override;
@@ -49,6 +49,7 @@ class JobCrew : public Crew {
  private:
   void copy_own_records();
   void take(int agent, const Message& message, Changes& changes);
+  void take_sight(int agent, int rank, const WorkerSight& sight);
   void take_end(const WorkerEnded& end, Changes& changes);
   void take_lost(int agent, const std::string& why, Changes& changes);
   void note_failure(WorkerRecord& record, Changes& changes);

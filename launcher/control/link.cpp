@@ -1,119 +1,65 @@
 #include "launcher/control/link.h"
 
-#include <netdb.h>
-#include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <poll.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
-#include <cerrno>
-#include <cstring>
+#include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "hftrain/base/clock.h"
 #include "hftrain/base/text.h"
-#include "launcher/control/addresses.h"
 
 namespace hftrain::launcher {
 namespace {
 
-void set_option(int socket, int level, int option, int value) {
-  ::setsockopt(socket, level, option, &value, sizeof(value));
-}
-
-// The kernel answers for an agent that is busy, and notices a machine or network that is gone even when
-// nobody here has a moment to look.
-void watch_by_kernel(int socket) {
-  set_option(socket, IPPROTO_TCP, TCP_NODELAY, 1);
-  set_option(socket, SOL_SOCKET, SO_KEEPALIVE, 1);
-  set_option(socket, IPPROTO_TCP, TCP_KEEPIDLE, 2);
-  set_option(socket, IPPROTO_TCP, TCP_KEEPINTVL, 2);
-  set_option(socket, IPPROTO_TCP, TCP_KEEPCNT, 3);
-  set_option(socket, IPPROTO_TCP, TCP_USER_TIMEOUT, static_cast<int>(ControlLink::kSilenceSeconds * 1000));
-}
+constexpr double kSilenceSeconds = 8;
+constexpr int kFewAgents = 100;
+constexpr double kSilenceOfEachMore = 0.02;
 
 }  // namespace
 
-ControlLink::ControlLink(FileDescriptor socket)
-    : socket_(std::move(socket)),
-      local_(local_address_of(socket_.get())),
-      peer_(peer_address_of(socket_.get())) {
-  watch_by_kernel(socket_.get());
-  last_heard_ = monotonic_seconds();
-  next_heartbeat_ = last_heard_ + kHeartbeatSeconds;
+double silence_seconds(int agents) {
+  return kSilenceSeconds + kSilenceOfEachMore * std::max(0, agents - kFewAgents);
 }
 
+ControlLink::ControlLink(LineSocket socket, int agents) : socket_(std::move(socket)), agents_(agents) {
+  socket_.limit_line(kLongestMessage);
+  next_heartbeat_ = monotonic_seconds() + kHeartbeatSeconds;
+}
+
+ControlLink::ControlLink(FileDescriptor socket, int agents)
+    : ControlLink(LineSocket(std::move(socket), kLongestMessage, silence_seconds(agents)), agents) {}
+
 short ControlLink::events() const noexcept {
-  return static_cast<short>(POLLIN | (outgoing_.empty() ? 0 : POLLOUT));
+  return static_cast<short>(POLLIN | (wants_to_write() ? POLLOUT : 0));
 }
 
 void ControlLink::work(std::vector<Message>& received) {
-  if (!open()) return;
-  write_some();
-  read_all();
-  size_t start = 0;
-  for (size_t end; (end = incoming_.find('\n', start)) != std::string::npos; start = end + 1) {
-    auto message = decode_message(std::string_view(incoming_).substr(start, end - start));
+  socket_.work();
+  while (const std::optional<std::string_view> line = socket_.next_line()) {
+    std::optional<Message> message = decode_message(*line);
     if (!message) return close("what it sent is no message of this program");
     if (!std::holds_alternative<Heartbeat>(*message)) received.push_back(std::move(*message));
   }
-  incoming_.erase(0, start);
-  if (open() && incoming_.size() > longest_) close("what it sent is no message of this program");
 }
 
-void ControlLink::read_all() {
-  char buffer[64 * 1024];
-  while (open()) {
-    const ssize_t count = ::read(socket_.get(), buffer, sizeof(buffer));
-    if (count < 0 && errno == EINTR) continue;
-    if (count < 0 && errno == EAGAIN) return;
-    if (count < 0) return close(std::string("the connection broke (") + std::strerror(errno) + ")");
-    if (count == 0) return close("it closed the connection");
-    incoming_.append(buffer, static_cast<size_t>(count));
-    last_heard_ = monotonic_seconds();
-    if (incoming_.size() > longest_) return;
-  }
-}
-
-void ControlLink::write_some() {
-  while (open() && !outgoing_.empty()) {
-    const ssize_t count = ::send(socket_.get(), outgoing_.data(), outgoing_.size(), MSG_NOSIGNAL);
-    if (count < 0 && errno == EINTR) continue;
-    if (count < 0 && errno == EAGAIN) return;
-    // What the other side said before it went is still to be read: reading finds the end.
-    if (count < 0) return outgoing_.clear();
-    outgoing_.erase(0, static_cast<size_t>(count));
-  }
-  if (open() && finishing_ && outgoing_.empty()) ::shutdown(socket_.get(), SHUT_WR);
-}
-
-void ControlLink::send(const Message& message) {
-  if (!open() || finishing_) return;
-  outgoing_ += encode_message(message);
+void ControlLink::send_line(std::shared_ptr<const std::string> line) {
+  socket_.send(std::move(line));
   next_heartbeat_ = monotonic_seconds() + kHeartbeatSeconds;
-  write_some();
+}
+
+bool ControlLink::is_silent(double now) const noexcept {
+  return open() && now >= socket_.last_heard() + silence_seconds(agents_);
 }
 
 void ControlLink::tick(double now) {
   if (!open()) return;
-  if (now >= last_heard_ + kSilenceSeconds) {
-    return close("no word from it for " + format_duration(now - last_heard_));
+  if (is_silent(now)) {
+    return close("no word from it for " + format_duration(now - socket_.last_heard()) + "; " +
+                 format_duration(silence_seconds(agents_)) + " are allowed in a job of " +
+                 std::to_string(agents_) + " front programs");
   }
-  if (now < next_heartbeat_) return;
-  next_heartbeat_ = now + kHeartbeatSeconds;
-  send(Heartbeat{heartbeats_++});
-}
-
-void ControlLink::finish_sending() {
-  finishing_ = true;
-  write_some();
-}
-
-void ControlLink::close(std::string why) {
-  if (!open()) return;
-  end_ = std::move(why);
-  socket_.reset();
+  if (now >= next_heartbeat_) send(Heartbeat{heartbeats_++});
 }
 
 }  // namespace hftrain::launcher

@@ -1,7 +1,6 @@
 #include "launcher/control/meeting.h"
 
 #include <poll.h>
-#include <sys/random.h>
 
 #include <algorithm>
 #include <cmath>
@@ -9,9 +8,12 @@
 #include <utility>
 
 #include "hftrain/base/clock.h"
+#include "hftrain/base/printable.h"
 #include "hftrain/base/text.h"
+#include "launcher/control/greeting.h"
 #include "launcher/control/own_machine.h"
 #include "launcher/control/preflight.h"
+#include "launcher/descriptor_limit.h"
 #include "launcher/verdict.h"
 
 namespace hftrain::launcher {
@@ -26,20 +28,6 @@ constexpr double kPauseSeconds = 0.25;  // between two attempts
 
 int milliseconds_until(double deadline) {
   return static_cast<int>(std::min(std::ceil(std::max(0.0, deadline - monotonic_seconds()) * 1000), 3.6e6));
-}
-
-std::string random_token() {
-  unsigned char bytes[16];
-  if (::getrandom(bytes, sizeof(bytes), 0) != sizeof(bytes)) {
-    throw Error(ExitCode::kEnvironment, "cannot make the job's token")
-        .why("the kernel gives no random bytes");
-  }
-  std::string token;
-  for (const unsigned char byte : bytes) {
-    constexpr const char* kDigits = "0123456789abcdef";
-    token += {kDigits[byte >> 4], kDigits[byte & 15]};
-  }
-  return token;
 }
 
 Hello hello_of(const MeetingSpec& spec) {
@@ -59,6 +47,14 @@ double seconds_of(const MeetingSpec& spec, double otherwise) {
   return spec.failure ? std::min(asked, kTellSeconds) : asked;
 }
 
+// Of many only the first.
+std::string list(std::vector<std::string> names) {
+  constexpr size_t kMost = 20;
+  const size_t more = names.size() > kMost ? names.size() - kMost : 0;
+  names.resize(names.size() - more);
+  return join(names, ", ") + (more > 0 ? " and " + std::to_string(more) + " more" : "");
+}
+
 std::string longer_than(double seconds) {
   return "; --rdzv_conf join_timeout=SECONDS waits longer than " + format_duration(seconds);
 }
@@ -71,13 +67,18 @@ class Gatherer {
   Gathering run() {
     const JobPlace& place = spec_.place;
     if (place.meeting == Meeting::kFixedAddress) look_at_own_name();
-    HubSpec hub{place.meeting == Meeting::kFixedAddress ? place.master_port : 0, "--master_port",
-                hello_of(spec_)};
-    if (spec_.exchange != nullptr) hub.hello.token = random_token();
+    check_descriptor_limit(place.agents, own_ranks());
+    const std::string token = spec_.exchange != nullptr ? random_number() : "";
+    HubSpec hub;
+    hub.port = place.meeting == Meeting::kFixedAddress ? place.master_port : 0;
+    hub.flag = "--master_port";
+    hub.hello = hello_of(spec_);
+    hub.key = JobKey(spec_.secret, token);
+    hub.addresses = addresses(hub.key);
     hub_ = std::make_unique<ControlHub>(std::move(hub));
     agents_.resize(static_cast<size_t>(place.agents));
     const double seconds = patience();
-    if (spec_.exchange != nullptr) spec_.exchange->publish(hub_->announcement(), seconds);
+    if (spec_.exchange != nullptr) spec_.exchange->publish(hub_->announcement(token), seconds);
     try {
       wait_for_all(seconds);
       introduce_self();
@@ -114,10 +115,30 @@ class Gatherer {
     }
   }
 
+  int own_ranks() const {
+    return std::max({1, static_cast<int>(spec_.introduction.facts.topology.visible.devices.size()),
+                     std::atoi(spec_.introduction.facts.nproc_per_node.value_or("").c_str())});
+  }
+
+  // Whoever knows the secret may come from anywhere. Without one only the job's own interface is open.
+  std::vector<std::string> addresses(const JobKey& key) const {
+    const JobPlace& place = spec_.place;
+    if (!place.local_address.empty()) return {place.local_address};
+    if (!key.empty()) return {};
+    std::string why;
+    std::vector<std::string> chosen =
+        addresses_to_listen_at(place.master_host, addresses_of(place.master_host, why), own_addresses());
+    if (is_loopback(chosen.back())) return chosen;
+    notice_("this job has no secret: node 0 listens only at " + join(chosen, ", ") + " port " +
+            std::to_string(place.master_port) +
+            ", and takes whoever comes there (HFTRAIN_JOB_SECRET, --rdzv_conf secret_file=PATH)");
+    return chosen;
+  }
+
   void wait_for_all(double seconds) {
     const double begin = monotonic_seconds(), deadline = begin + seconds;
     double next_notice = begin + spec_.notice_seconds;
-    while (!hub_->missing().empty()) {
+    while (!hub_->all_came()) {
       std::vector<pollfd> watched = {{signals_.descriptor(), POLLIN, 0}};
       hub_->append_descriptors(watched);
       ::poll(watched.data(), watched.size(),
@@ -125,7 +146,7 @@ class Gatherer {
       if (const int signal = signals_.next()) throw stopped_early(signal, "while waiting for " + missing());
       take(hub_->work());
       const double now = monotonic_seconds();
-      if (now >= deadline && !hub_->missing().empty()) throw not_all_came(now - begin);
+      if (now >= deadline && !hub_->all_came()) throw not_all_came(now - begin);
       if (now < next_notice) continue;
       next_notice = now + spec_.notice_seconds;
       notice_("still waiting for " + missing() + " of " + std::to_string(spec_.place.agents) +
@@ -166,6 +187,7 @@ class Gatherer {
 
   void introduce_self() {
     Introduction& own = agents_.front() = spec_.introduction;
+    for (auto& [key, value] : own.arguments) value = printable(value);  // as those of the others are read
     own.address = hub_->address_towards(1);
     own.interface = interface_of(own.address);
   }
@@ -173,7 +195,7 @@ class Gatherer {
   std::string missing() const {
     std::vector<std::string> names;
     for (const int agent : hub_->missing()) names.push_back(std::to_string(agent));
-    return (names.size() == 1 ? "node " : "nodes ") + join(names, ", ");
+    return (names.size() == 1 ? "node " : "nodes ") + list(names);
   }
 
   std::string own_place() const {
@@ -190,7 +212,7 @@ class Gatherer {
     }
     return Error(ExitCode::kEnvironment, missing() + " did not come within " + format_duration(waited))
         .where(own_place() + ", where node 0 listens")
-        .why((here.empty() ? "nobody has come" : "here are " + join(here, ", ")) +
+        .why((here.empty() ? "nobody has come" : "here are " + list(here)) +
              (last_refusal_.empty() ? "" : "; " + last_refusal_))
         .hint(
             "see whether they were started, and what they say; they must reach that address through any "
@@ -240,13 +262,13 @@ class Joiner {
 
   void find_endpoints() {
     const JobPlace& place = spec_.place;
-    hello_ = hello_of(spec_);
+    key_ = JobKey(spec_.secret, "");
     if (spec_.exchange == nullptr) {
       endpoints_ = {{place.master_host, place.master_port}};
       return;
     }
     Announcement announcement = read_announcement(spec_.exchange->await(seconds_of(spec_, kGatherSeconds)));
-    hello_.token = announcement.token;
+    key_ = JobKey(spec_.secret, announcement.token);
     endpoints_ = std::move(announcement.endpoints);
   }
 
@@ -261,10 +283,11 @@ class Joiner {
     for (const Endpoint& endpoint : endpoints_) {
       const double seconds = std::clamp(deadline_ - monotonic_seconds(), 0.5, kConnectSeconds);
       std::string why;
-      FileDescriptor socket = connect_to(endpoint, seconds, why);
+      FileDescriptor socket = connect_to(endpoint, spec_.place.local_address, seconds, why);
       if (socket) {
-        ControlLink link(std::move(socket));
-        if (auto joined = greet(link, why)) return joined;
+        const int agents = spec_.place.agents;
+        LineSocket line(std::move(socket), kLongestGreeting, silence_seconds(agents));
+        if (auto joined = greet(line, why)) return joined;
       }
       failures.push_back(why);
     }
@@ -272,30 +295,47 @@ class Joiner {
     return std::nullopt;
   }
 
-  std::optional<Joined> greet(ControlLink& link, std::string& why) {
-    link.send(hello_);
-    const double until = monotonic_seconds() + kWelcomeSeconds;
-    std::vector<Message> messages;
-    while (messages.empty() && link.open() && monotonic_seconds() < until) {
-      pollfd ready[2] = {{link.descriptor(), link.events(), 0}, {signals_.descriptor(), POLLIN, 0}};
+  // The next line, unless none comes in time: `why` then says what did.
+  std::optional<std::string> hear(LineSocket& socket, double until, std::string& why) {
+    while (true) {
+      socket.work();
+      if (const auto line = socket.next_line()) return std::string(*line);
+      if (!socket.open() || monotonic_seconds() >= until) break;
+      const auto events = static_cast<short>(POLLIN | (socket.wants_to_write() ? POLLOUT : 0));
+      pollfd ready[2] = {{socket.descriptor(), events, 0}, {signals_.descriptor(), POLLIN, 0}};
       ::poll(ready, 2, milliseconds_until(until));
       if (const int number = signals_.next()) throw stopped_early(number, "while meeting node 0");
-      link.work(messages);
     }
-    // Welcome and refusal may come together, when another agent has shown meanwhile that nothing will do.
-    for (const Message& message : messages) {
-      if (const auto* refusal = std::get_if<Refusal>(&message)) throw refused(*refusal);
-    }
-    if (!messages.empty()) {
-      if (const auto* welcome = std::get_if<Welcome>(&messages.front()))
-        return introduce(link, welcome->host);
-    }
-    why = link.peer_address() + " answers, but not as node 0 of a job: " +
-          (link.open() ? "it said nothing for " + format_duration(kWelcomeSeconds) : link.end());
+    why = socket.peer_address() + " answers, but not as node 0 of a job: " +
+          (socket.open() ? "it said nothing for " + format_duration(kWelcomeSeconds) : socket.end());
     return std::nullopt;
   }
 
-  Joined introduce(ControlLink& link, const std::string& host) {
+  std::optional<Joined> greet(LineSocket& socket, std::string& why) {
+    const double until = monotonic_seconds() + welcome_seconds();
+    const auto first = hear(socket, until, why);
+    if (!first) return std::nullopt;
+    const std::optional<Challenge> challenge = read_challenge(*first);
+    if (!challenge) {
+      why = socket.peer_address() +
+            " answers, but not as node 0 of a job: what it says is no greeting of this program";
+      return std::nullopt;
+    }
+    if (!challenge->secret && !key_.empty()) throw no_secret_there(socket.peer_address());
+    const std::string number = random_number();
+    socket.send(hello_line(hello_of(spec_), key_, *challenge, number));
+    const auto second = hear(socket, until, why);
+    if (!second) return std::nullopt;
+    const Answer answer = read_answer(*second, key_, *challenge, number);
+    if (answer.refusal) throw refused(*answer.refusal);
+    if (!answer.welcome) throw not_proven(socket.peer_address());
+    return introduce(ControlLink(std::move(socket), spec_.place.agents), answer.welcome->host);
+  }
+
+  // Node 0 of many answers one after the other.
+  double welcome_seconds() const { return std::max(kWelcomeSeconds, silence_seconds(spec_.place.agents)); }
+
+  Joined introduce(ControlLink link, const std::string& host) {
     Introduction introduction = spec_.introduction;
     introduction.address = link.local_address();
     introduction.interface = interface_of(introduction.address);
@@ -304,6 +344,20 @@ class Joiner {
     if (spec_.failure) link.send(failure_of(*spec_.failure));
     link.send(introduction);
     return {std::move(link), "node 0 (" + host + ")"};
+  }
+
+  Error no_secret_there(const std::string& address) const {
+    return Error(ExitCode::kUsage, "node 0 has no secret of this job, and " + self() + " has one")
+        .where(address)
+        .why("whoever takes that address could tell this node what to do")
+        .hint("the same HFTRAIN_JOB_SECRET, or --rdzv_conf secret_file=PATH, on all nodes");
+  }
+
+  Error not_proven(const std::string& address) const {
+    return Error(ExitCode::kEnvironment, "what answers as node 0 does not know the secret of this job")
+        .where(address)
+        .why("its answer has no proof, or a wrong one")
+        .hint("see what listens there; the same secret on all nodes");
   }
 
   Error refused(const Refusal& refusal) const {
@@ -327,7 +381,7 @@ class Joiner {
   MeetingSpec spec_;
   StopSignals& signals_;
   const NoticeSink& notice_;
-  Hello hello_;
+  JobKey key_;
   std::vector<Endpoint> endpoints_;
   std::string why_;
   double deadline_ = 0;

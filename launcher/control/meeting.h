@@ -20,6 +20,7 @@ struct MeetingSpec {
   JobPlace place;
   AddressExchange* exchange = nullptr;  // null: the address is in `place`
   std::string version, build;
+  std::string secret;            // of the job (job_secret.h); empty: the user gave none
   Introduction introduction;     // of this agent; its address and interface are filled in here
   std::optional<Error> failure;  // why this agent cannot take part: it comes to say so, for kTellSeconds
   double collective_timeout_seconds = 1800;

@@ -1,7 +1,10 @@
 #include "launcher/control/message.h"
 
+#include <algorithm>
+#include <array>
 #include <utility>
 
+#include "hftrain/base/printable.h"
 #include "launcher/verdict.h"
 
 namespace hftrain {
@@ -27,14 +30,25 @@ constexpr const char* kNames[] = {
     "prepare_data",   "data_prepared",  "take_plan",    "plan_taken",   "start_workers",   "worker_started",
     "worker_said",    "worker_printed", "worker_ended", "workers_gone", "stop_received",   "agent_notice",
     "agent_failed",   "signal_workers", "end_workers",  "job_verdict",  "heartbeat",       "workers_seen",
-    "ask_for_stacks", "try_peers",      "peers_tried"};
+    "ask_for_stacks", "try_peers",      "peers_tried",  "worker_stacks"};
 static_assert(std::size(kNames) == std::variant_size_v<Message>);
 
 constexpr const char* kNameMember = "message";
 
+// They carry what programs compare or open, not what people read.
+constexpr std::array<std::string_view, 6> kForPrograms = {"look_for_folder", "prepare_data", "data_prepared",
+                                                          "take_plan",       "plan_taken",   "try_peers"};
+// They say who somebody is, in a line.
+constexpr std::array<std::string_view, 3> kOfOneLine = {"hello", "introduction", "welcome"};
+
+template <size_t kSize>
+bool is_among(const std::array<std::string_view, kSize>& names, std::string_view name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
 }  // namespace
 
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Hello, token, job_id, agent, agents, host, version, build)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Hello, job_id, agent, agents, host, version, build)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Introduction, address, interface, answer_port, answer, time, arguments,
                                    facts)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Welcome, host)
@@ -62,6 +76,7 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(WorkersSeen, sights)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(AskForStacks, of_all)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(TryPeers, peers)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(PeersTried, closed)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(WorkerStacks, stacks)
 
 namespace {
 
@@ -85,11 +100,13 @@ std::string encode_message(const Message& message) {
 }
 
 std::optional<Message> decode_message(std::string_view line) {
-  const Json json = try_parse_json(line).value_or(Json());
+  Json json = try_parse_json(line).value_or(Json());
   if (!json.is_object() || !json.contains(kNameMember) || !json[kNameMember].is_string()) return std::nullopt;
+  const std::string name = json[kNameMember].get<std::string>();
+  if (!is_among(kForPrograms, name))
+    make_printable(json, is_among(kOfOneLine, name) ? Lines::kOne : Lines::kMany);
   try {
-    return decode_named(json[kNameMember].get<std::string>(), json,
-                        std::make_index_sequence<std::variant_size_v<Message>>{});
+    return decode_named(name, json, std::make_index_sequence<std::variant_size_v<Message>>{});
   } catch (const Json::exception&) {
     return std::nullopt;
   }

@@ -1,9 +1,11 @@
 // What the agents of a job say to each other, as values. One JSON object per line on a connection of each
-// follower to agent 0; message.cpp is the only place that knows how they are written.
+// follower to agent 0; message.cpp is the only place that knows how they are written. What is read is a value
+// of the right types, with no text that could harm a terminal; whether its numbers mean something here
+// (ranks, signals) is for its reader to see.
 //
 //   follower                          agent 0
 //   Hello                        ->
-//                                <-   Welcome, or Refusal and the end of the connection
+//                                <-   Welcome, or Refusal and the end of the connection (greeting.h)
 //   Introduction                 ->
 //                                <-   TryPeers
 //   PeersTried                   ->
@@ -14,7 +16,7 @@
 //                                <-   TakePlan
 //   PlanTaken                    ->
 //                                <-   StartWorkers
-//   WorkerStarted … WorkerSaid … WorkerPrinted … WorkersSeen … WorkerEnded, StopReceived
+//   WorkerStarted … WorkerSaid … WorkerPrinted … WorkersSeen … WorkerStacks … WorkerEnded, StopReceived
 //                                <-   SignalWorkers, EndWorkers, AskForStacks
 //   WorkersGone                  ->
 //                                <-   TakePlan or StartWorkers again, or JobVerdict
@@ -40,7 +42,6 @@ namespace hftrain::launcher {
 
 // The one message that never changes, so that programs of different builds can still name each other.
 struct Hello {
-  std::string token;   // of the announcement; empty where the address was known to all
   std::string job_id;  // --rdzv_id
   int agent = 0;
   int agents = 1;  // as this agent was told
@@ -112,9 +113,14 @@ struct WorkerPrinted {
   bool to_stderr = false;
   std::string text;
 };
-// What is to be seen of the agent's workers from outside, by rank: every second, and before an end.
+// What is to be seen of the agent's workers from outside, by rank, without their stacks: every second, and
+// before an end.
 struct WorkersSeen {
   std::map<std::string, WorkerSight> sights;
+};
+// The stacks that have changed, by rank.
+struct WorkerStacks {
+  std::map<std::string, std::string> stacks;
 };
 struct WorkerEnded {
   int rank = 0;
@@ -165,11 +171,11 @@ using Message =
     std::variant<Hello, Introduction, Welcome, Refusal, LookForFolder, FolderSeen, PrepareData, DataPrepared,
                  TakePlan, PlanTaken, StartWorkers, WorkerStarted, WorkerSaid, WorkerPrinted, WorkerEnded,
                  WorkersGone, StopReceived, AgentNotice, AgentFailed, SignalWorkers, EndWorkers, JobVerdict,
-                 Heartbeat, WorkersSeen, AskForStacks, TryPeers, PeersTried>;
+                 Heartbeat, WorkersSeen, AskForStacks, TryPeers, PeersTried, WorkerStacks>;
 
 // One line, with its newline.
 std::string encode_message(const Message& message);
-// Nothing for a line that is no message of this protocol.
+// Nothing for a line that is no message of this protocol. Pure, for any bytes.
 std::optional<Message> decode_message(std::string_view line);
 
 // An agent's failure as an error of this process, and back.

@@ -15,17 +15,14 @@
 #include "hftrain/base/clock.h"
 #include "hftrain/base/text.h"
 #include "launcher/control/addresses.h"
-#include "launcher/control/own_machine.h"
+#include "launcher/control/job_key.h"
 
 namespace hftrain::launcher {
 namespace {
 
 constexpr size_t kAtOnce = 256;  // connections: a process may have no more than 1024 descriptors
 
-// Of one process of one machine, whatever its address.
-std::string text_of_this_process() {
-  return machine_identity() + ' ' + std::to_string(::getpid()) + '\n';
-}
+constexpr int kPauseMilliseconds = 100;  // when no descriptor is left
 
 // One connection on its way to a peer and its answer.
 class Attempt {
@@ -99,7 +96,7 @@ void try_some(std::vector<Attempt>& attempts, double timeout_seconds) {
 AnswerPort::AnswerPort()
     : listener_(listen_everywhere(0, "a free port")),
       port_(port_of(listener_.get())),
-      answer_(text_of_this_process()),
+      answer_(random_number()),
       thread_([this] { serve(); }) {}
 
 AnswerPort::~AnswerPort() {
@@ -113,7 +110,11 @@ void AnswerPort::serve() const {
     pollfd ready{listener_.get(), POLLIN, 0};
     ::poll(&ready, 1, -1);
     const FileDescriptor socket(::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC));
-    if (socket) ::send(socket.get(), answer_.data(), answer_.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+    if (socket) {
+      ::send(socket.get(), answer_.data(), answer_.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+    } else if (!stop_) {
+      ::poll(nullptr, 0, kPauseMilliseconds);  // whoever waits there makes the listener readable
+    }
   }
 }
 

@@ -12,8 +12,9 @@
 
 namespace hftrain::launcher {
 
-// Listens at a free port and says `answer` to whoever comes, in a thread of its own. The text is its own, so
-// that another program, or another machine with the same address, is not taken for it.
+// Listens at a free port and says `answer` to whoever comes, in a thread of its own. The text is drawn for
+// it, so that another program, or another machine with the same address, is not taken for it; it takes in
+// nothing.
 class AnswerPort {
  public:
   // Error (kEnvironment) when no port is free.

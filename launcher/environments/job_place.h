@@ -38,6 +38,7 @@ struct JobPlace {
   Meeting meeting = Meeting::kNone;
   std::string master_host;  // of kFixedAddress and kAgentStore
   int master_port = 0;
+  std::string local_address;  // --local_addr: of this machine, a name or a number; empty: not given
   // Both of --rdzv_conf and its like. How long agents wait for each other; unset: a follower tries to reach
   // agent 0 for 9 s (a name that cannot be resolved, or a port where nothing listens yet, may be there
   // soon), and agent 0 waits 300 s for the others, at most --ddp_timeout.

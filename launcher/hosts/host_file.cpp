@@ -7,6 +7,7 @@
 
 #include "hftrain/base/error.h"
 #include "hftrain/base/file.h"
+#include "hftrain/base/printable.h"
 #include "hftrain/base/text.h"
 #include "hftrain/base/whole_number.h"
 
@@ -29,6 +30,11 @@ std::optional<Host> parse_line(const std::string& line) {
   Host host{words[0], std::vector<int>(static_cast<size_t>(*count)), false};
   std::iota(host.slots.begin(), host.slots.end(), 0);
   return host;
+}
+
+// ssh would take it for an option; no name of a machine begins like this.
+bool looks_like_option(const std::string& name) {
+  return name.front() == '-' || name.find("@-") != std::string::npos;
 }
 
 // One host of a filter; without slots the whole host is meant.
@@ -122,7 +128,12 @@ std::vector<Host> parse_host_file(std::string_view text, const std::string& path
     if (!host) {
       problems.push_back({.what = "this line of the host file is not 'name slots=N'",
                           .where = place_in(path, number),
-                          .why = "it is '" + content + "'",
+                          .why = "it is '" + printable(content) + "'",
+                          .hint = "worker-0 slots=4"});
+    } else if (looks_like_option(host->name)) {
+      problems.push_back({.what = "the name '" + host->name + "' in the host file begins with '-'",
+                          .where = place_in(path, number),
+                          .why = "the remote shell would take it for an option",
                           .hint = "worker-0 slots=4"});
     } else if (std::any_of(hosts.begin(), hosts.end(),
                            [&](const Host& each) { return each.name == host->name; })) {

@@ -20,8 +20,8 @@ struct Host {
   bool operator==(const Host&) const = default;
 };
 
-// Throws an Error (kUsage) that names every line that is not "name slots=N", every name that comes twice, and
-// a file without a machine. `path` is for messages.
+// Throws an Error (kUsage) that names every line that is not "name slots=N", every name that comes twice or
+// begins with '-', and a file without a machine. `path` is for messages.
 std::vector<Host> parse_host_file(std::string_view text, const std::string& path);
 
 // What include, exclude ("host:0,2@host2": hosts separated by @, slots by commas) and num_nodes leave over,

@@ -2,8 +2,11 @@
 
     machine_faults.py STORY…      one or more of the functions below whose names begin with story_; without a name all
 """
+import json
 import os
 import signal
+import subprocess
+import sys
 import time
 
 import faults
@@ -136,6 +139,65 @@ def story_a_machine_that_is_no_longer_heard_ends_both_sides(story):
 
 def story_a_leader_that_is_no_longer_heard_ends_both_sides(story):
     ends_on_both_sides(story, "mute-leader", lambda m: swallow(m, 0))
+
+
+LISTEN = "0A"  # a state of /proc/net/tcp
+
+
+def listening_addresses(machines, index, port):
+    """Where a port is open on a machine, as the kernel's tables have it: little-endian hexadecimal, zeros for everywhere."""
+    addresses = []
+    for table in ("tcp", "tcp6"):
+        text = subprocess.run(machines.inside(index, ["cat", f"/proc/net/{table}"]), capture_output=True, text=True,
+                              check=True).stdout
+        for line in text.splitlines()[1:]:
+            fields = line.split()
+            address, number = fields[1].rsplit(":", 1)
+            if fields[3] == LISTEN and int(number, 16) == port:
+                addresses.append(address)
+    return addresses
+
+
+def story_strangers_at_the_port_of_a_run_are_refused(story):
+    machines = story.machines
+    run = Disturbed(story, "strangers", "--max_steps", "2000", "--save_strategy", "no")
+    host = machines.addresses[0]
+    own = "".join(f"{int(part):02X}" for part in reversed(host.split(".")))
+    open_at = listening_addresses(machines, 0, story.port)
+    check("without a secret the port is open at the address of --master_addr alone", open_at == [own], str(open_at))
+    hello = json.dumps({"message": "hello", "job_id": "", "agent": 1, "agents": 2, "host": "intruder", "version": "0",
+                        "build": "0"})
+    said = (f"hftrain 1 {'0' * 32} - {hello}", "[" * 100_000, "GET / HTTP/1.1", hello)
+    program = ("import socket, sys\nfor text in sys.argv[2:]:\n" +
+               "    s = socket.create_connection((sys.argv[1], %d)); s.recv(4096)\n" % story.port +
+               "    s.sendall(text.encode() + b'\\n'); s.settimeout(20)\n"
+               "    try:\n        while s.recv(4096): pass\n    except ConnectionError: pass\n")
+    subprocess.run(machines.inside(1, [sys.executable, "-c", program, host, *said]), check=True, timeout=120)
+    codes = run.codes()
+    text = run.fronts[0].text()
+    check("strangers: both machines end with 0", codes == [0, 0], f"{codes}\n{run.text()}")
+    check("strangers: refused and logged", f"refused a connection from {machines.addresses[1]}: all nodes of this job have come"
+          in text, text)
+
+
+def story_a_machine_is_reached_by_its_local_address(story):
+    machines = story.machines
+    second = [f"172.31.{os.getpid() % 256}.{index + 1}" for index in (0, 1)]  # another network on the same cables
+    for name, cable, address in zip(machines.names, machines.cables, second):
+        machines.ip("-n", name, "addr", "add", f"{address}/24", "dev", cable)
+    fronts = []
+    for index in (0, 1):
+        nodes = ["--nnodes", "2", "--node_rank", str(index), "--master_addr", second[0], "--master_port", "29500",
+                 "--local_addr", second[index]]
+        fronts.append(story.front(index, story.flags("local", *nodes, "--max_steps", "3", "--save_strategy", "no"),
+                                  f"local-{index}"))
+    codes = [front.wait() for front in fronts]
+    text = fronts[0].text()
+    check("--local_addr: both machines train", codes == [0, 0], text + fronts[1].text())
+    check("--local_addr: the machines are known by it", all(f"{address} on" in text for address in second), text)
+    bad = story.front(1, story.flags("nowhere", "--nnodes", "2", "--node_rank", "1", "--master_addr", second[0],
+                                     "--local_addr", "10.255.255.1", "--rdzv_conf", "join_timeout=1"), "nowhere")
+    check("--local_addr of no interface: code 3", bad.wait() == 3 and "10.255.255.1" in bad.text(), bad.text())
 
 
 def story_followers_that_cannot_reach_each_other_are_named(story):

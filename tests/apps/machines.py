@@ -147,7 +147,7 @@ class Story:
                 "--master_port", str(port)]
 
     def pair(self, output, *more, count=2, ranks=1):
-        port = free_port()
+        self.port = port = free_port()
         return [self.front(index, self.flags(output, *self.nodes(port, index, count), *more, ranks=ranks),
                            f"{output}-{index}") for index in range(count)]
 

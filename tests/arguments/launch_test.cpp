@@ -127,6 +127,15 @@ TEST_CASE("rdzv_conf takes seconds that mean something, and no other word") {
   CHECK(contains(mistakes({"--rdzv_conf", "timeout=0"}), "timeout is not a number of seconds above 0"));
 }
 
+TEST_CASE("rdzv_conf names the file of a job's secret") {
+  CHECK(mistakes({"--rdzv_conf", "join_timeout=9,secret_file=/a/b=c"}).empty());
+  CHECK(secret_file("join_timeout=9, secret_file=/a/b=c") == "/a/b=c");
+  CHECK(secret_file("secret_file=a,secret_file=b") == "b");
+  CHECK_FALSE(secret_file("join_timeout=9"));
+  CHECK(contains(mistakes({"--rdzv_conf", "secret_file="}), "secret_file names no file"));
+  CHECK(contains(mistakes({"--rdzv_conf", "secret_file"}), "secret_file names no file"));
+}
+
 TEST_CASE("role and threads reach the workers by the environment") {
   const ParseOutcome outcome = parse({"--role", "trainer", "--num_cpu_threads_per_process", "3"});
   CHECK(outcome.exported_environment.at("ROLE_NAME") == "trainer");

@@ -126,14 +126,14 @@ TEST_CASE("a link carries what does not fit into the socket's buffer") {
   auto [left, right] = linked();
   const std::string long_text(3'000'000, 'x');
   left.send(AgentNotice{long_text});
-  CHECK_FALSE(left.all_sent());
+  CHECK(left.wants_to_write());
   std::vector<Message> at_right, at_left;
   while (at_right.empty()) {
     right.work(at_right);
     left.work(at_left);
   }
   CHECK(std::get<AgentNotice>(at_right.front()).text == long_text);
-  CHECK(left.all_sent());
+  CHECK_FALSE(left.wants_to_write());
 }
 
 TEST_CASE("a link says why it ended") {
@@ -159,23 +159,70 @@ TEST_CASE("a link says why it ended") {
 TEST_CASE("a link is silent for too long only after eight seconds without a word, and beats every second") {
   auto [left, right] = linked();
   const double now = left.next_tick() - ControlLink::kHeartbeatSeconds;
-  left.tick(now + ControlLink::kSilenceSeconds - 0.1);
+  left.tick(now + silence_seconds(2) - 0.1);
   CHECK(left.open());
   std::vector<Message> received;
   right.work(received);
   CHECK(received.empty());
   CHECK(right.open());
-  left.tick(now + ControlLink::kSilenceSeconds + 0.1);
+  left.tick(now + silence_seconds(2) + 0.1);
   CHECK_FALSE(left.open());
   CHECK(left.end().find("no word from it for") == 0);
 }
 
+TEST_CASE("the limit of silence grows with the number of agents, and is named when one is lost") {
+  CHECK(silence_seconds(2) == 8);
+  CHECK(silence_seconds(100) == 8);
+  CHECK(silence_seconds(1000) == 26);
+  int ends[2];
+  REQUIRE(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, ends) == 0);
+  const FileDescriptor other(ends[0]);
+  ControlLink link(FileDescriptor(ends[1]), 1000);
+  const double now = link.next_tick();
+  link.tick(now + 20);
+  CHECK(link.open());
+  link.tick(now + 26);
+  CHECK(link.end() == "no word from it for 0:00:27; 0:00:26 are allowed in a job of 1000 front programs");
+}
+
+TEST_CASE("a line that is longer than allowed ends a connection before it is looked at") {
+  int ends[2];
+  REQUIRE(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, ends) == 0);
+  const FileDescriptor raw(ends[0]);
+  LineSocket socket(FileDescriptor(ends[1]), 100, 8);
+  const std::string line(99, 'x');
+  CHECK(::write(raw.get(), (line + '\n').data(), 100) == 100);
+  socket.work();
+  CHECK(socket.next_line() == line);
+  CHECK_FALSE(socket.next_line());
+  CHECK(socket.open());
+  CHECK(::write(raw.get(), (line + line).data(), 198) == 198);
+  socket.work();
+  CHECK_FALSE(socket.next_line());
+  CHECK(socket.end() == "what it sent is longer than anything that this program says");
+}
+
+TEST_CASE("text of others does not act on a terminal") {
+  std::string line =
+      encode_message(AgentNotice{"a\x1b]0;title\x07 b\nc\td \xc2\x9b"
+                                 "31m \xe2\x80\xae ü"});
+  line.pop_back();
+  CHECK(std::get<AgentNotice>(decode_message(line).value()).text ==
+        "a\\x1b]0;title\\x07 b\nc\td \\x9b31m \\u202e ü");
+  line = encode_message(Hello{.job_id = "", .host = "node\nerror: no"});
+  line.pop_back();
+  CHECK(std::get<Hello>(decode_message(line).value()).host == "node\\x0aerror: no");
+  // What programs compare is not touched.
+  line = encode_message(LookForFolder{"/data/\x01", "mark"});
+  line.pop_back();
+  CHECK(std::get<LookForFolder>(decode_message(line).value()).path == "/data/\x01");
+}
+
 TEST_CASE("an announcement is one line that leads to every address") {
   HubSpec spec;
-  spec.hello.token = "abc";
   spec.hello.agents = 2;
   const ControlHub hub(std::move(spec));
-  const std::string text = hub.announcement();
+  const std::string text = hub.announcement("abc");
   CHECK(text.find_first_of(" \n") == std::string::npos);
   const Announcement read = read_announcement(text);
   CHECK(read.token == "abc");

@@ -3,8 +3,9 @@
 //   dummy_agent WORKER FOLDER AGENTS AGENT HOST PORT SECONDS BUILD KEY=VALUE SCRIPT…
 //
 // SECONDS: how long it waits for the others. BUILD, KEY=VALUE: what it says of its program and its arguments.
-// One rank per SCRIPT: the number of the agent that starts it, then words for dummy_worker. Says on stdout
-// what it sees; exits with the job's code.
+// The job's secret is in HFTRAIN_JOB_SECRET, if there is one.
+// One rank per SCRIPT: the number of the agent that starts it, then words for dummy_worker. "each" instead of
+// a number: one such rank per agent. Says on stdout what it sees; exits with the job's code.
 #include <unistd.h>
 
 #include <cstdlib>
@@ -13,6 +14,7 @@
 #include "hftrain/base/error.h"
 #include "hftrain/base/text.h"
 #include "launcher/control/follower.h"
+#include "launcher/control/job_secret.h"
 #include "launcher/control/meeting.h"
 #include "launcher/control/own_machine.h"
 #include "launcher/supervisor.h"
@@ -39,17 +41,21 @@ struct Script {
   WorkerSpec worker;
 };
 
-std::vector<Script> scripts_of(int argc, char** argv, int first) {
+std::vector<Script> scripts_of(int argc, char** argv, int first, int agents) {
   std::vector<Script> scripts;
   for (int i = first; i < argc; ++i) {
     const std::vector<std::string> words = hftrain::split_words(argv[i]);
-    Script script;
-    script.agent = std::atoi(words.front().c_str());
-    script.worker.rank = i - first;
-    script.worker.argv = {argv[1]};
-    script.worker.argv.insert(script.worker.argv.end(), words.begin() + 1, words.end());
-    script.worker.serves_store = script.worker.rank == 0;
-    scripts.push_back(std::move(script));
+    const bool each = words.front() == "each";
+    const int begin = each ? 0 : std::atoi(words.front().c_str()), end = each ? agents : begin + 1;
+    for (int agent = begin; agent < end; ++agent) {
+      Script script;
+      script.agent = agent;
+      script.worker.rank = static_cast<int>(scripts.size());
+      script.worker.argv = {argv[1]};
+      script.worker.argv.insert(script.worker.argv.end(), words.begin() + 1, words.end());
+      script.worker.serves_store = script.worker.rank == 0;
+      scripts.push_back(std::move(script));
+    }
   }
   return scripts;
 }
@@ -140,13 +146,14 @@ int main(int argc, char** argv) {
   spec.place.master_port = std::atoi(argv[6]);
   spec.place.meeting_seconds = std::atof(argv[7]);
   spec.notice_seconds = 0.2;
+  spec.secret = hftrain::Environment::of_process().get_or(kSecretVariable, "");
   spec.version = "1.0";
   spec.build = argv[8];
   const std::vector<std::string> argument = hftrain::split(argv[9], '=');
   spec.introduction.arguments[argument.at(0)] = argument.at(1);
   spec.introduction.facts = own_facts(spec.place, {}, {}, false);
   spec.introduction.facts.host = "host-" + std::to_string(spec.place.agent);
-  const std::vector<Script> scripts = scripts_of(argc, argv, 10);
+  const std::vector<Script> scripts = scripts_of(argc, argv, 10, spec.place.agents);
   const std::string folder = std::string(argv[2]) + '/' + std::to_string(spec.place.agent);
   try {
     return spec.place.leads() ? lead(std::move(spec), scripts, folder)

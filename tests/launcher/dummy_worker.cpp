@@ -27,7 +27,9 @@
 //   child                       starts a process in its group that holds its pipes open and never ends
 //   stray                       the same in a session of its own; "stray PID" on stdout
 //   hang                        waits for ever
+//   steps:MILLISECONDS          the same, with an update as often as that
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <sys/mman.h>
 #include <time.h>
@@ -72,11 +74,17 @@ struct Worker {
     send(Kind::kFinished, {{"exit_code", code}, {"reason", "as told"}, {"stats", Json::object()}});
     ::_exit(code);
   }
-  [[noreturn]] void wait_for_ever() const {
+  // `milliseconds` between two updates; 0: none.
+  [[noreturn]] void wait_for_ever(int milliseconds = 0) const {
     sigset_t none;
     sigemptyset(&none);
-    for (;;) {
-      ::sigsuspend(&none);
+    for (int step = 1;; ++step) {
+      if (milliseconds == 0) {
+        ::sigsuspend(&none);
+      } else {
+        ::poll(nullptr, 0, milliseconds);
+        send(Kind::kStep, {{"step", step}});
+      }
       if (stop_code >= 0 && g_signals_seen > 0) {
         write_all(STDERR_FILENO, "saved\n");
         finish(stop_code);
@@ -222,6 +230,7 @@ void obey(Worker& worker, const std::string& word) {
   if (verb == "child") start_child();
   if (verb == "stray") start_stray();
   if (verb == "hang") worker.wait_for_ever();
+  if (verb == "steps") worker.wait_for_ever(std::atoi(value.c_str()));
 }
 
 }  // namespace

@@ -13,6 +13,7 @@
 
 #include "hftrain/base/error.h"
 #include "hftrain/base/file.h"
+#include "launcher/control/job_secret.h"
 #include "launcher/hosts/host_job.h"
 #include "launcher/hosts/machine_start.h"
 #include "support/paths.h"
@@ -139,6 +140,48 @@ TEST_CASE("L11: every line of a host file that cannot be is named") {
   LaunchArguments missing;
   missing.hostfile = "/nowhere/hosts";
   CHECK(contains(refusal([&] { read_hosts(missing); }), "/nowhere/hosts"));
+}
+
+TEST_CASE("a name that the remote shell would take for an option starts nothing") {
+  for (const char* name : {"-oProxyCommand=touch", "--", "-", "user@-l"}) {
+    const std::string said =
+        refusal([&] { parse_host_file(std::string("a slots=1\n") + name + " slots=1\n", "hosts"); });
+    INFO(said);
+    CHECK(contains(said, std::string("the name '") + name + "' in the host file begins with '-'"));
+    CHECK(contains(said, "hosts:2"));
+  }
+  CHECK(parse_host_file("user@host-1 slots=1\n", "hosts").size() == 1);
+  CHECK(contains(refusal([] { parse_host_file("\x1b[2J slots=x", "hosts"); }), "it is '\\x1b[2J slots=x'"));
+}
+
+static Environment with_secret(const std::string& secret) {
+  Environment environment;
+  environment.set("HFTRAIN_JOB_SECRET", secret);
+  return environment;
+}
+
+TEST_CASE("the secret of a job comes from a file of mode 0600, else from the environment") {
+  const hftrain::testing::TemporaryDirectory folder;
+  LaunchArguments launch;
+  CHECK(job_secret(launch, {}).empty());
+  CHECK(job_secret(launch, with_secret(" from here\n")) == "from here");
+  CHECK(contains(refusal([&] { job_secret(launch, with_secret(" ")); }), "is empty"));
+  const std::string path = folder / "secret";
+  launch.rdzv_conf = "join_timeout=3, secret_file=" + path;
+  CHECK(contains(refusal([&] { job_secret(launch, {}); }), "No such file"));
+  std::ofstream(path) << "from there\n";
+  for (const mode_t mode : {0644, 0640, 0620, 0606}) {
+    REQUIRE(::chmod(path.c_str(), mode) == 0);
+    CHECK(contains(refusal([&] { job_secret(launch, {}); }), "others may read or write it"));
+  }
+  REQUIRE(::chmod(path.c_str(), 0600) == 0);
+  CHECK(job_secret(launch, with_secret("from here")) == "from there");
+  std::ofstream(path) << "\n";
+  CHECK(contains(refusal([&] { job_secret(launch, {}); }), "it is empty"));
+  std::ofstream(path) << std::string(5000, 'x');
+  CHECK(contains(refusal([&] { job_secret(launch, {}); }), "longer than 4096 bytes"));
+  launch.rdzv_conf = "secret_file=" + folder.path();
+  CHECK(contains(refusal([&] { job_secret(launch, {}); }), "no regular file"));
 }
 
 TEST_CASE("include, exclude and num_nodes choose hosts and slots") {

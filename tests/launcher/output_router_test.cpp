@@ -1,8 +1,12 @@
 #include "launcher/output_router.h"
 
+#include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include "hftrain/base/clock.h"
 #include "hftrain/base/error.h"
+#include "hftrain/base/file.h"
 #include "support/catch.h"
 #include "support/temporary_directory.h"
 
@@ -33,6 +37,7 @@ TEST_CASE("files hold the bytes as they came, the console whole lines") {
   CHECK(fixture.shown == std::vector<std::string>{"0: one", "1: other", "0: two"});
   router.finish(0, Stream::kOut);
   CHECK(fixture.shown.back() == "0: last");
+  router.drain();
   CHECK(read_file(router.log_path(0, Stream::kOut)) == "one\ntwo\nlast");
   CHECK(read_file(router.log_path(1, Stream::kOut)) == "other\n");
   CHECK(read_file(router.log_path(0, Stream::kErr)).empty());
@@ -43,6 +48,7 @@ TEST_CASE("of a redrawn line only its last state is shown, the file keeps all") 
   OutputRouter router = fixture.router(OutputFilter("0", "0"));
   router.write(0, Stream::kErr, "10%\r50%\r100%\ndone\r\n");
   CHECK(fixture.shown == std::vector<std::string>{"0: 100%", "0: done"});
+  router.drain();
   CHECK(read_file(router.log_path(0, Stream::kErr)) == "10%\r50%\r100%\ndone\r\n");
 }
 
@@ -110,6 +116,27 @@ TEST_CASE("a filter that cannot be read is a usage error that names its flag") {
     CHECK(where_of("0", bad) == "--tee");
 }
 
+TEST_CASE("a folder that does not answer holds up neither output nor its owner", "[slow]") {
+  Fixture fixture;
+  create_directories(fixture.folder / "0");
+  const std::string path = fixture.folder / "0/stdout.log";
+  REQUIRE(::mkfifo(path.c_str(), 0600) == 0);  // to open it for writing takes until somebody reads
+  const double begin = monotonic_seconds();
+  OutputRouter router = fixture.router(OutputFilter("0", "0"), {0});
+  for (int i = 0; i < 100; ++i) router.write(0, Stream::kOut, std::to_string(i) + '\n');
+  CHECK(fixture.shown.size() == 100);
+  router.drain();
+  CHECK(monotonic_seconds() - begin < 60);
+  REQUIRE(fixture.notices.size() == 1);
+  CHECK(fixture.notices[0].find("still being written") != std::string::npos);
+  const FileDescriptor reader(::open(path.c_str(), O_RDONLY));
+  router.drain();
+  char buffer[1024];
+  CHECK(::read(reader.get(), buffer, sizeof buffer) == 290);  // ten numbers of one digit, ninety of two
+  router.write(0, Stream::kOut, std::string(LogWriter::kMostWaiting, 'x'));
+  CHECK(router.is_behind());  // nobody reads it
+}
+
 TEST_CASE("a log that cannot be written is given up with one notice and the lines still come") {
   if (!path_exists("/dev/full")) FAIL("no /dev/full");
   Fixture fixture;
@@ -118,6 +145,7 @@ TEST_CASE("a log that cannot be written is given up with one notice and the line
   OutputRouter router = fixture.router(OutputFilter("0", "0"), {0});
   router.write(0, Stream::kOut, "one\n");
   router.write(0, Stream::kOut, "two\n");
+  router.drain();
   CHECK(fixture.notices.size() == 1);
   CHECK(fixture.shown == std::vector<std::string>{"0: one", "0: two"});
 }
@@ -138,6 +166,7 @@ TEST_CASE("lines with one of the named texts go to a file for all ranks, too") {
   router.write(1, Stream::kErr, "a loss of 3\nnothing\n");
   router.write(0, Stream::kErr, "NCCL WARN\n");
   router.write(0, Stream::kOut, "a loss of 4\n");
+  router.drain();
   CHECK(read_file(fixture.folder / "filtered_stderr.node1.log") ==
         "[rank 1] a loss of 3\n[rank 0] NCCL WARN\n");
   CHECK_FALSE(path_exists(fixture.folder / "filtered_stdout.node1.log"));

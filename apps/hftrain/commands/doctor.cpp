@@ -18,6 +18,7 @@
 #include "hftrain/plan/describe.h"
 #include "hftrain/plan/installation.h"
 #include "hftrain/plan/text_table.h"
+#include "launcher/control/job_secret.h"
 
 namespace hftrain::app {
 namespace {
@@ -121,6 +122,21 @@ Finding open_files_finding() {
   return finding;
 }
 
+// What keeps strangers out of a job of several machines that is started from here.
+Finding job_secret_finding(const Environment& environment) {
+  try {
+    const bool given = !launcher::job_secret({}, environment).empty();
+    return {
+        "job_secret",
+        given ? std::string(launcher::kSecretVariable) + " is set"
+              : "none: machine 0 of a job by --nnodes or srun listens at its --master_addr alone, and takes "
+                "whoever comes there (HFTRAIN_JOB_SECRET, --rdzv_conf secret_file=PATH)",
+        given, "", false};
+  } catch (const Error& error) {
+    return {"job_secret", "unusable", false, error.what(), false};
+  }
+}
+
 Finding locked_memory_finding() {
   const int64_t limit = limit_of(RLIMIT_MEMLOCK);
   return {"locked_memory", limit < 0 ? "no limit" : format_bytes(static_cast<uint64_t>(limit)), limit, "",
@@ -193,6 +209,7 @@ std::vector<Finding> examine(const CommandContext& context, const std::string& f
            host.available_bytes, "", false},
           shared_memory_finding(),
           open_files_finding(),
+          job_secret_finding(context.environment),
           locked_memory_finding(),
           disk_finding(folder)};
 }

@@ -46,6 +46,12 @@ bool sees(const launcher::LookForFolder& question) {
   }
 }
 
+// Without "." and a slash at its end.
+std::string trimmed(const std::filesystem::path& path) {
+  const std::filesystem::path normal = (path / ".").lexically_normal();
+  return normal.parent_path().string();
+}
+
 bool all_exist(const Paths& paths) {
   for (const auto& [split, path] : paths) {
     if (!path_exists(path + ".idx")) return false;
@@ -178,7 +184,20 @@ class FollowStage {
     follower_->say(tried);
   }
 
+  // Nothing is read or written for node 0 but in the folder that this node was started with. A relative one
+  // may begin elsewhere.
+  void check_output_folder(const std::string& told) const {
+    const std::filesystem::path given = inputs_.parsed.arguments.output.output_dir.value();
+    const std::string own = given.is_absolute() ? inputs_.output_dir : '/' + trimmed(given);
+    if (given.is_absolute() ? told == own : told.ends_with(own)) return;
+    throw Error(ExitCode::kUsage, "node 0 names an output folder that is not this node's")
+        .where(inputs_.parsed.origins.describe("output_dir"))
+        .why("it is " + told + " there, and " + inputs_.output_dir + " here")
+        .hint("start every node with the same arguments");
+  }
+
   void look_for_folder(const launcher::LookForFolder& question) {
+    check_output_folder(std::filesystem::path(question.path).parent_path().parent_path().string());
     bool seen = false;
     follower_->beside([&](const std::atomic<bool>&) { seen = sees(question); });
     folder_seen_ = seen;
@@ -202,14 +221,17 @@ class FollowStage {
     point_at(paths_, "train", plan_.data.train);
     point_at(paths_, "validation", plan_.data.validation);
     point_at(paths_, "test", plan_.data.test);
-    check_model_folder(plan_);
+    check_output_folder(plan_.output_dir);
     plan_path_ = run_folder(plan_.output_dir).plan();
     const Json own = plan::to_json_value(plan_);
-    if (!folder_seen_ || own != message.plan) {
+    const bool differs = !folder_seen_ || own != message.plan;
+    if (differs)
       plan_path_ =
           run_folder(plan_.output_dir).path + "/nodes/" + std::to_string(place_.agent) + "/plan.json";
-      write_file_atomically(plan_path_, dump_json(own) + '\n');
-    }
+    follower_->beside([&](const std::atomic<bool>&) {
+      check_model_folder(plan_);
+      if (differs) write_file_atomically(plan_path_, dump_json(own) + '\n');
+    });
     follower_->say(launcher::PlanTaken{plan_path_});
   }
 

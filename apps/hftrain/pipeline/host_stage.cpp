@@ -5,10 +5,13 @@
 #include <ostream>
 #include <random>
 
+#include "hftrain/arguments/import/launch.h"
 #include "hftrain/arguments/print_config.h"
 #include "hftrain/base/file.h"
 #include "hftrain/base/secrets.h"
 #include "hftrain/base/text.h"
+#include "launcher/control/job_key.h"
+#include "launcher/control/job_secret.h"
 #include "launcher/hosts/host_file.h"
 #include "launcher/hosts/host_job.h"
 #include "launcher/hosts/machine_start.h"
@@ -79,6 +82,15 @@ std::map<std::string, std::string> environment_file(const Environment& environme
   return variables;
 }
 
+// The front programs know each other by a secret that is drawn for this run, and travels as the rest of their
+// orders do; unless the user has given one.
+void give_secret(launcher::HostJobSpec& spec) {
+  if (spec.machines.size() < 2 || arguments::secret_file(spec.launch.rdzv_conf)) return;
+  const std::string drawn = launcher::random_number() + launcher::random_number();
+  for (launcher::MachineStart& machine : spec.machines)
+    machine.environment.try_emplace(launcher::kSecretVariable, drawn);
+}
+
 void announce(const launcher::HostJobSpec& spec, reporting::Console& console) {
   std::vector<std::string> names;
   for (size_t index = 0; index < spec.machines.size(); ++index)
@@ -124,6 +136,7 @@ launcher::HostJobSpec host_job(const CommandContext& context, const std::vector<
 ExitCode run_on_hosts(const CommandContext& context, launcher::HostJobSpec spec,
                       reporting::Console& console) {
   if (!spec.launch.no_ssh_check) launcher::check_connections(spec);
+  give_secret(spec);
   const std::vector<launcher::MachineStart> machines = spec.machines;
   HostConsole observer(context, machines, console);
   return launcher::HostJob(std::move(spec), observer).run();

@@ -2,11 +2,13 @@
 
 #include <filesystem>
 #include <ostream>
+#include <set>
 #include <utility>
 
 #include "hftrain/base/clock.h"
 #include "hftrain/base/file.h"
 #include "hftrain/base/text.h"
+#include "hftrain/base/whole_number.h"
 #include "hftrain/plan/identity.h"
 #include "launcher/address_exchange.h"
 #include "launcher/control/preflight.h"
@@ -78,7 +80,10 @@ void Job::check_network() {
       leader_->ask_for<launcher::PeersTried>(launcher::TryPeers{peers}, "to try the other nodes");
   own.finish();
   for (const auto& [agent, answer] : answers) {
-    for (const auto& [peer, why] : answer.closed) unreached[agent][std::stoi(peer)] = why;
+    for (const auto& [name, why] : answer.closed) {
+      const std::optional<int> peer = whole_number(name);
+      if (peer && *peer < hub_->agents()) unreached[agent][*peer] = why;
+    }
   }
   const auto error = launcher::unreached_machines(introductions_, unreached);
   if (error) throw *error;
@@ -89,6 +94,11 @@ void Job::check_network() {
 void Job::beside(const std::function<void()>& work) {
   if (alone()) return work();
   leader_->beside([&](const std::atomic<bool>&) { work(); });
+}
+
+void Job::beside_the_end(const std::function<void()>& work) {
+  if (alone()) return work();
+  hub_->beside(work);
 }
 
 std::optional<data::PreparedData> Job::prepare(const data::PrepareRequest& request) {
@@ -116,7 +126,9 @@ std::optional<data::PreparedData> Job::prepare(const data::PrepareRequest& reque
 
 void Job::check_output_folder(const plan::RunPlan& plan) {
   if (alone() || !plan.do_train) return;
-  const Mark mark(plan.output_dir);
+  std::optional<Mark> made;
+  beside([&] { made.emplace(plan.output_dir); });
+  const Mark& mark = *made;
   const auto answers = leader_->ask_for<FolderSeen>(launcher::LookForFolder{mark.path(), mark.text()},
                                                     "to look for the output folder");
   std::vector<std::string> blind;
@@ -163,7 +175,9 @@ launcher::Rendezvous Job::bind_here() const {
 
 launcher::Rendezvous Job::bind_store(const plan::RunPlan& plan) const {
   if (alone() || plan.ranks.nodes == 1) return bind_here();
-  launcher::Rendezvous rendezvous = launcher::bind_rendezvous_everywhere();
+  std::set<std::string> addresses;
+  for (int agent = 0; agent < hub_->agents(); ++agent) addresses.insert(address_for(agent, plan));
+  launcher::Rendezvous rendezvous = launcher::bind_rendezvous_at(addresses);
   rendezvous.address = address_for(0, plan);
   return rendezvous;
 }

@@ -37,8 +37,11 @@ class Job {
   // Every machine tries to reach every other one. Throws an Error (kEnvironment) that names the pairs which
   // cannot.
   void check_network();
-  // Does work that takes its time, during which the others must still hear of this agent.
+  // Does work that takes its time, during which the others must still hear of this agent. Throws what it
+  // throws, and what ends the job meanwhile.
   void beside(const std::function<void()>& work);
+  // The same of what must be done whatever becomes of the others.
+  void beside_the_end(const std::function<void()>& work);
   // prepare_data() here, then the same data there. Nothing when a signal stopped it (alone); otherwise that
   // is an Error.
   std::optional<data::PreparedData> prepare(const data::PrepareRequest& request);

@@ -95,7 +95,8 @@ struct AttemptOutcome {
 
 AttemptOutcome run_attempt(const CommandContext& context, const Inputs& inputs, const plan::RunPlan& plan,
                            Job& others, std::optional<double> end, reporting::Console& console) {
-  launcher::LocalLaunch launch = local_launch(context.program, inputs, plan);
+  launcher::LocalLaunch launch;
+  others.beside([&] { launch = local_launch(context.program, inputs, plan); });
   launcher::JobSpec job;
   job.rendezvous = others.bind_store(plan);
   launch.master_address = job.rendezvous.address;
@@ -144,10 +145,12 @@ ExitCode run_workers(const CommandContext& context, const Inputs& inputs, plan::
     }
     try {
       if (stops.next() != 0) throw Error(ExitCode::kTerminatedUnsaved, "stopped before it was started again");
-      others.beside([&] { attempts.find_start(); });
+      others.beside([&] {
+        attempts.find_start();
+        plan.saving.resume_from = attempts.resume_from();
+        write_plan(folder, plan);
+      });
       for (const std::string& notice : attempts.notices()) console.line(notice);
-      plan.saving.resume_from = attempts.resume_from();
-      write_plan(folder, plan);
       others.share(plan);
     } catch (const Error& error) {  // of several nodes one that is gone meanwhile, or a stop signal
       context.err << error.render() << std::endl;
@@ -162,7 +165,7 @@ ExitCode run_workers(const CommandContext& context, const Inputs& inputs, plan::
   facts.phases["spawn"] = outcome.spawn_seconds;
   Json summary = make_summary(facts);
   if (!plan.logging.run_name.empty()) summary["run_name"] = plan.logging.run_name;
-  write_summary(folder, summary);
+  others.beside_the_end([&] { write_summary(folder, summary); });
   const auto& failure = outcome.result.failure;
   others.end(outcome.result.code, failure ? failure->summary.what : "");
   return outcome.result.code;

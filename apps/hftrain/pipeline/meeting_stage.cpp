@@ -5,6 +5,7 @@
 #include "hftrain/arguments/print_config.h"
 #include "hftrain/base/file.h"
 #include "hftrain/base/hash.h"
+#include "launcher/control/job_secret.h"
 #include "launcher/control/own_machine.h"
 #include "launcher/control/preflight.h"
 
@@ -36,6 +37,7 @@ launcher::MeetingSpec meeting_spec(const CommandContext& context, const Inputs& 
   spec.exchange = exchange;
   spec.version = HFTRAIN_VERSION;
   spec.build = build_of(context.program);
+  spec.secret = launcher::job_secret(inputs.parsed.arguments.launch, context.environment);
   spec.introduction.arguments = launcher::comparable_arguments(arguments::arguments_json(inputs.parsed));
   spec.introduction.facts = facts_of(context, inputs, place);
   spec.collective_timeout_seconds = static_cast<double>(inputs.parsed.arguments.parallel.ddp_timeout);

@@ -11,7 +11,7 @@
 
 namespace hftrain::app {
 
-// This front program's part of the meeting; `exchange` is kept by the caller.
+// This front program's part of the meeting; `exchange` is kept by the caller. Throws as job_secret() does.
 launcher::MeetingSpec meeting_spec(const CommandContext& context, const Inputs& inputs,
                                    const launcher::JobPlace& place, launcher::AddressExchange* exchange);
 

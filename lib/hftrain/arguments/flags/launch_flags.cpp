@@ -47,8 +47,11 @@ std::vector<Flag> launch_flags() {
       {.name = "rdzv_conf",
        .slot = at<&Arguments::launch, &LaunchArguments::rdzv_conf>,
        .help = "Extra rendezvous options as key=value,key=value.",
-       .note = "join_timeout and timeout: seconds to wait for the other machines. last_call_timeout, "
-               "close_timeout and read_timeout mean nothing without elastic training."},
+       .note =
+           "join_timeout and timeout: seconds to wait for the other machines. secret_file: a file of mode "
+           "0600 with the text by which the machines of this job know each other (or "
+           "HFTRAIN_JOB_SECRET in the environment). last_call_timeout, close_timeout and read_timeout "
+           "mean nothing without elastic training."},
       {.name = "standalone",
        .slot = at<&Arguments::launch, &LaunchArguments::standalone>,
        .help = "One machine, free port, random job id.",

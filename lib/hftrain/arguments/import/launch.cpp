@@ -16,6 +16,7 @@ using Severity = Diagnostic::Severity;
 
 constexpr std::array kSeconds = {"timeout", "join_timeout", "last_call_timeout", "close_timeout",
                                  "read_timeout"};
+constexpr const char* kSecretFile = "secret_file";
 
 template <typename Number>
 std::optional<Number> number_of(std::string_view text) {
@@ -116,10 +117,16 @@ class MachineReader {
     for (const std::string& part : split(launch_.rdzv_conf, ',')) {
       const size_t equals = part.find('=');
       const std::string key = trim(part.substr(0, equals));
+      if (key == kSecretFile) {
+        if (equals == std::string::npos || trim(part.substr(equals + 1)).empty())
+          problem("rdzv_conf: secret_file names no file", {"rdzv_conf"}, "", "secret_file=PATH");
+        continue;
+      }
       const bool known = std::find(kSeconds.begin(), kSeconds.end(), key) != kSeconds.end();
       if (equals == std::string::npos || !known) {
         problem("rdzv_conf: unknown option '" + key + "'", {"rdzv_conf"}, "",
-                "one of " + join({kSeconds.begin(), kSeconds.end()}, ", ") + ", as key=seconds");
+                "one of " + join({kSeconds.begin(), kSeconds.end()}, ", ") + ", as key=seconds, or " +
+                    kSecretFile + "=PATH");
         continue;
       }
       const std::optional<double> seconds = number_of<double>(trim(part.substr(equals + 1)));
@@ -289,6 +296,16 @@ std::map<std::string, double> rendezvous_options(std::string_view rdzv_conf) {
     if (seconds) options[trim(part.substr(0, equals))] = *seconds;
   }
   return options;
+}
+
+std::optional<std::string> secret_file(std::string_view rdzv_conf) {
+  std::optional<std::string> path;
+  for (const std::string& part : split(rdzv_conf, ',')) {
+    const size_t equals = part.find('=');
+    if (equals != std::string::npos && trim(part.substr(0, equals)) == kSecretFile)
+      path = trim(part.substr(equals + 1));
+  }
+  return path;
 }
 
 std::optional<double> seconds_of(const std::string& time) {

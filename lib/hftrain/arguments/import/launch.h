@@ -26,6 +26,8 @@ std::optional<int> machines_of(std::string_view nnodes);
 
 // rdzv_conf, checked by import_machines: option -> seconds.
 std::map<std::string, double> rendezvous_options(std::string_view rdzv_conf);
+// secret_file of rdzv_conf: a path.
+std::optional<std::string> secret_file(std::string_view rdzv_conf);
 
 // Seconds of max_time, written as for Slurm's --time: minutes, minutes:seconds, hours:minutes:seconds,
 // days-hours, days-hours:minutes or days-hours:minutes:seconds. Nothing for another text.
