@@ -4,6 +4,7 @@
 
 #include "command.h"
 #include "hftrain/arguments/help.h"
+#include "hftrain/arguments/other_machines.h"
 #include "hftrain/arguments/print_config.h"
 #include "hftrain/base/error.h"
 #include "hftrain/base/text.h"
@@ -64,6 +65,8 @@ ExitCode run_prepare(const CommandContext& context) {
     context.out << arguments::print_config(parsed, *actions.print_config);
     return ExitCode::kDone;
   }
+  if (arguments::other_machines(parsed))
+    throw Error(ExitCode::kUsage, "--machines is for plans").hint("hftrain plan --machines …");
   for (const Diagnostic& note : parsed.notes) context.err << note.render() << '\n';
   const auto& asked = parsed.arguments;
   reporting::Console console(context.err, reporting::choose_console_style(

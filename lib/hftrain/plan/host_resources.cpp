@@ -9,6 +9,7 @@
 
 #include "hftrain/base/text.h"
 #include "hftrain/plan/cgroup.h"
+#include "hftrain/plan/requested_threads.h"
 #include "hftrain/plan/topology.h"
 
 namespace hftrain::plan {
@@ -110,6 +111,12 @@ int64_t HostResources::usable_memory_bytes() const {
   return std::min(memory_bytes, memory_limit_bytes.value_or(memory_bytes));
 }
 
+std::optional<int> requested_threads(const Environment& environment) {
+  const auto threads = parse_integer(environment.get_or("OMP_NUM_THREADS", ""));
+  if (!threads || *threads <= 0) return std::nullopt;
+  return static_cast<int>(std::min<int64_t>(*threads, 1 << 16));
+}
+
 HostResources detect_host(const Environment& environment, const TopologySources& sources) {
   HostResources host;
   host.allowed_cores = std::max(1, sources.allowed_cores ? *sources.allowed_cores : count_allowed_cores());
@@ -122,9 +129,7 @@ HostResources detect_host(const Environment& environment, const TopologySources&
   const MemoryLimit limit = memory_limit(cgroup);
   host.memory_limit_bytes = limit.limit;
   if (limit.left) host.available_bytes = std::min(host.available_bytes, *limit.left);
-  const auto threads = parse_integer(environment.get_or("OMP_NUM_THREADS", ""));
-  if (threads && *threads > 0)
-    host.requested_threads = static_cast<int>(std::min<int64_t>(*threads, 1 << 16));
+  host.requested_threads = requested_threads(environment);
   return host;
 }
 

@@ -93,22 +93,24 @@ void note_saved_batch(const ResolveInput& input, const RunPlan& plan, std::vecto
 }
 
 void note_budget(const ResolveInput& input, const RunPlan& plan, std::vector<Diagnostic>& notes) {
-  const int64_t memory = rank_memory(input, plan.ranks), needed = plan.memory_per_rank.total;
+  const bool gpu = on_gpu(plan.ranks);
+  const int64_t memory = rank_memory(input, plan.ranks),
+                needed = plan.memory_per_rank.total - (gpu ? plan.memory_per_rank.host : 0);
   if (plan.do_train && memory > 0 && needed > memory) {
     notes.push_back(warning("a rank is expected to need " + format_bytes(static_cast<uint64_t>(needed)) +
                                 ", and " + format_bytes(static_cast<uint64_t>(memory)) + " are free for it",
                             "", "a smaller --per_device_train_batch_size, or --gradient_checkpointing"));
   }
   const int64_t copies = background_copies(plan).node, host = input.topology.host.available_bytes;
-  const int64_t training = (kProgramBytes + (on_gpu(plan.ranks) ? plan.memory_per_rank.host : needed)) *
-                           plan.ranks.local_world_size;
+  const int64_t training =
+      (kProgramBytes + (gpu ? plan.memory_per_rank.host : needed)) * plan.ranks.local_world_size;
   if (copies > 0 && host > 0 && training <= host && training + copies > host) {
     notes.push_back(warning("saving in the background keeps " + format_bytes(static_cast<uint64_t>(copies)) +
                                 " of host memory, and training is expected to leave " +
                                 format_bytes(static_cast<uint64_t>(host - training)),
                             "", "leave --async_save out"));
   }
-  if (plan.disk.needed_bytes > plan.disk.free_bytes) {
+  if (plan.disk.free_bytes >= 0 && plan.disk.needed_bytes > plan.disk.free_bytes) {
     notes.push_back(warning("the checkpoints need " +
                                 format_bytes(static_cast<uint64_t>(plan.disk.needed_bytes)) + " and " +
                                 format_bytes(static_cast<uint64_t>(plan.disk.free_bytes)) + " are free",
@@ -177,6 +179,9 @@ std::vector<Diagnostic> plan_notes(const ResolveInput& input, const RunPlan& pla
                              " embeddings instead of " + std::to_string(vocabulary),
                          "the tokenizer has that many ids"));
   }
+  if (!input.model.missing.empty())
+    notes.push_back(warning("not here, and needed by a run: " + join(input.model.missing, ", "),
+                            "the plan goes by config.json and the sizes of the data files"));
   if (plan.schedule.warmup_steps >= plan.steps.max_steps && plan.steps.max_steps > 0) {
     notes.push_back(warning("the warm-up of " + std::to_string(plan.schedule.warmup_steps) +
                             " updates is not over when the run ends after " +
