@@ -147,6 +147,7 @@ ExitCode run_workers(const CommandContext& context, const Inputs& inputs, plan::
       others.beside([&] { attempts.find_start(); });
       for (const std::string& notice : attempts.notices()) console.line(notice);
       plan.saving.resume_from = attempts.resume_from();
+      plan.rehearse = false;  // it was
       write_plan(folder, plan);
       others.share(plan);
     } catch (const Error& error) {  // of several nodes one that is gone meanwhile, or a stop signal

@@ -145,15 +145,26 @@ std::string batch_text(const RunPlan& plan) {
          with_thousands(batch.per_device_eval) + " per rank";
 }
 
+// Of a rough figure: whole hours, or minutes.
+std::string time_text(double seconds) {
+  constexpr double kMinute = 60, kHour = 3600;
+  if (seconds < kMinute) return "";
+  const bool hours = seconds >= 2 * kHour;
+  const auto amount = static_cast<int64_t>(seconds / (hours ? kHour : kMinute) + 0.5);
+  return "; in the order of " + counted(amount, hours ? "hour" : "minute");
+}
+
 std::string steps_text(const StepsPlan& steps) {
   if (steps.max_steps == 0 && steps.batches_per_epoch == 0) {
     return "number of updates unknown until the data are prepared (" + number(steps.num_train_epochs) +
            " epochs)";
   }
   std::string text = counted(steps.max_steps, "update");
-  if (steps.batches_per_epoch == 0) return text + ", epochs unknown until the data are prepared";
+  if (steps.batches_per_epoch == 0)
+    return text + ", epochs unknown until the data are prepared" + time_text(steps.expected_seconds);
   return text + " in " + counted(steps.epochs, "epoch") + "; " + with_thousands(steps.batches_per_epoch) +
-         " batches per rank and epoch, " + with_thousands(steps.updates_per_epoch) + " updates per epoch";
+         " batches per rank and epoch, " + with_thousands(steps.updates_per_epoch) + " updates per epoch" +
+         time_text(steps.expected_seconds);
 }
 
 std::string optimizer_text(const OptimizerPlan& optimizer) {
@@ -319,6 +330,8 @@ std::string describe_plan(const RunPlan& plan, const Topology& topology,
                              {"logging", interval_text(plan.logging.interval)},
                              {"evaluation", evaluation_text(plan)},
                              {"saving", saving_text(plan.saving)}});
+    if (plan.rehearse)
+      rows.push_back({"rehearsal", "one evaluation batch and one save before the first update"});
   }
   rows.insert(rows.end(), {{"memory", memory_text(plan)},
                            {"host", host_text(plan, topology.host)},

@@ -2,6 +2,7 @@
 
 #include "hftrain/base/text.h"
 #include "hftrain/plan/communication_variables.h"
+#include "hftrain/plan/expected_time.h"
 #include "hftrain/plan/rank_state.h"
 #include "hftrain/plan/resolve_parts.h"
 
@@ -118,6 +119,13 @@ void note_budget(const ResolveInput& input, const RunPlan& plan, std::vector<Dia
   }
 }
 
+// Unset: when there is something to lose.
+bool resolve_rehearsal(const ResolveInput& input, const RunPlan& plan) {
+  constexpr double kWorthIt = 3600;
+  return plan.do_train &&
+         input.parsed.arguments.saving.rehearse.value_or(plan.steps.expected_seconds > kWorthIt);
+}
+
 }  // namespace
 
 bool wants_training(const arguments::ParseOutcome& parsed) {
@@ -156,6 +164,8 @@ RunPlan resolve(const ResolveInput& input) {
   plan.logging = resolve_logging(input, plan);
   plan.evaluation = resolve_evaluation(input, plan);
   plan.saving = resolve_saving(input, plan);
+  plan.steps.expected_seconds = expected_seconds(input, plan);
+  plan.rehearse = resolve_rehearsal(input, plan);
   const auto architecture = running_architecture(input.model);
   plan.memory_per_rank = estimate_memory(*architecture, plan);
   plan.disk = estimate_disk(*architecture, plan, input.free_bytes);

@@ -51,8 +51,10 @@ std::vector<TokenBatch> next_group(BatchLoader& loader, int64_t size) {
 void Trainer::train() {
   events_.set_phase(WorkPhase::kTraining);
   train_begin_ = monotonic_seconds();
-  train_memory_.emplace(context_, plan_.logging.memory_metrics);
   train_seconds_before_ = state_.train_seconds;
+  if (plan_.rehearse) rehearse();
+  train_begin_ = monotonic_seconds();
+  train_memory_.emplace(context_, plan_.logging.memory_metrics);
   std::shared_ptr<const data::TokenDataset> dataset = open_split(*plan_.data.train);
   const data::SamplerOptions sampler = sampler_of(plan_, communicator_, dataset->size());
   const int64_t prefetch = plan_.data.loader_workers * plan_.data.prefetch_factor;
