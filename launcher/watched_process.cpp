@@ -20,10 +20,10 @@ void take(FileDescriptor& pipe, std::string& text) {
 WatchedProcess::WatchedProcess(std::vector<std::string> argv, Environment environment)
     : child_({std::move(argv), std::move(environment), {}}) {}
 
-bool WatchedProcess::read_more() {
+bool WatchedProcess::read_more(int milliseconds) {
   pollfd ready[2] = {{child_.standard_output().get(), POLLIN, 0}, {child_.standard_error().get(), POLLIN, 0}};
   if (ready[0].fd < 0 && ready[1].fd < 0) return false;
-  ::poll(ready, 2, -1);
+  ::poll(ready, 2, milliseconds);
   if (ready[0].revents != 0) take(child_.standard_output(), out_);
   if (ready[1].revents != 0) take(child_.standard_error(), err_);
   return true;
@@ -32,6 +32,13 @@ bool WatchedProcess::read_more() {
 bool WatchedProcess::wait_for(const std::string& text) {
   while (err_.find(text) == std::string::npos) {
     if (!read_more()) return false;
+  }
+  return true;
+}
+
+bool WatchedProcess::wait_until(const std::function<bool()>& seen) {
+  while (!seen()) {
+    if (!read_more(1)) return false;
   }
   return true;
 }

@@ -1,6 +1,7 @@
 // A program run as a shell would run it, and read while it runs: for smoke runs and for tests.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -16,6 +17,8 @@ class WatchedProcess {
 
   // Reads until `text` stands in what it wrote to stderr; false when it closed its output before that.
   bool wait_for(const std::string& text);
+  // Reads, and asks every millisecond, until `seen` is true; false when it closed its output before that.
+  bool wait_until(const std::function<bool()>& seen);
   // Reads to the end and returns the exit code; 128 + n after signal n.
   int finish();
 
@@ -26,7 +29,7 @@ class WatchedProcess {
   ChildProcess& child() { return child_; }
 
  private:
-  bool read_more();
+  bool read_more(int milliseconds = -1);  // waits for so long; -1: without limit
 
   ChildProcess child_;
   std::string out_, err_;

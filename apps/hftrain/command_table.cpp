@@ -6,6 +6,7 @@ namespace hftrain::app {
 ExitCode run_train(const CommandContext&);
 ExitCode run_plan(const CommandContext&);
 ExitCode run_prepare(const CommandContext&);
+ExitCode run_cache(const CommandContext&);
 ExitCode run_checkpoint(const CommandContext&);
 ExitCode run_devices(const CommandContext&);
 ExitCode run_doctor(const CommandContext&);
@@ -22,6 +23,7 @@ constexpr Command kCommands[] = {
     {"train", "train, evaluate and predict; the default when no command is named", run_train},
     {"plan", "resolve and print what a run would do, without doing it; the same as --dry_run", run_plan},
     {"prepare", "tokenise and pack the data of a run into the cache", run_prepare},
+    {"cache", "the token cache: what lies there, and what to remove", run_cache},
     {"devices", "the GPUs, cores and memory that a run would see", run_devices},
     {"doctor", "what is installed, what is missing and what that costs", run_doctor},
     {"checkpoint", "verify, inspect or export a checkpoint", run_checkpoint},

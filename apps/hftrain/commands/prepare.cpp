@@ -4,6 +4,7 @@
 
 #include "command.h"
 #include "hftrain/arguments/help.h"
+#include "hftrain/arguments/other_machines.h"
 #include "hftrain/arguments/print_config.h"
 #include "hftrain/base/error.h"
 #include "hftrain/base/text.h"
@@ -64,6 +65,8 @@ ExitCode run_prepare(const CommandContext& context) {
     context.out << arguments::print_config(parsed, *actions.print_config);
     return ExitCode::kDone;
   }
+  if (arguments::other_machines(parsed))
+    throw Error(ExitCode::kUsage, "--machines is for plans").hint("hftrain plan --machines …");
   reporting::Console console(context.err, console_style(parsed.arguments, context));
   show(parsed.notes, console);
   const Inputs inputs = gather_inputs(std::move(parsed), context.environment);

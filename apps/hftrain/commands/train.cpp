@@ -8,11 +8,13 @@
 
 #include "command.h"
 #include "hftrain/arguments/help.h"
+#include "hftrain/arguments/other_machines.h"
 #include "hftrain/arguments/print_config.h"
 #include "hftrain/base/caught_error.h"
 #include "hftrain/base/error.h"
 #include "hftrain/base/text.h"
 #include "hftrain/plan/describe.h"
+#include "hftrain/plan/gpu_models.h"
 #include "hftrain/storage/file_system.h"
 #include "hftrain/storage/run_directory.h"
 #include "launcher/control/job_secret.h"
@@ -72,6 +74,8 @@ bool answer_question(const arguments::ParseOutcome& parsed, const CommandContext
     help(context, asked.help_all);
   } else if (asked.version) {
     context.out << "hftrain " << HFTRAIN_VERSION << '\n';
+  } else if (arguments::other_machines(parsed) == "list") {
+    context.out << (asked.json ? dump_json(plan::gpu_models_document()) + '\n' : plan::describe_gpu_models());
   } else if (asked.print_config) {
     context.out << arguments::print_config(parsed, *asked.print_config);
   } else {
@@ -93,9 +97,10 @@ ExitCode show_plan(const CommandContext& context, const Inputs& inputs, const la
   launcher::LocalLaunch launch = local_launch(context.program, inputs, plan);
   if (!place.master_host.empty()) launch.master_address = place.master_host;
   std::vector<launcher::WorkerSpec> workers = launcher::local_workers(plan.ranks, launch);
-  if (const std::string bound = bind_workers(inputs.parsed, inputs.topology, plan.ranks, workers);
-      !bound.empty())
-    console.line(bound);
+  if (!inputs.other_machines) {
+    const std::string bound = bind_workers(inputs.parsed, inputs.topology, plan.ranks, workers);
+    if (!bound.empty()) console.line(bound);
+  }
   const auto commands = worker_commands(launch, plan, context.environment);
   if (inputs.parsed.actions.json) {
     Json document = plan::plan_document(plan, inputs.topology, commands);
@@ -251,6 +256,18 @@ ExitCode show_plan_of_hosts(const CommandContext& context, const arguments::Acti
   return show_plan(context, inputs, place, &hosts, console);
 }
 
+// Nothing of this machine is asked, neither what it has nor who started this program on it.
+ExitCode show_plan_of_machines(const CommandContext& context, arguments::ParseOutcome parsed,
+                               reporting::Console& console) {
+  show(parsed.notes, console);
+  const Inputs inputs = gather_inputs(std::move(parsed), context.environment);
+  launcher::JobPlace place;
+  const arguments::LaunchArguments& launch = inputs.parsed.arguments.launch;
+  if (inputs.agents.size() > 1)
+    place.master_host = inputs.parsed.origins.is_default("master_addr") ? "MACHINE-0" : launch.master_addr;
+  return show_plan(context, inputs, place, nullptr, console);
+}
+
 ExitCode run(const CommandContext& context, std::vector<std::string> arguments, HelpText help) {
   Stopwatch stopwatch;
   stopwatch.begin("parse");
@@ -258,6 +275,7 @@ ExitCode run(const CommandContext& context, std::vector<std::string> arguments, 
   try {
     parsed = arguments::parse_arguments(arguments, context.environment);
   } catch (const arguments::MistakenArguments& mistaken) {
+    if (arguments::other_machines(mistaken.read())) throw;
     return refuse(context, mistaken);
   }
   if (answer_question(parsed, context, help)) return ExitCode::kDone;
@@ -265,11 +283,15 @@ ExitCode run(const CommandContext& context, std::vector<std::string> arguments, 
     throw Error(ExitCode::kUsage, "--json is for plans").hint("hftrain plan --json …");
   }
   const bool dry_run = parsed.actions.dry_run;
+  if (arguments::other_machines(parsed) && !dry_run) {
+    throw Error(ExitCode::kUsage, "--machines is for plans").hint("hftrain plan --machines …");
+  }
   if (parsed.arguments.interface.smoke && !dry_run) return run_smoke(context, arguments, parsed);
   // A terminal or a log collector that is gone costs its text, not the run.
   if (!dry_run) ::signal(SIGPIPE, SIG_IGN);
   const LeaveOnStop until_started;
   reporting::Console console(context.err, console_style(parsed.arguments, context));
+  if (arguments::other_machines(parsed)) return show_plan_of_machines(context, std::move(parsed), console);
   if (launcher::starts_hosts(parsed.arguments.launch, parsed.origins, context.environment)) {
     if (!dry_run) console.line("hftrain " HFTRAIN_VERSION);
     show(parsed.notes, console);

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "hftrain/storage/checkpoint_folder.h"
+#include "pipeline/run_record.h"
 
 namespace hftrain::app {
 
@@ -24,12 +25,26 @@ RestartPoint find_restart_point(const std::vector<std::string>& written, const s
   return point;
 }
 
+namespace {
+
+// As the first rank that reached the end counted them; null when none did.
+Json steps_made(const launcher::JobResult& result) {
+  for (const launcher::WorkerRecord& worker : result.workers) {
+    const Json stats = stats_of(worker);
+    if (stats.contains("steps")) return static_cast<int64_t>(stats["steps"].get<double>());
+  }
+  return nullptr;
+}
+
+}  // namespace
+
 bool Attempts::restart_after(const launcher::JobResult& result, int number, double seconds) {
   Json entry = {{"attempt", number},
                 {"exit_code", static_cast<int>(result.code)},
                 {"reason", result.reason},
                 {"seconds", seconds},
-                {"resumed_from", from_.empty() ? Json(nullptr) : Json(from_)}};
+                {"resumed_from", from_.empty() ? Json(nullptr) : Json(from_)},
+                {"steps", steps_made(result)}};
   if (result.failure) {
     entry["rank"] = result.failure->rank;
     entry["what"] = result.failure->summary.what;

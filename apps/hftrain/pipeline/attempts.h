@@ -44,7 +44,7 @@ class Attempts {
   int64_t checkpoints() const { return static_cast<int64_t>(written_.size()); }
   // For the user: what happens now, or why no more happens; empty after an orderly end.
   const std::vector<std::string>& notices() const { return notices_; }
-  // For summary.json: a list of {attempt, exit_code, reason, seconds, resumed_from, rank, what}.
+  // For summary.json: a list of {attempt, exit_code, reason, seconds, resumed_from, steps, rank, what}.
   const Json& record() const { return record_; }
 
  private:

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <ostream>
 #include <utility>
 
@@ -208,9 +209,9 @@ class FollowStage {
     paths_ = asked.paths;
     if (!all_exist(asked.paths)) {
       follower_->beside([&](const std::atomic<bool>& stop) {
-        const auto prepared = prepare_data_until(prepare_request(inputs_), console_, stop);
-        if (!prepared) throw Error(ExitCode::kTerminatedUnsaved, "stopped while preparing data");
-        paths_ = paths_of(*prepared);
+        prepared_ = prepare_data_until(prepare_request(inputs_), console_, stop);
+        if (!prepared_) throw Error(ExitCode::kTerminatedUnsaved, "stopped while preparing data");
+        paths_ = paths_of(*prepared_);
       });
     }
     follower_->say(launcher::DataPrepared{paths_});
@@ -260,6 +261,7 @@ class FollowStage {
   std::unique_ptr<launcher::AnswerPort> answer_port_;  // until all have tried it
   std::string leader_address_;
   bool folder_seen_ = false;
+  std::optional<data::PreparedData> prepared_;  // of this machine; nobody removes it while this lives
   Paths paths_;
   plan::RunPlan plan_;
   std::string plan_path_;

@@ -7,10 +7,13 @@
 #include <optional>
 #include <utility>
 
+#include "hftrain/arguments/other_machines.h"
 #include "hftrain/arguments/print_config.h"
 #include "hftrain/base/file.h"
 #include "hftrain/base/json.h"
 #include "hftrain/tokenizer/tokenizer.h"
+#include "launcher/hosts/host_file.h"
+#include "launcher/hosts/machine_start.h"
 
 namespace hftrain::app {
 namespace {
@@ -61,8 +64,21 @@ std::optional<plan::SavedRun> saved_run(const std::string& checkpoint) {
   return saved;
 }
 
+// --machines in place of this machine. A host file, too, says how many machines the run has.
+void take_other_machines(Inputs& inputs) {
+  arguments::LaunchArguments& launch = inputs.parsed.arguments.launch;
+  inputs.other_machines = plan::parse_machine_spec(*arguments::other_machines(inputs.parsed));
+  if (inputs.parsed.origins.is_given("hostfile") &&
+      !inputs.parsed.origins.is_given("deepspeed_multinode_launcher"))
+    launcher::take_from_hosts(launcher::read_hosts(launch), launch, inputs.parsed.origins);
+  plan::check_machines(*inputs.other_machines, inputs.parsed);
+  inputs.topology = plan::topology_of_machine(*inputs.other_machines, inputs.environment);
+  inputs.agents = plan::agents_of(*inputs.other_machines, inputs.topology, launch.nproc_per_node);
+}
+
 plan::ResolveInput resolve_input(const Inputs& inputs, const plan::DataFacts& data,
                                  const std::string& resume_from) {
+  const bool elsewhere = inputs.other_machines.has_value();
   return {.parsed = inputs.parsed,
           .topology = inputs.topology,
           .model = inputs.model,
@@ -71,12 +87,14 @@ plan::ResolveInput resolve_input(const Inputs& inputs, const plan::DataFacts& da
           .output_dir = inputs.output_dir,
           .run_label = inputs.run_label,
           .resume_from = resume_from,
-          .free_bytes = free_bytes(inputs.output_dir),
+          .free_bytes = elsewhere ? std::nullopt : std::optional(free_bytes(inputs.output_dir)),
           .hftrain_version = HFTRAIN_VERSION,
           .arguments_json = dump_json(arguments::arguments_json(inputs.parsed), -1),
-          .nvme_free_bytes = nvme_free_bytes(inputs.parsed.arguments.parallel.sharding),
+          .nvme_free_bytes =
+              elsewhere ? std::nullopt : nvme_free_bytes(inputs.parsed.arguments.parallel.sharding),
           .agents = inputs.agents,
-          .saved = saved_run(resume_from)};
+           .saved = saved_run(resume_from),
+           .elsewhere = elsewhere};
 }
 
 }  // namespace
@@ -90,19 +108,26 @@ Inputs gather_inputs(arguments::ParseOutcome parsed, const Environment& environm
 Inputs gather_machine(arguments::ParseOutcome parsed, const Environment& environment) {
   Inputs inputs;
   inputs.parsed = std::move(parsed);
-  inputs.environment = environment;
+  inputs.environment =
+      arguments::other_machines(inputs.parsed) ? arguments::of_other_machines(environment) : environment;
   for (const auto& [name, value] : inputs.parsed.exported_environment) inputs.environment.set(name, value);
   inputs.output_dir = std::filesystem::absolute(inputs.parsed.arguments.output.output_dir.value())
                           .lexically_normal()
                           .string();
   if (inputs.output_dir.size() > 1 && inputs.output_dir.back() == '/') inputs.output_dir.pop_back();
   inputs.run_label = label_of_this_run();
-  inputs.topology = plan::detect_topology(inputs.environment);
+  if (arguments::other_machines(inputs.parsed)) {
+    take_other_machines(inputs);
+  } else {
+    inputs.topology = plan::detect_topology(inputs.environment);
+  }
   return inputs;
 }
 
 void add_model(Inputs& inputs) {
-  inputs.model = plan::load_model_facts(inputs.parsed.arguments, inputs.environment);
+  const plan::FilesNeeded needed =
+      inputs.other_machines ? plan::FilesNeeded::kOfPlan : plan::FilesNeeded::kOfRun;
+  inputs.model = plan::load_model_facts(inputs.parsed.arguments, inputs.environment, needed);
   add_tokenizer_facts(inputs.model);
 }
 
@@ -112,7 +137,12 @@ plan::RunPlan resolve_plan(const Inputs& inputs, const plan::DataFacts& data,
 }
 
 std::vector<Diagnostic> notes_of_plan(const Inputs& inputs, const plan::RunPlan& plan) {
-  return plan::plan_notes(resolve_input(inputs, {}, plan.saving.resume_from), plan);
+  std::vector<Diagnostic> notes = plan::plan_notes(resolve_input(inputs, {}, plan.saving.resume_from), plan);
+  if (inputs.other_machines) {
+    const std::vector<Diagnostic> assumed = plan::notes_of(*inputs.other_machines, inputs.parsed, plan);
+    notes.insert(notes.end(), assumed.begin(), assumed.end());
+  }
+  return notes;
 }
 
 }  // namespace hftrain::app

@@ -1,11 +1,13 @@
 // First stage: from the command line to everything a plan is resolved from, by reading small files only.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "command.h"
 #include "hftrain/arguments/parse.h"
+#include "hftrain/plan/machine_spec.h"
 #include "hftrain/plan/model_facts.h"
 #include "hftrain/plan/resolve.h"
 #include "hftrain/plan/topology.h"
@@ -22,11 +24,12 @@ struct Inputs {
   std::string run_label;   // "Nov21_12-00-00_host"
   std::vector<plan::AgentFacts>
       agents;  // of a job of several front programs, by number; empty: this one alone
+  std::optional<plan::MachineSpec> other_machines;  // of --machines: topology and agents are theirs
 };
 
 // Machine, model and tokenizer of parsed arguments.
 Inputs gather_inputs(arguments::ParseOutcome parsed, const Environment& environment);
-// The machine alone, which cannot fail, and the rest.
+// The machine alone, which cannot fail unless --machines describes it, and the rest.
 Inputs gather_machine(arguments::ParseOutcome parsed, const Environment& environment);
 void add_model(Inputs& inputs);
 

@@ -148,6 +148,7 @@ ExitCode run_workers(const CommandContext& context, const Inputs& inputs, plan::
       others.beside([&] {
         attempts.find_start();
         plan.saving.resume_from = attempts.resume_from();
+        plan.rehearse = false;  // it was
         write_plan(folder, plan);
       });
       for (const std::string& notice : attempts.notices()) console.line(notice);

@@ -34,11 +34,6 @@ std::string packed_reference(const fs::path& git, const std::string& name) {
   return "";
 }
 
-// What a worker said of itself when it finished; an empty object for one that did not.
-Json stats_of(const launcher::WorkerRecord& worker) {
-  return worker.finished ? worker.finished->data.value("stats", Json::object()) : Json::object();
-}
-
 Json rank_entry(const launcher::WorkerRecord& worker) {
   Json entry = stats_of(worker).value("rank", Json::object());
   entry["rank"] = worker.rank;
@@ -46,6 +41,10 @@ Json rank_entry(const launcher::WorkerRecord& worker) {
 }
 
 }  // namespace
+
+Json stats_of(const launcher::WorkerRecord& worker) {
+  return worker.finished ? worker.finished->data.value("stats", Json::object()) : Json::object();
+}
 
 RunFolder run_folder(const std::string& output_dir, const std::optional<std::string>& log_dir) {
   return {output_dir + "/hftrain", log_dir ? fs::absolute(*log_dir).lexically_normal().string() : ""};

@@ -44,6 +44,9 @@ struct SummaryFacts {
 Json make_summary(const SummaryFacts& facts);
 void write_summary(const RunFolder& folder, const Json& summary);
 
+// What a worker said of itself when it finished; an empty object for one that did not.
+Json stats_of(const launcher::WorkerRecord& worker);
+
 // The commit that HEAD names in the git repository around `directory`; empty when there is none.
 std::string git_commit(const std::string& directory);
 

@@ -3,6 +3,7 @@
 #include <signal.h>
 #include <stdlib.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <ostream>
 
@@ -10,10 +11,15 @@
 #include "hftrain/base/error.h"
 #include "hftrain/base/file.h"
 #include "hftrain/base/hash.h"
+#include "hftrain/base/json.h"
 #include "hftrain/data/sample_text.h"
+#include "hftrain/plan/topology.h"
 #include "hftrain/storage/checkpoint_folder.h"
 #include "hftrain/tokenizer/bpe_trainer.h"
 #include "launcher/watched_process.h"
+#include "pipeline/run_record.h"
+#include "pipeline/smoke_data.h"
+#include "pipeline/smoke_flags.h"
 
 namespace hftrain::app {
 namespace {
@@ -22,29 +28,39 @@ namespace fs = std::filesystem;
 
 constexpr int64_t kTextBytes = 200'000;
 constexpr uint64_t kTextSeed = 42;
-// A small model is through in milliseconds: enough steps are left after the first checkpoint to kill a rank
-// in.
-struct Length {
-  int steps, first_save;
-};
-constexpr Length kSmallModel = {60, 20}, kNamedModel = {6, 2};
+// What of the user's data is trained on and evaluated on, about.
+constexpr uint64_t kMostTrainingBytes = 4'000'000, kMostEvaluationBytes = 200'000;
+constexpr int kKillTries = 5;  // a run of a tiny model may be over before it can be hit
+constexpr double kLater = 0.02;
 
+const char* const kStraight = "straight";
+const char* const kKilled = "killed";
+
+// Everything that a run may write or read, made in a folder of its own.
 class Smoke {
  public:
-  Smoke(const CommandContext& context, std::vector<std::string> flags, const arguments::ParseOutcome& parsed)
-      : context_(context), flags_(std::move(flags)) {
+  Smoke(const CommandContext& context, const std::vector<std::string>& words,
+        const arguments::ParseOutcome& parsed)
+      : context_(context), parsed_(parsed), setting_(smoke_setting(parsed, visible_gpus())) {
     std::string pattern = (fs::temp_directory_path() / "hftrain-smoke-XXXXXX").string();
     if (::mkdtemp(pattern.data()) == nullptr)
       throw system_error(errno, "cannot create a temporary folder", pattern);
     folder_ = pattern;
-    complete(parsed.arguments);
+    words_ = words;
   }
 
   ExitCode run() {
+    for (const std::string& notice : setting_.notices) context_.err << "note: " << notice << '\n';
+    const SmokeLength& length = setting_.length;
+    const bool restarts = setting_.restarts > 0;
     const bool good =
-        check("a run of " + std::to_string(length_.steps) + " steps", [this] { return straight(); }) &&
-        check("a killed rank ends the run and is named", [this] { return killed(); }) &&
-        check("starting again resumes", [this] { return resumed(); }) &&
+        check("data, tokenizer and model", [this] { return prepare(); }) &&
+        check("a run of " + std::to_string(length.steps) + " steps", [this] { return straight(); }) &&
+        check(restarts ? "a killed rank is named, and the run starts again"
+                       : "a killed rank ends the run and is named",
+              [this] { return killed(); }) &&
+        check(restarts ? "it goes on from a checkpoint" : "starting again resumes",
+              [this] { return resumed(); }) &&
         check("the resumed run equals the straight one", [this] { return equal(); }) &&
         check("the checkpoint verifies", [this] { return verified(); });
     if (good) {
@@ -57,11 +73,23 @@ class Smoke {
   }
 
  private:
+  int visible_gpus() const {
+    Environment environment = context_.environment;
+    for (const auto& [name, value] : parsed_.exported_environment) environment.set(name, value);
+    return static_cast<int>(plan::detect_topology(environment).visible.devices.size());
+  }
+
   // Empty: passed; otherwise why not.
   template <typename Check>
   bool check(const std::string& name, Check&& passes) {
     const double begin = monotonic_seconds();
-    const std::string problem = passes();
+    std::string problem;
+    try {
+      problem = passes();
+    } catch (const Error& error) {
+      code_ = error.code();
+      problem = error.render();
+    }
     context_.out << (problem.empty() ? "ok      " : "FAILED  ") << name << " ("
                  << static_cast<int>((monotonic_seconds() - begin) * 10) / 10.0 << " s)" << std::endl;
     if (problem.empty()) return true;
@@ -70,42 +98,33 @@ class Smoke {
     return false;
   }
 
-  // Adds what the flags leave open, and what a smoke run must decide itself; later flags win.
-  void complete(const arguments::Arguments& arguments) {
-    const arguments::ModelArguments& model = arguments.model;
-    const bool named = model.model_name_or_path || model.config_name || model.model_type;
-    length_ = named ? kNamedModel : kSmallModel;
-    if (arguments.data.train_file.empty()) add("--train_file", make_text());
-    if (!named) {
-      add("--model_type", "gpt2");
-      add("--config_overrides",
-          "n_layer=2,n_head=2,n_embd=64,n_positions=128,vocab_size=512,bos_token_id=0,eos_token_id=0");
-    }
-    if (!model.tokenizer_name && !model.model_name_or_path) add("--tokenizer_name", make_tokenizer());
-    if (!arguments.data.block_size && !named) add("--block_size", "64");
-    const bool gpus = path_exists("/dev/nvidia0") && !arguments.device.use_cpu;
-    const bool counted = arguments.launch.nproc_per_node || arguments.launch.cpu_ranks;
-    if (!gpus && !counted) add("--cpu_ranks", "2");
-    add("--smoke", "false");
-    add("--do_train", "true");
-    add("--max_steps", std::to_string(length_.steps));
-    add("--save_strategy", "steps");
-    add("--save_steps", std::to_string(length_.first_save));
-    add("--eval_steps", std::to_string(length_.first_save));
-    add("--logging_steps", "1");
-    add("--progress", "plain");
-  }
-  void add(const std::string& flag, const std::string& value) {
-    flags_.push_back(flag);
-    flags_.push_back(value);
+  // Adds what the flags leave open, and what a smoke run must decide itself.
+  std::string prepare() {
+    std::vector<std::string> flags = setting_.flags;
+    const auto add = [&flags](const std::string& flag, const std::vector<std::string>& values) {
+      if (values.empty()) return;
+      flags.push_back(flag);
+      flags.insert(flags.end(), values.begin(), values.end());
+    };
+    const arguments::DataArguments& data = parsed_.arguments.data;
+    const auto cut = [&](const std::vector<std::string>& files, data::Split split, uint64_t most) {
+      return cut_data(files, split, data.keep_linebreaks, most, folder_ + "/data");
+    };
+    add("--train_file", setting_.makes_data ? std::vector<std::string>{make_text()}
+                                            : cut(data.train_file, data::Split::kTrain, kMostTrainingBytes));
+    add("--validation_file", cut(data.validation_file, data::Split::kValidation, kMostEvaluationBytes));
+    add("--test_file", cut(data.test_file, data::Split::kTest, kMostEvaluationBytes));
+    if (setting_.makes_tokenizer) add("--tokenizer_name", {make_tokenizer()});
+    flags_ = std::move(flags);
+    return "";
   }
 
-  std::string make_text() {
-    text_ = folder_ + "/text.txt";
-    write_file_atomically(text_, data::sample_text(kTextSeed, kTextBytes));
-    return text_;
+  std::string make_text() const {
+    const std::string path = folder_ + "/text.txt";
+    write_file_atomically(path, data::sample_text(kTextSeed, kTextBytes));
+    return path;
   }
-  std::string make_tokenizer() {
+  std::string make_tokenizer() const {
     tokenizer::BpeTrainingOptions options;
     options.vocab_size = 512;
     tokenizer::BpeTrainer trainer(options);
@@ -115,61 +134,135 @@ class Smoke {
     return place;
   }
 
-  launcher::WatchedProcess start(const std::string& name) {
+  std::string output_of(const std::string& name) const { return folder_ + '/' + name; }
+
+  launcher::WatchedProcess start(const std::string& name) const {
+    std::vector<std::string> flags = flags_;
+    const auto add = [&flags](const char* flag, const std::string& value) {
+      flags.insert(flags.end(), {flag, value});
+    };
+    add("--output_dir", output_of(name));
+    // Folders beside the output folder, which the configuration may have put among those of real runs.
+    if (parsed_.arguments.launch.log_dir) add("--log_dir", output_of(name) + "-logs");
+    if (parsed_.arguments.logging.logging_dir) add("--logging_dir", output_of(name) + "-tensorboard");
     std::vector<std::string> argv = {context_.program, "train"};
-    argv.insert(argv.end(), flags_.begin(), flags_.end());
-    argv.insert(argv.end(), {"--output_dir", folder_ + '/' + name});
-    return launcher::WatchedProcess(std::move(argv), context_.environment);
+    for (std::string& word : smoke_command_line(words_, flags)) argv.push_back(std::move(word));
+    Environment environment = context_.environment;
+    environment.set("HFTRAIN_CACHE", folder_ + "/cache");
+    for (const auto& [variable, value] : setting_.environment) environment.set(variable, value);
+    return launcher::WatchedProcess(std::move(argv), environment);
   }
-  std::string expect(int wanted, int got, const launcher::WatchedProcess& run) {
-    if (got == wanted) return "";
+  std::string expect(ExitCode wanted, int got, const launcher::WatchedProcess& run) {
+    if (got == static_cast<int>(wanted)) return "";
     code_ = got == 0 ? ExitCode::kInternal : static_cast<ExitCode>(got);
-    return "it ended with code " + std::to_string(got) + ", expected " + std::to_string(wanted) + ":\n" +
-           run.err();
+    return "it ended with code " + std::to_string(got) + ", expected " +
+           std::to_string(static_cast<int>(wanted)) + ":\n" + run.err();
+  }
+  // What summary.json says of the attempts of a run, the last one last.
+  Json attempts_of(const std::string& name) const {
+    return read_json_file(run_folder(output_of(name)).summary()).at("attempts");
   }
 
   std::string straight() {
-    launcher::WatchedProcess run = start("straight");
-    return expect(0, run.finish(), run);
+    launcher::WatchedProcess run = start(kStraight);
+    return expect(ExitCode::kDone, run.finish(), run);
   }
+
+  bool has_checkpoint() const {
+    return path_exists(storage::checkpoint_path(output_of(kKilled), setting_.length.first_save) +
+                       "/manifest.json");
+  }
+
   std::string killed() {
-    launcher::WatchedProcess run = start("killed");
-    run.wait_for("checkpoint-" + std::to_string(length_.first_save) + " ");
-    const std::vector<pid_t> workers = run.children();
-    if (workers.empty()) return "no worker was left to kill after the first checkpoint:\n" + run.err();
-    ::kill(workers.back(), SIGKILL);
-    const std::string problem = expect(static_cast<int>(ExitCode::kWorkerLost), run.finish(), run);
-    if (!problem.empty()) return problem;
-    return run.err().find("SIGKILL") == std::string::npos
+    double delay =
+        0;  // the front program has to hear of the checkpoint, too, if it is to go on from it itself
+    for (int attempt = 1;; ++attempt) {
+      launcher::WatchedProcess run = start(kKilled);
+      double seen = 0;
+      run.wait_until([&] {
+        if (seen == 0 && has_checkpoint()) seen = monotonic_seconds();
+        return seen > 0 && monotonic_seconds() - seen >= delay;
+      });
+      const std::vector<pid_t> workers = run.children();
+      if (!workers.empty()) ::kill(workers.back(), SIGKILL);
+      const ExitCode wanted = setting_.restarts > 0 ? ExitCode::kDone : ExitCode::kWorkerLost;
+      const int code = run.finish();
+      const bool too_late = code == 0 && attempts_of(kKilled).size() == 1;  // it was leaving
+      const bool too_early = code == 0 && !too_late && attempts_of(kKilled).back()["resumed_from"].is_null();
+      if ((too_late || too_early) && attempt < kKillTries) {
+        if (too_early) delay += kLater;
+        fs::remove_all(output_of(kKilled));
+        continue;
+      }
+      if (too_late) return "the run was over before a rank could be killed";
+      if (std::string problem = expect(wanted, code, run); !problem.empty()) return problem;
+      return names_the_killed(run);
+    }
+  }
+  std::string names_the_killed(const launcher::WatchedProcess& run) const {
+    const Json first = attempts_of(kKilled).at(0);
+    if (first.at("exit_code") != static_cast<int>(ExitCode::kWorkerLost))
+      return "the attempt that lost a rank is on record with code " + first["exit_code"].dump();
+    return first.value("what", "").find("SIGKILL") == std::string::npos
                ? "the report does not say what happened:\n" + run.err()
                : "";
   }
+
+  // The workers count the updates that they made themselves: one that began anew would have made all.
   std::string resumed() {
-    launcher::WatchedProcess run = start("killed");
-    return expect(0, run.finish(), run);
+    if (setting_.restarts == 0) {
+      launcher::WatchedProcess run = start(kKilled);
+      if (std::string problem = expect(ExitCode::kDone, run.finish(), run); !problem.empty()) return problem;
+    }
+    const Json last = attempts_of(kKilled).back();
+    if (!last.at("resumed_from").is_string()) return "it began anew instead of going on from a checkpoint";
+    const auto path = last["resumed_from"].get<std::string>();
+    for (const storage::CheckpointInfo& checkpoint : storage::list_checkpoints(output_of(kKilled))) {
+      if (fs::path(checkpoint.path).filename() != fs::path(path).filename()) continue;
+      const int64_t left = setting_.length.steps - checkpoint.step;
+      return last.at("steps") == left ? ""
+                                      : "from " + path + " it made " + last["steps"].dump() +
+                                            " updates, and " + std::to_string(left) + " were left";
+    }
+    // Removed since then, as --save_total_limit says.
+    return last.at("steps").is_number() && last["steps"] < setting_.length.steps
+               ? ""
+               : "after " + path + " it made " + last["steps"].dump() + " updates";
   }
-  std::string equal() {
-    for (const fs::directory_entry& entry : fs::recursive_directory_iterator(folder_ + "/straight")) {
-      const fs::path relative = fs::relative(entry.path(), folder_ + "/straight");
-      if (entry.path().extension() != ".safetensors") continue;
-      const std::string other = folder_ + "/killed/" + relative.string();
-      if (!path_exists(other) || hash_file(entry.path()) != hash_file(other))
-        return relative.string() + " differs";
+
+  static std::vector<std::string> tensors_below(const std::string& folder) {
+    std::vector<std::string> paths;
+    for (const fs::directory_entry& entry : fs::recursive_directory_iterator(folder)) {
+      const std::string path = fs::relative(entry.path(), folder).string();
+      const bool hidden = path.starts_with('.');  // of a save that the killed rank broke off
+      if (entry.path().extension() == ".safetensors" && !hidden) paths.push_back(path);
+    }
+    std::sort(paths.begin(), paths.end());
+    return paths;
+  }
+  std::string equal() const {
+    const std::string straight = output_of(kStraight), killed = output_of(kKilled);
+    const std::vector<std::string> tensors = tensors_below(straight);
+    if (tensors.empty()) return "the straight run left no tensors";
+    if (tensors != tensors_below(killed)) return "they did not write the same files";
+    for (const std::string& path : tensors) {
+      if (hash_file(straight + '/' + path) != hash_file(killed + '/' + path)) return path + " differs";
     }
     return "";
   }
-  std::string verified() {
-    const auto newest = storage::newest_verified_checkpoint(folder_ + "/killed");
-    if (!newest.checkpoint || newest.checkpoint->step != length_.steps)
+
+  std::string verified() const {
+    const auto newest = storage::newest_verified_checkpoint(output_of(kKilled));
+    if (!newest.checkpoint || newest.checkpoint->step != setting_.length.steps)
       return "the last checkpoint does not verify";
     return "";
   }
 
   const CommandContext& context_;
-  std::vector<std::string> flags_;
+  const arguments::ParseOutcome& parsed_;
+  SmokeSetting setting_;
+  std::vector<std::string> words_, flags_;
   std::string folder_;
-  std::string text_;
-  Length length_ = kSmallModel;
   ExitCode code_ = ExitCode::kDone;
 };
 

@@ -1,6 +1,7 @@
 // `--smoke`: proves in about a minute that a configuration works on this machine. Trains with the given flags
 // for a few steps, on made-up data and a small model where none is named; kills a rank once and resumes;
-// compares with a run that was left alone; verifies the checkpoint.
+// compares with a run that was left alone; verifies the checkpoint. Nothing is read from what the runs print,
+// which the configuration may silence: files tell.
 #pragma once
 
 #include <string>

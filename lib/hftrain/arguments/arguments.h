@@ -136,7 +136,8 @@ struct SavingArguments {
   double save_steps = 500;                  // updates; below 1: share of all updates
   std::optional<int64_t> save_total_limit;  // unset, 0 or negative: all are kept
   bool save_only_model = false;
-  bool async_save = false;  // in the background, from a copy in memory
+  bool async_save = false;       // in the background, from a copy in memory
+  std::optional<bool> rehearse;  // unset: when the plan expects more than an hour
   std::optional<bool> load_best_model_at_end = false;
   std::optional<std::string> metric_for_best_model;   // parse_arguments fills it where the rules say "loss"
   std::optional<bool> greater_is_better;              // parse_arguments fills it when there is a metric

@@ -1,5 +1,6 @@
 #include "hftrain/arguments/command_line.h"
 
+#include <algorithm>
 #include <cctype>
 #include <optional>
 
@@ -122,6 +123,30 @@ class Reader {
 
 std::vector<Given> read_command_line(std::span<const std::string> words, Diagnostics& problems) {
   return Reader(words, problems).read();
+}
+
+std::vector<std::string> leave_out(std::span<const std::string> words,
+                                   std::span<const std::string_view> flags) {
+  Diagnostics unread;
+  std::vector<std::string> kept;
+  for (const Given& each : read_command_line(words, unread)) {
+    const auto is_meant = [&](std::string_view name) {
+      return each.flag->name == name || each.flag->replaced_by.flag == name;
+    };
+    if (std::any_of(flags.begin(), flags.end(), is_meant)) continue;
+    const bool negated =
+        each.spelling.starts_with("--") && flag_table().find(each.spelling.substr(2)).negated;
+    if (negated) {
+      kept.push_back(each.spelling);
+    } else if (each.written.is_array()) {
+      kept.push_back(each.spelling);
+      for (const Json& word : each.written) kept.push_back(word.get<std::string>());
+    } else {
+      kept.push_back(each.spelling + '=' +
+                     (each.written.is_string() ? each.written.get<std::string>() : each.written.dump()));
+    }
+  }
+  return kept;
 }
 
 }  // namespace hftrain::arguments

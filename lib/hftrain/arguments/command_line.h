@@ -6,6 +6,7 @@
 
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "hftrain/arguments/given.h"
@@ -16,5 +17,9 @@ namespace hftrain::arguments {
 // dashes and underscores are the same; prefixes of flags are not accepted. Mistakes are appended to
 // `problems`.
 std::vector<Given> read_command_line(std::span<const std::string> words, Diagnostics& problems);
+
+// A command line without mistakes again, less these flags and the names that stand for them.
+std::vector<std::string> leave_out(std::span<const std::string> words,
+                                   std::span<const std::string_view> flags);
 
 }  // namespace hftrain::arguments

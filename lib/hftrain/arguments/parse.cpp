@@ -12,6 +12,7 @@
 #include "hftrain/arguments/import/import.h"
 #include "hftrain/arguments/import/launch.h"
 #include "hftrain/arguments/merge.h"
+#include "hftrain/arguments/other_machines.h"
 #include "hftrain/arguments/rules.h"
 #include "hftrain/arguments/schedule_options.h"
 #include "hftrain/arguments/value.h"
@@ -41,6 +42,15 @@ Actions actions_of(const std::map<std::string, Json>& unread) {
   return actions;
 }
 
+// The last --machines of the command line.
+std::optional<std::string> machines_asked(const std::vector<Given>& line) {
+  std::optional<std::string> machines;
+  for (const Given& each : line) {
+    if (each.flag->name == "machines" && each.written.is_string()) machines = each.written.get<std::string>();
+  }
+  return machines;
+}
+
 std::vector<std::string> config_paths(const std::vector<Given>& given) {
   std::vector<std::string> paths;
   for (const Given& each : given) {
@@ -61,8 +71,14 @@ class Parser {
     outcome_.actions.help = asks_for(line, "help");
     outcome_.actions.help_all = asks_for(line, "help_all");
     outcome_.actions.version = asks_for(line, "version");
-    if (outcome_.actions.help || outcome_.actions.help_all || outcome_.actions.version)
+    const std::optional<std::string> machines = machines_asked(line);
+    if (machines == "list") {
+      outcome_.unread["machines"] = *machines;
+      outcome_.actions.json = asks_for(line, "json");
+    }
+    if (outcome_.actions.help || outcome_.actions.help_all || outcome_.actions.version || machines == "list")
       return std::move(outcome_);
+    if (machines) environment_ = of_other_machines(environment_);
     std::vector<Given> given = flags_of_environment(environment_, outcome_.notes, problems_);
     read_files(config_paths(line), given);
     given.insert(given.end(), line.begin(), line.end());
@@ -112,7 +128,7 @@ class Parser {
   }
 
   std::span<const std::string> argv_;
-  const Environment& environment_;
+  Environment environment_;
   Diagnostics problems_;
   ParseOutcome outcome_;
 };

@@ -98,6 +98,33 @@ std::string Checkpointer::save(const CheckpointContents& contents, const AfterCo
   return save->path;
 }
 
+void Checkpointer::rehearse(const CheckpointContents& contents) {
+  const std::unique_ptr<Save> save = open_save(contents.step, {});
+  agree_on_success(communicator_, write_for_rehearsal(contents, *save), "rehearse a save");
+  storage::Manifest manifest = join_manifest(*save);
+  std::optional<Error> failure;
+  if (commits()) {
+    failure = attempt([&] { save->transaction->seal(std::move(manifest), kVerifyingThreads, progress_); });
+  }
+  agree_on_success(communicator_, failure, "rehearse a save");
+}
+
+std::optional<Error> Checkpointer::write_for_rehearsal(const CheckpointContents& contents, Save& save) {
+  std::optional<Error> failure;
+  if (plan_.saving.asynchronous) {
+    staged_.clear();
+    failure = write_files(contents, staged_);
+    if (!failure && device_ != nullptr)
+      failure = attempt([&] { device_->synchronise(communicator_.device()); });
+    if (!failure) failure = attempt([&] { staged_.write_to(save.files, abandoned_); });
+  } else {
+    DirectTarget target(save.files);
+    failure = write_files(contents, target);
+  }
+  if (!failure) failure = attempt([&] { save.files.sync_names(); });
+  return failure;
+}
+
 // At full priority: a starved thread would leave the rest to the first save.
 void Checkpointer::reserve_copy() {
   background_.start(BackgroundTask::Priority::kNormal, [this, bytes = copied_bytes()] {

@@ -68,6 +68,9 @@ class Checkpointer {
   // earlier checkpoints stay, and every rank throws with the exit code of the first failure.
   std::string save(const CheckpointContents& contents, const AfterCommit& after = {});
 
+  // Does all of a save but the last rename, verifies what was written and removes it. Fails as save() does.
+  void rehearse(const CheckpointContents& contents);
+
   // Local: a thread makes the memory that saves in the background copy to, so that the first one does not
   // wait for new pages. When that fails the first save does.
   void reserve_copy();
@@ -99,6 +102,8 @@ class Checkpointer {
   std::optional<Error> write_files(const CheckpointContents& contents, SaveTarget& target);
   storage::Manifest join_manifest(const Save& save);
   void commit(Save& save, storage::Manifest manifest) const;
+  // By the copy in memory, if the run saves in the background.
+  std::optional<Error> write_for_rehearsal(const CheckpointContents& contents, Save& save);
   void check_free_space() const;
   uint64_t copied_bytes() const;
   void write_model(SaveTarget* target);

@@ -59,6 +59,11 @@ Json key_of_split(const SplitRequest& split, const FileHashes& hashes) {
           {"max_blocks", split.max_blocks ? Json(*split.max_blocks) : Json()}};
 }
 
+bool has_text(const std::vector<SplitRequest>& splits) {
+  return std::any_of(splits.begin(), splits.end(),
+                     [](const SplitRequest& split) { return !split.files.tokenized(); });
+}
+
 // tokenizer.json and, when there, the files beside it that change what it does.
 Json key_of_tokenizer(const std::string& place, const FileHashes& hashes) {
   std::error_code ignored;
@@ -75,13 +80,25 @@ std::string key_of(const PrepareRequest& request, const std::vector<SplitRequest
   Json key = {{"format", kCacheFormat},
               {"block_size", request.block_size},
               {"keep_linebreaks", request.keep_linebreaks}};
-  bool has_text = false;
-  for (const SplitRequest& split : splits) {
+  for (const SplitRequest& split : splits)
     key["splits"][split_name(split.split)] = key_of_split(split, hashes);
-    has_text = has_text || !split.files.tokenized();
-  }
-  if (has_text) key["tokenizer"] = key_of_tokenizer(request.tokenizer_folder, hashes);
+  if (has_text(splits)) key["tokenizer"] = key_of_tokenizer(request.tokenizer_folder, hashes);
   return hash_bytes(dump_json(key, -1));
+}
+
+// For people who look into the cache: whose blocks these are.
+Json made_from(const PrepareRequest& request, const std::vector<SplitRequest>& splits) {
+  const auto absolute = [](const std::string& path) {
+    return fs::absolute(path).lexically_normal().string();
+  };
+  std::vector<std::string> sources;
+  for (const SplitRequest& split : splits) {
+    for (const RowFile& file : split.files.rows) sources.push_back(absolute(file.path));
+    for (const std::string& prefix : split.files.token_prefixes) sources.push_back(absolute(prefix + ".bin"));
+  }
+  std::sort(sources.begin(), sources.end());
+  sources.erase(std::unique(sources.begin(), sources.end()), sources.end());
+  return {{"sources", sources}, {"tokenizer", has_text(splits) ? absolute(request.tokenizer_folder) : ""}};
 }
 
 void check(const PrepareRequest& request) {
@@ -131,7 +148,10 @@ std::string cache_folder(const Environment& environment) {
 std::optional<PreparedData> find_prepared(const PrepareRequest& request) {
   check(request);
   if (request.overwrite_cache) return std::nullopt;
-  return TokenCache(request.cache_folder).find(key_of(request, splits_of(request)));
+  const std::vector<SplitRequest> splits = splits_of(request);
+  if (has_text(splits) && request.tokenizer_folder.empty())
+    return std::nullopt;  // of a plan without a tokenizer
+  return TokenCache(request.cache_folder).find(key_of(request, splits));
 }
 
 std::optional<PreparedData> prepare(const PrepareRequest& request, const TokenizerLoader& load_tokenizer,
@@ -141,8 +161,9 @@ std::optional<PreparedData> prepare(const PrepareRequest& request, const Tokeniz
   const std::string key = key_of(request, splits);
   const TokenCache cache(request.cache_folder);
   if (!request.overwrite_cache) {
-    if (auto found = cache.find(key)) return found;
-    if (path_exists(cache.folder_of(key))) {
+    auto found = cache.find(key);
+    if (found && TokenCache::hold(*found)) return found;
+    if (!found && path_exists(cache.folder_of(key))) {
       observer.logger.warning("the token cache " + cache.folder_of(key) + " is damaged and is made again");
     }
   }
@@ -154,7 +175,7 @@ std::optional<PreparedData> prepare(const PrepareRequest& request, const Tokeniz
     member_of(data, split.split) = builder.build(split, staging.folder() + '/' + split_name(split.split));
     if (!member_of(data, split.split)) return std::nullopt;
   }
-  return cache.publish(key, staging, data, request.overwrite_cache);
+  return cache.publish(key, staging, data, made_from(request, splits), request.overwrite_cache);
 }
 
 PreparedData estimate_prepared(const PrepareRequest& request) {

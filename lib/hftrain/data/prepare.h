@@ -15,6 +15,7 @@
 
 #include "hftrain/base/environment.h"
 #include "hftrain/base/logger.h"
+#include "hftrain/data/cache_use.h"
 #include "hftrain/data/data_files.h"
 #include "hftrain/tokenizer/tokenizer.h"
 
@@ -53,6 +54,8 @@ struct PreparedData {
   std::optional<PreparedSplit> train, validation, test;
   std::string folder;  // of the cache entry; may be given as --train_file of a later run
   bool from_cache = false;
+  // What prepare() returns is in use for as long as this lives; of find_prepared() it is empty.
+  std::vector<std::shared_ptr<const CacheUse>> held;
 };
 
 struct PrepareProgress {

@@ -6,8 +6,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <filesystem>
+#include <utility>
 
 #include "hftrain/base/error.h"
 #include "hftrain/base/json.h"
@@ -16,8 +18,6 @@ namespace hftrain::data {
 namespace {
 
 namespace fs = std::filesystem;
-
-constexpr const char* kStagingPrefix = ".staging-";
 
 uint64_t size_of(const std::string& path) {
   std::error_code error;
@@ -121,13 +121,48 @@ void TokenCache::remove_abandoned() const {
   }
 }
 
+bool TokenCache::is_being_made(const std::string& staging_folder) {
+  const FileDescriptor folder = open_folder(staging_folder);
+  return folder && held_by_another(folder);
+}
+
+std::vector<std::string> TokenCache::keys() const {
+  std::vector<std::string> keys;
+  std::error_code error;
+  for (fs::directory_iterator entry(tokens_folder_, error), end; !error && entry != end;
+       entry.increment(error)) {
+    const std::string name = entry->path().filename().string();
+    std::error_code unreadable;
+    if (!name.starts_with('.') && entry->is_directory(unreadable)) keys.push_back(name);
+  }
+  return keys;
+}
+
+bool TokenCache::hold(PreparedData& data) {
+  std::vector<std::string> folders = {data.folder};
+  for (const NamedSplit& split : kSplits) {
+    if (!(data.*split.member)) continue;
+    // Blocks of another entry, which was given in place of files; or token files of no cache.
+    const std::string folder = fs::path((data.*split.member)->cache_path).parent_path().string();
+    const bool entry = path_exists(folder + '/' + kCacheRecord);
+    if (entry && std::find(folders.begin(), folders.end(), folder) == folders.end())
+      folders.push_back(folder);
+  }
+  for (const std::string& folder : folders) {
+    std::optional<CacheUse> use = CacheUse::take(folder);
+    if (!use) return false;
+    data.held.push_back(std::make_shared<const CacheUse>(std::move(*use)));
+  }
+  return true;
+}
+
 std::optional<PreparedData> TokenCache::find(const std::string& key) const {
   PreparedData data;
   data.folder = folder_of(key);
   data.from_cache = true;
-  if (!path_exists(data.folder + "/meta.json")) return std::nullopt;
+  if (!path_exists(data.folder + '/' + kCacheRecord)) return std::nullopt;
   try {
-    const Json meta = read_json_file(data.folder + "/meta.json");
+    const Json meta = read_json_file(data.folder + '/' + kCacheRecord);
     const Json::object_t splits = meta.at("splits");
     if (meta.at("format") != kCacheFormat || splits.empty()) return std::nullopt;
     for (const NamedSplit& split : kSplits) {
@@ -143,13 +178,15 @@ std::optional<PreparedData> TokenCache::find(const std::string& key) const {
 }
 
 PreparedData TokenCache::publish(const std::string& key, Staging& staging, const PreparedData& data,
-                                 bool replace) const {
+                                 const Json& made_from, bool replace) const {
   Json meta = {{"format", kCacheFormat}, {"key", key}, {"splits", Json::object()}};
   for (const NamedSplit& split : kSplits) {
     if (data.*split.member)
       meta["splits"][split.name] = split_to_json(*(data.*split.member), staging.folder());
   }
-  write_file_atomically(staging.folder() + "/meta.json", dump_json(meta) + '\n');
+  meta.update(made_from);
+  write_file_atomically(staging.folder() + '/' + kCacheRecord, dump_json(meta) + '\n');
+  const std::optional<CacheUse> until_held = CacheUse::take(staging.folder());
   const std::string target = folder_of(key);
   if (::rename(staging.folder().c_str(), target.c_str()) != 0) {
     if (errno != EEXIST && errno != ENOTEMPTY)
@@ -160,6 +197,7 @@ PreparedData TokenCache::publish(const std::string& key, Staging& staging, const
   auto published = find(key);
   if (!published) throw Error(ExitCode::kDisk, "the token cache could not be read back").where(target);
   published->from_cache = false;
+  if (!hold(*published)) throw Error(ExitCode::kDisk, "the token cache was removed meanwhile").where(target);
   return *published;
 }
 

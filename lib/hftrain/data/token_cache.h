@@ -9,11 +9,16 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "hftrain/base/file.h"
+#include "hftrain/base/json.h"
 #include "hftrain/data/prepare.h"
 
 namespace hftrain::data {
+
+// Entries that are being made begin with it.
+inline constexpr const char* kStagingPrefix = ".staging-";
 
 // Changes when the same request would give other blocks than before.
 inline constexpr int kCacheFormat = 1;
@@ -25,6 +30,10 @@ class TokenCache {
   std::string folder_of(const std::string& key) const { return tokens_folder_ + '/' + key; }
   // The entry, if it is there and all its files have their recorded sizes.
   std::optional<PreparedData> find(const std::string& key) const;
+
+  // Keeps the entry and those that its blocks lie in from being removed while `data` or a copy lives. False
+  // when one of them is no longer there.
+  static bool hold(PreparedData& data);
 
   // A folder to make an entry in. Holds a lock while it lives, by which others tell that it is in use;
   // removes the folder unless published.
@@ -43,10 +52,15 @@ class TokenCache {
 
   // Removes what killed processes left behind.
   void remove_abandoned() const;
+  // Whether a process works in this folder of an unfinished entry.
+  static bool is_being_made(const std::string& staging_folder);
+  // Of all entries, damaged ones too, in no order.
+  std::vector<std::string> keys() const;
   // Writes meta.json for `data`, whose cache_paths lie in the staging folder or elsewhere, and makes it the
-  // entry of `key`. When another process was faster its entry stays, unless `replace`.
+  // entry of `key`, which is held. When another process was faster its entry stays, unless `replace`.
+  // `made_from`: keys for meta.json that say what it was made from.
   PreparedData publish(const std::string& key, Staging& staging, const PreparedData& data,
-                       bool replace) const;
+                       const Json& made_from, bool replace) const;
 
   const std::string& tokens_folder() const { return tokens_folder_; }
 

@@ -1,6 +1,7 @@
 // Bytes a run needs. Parameters, gradients and optimizer state are exact; activations are an estimate from
 // the tensors that the backward pass keeps; disk counts what a checkpoint holds.
 #include <algorithm>
+#include <cstdio>
 
 #include "hftrain/base/text.h"
 #include "hftrain/plan/rank_state.h"
@@ -72,6 +73,14 @@ std::string bytes(int64_t count) {
   return format_bytes(static_cast<uint64_t>(std::max<int64_t>(count, 0)));
 }
 
+// Always in GiB, so that what is needed and what is there can be compared at a glance.
+std::string gib(int64_t count) {
+  const double amount = static_cast<double>(std::max<int64_t>(count, 0)) / static_cast<double>(1 << 30);
+  char text[32];
+  std::snprintf(text, sizeof(text), amount < 1 ? "%.3f GiB" : "%.1f GiB", amount);
+  return text;
+}
+
 Diagnostic too_large(const std::string& what, const std::string& why, const std::string& hint) {
   return {Diagnostic::Severity::kError, what, "", why, hint};
 }
@@ -91,38 +100,72 @@ NeededMemory needed_memory(const RunPlan& plan) {
               background_copies(plan).node};
 }
 
-void check_memory(const ResolveInput& input, const RunPlan& plan, Problems& problems) {
-  const MemoryPlan& memory = plan.memory_per_rank;
-  const NeededMemory needed = needed_memory(plan);
-  const std::string why = "the program itself " + bytes(kProgramBytes) + ", parameters " +
-                          bytes(memory.parameters) + ", gradients " + bytes(memory.gradients) +
-                          ", optimizer " + bytes(memory.optimizer);
+// What a rank needs by kind, for the reason of a refusal.
+std::string needs_by_kind(const MemoryPlan& memory) {
+  return "the program itself " + gib(kProgramBytes) + ", parameters " + gib(memory.parameters) +
+         ", gradients " + gib(memory.gradients) + ", optimizer " + gib(memory.optimizer);
+}
+
+// A plan for machines that are not this one is refused for what a run there would end with.
+ExitCode code_of(const ResolveInput& input, ExitCode of_a_run) {
+  return input.elsewhere ? ExitCode::kUsage : of_a_run;
+}
+
+void check_host_memory(const ResolveInput& input, const RunPlan& plan, Problems& problems) {
+  const int64_t host = input.topology.host.usable_memory_bytes(), needed = needed_memory(plan).node;
+  if (host <= 0 || needed <= host) return;
   const int64_t copied = background_copies(plan).node;
-  const std::string copies = copied > 0 ? "; --async_save keeps copies of " + bytes(copied) : "";
-  const bool shards = plan.strategy.sharded();
-  const int64_t host = input.topology.host.usable_memory_bytes();
-  if (host > 0 && needed.node > host) {
-    problems.add(
-        ExitCode::kHostMemory,
-        too_large("the model and its training state need " + bytes(needed.node) + " of host memory, of " +
-                      bytes(host),
-                  why + ", for each of " + std::to_string(plan.ranks.local_world_size) + " ranks" + copies,
-                  shards ? "a smaller model, or offload to NVMe"
-                         : "a smaller model, fewer ranks, or --fsdp \"full_shard auto_wrap\""));
-  }
-  if (!on_gpu(plan.ranks)) return;
+  const std::string copies = copied > 0 ? "; --async_save keeps copies of " + gib(copied) : "";
+  problems.add(
+      code_of(input, ExitCode::kHostMemory),
+      too_large("the model and its training state need " + gib(needed) + " of host memory, of " + gib(host),
+                needs_by_kind(plan.memory_per_rank) + ", for each of " +
+                    std::to_string(plan.ranks.local_world_size) + " ranks" + copies,
+                plan.strategy.sharded()
+                    ? "a smaller model, or offload to NVMe"
+                    : "a smaller model, fewer ranks, or --fsdp \"full_shard auto_wrap\""));
+}
+
+void check_device_memory(const ResolveInput& input, const RunPlan& plan, Problems& problems) {
+  const int64_t needed = needed_memory(plan).device;
   for (const RankPlan& rank : plan.ranks.ranks) {
     const VisibleDevices& visible = topology_of(input, rank).visible;
     const CudaDevice& device = visible.devices[static_cast<size_t>(rank.ordinal)].device;
-    if (device.total_bytes <= 0 || needed.device <= device.total_bytes) continue;
-    problems.add(ExitCode::kDeviceMemory,
-                 too_large("the model and its training state need " + bytes(needed.device) + ", and GPU " +
-                               std::to_string(device.index) + " has " + bytes(device.total_bytes),
-                           why,
-                           shards ? "a smaller model, more GPUs, or offload: --fsdp \"full_shard offload\""
-                                  : "a smaller model, or --fsdp \"full_shard auto_wrap\""));
+    if (device.total_bytes <= 0 || needed <= device.total_bytes) continue;
+    problems.add(code_of(input, ExitCode::kDeviceMemory),
+                 too_large("the model and its training state need " + gib(needed) + ", and GPU " +
+                               std::to_string(device.index) + " has " + gib(device.total_bytes),
+                           needs_by_kind(plan.memory_per_rank),
+                           plan.strategy.sharded()
+                               ? "a smaller model, more GPUs, or offload: --fsdp \"full_shard offload\""
+                               : "a smaller model, or --fsdp \"full_shard auto_wrap\""));
     return;
   }
+}
+
+// Of machines that are not this one nobody can try whether an estimate holds, so one that is far beyond what
+// is there is refused.
+void check_expected_memory(const ResolveInput& input, const RunPlan& plan, Problems& problems) {
+  constexpr double kFarBeyond = 1.1;
+  const MemoryPlan& memory = plan.memory_per_rank;
+  const bool gpu = on_gpu(plan.ranks);
+  const int64_t there =
+      gpu ? input.topology.visible.devices.front().device.total_bytes
+          : input.topology.host.usable_memory_bytes() / std::max(1, plan.ranks.local_world_size);
+  const int64_t expected = memory.total - (gpu ? memory.host : 0);
+  if (there <= 0 || static_cast<double>(expected) <= kFarBeyond * static_cast<double>(there)) return;
+  problems.add(ExitCode::kUsage,
+               too_large("a rank is expected to need " + gib(expected) + ", and " +
+                             (gpu ? "a GPU has " : "its part of the machine is ") + gib(there),
+                         needs_by_kind(memory) + ", activations " + gib(memory.activations) + ", buffers " +
+                             gib(memory.buffers),
+                         "a smaller --per_device_train_batch_size, or --gradient_checkpointing"));
+}
+
+void check_memory(const ResolveInput& input, const RunPlan& plan, Problems& problems) {
+  check_host_memory(input, plan, problems);
+  if (on_gpu(plan.ranks)) check_device_memory(input, plan, problems);
+  if (input.elsewhere && problems.none()) check_expected_memory(input, plan, problems);
 }
 
 void check_nvme(const ResolveInput& input, const RunPlan& plan, Problems& problems) {
@@ -153,10 +196,10 @@ MemoryPlan estimate_memory(const architectures::Architecture& architecture, cons
 }
 
 DiskPlan estimate_disk(const architectures::Architecture& architecture, const RunPlan& plan,
-                       uint64_t free_bytes) {
+                       std::optional<uint64_t> free_bytes) {
   const architectures::ParameterTable& table = architecture.parameters();
   DiskPlan disk;
-  disk.free_bytes = static_cast<int64_t>(free_bytes);
+  disk.free_bytes = free_bytes ? static_cast<int64_t>(*free_bytes) : -1;
   disk.nvme_bytes = rank_state(table, plan).on_nvme * plan.ranks.local_world_size;
   const int64_t weights = weights_bytes(plan);
   disk.checkpoint_bytes = weights + (plan.saving.only_model ? 0 : whole_optimizer_bytes(table, plan));
@@ -182,7 +225,7 @@ void check_budget(const ResolveInput& input, const RunPlan& plan, Problems& prob
   check_nvme(input, plan, problems);
   const bool saves = plan.saving.interval.strategy != "no";
   const int64_t least = saves ? plan.disk.checkpoint_bytes : weights_bytes(plan);
-  if (least > plan.disk.free_bytes) {
+  if (plan.disk.free_bytes >= 0 && least > plan.disk.free_bytes) {
     problems.add(
         ExitCode::kDisk,
         {Diagnostic::Severity::kError,

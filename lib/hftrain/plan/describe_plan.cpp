@@ -38,9 +38,9 @@ std::string device_table(const RunPlan& plan, const Topology& topology) {
     std::vector<std::string> row = {std::to_string(rank.rank), std::to_string(rank.local_rank)};
     if (device != nullptr) {
       const std::string unsure = topology.visible.order_known ? "" : "?";
-      row.insert(row.end(),
-                 {std::to_string(rank.ordinal), std::to_string(device->index) + unsure, rank.device_uuid,
-                  rank.device_name, bytes(device->free_bytes), bytes(device->total_bytes)});
+      row.insert(row.end(), {std::to_string(rank.ordinal), std::to_string(device->index) + unsure,
+                             rank.device_uuid.empty() ? "-" : rank.device_uuid, rank.device_name,
+                             bytes(device->free_bytes), bytes(device->total_bytes)});
     } else {
       row.insert(row.end(), {"-", "-", "-", "cpu", bytes(topology.host.available_bytes),
                              bytes(topology.host.usable_memory_bytes())});
@@ -145,15 +145,26 @@ std::string batch_text(const RunPlan& plan) {
          with_thousands(batch.per_device_eval) + " per rank";
 }
 
+// Of a rough figure: whole hours, or minutes.
+std::string time_text(double seconds) {
+  constexpr double kMinute = 60, kHour = 3600;
+  if (seconds < kMinute) return "";
+  const bool hours = seconds >= 2 * kHour;
+  const auto amount = static_cast<int64_t>(seconds / (hours ? kHour : kMinute) + 0.5);
+  return "; in the order of " + counted(amount, hours ? "hour" : "minute");
+}
+
 std::string steps_text(const StepsPlan& steps) {
   if (steps.max_steps == 0 && steps.batches_per_epoch == 0) {
     return "number of updates unknown until the data are prepared (" + number(steps.num_train_epochs) +
            " epochs)";
   }
   std::string text = counted(steps.max_steps, "update");
-  if (steps.batches_per_epoch == 0) return text + ", epochs unknown until the data are prepared";
+  if (steps.batches_per_epoch == 0)
+    return text + ", epochs unknown until the data are prepared" + time_text(steps.expected_seconds);
   return text + " in " + counted(steps.epochs, "epoch") + "; " + with_thousands(steps.batches_per_epoch) +
-         " batches per rank and epoch, " + with_thousands(steps.updates_per_epoch) + " updates per epoch";
+         " batches per rank and epoch, " + with_thousands(steps.updates_per_epoch) + " updates per epoch" +
+         time_text(steps.expected_seconds);
 }
 
 std::string optimizer_text(const OptimizerPlan& optimizer) {
@@ -211,7 +222,9 @@ std::string host_text(const RunPlan& plan, const HostResources& host) {
   const MemoryPlan& memory = plan.memory_per_rank;
   const int64_t needed = (kProgramBytes + (cpu ? memory.total : memory.host)) * plan.ranks.local_world_size +
                          background_copies(plan).node;
-  return "about " + bytes(needed) + " of " + bytes(host.available_bytes) + " free memory, " +
+  const bool known = host.memory_bytes > 0;
+  return "about " + bytes(needed) +
+         (known ? " of " + bytes(host.available_bytes) + " free memory, " : " of memory, ") +
          counted(host.usable_cores(), "core");
 }
 
@@ -220,7 +233,8 @@ std::string disk_text(const RunPlan& plan) {
   std::string text = bytes(disk.checkpoint_bytes) + " a checkpoint";
   if (disk.checkpoints_kept > 0) text += ", at most " + std::to_string(disk.checkpoints_kept) + " at a time";
   if (disk.checkpoints_kept < 0) text += ", all are kept";
-  text += "; about " + bytes(disk.needed_bytes) + " needed, " + bytes(disk.free_bytes) + " free";
+  text += "; about " + bytes(disk.needed_bytes) + " needed";
+  if (disk.free_bytes >= 0) text += ", " + bytes(disk.free_bytes) + " free";
   if (disk.nvme_bytes > 0) text += "; offloaded state of " + bytes(disk.nvme_bytes);
   return text;
 }
@@ -276,6 +290,9 @@ Json device_list(const RunPlan& plan, const Topology& topology) {
       entry["pci_bus_id"] = device->pci_bus_id;
       entry["free_bytes"] = device->free_bytes;
       entry["total_bytes"] = device->total_bytes;
+    } else {
+      entry["free_bytes"] = topology.host.available_bytes;
+      entry["total_bytes"] = topology.host.usable_memory_bytes();
     }
     devices.push_back(std::move(entry));
   }
@@ -313,6 +330,8 @@ std::string describe_plan(const RunPlan& plan, const Topology& topology,
                              {"logging", interval_text(plan.logging.interval)},
                              {"evaluation", evaluation_text(plan)},
                              {"saving", saving_text(plan.saving)}});
+    if (plan.rehearse)
+      rows.push_back({"rehearsal", "one evaluation batch and one save before the first update"});
   }
   rows.insert(rows.end(), {{"memory", memory_text(plan)},
                            {"host", host_text(plan, topology.host)},
@@ -333,6 +352,7 @@ Json plan_document(const RunPlan& plan, const Topology& topology, const std::vec
                        {"backend", plan.ranks.backend},
                        {"timeout_seconds", plan.ranks.timeout_seconds}};
   document["devices"] = device_list(plan, topology);
+  if (plan.disk.free_bytes < 0) document["disk"]["free_bytes"] = nullptr;
   document["strategy"] = strategy_document(plan.strategy);
   document["resume"] = plan.saving.resume_from.empty() ? Json() : Json(plan.saving.resume_from);
   document["workers"] = Json::array();

@@ -9,6 +9,7 @@
 
 #include "hftrain/base/text.h"
 #include "hftrain/plan/cgroup.h"
+#include "hftrain/plan/requested_threads.h"
 #include "hftrain/plan/topology.h"
 
 namespace hftrain::plan {
@@ -110,6 +111,16 @@ int64_t HostResources::usable_memory_bytes() const {
   return std::min(memory_bytes, memory_limit_bytes.value_or(memory_bytes));
 }
 
+void take_requested_threads(const Environment& environment, HostResources& host) {
+  for (const char* variable : {"MKL_NUM_THREADS", "OMP_NUM_THREADS"}) {
+    const auto threads = parse_integer(environment.get_or(variable, ""));
+    if (!threads || *threads < 1) continue;
+    host.requested_threads = static_cast<int>(std::min<int64_t>(*threads, 1 << 16));
+    host.threads_variable = variable;
+    return;
+  }
+}
+
 HostResources detect_host(const Environment& environment, const TopologySources& sources) {
   HostResources host;
   host.allowed_cores = std::max(1, sources.allowed_cores ? *sources.allowed_cores : count_allowed_cores());
@@ -122,12 +133,7 @@ HostResources detect_host(const Environment& environment, const TopologySources&
   const MemoryLimit limit = memory_limit(cgroup);
   host.memory_limit_bytes = limit.limit;
   if (limit.left) host.available_bytes = std::min(host.available_bytes, *limit.left);
-  for (const char* variable : {"MKL_NUM_THREADS", "OMP_NUM_THREADS"}) {
-    const auto threads = parse_integer(environment.get_or(variable, ""));
-    if (!threads || *threads < 1 || host.requested_threads) continue;
-    host.requested_threads = static_cast<int>(std::min<int64_t>(*threads, 1 << 16));
-    host.threads_variable = variable;
-  }
+  take_requested_threads(environment, host);
   return host;
 }
 

@@ -31,8 +31,12 @@ std::string config_path(const std::string& named, const std::string& flag,
   return resolve_model_folder(named, flag, model.model_revision, cache) + "/config.json";
 }
 
+bool has_weights(const std::string& folder) {
+  return path_exists(folder + kWeights) || path_exists(folder + kWeightsIndex);
+}
+
 void require_weights(const std::string& folder) {
-  if (path_exists(folder + kWeights) || path_exists(folder + kWeightsIndex)) return;
+  if (has_weights(folder)) return;
   Error error(ExitCode::kData, "the model folder holds no weights");
   error.where("--model_name_or_path " + folder).why("there is neither model.safetensors nor its index");
   if (path_exists(folder + "/pytorch_model.bin")) {
@@ -75,14 +79,16 @@ std::string auto_dtype(const arguments::ModelArguments& model, const Json& confi
   for (const char* key : {"dtype", "torch_dtype"}) {
     if (config.contains(key) && config[key].is_string()) return config[key].get<std::string>();
   }
-  return dtype_of_weights(first_weights_file(folder));
+  return has_weights(folder) ? dtype_of_weights(first_weights_file(folder)) : "float32";
 }
 
-void load_model(const arguments::ModelArguments& model, const std::string& cache, ModelFacts& facts) {
+void load_model(const arguments::ModelArguments& model, const std::string& cache, FilesNeeded needed,
+                ModelFacts& facts) {
   if (model.model_name_or_path) {
     facts.source_folder =
         resolve_model_folder(*model.model_name_or_path, "--model_name_or_path", model.model_revision, cache);
-    require_weights(facts.source_folder);
+    if (needed == FilesNeeded::kOfRun) require_weights(facts.source_folder);
+    if (!has_weights(facts.source_folder)) facts.missing.push_back("the weights of " + facts.source_folder);
   }
   if (!model.model_name_or_path && !model.config_name) {
     if (!model.model_type) {
@@ -125,7 +131,8 @@ std::optional<int64_t> max_length(const std::string& folder) {
   return static_cast<int64_t>(number);
 }
 
-void load_tokenizer(const arguments::Arguments& arguments, const std::string& cache, ModelFacts& facts) {
+void load_tokenizer(const arguments::Arguments& arguments, const std::string& cache, FilesNeeded needed,
+                    ModelFacts& facts) {
   const arguments::ModelArguments& model = arguments.model;
   if (!model.tokenizer_name && !model.model_name_or_path) {
     if (all_tokenised(arguments.data)) return;
@@ -139,6 +146,10 @@ void load_tokenizer(const arguments::Arguments& arguments, const std::string& ca
           : facts.source_folder;
   if (!path_exists(facts.tokenizer_folder + "/tokenizer.json")) {
     if (!model.tokenizer_name && all_tokenised(arguments.data)) return facts.tokenizer_folder.clear();
+    if (!model.tokenizer_name && needed == FilesNeeded::kOfPlan) {
+      facts.missing.push_back("tokenizer.json of " + facts.tokenizer_folder);
+      return facts.tokenizer_folder.clear();
+    }
     throw Error(ExitCode::kData, "there is no tokenizer.json")
         .where((model.tokenizer_name ? "--tokenizer_name " : "--model_name_or_path ") +
                facts.tokenizer_folder)
@@ -149,11 +160,12 @@ void load_tokenizer(const arguments::Arguments& arguments, const std::string& ca
 
 }  // namespace
 
-ModelFacts load_model_facts(const arguments::Arguments& arguments, const Environment& environment) {
+ModelFacts load_model_facts(const arguments::Arguments& arguments, const Environment& environment,
+                            FilesNeeded needed) {
   const std::string cache = hub_cache_folder(arguments.model.cache_dir, environment);
   ModelFacts facts;
-  load_model(arguments.model, cache, facts);
-  load_tokenizer(arguments, cache, facts);
+  load_model(arguments.model, cache, needed, facts);
+  load_tokenizer(arguments, cache, needed, facts);
   return facts;
 }
 

@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "hftrain/architectures/architecture.h"
 #include "hftrain/arguments/arguments.h"
@@ -27,11 +28,16 @@ struct ModelFacts {
   // The caller fills these in after loading the tokenizer; unset: nothing is compared or aligned.
   std::optional<int64_t> tokenizer_vocabulary;  // number of ids
   std::optional<SpecialTokens> special_tokens;
+  std::vector<std::string> missing;  // files that a run needs and a plan can do without, in words
 };
+
+// A run needs weights and tokenizer of the model that it names; a plan for other machines takes what is here.
+enum class FilesNeeded { kOfRun, kOfPlan };
 
 // The model and tokenizer that the arguments name: folders, names in the local hub cache, config_name, or
 // model_type with config_overrides. Nothing is fetched. Errors carry exit code 4 for missing or unusable
 // files, 2 for bad overrides.
-ModelFacts load_model_facts(const arguments::Arguments& arguments, const Environment& environment);
+ModelFacts load_model_facts(const arguments::Arguments& arguments, const Environment& environment,
+                            FilesNeeded needed = FilesNeeded::kOfRun);
 
 }  // namespace hftrain::plan

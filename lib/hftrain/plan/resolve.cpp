@@ -2,6 +2,7 @@
 
 #include "hftrain/base/text.h"
 #include "hftrain/plan/communication_variables.h"
+#include "hftrain/plan/expected_time.h"
 #include "hftrain/plan/rank_state.h"
 #include "hftrain/plan/resolve_parts.h"
 #include "hftrain/plan/special_tokens.h"
@@ -94,27 +95,36 @@ void note_block_size(const ResolveInput& input, const RunPlan& plan, std::vector
 }
 
 void note_budget(const ResolveInput& input, const RunPlan& plan, std::vector<Diagnostic>& notes) {
-  const int64_t memory = rank_memory(input, plan.ranks), needed = plan.memory_per_rank.total;
+  const bool gpu = on_gpu(plan.ranks);
+  const int64_t memory = rank_memory(input, plan.ranks),
+                needed = plan.memory_per_rank.total - (gpu ? plan.memory_per_rank.host : 0);
   if (plan.do_train && memory > 0 && needed > memory) {
     notes.push_back(warning("a rank is expected to need " + format_bytes(static_cast<uint64_t>(needed)) +
                                 ", and " + format_bytes(static_cast<uint64_t>(memory)) + " are free for it",
                             "", "a smaller --per_device_train_batch_size, or --gradient_checkpointing"));
   }
   const int64_t copies = background_copies(plan).node, host = input.topology.host.available_bytes;
-  const int64_t training = (kProgramBytes + (on_gpu(plan.ranks) ? plan.memory_per_rank.host : needed)) *
-                           plan.ranks.local_world_size;
+  const int64_t training =
+      (kProgramBytes + (gpu ? plan.memory_per_rank.host : needed)) * plan.ranks.local_world_size;
   if (copies > 0 && host > 0 && training <= host && training + copies > host) {
     notes.push_back(warning("saving in the background keeps " + format_bytes(static_cast<uint64_t>(copies)) +
                                 " of host memory, and training is expected to leave " +
                                 format_bytes(static_cast<uint64_t>(host - training)),
                             "", "leave --async_save out"));
   }
-  if (plan.disk.needed_bytes > plan.disk.free_bytes) {
+  if (plan.disk.free_bytes >= 0 && plan.disk.needed_bytes > plan.disk.free_bytes) {
     notes.push_back(warning("the checkpoints need " +
                                 format_bytes(static_cast<uint64_t>(plan.disk.needed_bytes)) + " and " +
                                 format_bytes(static_cast<uint64_t>(plan.disk.free_bytes)) + " are free",
                             "", "--save_total_limit N, or --save_only_model"));
   }
+}
+
+// Unset: when there is something to lose.
+bool resolve_rehearsal(const ResolveInput& input, const RunPlan& plan) {
+  constexpr double kWorthIt = 3600;
+  return plan.do_train &&
+         input.parsed.arguments.saving.rehearse.value_or(plan.steps.expected_seconds > kWorthIt);
 }
 
 }  // namespace
@@ -156,6 +166,8 @@ RunPlan resolve(const ResolveInput& input) {
   plan.logging = resolve_logging(input, plan);
   plan.evaluation = resolve_evaluation(input, plan);
   plan.saving = resolve_saving(input, plan);
+  plan.steps.expected_seconds = expected_seconds(input, plan);
+  plan.rehearse = resolve_rehearsal(input, plan);
   const auto architecture = running_architecture(input.model);
   plan.memory_per_rank = estimate_memory(*architecture, plan);
   plan.disk = estimate_disk(*architecture, plan, input.free_bytes);
@@ -182,6 +194,9 @@ std::vector<Diagnostic> plan_notes(const ResolveInput& input, const RunPlan& pla
   }
   note_special_tokens(input, plan, notes);
   note_block_size(input, plan, notes);
+  if (!input.model.missing.empty())
+    notes.push_back(warning("not here, and needed by a run: " + join(input.model.missing, ", "),
+                            "the plan goes by config.json and the sizes of the data files"));
   if (plan.schedule.warmup_steps >= plan.steps.max_steps && plan.steps.max_steps > 0) {
     notes.push_back(warning("the warm-up of " + std::to_string(plan.schedule.warmup_steps) +
                             " updates is not over when the run ends after " +

@@ -47,10 +47,10 @@ struct ResolveInput {
   const ModelFacts& model;
   const Environment& environment;
   DataFacts data;
-  std::string output_dir;   // absolute
-  std::string run_label;    // TensorBoard's sub-folder, "Nov21_12-00-00_host"
-  std::string resume_from;  // a verified checkpoint folder; empty: start fresh
-  uint64_t free_bytes = 0;  // on the file system of output_dir
+  std::string output_dir;              // absolute
+  std::string run_label;               // TensorBoard's sub-folder, "Nov21_12-00-00_host"
+  std::string resume_from;             // a verified checkpoint folder; empty: start fresh
+  std::optional<uint64_t> free_bytes;  // on the file system of output_dir; unset: unknown
   std::string hftrain_version;
   std::string arguments_json;
   std::optional<uint64_t> nvme_free_bytes;  // where offloaded state goes; unset: no such folder, or unknown
@@ -59,10 +59,13 @@ struct ResolveInput {
   // many micro-batches as that takes, or by larger or smaller ones, where these flags were left to their
   // defaults.
   std::optional<SavedRun> saved = std::nullopt;
+  // The agents are of machines that `--machines` describes: what does not fit there is a mistake of the plan.
+  bool elsewhere = false;
 };
 
 // What cannot be done is refused with all reasons at once; the exit code is that of the first (2 or 3, 5 to 7
-// for what certainly does not fit in memory or on the disk, 4 for data without a batch).
+// for what certainly does not fit in memory or on the disk, 4 for data without a batch; 2 for memory
+// elsewhere).
 RunPlan resolve(const ResolveInput& input);
 
 // What the user should know of a plan that resolve accepted: the mask, threads, estimates that look too

@@ -61,7 +61,7 @@ SavingPlan resolve_saving(const ResolveInput& input, const RunPlan& plan);
 // budget.cpp
 MemoryPlan estimate_memory(const architectures::Architecture& architecture, const RunPlan& plan);
 DiskPlan estimate_disk(const architectures::Architecture& architecture, const RunPlan& plan,
-                       uint64_t free_bytes);
+                       std::optional<uint64_t> free_bytes);
 void check_budget(const ResolveInput& input, const RunPlan& plan, Problems& problems);
 
 // The architecture that runs: the model's, with as many embeddings as the tokenizer needs when it starts from

@@ -64,7 +64,10 @@ class RankResolution {
     RanksPlan plan;
     plan.timeout_seconds = input_.parsed.arguments.parallel.ddp_timeout;
     check_given_ranks();
-    for (const AgentFacts& agent : agents_) shares_.push_back(share_of(agent));
+    for (const AgentFacts& agent : agents_) {
+      shares_.push_back(share_of(agent));
+      if (input_.elsewhere && !problems_.none()) return plan;  // those of --machines are all alike
+    }
     check_kinds();
     if (!problems_.none()) return plan;
     for (const Share& share : shares_) add_ranks(share, plan);

@@ -159,6 +159,7 @@ struct StepsPlan {
       false;  // --max_steps: epochs have no say, also where a resumed run began with others
   double num_train_epochs = 3.0;
   int64_t samples_for_speed = 0;  // training_loop.md 7.1
+  double expected_seconds = 0;    // expected_time.h; 0: not known
 };
 
 struct OptimizerPlan {
@@ -240,7 +241,7 @@ struct DiskPlan {
   int64_t checkpoint_bytes = 0;  // one checkpoint
   int64_t checkpoints_kept = 0;  // including the one in flight; -1: grows without limit
   int64_t needed_bytes = 0;
-  int64_t free_bytes = 0;
+  int64_t free_bytes = 0;  // below 0: unknown
   int64_t nvme_bytes = 0;  // offloaded state of all ranks of the node
 };
 
@@ -251,6 +252,7 @@ struct RunPlan {
   std::string hftrain_version;
   std::string output_dir;  // absolute
   bool do_train = true, do_eval = false, do_predict = false;
+  bool rehearse = false;  // one evaluation batch and one save before the first update
   uint64_t seed = 42;
   bool full_determinism = false;
   RanksPlan ranks;

@@ -33,7 +33,7 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(DataPlan, task, block_size, train, validation
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(BatchPlan, per_device_train, per_device_eval, accumulation_steps,
                                    global_train, average_tokens_across_devices)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(StepsPlan, batches_per_epoch, updates_per_epoch, max_steps, epochs,
-                                   limited_by_steps, num_train_epochs, samples_for_speed)
+                                   limited_by_steps, num_train_epochs, samples_for_speed, expected_seconds)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(OptimizerPlan, name, learning_rate, weight_decay, beta1, beta2, epsilon,
                                    max_grad_norm, label_smoothing, options)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(SchedulePlan, name, warmup_steps, options)
@@ -51,9 +51,9 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(MemoryPlan, parameters, gradients, optimizer,
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(DiskPlan, checkpoint_bytes, checkpoints_kept, needed_bytes, free_bytes,
                                    nvme_bytes)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(RunPlan, schema, hftrain_version, output_dir, do_train, do_eval,
-                                   do_predict, seed, full_determinism, ranks, strategy, model, precision,
-                                   data, batch, steps, optimizer, schedule, logging, evaluation, saving,
-                                   memory_per_rank, disk)
+                                   do_predict, rehearse, seed, full_determinism, ranks, strategy, model,
+                                   precision, data, batch, steps, optimizer, schedule, logging, evaluation,
+                                   saving, memory_per_rank, disk)
 
 Json to_json_value(const RunPlan& plan) {
   return plan;

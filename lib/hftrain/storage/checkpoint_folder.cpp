@@ -272,6 +272,12 @@ CheckpointTransaction::~CheckpointTransaction() {
 }
 
 std::string CheckpointTransaction::commit(Manifest manifest, int threads, const ByteProgress& progress) {
+  seal(std::move(manifest), threads, progress);
+  publish();
+  return checkpoint_path(output_dir_, step_);
+}
+
+void CheckpointTransaction::seal(Manifest manifest, int threads, const ByteProgress& progress) {
   manifest.step = step_;
   std::sort(manifest.files.begin(), manifest.files.end(),
             [](const FileRecord& a, const FileRecord& b) { return a.path < b.path; });
@@ -287,8 +293,6 @@ std::string CheckpointTransaction::commit(Manifest manifest, int threads, const 
   own.put(kManifestName, render_manifest(manifest));
   own.sync_names();
   read_back(threads, progress);
-  publish();
-  return checkpoint_path(output_dir_, step_);
 }
 
 void CheckpointTransaction::abort() noexcept {

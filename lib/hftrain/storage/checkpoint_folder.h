@@ -118,6 +118,8 @@ class CheckpointTransaction {
   // visible; returns its final path. An Error leaves earlier checkpoints as they were, one of the same step
   // among them. A replaced checkpoint that cannot be removed becomes trash (remove_trash() tells of it).
   std::string commit(Manifest manifest, int threads = 1, const ByteProgress& progress = {});
+  // The first half of it: all but the last rename. For a save that is only tried.
+  void seal(Manifest manifest, int threads = 1, const ByteProgress& progress = {});
   // Removes the temporary folder; a failure to do so is left to clean_leftovers().
   void abort() noexcept;
 

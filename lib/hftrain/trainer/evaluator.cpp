@@ -73,23 +73,15 @@ Evaluator::Evaluator(const plan::RunPlan& plan, models::Model& model, nn::UnitRu
 StopSignal Evaluator::collect(const std::shared_ptr<const data::TokenDataset>& split,
                               const std::string& prefix, std::vector<BatchLoss>& losses) {
   const at::NoGradGuard no_grad;
-  data::SamplerOptions options = sequential(plan_, communicator_, split->size());
-  BatchLoader loader(split, options, /*prefetch=*/0, /*pin_memory=*/false);
+  BatchLoader loader(split, sequential(plan_, communicator_, split->size()), /*prefetch=*/0,
+                     /*pin_memory=*/false);
   loader.seek({});
   const int64_t rounds = communicator_.maximum(loader.batches());
   StopPoll stop(communicator_);
   double reported = monotonic_seconds();
   for (int64_t round = 0; round < rounds; ++round) {
     if (const StopSignal seen = stop.look(); seen != StopSignal::kNone) return seen;
-    if (const std::optional<TokenBatch> batch = loader.next()) {
-      losses.push_back(loss_of(*batch));
-    } else {
-      options.even_batches = true;
-      BatchLoader filler(split, options, /*prefetch=*/0, /*pin_memory=*/false);
-      filler.seek({});
-      loss_of(filler.next().value());
-      losses.push_back({});
-    }
+    losses.push_back(next_loss(loader, split));
     if (monotonic_seconds() - reported > 0.2) {
       reported = monotonic_seconds();
       events_.send(plan::WorkerEvent::Kind::kProgress,
@@ -97,6 +89,28 @@ StopSignal Evaluator::collect(const std::shared_ptr<const data::TokenDataset>& s
     }
   }
   return StopSignal::kNone;
+}
+
+Evaluator::BatchLoss Evaluator::next_loss(BatchLoader& loader,
+                                          const std::shared_ptr<const data::TokenDataset>& split) {
+  if (const std::optional<TokenBatch> batch = loader.next()) return loss_of(*batch);
+  data::SamplerOptions options = sequential(plan_, communicator_, split->size());
+  options.even_batches = true;
+  BatchLoader filler(split, options, /*prefetch=*/0, /*pin_memory=*/false);
+  filler.seek({});
+  loss_of(filler.next().value());
+  return {};
+}
+
+void Evaluator::rehearse(const std::shared_ptr<const data::TokenDataset>& split) {
+  const at::NoGradGuard no_grad;
+  const bool was_training = model_.training();
+  BatchLoader loader(split, sequential(plan_, communicator_, split->size()), /*prefetch=*/0,
+                     /*pin_memory=*/false);
+  loader.seek({});
+  model_.train(false);
+  next_loss(loader, split);
+  model_.train(was_training);
 }
 
 Evaluator::BatchLoss Evaluator::loss_of(const TokenBatch& batch) {

@@ -34,6 +34,9 @@ class Evaluator {
   // seen by any rank ends it early on all.
   Evaluation run(std::shared_ptr<const data::TokenDataset> split, const std::string& prefix);
 
+  // One batch of the split on every rank, for what it takes; its loss is dropped.
+  void rehearse(const std::shared_ptr<const data::TokenDataset>& split);
+
  private:
   // A loss over some tokens.
   struct BatchLoss {
@@ -43,6 +46,8 @@ class Evaluator {
   StopSignal collect(const std::shared_ptr<const data::TokenDataset>& split, const std::string& prefix,
                      std::vector<BatchLoss>& losses);
   BatchLoss loss_of(const TokenBatch& batch);
+  // Of the loader's next batch; of none it computes another, which does not count.
+  BatchLoss next_loss(BatchLoader& loader, const std::shared_ptr<const data::TokenDataset>& split);
   double mean_loss(const std::vector<BatchLoss>& own, int64_t samples);
 
   const plan::RunPlan& plan_;

@@ -58,6 +58,11 @@ class Trainer {
   void restore_callbacks(const Json& saved);
 
   void train();
+  // What the run does every now and then, once before the first update, so that it fails now or not for want
+  // of memory or room. Changes nothing of the run.
+  void rehearse();
+  void rehearse_evaluation();
+  void rehearse_save();
   void train_epoch(BatchLoader& loader);
   // False when the run is to stop before this update.
   bool train_step(const std::vector<TokenBatch>& group, const BatchLoader& loader);

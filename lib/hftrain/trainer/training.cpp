@@ -55,8 +55,10 @@ std::vector<TokenBatch> next_group(BatchLoader& loader, int64_t size) {
 void Trainer::train() {
   events_.set_phase(WorkPhase::kTraining);
   train_begin_ = monotonic_seconds();
-  memory_.begin();
   train_seconds_before_ = state_.train_seconds;
+  if (plan_.rehearse) rehearse();
+  train_begin_ = monotonic_seconds();
+  memory_.begin();
   announce_start();
   std::shared_ptr<const data::TokenDataset> dataset = open_split(*plan_.data.train);
   const data::SamplerOptions sampler = sampler_of(plan_, communicator_, dataset->size());

@@ -17,6 +17,15 @@ std::vector<Flag> interface_flags() {
        .command_line_only = true,
        .common = true,
        .ours = true},
+      {.name = "machines",
+       .slot = unread_optional(Type::kText),
+       .help =
+           "Make the plan for these machines instead of this one: 2x8xH100-80GB, 8x80GiB, 4x16cores-64GiB.",
+       .note = "list prints the GPUs that are known by name. -<n>cores and -<n>GiB behind a GPU say what the "
+               "machine around it has. What does not fit there is an error.",
+       .command_line_only = true,
+       .common = true,
+       .ours = true},
       {.name = "print_config",
        .slot = unread_optional(Type::kText),
        .help = "Print the merged configuration as YAML and stop.",

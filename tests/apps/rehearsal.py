@@ -1,0 +1,131 @@
+#!/usr/bin/env python3
+"""--rehearse: one evaluation batch and one save before the first update, which leave no trace in the run, and which end it
+there when they cannot be done.
+
+    rehearsal.py STORY…        without one: all
+"""
+import json
+import os
+import resource
+import subprocess
+import sys
+import tempfile
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from runs import HFTRAIN, Workplace
+
+STRATEGIES = {
+    "one rank": ["--nproc_per_node", "1"],
+    "ddp": [],
+    "ddp in the background": ["--async_save"],
+    "zero 1": ["--sharded_ddp", "simple"],
+    "zero 2": ["--fsdp", "shard_grad_op auto_wrap"],
+    "zero 3": ["--fsdp", "full_shard auto_wrap"],
+    "zero 3 in the background": ["--fsdp", "full_shard auto_wrap", "--async_save", "--bf16"],
+    "zero 3 with offload": ["--fsdp", "full_shard offload auto_wrap"],
+}
+
+
+def tensors(output):
+    found = {}
+    for folder, _, names in os.walk(output):
+        for name in names:
+            if name.endswith(".safetensors"):
+                path = os.path.join(folder, name)
+                with open(path, "rb") as file:
+                    found[os.path.relpath(path, output)] = file.read()
+    return found
+
+
+def metrics(output):
+    with open(os.path.join(output, "hftrain", "log.jsonl")) as file:
+        records = [json.loads(line) for line in file]
+    timed = ("time", "runtime", "per_second")
+    return [{key: value for key, value in record.items() if not any(word in key for word in timed)} for record in records]
+
+
+def story_a_rehearsed_run_gives_the_same_bits_under_every_strategy(place):
+    for name, flags in STRATEGIES.items():
+        outputs = [os.path.join(place.folder, f"{name} {way}") for way in ("plain", "rehearsed")]
+        for output, way in zip(outputs, ("false", "true")):
+            # Dropout, so that random numbers count.
+            result = place.call(*place.flags(output, "--validation_split_percentage", 10, "--eval_strategy", "steps",
+                                             "--eval_steps", 3, "--save_steps", 3, "--max_steps", 6, "--rehearse", way,
+                                             *flags))
+            if ("Rehearsed one evaluation batch and one save" in result.stderr) != (way == "true"):
+                raise SystemExit(f"{name}, --rehearse {way}:\n{result.stderr}")
+        if not tensors(outputs[0]) or tensors(outputs[0]) != tensors(outputs[1]):
+            raise SystemExit(f"{name}: the tensors differ")
+        if metrics(outputs[0]) != metrics(outputs[1]):
+            raise SystemExit(f"{name}: the metrics differ")
+        names = [sorted(os.listdir(output)) for output in outputs]
+        if names[0] != names[1]:
+            raise SystemExit(f"{name}: a rehearsal left {set(names[1]) - set(names[0])}")
+
+
+def story_a_resumed_run_is_rehearsed_and_goes_on_as_without(place):
+    straight, resumed = (os.path.join(place.folder, name) for name in ("straight", "resumed"))
+    flags = ["--save_steps", 3, "--max_steps", 6]
+    place.call(*place.flags(straight, *flags))
+    place.call(*place.flags(resumed, *flags))
+    subprocess.run(["rm", "-r", os.path.join(resumed, "checkpoint-6")], check=True)
+    result = place.call(*place.flags(resumed, *flags, "--rehearse"))
+    if "Rehearsed one save" not in result.stderr:
+        raise SystemExit(result.stderr)
+    if tensors(straight) != tensors(resumed):
+        raise SystemExit("the tensors differ")
+
+
+def limited(place, flags, kind, amount):
+    result = subprocess.run([HFTRAIN, *flags], env=place.environment, text=True, capture_output=True,
+                            preexec_fn=lambda: resource.setrlimit(kind, (amount, amount)))
+    return result
+
+
+def ended_before_training(result, output, code, words):
+    log = os.path.join(output, "hftrain", "log.jsonl")
+    trained = os.path.exists(log) and os.path.getsize(log) > 0
+    if result.returncode != code or trained or any(word not in result.stderr for word in words):
+        raise SystemExit(f"ended with {result.returncode}, expected {code}; trained: {trained}\n{result.stderr}")
+    left = [name for name in os.listdir(output) if "checkpoint" in name]
+    if left:
+        raise SystemExit(f"it left {left}")
+
+
+def story_a_save_that_cannot_be_written_ends_the_run_before_it_begins(place):
+    output = os.path.join(place.folder, "out")
+    flags = place.flags(output, "--save_steps", 500, "--max_steps", 1000, "--rehearse", width=128)
+    result = limited(place, flags, resource.RLIMIT_FSIZE, 400_000)
+    ended_before_training(result, output, 7, ["the rehearsal of a save failed", "nothing was trained yet", "try:"])
+
+
+def story_an_evaluation_without_memory_ends_the_run_before_it_begins(place):
+    output = os.path.join(place.folder, "out")
+    # One batch of all validation blocks over a large vocabulary: its logits alone take gigabytes.
+    flags = place.flags(output, "--per_device_train_batch_size", 1, "--validation_file", place.text, "--eval_strategy",
+                        "steps", "--eval_steps", 500, "--per_device_eval_batch_size", 4096, "--max_steps", 1000,
+                        "--save_strategy", "no", "--rehearse", ranks=1)
+    overrides = flags.index("--config_overrides") + 1
+    flags[overrides] = flags[overrides].replace("vocab_size=512", "vocab_size=60000")
+    result = limited(place, flags, resource.RLIMIT_AS, 12_000_000_000)
+    ended_before_training(result, output, 6, ["the rehearsal of an evaluation failed", "--per_device_eval_batch_size"])
+
+
+def story_without_a_word_only_long_runs_are_rehearsed(place):
+    output = os.path.join(place.folder, "out")
+    short = json.loads(place.call("plan", *place.flags(output, "--max_steps", 10), "--json").stdout)
+    long = json.loads(place.call("plan", *place.flags(output, "--max_steps", 100_000_000), "--json").stdout)
+    off = json.loads(place.call("plan", *place.flags(output, "--max_steps", 100_000_000, "--rehearse", "false"), "--json").stdout)
+    if (short["rehearse"], long["rehearse"], off["rehearse"]) != (False, True, False):
+        raise SystemExit(f"{short['steps']} {long['steps']}")
+
+
+def main():
+    stories = sys.argv[1:] or [name for name in globals() if name.startswith("story_")]
+    for story in stories:
+        with tempfile.TemporaryDirectory() as folder:
+            globals()[story](Workplace(folder))
+        print(story.removeprefix("story_").replace("_", " "), "— ok")
+
+
+main()

@@ -1,0 +1,128 @@
+#!/usr/bin/env python3
+"""--smoke with configurations of many kinds, and with a defect planted in the workers, which it has to find.
+
+    smoke.py STORY…        without one: all
+"""
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from runs import BUILD, HFTRAIN, Workplace
+
+WORKER = str(BUILD / "bin" / "hftrain-worker")
+CHECKS = 6
+
+
+def smoke(place, *flags, program=HFTRAIN):
+    environment = {**place.environment, "TMPDIR": place.folder}
+    return subprocess.run([program, "--smoke", *map(str, flags)], env=environment, text=True, capture_output=True)
+
+
+def passes(place, *flags):
+    result = smoke(place, *flags)
+    told = f"hftrain --smoke {' '.join(map(str, flags))}\nended with {result.returncode}\n{result.stdout}{result.stderr}"
+    if result.returncode != 0 or result.stdout.count("ok      ") != CHECKS:
+        raise SystemExit(told)
+    left = [name for name in os.listdir(place.folder) if name.startswith("hftrain-smoke-")]
+    if left:
+        raise SystemExit(f"{told}it left {left}")
+    return result
+
+
+def story_restarts_and_silence(place):
+    passes(place, "--max_restarts", 1, "--quiet")
+    passes(place, "--log_level", "error", "--save_total_limit", 1, "--async_save")
+
+
+def story_sharding_by_flags_and_files(place):
+    passes(place, "--fsdp", "full_shard auto_wrap", "--max_restarts", 2, "--quiet")
+    folder = pathlib.Path(place.folder)
+    zero2 = {"train_batch_size": "auto", "train_micro_batch_size_per_gpu": "auto", "gradient_accumulation_steps": 2,
+             "zero_optimization": {"stage": 2}, "bf16": {"enabled": "auto"}}
+    (folder / "zero2.json").write_text(json.dumps(zero2))
+    passes(place, "--deepspeed", folder / "zero2.json", "--gradient_accumulation_steps", 2)
+    (folder / "accelerate.yaml").write_text("distributed_type: FSDP\nmixed_precision: bf16\nuse_cpu: true\nnum_machines: 1\n"
+                                            "num_processes: 8\nfsdp_config:\n  fsdp_version: 1\n"
+                                            "  fsdp_sharding_strategy: FULL_SHARD\n"
+                                            "  fsdp_auto_wrap_policy: TRANSFORMER_BASED_WRAP\n")
+    result = passes(place, "--config", folder / "accelerate.yaml")
+    if "nproc_per_node" not in result.stderr and "num_processes" not in result.stderr:
+        raise SystemExit("it does not say that 8 ranks have become 2:\n" + result.stderr)
+
+
+def story_the_users_model_data_and_folders(place):
+    folder = pathlib.Path(place.folder)
+    output, logs = folder / "real run", folder / "real logs"
+    output.mkdir()
+    (output / "notes.txt").write_text("mine")
+    (output / "checkpoint-9").mkdir()
+    with open(folder / "large.txt", "w") as large:  # 60 MB would take minutes to tokenise on one core
+        text = pathlib.Path(place.text).read_text()
+        for _ in range(600):
+            large.write(text)
+    flags = place.flags(output, "--train_file", folder / "large.txt", "--overwrite_output_dir", "--log_dir", logs,
+                        "--eval_strategy", "epoch", "--save_strategy", "epoch", "--load_best_model_at_end",
+                        "--early_stopping_patience", 1, "--save_only_model", "--max_steps", 1000)
+    place.environment["HFTRAIN_CACHE"] = str(folder / "real cache")
+    passes(place, *flags)
+    if sorted(os.listdir(output)) != ["checkpoint-9", "notes.txt"] or logs.exists() or (folder / "real cache").exists():
+        raise SystemExit("it wrote where real runs are: " + str(os.listdir(folder)))
+
+
+def story_a_configuration_that_cannot_run_fails_with_its_code(place):
+    result = smoke(place, "--fp16", "--use_cpu")
+    if result.returncode != 2 or "fp16 does not work on the CPU" not in result.stderr:
+        raise SystemExit(f"ended with {result.returncode}:\n{result.stdout}{result.stderr}")
+    result = smoke(place, "--train_file", os.path.join(place.folder, "none.txt"))
+    if result.returncode != 4:
+        raise SystemExit(f"missing data ended with {result.returncode}:\n{result.stdout}{result.stderr}")
+
+
+# Stands for hftrain-worker; $2 is the plan, $PLAN a copy of it to spoil.
+WRAPPER = """#!/bin/sh
+PLAN="$2.$RANK"; cp "$2" "$PLAN"; RESUMES=no
+grep -q '"resume_from": "/' "$2" && RESUMES=yes
+{defect}
+shift 2
+exec {worker} --plan "$PLAN" "$@"
+"""
+DEFECTS = {
+    "starting again resumes": 'sed -i \'s/"resume_from": "[^"]*"/"resume_from": ""/\' "$PLAN"',
+    "the resumed run equals the straight one":
+        '[ $RESUMES = yes ] && sed -i \'s/"learning_rate": [0-9.e-]*/"learning_rate": 0.001/\' "$PLAN"',
+    "the checkpoint verifies": """if [ $RESUMES = yes ] && [ "$RANK" = 0 ]; then
+  shift 2; {worker} --plan "$PLAN" "$@"; CODE=$?
+  echo damage >> "$(dirname "$(dirname "$PLAN")")/checkpoint-60/trainer_state.json"; exit $CODE
+fi""",
+    "a run of 60 steps": '[ "$RANK" = 1 ] && exit 9',
+}
+
+
+def story_a_planted_defect_is_found(place):
+    for check, defect in DEFECTS.items():
+        folder = pathlib.Path(tempfile.mkdtemp(dir=place.folder)) / "bin"
+        folder.mkdir()
+        shutil.copy2(HFTRAIN, folder / "hftrain")
+        (folder / "hftrain-worker").write_text(WRAPPER.format(worker=WORKER, defect=defect.format(worker=WORKER)
+                                                              if "{worker}" in defect else defect))
+        (folder / "hftrain-worker").chmod(0o755)
+        result = smoke(place, program=str(folder / "hftrain"))
+        failed = [line for line in result.stdout.splitlines() if line.startswith("FAILED")]
+        if result.returncode == 0 or len(failed) != 1 or check not in failed[0]:
+            raise SystemExit(f"planted: {check}\nended with {result.returncode}\n{result.stdout}{result.stderr}")
+
+
+def main():
+    stories = sys.argv[1:] or [name for name in globals() if name.startswith("story_")]
+    for story in stories:
+        with tempfile.TemporaryDirectory() as folder:
+            globals()[story](Workplace(folder))
+        print(story.removeprefix("story_").replace("_", " "), "— ok")
+
+
+main()

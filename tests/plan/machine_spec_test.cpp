@@ -1,0 +1,244 @@
+// Machines that are not this one: what --machines means, and the plan of a run on them.
+#include "hftrain/plan/machine_spec.h"
+
+#include "hftrain/arguments/other_machines.h"
+#include "hftrain/plan/gpu_models.h"
+#include "resolve_case.h"
+#include "support/catch.h"
+
+namespace hftrain::plan {
+namespace {
+
+// The tiny run on other machines.
+Case on(const std::string& machines, const std::vector<std::string>& flags = {}) {
+  const MachineSpec spec = parse_machine_spec(machines);
+  Case run(flags, topology_of_machine(spec, {}));
+  run.agents = agents_of(spec, run.topology, run.parsed.arguments.launch.nproc_per_node);
+  return run;
+}
+
+Error error_on(const Case& run) {
+  try {
+    ResolveInput input = run.input();
+    input.elsewhere = true;
+    resolve(input);
+  } catch (const Error& error) {
+    return error;
+  }
+  return Error(ExitCode::kDone, "no error");
+}
+
+void enlarge(Case& run, const std::string& type, const std::string& overrides) {
+  run.model.architecture = architectures::Architecture::from_scratch(type, overrides);
+}
+
+constexpr const char* kSeventyBillion =
+    "hidden_size=8192,intermediate_size=28672,num_hidden_layers=80,num_attention_heads=64,num_key_value_"
+    "heads=8,vocab_size=128256,max_position_embeddings=8192";
+
+}  // namespace
+
+TEST_CASE("machines x GPUs x name, with the memory, capability and cores of the table") {
+  const MachineSpec spec = parse_machine_spec("2x8xH100-80GB");
+  CHECK(spec.machines == 2);
+  CHECK(spec.gpus == 8);
+  CHECK(spec.gpu_name == "H100-80GB");
+  CHECK(spec.gpu_bytes == int64_t{81559} << 20);
+  CHECK(spec.capability == std::pair(9, 0));
+  CHECK(spec.cores == 8 * 24);
+  CHECK(spec.cores_assumed);
+  CHECK_FALSE(spec.host_bytes);
+}
+
+TEST_CASE("one number in front of GPUs counts GPUs, of which a text may give the memory alone") {
+  const MachineSpec spec = parse_machine_spec("8x80GiB");
+  CHECK(spec.machines == 1);
+  CHECK(spec.gpus == 8);
+  CHECK(spec.gpu_bytes == 80 * kGiB);
+  CHECK_FALSE(spec.capability);
+  CHECK(parse_machine_spec("4x2x24GB").machines == 4);
+  CHECK(parse_machine_spec("4x2x24GB").gpu_bytes == 24'000'000'000);
+  CHECK(parse_machine_spec("B200").gpus == 1);
+}
+
+TEST_CASE("machines without GPUs are cores and memory") {
+  const MachineSpec spec = parse_machine_spec("4x16cores-64GiB");
+  CHECK(spec.machines == 4);
+  CHECK(spec.gpus == 0);
+  CHECK(spec.cores == 16);
+  CHECK(spec.host_bytes == 64 * kGiB);
+  CHECK(parse_machine_spec("1cores-2GiB").machines == 1);
+}
+
+TEST_CASE("cores and memory of the host may stand behind GPUs, and names are read generously") {
+  const MachineSpec spec = parse_machine_spec("2x4xrtx_4090-64cores-1.5TiB");
+  CHECK(spec.gpu_name == "RTX-4090");
+  CHECK(spec.cores == 64);
+  CHECK_FALSE(spec.cores_assumed);
+  CHECK(spec.host_bytes == 1536 * kGiB);
+  CHECK(parse_machine_spec("8xA100-40GB-900GiB").host_bytes == 900 * kGiB);
+  CHECK(parse_machine_spec("8x80GiB-32cores").cores == 32);
+}
+
+TEST_CASE("every GPU of the table can be named, and the list shows it") {
+  const std::string list = describe_gpu_models();
+  for (const GpuModel& model : gpu_models()) {
+    INFO(model.name);
+    const MachineSpec spec = parse_machine_spec("2x8x" + std::string(model.name));
+    CHECK(spec.gpu_name == model.name);
+    CHECK(spec.gpu_bytes == model.memory_bytes());
+    CHECK(contains(list, model.name));
+  }
+}
+
+TEST_CASE("what describes no machines is a usage error that shows what would") {
+  for (const char* text : {"",
+                           "x",
+                           "2x",
+                           "0xH100-80GB",
+                           "2x0xT4",
+                           "H100-81GB",
+                           "2x8x8xT4",
+                           "2x4x16cores-64GiB",
+                           "16cores",
+                           "16cores-64",
+                           "T4-64GiB-8cores",
+                           "8x80",
+                           "-8xT4",
+                           "99999999999xT4",
+                           "2000xT4",
+                           "200000x1xT4",
+                           "8x0GiB",
+                           "1.5cores-2GiB",
+                           "8xT4-",
+                           "list8"}) {
+    INFO(text);
+    try {
+      parse_machine_spec(text);
+      FAIL("it was accepted");
+    } catch (const Error& error) {
+      CHECK(error.code() == ExitCode::kUsage);
+      CHECK(contains(error.render(), "--machines"));
+      CHECK(contains(error.render(), "2x8xH100-80GB"));
+    }
+  }
+  CHECK_THROWS_WITH(parse_machine_spec("8xH100"), Catch::Contains("H100-80GB"));
+}
+
+TEST_CASE("a plan for other machines has a rank for each of their GPUs, NCCL and float16") {
+  const RunPlan plan = on("2x8xH100-80GB", {"--fp16"}).plan();
+  CHECK(plan.ranks.world_size == 16);
+  CHECK(plan.ranks.nodes == 2);
+  CHECK(plan.ranks.local_world_size == 8);
+  CHECK(plan.ranks.backend == "nccl");
+  CHECK(plan.ranks.ranks.back().node == 1);
+  CHECK(plan.ranks.ranks.back().device_name == "H100-80GB");
+  CHECK(plan.ranks.ranks.back().threads == 24);
+  CHECK(plan.precision.compute == "float16");
+  CHECK(plan.precision.gradient_scaler);
+}
+
+TEST_CASE("machines without GPUs get one rank each, or as many as are asked for") {
+  CHECK(on("4x16cores-64GiB").plan().ranks.world_size == 4);
+  const RanksPlan ranks = on("4x16cores-64GiB", {"--nproc_per_node", "8"}).plan().ranks;
+  CHECK(ranks.world_size == 32);
+  CHECK(ranks.backend == "gloo");
+  CHECK(ranks.ranks.front().threads == 2);
+  CHECK(error_on(on("4x16cores-64GiB", {"--fp16"})).code() == ExitCode::kUsage);
+}
+
+TEST_CASE(
+    "bfloat16 is refused on GPUs of the table that lack it, and taken to work where only the memory is "
+    "known") {
+  CHECK(error_on(on("8xV100-32GB", {"--bf16"})).code() == ExitCode::kUsage);
+  CHECK(error_on(on("8xT4", {"--bf16"})).code() == ExitCode::kUsage);
+  CHECK(on("8xA10", {"--bf16"}).plan().precision.compute == "bfloat16");
+  const Case unknown = on("8x80GiB", {"--bf16"});
+  CHECK(unknown.plan().precision.compute == "bfloat16");
+  std::string notes;
+  for (const Diagnostic& note : notes_of(parse_machine_spec("8x80GiB"), unknown.parsed, unknown.plan()))
+    notes += note.render() + '\n';
+  CHECK(contains(notes, "compute capability 8.0"));
+}
+
+TEST_CASE(
+    "a model that does not fit is a usage error with figures in GiB, and fits when it is sharded enough") {
+  Case run = on("1x8xH100-80GB");
+  enlarge(run, "llama", kSeventyBillion);
+  const Error error = error_on(run);
+  CHECK(error.code() == ExitCode::kUsage);
+  CHECK(contains(error.render(), "1051.3 GiB"));  // 70.6e9 parameters of 16 bytes
+  CHECK(contains(error.render(), "79.6 GiB"));
+  CHECK(run.error().code() == ExitCode::kDeviceMemory);  // of a run, on such a machine
+  Case sharded = on("4x8xH100-80GB", {"--fsdp", "full_shard auto_wrap", "--bf16",
+                                      "--per_device_train_batch_size", "1", "--block_size", "64"});
+  enlarge(sharded, "llama", kSeventyBillion);
+  CHECK(error_on(sharded).code() == ExitCode::kDone);
+}
+
+TEST_CASE("activations that are expected to take far more than there is are a mistake of the plan") {
+  Case run = on("1xT4", {"--per_device_train_batch_size", "4000000"});
+  const Error error = error_on(run);
+  CHECK(error.code() == ExitCode::kUsage);
+  CHECK(contains(error.render(), "is expected to need"));
+  CHECK(contains(error.render(), "GiB"));
+  CHECK(run.error().code() == ExitCode::kDone);  // a run tries
+}
+
+TEST_CASE("the memory of a host counts where --machines says it") {
+  Case run = on("1x2xB200-8cores-16GiB", {"--fsdp", "full_shard offload auto_wrap"});
+  enlarge(run, "llama", kSeventyBillion);
+  CHECK(contains(error_on(run).render(), "of host memory, of 16.0 GiB"));
+  Case unknown = on("1x2xB200", {"--fsdp", "full_shard offload auto_wrap"});
+  enlarge(unknown, "llama", kSeventyBillion);
+  CHECK_FALSE(contains(error_on(unknown).render(), "host memory"));
+}
+
+TEST_CASE("an unknown disk is not checked") {
+  const Case run = on("8xT4");
+  ResolveInput input = run.input();
+  input.free_bytes = std::nullopt;
+  CHECK(resolve(input).disk.free_bytes < 0);
+  CHECK(resolve(input).disk.needed_bytes > 0);
+  input.free_bytes = 10;
+  CHECK_THROWS_AS(resolve(input), Error);
+}
+
+TEST_CASE("machines and a run for another number of machines are refused with the place that says so") {
+  const auto check = [](const std::string& machines, const std::vector<std::string>& flags) {
+    check_machines(parse_machine_spec(machines), Case(flags).parsed);
+  };
+  CHECK_NOTHROW(check("2x8xT4", {}));
+  CHECK_NOTHROW(check("2x8xT4", {"--num_machines", "2", "--num_processes", "16"}));
+  CHECK_THROWS_WITH(check("2x8xT4", {"--nnodes", "4"}), Catch::Contains("number of machines"));
+  CHECK_THROWS_AS(check("8xT4", {"--num_machines", "2", "--num_processes", "16"}), Error);
+  CHECK_THROWS_AS(check("2x8xT4", {"--standalone"}), Error);
+}
+
+TEST_CASE("GPUs that the run leaves idle are named with what says so") {
+  const Case run = on("2x8xT4", {"--nproc_per_node", "4"});
+  std::string notes;
+  for (const Diagnostic& note : notes_of(parse_machine_spec("2x8xT4"), run.parsed, run.plan()))
+    notes += note.render() + '\n';
+  CHECK(contains(notes, "4 of 8 GPUs of a machine are used"));
+  CHECK(contains(notes, "--nproc_per_node (command line)"));
+  CHECK(contains(notes, "each gets 4 ranks"));
+}
+
+TEST_CASE(
+    "a plan for other machines sees neither the GPUs nor the threads of this environment, but those of its "
+    "files") {
+  const Environment here(
+      {{"CUDA_VISIBLE_DEVICES", "3"}, {"OMP_NUM_THREADS", "1"}, {"PET_NNODES", "7"}, {"HOME", "/root"}});
+  const Environment there = arguments::of_other_machines(here);
+  CHECK(there.variables().size() == 1);
+  Environment exported = there;
+  exported.set("CUDA_VISIBLE_DEVICES", "0,5");
+  exported.set("OMP_NUM_THREADS", "3");
+  const Topology topology = topology_of_machine(parse_machine_spec("8xT4"), exported);
+  REQUIRE(topology.visible.devices.size() == 2);
+  CHECK(topology.visible.devices[1].device.index == 5);
+  CHECK(topology.host.requested_threads == 3);
+}
+
+}  // namespace hftrain::plan
