@@ -2,10 +2,15 @@
 // on.
 #include "hftrain/trainer/trainer.h"
 
+#include <stdlib.h>
+
+#include <algorithm>
 #include <filesystem>
 
 #include "comm/rank_processes.h"
+#include "hftrain/base/environment.h"
 #include "hftrain/base/error.h"
+#include "hftrain/base/file.h"
 #include "hftrain/storage/checkpoint_folder.h"
 #include "support/catch.h"
 #include "support/temporary_directory.h"

@@ -1,9 +1,11 @@
 #include "hftrain/trainer/update.h"
 
 #include <ATen/CPUGeneratorImpl.h>
+#include <ATen/TensorOperators.h>
 #include <ATen/core/grad_mode.h>
-#include <ATen/ops/cat.h>
+#include <ATen/ops/empty.h>
 
+#include <cmath>
 #include <limits>
 
 #include "hftrain/trainer/components.h"
