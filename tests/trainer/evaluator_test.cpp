@@ -4,6 +4,8 @@
 
 #include <ATen/CPUGeneratorImpl.h>
 #include <ATen/core/grad_mode.h>
+#include <ATen/ops/empty.h>
+#include <ATen/ops/scalar_tensor.h>
 
 #include "comm/rank_processes.h"
 #include "hftrain/trainer/components.h"

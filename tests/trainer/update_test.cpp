@@ -1,9 +1,11 @@
 #include "hftrain/trainer/update.h"
 
 #include <ATen/CPUGeneratorImpl.h>
+#include <ATen/TensorOperators.h>
 #include <ATen/core/grad_mode.h>
-#include <ATen/ops/cat.h>
+#include <ATen/ops/empty.h>
 
+#include <cmath>
 #include <limits>
 
 #include "hftrain/trainer/components.h"
@@ -50,6 +52,16 @@ struct Tiny {
     std::vector<at::Tensor> copies;
     for (const at::Tensor& parameter : model->parameters()) copies.push_back(parameter.detach().clone());
     return copies;
+  }
+
+  // The first parameter, which everything is computed from.
+  void fill_first(double value) {
+    const at::NoGradGuard no_grad;
+    model->parameters().front().fill_(value);
+  }
+  void restore_first(const std::vector<at::Tensor>& saved) {
+    const at::NoGradGuard no_grad;
+    model->parameters().front().copy_(saved.front());
   }
 
   plan::RunPlan plan;
@@ -122,19 +134,12 @@ TEST_CASE("an update whose gradients are not finite changes no parameter, and th
   plan.optimizer.max_grad_norm = GENERATE(0.0, 1.0);
   Tiny tiny(plan), undisturbed(plan);
   const std::vector<at::Tensor> before = tiny.parameters();
-  const at::Tensor weight = tiny.model->parameters().front();
-  {
-    const at::NoGradGuard no_grad;
-    weight.fill_(std::numeric_limits<float>::infinity());
-  }
+  tiny.fill_first(std::numeric_limits<float>::infinity());
   const UpdateResult skipped = tiny.run({batch_of(0, 3), batch_of(3, 3)});
   CHECK(skipped.skipped);
   CHECK_FALSE(std::isfinite(skipped.grad_norm));
   CHECK(gradients_are_zero(*tiny.model));
-  {
-    const at::NoGradGuard no_grad;
-    weight.copy_(before.front());
-  }
+  tiny.restore_first(before);
   CHECK(same_bits(tiny.parameters(), before));
   const UpdateResult next = tiny.run({batch_of(0, 6)}), first = undisturbed.run({batch_of(0, 6)});
   CHECK_FALSE(next.skipped);
@@ -173,12 +178,12 @@ TEST_CASE("a loss scale leaves the update as it is, and an overflow skips it and
   CHECK(with.grad_norm == Approx(without.grad_norm).epsilon(1e-5));
   CHECK(scaled.losses.sum().item<double>() == plain.losses.sum().item<double>());
   CHECK(distance(scaled.parameters(), plain.parameters()) < 1e-6);
-  plan.precision.loss_scale.initial = 1e39;  // beyond float32
-  Tiny overflowing(plan);
-  const std::vector<at::Tensor> before = overflowing.parameters();
-  CHECK(overflowing.run({batch_of(0, 6)}).skipped);
-  CHECK(same_bits(overflowing.parameters(), before));
-  CHECK(overflowing.scaler.scale() == 5e38);
+  const std::vector<at::Tensor> before = scaled.parameters();
+  scaled.fill_first(std::numeric_limits<float>::infinity());
+  CHECK(scaled.run({batch_of(0, 6)}).skipped);
+  scaled.restore_first(before);
+  CHECK(same_bits(scaled.parameters(), before));
+  CHECK(scaled.scaler.scale() == 32768);
 }
 
 }  // namespace hftrain::trainer
