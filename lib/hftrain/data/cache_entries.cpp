@@ -93,7 +93,8 @@ void remove_entry(const std::string& tokens_folder, const CacheEntry& entry) {
   }
   std::error_code error;
   fs::remove_all(aside, error);
-  if (error) throw system_error(error.value(), "cannot remove", aside);
+  // A preparation that tidies up may have been faster.
+  if (error && path_exists(aside)) throw system_error(error.value(), "cannot remove", aside);
 }
 
 class Pruning {
