@@ -26,8 +26,8 @@ struct OutputArguments {
 
 struct RunArguments {
   std::optional<std::string> task;  // unset: clm
-  bool do_train = false;  // parse_arguments sets it with do_eval unless do_predict was given
-  bool do_eval = false;   // parse_arguments sets it when eval_strategy is not "no"
+  bool do_train = false;            // parse_arguments sets it with do_eval unless do_predict was given
+  bool do_eval = false;             // parse_arguments sets it when eval_strategy is not "no"
   bool do_predict = false;
   int64_t seed = 42;  // 0 .. 2^32-1
   bool full_determinism = false;
