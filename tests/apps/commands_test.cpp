@@ -41,6 +41,7 @@ std::vector<Words> commands() {
     found.push_back({(*each)[1]});
   for (const char* action : {"train", "encode", "decode"}) found.push_back({"tokenizer", action});
   for (const char* action : {"verify", "inspect", "export"}) found.push_back({"checkpoint", action});
+  for (const char* action : {"list", "prune"}) found.push_back({"cache", action});
   return found;
 }
 
@@ -120,6 +121,9 @@ TEST_CASE("every command tells a wrong option in four parts, with the option tha
       {{"tokenizer", "tokenize"}, "encode?"},
       {{"devices", "--jso"}, "--json?"},
       {{"doctor", "--josn"}, "--json?"},
+      {{"cache", "clear"}, "prune?"},
+      {{"cache", "prune", "--max-siz", "1GiB"}, "--max_size?"},
+      {{"cache", "prune", "--max-size", "20"}, "20GiB"},
       {{"finetune"}, "train?"},
       {{"trian"}, "train?"},
       {{"gpus"}, "devices?"},
