@@ -23,8 +23,6 @@
 namespace hftrain::launcher {
 namespace {
 
-constexpr size_t kPieceBytes = 64 * 1024;
-
 std::chrono::duration<double> as_time(double seconds) {
   return std::chrono::duration<double>(seconds);
 }
@@ -149,14 +147,7 @@ void LogWriter::append(size_t file, std::string_view bytes) {
   if (bytes.empty()) return;
   const std::lock_guard lock(state_->mutex);
   state_->bytes += bytes.size();
-  auto& waiting = state_->waiting;
-  // Many short texts are one piece: what they take is what they hold.
-  if (!waiting.empty() && waiting.back().file == file && !waiting.back().last &&
-      waiting.back().bytes.size() < kPieceBytes) {
-    waiting.back().bytes.append(bytes);
-  } else {
-    waiting.push_back({file, std::string(bytes), false});
-  }
+  state_->waiting.push_back({file, std::string(bytes), false});
   state_->to_do.notify_one();
 }
 

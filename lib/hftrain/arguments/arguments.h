@@ -136,8 +136,9 @@ struct SavingArguments {
   double save_steps = 500;                  // updates; below 1: share of all updates
   std::optional<int64_t> save_total_limit;  // unset, 0 or negative: all are kept
   bool save_only_model = false;
-  bool async_save = false;       // in the background, from a copy in memory
-  std::optional<bool> rehearse;  // unset: when the plan expects more than an hour
+  bool async_save = false;         // in the background, from a copy in memory
+  std::optional<bool> rehearse;    // unset: when the plan expects more than an hour
+  bool save_on_each_node = false;  // every node whose output folder is its own has all files there
   std::optional<bool> load_best_model_at_end = false;
   std::optional<std::string> metric_for_best_model;   // parse_arguments fills it where the rules say "loss"
   std::optional<bool> greater_is_better;              // parse_arguments fills it when there is a metric
@@ -174,9 +175,8 @@ struct LaunchArguments {
   std::string master_addr = "127.0.0.1";  // parse_arguments fills it from rdzv_endpoint
   int64_t master_port = 29500;            // the same; 0: a free port (one machine)
   std::string rdzv_id = "none";
-  std::string rdzv_conf;                  // key=value,key=value
-  std::optional<std::string> local_addr;  // of this machine, by which the others reach it
-  bool standalone = false;                // one machine, whatever the environment says
+  std::string rdzv_conf;    // key=value,key=value
+  bool standalone = false;  // one machine, whatever the environment says
   int64_t local_rank = -1;
   std::string tee = "0";        // 0: none, 1: stdout, 2: stderr, 3: both, or rank:n,rank:n
   std::string redirects = "0";  // the same; what is not shown
