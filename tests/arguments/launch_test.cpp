@@ -141,7 +141,8 @@ TEST_CASE("role and threads reach the workers by the environment") {
   CHECK(outcome.exported_environment.at("ROLE_NAME") == "trainer");
   CHECK(outcome.exported_environment.at("OMP_NUM_THREADS") == "3");
   CHECK(outcome.exported_environment.count("MKL_NUM_THREADS") == 0);
-  const Environment mkl({{"MKL_NUM_THREADS", "8"}});  // would win over OMP_NUM_THREADS
+  Environment mkl;  // would win over OMP_NUM_THREADS
+  mkl.set("MKL_NUM_THREADS", "8");
   CHECK(parse({"--num_cpu_threads_per_process", "3"}, mkl).exported_environment.at("MKL_NUM_THREADS") == "3");
   CHECK(parse({}).exported_environment.empty());
 }

@@ -10,7 +10,8 @@ std::optional<std::string> other_machines(const ParseOutcome& parsed) {
 
 Environment of_other_machines(const Environment& environment) {
   Environment there = environment;
-  for (const char* name : {"CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER", "OMP_NUM_THREADS"}) there.unset(name);
+  for (const char* name : {"CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER", "OMP_NUM_THREADS", "MKL_NUM_THREADS"})
+    there.unset(name);
   for (const auto& [name, value] : environment.variables()) {
     if (name.starts_with("PET_")) there.unset(name);
   }
