@@ -161,6 +161,7 @@ struct AskForStacks {
 struct JobVerdict {
   int exit_code = 0;
   std::string text;  // one line for the follower's terminal; empty: nothing to say
+  Json summary;      // summary.json, for nodes that have an output folder of their own; null: there is none
 };
 
 struct Heartbeat {

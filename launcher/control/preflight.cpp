@@ -71,7 +71,9 @@ std::string name_of(const plan::AgentFacts& facts) {
 
 std::map<std::string, std::string> comparable_arguments(const Json& arguments) {
   std::map<std::string, std::string> comparable;
+  const bool own_folders = arguments.value("save_on_each_node", false);
   for (const auto& [key, value] : arguments.items()) {
+    if (own_folders && key == "output_dir") continue;
     if (std::find(kOwnArguments.begin(), kOwnArguments.end(), key) == kOwnArguments.end()) {
       comparable[key] = value.dump();
     }

@@ -492,12 +492,11 @@ TEST_CASE("what print_config writes of a DeepSpeed run is read back as the same 
   CHECK(*second.arguments.parallel.sharding.strategy == "zero1");
 }
 
-TEST_CASE("folders of single nodes are refused until they work") {
-  CHECK(contains(with_key("\"checkpoint\": {\"use_node_local_storage\": true}").mistakes(),
-                 "use_node_local_storage true is not supported"));
-  CHECK(with_key("\"checkpoint\": {\"use_node_local_storage\": false}").mistakes().empty());
-  CHECK(contains(mistakes({"--save_on_each_node"}), "save_on_each_node is planned"));
-  CHECK(mistakes({"--save_on_each_node", "false"}).empty());
+TEST_CASE("use_node_local_storage is save_on_each_node") {
+  CHECK(with_key("\"checkpoint\": {\"use_node_local_storage\": true}").arguments().saving.save_on_each_node);
+  const File off = with_key("\"checkpoint\": {\"use_node_local_storage\": false}");
+  CHECK_FALSE(off.arguments().saving.save_on_each_node);
+  CHECK(off.arguments({"--save_on_each_node"}).saving.save_on_each_node);
 }
 
 TEST_CASE("a vocabulary that tensor cores do not like is warned of") {

@@ -93,6 +93,82 @@ void save_and_load(const Rank& rank, const std::string& state_dict) {
 const RankBody kFull("full", [](const Rank& rank) { save_and_load(rank, "full"); });
 const RankBody kSharded("sharded", [](const Rank& rank) { save_and_load(rank, "sharded"); });
 
+// Ranks 0 and 1 are node 0, rank 2 is node 1, and each node has a folder of its own.
+struct TwoNodes {
+  TwoNodes(const Rank& rank, storage::FileSystem& files, const std::string& state_dict)
+      : communicator(rank.connect()),
+        node(rank.rank() / 2),
+        strategy(rank.rank(), rank.world_size(), state()) {
+    const std::vector<std::string> folders = communicator->all_gather_text(own_folder.path());
+    plan.output_dir = folders[static_cast<size_t>(2 * node)];
+    plan.model.config = Json::object();
+    plan.strategy.state_dict = state_dict;
+    plan.saving.further_nodes = {1};
+    for (int each = 0; each < rank.world_size(); ++each)
+      plan.ranks.ranks.push_back({.rank = each, .node = each / 2});
+    checkpointer.emplace(plan, parameters, at::kFloat, strategy, *communicator, files);
+  }
+  ~TwoNodes() { communicator->barrier(); }
+
+  bool keeps_folder() const { return communicator->rank() != 1; }
+  void loads(const std::string& checkpoint) {
+    strategy.forget();
+    checkpointer->load_model(checkpoint);
+    const CheckpointContents loaded = checkpointer->load_training_state(checkpoint);
+    CHECK(strategy.equals_wholes());
+    CHECK(loaded.rank_state.random.cpu == "random " + std::to_string(communicator->rank()));
+  }
+
+  TemporaryDirectory own_folder;
+  std::unique_ptr<comm::Communicator> communicator;
+  int node;
+  architectures::ParameterTable parameters = table();
+  RowStrategy strategy;
+  plan::RunPlan plan;
+  std::optional<Checkpointer> checkpointer;
+};
+
+void save_on_each_node(const Rank& rank, const std::string& state_dict, bool in_background) {
+  storage::PosixFileSystem files;
+  TwoNodes side(rank, files, state_dict);
+  int told = 0;
+  const auto after = [&told] { ++told; };
+  const CheckpointContents saved = contents(rank.rank(), rank.world_size());
+  if (in_background) side.checkpointer->begin_save(saved, after);
+  const std::string path =
+      in_background ? side.checkpointer->finish_save() : side.checkpointer->save(saved, after);
+  CHECK(path == side.plan.output_dir + "/checkpoint-3");
+  CHECK(told == (side.keeps_folder() ? 1 : 0));
+  const storage::Verification verified = storage::verify_checkpoint(path);
+  INFO(verified.file << ' ' << verified.reason);
+  CHECK(verified.ok);
+  CHECK(path_exists(path + "/rng/rank-00002.safetensors"));
+  side.loads(path);
+  side.checkpointer->export_model(side.plan.output_dir);
+  CHECK(path_exists(side.plan.output_dir + "/model.safetensors"));
+  CHECK_FALSE(path_exists(side.plan.output_dir + "/.model.tmp"));
+}
+
+const RankBody kEachNode("each node", [](const Rank& rank) { save_on_each_node(rank, "full", false); });
+const RankBody kEachNodeSharded("each node, sharded",
+                                [](const Rank& rank) { save_on_each_node(rank, "sharded", false); });
+const RankBody kEachNodeBehind("each node, in the background",
+                               [](const Rank& rank) { save_on_each_node(rank, "sharded", true); });
+
+// The disk of node 1 is full: node 0, which commits last, must not have the checkpoint either.
+const RankBody kOneNodeFull("one node full", [](const Rank& rank) {
+  storage::PosixFileSystem real;
+  FaultInjectingFileSystem full(FaultInjectingFileSystem::Trouble::kDiskFull, 6);
+  storage::FileSystem& files = rank.rank() == 2 ? static_cast<storage::FileSystem&>(full) : real;
+  TwoNodes side(rank, files, "sharded");
+  int told = 0;
+  CHECK_THROWS_AS(side.checkpointer->save(contents(rank.rank(), rank.world_size()), [&told] { ++told; }),
+                  Error);
+  CHECK(told == 0);
+  side.communicator->barrier();
+  CHECK_FALSE(path_exists(side.plan.output_dir + "/checkpoint-3"));
+});
+
 // The disk of one rank is full from its first operation on.
 void fail_on(const Rank& rank, int failing) {
   storage::PosixFileSystem real;
@@ -123,6 +199,16 @@ const RankBody kOtherFails("other fails", [](const Rank& rank) { fail_on(rank, 1
 TEST_CASE("ranks save together and load what they saved, whole and sharded", "[process]") {
   testing::require_success(testing::run_ranks("full", 3));
   testing::require_success(testing::run_ranks("sharded", 3));
+}
+
+TEST_CASE("with a folder on each node every one of them gets the whole checkpoint and model", "[process]") {
+  testing::require_success(testing::run_ranks("each node", 3));
+  testing::require_success(testing::run_ranks("each node, sharded", 3));
+  testing::require_success(testing::run_ranks("each node, in the background", 3));
+}
+
+TEST_CASE("a node whose disk is full keeps the checkpoint from every node", "[process]") {
+  testing::require_success(testing::run_ranks("one node full", 3));
 }
 
 TEST_CASE("a full disk of one rank fails the save on all and commits nothing", "[process]") {

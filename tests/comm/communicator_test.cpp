@@ -9,6 +9,7 @@
 #include <ATen/ops/zeros.h>
 
 #include "comm/rank_processes.h"
+#include "comm/socket_bytes.h"
 #include "support/catch.h"
 
 using namespace hftrain;
@@ -251,6 +252,31 @@ const RankBody kTraffic("traffic", [](const Rank& rank) {
   CHECK(cost([&] { communicator->barrier(); }) == 0);
 });
 
+// The kernel's count beside the formula's: over TCP, of all ranks together, and of tensors that are large
+// beside what frames them.
+const RankBody kSockets("sockets", [](const Rank& rank) {
+  const auto communicator = rank.connect();
+  const int64_t world = rank.world_size();
+  const at::Tensor whole = at::zeros({3 << 18}, at::kFloat),
+                   part = at::zeros({(3 << 18) / world}, at::kFloat);
+  const auto check = [&](const char* name, const auto& operation) {
+    communicator->barrier();
+    const int64_t counted = communicator->bytes_sent(), sent = testing::bytes_sent_over_sockets();
+    operation();
+    communicator->barrier();
+    const auto counted_here = static_cast<double>(communicator->bytes_sent() - counted);
+    const auto sent_here = static_cast<double>(testing::bytes_sent_over_sockets() - sent);
+    INFO(name << " on " << world << " ranks");
+    CHECK(communicator->sum(sent_here) == Approx(communicator->sum(counted_here)).epsilon(0.01));
+  };
+  check("all-reduce", [&] { communicator->all_reduce(whole, Reduction::kSum); });
+  check("broadcast", [&] { communicator->broadcast(whole, 0); });
+  check("all-gather", [&] { communicator->all_gather(whole, part); });
+  check("reduce-scatter", [&] { communicator->reduce_scatter(part, whole, Reduction::kSum); });
+  check("all-to-all", [&] { communicator->all_to_all(at::zeros({3 << 18}), whole); });
+  check("gather", [&] { communicator->gather(whole, part, 0); });
+});
+
 const RankBody kPlans("plans", [](const Rank& rank) {
   const auto communicator = rank.connect();
   comm::agree_on_plan(*communicator, "0123abcd");
@@ -269,6 +295,12 @@ TEST_CASE("a world of one keeps the contract of the collectives") {
   const auto communicator = comm::make_communicator({}, comm::builtin_backends());
   check_contract(*communicator);
   CHECK(communicator->bytes_sent() == 0);
+}
+
+TEST_CASE("the bytes that are counted are those that the kernel sent", "[process]") {
+  require_success(testing::run_ranks("sockets", 2));
+  require_success(testing::run_ranks("sockets", 3));
+  require_success(testing::run_ranks("sockets", 4));
 }
 
 TEST_CASE("every backend keeps the contract of the collectives", "[process]") {

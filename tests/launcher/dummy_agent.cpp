@@ -106,7 +106,7 @@ int lead(MeetingSpec spec, const std::vector<Script>& scripts, const std::string
     Talker talker;
     const JobResult result = Supervisor(std::move(job), talker).run();
     if (result.failure) std::cout << result.failure->render() << std::endl;
-    gathering.hub->finish(JobVerdict{static_cast<int>(result.code), result.reason}, 5);
+    gathering.hub->finish(JobVerdict{static_cast<int>(result.code), result.reason, nullptr}, 5);
     return static_cast<int>(result.code);
   } catch (const Error& error) {
     gathering.hub->refuse_all(error);

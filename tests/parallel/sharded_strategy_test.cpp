@@ -106,7 +106,8 @@ at::Tensor rows_of(const at::Tensor& batch, const comm::Communicator& communicat
 
 struct History {
   std::vector<double> losses, norms;
-  std::map<std::string, at::Tensor> parameters;  // whole, on rank 0
+  std::map<std::string, at::Tensor> parameters;   // whole, on rank 0
+  std::map<std::string, at::Tensor> before_last;  // the same before the last update
 };
 
 std::map<std::string, at::Tensor> whole_parameters(Strategy& strategy, const UnitNet& net) {
@@ -138,6 +139,7 @@ History train(Strategy& strategy, const UnitNet& net, const Variant& variant,
     }
     history.losses.push_back(communicator.sum(sum));
     history.norms.push_back(strategy.clip_gradients(variant.max_norm).item<double>());
+    if (step + 1 == variant.steps) history.before_last = whole_parameters(strategy, net);
     strategy.step(1e-2);
     strategy.zero_gradients();
   }
@@ -145,7 +147,13 @@ History train(Strategy& strategy, const UnitNet& net, const Variant& variant,
   return history;
 }
 
-void check_close(const History& found, const History& expected, double tolerance) {
+double largest(const at::Tensor& tensor) {
+  return tensor.numel() == 0 ? 0 : tensor.abs().max().item<double>();
+}
+
+// Parameters may be as far apart as `share` of what the last update moved them, so that a lost, doubled or
+// wrong update of any one is seen.
+void check_close(const History& found, const History& expected, double tolerance, double share) {
   for (size_t step = 0; step < expected.losses.size(); ++step) {
     INFO("step " << step);
     CHECK(found.losses[step] == Approx(expected.losses[step]).epsilon(tolerance));
@@ -155,12 +163,11 @@ void check_close(const History& found, const History& expected, double tolerance
   for (const auto& [name, tensor] : expected.parameters) {
     INFO(name);
     CHECK(found.parameters.at(name).sizes() == tensor.sizes());
-    CHECK((found.parameters.at(name) - tensor).abs().max().item<double>() <= 100 * tolerance);
+    const double moved = largest(tensor - expected.before_last.at(name));
+    INFO("moved by " << moved);
+    CHECK((name == "frozen" ? moved == 0 : moved > 1e-4));
+    CHECK(largest(found.parameters.at(name) - tensor) <= share * moved);
   }
-}
-
-double tolerance_of(const Variant& variant) {
-  return variant.compute == at::kFloat ? 1e-6 : 2e-2;
 }
 
 std::vector<Variant> variants() {
@@ -215,7 +222,9 @@ void compare(const Variant& variant, const Rank& rank) {
   const auto reference = replicated(expected_net, *communicator);
   const History expected = train(*reference, expected_net, variant, *communicator);
   const auto strategy = sharded(variant, net, *communicator);
-  check_close(train(*strategy, net, variant, *communicator), expected, tolerance_of(variant));
+  const bool whole = variant.compute == at::kFloat;
+  check_close(train(*strategy, net, variant, *communicator), expected, whole ? 1e-6 : 2e-2,
+              whole ? 0.01 : 0.25);
 }
 
 // Where sums are taken in rank order, the parameters of all stages are those of replicas to the last bit.
@@ -456,6 +465,7 @@ TEST_CASE("parameters below the limit stay whole", "[process]") {
   run_stages(", small ones whole", 2);
 }
 
+// On the CPU host offload is no other layout; that of a GPU is in sharded_parameter_test.cpp.
 TEST_CASE("prefetch, units that stay and host offload change no number", "[process]") {
   for (const std::string name :
        {"units that stay", "prefetch both ways", "prefetch without limit", "no prefetch", "host offload"}) {

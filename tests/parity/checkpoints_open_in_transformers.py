@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""from_pretrained of the output folder and of every checkpoint: the loss transformers computes is the loss hftrain logged.
+"""from_pretrained of the output folder and of every checkpoint: the loss transformers computes is the loss hftrain logged,
+and every logit of some rows is the one that our models compute from the same folder.
 
   checkpoints_open_in_transformers.py [--shapes tiny-gpt2 tiny-llama]
 """
@@ -14,6 +15,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import fixtures
 
 BLOCK = 128
+ROWS = 4  # whose logits are compared
 
 
 def validation_blocks(cache):
@@ -22,7 +24,16 @@ def validation_blocks(cache):
     return numpy.fromfile(cache + ".bin", dtype=numpy.uint16).reshape(-1, BLOCK).astype("int64")
 
 
-def loss_of(folder, blocks):
+def our_logits(folder, blocks, scratch):
+    import numpy
+    ids, out = os.path.join(scratch, "ids"), os.path.join(scratch, "logits")
+    blocks[:ROWS].tofile(ids)
+    fixtures.run([str(fixtures.BUILD / "tests" / "models" / "folder_logits"), folder, ids, str(ROWS), out])
+    return numpy.fromfile(out, dtype=numpy.float32).reshape(ROWS, BLOCK, -1)
+
+
+def loss_of(folder, blocks, scratch):
+    """The loss of all blocks by transformers, and the largest difference of a logit of the first from ours."""
     import torch
     from transformers import AutoModelForCausalLM, AutoTokenizer
     AutoTokenizer.from_pretrained(folder)
@@ -30,8 +41,10 @@ def loss_of(folder, blocks):
     ids = torch.from_numpy(blocks)
     with torch.no_grad():
         mean = model(input_ids=ids, labels=ids).loss.item()
+        logits = model(input_ids=ids[:ROWS]).logits
+    apart = (logits - torch.from_numpy(our_logits(folder, blocks, scratch))).abs().max().item()
     # The Trainer divides by all labels of a row where it does not recognise a causal head by its class name.
-    return mean * (BLOCK - 1) / BLOCK if model.config.model_type == "gpt2" else mean
+    return (mean * (BLOCK - 1) / BLOCK if model.config.model_type == "gpt2" else mean), apart
 
 
 def check(shape, scratch):
@@ -48,11 +61,13 @@ def check(shape, scratch):
                for name in os.listdir(out) if name.startswith("checkpoint-")}
     if sorted(folders) != [2, 4, 6]:
         raise SystemExit(f"{shape}: checkpoints are {sorted(folders)}")
-    worst = 0
+    worst = furthest = 0
     for step, folder in [*folders.items(), (6, out)]:
-        worst = max(worst, abs(loss_of(folder, blocks) - logged[step]) / logged[step])
-    print(f"{shape}: three checkpoints and the final folder, worst relative difference {worst:.1e}")
-    return worst <= 1e-5
+        loss, apart = loss_of(folder, blocks, scratch)
+        worst, furthest = max(worst, abs(loss - logged[step]) / logged[step]), max(furthest, apart)
+    print(f"{shape}: three checkpoints and the final folder, worst relative difference of the loss {worst:.1e}, of "
+          f"{ROWS * BLOCK} rows of logits {furthest:.1e}")
+    return worst <= 1e-5 and furthest <= 1e-5
 
 
 def main():

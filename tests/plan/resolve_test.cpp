@@ -479,4 +479,17 @@ TEST_CASE("the level of the main process is that of a rank of every node, or of 
   CHECK(Case(once).plan().logging.level_of(far) == "error");
 }
 
+TEST_CASE("nodes with output folders of their own agree on the plan, and on nothing less") {
+  RunPlan first = Case().plan(), second = first;
+  second.output_dir = "/elsewhere";
+  CHECK(plan_hash(first) != plan_hash(second));
+  first.saving.further_nodes = second.saving.further_nodes = {1};
+  CHECK(plan_hash(first) == plan_hash(second));
+  first.saving.resume_from = first.output_dir + "/checkpoint-3";
+  second.saving.resume_from = "/elsewhere/checkpoint-3";
+  CHECK(plan_hash(first) == plan_hash(second));
+  second.saving.resume_from = "/elsewhere/checkpoint-4";
+  CHECK(plan_hash(first) != plan_hash(second));
+}
+
 }  // namespace hftrain::plan

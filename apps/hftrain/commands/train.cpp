@@ -15,7 +15,6 @@
 #include "hftrain/base/text.h"
 #include "hftrain/plan/describe.h"
 #include "hftrain/plan/gpu_models.h"
-#include "hftrain/storage/file_system.h"
 #include "hftrain/storage/run_directory.h"
 #include "launcher/control/job_secret.h"
 #include "launcher/environments/find_place.h"
@@ -113,23 +112,11 @@ ExitCode show_plan(const CommandContext& context, const Inputs& inputs, const la
   return ExitCode::kDone;
 }
 
-// Takes the output folder for this run: moved aside when so asked, locked, and cleared of what dead saves
-// left.
-storage::RunLock take_output_folder(const Inputs& inputs, Job& job, reporting::Console& console) {
-  std::optional<storage::RunLock> lock;
-  std::vector<std::string> lines;
-  job.beside([&] {
-    if (inputs.parsed.arguments.output.overwrite_output_dir && plan::wants_training(inputs.parsed)) {
-      const std::string moved = storage::move_run_aside(inputs.output_dir);
-      if (!moved.empty()) lines.push_back("moved the old run to " + moved);
-    }
-    lock.emplace(inputs.output_dir);
-    storage::PosixFileSystem files;
-    for (std::string& line : storage::clean_leftovers(files, inputs.output_dir))
-      lines.push_back(std::move(line));
-  });
-  for (const std::string& line : lines) console.line(line);
-  return std::move(*lock);
+storage::RunLock take_folder(const Inputs& inputs, Job& job, reporting::Console& console) {
+  std::optional<TakenFolder> taken;
+  job.beside([&] { taken.emplace(take_output_folder(inputs)); });
+  for (const std::string& line : taken->lines) console.line(line);
+  return std::move(taken->lock);
 }
 
 ExitCode train(const CommandContext& context, const Inputs& inputs, Job& job, Stopwatch& stopwatch,
@@ -138,7 +125,7 @@ ExitCode train(const CommandContext& context, const Inputs& inputs, Job& job, St
   plan::DataFacts estimate;
   job.beside([&] { estimate = estimate_data(request); });  // reads all files, unless they were seen before
   resolve_plan(inputs, estimate, "");  // whatever cannot work is refused before anything is written
-  const storage::RunLock lock = take_output_folder(inputs, job, console);
+  const storage::RunLock lock = take_folder(inputs, job, console);
 
   stopwatch.begin("prepare");
   const auto prepared = job.prepare(request);
@@ -154,11 +141,9 @@ ExitCode train(const CommandContext& context, const Inputs& inputs, Job& job, St
   for (const std::string& notice : decision.notices) console.line(notice);
   show(notes_of_plan(inputs, plan), console);
   const RunFolder folder = run_folder(inputs.output_dir);
-  job.beside([&] {
-    write_arguments(folder, inputs, context, plan.ranks.backend);
-    write_plan(folder, plan);
-  });
-  job.check_output_folder(plan);
+  job.beside([&] { write_arguments(folder, inputs, context, plan.ranks.backend); });
+  job.look_for_output_folder(plan);
+  job.beside([&] { write_plan(folder, plan); });
   job.share(plan);
   return run_workers(context, inputs, plan, job, stopwatch, console);
 }

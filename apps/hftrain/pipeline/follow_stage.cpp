@@ -21,6 +21,7 @@
 #include "pipeline/core_stage.h"
 #include "pipeline/data_stage.h"
 #include "pipeline/meeting_stage.h"
+#include "pipeline/output_stage.h"
 #include "pipeline/rank_output.h"
 #include "pipeline/run_record.h"
 
@@ -100,6 +101,8 @@ class FollowStage {
     }
     follower.leave();
     const launcher::JobVerdict& verdict = *follower.verdict();
+    if (own_folder_ && verdict.summary.is_object())
+      write_summary(run_folder(inputs_.output_dir), verdict.summary);
     if (!place_.given && !verdict.text.empty()) console_.result(verdict.text);
     return static_cast<ExitCode>(verdict.exit_code);
   }
@@ -197,12 +200,27 @@ class FollowStage {
         .hint("start every node with the same arguments");
   }
 
-  void look_for_folder(const launcher::LookForFolder& question) {
-    check_output_folder(std::filesystem::path(question.path).parent_path().parent_path().string());
-    bool seen = false;
-    follower_->beside([&](const std::atomic<bool>&) { seen = sees(question); });
-    folder_seen_ = seen;
-    follower_->say(launcher::FolderSeen{seen});
+  // With save_on_each_node the folders may have different names.
+  void look_for_folder(launcher::LookForFolder question) {
+    const std::filesystem::path mark = question.path;
+    const bool each_node = inputs_.parsed.arguments.saving.save_on_each_node;
+    if (each_node) {
+      question.path = run_folder(inputs_.output_dir).path + '/' + mark.filename().string();
+    } else {
+      check_output_folder(mark.parent_path().parent_path().string());
+    }
+    std::vector<std::string> lines;
+    follower_->beside([&](const std::atomic<bool>&) {
+      folder_seen_ = sees(question);
+      own_folder_ = each_node && !folder_seen_;
+      const bool first_of_node = !place_.given || place_.given->local_rank <= 0;
+      if (!own_folder_ || !first_of_node) return;
+      TakenFolder taken = take_output_folder(inputs_);
+      lines = std::move(taken.lines);
+      lock_.emplace(std::move(taken.lock));
+    });
+    for (const std::string& line : lines) console_.line(line);
+    follower_->say(launcher::FolderSeen{folder_seen_});
   }
 
   void prepare(const launcher::PrepareData& asked) {
@@ -222,16 +240,22 @@ class FollowStage {
     point_at(paths_, "train", plan_.data.train);
     point_at(paths_, "validation", plan_.data.validation);
     point_at(paths_, "test", plan_.data.test);
-    check_output_folder(plan_.output_dir);
+    if (own_folder_) {
+      follower_->beside([&](const std::atomic<bool>&) { plan_ = plan_for_own_folder(plan_, inputs_); });
+      if (lock_) write_arguments(run_folder(inputs_.output_dir), inputs_, context_, plan_.ranks.backend);
+    } else {
+      check_output_folder(plan_.output_dir);
+    }
     plan_path_ = run_folder(plan_.output_dir).plan();
     const Json own = plan::to_json_value(plan_);
-    const bool differs = !folder_seen_ || own != message.plan;
+    const bool own_place = own_folder_ && lock_;  // and nobody else's plan in it
+    const bool differs = !own_place && (!folder_seen_ || own != message.plan);
     if (differs)
       plan_path_ =
           run_folder(plan_.output_dir).path + "/nodes/" + std::to_string(place_.agent) + "/plan.json";
     follower_->beside([&](const std::atomic<bool>&) {
       check_model_folder(plan_);
-      if (differs) write_file_atomically(plan_path_, dump_json(own) + '\n');
+      if (differs || own_place) write_file_atomically(plan_path_, dump_json(own) + '\n');
     });
     follower_->say(launcher::PlanTaken{plan_path_});
   }
@@ -260,7 +284,9 @@ class FollowStage {
   std::unique_ptr<launcher::AddressExchange> exchange_;
   std::unique_ptr<launcher::AnswerPort> answer_port_;  // until all have tried it
   std::string leader_address_;
-  bool folder_seen_ = false;
+  bool folder_seen_ = false;                    // node 0's output folder is this one's too
+  bool own_folder_ = false;                     // else, where that is wanted
+  std::optional<storage::RunLock> lock_;        // of the own folder
   std::optional<data::PreparedData> prepared_;  // of this machine; nobody removes it while this lives
   Paths paths_;
   plan::RunPlan plan_;

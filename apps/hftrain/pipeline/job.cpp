@@ -46,6 +46,13 @@ class Mark {
   std::string path_, text_;
 };
 
+int node_of(int agent, const plan::RunPlan& plan) {
+  for (const plan::RankPlan& rank : plan.ranks.ranks) {
+    if (rank.agent == agent) return rank.node;
+  }
+  return 0;
+}
+
 }  // namespace
 
 Job::Job(const CommandContext& context, Inputs& inputs, const launcher::JobPlace& place,
@@ -124,23 +131,34 @@ std::optional<data::PreparedData> Job::prepare(const data::PrepareRequest& reque
   return prepared;
 }
 
-void Job::check_output_folder(const plan::RunPlan& plan) {
-  if (alone() || !plan.do_train) return;
+void Job::look_for_output_folder(plan::RunPlan& plan) {
+  const bool each_node = inputs_.parsed.arguments.saving.save_on_each_node;
+  if (alone() || !(plan.do_train || each_node)) return;
   std::optional<Mark> made;
   beside([&] { made.emplace(plan.output_dir); });
   const Mark& mark = *made;
   const auto answers = leader_->ask_for<FolderSeen>(launcher::LookForFolder{mark.path(), mark.text()},
                                                     "to look for the output folder");
   std::vector<std::string> blind;
+  std::set<int> further;
   for (const auto& [agent, answer] : answers) {
-    if (!answer.seen) blind.push_back(hub_->name_of(agent));
+    if (answer.seen) continue;
+    if (each_node && node_of(agent, plan) > 0) {
+      further.insert(node_of(agent, plan));
+    } else {
+      blind.push_back(hub_->name_of(agent));
+    }
   }
+  plan.saving.further_nodes.assign(further.begin(), further.end());
+  if (each_node && further.empty() && plan.ranks.nodes > 1)
+    console_.message(LogLevel::kInfo, "all nodes see one output folder, so every file is saved once");
   if (blind.empty()) return;
   throw Error(ExitCode::kEnvironment, "the output folder is not one folder on all nodes")
       .where(plan.output_dir + " (--output_dir)")
       .why(join(blind, ", ") + (blind.size() == 1 ? " does" : " do") + " not see what " + hub_->name_of(0) +
            " writes there, and a checkpoint has parts of every rank")
-      .hint("an --output_dir on a file system that all nodes share");
+      .hint(each_node ? "one --output_dir for all programs of a machine"
+                      : "an --output_dir on a file system that all nodes share, or --save_on_each_node");
 }
 
 void Job::share(const plan::RunPlan& plan) {
@@ -195,8 +213,8 @@ std::optional<launcher::Others> Job::others(const plan::RunPlan& plan, int attem
   return others;
 }
 
-void Job::end(ExitCode code, const std::string& line) {
-  if (!alone()) hub_->finish(launcher::JobVerdict{static_cast<int>(code), line}, 2);
+void Job::end(ExitCode code, const std::string& line, const Json& summary) {
+  if (!alone()) hub_->finish(launcher::JobVerdict{static_cast<int>(code), line, summary}, 2);
 }
 
 void Job::refuse(const Error& error) {

@@ -45,8 +45,10 @@ class Job {
   // prepare_data() here, then the same data there. Nothing when a signal stopped it (alone); otherwise that
   // is an Error.
   std::optional<data::PreparedData> prepare(const data::PrepareRequest& request);
-  // Refuses (kEnvironment) a plan whose ranks save together to a folder that is not one folder everywhere.
-  void check_output_folder(const plan::RunPlan& plan);
+  // Asks the others whether they see this agent's output folder. With save_on_each_node those that do not
+  // have one of their own, and the plan is told of their nodes; else such a plan is refused (kEnvironment),
+  // for its ranks save together.
+  void look_for_output_folder(plan::RunPlan& plan);
   // Every agent has this plan when it returns.
   void share(const plan::RunPlan& plan);
 
@@ -56,8 +58,8 @@ class Job {
   std::optional<launcher::Others> others(const plan::RunPlan& plan, int attempt, int port) const;
   launcher::ControlHub* hub() { return hub_.get(); }
 
-  // The end, said to all: the verdict in a line, or why there is no run.
-  void end(ExitCode code, const std::string& line);
+  // The end, said to all: the verdict in a line and as summary.json, or why there is no run.
+  void end(ExitCode code, const std::string& line, const Json& summary);
   void refuse(const Error& error);
 
  private:

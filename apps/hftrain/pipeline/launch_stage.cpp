@@ -168,7 +168,7 @@ ExitCode run_workers(const CommandContext& context, const Inputs& inputs, plan::
   if (!plan.logging.run_name.empty()) summary["run_name"] = plan.logging.run_name;
   others.beside_the_end([&] { write_summary(folder, summary); });
   const auto& failure = outcome.result.failure;
-  others.end(outcome.result.code, failure ? failure->summary.what : "");
+  others.end(outcome.result.code, failure ? failure->summary.what : "", summary);
   return outcome.result.code;
 }
 

@@ -1,10 +1,11 @@
 #include "pipeline/output_stage.h"
 
 #include <filesystem>
+#include <utility>
 
 #include "hftrain/base/text.h"
 #include "hftrain/plan/identity.h"
-#include "hftrain/storage/run_directory.h"
+#include "hftrain/storage/file_system.h"
 
 namespace hftrain::app {
 namespace {
@@ -76,7 +77,48 @@ ResumeDecision continue_or_refuse(const Inputs& inputs, const OutputState& state
   return decision;
 }
 
+void check_same_checkpoint(const std::string& own, const std::string& first) {
+  const storage::Verification verified = storage::verify_checkpoint(own);
+  if (verified.ok) return;
+  throw Error(ExitCode::kData, "this node does not have the checkpoint that the run goes on from")
+      .where(own)
+      .why((verified.file.empty() ? "it" : verified.file) + ' ' + verified.reason + "; node 0 has " + first)
+      .hint("copy it from node 0, or let the run begin anew with --overwrite_output_dir");
+}
+
 }  // namespace
+
+TakenFolder take_output_folder(const Inputs& inputs) {
+  std::vector<std::string> lines;
+  if (inputs.parsed.arguments.output.overwrite_output_dir && plan::wants_training(inputs.parsed)) {
+    const std::string moved = storage::move_run_aside(inputs.output_dir);
+    if (!moved.empty()) lines.push_back("moved the old run to " + moved);
+  }
+  storage::RunLock lock(inputs.output_dir);
+  storage::PosixFileSystem files;
+  for (std::string& line : storage::clean_leftovers(files, inputs.output_dir))
+    lines.push_back(std::move(line));
+  return {std::move(lock), std::move(lines)};
+}
+
+plan::RunPlan plan_for_own_folder(plan::RunPlan plan, const Inputs& inputs) {
+  const std::string first = std::exchange(plan.output_dir, inputs.output_dir);
+  std::string& from = plan.saving.resume_from;
+  if (from.starts_with(first + '/')) {
+    const std::string own = inputs.output_dir + from.substr(first.size());
+    check_same_checkpoint(own, from);
+    from = own;
+  }
+  if (!plan.do_train || !from.empty()) return plan;
+  const OutputState state = storage::inspect_output_dir(inputs.output_dir);
+  // A checkpoint that node 0 did not commit any more, of this run, is replaced when the run comes to it.
+  if (state.kind != OutputKind::kCheckpoints || (state.newest.checkpoint && differences(state, plan).empty()))
+    return plan;
+  throw Error(ExitCode::kUsage, inputs.output_dir + " holds another run on this node")
+      .where(inputs.parsed.origins.describe("output_dir"))
+      .why("node 0 begins anew")
+      .hint("another --output_dir, or --overwrite_output_dir, which moves the old run aside");
+}
 
 ResumeDecision decide_resume(const Inputs& inputs, const plan::RunPlan& plan) {
   if (!plan.do_train) return {};

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "hftrain/plan/run_plan.h"
+#include "hftrain/storage/run_directory.h"
 #include "pipeline/inputs.h"
 
 namespace hftrain::app {
@@ -19,5 +20,18 @@ struct ResumeDecision {
 // Error(kUsage) when the folder holds another run, Error(kData) when a checkpoint that is asked for cannot be
 // used.
 ResumeDecision decide_resume(const Inputs& inputs, const plan::RunPlan& plan);
+
+struct TakenFolder {
+  storage::RunLock lock;
+  std::vector<std::string> lines;  // what was done, for people
+};
+// Takes the output folder for this run: moved aside when so asked, locked, and cleared of what dead saves
+// left.
+TakenFolder take_output_folder(const Inputs& inputs);
+
+// Of a node that has an output folder of its own: the plan of node 0, with its folder. Where that plan goes
+// on from a checkpoint of the run, this folder must hold the same one; where it begins anew, no other run.
+// Error(kData) and Error(kUsage). Verifies all of the checkpoint.
+plan::RunPlan plan_for_own_folder(plan::RunPlan plan, const Inputs& inputs);
 
 }  // namespace hftrain::app

@@ -26,8 +26,8 @@ struct OutputArguments {
 
 struct RunArguments {
   std::optional<std::string> task;  // unset: clm
-  bool do_train = false;  // parse_arguments sets it with do_eval unless do_predict was given
-  bool do_eval = false;   // parse_arguments sets it when eval_strategy is not "no"
+  bool do_train = false;            // parse_arguments sets it with do_eval unless do_predict was given
+  bool do_eval = false;             // parse_arguments sets it when eval_strategy is not "no"
   bool do_predict = false;
   int64_t seed = 42;  // 0 .. 2^32-1
   bool full_determinism = false;
@@ -136,8 +136,9 @@ struct SavingArguments {
   double save_steps = 500;                  // updates; below 1: share of all updates
   std::optional<int64_t> save_total_limit;  // unset, 0 or negative: all are kept
   bool save_only_model = false;
-  bool async_save = false;       // in the background, from a copy in memory
-  std::optional<bool> rehearse;  // unset: when the plan expects more than an hour
+  bool async_save = false;         // in the background, from a copy in memory
+  std::optional<bool> rehearse;    // unset: when the plan expects more than an hour
+  bool save_on_each_node = false;  // every node whose output folder is its own has all files there
   std::optional<bool> load_best_model_at_end = false;
   std::optional<std::string> metric_for_best_model;   // parse_arguments fills it where the rules say "loss"
   std::optional<bool> greater_is_better;              // parse_arguments fills it when there is a metric

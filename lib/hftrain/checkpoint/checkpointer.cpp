@@ -38,13 +38,10 @@ std::string records_text(const std::vector<storage::FileRecord>& records) {
   return list.dump();
 }
 
-std::vector<storage::FileRecord> join_records(const std::vector<std::string>& texts) {
+std::vector<storage::FileRecord> records_of(const std::string& text) {
   std::vector<storage::FileRecord> records;
-  for (const std::string& text : texts) {
-    for (const Json& item : Json::parse(text)) {
-      records.push_back({item[0].get<std::string>(), item[1].get<uint64_t>(), item[2].get<std::string>()});
-    }
-  }
+  for (const Json& item : Json::parse(text))
+    records.push_back({item[0].get<std::string>(), item[1].get<uint64_t>(), item[2].get<std::string>()});
   return records;
 }
 
@@ -55,11 +52,15 @@ struct Checkpointer::Save {
   Save(storage::FileSystem& system, const std::string& folder, AfterCommit then)
       : files(system, folder), after(std::move(then)) {}
 
-  std::unique_ptr<storage::CheckpointTransaction> transaction;  // on the committing rank
+  // Who works on it: every rank, then those that commit on further nodes, then rank 0.
+  enum class Stage { kFiles, kFurtherNodes, kFirstNode };
+
+  std::unique_ptr<storage::CheckpointTransaction> transaction;  // on a committing rank
   storage::StagedFiles files;
   AfterCommit after;
+  storage::Manifest manifest;  // once all files are there
   int64_t step = 0;
-  bool committing = false;
+  Stage stage = Stage::kFiles;
   std::string path;  // once committed, on every rank
 };
 
@@ -75,6 +76,7 @@ Checkpointer::Checkpointer(const plan::RunPlan& plan, const architectures::Param
       progress_(std::move(progress)),
       files_(files, progress_),
       device_(device),
+      nodes_(plan),
       staged_(device != nullptr ? device->pinned_allocator() : nullptr) {}
 
 Checkpointer::~Checkpointer() {
@@ -91,21 +93,24 @@ std::string Checkpointer::save(const CheckpointContents& contents, const AfterCo
   std::optional<Error> failure = write_files(contents, target);
   if (!failure) failure = attempt([&] { save->files.sync_names(); });
   agree_on_success(communicator_, failure, "save");
-  storage::Manifest manifest = join_manifest(*save);
-  failure.reset();
-  if (commits()) failure = attempt([&] { commit(*save, std::move(manifest)); });
+  complete(*save);
+  if (nodes_.several()) {
+    failure = writes_model() || !commits() ? std::nullopt : attempt([&] { commit(*save); });
+    agree_on_success(communicator_, failure, "save");
+  }
+  failure = writes_model() ? attempt([&] { commit(*save); }) : std::nullopt;
   agree_on_success(communicator_, failure, "save");
+  after_commit(*save);
   return save->path;
 }
 
 void Checkpointer::rehearse(const CheckpointContents& contents) {
   const std::unique_ptr<Save> save = open_save(contents.step, {});
   agree_on_success(communicator_, write_for_rehearsal(contents, *save), "rehearse a save");
-  storage::Manifest manifest = join_manifest(*save);
+  complete(*save);
   std::optional<Error> failure;
-  if (commits()) {
-    failure = attempt([&] { save->transaction->seal(std::move(manifest), kVerifyingThreads, progress_); });
-  }
+  if (commits())
+    failure = attempt([&] { save->transaction->seal(save->manifest, kVerifyingThreads, progress_); });
   agree_on_success(communicator_, failure, "rehearse a save");
 }
 
@@ -143,7 +148,7 @@ uint64_t Checkpointer::copied_bytes() const {
   };
   uint64_t bytes = kRest;
   if (plan_.strategy.state_dict != "full") bytes += saved_bytes(parameters);
-  if (plan_.strategy.state_dict == "full" && commits())
+  if (plan_.strategy.state_dict == "full" && writes_model())
     bytes += static_cast<uint64_t>(table_.count()) * c10::elementSize(weight_dtype_);
   return plan_.saving.only_model ? bytes : bytes + saved_bytes(optimizer);
 }
@@ -167,15 +172,17 @@ std::optional<std::string> Checkpointer::advance_save() {
   // Gone when anything fails, and with it the temporary folder.
   std::unique_ptr<Save> save = std::move(in_flight_);
   agree_on_success(communicator_, failure, "save");
-  if (save->committing) return save->path;
-  save->committing = true;
-  storage::Manifest manifest = join_manifest(*save);
-  in_flight_ = std::move(save);
-  if (commits()) {
-    background_.start(BackgroundTask::Priority::kLow, [this, manifest = std::move(manifest)]() mutable {
-      commit(*in_flight_, std::move(manifest));
-    });
+  using Stage = Save::Stage;
+  if (save->stage == Stage::kFirstNode) {
+    after_commit(*save);
+    return save->path;
   }
+  if (save->stage == Stage::kFiles) complete(*save);
+  const bool further = save->stage == Stage::kFiles && nodes_.several();
+  save->stage = further ? Stage::kFurtherNodes : Stage::kFirstNode;
+  in_flight_ = std::move(save);
+  if (commits() && further != writes_model())
+    background_.start(BackgroundTask::Priority::kLow, [this] { commit(*in_flight_); });
   return std::nullopt;
 }
 
@@ -194,8 +201,9 @@ std::unique_ptr<Checkpointer::Save> Checkpointer::open_save(int64_t step, AfterC
     transaction = std::make_unique<storage::CheckpointTransaction>(files_, plan_.output_dir, step);
   });
   agree_on_success(communicator_, failure, "save");
-  const std::string folder =
-      communicator_.all_gather_text(transaction ? transaction->directory() : "").front();
+  const std::vector<std::string> folders =
+      communicator_.all_gather_text(transaction ? transaction->directory() : "");
+  const std::string& folder = folders[static_cast<size_t>(nodes_.committer(communicator_.rank()))];
   auto save = std::make_unique<Save>(files_, folder, std::move(after));
   save->transaction = std::move(transaction);
   save->step = step;
@@ -217,21 +225,43 @@ void Checkpointer::check_free_space() const {
           "fewer");
 }
 
-storage::Manifest Checkpointer::join_manifest(const Save& save) {
-  storage::Manifest manifest;
-  manifest.files = join_records(communicator_.all_gather_text(records_text(save.files.records())));
+std::vector<std::vector<storage::FileRecord>> Checkpointer::join_records(
+    const std::vector<storage::FileRecord>& own) {
+  std::vector<std::vector<storage::FileRecord>> records;
+  for (const std::string& text : communicator_.all_gather_text(records_text(own)))
+    records.push_back(records_of(text));
+  return records;
+}
+
+// All files are where their ranks wrote them: now in every folder, and in the manifest.
+void Checkpointer::complete(Save& save) {
+  const auto records = join_records(save.files.records());
+  if (nodes_.several()) {
+    agree_on_success(communicator_, attempt([&] {
+                       spread_files(communicator_, nodes_, records, save.files.directory(), files_);
+                     }),
+                     "save");
+  }
+  storage::Manifest& manifest = save.manifest;
+  for (const auto& of_rank : records)
+    manifest.files.insert(manifest.files.end(), of_rank.begin(), of_rank.end());
   manifest.step = save.step;
   manifest.world_size = communicator_.world_size();
   manifest.plan_hash = plan::plan_hash(plan_);
   manifest.hftrain_version = plan_.hftrain_version;
   manifest.time = unix_seconds();
   manifest.identity = plan::run_identity(plan_);
-  return manifest;
 }
 
-void Checkpointer::commit(Save& save, storage::Manifest manifest) const {
-  save.transaction->commit(std::move(manifest), kVerifyingThreads, progress_);
-  if (save.after) save.after();
+void Checkpointer::commit(Save& save) const {
+  save.transaction->commit(save.manifest, kVerifyingThreads, progress_);
+  if (save.after && !nodes_.several()) save.after();
+}
+
+// Of several folders none may lose an older checkpoint before all have the new one.
+void Checkpointer::after_commit(Save& save) {
+  if (!nodes_.several() || !save.after) return;
+  agree_on_success(communicator_, commits() ? attempt(save.after) : std::nullopt, "save");
 }
 
 // Weights come first: a rank that failed before them would leave the others waiting for its parts.
@@ -298,37 +328,45 @@ void Checkpointer::export_model(const std::string& folder) {
   const std::string staging = folder + "/.model.tmp";
   std::optional<storage::StagedFiles> staged;
   std::optional<Error> failure;
-  if (communicator_.rank() == 0) {
+  if (commits()) {
     failure = attempt([&] {
       files_.make_directory(folder);
       storage::try_to_remove(files_, staging);  // what cannot be removed is written over
       files_.make_directory(staging);
-      staged.emplace(files_, staging);
+      if (writes_model()) staged.emplace(files_, staging);
     });
   }
   std::optional<DirectTarget> target;
   if (staged) target.emplace(*staged);
   const std::optional<Error> unwritten = attempt([&] { write_model(target ? &*target : nullptr); });
   if (!failure) failure = unwritten;
-  if (staged && !failure) failure = attempt([&] { publish_model(*staged, folder); });
+  if (staged && !failure) {
+    failure = attempt([&] {
+      save_model_files(plan_.model, *target);
+      staged->sync_names();
+    });
+  }
+  agree_on_success(communicator_, failure, "write the model");
+  const auto records = join_records(staged ? staged->records() : std::vector<storage::FileRecord>());
+  failure = attempt([&] {
+    if (nodes_.several()) spread_files(communicator_, nodes_, records, staging, files_);
+  });
+  if (commits() && !failure) failure = attempt([&] { publish_model(records.front(), staging, folder); });
   agree_on_success(communicator_, failure, "write the model");
 }
 
-void Checkpointer::publish_model(storage::StagedFiles& staged, const std::string& folder) {
-  DirectTarget target(staged);
-  save_model_files(plan_.model, target);
-  staged.sync_names();
+void Checkpointer::publish_model(const std::vector<storage::FileRecord>& records, const std::string& staging,
+                                 const std::string& folder) {
   std::set<std::string> written;
-  for (const storage::FileRecord& record : staged.records()) {
-    files_.rename(staged.directory() + '/' + record.path, folder + '/' + record.path);
+  for (const storage::FileRecord& record : records) {
+    files_.rename(staging + '/' + record.path, folder + '/' + record.path);
     written.insert(record.path);
   }
   for (const std::string& name : weight_files(folder)) {
     if (written.count(name) == 0) files_.remove(folder + '/' + name);
   }
   files_.sync_directory(folder);
-  storage::try_to_remove(files_,
-                         staged.directory());  // nothing of worth is in it; the next export tries again
+  storage::try_to_remove(files_, staging);  // nothing of worth is in it; the next export tries again
 }
 
 }  // namespace hftrain::checkpoint

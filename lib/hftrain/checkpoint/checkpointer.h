@@ -18,6 +18,7 @@
 #include "hftrain/base/error.h"
 #include "hftrain/base/json.h"
 #include "hftrain/checkpoint/background_task.h"
+#include "hftrain/checkpoint/node_folders.h"
 #include "hftrain/checkpoint/rank_state.h"
 #include "hftrain/checkpoint/staged_copy.h"
 #include "hftrain/comm/communicator.h"
@@ -36,18 +37,19 @@ struct CheckpointContents {
   RankState rank_state;       // of this rank
 };
 
-// What the committing rank does when a checkpoint is there and verified, as the last part of the save: on the
-// thread in the background when that one made it. Its failure is the save's failure.
+// What a committing rank does when a checkpoint is there and verified in all folders, as the last part of the
+// save: on the thread in the background when that one made it in the only folder. Its failure is the save's.
 using AfterCommit = std::function<void()>;
 
 // Functions are collective unless they say otherwise. A save is done by every rank for its own files; rank 0
-// commits. A rank holds at most one tensor more than it trains with, the one on its way, unless it saves in
+// commits, after the nodes that have folders of their own (node_folders.h): what is in its folder is in all.
+// A rank holds at most one tensor more than it trains with, the one on its way, unless it saves in
 // the background:
 //
 //   checkpointer.reserve_copy();                         // once, before training
 //   checkpointer.begin_save(contents, after);            // copies to memory, and training goes on
 //   …at a step boundary, when all ranks are at_rest():
-//   if (auto path = checkpointer.advance_save()) …       // committed; else rank 0 is committing now
+//   if (auto path = checkpointer.advance_save()) …       // committed; else somebody is committing now
 //   checkpointer.finish_save();                          // or wait for it
 //
 // Only the training thread communicates: the ranks learn by what they exchange at their step boundaries that
@@ -100,15 +102,20 @@ class Checkpointer {
   struct Save;
   std::unique_ptr<Save> open_save(int64_t step, AfterCommit after);
   std::optional<Error> write_files(const CheckpointContents& contents, SaveTarget& target);
-  storage::Manifest join_manifest(const Save& save);
-  void commit(Save& save, storage::Manifest manifest) const;
+  // What all ranks have written to the save's folder, by rank.
+  std::vector<std::vector<storage::FileRecord>> join_records(const std::vector<storage::FileRecord>& own);
+  void complete(Save& save);
+  void commit(Save& save) const;
+  void after_commit(Save& save);
   // By the copy in memory, if the run saves in the background.
   std::optional<Error> write_for_rehearsal(const CheckpointContents& contents, Save& save);
   void check_free_space() const;
   uint64_t copied_bytes() const;
   void write_model(SaveTarget* target);
-  void publish_model(storage::StagedFiles& staged, const std::string& folder);
-  bool commits() const { return communicator_.rank() == 0; }
+  void publish_model(const std::vector<storage::FileRecord>& records, const std::string& staging,
+                     const std::string& folder);
+  bool writes_model() const { return communicator_.rank() == 0; }
+  bool commits() const { return nodes_.commits(communicator_.rank()); }
 
   const plan::RunPlan& plan_;
   const architectures::ParameterTable& table_;
@@ -118,6 +125,7 @@ class Checkpointer {
   storage::ByteProgress progress_;
   storage::WatchedFileSystem files_;
   const runtime::DeviceRuntime* device_;
+  const NodeFolders nodes_;
 
   StagedCopy staged_;
   std::unique_ptr<Save> in_flight_;

@@ -44,13 +44,12 @@ ShardedParameter::ShardedParameter(const NamedParameter& parameter, const ShardP
   const at::ScalarType master = leaf_.scalar_type();
   const at::TensorOptions on_device = leaf_.options().requires_grad(false);
   const at::TensorOptions on_master = on_device.device(placement.master_device);
-  aliased_ = placement.resident && placement.compute_dtype == master &&
-             placement.master_device.type() == leaf_.device().type();
+  aliased_ = placement.resident && placement.compute_dtype == master && !placement.apart;
   buffer_ = at::empty({placement.parts * part_numel()}, on_device.dtype(placement.compute_dtype));
   slot_ = part_of(buffer_, placement.index * part_numel(), {part_numel()});
   leaf_.set_data(buffer_.narrow(0, 0, rows_ * row_numel_).view(shape_));  // the old memory goes
   if (!placement.resident) resize_storage(buffer_, 0);
-  const bool pinned = placement.master_device.is_cpu() && !leaf_.device().is_cpu();
+  const bool pinned = placement.apart && !leaf_.device().is_cpu();
   if (!placement.nvme_folder.empty()) {
     shard_ = make_nvme_shard(placement.nvme_folder, part_numel(), master);
   } else {
@@ -85,7 +84,7 @@ void ShardedParameter::release() {
 }
 
 at::Tensor ShardedParameter::gather_input() const {
-  const bool same = shard_.scalar_type() == slot_.scalar_type() && shard_.device() == slot_.device();
+  const bool same = shard_.scalar_type() == slot_.scalar_type() && !placement_.apart;
   if (aliased_ || (same && cut())) return shard_;
   const at::NoGradGuard no_grad;
   slot_.copy_(shard_, /*non_blocking=*/true);
@@ -126,8 +125,8 @@ void ShardedParameter::add_gradient(const at::Tensor& reduced) {
   at::Tensor& gradient = own_.mutable_grad();
   if (gradient.defined()) {
     gradient.add_(mine.to(own_.device()));
-  } else if (placement_.master_device.is_cpu() && !mine.device().is_cpu()) {
-    gradient = at::empty(own_.sizes(), own_.options().pinned_memory(true));
+  } else if (placement_.apart) {
+    gradient = at::empty(own_.sizes(), own_.options().pinned_memory(!mine.device().is_cpu()));
     gradient.copy_(mine, /*non_blocking=*/true);
   } else {
     gradient = mine.to(own_.scalar_type());

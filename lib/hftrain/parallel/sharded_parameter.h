@@ -10,7 +10,7 @@
 //   exist
 //
 // The leaf keeps its identity: only the memory of the buffer comes and goes. Where the dtypes agree and the
-// buffer stays, the shard is the slot itself.
+// buffer stays, the shard is the slot itself, unless it lies apart.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -29,6 +29,7 @@ struct ShardPlacement {
   at::ScalarType compute_dtype = at::kFloat;  // of the buffer
   at::ScalarType reduce_dtype = at::kFloat;   // of gradients on their way between ranks
   at::Device master_device = at::kCPU;        // of shard, gradient and optimizer state
+  bool apart = false;                         // they share no memory with the buffer: offloaded
   bool resident = false;                      // the buffer is never freed
   std::string nvme_folder;                    // of the shard's file; empty: in memory
 };

@@ -72,6 +72,7 @@ ShardPlacement ShardedStrategy::placement_of(const NamedParameter& parameter, at
   placement.reduce_dtype = reduce_dtype_of(plan_);
   const bool on_host = plan_.offload_parameters != "none" || plan_.offload_optimizer != "none";
   placement.master_device = on_host ? at::Device(at::kCPU) : leaf.device();
+  placement.apart = on_host && !leaf.device().is_cpu();  // on the CPU there is nothing to gain
   // Small ones stay in memory.
   const bool on_nvme = plan_.offload_parameters == "nvme" && leaf.numel() >= plan_.full_parameter_limit;
   if (on_nvme) placement.nvme_folder = plan_.nvme.parameters_path;

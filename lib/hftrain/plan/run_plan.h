@@ -226,6 +226,9 @@ struct SavingPlan {
   bool asynchronous = false;  // written in the background from a copy in memory
   std::string resume_from;    // a verified checkpoint folder; empty: start fresh
   bool restore_callbacks = false;
+  // Nodes whose output folder is their own (save_on_each_node), without node 0: local rank 0 of each commits
+  // there what rank 0 commits in node 0's.
+  std::vector<int> further_nodes;
   int64_t max_shard_bytes = 50'000'000'000;
 };
 

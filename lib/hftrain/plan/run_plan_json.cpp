@@ -45,7 +45,7 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(EvaluationPlan, interval, delay, on_start, at
                                    greater_is_better, load_best_at_end, early_stopping_patience,
                                    early_stopping_threshold)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(SavingPlan, interval, total_limit, only_model, asynchronous, resume_from,
-                                   restore_callbacks, max_shard_bytes)
+                                   restore_callbacks, further_nodes, max_shard_bytes)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(MemoryPlan, parameters, gradients, optimizer, activations, buffers, total,
                                    host, saving)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(DiskPlan, checkpoint_bytes, checkpoints_kept, needed_bytes, free_bytes,
@@ -73,7 +73,13 @@ RunPlan run_plan_from_json(const Json& value, const std::string& origin) {
 
 std::string plan_hash(const RunPlan& plan) {
   Json value = to_json_value(plan);
-  value.erase("disk");  // free space is a fact of one node at one time
+  value.erase("disk");                       // free space is a fact of one node at one time
+  if (!plan.saving.further_nodes.empty()) {  // and where it has its output folder
+    for (const char* own : {"/output_dir", "/logging/tensorboard_dir"})
+      value.at(Json::json_pointer(own)) = "";
+    const std::string& from = plan.saving.resume_from;
+    value["saving"]["resume_from"] = from.substr(from.rfind('/') + 1);
+  }
   // So is where it keeps its prepared data; their folder is named after the hash of the content.
   for (const char* split : {"train", "validation", "test"}) {
     if (!value["data"][split].is_object()) continue;

@@ -1,11 +1,13 @@
 // Trainer: the end of training, the best model, evaluation and prediction after it, and what is left in the
 // output folder.
+#include <array>
 #include <cmath>
 #include <utility>
 
 #include "hftrain/base/error.h"
 #include "hftrain/base/file.h"
 #include "hftrain/base/text.h"
+#include "hftrain/checkpoint/joint_success.h"
 #include "hftrain/reporting/metrics_files.h"
 #include "hftrain/reporting/python_text.h"
 #include "hftrain/trainer/best_model.h"
@@ -27,6 +29,9 @@ void Trainer::find_best_model() {
   const std::string found = find_best_checkpoint(state_, plan_.output_dir, plan_.saving.resume_from);
   const std::string recorded =
       std::exchange(state_.best_checkpoint, communicator_.all_gather_text(found).front());
+  const bool elsewhere = nodes_.committer(communicator_.rank()) != 0;  // the same one, in this node's folder
+  if (elsewhere && !state_.best_checkpoint.empty())
+    state_.best_checkpoint = storage::checkpoint_path(plan_.output_dir, state_.best_checkpoint_step);
   if (!speaks() || recorded.empty() || !state_.best_checkpoint.empty()) return;
   events_.message(LogLevel::kWarning, "the best checkpoint so far, " + recorded +
                                           ", is no longer there and is forgotten; " + plan_.output_dir +
@@ -142,6 +147,23 @@ void Trainer::predict_at_end() {
   if (metrics.is_null()) return;
   memory_.end("test", metrics);
   if (speaks()) write_results("predict", std::move(metrics), plan_.data.test->samples);
+}
+
+void Trainer::share_results() {
+  constexpr std::array kNames = {"train_results.json", "eval_results.json",  "predict_results.json",
+                                 "all_results.json",   "trainer_state.json", "README.md"};
+  Json texts = Json::object();
+  for (const char* name : kNames) {
+    const std::string path = plan_.output_dir + '/' + name;
+    if (speaks() && path_exists(path)) texts[name] = read_file(path);
+  }
+  texts = Json::parse(communicator_.all_gather_text(texts.dump()).front());
+  const std::optional<Error> failure = checkpoint::attempt([&] {
+    if (speaks() || !keeps_folder()) return;
+    for (const auto& [name, text] : texts.items())
+      write_file_atomically(plan_.output_dir + '/' + name, text.get<std::string>());
+  });
+  checkpoint::agree_on_success(communicator_, failure, "write the results");
 }
 
 void Trainer::write_results(const std::string& split, Json metrics, int64_t samples) {

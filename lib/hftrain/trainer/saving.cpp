@@ -39,7 +39,8 @@ checkpoint::CheckpointContents Trainer::checkpoint_contents() {
   checkpoint::CheckpointContents contents;
   contents.step = state_.global_step;
   contents.training_state = training_state();
-  if (speaks()) contents.trainer_state = trainer_state_text(plan_, state_, log_->history(), control_, callbacks_);
+  if (speaks())
+    contents.trainer_state = trainer_state_text(plan_, state_, log_->history(), control_, callbacks_);
   contents.rank_state = {runtime::capture_random_state(*context_.device_runtime, context_.device),
                          losses_.sum().item<float>()};
   return contents;
@@ -104,7 +105,7 @@ std::optional<int64_t> Trainer::best_checkpoint_step() const {
 // Also called by the thread of a save in the background: touches nothing that training changes.
 void Trainer::apply_retention(storage::RetentionMoment moment, int64_t newest_verified,
                               std::optional<int64_t> best) {
-  if (!speaks()) return;
+  if (!keeps_folder()) return;
   for (const std::string& warning : storage::remove_trash(files_, plan_.output_dir))
     events_.message(LogLevel::kWarning, warning);
   if (!plan_.saving.total_limit) return;
@@ -115,8 +116,10 @@ void Trainer::apply_retention(storage::RetentionMoment moment, int64_t newest_ve
   for (const int64_t step :
        storage::plan_retention(steps, best, newest_verified, plan_.saving.total_limit, moment)) {
     const std::string path = storage::checkpoint_path(plan_.output_dir, step);
-    events_.message(LogLevel::kInfo, "Deleting older checkpoint [" + path + "] due to save_total_limit " +
-                                         std::to_string(*plan_.saving.total_limit));
+    if (speaks()) {
+      events_.message(LogLevel::kInfo, "Deleting older checkpoint [" + path + "] due to save_total_limit " +
+                                           std::to_string(*plan_.saving.total_limit));
+    }
     const std::string warning = storage::delete_checkpoint(files_, {step, path});
     if (!warning.empty()) events_.message(LogLevel::kWarning, warning);
   }

@@ -23,6 +23,7 @@ Trainer::Trainer(const plan::RunPlan& plan, runtime::WorkerContext& context, com
       context_(context),
       communicator_(communicator),
       events_(events),
+      nodes_(plan),
       clock_(events),
       memory_(context, plan.logging.memory_metrics),
       scaler_(make_scaler(plan)),
@@ -139,6 +140,7 @@ RunOutcome Trainer::run() {
   if (stop_ == StopSignal::kNone && plan_.evaluation.at_end) evaluate_at_end();
   if (stop_ == StopSignal::kNone && plan_.do_predict) predict_at_end();
   log_->flush();
+  if (nodes_.several()) share_results();
   RunOutcome outcome{ExitCode::kDone, "finished", stats()};
   if (stop_ != StopSignal::kNone) {
     outcome.code = stop_ == StopSignal::kInterrupt ? ExitCode::kInterrupted : ExitCode::kTerminated;

@@ -11,6 +11,7 @@
 
 #include "hftrain/base/exit_code.h"
 #include "hftrain/checkpoint/checkpointer.h"
+#include "hftrain/checkpoint/node_folders.h"
 #include "hftrain/comm/communicator.h"
 #include "hftrain/data/token_dataset.h"
 #include "hftrain/runtime/worker_context.h"
@@ -109,17 +110,21 @@ class Trainer {
   void predict_at_end();
   void write_card() const;
   void write_results(const std::string& split, Json metrics, int64_t samples);
+  // What only rank 0 has written beside the checkpoints goes to the other nodes' folders.
+  void share_results();
   Json stats() const;
 
   template <typename Event, typename... Arguments>
   void notify(Event event, const Arguments&... arguments);
   std::shared_ptr<const data::TokenDataset> open_split(const plan::SplitPlan& split) const;
   bool speaks() const { return communicator_.rank() == 0; }
+  bool keeps_folder() const { return nodes_.commits(communicator_.rank()); }
 
   const plan::RunPlan& plan_;
   runtime::WorkerContext& context_;
   comm::Communicator& communicator_;
   EventChannel& events_;
+  const checkpoint::NodeFolders nodes_;
   storage::PosixFileSystem files_;
   PhaseClock clock_;
   MemoryStages memory_;

@@ -41,10 +41,11 @@ std::vector<Flag> saving_flags() {
        .negatable = true,
        .support = refused("only safetensors files are written")},
       {.name = "save_on_each_node",
-       .slot = unread(Type::kBool, "false"),
+       .slot = at<&Arguments::saving, &SavingArguments::save_on_each_node>,
        .help = "Local rank 0 of every node saves, not only global rank 0.",
-       .support = planned("rank 0 alone saves the whole, in a folder that all nodes share",
-                          "an --output_dir that all nodes see")},
+       .note = "For nodes without shared storage: output_dir may be another folder on every node, and each "
+               "ends as a complete run; hftrain/log.jsonl and the trackers' files are node 0's. Nodes that "
+               "share one folder save once."},
       {.name = "enable_jit_checkpoint",
        .slot = unread(Type::kBool, "false"),
        .help = "Save a checkpoint when SIGTERM arrives.",

@@ -65,6 +65,7 @@ void import_file(Section& section, ParseOutcome& outcome, Diagnostics& problems)
   import_clipping(file);
   import_zero(file);
   import_monitors(file);
+  import_checkpoint(file);
   import_vocabulary_size(file);
   keys.note_idle_keys();
   outcome.arguments.parallel.deepspeed = options;

@@ -264,11 +264,7 @@ const SectionKey kAio[] = {
 const SectionKey kCheckpoint[] = {
     {.name = "tag_validation", .support = accepted("ranks always agree on a checkpoint"), .neutral = "WARN"},
     {.name = "load_universal", .type = Type::kBool, .support = kOwnFiles, .neutral = "false"},
-    {.name = "use_node_local_storage",
-     .type = Type::kBool,
-     .support = planned("rank 0 alone commits a checkpoint, in a folder that all nodes share",
-                        "an --output_dir that all nodes see"),
-     .neutral = "false"},
+    {.name = "use_node_local_storage", .type = Type::kBool},
     {.name = "parallel_write",
      .type = Type::kMapping,
      .support = accepted("every rank writes its own shard")},

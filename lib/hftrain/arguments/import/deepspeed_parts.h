@@ -24,6 +24,7 @@ void import_batch(const DeepSpeedFile& file);
 void import_precision(const DeepSpeedFile& file);
 void import_clipping(const DeepSpeedFile& file);
 void import_monitors(const DeepSpeedFile& file);
+void import_checkpoint(const DeepSpeedFile& file);
 void import_vocabulary_size(const DeepSpeedFile& file);
 // deepspeed_optimizer.cpp
 void import_optimizer(const DeepSpeedFile& file);

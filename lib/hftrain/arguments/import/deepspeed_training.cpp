@@ -97,6 +97,13 @@ void import_clipping(const DeepSpeedFile& file) {
   number_of_flag(file, "/gradient_clipping", "max_grad_norm");
 }
 
+// A file that says false is overruled by the flag, as upstream.
+void import_checkpoint(const DeepSpeedFile& file) {
+  const std::string pointer = "/checkpoint/use_node_local_storage";
+  if (file.keys.value_or(pointer, false))
+    file.flags.set("save_on_each_node", true, "checkpoint.use_node_local_storage", file.keys.place(pointer));
+}
+
 // Nothing but this is made of it, here and upstream.
 void import_vocabulary_size(const DeepSpeedFile& file) {
   const char* const pointer = "/vocabulary_size";

@@ -1,0 +1,101 @@
+#include "hftrain/checkpoint/node_folders.h"
+
+#include <ATen/ops/empty.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <optional>
+#include <set>
+
+#include "hftrain/base/error.h"
+#include "hftrain/checkpoint/joint_success.h"
+
+namespace hftrain::checkpoint {
+namespace {
+
+constexpr uint64_t kPiece = uint64_t{16} << 20;  // bytes of one message
+
+// One file on its way. Whatever fails here, the rank goes on to take its part in the messages.
+class Copy {
+ public:
+  Copy(const std::string& path, uint64_t size, bool reads, bool writes, storage::FileSystem& files,
+       std::optional<Error>& failure)
+      : path_(path), failure_(failure) {
+    if (reads) {
+      in_.open(path, std::ios::binary);
+    } else if (writes && !failure) {
+      failure = attempt([&] {
+        out_ = files.create(path);
+        out_->reserve(size);
+      });
+    }
+  }
+
+  void read(char* bytes, int64_t count) {
+    if (failure_ || in_.read(bytes, count)) return;
+    failure_ = Error(ExitCode::kDisk, "a file of the checkpoint cannot be read back").where(path_);
+  }
+  void write(const char* bytes, int64_t count) {
+    if (failure_ || !out_) return;
+    failure_ = attempt([&] { out_->write({bytes, static_cast<size_t>(count)}); });
+  }
+  void finish() {
+    if (!failure_ && out_) failure_ = attempt([&] { out_->sync(); });
+  }
+
+ private:
+  std::string path_;
+  std::optional<Error>& failure_;
+  std::ifstream in_;
+  std::unique_ptr<storage::WritableFile> out_;
+};
+
+}  // namespace
+
+NodeFolders::NodeFolders(const plan::RunPlan& plan) : further_(!plan.saving.further_nodes.empty()) {
+  if (!further_) return;
+  std::map<int, int> of_node;
+  for (const int node : plan.saving.further_nodes) of_node[node] = -1;
+  for (const plan::RankPlan& rank : plan.ranks.ranks) {
+    const auto own = of_node.find(rank.node);
+    if (own != of_node.end() && own->second < 0) own->second = rank.rank;  // its first
+    committers_.push_back(own == of_node.end() ? 0 : own->second);
+  }
+}
+
+void spread_files(comm::Communicator& communicator, const NodeFolders& nodes,
+                  const std::vector<std::vector<storage::FileRecord>>& records, const std::string& folder,
+                  storage::FileSystem& files) {
+  const int own = communicator.rank();
+  std::optional<Error> failure;
+  std::set<std::string> folders{folder};
+  for (size_t source = 0; source < records.size(); ++source) {
+    const int root = static_cast<int>(source);
+    const bool takes = nodes.commits(own) && nodes.committer(root) != own;
+    for (const storage::FileRecord& record : records[source]) {
+      const std::string path = folder + '/' + record.path;
+      const std::string parent = std::filesystem::path(path).parent_path().string();
+      if (takes && folders.insert(parent).second && !failure)
+        failure = attempt([&] { files.make_directory(parent); });
+      Copy copy(path, record.size, own == root, takes, files, failure);
+      for (uint64_t done = 0; done < record.size; done += kPiece) {
+        const auto count = static_cast<int64_t>(std::min(kPiece, record.size - done));
+        const at::Tensor host = at::empty({count}, at::TensorOptions().dtype(at::kByte));
+        if (own == root) copy.read(static_cast<char*>(host.mutable_data_ptr()), count);
+        const at::Tensor piece = host.to(communicator.device());
+        communicator.broadcast(piece, root);
+        const at::Tensor arrived = piece.cpu();
+        copy.write(static_cast<const char*>(arrived.const_data_ptr()), count);
+      }
+      copy.finish();
+    }
+  }
+  for (const std::string& each : folders) {
+    if (nodes.commits(own) && !failure) failure = attempt([&] { files.sync_directory(each); });
+  }
+  if (failure) throw *failure;
+}
+
+}  // namespace hftrain::checkpoint

@@ -1,0 +1,92 @@
+// Offload to host memory without a GPU: master weights that lie apart from the buffer, on the same device.
+#include "hftrain/parallel/sharded_parameter.h"
+
+#include <ATen/core/grad_mode.h>
+#include <ATen/ops/arange.h>
+#include <ATen/ops/equal.h>
+#include <ATen/ops/full.h>
+
+#include "support/catch.h"
+
+namespace hftrain::parallel {
+namespace {
+
+at::Tensor numbers() {
+  return at::arange(12, at::kFloat).view({4, 3});
+}
+
+ShardedParameter held(bool resident, bool apart, int parts = 1) {
+  ShardPlacement placement;
+  placement.parts = parts;
+  placement.resident = resident;
+  placement.apart = apart;
+  return ShardedParameter({"w", numbers().clone().requires_grad_(true), 0}, placement);
+}
+
+void fill(const ShardedParameter& parameter, const at::Tensor& values) {
+  const at::NoGradGuard no_grad;
+  parameter.own().copy_(values.narrow(0, 0, parameter.own().size(0)));
+}
+
+bool same_memory(const at::Tensor& a, const at::Tensor& b) {
+  return a.const_data_ptr() == b.const_data_ptr();
+}
+
+}  // namespace
+
+TEST_CASE("offloaded master weights are memory of their own; without offload they are the leaf's") {
+  const ShardedParameter together = held(true, false), apart = held(true, true);
+  CHECK(same_memory(together.own(), together.leaf()));
+  CHECK_FALSE(same_memory(apart.own(), apart.leaf()));
+  CHECK_FALSE(together.needs_gather());
+  CHECK(apart.needs_gather());
+  CHECK(together.parameter_bytes() == 48);
+  CHECK(apart.parameter_bytes() == 96);
+}
+
+TEST_CASE(
+    "what is written to offloaded master weights is in the leaf after the next gathering, and not before") {
+  for (const bool resident : {true, false}) {
+    INFO("resident: " << resident);
+    ShardedParameter parameter = held(resident, true);
+    fill(parameter, numbers());
+    parameter.allocate();
+    CHECK(same_memory(parameter.gather_input(), parameter.buffer()));
+    CHECK(at::equal(parameter.leaf().detach(), numbers()));
+    fill(parameter, numbers().mul(2));
+    CHECK(at::equal(parameter.leaf().detach(), numbers()));
+    parameter.release();
+    parameter.allocate();
+    parameter.gather_input();
+    CHECK(at::equal(parameter.leaf().detach(), numbers().mul(2)));
+  }
+}
+
+TEST_CASE("of several parts the offloaded one is copied to its place before it is sent") {
+  ShardedParameter parameter = held(false, true, 2);
+  fill(parameter, numbers());
+  parameter.allocate();
+  const at::Tensor sent = parameter.gather_input();
+  CHECK_FALSE(same_memory(sent, parameter.shard()));
+  CHECK(same_memory(sent, parameter.buffer()));
+  CHECK(at::equal(sent, numbers().flatten().narrow(0, 0, 6)));
+  ShardedParameter together = held(false, false, 2);
+  together.allocate();
+  CHECK(same_memory(together.gather_input(), together.shard()));
+}
+
+TEST_CASE("gradients of offloaded master weights are copies that add up") {
+  ShardedParameter parameter = held(true, true);
+  const at::Tensor reduced = at::full({12}, 3.0, at::kFloat);
+  parameter.add_gradient(reduced);
+  CHECK_FALSE(same_memory(parameter.own().grad(), reduced));
+  reduced.fill_(0);  // the device's memory is used again
+  CHECK(at::equal(parameter.own().grad(), at::full({4, 3}, 3.0, at::kFloat)));
+  parameter.add_gradient(at::full({12}, 4.0, at::kFloat));
+  CHECK(at::equal(parameter.own().grad(), at::full({4, 3}, 7.0, at::kFloat)));
+  CHECK(parameter.gradient_bytes() == 48);
+  parameter.drop_gradients();
+  CHECK(parameter.gradient_bytes() == 0);
+}
+
+}  // namespace hftrain::parallel
