@@ -39,6 +39,10 @@ constexpr Synonym kSynonyms[] = {
     {"fit", "train"},
     {"tokenize", "encode"},
     {"detokenize", "decode"},
+    {"clean", "prune"},
+    {"clear", "prune"},
+    {"remove", "prune"},
+    {"age", "older_than"},
 };
 
 bool is_word_for_help(const std::string& word) {

@@ -36,10 +36,15 @@ function(hftrain_precompile KIND)
   target_include_directories(${owner} PRIVATE "${PROJECT_SOURCE_DIR}/scripts/cmake")
   target_precompile_headers(${owner} PRIVATE <precompiled/${KIND}.h>)
   # g++ writes other bytes each time. The compiler cache takes this text for them (CCACHE_PCH_EXTSUM): all that the header is made of.
-  file(READ "${PROJECT_SOURCE_DIR}/scripts/cmake/precompiled/${KIND}.h" text)
-  file(READ "${PROJECT_SOURCE_DIR}/scripts/cmake/precompiled/standard.h" standard)
+  file(GLOB headers "${PROJECT_SOURCE_DIR}/scripts/cmake/precompiled/*.h")
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${headers})
+  set(text "")
+  foreach(header IN LISTS headers)
+    file(READ "${header}" part)
+    string(APPEND text "${part}")
+  endforeach()
   file(GENERATE OUTPUT "${CMAKE_BINARY_DIR}/CMakeFiles/${owner}.dir/cmake_pch.hxx.gch.sum" CONTENT
-    "${text}${standard}${CMAKE_CXX_COMPILER_VERSION} $<CONFIG> ${CMAKE_CXX_FLAGS}
+    "${KIND} ${text}${CMAKE_CXX_COMPILER_VERSION} $<CONFIG> ${CMAKE_CXX_FLAGS}
 json ${nlohmann_json_VERSION} fmt ${fmt_VERSION} Catch2 ${Catch2_VERSION} torch ${TorchWheel_VERSION}\n")
 endfunction()
 

@@ -9,8 +9,8 @@
 #include "hftrain/base/json.h"
 #include "hftrain/storage/checkpoint_folder.h"
 #include "hftrain/storage/model_folder.h"
-#include "support/paths.h"
 #include "support/catch.h"
+#include "support/paths.h"
 #include "support/temporary_directory.h"
 
 namespace hftrain::app {
@@ -24,8 +24,8 @@ struct Outcome {
 };
 
 Outcome run(const TemporaryDirectory& folder, const std::string& arguments) {
-  const std::string command = testing::binary_dir() + "/bin/hftrain checkpoint " + arguments +
-                              " > " + folder / "out.txt" + " 2> " + folder / "err.txt";
+  const std::string command = testing::binary_dir() + "/bin/hftrain checkpoint " + arguments + " > " +
+                              folder / "out.txt" + " 2> " + folder / "err.txt";
   Outcome outcome;
   const int status = std::system(command.c_str());
   if (WIFEXITED(status)) outcome.exit_code = WEXITSTATUS(status);

@@ -1,6 +1,7 @@
 // The built program, driven by words: what every command answers, and that words arrive as they were typed.
 #include <fstream>
 #include <regex>
+#include <sstream>
 
 #include "hftrain/base/file.h"
 #include "hftrain/base/json.h"
@@ -32,13 +33,15 @@ Outcome run(Words words) {
 std::vector<Words> commands() {
   std::vector<Words> found;
   const std::string help = run({"--help"}).out;
-  const std::string list = help.substr(help.find("commands:\n"), help.find("\n\n", help.find("commands:\n")));
+  const size_t begin = help.find("commands:\n");
+  const std::string list = help.substr(begin, help.find("\n\n", begin) - begin);
   const std::regex name("\n  ([a-z-]+) ");
   for (auto each = std::sregex_iterator(list.begin(), list.end(), name); each != std::sregex_iterator();
        ++each)
     found.push_back({(*each)[1]});
   for (const char* action : {"train", "encode", "decode"}) found.push_back({"tokenizer", action});
   for (const char* action : {"verify", "inspect", "export"}) found.push_back({"checkpoint", action});
+  for (const char* action : {"list", "prune"}) found.push_back({"cache", action});
   return found;
 }
 
@@ -110,7 +113,7 @@ TEST_CASE("every command tells a wrong option in four parts, with the option tha
       {{"tokenizer", "train", "--out", "x"}, "--output?"},
       {{"tokenizer", "train", "--output-dir", "x"}, "--output?"},
       {{"tokenizer", "encode", "--tokenizer", "x"}, "--tokenizer_name?"},
-      {{"tokenizer", "encode", "--jsn"}, "--json?"},
+      {{"tokenizer", "encode", "--jsom"}, "--json?"},
       {{"tokenizer", "decode", "--skip-special", "1"}, "--skip_special_tokens?"},
       {{"sample-data", "text", "out", "--sede", "1"}, "--seed?"},
       {{"checkpoint", "export", "a", "b", "--shard_size", "1GB"}, "--max_shard_size?"},
@@ -118,6 +121,9 @@ TEST_CASE("every command tells a wrong option in four parts, with the option tha
       {{"tokenizer", "tokenize"}, "encode?"},
       {{"devices", "--jso"}, "--json?"},
       {{"doctor", "--josn"}, "--json?"},
+      {{"cache", "clear"}, "prune?"},
+      {{"cache", "prune", "--max-siz", "1GiB"}, "--max_size?"},
+      {{"cache", "prune", "--max-size", "20"}, "20GiB"},
       {{"finetune"}, "train?"},
       {{"trian"}, "train?"},
       {{"gpus"}, "devices?"},

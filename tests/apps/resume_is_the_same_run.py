@@ -21,7 +21,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import runs
 from runs import HFTRAIN, Workplace, expect
 
-STEPS, EVERY, STOPS = 24, 2, (3, 8, 15)
+STEPS, EVERY, STOPS = 32, 2, (3, 8, 15)
 PATIENCE = 120  # seconds; only a hang takes them
 COMMON = ["--max_steps", STEPS, "--logging_steps", EVERY, "--gradient_accumulation_steps", 2, "--max_train_samples", 40,
           "--per_device_train_batch_size", 4, "--weight_decay", 0.1, "--save_strategy", "steps", "--save_steps", 1]

@@ -11,8 +11,8 @@
 #include "hftrain/base/text.h"
 #include "hftrain/storage/manifest.h"
 #include "launcher/watched_process.h"
-#include "support/paths.h"
 #include "support/catch.h"
+#include "support/paths.h"
 #include "support/skip.h"
 #include "support/temporary_directory.h"
 

@@ -3,11 +3,14 @@
 
   what_a_run_says.py [STORY]…     all of them without a word
 """
+import fcntl
 import os
 import pty
 import re
+import struct
 import sys
 import tempfile
+import termios
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from runs import HFTRAIN, Workplace, expect, in_order
@@ -27,7 +30,7 @@ def headers_stand_where_the_trainer_has_them(place, output):
              "***** Running Evaluation *****", "***** eval metrics *****", "*** Predict ***",
              "***** Running Prediction *****\n  Num examples = 20", "***** predict metrics *****")
     expect("Process rank: 1" not in said, "of the other ranks' words only warnings are shown", said)
-    again = place.call(*place.flags(output, "--max_steps", 6, *SHORT[2:])).stderr
+    again = place.call(*place.flags(output, *evaluated, "--max_steps", 6)).stderr
     in_order(again, "resuming from", "***** Running training *****", "  Total optimization steps = 6",
              "  Resuming training from checkpoint with epoch 0 and global step 4\n",
              "  The data go on after 0 epochs and 4 batches", "{'loss'")
@@ -73,7 +76,8 @@ def the_live_line_has_speed_and_memory(place, output):
     argv = [HFTRAIN, *place.flags(output, "--max_steps", 400, "--save_strategy", "no", "--logging_steps", 100)]
     process, terminal = pty.fork()
     if process == 0:
-        os.execve(HFTRAIN, argv, {**place.environment, "TERM": "xterm", "COLUMNS": "160"})
+        fcntl.ioctl(2, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 160, 0, 0))
+        os.execve(HFTRAIN, argv, {**place.environment, "TERM": "xterm"})
     text = b""
     try:
         while part := os.read(terminal, 65536):

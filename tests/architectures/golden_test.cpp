@@ -8,8 +8,8 @@
 
 #include "hftrain/architectures/architecture.h"
 #include "hftrain/base/json.h"
-#include "support/paths.h"
 #include "support/catch.h"
+#include "support/paths.h"
 
 namespace hftrain::architectures {
 namespace {

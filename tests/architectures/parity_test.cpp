@@ -4,8 +4,8 @@
 
 #include "hftrain/architectures/architecture.h"
 #include "hftrain/base/file.h"
-#include "support/paths.h"
 #include "support/catch.h"
+#include "support/paths.h"
 #include "support/python.h"
 #include "support/skip.h"
 

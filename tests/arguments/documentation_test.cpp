@@ -5,8 +5,8 @@
 #include "hftrain/base/file.h"
 #include "hftrain/base/text.h"
 #include "support.h"
-#include "support/paths.h"
 #include "support/catch.h"
+#include "support/paths.h"
 
 namespace hftrain::arguments {
 namespace {

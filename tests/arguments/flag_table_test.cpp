@@ -6,8 +6,8 @@
 #include "hftrain/arguments/value.h"
 #include "hftrain/base/json.h"
 #include "support.h"
-#include "support/paths.h"
 #include "support/catch.h"
+#include "support/paths.h"
 
 namespace hftrain::arguments {
 namespace {

@@ -15,8 +15,8 @@
 #include "comm/rank_spawn.h"
 #include "hftrain/base/text.h"
 #include "launcher/environments/pmix_exchange.h"
-#include "support/paths.h"
 #include "support/catch.h"
+#include "support/paths.h"
 #include "support/temporary_directory.h"
 
 namespace hftrain::testing {

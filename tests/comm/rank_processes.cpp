@@ -86,7 +86,8 @@ std::unique_ptr<comm::Communicator> Rank::connect(std::chrono::milliseconds time
   options.store = store_;
   comm::BackendTable backends = comm::builtin_backends();
   if (backend_.starts_with("mpi")) {
-    mpi_ = comm::load_mpi_plugin(mpi_plugin()).start_process({.thread_per_group = backend_ != kMpiOnOneThread});
+    mpi_ =
+        comm::load_mpi_plugin(mpi_plugin()).start_process({.thread_per_group = backend_ != kMpiOnOneThread});
     backends[backend_] = [mpi = mpi_](const comm::BackendRequest& request) { return mpi->connect(request); };
   }
   return comm::make_communicator(options, backends);

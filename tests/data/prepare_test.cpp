@@ -14,8 +14,8 @@
 #include "hftrain/base/json.h"
 #include "hftrain/data/token_dataset.h"
 #include "hftrain/data/token_writer.h"
-#include "support/paths.h"
 #include "support/catch.h"
+#include "support/paths.h"
 #include "support/temporary_directory.h"
 
 namespace {

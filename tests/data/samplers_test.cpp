@@ -4,8 +4,8 @@
 
 #include "hftrain/base/error.h"
 #include "hftrain/base/json.h"
-#include "support/paths.h"
 #include "support/catch.h"
+#include "support/paths.h"
 
 namespace {
 

@@ -231,6 +231,7 @@ TEST_CASE("a node that does not come is named while it is waited for, and when t
   INFO(leader.out());
   CHECK(contains(leader.out(), "still waiting for node 1 of 3 to come to 127.0.0.1 port"));
   CHECK(contains(leader.out(), "error: node 1 did not come within"));
+  CHECK(contains(leader.out(), "join_timeout=SECONDS waits longer than 0:00:02"));  // as long as it waited
   CHECK(contains(leader.out(), "node 2 (host-2) at 127.0.0.1"));
 }
 

@@ -7,8 +7,8 @@
 #include <unistd.h>
 
 #include "hftrain/base/error.h"
-#include "support/paths.h"
 #include "support/catch.h"
+#include "support/paths.h"
 #include "support/temporary_directory.h"
 
 namespace hftrain::launcher {

@@ -12,8 +12,8 @@
 #include "hftrain/base/text.h"
 #include "launcher/environments/find_place.h"
 #include "launcher/hosts/host_file.h"
-#include "support/paths.h"
 #include "support/catch.h"
+#include "support/paths.h"
 
 namespace hftrain::launcher {
 namespace {

@@ -16,8 +16,8 @@
 #include "launcher/control/job_secret.h"
 #include "launcher/hosts/host_job.h"
 #include "launcher/hosts/machine_start.h"
-#include "support/paths.h"
 #include "support/catch.h"
+#include "support/paths.h"
 #include "support/temporary_directory.h"
 
 namespace hftrain::launcher {

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "launcher/watched_process.h"
-#include "support/paths.h"
 #include "support/catch.h"
+#include "support/paths.h"
 #include "support/skip.h"
 
 namespace hftrain::launcher {
@@ -47,11 +47,13 @@ Environment as_root() {
 
 TEST_CASE("front programs of mpirun meet through PMIx", "[mpi][process]") {
   const std::string mpirun = "/usr/bin/mpirun";
-  const fs::path plugin = fs::path(testing::program("dummy_front")).parent_path().parent_path() / "lib/libhftrain_pmix.so";
+  const fs::path plugin =
+      fs::path(testing::program("dummy_front")).parent_path().parent_path() / "lib/libhftrain_pmix.so";
   if (!fs::exists(mpirun) || !fs::exists(plugin)) HFTRAIN_SKIP("Open MPI, and a build with it");
   for (const int processes : {2, 4}) {
-    WatchedProcess run({mpirun, "--oversubscribe", "-n", std::to_string(processes), testing::program("dummy_front"), "meet"},
-                       as_root());
+    WatchedProcess run(
+        {mpirun, "--oversubscribe", "-n", std::to_string(processes), testing::program("dummy_front"), "meet"},
+        as_root());
     CHECK(run.finish() == 0);
     INFO(run.err());
     CHECK(sorted(run.out()) == lines_of(processes, "mpirun"));

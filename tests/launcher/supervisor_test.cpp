@@ -12,8 +12,8 @@
 #include "hftrain/base/error.h"
 #include "hftrain/base/json.h"
 #include "job.h"
-#include "support/paths.h"
 #include "support/catch.h"
+#include "support/paths.h"
 
 namespace hftrain::launcher {
 namespace {
@@ -390,7 +390,8 @@ class LauncherProcess {
 
  private:
   static std::vector<std::string> arguments(const std::string& folder, std::vector<std::string> scripts) {
-    scripts.insert(scripts.begin(), {testing::program("dummy_launcher"), testing::program("dummy_worker"), folder, "0.2"});
+    scripts.insert(scripts.begin(),
+                   {testing::program("dummy_launcher"), testing::program("dummy_worker"), folder, "0.2"});
     return scripts;
   }
   bool read_more() {

@@ -6,8 +6,8 @@
 
 #include "hftrain/models/model.h"
 #include "models/golden_file.h"
-#include "support/paths.h"
 #include "support/catch.h"
+#include "support/paths.h"
 
 namespace hftrain::models {
 namespace {
@@ -53,7 +53,8 @@ void check_parity(const std::string& name, nn::Kernels kernels) {
 
 std::vector<std::string> golden_names() {
   std::vector<std::string> names;
-  for (const auto& entry : std::filesystem::directory_iterator(testing::source_dir() + "/tests/golden/models")) {
+  for (const auto& entry :
+       std::filesystem::directory_iterator(testing::source_dir() + "/tests/golden/models")) {
     names.push_back(entry.path().stem());
   }
   std::sort(names.begin(), names.end());

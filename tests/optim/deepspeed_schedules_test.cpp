@@ -4,8 +4,8 @@
 #include <set>
 
 #include "hftrain/base/error.h"
-#include "support/paths.h"
 #include "support/catch.h"
+#include "support/paths.h"
 
 namespace hftrain::optim {
 namespace {

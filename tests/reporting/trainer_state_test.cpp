@@ -26,12 +26,13 @@ TrainerState sample() {
   state.save_steps = 10;
   state.total_flos = 1234567890123456.0;
   state.train_batch_size = 8;
-  state.log_history = LogHistory({{{"epoch", 0.25},
-                                   {"grad_norm", 1.5},
-                                   {"learning_rate", 4.9e-05},
-                                   {"loss", 2.345678901234567},
-                                   {"step", 5}},
-                                  {{"epoch", 0.5}, {"eval_loss", 2.25}, {"eval_runtime", 0.5}, {"step", 10}}});
+  state.log_history =
+      LogHistory({{{"epoch", 0.25},
+                   {"grad_norm", 1.5},
+                   {"learning_rate", 4.9e-05},
+                   {"loss", 2.345678901234567},
+                   {"step", 5}},
+                  {{"epoch", 0.5}, {"eval_loss", 2.25}, {"eval_runtime", 0.5}, {"step", 10}}});
   state.stateful_callbacks["TrainerControl"] = control_entry({.should_save = true});
   return state;
 }

@@ -6,8 +6,8 @@
 #include <string>
 
 #include "hftrain/base/error.h"
-#include "support/paths.h"
 #include "support/catch.h"
+#include "support/paths.h"
 
 using namespace hftrain;
 

@@ -1,6 +1,5 @@
 #include "hftrain/runtime/host_memory.h"
 
-
 #include <vector>
 
 #include "support/catch.h"

@@ -6,8 +6,8 @@
 #include "hftrain/base/file.h"
 #include "hftrain/base/json.h"
 #include "hftrain/storage/safetensors_writer.h"
-#include "support/paths.h"
 #include "support/catch.h"
+#include "support/paths.h"
 #include "support/temporary_directory.h"
 
 namespace hftrain::storage {

@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "support/paths.h"
 #include "support/catch.h"
+#include "support/paths.h"
 
 namespace {
 

@@ -1,5 +1,5 @@
-// Where the checkout and its build lie. Functions, so that only paths.cpp holds them and every other object is the same in
-// any checkout (the compiler cache finds it again).
+// Where the checkout and its build lie. Functions, so that only paths.cpp holds them and every other object
+// is the same in any checkout (the compiler cache finds it again).
 #pragma once
 
 #include <string>

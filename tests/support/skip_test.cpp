@@ -1,7 +1,7 @@
 // What ctest sees of cases that skip, fail, hold no assertion or are not found. The hidden cases here run in
 // children only.
-#include "support/paths.h"
 #include "support/skip.h"
+#include "support/paths.h"
 
 #include <sys/wait.h>
 

@@ -4,8 +4,8 @@
 #include "hftrain/tokenizer/bpe_model.h"
 #include "hftrain/tokenizer/tokenizer.h"
 #include "hftrain/tokenizer/unicode/utf8.h"
-#include "support/paths.h"
 #include "support/catch.h"
+#include "support/paths.h"
 
 namespace hftrain::tokenizer {
 namespace {

@@ -1,7 +1,7 @@
 #include <filesystem>
 
-#include "support/paths.h"
 #include "support/catch.h"
+#include "support/paths.h"
 #include "tokenizer/golden_cases.h"
 
 namespace hftrain::tokenizer::testing {

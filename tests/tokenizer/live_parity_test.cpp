@@ -1,8 +1,8 @@
 #include <cstdlib>
 #include <filesystem>
 
-#include "support/paths.h"
 #include "support/catch.h"
+#include "support/paths.h"
 #include "support/skip.h"
 #include "support/temporary_directory.h"
 #include "tokenizer/golden_cases.h"
@@ -14,7 +14,7 @@ TEST_CASE("random texts and every BMP code point give what the package gives", "
   if (python.empty()) HFTRAIN_SKIP("python3 with the tokenizers package: set HFTRAIN_TEST_PYTHON");
   constexpr const char* kTextsPerPipeline = " 200";  // 10,000 give the same answer and take twenty minutes
   const testing::TemporaryDirectory folder;
-  const std::string command = python + " "  + testing::source_dir() + "/tests/tokenizer/live_parity.py " +
+  const std::string command = python + " " + testing::source_dir() + "/tests/tokenizer/live_parity.py " +
                               folder.path() + kTextsPerPipeline + " 2> " + (folder / "log");
   REQUIRE(std::system(command.c_str()) == 0);
   int cases = 0;

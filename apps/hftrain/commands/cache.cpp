@@ -1,10 +1,9 @@
 // hftrain cache list [--json] | prune [--older_than AGE] [--max_size SIZE] [--dry_run] [--json]
-#include <algorithm>
 #include <ctime>
 #include <ostream>
-#include <utility>
 
 #include "command.h"
+#include "command_options.h"
 #include "hftrain/base/error.h"
 #include "hftrain/base/json.h"
 #include "hftrain/base/quantity.h"
@@ -26,74 +25,45 @@ constexpr const char* kUsage =
     "        entry in use never; --dry_run only says what would go\n";
 
 struct Request {
-  std::string action;
-  data::PruneRequest prune;
+  std::string older_than, max_size;  // as typed; empty: no limit
   bool json = false;
+  data::PruneRequest prune;
 };
 
-Error usage_error(const std::string& what) {
-  return Error(ExitCode::kUsage, what).hint("hftrain cache --help");
+Error wrong_value(const std::string& flag, const std::string& text, const std::string& like) {
+  return Error(ExitCode::kUsage, flag + ": '" + text + "' does not fit")
+      .where("command line")
+      .why("it takes something like " + like)
+      .hint(flag + ' ' + like);
 }
 
-// A dash and an underscore are equal in flags.
-std::string canonical(std::string flag) {
-  std::replace(flag.begin() + 2, flag.end(), '-', '_');
-  return flag;
-}
-
-int64_t age_of(const std::string& text) {
-  if (const auto seconds = parse_age(text)) return *seconds;
-  throw usage_error("'" + text + "' is not an age")
-      .where("--older_than")
-      .why("an age is like 30d, 12h or 90m");
-}
-
-uint64_t size_of(const std::string& text) {
-  if (const auto bytes = parse_bytes(text)) return static_cast<uint64_t>(*bytes);
-  throw usage_error("'" + text + "' is not a size").where("--max_size").why("a size is like 20GiB or 500MB");
-}
-
-class RequestReader {
- public:
-  explicit RequestReader(const std::vector<std::string>& words) : words_(words) {}
-
-  Request read() {
-    request_.action = words_.front();
-    if (request_.action != "list" && request_.action != "prune")
-      throw usage_error("cache does not know the action '" + request_.action + "'")
-          .why("the actions are list and prune");
-    while (at_ < words_.size()) take(words_[at_++]);
-    return std::move(request_);
+void read_limits(Request& request) {
+  if (!request.older_than.empty()) {
+    const auto seconds = parse_age(request.older_than);
+    if (!seconds) throw wrong_value("--older_than", request.older_than, "30d");
+    request.prune.unused_seconds = *seconds;
   }
-
- private:
-  void take(const std::string& word) {
-    const size_t equals = word.find('=');
-    const std::string flag = word.rfind("--", 0) == 0 ? canonical(word.substr(0, equals)) : word;
-    const bool prune = request_.action == "prune", bare = equals == std::string::npos;
-    if (flag == "--json" && bare) {
-      request_.json = true;
-    } else if (flag == "--dry_run" && bare && prune) {
-      request_.prune.dry_run = true;
-    } else if (flag == "--older_than" && prune) {
-      request_.prune.unused_seconds = age_of(value_of(flag, word, equals));
-    } else if (flag == "--max_size" && prune) {
-      request_.prune.most_bytes = size_of(value_of(flag, word, equals));
-    } else {
-      throw usage_error("cache " + request_.action + " does not know " + word);
-    }
+  if (!request.max_size.empty()) {
+    const auto bytes = parse_bytes(request.max_size);
+    if (!bytes) throw wrong_value("--max_size", request.max_size, "20GiB");
+    request.prune.most_bytes = static_cast<uint64_t>(*bytes);
   }
+}
 
-  std::string value_of(const std::string& flag, const std::string& word, size_t equals) {
-    if (equals != std::string::npos) return word.substr(equals + 1);
-    if (at_ == words_.size()) throw usage_error(flag + " needs a value");
-    return words_[at_++];
-  }
-
-  const std::vector<std::string>& words_;
-  size_t at_ = 1;
-  Request request_;
-};
+CommandOptions options_of(const std::string& action, Request& request) {
+  CommandOptions options("hftrain cache " + action,
+                         action == "list"
+                             ? "Tokenised and packed data: key, size, last use, tokenizer and sources"
+                             : "Remove what was not used for long, then the least recently used; "
+                               "damaged entries and what killed processes left in any case, an "
+                               "entry in use never");
+  options.flag("--json", request.json, "for machines");
+  if (action == "list") return options;
+  options.text("--older_than", request.older_than, "AGE", "not used for 30d; s, m, h, d, w");
+  options.text("--max_size", request.max_size, "SIZE", "until 20GiB is left");
+  options.flag("--dry_run", request.prune.dry_run, "only say what would go");
+  return options;
+}
 
 Json entry_json(const data::CacheEntry& entry) {
   return {{"key", entry.key},       {"sources", entry.sources},     {"tokenizer", entry.tokenizer},
@@ -193,28 +163,20 @@ void prune(const CommandContext& context, const Request& request) {
               << '\n';
 }
 
-bool contains_any(const std::vector<std::string>& words, std::initializer_list<const char*> wanted) {
-  return std::any_of(words.begin(), words.end(), [&](const std::string& word) {
-    return std::find(wanted.begin(), wanted.end(), word) != wanted.end();
-  });
-}
-
 }  // namespace
 
 ExitCode run_cache(const CommandContext& context) {
   const std::vector<std::string>& words = context.arguments;
-  if (contains_any(words, {"--help", "-h", "--help-all", "--help_all"})) {
-    context.out << kUsage;
-    return ExitCode::kDone;
+  const std::string action = words.empty() ? "" : words.front();
+  if (action != "list" && action != "prune") {
+    if (answered(words, kUsage, context)) return ExitCode::kDone;
+    throw_unknown_action("hftrain cache", action, {"list", "prune"});
   }
-  if (contains_any(words, {"--version"})) {
-    context.out << "hftrain " << HFTRAIN_VERSION << '\n';
-    return ExitCode::kDone;
-  }
-  if (words.empty()) throw usage_error("cache needs an action: list or prune");
-  Request request = RequestReader(words).read();
+  Request request;
+  if (!options_of(action, request).read({words.begin() + 1, words.end()}, context)) return ExitCode::kDone;
+  read_limits(request);
   request.prune.now = std::time(nullptr);
-  if (request.action == "list") {
+  if (action == "list") {
     list(context, request.json);
   } else {
     prune(context, request);

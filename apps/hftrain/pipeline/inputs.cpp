@@ -93,8 +93,8 @@ plan::ResolveInput resolve_input(const Inputs& inputs, const plan::DataFacts& da
           .nvme_free_bytes =
               elsewhere ? std::nullopt : nvme_free_bytes(inputs.parsed.arguments.parallel.sharding),
           .agents = inputs.agents,
-           .saved = saved_run(resume_from),
-           .elsewhere = elsewhere};
+          .saved = saved_run(resume_from),
+          .elsewhere = elsewhere};
 }
 
 }  // namespace

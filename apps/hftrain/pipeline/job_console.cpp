@@ -63,9 +63,11 @@ bool JobConsole::can_show() {
 }
 
 bool JobConsole::wants(const plan::WorkerEvent& message) const {
-  const plan::LoggingPlan& logging = plan_.logging;
-  const LogLevel threshold =
-      log_level_named(message.rank == 0 ? logging.level : logging.replica_level, LogLevel::kInfo);
+  const auto& ranks = plan_.ranks.ranks;
+  const auto rank = std::find_if(ranks.begin(), ranks.end(),
+                                 [&](const plan::RankPlan& each) { return each.rank == message.rank; });
+  if (rank == ranks.end()) return true;
+  const LogLevel threshold = log_level_named(plan_.logging.level_of(*rank), LogLevel::kInfo);
   return message.data.value("level", static_cast<int>(LogLevel::kInfo)) >= static_cast<int>(threshold);
 }
 

@@ -33,7 +33,7 @@ class JobConsole : public launcher::WorkerObserver {
   void on_ready(const plan::WorkerEvent& event);
   // Whether something can be shown now. Says, once it can again, that something was left out.
   bool can_show();
-  // --log_level of rank 0's messages, --log_level_replica of the others'.
+  // By --log_level or --log_level_replica, as the rank has it.
   bool wants(const plan::WorkerEvent& message) const;
   std::string prefix(int rank) const;
 

@@ -32,8 +32,8 @@ StorePointer connect(const StoreAddress& address, int rank, int world_size,
   });
   std::future<StorePointer> store = handshake.get_future();
   std::thread(std::move(handshake)).detach();
-  TORCH_CHECK_WITH(DistNetworkError, store.wait_for(deadline) == std::future_status::ready, "no answer within ",
-                   deadline.count(), " ms");
+  TORCH_CHECK_WITH(DistNetworkError, store.wait_for(deadline) == std::future_status::ready,
+                   "no answer within ", deadline.count(), " ms");
   return store.get();
 }
 

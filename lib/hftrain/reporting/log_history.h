@@ -1,5 +1,6 @@
-// Every record that a run has logged, as trainer_state.json lists them. Kept as text, about a hundred bytes a record: a run may
-// log millions of them, and as values each would take ten times as much, in pieces between everything else.
+// Every record that a run has logged, as trainer_state.json lists them. Kept as text, about a hundred bytes a
+// record: a run may log millions of them, and as values each would take ten times as much, in pieces between
+// everything else.
 #pragma once
 
 #include <string>

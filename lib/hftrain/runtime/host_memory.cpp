@@ -1,6 +1,5 @@
 #include "hftrain/runtime/host_memory.h"
 
-
 #include <charconv>
 #include <fstream>
 #include <string>

@@ -14,7 +14,7 @@ namespace hftrain::runtime {
 
 // Stands before every block, so that a block can be freed by its address alone.
 struct alignas(TensorMemory::kAlignment) TensorMemory::Header {
-  size_t size;  // of the whole block, header included; 0: from the heap
+  size_t size;             // of the whole block, header included; 0: from the heap
   Header* next = nullptr;  // while it is free
 };
 
@@ -28,7 +28,8 @@ void* map_block(size_t size) {
 }
 
 TensorMemory& tensor_memory() {
-  static auto* const memory = new TensorMemory;  // tensors of other static objects may outlive any order of ends
+  static auto* const memory =
+      new TensorMemory;  // tensors of other static objects may outlive any order of ends
   return *memory;
 }
 
@@ -64,7 +65,8 @@ void* TensorMemory::allocate(size_t bytes) {
   const size_t whole = bytes + sizeof(Header);
   const bool large = whole >= kSmallestKept;
   const size_t size = large ? size_class(whole) : 0;
-  void* memory = large ? take_large(size) : std::aligned_alloc(kAlignment, (whole + kAlignment - 1) & ~(kAlignment - 1));
+  void* memory =
+      large ? take_large(size) : std::aligned_alloc(kAlignment, (whole + kAlignment - 1) & ~(kAlignment - 1));
   if (memory == nullptr) throw std::bad_alloc();
   return new (memory) Header{size} + 1;
 }
@@ -122,9 +124,10 @@ void TensorMemory::give_back_down_to(size_t bytes) {
 }
 
 void install_tensor_memory() {
-  constexpr uint8_t kPriority = 1;                         // above LibTorch's own
-  c10::SetCPUAllocator(new TensorAllocator, kPriority);    // LibTorch keeps it for ever
-  // What is left for the heap are small blocks: they stay with the process, large ones that are no tensors go back to the kernel.
+  constexpr uint8_t kPriority = 1;                       // above LibTorch's own
+  c10::SetCPUAllocator(new TensorAllocator, kPriority);  // LibTorch keeps it for ever
+  // What is left for the heap are small blocks: they stay with the process, large ones that are no tensors go
+  // back to the kernel.
   ::mallopt(M_MMAP_THRESHOLD, 1 << 20);
   ::mallopt(M_TRIM_THRESHOLD, 16 << 20);
 }

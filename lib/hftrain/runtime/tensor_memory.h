@@ -1,9 +1,10 @@
 // Memory for CPU tensors.
 //
-// A training step takes and frees the same blocks again and again. Blocks that went back to the kernel would be faulted in and
-// zeroed anew (a third of a step of a 124M model); blocks from the heap that small objects share are split by the small ones
-// that live on (log records, file handles), and the process grows for as long as it runs. So large blocks are mapped in size
-// classes of their own and kept for the next tensor of that class.
+// A training step takes and frees the same blocks again and again. Blocks that went back to the kernel would
+// be faulted in and zeroed anew (a third of a step of a 124M model); blocks from the heap that small objects
+// share are split by the small ones that live on (log records, file handles), and the process grows for as
+// long as it runs. So large blocks are mapped in size classes of their own and kept for the next tensor of
+// that class.
 #pragma once
 
 #include <cstddef>
@@ -17,8 +18,8 @@ namespace hftrain::runtime {
 class TensorMemory {
  public:
   struct Header;
-  static constexpr size_t kAlignment = 64;             // of what allocate() returns, in bytes
-  static constexpr size_t kSmallestKept = 32 << 10;    // smaller blocks come from the heap
+  static constexpr size_t kAlignment = 64;           // of what allocate() returns, in bytes
+  static constexpr size_t kSmallestKept = 32 << 10;  // smaller blocks come from the heap
   // Blocks that are not in use are kept up to the most that was in use at one time, and this much more.
   static constexpr size_t kAlwaysKept = 64 << 20;
 
@@ -27,7 +28,8 @@ class TensorMemory {
   TensorMemory& operator=(const TensorMemory&) = delete;
   ~TensorMemory();  // all blocks must have been freed
 
-  // `bytes` may be 0. Contents are undefined. std::bad_alloc when the kernel gives no more and nothing kept is left to give back.
+  // `bytes` may be 0. Contents are undefined. std::bad_alloc when the kernel gives no more and nothing kept
+  // is left to give back.
   void* allocate(size_t bytes);
   void free(void* block) noexcept;
 
@@ -47,8 +49,8 @@ class TensorMemory {
 // The size of the class of a block of `bytes`: at most an eighth larger, in whole pages.
 size_t size_class(size_t bytes);
 
-// Makes one TensorMemory, which lives as long as the process, the allocator of all CPU tensors. Running out of memory is then
-// std::bad_alloc, recognised by its type. Call once, before the first tensor is made.
+// Makes one TensorMemory, which lives as long as the process, the allocator of all CPU tensors. Running out
+// of memory is then std::bad_alloc, recognised by its type. Call once, before the first tensor is made.
 void install_tensor_memory();
 
 }  // namespace hftrain::runtime

@@ -1,5 +1,5 @@
-// What nearly every source includes and none of us edits. Precompiled once, put before every source by the build;
-// sources still include what they use (lint and HFTRAIN_PRECOMPILED_HEADERS=OFF compile without this).
+// What nearly every source includes and none of us edits. Precompiled once, put before every source by the
+// build; sources still include what they use (lint and HFTRAIN_PRECOMPILED_HEADERS=OFF compile without this).
 #include <algorithm>
 #include <array>
 #include <atomic>

@@ -357,7 +357,8 @@ constexpr std::array kKinds = {"multi_gpu",     "tpu",      "tpu_cluster",
                                "use_deepspeed", "use_fsdp", "use_megatron_lm"};
 
 bool is_on(const Given& given) {
-  return given.written == true || given.written == "true";
+  const Result<Json> value = convert(*given.flag, given.written, "");
+  return std::holds_alternative<Json>(value) && std::get<Json>(value) == true;
 }
 
 bool means(const Given& given, std::string_view flag) {
