@@ -23,6 +23,8 @@
 namespace hftrain::launcher {
 namespace {
 
+constexpr size_t kPieceBytes = 64 * 1024;
+
 std::chrono::duration<double> as_time(double seconds) {
   return std::chrono::duration<double>(seconds);
 }
@@ -147,7 +149,14 @@ void LogWriter::append(size_t file, std::string_view bytes) {
   if (bytes.empty()) return;
   const std::lock_guard lock(state_->mutex);
   state_->bytes += bytes.size();
-  state_->waiting.push_back({file, std::string(bytes), false});
+  auto& waiting = state_->waiting;
+  // Many short texts are one piece: what they take is what they hold.
+  if (!waiting.empty() && waiting.back().file == file && !waiting.back().last &&
+      waiting.back().bytes.size() < kPieceBytes) {
+    waiting.back().bytes.append(bytes);
+  } else {
+    waiting.push_back({file, std::string(bytes), false});
+  }
   state_->to_do.notify_one();
 }
 

@@ -92,7 +92,8 @@ void WorkerGroup::append_descriptors(std::vector<pollfd>& watched) const {
     const Worker& worker = workers_[i];
     if (worker.control) watched.push_back({worker.control.get(), POLLIN, 0});
     for (const FileDescriptor* pipe : {&worker.out, &worker.err}) {
-      if (*pipe && !holds_output_) watched.push_back({pipe->get(), POLLIN, 0});
+      // Of one that has ended a pipe holds no more than the kernel keeps.
+      if (*pipe && (!holds_output_ || records_[i].status)) watched.push_back({pipe->get(), POLLIN, 0});
     }
     if (!records_[i].status) watched.push_back({workers_[i].process->exit_descriptor(), POLLIN, 0});
   }

@@ -28,6 +28,7 @@ class PlaceFinder {
 
   JobPlace find(const Environment& environment) {
     place_.meeting_seconds = meeting_seconds();
+    place_.local_address = launch_.local_addr.value_or("");
     if (launch_.rdzv_id != "none") place_.job_id = launch_.rdzv_id;
     const int machines = arguments::machines_of(launch_.nnodes).value_or(1);
     std::vector<std::string> leftovers;

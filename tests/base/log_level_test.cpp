@@ -12,7 +12,8 @@ TEST_CASE("log levels go by the words of transformers, and passive by its variab
   for (const char* word : {"debug", "info", "warning", "error", "critical"})
     CHECK(log_level_name(log_level_named(word, LogLevel::kInfo)) == word);
 
-  const Environment quiet({{"TRANSFORMERS_VERBOSITY", "error"}});
+  Environment quiet;
+  quiet.set("TRANSFORMERS_VERBOSITY", "error");
   CHECK(wanted_log_level("passive", quiet, LogLevel::kInfo) == LogLevel::kError);
   CHECK(wanted_log_level("debug", quiet, LogLevel::kInfo) == LogLevel::kDebug);
   CHECK(wanted_log_level("passive", Environment(), LogLevel::kWarning) == LogLevel::kWarning);

@@ -103,6 +103,7 @@ TEST_CASE("nnodes, node_rank and master_addr make one agent per machine") {
   LaunchArguments launch = two_machines();
   launch.master_port = 1234;
   launch.rdzv_conf = "timeout=900,join_timeout=20";
+  launch.local_addr = "10.0.0.6";
   const JobPlace second = place({}, launch);
   CHECK(second.agents == 2);
   CHECK(second.agent == 1);
@@ -111,6 +112,8 @@ TEST_CASE("nnodes, node_rank and master_addr make one agent per machine") {
   CHECK(second.master_host == "10.0.0.5");
   CHECK(second.master_port == 1234);
   CHECK(second.meeting_seconds == 20);
+  CHECK(second.local_address == "10.0.0.6");
+  CHECK(place({}, two_machines()).local_address.empty());
   CHECK_FALSE(place({}, two_machines()).meeting_seconds);
   CHECK(place({}, two_machines()).job_id.empty());
   launch.rdzv_id = "job";

@@ -77,6 +77,47 @@ double cpu_seconds() {
          static_cast<double>(used.ru_utime.tv_usec + used.ru_stime.tv_usec) * 1e-6;
 }
 
+// An agent of a test's own: member 1 of a hub of two, with rank 1.
+struct ForgedAgent {
+  ControlHub hub;
+  Stranger agent;
+  WorkerGroup own{{}, -1};
+  std::unique_ptr<JobCrew> crew;
+  hftrain::testing::TemporaryDirectory folder;
+  OutputRouter router{{folder.path(), OutputFilter("all", "0")}, {}, [](const auto&) {}, [](const auto&) {}};
+
+  static HubSpec spec() {
+    HubSpec spec;
+    spec.hello = hello_of(0, 2);
+    spec.addresses = {"127.0.0.1"};
+    return spec;
+  }
+  ForgedAgent() : hub(spec()), agent(hub.port()) {
+    hub.work();
+    const auto challenge = read_challenge(agent.hear());
+    REQUIRE(challenge);
+    agent.say(hello_line(hello_of(1, 2), {}, *challenge, random_number()));
+    agent.say(encode_message(Introduction{}));
+    while (!hub.all_came()) hub.work();
+    Others others;
+    others.workers.push_back({0, 1, "cpu"});
+    crew = std::make_unique<JobCrew>(own, hub, others);
+  }
+  Crew::Changes hear(const Message& message) {
+    agent.say(encode_message(message));
+    agent.say(encode_message(AgentNotice{"over"}));
+    Crew::Changes all;
+    while (all.notices.empty()) {
+      const Crew::Changes some = crew->read_ready({}, router);
+      all.events.insert(all.events.end(), some.events.begin(), some.events.end());
+      all.stops.insert(all.stops.end(), some.stops.begin(), some.stops.end());
+      all.lines.insert(all.lines.end(), some.lines.begin(), some.lines.end());
+      all.notices = some.notices;
+    }
+    return all;
+  }
+};
+
 }  // namespace
 
 TEST_CASE("a well-formed greeting during training is refused and logged, and training goes on", "[process]") {
@@ -263,47 +304,6 @@ TEST_CASE("of many strangers the first are told, then one a minute with how many
   REQUIRE(said.size() == 6);
   CHECK(contains(said.back(), "(and 95 more"));
 }
-
-// An agent of a test's own: member 1 of a hub of two, with rank 1.
-struct ForgedAgent {
-  ControlHub hub;
-  Stranger agent;
-  WorkerGroup own{{}, -1};
-  std::unique_ptr<JobCrew> crew;
-  hftrain::testing::TemporaryDirectory folder;
-  OutputRouter router{{folder.path(), OutputFilter("all", "0")}, {}, [](const auto&) {}, [](const auto&) {}};
-
-  static HubSpec spec() {
-    HubSpec spec;
-    spec.hello = hello_of(0, 2);
-    spec.addresses = {"127.0.0.1"};
-    return spec;
-  }
-  ForgedAgent() : hub(spec()), agent(hub.port()) {
-    hub.work();
-    const auto challenge = read_challenge(agent.hear());
-    REQUIRE(challenge);
-    agent.say(hello_line(hello_of(1, 2), {}, *challenge, random_number()));
-    agent.say(encode_message(Introduction{}));
-    while (!hub.all_came()) hub.work();
-    Others others;
-    others.workers.push_back({0, 1, "cpu"});
-    crew = std::make_unique<JobCrew>(own, hub, others);
-  }
-  Crew::Changes hear(const Message& message) {
-    agent.say(encode_message(message));
-    agent.say(encode_message(AgentNotice{"over"}));
-    Crew::Changes all;
-    while (all.notices.empty()) {
-      const Crew::Changes some = crew->read_ready({}, router);
-      all.events.insert(all.events.end(), some.events.begin(), some.events.end());
-      all.stops.insert(all.stops.end(), some.stops.begin(), some.stops.end());
-      all.lines.insert(all.lines.end(), some.lines.begin(), some.lines.end());
-      all.notices = some.notices;
-    }
-    return all;
-  }
-};
 
 TEST_CASE("ranks and signals that another agent names count only when they are its own and stop a job") {
   ForgedAgent job;

@@ -175,8 +175,9 @@ struct LaunchArguments {
   std::string master_addr = "127.0.0.1";  // parse_arguments fills it from rdzv_endpoint
   int64_t master_port = 29500;            // the same; 0: a free port (one machine)
   std::string rdzv_id = "none";
-  std::string rdzv_conf;    // key=value,key=value
-  bool standalone = false;  // one machine, whatever the environment says
+  std::string rdzv_conf;                  // key=value,key=value
+  std::optional<std::string> local_addr;  // of this machine, by which the others reach it
+  bool standalone = false;                // one machine, whatever the environment says
   int64_t local_rank = -1;
   std::string tee = "0";        // 0: none, 1: stdout, 2: stderr, 3: both, or rank:n,rank:n
   std::string redirects = "0";  // the same; what is not shown

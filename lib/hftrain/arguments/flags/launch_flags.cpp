@@ -144,10 +144,11 @@ std::vector<Flag> launch_flags() {
        .range = between(0, 65535),
        .when_given = true},
       {.name = "local_addr",
-       .slot = unread_optional(Type::kText),
+       .slot = at<&Arguments::launch, &LaunchArguments::local_addr>,
        .help = "Address of this machine as others see it.",
-       .support = planned("it is the address from which this machine reaches machine 0",
-                          "--master_addr with machine 0's address in the wanted network")},
+       .note =
+           "Machine 0 listens there and tells it to its ranks; the others connect to machine 0 from there. "
+           "Unset: as names and routes have it."},
       {.name = "logs_specs",
        .slot = unread_optional(Type::kText),
        .help = "Python class that decides about logs.",
