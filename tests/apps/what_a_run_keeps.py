@@ -272,6 +272,8 @@ STORIES = [results_and_readme_say_what_was_logged, trackers_get_every_record, on
 
 def main():
     names = sys.argv[1:]
+    if unknown := set(names) - {story.__name__ for story in STORIES}:
+        raise SystemExit(f"there is no story {', '.join(sorted(unknown))}")
     with tempfile.TemporaryDirectory() as folder:
         place = Workplace(folder)
         for story in STORIES:

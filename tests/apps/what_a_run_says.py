@@ -110,6 +110,8 @@ STORIES = [headers_stand_where_the_trainer_has_them, log_levels_hide_and_show, t
 
 def main():
     names = sys.argv[1:]
+    if unknown := set(names) - {story.__name__ for story in STORIES}:
+        raise SystemExit(f"there is no story {', '.join(sorted(unknown))}")
     with tempfile.TemporaryDirectory() as folder:
         place = Workplace(folder)
         for story in STORIES:
