@@ -34,7 +34,7 @@ FOR_PEOPLE = {
     "FsdpSettings::use_orig_params": "a notice says that false has no effect",
     "FsdpSettings::xla_checkpointing": "a warning says that it has no effect without xla",
     **dict.fromkeys(("StrategyPlan::name", "StepsPlan::batches_per_epoch", "StepsPlan::num_train_epochs",
-                     "UnitPlan::numbers", "SplitPlan::tokens", "MemoryPlan::buffers", "MemoryPlan::total",
+                     "UnitPlan::numbers", "SplitPlan::tokens",
                      "DiskPlan::checkpoints_kept", "DiskPlan::needed_bytes"), "`hftrain plan` prints it"),
 }
 
