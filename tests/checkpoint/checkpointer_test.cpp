@@ -104,8 +104,11 @@ struct TwoNodes {
     plan.model.config = Json::object();
     plan.strategy.state_dict = state_dict;
     plan.saving.further_nodes = {1};
-    for (int each = 0; each < rank.world_size(); ++each)
-      plan.ranks.ranks.push_back({.rank = each, .node = each / 2});
+    plan.ranks.ranks.resize(static_cast<size_t>(rank.world_size()));
+    for (int each = 0; each < rank.world_size(); ++each) {
+      plan.ranks.ranks[static_cast<size_t>(each)].rank = each;
+      plan.ranks.ranks[static_cast<size_t>(each)].node = each / 2;
+    }
     checkpointer.emplace(plan, parameters, at::kFloat, strategy, *communicator, files);
   }
   ~TwoNodes() { communicator->barrier(); }

@@ -467,7 +467,10 @@ TEST_CASE("resolve is pure: the same input gives the same plan") {
 
 }  // namespace
 TEST_CASE("the level of the main process is that of a rank of every node, or of rank 0 alone") {
-  const RankPlan leader{}, other{.rank = 1, .local_rank = 1}, far{.rank = 2, .local_rank = 0, .node = 1};
+  RankPlan leader, other, far;  // far: the first of another node
+  other.rank = other.local_rank = 1;
+  far.rank = 2;
+  far.node = 1;
   const std::vector<std::string> flags = {"--log_level", "debug", "--log_level_replica", "error"};
   const LoggingPlan everywhere = Case(flags).plan().logging;
   CHECK(everywhere.level_of(leader) == "debug");
