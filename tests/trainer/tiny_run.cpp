@@ -69,6 +69,7 @@ plan::RunPlan tiny_plan() {
   plan.model.config = {{"model_type", "gpt2"}, {"n_layer", 1},      {"n_head", 2},      {"n_embd", 8},
                        {"n_positions", 8},     {"vocab_size", 13},  {"embd_pdrop", 0},  {"attn_pdrop", 0},
                        {"resid_pdrop", 0},     {"bos_token_id", 0}, {"eos_token_id", 0}};
+  plan.ranks.ranks.resize(1);
   plan.optimizer.name = "sgd";
   plan.optimizer.learning_rate = 0.1;
   plan.optimizer.max_grad_norm = 0;

@@ -235,6 +235,8 @@ const RankBody kTrains("trains a tiny model", [](const Rank& rank) {
   plan.batch.accumulation_steps = 2;
   plan.strategy.name = "ddp";
   plan.ranks.world_size = rank.world_size();
+  plan.ranks.ranks.resize(static_cast<size_t>(rank.world_size()));
+  for (int i = 0; i < rank.world_size(); ++i) plan.ranks.ranks[static_cast<size_t>(i)].rank = i;
   plan.output_dir = folder + "/out";
   const Seen seen = testing::train(plan, *group);
   plan::RunPlan whole = tiny_plan(folder + "/alone-" + std::to_string(rank.rank()), "out", 12);
