@@ -82,7 +82,8 @@ struct Worker {
       if (milliseconds == 0) {
         ::sigsuspend(&none);
       } else {
-        ::poll(nullptr, 0, milliseconds);
+        const timespec pause{milliseconds / 1000, milliseconds % 1000 * 1'000'000L};
+        ::ppoll(nullptr, 0, &pause, &none);  // lets in what save-on-stop blocks otherwise
         send(Kind::kStep, {{"step", step}});
       }
       if (stop_code >= 0 && g_signals_seen > 0) {
