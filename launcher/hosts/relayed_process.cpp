@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "hftrain/base/error.h"
+#include "hftrain/base/printable.h"
 #include "hftrain/base/text.h"
 
 namespace hftrain::launcher {
@@ -86,7 +87,7 @@ std::string RelayedProcess::last_words() const {
   constexpr size_t kLines = 3;
   std::vector<std::string> lines;
   for (const std::string& line : split(error_tail_, '\n')) {
-    if (!trim(line).empty()) lines.push_back(trim(line));
+    if (!trim(line).empty()) lines.push_back(printable(trim(line)));
   }
   if (lines.size() > kLines) lines.erase(lines.begin(), lines.end() - kLines);
   return join(lines, "; ");

@@ -8,6 +8,7 @@
 #include "hftrain/arguments/import/launch.h"
 #include "hftrain/arguments/print_config.h"
 #include "hftrain/base/file.h"
+#include "hftrain/base/printable.h"
 #include "hftrain/base/secrets.h"
 #include "hftrain/base/text.h"
 #include "launcher/control/job_key.h"
