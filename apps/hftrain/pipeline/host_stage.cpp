@@ -50,7 +50,7 @@ class HostConsole : public launcher::HostJobObserver {
   static constexpr size_t kLongestLine = 64 * 1024;  // longer ones are cut
 
   void show(size_t machine, std::string_view line) {
-    context_.err << '[' << machines_[machine].host << "] " << line << std::endl;
+    context_.err << '[' << machines_[machine].host << "] " << printable(line) << std::endl;
   }
 
   const CommandContext& context_;
