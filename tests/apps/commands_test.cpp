@@ -7,6 +7,7 @@
 #include "hftrain/base/json.h"
 #include "launcher/watched_process.h"
 #include "support/catch.h"
+#include "support/paths.h"
 #include "support/temporary_directory.h"
 
 namespace hftrain {
@@ -15,7 +16,7 @@ namespace {
 using Program = launcher::WatchedProcess;
 using Words = std::vector<std::string>;
 
-const std::string kProgram = HFTRAIN_BINARY_DIR "/bin/hftrain";
+const std::string kProgram = testing::program("hftrain");
 
 struct Outcome {
   int exit_code;

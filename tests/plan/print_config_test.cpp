@@ -7,6 +7,7 @@
 #include "hftrain/base/file.h"
 #include "resolve_case.h"
 #include "support/catch.h"
+#include "support/paths.h"
 #include "support/temporary_directory.h"
 
 namespace hftrain::plan {
@@ -14,8 +15,8 @@ namespace {
 
 using Words = std::vector<std::string>;
 
-const std::string kConfigs = HFTRAIN_SOURCE_DIR "/configs";
-const std::string kExamples = HFTRAIN_SOURCE_DIR "/tests/golden/configurations";
+const std::string kConfigs = testing::source_dir() + "/configs";
+const std::string kExamples = testing::source_dir() + "/tests/golden/configurations";
 // What a run needs, as far as a configuration does not say it.
 const Words kModel = {"--model_type",       "gpt2",
                       "--config_overrides", "n_layer=2,n_embd=8,n_head=2,vocab_size=100,n_positions=64",
