@@ -51,7 +51,7 @@ inline JobSpec job_of(const std::string& folder, const std::vector<std::string>&
     WorkerSpec worker;
     worker.rank = static_cast<int>(spec.workers.size());
     worker.device = "cpu";
-    worker.argv = {testing::program("dummy_worker")};
+    worker.argv = {hftrain::testing::program("dummy_worker")};
     for (const std::string& word : split_words(script)) worker.argv.push_back(word);
     worker.serves_store = worker.rank == 0;
     spec.workers.push_back(worker);
@@ -60,7 +60,7 @@ inline JobSpec job_of(const std::string& folder, const std::vector<std::string>&
 }
 
 struct Job {
-  testing::TemporaryDirectory folder;
+  hftrain::testing::TemporaryDirectory folder;
   RecordingObserver observer;
   Limits limits{.grace_seconds = 0.2, .patience_seconds = 10};
 

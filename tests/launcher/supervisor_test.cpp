@@ -390,8 +390,8 @@ class LauncherProcess {
 
  private:
   static std::vector<std::string> arguments(const std::string& folder, std::vector<std::string> scripts) {
-    scripts.insert(scripts.begin(),
-                   {testing::program("dummy_launcher"), testing::program("dummy_worker"), folder, "0.2"});
+    scripts.insert(scripts.begin(), {hftrain::testing::program("dummy_launcher"),
+                                     hftrain::testing::program("dummy_worker"), folder, "0.2"});
     return scripts;
   }
   bool read_more() {
@@ -416,7 +416,7 @@ bool ends_within(int pidfd, int seconds) {
 }  // namespace
 
 TEST_CASE("a launcher killed with -9 leaves no worker behind", "[process]") {
-  const testing::TemporaryDirectory folder;
+  const hftrain::testing::TemporaryDirectory folder;
   LauncherProcess launcher(folder.path(), {"ignore-stops ready hang", "ignore-stops ready hang"});
   launcher.line_starting_with("ready");
   launcher.line_starting_with("ready");
@@ -441,7 +441,7 @@ TEST_CASE("a launcher killed with -9 leaves no worker behind", "[process]") {
 }
 
 TEST_CASE("a launcher that is sent SIGTERM ends with the workers' code", "[process]") {
-  const testing::TemporaryDirectory folder;
+  const hftrain::testing::TemporaryDirectory folder;
   LauncherProcess launcher(folder.path(), {"save-on-stop:143 ready hang"});
   launcher.line_starting_with("ready");
   launcher.child().send(SIGTERM);
