@@ -88,7 +88,8 @@ class CommandOptions::Reading {
       : options_(options), app_(options.summary_, options.command_) {
     app_.set_help_flag("-h,--help", "this text");
     app_.set_help_all_flag("--help-all", "the same");
-    app_.add_flag("--version", "the version of hftrain");
+    const std::string about = "the version of hftrain";  // a literal would fit two overloads
+    app_.add_flag("--version", about);
     app_.allow_extras();
     if (!options.more_.empty()) app_.footer(options.more_);
     for (const Option& option : options.options_) declare(option);
