@@ -75,7 +75,6 @@ constexpr Synonym kSynonyms[] = {
     {"lr_decay", "lr_scheduler_type"},
     {"lr_rate", "learning_rate"},
     {"lr_schedule", "lr_scheduler_type"},
-    {"machines", "nnodes"},
     {"master", "master_addr"},
     {"max_epochs", "num_train_epochs"},
     {"max_iters", "max_steps"},
