@@ -27,7 +27,7 @@ inline PythonResult run_python(const std::string& script, const std::vector<std:
   const TemporaryDirectory folder;
   std::ofstream(folder / "script.py") << script;
   std::string command =
-      std::string("HF_HUB_OFFLINE=1 '") + HFTRAIN_TEST_PYTHON + "' '" + (folder / "script.py") + "'";
+      "HF_HUB_OFFLINE=1 '" + test_python() + "' '" + (folder / "script.py") + "'";
   for (const std::string& argument : arguments) command += " '" + argument + "'";
   PythonResult result;
   std::FILE* pipe = ::popen((command + " 2>&1").c_str(), "r");
