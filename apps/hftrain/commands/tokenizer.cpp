@@ -33,12 +33,12 @@ ExitCode train(const CommandContext& context, const std::vector<std::string>& wo
   options.text("--kind", flags.kind, "KIND", "bpe; wordpiece and unigram are not there yet");
   options.number("--vocab_size", flags.options.vocab_size, 1,
                  "tokens, special ones and the 256 bytes included");
-  options.texts("--files", flags.files, "FILE...", "text files", Need::kRequired);
+  options.texts("--files", flags.files, "FILE", "text files", Need::kRequired);
   options.text("--output", flags.output, "DIR", "folder for tokenizer.json and tokenizer_config.json",
                Need::kRequired);
   options.number("--min_frequency", flags.options.min_frequency, 1,
                  "how often a pair must occur to be merged");
-  options.texts("--special_tokens", flags.options.special_tokens, "TOKEN...",
+  options.texts("--special_tokens", flags.options.special_tokens, "TOKEN",
                 "tokens with the first ids, left out when decoding");
   if (!options.read(words, context)) return ExitCode::kDone;
   if (flags.kind == "wordpiece" || flags.kind == "unigram") {
@@ -111,7 +111,7 @@ ExitCode encode(const CommandContext& context, const std::vector<std::string>& w
   CommandOptions options("hftrain tokenizer encode", "Print the token ids of text, one line per text");
   add_tokenizer(options, flags);
   options.text("--file", flags.file, "FILE", "a text per line; without it and without TEXT: standard input");
-  options.texts("TEXT", flags.words, "TEXT...", "texts; after -- those that begin with a dash");
+  options.texts("TEXT", flags.words, "TEXT", "texts; after -- those that begin with a dash");
   options.truth("--add_special_tokens", flags.special_tokens, "special tokens around every text");
   options.flag("--json", flags.json,
                "one object per text: ids, tokens, offsets in characters, type_ids, attention_mask");
@@ -145,7 +145,7 @@ ExitCode decode(const CommandContext& context, const std::vector<std::string>& w
   CodingFlags flags;
   CommandOptions options("hftrain tokenizer decode", "Print the text of token ids, one line per list");
   add_tokenizer(options, flags);
-  options.texts("IDS", flags.words, "IDS...",
+  options.texts("IDS", flags.words, "IDS",
                 "ids of one text; without them: a list per line of standard input");
   options.truth("--skip_special_tokens", flags.special_tokens, "leave special tokens out");
   if (!options.read(words, context)) return ExitCode::kDone;
