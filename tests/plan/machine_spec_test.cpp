@@ -21,6 +21,7 @@ Error error_on(const Case& run) {
   try {
     ResolveInput input = run.input();
     input.elsewhere = true;
+    input.free_bytes = std::nullopt;
     resolve(input);
   } catch (const Error& error) {
     return error;

@@ -156,6 +156,7 @@ Topology topology_of_machine(const MachineSpec& spec, const Environment& environ
   for (int index = 0; index < spec.gpus; ++index) {
     CudaDevice device;
     device.index = index;
+    device.uuid = "GPU-" + std::to_string(index);  // only to tell them apart in the mask
     device.name = spec.gpu_name;
     device.total_bytes = device.free_bytes = spec.gpu_bytes;
     constexpr std::pair kAmpere{8, 0};
@@ -165,6 +166,7 @@ Topology topology_of_machine(const MachineSpec& spec, const Environment& environ
   topology.mask = environment.get("CUDA_VISIBLE_DEVICES");
   topology.device_order = environment.get_or("CUDA_DEVICE_ORDER", "FASTEST_FIRST");
   topology.visible = apply_visible_devices(topology.devices, topology.mask, topology.device_order);
+  for (VisibleDevice& visible : topology.visible.devices) visible.device.uuid.clear();
   topology.host.allowed_cores = topology.host.machine_cores = spec.cores;
   topology.host.memory_bytes = topology.host.available_bytes = spec.host_bytes.value_or(0);
   take_requested_threads(environment, topology.host);
