@@ -88,7 +88,7 @@ class Setting {
     } else {
       set("standalone", "true");
     }
-    if (arguments_.launch.nnodes != "1")
+    if (parsed_.origins.is_given("nnodes") && arguments_.launch.nnodes != "1")
       setting_.notices.push_back(parsed_.origins.describe("nnodes") +
                                  " is 1 here: this is a check of this machine");
     set("overwrite_output_dir", "false");
