@@ -76,8 +76,8 @@ TEST_CASE("secrets of env and of flags are masked in every printed form, and rea
   const File file(
       "env:\n  HF_TOKEN: hf_abc\n  WANDB_API_KEY: abc123\n  MLFLOW_TRACKING_URI: https://me:hunter2@host\n"
       "  WANDB_PROJECT: p\nhub_token: hf_flag\n");
-  const Words line = {"--config", file.path, "--push_to_hub_token", "hf_word", "--token=hf_joined",
-                      "--seed",   "3"};
+  const Words line = {"--print_config", "--config",          file.path, "--push_to_hub_token",
+                      "hf_word",        "--token=hf_joined", "--seed",  "3"};
   const ParseOutcome outcome = parse_arguments(line, {});
   CHECK(outcome.exported_environment.at("HF_TOKEN") == "hf_abc");
   const std::string yaml = arguments_yaml(outcome, line);
@@ -90,7 +90,7 @@ TEST_CASE("secrets of env and of flags are masked in every printed form, and rea
   CHECK(contains(yaml, "--push_to_hub_token '<PUSH_TO_HUB_TOKEN>' '--token=<TOKEN>' --seed 3"));
   CHECK(contains(yaml, "HF_TOKEN: <HF_TOKEN>"));
   const File again(yaml, "again.yaml");
-  CHECK(parse_arguments(Words{"--config", again.path}, {}).exported_environment ==
+  CHECK(parse_arguments(Words{"--print_config", "--config", again.path}, {}).exported_environment ==
         std::map<std::string, std::string>{{"WANDB_PROJECT", "p"}});
 }
 

@@ -12,6 +12,8 @@ TEST_CASE("dashes, capitals and slips lead to the name, and short words to nothi
   CHECK(suggest_names("learningRate", names) == Strings{"learning_rate"});
   CHECK(suggest_names("lerning_rate", names) == Strings{"learning_rate"});
   CHECK(suggest_names("sede", names) == Strings{"seed"});
+  CHECK(suggest_names("sed", names) == Strings{"seed"});
+  CHECK(suggest_names("ete", names) == Strings{"tee"});
   CHECK(suggest_names("out", names).empty());
   CHECK(suggest_names("", names).empty());
 }

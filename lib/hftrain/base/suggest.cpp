@@ -64,7 +64,15 @@ class Suggestions {
  private:
   int slips(std::string_view name) const {
     const int distance = edit_distance(name_, normalised(name));
-    return distance <= std::min(allowed_slips(name_), allowed_slips(name)) ? distance : kNo;
+    if (distance == 1 && changed_places(name)) return distance;
+    const int one = std::max(name_.size(), name.size()) >= kShortestSlip ? 1 : 0;
+    const int allowed = std::max(one, std::min(allowed_slips(name_), allowed_slips(name)));
+    return distance <= allowed ? distance : kNo;
+  }
+
+  // The letters are those of the name, however short it is.
+  bool changed_places(std::string_view name) const {
+    return name.size() == name_.size() && std::is_permutation(name.begin(), name.end(), name_.begin());
   }
 
   // How many words of the name were not written, when all that was written is in it.
