@@ -1,9 +1,10 @@
-// Every record that a run has logged, as trainer_state.json lists them. Kept as text, about a hundred bytes a
-// record: a run may log millions of them, and as values each would take ten times as much, in pieces between
-// everything else.
+// Every record that a run has logged, as trainer_state.json lists them. Kept as compressed text, some dozens
+// of bytes a record: a run may log millions of them, and as values each would take a kilobyte, in pieces
+// between everything else.
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "hftrain/base/json.h"
 
@@ -16,7 +17,7 @@ class LogHistory {
   explicit LogHistory(const Json& records);
 
   void add(const Json& record);
-  bool empty() const { return text_.empty(); }
+  bool empty() const { return blocks_.empty() && open_.empty(); }
 
   // The list as it stands in trainer_state.json: json.dumps(records, indent=2, sort_keys=True), one level in.
   std::string text() const;
@@ -24,7 +25,9 @@ class LogHistory {
   Json records() const;
 
  private:
-  std::string text_;  // the elements, indented, with commas between them
+  // The elements, indented, with commas between them: blocks compressed by zstd, and what comes after them.
+  std::vector<std::string> blocks_;
+  std::string open_;
 };
 
 }  // namespace hftrain::reporting
