@@ -7,6 +7,7 @@ no worker's environment, in no command line, in no file of the run and in no dry
 import json
 import os
 import pathlib
+import socket
 import subprocess
 import sys
 import tempfile
@@ -73,7 +74,7 @@ def through_a_file(place, check):
 
 def in_a_dry_run(place, check):
     hosts = os.path.join(place.folder, "hosts")
-    pathlib.Path(hosts).write_text("localhost slots=1\nworker-1 slots=1\n")
+    pathlib.Path(hosts).write_text(f"{socket.gethostname()} slots=1\nworker-1 slots=1\n")
     for secret in (None, SECRET):
         environment = dict(place.environment, **({} if secret is None else {"HFTRAIN_JOB_SECRET": secret}))
         plan = subprocess.run([HFTRAIN, "plan", *place.flags(os.path.join(place.folder, "dry"), "--hostfile", hosts, ranks=1),

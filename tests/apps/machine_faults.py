@@ -10,7 +10,7 @@ import sys
 import time
 
 import faults
-from machines import BAR_SECONDS, check, processes_of, tell, timed
+from machines import BAR_SECONDS, check, losses, processes_of, tell, timed
 from runs import InTime
 
 
@@ -160,7 +160,7 @@ def listening_addresses(machines, index, port):
 
 def story_strangers_at_the_port_of_a_run_are_refused(story):
     machines = story.machines
-    run = Disturbed(story, "strangers", "--max_steps", "2000", "--save_strategy", "no")
+    run = Disturbed(story, "strangers", "--max_steps", "100000", "--save_strategy", "no")
     host = machines.addresses[0]
     own = "".join(f"{int(part):02X}" for part in reversed(host.split(".")))
     open_at = listening_addresses(machines, 0, story.port)
@@ -173,9 +173,15 @@ def story_strangers_at_the_port_of_a_run_are_refused(story):
                "    s.sendall(text.encode() + b'\\n'); s.settimeout(20)\n"
                "    try:\n        while s.recv(4096): pass\n    except ConnectionError: pass\n")
     subprocess.run(machines.inside(1, [sys.executable, "-c", program, host, *said]), check=True, timeout=120)
+    before = len(losses(run.output))
+    deadline = time.monotonic() + 60
+    while len(losses(run.output)) < before + 3 and time.monotonic() < deadline:
+        time.sleep(0.1)
+    check("strangers: training goes on", len(losses(run.output)) >= before + 3, run.text())
+    run.fronts[0].process.send_signal(signal.SIGTERM)
     codes = run.codes()
     text = run.fronts[0].text()
-    check("strangers: both machines end with 0", codes == [0, 0], f"{codes}\n{run.text()}")
+    check("strangers: both machines save and end with 143", codes == [143, 143], f"{codes}\n{run.text()}")
     check("strangers: refused and logged", f"refused a connection from {machines.addresses[1]}: all nodes of this job have come"
           in text, text)
 
