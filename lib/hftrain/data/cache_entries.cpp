@@ -7,7 +7,9 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <filesystem>
+#include <thread>
 
 #include "hftrain/base/error.h"
 #include "hftrain/base/file.h"
@@ -91,10 +93,15 @@ void remove_entry(const std::string& tokens_folder, const CacheEntry& entry) {
     if (errno == ENOENT) return;
     throw system_error(errno, "cannot remove", entry.folder);
   }
+  // A preparation that tidies up may be at it, too, and take a file from under this.
+  constexpr int kTries = 5;
   std::error_code error;
-  fs::remove_all(aside, error);
-  // A preparation that tidies up may have been faster.
-  if (error && path_exists(aside)) throw system_error(error.value(), "cannot remove", aside);
+  for (int i = 0; i < kTries; ++i) {
+    fs::remove_all(aside, error);
+    if (!path_exists(aside)) return;
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  throw system_error(error.value(), "cannot remove", aside);
 }
 
 class Pruning {
