@@ -31,7 +31,7 @@ constexpr uint64_t kTextSeed = 42;
 // What of the user's data is trained on and evaluated on, about.
 constexpr uint64_t kMostTrainingBytes = 4'000'000, kMostEvaluationBytes = 200'000;
 constexpr int kKillTries = 5;  // a run of a tiny model may be over before it can be hit
-constexpr double kLater = 0.02;
+constexpr double kLater = 0.1;
 
 const char* const kStraight = "straight";
 const char* const kKilled = "killed";
@@ -173,6 +173,15 @@ class Smoke {
                        "/manifest.json");
   }
 
+  // What was logged reaches the file when the checkpoint is announced; the front program hears of it then.
+  bool has_logged_it() const {
+    const std::string path = output_of(kKilled) + "/hftrain/log.jsonl";
+    if (!path_exists(path)) return false;
+    const std::string log = read_file(path);
+    return log.find("\"step\":" + std::to_string(setting_.length.first_save)) != std::string::npos ||
+           log.find("\"step\": " + std::to_string(setting_.length.first_save)) != std::string::npos;
+  }
+
   std::string killed() {
     double delay =
         0;  // the front program has to hear of the checkpoint, too, if it is to go on from it itself
@@ -180,7 +189,7 @@ class Smoke {
       launcher::WatchedProcess run = start(kKilled);
       double seen = 0;
       run.wait_until([&] {
-        if (seen == 0 && has_checkpoint()) seen = monotonic_seconds();
+        if (seen == 0 && has_checkpoint() && has_logged_it()) seen = monotonic_seconds();
         return seen > 0 && monotonic_seconds() - seen >= delay;
       });
       const std::vector<pid_t> workers = run.children();
@@ -190,7 +199,7 @@ class Smoke {
       const bool too_late = code == 0 && attempts_of(kKilled).size() == 1;  // it was leaving
       const bool too_early = code == 0 && !too_late && attempts_of(kKilled).back()["resumed_from"].is_null();
       if ((too_late || too_early) && attempt < kKillTries) {
-        if (too_early) delay += kLater;
+        delay = too_early ? delay + kLater : delay / 2;
         fs::remove_all(output_of(kKilled));
         continue;
       }
