@@ -14,6 +14,7 @@
 #include "hftrain/optim/gradients.h"
 #include "hftrain/parallel/nvme_optimizer.h"
 #include "hftrain/runtime/host_memory.h"
+#include "hftrain/runtime/tensor_memory.h"
 
 namespace {
 
