@@ -177,9 +177,8 @@ class Smoke {
   bool has_logged_it() const {
     const std::string path = output_of(kKilled) + "/hftrain/log.jsonl";
     if (!path_exists(path)) return false;
-    const std::string log = read_file(path);
-    return log.find("\"step\":" + std::to_string(setting_.length.first_save)) != std::string::npos ||
-           log.find("\"step\": " + std::to_string(setting_.length.first_save)) != std::string::npos;
+    return read_file(path).find("\"step\": " + std::to_string(setting_.length.first_save) + ',') !=
+           std::string::npos;
   }
 
   std::string killed() {
