@@ -71,7 +71,9 @@ class Reader {
                      "--" + name + " on the command line");
     }
     const std::string position = place_of(key);
-    const auto [first, fresh] = seen_.emplace(match.flag, position);
+    // A flag that stands for many names is another one under each.
+    const auto [first, fresh] =
+        seen_.emplace(match.flag->pattern ? name : std::string(match.flag->name), position);
     if (!fresh) {
       return problem("'" + name + "' is given twice", position, "first at " + first->second,
                      "keep one of the two");
@@ -121,7 +123,7 @@ class Reader {
   Diagnostics& problems_;
   ConfigFile file_;
   YamlValues values_;
-  std::map<const Flag*, std::string> seen_;
+  std::map<std::string, std::string> seen_;
 };
 
 }  // namespace

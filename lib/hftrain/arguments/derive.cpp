@@ -102,8 +102,8 @@ class Derivation {
       return;
     if (*config->accumulation_num_steps == 1) return;
     arguments_.batch.gradient_accumulation_steps = *config->accumulation_num_steps;
-    from("gradient_accumulation_steps", "accelerator_config");
-    // It stands in one place from here on: two are a mistake (rule 36).
+    // It was given there, and stands in one place from here on: two are a mistake (rule 36).
+    outcome_.origins.set("gradient_accumulation_steps", outcome_.origins.of("accelerator_config"));
     config->accumulation_num_steps.reset();
     outcome_.mappings["accelerator_config"]["gradient_accumulation_kwargs"].erase("num_steps");
   }
