@@ -160,21 +160,20 @@ TEST_CASE("a job that stands still hangs at the second look, and the stacks are 
 }
 
 TEST_CASE("a job that moves between the looks has its time again") {
-  Scene scene;
-  const double now = scene.train(4, 1) + 30;
-  scene.look(now);
-  SECTION("a collective operation") {
-    ++scene.sights[0].status.operations;
+  using Sights = std::vector<WorkerSight>;
+  using Move = void (*)(Sights&);
+  constexpr Move kOperation = [](Sights& sights) { ++sights[0].status.operations; };
+  constexpr Move kUpdate = [](Sights& sights) { ++sights[1].status.step; };
+  constexpr Move kPhase = [](Sights& sights) { sights[0].status.phase = WorkPhase::kSaving; };
+  for (const Move move : {kOperation, kUpdate, kPhase}) {
+    Scene scene;
+    const double now = scene.train(4, 1) + 30;
+    scene.look(now);
+    move(scene.sights);
+    const HangWatch::Look second = scene.look(now + 2);
+    CHECK_FALSE(second.hang);
+    CHECK(scene.watch.next_look() >= now + 32);
   }
-  SECTION("an update") {
-    ++scene.sights[1].status.step;
-  }
-  SECTION("another phase") {
-    scene.sights[0].status.phase = WorkPhase::kSaving;
-  }
-  const HangWatch::Look second = scene.look(now + 2);
-  CHECK_FALSE(second.hang);
-  CHECK(scene.watch.next_look() >= now + 32);
 }
 
 TEST_CASE("when the ranks turn out to save or to evaluate, those phases' times count") {
