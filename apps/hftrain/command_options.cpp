@@ -111,7 +111,8 @@ class CommandOptions::Reading {
           .where("command line")
           .hint('`' + options_.command_ + " --help`");
     }
-    for (const std::string& left : app_.remaining()) stray(decoded(left));
+    for (const std::string& left : app_.remaining())
+      if (left != "--") stray(decoded(left));  // values that are "--" have numbers, too
     for (const Option& option : options_.options_) {
       if (option.need == Need::kRequired && declared_.at(&option)->count() == 0) missing(option);
     }
