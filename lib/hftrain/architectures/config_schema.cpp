@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <limits>
 #include <vector>
 
 #include "hftrain/base/error.h"
@@ -33,13 +34,19 @@ bool is_list_of_integers(const Json& value) {
          std::all_of(value.begin(), value.end(), [](const Json& item) { return item.is_number_integer(); });
 }
 
+bool is_whole(const Json& value) {
+  const bool fits = !value.is_number_unsigned() ||
+                    value.get_ref<const Json::number_unsigned_t&>() <= std::numeric_limits<int64_t>::max();
+  return value.is_number_integer() && fits;
+}
+
 bool has_type(const ConfigKey& key, const Json& value) {
   if (value.is_null()) return key.nullable;
   switch (key.type) {
     case ConfigType::kBoolean:
       return value.is_boolean();
     case ConfigType::kInteger:
-      return value.is_number_integer();
+      return is_whole(value);
     case ConfigType::kFloat:
       return value.is_number();
     case ConfigType::kString:

@@ -7,24 +7,13 @@
 #include "hftrain/base/text.h"
 
 namespace hftrain::architectures {
-namespace {
-
-constexpr int64_t kLargestSigned = std::numeric_limits<int64_t>::max();
-
-}  // namespace
 
 int64_t ConfigValues::positive(const char* key, int64_t most) {
-  const Json& given = config_.at(key);
-  // A number read from JSON is unsigned where it can be, one that was computed is not.
-  const bool beyond_signed =
-      given.is_number_unsigned() && given.get<uint64_t>() > static_cast<uint64_t>(kLargestSigned);
-  const int64_t value = beyond_signed ? kLargestSigned : get<int64_t>(key);
-  if (value > most) {
-    refuse(std::string(key) + " must be at most " + with_thousands(most), "it is " + given.dump());
-    return most;
-  }
+  const int64_t value = get<int64_t>(key);
   if (value < 1) refuse(std::string(key) + " must be 1 or more", "it is " + std::to_string(value));
-  return std::max<int64_t>(value, 1);
+  if (value > most)
+    refuse(std::string(key) + " must be at most " + with_thousands(most), "it is " + std::to_string(value));
+  return std::clamp<int64_t>(value, 1, most);
 }
 
 double ConfigValues::dropout(const char* key) {
