@@ -88,7 +88,7 @@ TEST_CASE("secrets of env and of flags are masked in every printed form, and rea
       CHECK_FALSE(contains(text, secret));
   }
   CHECK(contains(yaml, "--push_to_hub_token '<PUSH_TO_HUB_TOKEN>' '--token=<TOKEN>' --seed 3"));
-  CHECK(contains(yaml, "HF_TOKEN: <HF_TOKEN>"));
+  CHECK(contains(yaml, "HF_TOKEN: \"<HF_TOKEN>\""));
   const File again(yaml, "again.yaml");
   CHECK(parse_arguments(Words{"--print_config", "--config", again.path}, {}).exported_environment ==
         std::map<std::string, std::string>{{"WANDB_PROJECT", "p"}});
