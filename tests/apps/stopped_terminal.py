@@ -10,10 +10,9 @@ import tempfile
 import time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from runs import HFTRAIN, Workplace
+from runs import HFTRAIN, PATIENCE, Workplace
 
 RECORDS = 1500  # about 140 KB of text, more than twice what a pipe holds
-PATIENCE = 120
 SAID = b"took no text for a while"
 
 
@@ -26,10 +25,12 @@ def records(output):
 
 
 def wait_for_records(job, output, count):
-    end = time.monotonic() + PATIENCE
-    while records(output) < count:
+    seen, end = 0, time.monotonic() + PATIENCE
+    while (now := records(output)) < count:
+        if now > seen:  # slow is not stopped
+            seen, end = now, time.monotonic() + PATIENCE
         if job.poll() is not None or time.monotonic() > end:
-            raise SystemExit(f"FAILED: {records(output)} of {count} records beside a full pipe, code {job.poll()}")
+            raise SystemExit(f"FAILED: {now} of {count} records beside a full pipe, code {job.poll()}")
         time.sleep(0.1)
 
 
