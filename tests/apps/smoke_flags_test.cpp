@@ -140,7 +140,7 @@ TEST_CASE("small data are taken as they are, and of large data the first rows") 
   REQUIRE(cut == Words{folder / "cut/train.jsonl"});
   CHECK(std::filesystem::file_size(cut.front()) < 4000);
   const std::string text = read_file(cut.front());
-  CHECK(text.starts_with("{\"text\":\"line 0\\n\"}\n"));
+  CHECK(text.starts_with("{\"text\": \"line 0\\n\"}\n"));
   CHECK_THROWS_AS(cut_data({folder / "none.txt"}, data::Split::kTrain, true, 1000, folder / "cut"), Error);
 }
 
