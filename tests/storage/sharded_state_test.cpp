@@ -132,8 +132,10 @@ TEST_CASE("the same slice saved by several ranks counts once", "[storage]") {
 
 TEST_CASE("holes, part overlaps and unknown names are refused", "[storage]") {
   const TemporaryDirectory folder;
+  // As many numbers as the whole has, because a slice was saved twice, and a hole all the same.
   write_shard(folder / shard_file_name(0), {{"hole", {2, 3}, {0, 0}, {1, 3}}, {"over", {6}, {0}, {4}}});
-  write_shard(folder / shard_file_name(1), {{"hole", {2, 3}, {0, 0}, {2, 2}}, {"over", {6}, {2}, {4}}});
+  write_shard(folder / shard_file_name(1), {{"hole", {2, 3}, {0, 0}, {1, 3}}, {"over", {6}, {2}, {4}}});
+  write_shard(folder / shard_file_name(2), {{"hole", {2, 3}, {1, 2}, {1, 1}}});
   const ShardedState state(folder.path());
   CHECK(read(state, "hole", {0, 0}, {1, 2}) == std::vector<float>{0, 1});
   CHECK_THROWS_AS(read(state, "hole", {1, 1}, {1, 2}), Error);
