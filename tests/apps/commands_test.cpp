@@ -73,7 +73,8 @@ struct SmallTokenizer {
     std::istringstream lines(encoded.out);
     for (std::string line; std::getline(lines, line);) {
       std::string ids;
-      for (const Json& id : Json::parse(line)["ids"]) ids += id.dump() + ' ';
+      const Json document = Json::parse(line);
+      for (const Json& id : document["ids"]) ids += id.dump() + ' ';
       std::string text = run({"tokenizer", "decode", "--tokenizer_name", folder / "tok",
                               "--skip_special_tokens", "false", "--", ids})
                              .out;
