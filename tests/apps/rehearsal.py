@@ -94,7 +94,7 @@ def ended_before_training(result, output, code, words):
 
 def story_a_save_that_cannot_be_written_ends_the_run_before_it_begins(place):
     output = os.path.join(place.folder, "out")
-    flags = place.flags(output, "--save_steps", 500, "--max_steps", 1000, "--rehearse", width=128)
+    flags = place.flags(output, "--save_steps", 500, "--max_steps", 1000, "--rehearse", ranks=1, width=128)
     result = limited(place, flags, resource.RLIMIT_FSIZE, 400_000)
     ended_before_training(result, output, 7, ["the rehearsal of a save failed", "nothing was trained yet", "try:"])
 
