@@ -147,12 +147,13 @@ TEST_CASE("a callback that ends an epoch goes on with the next one from its star
 }
 
 TEST_CASE("a resumed run has the updates, losses and bytes of one that never stopped") {
-  const bool shuffled = GENERATE(true, false);
-  const int64_t stopped_at = GENERATE(3, 4, 5);  // in an epoch, at its end, after its end
+  // In an epoch, at its end, after its end.
+  const auto [shuffled, stopped_at] =
+      GENERATE(std::pair(true, int64_t{3}), std::pair(false, int64_t{4}), std::pair(true, int64_t{5}));
   const TemporaryDirectory folder;
   plan::RunPlan straight = tiny_plan(folder.path(), "straight", 8);
   straight.data.sampling = shuffled ? "random" : "sequential";
-  straight.steps.max_steps = 9;
+  straight.steps.max_steps = 7;
   straight.saving.interval = {"steps", 1};
   straight.optimizer.name = "adamw_torch_fused";
   straight.optimizer.learning_rate = 0.01;
@@ -165,7 +166,7 @@ TEST_CASE("a resumed run has the updates, losses and bytes of one that never sto
   resumed.saving.resume_from = storage::checkpoint_path(straight.output_dir, stopped_at);
   const Seen rest = testing::train(resumed);
   CHECK(rest.begun.front() == stopped_at);
-  CHECK(rest.steps == 9 - stopped_at);
+  CHECK(rest.steps == 7 - stopped_at);
   CHECK(rest.losses == std::vector<double>(whole.losses.begin() + stopped_at, whole.losses.end()));
   CHECK(rest.rates == std::vector<double>(whole.rates.begin() + stopped_at, whole.rates.end()));
   CHECK(model_in(resumed) == model_in(straight));
