@@ -28,7 +28,7 @@ def our_logits(folder, blocks, scratch):
     import numpy
     ids, out = os.path.join(scratch, "ids"), os.path.join(scratch, "logits")
     blocks[:ROWS].tofile(ids)
-    fixtures.run([str(fixtures.BUILD / "tests" / "models" / "folder_logits"), folder, ids, str(ROWS), out])
+    fixtures.run([str(fixtures.BUILD / "bin" / "folder_logits"), folder, ids, str(ROWS), out])
     return numpy.fromfile(out, dtype=numpy.float32).reshape(ROWS, BLOCK, -1)
 
 
