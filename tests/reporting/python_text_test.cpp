@@ -4,6 +4,7 @@
 #include <random>
 
 #include "golden.h"
+#include "hftrain/base/error.h"
 #include "support/catch.h"
 
 namespace hftrain::reporting {
@@ -48,6 +49,21 @@ TEST_CASE("JSON and repr of values are those of Python", "[reporting]") {
     CHECK(python_json(value, 2) == item.at("indent_2").get<std::string>());
     CHECK(python_json(value, 4) == item.at("indent_4").get<std::string>());
     CHECK(python_json(value, -1) == item.at("line").get<std::string>());
+  }
+}
+
+TEST_CASE("what Python writes is read back, numbers included that JSON has no word for", "[reporting]") {
+  for (const Json& item : testing::golden("texts.json")) {
+    const auto line = item.at("line").get<std::string>();
+    INFO(line);
+    CHECK(python_json(parse_python_json(line, "here"), -1) == line);
+  }
+  const std::string text =
+      R"({"NaN": [NaN, Infinity, -Infinity, 1.5], "note": "NaN, \"Infinity\" and \\", "rest": -3})";
+  CHECK(python_json(parse_python_json(text, "here"), -1) == text);
+  for (const char* wrong : {"", "{", "[Nan]", "[+Infinity]", "[NaNa]", "\"NaN"}) {
+    INFO(wrong);
+    CHECK_THROWS_AS(parse_python_json(wrong, "here"), Error);
   }
 }
 
