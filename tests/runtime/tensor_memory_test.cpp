@@ -39,10 +39,13 @@ TEST_CASE("a large block that was freed serves the next of its class, and only t
   CHECK(memory.in_use() == 0);
   CHECK(memory.kept() >= 1 << 20);
   void* other = memory.allocate(2 << 20);
-  void* again = memory.allocate((1 << 20) - 100);
+  void* smaller = memory.allocate(1 << 19);
+  void* again = memory.allocate((1 << 20) - 5000);
   CHECK(other != first);
+  CHECK(smaller != first);
   CHECK(again == first);
   memory.free(other);
+  memory.free(smaller);
   memory.free(again);
 }
 

@@ -14,7 +14,7 @@ namespace hftrain::runtime {
 
 // Stands before every block, so that a block can be freed by its address alone.
 struct alignas(TensorMemory::kAlignment) TensorMemory::Header {
-  size_t size;             // of the whole block, header included; 0: from the heap
+  size_t size;             // its class; 0: from the heap
   Header* next = nullptr;  // while it is free
 };
 
@@ -22,9 +22,15 @@ namespace {
 
 constexpr size_t kPage = 4096;
 
+// The header has a page of its own, so that sizes which are powers of two fill their class.
 void* map_block(size_t size) {
-  void* memory = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  void* memory = ::mmap(nullptr, size + kPage, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   return memory == MAP_FAILED ? nullptr : memory;
+}
+
+void* from_heap(size_t size) {
+  constexpr size_t kStep = TensorMemory::kAlignment;
+  return std::aligned_alloc(kStep, (size + kStep - 1) / kStep * kStep);
 }
 
 TensorMemory& tensor_memory() {
@@ -62,11 +68,9 @@ TensorMemory::~TensorMemory() {
 
 void* TensorMemory::allocate(size_t bytes) {
   if (bytes > SIZE_MAX / 4) throw std::bad_alloc();
-  const size_t whole = bytes + sizeof(Header);
-  const bool large = whole >= kSmallestKept;
-  const size_t size = large ? size_class(whole) : 0;
-  void* memory =
-      large ? take_large(size) : std::aligned_alloc(kAlignment, (whole + kAlignment - 1) & ~(kAlignment - 1));
+  const bool large = bytes >= kSmallestKept;
+  const size_t size = large ? size_class(bytes) : 0;
+  void* memory = large ? take_large(size) : from_heap(bytes + sizeof(Header));
   if (memory == nullptr) throw std::bad_alloc();
   return new (memory) Header{size} + 1;
 }
@@ -117,7 +121,7 @@ void TensorMemory::give_back_down_to(size_t bytes) {
     while (kept_ > bytes && at->second != nullptr) {
       Header* block = at->second;
       at->second = block->next;
-      ::munmap(block, at->first);
+      ::munmap(block, at->first + kPage);
       kept_ -= at->first;
     }
   }
