@@ -79,6 +79,10 @@ TEST_CASE(
   CHECK(dump_json(value) ==
         "{\n  \"a\": \"ü\",\n  \"b\": [\n    1,\n    2\n  ],\n  \"e\": {},\n  \"n\": -Infinity\n}");
   CHECK(dump_json(Json{1.0, std::numeric_limits<double>::quiet_NaN()}, -1) == "[1.0, NaN]");
+  // What is written is read back, and words in texts are texts.
+  const std::string written = R"({"a": [NaN, -Infinity, 2], "b \" NaN": "Infinity", "c": Infinity})";
+  CHECK(dump_json(parse_json(written, "here"), -1) == written);
+  CHECK_THROWS_AS(parse_json("[NaN, oops]", "here"), Error);
 }
 
 TEST_CASE("an optional is null or its value") {

@@ -1,6 +1,8 @@
 #include "hftrain/base/json.h"
 
+#include <array>
 #include <cmath>
+#include <limits>
 
 #include "hftrain/base/error.h"
 #include "hftrain/base/file.h"
@@ -54,6 +56,51 @@ size_t too_deep_at(std::string_view text) {
     }
   }
   return 0;
+}
+
+constexpr std::array<std::pair<std::string_view, double>, 3> kNotFinite = {
+    {{"NaN", std::numeric_limits<double>::quiet_NaN()},
+     {"-Infinity", -std::numeric_limits<double>::infinity()},
+     {"Infinity", std::numeric_limits<double>::infinity()}}};
+constexpr std::string_view kMark = "\x01not finite: ";  // before the number's name, in a string of its own
+
+// The text with the three words that Python writes, and no JSON parser knows, as marked strings.
+std::string with_marks(std::string_view text) {
+  std::string marked;
+  for (size_t i = 0; i < text.size();) {
+    size_t length = 1;
+    if (text[i] == '"') {
+      while (i + length < text.size() && text[i + length] != '"') length += text[i + length] == '\\' ? 2 : 1;
+      ++length;
+    }
+    std::string_view name;
+    for (const auto& [word, number] : kNotFinite) {
+      if (text.substr(i, word.size()) == word) name = word;
+    }
+    marked += name.empty() ? std::string(text.substr(i, length))
+                           : Json(std::string(kMark) + std::string(name)).dump();
+    i += name.empty() ? length : name.size();
+  }
+  return marked;
+}
+
+void take_marks_off(Json& value) {
+  if (value.is_structured()) {
+    for (Json& item : value) take_marks_off(item);
+  } else if (value.is_string() && value.get_ref<const std::string&>().starts_with(kMark)) {
+    const std::string name = value.get<std::string>().substr(kMark.size());
+    for (const auto& [word, number] : kNotFinite) {
+      if (name == word) value = number;
+    }
+  }
+}
+
+std::optional<Json> parse_with_marks(std::string_view text) {
+  const std::string marked = with_marks(text);
+  Json json = Json::parse(marked, nullptr, /*allow_exceptions=*/false, /*ignore_comments=*/true);
+  if (json.is_discarded()) return std::nullopt;
+  take_marks_off(json);
+  return json;
 }
 
 // The parser's own words, which quote the token that it did not like.
@@ -112,6 +159,7 @@ Json parse_json(std::string_view text, const std::string& origin, int error_code
   try {
     return Json::parse(text.begin(), text.end(), nullptr, true, /*ignore_comments=*/true);
   } catch (const Json::parse_error& error) {
+    if (std::optional<Json> json = parse_with_marks(text)) return std::move(*json);
     throw Error(static_cast<ExitCode>(error_code), "not valid JSON")
         .where(place(text, error.byte, origin))
         .why(short_reason(error.what()));
