@@ -101,13 +101,13 @@ def story_a_save_that_cannot_be_written_ends_the_run_before_it_begins(place):
 
 def story_an_evaluation_without_memory_ends_the_run_before_it_begins(place):
     output = os.path.join(place.folder, "out")
-    # One batch of all validation blocks over a large vocabulary: its logits alone take gigabytes.
+    # One batch of all validation blocks through a wide layer: what comes out of it alone takes ten gigabytes.
     flags = place.flags(output, "--per_device_train_batch_size", 1, "--validation_file", place.text, "--eval_strategy",
                         "steps", "--eval_steps", 500, "--per_device_eval_batch_size", 4096, "--max_steps", 1000,
                         "--save_strategy", "no", "--rehearse", ranks=1)
     overrides = flags.index("--config_overrides") + 1
-    flags[overrides] = flags[overrides].replace("vocab_size=512", "vocab_size=60000")
-    result = limited(place, flags, resource.RLIMIT_AS, 12_000_000_000)
+    flags[overrides] += ",n_inner=100000"
+    result = limited(place, flags, resource.RLIMIT_AS, 3_000_000_000)
     ended_before_training(result, output, 6, ["the rehearsal of an evaluation failed", "--per_device_eval_batch_size"])
 
 

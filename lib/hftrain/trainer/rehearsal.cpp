@@ -35,7 +35,7 @@ void try_out(const std::string& what, const std::string& hint, const std::functi
         .where(first.where)
         .why((first.why.empty() ? "" : first.why + "; ") +
              "it was tried before the first update, nothing was trained yet")
-        .hint(first.hint.empty() ? hint : first.hint);
+        .hint(error.code() == ExitCode::kDisk && !first.hint.empty() ? first.hint : hint);
   }
 }
 
