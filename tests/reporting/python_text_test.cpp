@@ -56,14 +56,14 @@ TEST_CASE("what Python writes is read back, numbers included that JSON has no wo
   for (const Json& item : testing::golden("texts.json")) {
     const auto line = item.at("line").get<std::string>();
     INFO(line);
-    CHECK(python_json(parse_python_json(line, "here"), -1) == line);
+    CHECK(python_json(parse_json(line, "here"), -1) == line);
   }
   const std::string text =
       R"({"NaN": [NaN, Infinity, -Infinity, 1.5], "note": "NaN, \"Infinity\" and \\", "rest": -3})";
-  CHECK(python_json(parse_python_json(text, "here"), -1) == text);
+  CHECK(python_json(parse_json(text, "here"), -1) == text);
   for (const char* wrong : {"", "{", "[Nan]", "[+Infinity]", "[NaNa]", "\"NaN"}) {
     INFO(wrong);
-    CHECK_THROWS_AS(parse_python_json(wrong, "here"), Error);
+    CHECK_THROWS_AS(parse_json(wrong, "here"), Error);
   }
 }
 

@@ -26,8 +26,7 @@ inline bool has_python() {
 inline PythonResult run_python(const std::string& script, const std::vector<std::string>& arguments) {
   const TemporaryDirectory folder;
   std::ofstream(folder / "script.py") << script;
-  std::string command =
-      "HF_HUB_OFFLINE=1 '" + test_python() + "' '" + (folder / "script.py") + "'";
+  std::string command = "HF_HUB_OFFLINE=1 '" + test_python() + "' '" + (folder / "script.py") + "'";
   for (const std::string& argument : arguments) command += " '" + argument + "'";
   PythonResult result;
   std::FILE* pipe = ::popen((command + " 2>&1").c_str(), "r");

@@ -56,7 +56,7 @@ std::string LogHistory::text() const {
 }
 
 Json LogHistory::records() const {
-  return parse_python_json(text(), "the log of this run");
+  return parse_json(text(), "the log of this run");
 }
 
 }  // namespace hftrain::reporting

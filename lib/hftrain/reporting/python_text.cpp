@@ -1,14 +1,10 @@
 #include "hftrain/reporting/python_text.h"
 
 #include <algorithm>
-#include <array>
 #include <charconv>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
-#include <limits>
-#include <string_view>
-#include <utility>
 
 #include "hftrain/base/text.h"
 
@@ -84,45 +80,6 @@ void append_json(const Json& value, int indent, int depth, std::string& out) {
   out += brackets[1];
 }
 
-// What JSON has no word for is marked by texts that no file of ours holds.
-constexpr std::array<std::pair<std::string_view, double>, 3> kUnwritable = {
-    {{"-Infinity", -std::numeric_limits<double>::infinity()},
-     {"Infinity", std::numeric_limits<double>::infinity()},
-     {"NaN", std::numeric_limits<double>::quiet_NaN()}}};
-constexpr std::string_view kMark = "\\u0001";
-
-std::string with_marks(std::string_view text) {
-  std::string marked;
-  marked.reserve(text.size());
-  bool in_string = false;
-  for (size_t i = 0; i < text.size();) {
-    const auto* word = std::find_if(kUnwritable.begin(), kUnwritable.end(), [&](const auto& candidate) {
-      return !in_string && text.substr(i).starts_with(candidate.first);
-    });
-    if (word != kUnwritable.end()) {
-      marked.append("\"").append(kMark).append(word->first).append("\"");
-      i += word->first.size();
-      continue;
-    }
-    if (text[i] == '"') in_string = !in_string;
-    const size_t taken = in_string && text[i] == '\\' ? std::min<size_t>(2, text.size() - i) : 1;
-    marked.append(text.substr(i, taken));
-    i += taken;
-  }
-  return marked;
-}
-
-void take_marks(Json& value) {
-  if (value.is_structured()) {
-    for (Json& part : value) take_marks(part);
-  } else if (value.is_string() && value.get_ref<const std::string&>().starts_with('\1')) {
-    const std::string word = value.get<std::string>().substr(1);
-    for (const auto& [name, number] : kUnwritable) {
-      if (word == name) value = number;
-    }
-  }
-}
-
 }  // namespace
 
 std::string python_repr(double value) {
@@ -177,12 +134,6 @@ std::string python_json(const Json& value, int indent) {
   std::string out;
   append_json(value, indent, 0, out);
   return out;
-}
-
-Json parse_python_json(const std::string& text, const std::string& origin) {
-  Json value = parse_json(with_marks(text), origin);
-  take_marks(value);
-  return value;
 }
 
 }  // namespace hftrain::reporting

@@ -27,7 +27,4 @@ std::string python_repr(const Json& value);
 // text is escaped and NaN, Infinity, -Infinity are written as such, as json.dumps does. No final newline.
 std::string python_json(const Json& value, int indent);
 
-// json.loads(text): JSON with NaN, Infinity and -Infinity among the numbers. Error(kData) naming `origin`.
-Json parse_python_json(const std::string& text, const std::string& origin);
-
 }  // namespace hftrain::reporting

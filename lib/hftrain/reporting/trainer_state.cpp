@@ -30,7 +30,7 @@ std::string render_trainer_state(const TrainerState& state) {
 }
 
 TrainerState parse_trainer_state(const std::string& text, const std::string& origin) {
-  Json value = parse_python_json(text, origin);
+  Json value = parse_json(text, origin);
   if (!value.is_object()) throw Error(ExitCode::kData, "not a trainer state").where(origin);
   // Older files hold null where newer ones hold an empty list or mapping.
   for (const char* name : {"log_history", "stateful_callbacks"}) {
