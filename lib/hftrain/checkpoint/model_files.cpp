@@ -13,7 +13,7 @@ constexpr const char* kGenerationConfig = "generation_config.json";
 
 void save_model_files(const plan::ModelPlan& model, SaveTarget& target) {
   target.put(kConfig, dump_json(model.config) + '\n');
-  target.put(kGenerationConfig, model.generation_config);
+  if (!model.generation_config.empty()) target.put(kGenerationConfig, model.generation_config);
   if (model.tokenizer_folder.empty()) return;
   for (const std::string& name : storage::model_companion_files(model.tokenizer_folder)) {
     if (name != kConfig && name != kGenerationConfig)
