@@ -142,7 +142,7 @@ TEST_CASE("a file of Accelerate for two machines is planned on two, and refused 
   CHECK_THAT(smaller.err(), Catch::Contains("8 ranks, 4 visible GPUs"));
 }
 
-TEST_CASE("--machines list prints the table and needs no run, and a run itself takes no --machines") {
+TEST_CASE("the table of --machines list needs no run, and a run itself takes no --machines") {
   Program list({kProgram, "plan", "--machines", "list"});
   CHECK(list.finish() == 0);
   CHECK_THAT(list.out(), Catch::Contains("H100-80GB") && Catch::Contains("V100-16GB"));

@@ -18,15 +18,15 @@ def programs_target():
 
 
 def copy_programs(folder):
-    """Programs and libraries among what the target is made of, at the places they have in the build."""
-    inputs = subprocess.run(["ninja", "-C", runs.BUILD, "-t", "inputs", programs_target()], check=True, text=True,
-                            capture_output=True).stdout.split()
-    for name in sorted(set(inputs)):
-        if name.startswith(("bin/", "lib/lib")) and not name.endswith(".a"):
-            target = folder / name
-            target.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy2(runs.BUILD / name, target)
-    return sorted(str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file())
+    """What the target is made of, at the places it has in the build."""
+    query = subprocess.run(["ninja", "-C", runs.BUILD, "-t", "query", programs_target()], check=True, text=True,
+                           capture_output=True).stdout
+    names = query[query.index("  input:"):query.index("  outputs:")].split()[2:]
+    for name in names:
+        target = folder / name
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy2(runs.BUILD / name, target)
+    return names
 
 
 def main():
