@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """Resident memory of every process of a long run that logs, evaluates and saves at every chance.
 
-  soak.py [--steps 20000] [--from_step 500] [--ranks 2] [--logging_steps 1] [--eval_steps 40] [--save_steps 60] [--bar 1.02]
+  soak.py [--steps 20000] [--from_step 500] [--ranks 2] [--logging_steps 1] [--eval_steps 40] [--save_steps 60]
+          [--width 256] [--bar 1.02]
 
-A tiny GPT-2 on made-up text. Samples VmRSS of the launcher and of each worker while it runs and prints a line per process: the
+A small GPT-2 on made-up text. Samples VmRSS of the launcher and of each worker while it runs and prints a line per process: the
 median around --from_step, the median of the last hundred samples, and their ratio. Ends with 1 when a ratio is above --bar.
 Prints what it has when it is stopped. HFTRAIN_BUILD_DIR names the build (default: build).
 """
@@ -71,7 +72,8 @@ def report(samples, from_step, bar):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    for name, default in {"steps": 20000, "from_step": 500, "ranks": 2, "logging_steps": 1, "eval_steps": 40, "save_steps": 60}.items():
+    for name, default in {"steps": 20000, "from_step": 500, "ranks": 2, "logging_steps": 1, "eval_steps": 40, "save_steps": 60,
+                          "width": 256}.items():
         parser.add_argument(f"--{name}", type=int, default=default)
     parser.add_argument("--bar", type=float, default=1.02)
     options = parser.parse_args()
@@ -81,7 +83,7 @@ def main():
         output = os.path.join(folder, "run")
         words = place.flags(output, "--max_steps", options.steps, "--eval_strategy", "steps", "--eval_steps", options.eval_steps,
                             "--validation_split_percentage", 10, "--save_steps", options.save_steps, "--save_total_limit", 2,
-                            "--per_device_train_batch_size", 4, ranks=options.ranks)
+                            "--per_device_train_batch_size", 4, ranks=options.ranks, width=options.width)
         words[words.index("--logging_steps") + 1] = str(options.logging_steps)
         begin = time.monotonic()
         front = subprocess.Popen([HFTRAIN, *words], env=place.environment, stdout=subprocess.DEVNULL,
