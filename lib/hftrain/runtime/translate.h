@@ -1,7 +1,7 @@
 // Foreign exceptions of LibTorch and the standard library, made into hftrain::Error in one place.
 //
 //   c10::OutOfMemoryError        -> kDeviceMemory
-//   std::bad_alloc               -> kHostMemory (CPU tensors too: see install_host_allocator)
+//   std::bad_alloc               -> kHostMemory (CPU tensors too: see install_tensor_memory)
 //   c10::DistError               -> kWorkerLost: a process group or its store; comm adds who is missing
 //   c10::AcceleratorError        -> kEnvironment
 //   any other std::exception     -> kInternal
