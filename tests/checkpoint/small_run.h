@@ -23,6 +23,7 @@ class SmallRun {
       : files_(files), rows_(rows), communicator_(comm::make_communicator({}, comm::builtin_backends())) {
     plan_.output_dir = output_dir;
     plan_.model.config = Json{{"model_type", "gpt2"}};
+    plan_.model.generation_config = "{}\n";
     plan_.strategy.state_dict = state_dict;
     plan_.saving.total_limit = 2;
     architectures::ParameterSpec spec;
