@@ -4,10 +4,10 @@
 
 #include <poll.h>
 
-#include <limits>
 #include <string>
 #include <vector>
 
+#include "hftrain/base/clock.h"
 #include "launcher/output_router.h"
 #include "launcher/verdict.h"
 
@@ -41,7 +41,7 @@ class Crew {
   // Reads what is there and notices what has ended.
   virtual Changes read_ready(const std::vector<pollfd>& watched, OutputRouter& router) = 0;
   // Monotonic seconds at which read_ready() must be called although nothing is readable.
-  virtual double next_deadline() const { return std::numeric_limits<double>::infinity(); }
+  virtual double next_deadline() const { return kNever; }
   // Stops reading the pipes that are still open.
   virtual void abandon_pipes(OutputRouter& router) = 0;
 

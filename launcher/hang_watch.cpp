@@ -1,8 +1,9 @@
 #include "launcher/hang_watch.h"
 
 #include <algorithm>
-#include <limits>
 #include <tuple>
+
+#include "hftrain/base/clock.h"
 
 namespace hftrain::launcher {
 namespace {
@@ -12,7 +13,6 @@ using Sign = Suspect::Sign;
 
 constexpr size_t kPausesToLearnFrom = 3;
 constexpr double kBusyShare = 0.05;  // of a core; a rank that waits in a collective uses a hundredth
-constexpr double kNever = std::numeric_limits<double>::infinity();
 
 bool takes_part(const WorkerRecord& worker) {
   return !worker.over() && !worker.finished && !worker.failed;

@@ -1,7 +1,8 @@
 #include "launcher/stop_budget.h"
 
 #include <algorithm>
-#include <limits>
+
+#include "hftrain/base/clock.h"
 
 namespace hftrain::launcher {
 
@@ -32,7 +33,7 @@ double StopBudget::kept_back_seconds() const {
 }
 
 double StopBudget::stop_at() const {
-  return end_ && updated_ ? *end_ - kept_back_seconds() : std::numeric_limits<double>::infinity();
+  return end_ && updated_ ? *end_ - kept_back_seconds() : kNever;
 }
 
 }  // namespace hftrain::launcher

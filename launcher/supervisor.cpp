@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <utility>
 
 #include "hftrain/base/clock.h"
@@ -16,12 +15,6 @@ namespace {
 
 // Two equal signals that come closer are one.
 constexpr double kRepeatSeconds = 0.1;
-
-std::vector<int> ranks_of(const std::vector<WorkerSpec>& workers) {
-  std::vector<int> ranks;
-  for (const WorkerSpec& worker : workers) ranks.push_back(worker.rank);
-  return ranks;
-}
 
 std::string rank_list(const std::vector<int>& ranks) {
   std::vector<std::string> names;
@@ -179,7 +172,7 @@ void Supervisor::carry_out(uint32_t actions) {
 }
 
 void Supervisor::tell_what_is_awaited(double now) {
-  next_notice_ = std::numeric_limits<double>::infinity();
+  next_notice_ = kNever;
   std::vector<int> ranks;
   for (const WorkerRecord& worker : group_.records()) {
     if (phase_ == Phase::kStarting ? !worker.ready : !worker.over()) ranks.push_back(worker.rank);
@@ -195,7 +188,7 @@ void Supervisor::tell_what_is_awaited(double now) {
 }
 
 int Supervisor::poll_timeout_milliseconds() const {
-  double next = std::min(next_notice_, deadline_.value_or(std::numeric_limits<double>::infinity()));
+  double next = std::min(next_notice_, deadline_.value_or(kNever));
   next = std::min(next, group_.next_deadline());
   if (phase_ <= Phase::kStopping) next = std::min(next, hang_watch_->next_look());
   if (phase_ <= Phase::kRunning) next = std::min(next, stop_budget_.stop_at());

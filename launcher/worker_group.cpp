@@ -45,6 +45,12 @@ bool is_readable(const std::vector<pollfd>& watched, const FileDescriptor& descr
 
 }  // namespace
 
+std::vector<int> ranks_of(const std::vector<WorkerSpec>& workers) {
+  std::vector<int> ranks;
+  for (const WorkerSpec& worker : workers) ranks.push_back(worker.rank);
+  return ranks;
+}
+
 WorkerGroup::WorkerGroup(std::vector<WorkerSpec> specs, int listener)
     : specs_(std::move(specs)), listener_(listener), workers_(specs_.size()), records_(specs_.size()) {
   for (size_t i = 0; i < specs_.size(); ++i) {

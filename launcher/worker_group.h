@@ -26,6 +26,8 @@ struct WorkerSpec {
   bool serves_store = false;  // gets the rendezvous socket as --store-fd
 };
 
+std::vector<int> ranks_of(const std::vector<WorkerSpec>& workers);
+
 class WorkerGroup : public Crew {
  public:
   // Starts nothing yet. `listener` is the rendezvous socket, or -1; it must stay open until start() has

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <map>
 #include <utility>
 
@@ -20,18 +19,11 @@ namespace {
 
 constexpr double kGraceSeconds = 0.5;
 constexpr double kSightSeconds = 1;  // the leader judges by what it has seen two seconds apart
-constexpr double kNever = std::numeric_limits<double>::infinity();
 
 JobEnded refused(const Refusal& refusal, const std::string& leader) {
   return JobEnded(
       Error(documented_code(refusal.exit_code).value_or(ExitCode::kInternal), leader + " ended the job")
           .why(trim(refusal.text)));
-}
-
-std::vector<int> ranks_of(const std::vector<WorkerSpec>& workers) {
-  std::vector<int> ranks;
-  for (const WorkerSpec& worker : workers) ranks.push_back(worker.rank);
-  return ranks;
 }
 
 }  // namespace

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <utility>
 
 #include "hftrain/base/clock.h"
@@ -15,7 +14,6 @@ namespace hftrain::launcher {
 namespace {
 
 constexpr double kNoticeSeconds = 10;
-constexpr double kNever = std::numeric_limits<double>::infinity();
 
 }  // namespace
 

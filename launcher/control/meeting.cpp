@@ -26,10 +26,6 @@ constexpr double kWelcomeSeconds = 5;
 constexpr double kClockSeconds = 5;     // between two clocks, and worth a word
 constexpr double kPauseSeconds = 0.25;  // between two attempts
 
-int milliseconds_until(double deadline) {
-  return static_cast<int>(std::min(std::ceil(std::max(0.0, deadline - monotonic_seconds()) * 1000), 3.6e6));
-}
-
 Hello hello_of(const MeetingSpec& spec) {
   Hello hello;
   hello.job_id = spec.place.job_id;

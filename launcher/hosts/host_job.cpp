@@ -29,10 +29,6 @@ std::string reason(const RelayedProcess& process) {
   return "the remote shell ended with code " + std::to_string(status.code) + " without a word";
 }
 
-int milliseconds_until(double deadline) {
-  return static_cast<int>(std::ceil(std::max(0.0, deadline - monotonic_seconds()) * 1000));
-}
-
 }  // namespace
 
 void check_connections(const HostJobSpec& spec) {

@@ -56,7 +56,7 @@ void check_flags(const std::vector<Host>& hosts, const StartRequest& request) {
         .hint("the name of this machine instead, or --master_addr with its address");
 }
 
-std::string ranks_of(const Host& host, const StartRequest& request) {
+std::string rank_count_of(const Host& host, const StartRequest& request) {
   const std::string slots = std::to_string(host.slots.size());
   const std::optional<std::string>& asked = request.launch.nproc_per_node;
   if (!asked || host.chosen) return slots;
@@ -153,7 +153,7 @@ std::vector<MachineStart> machine_starts(const std::vector<Host>& hosts, const S
                                             "--master_addr", master,
                                             "--master_port", std::to_string(port)};
     if (hosts.size() > 1) start.arguments.insert(start.arguments.end(), place.begin(), place.end());
-    start.arguments.insert(start.arguments.end(), {"--nproc_per_node", ranks_of(host, request)});
+    start.arguments.insert(start.arguments.end(), {"--nproc_per_node", rank_count_of(host, request)});
     if (host.chosen) start.environment["CUDA_VISIBLE_DEVICES"] = mask_of(host);
     starts.push_back(std::move(start));
   }

@@ -5,25 +5,24 @@
 #include <fstream>
 #include <sstream>
 
+#include "built_programs.h"
 #include "hftrain/base/json.h"
-#include "launcher/watched_process.h"
 #include "support/catch.h"
-#include "support/paths.h"
 #include "support/skip.h"
 #include "support/temporary_directory.h"
 
 namespace hftrain {
 namespace {
 
-using Program = launcher::WatchedProcess;
-
-const std::string kProgram = testing::program("hftrain");
-const bool kHasWorker = std::filesystem::exists(testing::program("hftrain-worker"));
+using testing::kHasWorker;
+using testing::kNoWorker;
+using testing::kProgram;
+using testing::Program;
 
 // Text, a tokenizer, and the cache under XDG_CACHE_HOME.
-class Workplace {
+class CacheWorkplace {
  public:
-  Workplace() {
+  CacheWorkplace() {
     std::ofstream text(folder / "text.txt");
     for (int i = 0; i < 600; ++i) text << "line " << i << ": the quick brown fox " << i * 7919 % 1009 << '\n';
     text.close();
@@ -76,7 +75,7 @@ class Workplace {
 }  // namespace
 
 TEST_CASE("cache list has key, sources, tokenizer, bytes and last use of every entry") {
-  const Workplace place;
+  const CacheWorkplace place;
   CHECK(place.cache({"list"})["entries"].empty());
   place.prepare("32");
   place.prepare("16");
@@ -96,7 +95,7 @@ TEST_CASE("cache list has key, sources, tokenizer, bytes and last use of every e
 }
 
 TEST_CASE("cache prune keeps what is young and small enough, and a dry run removes nothing") {
-  const Workplace place;
+  const CacheWorkplace place;
   place.prepare("32");
   place.prepare("16");
   CHECK(place.cache({"prune", "--older_than", "30d", "--max_size=1TiB"})["removed"].empty());
@@ -124,8 +123,8 @@ TEST_CASE("wrong words of cache are usage errors that say what is taken") {
 }
 
 TEST_CASE("the cache entry of a run is in use from its start to its end") {
-  if (!kHasWorker) HFTRAIN_SKIP("this build has no hftrain-worker: configure with -DHFTRAIN_WITH_TORCH=ON");
-  const Workplace place;
+  if (!kHasWorker) HFTRAIN_SKIP(kNoWorker);
+  const CacheWorkplace place;
   Program run = place.start("train", {"--block_size", "32", "--max_steps", "100000", "--logging_steps", "1",
                                       "--nproc_per_node", "1", "--save_strategy", "no"});
   REQUIRE(run.wait_for("'loss'"));

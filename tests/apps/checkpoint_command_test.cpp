@@ -5,27 +5,24 @@
 #include <filesystem>
 #include <fstream>
 
+#include "built_programs.h"
 #include "hftrain/base/file.h"
 #include "hftrain/base/json.h"
 #include "hftrain/storage/checkpoint_folder.h"
 #include "hftrain/storage/model_folder.h"
 #include "support/catch.h"
-#include "support/paths.h"
 #include "support/temporary_directory.h"
 
 namespace hftrain::app {
 namespace {
 
+using testing::kProgram;
+using testing::Outcome;
 using testing::TemporaryDirectory;
 
-struct Outcome {
-  int exit_code = -1;
-  std::string out, err;
-};
-
-Outcome run(const TemporaryDirectory& folder, const std::string& arguments) {
-  const std::string command = testing::binary_dir() + "/bin/hftrain checkpoint " + arguments + " > " +
-                              folder / "out.txt" + " 2> " + folder / "err.txt";
+Outcome run_checkpoint(const TemporaryDirectory& folder, const std::string& arguments) {
+  const std::string command =
+      kProgram + " checkpoint " + arguments + " > " + folder / "out.txt" + " 2> " + folder / "err.txt";
   Outcome outcome;
   const int status = std::system(command.c_str());
   if (WIFEXITED(status)) outcome.exit_code = WEXITSTATUS(status);
@@ -53,28 +50,29 @@ std::string make_checkpoint(const std::string& output_dir) {
 TEST_CASE("checkpoint verify prints ok, or names the first bad file and ends with 4", "[process]") {
   const TemporaryDirectory folder;
   const std::string checkpoint = make_checkpoint(folder.path());
-  Outcome outcome = run(folder, "verify " + checkpoint);
+  Outcome outcome = run_checkpoint(folder, "verify " + checkpoint);
   CHECK(outcome.exit_code == 0);
   CHECK_THAT(outcome.out, Catch::StartsWith("ok: step 3, 3 files"));
   CHECK(outcome.err.empty());
 
   std::ofstream(checkpoint + "/config.json") << "[]";
-  outcome = run(folder, "verify " + checkpoint);
+  outcome = run_checkpoint(folder, "verify " + checkpoint);
   CHECK(outcome.exit_code == 4);
   CHECK(outcome.out == "bad: config.json\n");
   CHECK_THAT(outcome.err, Catch::Contains(checkpoint + "/config.json"));
 
-  outcome = run(folder, "verify " + folder.path());
+  outcome = run_checkpoint(folder, "verify " + folder.path());
   CHECK(outcome.exit_code == 4);
   CHECK_THAT(outcome.err, Catch::Contains("name one of the checkpoints in it: " + checkpoint));
-  CHECK(run(folder, "verify " + folder / "nowhere").exit_code == 4);
+  CHECK(run_checkpoint(folder, "verify " + folder / "nowhere").exit_code == 4);
 }
 
 TEST_CASE("checkpoint inspect prints text and JSON", "[process]") {
   const TemporaryDirectory folder;
   const std::string checkpoint = make_checkpoint(folder.path());
-  CHECK_THAT(run(folder, "inspect " + checkpoint).out, Catch::Contains("  w  F32  [2]  model.safetensors\n"));
-  const Outcome outcome = run(folder, "inspect --json " + checkpoint);
+  CHECK_THAT(run_checkpoint(folder, "inspect " + checkpoint).out,
+             Catch::Contains("  w  F32  [2]  model.safetensors\n"));
+  const Outcome outcome = run_checkpoint(folder, "inspect --json " + checkpoint);
   CHECK(outcome.exit_code == 0);
   const Json value = Json::parse(outcome.out);
   CHECK(value.at("schema") == 1);
@@ -85,12 +83,12 @@ TEST_CASE("checkpoint inspect prints text and JSON", "[process]") {
 TEST_CASE("checkpoint export writes a plain folder and refuses a full one", "[process]") {
   const TemporaryDirectory folder;
   const std::string checkpoint = make_checkpoint(folder.path());
-  CHECK(run(folder, "export " + checkpoint + ' ' + folder / "plain" + " --max-shard-size 1MB").exit_code ==
-        0);
+  CHECK(run_checkpoint(folder, "export " + checkpoint + ' ' + folder / "plain" + " --max-shard-size 1MB")
+            .exit_code == 0);
   CHECK(storage::ModelWeights(folder / "plain").at("w").bytes == "12345678");
   CHECK_FALSE(path_exists(folder / "plain/trainer_state.json"));
   CHECK_FALSE(path_exists(folder / "plain/manifest.json"));
-  const Outcome again = run(folder, "export " + checkpoint + ' ' + folder / "plain");
+  const Outcome again = run_checkpoint(folder, "export " + checkpoint + ' ' + folder / "plain");
   CHECK(again.exit_code == 2);
   CHECK_THAT(again.err, Catch::Contains("not empty"));
 }
@@ -101,12 +99,12 @@ TEST_CASE("checkpoint refuses what it does not understand", "[process]") {
        {"", "check x", "verify", "verify a b", "verify a --json", "export a",
         "export a b --max_shard_size 5GiB", "export a b --max_shard_size", "inspect a --jsonl"}) {
     INFO(arguments);
-    const Outcome outcome = run(folder, arguments);
+    const Outcome outcome = run_checkpoint(folder, arguments);
     CHECK(outcome.exit_code == 2);
     CHECK(outcome.out.empty());
     CHECK_FALSE(outcome.err.empty());
   }
-  CHECK_THAT(run(folder, "--help").out, Catch::Contains("usage: hftrain checkpoint verify DIR"));
+  CHECK_THAT(run_checkpoint(folder, "--help").out, Catch::Contains("usage: hftrain checkpoint verify DIR"));
 }
 
 }  // namespace

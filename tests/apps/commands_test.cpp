@@ -3,9 +3,9 @@
 #include <regex>
 #include <sstream>
 
+#include "built_programs.h"
 #include "hftrain/base/file.h"
 #include "hftrain/base/json.h"
-#include "launcher/watched_process.h"
 #include "support/catch.h"
 #include "support/paths.h"
 #include "support/temporary_directory.h"
@@ -13,15 +13,10 @@
 namespace hftrain {
 namespace {
 
-using Program = launcher::WatchedProcess;
+using testing::kProgram;
+using testing::Outcome;
+using testing::Program;
 using Words = std::vector<std::string>;
-
-const std::string kProgram = testing::program("hftrain");
-
-struct Outcome {
-  int exit_code;
-  std::string out, err;
-};
 
 Outcome run(Words words) {
   words.insert(words.begin(), kProgram);

@@ -2,19 +2,17 @@
 #include <filesystem>
 #include <fstream>
 
+#include "built_programs.h"
 #include "hftrain/base/file.h"
 #include "hftrain/base/json.h"
-#include "launcher/watched_process.h"
 #include "support/catch.h"
-#include "support/paths.h"
 #include "support/temporary_directory.h"
 
 namespace hftrain {
 namespace {
 
-using Program = launcher::WatchedProcess;
-
-const std::string kProgram = testing::program("hftrain");
+using testing::kProgram;
+using testing::Program;
 
 // A run of a Llama of 70 billion parameters, of which only config.json is here.
 class Laptop {

@@ -6,24 +6,22 @@
 #include <filesystem>
 #include <fstream>
 
+#include "built_programs.h"
 #include "hftrain/base/file.h"
 #include "hftrain/base/json.h"
 #include "hftrain/base/text.h"
 #include "hftrain/storage/manifest.h"
-#include "launcher/watched_process.h"
 #include "support/catch.h"
-#include "support/paths.h"
 #include "support/skip.h"
 #include "support/temporary_directory.h"
 
 namespace hftrain {
 namespace {
 
-using Program = launcher::WatchedProcess;
-
-const std::string kProgram = testing::binary_dir() + "/bin/hftrain";
-const bool kHasWorker = std::filesystem::exists(testing::binary_dir() + "/bin/hftrain-worker");
-constexpr const char* kNoWorker = "this build has no hftrain-worker: configure with -DHFTRAIN_WITH_TORCH=ON";
+using testing::kHasWorker;
+using testing::kNoWorker;
+using testing::kProgram;
+using testing::Program;
 
 // A folder with text, a tokenizer and nothing else, and a cache of its own.
 class Workplace {

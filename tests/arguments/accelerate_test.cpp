@@ -9,8 +9,8 @@ namespace hftrain::arguments {
 namespace {
 
 // An Accelerate file written by the test, and the command line that names it.
-struct File : NamedFile {
-  explicit File(const std::string& text) : NamedFile("--config", "acc.yaml", text) {}
+struct AccelerateFile : NamedFile {
+  explicit AccelerateFile(const std::string& text) : NamedFile("--config", "acc.yaml", text) {}
 };
 
 // What `accelerate config` writes around every kind of run.
@@ -40,7 +40,7 @@ num_processes: 2
 }  // namespace
 
 TEST_CASE("a plain file of several ranks, with the keys that mean nothing here") {
-  const File file(usual("MULTI_CPU", "mixed_precision: bf16\nnum_processes: 4\n"));
+  const AccelerateFile file(usual("MULTI_CPU", "mixed_precision: bf16\nnum_processes: 4\n"));
   const ParseOutcome outcome = file.outcome();
   CHECK(outcome.arguments.launch.nproc_per_node == "4");
   CHECK(outcome.arguments.device.use_cpu);
@@ -50,7 +50,7 @@ TEST_CASE("a plain file of several ranks, with the keys that mean nothing here")
 }
 
 TEST_CASE("ZeRO by keys inside the file") {
-  const File file(usual("DEEPSPEED", kInline));
+  const AccelerateFile file(usual("DEEPSPEED", kInline));
   const ParseOutcome outcome = file.outcome();
   const Arguments& a = outcome.arguments;
   CHECK(*a.parallel.sharding.strategy == "full_shard");
@@ -66,7 +66,7 @@ TEST_CASE("ZeRO by keys inside the file") {
 }
 
 TEST_CASE("the command line wins over keys of a section, except where both must agree") {
-  const File file(usual("DEEPSPEED", kInline));
+  const AccelerateFile file(usual("DEEPSPEED", kInline));
   const Arguments a = file.arguments({"--zero_stage", "2", "--offload_param_device", "none", "--fp16"});
   CHECK(*a.parallel.sharding.strategy == "shard_grad_op");
   CHECK(*a.parallel.sharding.offload_parameters == "none");
@@ -83,7 +83,7 @@ TEST_CASE("the command line wins over keys of a section, except where both must 
 }
 
 TEST_CASE("later configuration files win over the Accelerate file in any order") {
-  const File file(usual("MULTI_CPU", "num_processes: 4\nmixed_precision: fp16\n"));
+  const AccelerateFile file(usual("MULTI_CPU", "num_processes: 4\nmixed_precision: fp16\n"));
   const std::string yaml = write(file.folder / "run.yaml", "bf16: true\nnproc_per_node: 2\n");
   for (const Words& words : {Words{"--config", yaml, file.path}, Words{"--config", file.path, yaml}}) {
     const Arguments a = parse(words).arguments;
@@ -99,9 +99,9 @@ TEST_CASE("DeepSpeed by file, over two machines") {
   const std::string section = "deepspeed_config:\n  deepspeed_config_file: " + json +
                               "\n  deepspeed_hostfile: hostfile\n  deepspeed_multinode_launcher: standard\n"
                               "  zero3_init_flag: false\n";
-  const File one("distributed_type: DEEPSPEED\nnum_processes: 8\n" + section);
+  const AccelerateFile one("distributed_type: DEEPSPEED\nnum_processes: 8\n" + section);
   CHECK(*one.arguments().parallel.sharding.strategy == "zero1");
-  const File two(
+  const AccelerateFile two(
       "distributed_type: DEEPSPEED\nnum_machines: 2\nmachine_rank: 1\nnum_processes: 8\n"
       "main_process_ip: 10.0.0.5\nmain_process_port: 29501\n" +
       section);
@@ -119,7 +119,7 @@ TEST_CASE("DeepSpeed by file, over two machines") {
 }
 
 TEST_CASE("D4: what the DeepSpeed file says cannot stand beside it") {
-  const File file(
+  const AccelerateFile file(
       "distributed_type: DEEPSPEED\nnum_processes: 2\nmixed_precision: bf16\ndeepspeed_config:\n"
       "  deepspeed_config_file: ds.json\n  zero_stage: 3\n  gradient_clipping: 1.0\n");
   const std::string text = file.mistakes();
@@ -133,7 +133,7 @@ TEST_CASE("D6: another DeepSpeed file on the command line is a conflict") {
   const testing::TemporaryDirectory folder;
   const std::string first = write(folder / "a.json", "{\"zero_optimization\": {\"stage\": 1}}");
   const std::string second = write(folder / "b.json", "{\"zero_optimization\": {\"stage\": 2}}");
-  const File file(
+  const AccelerateFile file(
       "distributed_type: DEEPSPEED\nnum_processes: 2\ndeepspeed_config:\n  deepspeed_config_file: " + first +
       "\n");
   CHECK(contains(
@@ -144,7 +144,7 @@ TEST_CASE("D6: another DeepSpeed file on the command line is a conflict") {
 }
 
 TEST_CASE("an FSDP section in both spellings of its keys") {
-  const File file(usual("FSDP", R"(num_processes: 4
+  const AccelerateFile file(usual("FSDP", R"(num_processes: 4
 mixed_precision: bf16
 fsdp_config:
   fsdp_version: 1
@@ -162,33 +162,34 @@ fsdp_config:
   CHECK(*sharding.layer_classes == Words{"GPT2Block"});
   CHECK(*sharding.state_dict == "sharded");
   CHECK(*sharding.backward_prefetch == "pre");
-  CHECK(
-      contains(File(usual("FSDP", "num_processes: 2\nfsdp_config:\n  fsdp_ofload_params: true\n")).mistakes(),
-               "unknown key 'fsdp_ofload_params' of fsdp_config"));
+  CHECK(contains(AccelerateFile(usual("FSDP", "num_processes: 2\nfsdp_config:\n  fsdp_ofload_params: true\n"))
+                     .mistakes(),
+                 "unknown key 'fsdp_ofload_params' of fsdp_config"));
 }
 
 TEST_CASE("the kind of run on the command line wins over distributed_type") {
-  const File file(usual("DEEPSPEED", "num_processes: 2\n"));
+  const AccelerateFile file(usual("DEEPSPEED", "num_processes: 2\n"));
   CHECK(*file.arguments().parallel.sharding.strategy == "shard_grad_op");
   CHECK(*file.arguments({"--use_fsdp"}).parallel.sharding.strategy == "full_shard");
   CHECK_FALSE(file.arguments({"--multi_gpu"}).parallel.sharding.strategy);
 }
 
 TEST_CASE("a section of another kind of run is warned of") {
-  const File file(usual("MULTI_CPU", "num_processes: 2\nfsdp_config:\n  fsdp_offload_params: true\n"));
+  const AccelerateFile file(
+      usual("MULTI_CPU", "num_processes: 2\nfsdp_config:\n  fsdp_offload_params: true\n"));
   const ParseOutcome outcome = file.outcome();
   CHECK_FALSE(outcome.arguments.parallel.sharding.strategy);
   CHECK(contains(notes(outcome), "fsdp_config has no effect\n  where: " + file.at("16:3")));
 }
 
 TEST_CASE("L1: unknown keys, missing files and kinds that are not ours") {
-  const File unknown("distributed_type: MULTI_GPU\nnum_proceses: 2\nipex_config: {}\n");
+  const AccelerateFile unknown("distributed_type: MULTI_GPU\nnum_proceses: 2\nipex_config: {}\n");
   const std::string text = unknown.mistakes();
   CHECK(contains(text, "unknown key 'num_proceses' of an Accelerate file\n  where: " + unknown.at("2:15") +
                            "\n  try: did you mean num_processes"));
   CHECK(contains(text, "unknown key 'ipex_config'"));
   const std::string section =
-      File(
+      AccelerateFile(
           "distributed_type: DEEPSPEED\nnum_processes: 2\ndeepspeed_config:\n  zero_stag: 3\n"
           "  offload_param_device: cpu\n")
           .mistakes();
@@ -196,17 +197,22 @@ TEST_CASE("L1: unknown keys, missing files and kinds that are not ours") {
   CHECK(section.find("error: ", 1) == std::string::npos);  // and nothing that follows from it
   CHECK(contains(mistakes({"--config_file", "/nowhere/acc.yaml"}), "/nowhere/acc.yaml"));
   const std::string sagemaker =
-      File("compute_environment: AMAZON_SAGEMAKER\ndistributed_type: 'NO'\niam_role_name: x\n").mistakes();
+      AccelerateFile("compute_environment: AMAZON_SAGEMAKER\ndistributed_type: 'NO'\niam_role_name: x\n")
+          .mistakes();
   CHECK(contains(sagemaker, "compute_environment AMAZON_SAGEMAKER is not supported"));
   CHECK_FALSE(contains(sagemaker, "iam_role_name"));
-  CHECK(contains(File("compute_environment: LOCAL_MACHINE\n").mistakes(), "needs distributed_type"));
-  CHECK(contains(File("distributed_type: MEGATRON_LM\n").mistakes(), "there is no Megatron-LM here"));
-  CHECK(contains(File("distributed_type: XLA\n").mistakes(), "there is no such hardware here"));
-  CHECK(contains(File("distributed_type: GPUS\n").mistakes(), "distributed_type 'GPUS' is unknown"));
-  CHECK(contains(File(usual("MULTI_GPU", "num_processes: 2\nmixed_precision: fp8\n")).mistakes(),
+  CHECK(
+      contains(AccelerateFile("compute_environment: LOCAL_MACHINE\n").mistakes(), "needs distributed_type"));
+  CHECK(
+      contains(AccelerateFile("distributed_type: MEGATRON_LM\n").mistakes(), "there is no Megatron-LM here"));
+  CHECK(contains(AccelerateFile("distributed_type: XLA\n").mistakes(), "there is no such hardware here"));
+  CHECK(
+      contains(AccelerateFile("distributed_type: GPUS\n").mistakes(), "distributed_type 'GPUS' is unknown"));
+  CHECK(contains(AccelerateFile(usual("MULTI_GPU", "num_processes: 2\nmixed_precision: fp8\n")).mistakes(),
                  "mixed_precision fp8 is not supported"));
-  CHECK(contains(File(usual("MULTI_GPU", "num_processes: 2\nfp8_config: {backend: TE}\n")).mistakes(),
-                 "fp8_config is not supported"));
+  CHECK(
+      contains(AccelerateFile(usual("MULTI_GPU", "num_processes: 2\nfp8_config: {backend: TE}\n")).mistakes(),
+               "fp8_config is not supported"));
 }
 
 TEST_CASE("L2 and L3: one kind of run, and several ranks for multi_gpu") {
@@ -214,22 +220,22 @@ TEST_CASE("L2 and L3: one kind of run, and several ranks for multi_gpu") {
   CHECK(contains(mistakes({"--use_deepspeed", "--use_fsdp"}), "fsdp and deepspeed exclude each other"));
   CHECK(contains(mistakes({"--multi_gpu", "--cpu"}), "multi_gpu and use_cpu exclude each other"));
   CHECK(contains(mistakes({"--multi_gpu", "--num_processes", "1"}), "multi_gpu needs 2 ranks or more"));
-  CHECK(contains(File(usual("MULTI_GPU", "num_processes: 1\n")).mistakes(),
+  CHECK(contains(AccelerateFile(usual("MULTI_GPU", "num_processes: 1\n")).mistakes(),
                  "distributed_type MULTI_GPU needs num_processes of 2 or more"));
 }
 
 TEST_CASE("distributed_type NO is one process, whatever num_processes says, and that is told") {
-  const File file(usual("'NO'", "num_processes: 8\n"));
+  const AccelerateFile file(usual("'NO'", "num_processes: 8\n"));
   const ParseOutcome outcome = file.outcome();
   CHECK(outcome.arguments.launch.nproc_per_node == "1");
   CHECK(contains(notes(outcome), "num_processes has no effect\n  where: " + file.at("14:16") +
                                      "\n  why: distributed_type NO is one process"));
-  CHECK(File(usual("NO", "")).arguments().launch.nproc_per_node == "1");
-  CHECK(notes(File(usual("NO", "num_processes: 1\n")).outcome()).empty());
+  CHECK(AccelerateFile(usual("NO", "")).arguments().launch.nproc_per_node == "1");
+  CHECK(notes(AccelerateFile(usual("NO", "num_processes: 1\n")).outcome()).empty());
 }
 
 TEST_CASE("a file without num_processes takes it from the command line, else means every GPU") {
-  const File file(usual("FSDP", "mixed_precision: bf16\n"));
+  const AccelerateFile file(usual("FSDP", "mixed_precision: bf16\n"));
   const ParseOutcome open = file.outcome();
   CHECK_FALSE(open.arguments.launch.nproc_per_node);
   CHECK(contains(notes(open), "the Accelerate file has no num_processes: one rank on every visible GPU"));
@@ -241,7 +247,7 @@ TEST_CASE("a file without num_processes takes it from the command line, else mea
 }
 
 TEST_CASE("num_processes -1 asks for it on the command line, as for accelerate launch") {
-  const File file(usual("MULTI_CPU", "num_processes: -1\n"));
+  const AccelerateFile file(usual("MULTI_CPU", "num_processes: -1\n"));
   const std::string text = file.mistakes();
   CHECK(contains(
       text, "num_processes -1 leaves the number of ranks to the command line\n  where: " + file.at("14:16")));
@@ -250,27 +256,30 @@ TEST_CASE("num_processes -1 asks for it on the command line, as for accelerate l
 }
 
 TEST_CASE("keys of a TPU and the debug mode are said to have no effect") {
-  const File file(
+  const AccelerateFile file(
       "distributed_type: 'NO'\ntpu_name: one\ntpu_use_sudo: true\ncommand_file: a.sh\ntpu_env: [A=1]\n"
       "downcast_bf16: 'yes'\ndebug: true\n");
   const std::string text = file.notes();
   for (const char* key : {"tpu_name", "tpu_use_sudo", "command_file", "tpu_env", "downcast_bf16", "debug"})
     CHECK(contains(text, std::string(key) + " has no effect"));
-  CHECK(notes(File("distributed_type: 'NO'\ndebug: false\ntpu_env: []\ncommands: null\n").outcome()).empty());
+  CHECK(notes(AccelerateFile("distributed_type: 'NO'\ndebug: false\ntpu_env: []\ncommands: null\n").outcome())
+            .empty());
 }
 
 TEST_CASE("L6 and L9: processes divide by machines, and this machine is one of them") {
-  CHECK(contains(File("distributed_type: MULTI_GPU\nnum_processes: 7\nnum_machines: 2\n").mistakes(),
-                 "num_processes does not divide by num_machines"));
+  CHECK(
+      contains(AccelerateFile("distributed_type: MULTI_GPU\nnum_processes: 7\nnum_machines: 2\n").mistakes(),
+               "num_processes does not divide by num_machines"));
   CHECK(contains(
-      File("distributed_type: MULTI_GPU\nnum_processes: 8\nnum_machines: 2\nmachine_rank: 2\n").mistakes(),
+      AccelerateFile("distributed_type: MULTI_GPU\nnum_processes: 8\nnum_machines: 2\nmachine_rank: 2\n")
+          .mistakes(),
       "machine_rank 2 is not one of 2 machines"));
-  CHECK(contains(File("distributed_type: MULTI_GPU\nnum_processes: two\n").mistakes(),
+  CHECK(contains(AccelerateFile("distributed_type: MULTI_GPU\nnum_processes: two\n").mistakes(),
                  "num_processes: 'two' is not a whole number"));
 }
 
 TEST_CASE("gpu_ids become the mask, inside the one that is there") {
-  const File file(usual("MULTI_GPU", "num_processes: 2\ngpu_ids: 0,2\n"));
+  const AccelerateFile file(usual("MULTI_GPU", "num_processes: 2\ngpu_ids: 0,2\n"));
   CHECK(file.outcome().exported_environment.at("CUDA_VISIBLE_DEVICES") == "0,2");
   Environment masked;
   masked.set("CUDA_VISIBLE_DEVICES", "4,5,6");
@@ -278,7 +287,9 @@ TEST_CASE("gpu_ids become the mask, inside the one that is there") {
   Environment narrow;
   narrow.set("CUDA_VISIBLE_DEVICES", "4");
   CHECK(contains(mistakes(file.with(), narrow), "gpu_ids: there is no GPU '2'"));
-  CHECK(File(usual("MULTI_GPU", "num_processes: 2\ngpu_ids: all\n")).outcome().exported_environment.empty());
+  CHECK(AccelerateFile(usual("MULTI_GPU", "num_processes: 2\ngpu_ids: all\n"))
+            .outcome()
+            .exported_environment.empty());
   CHECK(parse({"--gpu_ids", "1"}).exported_environment.at("CUDA_VISIBLE_DEVICES") == "1");
 }
 
@@ -289,7 +300,7 @@ TEST_CASE("mixed precision of a launch gives way to the flags fp16 and bf16") {
   CHECK(outcome.arguments.precision.bf16);
   CHECK_FALSE(outcome.arguments.precision.fp16);
   CHECK(contains(notes(outcome), "win over mixed_precision fp16"));
-  CHECK(File("distributed_type: 'NO'\nfp16: true\n").arguments().precision.fp16);
+  CHECK(AccelerateFile("distributed_type: 'NO'\nfp16: true\n").arguments().precision.fp16);
 }
 
 TEST_CASE("config_file is config, and JSON is read too") {
@@ -304,17 +315,19 @@ TEST_CASE("distributed_type MULTI_GPU asks for GPUs as --multi_gpu does, unless 
     const auto found = outcome.unread.find("multi_gpu");
     return found != outcome.unread.end() && found->second == true;
   };
-  const File file(usual("MULTI_GPU", "num_processes: 4\n"));
+  const AccelerateFile file(usual("MULTI_GPU", "num_processes: 4\n"));
   CHECK(asks(file.outcome()));
   CHECK(file.outcome().origins.of("multi_gpu").starts_with(file.path));
   CHECK_FALSE(asks(file.outcome({"--use_cpu"})));
   CHECK_FALSE(asks(file.outcome({"--no_cuda"})));
   CHECK_FALSE(asks(file.outcome({"--num_processes", "1"})));
   CHECK(asks(file.outcome({"--num_processes", "2"})));
-  CHECK_FALSE(asks(File("distributed_type: MULTI_GPU\nnum_processes: 2\nuse_cpu: true\n").outcome()));
+  CHECK_FALSE(
+      asks(AccelerateFile("distributed_type: MULTI_GPU\nnum_processes: 2\nuse_cpu: true\n").outcome()));
   // A rank on each of several machines is no contradiction.
-  CHECK(asks(File("distributed_type: MULTI_GPU\nnum_processes: 2\nnum_machines: 2\nmain_process_ip: h\n")
-                 .outcome()));
+  CHECK(asks(
+      AccelerateFile("distributed_type: MULTI_GPU\nnum_processes: 2\nnum_machines: 2\nmain_process_ip: h\n")
+          .outcome()));
 }
 
 TEST_CASE("gpu_ids chooses nothing from a mask that hides every GPU, nor for ranks on the CPU") {
@@ -331,7 +344,7 @@ TEST_CASE("gpu_ids chooses nothing from a mask that hides every GPU, nor for ran
 }
 
 TEST_CASE("a DeepSpeed file that is not there is told with the line of the Accelerate file that names it") {
-  const File file(
+  const AccelerateFile file(
       "distributed_type: DEEPSPEED\nnum_processes: 2\ndeepspeed_config:\n"
       "  deepspeed_config_file: nowhere/ds.json\n");
   const std::string text = file.mistakes();

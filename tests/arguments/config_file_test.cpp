@@ -11,10 +11,10 @@ namespace hftrain::arguments {
 namespace {
 
 // A file whose text is written by the test; its name in messages is `name`.
-struct File {
+struct WrittenFile {
   testing::TemporaryDirectory folder;
   std::string path;
-  explicit File(const std::string& text, const std::string& name = "run.yaml")
+  explicit WrittenFile(const std::string& text, const std::string& name = "run.yaml")
       : path(write(folder / name, text)) {}
   std::string at(const std::string& position) const { return path + ':' + position; }
 };
@@ -22,7 +22,7 @@ struct File {
 }  // namespace
 
 TEST_CASE("a flat file with the traps of YAML 1.1 gives the values that were meant") {
-  const File file(R"(model_type: gpt2
+  const WrittenFile file(R"(model_type: gpt2
 config_overrides: n_layer=2,n_head=2
 train_file: train.txt
 output_dir: runs/flat
@@ -63,7 +63,7 @@ data_seed: 7
 }
 
 TEST_CASE("groups, env and comment keys") {
-  const File file(
+  const WrittenFile file(
       "model:\n  model_type: gpt2\ndata:\n  train_file: [a.txt, b.txt]\nenv:\n  OMP_NUM_THREADS: 2\n_note: "
       "x\n");
   const ParseOutcome outcome = parse_arguments(Words{"--config", file.path}, {});
@@ -73,7 +73,7 @@ TEST_CASE("groups, env and comment keys") {
 }
 
 TEST_CASE("secrets of env and of flags are masked in every printed form, and reading one back sets none") {
-  const File file(
+  const WrittenFile file(
       "env:\n  HF_TOKEN: hf_abc\n  WANDB_API_KEY: abc123\n  MLFLOW_TRACKING_URI: https://me:hunter2@host\n"
       "  WANDB_PROJECT: p\nhub_token: hf_flag\n");
   const Words line = {"--print_config", "--config",          file.path, "--push_to_hub_token",
@@ -89,13 +89,13 @@ TEST_CASE("secrets of env and of flags are masked in every printed form, and rea
   }
   CHECK(contains(yaml, "--push_to_hub_token '<PUSH_TO_HUB_TOKEN>' '--token=<TOKEN>' --seed 3"));
   CHECK(contains(yaml, "HF_TOKEN: \"<HF_TOKEN>\""));
-  const File again(yaml, "again.yaml");
+  const WrittenFile again(yaml, "again.yaml");
   CHECK(parse_arguments(Words{"--print_config", "--config", again.path}, {}).exported_environment ==
         std::map<std::string, std::string>{{"WANDB_PROJECT", "p"}});
 }
 
 TEST_CASE("JSON files are configurations too, with comments and tabs") {
-  const File file(
+  const WrittenFile file(
       "{\n\t// sizes\n\t\"seed\": 5, /* and\n more */ \"fp16\": false,\n\t\"run_name\": \"a // b\"\n}\n",
       "run.json");
   const ParseOutcome outcome = parse({"--config", file.path});
@@ -105,7 +105,7 @@ TEST_CASE("JSON files are configurations too, with comments and tabs") {
 }
 
 TEST_CASE("later files win over earlier ones and the command line over all") {
-  const File first("seed: 1\nmax_steps: 1\nsave_steps: 1\n"),
+  const WrittenFile first("seed: 1\nmax_steps: 1\nsave_steps: 1\n"),
       second("max_steps: 2\nsave_steps: 2\n", "second.yaml");
   const ParseOutcome outcome = parse({"--save_steps", "3", "--config", first.path, second.path});
   CHECK(outcome.arguments.run.seed == 1);
@@ -115,7 +115,7 @@ TEST_CASE("later files win over earlier ones and the command line over all") {
 }
 
 TEST_CASE("the command line wins over an old name in a file") {
-  const File file("evaluation_strategy: steps\nper_gpu_train_batch_size: 4\n");
+  const WrittenFile file("evaluation_strategy: steps\nper_gpu_train_batch_size: 4\n");
   const Arguments a =
       parse({"--config", file.path, "--eval_strategy", "no", "--per_device_train_batch_size", "2"}).arguments;
   CHECK(a.evaluation.eval_strategy == "no");
@@ -123,7 +123,7 @@ TEST_CASE("the command line wins over an old name in a file") {
 }
 
 TEST_CASE("unknown keys, wrong types and duplicates are all reported with their places") {
-  const File file(
+  const WrittenFile file(
       "lerning_rate: 1\nseed: x\nmodel:\n  seed: 3\nlr_scheduler_type: cosine\nlr_scheduler_kwargs:\n  "
       "num_cycle: 2\n");
   const std::string text = mistakes({"--config", file.path});
@@ -136,31 +136,32 @@ TEST_CASE("unknown keys, wrong types and duplicates are all reported with their 
 }
 
 TEST_CASE("a key given twice inside a mapping is refused with both places") {
-  const File file("accelerator_config: {split_batches: true, split_batches: false}\n");
+  const WrittenFile file("accelerator_config: {split_batches: true, split_batches: false}\n");
   const std::string text = mistakes({"--config", file.path});
   CHECK(contains(text, "key 'split_batches' is given twice"));
   CHECK(contains(text, "first at " + file.at("1:37")));
 }
 
 TEST_CASE("an unknown key inside a mapping is reported at its own place") {
-  const File file("accelerator_config:\n  split_batches: true\n  even_batch: true\n");
+  const WrittenFile file("accelerator_config:\n  split_batches: true\n  even_batch: true\n");
   CHECK(contains(mistakes({"--config", file.path}), "unknown key 'even_batch'\n  where: " + file.at("3:15")));
 }
 
 TEST_CASE("files that are no configuration at all") {
   CHECK(contains(mistakes({"--config", "/nonexistent/run.yaml"}), "/nonexistent/run.yaml"));
-  const File broken("seed: [1\nmax_steps: 2\n"), list("- seed\n"), two("seed: 1\n---\nseed: 2\n"), empty("");
+  const WrittenFile broken("seed: [1\nmax_steps: 2\n"), list("- seed\n"), two("seed: 1\n---\nseed: 2\n"),
+      empty("");
   CHECK(contains(mistakes({"--config", broken.path}), "not valid YAML\n  where: " + broken.path));
   CHECK(contains(mistakes({"--config", list.path}), "a configuration file is a mapping"));
   CHECK(contains(mistakes({"--config", two.path}), "more than one YAML document"));
   CHECK(mistakes({"--config", empty.path}).empty());
-  const File loop("label_names: &a [*a]\n"), merge("<<: {seed: 1}\n");
+  const WrittenFile loop("label_names: &a [*a]\n"), merge("<<: {seed: 1}\n");
   CHECK(contains(mistakes({"--config", loop.path}), loop.path));
   CHECK(contains(mistakes({"--config", merge.path}), "merge keys are not supported"));
 }
 
 TEST_CASE("flags of the command line only cannot stand in a file") {
-  const File file("dry_run: true\nno_skip_memory_metrics: true\n");
+  const WrittenFile file("dry_run: true\nno_skip_memory_metrics: true\n");
   const std::string text = mistakes({"--config", file.path});
   CHECK(contains(text, "'dry_run' cannot stand in a configuration file"));
   CHECK(contains(text, "'no_skip_memory_metrics' is a flag of the command line only"));
@@ -204,7 +205,7 @@ TEST_CASE("every implemented flag is set the same by a flag and by a file") {
     if (flag->slot.get == nullptr) continue;
     INFO(flag->name);
     const std::string text = another_value(*flag);
-    const File file(std::string(flag->name) + ": " + text + '\n');
+    const WrittenFile file(std::string(flag->name) + ": " + text + '\n');
     const ParseOutcome from_flag = parse_arguments(Words{"--print_config", option(*flag) + '=' + text}, {});
     const ParseOutcome from_file = parse_arguments(Words{"--print_config", "--config", file.path}, {});
     CHECK(flag->slot.get(from_flag.arguments) == flag->slot.get(from_file.arguments));

@@ -10,16 +10,16 @@ namespace hftrain::arguments {
 namespace {
 
 // A DeepSpeed file written by the test, and the command line that names it.
-struct File : NamedFile {
-  explicit File(const std::string& text) : NamedFile("--deepspeed", "ds.json", text) {}
+struct DeepspeedFile : NamedFile {
+  explicit DeepspeedFile(const std::string& text) : NamedFile("--deepspeed", "ds.json", text) {}
 };
 
 // One key beside the least that a file needs.
-File with_key(const std::string& key) {
-  return File("{\"zero_optimization\": {\"stage\": 2},\n" + key + "}");
+DeepspeedFile with_key(const std::string& key) {
+  return DeepspeedFile("{\"zero_optimization\": {\"stage\": 2},\n" + key + "}");
 }
-File with_zero(const std::string& keys) {
-  return File("{\"zero_optimization\": {" + keys + "}}");
+DeepspeedFile with_zero(const std::string& keys) {
+  return DeepspeedFile("{\"zero_optimization\": {" + keys + "}}");
 }
 
 // The four shapes of files that people bring: everything auto, offload to the host, NVMe, everything
@@ -85,7 +85,7 @@ TEST_CASE("a deepspeed file that the system cannot look at is a mistake and no s
 }
 
 TEST_CASE("auto leaves every value to the flags") {
-  const File file(kAllAuto);
+  const DeepspeedFile file(kAllAuto);
   const Arguments a = file.arguments({"--learning_rate", "1e-4", "--warmup_steps", "10", "--bf16",
                                       "--per_device_train_batch_size", "2", "--max_grad_norm", "0.7"});
   CHECK(*a.parallel.sharding.strategy == "shard_grad_op");
@@ -104,7 +104,7 @@ TEST_CASE("auto leaves every value to the flags") {
 }
 
 TEST_CASE("offload to the host, with sizes that follow the model") {
-  const File file(kHostOffload);
+  const DeepspeedFile file(kHostOffload);
   const Arguments a = file.arguments({"--bf16"});
   const ParallelOptions& sharding = a.parallel.sharding;
   CHECK(*sharding.strategy == "full_shard");
@@ -118,7 +118,7 @@ TEST_CASE("offload to the host, with sizes that follow the model") {
 }
 
 TEST_CASE("offload to NVMe with its buffers and requests") {
-  const Arguments a = File(kNvme).arguments();
+  const Arguments a = DeepspeedFile(kNvme).arguments();
   const ParallelOptions& sharding = a.parallel.sharding;
   CHECK(a.precision.bf16);
   CHECK(*sharding.offload_optimizer == "nvme");
@@ -135,7 +135,7 @@ TEST_CASE("offload to NVMe with its buffers and requests") {
 }
 
 TEST_CASE("explicit values become flags that were not given, with their places") {
-  const File file(kExplicit);
+  const DeepspeedFile file(kExplicit);
   const ParseOutcome outcome = parse(file.with());
   const Arguments& a = outcome.arguments;
   CHECK(*a.parallel.sharding.strategy == "zero1");
@@ -166,7 +166,7 @@ TEST_CASE("explicit values become flags that were not given, with their places")
 }
 
 TEST_CASE("D1: all values that differ from their flags are reported at once, with both places") {
-  const File file(kExplicit);
+  const DeepspeedFile file(kExplicit);
   const std::string text = file.mistakes({"--learning_rate", "1e-4", "--gradient_accumulation_steps", "4",
                                           "--adam_beta2", "0.9", "--warmup_steps", "3", "--bf16"});
   CHECK(contains(text, "error: optimizer.params.lr and learning_rate differ\n  where: " + file.at("6:51") +
@@ -182,7 +182,7 @@ TEST_CASE("D1: all values that differ from their flags are reported at once, wit
 }
 
 TEST_CASE("D1 counts configuration files as the user's word too") {
-  const File file(kExplicit);
+  const DeepspeedFile file(kExplicit);
   const std::string yaml = write(file.folder / "run.yaml", "max_grad_norm: 1.0\n");
   const std::string text = file.mistakes({"--config", yaml});
   CHECK(contains(text, "gradient_clipping and max_grad_norm differ"));
@@ -213,7 +213,7 @@ TEST_CASE("D5 and D8: one kind of half precision") {
 }
 
 TEST_CASE("D6: a configuration and the flags of accelerate launch must say the same") {
-  const File file = with_zero("\"stage\": 2");
+  const DeepspeedFile file = with_zero("\"stage\": 2");
   const std::string text = file.mistakes({"--zero_stage", "3"});
   CHECK(contains(text, "the sharding strategy is given twice and differently"));
   CHECK(contains(text, "shard_grad_op (" + file.at("1:33") + ") and full_shard (--zero_stage)"));
@@ -232,9 +232,9 @@ TEST_CASE("D7 and D9: keys that need a certain stage") {
       "ratio needs stage 3"));
   CHECK(contains(with_zero("\"stage\": 3, \"compute_grad_norm\": false").mistakes(),
                  "compute_grad_norm false"));
-  CHECK(
-      contains(File("{\"zero_optimization\": {\"stage\": 3}, \"gradient_allreduce_op\": \"sum\"}").mistakes(),
-               "gradient_allreduce_op sum is not supported"));
+  CHECK(contains(
+      DeepspeedFile("{\"zero_optimization\": {\"stage\": 3}, \"gradient_allreduce_op\": \"sum\"}").mistakes(),
+      "gradient_allreduce_op sum is not supported"));
   CHECK(contains(with_zero("\"stage\": 0, \"offload_optimizer\": {\"device\": \"cpu\"}").mistakes(),
                  "offload_optimizer needs stage 1, 2 or 3"));
 }
@@ -249,7 +249,7 @@ TEST_CASE("D10: weights and optimizer state of half precision are refused") {
 }
 
 TEST_CASE("every mistake of a file is reported with its place and the nearest key") {
-  const File file(R"({
+  const DeepspeedFile file(R"({
   "zero_optimization": {"stage": 4, "overlap_com": true},
   "train_micro_batch_size_per_gpus": 2,
   "fp16": {"enabled": "perhaps", "hysteresis": 1.5},
@@ -270,17 +270,18 @@ TEST_CASE("every mistake of a file is reported with its place and the nearest ke
 
 TEST_CASE("files that are no JSON, are not there, or give a key twice") {
   CHECK(contains(mistakes({"--deepspeed", "/nowhere/ds.json"}), "/nowhere/ds.json"));
-  CHECK(contains(File("{\"zero_optimization\": {\"stage\": 2}").mistakes(), "not valid JSON"));
-  const File twice("{\"zero_optimization\": {\"stage\": 2},\n \"zero_optimization\": {\"stage\": 3}}");
+  CHECK(contains(DeepspeedFile("{\"zero_optimization\": {\"stage\": 2}").mistakes(), "not valid JSON"));
+  const DeepspeedFile twice(
+      "{\"zero_optimization\": {\"stage\": 2},\n \"zero_optimization\": {\"stage\": 3}}");
   CHECK(contains(twice.mistakes(), "key 'zero_optimization' is given twice"));
   CHECK(contains(twice.mistakes(), "first at " + twice.at("1:23")));
-  CHECK(contains(File("[1]").mistakes(), "is not a mapping"));
-  CHECK(contains(File("{}").mistakes(), "the section zero_optimization is missing"));
+  CHECK(contains(DeepspeedFile("[1]").mistakes(), "is not a mapping"));
+  CHECK(contains(DeepspeedFile("{}").mistakes(), "the section zero_optimization is missing"));
 }
 
 TEST_CASE("comments, text, base64 and mappings are read alike") {
   const char* const kText = "{ /* ZeRO */ \"zero_optimization\": {\"stage\": 3} // three\n}";
-  CHECK(*File(kText).arguments().parallel.sharding.strategy == "full_shard");
+  CHECK(*DeepspeedFile(kText).arguments().parallel.sharding.strategy == "full_shard");
   CHECK(*parse({"--deepspeed", "{\"zero_optimization\": {\"stage\": 1}}"})
              .arguments.parallel.sharding.strategy == "zero1");
   const char* const kBase64 = "eyJ6ZXJvX29wdGltaXphdGlvbiI6IHsic3RhZ2UiOiAyfX0=";
@@ -290,7 +291,7 @@ TEST_CASE("comments, text, base64 and mappings are read alike") {
       write(folder / "run.yaml", "deepspeed:\n  zero_optimization:\n    stage: 1\n    stag: 2\n");
   CHECK(contains(mistakes({"--config", yaml}), "unknown key 'stag'\n  where: " + yaml + ":4:11"));
   for (const char* spelling : {"--deepspeed_config", "--deepspeed_config_file"}) {
-    const File file(kAllAuto);
+    const DeepspeedFile file(kAllAuto);
     CHECK(*parse({spelling, file.path}).arguments.parallel.sharding.strategy == "shard_grad_op");
   }
 }
@@ -305,7 +306,7 @@ TEST_CASE("old and removed keys") {
       contains(with_zero("\"stage\": 2, \"cpu_offload\": true, \"offload_optimizer\": {\"device\": \"cpu\"}")
                    .mistakes(),
                "cpu_offload and offload_optimizer are one setting"));
-  CHECK(*File("{\"zero_optimization\": true}").arguments().parallel.sharding.strategy == "zero1");
+  CHECK(*DeepspeedFile("{\"zero_optimization\": true}").arguments().parallel.sharding.strategy == "zero1");
   CHECK(*with_zero("\"stage\": 3, \"stage3_gather_fp16_weights_on_model_save\": false")
              .arguments()
              .parallel.sharding.state_dict == "sharded");
@@ -340,7 +341,7 @@ TEST_CASE("what hftrain does not do is refused by name with a way out") {
 }
 
 TEST_CASE("monitors, reductions and activation checkpointing") {
-  const File file = with_key(
+  const DeepspeedFile file = with_key(
       "\"tensorboard\": {\"enabled\": true, \"output_path\": \"logs/\", \"job_name\": \"a\"},"
       "\"csv_monitor\": {\"enabled\": true}, \"communication_data_type\": \"bf16\","
       "\"activation_checkpointing\": {\"partition_activations\": true}");
@@ -372,7 +373,7 @@ TEST_CASE("optimizer sections") {
 }
 
 TEST_CASE("T12: an optimizer section and another --optim exclude each other") {
-  const File file(kAllAuto);
+  const DeepspeedFile file(kAllAuto);
   CHECK(contains(file.mistakes({"--adafactor"}), "optimizer.type and optim differ"));
   CHECK(contains(file.mistakes({"--optim", "sgd"}), "AdamW against sgd"));
   CHECK(file.mistakes({"--optim", "adamw_torch"}).empty());
@@ -437,7 +438,8 @@ TEST_CASE("the flags of accelerate launch for DeepSpeed") {
 }
 
 TEST_CASE("39: deepspeed and fsdp exclude each other") {
-  CHECK(contains(File(kAllAuto).mistakes({"--fsdp", "full_shard"}), "fsdp and deepspeed exclude each other"));
+  CHECK(contains(DeepspeedFile(kAllAuto).mistakes({"--fsdp", "full_shard"}),
+                 "fsdp and deepspeed exclude each other"));
 }
 
 TEST_CASE("the environment of an accelerate launch counts only when it is announced") {
@@ -459,32 +461,32 @@ TEST_CASE("the environment of an accelerate launch counts only when it is announ
 TEST_CASE("the momentum of OneCycle does not cycle for an optimizer without betas, and that is said") {
   const char* const kKeys = R"({"zero_optimization": {"stage": 1},
     "scheduler": {"type": "OneCycle", "params": {"cycle_min_lr": 1e-5, "cycle_max_lr": 1e-3}}})";
-  const ParseOutcome sgd = File(kKeys).outcome({"--optim", "sgd"});
+  const ParseOutcome sgd = DeepspeedFile(kKeys).outcome({"--optim", "sgd"});
   CHECK(contains(notes(sgd), "OneCycle: the momentum does not cycle, for sgd has no betas"));
   CHECK((*sgd.arguments.schedule.lr_scheduler_kwargs)["cycle_momentum"] == false);
-  CHECK_FALSE(contains(File(kKeys).notes({"--optim", "lion"}), "does not cycle"));
+  CHECK_FALSE(contains(DeepspeedFile(kKeys).notes({"--optim", "lion"}), "does not cycle"));
 }
 
 TEST_CASE("auto that accelerate does not fill is as if the key were absent, as for DeepSpeed") {
-  const File file(
+  const DeepspeedFile file(
       R"({"zero_optimization": {"stage": 3, "overlap_comm": "auto", "round_robin_gradients": "auto",
       "offload_optimizer": {"device": "cpu", "pin_memory": "auto", "buffer_count": "auto"}},
     "bf16": {"enabled": true, "check_grad_overflow": "auto"}})");
   CHECK(file.mistakes().empty());
   CHECK_FALSE(file.arguments().parallel.sharding.buffer_count);
-  CHECK(contains(File(R"({"zero_optimization": {"stage": 2}, "dump_state": "auto"})").mistakes(),
+  CHECK(contains(DeepspeedFile(R"({"zero_optimization": {"stage": 2}, "dump_state": "auto"})").mistakes(),
                  "dump_state"));
 }
 
 TEST_CASE("accelerate fills an auto of stage3_gather_16bit_weights_on_model_save with its own flag") {
-  const File file(
+  const DeepspeedFile file(
       R"({"zero_optimization": {"stage": 3, "stage3_gather_16bit_weights_on_model_save": "auto"}})");
   CHECK(*file.arguments().parallel.sharding.state_dict == "sharded");
   CHECK(*file.arguments({"--zero3_save_16bit_model", "true"}).parallel.sharding.state_dict == "full");
 }
 
 TEST_CASE("what print_config writes of a DeepSpeed run is read back as the same run") {
-  const File file(kExplicit);
+  const DeepspeedFile file(kExplicit);
   const ParseOutcome first = parse(file.with());
   const std::string path = write(file.folder / "back.yaml", print_config(first, "full"));
   const ParseOutcome second = parse_arguments(Words{"--config", path}, {});
@@ -494,7 +496,7 @@ TEST_CASE("what print_config writes of a DeepSpeed run is read back as the same 
 
 TEST_CASE("use_node_local_storage is save_on_each_node") {
   CHECK(with_key("\"checkpoint\": {\"use_node_local_storage\": true}").arguments().saving.save_on_each_node);
-  const File off = with_key("\"checkpoint\": {\"use_node_local_storage\": false}");
+  const DeepspeedFile off = with_key("\"checkpoint\": {\"use_node_local_storage\": false}");
   CHECK_FALSE(off.arguments().saving.save_on_each_node);
   CHECK(off.arguments({"--save_on_each_node"}).saving.save_on_each_node);
 }

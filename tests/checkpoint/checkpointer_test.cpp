@@ -22,7 +22,7 @@ using testing::RankBody;
 using testing::RowStrategy;
 using testing::TemporaryDirectory;
 
-architectures::ParameterTable table() {
+architectures::ParameterTable one_matrix() {
   architectures::ParameterTable table;
   architectures::ParameterSpec spec;
   spec.name = "w";
@@ -61,7 +61,7 @@ struct Side {
   TemporaryDirectory own_folder;
   std::unique_ptr<comm::Communicator> communicator;
   std::string output;
-  architectures::ParameterTable parameters = table();
+  architectures::ParameterTable parameters = one_matrix();
   RowStrategy strategy;
   plan::RunPlan plan;
   std::optional<Checkpointer> checkpointer;
@@ -125,7 +125,7 @@ struct TwoNodes {
   TemporaryDirectory own_folder;
   std::unique_ptr<comm::Communicator> communicator;
   int node;
-  architectures::ParameterTable parameters = table();
+  architectures::ParameterTable parameters = one_matrix();
   RowStrategy strategy;
   plan::RunPlan plan;
   std::optional<Checkpointer> checkpointer;

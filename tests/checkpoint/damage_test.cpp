@@ -29,8 +29,8 @@ void flip(const std::string& path, size_t place, char byte) {
 }
 
 // Two checkpoints; the newer one is damaged.
-struct Scene {
-  explicit Scene(const std::string& state_dict) {
+struct DamagedRun {
+  explicit DamagedRun(const std::string& state_dict) {
     testing::FaultInjectingFileSystem files;
     SmallRun run(files, folder.path(), state_dict, /*rows=*/800);
     run.save(1, false);
@@ -74,7 +74,7 @@ std::vector<size_t> places_in(size_t size, std::mt19937& random) {
 }  // namespace
 
 TEST_CASE("one changed byte anywhere in a checkpoint is found and its file is named") {
-  const Scene scene(GENERATE(as<std::string>{}, "full", "sharded"));
+  const DamagedRun scene(GENERATE(as<std::string>{}, "full", "sharded"));
   CHECK(scene.names.size() == 8);
   std::mt19937 random(11);
   for (const std::string& name : scene.names) {
@@ -94,7 +94,7 @@ TEST_CASE("one changed byte anywhere in a checkpoint is found and its file is na
 
 TEST_CASE(
     "a file that is cut short, too long, or gone is named; files beside those of the manifest are fine") {
-  const Scene scene(GENERATE(as<std::string>{}, "full", "sharded"));
+  const DamagedRun scene(GENERATE(as<std::string>{}, "full", "sharded"));
   write_text(scene.checkpoint() + "/notes.txt", "mine");
   CHECK(storage::verify_checkpoint(scene.checkpoint()).ok);
   for (const std::string& name : scene.names) {

@@ -30,7 +30,7 @@ std::vector<WholeTensor> adam() {
           {"b", "exp_avg", at::arange(2, at::kFloat)}};
 }
 
-void save_by(int world_size, const std::string& folder, const std::vector<WholeTensor>& state) {
+void save_optimizer_by(int world_size, const std::string& folder, const std::vector<WholeTensor>& state) {
   storage::PosixFileSystem files;
   for (int rank = 0; rank < world_size; ++rank) {
     RowStrategy strategy(rank, world_size, state);
@@ -42,7 +42,7 @@ void save_by(int world_size, const std::string& folder, const std::vector<WholeT
 
 TEST_CASE("optimizer state goes from any number of ranks to any other") {
   const TemporaryDirectory folder;
-  save_by(GENERATE(1, 2, 4), folder.path(), adam());
+  save_optimizer_by(GENERATE(1, 2, 4), folder.path(), adam());
   for (const int world_size : {1, 3}) {
     for (int rank = 0; rank < world_size; ++rank) {
       RowStrategy strategy(rank, world_size, adam());
@@ -55,11 +55,11 @@ TEST_CASE("optimizer state goes from any number of ranks to any other") {
 
 TEST_CASE("a rank without parts makes no file, and an optimizer without state needs none") {
   const TemporaryDirectory folder;
-  save_by(3, folder.path(), {{"b", "exp_avg", at::arange(2, at::kFloat)}});
+  save_optimizer_by(3, folder.path(), {{"b", "exp_avg", at::arange(2, at::kFloat)}});
   CHECK(path_exists(folder / "optimizer/shard-00002-model-00001-of-00001.safetensors"));
   CHECK_FALSE(path_exists(folder / "optimizer/shard-00003-model-00001-of-00001.safetensors"));
   const TemporaryDirectory empty;
-  save_by(2, empty.path(), {});
+  save_optimizer_by(2, empty.path(), {});
   CHECK_FALSE(path_exists(empty / "optimizer"));
   RowStrategy none(0, 1, {});
   load_optimizer(none, empty.path());
@@ -67,7 +67,7 @@ TEST_CASE("a rank without parts makes no file, and an optimizer without state ne
 
 TEST_CASE("optimizer state that does not fit is refused by name") {
   const TemporaryDirectory folder;
-  save_by(2, folder.path(), adam());
+  save_optimizer_by(2, folder.path(), adam());
   std::vector<WholeTensor> wanted = adam();
   std::string expected = "'w.exp_avg'";
   SECTION("another shape") {

@@ -26,8 +26,8 @@ struct Manner {
 };
 
 // Steps 10 and 20 are there; 30 and 40 follow, and each deletes the oldest.
-struct Scene {
-  explicit Scene(Manner how) : manner(std::move(how)) {
+struct TroubledRun {
+  explicit TroubledRun(Manner how) : manner(std::move(how)) {
     FaultInjectingFileSystem files;  // without trouble; it spares the disk thousands of syncs
     SmallRun run(files, folder.path(), manner.state_dict);
     run.save(10, false);
@@ -61,7 +61,7 @@ struct Scene {
 };
 
 int count_operations(const Manner& manner) {
-  const Scene scene(manner);
+  const TroubledRun scene(manner);
   FaultInjectingFileSystem files;
   int64_t committed = 20;
   scene.go_on(files, committed);
@@ -105,7 +105,7 @@ TEST_CASE("a save in the background leaves the same bytes as one at once") {
 TEST_CASE("a crash at any operation of a real save leaves the newest committed checkpoint") {
   const bool lose = GENERATE(false, true);
   for_every_operation([&](const Manner& manner, int k) {
-    const Scene scene(manner);
+    const TroubledRun scene(manner);
     FaultInjectingFileSystem files(Trouble::kCrash, k);
     int64_t committed = 20;
     CHECK_THROWS_AS(scene.go_on(files, committed), Crash);
@@ -117,7 +117,7 @@ TEST_CASE("a crash at any operation of a real save leaves the newest committed c
 TEST_CASE("a full or broken disk at any operation of a real save is code 7 and spares what was committed") {
   const Trouble trouble = GENERATE(Trouble::kDiskFull, Trouble::kWriteError);
   for_every_operation([&](const Manner& manner, int k) {
-    const Scene scene(manner);
+    const TroubledRun scene(manner);
     FaultInjectingFileSystem files(trouble, k);
     int64_t committed = 20;
     try {

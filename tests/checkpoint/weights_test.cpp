@@ -20,7 +20,7 @@ using testing::TemporaryDirectory;
 using testing::WholeTensor;
 
 // Embeddings tied to the output, an odd number of rows, a bias.
-ParameterTable table() {
+ParameterTable tied_parameters() {
   ParameterTable table;
   for (const auto& [name, shape] : std::vector<std::pair<std::string, std::vector<int64_t>>>{
            {"base.embed.weight", {5, 4}}, {"base.h.weight", {3, 2}}, {"base.h.bias", {3}}}) {
@@ -38,7 +38,7 @@ ParameterTable table() {
 std::vector<WholeTensor> wholes() {
   std::vector<WholeTensor> wholes;
   float first = 0;
-  for (const auto& spec : table().parameters) {
+  for (const auto& spec : tied_parameters().parameters) {
     wholes.push_back(
         {spec.name, "", at::arange(spec.numel(), at::kFloat).add(first += 100).view(spec.shape)});
   }
@@ -72,7 +72,7 @@ std::vector<Stored> plain_tensors() {
 }
 
 std::vector<std::string> load(const std::string& folder, RowStrategy& strategy) {
-  return load_weights(table(), storage::StoredWeights(folder), strategy);
+  return load_weights(tied_parameters(), storage::StoredWeights(folder), strategy);
 }
 
 std::string refusal(const std::vector<Stored>& tensors) {
@@ -88,7 +88,7 @@ std::string refusal(const std::vector<Stored>& tensors) {
   return "accepted";
 }
 
-void save_by(int world_size, bool sharded, int64_t max_shard_bytes, const std::string& folder) {
+void save_weights_by(int world_size, bool sharded, int64_t max_shard_bytes, const std::string& folder) {
   storage::PosixFileSystem files;
   for (int rank = 0; rank < world_size; ++rank) {
     RowStrategy strategy(rank, world_size, wholes());
@@ -97,7 +97,7 @@ void save_by(int world_size, bool sharded, int64_t max_shard_bytes, const std::s
     if (sharded) {
       save_sharded_weights(strategy, rank, target);
     } else {
-      save_weights(table(), at::kFloat, strategy, max_shard_bytes, rank == 0 ? &target : nullptr);
+      save_weights(tied_parameters(), at::kFloat, strategy, max_shard_bytes, rank == 0 ? &target : nullptr);
     }
   }
 }
@@ -106,7 +106,7 @@ TEST_CASE("any number of ranks loads what any other saved, whole or sharded") {
   const TemporaryDirectory folder;
   const bool sharded = GENERATE(false, true);
   const int saving = GENERATE(1, 2, 4);
-  save_by(saving, sharded, 1000, folder.path());
+  save_weights_by(saving, sharded, 1000, folder.path());
   CHECK(path_exists(folder / "model.safetensors") != sharded);
   for (const int world_size : {1, 3, 4}) {
     for (int rank = 0; rank < world_size; ++rank) {
@@ -120,13 +120,13 @@ TEST_CASE("any number of ranks loads what any other saved, whole or sharded") {
 
 TEST_CASE("whole weights fill files of the size asked for and are the bytes of a plain save") {
   const TemporaryDirectory folder;
-  save_by(2, false, 100, folder.path());
+  save_weights_by(2, false, 100, folder.path());
   const storage::ModelWeights weights(folder.path());
   CHECK(weights.shards().size() == 2);
   for (const WholeTensor& whole : wholes())
     CHECK(weights.at(whole.parameter).bytes == bytes_of(whole.tensor));
   const TemporaryDirectory one, plain;
-  save_by(2, false, 1000, one.path());
+  save_weights_by(2, false, 1000, one.path());
   write_file(plain.path(), plain_tensors());
   CHECK(read_file(one / "model.safetensors") == read_file(plain / "model.safetensors"));
 }

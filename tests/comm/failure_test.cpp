@@ -37,7 +37,7 @@ bool contains(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;
 }
 
-const RankBody kKilled("last rank is killed", [](const Rank& rank) {
+const RankBody kLastKilled("last rank is killed", [](const Rank& rank) {
   const auto communicator = rank.connect();
   const at::Tensor tensor = at::zeros({1 << 20}, at::kFloat);
   communicator->all_reduce(tensor, Reduction::kSum);

@@ -49,7 +49,7 @@ const RankBody kBits("bits of sums", [](const Rank& rank) {
   }
 });
 
-const RankBody kKilled("a rank is killed under mpirun", [](const Rank& rank) {
+const RankBody kKilledUnderMpirun("a rank is killed under mpirun", [](const Rank& rank) {
   const auto communicator = rank.connect(std::chrono::milliseconds(1500));
   communicator->barrier();
   rank.end_without_mpi();

@@ -26,11 +26,11 @@ namespace fs = std::filesystem;
 constexpr int64_t kNow = 2'000'000'000, kDay = 86400;
 
 // A cache with an entry for every text that is prepared.
-struct Workplace {
+struct FilledCache {
   testing::TemporaryDirectory folder;
   std::string cache = folder / "cache";
 
-  Workplace() { write_file_atomically(folder / "tokenizer/tokenizer.json", "{}"); }
+  FilledCache() { write_file_atomically(folder / "tokenizer/tokenizer.json", "{}"); }
 
   PrepareRequest request(const std::string& name) const {
     PrepareRequest request;
@@ -72,10 +72,10 @@ PruneRequest at_most(uint64_t bytes) {
 }  // namespace
 
 TEST_CASE("an entry names its sources and tokenizer, counts its bytes and says when it was used last") {
-  const Workplace place;
+  const FilledCache place;
   CHECK(list_cache(place.cache).entries.empty());
   const std::string folder = place.prepare("a.txt").folder;
-  Workplace::age(folder, 3);
+  FilledCache::age(folder, 3);
   const CacheContents cache = list_cache(place.cache);
   REQUIRE(cache.entries.size() == 1);
   const CacheEntry& entry = cache.entries.front();
@@ -91,9 +91,9 @@ TEST_CASE("an entry names its sources and tokenizer, counts its bytes and says w
 }
 
 TEST_CASE("finding an entry for a run counts as a use, looking at it does not") {
-  const Workplace place;
+  const FilledCache place;
   const std::string folder = place.prepare("a.txt").folder;
-  Workplace::age(folder, 3);
+  FilledCache::age(folder, 3);
   CHECK(find_prepared(place.request("a.txt")));
   CHECK(list_cache(place.cache).entries.front().last_used == kNow - 3 * kDay);
   CHECK(place.prepare("a.txt").from_cache);
@@ -101,10 +101,11 @@ TEST_CASE("finding an entry for a run counts as a use, looking at it does not") 
 }
 
 TEST_CASE("prune removes what was not used for long, then the least recently used until the size fits") {
-  const Workplace place;
+  const FilledCache place;
   std::vector<std::string> folders;
   for (const char* name : {"a.txt", "b.txt", "c.txt"}) folders.push_back(place.prepare(name).folder);
-  for (size_t i = 0; i < 3; ++i) Workplace::age(folders[i], 10 * static_cast<int64_t>(3 - i));  // 30, 20, 10
+  for (size_t i = 0; i < 3; ++i)
+    FilledCache::age(folders[i], 10 * static_cast<int64_t>(3 - i));  // 30, 20, 10
   PruneRequest request = older_than(25);
   request.dry_run = true;
   CHECK(prune_cache(place.cache, request).removed.size() == 1);
@@ -126,12 +127,12 @@ TEST_CASE("prune removes what was not used for long, then the least recently use
 }
 
 TEST_CASE("an entry in use is never removed, and goes when its user is gone") {
-  const Workplace place;
+  const FilledCache place;
   std::string folder;
   {
     const PreparedData held = place.prepare("a.txt");
     folder = held.folder;
-    Workplace::age(folder, 100);
+    FilledCache::age(folder, 100);
     CHECK(list_cache(place.cache).entries.front().in_use);
     const PreparedData copy = held;
     const PruneResult result = prune_cache(place.cache, at_most(0));
@@ -145,7 +146,7 @@ TEST_CASE("an entry in use is never removed, and goes when its user is gone") {
 }
 
 TEST_CASE("blocks of another entry that was given as files keep that entry, too") {
-  const Workplace place;
+  const FilledCache place;
   const std::string first = place.prepare("a.txt").folder;
   PrepareRequest request = place.request("a.txt");
   request.train_files = {first};
@@ -158,7 +159,7 @@ TEST_CASE("blocks of another entry that was given as files keep that entry, too"
 }
 
 TEST_CASE("prune removes damaged entries and what killed processes left, not what is being made") {
-  const Workplace place;
+  const FilledCache place;
   const std::string damaged = place.prepare("a.txt").folder, good = place.prepare("b.txt").folder;
   fs::resize_file(damaged + "/train.bin", 8);
   write_file_atomically(place.cache + "/tokens/.staging-1-0/train.bin", "half");
@@ -178,7 +179,7 @@ TEST_CASE("prune removes damaged entries and what killed processes left, not wha
 }
 
 TEST_CASE("prunes and preparations at once lose nothing that is held") {
-  const Workplace place;
+  const FilledCache place;
   for (int i = 0; i < 4; ++i) place.prepare(std::to_string(i) + ".txt");
   std::vector<std::thread> threads;
   std::atomic<bool> stop = false;

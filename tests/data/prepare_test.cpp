@@ -9,13 +9,13 @@
 #include <thread>
 
 #include "byte_tokenizer.h"
+#include "golden.h"
 #include "hftrain/base/error.h"
 #include "hftrain/base/file.h"
 #include "hftrain/base/json.h"
 #include "hftrain/data/token_dataset.h"
 #include "hftrain/data/token_writer.h"
 #include "support/catch.h"
-#include "support/paths.h"
 #include "support/temporary_directory.h"
 
 namespace {
@@ -37,6 +37,8 @@ using hftrain::data::PrepareRequest;
 using hftrain::data::TokenDataset;
 using hftrain::data::TokenWriter;
 using hftrain::testing::ByteTokenizer;
+using hftrain::testing::digest;
+using hftrain::testing::golden_rows;
 using hftrain::testing::TemporaryDirectory;
 
 std::string golden_line(int i) {
@@ -101,18 +103,6 @@ std::vector<int64_t> all_ids(const PreparedSplit& split) {
   return ids;
 }
 
-std::string digest(const std::vector<int64_t>& values) {
-  uint64_t state = 14695981039346656037ull;
-  for (const int64_t value : values) state = (state ^ static_cast<uint64_t>(value)) * 1099511628211ull;
-  return std::to_string(state);
-}
-
-const Json& golden() {
-  static const Json kGolden =
-      hftrain::read_json_file(hftrain::testing::source_dir() + "/tests/golden/data/rows.json");
-  return kGolden;
-}
-
 Error failure_of(Workplace& place, const PrepareRequest& request) {
   try {
     place.try_prepare(request);
@@ -126,7 +116,7 @@ Error failure_of(Workplace& place, const PrepareRequest& request) {
 
 TEST_CASE("Blocks equal those of datasets.map and the run_clm rules, whole, held out and the rest") {
   Workplace place;
-  for (const Json& entry : golden().at("grouped")) {
+  for (const Json& entry : golden_rows().at("grouped")) {
     const std::string slice = entry.at("split");
     CAPTURE(entry.dump());
     PrepareRequest request = place.request(entry.at("block_size"));
@@ -144,7 +134,7 @@ TEST_CASE("Blocks equal those of datasets.map and the run_clm rules, whole, held
 }
 
 TEST_CASE("Percentages of rows are rounded as datasets rounds its slices") {
-  for (const Json& entry : golden().at("percent")) {
+  for (const Json& entry : golden_rows().at("percent")) {
     CAPTURE(entry.dump());
     CHECK(percent_of_rows(entry[0], entry[1]) == entry[2]);
   }

@@ -3,12 +3,12 @@
 #include <zlib.h>
 #include <zstd.h>
 
+#include "golden.h"
 #include "hftrain/base/error.h"
 #include "hftrain/base/file.h"
 #include "hftrain/base/json.h"
 #include "hftrain/data/data_files.h"
 #include "support/catch.h"
-#include "support/paths.h"
 #include "support/temporary_directory.h"
 
 namespace {
@@ -19,14 +19,9 @@ using hftrain::Json;
 using hftrain::data::DataFiles;
 using hftrain::data::RowFormat;
 using hftrain::data::Split;
+using hftrain::testing::golden_rows;
 using hftrain::testing::TemporaryDirectory;
 using Rows = std::vector<std::string>;
-
-const Json& golden() {
-  static const Json kGolden =
-      hftrain::read_json_file(hftrain::testing::source_dir() + "/tests/golden/data/rows.json");
-  return kGolden;
-}
 
 // Bytes that the golden file holds as one character each.
 std::string from_latin1(const std::string& text) {
@@ -98,7 +93,7 @@ using Catch::Contains;
 
 TEST_CASE("Rows equal those of the datasets package, and what it refuses is refused") {
   const TemporaryDirectory folder;
-  for (const Json& entry : golden().at("rows")) {
+  for (const Json& entry : golden_rows().at("rows")) {
     const std::string path = folder / entry.at("file").get<std::string>();
     CAPTURE(path, entry.at("keep_linebreaks").get<bool>());
     hftrain::write_file_atomically(path, from_latin1(entry.at("content")));

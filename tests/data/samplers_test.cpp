@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "golden.h"
 #include "hftrain/base/error.h"
 #include "hftrain/base/json.h"
 #include "support/catch.h"
@@ -11,18 +12,12 @@ namespace {
 
 using hftrain::Json;
 using hftrain::data::SamplerOptions;
+using hftrain::testing::digest;
 
-const Json& golden() {
+const Json& golden_samplers() {
   static const Json kGolden =
       hftrain::read_json_file(hftrain::testing::source_dir() + "/tests/golden/data/samplers.json");
   return kGolden;
-}
-
-// The FNV-1a of scripts/golden/data_samplers.py.
-std::string digest(const std::vector<int64_t>& values) {
-  uint64_t state = 14695981039346656037ull;
-  for (const int64_t value : values) state = (state ^ static_cast<uint64_t>(value)) * 1099511628211ull;
-  return std::to_string(state);
 }
 
 std::vector<int64_t> flatten(const std::vector<std::vector<int64_t>>& batches) {
@@ -50,7 +45,7 @@ SamplerOptions options_of(const Json& row) {
 }  // namespace
 
 TEST_CASE("A seeded permutation equals torch.randperm") {
-  for (const Json& row : golden().at("permutations")) {
+  for (const Json& row : golden_samplers().at("permutations")) {
     const uint64_t seed = std::stoull(row.at("seed").get<std::string>());
     const auto order = hftrain::data::random_permutation(row.at("n"), seed);
     CAPTURE(row.dump());
@@ -59,7 +54,7 @@ TEST_CASE("A seeded permutation equals torch.randperm") {
 }
 
 TEST_CASE("From 2^32/20 entries on a permutation takes pairs of draws, as torch does", "[slow]") {
-  const Json& row = golden().at("large_permutation");
+  const Json& row = golden_samplers().at("large_permutation");
   const auto order = hftrain::data::random_permutation(row.at("n"), 42);
   for (size_t i = 0; i < row.at("places").size(); ++i) {
     CHECK(order[row.at("places")[i].get<size_t>()] == row.at("values")[i].get<int64_t>());
@@ -68,7 +63,7 @@ TEST_CASE("From 2^32/20 entries on a permutation takes pairs of draws, as torch 
 
 TEST_CASE("Every rank gets the batches that accelerate's BatchSamplerShard gives it") {
   size_t checked = 0;
-  for (const Json& row : golden().at("shards")) {
+  for (const Json& row : golden_samplers().at("shards")) {
     const SamplerOptions options = options_of(row);
     const auto batches = hftrain::data::epoch_batches(options, 0);
     CAPTURE(row.dump());
@@ -85,7 +80,7 @@ TEST_CASE("Every rank gets the batches that accelerate's BatchSamplerShard gives
 }
 
 TEST_CASE("The shuffled batches of an epoch come from the seed plus the epoch") {
-  for (const Json& row : golden().at("shuffled")) {
+  for (const Json& row : golden_samplers().at("shuffled")) {
     SamplerOptions options;
     options.samples = row.at("n");
     options.batch_size = row.at("batch");

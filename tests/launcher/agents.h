@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "contains.h"
 #include "launcher/child_process.h"
 #include "launcher/rendezvous.h"
 #include "support/catch.h"
@@ -28,10 +29,6 @@ struct AgentFlags {
   std::string secret = "";  // empty: none
 };
 
-inline bool contains(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
-
 // A program whose stdout is what is looked at.
 class Agent {
  public:
@@ -40,7 +37,7 @@ class Agent {
 
   // False when it ended without having said it.
   bool wait_for(const std::string& text) {
-    while (!contains(out_, text)) {
+    while (!testing::contains(out_, text)) {
       if (!read_more()) return false;
     }
     return true;
@@ -81,13 +78,13 @@ class Agent {
 };
 
 struct Agents {
-  hftrain::testing::TemporaryDirectory folder;
+  testing::TemporaryDirectory folder;
   int port = bind_rendezvous().port;  // free a moment ago
   std::vector<std::unique_ptr<Agent>> agents;
 
   Agent& start(int number, int count, const std::vector<std::string>& scripts, const AgentFlags& flags = {}) {
-    std::vector<std::string> argv = {hftrain::testing::program("dummy_agent"),
-                                     hftrain::testing::program("dummy_worker"),
+    std::vector<std::string> argv = {testing::program("dummy_agent"),
+                                     testing::program("dummy_worker"),
                                      folder.path(),
                                      flags.agents.empty() ? std::to_string(count) : flags.agents,
                                      flags.number.empty() ? std::to_string(number) : flags.number,

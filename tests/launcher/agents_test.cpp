@@ -10,6 +10,7 @@
 #include <memory>
 
 #include "agents.h"
+#include "contains.h"
 #include "hftrain/base/text.h"
 #include "launcher/control/addresses.h"
 #include "launcher/rendezvous.h"
@@ -19,7 +20,11 @@
 #include "support/temporary_directory.h"
 
 namespace hftrain::launcher {
-namespace {}  // namespace
+namespace {
+
+using testing::contains;
+
+}  // namespace
 
 TEST_CASE("agents that start one rank each make one job that is done", "[process]") {
   Agents job;

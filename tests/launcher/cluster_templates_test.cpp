@@ -25,7 +25,7 @@ std::string template_path(const std::string& name) {
   return testing::source_dir() + "/configs/cluster/" + name;
 }
 
-std::string without(std::string text, const std::string& part) {
+std::string text_without(std::string text, const std::string& part) {
   for (size_t at = text.find(part); at != std::string::npos; at = text.find(part))
     text.erase(at, part.size());
   return text;
@@ -34,10 +34,10 @@ std::string without(std::string text, const std::string& part) {
 // The words of the shell command that starts hftrain, from the launcher on.
 Words command_of_script(const std::string& name) {
   std::string script = read_file(template_path(name));
-  script = without(script, "\\\n");
+  script = text_without(script, "\\\n");
   for (const std::string& line : split(script, '\n')) {
     if (trim(line).starts_with('#') || line.find("hftrain ") == std::string::npos) continue;
-    Words words = split_words(without(line, "\""));
+    Words words = split_words(text_without(line, "\""));
     std::erase_if(words, [](const std::string& word) { return word == "exec" || word == "&"; });
     return words;
   }
@@ -52,7 +52,7 @@ Words list_of_yaml(const std::string& name, const std::string& key) {
   for (const std::string& line : split(read_file(template_path(name)), '\n')) {
     const std::string text = trim(line);
     if (inside && !text.starts_with("- ")) break;
-    if (inside) items.push_back(without(text.substr(2), "\""));
+    if (inside) items.push_back(text_without(text.substr(2), "\""));
     inside = inside || text == key + ":";
   }
   return items;
@@ -88,7 +88,7 @@ Variables step(int node) {
           {"SLURM_STEP_NODELIST", "n[1-2]"}};
 }
 
-Variables open_mpi(int rank, int size, int local_rank, int local_size) {
+Variables mpi_on_two_nodes(int rank, int size, int local_rank, int local_size) {
   return {{"OMPI_COMM_WORLD_RANK", std::to_string(rank)},
           {"OMPI_COMM_WORLD_SIZE", std::to_string(size)},
           {"OMPI_COMM_WORLD_LOCAL_RANK", std::to_string(local_rank)},
@@ -112,7 +112,7 @@ TEST_CASE("slurm_mpirun.sbatch: mpirun's processes count, not those of the batch
   const Words command = command_of_script("slurm_mpirun.sbatch");
   CHECK(command.front() == "mpirun");
   Variables variables = step(0);
-  variables.merge(open_mpi(1, 2, 0, 1));
+  variables.merge(mpi_on_two_nodes(1, 2, 0, 1));
   const Placed second = placed(command, variables, 0);
   CHECK(second.place.agent == 1);
   CHECK_FALSE(second.place.given);
@@ -128,7 +128,7 @@ TEST_CASE("mpirun.sh: one process per rank of the host file") {
   const auto count = std::find(command.begin(), command.end(), "-n");
   REQUIRE(count != command.end());
   CHECK(*(count + 1) == std::to_string(slots));
-  const Placed last = placed(command, open_mpi(15, 16, 7, 8), 0);
+  const Placed last = placed(command, mpi_on_two_nodes(15, 16, 7, 8), 0);
   REQUIRE(last.place.given);
   CHECK(last.place.given->rank == 15);
   CHECK(last.place.given->local_world_size == 8);
@@ -144,7 +144,7 @@ TEST_CASE("mpijob.yaml: one process per worker pod") {
   const Words command = list_of_yaml("mpijob.yaml", "command");
   REQUIRE_FALSE(command.empty());
   CHECK(command.front() == "mpirun");
-  const Placed first = placed(command, open_mpi(0, 2, 0, 1), 0);
+  const Placed first = placed(command, mpi_on_two_nodes(0, 2, 0, 1), 0);
   CHECK(first.place.agents == 2);
   CHECK(first.place.leads());
   CHECK_FALSE(first.place.given);

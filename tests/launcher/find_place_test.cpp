@@ -1,5 +1,6 @@
 #include "launcher/environments/find_place.h"
 
+#include "contains.h"
 #include "hftrain/base/error.h"
 #include "launcher/environments/slurm.h"
 #include "support/catch.h"
@@ -9,11 +10,8 @@ namespace {
 
 using arguments::LaunchArguments;
 using arguments::Origins;
+using testing::contains;
 using Variables = std::map<std::string, std::string>;
-
-bool contains(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
 
 Variables with(Variables variables, const Variables& more) {
   for (const auto& [name, value] : more) variables[name] = value;

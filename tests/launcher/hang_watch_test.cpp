@@ -7,10 +7,12 @@
 #include "hftrain/base/file.h"
 #include "support/catch.h"
 #include "support/temporary_directory.h"
+#include "worker_event.h"
 
 namespace hftrain::launcher {
 namespace {
 
+using testing::event;
 using Kind = plan::WorkerEvent::Kind;
 using Sign = Suspect::Sign;
 
@@ -20,10 +22,6 @@ constexpr HangLimits kLimits{.startup_seconds = 300,
                              .multiple = 10,
                              .confirm_seconds = 2,
                              .alone = false};
-
-plan::WorkerEvent event(Kind kind, int rank = 0, Json data = Json::object()) {
-  return {kind, rank, 0, std::move(data)};
-}
 
 // Two ranks that train: what the launcher knows of them and what it sees of them.
 struct Scene {

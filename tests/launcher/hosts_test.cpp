@@ -11,6 +11,7 @@
 #include <fstream>
 #include <map>
 
+#include "contains.h"
 #include "hftrain/base/error.h"
 #include "hftrain/base/file.h"
 #include "launcher/control/job_secret.h"
@@ -25,14 +26,11 @@ namespace {
 
 using arguments::LaunchArguments;
 using arguments::Origins;
+using testing::contains;
 using Words = std::vector<std::string>;
 
-bool contains(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
-
 template <typename Action>
-std::string refusal(Action action, ExitCode code = ExitCode::kUsage) {
+std::string refusal_in(Action action, ExitCode code = ExitCode::kUsage) {
   try {
     action();
   } catch (const Error& error) {
@@ -126,7 +124,7 @@ TEST_CASE("a host file has a name and slots per line") {
 }
 
 TEST_CASE("L11: every line of a host file that cannot be is named") {
-  const std::string text = refusal([] {
+  const std::string text = refusal_in([] {
     parse_host_file(
         "worker-0 slots=4\nworker-1\nworker-0 slots=2\nworker-2 slots=x\nworker-3 slots=0\na b slots=1\n",
         "hosts");
@@ -135,23 +133,24 @@ TEST_CASE("L11: every line of a host file that cannot be is named") {
       text, "this line of the host file is not 'name slots=N'\n  where: hosts:2\n  why: it is 'worker-1'"));
   CHECK(contains(text, "host worker-0 stands twice in the host file\n  where: hosts:3"));
   for (const char* place : {"hosts:4", "hosts:5", "hosts:6"}) CHECK(contains(text, place));
-  CHECK(
-      contains(refusal([] { parse_host_file("# nothing\n\n", "hosts"); }), "the host file names no machine"));
+  CHECK(contains(refusal_in([] { parse_host_file("# nothing\n\n", "hosts"); }),
+                 "the host file names no machine"));
   LaunchArguments missing;
   missing.hostfile = "/nowhere/hosts";
-  CHECK(contains(refusal([&] { read_hosts(missing); }), "/nowhere/hosts"));
+  CHECK(contains(refusal_in([&] { read_hosts(missing); }), "/nowhere/hosts"));
 }
 
 TEST_CASE("a name that the remote shell would take for an option starts nothing") {
   for (const char* name : {"-oProxyCommand=touch", "--", "-", "user@-l"}) {
     const std::string said =
-        refusal([&] { parse_host_file(std::string("a slots=1\n") + name + " slots=1\n", "hosts"); });
+        refusal_in([&] { parse_host_file(std::string("a slots=1\n") + name + " slots=1\n", "hosts"); });
     INFO(said);
     CHECK(contains(said, std::string("the name '") + name + "' in the host file begins with '-'"));
     CHECK(contains(said, "hosts:2"));
   }
   CHECK(parse_host_file("user@host-1 slots=1\n", "hosts").size() == 1);
-  CHECK(contains(refusal([] { parse_host_file("\x1b[2J slots=x", "hosts"); }), "it is '\\x1b[2J slots=x'"));
+  CHECK(
+      contains(refusal_in([] { parse_host_file("\x1b[2J slots=x", "hosts"); }), "it is '\\x1b[2J slots=x'"));
 }
 
 static Environment with_secret(const std::string& secret) {
@@ -165,23 +164,23 @@ TEST_CASE("the secret of a job comes from a file of mode 0600, else from the env
   LaunchArguments launch;
   CHECK(job_secret(launch, {}).empty());
   CHECK(job_secret(launch, with_secret(" from here\n")) == "from here");
-  CHECK(contains(refusal([&] { job_secret(launch, with_secret(" ")); }), "is empty"));
+  CHECK(contains(refusal_in([&] { job_secret(launch, with_secret(" ")); }), "is empty"));
   const std::string path = folder / "secret";
   launch.rdzv_conf = "join_timeout=3, secret_file=" + path;
-  CHECK(contains(refusal([&] { job_secret(launch, {}); }), "No such file"));
+  CHECK(contains(refusal_in([&] { job_secret(launch, {}); }), "No such file"));
   std::ofstream(path) << "from there\n";
   for (const mode_t mode : {0644, 0640, 0620, 0606}) {
     REQUIRE(::chmod(path.c_str(), mode) == 0);
-    CHECK(contains(refusal([&] { job_secret(launch, {}); }), "others may read or write it"));
+    CHECK(contains(refusal_in([&] { job_secret(launch, {}); }), "others may read or write it"));
   }
   REQUIRE(::chmod(path.c_str(), 0600) == 0);
   CHECK(job_secret(launch, with_secret("from here")) == "from there");
   std::ofstream(path) << "\n";
-  CHECK(contains(refusal([&] { job_secret(launch, {}); }), "it is empty"));
+  CHECK(contains(refusal_in([&] { job_secret(launch, {}); }), "it is empty"));
   std::ofstream(path) << std::string(5000, 'x');
-  CHECK(contains(refusal([&] { job_secret(launch, {}); }), "longer than 4096 bytes"));
+  CHECK(contains(refusal_in([&] { job_secret(launch, {}); }), "longer than 4096 bytes"));
   launch.rdzv_conf = "secret_file=" + folder.path();
-  CHECK(contains(refusal([&] { job_secret(launch, {}); }), "no regular file"));
+  CHECK(contains(refusal_in([&] { job_secret(launch, {}); }), "no regular file"));
 }
 
 TEST_CASE("include, exclude and num_nodes choose hosts and slots") {
@@ -192,10 +191,11 @@ TEST_CASE("include, exclude and num_nodes choose hosts and slots") {
   CHECK(chosen("", "worker-0:1@worker-1:0,3") ==
         std::vector<Host>{{"worker-0", {0, 2, 3}, true}, {"worker-1", {1, 2}, true}});
   CHECK(chosen("", "", 1) == std::vector<Host>{kTwo[0]});
-  CHECK(contains(refusal([] { chosen("worker-2", ""); }), "there is no host 'worker-2' in it"));
-  CHECK(contains(refusal([] { chosen("worker-1:4", ""); }), "host worker-1 has the slots 0 to 3, not '4'"));
-  CHECK(contains(refusal([] { chosen("", "worker-0@worker-1"); }), "no machine of the host file is left"));
-  CHECK(contains(refusal([] { chosen("", "", 3); }), "the host file has fewer machines than num_nodes"));
+  CHECK(contains(refusal_in([] { chosen("worker-2", ""); }), "there is no host 'worker-2' in it"));
+  CHECK(
+      contains(refusal_in([] { chosen("worker-1:4", ""); }), "host worker-1 has the slots 0 to 3, not '4'"));
+  CHECK(contains(refusal_in([] { chosen("", "worker-0@worker-1"); }), "no machine of the host file is left"));
+  CHECK(contains(refusal_in([] { chosen("", "", 3); }), "the host file has fewer machines than num_nodes"));
 }
 
 TEST_CASE("every machine gets the command line and its place") {
@@ -221,22 +221,22 @@ TEST_CASE("what the user says about machines must fit the host file") {
   CHECK(Words(words.end() - 6, words.end()) ==
         Words{"--master_addr", "10.0.0.1", "--master_port", "5000", "--nproc_per_node", "2"});
   launch.nproc_per_node = "5";
-  CHECK(contains(refusal([&] { starts(launch, origins_of({})); }),
+  CHECK(contains(refusal_in([&] { starts(launch, origins_of({})); }),
                  "there are more ranks than slots on worker-0"));
   launch = {};
   launch.nnodes = "3";
-  CHECK(contains(refusal([&] {
+  CHECK(contains(refusal_in([&] {
                    starts(launch, origins_of({{"nnodes", "run.yaml:1:9"}}));
                  }),
                  "why: nnodes is 3, and the host file leaves 2"));
   launch.nnodes = "2";
   CHECK(starts(launch, origins_of({{"nnodes", "--nnodes"}})).size() == 2);
-  CHECK(contains(refusal([&] {
+  CHECK(contains(refusal_in([&] {
                    starts({}, origins_of({{"node_rank", "--node_rank"}}));
                  }),
                  "node_rank and hostfile exclude each other"));
   CHECK(starts({}, origins_of({{"node_rank", "acc.yaml:3:4"}})).size() == 2);
-  CHECK(contains(refusal([&] {
+  CHECK(contains(refusal_in([&] {
                    starts({}, origins_of({}), {{"localhost", {0}, false}, {"b", {0}, false}});
                  }),
                  "localhost is another machine on every machine"));
@@ -254,7 +254,7 @@ TEST_CASE("no_ssh takes the numbers of machines and ranks from the host file") {
   CHECK(launch.master_addr == "worker-0");
   CHECK(launch.nproc_per_node == "4");
   launch.node_rank = 2;
-  CHECK(contains(refusal([&] { take_from_hosts(kTwo, launch, origins); }),
+  CHECK(contains(refusal_in([&] { take_from_hosts(kTwo, launch, origins); }),
                  "node_rank 2 is not in the host file"));
 }
 
@@ -279,7 +279,7 @@ TEST_CASE("variables of libraries go to every machine, others do not") {
                                                                              {"HFTRAIN_CACHE", "/c"}});
   CHECK(parse_environment_file("# x\nA=1\n\nB=x=y \n", "f") ==
         std::map<std::string, std::string>{{"A", "1"}, {"B", "x=y"}});
-  CHECK(contains(refusal([] { parse_environment_file("A=1\nB\n", "f"); }), "where: f:2"));
+  CHECK(contains(refusal_in([] { parse_environment_file("A=1\nB\n", "f"); }), "where: f:2"));
 }
 
 TEST_CASE("the remote shell is ssh, or what HFTRAIN_SSH names") {
@@ -301,7 +301,7 @@ TEST_CASE("an order is one line that comes back as it was") {
   CHECK(order.arguments == machine.arguments);
   CHECK(order.environment == machine.environment);
   CHECK(order.directory == "/some folder");
-  CHECK(contains(refusal([] { parse_order("hello"); }), "not by hand"));
+  CHECK(contains(refusal_in([] { parse_order("hello"); }), "not by hand"));
 }
 
 TEST_CASE("this machine is known by its names and addresses") {
@@ -349,7 +349,7 @@ TEST_CASE("machines that cannot be reached are all named before anything starts"
   cluster.add("bad", {"exit", "0"});
   cluster.add("slow", {"exit", "0"});
   cluster.spec.check_seconds = 1;
-  const std::string text = refusal([&] { check_connections(cluster.spec); }, ExitCode::kEnvironment);
+  const std::string text = refusal_in([&] { check_connections(cluster.spec); }, ExitCode::kEnvironment);
   CHECK(contains(text,
                  "machine bad cannot be reached\n  where: --hostfile, machine 1\n  why: no route to bad"));
   CHECK(contains(text,
@@ -363,18 +363,18 @@ TEST_CASE("a front program that cannot be started on a machine ends the start", 
     Cluster cluster;
     cluster.add("bad", {"exit", "0"});
     CHECK(contains(
-        refusal([&] { HostJob(cluster.spec, watcher).run(); }, ExitCode::kEnvironment),
+        refusal_in([&] { HostJob(cluster.spec, watcher).run(); }, ExitCode::kEnvironment),
         "hftrain could not be started on bad\n  where: --hostfile, machine 0\n  why: no route to bad"));
   }
   Cluster cluster;
   cluster.spec.program = "/nowhere/hftrain";
   cluster.add("two", {"exit", "0"});
-  CHECK(contains(refusal([&] { HostJob(cluster.spec, watcher).run(); }, ExitCode::kEnvironment),
+  CHECK(contains(refusal_in([&] { HostJob(cluster.spec, watcher).run(); }, ExitCode::kEnvironment),
                  "install hftrain there at the same path: /nowhere/hftrain"));
   Cluster elsewhere;
   elsewhere.spec.directory = "/nowhere/folder";
   elsewhere.add("two", {"exit", "0"});
-  CHECK(contains(refusal([&] { HostJob(elsewhere.spec, watcher).run(); }, ExitCode::kEnvironment),
+  CHECK(contains(refusal_in([&] { HostJob(elsewhere.spec, watcher).run(); }, ExitCode::kEnvironment),
                  "there is no folder /nowhere/folder on this machine"));
 }
 

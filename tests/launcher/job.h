@@ -10,22 +10,22 @@
 #include "support/paths.h"
 #include "support/temporary_directory.h"
 
-namespace hftrain::launcher::testing {
+namespace hftrain::testing {
 
-class RecordingObserver : public WorkerObserver {
+class RecordingObserver : public launcher::WorkerObserver {
  public:
   std::vector<plan::WorkerEvent> events;
-  std::vector<OutputLine> lines;
+  std::vector<launcher::OutputLine> lines;
   std::vector<std::string> notices;
   std::function<void(const plan::WorkerEvent&)> when_event = [](const plan::WorkerEvent&) {};
-  std::function<void(const OutputLine&)> when_line = [](const OutputLine&) {};
+  std::function<void(const launcher::OutputLine&)> when_line = [](const launcher::OutputLine&) {};
   std::function<void(const std::string&)> when_notice = [](const std::string&) {};
 
   void on_event(const plan::WorkerEvent& event) override {
     events.push_back(event);
     when_event(event);
   }
-  void on_output(const OutputLine& line) override {
+  void on_output(const launcher::OutputLine& line) override {
     lines.push_back(line);
     when_line(line);
   }
@@ -34,7 +34,7 @@ class RecordingObserver : public WorkerObserver {
     when_notice(text);
   }
   bool has_line(const std::string& text) const {
-    for (const OutputLine& line : lines) {
+    for (const launcher::OutputLine& line : lines) {
       if (line.text == text) return true;
     }
     return false;
@@ -42,16 +42,16 @@ class RecordingObserver : public WorkerObserver {
 };
 
 // `scripts`: the words of each rank, separated by spaces.
-inline JobSpec job_of(const std::string& folder, const std::vector<std::string>& scripts) {
-  JobSpec spec;
-  spec.output = {folder, OutputFilter("all", "0")};
+inline launcher::JobSpec job_of(const std::string& folder, const std::vector<std::string>& scripts) {
+  launcher::JobSpec spec;
+  spec.output = {folder, launcher::OutputFilter("all", "0")};
   spec.limits.grace_seconds = 0.2;
-  spec.rendezvous = bind_rendezvous();
+  spec.rendezvous = launcher::bind_rendezvous();
   for (const std::string& script : scripts) {
-    WorkerSpec worker;
+    launcher::WorkerSpec worker;
     worker.rank = static_cast<int>(spec.workers.size());
     worker.device = "cpu";
-    worker.argv = {hftrain::testing::program("dummy_worker")};
+    worker.argv = {program("dummy_worker")};
     for (const std::string& word : split_words(script)) worker.argv.push_back(word);
     worker.serves_store = worker.rank == 0;
     spec.workers.push_back(worker);
@@ -60,15 +60,15 @@ inline JobSpec job_of(const std::string& folder, const std::vector<std::string>&
 }
 
 struct Job {
-  hftrain::testing::TemporaryDirectory folder;
+  TemporaryDirectory folder;
   RecordingObserver observer;
-  Limits limits{.grace_seconds = 0.2, .patience_seconds = 10};
+  launcher::Limits limits{.grace_seconds = 0.2, .patience_seconds = 10};
 
-  JobResult run(const std::vector<std::string>& scripts) {
-    JobSpec spec = job_of(folder.path(), scripts);
+  launcher::JobResult run(const std::vector<std::string>& scripts) {
+    launcher::JobSpec spec = job_of(folder.path(), scripts);
     spec.limits = limits;
-    return Supervisor(std::move(spec), observer).run();
+    return launcher::Supervisor(std::move(spec), observer).run();
   }
 };
 
-}  // namespace hftrain::launcher::testing
+}  // namespace hftrain::testing

@@ -3,15 +3,13 @@
 #include <cmath>
 
 #include "support/catch.h"
+#include "worker_event.h"
 
 namespace hftrain::launcher {
 namespace {
 
+using testing::event;
 using Kind = plan::WorkerEvent::Kind;
-
-plan::WorkerEvent event(Kind kind, int rank = 0, Json data = Json::object()) {
-  return {kind, rank, 0, std::move(data)};
-}
 
 }  // namespace
 

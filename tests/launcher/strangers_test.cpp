@@ -8,6 +8,7 @@
 #include <fstream>
 
 #include "agents.h"
+#include "contains.h"
 #include "hftrain/base/clock.h"
 #include "hftrain/base/text.h"
 #include "launcher/control/addresses.h"
@@ -20,6 +21,8 @@
 
 namespace hftrain::launcher {
 namespace {
+
+using testing::contains;
 
 const std::vector<std::string> kScripts = {"0 save-on-stop:143 ready hang", "1 save-on-stop:143 ready hang"};
 

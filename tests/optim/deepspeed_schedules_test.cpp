@@ -3,14 +3,16 @@
 
 #include <set>
 
-#include "hftrain/base/error.h"
+#include "optim/schedule_failure.h"
 #include "support/catch.h"
 #include "support/paths.h"
 
 namespace hftrain::optim {
 namespace {
 
-Json golden_cases() {
+using testing::schedule_failure;
+
+Json deepspeed_cases() {
   return read_json_file(testing::source_dir() + "/tests/golden/optim/deepspeed_schedules.json");
 }
 
@@ -28,21 +30,11 @@ std::vector<double> rates_of(const char* name, const ScheduleSetting& setting, c
   return rates(*make_schedule(name, setting, options), count);
 }
 
-std::string failure(const char* name, const Json& options) {
-  try {
-    make_schedule(name, {1e-4, 2, 10}, options);
-  } catch (const Error& error) {
-    CHECK(error.code() == ExitCode::kUsage);
-    return error.render();
-  }
-  return "accepted";
-}
-
 }  // namespace
 
 TEST_CASE("Every DeepSpeed schedule gives the rates of deepspeed", "[parity]") {
   std::set<std::string> seen;
-  for (const Json& golden : golden_cases()) {
+  for (const Json& golden : deepspeed_cases()) {
     const auto name = golden["name"].get<std::string>();
     seen.insert(name);
     INFO(name << ' ' << golden["options"]);
@@ -59,7 +51,7 @@ TEST_CASE("Every DeepSpeed schedule gives the rates of deepspeed", "[parity]") {
 
 TEST_CASE("OneCycle moves the betas as deepspeed does, and no other schedule does", "[parity]") {
   size_t moving = 0;
-  for (const Json& golden : golden_cases()) {
+  for (const Json& golden : deepspeed_cases()) {
     INFO(golden["name"] << ' ' << golden["options"]);
     const auto schedule = make_schedule(golden["name"].get<std::string>(),
                                         {golden["base"].get<double>(), 99, 99}, golden["options"]);
@@ -114,10 +106,12 @@ TEST_CASE("No warm-up at all starts with the full rate") {
 }
 
 TEST_CASE("Wrong options of DeepSpeed schedules are usage errors") {
-  CHECK_THAT(failure("OneCycle", {{"cycle_min_lr", 1e-5}}), Catch::Contains("cycle_max_lr is required"));
-  CHECK_THAT(failure("WarmupLR", {{"warmup_type", "cubic"}}), Catch::Contains("log, linear"));
-  CHECK_THAT(failure("WarmupLR", {{"total_num_steps", 5}}), Catch::Contains("no option"));
-  CHECK_THAT(failure("LRRangeTest", {{"lr_range_test_step_size", 0}}), Catch::Contains("at least 1"));
+  CHECK_THAT(schedule_failure("OneCycle", {{"cycle_min_lr", 1e-5}}),
+             Catch::Contains("cycle_max_lr is required"));
+  CHECK_THAT(schedule_failure("WarmupLR", {{"warmup_type", "cubic"}}), Catch::Contains("log, linear"));
+  CHECK_THAT(schedule_failure("WarmupLR", {{"total_num_steps", 5}}), Catch::Contains("no option"));
+  CHECK_THAT(schedule_failure("LRRangeTest", {{"lr_range_test_step_size", 0}}),
+             Catch::Contains("at least 1"));
 }
 
 }  // namespace hftrain::optim

@@ -4,13 +4,16 @@
 #include <set>
 
 #include "hftrain/base/error.h"
+#include "optim/schedule_failure.h"
 #include "support/catch.h"
 #include "support/paths.h"
 
 namespace hftrain::optim {
 namespace {
 
-Json golden_cases() {
+using testing::schedule_failure;
+
+Json transformers_cases() {
   return read_json_file(testing::source_dir() + "/tests/golden/optim/schedules.json");
 }
 
@@ -38,21 +41,11 @@ double next_rate(Schedule& schedule, const Json& golden, size_t i) {
   return rate;
 }
 
-std::string failure(const std::string& name, const Json& options) {
-  try {
-    make_schedule(name, {1e-4, 2, 10}, options);
-  } catch (const Error& error) {
-    CHECK(error.code() == ExitCode::kUsage);
-    return error.render();
-  }
-  return "accepted";
-}
-
 }  // namespace
 
 TEST_CASE("Every schedule gives the rates of transformers", "[parity]") {
   std::set<std::string> seen;
-  for (const Json& golden : golden_cases()) {
+  for (const Json& golden : transformers_cases()) {
     const auto schedule = make(golden);
     seen.insert(golden["name"].get<std::string>());
     INFO(golden["name"] << ' ' << golden["options"] << " warmup " << golden.value("warmup", -1));
@@ -69,7 +62,7 @@ TEST_CASE("Every schedule gives the rates of transformers", "[parity]") {
 }
 
 TEST_CASE("A schedule resumed from its state as text continues bit for bit") {
-  for (const Json& golden : golden_cases()) {
+  for (const Json& golden : transformers_cases()) {
     const auto straight = make(golden), resumed = make(golden);
     const size_t half = golden["rates"].size() / 2;
     for (size_t i = 0; i < half; ++i) next_rate(*straight, golden, i);
@@ -93,20 +86,22 @@ TEST_CASE("A schedule refuses the state of another one") {
 }
 
 TEST_CASE("Wrong schedule names and options are usage errors that name what is known") {
-  CHECK_THAT(failure("cosinus", {}), Catch::Contains("cosine_with_restarts"));
-  CHECK_THAT(failure("cosine", {{"num_cycle", 1}}), Catch::Contains("num_cycles"));
-  CHECK_THAT(failure("constant", {{"num_cycles", 1}}), Catch::Contains("no options"));
-  CHECK_THAT(failure("cosine", {{"num_cycles", "two"}}), Catch::Contains("not a number"));
-  CHECK_THAT(failure("cosine_with_min_lr", Json::object()), Catch::Contains("exactly one"));
-  CHECK_THAT(failure("cosine_with_min_lr", {{"min_lr", 1e-5}, {"min_lr_rate", 0.1}}),
+  CHECK_THAT(schedule_failure("cosinus", {}), Catch::Contains("cosine_with_restarts"));
+  CHECK_THAT(schedule_failure("cosine", {{"num_cycle", 1}}), Catch::Contains("num_cycles"));
+  CHECK_THAT(schedule_failure("constant", {{"num_cycles", 1}}), Catch::Contains("no options"));
+  CHECK_THAT(schedule_failure("cosine", {{"num_cycles", "two"}}), Catch::Contains("not a number"));
+  CHECK_THAT(schedule_failure("cosine_with_min_lr", Json::object()), Catch::Contains("exactly one"));
+  CHECK_THAT(schedule_failure("cosine_with_min_lr", {{"min_lr", 1e-5}, {"min_lr_rate", 0.1}}),
              Catch::Contains("exactly one"));
-  CHECK_THAT(failure("warmup_stable_decay", Json::object()), Catch::Contains("num_decay_steps is required"));
-  CHECK_THAT(failure("warmup_stable_decay", {{"num_decay_steps", 2}, {"decay_type", "cubic"}}),
+  CHECK_THAT(schedule_failure("warmup_stable_decay", Json::object()),
+             Catch::Contains("num_decay_steps is required"));
+  CHECK_THAT(schedule_failure("warmup_stable_decay", {{"num_decay_steps", 2}, {"decay_type", "cubic"}}),
              Catch::Contains("1-sqrt"));
-  CHECK_THAT(failure("polynomial", {{"lr_end", 1e-4}}), Catch::Contains("smaller than the learning rate"));
-  CHECK_THAT(failure("inverse_sqrt", {{"timescale", 0}}), Catch::Contains("timescale"));
-  CHECK_THAT(failure("reduce_lr_on_plateau", {{"factor", 1.5}}), Catch::Contains("factor"));
-  CHECK_THAT(failure("linear", Json::array({1})), Catch::Contains("key and value pairs"));
+  CHECK_THAT(schedule_failure("polynomial", {{"lr_end", 1e-4}}),
+             Catch::Contains("smaller than the learning rate"));
+  CHECK_THAT(schedule_failure("inverse_sqrt", {{"timescale", 0}}), Catch::Contains("timescale"));
+  CHECK_THAT(schedule_failure("reduce_lr_on_plateau", {{"factor", 1.5}}), Catch::Contains("factor"));
+  CHECK_THAT(schedule_failure("linear", Json::array({1})), Catch::Contains("key and value pairs"));
 }
 
 TEST_CASE("Polynomial decay without any decay step stays at its end instead of dividing by zero") {

@@ -38,7 +38,7 @@ std::vector<ParameterGroup> make_parameters() {
           {{make({777}), make({}), make({5000})}, 0.0}};
 }
 
-plan::NvmePlan plan_of(const testing::TemporaryDirectory& folder) {
+plan::NvmePlan nvme_plan_in(const testing::TemporaryDirectory& folder) {
   plan::NvmePlan plan;
   plan.optimizer_path = folder.path();
   plan.buffer_bytes = 128 << 10;  // about ten groups
@@ -101,7 +101,7 @@ TEST_CASE("an optimizer with its state on NVMe does what it does in memory, bit 
   const int threads = at::get_num_threads();
   if (std::string(which.name) != "adamw_torch_fused") at::set_num_threads(1);
   const OptimizerMaker maker = maker_of(which.name, which.options);
-  NvmeOptimizer nvme(make_parameters(), maker, plan_of(folder));
+  NvmeOptimizer nvme(make_parameters(), maker, nvme_plan_in(folder));
   const auto memory = maker(make_parameters());
   CHECK(nvme.state_names() == memory->state_names());
   take_steps(nvme, 0, 20);
@@ -112,7 +112,7 @@ TEST_CASE("an optimizer with its state on NVMe does what it does in memory, bit 
 
 TEST_CASE("reading ahead and writing behind change nothing but the time") {
   const testing::TemporaryDirectory folder;
-  plan::NvmePlan plan = plan_of(folder);
+  plan::NvmePlan plan = nvme_plan_in(folder);
   plan.pipeline_read = GENERATE(true, false);
   plan.pipeline_write = GENERATE(true, false);
   plan.buffer_count = GENERATE(1, 2, 4);
@@ -126,9 +126,9 @@ TEST_CASE("reading ahead and writing behind change nothing but the time") {
 TEST_CASE("state on NVMe goes into a checkpoint and comes back from it") {
   const testing::TemporaryDirectory folder;
   const OptimizerMaker maker = maker_of("adamw_torch_fused");
-  NvmeOptimizer first(make_parameters(), maker, plan_of(folder));
+  NvmeOptimizer first(make_parameters(), maker, nvme_plan_in(folder));
   take_steps(first, 0, 7);
-  NvmeOptimizer second(make_parameters(), maker, plan_of(folder));
+  NvmeOptimizer second(make_parameters(), maker, nvme_plan_in(folder));
   take_steps(second, 0, 2);  // its buffers hold what is about to be replaced
   const at::NoGradGuard no_grad;
   for (size_t i = 0; i < first.parameters().size(); ++i) second.parameters()[i].copy_(first.parameters()[i]);
@@ -143,7 +143,7 @@ TEST_CASE("state on NVMe goes into a checkpoint and comes back from it") {
 
 TEST_CASE("looking at the layout of state on NVMe reads nothing") {
   const testing::TemporaryDirectory folder;
-  NvmeOptimizer nvme(make_parameters(), maker_of("adamw_torch"), plan_of(folder));
+  NvmeOptimizer nvme(make_parameters(), maker_of("adamw_torch"), nvme_plan_in(folder));
   const auto memory = maker_of("adamw_torch")(make_parameters());
   nvme.visit_state(
       [&](size_t index, const std::string& name, const at::Tensor& state) {
@@ -156,7 +156,7 @@ TEST_CASE("looking at the layout of state on NVMe reads nothing") {
 
 TEST_CASE("memory for state on NVMe is bounded by the plan's buffers and by a tenth of the state") {
   const testing::TemporaryDirectory folder;
-  plan::NvmePlan plan = plan_of(folder);
+  plan::NvmePlan plan = nvme_plan_in(folder);
   std::vector<ParameterGroup> groups = {{{at::zeros({3000, 1000})}, 0.0}};
   const NvmeOptimizer nvme(groups, maker_of("adamw_torch"), plan);
   CHECK(nvme.state_bytes() <= 3 * plan.buffer_bytes + int64_t{4} * static_cast<int64_t>(nvme.sub_groups()));
@@ -186,7 +186,7 @@ TEST_CASE("parameters on NVMe are updated as parameters in memory are, and leave
     }
   }
   CHECK(std::filesystem::is_empty(folder.path()));
-  NvmeOptimizer nvme(groups, maker_of("adamw_torch_fused"), plan_of(folder));
+  NvmeOptimizer nvme(groups, maker_of("adamw_torch_fused"), nvme_plan_in(folder));
   const auto memory = maker_of("adamw_torch_fused")(make_parameters());
   CHECK_FALSE(parallel::is_on_nvme(memory->parameters().front()));
   take_steps(nvme, 0, 6);
@@ -197,7 +197,7 @@ TEST_CASE("parameters on NVMe are updated as parameters in memory are, and leave
 TEST_CASE("optimizers whose state is not number by number are refused for NVMe") {
   const testing::TemporaryDirectory folder;
   try {
-    NvmeOptimizer(make_parameters(), maker_of("adafactor"), plan_of(folder));
+    NvmeOptimizer(make_parameters(), maker_of("adafactor"), nvme_plan_in(folder));
     FAIL("nothing was thrown");
   } catch (const Error& error) {
     CHECK(error.code() == ExitCode::kUsage);

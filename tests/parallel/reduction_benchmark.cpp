@@ -10,27 +10,31 @@
 #include "comm/rank_processes.h"
 #include "hftrain/base/clock.h"
 #include "hftrain/parallel/replicated_strategy.h"
+#include "parallel/gpt_size.h"
 #include "support/catch.h"
 
 using namespace hftrain;
+using testing::kGptLayers;
+using testing::kGptVocabulary;
+using testing::kGptWidth;
 using testing::Rank;
 using testing::RankBody;
 
 namespace {
 
-constexpr int64_t kWidth = 768, kLayers = 12, kVocabulary = 50257, kTokens = 64;
-constexpr int kRepeats = 5;
+constexpr int64_t kReductionTokens = 64;
+constexpr int kReductionRepeats = 5;
 
 // The matrices of GPT-2 124M, applied one after the other to a batch of tokens.
-struct Matrices {
-  Matrices() {
-    add("wte", kVocabulary, kWidth);
-    for (int64_t layer = 0; layer < kLayers; ++layer) {
+struct PlainMatrices {
+  PlainMatrices() {
+    add("wte", kGptVocabulary, kGptWidth);
+    for (int64_t layer = 0; layer < kGptLayers; ++layer) {
       const std::string prefix = "h." + std::to_string(layer);
-      add(prefix + ".attn.c_attn", kWidth, 3 * kWidth);
-      add(prefix + ".attn.c_proj", kWidth, kWidth);
-      add(prefix + ".mlp.c_fc", kWidth, 4 * kWidth);
-      add(prefix + ".mlp.c_proj", 4 * kWidth, kWidth);
+      add(prefix + ".attn.c_attn", kGptWidth, 3 * kGptWidth);
+      add(prefix + ".attn.c_proj", kGptWidth, kGptWidth);
+      add(prefix + ".mlp.c_fc", kGptWidth, 4 * kGptWidth);
+      add(prefix + ".mlp.c_proj", 4 * kGptWidth, kGptWidth);
     }
   }
   void add(const std::string& name, int64_t rows, int64_t columns) {
@@ -39,7 +43,7 @@ struct Matrices {
   at::Tensor loss(at::Tensor x) const {
     for (size_t i = 1; i < list.parameters.size(); i += 4) {
       const auto weight = [&](size_t offset) { return list.parameters[i + offset].tensor; };
-      x = x + x.matmul(weight(0)).narrow(1, 0, kWidth).matmul(weight(1));
+      x = x + x.matmul(weight(0)).narrow(1, 0, kGptWidth).matmul(weight(1));
       x = x + x.matmul(weight(2)).relu().matmul(weight(3));
     }
     return x.matmul(list.parameters[0].tensor.t()).square().mean();
@@ -56,24 +60,24 @@ struct NoOptimizer final : optim::Optimizer {
 
 double median_milliseconds(const std::function<void()>& work) {
   std::vector<double> seconds;
-  for (int i = 0; i < kRepeats; ++i) {
+  for (int i = 0; i < kReductionRepeats; ++i) {
     const double start = monotonic_seconds();
     work();
     seconds.push_back(monotonic_seconds() - start);
   }
-  std::nth_element(seconds.begin(), seconds.begin() + kRepeats / 2, seconds.end());
-  return 1e3 * seconds[kRepeats / 2];
+  std::nth_element(seconds.begin(), seconds.begin() + kReductionRepeats / 2, seconds.end());
+  return 1e3 * seconds[kReductionRepeats / 2];
 }
 
 void measure_buckets(comm::Communicator& communicator, int64_t cap_mb) {
   plan::StrategyPlan plan;
   plan.bucket_cap_mb = cap_mb;
-  const Matrices model;
+  const PlainMatrices model;
   parallel::ReplicatedStrategy strategy(
       plan, model.list, [](auto groups) { return std::make_unique<NoOptimizer>(std::move(groups)); },
       communicator);
   strategy.prepare();
-  const at::Tensor x = at::randn({kTokens, kWidth});
+  const at::Tensor x = at::randn({kReductionTokens, kGptWidth});
   const auto backward = [&](bool synchronise) {
     strategy.zero_gradients();
     strategy.begin_micro_batch(synchronise);

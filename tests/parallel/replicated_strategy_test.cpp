@@ -10,6 +10,7 @@
 #include <map>
 
 #include "comm/rank_processes.h"
+#include "parallel/adamw.h"
 #include "support/catch.h"
 
 using namespace hftrain;
@@ -17,12 +18,13 @@ using parallel::Access;
 using parallel::ParameterList;
 using parallel::ReplicatedStrategy;
 using parallel::StatePart;
+using testing::adamw;
 using testing::Rank;
 using testing::RankBody;
 
 namespace {
 
-constexpr int64_t kRows = 12;  // of the joined batch
+constexpr int64_t kJoinedRows = 12;  // of the joined batch
 
 at::Tensor leaf(at::IntArrayRef sizes, const at::Generator& generator) {
   return at::randn(sizes, generator, at::kFloat).requires_grad_(true);
@@ -52,15 +54,11 @@ struct Net {
 };
 
 at::Tensor joined_batch() {
-  return at::randn({kRows, 300}, at::make_generator<at::CPUGeneratorImpl>(uint64_t{5}), at::kFloat);
+  return at::randn({kJoinedRows, 300}, at::make_generator<at::CPUGeneratorImpl>(uint64_t{5}), at::kFloat);
 }
 
 at::Tensor part_of(const at::Tensor& batch, int index, int parts) {
   return batch.chunk(parts)[static_cast<size_t>(index)];
-}
-
-std::unique_ptr<optim::Optimizer> adamw(std::vector<optim::ParameterGroup> groups) {
-  return optim::make_optimizer("adamw_torch_fused", std::move(groups), {});
 }
 
 plan::StrategyPlan small_buckets() {
@@ -175,7 +173,7 @@ const RankBody kFrozen("frozen parameter", [](const Rank& rank) {
   CHECK_FALSE(at::equal(net.first, Net(10).first));
 });
 
-const RankBody kKilled("killed in backward", [](const Rank& rank) {
+const RankBody kKilledInBackward("killed in backward", [](const Rank& rank) {
   const auto communicator = rank.connect();
   const Net net(1);
   ReplicatedStrategy strategy(small_buckets(), net.list(), adamw, *communicator);

@@ -23,7 +23,7 @@ ShardedParameter held(bool resident, bool apart, int parts = 1) {
   return ShardedParameter({"w", numbers().clone().requires_grad_(true), 0}, placement);
 }
 
-void fill(const ShardedParameter& parameter, const at::Tensor& values) {
+void write_own(const ShardedParameter& parameter, const at::Tensor& values) {
   const at::NoGradGuard no_grad;
   parameter.own().copy_(values.narrow(0, 0, parameter.own().size(0)));
 }
@@ -49,11 +49,11 @@ TEST_CASE(
   for (const bool resident : {true, false}) {
     INFO("resident: " << resident);
     ShardedParameter parameter = held(resident, true);
-    fill(parameter, numbers());
+    write_own(parameter, numbers());
     parameter.allocate();
     CHECK(same_memory(parameter.gather_input(), parameter.buffer()));
     CHECK(at::equal(parameter.leaf().detach(), numbers()));
-    fill(parameter, numbers().mul(2));
+    write_own(parameter, numbers().mul(2));
     CHECK(at::equal(parameter.leaf().detach(), numbers()));
     parameter.release();
     parameter.allocate();
@@ -64,7 +64,7 @@ TEST_CASE(
 
 TEST_CASE("of several parts the offloaded one is copied to its place before it is sent") {
   ShardedParameter parameter = held(false, true, 2);
-  fill(parameter, numbers());
+  write_own(parameter, numbers());
   parameter.allocate();
   const at::Tensor sent = parameter.gather_input();
   CHECK_FALSE(same_memory(sent, parameter.shard()));

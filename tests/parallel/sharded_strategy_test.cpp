@@ -15,6 +15,7 @@
 #include "hftrain/nn/activation_checkpoint.h"
 #include "hftrain/parallel/nvme_optimizer.h"
 #include "hftrain/parallel/replicated_strategy.h"
+#include "parallel/adamw.h"
 #include "parallel/unit_net.h"
 #include "support/catch.h"
 
@@ -24,18 +25,15 @@ using parallel::ReplicatedStrategy;
 using parallel::ShardedStrategy;
 using parallel::StatePart;
 using parallel::Strategy;
+using testing::adamw;
 using testing::Rank;
 using testing::RankBody;
 using testing::UnitNet;
 
 namespace {
 
-constexpr int64_t kRows = 12;  // of the batch of all ranks
+constexpr int64_t kBatchRows = 12;  // of the batch of all ranks
 constexpr uint64_t kSeed = 3;
-
-std::unique_ptr<optim::Optimizer> adamw(std::vector<optim::ParameterGroup> groups) {
-  return optim::make_optimizer("adamw_torch_fused", std::move(groups), {});
-}
 
 // A way to train: the plan, and what differs beside it.
 struct Variant {
@@ -134,7 +132,7 @@ History train(Strategy& strategy, const UnitNet& net, const Variant& variant,
       const auto seed = static_cast<uint64_t>(100 + step * variant.accumulation + micro);
       strategy.begin_micro_batch(micro + 1 == variant.accumulation);
       const at::Tensor loss =
-          net.loss(rows_of(testing::token_batch(kRows, seed), communicator), runner, variant.compute);
+          net.loss(rows_of(testing::token_batch(kBatchRows, seed), communicator), runner, variant.compute);
       sum += loss.item<double>();
       strategy.backward(loss / static_cast<double>(variant.accumulation));
     }
@@ -268,9 +266,11 @@ const RankBody kBitwise("bitwise", [](const Rank& rank) {
   }
 });
 
-void micro_batch(Strategy& strategy, const UnitNet& net, comm::Communicator& communicator, bool last = true) {
+void backward_own_rows(Strategy& strategy, const UnitNet& net, comm::Communicator& communicator,
+                       bool last = true) {
   strategy.begin_micro_batch(last);
-  strategy.backward(net.loss(rows_of(testing::token_batch(kRows, 1), communicator), strategy.unit_runner()));
+  strategy.backward(
+      net.loss(rows_of(testing::token_batch(kBatchRows, 1), communicator), strategy.unit_runner()));
 }
 
 int64_t padded_numel(const UnitNet& net, int world_size) {
@@ -293,11 +293,11 @@ const RankBody kTraffic("traffic", [](const Rank& rank) {
     const Variant variant{.name = "", .stage = stage};
     const auto strategy = sharded(variant, net, *communicator);
     strategy->prepare();
-    micro_batch(*strategy, net, *communicator);
+    backward_own_rows(*strategy, net, *communicator);
     strategy->step(1e-3);
     strategy->zero_gradients();
     const int64_t before = communicator->bytes_sent();
-    micro_batch(*strategy, net, *communicator);
+    backward_own_rows(*strategy, net, *communicator);
     strategy->step(1e-3);
     const int64_t sent = communicator->bytes_sent() - before;
     const auto padded = [&](const at::Tensor& tensor) {
@@ -319,8 +319,8 @@ const RankBody kStateBytes("state bytes", [](const Rank& rank) {
     const UnitNet net(kSeed);
     const auto strategy = sharded({.name = "", .stage = stage}, net, *communicator);
     strategy->prepare();
-    micro_batch(*strategy, net, *communicator, false);
-    micro_batch(*strategy, net, *communicator);
+    backward_own_rows(*strategy, net, *communicator, false);
+    backward_own_rows(*strategy, net, *communicator);
     strategy->step(1e-3);
     strategy->zero_gradients();
     const parallel::StateBytes bytes = strategy->state_bytes();
@@ -347,7 +347,7 @@ const RankBody kOverflow("overflow", [](const Rank& rank) {
     strategy->begin_micro_batch(true);
     // Only what the last rank holds of the table overflows.
     at::Tensor loss =
-        net.loss(rows_of(testing::token_batch(kRows, 1), *communicator), strategy->unit_runner());
+        net.loss(rows_of(testing::token_batch(kBatchRows, 1), *communicator), strategy->unit_runner());
     strategy->backward(loss * scaler.scale());
     if (rank.rank() + 1 == rank.world_size()) {
       bool first = true;
@@ -364,7 +364,7 @@ const RankBody kOverflow("overflow", [](const Rank& rank) {
     strategy->zero_gradients();
     strategy->begin_micro_batch(true);
     strategy->backward(
-        net.loss(rows_of(testing::token_batch(kRows, 1), *communicator), strategy->unit_runner()) *
+        net.loss(rows_of(testing::token_batch(kBatchRows, 1), *communicator), strategy->unit_runner()) *
         scaler.scale());
     CHECK_FALSE(strategy->unscale(scaler));
   }
@@ -378,12 +378,12 @@ const RankBody kEvaluation("evaluation", [](const Rank& rank) {
     const UnitNet net(kSeed), expected_net(kSeed);
     const auto strategy = sharded({.name = "", .stage = stage}, net, *communicator);
     const auto reference = replicated(expected_net, *communicator);
-    const at::Tensor ids = testing::token_batch(kRows, 77);
+    const at::Tensor ids = testing::token_batch(kBatchRows, 77);
     strategy->prepare();
     reference->prepare();
     for (int step = 0; step < 3; ++step) {
       for (Strategy* each : {strategy.get(), reference.get()}) {
-        micro_batch(*each, each == strategy.get() ? net : expected_net, *communicator);
+        backward_own_rows(*each, each == strategy.get() ? net : expected_net, *communicator);
         each->step(1e-2);
         each->zero_gradients();
       }
@@ -420,12 +420,12 @@ const RankBody kParts("parts", [](const Rank& rank) {
   for (const auto& [name, tensor] : whole) CHECK(at::equal(tensor, values_of(kSeed).at(name)));
 });
 
-const RankBody kKilled("killed in sharded backward", [](const Rank& rank) {
+const RankBody kKilledInShardedBackward("killed in sharded backward", [](const Rank& rank) {
   const auto communicator = rank.connect();
   const UnitNet net(kSeed);
   const auto strategy = sharded({.name = ""}, net, *communicator);
   strategy->prepare();
-  micro_batch(*strategy, net, *communicator);
+  backward_own_rows(*strategy, net, *communicator);
   strategy->begin_micro_batch(true);
   const at::Tensor loss = net.loss(testing::token_batch(2, 1), strategy->unit_runner());
   if (rank.rank() == 1) rank.die();

@@ -11,31 +11,37 @@
 #include "hftrain/base/clock.h"
 #include "hftrain/parallel/replicated_strategy.h"
 #include "hftrain/parallel/sharded_strategy.h"
+#include "parallel/adamw.h"
+#include "parallel/gpt_size.h"
 #include "support/catch.h"
 
 using namespace hftrain;
 using parallel::Strategy;
+using testing::adamw;
+using testing::kGptLayers;
+using testing::kGptVocabulary;
+using testing::kGptWidth;
 using testing::Rank;
 using testing::RankBody;
 
 namespace {
 
-constexpr int64_t kWidth = 768, kLayers = 12, kVocabulary = 50257, kTokens = 256;
-constexpr int kRepeats = 7;
+constexpr int64_t kStepTokens = 256;
+constexpr int kStepRepeats = 7;
 
 // Blocks of four matrices and a head, each a unit.
-struct Matrices {
-  Matrices() {
-    for (int layer = 0; layer < kLayers; ++layer) {
+struct UnitMatrices {
+  UnitMatrices() {
+    for (int layer = 0; layer < kGptLayers; ++layer) {
       const std::string prefix = "block." + std::to_string(layer);
       units.push_back({layer, prefix, {}, true, false});
-      add(prefix + ".qkv", kWidth, 3 * kWidth);
-      add(prefix + ".out", kWidth, kWidth);
-      add(prefix + ".up", kWidth, 4 * kWidth);
-      add(prefix + ".down", 4 * kWidth, kWidth);
+      add(prefix + ".qkv", kGptWidth, 3 * kGptWidth);
+      add(prefix + ".out", kGptWidth, kGptWidth);
+      add(prefix + ".up", kGptWidth, 4 * kGptWidth);
+      add(prefix + ".down", 4 * kGptWidth, kGptWidth);
     }
-    units.push_back({static_cast<int>(kLayers), "head", {}, false, false});
-    add("wte", kVocabulary, kWidth);
+    units.push_back({static_cast<int>(kGptLayers), "head", {}, false, false});
+    add("wte", kGptVocabulary, kGptWidth);
   }
   void add(const std::string& name, int64_t rows, int64_t columns) {
     units.back().parameters.push_back(static_cast<int>(list.parameters.size()));
@@ -47,7 +53,7 @@ struct Matrices {
       for (const int i : unit.parameters) used.push_back(list.parameters[static_cast<size_t>(i)].tensor);
       x = runner.run(unit, used, x, [](at::TensorList p, const at::Tensor& in) {
         if (p.size() == 1) return in.matmul(p[0].t()).square().mean();
-        const at::Tensor mixed = in + in.matmul(p[0]).narrow(1, 0, kWidth).matmul(p[1]);
+        const at::Tensor mixed = in + in.matmul(p[0]).narrow(1, 0, kGptWidth).matmul(p[1]);
         return mixed + mixed.matmul(p[2]).relu().matmul(p[3]);
       });
     }
@@ -57,7 +63,7 @@ struct Matrices {
   std::vector<nn::Unit> units;
 };
 
-plan::StrategyPlan plan_of(int stage, const Matrices& model, int world_size) {
+plan::StrategyPlan plan_of_stage(int stage, const UnitMatrices& model, int world_size) {
   plan::StrategyPlan plan;
   plan.stage = stage;
   plan.mesh_shard = world_size;
@@ -65,11 +71,7 @@ plan::StrategyPlan plan_of(int stage, const Matrices& model, int world_size) {
   return plan;
 }
 
-std::unique_ptr<optim::Optimizer> adamw(std::vector<optim::ParameterGroup> groups) {
-  return optim::make_optimizer("adamw_torch_fused", std::move(groups), {});
-}
-
-double step_seconds(Strategy& strategy, const Matrices& model, const at::Tensor& x) {
+double step_seconds(Strategy& strategy, const UnitMatrices& model, const at::Tensor& x) {
   const double start = monotonic_seconds();
   strategy.begin_micro_batch(true);
   strategy.backward(model.loss(x, strategy.unit_runner()));
@@ -86,17 +88,17 @@ double median(std::vector<double> values) {
 
 void measure(const Rank& rank, int stage) {
   const auto communicator = rank.connect();
-  const Matrices whole, cut;
+  const UnitMatrices whole, cut;
   parallel::ReplicatedStrategy ddp({}, whole.list, adamw, *communicator);
-  parallel::ShardedStrategy sharded(plan_of(stage, cut, rank.world_size()), cut.list, cut.units, at::kFloat,
-                                    adamw, *communicator);
+  parallel::ShardedStrategy sharded(plan_of_stage(stage, cut, rank.world_size()), cut.list, cut.units,
+                                    at::kFloat, adamw, *communicator);
   sharded.visit_parameters([](const parallel::StatePart& part) { part.tensor.normal_(0, 0.01); },
                            parallel::Access::kWrite);
   ddp.prepare();
   sharded.prepare();
-  const at::Tensor x = at::randn({kTokens, kWidth});
+  const at::Tensor x = at::randn({kStepTokens, kGptWidth});
   std::vector<double> base, own, ratios;
-  for (int i = 0; i < kRepeats + 2; ++i) {
+  for (int i = 0; i < kStepRepeats + 2; ++i) {
     const double a = step_seconds(ddp, whole, x), b = step_seconds(sharded, cut, x);
     if (i < 2) continue;
     base.push_back(a);

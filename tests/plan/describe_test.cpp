@@ -3,16 +3,11 @@
 #include <set>
 
 #include "hftrain/plan/text_table.h"
+#include "resolve_case.h"
 #include "support/catch.h"
 
 namespace hftrain::plan {
 namespace {
-
-constexpr int64_t kGiB = int64_t{1} << 30;
-
-bool contains(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
 
 Topology two_gpus() {
   Topology topology;

@@ -6,6 +6,7 @@
 #include "hftrain/base/error.h"
 #include "hftrain/base/file.h"
 #include "hftrain/plan/hub_cache.h"
+#include "resolve_case.h"
 #include "support/catch.h"
 #include "support/temporary_directory.h"
 
@@ -16,10 +17,6 @@ using hftrain::testing::TemporaryDirectory;
 
 constexpr const char* kConfig =
     R"({"model_type": "gpt2", "n_layer": 1, "n_embd": 8, "n_head": 2, "vocab_size": 16})";
-
-Environment environment(std::map<std::string, std::string> variables) {
-  return Environment(std::move(variables));
-}
 
 void write_model(const std::string& folder) {
   write_file_atomically(folder + "/config.json", kConfig);
@@ -47,12 +44,8 @@ Error error_of(const arguments::Arguments& arguments, const Environment& env = {
   return Error(ExitCode::kDone, "no error");
 }
 
-bool contains(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
-
 TEST_CASE("the cache folder follows the hub's variables in their order") {
-  Environment env = environment({{"HOME", "/home/u"}});
+  Environment env = environment_of({{"HOME", "/home/u"}});
   CHECK(hub_cache_folder(std::nullopt, env) == "/home/u/.cache/huggingface/hub");
   env.set("XDG_CACHE_HOME", "/xdg");
   CHECK(hub_cache_folder(std::nullopt, env) == "/xdg/huggingface/hub");
@@ -93,7 +86,7 @@ TEST_CASE("a name in the cache is a model with weights and tokenizer") {
   write_model(snapshot);
   arguments::Arguments arguments;
   arguments.model.model_name_or_path = "tiny";
-  const ModelFacts facts = load_model_facts(arguments, environment({{"HF_HUB_CACHE", cache.path()}}));
+  const ModelFacts facts = load_model_facts(arguments, environment_of({{"HF_HUB_CACHE", cache.path()}}));
   CHECK(facts.source_folder == snapshot);
   CHECK(facts.tokenizer_folder == snapshot);
   CHECK(facts.architecture->vocab_size() == 16);
@@ -104,7 +97,7 @@ TEST_CASE("a model that is nowhere names the command that would fetch it") {
   arguments::Arguments arguments;
   arguments.model.model_name_or_path = "org/absent";
   arguments.model.model_revision = "v2";
-  const Error error = error_of(arguments, environment({{"HF_HUB_CACHE", "/nowhere"}}));
+  const Error error = error_of(arguments, environment_of({{"HF_HUB_CACHE", "/nowhere"}}));
   CHECK(error.code() == ExitCode::kData);
   CHECK(contains(error.render(), "hf download org/absent --revision v2"));
   CHECK(contains(error.render(), "/nowhere"));

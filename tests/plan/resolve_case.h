@@ -1,6 +1,7 @@
 // A small run to resolve, which each test changes where it matters.
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
 #include <utility>
@@ -87,6 +88,10 @@ struct Case {
 
 inline bool contains(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;
+}
+
+inline Environment environment_of(std::map<std::string, std::string> variables) {
+  return Environment(std::move(variables));
 }
 
 }  // namespace hftrain::plan

@@ -6,7 +6,8 @@ namespace hftrain::plan {
 namespace {
 
 // A run of two CPU ranks with the DeepSpeed configuration {`keys`, stage 2}.
-Case run(const std::string& keys, std::vector<std::string> flags = {}, Topology where = machine(0)) {
+Case deepspeed_run(const std::string& keys, std::vector<std::string> flags = {},
+                   Topology where = machine(0)) {
   flags.insert(flags.end(), {"--nproc_per_node", "2", "--deepspeed",
                              "{\"zero_optimization\": {\"stage\": 2}, " + keys + "}"});
   return Case(flags, std::move(where));
@@ -15,29 +16,32 @@ Case run(const std::string& keys, std::vector<std::string> flags = {}, Topology 
 }  // namespace
 
 TEST_CASE("train_batch_size gives what neither the file nor a flag gives") {
-  const BatchPlan all = run("\"train_batch_size\": 24").plan().batch;
+  const BatchPlan all = deepspeed_run("\"train_batch_size\": 24").plan().batch;
   CHECK(all.per_device_train == 12);
   CHECK(all.accumulation_steps == 1);
   CHECK(all.global_train == 24);
-  const BatchPlan micro = run("\"train_batch_size\": 24, \"train_micro_batch_size_per_gpu\": 3").plan().batch;
+  const BatchPlan micro =
+      deepspeed_run("\"train_batch_size\": 24, \"train_micro_batch_size_per_gpu\": 3").plan().batch;
   CHECK(micro.per_device_train == 3);
   CHECK(micro.accumulation_steps == 4);
-  const BatchPlan steps = run("\"train_batch_size\": 24, \"gradient_accumulation_steps\": 2").plan().batch;
+  const BatchPlan steps =
+      deepspeed_run("\"train_batch_size\": 24, \"gradient_accumulation_steps\": 2").plan().batch;
   CHECK(steps.per_device_train == 6);
   const BatchPlan flags =
-      run("\"train_batch_size\": 24", {"--per_device_train_batch_size", "4"}).plan().batch;
+      deepspeed_run("\"train_batch_size\": 24", {"--per_device_train_batch_size", "4"}).plan().batch;
   CHECK(flags.accumulation_steps == 3);
 }
 
 TEST_CASE("D2: a train_batch_size that the ranks cannot make is refused with the numbers") {
-  const Error error = run("\"train_batch_size\": 24, \"train_micro_batch_size_per_gpu\": 5, "
+  const Error error = deepspeed_run(
+                          "\"train_batch_size\": 24, \"train_micro_batch_size_per_gpu\": 5, "
                           "\"gradient_accumulation_steps\": 2")
                           .error();
   CHECK(error.code() == ExitCode::kUsage);
   CHECK(contains(error.render(), "24 against 5 x 2 x 2 = 20"));
-  CHECK(contains(run("\"train_batch_size\": 25").error().render(), "25 against 12 x 1 x 2 = 24"));
-  CHECK(contains(run("\"train_batch_size\": 24, \"train_micro_batch_size_per_gpu\": \"auto\", "
-                     "\"gradient_accumulation_steps\": \"auto\"")
+  CHECK(contains(deepspeed_run("\"train_batch_size\": 25").error().render(), "25 against 12 x 1 x 2 = 24"));
+  CHECK(contains(deepspeed_run("\"train_batch_size\": 24, \"train_micro_batch_size_per_gpu\": \"auto\", "
+                               "\"gradient_accumulation_steps\": \"auto\"")
                      .error()
                      .render(),
                  "24 against 8 x 1 x 2 = 16"));
@@ -47,19 +51,22 @@ TEST_CASE("the lengths of a scheduler section are those of the run") {
   const std::string keys =
       "\"scheduler\": {\"type\": \"WarmupDecayLR\", \"params\": {\"total_num_steps\": 50, "
       "\"warmup_num_steps\": 5}}";
-  const RunPlan plan = run(keys, {"--max_steps", "50"}).plan();
+  const RunPlan plan = deepspeed_run(keys, {"--max_steps", "50"}).plan();
   CHECK(plan.schedule.name == "WarmupDecayLR");
   CHECK(plan.schedule.warmup_steps == 5);
-  CHECK(run(keys, {"--max_steps", "50", "--warmup_steps", "0.1"}).plan().schedule.warmup_steps == 5);
-  CHECK(contains(run(keys, {"--max_steps", "60"}).error().render(),
+  CHECK(deepspeed_run(keys, {"--max_steps", "50", "--warmup_steps", "0.1"}).plan().schedule.warmup_steps ==
+        5);
+  CHECK(contains(deepspeed_run(keys, {"--max_steps", "60"}).error().render(),
                  "total_num_steps and the run differ\n  where: --deepspeed\n  why: 50 against 60 updates"));
-  CHECK(contains(run(keys, {"--max_steps", "50", "--warmup_steps", "0.2"}).error().render(),
+  CHECK(contains(deepspeed_run(keys, {"--max_steps", "50", "--warmup_steps", "0.2"}).error().render(),
                  "warmup_num_steps and the run differ"));
 }
 
 TEST_CASE("the fp16 section says how the loss scale moves") {
   const auto scale = [](const std::string& keys) {
-    return run("\"fp16\": {\"enabled\": true" + keys + "}", {}, machine(2)).plan().precision.loss_scale;
+    return deepspeed_run("\"fp16\": {\"enabled\": true" + keys + "}", {}, machine(2))
+        .plan()
+        .precision.loss_scale;
   };
   const LossScalePlan defaults = scale("");
   CHECK(defaults.dynamic);
@@ -91,7 +98,7 @@ TEST_CASE("an automatic persistence threshold is ten times the hidden size") {
   CHECK(limit("\"auto\"") == 80);
   CHECK(limit("500") == 500);
   CHECK(limit("1e3") == 1000);
-  CHECK(run("\"train_batch_size\": 24").plan().strategy.full_parameter_limit == 0);
+  CHECK(deepspeed_run("\"train_batch_size\": 24").plan().strategy.full_parameter_limit == 0);
 }
 
 }  // namespace hftrain::plan

@@ -7,13 +7,13 @@ namespace {
 using Words = std::vector<std::string>;
 
 // A run on `ranks` CPU ranks.
-Case run(int ranks, Words flags) {
+Case cpu_run(int ranks, Words flags) {
   flags.insert(flags.end(), {"--nproc_per_node", std::to_string(ranks)});
   return Case(flags);
 }
 
 StrategyPlan strategy(int ranks, const Words& flags) {
-  return run(ranks, flags).plan().strategy;
+  return cpu_run(ranks, flags).plan().strategy;
 }
 
 struct Expected {
@@ -84,14 +84,15 @@ TEST_CASE("option words alone make one unit, and what wraps makes a unit per lay
 
 TEST_CASE("sizes that do not cover the ranks are refused with their places") {
   const std::string text =
-      run(3, {"--fsdp", "hybrid_shard", "--parallelism_config", R"({"dp_replicate_size": 2})"})
+      cpu_run(3, {"--fsdp", "hybrid_shard", "--parallelism_config", R"({"dp_replicate_size": 2})"})
           .error()
           .render();
   CHECK(contains(text, "the mesh does not cover the ranks\n  where: --parallelism_config (command line)"));
   CHECK(contains(text, "2 replicas of 1 ranks are 2, and the run has 3 ranks"));
-  CHECK(contains(
-      run(4, {"--fsdp", "full_shard", "--parallelism_config", R"({"dp_shard_size": 2})"}).error().render(),
-      "the shard groups of full_shard are all ranks"));
+  CHECK(contains(cpu_run(4, {"--fsdp", "full_shard", "--parallelism_config", R"({"dp_shard_size": 2})"})
+                     .error()
+                     .render(),
+                 "the shard groups of full_shard are all ranks"));
 }
 
 TEST_CASE("rule F9: a layer class that the model does not have is refused by name") {
@@ -99,17 +100,18 @@ TEST_CASE("rule F9: a layer class that the model does not have is refused by nam
   Words wrong = flags, right = flags;
   wrong.push_back("GPT2Block,BertLayer");
   right.push_back("GPT2Block");
-  const std::string text = run(2, wrong).error().render();
+  const std::string text = cpu_run(2, wrong).error().render();
   CHECK(contains(text, "the model has no layer class 'BertLayer'"));
   CHECK(contains(text, "where: --fsdp_transformer_layer_cls_to_wrap (command line)"));
   CHECK(contains(text, "gpt2 has GPT2Block"));
-  CHECK(run(2, right).plan().strategy.units.size() == 4);
+  CHECK(cpu_run(2, right).plan().strategy.units.size() == 4);
 }
 
 TEST_CASE("fsdp_config reaches the plan") {
   const RunPlan plan =
-      run(2, {"--fsdp", "full_shard", "--fsdp_config",
-              R"({"backward_prefetch": "BACKWARD_POST", "forward_prefetch": true, "limit_all_gathers": false,
+      cpu_run(2,
+              {"--fsdp", "full_shard", "--fsdp_config",
+               R"({"backward_prefetch": "BACKWARD_POST", "forward_prefetch": true, "limit_all_gathers": false,
                   "state_dict_type": "SHARDED_STATE_DICT", "activation_checkpointing": true,
                   "reduce_dtype": "bfloat16"})"})
           .plan();
@@ -122,22 +124,22 @@ TEST_CASE("fsdp_config reaches the plan") {
 }
 
 TEST_CASE("offload is in the plan, and on the CPU it is said to change nothing") {
-  const Case cpu = run(2, {"--fsdp", "full_shard offload"});
+  const Case cpu = cpu_run(2, {"--fsdp", "full_shard offload"});
   CHECK(cpu.plan().strategy.offload_parameters == "cpu");
   CHECK(cpu.plan().strategy.offload_optimizer == "cpu");
   CHECK(contains(cpu.notes(), "offload to the CPU changes nothing here"));
   const Case gpus({"--fsdp", "full_shard offload"}, machine(2));
   CHECK(gpus.plan().strategy.offload_parameters == "cpu");
   CHECK_FALSE(contains(gpus.notes(), "changes nothing"));
-  CHECK(contains(run(2, {"--fsdp", "no_shard offload"}).error().render(),
+  CHECK(contains(cpu_run(2, {"--fsdp", "no_shard offload"}).error().render(),
                  "offload needs a strategy that shards"));
 }
 
 TEST_CASE("DDP looks for unused parameters unless told not to or activations are recomputed") {
-  CHECK(run(2, {}).plan().strategy.find_unused_parameters);
-  CHECK_FALSE(run(2, {"--gradient_checkpointing"}).plan().strategy.find_unused_parameters);
-  CHECK_FALSE(run(2, {"--ddp_find_unused_parameters", "false"}).plan().strategy.find_unused_parameters);
-  CHECK(run(2, {"--gradient_checkpointing", "--ddp_find_unused_parameters", "true"})
+  CHECK(cpu_run(2, {}).plan().strategy.find_unused_parameters);
+  CHECK_FALSE(cpu_run(2, {"--gradient_checkpointing"}).plan().strategy.find_unused_parameters);
+  CHECK_FALSE(cpu_run(2, {"--ddp_find_unused_parameters", "false"}).plan().strategy.find_unused_parameters);
+  CHECK(cpu_run(2, {"--gradient_checkpointing", "--ddp_find_unused_parameters", "true"})
             .plan()
             .strategy.find_unused_parameters);
 }
@@ -149,19 +151,19 @@ TEST_CASE("on GPUs a note says which operators use_liger_kernel fuses") {
 }
 
 TEST_CASE("hybrid sharding on one machine says that there are no replicas") {
-  CHECK(contains(run(2, {"--fsdp", "hybrid_shard"}).notes(),
+  CHECK(contains(cpu_run(2, {"--fsdp", "hybrid_shard"}).notes(),
                  "hybrid_shard shards over all 2 ranks, without replicas"));
 }
 
 TEST_CASE("an optimizer that needs whole matrices is refused with shards") {
-  const std::string text = run(2, {"--fsdp", "full_shard", "--optim", "adafactor"}).error().render();
+  const std::string text = cpu_run(2, {"--fsdp", "full_shard", "--optim", "adafactor"}).error().render();
   CHECK(contains(text, "adafactor does not work with full_shard"));
-  CHECK(run(1, {"--fsdp", "full_shard", "--optim", "adafactor"}).plan().strategy.stage == 3);
-  CHECK(run(2, {"--optim", "adafactor"}).plan().strategy.stage == 0);
+  CHECK(cpu_run(1, {"--fsdp", "full_shard", "--optim", "adafactor"}).plan().strategy.stage == 3);
+  CHECK(cpu_run(2, {"--optim", "adafactor"}).plan().strategy.stage == 0);
 }
 
 TEST_CASE("state that is not number by number is refused for NVMe") {
-  Case adafactor = run(1, {"--fsdp", "full_shard", "--optim", "adafactor"});
+  Case adafactor = cpu_run(1, {"--fsdp", "full_shard", "--optim", "adafactor"});
   arguments::ParallelOptions& sharding = adafactor.parsed.arguments.parallel.sharding;
   sharding.offload_optimizer = {"nvme", "ds.json:3:14"};
   sharding.optimizer_path = {"/nvme", "ds.json:4:18"};
@@ -170,12 +172,12 @@ TEST_CASE("state that is not number by number is refused for NVMe") {
 }
 
 TEST_CASE("options of DDP beside sharding are warned of") {
-  CHECK(contains(run(2, {"--fsdp", "full_shard", "--ddp_bucket_cap_mb", "5"}).notes(),
+  CHECK(contains(cpu_run(2, {"--fsdp", "full_shard", "--ddp_bucket_cap_mb", "5"}).notes(),
                  "ddp_bucket_cap_mb has no effect with full_shard"));
 }
 
 TEST_CASE("NVMe needs a folder, and parameters there need full sharding") {
-  Case optimizer = run(1, {"--fsdp", "shard_grad_op"});
+  Case optimizer = cpu_run(1, {"--fsdp", "shard_grad_op"});
   arguments::ParallelOptions& sharding = optimizer.parsed.arguments.parallel.sharding;
   sharding.offload_optimizer = {"nvme", "ds.json:3:14"};
   CHECK(contains(optimizer.error().render(),

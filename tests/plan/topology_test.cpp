@@ -3,6 +3,7 @@
 #include <filesystem>
 
 #include "hftrain/base/file.h"
+#include "resolve_case.h"
 #include "support/catch.h"
 #include "support/temporary_directory.h"
 
@@ -11,7 +12,7 @@ namespace {
 
 using hftrain::testing::TemporaryDirectory;
 
-CudaDevice gpu(int index, const std::string& uuid, const std::string& name = "H200") {
+CudaDevice gpu_with_uuid(int index, const std::string& uuid, const std::string& name = "H200") {
   CudaDevice device;
   device.index = index;
   device.uuid = uuid;
@@ -20,7 +21,8 @@ CudaDevice gpu(int index, const std::string& uuid, const std::string& name = "H2
 }
 
 std::vector<CudaDevice> four_gpus() {
-  return {gpu(0, "GPU-aa11"), gpu(1, "GPU-aa22"), gpu(2, "GPU-bb33"), gpu(3, "GPU-cc44")};
+  return {gpu_with_uuid(0, "GPU-aa11"), gpu_with_uuid(1, "GPU-aa22"), gpu_with_uuid(2, "GPU-bb33"),
+          gpu_with_uuid(3, "GPU-cc44")};
 }
 
 std::vector<int> indices(const VisibleDevices& visible) {
@@ -84,7 +86,7 @@ TEST_CASE("kinds of entries do not mix, and a repeated device empties the list")
 TEST_CASE("a MIG mask shows one instance, with its own memory") {
   std::vector<CudaDevice> devices = four_gpus();
   devices[1].mig_enabled = true;
-  devices[1].instances = {gpu(1, "MIG-11"), gpu(1, "MIG-12")};
+  devices[1].instances = {gpu_with_uuid(1, "MIG-11"), gpu_with_uuid(1, "MIG-12")};
   devices[1].instances[1].total_bytes = 10;
   const VisibleDevices visible = apply_visible_devices(devices, "MIG-12,MIG-11", "PCI_BUS_ID");
   REQUIRE(visible.devices.size() == 1);
@@ -106,10 +108,6 @@ TEST_CASE("the order is unknown only for different GPUs counted by speed") {
   CHECK_FALSE(apply_visible_devices(devices, std::nullopt, "FASTEST_FIRST").order_known);
   CHECK(apply_visible_devices(devices, "1,0", "PCI_BUS_ID").order_known);
   CHECK(apply_visible_devices(devices, "GPU-aa11", "FASTEST_FIRST").order_known);
-}
-
-Environment environment(std::map<std::string, std::string> variables) {
-  return Environment(std::move(variables));
 }
 
 // A root folder with the given files.
@@ -195,19 +193,19 @@ TEST_CASE("the affinity mask wins over a larger quota") {
 
 TEST_CASE("OMP_NUM_THREADS is taken only when it is a number above 0") {
   FakeRoot root;
-  CHECK(detect_host(environment({{"OMP_NUM_THREADS", "3"}}), root.sources()).requested_threads == 3);
-  CHECK_FALSE(detect_host(environment({{"OMP_NUM_THREADS", "0"}}), root.sources()).requested_threads);
-  CHECK_FALSE(detect_host(environment({{"OMP_NUM_THREADS", "many"}}), root.sources()).requested_threads);
+  CHECK(detect_host(environment_of({{"OMP_NUM_THREADS", "3"}}), root.sources()).requested_threads == 3);
+  CHECK_FALSE(detect_host(environment_of({{"OMP_NUM_THREADS", "0"}}), root.sources()).requested_threads);
+  CHECK_FALSE(detect_host(environment_of({{"OMP_NUM_THREADS", "many"}}), root.sources()).requested_threads);
 }
 
 TEST_CASE("MKL_NUM_THREADS sets the threads too, and wins over OMP_NUM_THREADS as in PyTorch") {
   FakeRoot root;
   const HostResources both =
-      detect_host(environment({{"OMP_NUM_THREADS", "3"}, {"MKL_NUM_THREADS", "2"}}), root.sources());
+      detect_host(environment_of({{"OMP_NUM_THREADS", "3"}, {"MKL_NUM_THREADS", "2"}}), root.sources());
   CHECK(both.requested_threads == 2);
   CHECK(both.threads_variable == "MKL_NUM_THREADS");
   const HostResources wrong =
-      detect_host(environment({{"OMP_NUM_THREADS", "3"}, {"MKL_NUM_THREADS", "0"}}), root.sources());
+      detect_host(environment_of({{"OMP_NUM_THREADS", "3"}, {"MKL_NUM_THREADS", "0"}}), root.sources());
   CHECK(wrong.requested_threads == 3);
   CHECK(wrong.threads_variable == "OMP_NUM_THREADS");
 }
@@ -230,7 +228,7 @@ TEST_CASE("the topology holds the mask as the user gave it") {
   TopologySources sources = root.sources();
   sources.gpus = [] { return GpuInventory{four_gpus(), "550.1", "12.4", ""}; };
   const Topology topology = detect_topology(
-      environment({{"CUDA_VISIBLE_DEVICES", "3,1"}, {"CUDA_DEVICE_ORDER", "PCI_BUS_ID"}}), sources);
+      environment_of({{"CUDA_VISIBLE_DEVICES", "3,1"}, {"CUDA_DEVICE_ORDER", "PCI_BUS_ID"}}), sources);
   CHECK(topology.mask == "3,1");
   CHECK(indices(topology.visible) == List{3, 1});
   CHECK(topology.visible.devices[0].mask_entry == "3");

@@ -15,7 +15,7 @@ const Json kHistory = {
     {{"epoch", 1.0}, {"eval_loss", 2.98766}, {"eval_runtime", 1.0}, {"step", 10}},
 };
 
-ModelCard sample() {
+ModelCard sample_card() {
   ModelCard card;
   card.model_name = "tiny: \"quoted\"";
   card.license = "apache-2.0";
@@ -28,7 +28,7 @@ ModelCard sample() {
 }
 
 TEST_CASE("the table has a row per evaluation with the loss logged before it", "[reporting]") {
-  const std::string text = render_model_card(sample(), kHistory);
+  const std::string text = render_model_card(sample_card(), kHistory);
   CHECK_THAT(text, Catch::Contains("| Training Loss | Epoch | Step | Validation Loss | Exact Match |\n"
                                    "|:-------------:|:-----:|:----:|:---------------:|:-----------:|\n"
                                    "| No log        | 0.5   | 5    | 3.5             | -           |\n"
@@ -39,7 +39,7 @@ TEST_CASE("the table has a row per evaluation with the loss logged before it", "
 }
 
 TEST_CASE("a run without evaluations has no results", "[reporting]") {
-  ModelCard card = sample();
+  ModelCard card = sample_card();
   card.base_model = "some/base";
   const std::string text = render_model_card(card, Json::array());
   CHECK_THAT(text, !Catch::Contains("Training results"));
@@ -50,7 +50,7 @@ TEST_CASE("a run without evaluations has no results", "[reporting]") {
 TEST_CASE("huggingface_hub understands the head", "[reporting][parity]") {
   if (!testing::has_python()) HFTRAIN_SKIP("python3 with transformers: set HFTRAIN_TEST_PYTHON");
   const testing::TemporaryDirectory folder;
-  std::ofstream(folder / "README.md") << render_model_card(sample(), kHistory);
+  std::ofstream(folder / "README.md") << render_model_card(sample_card(), kHistory);
   const testing::PythonResult result = testing::run_python(R"(
 import sys
 from huggingface_hub import ModelCard

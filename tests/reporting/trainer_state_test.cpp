@@ -11,7 +11,7 @@
 namespace hftrain::reporting {
 namespace {
 
-TrainerState sample() {
+TrainerState sample_state() {
   TrainerState state;
   state.best_global_step = 20;
   state.best_metric = 0.1;
@@ -38,11 +38,11 @@ TrainerState sample() {
 }
 
 TEST_CASE("the file is byte for byte what transformers writes", "[reporting]") {
-  CHECK(render_trainer_state(sample()) == testing::golden("state.json").at("text"));
+  CHECK(render_trainer_state(sample_state()) == testing::golden("state.json").at("text"));
 }
 
 TEST_CASE("a state comes back as it was written", "[reporting]") {
-  const std::string text = render_trainer_state(sample());
+  const std::string text = render_trainer_state(sample_state());
   CHECK(render_trainer_state(parse_trainer_state(text, "here")) == text);
   const std::string fresh = render_trainer_state({});
   CHECK(render_trainer_state(parse_trainer_state(fresh, "here")) == fresh);
@@ -63,7 +63,7 @@ TEST_CASE("missing and unknown keys are tolerated, wrong types are not", "[repor
 TEST_CASE("transformers loads the file", "[reporting][parity]") {
   if (!testing::has_python()) HFTRAIN_SKIP("python3 with transformers: set HFTRAIN_TEST_PYTHON");
   const testing::TemporaryDirectory folder;
-  std::ofstream(folder / "full.json") << render_trainer_state(sample());
+  std::ofstream(folder / "full.json") << render_trainer_state(sample_state());
   std::ofstream(folder / "fresh.json") << render_trainer_state({});
   const testing::PythonResult result = testing::run_python(R"(
 import sys

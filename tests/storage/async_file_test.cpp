@@ -26,11 +26,10 @@
 #include "support/skip.h"
 #include "support/temporary_directory.h"
 
-using namespace hftrain;
-using namespace hftrain::storage;
-using Engine = AsyncFileOptions::Engine;
-
+namespace hftrain::storage {
 namespace {
+
+using Engine = AsyncFileOptions::Engine;
 
 constexpr size_t kPage = AsyncFile::kAlignment;
 
@@ -301,3 +300,5 @@ TEST_CASE("the first failure of an operation is reported and the rest of it is n
   CHECK_NOTHROW(queue.wait(token));
   CHECK_NOTHROW(queue.wait_all());
 }
+
+}  // namespace hftrain::storage

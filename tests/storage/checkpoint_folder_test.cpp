@@ -2,11 +2,11 @@
 
 #include <cerrno>
 #include <filesystem>
-#include <fstream>
 
 #include "fault_injecting_file_system.h"
 #include "hftrain/base/error.h"
 #include "hftrain/base/file.h"
+#include "plain_files.h"
 #include "support/catch.h"
 #include "support/temporary_directory.h"
 
@@ -15,11 +15,14 @@ namespace {
 
 using testing::Crash;
 using testing::FaultInjectingFileSystem;
+using testing::names_in;
 using testing::TemporaryDirectory;
+using testing::write_text;
 using Trouble = FaultInjectingFileSystem::Trouble;
 
 // A checkpoint as a run writes it: weights, sharded optimizer in a folder of its own, JSON beside them.
-std::string save(FileSystem& files, const std::string& output_dir, int64_t step, const std::string& content) {
+std::string save_checkpoint(FileSystem& files, const std::string& output_dir, int64_t step,
+                            const std::string& content) {
   CheckpointTransaction transaction(files, output_dir, step);
   StagedFiles staged(files, transaction.directory());
   SafetensorsWriter model = staged.open_safetensors("model.safetensors", {{"w", DType::kU8, {8}}});
@@ -36,23 +39,11 @@ std::string save(FileSystem& files, const std::string& output_dir, int64_t step,
   return transaction.commit(std::move(manifest));
 }
 
-std::vector<std::string> names_in(const std::string& folder) {
-  std::vector<std::string> names;
-  for (const auto& item : std::filesystem::directory_iterator(folder))
-    names.push_back(item.path().filename());
-  std::sort(names.begin(), names.end());
-  return names;
-}
-
-void write_text(const std::string& path, const std::string& text) {
-  std::ofstream(path) << text;
-}
-
 TEST_CASE("a committed checkpoint is listed, verifies, and nothing else is left", "[storage]") {
   const TemporaryDirectory folder;
   PosixFileSystem files;
-  const std::string path = save(files, folder.path(), 30, "thirty");
-  save(files, folder.path(), 4, "four");
+  const std::string path = save_checkpoint(files, folder.path(), 30, "thirty");
+  save_checkpoint(files, folder.path(), 4, "four");
   CHECK(path == folder / "checkpoint-30");
   CHECK(names_in(folder.path()) == std::vector<std::string>{"checkpoint-30", "checkpoint-4"});
 
@@ -104,7 +95,7 @@ TEST_CASE("names that leave the checkpoint are refused", "[storage]") {
 TEST_CASE("newest_verified_checkpoint says why it skipped newer ones", "[storage]") {
   const TemporaryDirectory folder;
   PosixFileSystem files;
-  for (const int step : {1, 2, 3, 4}) save(files, folder.path(), step, "content");
+  for (const int step : {1, 2, 3, 4}) save_checkpoint(files, folder.path(), step, "content");
   std::filesystem::remove(folder / "checkpoint-4/trainer_state.json");
   write_text(folder / "checkpoint-3/trainer_state.json", "CONTENT");
   std::filesystem::create_directory(folder / "checkpoint-5");
@@ -147,7 +138,7 @@ TEST_CASE("cleaning removes only names of our own making", "[storage]") {
 TEST_CASE("deleting a checkpoint removes it whole", "[storage]") {
   const TemporaryDirectory folder;
   PosixFileSystem files;
-  save(files, folder.path(), 1, "one");
+  save_checkpoint(files, folder.path(), 1, "one");
   CHECK(delete_checkpoint(files, list_checkpoints(folder.path()).front()).empty());
   CHECK(names_in(folder.path()).empty());
 }
@@ -173,7 +164,7 @@ class StickyFileSystem final : public FileSystem {
 TEST_CASE("trash that cannot be removed is told, ends nothing and is tried again", "[storage]") {
   const TemporaryDirectory folder;
   StickyFileSystem files;
-  save(files, folder.path(), 10, "ten");
+  save_checkpoint(files, folder.path(), 10, "ten");
   CHECK_THAT(delete_checkpoint(files, {10, folder / "checkpoint-10"}),
              Catch::Contains("Directory not empty"));
   CHECK(list_checkpoints(folder.path()).empty());
@@ -193,7 +184,7 @@ TEST_CASE("trash that cannot be removed is told, ends nothing and is tried again
 TEST_CASE("a replaced checkpoint that cannot be removed does not come back", "[storage]") {
   const TemporaryDirectory folder;
   StickyFileSystem files;
-  save(files, folder.path(), 10, "first");
+  save_checkpoint(files, folder.path(), 10, "first");
   CheckpointTransaction transaction(files, folder.path(), 10);
   StagedFiles staged(files, transaction.directory());
   staged.put("trainer_state.json", "second");
@@ -215,7 +206,7 @@ TEST_CASE("a replaced checkpoint that cannot be removed does not come back", "[s
 TEST_CASE("a checkpoint is replaced only by one that reads back as it was written", "[storage]") {
   const TemporaryDirectory folder;
   PosixFileSystem files;
-  save(files, folder.path(), 10, "first");
+  save_checkpoint(files, folder.path(), 10, "first");
   {
     CheckpointTransaction transaction(files, folder.path(), 10);
     StagedFiles staged(files, transaction.directory());
@@ -244,14 +235,14 @@ struct Scene {
 
   Scene() {
     FaultInjectingFileSystem files;  // without trouble; it spares the disk thousands of syncs
-    save(files, folder.path(), 10, "first ten");
-    save(files, folder.path(), 20, "first twenty");
+    save_checkpoint(files, folder.path(), 10, "first ten");
+    save_checkpoint(files, folder.path(), 20, "first twenty");
   }
 
   void save_twice_and_delete(FileSystem& files, int& done) const {
-    save(files, folder.path(), 20, "second twenty");
+    save_checkpoint(files, folder.path(), 20, "second twenty");
     ++done;
-    save(files, folder.path(), 30, "thirty");
+    save_checkpoint(files, folder.path(), 30, "thirty");
     ++done;
     delete_checkpoint(files, {10, folder / "checkpoint-10"});
     ++done;

@@ -85,7 +85,7 @@ struct Witness {
   }
 };
 
-void save(FileSystem& files, const std::string& output_dir) {
+void save_step_five(FileSystem& files, const std::string& output_dir) {
   CheckpointTransaction transaction(files, output_dir, 5);
   StagedFiles staged(files, transaction.directory());
   SafetensorsWriter model = staged.open_safetensors("model.safetensors", {{"w", DType::kU8, {4}}});
@@ -103,7 +103,7 @@ TEST_CASE("every file and folder of a checkpoint is given to fsync before the re
   const TemporaryDirectory folder;
   PosixFileSystem files;
   const Witness witness;
-  save(files, folder.path());
+  save_step_five(files, folder.path());
   const int renamed = witness.last("rename", "/checkpoint-5");
   REQUIRE(renamed >= 0);
   const int manifest = witness.last("fsync", "/manifest.json");
@@ -127,13 +127,13 @@ TEST_CASE("every file and folder of a checkpoint is given to fsync before the re
 TEST_CASE("an fsync that fails fails the save and leaves the earlier checkpoint", "[storage]") {
   const TemporaryDirectory folder;
   PosixFileSystem files;
-  save(files, folder.path());
+  save_step_five(files, folder.path());
   for (const char* name : {"/model.safetensors", "/state.json", "/manifest.json"}) {
     INFO(name);
     const Witness witness;
     g_failing = name;
     try {
-      save(files, folder.path());
+      save_step_five(files, folder.path());
       FAIL("nothing failed");
     } catch (const Error& error) {
       CHECK(error.code() == ExitCode::kDisk);

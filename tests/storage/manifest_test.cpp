@@ -1,11 +1,11 @@
 #include "hftrain/storage/manifest.h"
 
 #include <filesystem>
-#include <fstream>
 
 #include "hftrain/base/error.h"
 #include "hftrain/base/file.h"
 #include "hftrain/storage/checkpoint_folder.h"
+#include "plain_files.h"
 #include "support/catch.h"
 #include "support/temporary_directory.h"
 
@@ -13,6 +13,7 @@ namespace hftrain::storage {
 namespace {
 
 using testing::TemporaryDirectory;
+using testing::write_text;
 
 Manifest sample() {
   Manifest manifest;
@@ -24,10 +25,6 @@ Manifest sample() {
   manifest.identity = {{"seed", 42}};
   manifest.files = {{"a.json", 2, "99"}, {"optimizer/b", 3, "77"}};
   return manifest;
-}
-
-void write_text(const std::string& path, const std::string& text) {
-  std::ofstream(path, std::ios::binary) << text;
 }
 
 // A committed checkpoint with three files; returns its path.

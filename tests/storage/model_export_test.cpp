@@ -10,6 +10,7 @@
 #include "hftrain/storage/checkpoint_summary.h"
 #include "hftrain/storage/model_folder.h"
 #include "hftrain/storage/sharded_state.h"
+#include "plain_files.h"
 #include "support/catch.h"
 #include "support/temporary_directory.h"
 
@@ -17,12 +18,13 @@ namespace hftrain::storage {
 namespace {
 
 using testing::FaultInjectingFileSystem;
+using testing::names_in;
 using testing::TemporaryDirectory;
 
 const std::vector<TensorEntry> kWeights = {
     {"a", DType::kF32, {2, 2}}, {"b", DType::kBF16, {3}}, {"c", DType::kU8, {6}}};
 
-std::string bytes_of(const TensorEntry& entry) {
+std::string filler_of(const TensorEntry& entry) {
   return std::string(entry.bytes(), entry.name[0]);
 }
 
@@ -33,7 +35,7 @@ std::string make_checkpoint(const std::string& output_dir) {
   StagedFiles staged(files, transaction.directory());
   SafetensorsWriter model = staged.open_safetensors(kWeightsName, kWeights);
   for (const TensorEntry& entry : std::vector<TensorEntry>(model.entries()))
-    model.write(entry.name, bytes_of(entry));
+    model.write(entry.name, filler_of(entry));
   staged.close(model);
   for (const int rank : {0, 1}) {
     const TensorSlice slice{{"a.exp_avg", DType::kF32, {1, 2}}, {rank, 0}};
@@ -58,14 +60,6 @@ std::string make_checkpoint(const std::string& output_dir) {
   return transaction.commit(std::move(manifest));
 }
 
-std::vector<std::string> names_in(const std::string& folder) {
-  std::vector<std::string> names;
-  for (const auto& item : std::filesystem::directory_iterator(folder))
-    names.push_back(item.path().filename());
-  std::sort(names.begin(), names.end());
-  return names;
-}
-
 TEST_CASE("an export is the plain model folder, sharded as asked", "[storage]") {
   const TemporaryDirectory folder;
   const std::string checkpoint = make_checkpoint(folder.path());
@@ -82,7 +76,7 @@ TEST_CASE("an export is the plain model folder, sharded as asked", "[storage]") 
     CHECK(result.files == companions.size() + (limit == 1000 ? 1 : 3));
     CHECK(names_in(target).size() == result.files);
     const ModelWeights weights(target);
-    for (const TensorEntry& entry : kWeights) CHECK(weights.at(entry.name).bytes == bytes_of(entry));
+    for (const TensorEntry& entry : kWeights) CHECK(weights.at(entry.name).bytes == filler_of(entry));
     for (const std::string& name : companions)
       CHECK(read_file(target + name) == read_file(checkpoint + '/' + name));
   }

@@ -19,7 +19,7 @@ using testing::TemporaryDirectory;
 const std::vector<TensorEntry> kEntries = {
     {"wte", DType::kU8, {4}}, {"h.0", DType::kU8, {3}}, {"h.1", DType::kU8, {3}}};
 
-void save(const std::string& folder, int64_t max_shard_bytes) {
+void save_sharded(const std::string& folder, int64_t max_shard_bytes) {
   PosixFileSystem files;
   const ShardPlan plan = plan_shards(kEntries, max_shard_bytes);
   for (const ShardPlan::Shard& shard : plan.shards) {
@@ -43,7 +43,7 @@ Error refusal(const std::string& folder) {
 TEST_CASE("one file or several shards read the same", "[storage]") {
   for (const int64_t limit : {100, 6, 4, 1}) {
     const TemporaryDirectory folder;
-    save(folder.path(), limit);
+    save_sharded(folder.path(), limit);
     const ModelWeights weights(folder.path());
     CHECK(has_model_weights(folder.path()));
     CHECK(weights.names() == std::vector<std::string>{"h.0", "h.1", "wte"});
@@ -58,7 +58,7 @@ TEST_CASE("one file or several shards read the same", "[storage]") {
 
 TEST_CASE("a missing tensor names its neighbours", "[storage]") {
   const TemporaryDirectory folder;
-  save(folder.path(), 100);
+  save_sharded(folder.path(), 100);
   try {
     ModelWeights(folder.path()).at("h.00");
     FAIL("found");
@@ -76,7 +76,7 @@ TEST_CASE("broken folders are refused by name", "[storage]") {
   std::ofstream(folder / "pytorch_model.bin") << "pickle";
   CHECK_THAT(refusal(folder.path()).diagnostics().front().hint, Catch::Contains("save_pretrained"));
 
-  save(folder.path(), 4);
+  save_sharded(folder.path(), 4);
   const std::string shard = folder / "model-00002-of-00003.safetensors";
   const std::string bytes = read_file(shard);
   std::ofstream(shard) << bytes.substr(0, bytes.size() - 1);

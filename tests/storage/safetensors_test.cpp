@@ -1,11 +1,11 @@
 #include <cstring>
-#include <fstream>
 
 #include "fault_injecting_file_system.h"
 #include "hftrain/base/error.h"
 #include "hftrain/base/file.h"
 #include "hftrain/base/json.h"
 #include "hftrain/storage/safetensors_writer.h"
+#include "plain_files.h"
 #include "support/catch.h"
 #include "support/paths.h"
 #include "support/temporary_directory.h"
@@ -14,12 +14,9 @@ namespace hftrain::storage {
 namespace {
 
 using testing::TemporaryDirectory;
+using testing::write_text;
 
 const std::string kGolden = testing::source_dir() + "/tests/golden/storage/mixed.safetensors";
-
-void write_text(const std::string& path, const std::string& text) {
-  std::ofstream(path, std::ios::binary) << text;
-}
 
 // A file of header and data, with the right length in front.
 std::string with_header(const std::string& header, const std::string& data) {

@@ -14,9 +14,7 @@
 #include "support/skip.h"
 #include "support/temporary_directory.h"
 
-using namespace hftrain;
-using storage::ScratchMap;
-
+namespace hftrain::storage {
 namespace {
 
 // Pages of files that this process has in memory.
@@ -70,3 +68,5 @@ TEST_CASE("a scratch map larger than its file system is refused") {
     CHECK_THAT(error.render(), Catch::Contains("/dev/shm"));
   }
 }
+
+}  // namespace hftrain::storage

@@ -34,7 +34,7 @@ std::vector<float> box_of(const std::vector<int64_t>& whole, const std::vector<i
   return values;
 }
 
-std::string_view bytes_of(const std::vector<float>& values) {
+std::string_view view_of_bytes(const std::vector<float>& values) {
   return {reinterpret_cast<const char*>(values.data()), values.size() * sizeof(float)};
 }
 
@@ -58,13 +58,13 @@ void write_shard(const std::string& path, const std::vector<Piece>& pieces) {
         for (const Piece& piece : pieces) {
           if (piece.name == entry.name) values = box_of(piece.whole, piece.offsets, piece.shape);
         }
-        return bytes_of(values);
+        return view_of_bytes(values);
       },
       sharding_metadata(slices));
 }
 
-std::vector<float> read(const ShardedState& state, const std::string& name,
-                        const std::vector<int64_t>& offsets, const std::vector<int64_t>& shape) {
+std::vector<float> read_box(const ShardedState& state, const std::string& name,
+                            const std::vector<int64_t>& offsets, const std::vector<int64_t>& shape) {
   std::vector<float> out(
       static_cast<size_t>(std::accumulate(shape.begin(), shape.end(), int64_t{1}, std::multiplies<>())));
   state.read(name, {offsets, shape}, {reinterpret_cast<char*>(out.data()), out.size() * sizeof(float)});
@@ -102,7 +102,7 @@ TEST_CASE("any box of a tensor is read from the slices of other ranks", "[storag
     const auto all = [&](const auto& self, size_t dim) -> void {
       if (dim == rank) {
         INFO(name);
-        CHECK(read(state, name, offsets, shape) == box_of(tensor.shape, offsets, shape));
+        CHECK(read_box(state, name, offsets, shape) == box_of(tensor.shape, offsets, shape));
         return;
       }
       for (offsets[dim] = 0; offsets[dim] <= tensor.shape[dim]; ++offsets[dim]) {
@@ -119,15 +119,15 @@ TEST_CASE("three-dimensional boxes and scalars", "[storage]") {
   write_shard(folder / shard_file_name(0), {{"t", {3, 4, 5}, {0, 0, 0}, {3, 2, 5}}, {"s", {}, {}, {}}});
   write_shard(folder / shard_file_name(1), {{"t", {3, 4, 5}, {0, 2, 0}, {3, 2, 5}}});
   const ShardedState state(folder.path());
-  CHECK(read(state, "t", {1, 1, 2}, {2, 3, 2}) == box_of({3, 4, 5}, {1, 1, 2}, {2, 3, 2}));
-  CHECK(read(state, "s", {}, {}) == std::vector<float>{0});
+  CHECK(read_box(state, "t", {1, 1, 2}, {2, 3, 2}) == box_of({3, 4, 5}, {1, 1, 2}, {2, 3, 2}));
+  CHECK(read_box(state, "s", {}, {}) == std::vector<float>{0});
 }
 
 TEST_CASE("the same slice saved by several ranks counts once", "[storage]") {
   const TemporaryDirectory folder;
   write_shard(folder / shard_file_name(0), {{"w", {4}, {0}, {4}}});
   write_shard(folder / shard_file_name(1), {{"w", {4}, {0}, {4}}});
-  CHECK(read(ShardedState(folder.path()), "w", {1}, {2}) == std::vector<float>{1, 2});
+  CHECK(read_box(ShardedState(folder.path()), "w", {1}, {2}) == std::vector<float>{1, 2});
 }
 
 TEST_CASE("holes, part overlaps and unknown names are refused", "[storage]") {
@@ -137,11 +137,11 @@ TEST_CASE("holes, part overlaps and unknown names are refused", "[storage]") {
   write_shard(folder / shard_file_name(1), {{"hole", {2, 3}, {0, 0}, {1, 3}}, {"over", {6}, {2}, {4}}});
   write_shard(folder / shard_file_name(2), {{"hole", {2, 3}, {1, 2}, {1, 1}}});
   const ShardedState state(folder.path());
-  CHECK(read(state, "hole", {0, 0}, {1, 2}) == std::vector<float>{0, 1});
-  CHECK_THROWS_AS(read(state, "hole", {1, 1}, {1, 2}), Error);
-  CHECK_THROWS_AS(read(state, "over", {0}, {6}), Error);
-  CHECK_THROWS_AS(read(state, "none", {0}, {1}), Error);
-  CHECK_THROWS_AS(read(state, "over", {0, 0}, {1, 1}), Error);  // another number of dimensions
+  CHECK(read_box(state, "hole", {0, 0}, {1, 2}) == std::vector<float>{0, 1});
+  CHECK_THROWS_AS(read_box(state, "hole", {1, 1}, {1, 2}), Error);
+  CHECK_THROWS_AS(read_box(state, "over", {0}, {6}), Error);
+  CHECK_THROWS_AS(read_box(state, "none", {0}, {1}), Error);
+  CHECK_THROWS_AS(read_box(state, "over", {0, 0}, {1, 1}), Error);  // another number of dimensions
 }
 
 // What a file says of a slice of `w`, and no more than four bytes behind it.

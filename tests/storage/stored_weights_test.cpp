@@ -29,7 +29,7 @@ std::vector<float> numbers(const Box& whole, const Box& box) {
   return values;
 }
 
-std::string bytes_of(const std::vector<float>& values) {
+std::string copy_of_bytes(const std::vector<float>& values) {
   return {reinterpret_cast<const char*>(values.data()), values.size() * sizeof(float)};
 }
 
@@ -41,7 +41,7 @@ void write_whole(const std::string& folder) {
                     {{"w", DType::kF32, kW.sizes}, {"b", DType::kF32, kB.sizes}},
                     [text = std::string()](const TensorEntry& entry) mutable {
                       const Box& whole = entry.name == "w" ? kW : kB;
-                      return std::string_view(text = bytes_of(numbers(whole, whole)));
+                      return std::string_view(text = copy_of_bytes(numbers(whole, whole)));
                     });
 }
 
@@ -56,7 +56,7 @@ void write_slices(const std::string& folder) {
         files, folder + '/' + kShardedModelFolder + '/' + shard_file_name(rank),
         {{"w", DType::kF32, w.sizes}, {"b", DType::kF32, b.sizes}},
         [&, text = std::string()](const TensorEntry& entry) mutable {
-          text = entry.name == "w" ? bytes_of(numbers(kW, w)) : bytes_of(numbers(kB, b));
+          text = entry.name == "w" ? copy_of_bytes(numbers(kW, w)) : copy_of_bytes(numbers(kB, b));
           return std::string_view(text);
         },
         sharding_metadata(
@@ -64,7 +64,7 @@ void write_slices(const std::string& folder) {
   }
 }
 
-std::vector<float> read(const StoredWeights& weights, const std::string& name, const Box& box) {
+std::vector<float> read_weights(const StoredWeights& weights, const std::string& name, const Box& box) {
   std::vector<float> values(volume(box));
   weights.read(name, box, {reinterpret_cast<char*>(values.data()), values.size() * sizeof(float)});
   return values;
@@ -85,10 +85,10 @@ TEST_CASE("both layouts of weights give the same tensors and boxes", "[storage]"
   CHECK(weights.find("w")->shape == kW.sizes);
   CHECK(weights.find("v") == nullptr);
   const std::vector<Box> boxes = {kW, {{2, 0}, {2, 3}}, {{1, 1}, {4, 1}}, {{4, 0}, {0, 3}}};
-  for (const Box& box : boxes) CHECK(read(weights, "w", box) == numbers(kW, box));
-  CHECK(read(weights, "b", {{1}, {2}}) == std::vector<float>{1, 2});
-  CHECK_THROWS_AS(read(weights, "v", kB), Error);
-  CHECK_THROWS_AS(read(weights, "b", {{3}, {2}}), Error);
+  for (const Box& box : boxes) CHECK(read_weights(weights, "w", box) == numbers(kW, box));
+  CHECK(read_weights(weights, "b", {{1}, {2}}) == std::vector<float>{1, 2});
+  CHECK_THROWS_AS(read_weights(weights, "v", kB), Error);
+  CHECK_THROWS_AS(read_weights(weights, "b", {{3}, {2}}), Error);
   CHECK(weights.files_of("w").size() == (sharded ? 2 : 1));
   CHECK(weights.files() == weights.files_of("b"));
   CHECK(weights.files().front() == (sharded ? "model/" + shard_file_name(0) : "model.safetensors"));

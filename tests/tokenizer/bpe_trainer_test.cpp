@@ -11,7 +11,7 @@
 namespace hftrain::tokenizer {
 namespace {
 
-const std::string kGolden = testing::source_dir() + "/tests/golden/tokenizer/training/";
+const std::string kTrainingFolder = testing::source_dir() + "/tests/golden/tokenizer/training/";
 
 TrainedBpe learn(std::string_view text, BpeTrainingOptions options) {
   BpeTrainer trainer(std::move(options));
@@ -24,11 +24,11 @@ TrainedBpe learn(std::string_view text, BpeTrainingOptions options) {
 TEST_CASE("training finds the vocabulary and the merges of the package's trainer") {
   const BpeTrainingOptions options{
       .vocab_size = 700, .min_frequency = 2, .special_tokens = {"<|endoftext|>", "<pad>"}};
-  const TrainedBpe trained = learn(read_file(kGolden + "text.txt"), options);
+  const TrainedBpe trained = learn(read_file(kTrainingFolder + "text.txt"), options);
   const testing::TemporaryDirectory folder;
   write_byte_level_tokenizer(trained, options, folder.path());
   const Json ours = read_json_file(folder / "tokenizer.json").at("model");
-  const Json theirs = read_json_file(kGolden + "expected.json").at("model");
+  const Json theirs = read_json_file(kTrainingFolder + "expected.json").at("model");
   CHECK(ours.at("vocab") == theirs.at("vocab"));
   CHECK(ours.at("merges") == theirs.at("merges"));
 }

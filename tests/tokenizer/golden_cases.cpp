@@ -5,7 +5,7 @@
 #include "hftrain/base/json.h"
 #include "hftrain/tokenizer/tokenizer.h"
 
-namespace hftrain::tokenizer::testing {
+namespace hftrain::tokenizer {
 namespace {
 
 // What we say about a text, spelled like a line of cases.jsonl.
@@ -73,4 +73,4 @@ Comparison compare_with_cases(const std::string& folder) {
   return result;
 }
 
-}  // namespace hftrain::tokenizer::testing
+}  // namespace hftrain::tokenizer

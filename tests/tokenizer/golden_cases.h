@@ -4,7 +4,7 @@
 
 #include <string>
 
-namespace hftrain::tokenizer::testing {
+namespace hftrain::tokenizer {
 
 struct Comparison {
   int cases = 0;
@@ -14,4 +14,4 @@ struct Comparison {
 
 Comparison compare_with_cases(const std::string& folder);
 
-}  // namespace hftrain::tokenizer::testing
+}  // namespace hftrain::tokenizer

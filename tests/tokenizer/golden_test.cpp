@@ -4,12 +4,12 @@
 #include "support/paths.h"
 #include "tokenizer/golden_cases.h"
 
-namespace hftrain::tokenizer::testing {
+namespace hftrain::tokenizer {
 
 TEST_CASE("every pipeline gives the ids, tokens, offsets and texts of the tokenizers package") {
   int folders = 0;
   for (const auto& entry :
-       std::filesystem::directory_iterator(hftrain::testing::source_dir() + "/tests/golden/tokenizer")) {
+       std::filesystem::directory_iterator(testing::source_dir() + "/tests/golden/tokenizer")) {
     if (!std::filesystem::exists(entry.path() / "cases.jsonl")) continue;
     ++folders;
     const Comparison result = compare_with_cases(entry.path().string());
@@ -20,4 +20,4 @@ TEST_CASE("every pipeline gives the ids, tokens, offsets and texts of the tokeni
   CHECK(folders >= 20);
 }
 
-}  // namespace hftrain::tokenizer::testing
+}  // namespace hftrain::tokenizer

@@ -7,16 +7,15 @@
 #include "support/temporary_directory.h"
 #include "tokenizer/golden_cases.h"
 
-namespace hftrain::tokenizer::testing {
+namespace hftrain::tokenizer {
 
 TEST_CASE("random texts and every BMP code point give what the package gives", "[parity][slow]") {
-  const std::string python = hftrain::testing::test_python();
+  const std::string python = testing::test_python();
   if (python.empty()) HFTRAIN_SKIP("python3 with the tokenizers package: set HFTRAIN_TEST_PYTHON");
   constexpr const char* kTextsPerPipeline = " 200";  // 10,000 give the same answer and take twenty minutes
-  const hftrain::testing::TemporaryDirectory folder;
-  const std::string command = python + " " + hftrain::testing::source_dir() +
-                              "/tests/tokenizer/live_parity.py " + folder.path() + kTextsPerPipeline +
-                              " 2> " + (folder / "log");
+  const testing::TemporaryDirectory folder;
+  const std::string command = python + " " + testing::source_dir() + "/tests/tokenizer/live_parity.py " +
+                              folder.path() + kTextsPerPipeline + " 2> " + (folder / "log");
   REQUIRE(std::system(command.c_str()) == 0);
   int cases = 0;
   for (const auto& entry : std::filesystem::directory_iterator(folder.path())) {
@@ -29,4 +28,4 @@ TEST_CASE("random texts and every BMP code point give what the package gives", "
   CHECK(cases > 4000);
 }
 
-}  // namespace hftrain::tokenizer::testing
+}  // namespace hftrain::tokenizer

@@ -13,11 +13,11 @@
 namespace hftrain::tokenizer {
 namespace {
 
-const std::string kGolden = testing::source_dir() + "/tests/golden/tokenizer/";
+const std::string kGoldenFolder = testing::source_dir() + "/tests/golden/tokenizer/";
 
 // The message of the refusal to load a golden tokenizer after `edit`; empty when it loads.
 std::string refusal(const std::string& name, const std::function<void(Json&)>& edit) {
-  Json file = read_json_file(kGolden + name + "/tokenizer.json");
+  Json file = read_json_file(kGoldenFolder + name + "/tokenizer.json");
   edit(file);
   const testing::TemporaryDirectory folder;
   write_file_atomically(folder / "tokenizer.json", dump_json(file));
@@ -67,7 +67,7 @@ TEST_CASE("a place that the system cannot look at is a mistake with its reason")
 }
 
 TEST_CASE("torn JSON is refused with file and place") {
-  const std::string whole = read_file(kGolden + "gpt2/tokenizer.json");
+  const std::string whole = read_file(kGoldenFolder + "gpt2/tokenizer.json");
   const testing::TemporaryDirectory folder;
   for (const size_t size : {size_t{0}, size_t{1}, whole.size() / 2, whole.size() - 1}) {
     write_file_atomically(folder / "tokenizer.json", whole.substr(0, size));
@@ -143,7 +143,7 @@ TEST_CASE("a regular expression that cannot be honoured is refused with the reas
 
 TEST_CASE("settings beside the file are read in both spellings") {
   const testing::TemporaryDirectory folder;
-  write_file_atomically(folder / "tokenizer.json", read_file(kGolden + "llama2/tokenizer.json"));
+  write_file_atomically(folder / "tokenizer.json", read_file(kGoldenFolder + "llama2/tokenizer.json"));
   write_file_atomically(
       folder / "tokenizer_config.json",
       R"({"model_max_length": 2048, "bos_token": {"content": "<s>"}, "eos_token": "</s>"})");
@@ -160,7 +160,7 @@ TEST_CASE("settings beside the file are read in both spellings") {
 
 TEST_CASE("an unknown character without a usable unk token is an error of the text") {
   const testing::TemporaryDirectory folder;
-  Json file = read_json_file(kGolden + "split_removed/tokenizer.json");
+  Json file = read_json_file(kGoldenFolder + "split_removed/tokenizer.json");
   file["model"]["unk_token"] = "<nowhere>";
   write_file_atomically(folder / "tokenizer.json", dump_json(file));
   const auto tokenizer = Tokenizer::load(folder.path());

@@ -15,7 +15,7 @@ constexpr const char* kPatterns[] = {
     R"([^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+)"};
 
 // Characters that these patterns tell apart, letters of all cases and marks more often than the rest.
-std::string random_text(std::mt19937& random) {
+std::string random_text_to_split(std::mt19937& random) {
   static constexpr char32_t kCharacters[] = {
       ' ', ' ',   '\n',  '\r',  '\t',  0x85,   0xA0,  0x2028, '\'',    '\'',   's',    'T',     'l',
       'l', 'R',   'e',   'v',   'm',   'D',    0x17F, '1',    '2',     0xBD,   0x0664, '.',     '/',
@@ -35,7 +35,7 @@ TEST_CASE("the hand-written splitters cut exactly like their regular expressions
     const RegexPattern regex(pattern);
     std::mt19937 random(3);
     for (int i = 0; i < 20000; ++i) {
-      const std::string text = random_text(random);
+      const std::string text = random_text_to_split(random);
       std::vector<size_t> ours, theirs;
       split(*known, text,
             [&](const char*, const char* end) { ours.push_back(static_cast<size_t>(end - text.data())); });

@@ -21,8 +21,8 @@ using testing::MemoryDataset;
 using testing::Rank;
 using testing::RankBody;
 
-struct Tiny {
-  explicit Tiny(comm::Communicator& group, plan::RunPlan wanted = testing::tiny_plan())
+struct TinyEvaluation {
+  explicit TinyEvaluation(comm::Communicator& group, plan::RunPlan wanted = testing::tiny_plan())
       : plan(std::move(wanted)),
         model(make_model(plan, at::kCPU)),
         evaluator(plan, *model, runner, group, events) {
@@ -58,7 +58,7 @@ struct Weighted {
   double entries;                // that it stands for
 };
 
-double expected(Tiny& tiny, const std::vector<Weighted>& batches) {
+double expected(TinyEvaluation& tiny, const std::vector<Weighted>& batches) {
   double sum = 0, count = 0;
   for (const Weighted& batch : batches) {
     sum += batch.entries * tiny.mean(batch.samples);
@@ -73,7 +73,7 @@ Approx about(double value) {
 
 const RankBody kTwo("two ranks evaluate", [](const Rank& rank) {
   const auto group = rank.connect();
-  Tiny tiny(*group);
+  TinyEvaluation tiny(*group);
   CHECK(tiny.loss_over(8) == about(expected(tiny, {{{0, 1}, 2}, {{2, 3}, 2}, {{4, 5}, 2}, {{6, 7}, 2}})));
   // The last batch is filled with samples from the start, which are not counted.
   CHECK(tiny.loss_over(7) == about(expected(tiny, {{{0, 1}, 2}, {{2, 3}, 2}, {{4, 5}, 2}, {{6, 0}, 1}})));
@@ -85,7 +85,7 @@ const RankBody kUneven("two ranks evaluate without even batches", [](const Rank&
   const auto group = rank.connect();
   plan::RunPlan plan = testing::tiny_plan();
   plan.data.even_batches = false;
-  Tiny tiny(*group, plan);
+  TinyEvaluation tiny(*group, plan);
   // Rank 1 has nothing in the last round, or less than rank 0: each loss is W × own sum / sum of all.
   CHECK(tiny.loss_over(5) == about(expected(tiny, {{{0, 1}, 2}, {{2, 3}, 2}, {{4}, 1}})));
   CHECK(tiny.loss_over(6) == about(expected(tiny, {{{0, 1}, 2}, {{2, 3}, 2}, {{4, 5}, 2}})));
@@ -95,7 +95,7 @@ const RankBody kUneven("two ranks evaluate without even batches", [](const Rank&
 
 const RankBody kThree("three ranks evaluate less than a round", [](const Rank& rank) {
   const auto group = rank.connect();
-  Tiny tiny(*group);
+  TinyEvaluation tiny(*group);
   CHECK(tiny.loss_over(3) == about(expected(tiny, {{{0, 1}, 2}, {{2, 0}, 1}})));
   CHECK(tiny.loss_over(7) == about(expected(tiny, {{{0, 1}, 2}, {{2, 3}, 2}, {{4, 5}, 2}, {{6, 0}, 1}})));
 });
@@ -104,7 +104,7 @@ const RankBody kThree("three ranks evaluate less than a round", [](const Rank& r
 
 TEST_CASE("an evaluation counts every sample once, also those of a short last batch") {
   const auto alone = comm::make_communicator({}, comm::builtin_backends());
-  Tiny tiny(*alone);
+  TinyEvaluation tiny(*alone);
   for (const int64_t samples : {1, 4, 5}) {
     std::vector<Weighted> each;
     for (int64_t sample = 0; sample < samples; ++sample) each.push_back({{sample}, 1});
@@ -117,7 +117,7 @@ TEST_CASE("with drop_last an evaluation leaves the short batch out") {
   const auto alone = comm::make_communicator({}, comm::builtin_backends());
   plan::RunPlan plan = testing::tiny_plan();
   plan.data.drop_last = true;
-  Tiny tiny(*alone, plan);
+  TinyEvaluation tiny(*alone, plan);
   CHECK(tiny.loss_over(5) == about(expected(tiny, {{{0, 1}, 2}, {{2, 3}, 2}})));
 }
 
@@ -125,7 +125,7 @@ TEST_CASE("an evaluation names its metrics by the prefix and leaves the model in
   const auto alone = comm::make_communicator({}, comm::builtin_backends());
   plan::RunPlan plan = testing::tiny_plan();
   plan.model.config["resid_pdrop"] = 0.5;
-  Tiny tiny(*alone, plan);
+  TinyEvaluation tiny(*alone, plan);
   for (const bool training : {true, false}) {
     tiny.model->train(training);
     const Evaluation evaluation = tiny.evaluator.run(std::make_shared<MemoryDataset>(5), "predict");
@@ -143,7 +143,7 @@ TEST_CASE("an evaluation names its metrics by the prefix and leaves the model in
 
 TEST_CASE("speeds of an evaluation are samples and rounds by its time") {
   const auto alone = comm::make_communicator({}, comm::builtin_backends());
-  Tiny tiny(*alone);
+  TinyEvaluation tiny(*alone);
   const Json metrics = tiny.evaluator.run(std::make_shared<MemoryDataset>(5), "eval").metrics;
   const double ratio =
       metrics.at("eval_samples_per_second").get<double>() / metrics.at("eval_steps_per_second").get<double>();

@@ -29,8 +29,8 @@ TokenBatch batch_of(int64_t first_sample, int64_t rows) {
 }
 
 // A tiny model on one rank, equal in every object, and its updates.
-struct Tiny {
-  explicit Tiny(plan::RunPlan wanted = testing::tiny_plan())
+struct TinyTraining {
+  explicit TinyTraining(plan::RunPlan wanted = testing::tiny_plan())
       : plan(std::move(wanted)),
         communicator(comm::make_communicator({}, comm::builtin_backends())),
         model(make_model(plan, at::kCPU)),
@@ -99,7 +99,7 @@ bool gradients_are_zero(const models::Model& model) {
 }  // namespace
 
 TEST_CASE("micro-batches that are accumulated make the update of one big batch") {
-  Tiny in_parts, whole;
+  TinyTraining in_parts, whole;
   const std::vector<at::Tensor> before = whole.parameters();
   const UpdateResult parts = in_parts.run({batch_of(0, 2), batch_of(2, 2), batch_of(4, 2)});
   const UpdateResult once = whole.run({batch_of(0, 6)});
@@ -113,16 +113,16 @@ TEST_CASE("micro-batches that are accumulated make the update of one big batch")
 
 TEST_CASE("gradients above the limit are scaled down to it, and the norm told is that before") {
   plan::RunPlan plan = testing::tiny_plan();
-  Tiny free(plan);
+  TinyTraining free(plan);
   const std::vector<at::Tensor> before = free.parameters();
   const double norm = free.run({batch_of(0, 6)}).grad_norm;
   CHECK(distance(before, free.parameters()) == Approx(0.1 * norm).epsilon(1e-4));  // 0 does not clip
   plan.optimizer.max_grad_norm = norm / 4;
-  Tiny clipped(plan);
+  TinyTraining clipped(plan);
   CHECK(clipped.run({batch_of(0, 6)}).grad_norm == Approx(norm));
   CHECK(distance(before, clipped.parameters()) == Approx(0.1 * norm / 4).epsilon(1e-4));
   plan.optimizer.max_grad_norm = 2 * norm;
-  Tiny below(plan);
+  TinyTraining below(plan);
   below.run({batch_of(0, 6)});
   CHECK(distance(below.parameters(), free.parameters()) < 1e-6);
 }
@@ -132,7 +132,7 @@ TEST_CASE("an update whose gradients are not finite changes no parameter, and th
   plan.schedule.name = "linear";
   plan.steps.max_steps = 10;
   plan.optimizer.max_grad_norm = GENERATE(0.0, 1.0);
-  Tiny tiny(plan), undisturbed(plan);
+  TinyTraining tiny(plan), undisturbed(plan);
   const std::vector<at::Tensor> before = tiny.parameters();
   tiny.fill_first(std::numeric_limits<float>::infinity());
   const UpdateResult skipped = tiny.run({batch_of(0, 3), batch_of(3, 3)});
@@ -151,7 +151,7 @@ TEST_CASE("an update uses the rate of the schedule, which goes on after it") {
   plan::RunPlan plan = testing::tiny_plan();
   plan.schedule.name = "linear";
   plan.steps.max_steps = 4;
-  Tiny tiny(plan);
+  TinyTraining tiny(plan);
   for (const double share : {1.0, 0.75, 0.5, 0.25, 0.0}) {
     const std::vector<at::Tensor> before = tiny.parameters();
     const UpdateResult result = tiny.run({batch_of(0, 6)});
@@ -162,7 +162,7 @@ TEST_CASE("an update uses the rate of the schedule, which goes on after it") {
 }
 
 TEST_CASE("callbacks hear of every micro-batch but the last, then of the two sides of the optimizer's step") {
-  Tiny tiny;
+  TinyTraining tiny;
   tiny.run({batch_of(0, 2), batch_of(2, 2), batch_of(4, 2)});
   CHECK(tiny.events == "sspo");
   tiny.run({batch_of(0, 6)});
@@ -171,9 +171,9 @@ TEST_CASE("callbacks hear of every micro-batch but the last, then of the two sid
 
 TEST_CASE("a loss scale leaves the update as it is, and an overflow skips it and halves the scale") {
   plan::RunPlan plan = testing::tiny_plan();
-  Tiny plain(plan);
+  TinyTraining plain(plan);
   plan.precision.gradient_scaler = true;
-  Tiny scaled(plan);
+  TinyTraining scaled(plan);
   const UpdateResult with = scaled.run({batch_of(0, 6)}), without = plain.run({batch_of(0, 6)});
   CHECK(with.grad_norm == Approx(without.grad_norm).epsilon(1e-5));
   CHECK(scaled.losses.sum().item<double>() == plain.losses.sum().item<double>());

@@ -15,7 +15,7 @@
 namespace hftrain::app {
 namespace {
 
-constexpr const char* kUsage =
+constexpr const char* kCacheUsage =
     "usage: hftrain cache list [--json]\n"
     "       hftrain cache prune [--older_than AGE] [--max_size SIZE] [--dry_run] [--json]\n"
     "\n"
@@ -24,33 +24,33 @@ constexpr const char* kUsage =
     "        until SIZE (20GiB) is left; damaged entries and what killed processes left go in any case, an\n"
     "        entry in use never; --dry_run only says what would go\n";
 
-struct Request {
+struct CacheRequest {
   std::string older_than, max_size;  // as typed; empty: no limit
   bool json = false;
   data::PruneRequest prune;
 };
 
-Error wrong_value(const std::string& flag, const std::string& text, const std::string& like) {
+Error wrong_limit(const std::string& flag, const std::string& text, const std::string& like) {
   return Error(ExitCode::kUsage, flag + ": '" + text + "' does not fit")
       .where("command line")
       .why("it takes something like " + like)
       .hint(flag + ' ' + like);
 }
 
-void read_limits(Request& request) {
+void read_limits(CacheRequest& request) {
   if (!request.older_than.empty()) {
     const auto seconds = parse_age(request.older_than);
-    if (!seconds) throw wrong_value("--older_than", request.older_than, "30d");
+    if (!seconds) throw wrong_limit("--older_than", request.older_than, "30d");
     request.prune.unused_seconds = *seconds;
   }
   if (!request.max_size.empty()) {
     const auto bytes = parse_bytes(request.max_size);
-    if (!bytes) throw wrong_value("--max_size", request.max_size, "20GiB");
+    if (!bytes) throw wrong_limit("--max_size", request.max_size, "20GiB");
     request.prune.most_bytes = static_cast<uint64_t>(*bytes);
   }
 }
 
-CommandOptions options_of(const std::string& action, Request& request) {
+CommandOptions cache_options(const std::string& action, CacheRequest& request) {
   CommandOptions options("hftrain cache " + action,
                          action == "list"
                              ? "Tokenised and packed data: key, size, last use, tokenizer and sources"
@@ -151,7 +151,7 @@ void report(const CommandContext& context, const data::PruneRequest& asked, cons
     context.err << "note: whole entries are kept without --older_than or --max_size" << std::endl;
 }
 
-void prune(const CommandContext& context, const Request& request) {
+void prune(const CommandContext& context, const CacheRequest& request) {
   const data::PruneResult result = data::prune_cache(data::cache_folder(context.environment), request.prune);
   if (!request.json) return report(context, request.prune, result);
   context.out << dump_json({{"schema", 1},
@@ -169,11 +169,11 @@ ExitCode run_cache(const CommandContext& context) {
   const std::vector<std::string>& words = context.arguments;
   const std::string action = words.empty() ? "" : words.front();
   if (action != "list" && action != "prune") {
-    if (answered(words, kUsage, context)) return ExitCode::kDone;
+    if (answered(words, kCacheUsage, context)) return ExitCode::kDone;
     throw_unknown_action("hftrain cache", action, {"list", "prune"});
   }
-  Request request;
-  if (!options_of(action, request).read({words.begin() + 1, words.end()}, context)) return ExitCode::kDone;
+  CacheRequest request;
+  if (!cache_options(action, request).read({words.begin() + 1, words.end()}, context)) return ExitCode::kDone;
   read_limits(request);
   request.prune.now = std::time(nullptr);
   if (action == "list") {

@@ -16,7 +16,7 @@
 namespace hftrain::app {
 namespace {
 
-constexpr const char* kUsage =
+constexpr const char* kCheckpointUsage =
     "usage: hftrain checkpoint verify DIR\n"
     "       hftrain checkpoint inspect DIR [--json]\n"
     "       hftrain checkpoint export DIR OUT [--max_shard_size SIZE]\n"
@@ -27,7 +27,7 @@ constexpr const char* kUsage =
     "         --max_shard_size (default 50GB) in KB, MB, GB or TB of 1000\n";
 
 // The words behind the action.
-struct Request {
+struct CheckpointRequest {
   std::string folder, out;
   bool json = false;
   std::string max_shard_size = "50GB";  // as transformers 5
@@ -41,7 +41,7 @@ int64_t shard_size(const std::string& text) {
       .hint("--max_shard_size 5GB");
 }
 
-CommandOptions options_of(const std::string& action, Request& request) {
+CommandOptions checkpoint_options(const std::string& action, CheckpointRequest& request) {
   using Need = CommandOptions::Need;
   const std::map<std::string, std::string> summaries = {
       {"verify", "Hash every file against the manifest; print ok, or name the first bad file (exit code 4)"},
@@ -77,14 +77,14 @@ ExitCode verify(const std::string& folder, std::ostream& out) {
   throw error.hint(hint.empty() ? "resuming takes the newest checkpoint that verifies" : hint);
 }
 
-ExitCode inspect(const Request& request, std::ostream& out) {
+ExitCode inspect(const CheckpointRequest& request, std::ostream& out) {
   const storage::CheckpointSummary summary = storage::summarize_checkpoint(request.folder);
   out << (request.json ? dump_json(storage::summary_to_json(summary)) + '\n'
                        : storage::render_summary(summary));
   return ExitCode::kDone;
 }
 
-ExitCode export_folder(const Request& request, std::ostream& out) {
+ExitCode export_folder(const CheckpointRequest& request, std::ostream& out) {
   storage::PosixFileSystem files;
   const storage::ExportResult result =
       storage::export_model(files, request.folder, request.out, shard_size(request.max_shard_size));
@@ -100,11 +100,12 @@ ExitCode run_checkpoint(const CommandContext& context) {
   const std::string action = words.empty() ? "" : words.front();
   const std::vector<std::string> actions = {"verify", "inspect", "export"};
   if (std::find(actions.begin(), actions.end(), action) == actions.end()) {
-    if (answered(words, kUsage, context)) return ExitCode::kDone;
+    if (answered(words, kCheckpointUsage, context)) return ExitCode::kDone;
     throw_unknown_action("hftrain checkpoint", action, actions);
   }
-  Request request;
-  if (!options_of(action, request).read({words.begin() + 1, words.end()}, context)) return ExitCode::kDone;
+  CheckpointRequest request;
+  if (!checkpoint_options(action, request).read({words.begin() + 1, words.end()}, context))
+    return ExitCode::kDone;
   if (action == "verify") return verify(request.folder, context.out);
   if (action == "inspect") return inspect(request, context.out);
   return export_folder(request, context.out);

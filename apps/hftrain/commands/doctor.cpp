@@ -23,7 +23,7 @@
 namespace hftrain::app {
 namespace {
 
-struct Request {
+struct DoctorRequest {
   std::string folder = ".";
   bool json = false;
 };
@@ -38,8 +38,8 @@ struct Finding {
 };
 
 // Nothing when a text was asked for, and printed.
-std::optional<Request> parse(const CommandContext& context) {
-  Request request;
+std::optional<DoctorRequest> parse(const CommandContext& context) {
+  DoctorRequest request;
   CommandOptions options(
       "hftrain doctor",
       "Versions that a run would load, GPUs, limits and the speed of a disk; what is missing "
@@ -238,7 +238,7 @@ Json document(const std::vector<Finding>& findings) {
 }  // namespace
 
 ExitCode run_doctor(const CommandContext& context) {
-  const std::optional<Request> request = parse(context);
+  const std::optional<DoctorRequest> request = parse(context);
   if (!request) return ExitCode::kDone;
   const std::vector<Finding> findings = examine(context, request->folder);
   if (request->json) {

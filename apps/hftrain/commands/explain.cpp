@@ -13,7 +13,7 @@ namespace hftrain::app {
 
 namespace {
 
-constexpr const char* kUsage =
+constexpr const char* kExplainUsage =
     "usage: hftrain explain FLAG [--config FILE] [FLAGS]\n"
     "Meaning, type, default, status and checks of FLAG; with FLAGS also its value and origin.\n";
 
@@ -27,7 +27,7 @@ ExitCode run_explain(const CommandContext& context) {
         .why("it tells everything about one of them")
         .hint("hftrain explain learning_rate");
   const std::string flag = words.front();
-  if (answered({flag}, kUsage, context)) return ExitCode::kDone;
+  if (answered({flag}, kExplainUsage, context)) return ExitCode::kDone;
   // As for --print_config, the configuration need not be runnable.
   words.front() = "--print_config";
   context.out << arguments::explain(flag, arguments::parse_arguments(words, context.environment));

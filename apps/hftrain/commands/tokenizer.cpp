@@ -158,7 +158,7 @@ ExitCode decode(const CommandContext& context, const std::vector<std::string>& w
   return ExitCode::kDone;
 }
 
-constexpr const char* kUsage =
+constexpr const char* kTokenizerUsage =
     "usage: hftrain tokenizer train  --vocab_size N --files F... --output DIR     learn a vocabulary\n"
     "       hftrain tokenizer encode --tokenizer_name DIR [--file F | TEXT...]    text to ids\n"
     "       hftrain tokenizer decode --tokenizer_name DIR [IDS...]                ids to text\n"
@@ -174,7 +174,7 @@ ExitCode run_tokenizer(const CommandContext& context) {
   if (action == "train") return train(context, words);
   if (action == "encode") return encode(context, words);
   if (action == "decode") return decode(context, words);
-  if (answered(context.arguments, kUsage, context)) return ExitCode::kDone;
+  if (answered(context.arguments, kTokenizerUsage, context)) return ExitCode::kDone;
   throw_unknown_action("hftrain tokenizer", action, {"train", "encode", "decode"});
 }
 

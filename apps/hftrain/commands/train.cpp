@@ -183,8 +183,8 @@ ExitCode lead(const CommandContext& context, Inputs& inputs, const launcher::Job
 }
 
 // A front program that follows another.
-ExitCode join(const CommandContext& context, const arguments::ParseOutcome& parsed,
-              reporting::Console& console) {
+ExitCode join_job(const CommandContext& context, const arguments::ParseOutcome& parsed,
+                  reporting::Console& console) {
   Inputs inputs;
   inputs.parsed = parsed;
   std::optional<Error> failure;
@@ -296,7 +296,7 @@ ExitCode run(const CommandContext& context, std::vector<std::string> arguments, 
   if (!follows) show(parsed.notes, console);
   confine_to_cores(parsed);
   stopwatch.begin("plan");
-  if (follows) return dry_run ? ExitCode::kDone : join(context, parsed, console);
+  if (follows) return dry_run ? ExitCode::kDone : join_job(context, parsed, console);
   Inputs inputs = gather_machine(std::move(parsed), context.environment);
   const launcher::JobPlace place = place_of(inputs, context);
   if (const std::string where = launcher::describe(place); !where.empty()) console.line(where);

@@ -23,9 +23,10 @@ bool is_flag(const std::string& word) {
   return std::isalpha(static_cast<unsigned char>(word[1])) != 0;
 }
 
-class Reader {
+class CommandLineReader {
  public:
-  Reader(std::span<const std::string> words, Diagnostics& problems) : words_(words), problems_(problems) {}
+  CommandLineReader(std::span<const std::string> words, Diagnostics& problems)
+      : words_(words), problems_(problems) {}
 
   std::vector<Given> read() {
     while (at_ < words_.size()) {
@@ -122,7 +123,7 @@ class Reader {
 }  // namespace
 
 std::vector<Given> read_command_line(std::span<const std::string> words, Diagnostics& problems) {
-  return Reader(words, problems).read();
+  return CommandLineReader(words, problems).read();
 }
 
 std::vector<std::string> leave_out(std::span<const std::string> words,

@@ -13,9 +13,9 @@ bool is_json(const std::string& path) {
   return path.size() > 5 && path.substr(path.size() - 5) == ".json";
 }
 
-class Reader {
+class ConfigFileReader {
  public:
-  Reader(const std::string& path, int layer, Diagnostics& problems)
+  ConfigFileReader(const std::string& path, int layer, Diagnostics& problems)
       : path_(path), layer_(layer), problems_(problems), values_(path, problems) {}
 
   ConfigFile read() {
@@ -129,7 +129,7 @@ class Reader {
 }  // namespace
 
 ConfigFile read_config_file(const std::string& path, int layer, Diagnostics& problems) {
-  return Reader(path, layer, problems).read();
+  return ConfigFileReader(path, layer, problems).read();
 }
 
 }  // namespace hftrain::arguments

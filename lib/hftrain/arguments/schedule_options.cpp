@@ -61,33 +61,33 @@ const Key kGreedy[] = {
     {.name = "reset_start", .type = Type::kInt, .range = at_least(0)},
 };
 
-const Key kWarmup[] = {
+const Key kWarmupKeys[] = {
     {.name = "warmup_min_lr", .type = Type::kFloat, .range = at_least(0)},
     {.name = "warmup_max_lr", .type = Type::kFloat, .optional = true, .range = at_least(0)},
     {.name = "warmup_num_steps", .type = Type::kInt, .optional = true, .range = at_least(0)},
     {.name = "warmup_type", .words = {"log", "linear"}},
 };
-const Key kWarmupDecay[] = {
+const Key kWarmupDecayKeys[] = {
     {.name = "warmup_min_lr", .type = Type::kFloat, .range = at_least(0)},
     {.name = "warmup_max_lr", .type = Type::kFloat, .optional = true, .range = at_least(0)},
     {.name = "warmup_num_steps", .type = Type::kInt, .optional = true, .range = at_least(0)},
     {.name = "warmup_type", .words = {"log", "linear"}},
     {.name = "total_num_steps", .type = Type::kInt, .optional = true, .range = at_least(1)},
 };
-const Key kWarmupCosine[] = {
+const Key kWarmupCosineKeys[] = {
     {.name = "warmup_min_ratio", .type = Type::kFloat, .range = between(0, 1)},
     {.name = "cos_min_ratio", .type = Type::kFloat, .range = between(0, 1)},
     {.name = "warmup_num_steps", .type = Type::kInt, .optional = true, .range = at_least(0)},
     {.name = "warmup_type", .words = {"log", "linear"}},
     {.name = "total_num_steps", .type = Type::kInt, .optional = true, .range = at_least(1)},
 };
-const Key kRangeTest[] = {
+const Key kRangeTestKeys[] = {
     {.name = "lr_range_test_min_lr", .type = Type::kFloat, .range = at_least(0)},
     {.name = "lr_range_test_step_size", .type = Type::kInt, .range = at_least(1)},
     {.name = "lr_range_test_step_rate", .type = Type::kFloat},
     {.name = "lr_range_test_staircase", .type = Type::kBool},
 };
-const Key kOneCycle[] = {
+const Key kOneCycleKeys[] = {
     {.name = "cycle_min_lr", .type = Type::kFloat, .range = at_least(0)},
     {.name = "cycle_max_lr", .type = Type::kFloat, .range = at_least(0)},
     {.name = "decay_lr_rate", .type = Type::kFloat, .range = at_least(0)},
@@ -102,16 +102,16 @@ const Key kOneCycle[] = {
     {.name = "decay_mom_rate", .type = Type::kFloat, .range = at_least(0)},
 };
 
-const Key kSgd[] = {{.name = "momentum", .type = Type::kFloat, .range = at_least(0)},
-                    {.name = "dampening", .type = Type::kFloat},
-                    {.name = "nesterov", .type = Type::kBool}};
-const Key kAdagrad[] = {{.name = "lr_decay", .type = Type::kFloat, .range = at_least(0)},
-                        {.name = "eps", .type = Type::kFloat, .range = at_least(0)}};
-const Key kRmsprop[] = {{.name = "momentum", .type = Type::kFloat, .range = at_least(0)},
-                        {.name = "alpha", .type = Type::kFloat, .range = at_least(0)},
-                        {.name = "eps", .type = Type::kFloat, .range = at_least(0)},
-                        {.name = "centered", .type = Type::kBool}};
-const Key kAnyprecision[] = {
+const Key kSgdKeys[] = {{.name = "momentum", .type = Type::kFloat, .range = at_least(0)},
+                        {.name = "dampening", .type = Type::kFloat},
+                        {.name = "nesterov", .type = Type::kBool}};
+const Key kAdagradKeys[] = {{.name = "lr_decay", .type = Type::kFloat, .range = at_least(0)},
+                            {.name = "eps", .type = Type::kFloat, .range = at_least(0)}};
+const Key kRmspropKeys[] = {{.name = "momentum", .type = Type::kFloat, .range = at_least(0)},
+                            {.name = "alpha", .type = Type::kFloat, .range = at_least(0)},
+                            {.name = "eps", .type = Type::kFloat, .range = at_least(0)},
+                            {.name = "centered", .type = Type::kBool}};
+const Key kAnyprecisionKeys[] = {
     {.name = "use_kahan_summation", .type = Type::kBool},
     {.name = "momentum_dtype", .words = {"float32", "bfloat16", "float16"}},
     {.name = "variance_dtype", .words = {"float32", "bfloat16", "float16"}},
@@ -122,9 +122,11 @@ struct NamedKeys {
   std::string_view name;
   std::span<const Key> keys;
 };
-const NamedKeys kOptimizers[] = {
-    {"sgd", kSgd}, {"adagrad", kAdagrad}, {"rmsprop", kRmsprop}, {"adamw_anyprecision", kAnyprecision}};
-const NamedKeys kSchedules[] = {
+const NamedKeys kKeysOfOptimizers[] = {{"sgd", kSgdKeys},
+                                       {"adagrad", kAdagradKeys},
+                                       {"rmsprop", kRmspropKeys},
+                                       {"adamw_anyprecision", kAnyprecisionKeys}};
+const NamedKeys kKeysOfSchedules[] = {
     {"cosine", kCosine},
     {"cosine_with_restarts", kRestarts},
     {"polynomial", kPolynomial},
@@ -134,11 +136,11 @@ const NamedKeys kSchedules[] = {
     {"cosine_warmup_with_min_lr", kCosineWarmupMin},
     {"warmup_stable_decay", kStableDecay},
     {"greedy", kGreedy},
-    {"WarmupLR", kWarmup},
-    {"WarmupDecayLR", kWarmupDecay},
-    {"WarmupCosineLR", kWarmupCosine},
-    {"LRRangeTest", kRangeTest},
-    {"OneCycle", kOneCycle},
+    {"WarmupLR", kWarmupKeys},
+    {"WarmupDecayLR", kWarmupDecayKeys},
+    {"WarmupCosineLR", kWarmupCosineKeys},
+    {"LRRangeTest", kRangeTestKeys},
+    {"OneCycle", kOneCycleKeys},
 };
 
 std::span<const Key> keys_of(std::span<const NamedKeys> table, const std::string& name) {
@@ -249,10 +251,10 @@ class OptionCheck {
 }  // namespace
 
 std::span<const Key> schedule_keys(const std::string& schedule) {
-  return keys_of(kSchedules, schedule);
+  return keys_of(kKeysOfSchedules, schedule);
 }
 std::span<const Key> optimizer_keys(const std::string& optimizer) {
-  return keys_of(kOptimizers, optimizer);
+  return keys_of(kKeysOfOptimizers, optimizer);
 }
 
 void check_schedule_options(ParseOutcome& outcome, Diagnostics& problems) {

@@ -9,7 +9,7 @@
 namespace hftrain {
 namespace {
 
-constexpr size_t kMost = 3;           // names in a suggestion
+constexpr size_t kMostNames = 3;      // names in a suggestion
 constexpr size_t kShortestPart = 3;   // letters that stand for the word that they begin
 constexpr size_t kShortestWord = 4;   // letters of a word that longer ones may begin with
 constexpr size_t kShortestSlip = 4;   // letters of a name in which one wrong letter is a slip
@@ -114,7 +114,7 @@ class Suggestions {
   void add(std::string_view name) {
     const bool known = std::find(names_.begin(), names_.end(), name) != names_.end();
     const bool fresh = std::find(found_.begin(), found_.end(), name) == found_.end();
-    if (known && fresh && found_.size() < kMost) found_.emplace_back(name);
+    if (known && fresh && found_.size() < kMostNames) found_.emplace_back(name);
   }
 
   const std::string name_;

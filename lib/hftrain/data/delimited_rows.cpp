@@ -13,7 +13,6 @@
 namespace hftrain::data {
 namespace {
 
-constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
 constexpr int kEnd = -1;
 
 // Quoted fields may hold delimiters, line ends and doubled quotes. Line ends are "\n", "\r\n" or "\r". Lines

@@ -2,6 +2,7 @@
 #include <simdjson.h>
 
 #include "hftrain/base/error.h"
+#include "hftrain/data/byte_stream.h"
 #include "hftrain/data/json_text_field.h"
 #include "hftrain/data/line_reader.h"
 #include "hftrain/data/row_source.h"
@@ -9,7 +10,6 @@
 namespace hftrain::data {
 namespace {
 
-constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
 constexpr std::string_view kSpace = " \t\r\n";
 
 class JsonLinesRows final : public RowSource {

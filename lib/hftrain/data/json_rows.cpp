@@ -14,7 +14,6 @@
 namespace hftrain::data {
 namespace {
 
-constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
 constexpr size_t kReadBytes = 1 << 18;
 // The one object that holds all records may have more than a row: what simdjson can take in one value.
 constexpr size_t kLargestObject = 0xFFFFFFFF - kReadBytes;

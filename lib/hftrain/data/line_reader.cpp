@@ -10,7 +10,7 @@
 namespace hftrain::data {
 namespace {
 
-constexpr size_t kBufferBytes = 1 << 20;
+constexpr size_t kLineBufferBytes = 1 << 20;
 
 }  // namespace
 
@@ -19,7 +19,7 @@ LineReader::LineReader(const std::string& path, Newlines newlines, size_t longes
       newlines_(newlines),
       longest_(longest),
       stream_(ByteStream::open(path)),
-      buffer_(kBufferBytes) {}
+      buffer_(kLineBufferBytes) {}
 
 bool LineReader::refill() {
   begin_ = 0;

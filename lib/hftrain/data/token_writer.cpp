@@ -12,7 +12,7 @@
 namespace hftrain::data {
 namespace {
 
-constexpr size_t kBufferBytes = 4 << 20;
+constexpr size_t kWriteBytes = 4 << 20;
 
 template <typename T>
 void append(std::string& bytes, T value) {
@@ -45,7 +45,7 @@ void TokenWriter::add(std::span<const int32_t> sequence) {
   }
   lengths_.push_back(static_cast<int32_t>(sequence.size()));
   tokens_ += static_cast<int64_t>(sequence.size());
-  if (buffer_.size() >= kBufferBytes) flush();
+  if (buffer_.size() >= kWriteBytes) flush();
 }
 
 void TokenWriter::flush() {

@@ -23,7 +23,7 @@ using torch::autograd::AutogradContext;
 using torch::autograd::Function;
 using torch::autograd::variable_list;
 
-constexpr int64_t kGrain = 16384;  // elements that are worth a thread
+constexpr int64_t kActivationGrain = 16384;  // elements that are worth a thread
 
 constexpr std::array<std::pair<const char*, Activation>, 8> kActivations{{
     {"gelu", Activation::kGelu},
@@ -43,7 +43,7 @@ struct GeluTanh : Function<GeluTanh> {
     at::Tensor out = at::empty_like(x);
     const float* source = x.const_data_ptr<float>();
     float* target = out.data_ptr<float>();
-    at::parallel_for(0, x.numel(), kGrain, [&](int64_t begin, int64_t end) {
+    at::parallel_for(0, x.numel(), kActivationGrain, [&](int64_t begin, int64_t end) {
       cpu::gelu_tanh(source + begin, target + begin, end - begin);
     });
     return out;
@@ -56,7 +56,7 @@ struct GeluTanh : Function<GeluTanh> {
     const float* d = grad.const_data_ptr<float>();
     const float* source = x.const_data_ptr<float>();
     float* dx = grad_x.data_ptr<float>();
-    at::parallel_for(0, x.numel(), kGrain, [&](int64_t begin, int64_t end) {
+    at::parallel_for(0, x.numel(), kActivationGrain, [&](int64_t begin, int64_t end) {
       cpu::gelu_tanh_backward(d + begin, source + begin, dx + begin, end - begin);
     });
     return {grad_x};
@@ -71,7 +71,7 @@ struct Swiglu : Function<Swiglu> {
     const float* g = gate.const_data_ptr<float>();
     const float* u = up.const_data_ptr<float>();
     float* o = out.data_ptr<float>();
-    at::parallel_for(0, gate.numel(), kGrain, [&](int64_t begin, int64_t end) {
+    at::parallel_for(0, gate.numel(), kActivationGrain, [&](int64_t begin, int64_t end) {
       cpu::swiglu(g + begin, u + begin, o + begin, end - begin);
     });
     return out;
@@ -86,7 +86,7 @@ struct Swiglu : Function<Swiglu> {
     const float* u = saved[1].const_data_ptr<float>();
     float* dg = grad_gate.data_ptr<float>();
     float* du = grad_up.data_ptr<float>();
-    at::parallel_for(0, grad.numel(), kGrain, [&](int64_t begin, int64_t end) {
+    at::parallel_for(0, grad.numel(), kActivationGrain, [&](int64_t begin, int64_t end) {
       cpu::swiglu_backward(d + begin, g + begin, u + begin, dg + begin, du + begin, end - begin);
     });
     return {grad_gate, grad_up};

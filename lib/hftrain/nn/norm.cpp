@@ -18,7 +18,7 @@ using torch::autograd::AutogradContext;
 using torch::autograd::Function;
 using torch::autograd::variable_list;
 
-constexpr int64_t kGrain = 8192;  // elements that are worth a thread
+constexpr int64_t kNormGrain = 8192;  // elements that are worth a thread
 
 struct RmsNorm : Function<RmsNorm> {
   static at::Tensor forward(AutogradContext* ctx, const at::Tensor& x, const at::Tensor& weight, double eps) {
@@ -28,7 +28,7 @@ struct RmsNorm : Function<RmsNorm> {
     const float* scale = weight.const_data_ptr<float>();
     float* target = out.data_ptr<float>();
     float* kept = rstd.data_ptr<float>();
-    at::parallel_for(0, rows, std::max<int64_t>(1, kGrain / width), [&](int64_t begin, int64_t end) {
+    at::parallel_for(0, rows, std::max<int64_t>(1, kNormGrain / width), [&](int64_t begin, int64_t end) {
       cpu::rms_norm(source + begin * width, scale, target + begin * width, kept + begin, end - begin, width,
                     static_cast<float>(eps));
     });
@@ -48,7 +48,7 @@ struct RmsNorm : Function<RmsNorm> {
     const float* rstd = saved[2].const_data_ptr<float>();
     float* dx = grad_x.data_ptr<float>();
     float* dw = partial.data_ptr<float>();
-    at::parallel_for(0, rows, std::max<int64_t>(1, kGrain / width), [&](int64_t begin, int64_t end) {
+    at::parallel_for(0, rows, std::max<int64_t>(1, kNormGrain / width), [&](int64_t begin, int64_t end) {
       const int64_t at = begin * width;
       cpu::rms_norm_backward(d + at, x + at, weight, rstd + begin, dx + at, dw + at::get_thread_num() * width,
                              end - begin, width);

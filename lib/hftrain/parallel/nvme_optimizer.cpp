@@ -38,7 +38,7 @@ at::Tensor on_own_pages(at::IntArrayRef sizes, at::ScalarType dtype) {
       data, sizes, [pages](void*) mutable { pages.reset(); }, at::TensorOptions().dtype(dtype));
 }
 
-std::span<std::byte> bytes_of(const at::Tensor& dense) {
+std::span<std::byte> writable_span_of(const at::Tensor& dense) {
   return {static_cast<std::byte*>(dense.mutable_data_ptr()), dense.nbytes()};
 }
 
@@ -256,8 +256,8 @@ void NvmeOptimizer::move_state(size_t parameter, size_t kind, const at::Tensor& 
   for (const auto& place : pieces_[parameter]) {
     const Piece& part = piece(place);
     const uint64_t offset = sub_groups_[place.first].offset + part.places[kind];
-    const auto span = bytes_of(whole).subspan(static_cast<size_t>(part.begin) * item,
-                                              static_cast<size_t>(part.count) * item);
+    const auto span = writable_span_of(whole).subspan(static_cast<size_t>(part.begin) * item,
+                                                      static_cast<size_t>(part.count) * item);
     write ? file_->write(offset, span) : file_->read(offset, span);
   }
   file_->wait_all();

@@ -21,7 +21,7 @@ const storage::ScratchMap* map_of(const at::Tensor& tensor) {
   return tensor.storage().data_ptr().cast_context<storage::ScratchMap>(&unmap);
 }
 
-std::span<const std::byte> bytes_of(const at::Tensor& dense) {
+std::span<const std::byte> span_of(const at::Tensor& dense) {
   return {static_cast<const std::byte*>(dense.const_data_ptr()), dense.nbytes()};
 }
 
@@ -42,11 +42,11 @@ bool is_on_nvme(const at::Tensor& tensor) {
 }
 
 void ask_for_pages(const at::Tensor& part) {
-  if (const storage::ScratchMap* map = map_of(part)) map->ask_for(bytes_of(part));
+  if (const storage::ScratchMap* map = map_of(part)) map->ask_for(span_of(part));
 }
 
 void let_go_of_pages(const at::Tensor& part) {
-  if (const storage::ScratchMap* map = map_of(part)) map->let_go(bytes_of(part));
+  if (const storage::ScratchMap* map = map_of(part)) map->let_go(span_of(part));
 }
 
 }  // namespace hftrain::parallel

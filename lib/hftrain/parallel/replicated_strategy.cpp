@@ -13,10 +13,6 @@ namespace {
 
 constexpr size_t kBroadcastBytes = size_t{250} << 20;  // per message when parameters are made equal
 
-int64_t bytes_of(const at::Tensor& tensor) {
-  return static_cast<int64_t>(tensor.nbytes());
-}
-
 }  // namespace
 
 ReplicatedStrategy::ReplicatedStrategy(const plan::StrategyPlan& plan, ParameterList parameters,
@@ -140,7 +136,7 @@ void ReplicatedStrategy::step(const optim::Pace& pace) {
 void ReplicatedStrategy::zero_gradients() {
   int64_t bytes = 0;
   for (const at::Tensor& parameter : trainable_) {
-    if (parameter.grad().defined()) bytes += bytes_of(parameter.grad());
+    if (parameter.grad().defined()) bytes += static_cast<int64_t>(parameter.grad().nbytes());
   }
   most_gradient_bytes_ = std::max(most_gradient_bytes_, bytes);
   // Dropped, not filled: the next backward pass then moves its results in instead of adding to zeros.
@@ -178,7 +174,8 @@ void ReplicatedStrategy::visit_optimizer_state(const StateVisitor& visitor, Acce
 
 StateBytes ReplicatedStrategy::state_bytes() const {
   StateBytes bytes;
-  for (const NamedParameter& parameter : list_.parameters) bytes.parameters += bytes_of(parameter.tensor);
+  for (const NamedParameter& parameter : list_.parameters)
+    bytes.parameters += static_cast<int64_t>(parameter.tensor.nbytes());
   if (optimizer_) bytes.optimizer = optimizer_->state_bytes();
   bytes.gradients = most_gradient_bytes_;
   return bytes;

@@ -13,7 +13,7 @@
 namespace hftrain::parallel {
 namespace {
 
-int64_t bytes_of(const at::Tensor& tensor) {
+int64_t bytes_if_any(const at::Tensor& tensor) {
   return tensor.defined() ? static_cast<int64_t>(tensor.nbytes()) : 0;
 }
 
@@ -141,11 +141,11 @@ void ShardedParameter::drop_gradients() {
 
 int64_t ShardedParameter::parameter_bytes() const {
   const int64_t buffer = placement_.resident ? buffer_bytes() : 0;
-  return buffer + (aliased_ || is_on_nvme(shard_) ? 0 : bytes_of(shard_));
+  return buffer + (aliased_ || is_on_nvme(shard_) ? 0 : bytes_if_any(shard_));
 }
 
 int64_t ShardedParameter::gradient_bytes() const {
-  return bytes_of(own_.grad()) + bytes_of(leaf_.grad()) + bytes_of(kept_gradient_);
+  return bytes_if_any(own_.grad()) + bytes_if_any(leaf_.grad()) + bytes_if_any(kept_gradient_);
 }
 
 }  // namespace hftrain::parallel

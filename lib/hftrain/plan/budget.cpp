@@ -6,6 +6,7 @@
 #include "hftrain/base/text.h"
 #include "hftrain/plan/rank_state.h"
 #include "hftrain/plan/resolve_parts.h"
+#include "hftrain/plan/text_table.h"
 
 namespace hftrain::plan {
 namespace {
@@ -67,10 +68,6 @@ int64_t saves_of_run(const RunPlan& plan) {
   if (interval.strategy == "best") return 1;
   if (interval.strategy != "steps" || interval.steps <= 0) return 0;
   return (plan.steps.max_steps + interval.steps - 1) / interval.steps;  // the last update saves too
-}
-
-std::string bytes(int64_t count) {
-  return format_bytes(static_cast<uint64_t>(std::max<int64_t>(count, 0)));
 }
 
 // Always in GiB, so that what is needed and what is there can be compared at a glance.
@@ -173,7 +170,7 @@ void check_nvme(const ResolveInput& input, const RunPlan& plan, Problems& proble
   if (!input.nvme_free_bytes || plan.disk.nvme_bytes <= static_cast<int64_t>(*input.nvme_free_bytes)) return;
   problems.add(ExitCode::kDisk, {Diagnostic::Severity::kError, "the offloaded state does not fit on the disk",
                                  nvme.optimizer_path.empty() ? nvme.parameters_path : nvme.optimizer_path,
-                                 "it takes " + bytes(plan.disk.nvme_bytes) + ", and " +
+                                 "it takes " + bytes_text(plan.disk.nvme_bytes) + ", and " +
                                      format_bytes(*input.nvme_free_bytes) + " are free",
                                  "free space, or another nvme_path"});
 }
@@ -226,12 +223,12 @@ void check_budget(const ResolveInput& input, const RunPlan& plan, Problems& prob
   const bool saves = plan.saving.interval.strategy != "no";
   const int64_t least = saves ? plan.disk.checkpoint_bytes : weights_bytes(plan);
   if (plan.disk.free_bytes >= 0 && least > plan.disk.free_bytes) {
-    problems.add(
-        ExitCode::kDisk,
-        {Diagnostic::Severity::kError,
-         saves ? "not one checkpoint fits on the disk" : "the model does not fit on the disk",
-         plan.output_dir, "it takes " + bytes(least) + ", and " + bytes(plan.disk.free_bytes) + " are free",
-         "free space, or another --output_dir"});
+    problems.add(ExitCode::kDisk,
+                 {Diagnostic::Severity::kError,
+                  saves ? "not one checkpoint fits on the disk" : "the model does not fit on the disk",
+                  plan.output_dir,
+                  "it takes " + bytes_text(least) + ", and " + bytes_text(plan.disk.free_bytes) + " are free",
+                  "free space, or another --output_dir"});
   }
 }
 

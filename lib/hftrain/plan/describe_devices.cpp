@@ -5,10 +5,6 @@
 namespace hftrain::plan {
 namespace {
 
-std::string bytes(int64_t count) {
-  return format_bytes(static_cast<uint64_t>(count));
-}
-
 std::string capability(const CudaDevice& device) {
   return std::to_string(device.compute_major) + '.' + std::to_string(device.compute_minor);
 }
@@ -22,7 +18,8 @@ std::string gpu_table(const Topology& topology) {
     const std::string entry = visible[i].mask_entry.empty() ? "" : " (" + visible[i].mask_entry + ")";
     rows.push_back({std::to_string(i), std::to_string(i) + entry,
                     std::to_string(device.index) + (topology.visible.order_known ? "" : "?"), device.uuid,
-                    device.name, capability(device), bytes(device.free_bytes), bytes(device.total_bytes)});
+                    device.name, capability(device), bytes_text(device.free_bytes),
+                    bytes_text(device.total_bytes)});
   }
   return format_table(rows, 2);
 }
@@ -43,8 +40,9 @@ std::string host_lines(const HostResources& host) {
   cores += ")";
   if (host.requested_threads)
     cores += ", " + host.threads_variable + '=' + std::to_string(*host.requested_threads);
-  std::string memory = bytes(host.memory_bytes) + " memory, " + bytes(host.available_bytes) + " free";
-  if (host.memory_limit_bytes) memory += ", limited to " + bytes(*host.memory_limit_bytes);
+  std::string memory =
+      bytes_text(host.memory_bytes) + " memory, " + bytes_text(host.available_bytes) + " free";
+  if (host.memory_limit_bytes) memory += ", limited to " + bytes_text(*host.memory_limit_bytes);
   return "  " + cores + "\n  " + memory + '\n';
 }
 

@@ -10,10 +10,6 @@ namespace {
 
 using Rows = std::vector<std::vector<std::string>>;
 
-std::string bytes(int64_t count) {
-  return format_bytes(static_cast<uint64_t>(count));
-}
-
 // A number as a person would write it.
 std::string number(double value) {
   char text[32];
@@ -40,10 +36,10 @@ std::string device_table(const RunPlan& plan, const Topology& topology) {
       const std::string unsure = topology.visible.order_known ? "" : "?";
       row.insert(row.end(), {std::to_string(rank.ordinal), std::to_string(device->index) + unsure,
                              rank.device_uuid.empty() ? "-" : rank.device_uuid, rank.device_name,
-                             bytes(device->free_bytes), bytes(device->total_bytes)});
+                             bytes_text(device->free_bytes), bytes_text(device->total_bytes)});
     } else {
-      row.insert(row.end(), {"-", "-", "-", "cpu", bytes(topology.host.available_bytes),
-                             bytes(topology.host.usable_memory_bytes())});
+      row.insert(row.end(), {"-", "-", "-", "cpu", bytes_text(topology.host.available_bytes),
+                             bytes_text(topology.host.usable_memory_bytes())});
     }
     row.push_back(std::to_string(rank.threads));
     rows.push_back(std::move(row));
@@ -202,18 +198,18 @@ std::string evaluation_text(const RunPlan& plan) {
 
 std::string memory_text(const RunPlan& plan) {
   const MemoryPlan& memory = plan.memory_per_rank;
-  std::string text = "parameters " + bytes(memory.parameters) + ", gradients " + bytes(memory.gradients) +
-                     ", optimizer " + bytes(memory.optimizer) + ", activations about " +
-                     bytes(memory.activations) + ", buffers " + bytes(memory.buffers) + "; in all about " +
-                     bytes(memory.total) + " per rank";
-  if (memory.host > 0) text += ", of which " + bytes(memory.host) + " in host memory";
+  std::string text = "parameters " + bytes_text(memory.parameters) + ", gradients " +
+                     bytes_text(memory.gradients) + ", optimizer " + bytes_text(memory.optimizer) +
+                     ", activations about " + bytes_text(memory.activations) + ", buffers " +
+                     bytes_text(memory.buffers) + "; in all about " + bytes_text(memory.total) + " per rank";
+  if (memory.host > 0) text += ", of which " + bytes_text(memory.host) + " in host memory";
   if (memory.saving > 0) {
-    text += plan.saving.asynchronous ? "; saving in the background keeps " + bytes(memory.saving) +
+    text += plan.saving.asynchronous ? "; saving in the background keeps " + bytes_text(memory.saving) +
                                            " more of host memory on rank 0"
-                                     : "; a save takes " + bytes(memory.saving) + " more on rank 0";
+                                     : "; a save takes " + bytes_text(memory.saving) + " more on rank 0";
   }
   const BackgroundCopies copies = background_copies(plan);
-  if (copies.other > 0) text += ", " + bytes(copies.other) + " on every other";
+  if (copies.other > 0) text += ", " + bytes_text(copies.other) + " on every other";
   return text;
 }
 
@@ -223,19 +219,19 @@ std::string host_text(const RunPlan& plan, const HostResources& host) {
   const int64_t needed = (kProgramBytes + (cpu ? memory.total : memory.host)) * plan.ranks.local_world_size +
                          background_copies(plan).node;
   const bool known = host.memory_bytes > 0;
-  return "about " + bytes(needed) +
-         (known ? " of " + bytes(host.available_bytes) + " free memory, " : " of memory, ") +
+  return "about " + bytes_text(needed) +
+         (known ? " of " + bytes_text(host.available_bytes) + " free memory, " : " of memory, ") +
          counted(host.usable_cores(), "core");
 }
 
 std::string disk_text(const RunPlan& plan) {
   const DiskPlan& disk = plan.disk;
-  std::string text = bytes(disk.checkpoint_bytes) + " a checkpoint";
+  std::string text = bytes_text(disk.checkpoint_bytes) + " a checkpoint";
   if (disk.checkpoints_kept > 0) text += ", at most " + std::to_string(disk.checkpoints_kept) + " at a time";
   if (disk.checkpoints_kept < 0) text += ", all are kept";
-  text += "; about " + bytes(disk.needed_bytes) + " needed";
-  if (disk.free_bytes >= 0) text += ", " + bytes(disk.free_bytes) + " free";
-  if (disk.nvme_bytes > 0) text += "; offloaded state of " + bytes(disk.nvme_bytes);
+  text += "; about " + bytes_text(disk.needed_bytes) + " needed";
+  if (disk.free_bytes >= 0) text += ", " + bytes_text(disk.free_bytes) + " free";
+  if (disk.nvme_bytes > 0) text += "; offloaded state of " + bytes_text(disk.nvme_bytes);
   return text;
 }
 

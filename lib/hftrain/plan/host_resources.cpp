@@ -16,7 +16,7 @@ namespace hftrain::plan {
 namespace {
 
 // v1 writes the largest page-aligned number for "no limit".
-constexpr int64_t kNoLimit = int64_t{1} << 60;
+constexpr int64_t kUnlimitedMemory = int64_t{1} << 60;
 
 // Files below /proc and /sys have no useful size and may be missing; both read as empty.
 std::string read_text(const std::string& path) {
@@ -72,7 +72,7 @@ MemoryLimit memory_limit(const Cgroup& cgroup) {
                         const char* usage_file) {
     for (const std::string& folder : folders) {
       const auto limit = read_integer(folder + limit_file);
-      if (!limit || *limit >= kNoLimit) continue;
+      if (!limit || *limit >= kUnlimitedMemory) continue;
       lower(result.limit, *limit);
       lower(result.left, std::max<int64_t>(0, *limit - read_integer(folder + usage_file).value_or(0)));
     }

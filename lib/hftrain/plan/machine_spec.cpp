@@ -137,7 +137,7 @@ class SpecReader {
   MachineSpec spec_;
 };
 
-Diagnostic note(std::string what, std::string where, std::string why, std::string hint = "") {
+Diagnostic note_at(std::string what, std::string where, std::string why, std::string hint = "") {
   return {Diagnostic::Severity::kNote, std::move(what), std::move(where), std::move(why), std::move(hint)};
 }
 
@@ -208,26 +208,26 @@ std::vector<Diagnostic> notes_of(const MachineSpec& spec, const arguments::Parse
   std::vector<Diagnostic> notes;
   const bool gpus = plan.ranks.ranks.front().device == DeviceKind::kCuda;
   if (gpus && !spec.capability)
-    notes.push_back(note("the GPUs are taken to have compute capability 8.0", "",
-                         "--machines " + spec.text + " says their memory only",
-                         "a name of `hftrain plan --machines list`"));
+    notes.push_back(note_at("the GPUs are taken to have compute capability 8.0", "",
+                            "--machines " + spec.text + " says their memory only",
+                            "a name of `hftrain plan --machines list`"));
   if (spec.gpus > 0 && spec.cores_assumed)
-    notes.push_back(note("the machines are taken to have " + std::to_string(spec.cores) + " cores each", "",
-                         "", "--machines " + spec.text + "-<n>cores"));
+    notes.push_back(note_at("the machines are taken to have " + std::to_string(spec.cores) + " cores each",
+                            "", "", "--machines " + spec.text + "-<n>cores"));
   if (!spec.host_bytes)
-    notes.push_back(note("whether the memory of the hosts is enough was not checked", "",
-                         "--machines does not say how much they have",
-                         "--machines " + spec.text + "-<n>GiB"));
+    notes.push_back(note_at("whether the memory of the hosts is enough was not checked", "",
+                            "--machines does not say how much they have",
+                            "--machines " + spec.text + "-<n>GiB"));
   if (gpus && plan.ranks.local_world_size < spec.gpus)
-    notes.push_back(note(std::to_string(plan.ranks.local_world_size) + " of " + std::to_string(spec.gpus) +
-                             " GPUs of a machine are used",
-                         parsed.origins.describe("nproc_per_node"), ""));
+    notes.push_back(note_at(std::to_string(plan.ranks.local_world_size) + " of " + std::to_string(spec.gpus) +
+                                " GPUs of a machine are used",
+                            parsed.origins.describe("nproc_per_node"), ""));
   if (spec.machines > 1 && !parsed.origins.is_given("nnodes") && parsed.origins.is_given("nproc_per_node"))
-    notes.push_back(note("the run says nothing of " + counted_machines(spec.machines) + ", each gets " +
-                             std::to_string(plan.ranks.local_world_size) +
-                             (plan.ranks.local_world_size == 1 ? " rank" : " ranks"),
-                         parsed.origins.describe("nproc_per_node"), "",
-                         "mpirun, srun, --hostfile or --nnodes start it on several machines"));
+    notes.push_back(note_at("the run says nothing of " + counted_machines(spec.machines) + ", each gets " +
+                                std::to_string(plan.ranks.local_world_size) +
+                                (plan.ranks.local_world_size == 1 ? " rank" : " ranks"),
+                            parsed.origins.describe("nproc_per_node"), "",
+                            "mpirun, srun, --hostfile or --nnodes start it on several machines"));
   return notes;
 }
 

@@ -18,7 +18,7 @@ using architectures::Architecture;
 constexpr const char* kWeights = "/model.safetensors";
 constexpr const char* kWeightsIndex = "/model.safetensors.index.json";
 // transformers writes 1e30 where a tokenizer has no limit.
-constexpr double kNoLimit = 1e15;
+constexpr double kUnlimitedLength = 1e15;
 
 bool ends_with(const std::string& text, const std::string& end) {
   return text.size() >= end.size() && text.compare(text.size() - end.size(), end.size(), end) == 0;
@@ -126,7 +126,7 @@ std::optional<int64_t> max_length(const std::string& folder) {
   const Json limit = config.is_object() ? config.value("model_max_length", Json()) : Json();
   if (!limit.is_number()) return std::nullopt;
   const double number = limit.get<double>();
-  if (number > kNoLimit) return std::nullopt;
+  if (number > kUnlimitedLength) return std::nullopt;
   if (number < 1) throw Error(ExitCode::kData, "model_max_length must be 1 or more").where(path);
   return static_cast<int64_t>(number);
 }

@@ -13,7 +13,7 @@ namespace {
 using architectures::ParameterSpec;
 using architectures::ParameterTable;
 
-constexpr int64_t kFullPrecision = 4;  // bytes
+constexpr int64_t kMasterBytes = 4;  // bytes
 
 // One parameter as a rank of a strategy holds it.
 struct Part {
@@ -121,7 +121,7 @@ void sharded(const ParameterTable& table, const RunPlan& plan, RankState& state)
   if (to_host) state.on_host = shards;
   if (!plan.do_train) return;
   const bool accumulates = strategy.stage == 1 && plan.batch.accumulation_steps > 1;
-  state.gradients = accumulates ? table.count() * kFullPrecision : numbers * master;
+  state.gradients = accumulates ? table.count() * kMasterBytes : numbers * master;
   state.optimizer =
       optimizer_state_bytes(plan.optimizer, own_table(table, strategy), plan.model.master_dtype);
   if (strategy.offload_optimizer == "nvme") {

@@ -10,14 +10,6 @@
 namespace hftrain::plan {
 namespace {
 
-Diagnostic note(std::string what, std::string why = "", std::string hint = "") {
-  return {Diagnostic::Severity::kNote, std::move(what), "", std::move(why), std::move(hint)};
-}
-
-Diagnostic warning(std::string what, std::string why = "", std::string hint = "") {
-  return {Diagnostic::Severity::kWarning, std::move(what), "", std::move(why), std::move(hint)};
-}
-
 void note_threads(const ResolveInput& input, const RunPlan& plan, std::vector<Diagnostic>& notes) {
   const HostResources& host = input.topology.host;
   const int cores = cores_of_first_machine(input);

@@ -2,11 +2,22 @@
 // and the parts before it, and adds what it must refuse.
 #pragma once
 
+#include <string>
+#include <utility>
+
 #include "hftrain/plan/optimizer_state.h"
 #include "hftrain/plan/problems.h"
 #include "hftrain/plan/resolve.h"
 
 namespace hftrain::plan {
+
+// What a part tells the user, without a place: it follows from several settings.
+inline Diagnostic note(std::string what, std::string why = "", std::string hint = "") {
+  return {Diagnostic::Severity::kNote, std::move(what), "", std::move(why), std::move(hint)};
+}
+inline Diagnostic warning(std::string what, std::string why = "", std::string hint = "") {
+  return {Diagnostic::Severity::kWarning, std::move(what), "", std::move(why), std::move(hint)};
+}
 
 // resolve_ranks.cpp
 RanksPlan resolve_ranks(const ResolveInput& input, Problems& problems);

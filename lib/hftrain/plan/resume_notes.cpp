@@ -5,14 +5,6 @@
 namespace hftrain::plan {
 namespace {
 
-Diagnostic note(std::string what, std::string why) {
-  return {Diagnostic::Severity::kNote, std::move(what), "", std::move(why), ""};
-}
-
-Diagnostic warning(std::string what, std::string why, std::string hint) {
-  return {Diagnostic::Severity::kWarning, std::move(what), "", std::move(why), std::move(hint)};
-}
-
 // A run that goes on with another number of ranks.
 void note_ranks(const SavedRun& saved, const RunPlan& plan, std::vector<Diagnostic>& notes) {
   if (saved.world_size == plan.ranks.world_size) return;

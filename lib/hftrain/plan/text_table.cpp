@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "hftrain/base/text.h"
+
 namespace hftrain::plan {
 namespace {
 
@@ -29,6 +31,10 @@ std::string format_table(const std::vector<std::vector<std::string>>& rows, size
     text += '\n';
   }
   return text;
+}
+
+std::string bytes_text(int64_t count) {
+  return format_bytes(static_cast<uint64_t>(std::max<int64_t>(count, 0)));
 }
 
 }  // namespace hftrain::plan

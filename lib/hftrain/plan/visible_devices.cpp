@@ -14,7 +14,7 @@ bool starts_with(const std::string& text, const std::string& prefix) {
   return text.rfind(prefix, 0) == 0;
 }
 
-EntryKind kind_of(const std::string& entry) {
+EntryKind entry_kind(const std::string& entry) {
   if (starts_with(entry, "GPU-")) return EntryKind::kUuid;
   return starts_with(entry, "MIG-") ? EntryKind::kMig : EntryKind::kIndex;
 }
@@ -98,12 +98,12 @@ VisibleDevices masked_devices(const std::vector<CudaDevice>& devices, const std:
   VisibleDevices result;
   std::set<std::string> seen;
   const std::vector<std::string> entries = split(mask, ',');
-  const EntryKind kind = kind_of(trim(entries.front()));
+  const EntryKind kind = entry_kind(trim(entries.front()));
   for (const std::string& part : entries) {
     const std::string entry = trim(part);
     const bool ends_silently = entry.empty() || starts_with(entry, "-");
     if (ends_silently) break;
-    const Found found = kind_of(entry) == kind
+    const Found found = entry_kind(entry) == kind
                             ? find_entry(devices, kind, entry)
                             : Found{std::nullopt, "is of another kind than the entries before it"};
     if (!found.device) {
@@ -133,7 +133,7 @@ VisibleDevices apply_visible_devices(const std::vector<CudaDevice>& devices,
                                      const std::optional<std::string>& mask,
                                      const std::string& device_order) {
   VisibleDevices result = mask ? masked_devices(devices, *mask) : all_devices(devices);
-  const bool by_index = !mask || kind_of(trim(*mask)) == EntryKind::kIndex;
+  const bool by_index = !mask || entry_kind(trim(*mask)) == EntryKind::kIndex;
   if (by_index && device_order != "PCI_BUS_ID" && !result.devices.empty() && !same_model(devices)) {
     result.order_known = false;
     result.notes.push_back(

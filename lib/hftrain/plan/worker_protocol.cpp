@@ -6,17 +6,17 @@
 namespace hftrain::plan {
 namespace {
 
-using Kind = WorkerEvent::Kind;
-constexpr std::array<std::pair<Kind, const char*>, 9> kKindNames = {{
-    {Kind::kReady, "ready"},
-    {Kind::kProgress, "progress"},
-    {Kind::kStep, "step"},
-    {Kind::kLog, "log"},
-    {Kind::kMetrics, "metrics"},
-    {Kind::kMessage, "message"},
-    {Kind::kCheckpoint, "checkpoint"},
-    {Kind::kFinished, "finished"},
-    {Kind::kFailed, "failed"},
+using EventKind = WorkerEvent::Kind;
+constexpr std::array<std::pair<EventKind, const char*>, 9> kKindNames = {{
+    {EventKind::kReady, "ready"},
+    {EventKind::kProgress, "progress"},
+    {EventKind::kStep, "step"},
+    {EventKind::kLog, "log"},
+    {EventKind::kMetrics, "metrics"},
+    {EventKind::kMessage, "message"},
+    {EventKind::kCheckpoint, "checkpoint"},
+    {EventKind::kFinished, "finished"},
+    {EventKind::kFailed, "failed"},
 }};
 
 }  // namespace

@@ -12,7 +12,7 @@ namespace {
 
 const std::vector<std::string> kFixedColumns = {"step", "epoch", "time"};
 
-std::string quoted(const std::string& text) {
+std::string csv_quoted(const std::string& text) {
   if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
   std::string out = "\"";
   for (const char c : text) {
@@ -24,8 +24,8 @@ std::string quoted(const std::string& text) {
 
 std::string cell(const Json& value) {
   if (value.is_null()) return "";
-  if (value.is_string()) return quoted(value.get<std::string>());
-  return quoted(value.is_structured() ? python_json(value, -1) : python_repr(value));
+  if (value.is_string()) return csv_quoted(value.get<std::string>());
+  return csv_quoted(value.is_structured() ? python_json(value, -1) : python_repr(value));
 }
 
 std::string line_of(const std::vector<std::string>& cells) {
@@ -34,7 +34,7 @@ std::string line_of(const std::vector<std::string>& cells) {
 
 std::string header_of(const std::vector<std::string>& columns) {
   std::vector<std::string> cells;
-  for (const std::string& column : columns) cells.push_back(quoted(column));
+  for (const std::string& column : columns) cells.push_back(csv_quoted(column));
   return line_of(cells);
 }
 

@@ -27,7 +27,7 @@ std::string scientific(const std::string& digits, int exponent) {
   return text + tail;
 }
 
-std::string quoted(const std::string& text) {
+std::string python_quoted(const std::string& text) {
   // Python prefers single quotes unless only they occur inside.
   const bool use_double = text.find('\'') != std::string::npos && text.find('"') == std::string::npos;
   const char quote = use_double ? '"' : '\'';
@@ -120,12 +120,13 @@ size_t python_len(const std::string& text) {
 std::string python_repr(const Json& value) {
   if (value.is_null()) return "None";
   if (value.is_boolean()) return value.get<bool>() ? "True" : "False";
-  if (value.is_string()) return quoted(value.get_ref<const std::string&>());
+  if (value.is_string()) return python_quoted(value.get_ref<const std::string&>());
   if (value.is_number_float()) return python_repr(value.get<double>());
   if (!value.is_structured()) return value.dump();
   std::vector<std::string> parts;
   for (auto item = value.begin(); item != value.end(); ++item) {
-    parts.push_back(value.is_object() ? quoted(item.key()) + ": " + python_repr(*item) : python_repr(*item));
+    parts.push_back(value.is_object() ? python_quoted(item.key()) + ": " + python_repr(*item)
+                                      : python_repr(*item));
   }
   return value.is_object() ? '{' + join(parts, ", ") + '}' : '[' + join(parts, ", ") + ']';
 }

@@ -16,7 +16,7 @@ namespace hftrain::storage {
 namespace {
 
 constexpr const char* kFormat = "hftrain-checkpoint";
-constexpr int kVersion = 1;
+constexpr int kFormatVersion = 1;
 constexpr const char* kOwnHash = "manifest_hash";
 
 Error bad_manifest(const std::string& origin, std::string why) {
@@ -103,7 +103,7 @@ std::string render_manifest(const Manifest& manifest) {
     files.push_back({{"path", file.path}, {"size", file.size}, {"hash", file.hash}});
   }
   Json value = {{"format", kFormat},
-                {"format_version", kVersion},
+                {"format_version", kFormatVersion},
                 {"step", manifest.step},
                 {"world_size", manifest.world_size},
                 {"plan_hash", manifest.plan_hash},
@@ -124,9 +124,9 @@ Manifest parse_manifest(const std::string& text, const std::string& origin) {
   if (!value.is_object() || value.value("format", Json()) != kFormat) {
     throw bad_manifest(origin, "it is not a checkpoint manifest of hftrain");
   }
-  if (value.value("format_version", Json()) != kVersion) {
+  if (value.value("format_version", Json()) != kFormatVersion) {
     throw bad_manifest(origin, "its format version is " + value.value("format_version", Json()).dump() +
-                                   ", this hftrain reads version " + std::to_string(kVersion));
+                                   ", this hftrain reads version " + std::to_string(kFormatVersion));
   }
   const std::string hash =
       value.value(kOwnHash, Json()).is_string() ? value[kOwnHash].get<std::string>() : "";

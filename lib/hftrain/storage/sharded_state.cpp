@@ -16,7 +16,7 @@ namespace hftrain::storage {
 namespace {
 
 constexpr const char* kVersionKey = "DCP_VERSION";
-constexpr const char* kVersion = "1.0";
+constexpr const char* kDcpVersion = "1.0";
 constexpr const char* kSlicesKey = "DCP_SHARDING_INFO";
 
 Error bad_shard(const std::string& path, std::string why) {
@@ -83,7 +83,7 @@ SafetensorsMetadata sharding_metadata(const std::vector<TensorSlice>& slices) {
   Json places = Json::object();
   for (const TensorSlice& slice : slices) places[slice.entry.name] = {{"saved_offsets", slice.offsets}};
   SafetensorsMetadata metadata = pt_metadata();
-  metadata[kVersionKey] = kVersion;
+  metadata[kVersionKey] = kDcpVersion;
   metadata[kSlicesKey] = places.dump();
   return metadata;
 }

@@ -195,56 +195,56 @@ class DecoderSequence : public Decoder {
   std::vector<std::shared_ptr<const Decoder>> parts_;
 };
 
-using ReadPointer = std::shared_ptr<const Decoder>;
+using DecoderPointer = std::shared_ptr<const Decoder>;
 
 template <typename Plain>
-ReadPointer read_plain(const JsonPart&) {
+DecoderPointer read_plain_decoder(const JsonPart&) {
   return std::make_shared<Plain>();
 }
-ReadPointer read_metaspace_part(const JsonPart& part) {
+DecoderPointer read_metaspace_decoder(const JsonPart& part) {
   return std::make_shared<MetaspaceDecoder>(read_metaspace(part));
 }
-ReadPointer read_replace(const JsonPart& part) {
+DecoderPointer read_replace_decoder(const JsonPart& part) {
   return std::make_shared<ReplaceDecoder>(read_pattern(part.at("pattern")), part.text("content"));
 }
-ReadPointer read_strip(const JsonPart& part) {
+DecoderPointer read_strip_decoder(const JsonPart& part) {
   return std::make_shared<StripDecoder>(part.text("content"), part.at("start").integer(0),
                                         part.at("stop").integer(0));
 }
-ReadPointer read_word_piece(const JsonPart& part) {
+DecoderPointer read_word_piece(const JsonPart& part) {
   return std::make_shared<WordPieceDecoder>(part.text("prefix"), part.boolean("cleanup", true));
 }
-ReadPointer read_bpe(const JsonPart& part) {
+DecoderPointer read_bpe_decoder(const JsonPart& part) {
   return std::make_shared<BpeDecoder>(part.text("suffix"));
 }
-ReadPointer read_sequence(const JsonPart& part) {
-  std::vector<ReadPointer> parts;
+DecoderPointer read_sequence_decoder(const JsonPart& part) {
+  std::vector<DecoderPointer> parts;
   for (const JsonPart& item : part.at("decoders").items()) parts.push_back(read_decoder(item));
   return std::make_shared<DecoderSequence>(std::move(parts));
 }
 
-struct Reader {
+struct DecoderKind {
   std::string_view type;
-  ReadPointer (*read)(const JsonPart&);
+  DecoderPointer (*read)(const JsonPart&);
 };
 
-constexpr Reader kReaders[] = {
-    {"ByteLevel", read_plain<ByteLevelDecoder>},
-    {"ByteFallback", read_plain<ByteFallbackDecoder>},
-    {"Fuse", read_plain<FuseDecoder>},
-    {"Metaspace", read_metaspace_part},
-    {"Replace", read_replace},
-    {"Strip", read_strip},
+constexpr DecoderKind kDecoderKinds[] = {
+    {"ByteLevel", read_plain_decoder<ByteLevelDecoder>},
+    {"ByteFallback", read_plain_decoder<ByteFallbackDecoder>},
+    {"Fuse", read_plain_decoder<FuseDecoder>},
+    {"Metaspace", read_metaspace_decoder},
+    {"Replace", read_replace_decoder},
+    {"Strip", read_strip_decoder},
     {"WordPiece", read_word_piece},
-    {"BPEDecoder", read_bpe},
-    {"Sequence", read_sequence},
+    {"BPEDecoder", read_bpe_decoder},
+    {"Sequence", read_sequence_decoder},
 };
 
 }  // namespace
 
 std::shared_ptr<const Decoder> read_decoder(const JsonPart& part) {
   const std::string type = part.text("type");
-  for (const Reader& reader : kReaders) {
+  for (const DecoderKind& reader : kDecoderKinds) {
     if (reader.type == type) return reader.read(part);
   }
   throw part.unsupported("the decoder '" + type + "' is not known here");

@@ -97,7 +97,7 @@ class NormalizerSequence : public Normalizer {
   std::vector<std::shared_ptr<const Normalizer>> parts_;
 };
 
-std::shared_ptr<const Normalizer> read_sequence(const JsonPart& part) {
+std::shared_ptr<const Normalizer> read_sequence_normalizer(const JsonPart& part) {
   std::vector<std::shared_ptr<const Normalizer>> parts;
   for (const JsonPart& item : part.at("normalizers").items()) parts.push_back(read_normalizer(item));
   return std::make_shared<NormalizerSequence>(std::move(parts));
@@ -109,11 +109,11 @@ std::shared_ptr<const Normalizer> read_form(const JsonPart&) {
 }
 
 template <typename Plain>
-std::shared_ptr<const Normalizer> read_plain(const JsonPart&) {
+std::shared_ptr<const Normalizer> read_plain_normalizer(const JsonPart&) {
   return std::make_shared<Plain>();
 }
 
-std::shared_ptr<const Normalizer> read_strip(const JsonPart& part) {
+std::shared_ptr<const Normalizer> read_strip_normalizer(const JsonPart& part) {
   return std::make_shared<StripNormalizer>(part.boolean("strip_left", true),
                                            part.boolean("strip_right", true));
 }
@@ -122,36 +122,36 @@ std::shared_ptr<const Normalizer> read_prepend(const JsonPart& part) {
   return std::make_shared<PrependNormalizer>(part.text("prepend"));
 }
 
-std::shared_ptr<const Normalizer> read_replace(const JsonPart& part) {
+std::shared_ptr<const Normalizer> read_replace_normalizer(const JsonPart& part) {
   const JsonPart pattern = part.at("pattern");
   const bool spaces = pattern.has("String") && pattern.text("String") == " ";
   return std::make_shared<ReplaceNormalizer>(read_pattern(pattern), part.text("content"), spaces);
 }
 
-struct Reader {
+struct NormalizerKind {
   std::string_view type;
   std::shared_ptr<const Normalizer> (*read)(const JsonPart&);
 };
 
-constexpr Reader kReaders[] = {
-    {"Sequence", read_sequence},
+constexpr NormalizerKind kNormalizerKinds[] = {
+    {"Sequence", read_sequence_normalizer},
     {"NFC", read_form<NormalForm::kNfc>},
     {"NFD", read_form<NormalForm::kNfd>},
     {"NFKC", read_form<NormalForm::kNfkc>},
     {"NFKD", read_form<NormalForm::kNfkd>},
-    {"Lowercase", read_plain<LowercaseNormalizer>},
-    {"StripAccents", read_plain<StripAccentsNormalizer>},
-    {"ByteLevel", read_plain<ByteLevelNormalizer>},
-    {"Strip", read_strip},
+    {"Lowercase", read_plain_normalizer<LowercaseNormalizer>},
+    {"StripAccents", read_plain_normalizer<StripAccentsNormalizer>},
+    {"ByteLevel", read_plain_normalizer<ByteLevelNormalizer>},
+    {"Strip", read_strip_normalizer},
     {"Prepend", read_prepend},
-    {"Replace", read_replace},
+    {"Replace", read_replace_normalizer},
 };
 
 }  // namespace
 
 std::shared_ptr<const Normalizer> read_normalizer(const JsonPart& part) {
   const std::string type = part.text("type");
-  for (const Reader& reader : kReaders) {
+  for (const NormalizerKind& reader : kNormalizerKinds) {
     if (reader.type == type) return reader.read(part);
   }
   throw part.unsupported("the normalizer '" + type + "' is not known here");

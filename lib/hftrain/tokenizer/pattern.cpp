@@ -49,11 +49,11 @@ class KnownSplitPattern : public Pattern {
   KnownPattern pattern_;
 };
 
-using Pieces = std::vector<std::pair<size_t, size_t>>;
+using Ranges = std::vector<std::pair<size_t, size_t>>;
 
 // A match joins the piece before it unless that is the end of a match already.
-Pieces merge_with_previous(const std::vector<Stretch>& stretches) {
-  Pieces pieces;
+Ranges merge_with_previous(const std::vector<Stretch>& stretches) {
+  Ranges pieces;
   bool after_match = false;
   for (const Stretch& stretch : stretches) {
     if (stretch.is_match && !after_match && !pieces.empty()) {
@@ -66,8 +66,8 @@ Pieces merge_with_previous(const std::vector<Stretch>& stretches) {
   return pieces;
 }
 
-Pieces merge_with_next(const std::vector<Stretch>& stretches) {
-  Pieces pieces;
+Ranges merge_with_next(const std::vector<Stretch>& stretches) {
+  Ranges pieces;
   bool before_match = false;
   for (auto stretch = stretches.rbegin(); stretch != stretches.rend(); ++stretch) {
     if (stretch->is_match && !before_match && !pieces.empty()) {
@@ -82,8 +82,8 @@ Pieces merge_with_next(const std::vector<Stretch>& stretches) {
 }
 
 // Neighbours of the same kind become one.
-Pieces contiguous(const std::vector<Stretch>& stretches) {
-  Pieces pieces;
+Ranges contiguous(const std::vector<Stretch>& stretches) {
+  Ranges pieces;
   bool previous = false;
   for (const Stretch& stretch : stretches) {
     if (stretch.is_match == previous && !pieces.empty()) {
@@ -123,8 +123,8 @@ std::vector<Stretch> find_characters(std::string_view text, bool (*is)(char32_t)
   return stretches;
 }
 
-Pieces split_at(const std::vector<Stretch>& stretches, DelimiterBehavior behavior) {
-  Pieces pieces;
+Ranges split_at(const std::vector<Stretch>& stretches, DelimiterBehavior behavior) {
+  Ranges pieces;
   switch (behavior) {
     case DelimiterBehavior::kMergedWithPrevious:
       return merge_with_previous(stretches);

@@ -50,17 +50,8 @@ void keep(Encoding& encoding, size_t begin, size_t end) {
   keep(encoding.attention_mask, begin, end);
 }
 
-template <typename T>
-void append(const std::vector<T>& tail, std::vector<T>& values) {
-  values.insert(values.end(), tail.begin(), tail.end());
-}
-
-void append(const Encoding& tail, Encoding& encoding) {
-  append(tail.ids, encoding.ids);
-  append(tail.tokens, encoding.tokens);
-  append(tail.offsets, encoding.offsets);
-  append(tail.type_ids, encoding.type_ids);
-  append(tail.attention_mask, encoding.attention_mask);
+void append_ids(const std::vector<TokenId>& tail, std::vector<TokenId>& ids) {
+  ids.insert(ids.end(), tail.begin(), tail.end());
 }
 
 // Calls `use` with valid UTF-8.
@@ -95,7 +86,7 @@ Encoding Pipeline::surround(Encoding encoding, bool add_special_tokens) const {
   parts_.post_processor->process(parts, add_special_tokens);
   if (parts.size() == 1) return std::move(parts.front());
   Encoding whole;
-  for (const Encoding& part : parts) append(part, whole);
+  for (const Encoding& part : parts) whole.append(part);
   return whole;
 }
 
@@ -178,7 +169,7 @@ void Pipeline::pad(Encoding& encoding) const {
   pads.type_ids.assign(count, padding.type_id);
   pads.attention_mask.assign(count, 0);
   if (padding.on_left) std::swap(pads, encoding);
-  append(pads, encoding);
+  encoding.append(pads);
 }
 
 Encoding Pipeline::encode(std::string_view text, bool add_special_tokens) const {
@@ -192,16 +183,16 @@ Encoding Pipeline::encode(std::string_view text, bool add_special_tokens) const 
 void Pipeline::encode_into(std::string_view text, bool add_special_tokens, std::vector<TokenId>& ids) const {
   const size_t before = ids.size();
   const auto fast = [&](std::string_view valid) {
-    if (add_special_tokens) append(ids_before_, ids);
+    if (add_special_tokens) append_ids(ids_before_, ids);
     if (!fast_->encode(valid, ids)) return false;
-    if (add_special_tokens) append(ids_after_, ids);
+    if (add_special_tokens) append_ids(ids_after_, ids);
     return true;
   };
   const bool plain = surrounds_plainly_ || !add_special_tokens;
   if (fast_ != nullptr && plain && with_valid_text(text, fast)) return;
   ids.resize(before);
   Encoding encoding = with_valid_text(text, [this](std::string_view valid) { return encode_text(valid); });
-  append(surround(std::move(encoding), add_special_tokens).ids, ids);
+  append_ids(surround(std::move(encoding), add_special_tokens).ids, ids);
 }
 
 std::optional<std::string> Pipeline::token_of(TokenId id) const {

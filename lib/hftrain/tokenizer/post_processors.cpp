@@ -13,15 +13,6 @@ namespace {
 
 using Parts = std::vector<Encoding>;
 
-void append(const Encoding& tail, Encoding& encoding) {
-  encoding.ids.insert(encoding.ids.end(), tail.ids.begin(), tail.ids.end());
-  encoding.tokens.insert(encoding.tokens.end(), tail.tokens.begin(), tail.tokens.end());
-  encoding.offsets.insert(encoding.offsets.end(), tail.offsets.begin(), tail.offsets.end());
-  encoding.type_ids.insert(encoding.type_ids.end(), tail.type_ids.begin(), tail.type_ids.end());
-  encoding.attention_mask.insert(encoding.attention_mask.end(), tail.attention_mask.begin(),
-                                 tail.attention_mask.end());
-}
-
 struct SpecialToken {
   std::string text;
   TokenId id;
@@ -83,10 +74,10 @@ class ClassifyProcessor : public PostProcessor {
     if (!add_special_tokens) return;
     for (size_t i = 0; i < parts.size(); ++i) {
       Encoding around;
-      if (i == 0) append(single(first_, 0), around);
-      if (i > 0 && both_sides_) append(single(last_, 0), around);
-      append(parts[i], around);
-      append(single(last_, i == 0 || both_sides_ ? 0 : 1), around);
+      if (i == 0) around.append(single(first_, 0));
+      if (i > 0 && both_sides_) around.append(single(last_, 0));
+      around.append(parts[i]);
+      around.append(single(last_, i == 0 || both_sides_ ? 0 : 1));
       parts[i] = std::move(around);
     }
   }
@@ -171,7 +162,7 @@ class ProcessorSequence : public PostProcessor {
   std::vector<std::shared_ptr<const PostProcessor>> parts_;
 };
 
-using ReadPointer = std::shared_ptr<const PostProcessor>;
+using ProcessorPointer = std::shared_ptr<const PostProcessor>;
 
 SpecialToken read_pair(const JsonPart& part) {
   const std::vector<JsonPart> items = part.items();
@@ -179,16 +170,16 @@ SpecialToken read_pair(const JsonPart& part) {
   return {std::string(items[0].text()), items[1].small_integer()};
 }
 
-ReadPointer read_byte_level(const JsonPart& part) {
+ProcessorPointer read_byte_level_processor(const JsonPart& part) {
   return std::make_shared<ByteLevelProcessor>(part.boolean("trim_offsets", true),
                                               part.boolean("add_prefix_space", true));
 }
 
-ReadPointer read_bert(const JsonPart& part) {
+ProcessorPointer read_bert(const JsonPart& part) {
   return std::make_shared<ClassifyProcessor>(read_pair(part.at("cls")), read_pair(part.at("sep")), false);
 }
 
-ReadPointer read_roberta(const JsonPart& part) {
+ProcessorPointer read_roberta(const JsonPart& part) {
   ClassifyProcessor classify(read_pair(part.at("cls")), read_pair(part.at("sep")), true);
   return std::make_shared<RobertaProcessor>(std::move(classify), part.boolean("trim_offsets", true),
                                             part.boolean("add_prefix_space", true));
@@ -224,33 +215,35 @@ std::vector<TemplateProcessor::Piece> read_template(const JsonPart& part, const 
   return pieces;
 }
 
-ReadPointer read_template_processing(const JsonPart& part) {
+ProcessorPointer read_template_processing(const JsonPart& part) {
   return std::make_shared<TemplateProcessor>(read_template(part.at("single"), part),
                                              read_template(part.at("pair"), part));
 }
 
-ReadPointer read_sequence(const JsonPart& part) {
-  std::vector<ReadPointer> parts;
+ProcessorPointer read_sequence_processor(const JsonPart& part) {
+  std::vector<ProcessorPointer> parts;
   for (const JsonPart& item : part.at("processors").items()) parts.push_back(read_post_processor(item));
   return std::make_shared<ProcessorSequence>(std::move(parts));
 }
 
-struct Reader {
+struct ProcessorKind {
   std::string_view type;
-  ReadPointer (*read)(const JsonPart&);
+  ProcessorPointer (*read)(const JsonPart&);
 };
 
-constexpr Reader kReaders[] = {
-    {"ByteLevel", read_byte_level}, {"TemplateProcessing", read_template_processing},
-    {"BertProcessing", read_bert},  {"RobertaProcessing", read_roberta},
-    {"Sequence", read_sequence},
+constexpr ProcessorKind kProcessorKinds[] = {
+    {"ByteLevel", read_byte_level_processor},
+    {"TemplateProcessing", read_template_processing},
+    {"BertProcessing", read_bert},
+    {"RobertaProcessing", read_roberta},
+    {"Sequence", read_sequence_processor},
 };
 
 }  // namespace
 
 std::shared_ptr<const PostProcessor> read_post_processor(const JsonPart& part) {
   const std::string type = part.text("type");
-  for (const Reader& reader : kReaders) {
+  for (const ProcessorKind& reader : kProcessorKinds) {
     if (reader.type == type) return reader.read(part);
   }
   throw part.unsupported("the post-processor '" + type + "' is not known here");

@@ -11,18 +11,18 @@
 namespace hftrain::tokenizer {
 namespace {
 
-using Pieces = std::vector<AlignedText>;
+using AlignedPieces = std::vector<AlignedText>;
 
 void append_slices(const AlignedText& text, const std::vector<std::pair<size_t, size_t>>& ranges,
-                   Pieces& pieces) {
+                   AlignedPieces& pieces) {
   for (const auto& [begin, end] : ranges) {
     if (begin < end) pieces.push_back(text.slice(begin, end));
   }
 }
 
 template <typename Cut>
-void cut_each(Pieces& pieces, Cut cut) {
-  Pieces parts;
+void cut_each(AlignedPieces& pieces, Cut cut) {
+  AlignedPieces parts;
   for (AlignedText& piece : pieces) cut(piece, parts);
   pieces = std::move(parts);
 }
@@ -32,8 +32,8 @@ class ByteLevelPreTokenizer : public PreTokenizer {
   ByteLevelPreTokenizer(bool add_prefix_space, bool use_regex)
       : add_prefix_space_(add_prefix_space), use_regex_(use_regex) {}
 
-  void cut(Pieces& pieces) const override {
-    cut_each(pieces, [this](AlignedText& piece, Pieces& parts) {
+  void cut(AlignedPieces& pieces) const override {
+    cut_each(pieces, [this](AlignedText& piece, AlignedPieces& parts) {
       if (add_prefix_space_ && piece.text()[0] != ' ') piece.prepend(" ");
       if (!use_regex_) return parts.push_back(std::move(piece));
       split(KnownPattern::kGpt2, piece.text(), [&](const char* begin, const char* end) {
@@ -58,8 +58,8 @@ class SplitPreTokenizer : public PreTokenizer {
                     std::optional<KnownPattern> known)
       : pattern_(std::move(pattern)), behavior_(behavior), invert_(invert), known_(known) {}
 
-  void cut(Pieces& pieces) const override {
-    cut_each(pieces, [this](const AlignedText& piece, Pieces& parts) {
+  void cut(AlignedPieces& pieces) const override {
+    cut_each(pieces, [this](const AlignedText& piece, AlignedPieces& parts) {
       std::vector<Stretch> stretches = pattern_->find(piece.text());
       if (invert_) {
         for (Stretch& stretch : stretches) stretch.is_match = !stretch.is_match;
@@ -85,8 +85,8 @@ class CharacterPreTokenizer : public PreTokenizer {
   CharacterPreTokenizer(bool (*is_delimiter)(char32_t), DelimiterBehavior behavior)
       : is_delimiter_(is_delimiter), behavior_(behavior) {}
 
-  void cut(Pieces& pieces) const override {
-    cut_each(pieces, [this](const AlignedText& piece, Pieces& parts) {
+  void cut(AlignedPieces& pieces) const override {
+    cut_each(pieces, [this](const AlignedText& piece, AlignedPieces& parts) {
       append_slices(piece, split_at(find_characters(piece.text(), is_delimiter_), behavior_), parts);
     });
   }
@@ -99,8 +99,8 @@ class CharacterPreTokenizer : public PreTokenizer {
 // \w+|[^\w\s]+
 class WhitespacePreTokenizer : public PreTokenizer {
  public:
-  void cut(Pieces& pieces) const override {
-    cut_each(pieces, [](const AlignedText& piece, Pieces& parts) {
+  void cut(AlignedPieces& pieces) const override {
+    cut_each(pieces, [](const AlignedText& piece, AlignedPieces& parts) {
       const std::string& text = piece.text();
       enum Kind { kSpace, kWord, kOther };
       const auto kind_at = [&](size_t i) {
@@ -123,8 +123,8 @@ class MetaspacePreTokenizer : public PreTokenizer {
   explicit MetaspacePreTokenizer(Metaspace metaspace)
       : metaspace_(std::move(metaspace)), delimiter_(Pattern::literal(metaspace_.replacement)) {}
 
-  void cut(Pieces& pieces) const override {
-    cut_each(pieces, [this](AlignedText& piece, Pieces& parts) {
+  void cut(AlignedPieces& pieces) const override {
+    cut_each(pieces, [this](AlignedText& piece, AlignedPieces& parts) {
       piece.replace(space_->find(piece.text()), metaspace_.replacement);
       const bool wanted = metaspace_.prepend == Metaspace::Prepend::kAlways ||
                           (metaspace_.prepend == Metaspace::Prepend::kFirst && piece.original_begin() == 0);
@@ -148,7 +148,7 @@ class PreTokenizerSequence : public PreTokenizer {
   explicit PreTokenizerSequence(std::vector<std::shared_ptr<const PreTokenizer>> parts)
       : parts_(std::move(parts)) {}
 
-  void cut(Pieces& pieces) const override {
+  void cut(AlignedPieces& pieces) const override {
     for (const auto& part : parts_) part->cut(pieces);
   }
 
@@ -179,7 +179,7 @@ DelimiterBehavior behavior_of(const JsonPart& part) {
   throw part.unsupported("the behavior '" + std::string(part.text()) + "' is not known here");
 }
 
-std::shared_ptr<const PreTokenizer> read_byte_level(const JsonPart& part) {
+std::shared_ptr<const PreTokenizer> read_byte_level_pre_tokenizer(const JsonPart& part) {
   return std::make_shared<ByteLevelPreTokenizer>(part.at("add_prefix_space").boolean(),
                                                  part.boolean("use_regex", true));
 }
@@ -193,7 +193,7 @@ std::shared_ptr<const PreTokenizer> read_split(const JsonPart& part) {
                                              known);
 }
 
-std::shared_ptr<const PreTokenizer> read_metaspace_part(const JsonPart& part) {
+std::shared_ptr<const PreTokenizer> read_metaspace_pre_tokenizer(const JsonPart& part) {
   return std::make_shared<MetaspacePreTokenizer>(read_metaspace(part));
 }
 
@@ -217,25 +217,25 @@ std::shared_ptr<const PreTokenizer> read_punctuation(const JsonPart& part) {
       unicode::is_punctuation, behavior ? behavior_of(*behavior) : DelimiterBehavior::kIsolated);
 }
 
-std::shared_ptr<const PreTokenizer> read_sequence(const JsonPart& part) {
+std::shared_ptr<const PreTokenizer> read_sequence_pre_tokenizer(const JsonPart& part) {
   std::vector<std::shared_ptr<const PreTokenizer>> parts;
   for (const JsonPart& item : part.at("pretokenizers").items()) parts.push_back(read_pre_tokenizer(item));
   return std::make_shared<PreTokenizerSequence>(std::move(parts));
 }
 
-struct Reader {
+struct PreTokenizerKind {
   std::string_view type;
   std::shared_ptr<const PreTokenizer> (*read)(const JsonPart&);
 };
 
-constexpr Reader kReaders[] = {
-    {"ByteLevel", read_byte_level},
+constexpr PreTokenizerKind kPreTokenizerKinds[] = {
+    {"ByteLevel", read_byte_level_pre_tokenizer},
     {"Split", read_split},
-    {"Metaspace", read_metaspace_part},
+    {"Metaspace", read_metaspace_pre_tokenizer},
     {"Whitespace", read_whitespace},
     {"Digits", read_digits},
     {"WhitespaceSplit", read_whitespace_split},
-    {"Sequence", read_sequence},
+    {"Sequence", read_sequence_pre_tokenizer},
     {"Punctuation", read_punctuation},
 };
 
@@ -243,7 +243,7 @@ constexpr Reader kReaders[] = {
 
 std::shared_ptr<const PreTokenizer> read_pre_tokenizer(const JsonPart& part) {
   const std::string type = part.text("type");
-  for (const Reader& reader : kReaders) {
+  for (const PreTokenizerKind& reader : kPreTokenizerKinds) {
     if (reader.type == type) return reader.read(part);
   }
   throw part.unsupported("the pre-tokenizer '" + type + "' is not known here");

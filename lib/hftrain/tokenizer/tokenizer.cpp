@@ -98,7 +98,7 @@ PipelineParts read_parts(const JsonPart& root) {
 }
 
 // A special token is written as text, or as an object with its flags.
-void read_special(const Json& config, const char* key, std::optional<std::string>& token) {
+void read_special_token(const Json& config, const char* key, std::optional<std::string>& token) {
   if (token || !config.is_object() || !config.contains(key)) return;
   const Json& value = config.at(key);
   if (value.is_string()) token = value.get<std::string>();
@@ -110,9 +110,9 @@ void read_special(const Json& config, const char* key, std::optional<std::string
 void read_settings(const std::string& file, TokenizerSettings& settings) {
   if (!path_exists(file)) return;
   const Json config = read_json_file(file);
-  read_special(config, "bos_token", settings.bos_token);
-  read_special(config, "eos_token", settings.eos_token);
-  read_special(config, "pad_token", settings.pad_token);
+  read_special_token(config, "bos_token", settings.bos_token);
+  read_special_token(config, "eos_token", settings.eos_token);
+  read_special_token(config, "pad_token", settings.pad_token);
   if (!config.is_object() || !config.contains("model_max_length")) return;
   const Json& length = config.at("model_max_length");
   if (length.is_number() && length.get<double>() < kNoLimit)
@@ -120,6 +120,17 @@ void read_settings(const std::string& file, TokenizerSettings& settings) {
 }
 
 }  // namespace
+
+void Encoding::append(const Encoding& tail) {
+  const auto add = [](auto& values, const auto& more) {
+    values.insert(values.end(), more.begin(), more.end());
+  };
+  add(ids, tail.ids);
+  add(tokens, tail.tokens);
+  add(offsets, tail.offsets);
+  add(type_ids, tail.type_ids);
+  add(attention_mask, tail.attention_mask);
+}
 
 std::shared_ptr<const Tokenizer> Tokenizer::load(const std::string& place) {
   const std::string file = file_of(place);

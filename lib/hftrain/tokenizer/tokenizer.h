@@ -21,6 +21,8 @@ struct Encoding {
   std::vector<std::pair<int64_t, int64_t>> offsets;  // [begin, end) in characters (code points) of the input
   std::vector<int32_t> type_ids;
   std::vector<int32_t> attention_mask;
+
+  void append(const Encoding& tail);
 };
 
 // Immutable after loading. All const methods may be called from any number of threads at once.

@@ -6,7 +6,7 @@ namespace hftrain::arguments {
 namespace {
 
 constexpr int64_t kDefaultThreshold = 100'000;  // of stage3_param_persistence_threshold
-const std::string kZero = "/zero_optimization";
+const std::string kZeroSection = "/zero_optimization";
 
 // Reads zero_optimization of one file.
 class ZeroSection {
@@ -15,7 +15,7 @@ class ZeroSection {
       : file_(file),
         keys_(file.keys),
         sharding_(file.outcome.arguments.parallel.sharding),
-        stage_(keys_.value_or<int64_t>(kZero + "/stage", 0)) {}
+        stage_(keys_.value_or<int64_t>(kZeroSection + "/stage", 0)) {}
 
   void run() {
     strategy();
@@ -35,34 +35,35 @@ class ZeroSection {
 
  private:
   void strategy() {
-    const std::string pointer = kZero + "/stage", mics = kZero + "/mics_shard_size";
+    const std::string pointer = kZeroSection + "/stage", mics = kZeroSection + "/mics_shard_size";
     std::string name = strategy_of_stage(stage_);
     if (keys_.value_or<int64_t>(mics, -1) > 0) {
       if (stage_ != 3) file_.refuse(mics, "mics_shard_size needs stage 3");
       name = "hybrid_shard";
       set(sharding_.shard_ranks, keys_.find(mics)->get<int64_t>(), mics, "the ranks of one shard group");
     }
-    set(sharding_.strategy, name, keys_.has(pointer) ? pointer : kZero, "the sharding strategy");
+    set(sharding_.strategy, name, keys_.has(pointer) ? pointer : kZeroSection, "the sharding strategy");
   }
 
   // cpu_offload: true is offload_optimizer.device cpu.
   void old_offload(const std::string& old_key, const std::string& new_key) {
-    if (!keys_.has(kZero + old_key)) return;
-    if (keys_.has(kZero + new_key)) {
-      file_.refuse(kZero + old_key, old_key.substr(1) + " and " + new_key.substr(1) + " are one setting",
-                   new_key.substr(1) + " is at " + keys_.place(kZero + new_key), "keep " + new_key.substr(1));
+    if (!keys_.has(kZeroSection + old_key)) return;
+    if (keys_.has(kZeroSection + new_key)) {
+      file_.refuse(
+          kZeroSection + old_key, old_key.substr(1) + " and " + new_key.substr(1) + " are one setting",
+          new_key.substr(1) + " is at " + keys_.place(kZeroSection + new_key), "keep " + new_key.substr(1));
     }
   }
 
   std::string device(const std::string& key) const {
     const std::string old_key = key == "/offload_param" ? "/cpu_offload_param" : "/cpu_offload";
-    if (!keys_.has(kZero + key) && keys_.value_or(kZero + old_key, false)) return "cpu";
-    return keys_.value_or<std::string>(kZero + key + "/device", "none");
+    if (!keys_.has(kZeroSection + key) && keys_.value_or(kZeroSection + old_key, false)) return "cpu";
+    return keys_.value_or<std::string>(kZeroSection + key + "/device", "none");
   }
 
   void offload(const std::string& key, Sourced<std::string>& target, Sourced<std::string>& folder,
                const std::string& what) {
-    const std::string section = kZero + key, where = device(key), path = section + "/nvme_path";
+    const std::string section = kZeroSection + key, where = device(key), path = section + "/nvme_path";
     set(target, where, keys_.has(section + "/device") ? section + "/device" : section, what);
     if (where != "nvme") return;
     const std::string text = keys_.value_or<std::string>(path, "none");
@@ -75,7 +76,8 @@ class ZeroSection {
 
   // Staging buffers of NVMe: one pool serves both, so the larger count is taken.
   void staging() {
-    const std::string optimizer = kZero + "/offload_optimizer", parameters = kZero + "/offload_param";
+    const std::string optimizer = kZeroSection + "/offload_optimizer",
+                      parameters = kZeroSection + "/offload_param";
     const auto of = [&](const std::string& section) {
       return keys_.value_or<int64_t>(section + "/buffer_count", 0);
     };
@@ -93,7 +95,7 @@ class ZeroSection {
   }
 
   void whole_parameters() {
-    const std::string pointer = kZero + "/stage3_param_persistence_threshold";
+    const std::string pointer = kZeroSection + "/stage3_param_persistence_threshold";
     if (stage_ != 3) return;
     if (keys_.is_auto(pointer)) {
       file_.options.full_parameter_limit_by_hidden_size = true;
@@ -104,7 +106,7 @@ class ZeroSection {
   }
 
   void saving() {
-    const std::string pointer = kZero + "/stage3_gather_16bit_weights_on_model_save";
+    const std::string pointer = kZeroSection + "/stage3_gather_16bit_weights_on_model_save";
     if (stage_ != 3 || !keys_.has(pointer)) return;
     // accelerate fills "auto" with its own flag, and with false where that was not given.
     const auto flag = file_.outcome.unread.find("zero3_save_16bit_model");
@@ -121,13 +123,14 @@ class ZeroSection {
   }
 
   void check_rules() {
-    const std::string parameters = kZero + "/offload_param", ratio = kZero + "/offload_optimizer/ratio",
-                      norm = kZero + "/compute_grad_norm";
+    const std::string parameters = kZeroSection + "/offload_param",
+                      ratio = kZeroSection + "/offload_optimizer/ratio",
+                      norm = kZeroSection + "/compute_grad_norm";
     if (stage_ != 3 && device("/offload_param") != "none")
       file_.refuse(parameters, "offload_param needs stage 3", "parameters are whole in stage " + number(),
                    "\"stage\": 3, or offload_optimizer");
     if (stage_ == 0 && device("/offload_optimizer") != "none")
-      file_.refuse(kZero + "/offload_optimizer", "offload_optimizer needs stage 1, 2 or 3");
+      file_.refuse(kZeroSection + "/offload_optimizer", "offload_optimizer needs stage 1, 2 or 3");
     if (keys_.value_or(ratio, 1.0) < 1.0) {
       file_.refuse(ratio,
                    stage_ == 3 ? "offload_optimizer.ratio below 1 is not supported" : "ratio needs stage 3",

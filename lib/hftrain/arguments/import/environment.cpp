@@ -22,7 +22,7 @@ constexpr Variable kAlways[] = {
 };
 
 // torchrun takes every one of its flags from PET_<FLAG> too.
-constexpr std::string_view kPrefix = "PET_";
+constexpr std::string_view kTorchrunPrefix = "PET_";
 constexpr std::array kOfTorchrun = {"PET_NPROC_PER_NODE",
                                     "PET_NNODES",
                                     "PET_NODE_RANK",
@@ -108,7 +108,8 @@ class EnvironmentReader {
 
   std::vector<Given> read() {
     for (const Variable& variable : kAlways) add(variable.name, variable.flag, text(variable.name));
-    for (const std::string name : kOfTorchrun) add(name, to_lower(name.substr(kPrefix.size())), text(name));
+    for (const std::string name : kOfTorchrun)
+      add(name, to_lower(name.substr(kTorchrunPrefix.size())), text(name));
     if (!text("HF_DATASETS_CACHE").empty())
       note("HF_DATASETS_CACHE of the environment has no effect yet", "data sets by name are planned");
     if (announces_fsdp(environment_) || announces_deepspeed(environment_)) {

@@ -15,7 +15,7 @@ namespace {
 
 using Severity = Diagnostic::Severity;
 
-constexpr std::string_view kPrefix = "fsdp_";
+constexpr std::string_view kFsdpPrefix = "fsdp_";
 
 // Variables of an accelerate launch that are settings; FSDP_<KEY>.
 constexpr const char* kVariables[] = {"FSDP_VERSION",
@@ -52,7 +52,7 @@ std::vector<std::string> words_of(const ParseOutcome& outcome) {
 std::vector<const Flag*> given_flags(const ParseOutcome& outcome) {
   std::vector<const Flag*> flags;
   for (const Flag* flag : flag_table().flags()) {
-    if (!flag->name.starts_with(kPrefix) || flag->name == "fsdp_config") continue;
+    if (!flag->name.starts_with(kFsdpPrefix) || flag->name == "fsdp_config") continue;
     if (outcome.unread.count(std::string(flag->name)) > 0) flags.push_back(flag);
   }
   return flags;
@@ -107,7 +107,7 @@ class Import {
     for (const auto& [name, value] : section->values.items()) {
       if (name.starts_with('_')) continue;
       const std::string origin = section->place('/' + name);
-      const std::string key = name.starts_with(kPrefix) ? name.substr(kPrefix.size()) : name;
+      const std::string key = name.starts_with(kFsdpPrefix) ? name.substr(kFsdpPrefix.size()) : name;
       const std::string_view canonical = FsdpReader::canonical(key);
       if (canonical.empty()) {
         unknown(name, key, origin);
@@ -138,7 +138,8 @@ class Import {
     for (const Flag* flag : given_flags(outcome_)) {
       if (flag->support.status == Support::kPlanned || flag->support.status == Support::kRefused) continue;
       const std::string name(flag->name);
-      reader_.read(name.substr(kPrefix.size()), outcome_.unread.at(name), name, outcome_.origins.of(name));
+      reader_.read(name.substr(kFsdpPrefix.size()), outcome_.unread.at(name), name,
+                   outcome_.origins.of(name));
     }
   }
 
@@ -149,7 +150,7 @@ class Import {
       const std::string text = environment_.get_or(variable, "");
       if (text.empty()) continue;
       used.push_back(std::string(variable) + '=' + text);
-      reader_.read(to_lower(std::string(variable).substr(kPrefix.size())), text, variable,
+      reader_.read(to_lower(std::string(variable).substr(kFsdpPrefix.size())), text, variable,
                    std::string("environment ") + variable, FsdpReader::Later::kFillsIn);
     }
     outcome_.notes.push_back({.severity = Severity::kNote,

@@ -10,7 +10,7 @@ namespace hftrain::arguments {
 namespace {
 
 // A spelling in lower case, and our word. Numbers are those of torch's enumerations.
-constexpr const char* kStrategies[][2] = {
+constexpr const char* kFsdpStrategies[][2] = {
     {"full_shard", "full_shard"},     {"1", "full_shard"},      {"shard_grad_op", "shard_grad_op"},
     {"2", "shard_grad_op"},           {"no_shard", "no_shard"}, {"3", "no_shard"},
     {"hybrid_shard", "hybrid_shard"}, {"4", "hybrid_shard"},    {"hybrid_shard_zero2", "hybrid_shard_zero2"},
@@ -64,7 +64,7 @@ const std::vector<FsdpKeys>& FsdpKeys::all() {
   using R = FsdpReader;
   static const std::vector<FsdpKeys> kKeys = {
       {{"version"}, [](R& r) { r.number(r.settings_.version, between(1, 2)); }},
-      {{"sharding_strategy"}, [](R& r) { r.word(r.settings_.strategy, kStrategies); }},
+      {{"sharding_strategy"}, [](R& r) { r.word(r.settings_.strategy, kFsdpStrategies); }},
       {{"reshard_after_forward"}, [](R& r) { r.reshard(); }},
       {{"cpu_offload", "offload_params"}, [](R& r) { r.flag(r.settings_.offload); }},
       {{"auto_wrap_policy"}, [](R& r) { r.word(r.settings_.wrap_policy, kPolicies); }},
@@ -159,11 +159,11 @@ void FsdpReader::word(Sourced<std::string>& field, const char* const (&table)[N]
 // A truth value (version 2) or a strategy's name (version 1); both are understood in both.
 void FsdpReader::reshard() {
   if (!written_->is_structured()) {
-    if (const char* strategy = meaning_of(text(), kStrategies); strategy != nullptr && text().size() > 1)
+    if (const char* strategy = meaning_of(text(), kFsdpStrategies); strategy != nullptr && text().size() > 1)
       return set(settings_.strategy, std::string(strategy));
   }
   const std::optional<Json> value = converted(Type::kBool);
-  if (!value) return mistake("true, false, or one of " + words(kStrategies));
+  if (!value) return mistake("true, false, or one of " + words(kFsdpStrategies));
   set(settings_.reshard, value->get<bool>());
 }
 

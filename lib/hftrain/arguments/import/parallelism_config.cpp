@@ -12,27 +12,29 @@
 namespace hftrain::arguments {
 namespace {
 
-constexpr std::string_view kPrefix = "parallelism_config_";
+constexpr std::string_view kParallelismPrefix = "parallelism_config_";
 constexpr std::array kRefused = {"tp_size", "cp_size", "sp_size"};
 
 struct Sizes {
   Sourced<int64_t> replicate, shard;
 };
 
-class Reader {
+class ParallelismReader {
  public:
-  Reader(const ParseOutcome& outcome, Diagnostics& problems) : outcome_(outcome), problems_(problems) {}
+  ParallelismReader(const ParseOutcome& outcome, Diagnostics& problems)
+      : outcome_(outcome), problems_(problems) {}
 
   Sizes read() {
     if (const std::optional<Section> section = section_of("parallelism_config", outcome_, problems_)) {
       for (const auto& [name, value] : section->values.items()) {
         if (name.starts_with('_')) continue;
-        const std::string key = name.starts_with(kPrefix) ? name.substr(kPrefix.size()) : name;
+        const std::string key =
+            name.starts_with(kParallelismPrefix) ? name.substr(kParallelismPrefix.size()) : name;
         read_key(key, value, "parallelism_config: " + name, section->place('/' + name));
       }
     }
     for (const char* key : {"dp_replicate_size", "dp_shard_size"}) {
-      const std::string flag = std::string(kPrefix) + key;
+      const std::string flag = std::string(kParallelismPrefix) + key;
       const auto given = outcome_.unread.find(flag);
       if (given != outcome_.unread.end() && used())
         read_key(key, given->second, flag, outcome_.origins.of(flag));
@@ -93,7 +95,7 @@ bool launched_with_version1(const Environment& environment, const ParseOutcome& 
 }  // namespace
 
 void import_parallelism_config(const Environment& environment, ParseOutcome& outcome, Diagnostics& problems) {
-  const Sizes sizes = Reader(outcome, problems).read();
+  const Sizes sizes = ParallelismReader(outcome, problems).read();
   if (!sizes.replicate && !sizes.shard) return;
   ParallelOptions& sharding = outcome.arguments.parallel.sharding;
   const Sourced<int64_t>& first = sizes.replicate ? sizes.replicate : sizes.shard;

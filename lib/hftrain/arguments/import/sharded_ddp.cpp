@@ -9,7 +9,7 @@ struct ShardedDdpWord {
   const char* word;
   const char* strategy;
 };
-constexpr ShardedDdpWord kStrategies[] = {
+constexpr ShardedDdpWord kShardedDdpStrategies[] = {
     {"simple", "zero1"}, {"true", "zero1"}, {"zero_dp_2", "shard_grad_op"}, {"zero_dp_3", "full_shard"}};
 
 std::vector<std::string> given_words(const ParseOutcome& outcome) {
@@ -37,7 +37,7 @@ void import_sharded_ddp(ParseOutcome& outcome, Diagnostics& problems) {
     problems.push_back({.what = what, .where = place(origin), .why = why, .hint = hint});
   };
   std::vector<const char*> strategies;
-  for (const ShardedDdpWord& each : kStrategies) {
+  for (const ShardedDdpWord& each : kShardedDdpStrategies) {
     if (has(each.word)) strategies.push_back(each.strategy);
   }
   if (strategies.empty()) {
