@@ -17,8 +17,8 @@ Made by `hftrain docs arguments` from the flag table; change the table, not this
 Every flag is both a long option and a key of configuration files. `-` and `_` are the same in options. A boolean
 takes a value or none: `--bf16`, `--bf16 true`, `--bf16=no`; some also have a negative form `--no_…`. A list takes one
 or more values. A mapping takes JSON text, the name of a JSON file, or a mapping in YAML. Later wins: default,
-environment, `--config` files in their order, command line. Prefixes of flags are not accepted; unknown names are
-errors. `hftrain explain FLAG` says everything about one flag.
+environment, an Accelerate file, other `--config` files in their order, command line. Prefixes of flags are not
+accepted; unknown names are errors. `hftrain explain FLAG` says everything about one flag.
 
 *Planned* flags are refused with that word, *accepted* ones do nothing here and say so once; either may always be given
 its default.

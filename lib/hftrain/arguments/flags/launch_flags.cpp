@@ -140,7 +140,8 @@ std::vector<Flag> launch_flags() {
       {.name = "master_port",
        .slot = at<&Arguments::launch, &LaunchArguments::master_port>,
        .help = "Port on machine 0.",
-       .note = "Counts with several machines; ranks of one machine meet at a free port.",
+       .note = "Counts with several machines; ranks of one machine meet there when it was given and is free, "
+               "else at a free port.",
        .range = between(0, 65535),
        .when_given = true},
       {.name = "local_addr",

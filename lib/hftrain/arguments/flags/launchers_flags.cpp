@@ -178,7 +178,7 @@ std::vector<Flag> launchers_flags() {
       {.name = "save_pid",
        .slot = unread(Type::kBool, "false"),
        .help = "Write a file with process ids.",
-       .support = accepted("the plan and hftrain/summary.json hold them")},
+       .support = accepted("hftrain/lock names the front program and error.json a rank that failed")},
       {.name = "enable_each_rank_log",
        .slot = unread_optional(Type::kText),
        .help = "Folder for one log file per rank.",

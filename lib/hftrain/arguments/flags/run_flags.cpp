@@ -7,8 +7,8 @@ std::vector<Flag> run_flags() {
       {.name = "do_train",
        .slot = at<&Arguments::run, &RunArguments::do_train>,
        .help = "Run training.",
-       .note = "Without do_train, do_eval and do_predict the run trains, and evaluates when there is data "
-               "for it.",
+       .note = "Without do_train, do_eval and do_predict the run trains, and evaluates when eval_strategy is "
+               "not no.",
        .common = true},
       {.name = "do_eval",
        .slot = at<&Arguments::run, &RunArguments::do_eval>,
