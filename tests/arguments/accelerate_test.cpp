@@ -215,6 +215,71 @@ TEST_CASE("L1: unknown keys, missing files and kinds that are not ours") {
                "fp8_config is not supported"));
 }
 
+TEST_CASE("a list or a mapping where a value belongs is a mistake with its place, for every key") {
+  const std::string start = "distributed_type: DEEPSPEED\n";
+  for (const char* key : {"mixed_precision", "use_cpu", "gpu_ids", "enable_cpu_affinity",
+                          "main_training_function", "main_process_ip", "main_process_port", "rdzv_backend",
+                          "machine_rank", "same_network", "compute_environment", "num_processes",
+                          "num_machines", "debug", "fp16", "dynamo_backend", "downcast_bf16", "tpu_name"}) {
+    INFO(key);
+    for (const std::string value : {"[[0]]", "{a: 1}"}) {
+      const AccelerateFile file(start + key + ": " + value + '\n');
+      CHECK(contains(file.mistakes(), std::string(key) + ": a "));
+      CHECK(contains(file.mistakes(), file.at("2:")));
+    }
+    if (std::string(key) == "gpu_ids" || std::string(key) == "tpu_name" ||
+        std::string(key) == "downcast_bf16")
+      continue;
+    CHECK(contains(AccelerateFile(start + key + ": [4]\n").mistakes(), "it takes one value"));
+  }
+  for (const char* kind : {"[NO]", "{a: 1}"}) {
+    const AccelerateFile file(std::string("distributed_type: ") + kind + '\n');
+    CHECK(contains(file.mistakes(), "distributed_type: a "));
+  }
+  for (const char* key :
+       {"deepspeed_config_file", "zero_stage", "gradient_accumulation_steps", "gradient_clipping",
+        "offload_optimizer_device", "offload_param_device", "offload_optimizer_nvme_path",
+        "offload_param_nvme_path", "zero3_init_flag", "zero3_save_16bit_model", "deepspeed_hostfile",
+        "deepspeed_exclusion_filter", "deepspeed_inclusion_filter", "deepspeed_multinode_launcher",
+        "deepspeed_moe_layer_cls_names"}) {
+    INFO(key);
+    for (const std::string value : {"[]", "[4]", "{a: 1}"}) {
+      const AccelerateFile file(start + "deepspeed_config:\n  " + key + ": " + value + '\n');
+      CHECK(contains(file.mistakes({"--gradient_accumulation_steps", "2"}), file.at("3:")));
+    }
+  }
+  for (const char* section : {"fsdp_config", "dynamo_config", "parallelism_config", "deepspeed_config"}) {
+    const AccelerateFile file(start + section + ": [4]\n");
+    CHECK(contains(file.mistakes(), std::string(section) + " is not a mapping"));
+  }
+}
+
+TEST_CASE("a mistaken value of the file is told once, not as a difference too") {
+  const AccelerateFile file(
+      "distributed_type: DEEPSPEED\nnum_processes: 1\ndeepspeed_config:\n  gradient_accumulation_steps: "
+      "many\n");
+  const std::string text = file.mistakes({"--gradient_accumulation_steps", "2"});
+  CHECK(contains(text, "many"));
+  CHECK_FALSE(contains(text, "differ"));
+}
+
+TEST_CASE("fp16 of an old file is a truth value in any spelling") {
+  const auto precision = [](const std::string& word) {
+    return AccelerateFile("distributed_type: 'NO'\nfp16: " + word + '\n').arguments().precision.fp16;
+  };
+  for (const char* word : {"true", "True", "TRUE", "yes", "on", "y", "1"}) {
+    INFO(word);
+    CHECK(precision(word));
+  }
+  for (const char* word : {"false", "False", "no", "off", "n", "0", "null"}) {
+    INFO(word);
+    CHECK_FALSE(precision(word));
+  }
+  const AccelerateFile odd("distributed_type: 'NO'\nfp16: perhaps\n");
+  CHECK(contains(odd.mistakes(), "perhaps"));
+  CHECK(contains(odd.mistakes(), odd.at("2:7")));
+}
+
 TEST_CASE("L2 and L3: one kind of run, and several ranks for multi_gpu") {
   CHECK(contains(mistakes({"--multi_gpu", "--use_fsdp"}), "multi_gpu and use_fsdp exclude each other"));
   CHECK(contains(mistakes({"--use_deepspeed", "--use_fsdp"}), "fsdp and deepspeed exclude each other"));

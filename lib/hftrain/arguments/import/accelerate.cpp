@@ -44,6 +44,10 @@ constexpr std::array kOther = {"compute_environment",
                                "dynamo_config",
                                "fp16",
                                "dynamo_backend"};
+// Those of them that are mappings.
+constexpr std::array kSections = {"deepspeed_config",   "fsdp_config",   "parallelism_config",
+                                  "megatron_lm_config", "mpirun_config", "fp8_config",
+                                  "dynamo_config"};
 constexpr std::array kDeepSpeedKeys = {"deepspeed_config_file",
                                        "zero_stage",
                                        "gradient_accumulation_steps",
@@ -82,7 +86,8 @@ class AccelerateReader {
     if (problems_.size() > before) return {};  // SageMaker's files have other keys
     check_names();
     kind_ = text("distributed_type").value_or("");
-    if (!know_kind() || problems_.size() > before) return {};
+    const bool unreadable = value("distributed_type") != nullptr && !value("distributed_type")->is_string();
+    if (unreadable || !know_kind() || problems_.size() > before) return {};
     processes();
     for (const char* key : kFlags) top_level(key);
     old_keys();
@@ -99,6 +104,20 @@ class AccelerateReader {
     known.insert(known.end(), kTpuKeys.begin(), kTpuKeys.end());
     for (const Renamed& each : kBetweenMachines) known.emplace_back(each.key);
     check_known(file_.values, "", known);
+    for (const auto& [name, value] : file_.values.items()) {
+      const bool several = name == "gpu_ids" || contains(kTpuKeys, name);
+      if (!name.starts_with('_') && !contains(kSections, name)) check_plain(name, value, '/' + name, several);
+    }
+  }
+
+  // Everything but a section is one value, or several where `several`. What is read later counts on it.
+  void check_plain(const std::string& name, const Json& value, const std::string& pointer, bool several) {
+    const bool nested = value.is_array() && std::any_of(value.begin(), value.end(),
+                                                        [](const Json& each) { return !each.is_string(); });
+    if (!value.is_object() && !nested && (several || !value.is_array())) return;
+    problem(name + (value.is_object() ? ": a mapping stands here" : ": a list stands here"), pointer,
+            several ? "it takes a text or a list of texts" : "it takes one value",
+            "leave it out, or write the value itself");
   }
 
   void check_known(const Json& mapping, const std::string& pointer, const std::vector<std::string>& known) {
@@ -195,13 +214,25 @@ class AccelerateReader {
   }
 
   void old_keys() {
-    const bool half = text("fp16").value_or("") == "true" && value("mixed_precision") == nullptr;
-    if (half) add("mixed_precision", "fp16", "fp16", place("fp16"));
+    if (is_true("fp16") && value("mixed_precision") == nullptr)
+      add("mixed_precision", "fp16", "fp16", place("fp16"));
     if (value("dynamo_backend") != nullptr)
       add("dynamo_backend", "dynamo_backend", to_lower(*text("dynamo_backend")), place("dynamo_backend"));
     if (value("fp8_config") != nullptr && !value("fp8_config")->empty())
       problem("fp8_config is not supported", "/fp8_config", "there is no 8-bit floating point training",
               "leave it out, and mixed_precision: bf16");
+  }
+
+  // In any spelling of a truth value.
+  bool is_true(const std::string& key) {
+    if (value(key) == nullptr) return false;
+    const Key described{.name = key, .type = Type::kBool};
+    const Result<Json> converted = convert_mapping({&described, 1}, {{key, *value(key)}});
+    if (const auto* error = std::get_if<ValueError>(&converted)) {
+      problem(error->what, '/' + key, "", "true or false");
+      return false;
+    }
+    return std::get<Json>(converted)[key] == true;
   }
 
   void idle_keys() {
@@ -266,6 +297,10 @@ class AccelerateReader {
     std::vector<std::string> known(kDeepSpeedKeys.begin(), kDeepSpeedKeys.end());
     known.insert(known.end(), kMisplaced.begin(), kMisplaced.end());
     check_known(*mapping, "/deepspeed_config", known);
+    for (const char* key : kDeepSpeedKeys) {
+      const std::string pointer = std::string("/deepspeed_config/") + key;
+      if (mapping->contains(key)) check_plain(key, (*mapping)[key], pointer, false);
+    }
     for (const char* key : kMisplaced) {
       if (mapping->contains(key))
         idle("deepspeed_config/" + std::string(key), "it is a key of DeepSpeed files");
@@ -489,6 +524,8 @@ void check_accelerate_agrees(const std::vector<Given>& given, const ParseOutcome
                                                                : each.flag->replaced_by.flag);
     const bool checked = name == "gradient_accumulation_steps" || name == "deepspeed";
     if (each.layer != kAccelerateLayer || !checked || outcome.origins.of(name) == each.origin) continue;
+    // merge() has told of a mistaken one.
+    if (std::holds_alternative<ValueError>(convert(*each.flag, each.written, ""))) continue;
     const auto unread = outcome.unread.find(name);
     const Json winner = unread != outcome.unread.end() ? unread->second
                                                        : flag_table().named(name).slot.get(outcome.arguments);
