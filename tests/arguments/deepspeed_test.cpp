@@ -199,6 +199,30 @@ TEST_CASE("D2: what follows from train_batch_size is left to the plan") {
   CHECK(micro.parallel.deepspeed->accumulation_follows);
 }
 
+TEST_CASE("half precision of a file is that of training, also beside the flag of evaluation") {
+  struct Row {
+    const char* enabled;
+    Words flags;
+    bool half;
+  };
+  for (const std::string name : {"bf16", "fp16"}) {
+    const std::string training = "--" + name, evaluation = training + "_full_eval";
+    for (const Row& row :
+         {Row{"true", {}, true}, Row{"true", {training}, true}, Row{"true", {evaluation}, true},
+          Row{"true", {training, evaluation}, true}, Row{"\"auto\"", {}, false},
+          Row{"\"auto\"", {training}, true}, Row{"\"auto\"", {evaluation}, true},
+          Row{"\"auto\"", {training, evaluation}, true}, Row{"false", {}, false}}) {
+      INFO(name << ' ' << row.enabled << " beside " << row.flags.size() << " flags");
+      const DeepspeedFile file = with_key('"' + name + "\": {\"enabled\": " + row.enabled + "}");
+      const PrecisionArguments precision = file.arguments(row.flags).precision;
+      CHECK((name == "bf16" ? precision.bf16 : precision.fp16) == row.half);
+      CHECK_FALSE((name == "bf16" ? precision.fp16 : precision.bf16));
+    }
+    const DeepspeedFile off = with_key('"' + name + "\": {\"enabled\": false}");
+    CHECK(contains(off.mistakes({evaluation}), name + ".enabled and " + name + "_full_eval differ"));
+  }
+}
+
 TEST_CASE("D5 and D8: one kind of half precision") {
   CHECK(contains(with_key("\"fp16\": {\"enabled\": true}, \"bf16\": {\"enabled\": true}").mistakes(),
                  "fp16.enabled and bf16.enabled exclude each other"));
@@ -321,6 +345,13 @@ TEST_CASE("old and removed keys") {
   CHECK(with_key("\"elasticity\": {\"enabled\": false}, \"amp\": {}, \"sparse_gradients\": false")
             .mistakes()
             .empty());
+  for (const std::string key :
+       {"\"amp\": {\"enabled\": false}", "\"nebula\": {}", "\"sparse_gradients\": false",
+        "\"elasticity\": {\"enabled\": false}", "\"curriculum_learning\": false"}) {
+    INFO(key);
+    const std::string name = key.substr(1, key.find('"', 1) - 1);
+    CHECK(contains(with_key(key).notes(), "keys without effect here: " + name + " (it is off)"));
+  }
   const Arguments mics = with_zero("\"stage\": 3, \"mics_shard_size\": 4").arguments();
   CHECK(*mics.parallel.sharding.strategy == "hybrid_shard");
   CHECK(*mics.parallel.sharding.shard_ranks == 4);

@@ -13,13 +13,16 @@ void number_of_flag(const DeepSpeedFile& file, const std::string& pointer, const
   file.flags.set(flag, *file.keys.find(pointer), pointer.substr(1), file.keys.place(pointer));
 }
 
-// fp16.enabled stands for fp16 and fp16_full_eval, bf16.enabled likewise.
+// fp16.enabled stands for fp16 and fp16_full_eval, bf16.enabled likewise: a run under DeepSpeed has one type,
+// so that of the evaluation is that of training, and "auto" is on when either flag is.
 void switch_of_flag(const DeepSpeedFile& file, const std::string& name) {
   const std::string pointer = '/' + name + "/enabled", evaluation = name + "_full_eval";
-  if (!file.keys.has(pointer) || file.keys.is_auto(pointer)) return;
-  const bool enabled = file.keys.find(pointer)->get<bool>();
+  if (!file.keys.has(pointer)) return;
   const bool evaluates = file.flags.value(evaluation) == true;
-  if (enabled && evaluates) return;
+  const bool is_auto = file.keys.is_auto(pointer);
+  const bool enabled = is_auto ? evaluates : file.keys.find(pointer)->get<bool>();
+  if (enabled && evaluates) return file.flags.replace(name, true, file.keys.place(pointer));
+  if (is_auto) return;
   if (!enabled && evaluates) {
     file.flags.conflict(evaluation, name + ".enabled", enabled, file.keys.place(pointer));
   }

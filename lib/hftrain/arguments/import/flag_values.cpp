@@ -17,12 +17,12 @@ bool same(const Json& a, const Json& b) {
 
 void FlagValues::set(const std::string& flag, const Json& value, const std::string& key,
                      const std::string& place) {
-  if (!given(flag)) return store(flag, value, place);
+  if (!given(flag)) return replace(flag, value, place);
   if (!same(this->value(flag), value)) conflict(flag, key, value, place);
 }
 
 void FlagValues::set_default(const std::string& flag, const Json& value, const std::string& place) {
-  if (!given(flag)) store(flag, value, place);
+  if (!given(flag)) replace(flag, value, place);
 }
 
 Json FlagValues::value(const std::string& flag) const {
@@ -37,9 +37,9 @@ void FlagValues::conflict(const std::string& flag, const std::string& key, const
                        .hint = hint});
 }
 
-void FlagValues::store(const std::string& flag, const Json& value, const std::string& origin) {
+void FlagValues::replace(const std::string& flag, const Json& value, const std::string& place) {
   flag_table().named(flag).slot.set(outcome_.arguments, value);
-  outcome_.origins.set(flag, origin);
+  outcome_.origins.set(flag, place);
 }
 
 }  // namespace hftrain::arguments

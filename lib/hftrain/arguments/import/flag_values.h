@@ -17,6 +17,8 @@ class FlagValues {
   void set(const std::string& flag, const Json& value, const std::string& key, const std::string& place);
   // The same for a value that only counts when nothing else gives one: never a conflict.
   void set_default(const std::string& flag, const Json& value, const std::string& place);
+  // The same whatever the flag says.
+  void replace(const std::string& flag, const Json& value, const std::string& place);
   bool given(const std::string& flag) const { return outcome_.origins.is_given(flag); }
   Json value(const std::string& flag) const;
   // Reports that key and flag differ.
@@ -24,8 +26,6 @@ class FlagValues {
                 const std::string& hint = "make them equal, or write \"auto\" in the file");
 
  private:
-  void store(const std::string& flag, const Json& value, const std::string& origin);
-
   ParseOutcome& outcome_;
   Diagnostics& problems_;
 };

@@ -124,7 +124,10 @@ void CheckedSection::store(const SectionKey& key, const Json& value, const std::
     values_[pointer] = value;
     return;
   }
-  if (neutral(key, value)) return;
+  if (neutral(key, value)) {
+    if (key.told_off) idle_.push_back(dotted(at) + " (it is off)");
+    return;
+  }
   if (key.support.status == Support::kAccepted) {
     idle_.push_back(dotted(at) + " (" + std::string(key.support.reason) + ')');
     return;

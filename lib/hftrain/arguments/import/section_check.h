@@ -25,6 +25,7 @@ struct SectionKey {
   bool automatic = false;   // "auto" may stand for the value
   bool drops_auto = false;  // of a mapping: "auto" for any other key is as if it were absent
   std::vector<std::string_view> aliases = {};  // other spellings
+  bool told_off = false;  // one that is gone: its neutral value is told as without effect
 };
 
 struct SectionReport {
