@@ -76,6 +76,66 @@ TEST_CASE("old names at their neutral value do nothing") {
   CHECK(outcome.notes.empty());
 }
 
+TEST_CASE("an old name at its neutral value wins over earlier layers, as every later value does") {
+  struct Row {
+    const char* file;
+    Words line;
+    const char* flag;  // has its default again
+  };
+  const Row rows[] = {
+      {"no_cuda: true", {"--no_cuda", "false"}, "use_cpu"},
+      {"use_cpu: true", {"--no_cuda", "false"}, "use_cpu"},
+      {"adafactor: true", {"--adafactor", "false"}, "optim"},
+      {"optim: sgd", {"--adafactor", "false"}, "optim"},
+      {"n_train: 5", {"--n_train=-1"}, "max_train_samples"},
+      {"max_train_samples: 5", {"--n_train=-1"}, "max_train_samples"},
+      {"n_val: 5", {"--n_val=-1"}, "max_eval_samples"},
+      {"n_test: 5", {"--n_test=-1"}, "max_predict_samples"},
+      {"warmup_ratio: 0.1", {"--warmup_ratio", "0"}, "warmup_steps"},
+      {"warmup_steps: 10", {"--warmup_ratio", "0"}, "warmup_steps"},
+      {"evaluate_during_training: true", {"--evaluate_during_training", "false"}, "eval_strategy"},
+      {"include_tokens_per_second: true",
+       {"--include_tokens_per_second", "false"},
+       "include_num_input_tokens_seen"},
+      {"num_processes: 3", {"--num_gpus=-1"}, "nproc_per_node"},
+  };
+  for (const Row& row : rows) {
+    INFO(row.file << " and " << row.line.front());
+    const NamedFile file("--config", "run.yaml", std::string(row.file) + '\n');
+    const Flag& flag = flag_table().named(row.flag);
+    CHECK(flag.slot.get(file.arguments()) != flag.default_value());
+    CHECK(flag.slot.get(file.arguments(row.line)) == flag.default_value());
+  }
+  CHECK_FALSE(parse({"--n_train", "5", "--n_train=-1"}).arguments.data.max_train_samples);
+}
+
+TEST_CASE("a neutral old name says nothing beside a new one of its own layer") {
+  const NamedFile file("--config", "run.yaml",
+                       "use_cpu: true\nno_cuda: false\noptim: sgd\nadafactor: false\n");
+  CHECK(file.arguments().device.use_cpu);
+  CHECK(file.arguments().optimizer.optim == "sgd");
+}
+
+TEST_CASE("keys of old names join the mapping of an earlier layer") {
+  const auto options = [](const std::string& text, const Words& words) {
+    return *NamedFile("--config", "run.yaml", text).arguments(words).schedule.lr_scheduler_kwargs;
+  };
+  const std::string power =
+      "lr_scheduler_type: polynomial\nlr_scheduler_kwargs: {power: 2.0, lr_end: 1e-8}\n";
+  CHECK(options(power, {"--poly_power", "1.0"}) == Json{{"power", 1.0}, {"lr_end", 1e-8}});
+  CHECK(options(power, {"--poly_power", "3.0"}) == Json{{"power", 3.0}, {"lr_end", 1e-8}});
+  CHECK(options("lr_scheduler_type: polynomial\npoly_power: 2.0\n", {"--poly_power", "1.0"}) ==
+        Json{{"power", 1.0}});
+  const std::string cosine = "lr_scheduler_type: cosine\nlr_scheduler_kwargs: {num_cycles: 0.25}\n";
+  CHECK(options(cosine, {"--poly_power", "1.0"}) == Json{{"num_cycles", 0.25}});
+}
+
+TEST_CASE("a warmup of 0 is none, beside the other name of it") {
+  CHECK(parse({"--warmup_ratio", "0.1", "--warmup_steps", "0"}).arguments.schedule.warmup_steps == 0.1);
+  CHECK(parse({"--warmup_ratio", "0.0", "--warmup_steps", "7"}).arguments.schedule.warmup_steps == 7);
+  CHECK(parse({"--warmup_ratio", "0", "--warmup_steps", "0"}).arguments.schedule.warmup_steps == 0);
+}
+
 TEST_CASE("an old and a new name that disagree are an error, except where the old one wins") {
   CHECK(contains(mistakes({"--warmup_steps", "10", "--warmup_ratio", "0.1"}),
                  "--warmup_steps and --warmup_ratio say two different things"));
@@ -104,6 +164,57 @@ TEST_CASE("planned and refused flags are refused with the word, the reason and t
   CHECK(contains(mistakes({"--accelerator_config", "{\"dispatch_batches\": true}"}),
                  "key 'dispatch_batches' is planned"));
   CHECK(contains(mistakes({"--group_by_length"}), "--group_by_length is planned"));
+  CHECK(contains(mistakes({"--liger_kernel_config", "{\"rope\": false}"}), "key 'rope' is planned"));
+  CHECK(mistakes({"--liger_kernel_config", "{\"rope\": true, \"swiglu\": null}"}).empty());
+}
+
+TEST_CASE("flags that come next say that they are planned, and why where they never will be") {
+  for (const std::string flag : {"save_for_trainer",
+                                 "chat_template_path=x",
+                                 "max_length=512",
+                                 "truncation_mode=keep_end",
+                                 "packing",
+                                 "packing_strategy=wrapped",
+                                 "padding_free",
+                                 "eval_packing=false",
+                                 "completion_only_loss",
+                                 "assistant_only_loss",
+                                 "eos_token=x",
+                                 "pad_token=x",
+                                 "pad_to_multiple_of=8",
+                                 "shuffle_dataset",
+                                 "dataset_num_proc=2",
+                                 "dataset_train_split=x",
+                                 "dataset_test_split=x",
+                                 "dataset_text_field=x",
+                                 "model_init_kwargs={\"a\": 1}",
+                                 "use_peft",
+                                 "lora_r=8",
+                                 "lora_alpha=16",
+                                 "lora_dropout=0.1",
+                                 "lora_target_modules=all-linear",
+                                 "lora_modules_to_save=a",
+                                 "use_rslora",
+                                 "lora_task_type=SEQ_CLS",
+                                 "cuda_graphs=true",
+                                 "task=sft"}) {
+    INFO(flag);
+    CHECK(contains(mistakes({"--" + flag}), "is planned: not in this build yet"));
+  }
+  for (const std::string flag :
+       {"use_dora", "lora_target_parameters=a", "load_in_8bit", "load_in_4bit", "bnb_4bit_quant_type=fp4",
+        "use_bnb_nested_quant", "bnb_4bit_quant_storage=uint8"}) {
+    INFO(flag);
+    CHECK(contains(mistakes({"--" + flag}), "is not supported\n"));
+    CHECK(contains(mistakes({"--" + flag}), "why: "));
+  }
+  for (const std::string flag : {"beta=0.1", "reward_weights=1", "reward_model_path=x", "use_vllm=true"}) {
+    INFO(flag);
+    CHECK(contains(mistakes({"--" + flag}), "it belongs to another trainer"));
+  }
+  for (const char* kernel : {"eager", "sdpa", "flash_attention_2", "flash_attention_3"})
+    CHECK(contains(notes(parse({"--attn_implementation", kernel})), "the kernel is chosen by device"));
+  for (const char* word : {"auto", "false"}) CHECK(mistakes({"--cuda_graphs", word}).empty());
 }
 
 TEST_CASE("every flag may be given its default") {

@@ -141,9 +141,10 @@ struct Replacement {
   std::string_view flag = {};   // empty: not an old name
   std::string_view value = {};  // what the new flag gets when the old switch is on; empty: the same value
   std::string_view key = {};    // the value belongs under this key of the new flag's mapping
-  bool wins = false;    // over the new name given beside it; otherwise two different values are an error
-  bool kept = false;    // asks for more than the new flag says: stays in ParseOutcome::unread beside it
-  bool silent = false;  // another program's spelling, not an old one: no warning
+  bool wins = false;  // over the new name given beside it; otherwise two different values are an error
+  bool kept = false;  // asks for more than the new flag says: stays in ParseOutcome::unread beside it
+  bool zero_is_unset = false;  // 0, of either name, is as good as not given
+  bool silent = false;         // another program's spelling, not an old one: no warning
 };
 
 struct Flag {

@@ -33,6 +33,8 @@ std::vector<FlagGroup> all_groups() {
   groups.push_back({"offload", "Offload", offload_flags()});
   groups.push_back({"interface", "hftrain itself", interface_flags()});
   groups.push_back({"generation", "Generation", generation_flags()});
+  groups.push_back({"instructions", "Instruction data", instruction_flags()});
+  groups.push_back({"adapters", "Adapters", adapter_flags()});
   groups.push_back({"hub", "Hugging Face Hub", hub_flags()});
   groups.push_back({"debug", "Debugging", debug_flags()});
   groups.push_back({"launchers", "Spellings of accelerate launch and deepspeed", launchers_flags()});

@@ -17,6 +17,7 @@ struct Candidate {
   Json value;
   const Given* given = nullptr;
   const Replacement* old = nullptr;  // it came through an old name
+  bool neutral = false;              // whose value asks for nothing: counts only over earlier layers
 };
 
 class Merger {
@@ -57,7 +58,11 @@ class Merger {
   void replace(const Given& given, Json value) {
     const Replacement& became = given.flag->replaced_by;
     const Flag& target = flag_table().named(became.flag);
-    if (value == given.flag->default_value()) return;
+    if (value == given.flag->default_value() || (became.zero_is_unset && value == 0)) {
+      value = became.key.empty() ? target.default_value() : Json{{std::string(became.key), value}};
+      candidates_[{&target, ""}].push_back({std::move(value), &given, &became, true});
+      return;
+    }
     if (!became.value.empty()) value = std::string(became.value);
     if (!became.key.empty()) value = Json{{std::string(became.key), value}};
     Result<Json> converted = convert(target, value, home_);
@@ -77,14 +82,47 @@ class Merger {
                        .hint = "use " + use});
   }
 
-  void settle(const Flag& flag, std::vector<Candidate>& candidates) {
+  // An old name at its default takes back what it said before in its own layer.
+  static void take_back(std::vector<Candidate>& candidates) {
+    for (size_t i = 0; i < candidates.size(); ++i) {
+      if (!candidates[i].neutral) continue;
+      const Given& later = *candidates[i].given;
+      const auto end = candidates.begin() + static_cast<std::ptrdiff_t>(i);
+      const auto kept = std::remove_if(candidates.begin(), end, [&](const Candidate& each) {
+        return each.given->layer == later.layer && each.given->flag == later.flag;
+      });
+      i -= static_cast<size_t>(end - kept);
+      candidates.erase(kept, end);
+    }
+  }
+
+  // Beside another name of its layer it says nothing, and neither does it when no layer before gave the flag.
+  static std::vector<Candidate> without_idle(const std::vector<Candidate>& candidates) {
+    std::vector<Candidate> left;
+    for (const Candidate& candidate : candidates) {
+      const bool idle =
+          candidate.neutral && std::any_of(candidates.begin(), candidates.end(), [&](const Candidate& each) {
+            return !each.neutral && each.given->layer == candidate.given->layer;
+          });
+      if (!idle) left.push_back(candidate);
+    }
+    const bool all_neutral =
+        std::all_of(left.begin(), left.end(), [](const Candidate& each) { return each.neutral; });
+    return all_neutral ? std::vector<Candidate>() : left;
+  }
+
+  void settle(const Flag& flag, std::vector<Candidate>& given) {
+    take_back(given);
+    const std::vector<Candidate> candidates = without_idle(given);
+    if (candidates.empty()) return;
     const Candidate winner =
         flag.slot.type == Type::kMapping ? joined(flag, candidates) : chosen(flag, candidates);
     check_support(flag, winner);
     const std::string name = flag.pattern ? own_name(*winner.given) : std::string(flag.name);
     record_origin(flag, name, winner);
     if (flag.imported) outcome_.places[name] = winner.given->places;
-    if (winner.old != nullptr && winner.old->kept) keep(std::string(winner.given->flag->name), winner);
+    if (winner.old != nullptr && winner.old->kept && !winner.neutral)
+      keep(std::string(winner.given->flag->name), winner);
     if (flag.slot.set == nullptr) {
       outcome_.unread[name] = winner.value;
       return;
@@ -117,15 +155,21 @@ class Merger {
       if (candidate.given->layer == layer) (candidate.old != nullptr ? renamed : named) = &candidate;
     }
     if (renamed == nullptr || named == nullptr) return renamed != nullptr ? *renamed : *named;
-    if (renamed->old->wins || renamed->value == named->value) return *renamed;
+    const bool unset = renamed->old->zero_is_unset && named->value == 0;
+    if (renamed->old->wins || unset || renamed->value == named->value) return *renamed;
     conflict(flag, *named, *renamed);
     return *named;
   }
 
-  // Keys that come through old names join the mapping that is given beside them.
+  // Keys that come through old names join the mapping that is given beside them, or else the one of the
+  // layers before.
   Candidate joined(const Flag& flag, const std::vector<Candidate>& candidates) {
     const int layer = latest(candidates);
     Candidate whole;
+    const bool anew = std::any_of(candidates.begin(), candidates.end(), [&](const Candidate& candidate) {
+      return candidate.given->layer == layer && candidate.old == nullptr;
+    });
+    if (!anew) return with_keys(layer, candidates, before(flag, layer, candidates));
     for (const Candidate& candidate : candidates) {
       if (candidate.given->layer == layer && candidate.old == nullptr) whole = candidate;
     }
@@ -139,6 +183,33 @@ class Merger {
         if (whole.value.contains(key) && whole.value[key] != value) conflict(flag, whole, candidate);
         whole.value[key] = value;
       }
+    }
+    return whole;
+  }
+
+  // What the layers before `layer` make of the mapping; without a value when they say nothing of it.
+  Candidate before(const Flag& flag, int layer, const std::vector<Candidate>& candidates) {
+    std::vector<Candidate> earlier;
+    for (const Candidate& candidate : candidates) {
+      if (candidate.given->layer < layer) earlier.push_back(candidate);
+    }
+    return earlier.empty() ? Candidate() : joined(flag, earlier);
+  }
+
+  // `whole` with what the old names of `layer` say: a key of it, or all of it.
+  static Candidate with_keys(int layer, const std::vector<Candidate>& candidates, Candidate whole) {
+    for (const Candidate& candidate : candidates) {
+      if (candidate.given->layer != layer) continue;
+      if (candidate.old->key.empty()) {
+        whole = candidate;
+        continue;
+      }
+      const bool unasked = !whole.value.is_object() || !whole.value.contains(candidate.old->key);
+      if (candidate.neutral && unasked) continue;
+      if (!whole.value.is_object()) whole.value = Json::object();
+      whole.value.update(candidate.value);
+      whole.given = candidate.given;
+      whole.old = candidate.old;
     }
     return whole;
   }

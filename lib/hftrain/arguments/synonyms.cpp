@@ -79,7 +79,6 @@ constexpr Synonym kSynonyms[] = {
     {"max_epochs", "num_train_epochs"},
     {"max_iters", "max_steps"},
     {"max_len", "block_size"},
-    {"max_length", "block_size"},
     {"max_norm", "max_grad_norm"},
     {"max_samples", "max_train_samples"},
     {"max_seq_len", "block_size"},

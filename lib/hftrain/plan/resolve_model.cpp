@@ -57,21 +57,10 @@ std::string compute_dtype(const ResolveInput& input) {
   return precision.fp16 ? "float16" : master_dtype(input);
 }
 
-// One switch for all fused operators. Unset means fused; the choice of single operators is not implemented.
-bool fused_kernels(const ResolveInput& input, Problems& problems) {
-  const PrecisionArguments& precision = input.parsed.arguments.precision;
-  const bool off = input.parsed.origins.is_given("use_liger_kernel") && !precision.use_liger_kernel;
-  if (!precision.liger_kernel_config) return !off;
-  const arguments::LigerKernelOptions& config = *precision.liger_kernel_config;
-  for (const auto& choice : {config.rope, config.swiglu, config.geglu, config.rms_norm, config.layer_norm,
-                             config.cross_entropy, config.fused_linear_cross_entropy}) {
-    if (choice.value_or(true)) continue;
-    problems.usage("liger_kernel_config cannot switch single operators off",
-                   input.parsed.origins.describe("liger_kernel_config"),
-                   "all fused operators are used, or none", "--use_liger_kernel false for none");
-    break;
-  }
-  return !off;
+// One switch for all fused operators. Unset means fused; the choice of single operators is planned.
+bool fused_kernels(const ResolveInput& input) {
+  return !input.parsed.origins.is_given("use_liger_kernel") ||
+         input.parsed.arguments.precision.use_liger_kernel;
 }
 
 void check_vocabulary(const ResolveInput& input, Problems& problems) {
@@ -136,7 +125,7 @@ ModelPlan resolve_model(const ResolveInput& input, Problems& problems) {
     plan.checkpoint_every_n_layers = arguments.precision.gradient_checkpointing_kwargs->every_n_layers;
   }
   plan.neftune_noise_alpha = arguments.optimizer.neftune_noise_alpha.value_or(0);
-  plan.fused_kernels = fused_kernels(input, problems);
+  plan.fused_kernels = fused_kernels(input);
   return plan;
 }
 

@@ -4,6 +4,13 @@ namespace hftrain::arguments {
 
 std::vector<Flag> device_flags() {
   return {
+      {.name = "cuda_graphs",
+       .slot = unread_optional(Type::kText, "auto"),
+       .help = "Replay the update as a CUDA graph where shapes repeat.",
+       .choices = {{"auto"}, {"true"}, {"false"}},
+       .ours = true,
+       .also_fine = "\"false\"",
+       .support = planned("every kernel is launched by itself today", "auto")},
       {.name = "torch_empty_cache_steps",
        .slot = unread_optional(Type::kInt),
        .help = "Return cached device memory to the driver every N updates.",

@@ -43,6 +43,8 @@ std::vector<Flag> launch_flags();
 std::vector<Flag> launchers_flags();  // spellings of accelerate launch and of the deepspeed launcher
 std::vector<Flag> generation_flags();
 std::vector<Flag> debug_flags();
-std::vector<Flag> interface_flags();  // hftrain's own
+std::vector<Flag> instruction_flags();  // TRL's, of supervised fine-tuning and of its other trainers
+std::vector<Flag> adapter_flags();      // TRL's, of peft and of quantised weights
+std::vector<Flag> interface_flags();    // hftrain's own
 
 }  // namespace hftrain::arguments

@@ -48,6 +48,7 @@ std::vector<Flag> run_flags() {
        .help = "Kind of training.",
        .note = "Unset: clm.",
        .choices = {{"clm"},
+                   {"sft", planned("this task comes later", "clm")},
                    {"mlm", planned("this task comes later", "clm")},
                    {"seq2seq", planned("this task comes later", "clm")},
                    {"text-classification", planned("this task comes later", "clm")},

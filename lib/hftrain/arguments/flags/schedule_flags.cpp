@@ -35,7 +35,7 @@ std::vector<Flag> schedule_flags() {
        .slot = unread_optional(Type::kFloat),
        .help = "Share of all steps used for warmup.",
        .range = between(0, 1),
-       .replaced_by = {.flag = "warmup_steps"}},
+       .replaced_by = {.flag = "warmup_steps", .zero_is_unset = true}},
       {.name = "warmup_steps",
        .slot = at<&Arguments::schedule, &ScheduleArguments::warmup_steps>,
        .help = "Warmup length: a value of 1 or more counts steps, a value below 1 is a share of all "
