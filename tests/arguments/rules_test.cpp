@@ -235,4 +235,24 @@ TEST_CASE("optim_args are key=value pairs that the optimizer knows") {
   CHECK(mistakes({"--optim_args", ""}).empty());
 }
 
+TEST_CASE("nesterov without momentum is refused where it is written") {
+  for (const char* options :
+       {"nesterov=true", "nesterov=true,momentum=0", "nesterov=true,momentum=0.9,dampening=0.5"})
+    CHECK(contains(mistakes({"--optim", "sgd", "--optim_args", options}),
+                   "nesterov needs momentum and no dampening"));
+  CHECK(mistakes({"--optim", "sgd", "--optim_args", "nesterov=false"}).empty());
+}
+
+TEST_CASE("the weight_decay of optim_args is that of the run") {
+  for (const char* optimizer : {"sgd", "adagrad", "rmsprop"}) {
+    INFO(optimizer);
+    const Words words = {"--optim", optimizer, "--optim_args", "weight_decay=0.1"};
+    CHECK(parse(words).arguments.optimizer.weight_decay == 0.1);
+    CHECK(parse(words).origins.of("weight_decay") == "--optim_args");
+    CHECK(mistakes({words[0], words[1], words[2], words[3], "--weight_decay", "0.1"}).empty());
+    CHECK(contains(mistakes({words[0], words[1], words[2], words[3], "--weight_decay", "0.2"}),
+                   "say two different things"));
+  }
+}
+
 }  // namespace hftrain::arguments

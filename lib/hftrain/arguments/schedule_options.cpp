@@ -104,12 +104,15 @@ const Key kOneCycleKeys[] = {
 
 const Key kSgdKeys[] = {{.name = "momentum", .type = Type::kFloat, .range = at_least(0)},
                         {.name = "dampening", .type = Type::kFloat},
+                        {.name = "weight_decay", .type = Type::kFloat, .range = at_least(0)},
                         {.name = "nesterov", .type = Type::kBool}};
 const Key kAdagradKeys[] = {{.name = "lr_decay", .type = Type::kFloat, .range = at_least(0)},
+                            {.name = "weight_decay", .type = Type::kFloat, .range = at_least(0)},
                             {.name = "eps", .type = Type::kFloat, .range = at_least(0)}};
 const Key kRmspropKeys[] = {{.name = "momentum", .type = Type::kFloat, .range = at_least(0)},
                             {.name = "alpha", .type = Type::kFloat, .range = at_least(0)},
                             {.name = "eps", .type = Type::kFloat, .range = at_least(0)},
+                            {.name = "weight_decay", .type = Type::kFloat, .range = at_least(0)},
                             {.name = "centered", .type = Type::kBool}};
 const Key kAnyprecisionKeys[] = {
     {.name = "use_kahan_summation", .type = Type::kBool},
@@ -248,6 +251,53 @@ class OptionCheck {
   const std::string& schedule_;
 };
 
+// What optim_args holds, as text.
+Json optimizer_options(const ParseOutcome& outcome, Diagnostics& problems) {
+  const std::string text = trim(outcome.arguments.optimizer.optim_args.value_or(""));
+  Json options = Json::object();
+  if (text.empty()) return options;
+  for (const std::string& part : split(text, ',')) {
+    const size_t equals = part.find('=');
+    if (equals == std::string::npos || equals == 0) {
+      problems.push_back({.what = "optim_args: '" + trim(part) + "' is not key=value",
+                          .where = outcome.origins.describe("optim_args"),
+                          .why = "",
+                          .hint = ""});
+    } else {
+      options[trim(part.substr(0, equals))] = trim(part.substr(equals + 1));
+    }
+  }
+  return options;
+}
+
+void check_nesterov(const Json& options, const ParseOutcome& outcome, Diagnostics& problems) {
+  if (!options.value("nesterov", false)) return;
+  if (options.value("momentum", 0.0) > 0 && options.value("dampening", 0.0) == 0) return;
+  problems.push_back({.what = "optim_args: nesterov needs momentum and no dampening",
+                      .where = outcome.origins.describe("optim_args"),
+                      .why = "momentum is " + to_yaml(options.value("momentum", 0.0)) + ", dampening " +
+                             to_yaml(options.value("dampening", 0.0)),
+                      .hint = "momentum=0.9,nesterov=true"});
+}
+
+// It is the decay of the group that decays, as --weight_decay is.
+void take_weight_decay(const Json& options, ParseOutcome& outcome, Diagnostics& problems) {
+  if (!options.contains("weight_decay")) return;
+  const double written = options["weight_decay"].get<double>();
+  double& decay = outcome.arguments.optimizer.weight_decay;
+  if (decay == written) return;
+  if (outcome.origins.is_chosen("weight_decay")) {
+    problems.push_back(
+        {.what = "optim_args: weight_decay and --weight_decay say two different things",
+         .where = outcome.origins.describe("optim_args") + ", " + outcome.origins.describe("weight_decay"),
+         .why = to_yaml(written) + " against " + to_yaml(decay),
+         .hint = "keep --weight_decay"});
+    return;
+  }
+  decay = written;
+  outcome.origins.set("weight_decay", outcome.origins.of("optim_args"));
+}
+
 }  // namespace
 
 std::span<const Key> schedule_keys(const std::string& schedule) {
@@ -261,30 +311,19 @@ void check_schedule_options(ParseOutcome& outcome, Diagnostics& problems) {
   OptionCheck(outcome, problems).run();
 }
 
-void check_optimizer_options(const ParseOutcome& outcome, Diagnostics& problems) {
+void check_optimizer_options(ParseOutcome& outcome, Diagnostics& problems) {
   const OptimizerArguments& optimizer = outcome.arguments.optimizer;
-  const std::string text = trim(optimizer.optim_args.value_or(""));
-  if (text.empty()) return;
-  const std::string where = outcome.origins.describe("optim_args");
-  Json options = Json::object();
-  for (const std::string& part : split(text, ',')) {
-    const size_t equals = part.find('=');
-    if (equals == std::string::npos || equals == 0) {
-      problems.push_back({.what = "optim_args: '" + trim(part) + "' is not key=value",
-                          .where = where,
-                          .why = "",
-                          .hint = ""});
-    } else {
-      options[trim(part.substr(0, equals))] = trim(part.substr(equals + 1));
-    }
-  }
+  const Json options = optimizer_options(outcome, problems);
   const Result<Json> converted = convert_mapping(optimizer_keys(optimizer.optim), options);
   if (const auto* error = std::get_if<ValueError>(&converted)) {
     problems.push_back({.what = "optim_args: " + error->what,
-                        .where = where,
+                        .where = outcome.origins.describe("optim_args"),
                         .why = "the optimizer is " + optimizer.optim,
                         .hint = error->hint});
+    return;
   }
+  check_nesterov(std::get<Json>(converted), outcome, problems);
+  take_weight_decay(std::get<Json>(converted), outcome, problems);
 }
 
 }  // namespace hftrain::arguments

@@ -16,7 +16,8 @@ std::span<const Key> optimizer_keys(const std::string& optimizer);
 // Replaces arguments.schedule.lr_scheduler_kwargs by typed values; unknown keys, wrong types and missing
 // required keys are appended to `problems`.
 void check_schedule_options(ParseOutcome& outcome, Diagnostics& problems);
-// key=value,key=value: the form, the keys and the types of the values.
-void check_optimizer_options(const ParseOutcome& outcome, Diagnostics& problems);
+// key=value,key=value: the form, the keys and the types of the values, and what cannot stand together. A
+// weight_decay there is that of the run.
+void check_optimizer_options(ParseOutcome& outcome, Diagnostics& problems);
 
 }  // namespace hftrain::arguments

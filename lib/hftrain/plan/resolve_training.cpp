@@ -28,7 +28,9 @@ OptimizerPlan resolve_optimizer(const ResolveInput& input) {
   for (const std::string& option : split(optimizer.optim_args.value_or(""), ',')) {
     const size_t equals = option.find('=');
     if (equals == std::string::npos) continue;  // the arguments module has checked the form
-    plan.options[trim(option.substr(0, equals))] = trim(option.substr(equals + 1));
+    const std::string key = trim(option.substr(0, equals));
+    if (key == "weight_decay") continue;  // it is plan.weight_decay
+    plan.options[key] = trim(option.substr(equals + 1));
   }
   return plan;
 }
