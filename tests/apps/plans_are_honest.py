@@ -79,6 +79,34 @@ def once(place, flags):
               run.returncode == 2 and run.stderr.count("--lerning_rate") == lines, run.stderr)
 
 
+def data_that_cannot_be_used(place, output):
+    """plan and run end alike, and so do they with data that is fine."""
+    def write(name, content):
+        path = os.path.join(place.folder, name)
+        with open(path, "wb") as file:
+            file.write(content)
+        return path
+
+    empty, binary = write("empty.txt", b""), write("binary.txt", b"\x80\xff\x00\n" * 20_000)
+    short, numbers = write("short.txt", b"too short\n"), write("numbers.jsonl", b'{"text": 5}\n' * 5)
+    rows = [(4, ["--train_file", empty]), (4, ["--train_file", short]), (4, ["--train_file", binary]),
+            (4, ["--train_file", numbers]), (4, ["--max_train_samples", "0"]),
+            (4, ["--validation_file", empty, "--eval_strategy", "steps"]),
+            (2, ["--optim", "sgd", "--optim_args", "nesterov=true"]), (0, ["--max_train_samples", "8"])]
+    for number, (code, more) in enumerate(rows):
+        words = [*place.flags(f"{output}-{number}"), *more]
+        plan, run = call(place, ["plan", *words]), call(place, words)
+        check(f"plan and run with {' '.join(map(os.path.basename, more))} both end with {code}",
+              (plan.returncode, run.returncode) == (code, code),
+              f"{plan.returncode} and {run.returncode}\n{plan.stderr}{run.stderr}")
+    before = set(os.listdir(tempfile.gettempdir()))
+    smoke = call(place, ["plan", "--smoke"])
+    check("a plan of --smoke needs no model and no data, as the check itself", smoke.returncode == 0 and
+          "from scratch" in smoke.stdout, smoke.stdout + smoke.stderr)
+    left = {name for name in set(os.listdir(tempfile.gettempdir())) - before if name.startswith("hftrain-smoke")}
+    check("it leaves nothing behind", not left, str(left))
+
+
 def main():
     with tempfile.TemporaryDirectory(prefix="hftrain-plans-") as folder:
         place = Workplace(folder)
@@ -89,6 +117,7 @@ def main():
         full(place, flags)
         once(place, flags)
         folder_in_use(place, flags, output)
+        data_that_cannot_be_used(place, output)
 
 
 if __name__ == "__main__":

@@ -436,7 +436,56 @@ TEST_CASE("Several files are one stream of rows, and groups cross their ends") {
   CHECK(all_ids(*place.prepare(request).train) == all_ids(*place.prepare(place.request()).train));
 }
 
-TEST_CASE("An estimate is marked as such and reads no file") {
+TEST_CASE("An estimate refuses what the first rows show, with the code of the run") {
+  Workplace place;
+  place.write("empty.txt", "");
+  place.write("binary.txt", std::string("\x80\xFF\x00\xFE\n", 5) + std::string(100'000, '\xFF'));
+  place.write("numbers.jsonl", "{\"text\": 5}\n");
+  place.write("short.txt", "too short\n");
+  place.write("long.txt", std::string(3'000'000, 'x'));
+  const auto code = [&](const PrepareRequest& request) {
+    const auto load = [&] { return place.tokenizer; };
+    try {
+      estimate_prepared(request, load);
+      return ExitCode::kDone;
+    } catch (const Error& error) {
+      return error.code();
+    }
+  };
+  for (const char* name : {"empty.txt", "binary.txt", "numbers.jsonl", "short.txt"}) {
+    INFO(name);
+    PrepareRequest training = place.request();
+    training.train_files = {place.folder / name};
+    CHECK(code(training) == ExitCode::kData);
+    CHECK_THROWS_AS(place.prepare(training), Error);
+    PrepareRequest validation = place.request();
+    validation.validation_files = {place.folder / name};
+    CHECK(code(validation) == ExitCode::kData);
+  }
+  PrepareRequest none = place.request();
+  none.max_train_samples = 0;
+  CHECK(code(none) == ExitCode::kData);
+  PrepareRequest one_line = place.request();
+  one_line.train_files = {place.folder / "long.txt"};
+  CHECK(code(one_line) == ExitCode::kDone);
+  PrepareRequest mixed = place.request();
+  mixed.train_files = {place.folder / "empty.txt", place.folder / "lines.txt"};
+  CHECK(code(mixed) == ExitCode::kDone);
+  CHECK(place.entries().empty());
+}
+
+TEST_CASE("An estimate counts the blocks of little text") {
+  Workplace place;
+  std::string text;
+  for (int i = 0; i < 20; ++i) text += golden_line(i);
+  place.write("few.txt", text);
+  PrepareRequest request = place.request();
+  request.train_files = {place.folder / "few.txt"};
+  const auto load = [&] { return place.tokenizer; };
+  CHECK(estimate_prepared(request, load).train->samples == place.prepare(request).train->samples);
+}
+
+TEST_CASE("An estimate is marked as such and leaves nothing behind") {
   Workplace place;
   PrepareRequest request = place.request();
   request.hold_out_percent = 50;

@@ -21,6 +21,7 @@ Json document_of(const data::PreparedData& prepared) {
     splits[name] = {{"cache_path", split->cache_path},
                     {"samples", split->samples},
                     {"tokens", split->tokens},
+                    {"exact", split->exact},
                     {"largest_token_id", split->largest_token_id}};
   };
   add("train", prepared.train);
@@ -31,9 +32,12 @@ Json document_of(const data::PreparedData& prepared) {
 }
 
 // A dry run says what is there and what would be done.
-void describe_only(const data::PrepareRequest& request, const CommandContext& context) {
-  const auto found = data::find_prepared(request);
-  const data::PreparedData data = found ? *found : data::estimate_prepared(request);
+void describe_only(const data::PrepareRequest& request, bool json, const CommandContext& context) {
+  const data::PreparedData data = estimated(request);
+  if (json) {
+    context.out << dump_json(document_of(data)) << std::endl;
+    return;
+  }
   const auto line = [&](const char* name, const std::optional<data::PreparedSplit>& split) {
     if (!split) return;
     context.out << name << ": " << (split->exact ? "" : "about ") << with_thousands(split->samples)
@@ -72,7 +76,7 @@ ExitCode run_prepare(const CommandContext& context) {
   const Inputs inputs = gather_inputs(std::move(parsed), context.environment);
   const data::PrepareRequest request = prepare_request(inputs);
   if (actions.dry_run) {
-    describe_only(request, context);
+    describe_only(request, actions.json, context);
     return ExitCode::kDone;
   }
   const auto prepared = prepare_data(request, console);

@@ -272,6 +272,12 @@ ExitCode run(const CommandContext& context, std::vector<std::string> arguments, 
     throw Error(ExitCode::kUsage, "--machines is for plans").hint("hftrain plan --machines …");
   }
   if (parsed.arguments.interface.smoke && !dry_run) return run_smoke(context, arguments, parsed);
+  if (parsed.arguments.interface.smoke && !arguments::other_machines(parsed)) {
+    return plan_smoke(context, arguments, parsed,
+                      [help](const CommandContext& there, std::vector<std::string> line) {
+                        return run(there, std::move(line), help);
+                      });
+  }
   // A terminal or a log collector that is gone costs its text, not the run.
   if (!dry_run) ::signal(SIGPIPE, SIG_IGN);
   const LeaveOnStop until_started;

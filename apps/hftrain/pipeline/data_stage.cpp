@@ -65,11 +65,18 @@ std::map<std::string, std::string> paths_of(const data::PreparedData& prepared) 
   return paths;
 }
 
-plan::DataFacts estimate_data(const data::PrepareRequest& request) {
+data::PreparedData estimated(const data::PrepareRequest& request) {
   if (!request.overwrite_cache) {
-    if (const auto prepared = data::find_prepared(request)) return facts_of(*prepared);
+    if (auto prepared = data::find_prepared(request)) return std::move(*prepared);
   }
-  return facts_of(data::estimate_prepared(request));
+  data::TokenizerLoader load_tokenizer;
+  if (!request.tokenizer_folder.empty())
+    load_tokenizer = [&] { return tokenizer::Tokenizer::load(request.tokenizer_folder); };
+  return data::estimate_prepared(request, load_tokenizer);
+}
+
+plan::DataFacts estimate_data(const data::PrepareRequest& request) {
+  return facts_of(estimated(request));
 }
 
 std::optional<data::PreparedData> prepare_data(const data::PrepareRequest& request,

@@ -17,6 +17,7 @@ namespace hftrain::app {
 data::PrepareRequest prepare_request(const Inputs& inputs);
 
 // From the cache, or a guess from the sizes of the files when it is not there (then `exact` is false).
+data::PreparedData estimated(const data::PrepareRequest& request);
 plan::DataFacts estimate_data(const data::PrepareRequest& request);
 
 // From the cache, or made now with progress on the console. Nothing when a signal asked to stop meanwhile;

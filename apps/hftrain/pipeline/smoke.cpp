@@ -49,8 +49,18 @@ class Smoke {
     words_ = words;
   }
 
+  // Of the run that is left alone.
+  ExitCode plan(const PlanOf& plan_of) {
+    say_what_differs();
+    const FolderGone gone{folder_};
+    prepare();
+    CommandContext context = context_;
+    context.environment = environment();
+    return plan_of(context, command_line(kStraight));
+  }
+
   ExitCode run() {
-    for (const std::string& notice : setting_.notices) context_.err << "note: " << notice << '\n';
+    say_what_differs();
     const SmokeLength& length = setting_.length;
     const bool restarts = setting_.restarts > 0;
     const bool good =
@@ -73,6 +83,18 @@ class Smoke {
   }
 
  private:
+  struct FolderGone {
+    const std::string& folder;
+    ~FolderGone() {
+      std::error_code ignored;
+      fs::remove_all(folder, ignored);
+    }
+  };
+
+  void say_what_differs() const {
+    for (const std::string& notice : setting_.notices) context_.err << "note: " << notice << '\n';
+  }
+
   int visible_gpus() const {
     Environment environment = context_.environment;
     for (const auto& [name, value] : parsed_.exported_environment) environment.set(name, value);
@@ -136,7 +158,7 @@ class Smoke {
 
   std::string output_of(const std::string& name) const { return folder_ + '/' + name; }
 
-  launcher::WatchedProcess start(const std::string& name) const {
+  std::vector<std::string> command_line(const std::string& name) const {
     std::vector<std::string> flags = flags_;
     const auto add = [&flags](const char* flag, const std::string& value) {
       flags.insert(flags.end(), {flag, value});
@@ -145,12 +167,19 @@ class Smoke {
     // Folders beside the output folder, which the configuration may have put among those of real runs.
     if (parsed_.arguments.launch.log_dir) add("--log_dir", output_of(name) + "-logs");
     if (parsed_.arguments.logging.logging_dir) add("--logging_dir", output_of(name) + "-tensorboard");
-    std::vector<std::string> argv = {context_.program, "train"};
-    for (std::string& word : smoke_command_line(words_, flags)) argv.push_back(std::move(word));
+    return smoke_command_line(words_, flags);
+  }
+  Environment environment() const {
     Environment environment = context_.environment;
     environment.set("HFTRAIN_CACHE", folder_ + "/cache");
     for (const auto& [variable, value] : setting_.environment) environment.set(variable, value);
-    return launcher::WatchedProcess(std::move(argv), environment);
+    return environment;
+  }
+
+  launcher::WatchedProcess start(const std::string& name) const {
+    std::vector<std::string> argv = {context_.program, "train"};
+    for (std::string& word : command_line(name)) argv.push_back(std::move(word));
+    return launcher::WatchedProcess(std::move(argv), environment());
   }
   std::string expect(ExitCode wanted, int got, const launcher::WatchedProcess& run) {
     if (got == static_cast<int>(wanted)) return "";
@@ -279,6 +308,11 @@ class Smoke {
 ExitCode run_smoke(const CommandContext& context, const std::vector<std::string>& flags,
                    const arguments::ParseOutcome& parsed) {
   return Smoke(context, flags, parsed).run();
+}
+
+ExitCode plan_smoke(const CommandContext& context, const std::vector<std::string>& flags,
+                    const arguments::ParseOutcome& parsed, const PlanOf& plan_of) {
+  return Smoke(context, flags, parsed).plan(plan_of);
 }
 
 }  // namespace hftrain::app

@@ -4,6 +4,7 @@
 // which the configuration may silence: files tell.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -16,5 +17,10 @@ namespace hftrain::app {
 // Returns 0, or the code of the first check that failed; its files are then kept and named.
 ExitCode run_smoke(const CommandContext& context, const std::vector<std::string>& flags,
                    const arguments::ParseOutcome& parsed);
+
+// The plan of such a run, by `plan_of` (a plan of its command line); made data are removed again.
+using PlanOf = std::function<ExitCode(const CommandContext&, std::vector<std::string>)>;
+ExitCode plan_smoke(const CommandContext& context, const std::vector<std::string>& flags,
+                    const arguments::ParseOutcome& parsed, const PlanOf& plan_of);
 
 }  // namespace hftrain::app

@@ -1,6 +1,9 @@
 #include "hftrain/data/prepare.h"
 
+#include <stdlib.h>
+
 #include <algorithm>
+#include <cerrno>
 #include <cmath>
 #include <filesystem>
 #include <utility>
@@ -10,6 +13,7 @@
 #include "hftrain/base/hash.h"
 #include "hftrain/base/json.h"
 #include "hftrain/data/file_hashes.h"
+#include "hftrain/data/line_reader.h"
 #include "hftrain/data/split_builder.h"
 #include "hftrain/data/token_cache.h"
 
@@ -130,6 +134,108 @@ uint64_t uncompressed_size(const std::string& path) {
   return path.ends_with(".gz") || path.ends_with(".zst") ? size * kTextCompresses : size;
 }
 
+Error no_samples_asked(const SplitRequest& split) {
+  const std::string flag = split.split == Split::kTrain        ? "--max_train_samples"
+                           : split.split == Split::kValidation ? "--max_eval_samples"
+                                                               : "--max_predict_samples";
+  return Error(ExitCode::kData, std::string("there is no ") + split_name(split.split) + " data to use")
+      .where(flag)
+      .why("it is " + std::to_string(*split.max_blocks))
+      .hint("1 or more, or leave it out");
+}
+
+// What the first rows of a file show: text that is none, records without the field, a file without rows. Only
+// the run reads on.
+constexpr size_t kHeadBytes = 256 << 10, kLongestHeadRow = 1 << 20, kMostHeads = 8;
+constexpr int kHeadRows = 100;
+
+// Such a row may be right: the run takes longer ones.
+bool ends_in_a_long_row(const Error& error) {
+  return error.diagnostics().front().why.ends_with(too_long("", kLongestHeadRow));
+}
+
+void look_at_head(const RowFile& file, const PrepareRequest& request) {
+  const auto rows =
+      open_rows({file}, {.keep_linebreaks = request.keep_linebreaks, .longest_row = kLongestHeadRow});
+  std::string text;
+  try {
+    for (int row = 0; row < kHeadRows && text.size() < kHeadBytes && rows->next(text);) ++row;
+  } catch (const Error& error) {
+    if (!ends_in_a_long_row(error)) throw;
+  }
+}
+
+void look_at_heads(const SplitRequest& split, const PrepareRequest& request) {
+  const std::vector<RowFile>& files = split.files.rows;
+  const bool empty =
+      std::all_of(files.begin(), files.end(), [](const RowFile& file) { return file_bytes(file.path) == 0; });
+  if (empty) throw no_block(split, 0, request.block_size);
+  for (size_t i = 0; i < std::min(files.size(), kMostHeads); ++i) look_at_head(files[i], request);
+}
+
+uint64_t text_bytes(const SplitRequest& split) {
+  uint64_t bytes = 0;
+  for (const RowFile& file : split.files.rows) bytes += uncompressed_size(file.path);
+  return bytes;
+}
+
+// Text that may not fill a block, and is read in no time.
+bool is_small(const SplitRequest& split, int64_t block_size) {
+  constexpr uint64_t kMostBytesPerToken = 16, kMostBytes = 256 << 10;
+  return !split.files.tokenized() &&
+         text_bytes(split) <= std::min(kMostBytes, kMostBytesPerToken * static_cast<uint64_t>(block_size));
+}
+
+// A folder that is gone with this object.
+class ScratchFolder {
+ public:
+  ScratchFolder() {
+    std::string pattern = (fs::temp_directory_path() / "hftrain-estimate-XXXXXX").string();
+    if (::mkdtemp(pattern.data()) == nullptr)
+      throw system_error(errno, "cannot create a temporary folder", pattern);
+    path_ = pattern;
+  }
+  ScratchFolder(const ScratchFolder&) = delete;
+  ScratchFolder& operator=(const ScratchFolder&) = delete;
+  ~ScratchFolder() {
+    std::error_code ignored;
+    fs::remove_all(path_, ignored);
+  }
+  const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
+};
+
+// As prepare() makes it, and with its errors; the result is thrown away.
+PreparedSplit counted(const SplitRequest& split, const PrepareRequest& request,
+                      const TokenizerLoader& load_tokenizer) {
+  const ScratchFolder folder;
+  PrepareRequest alone = request;
+  alone.workers = 1;
+  const PrepareObserver nobody;
+  PreparedSplit made = *SplitBuilder(alone, load_tokenizer, nobody).build(split, folder.path() + "/tokens");
+  made.cache_path.clear();
+  made.exact = false;  // of no blocks that are there
+  return made;
+}
+
+PreparedSplit guessed(const SplitRequest& split, int64_t block_size) {
+  constexpr uint64_t kBytesPerToken = 4;
+  uint64_t tokens = text_bytes(split) / kBytesPerToken;
+  for (const std::string& prefix : split.files.token_prefixes) tokens += file_bytes(prefix + ".bin") / 2;
+  if (split.share == RowShare::kHeldOut)
+    tokens = tokens * static_cast<uint64_t>(split.hold_out_percent) / 100;
+  if (split.share == RowShare::kAfterHeldOut)
+    tokens = tokens * static_cast<uint64_t>(100 - split.hold_out_percent) / 100;
+  PreparedSplit guess;
+  guess.exact = false;
+  guess.samples = std::max<int64_t>(1, static_cast<int64_t>(tokens) / block_size);
+  if (split.max_blocks) guess.samples = std::min(guess.samples, *split.max_blocks);
+  guess.tokens = guess.samples * block_size;
+  return guess;
+}
+
 }  // namespace
 
 std::string cache_folder(const Environment& environment) {
@@ -178,25 +284,18 @@ std::optional<PreparedData> prepare(const PrepareRequest& request, const Tokeniz
   return cache.publish(key, staging, data, made_from(request, splits), request.overwrite_cache);
 }
 
-PreparedData estimate_prepared(const PrepareRequest& request) {
+PreparedData estimate_prepared(const PrepareRequest& request, const TokenizerLoader& load_tokenizer) {
   check(request);
-  constexpr uint64_t kBytesPerToken = 4;
   PreparedData data;
   for (const SplitRequest& split : splits_of(request)) {
-    uint64_t tokens = 0;
-    for (const RowFile& file : split.files.rows) tokens += uncompressed_size(file.path) / kBytesPerToken;
-    for (const std::string& prefix : split.files.token_prefixes) tokens += file_bytes(prefix + ".bin") / 2;
-    if (split.share == RowShare::kHeldOut)
-      tokens = tokens * static_cast<uint64_t>(split.hold_out_percent) / 100;
-    if (split.share == RowShare::kAfterHeldOut) {
-      tokens = tokens * static_cast<uint64_t>(100 - split.hold_out_percent) / 100;
+    if (split.max_blocks && *split.max_blocks <= 0) throw no_samples_asked(split);
+    if (!split.files.tokenized()) look_at_heads(split, request);
+    std::optional<PreparedSplit>& guess = member_of(data, split.split);
+    if (load_tokenizer && is_small(split, request.block_size)) {
+      guess = counted(split, request, load_tokenizer);
+    } else {
+      guess = guessed(split, request.block_size);
     }
-    PreparedSplit guess;
-    guess.exact = false;
-    guess.samples = std::max<int64_t>(1, static_cast<int64_t>(tokens) / request.block_size);
-    if (split.max_blocks) guess.samples = std::min(guess.samples, *split.max_blocks);
-    guess.tokens = guess.samples * request.block_size;
-    member_of(data, split.split) = guess;
   }
   return data;
 }

@@ -87,8 +87,10 @@ std::optional<PreparedData> find_prepared(const PrepareRequest& request);
 std::optional<PreparedData> prepare(const PrepareRequest& request, const TokenizerLoader& load_tokenizer,
                                     const PrepareObserver& observer);
 
-// Guesses sizes from file sizes (4 bytes a token) without reading a file; `exact` is false.
-PreparedData estimate_prepared(const PrepareRequest& request);
+// Guesses sizes from file sizes (4 bytes a token); `exact` is false. What prepare() refuses is an Error here
+// too as far as the first rows of the first files show it; so little text that it may not fill a block is
+// counted in blocks, if there is a tokenizer.
+PreparedData estimate_prepared(const PrepareRequest& request, const TokenizerLoader& load_tokenizer = {});
 
 // How many of `rows` the first `percent` percent are: rounded as datasets' percent slices are, halves to
 // even.

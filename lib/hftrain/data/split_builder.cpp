@@ -89,6 +89,20 @@ struct SequenceFacts {
 
 }  // namespace
 
+Error no_block(const SplitRequest& split, int64_t tokens, int64_t block_size) {
+  const std::string name = long_name(split.split);
+  Error error(ExitCode::kData, tokens == 0 ? "the " + name + " data is empty"
+                                           : "the " + name + " data does not fill a single block");
+  error.where(split.files.paths().front());
+  if (tokens > 0) {
+    error
+        .why(with_thousands(tokens) + " tokens, joined in groups of " + std::to_string(kRowsPerGroup) +
+             " rows; a block takes " + with_thousands(block_size))
+        .hint("choose a smaller --block_size, or add data");
+  }
+  return error;
+}
+
 std::optional<PreparedSplit> SplitBuilder::build(const SplitRequest& split, const std::string& prefix) {
   return split.files.tokenized() ? build_from_tokens(split, prefix) : build_from_text(split, prefix);
 }
@@ -218,20 +232,7 @@ std::optional<PreparedSplit> SplitBuilder::build_from_tokens(const SplitRequest&
 
 PreparedSplit SplitBuilder::finish(const SplitRequest& split, const BlockPacker& packer, TokenWriter& writer,
                                    const std::string& prefix) const {
-  if (writer.sequences() == 0) {
-    const std::string name = long_name(split.split);
-    Error error(ExitCode::kData, packer.tokens_seen() == 0
-                                     ? "the " + name + " data is empty"
-                                     : "the " + name + " data does not fill a single block");
-    error.where(split.files.paths().front());
-    if (packer.tokens_seen() > 0) {
-      error
-          .why(with_thousands(packer.tokens_seen()) + " tokens, joined in groups of " +
-               std::to_string(kRowsPerGroup) + " rows; a block takes " + with_thousands(request_.block_size))
-          .hint("choose a smaller --block_size, or add data");
-    }
-    throw error;
-  }
+  if (writer.sequences() == 0) throw no_block(split, packer.tokens_seen(), request_.block_size);
   writer.finish();
   return {prefix, writer.sequences(), writer.tokens(), writer.largest_id(), true};
 }

@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 
+#include "hftrain/base/error.h"
 #include "hftrain/data/block_packer.h"
 #include "hftrain/data/data_files.h"
 #include "hftrain/data/prepare.h"
@@ -21,6 +22,9 @@ struct SplitRequest {
   int hold_out_percent = 0;
   std::optional<int64_t> max_blocks;
 };
+
+// Why there is nothing to train on: `tokens` of them do not fill a block.
+Error no_block(const SplitRequest& split, int64_t tokens, int64_t block_size);
 
 // Used by one thread; the tokenizer is loaded when the first text is met and kept for the other splits.
 class SplitBuilder {
