@@ -151,6 +151,40 @@ TEST_CASE("TRANSFORMERS_NO_ADVISORY_WARNINGS hides the advice about old names") 
   CHECK(contains(notes(parse({"--no_cuda"})), "is an old name"));
   const Environment quiet(Variables{{"TRANSFORMERS_NO_ADVISORY_WARNINGS", "1"}});
   CHECK_FALSE(contains(notes(parse({"--no_cuda"}, quiet)), "is an old name"));
+  CHECK(contains(notes(parse({"--no_cuda"}, quiet)),
+                 "TRANSFORMERS_NO_ADVISORY_WARNINGS=1 of the environment hides a warning about old names"));
+  CHECK(notes(parse({}, quiet)).empty());
+}
+
+TEST_CASE("FSDP_* that no launch has announced are said to be unused, as is a launch in the wrong words") {
+  const auto text = [](const Variables& variables) { return notes(parse({}, Environment(variables))); };
+  CHECK(contains(text({{"FSDP_SHARDING_STRATEGY", "SHARD_GRAD_OP"}, {"FSDP_VERSION", "2"}}),
+                 "FSDP_VERSION=2, FSDP_SHARDING_STRATEGY=SHARD_GRAD_OP of the environment are not used"));
+  CHECK(contains(text({{"FSDP_SHARDING_STRATEGY", "1"}}),
+                 "FSDP_SHARDING_STRATEGY=1 of the environment is not used"));
+  CHECK(
+      contains(text({{"ACCELERATE_USE_FSDP", "1"}}), "ACCELERATE_USE_FSDP=1 of the environment is not used"));
+  CHECK(text({{"ACCELERATE_USE_FSDP", "false"}, {"FSDP_OFFLOAD_PARAMS", "false"}}).empty());
+}
+
+TEST_CASE("a variable of env: that stands for a flag is warned of, and what counts from there is not") {
+  const auto text = [](const std::string& variable) {
+    return NamedFile("--config", "run.yaml", "env:\n  " + variable + '\n').notes();
+  };
+  for (const char* variable :
+       {"ACCELERATE_USE_FSDP: 'true'", "FSDP_SHARDING_STRATEGY: '1'", "PET_NPROC_PER_NODE: '2'",
+        "TRANSFORMERS_VERBOSITY: error", "ACCELERATE_MIXED_PRECISION: bf16",
+        "PARALLELISM_CONFIG_TP_SIZE: '2'", "ACCELERATE_DEEPSPEED_ZERO_STAGE: '3'",
+        "TRANSFORMERS_NO_ADVISORY_WARNINGS: '1'"}) {
+    INFO(variable);
+    CHECK(contains(text(variable), "does nothing to this run"));
+  }
+  CHECK(contains(text("PET_NPROC_PER_NODE: '2'"), "or use --nproc_per_node"));
+  for (const char* variable : {"TENSORBOARD_LOGGING_DIR: /t", "OMP_NUM_THREADS: '2'", "HFTRAIN_CACHE: /c",
+                               "NCCL_DEBUG: INFO", "MINE: x"}) {
+    INFO(variable);
+    CHECK(text(variable).empty());
+  }
 }
 
 }  // namespace hftrain::arguments

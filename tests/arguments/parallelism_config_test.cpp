@@ -26,6 +26,16 @@ TEST_CASE("the flags of accelerate launch count with use_parallelism_config") {
   CHECK(sharding(used).strategy.value == "hybrid_shard");
 }
 
+TEST_CASE("sizes without use_parallelism_config are warned of") {
+  const ParseOutcome outcome = parse({"--fsdp", "true", "--parallelism_config_dp_replicate_size", "2",
+                                      "--parallelism_config_dp_shard_size", "1"});
+  CHECK(contains(notes(outcome),
+                 "sizes of a parallelism_config have no effect without --use_parallelism_config\n"
+                 "  where: --parallelism_config_dp_replicate_size (command line)\n"));
+  CHECK_FALSE(
+      contains(notes(parse({"--fsdp", "true", "--parallelism_config_dp_shard_size", "1"})), "sizes of"));
+}
+
 TEST_CASE("rule F12: accelerate launch has these sizes in version 2 only") {
   CHECK(contains(
       mistakes({"--use_fsdp", "--use_parallelism_config", "--parallelism_config_dp_shard_size", "2"}),

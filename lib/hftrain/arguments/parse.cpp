@@ -76,8 +76,12 @@ class Parser {
       outcome_.unread["machines"] = *machines;
       outcome_.actions.json = asks_for(line, "json");
     }
-    if (outcome_.actions.help || outcome_.actions.help_all || outcome_.actions.version || machines == "list")
+    if (outcome_.actions.help || outcome_.actions.help_all || outcome_.actions.version)
       return std::move(outcome_);
+    if (machines == "list") {
+      if (!problems_.empty()) throw MistakenArguments(std::move(problems_), std::move(outcome_));
+      return std::move(outcome_);
+    }
     if (machines) environment_ = of_other_machines(environment_);
     std::vector<Given> given = flags_of_environment(environment_, outcome_.notes, problems_);
     read_files(config_paths(line), given);
@@ -96,7 +100,37 @@ class Parser {
       ConfigFile file = read_config_file(path, layer++, problems_);
       given.insert(given.end(), file.given.begin(), file.given.end());
       outcome_.notes.insert(outcome_.notes.end(), file.notes.begin(), file.notes.end());
-      for (auto& [name, value] : file.environment) outcome_.exported_environment[name] = value;
+      for (auto& [name, value] : file.environment) {
+        say_too_late(name, path);
+        outcome_.exported_environment[name] = value;
+      }
+    }
+  }
+
+  // A variable of `env:` that is a flag by another name: flags are read before files.
+  void say_too_late(const std::string& name, const std::string& path) {
+    const std::optional<std::string> instead = instead_of_variable(name);
+    if (!instead) return;
+    const std::string flag = instead->empty() ? "" : ", or use " + *instead;
+    outcome_.notes.push_back({.severity = Severity::kWarning,
+                              .what = "env: " + name + " does nothing to this run",
+                              .where = path,
+                              .why = "it counts where hftrain is started; what `env:` sets reaches the ranks",
+                              .hint = "set it in the environment" + flag});
+  }
+
+  void add_advice(const Diagnostics& advice) {
+    constexpr const char* kHides = "TRANSFORMERS_NO_ADVISORY_WARNINGS";
+    const std::string value = environment_.get_or(kHides, "");
+    if (value.empty()) {
+      outcome_.notes.insert(outcome_.notes.end(), advice.begin(), advice.end());
+    } else if (!advice.empty()) {
+      outcome_.notes.push_back({.severity = Severity::kNote,
+                                .what = std::string(kHides) + '=' + value + " of the environment hides " +
+                                        (advice.size() == 1 ? "a warning" : "warnings") + " about old names",
+                                .where = "",
+                                .why = "",
+                                .hint = ""});
     }
   }
 
@@ -104,8 +138,7 @@ class Parser {
     Diagnostics unrunnable;
     // Values of a wrong type and unknown names are mistakes in any case; the rest only matters to a run.
     const Diagnostics advice = merge(given, environment_.get_or("HOME", ""), outcome_, problems_, unrunnable);
-    if (environment_.get_or("TRANSFORMERS_NO_ADVISORY_WARNINGS", "").empty())
-      outcome_.notes.insert(outcome_.notes.end(), advice.begin(), advice.end());
+    add_advice(advice);
     note_used_variables(environment_, given, outcome_);
     outcome_.actions = actions_of(outcome_.unread);
     check_accelerate_agrees(given, outcome_, unrunnable);

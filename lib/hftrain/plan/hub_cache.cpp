@@ -25,17 +25,20 @@ std::string repository_folder(const std::string& cache, const std::string& name)
 
 }  // namespace
 
+std::string hub_cache_variable(const Environment& environment) {
+  for (const char* name : {"HF_HUB_CACHE", "HUGGINGFACE_HUB_CACHE", "HF_HOME", "XDG_CACHE_HOME"}) {
+    if (!environment.get_or(name, "").empty()) return name;
+  }
+  return "";
+}
+
 std::string hub_cache_folder(const std::optional<std::string>& cache_dir, const Environment& environment) {
   if (cache_dir) return *cache_dir;
-  const auto set = [&](const char* variable) {
-    const std::optional<std::string> value = environment.get(variable);
-    return value && !value->empty() ? value : std::nullopt;
-  };
-  if (const auto hub = set("HF_HUB_CACHE")) return *hub;
-  if (const auto hub = set("HUGGINGFACE_HUB_CACHE")) return *hub;
-  if (const auto home = set("HF_HOME")) return *home + "/hub";
-  const std::string cache = set("XDG_CACHE_HOME").value_or(environment.get_or("HOME", "") + "/.cache");
-  return cache + "/huggingface/hub";
+  const std::string name = hub_cache_variable(environment);
+  const std::string value = name.empty() ? "" : environment.get_or(name, "");
+  if (name.empty()) return environment.get_or("HOME", "") + "/.cache/huggingface/hub";
+  if (name == "HF_HOME") return value + "/hub";
+  return name == "XDG_CACHE_HOME" ? value + "/huggingface/hub" : value;
 }
 
 bool is_hub_name(const std::string& name) {

@@ -13,6 +13,8 @@ namespace hftrain::plan {
 // $XDG_CACHE_HOME/huggingface/hub,
 // ~/.cache/huggingface/hub.
 std::string hub_cache_folder(const std::optional<std::string>& cache_dir, const Environment& environment);
+// The variable that it goes by without a flag; empty: none is set.
+std::string hub_cache_variable(const Environment& environment);
 
 // "org/name" or "name", as opposed to a path.
 bool is_hub_name(const std::string& name);

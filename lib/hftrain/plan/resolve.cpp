@@ -3,6 +3,7 @@
 #include "hftrain/base/text.h"
 #include "hftrain/plan/communication_variables.h"
 #include "hftrain/plan/expected_time.h"
+#include "hftrain/plan/hub_cache.h"
 #include "hftrain/plan/rank_state.h"
 #include "hftrain/plan/resolve_parts.h"
 #include "hftrain/plan/special_tokens.h"
@@ -44,6 +45,34 @@ void note_communication(const Environment& environment, std::vector<Diagnostic>&
   if (!set.empty())
     notes.push_back(note(join(set, ", ") + " of the environment " + (set.size() == 1 ? "goes" : "go") +
                          " to every rank"));
+}
+
+// Says of a variable of the environment, not of a file's `env:` or --gpu_ids, what it decides.
+void note_variable(const ResolveInput& input, const std::string& name, const std::string& decides,
+                   std::vector<Diagnostic>& notes) {
+  const std::optional<std::string> value = input.environment.get(name);
+  if (!value || input.parsed.exported_environment.count(name) > 0) return;
+  notes.push_back(note(name + '=' + *value + " of the environment says " + decides));
+}
+
+void note_visible_gpus(const ResolveInput& input, std::vector<Diagnostic>& notes) {
+  const bool asked = !input.topology.devices.empty() && !input.parsed.arguments.device.use_cpu;
+  if (!asked || input.elsewhere) return;
+  note_variable(input, "CUDA_VISIBLE_DEVICES", "which GPUs there are", notes);
+  note_variable(input, "CUDA_DEVICE_ORDER", "in which order the GPUs are counted", notes);
+}
+
+void note_folders(const ResolveInput& input, std::vector<Diagnostic>& notes) {
+  const std::optional<std::string>& named = input.parsed.arguments.model.cache_dir;
+  const std::string hub = hub_cache_folder(named, input.environment) + "/models--";
+  const bool from_hub =
+      input.model.source_folder.starts_with(hub) || input.model.tokenizer_folder.starts_with(hub);
+  const std::string variable = hub_cache_variable(input.environment);
+  if (!named && from_hub && !variable.empty()) note_variable(input, variable, "where models lie", notes);
+  const bool ours = !input.environment.get_or("HFTRAIN_CACHE", "").empty();
+  const char* cache = ours ? "HFTRAIN_CACHE" : "XDG_CACHE_HOME";
+  if (!input.environment.get_or(cache, "").empty())
+    note_variable(input, cache, "where prepared data are kept", notes);
 }
 
 // Numbers of --log_ranks that no rank has; the arguments module has seen that they are numbers.
@@ -173,6 +202,8 @@ std::vector<Diagnostic> plan_notes(const ResolveInput& input, const RunPlan& pla
   note_threads(input, plan, notes);
   note_cpu_ranks(input.parsed, notes);
   note_communication(input.environment, notes);
+  note_visible_gpus(input, notes);
+  note_folders(input, notes);
   if (const auto missing = missing_log_ranks(input, plan.ranks.world_size)) notes.push_back(*missing);
   const std::vector<Diagnostic> strategy = strategy_notes(input, plan);
   notes.insert(notes.end(), strategy.begin(), strategy.end());

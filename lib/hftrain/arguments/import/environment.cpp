@@ -6,6 +6,7 @@
 
 #include "hftrain/arguments/flag_table.h"
 #include "hftrain/arguments/import/accelerate.h"
+#include "hftrain/arguments/import/fsdp.h"
 #include "hftrain/arguments/value.h"
 #include "hftrain/base/text.h"
 
@@ -91,6 +92,11 @@ constexpr Variable kOfMesh[] = {
     {"PARALLELISM_CONFIG_SP_SEQ_LENGTH_IS_VARIABLE", "parallelism_config_sp_seq_length_is_variable"},
     {"PARALLELISM_CONFIG_SP_ATTN_IMPLEMENTATION", "parallelism_config_sp_attn_implementation"},
 };
+constexpr std::array kAnnouncing = {"ACCELERATE_USE_FSDP", "ACCELERATE_USE_DEEPSPEED"};
+// Those of a launch that are no flag's value.
+constexpr std::array kOthersOfLaunch = {"ACCELERATE_TORCH_DEVICE", "ACCELERATE_USE_PARALLELISM_CONFIG",
+                                        "ACCELERATE_CONFIG_DS_FIELDS", "ACCELERATE_DEBUG_MODE"};
+
 bool is_true(const Environment& environment, const char* name) {
   return to_lower(environment.get_or(name, "false")) == "true";
 }
@@ -193,6 +199,15 @@ class EnvironmentReader {
       for (const Variable& variable : table) collect(variable.name, set);
     }
     collect("ACCELERATE_TORCH_DEVICE", set);
+    for (const char* name : fsdp_variables()) {
+      if (text(name) == "1") set.push_back(std::string(name) + "=1");  // a number with a meaning here
+      collect(name, set);
+    }
+    for (const char* name : kAnnouncing) {
+      const std::string value = to_lower(text(name));
+      if (!value.empty() && value != "false" && value != "0" && value != "no")
+        set.push_back(std::string(name) + '=' + text(name));
+    }
     if (!set.empty())
       note(join(set, ", ") + " of the environment " + are(set) + " not used",
            "neither ACCELERATE_USE_FSDP nor ACCELERATE_USE_DEEPSPEED is true");
@@ -235,6 +250,24 @@ class EnvironmentReader {
 };
 
 }  // namespace
+
+std::optional<std::string> instead_of_variable(const std::string& name) {
+  if (name == "TENSORBOARD_LOGGING_DIR") return std::nullopt;  // the plan reads it from wherever it is set
+  for (const auto& table : {std::span<const Variable>(kAlways), std::span<const Variable>(kOfLaunch),
+                            std::span<const Variable>(kOfDeepSpeed), std::span<const Variable>(kOfMesh)}) {
+    for (const Variable& variable : table) {
+      if (name == variable.name) return "--" + std::string(variable.flag);
+    }
+  }
+  if (std::find(kOfTorchrun.begin(), kOfTorchrun.end(), name) != kOfTorchrun.end())
+    return "--" + to_lower(name.substr(kTorchrunPrefix.size()));
+  const auto is_named = [&](const char* each) { return name == each; };
+  const bool of_fsdp = std::any_of(fsdp_variables().begin(), fsdp_variables().end(), is_named);
+  const bool of_launch = std::any_of(kAnnouncing.begin(), kAnnouncing.end(), is_named) ||
+                         std::any_of(kOthersOfLaunch.begin(), kOthersOfLaunch.end(), is_named);
+  if (of_fsdp || of_launch) return "the flags of accelerate launch";
+  return name == "TRANSFORMERS_NO_ADVISORY_WARNINGS" ? std::optional<std::string>("") : std::nullopt;
+}
 
 bool announces_fsdp(const Environment& environment) {
   return is_true(environment, "ACCELERATE_USE_FSDP");

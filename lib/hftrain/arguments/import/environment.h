@@ -3,6 +3,8 @@
 // the contract). FSDP_* are read by import/fsdp.h, which knows what they fill in.
 #pragma once
 
+#include <optional>
+#include <string>
 #include <vector>
 
 #include "hftrain/arguments/given.h"
@@ -20,6 +22,10 @@ std::vector<Given> flags_of_environment(const Environment& environment, Diagnost
 // After merge: tells of each variable whose value counts.
 void note_used_variables(const Environment& environment, const std::vector<Given>& given,
                          ParseOutcome& outcome);
+
+// What says the same as a variable that only counts in the environment that hftrain itself is started in; ""
+// for one that nothing stands for, nothing for any other variable.
+std::optional<std::string> instead_of_variable(const std::string& name);
 
 // ACCELERATE_USE_FSDP or ACCELERATE_USE_DEEPSPEED is true.
 bool announces_fsdp(const Environment& environment);

@@ -1,6 +1,7 @@
 #include "hftrain/arguments/import/fsdp.h"
 
 #include <algorithm>
+#include <array>
 #include <optional>
 
 #include "hftrain/arguments/flag_table.h"
@@ -18,22 +19,22 @@ using Severity = Diagnostic::Severity;
 constexpr std::string_view kFsdpPrefix = "fsdp_";
 
 // Variables of an accelerate launch that are settings; FSDP_<KEY>.
-constexpr const char* kVariables[] = {"FSDP_VERSION",
-                                      "FSDP_SHARDING_STRATEGY",
-                                      "FSDP_RESHARD_AFTER_FORWARD",
-                                      "FSDP_OFFLOAD_PARAMS",
-                                      "FSDP_AUTO_WRAP_POLICY",
-                                      "FSDP_MIN_NUM_PARAMS",
-                                      "FSDP_TRANSFORMER_CLS_TO_WRAP",
-                                      "FSDP_BACKWARD_PREFETCH",
-                                      "FSDP_FORWARD_PREFETCH",
-                                      "FSDP_SYNC_MODULE_STATES",
-                                      "FSDP_CPU_RAM_EFFICIENT_LOADING",
-                                      "FSDP_USE_ORIG_PARAMS",
-                                      "FSDP_STATE_DICT_TYPE",
-                                      "FSDP_ACTIVATION_CHECKPOINTING",
-                                      "FSDP_ACTIVATION_CHECKPOINTING_OFFLOAD",
-                                      "FSDP_IGNORED_MODULES"};
+constexpr std::array kVariables = {"FSDP_VERSION",
+                                   "FSDP_SHARDING_STRATEGY",
+                                   "FSDP_RESHARD_AFTER_FORWARD",
+                                   "FSDP_OFFLOAD_PARAMS",
+                                   "FSDP_AUTO_WRAP_POLICY",
+                                   "FSDP_MIN_NUM_PARAMS",
+                                   "FSDP_TRANSFORMER_CLS_TO_WRAP",
+                                   "FSDP_BACKWARD_PREFETCH",
+                                   "FSDP_FORWARD_PREFETCH",
+                                   "FSDP_SYNC_MODULE_STATES",
+                                   "FSDP_CPU_RAM_EFFICIENT_LOADING",
+                                   "FSDP_USE_ORIG_PARAMS",
+                                   "FSDP_STATE_DICT_TYPE",
+                                   "FSDP_ACTIVATION_CHECKPOINTING",
+                                   "FSDP_ACTIVATION_CHECKPOINTING_OFFLOAD",
+                                   "FSDP_IGNORED_MODULES"};
 
 bool is_on(const ParseOutcome& outcome, const char* flag) {
   const auto given = outcome.unread.find(flag);
@@ -168,6 +169,10 @@ class Import {
 };
 
 }  // namespace
+
+std::span<const char* const> fsdp_variables() {
+  return kVariables;
+}
 
 bool asks_for_fsdp(const Environment& environment, const ParseOutcome& outcome) {
   return !words_of(outcome).empty() || is_on(outcome, "use_fsdp") || announces_fsdp(environment);

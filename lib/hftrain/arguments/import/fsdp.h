@@ -3,12 +3,17 @@
 // 4).
 #pragma once
 
+#include <span>
+
 #include "hftrain/arguments/import/import.h"
 
 namespace hftrain::arguments {
 
 // --fsdp, --use_fsdp or ACCELERATE_USE_FSDP asks for it.
 bool asks_for_fsdp(const Environment& environment, const ParseOutcome& outcome);
+
+// FSDP_<KEY>: those that are settings of an announced launch.
+std::span<const char* const> fsdp_variables();
 
 void import_fsdp(const Environment& environment, ParseOutcome& outcome, Diagnostics& problems);
 

@@ -21,8 +21,7 @@ struct Sizes {
 
 class ParallelismReader {
  public:
-  ParallelismReader(const ParseOutcome& outcome, Diagnostics& problems)
-      : outcome_(outcome), problems_(problems) {}
+  ParallelismReader(ParseOutcome& outcome, Diagnostics& problems) : outcome_(outcome), problems_(problems) {}
 
   Sizes read() {
     if (const std::optional<Section> section = section_of("parallelism_config", outcome_, problems_)) {
@@ -36,13 +35,28 @@ class ParallelismReader {
     for (const char* key : {"dp_replicate_size", "dp_shard_size"}) {
       const std::string flag = std::string(kParallelismPrefix) + key;
       const auto given = outcome_.unread.find(flag);
-      if (given != outcome_.unread.end() && used())
+      if (given == outcome_.unread.end()) continue;
+      if (used()) {
         read_key(key, given->second, flag, outcome_.origins.of(flag));
+      } else if (given->second != 1) {
+        unused_.push_back(outcome_.origins.describe(flag));
+      }
     }
+    say_unused();
     return sizes_;
   }
 
  private:
+  void say_unused() {
+    if (unused_.empty()) return;
+    outcome_.notes.push_back(
+        {.severity = Diagnostic::Severity::kWarning,
+         .what = "sizes of a parallelism_config have no effect without --use_parallelism_config",
+         .where = join(unused_, ", "),
+         .why = "",
+         .hint = "--use_parallelism_config"});
+  }
+
   bool used() const {
     const auto found = outcome_.unread.find("use_parallelism_config");
     return found != outcome_.unread.end() && found->second == true;
@@ -78,8 +92,9 @@ class ParallelismReader {
         {.what = std::move(what), .where = place(origin), .why = std::move(why), .hint = std::move(hint)});
   }
 
-  const ParseOutcome& outcome_;
+  ParseOutcome& outcome_;
   Diagnostics& problems_;
+  std::vector<std::string> unused_;  // flags and where they are
   Sizes sizes_;
 };
 
