@@ -162,6 +162,40 @@ TEST_CASE("every command tells a wrong option in four parts, with the option tha
   }
 }
 
+TEST_CASE("what a command has no use for is refused, not passed over", "[process]") {
+  const SmallTokenizer tokenizer;
+  const std::string folder = tokenizer.folder / "tok";
+  const std::vector<std::tuple<int, Words, std::string>> wrong = {
+      {2, {"explain", "seed", "extra"}, "unexpected 'extra'"},
+      {2, {"explain", "seed", "--json"}, "explain has no --json"},
+      {2, {"plan", "--machines", "list", "--bogus"}, "--bogus"},
+      {4, {"tokenizer", "encode", "--tokenizer_name", folder, "--file", folder}, "it is a folder"}};
+  for (const auto& [code, words, meant] : wrong) {
+    INFO(words.front() + ' ' + words.back());
+    const Outcome outcome = run(words);
+    CHECK(outcome.exit_code == code);
+    CHECK(outcome.out.empty());
+    for (const char* part : {"error: ", "\n  where: ", "\n  why: ", "\n  try: "})
+      CHECK_THAT(outcome.err, Catch::Contains(part));
+    CHECK_THAT(outcome.err, Catch::Contains(meant));
+  }
+  CHECK(run({"plan", "--machines", "list"}).exit_code == 0);
+}
+
+TEST_CASE("a dry run of prepare answers --json with JSON", "[process]") {
+  const SmallTokenizer tokenizer;
+  const std::string text = tokenizer.folder / "rows.txt";
+  std::ofstream(text) << std::string(4000, 'a') << '\n';
+  const Outcome outcome = run({"prepare", "--dry_run", "--json", "--train_file", text, "--tokenizer_name",
+                               tokenizer.folder / "tok", "--model_type", "gpt2", "--block_size", "8",
+                               "--output_dir", tokenizer.folder / "out"});
+  INFO(outcome.err);
+  REQUIRE(outcome.exit_code == 0);
+  const Json document = parse_json(outcome.out, "the answer");
+  CHECK(document.contains("schema"));
+  CHECK(document["splits"]["train"]["exact"] == false);
+}
+
 TEST_CASE("words of small commands arrive as they were typed", "[process]") {
   const SmallTokenizer tokenizer;
   const Json file = read_json_file(tokenizer.folder / "tok/tokenizer.json");

@@ -1,5 +1,6 @@
 // hftrain tokenizer train | encode | decode
 #include <charconv>
+#include <filesystem>
 #include <fstream>
 #include <functional>
 #include <iostream>
@@ -100,7 +101,13 @@ void for_each_line(const CodingFlags& flags, const std::function<void(const std:
   std::ifstream file;
   if (!flags.file.empty()) {
     file.open(flags.file);
-    if (!file) throw Error(ExitCode::kData, "cannot read '" + flags.file + "'");
+    std::error_code ignored;
+    const bool folder = std::filesystem::is_directory(flags.file, ignored);
+    if (!file || folder)
+      throw Error(ExitCode::kData, "cannot read '" + flags.file + "'")
+          .where("--file")
+          .why(folder ? "it is a folder" : "it is not there, or may not be read")
+          .hint("a file of texts, one per line");
   }
   std::istream& lines = flags.file.empty() ? std::cin : file;
   for (std::string line; std::getline(lines, line);) use(line);

@@ -124,12 +124,12 @@ class SpecReader {
   }
 
   [[noreturn]] void fail(const std::string& why, const std::string& suggestion = "") const {
-    throw Error(ExitCode::kUsage, "--machines '" + text_ + "' describes no machines" + suggestion)
+    throw Error(ExitCode::kUsage, "--machines '" + text_ + "' describes no machines")
         .where("--machines (command line)")
         .why(why)
-        .hint(
-            "2x8xH100-80GB, 8x80GiB or 4x16cores-64GiB; `hftrain plan --machines list` shows the names of "
-            "GPUs");
+        .hint((suggestion.empty() ? "" : suggestion + ' ') +
+              "2x8xH100-80GB, 8x80GiB or 4x16cores-64GiB; `hftrain plan --machines list` shows the names of "
+              "GPUs");
   }
 
   const std::string& text_;
