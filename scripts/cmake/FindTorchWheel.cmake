@@ -47,6 +47,17 @@ if(TorchWheel_FOUND AND NOT TARGET TorchWheel::cpu)
       "${TorchWheel_torch_cuda}" "${TorchWheel_c10_cuda}" "${companions}/nccl/lib/libnccl.so.2" -Wl,--as-needed)
     target_include_directories(TorchWheel::cuda SYSTEM INTERFACE
       "${companions}/nccl/include" "${companions}/cu13/include")
+    # The wheel's headers include those of cuBLAS, cuSPARSE and cuSOLVER, whose companions only a machine with a GPU gets;
+    # elsewhere the toolkit has them.
+    if(NOT EXISTS "${companions}/cu13/include/cusolverDn.h")
+      find_program(TorchWheel_nvcc nvcc PATHS /usr/local/cuda/bin)
+      get_filename_component(compiler "${TorchWheel_nvcc}" REALPATH)
+      get_filename_component(toolkit "${compiler}" DIRECTORY)
+      find_path(TorchWheel_toolkit_include cusolverDn.h HINTS "${toolkit}/../include" PATHS /usr/local/cuda/include)
+      if(TorchWheel_toolkit_include)
+        target_include_directories(TorchWheel::cuda SYSTEM INTERFACE "${TorchWheel_toolkit_include}")
+      endif()
+    endif()
     target_compile_definitions(TorchWheel::cuda INTERFACE USE_C10D_NCCL)
   endif()
 endif()

@@ -29,14 +29,14 @@ const std::map<std::string, std::set<std::string>> kEdges = {
     {"data", {"tokenizer"}},
     // below the line
     {"runtime", {"base"}},
-    {"comm", {"runtime"}},
-    {"nn", {"runtime"}},
+    {"comm", {"base"}},
+    {"nn", {"base"}},
     {"models", {"nn", "architectures"}},
-    {"optim", {"runtime"}},
+    {"optim", {"base"}},
     {"parallel", {"plan", "comm", "nn", "optim", "storage"}},
     {"checkpoint", {"storage", "parallel"}},
     {"generation", {"models"}},
-    {"cuda", {"comm", "nn", "optim"}},
+    {"cuda", {"runtime"}},
     {"trainer", {"checkpoint", "data", "generation", "models", "reporting"}},
     {"plugin", {"trainer"}},
     // the programs
