@@ -164,8 +164,6 @@ TEST_CASE("planned and refused flags are refused with the word, the reason and t
   CHECK(contains(mistakes({"--accelerator_config", "{\"dispatch_batches\": true}"}),
                  "key 'dispatch_batches' is planned"));
   CHECK(contains(mistakes({"--group_by_length"}), "--group_by_length is planned"));
-  CHECK(contains(mistakes({"--liger_kernel_config", "{\"rope\": false}"}), "key 'rope' is planned"));
-  CHECK(mistakes({"--liger_kernel_config", "{\"rope\": true, \"swiglu\": null}"}).empty());
 }
 
 TEST_CASE("flags that come next say that they are planned, and why where they never will be") {

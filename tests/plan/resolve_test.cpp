@@ -480,6 +480,36 @@ TEST_CASE("the level of the main process is that of a rank of every node, or of 
   CHECK(Case(once).plan().logging.level_of(far) == "error");
 }
 
+TEST_CASE("liger_kernel_config says all fused operators or none; a choice between them is planned") {
+  const auto config = [](const std::string& json) { return Case({"--liger_kernel_config", json}); };
+  CHECK(config(R"({"rope": true, "swiglu": null})").plan().model.fused_kernels);
+  CHECK_FALSE(
+      config(R"({"rope": false, "swiglu": false, "geglu": false, "rms_norm": false, "layer_norm": false,
+                         "cross_entropy": false, "fused_linear_cross_entropy": false})")
+          .plan()
+          .model.fused_kernels);
+  CHECK(config(R"({"rope": false})").error().code() == ExitCode::kUsage);
+  CHECK(contains(config(R"({"rope": false})").error().render(), "is planned: not in this build yet"));
+}
+
+TEST_CASE("variables that choose GPUs and folders are named where they count, and nowhere else") {
+  Case run({}, machine(2, "1"));
+  run.environment = environment_of({{"CUDA_VISIBLE_DEVICES", "1"}, {"HFTRAIN_CACHE", "/c"}});
+  CHECK(contains(run.notes(), "CUDA_VISIBLE_DEVICES=1 of the environment says which GPUs there are"));
+  CHECK(contains(run.notes(), "HFTRAIN_CACHE=/c of the environment says where prepared data are kept"));
+  run.parsed.exported_environment["CUDA_VISIBLE_DEVICES"] = "1";  // --gpu_ids, or a file's env:
+  CHECK_FALSE(contains(run.notes(), "CUDA_VISIBLE_DEVICES"));
+  Case on_cpu({"--use_cpu"}, machine(2, "1"));
+  on_cpu.environment = environment_of({{"CUDA_VISIBLE_DEVICES", "1"}, {"XDG_CACHE_HOME", "/x"}});
+  CHECK_FALSE(contains(on_cpu.notes(), "CUDA_VISIBLE_DEVICES"));
+  CHECK(contains(on_cpu.notes(), "XDG_CACHE_HOME=/x of the environment says where prepared data are kept"));
+  Case from_hub;
+  from_hub.environment = environment_of({{"HF_HOME", "/hf"}});
+  CHECK_FALSE(contains(from_hub.notes(), "HF_HOME"));
+  from_hub.model.tokenizer_folder = "/hf/hub/models--gpt2/snapshots/1";
+  CHECK(contains(from_hub.notes(), "HF_HOME=/hf of the environment says where models lie"));
+}
+
 TEST_CASE("nodes with output folders of their own agree on the plan, and on nothing less") {
   RunPlan first = Case().plan(), second = first;
   second.output_dir = "/elsewhere";

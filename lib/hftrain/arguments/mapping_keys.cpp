@@ -64,25 +64,14 @@ const Key kCheckpointing[] = {
      .support = accepted("recomputation repeats the forward pass exactly")},
 };
 
-constexpr Support kAllOrNone =
-    planned("fused operators are used all or none; false for one of them comes later",
-            "--use_liger_kernel false, for none");
 const Key kLiger[] = {
-    {.name = "rope", .type = Type::kBool, .optional = true, .neutral = "true", .support = kAllOrNone},
-    {.name = "swiglu", .type = Type::kBool, .optional = true, .neutral = "true", .support = kAllOrNone},
-    {.name = "geglu", .type = Type::kBool, .optional = true, .neutral = "true", .support = kAllOrNone},
-    {.name = "rms_norm", .type = Type::kBool, .optional = true, .neutral = "true", .support = kAllOrNone},
-    {.name = "layer_norm", .type = Type::kBool, .optional = true, .neutral = "true", .support = kAllOrNone},
-    {.name = "cross_entropy",
-     .type = Type::kBool,
-     .optional = true,
-     .neutral = "true",
-     .support = kAllOrNone},
-    {.name = "fused_linear_cross_entropy",
-     .type = Type::kBool,
-     .optional = true,
-     .neutral = "true",
-     .support = kAllOrNone},
+    {.name = "rope", .type = Type::kBool, .optional = true},
+    {.name = "swiglu", .type = Type::kBool, .optional = true},
+    {.name = "geglu", .type = Type::kBool, .optional = true},
+    {.name = "rms_norm", .type = Type::kBool, .optional = true},
+    {.name = "layer_norm", .type = Type::kBool, .optional = true},
+    {.name = "cross_entropy", .type = Type::kBool, .optional = true},
+    {.name = "fused_linear_cross_entropy", .type = Type::kBool, .optional = true},
 };
 
 template <typename T>

@@ -1,3 +1,7 @@
+#include <algorithm>
+#include <array>
+#include <optional>
+
 #include "hftrain/plan/resolve_parts.h"
 #include "hftrain/plan/special_tokens.h"
 
@@ -57,10 +61,27 @@ std::string compute_dtype(const ResolveInput& input) {
   return precision.fp16 ? "float16" : master_dtype(input);
 }
 
-// One switch for all fused operators. Unset means fused; the choice of single operators is planned.
-bool fused_kernels(const ResolveInput& input) {
-  return !input.parsed.origins.is_given("use_liger_kernel") ||
-         input.parsed.arguments.precision.use_liger_kernel;
+// One switch for all fused operators. Unset means fused; a choice between operators is planned.
+bool fused_kernels(const ResolveInput& input, Problems& problems) {
+  const PrecisionArguments& precision = input.parsed.arguments.precision;
+  const bool off = input.parsed.origins.is_given("use_liger_kernel") && !precision.use_liger_kernel;
+  if (!precision.liger_kernel_config) return !off;
+  const arguments::LigerKernelOptions& config = *precision.liger_kernel_config;
+  const std::array choices = {config.rope,
+                              config.swiglu,
+                              config.geglu,
+                              config.rms_norm,
+                              config.layer_norm,
+                              config.cross_entropy,
+                              config.fused_linear_cross_entropy};
+  const size_t without =
+      static_cast<size_t>(std::count(choices.begin(), choices.end(), std::optional(false)));
+  if (without > 0 && without < choices.size()) {
+    problems.usage("liger_kernel_config: a choice between operators is planned: not in this build yet",
+                   input.parsed.origins.describe("liger_kernel_config"),
+                   "all fused operators are used, or none", "use --use_liger_kernel false for none");
+  }
+  return !off && without == 0;
 }
 
 void check_vocabulary(const ResolveInput& input, Problems& problems) {
@@ -125,7 +146,7 @@ ModelPlan resolve_model(const ResolveInput& input, Problems& problems) {
     plan.checkpoint_every_n_layers = arguments.precision.gradient_checkpointing_kwargs->every_n_layers;
   }
   plan.neftune_noise_alpha = arguments.optimizer.neftune_noise_alpha.value_or(0);
-  plan.fused_kernels = fused_kernels(input);
+  plan.fused_kernels = fused_kernels(input, problems);
   return plan;
 }
 

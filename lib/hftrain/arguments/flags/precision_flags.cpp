@@ -88,6 +88,8 @@ std::vector<Flag> precision_flags() {
       {.name = "liger_kernel_config",
        .slot = at<&Arguments::precision, &PrecisionArguments::liger_kernel_config>,
        .help = "Which fused kernels to use.",
+       .note = "All or none: keys that are true or missing, or every key false; a choice between them is "
+               "planned.",
        .keys = liger_kernel_keys()},
       {.name = "mixed_precision",
        .slot = unread_optional(Type::kText),
