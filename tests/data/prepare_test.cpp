@@ -483,6 +483,12 @@ TEST_CASE("An estimate counts the blocks of little text") {
   request.train_files = {place.folder / "few.txt"};
   const auto load = [&] { return place.tokenizer; };
   CHECK(estimate_prepared(request, load).train->samples == place.prepare(request).train->samples);
+  const char* const usual = std::getenv("TMPDIR");
+  const std::string before = usual == nullptr ? "/tmp" : usual;
+  ::setenv("TMPDIR", "/nowhere/at/all", 1);
+  const PreparedData guess = estimate_prepared(request, load);  // no place to count in
+  ::setenv("TMPDIR", before.c_str(), 1);
+  CHECK(guess.train->samples >= 1);
 }
 
 TEST_CASE("An estimate is marked as such and leaves nothing behind") {

@@ -167,8 +167,11 @@ void look_at_head(const RowFile& file, const PrepareRequest& request) {
 
 void look_at_heads(const SplitRequest& split, const PrepareRequest& request) {
   const std::vector<RowFile>& files = split.files.rows;
-  const bool empty =
-      std::all_of(files.begin(), files.end(), [](const RowFile& file) { return file_bytes(file.path) == 0; });
+  const std::vector<std::string>& prefixes = split.files.token_prefixes;
+  const bool empty = std::all_of(files.begin(), files.end(),
+                                 [](const RowFile& file) { return file_bytes(file.path) == 0; }) &&
+                     std::all_of(prefixes.begin(), prefixes.end(),
+                                 [](const std::string& prefix) { return file_bytes(prefix + ".bin") == 0; });
   if (empty) throw no_block(split, 0, request.block_size);
   for (size_t i = 0; i < std::min(files.size(), kMostHeads); ++i) look_at_head(files[i], request);
 }
@@ -190,9 +193,10 @@ bool is_small(const SplitRequest& split, int64_t block_size) {
 class ScratchFolder {
  public:
   ScratchFolder() {
-    std::string pattern = (fs::temp_directory_path() / "hftrain-estimate-XXXXXX").string();
-    if (::mkdtemp(pattern.data()) == nullptr)
-      throw system_error(errno, "cannot create a temporary folder", pattern);
+    std::error_code missing;
+    std::string pattern = (fs::temp_directory_path(missing) / "hftrain-estimate-XXXXXX").string();
+    if (missing || ::mkdtemp(pattern.data()) == nullptr)
+      throw system_error(missing ? missing.value() : errno, "cannot create a temporary folder", pattern);
     path_ = pattern;
   }
   ScratchFolder(const ScratchFolder&) = delete;
@@ -206,19 +210,6 @@ class ScratchFolder {
  private:
   std::string path_;
 };
-
-// As prepare() makes it, and with its errors; the result is thrown away.
-PreparedSplit counted(const SplitRequest& split, const PrepareRequest& request,
-                      const TokenizerLoader& load_tokenizer) {
-  const ScratchFolder folder;
-  PrepareRequest alone = request;
-  alone.workers = 1;
-  const PrepareObserver nobody;
-  PreparedSplit made = *SplitBuilder(alone, load_tokenizer, nobody).build(split, folder.path() + "/tokens");
-  made.cache_path.clear();
-  made.exact = false;  // of no blocks that are there
-  return made;
-}
 
 PreparedSplit guessed(const SplitRequest& split, int64_t block_size) {
   constexpr uint64_t kBytesPerToken = 4;
@@ -234,6 +225,25 @@ PreparedSplit guessed(const SplitRequest& split, int64_t block_size) {
   if (split.max_blocks) guess.samples = std::min(guess.samples, *split.max_blocks);
   guess.tokens = guess.samples * block_size;
   return guess;
+}
+
+// As prepare() makes it, and with its errors about the data; the result is thrown away. No place for it is no
+// obstacle to the run, which keeps its data elsewhere.
+PreparedSplit counted(const SplitRequest& split, const PrepareRequest& request,
+                      const TokenizerLoader& load_tokenizer) {
+  PrepareRequest alone = request;
+  alone.workers = 1;
+  const PrepareObserver nobody;
+  try {
+    const ScratchFolder folder;
+    PreparedSplit made = *SplitBuilder(alone, load_tokenizer, nobody).build(split, folder.path() + "/tokens");
+    made.cache_path.clear();
+    made.exact = false;  // of no blocks that are there
+    return made;
+  } catch (const Error& error) {
+    if (error.code() == ExitCode::kData) throw;
+    return guessed(split, request.block_size);
+  }
 }
 
 }  // namespace
@@ -289,7 +299,7 @@ PreparedData estimate_prepared(const PrepareRequest& request, const TokenizerLoa
   PreparedData data;
   for (const SplitRequest& split : splits_of(request)) {
     if (split.max_blocks && *split.max_blocks <= 0) throw no_samples_asked(split);
-    if (!split.files.tokenized()) look_at_heads(split, request);
+    look_at_heads(split, request);
     std::optional<PreparedSplit>& guess = member_of(data, split.split);
     if (load_tokenizer && is_small(split, request.block_size)) {
       guess = counted(split, request, load_tokenizer);
