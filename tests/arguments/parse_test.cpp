@@ -109,6 +109,30 @@ TEST_CASE("an old name at its neutral value wins over earlier layers, as every l
   CHECK_FALSE(parse({"--n_train", "5", "--n_train=-1"}).arguments.data.max_train_samples);
 }
 
+TEST_CASE("every old name that has a value takes it back at its default") {
+  int taken_back = 0;
+  for (const Flag* flag : flag_table().flags()) {
+    const Json neutral = flag->default_value();
+    if (flag->replaced_by.flag.empty() || neutral.is_null() || !flag->replaced_by.key.empty()) continue;
+    INFO(flag->name);
+    std::string value = flag->slot.type == Type::kBool ? "true" : "3";
+    for (const Choice& choice : flag->choices) {
+      if (choice.word != neutral && choice.support.status == Support::kImplemented) value = choice.word;
+    }
+    const NamedFile file("--config", "run.yaml", std::string(flag->name) + ": " + value + '\n');
+    if (!file.mistakes().empty()) continue;  // planned, or of no use alone
+    const Flag& target = flag_table().named(flag->replaced_by.flag);
+    const std::string text = neutral.is_string() ? neutral.get<std::string>() : neutral.dump();
+    const ParseOutcome outcome = file.outcome({option(*flag) + '=' + text});
+    const auto unread = outcome.unread.find(std::string(target.name));
+    const bool left = unread != outcome.unread.end() && unread->second != target.default_value();
+    CHECK_FALSE(left);
+    if (target.slot.get != nullptr) CHECK(target.slot.get(outcome.arguments) == target.default_value());
+    ++taken_back;
+  }
+  CHECK(taken_back >= 8);
+}
+
 TEST_CASE("a neutral old name says nothing beside a new one of its own layer") {
   const NamedFile file("--config", "run.yaml",
                        "use_cpu: true\nno_cuda: false\noptim: sgd\nadafactor: false\n");
