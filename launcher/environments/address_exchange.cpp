@@ -1,11 +1,38 @@
 #include "launcher/address_exchange.h"
 
-#include <filesystem>
+#include <poll.h>
 
+#include <algorithm>
+#include <filesystem>
+#include <utility>
+
+#include "hftrain/base/clock.h"
+#include "hftrain/base/text.h"
 #include "launcher/environments/pmix_exchange.h"
 #include "launcher/environments/store_exchange.h"
 
 namespace hftrain::launcher {
+
+ExchangeTurns::ExchangeTurns(const ExchangeWait& wait, std::string awaited)
+    : wait_(wait),
+      awaited_(std::move(awaited)),
+      begin_(monotonic_seconds()),
+      next_notice_(begin_ + wait.notice_seconds) {}
+
+bool ExchangeTurns::wait_for(int descriptor, short events) {
+  const double end = begin_ + wait_.seconds;
+  while (true) {
+    pollfd watched[2] = {{descriptor, events, 0}, {wait_.wake, POLLIN, 0}};
+    ::poll(watched, 2, milliseconds_until(std::min(end, next_notice_)));
+    if (watched[1].revents != 0) wait_.on_wake();
+    if (watched[0].revents != 0) return true;
+    const double now = monotonic_seconds();
+    if (now >= end) return false;
+    if (now < next_notice_) continue;
+    next_notice_ = now + wait_.notice_seconds;
+    wait_.on_notice("still waiting for " + awaited_ + " (" + format_duration(now - begin_) + ")");
+  }
+}
 
 std::unique_ptr<AddressExchange> make_address_exchange(const JobPlace& place, const std::string& program,
                                                        const Environment& environment) {

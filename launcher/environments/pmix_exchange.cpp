@@ -9,11 +9,9 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cmath>
 #include <cstdlib>
 #include <optional>
 
-#include "hftrain/base/clock.h"
 #include "hftrain/base/error.h"
 #include "hftrain/base/file.h"
 #include "hftrain/base/text.h"
@@ -79,20 +77,17 @@ void wait_for_end_of(int pipe) {
   ::_exit(0);
 }
 
-// All that the child says, or nothing when it has not ended by the deadline.
-std::optional<std::string> read_answer(int from, double deadline) {
+// All that the child says, or nothing when it has not ended in time.
+std::optional<std::string> read_answer(int from, const ExchangeWait& wait) {
+  ExchangeTurns turns(wait, "all processes that mpirun has started to meet through PMIx");
   std::string answer;
   char buffer[2048];
-  for (;;) {
-    const double left = std::max(0.0, deadline - monotonic_seconds());
-    pollfd ready{from, POLLIN, 0};
-    const int seen = ::poll(&ready, 1, static_cast<int>(std::min(std::ceil(left * 1000), 3.6e6)));
-    if (seen < 0 && errno == EINTR) continue;
-    if (seen == 0 && monotonic_seconds() >= deadline) return std::nullopt;
+  while (turns.wait_for(from, POLLIN)) {
     const ssize_t size = ::read(from, buffer, sizeof(buffer));
     if (size == 0) return answer;
     if (size > 0) answer.append(buffer, static_cast<size_t>(size));
   }
+  return std::nullopt;
 }
 
 Error no_meeting(const std::string& why) {
@@ -104,15 +99,24 @@ Error no_meeting(const std::string& why) {
 
 }  // namespace
 
-void PmixExchange::publish(const std::string& announcement, double timeout_seconds) {
-  meet(announcement, timeout_seconds);
+void PmixExchange::publish(const std::string& announcement, const ExchangeWait& wait) {
+  meet(announcement, wait);
 }
 
-std::string PmixExchange::await(double timeout_seconds) {
-  return meet("", timeout_seconds);
+std::string PmixExchange::await(const ExchangeWait& wait) {
+  return meet("", wait);
 }
 
-std::string PmixExchange::meet(const std::string& own, double timeout_seconds) {
+std::optional<std::string> PmixExchange::hear_child(int from, const ExchangeWait& wait) {
+  try {
+    return read_answer(from, wait);
+  } catch (...) {  // a stop signal, say: the child would sit in its fence until the others have come
+    end_child(0);
+    throw;
+  }
+}
+
+std::string PmixExchange::meet(const std::string& own, const ExchangeWait& wait) {
   if (!path_exists(plugin_))
     throw no_meeting("there is no " + plugin_ + ": hftrain was built without Open MPI");
   Pipe answers = make_pipe();
@@ -122,12 +126,11 @@ std::string PmixExchange::meet(const std::string& own, double timeout_seconds) {
   if (child_ == 0) speak_pmix(plugin_, own, answers.writing.get(), stay.reading.get());
   answers.writing.reset();
   stay_ = std::move(stay.writing);
-  const std::optional<std::string> answer =
-      read_answer(answers.reading.get(), monotonic_seconds() + timeout_seconds);
+  const std::optional<std::string> answer = hear_child(answers.reading.get(), wait);
   if (answer && !answer->empty() && answer->front() == kMet) return answer->substr(1);
   end_child(0);
   if (!answer)
-    throw no_meeting("not all of them came within " + format_duration(timeout_seconds) +
+    throw no_meeting("not all of them came within " + format_duration(wait.seconds) +
                      "; one may have ended or may not have been started");
   throw no_meeting(answer->empty() ? "the process that spoke PMIx died" : answer->substr(1));
 }

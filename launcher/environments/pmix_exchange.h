@@ -3,6 +3,7 @@
 
 #include <sys/types.h>
 
+#include <optional>
 #include <string>
 
 #include "hftrain/base/file.h"
@@ -22,13 +23,14 @@ class PmixExchange : public AddressExchange {
   PmixExchange& operator=(const PmixExchange&) = delete;
   ~PmixExchange() override { end_child(kEndSeconds); }
 
-  void publish(const std::string& announcement, double timeout_seconds) override;
-  std::string await(double timeout_seconds) override;
+  void publish(const std::string& announcement, const ExchangeWait& wait) override;
+  std::string await(const ExchangeWait& wait) override;
 
  private:
   static constexpr double kEndSeconds = 3;  // longer than PMIx waits for mpirun
 
-  std::string meet(const std::string& own, double timeout_seconds);
+  std::string meet(const std::string& own, const ExchangeWait& wait);
+  std::optional<std::string> hear_child(int from, const ExchangeWait& wait);
   // It is killed when it has not ended by itself after so long.
   void end_child(double patience_seconds) noexcept;
 

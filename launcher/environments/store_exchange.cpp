@@ -4,14 +4,11 @@
 #include <poll.h>
 #include <sys/socket.h>
 
-#include <algorithm>
 #include <cerrno>
-#include <cmath>
 #include <cstdint>
 #include <cstring>
 #include <memory>
 
-#include "hftrain/base/clock.h"
 #include "hftrain/base/error.h"
 #include "hftrain/base/file.h"
 #include "hftrain/base/text.h"
@@ -26,8 +23,10 @@ constexpr uint8_t kAvailable = 0;  // the answer to kWait
 
 class StoreClient {
  public:
-  StoreClient(const std::string& host, int port, double timeout_seconds)
-      : name_(host + ':' + std::to_string(port)), deadline_(monotonic_seconds() + timeout_seconds) {
+  StoreClient(const std::string& host, int port, const ExchangeWait& wait)
+      : name_(host + ':' + std::to_string(port)),
+        turns_(wait, "the first rank to say through the store of torchrun's agent at " + name_ +
+                         " where it listens") {
     connect(host, port);
     put(Request::kValidate);
     put(kMagic);
@@ -136,14 +135,8 @@ class StoreClient {
   }
 
   void wait_for(short events) {
-    pollfd ready{socket_.get(), events, 0};
-    for (;;) {
-      const double left = deadline_ - monotonic_seconds();
-      if (left <= 0)
-        throw failure("no answer in time: the first rank has not announced itself, or the network is cut");
-      const int seen = ::poll(&ready, 1, static_cast<int>(std::min(std::ceil(left * 1000), 3.6e6)));
-      if (seen > 0) return;
-    }
+    if (turns_.wait_for(socket_.get(), events)) return;
+    throw failure("no answer in time: the first rank has not announced itself, or the network is cut");
   }
 
   Error failure(const std::string& why) const {
@@ -154,22 +147,22 @@ class StoreClient {
   }
 
   std::string name_;
-  double deadline_;
+  ExchangeTurns turns_;
   FileDescriptor socket_;
   std::string outgoing_;
 };
 
 }  // namespace
 
-void StoreExchange::publish(const std::string& announcement, double timeout_seconds) {
-  StoreClient client(host_, port_, timeout_seconds);
+void StoreExchange::publish(const std::string& announcement, const ExchangeWait& wait) {
+  StoreClient client(host_, port_, wait);
   client.set(key_, announcement);
   // A request without an answer may still be on its way when the connection closes; this one has an answer.
   client.wait_and_get(key_);
 }
 
-std::string StoreExchange::await(double timeout_seconds) {
-  return StoreClient(host_, port_, timeout_seconds).wait_and_get(key_);
+std::string StoreExchange::await(const ExchangeWait& wait) {
+  return StoreClient(host_, port_, wait).wait_and_get(key_);
 }
 
 }  // namespace hftrain::launcher

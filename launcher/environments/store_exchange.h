@@ -18,8 +18,8 @@ class StoreExchange : public AddressExchange {
   StoreExchange(std::string host, int port, std::string key)
       : host_(std::move(host)), port_(port), key_(std::move(key)) {}
 
-  void publish(const std::string& announcement, double timeout_seconds) override;
-  std::string await(double timeout_seconds) override;
+  void publish(const std::string& announcement, const ExchangeWait& wait) override;
+  std::string await(const ExchangeWait& wait) override;
 
  private:
   std::string host_;

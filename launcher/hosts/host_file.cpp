@@ -25,6 +25,8 @@ std::optional<Host> parse_line(const std::string& line) {
   const std::vector<std::string> words = split_words(line);
   constexpr std::string_view kSlots = "slots=";
   if (words.size() != 2 || !words[1].starts_with(kSlots)) return std::nullopt;
+  // No machine is called so, and everything that names it would go to the terminal.
+  if (printable(words[0]) != words[0]) return std::nullopt;
   const std::optional<int> count = whole_number(std::string_view(words[1]).substr(kSlots.size()));
   if (!count || *count < 1 || *count > kMostSlots) return std::nullopt;
   Host host{words[0], std::vector<int>(static_cast<size_t>(*count)), false};
@@ -45,9 +47,9 @@ struct Named {
 
 Error bad_filter(const std::string& flag, const std::string& text, const std::string& why,
                  const std::string& path) {
-  return Error(ExitCode::kUsage, flag + " '" + text + "' does not fit the host file")
+  return Error(ExitCode::kUsage, flag + " '" + printable(text) + "' does not fit the host file")
       .where("--" + flag + ", " + path)
-      .why(why)
+      .why(printable(why))
       .hint("host, host:0,2, or several of them joined by @");
 }
 
@@ -164,7 +166,7 @@ std::vector<Host> choose_hosts(std::vector<Host> hosts, const arguments::LaunchA
   if (hosts.empty())
     throw Error(ExitCode::kUsage, "no machine of the host file is left")
         .where("--exclude, " + path)
-        .why("exclude '" + launch.exclude + "' takes all of them")
+        .why("exclude '" + printable(launch.exclude) + "' takes all of them")
         .hint("leave at least one host, or one slot of one, out of --exclude");
   if (launch.num_nodes > static_cast<int64_t>(hosts.size()))
     throw Error(ExitCode::kUsage, "the host file has fewer machines than num_nodes")

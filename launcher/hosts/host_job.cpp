@@ -109,10 +109,16 @@ void HostJob::take_output(size_t index, Stream stream, std::string_view bytes) {
 }
 
 bool HostJob::wait_and_read(int signals) {
+  const bool behind = observer_.is_behind();
   std::vector<pollfd> watched = {{signals, POLLIN, 0}};
-  for (const Machine& machine : machines_) machine.process->append_descriptors(watched);
+  for (const Machine& machine : machines_) {
+    machine.process->hold_output(behind);
+    machine.process->append_descriptors(watched);
+  }
   if (watched.size() == 1) return false;
-  ::poll(watched.data(), watched.size(), deadline_ > 0 ? milliseconds_until(deadline_) : -1);
+  double until = deadline_ > 0 ? deadline_ : kNever;
+  if (behind) until = std::min(until, monotonic_seconds() + RelayedProcess::kCatchUpSeconds);
+  ::poll(watched.data(), watched.size(), milliseconds_until(until));
   for (const Machine& machine : machines_) machine.process->read_ready();
   see_ends(monotonic_seconds());
   return true;
@@ -145,6 +151,7 @@ void HostJob::end_all() {
 }
 
 void HostJob::pass_signal(int signal) {
+  observer_.on_stop();
   // The first front program leads: it decides for all.
   if (spec_.here[0]) {
     machines_[0].process->send(signal);

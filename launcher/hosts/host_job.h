@@ -34,6 +34,10 @@ class HostJobObserver {
   virtual ~HostJobObserver() = default;
   virtual void on_output(size_t machine, Stream stream, std::string_view bytes) = 0;
   virtual void on_notice(const std::string& text) = 0;
+  // Output is to be left where it is for a moment: its reader takes none.
+  virtual bool is_behind() const { return false; }
+  // A stop signal was passed on.
+  virtual void on_stop() {}
 };
 
 // Starts `true` on every other machine at once. Throws an Error (kEnvironment) that names every machine that
@@ -74,8 +78,8 @@ class HostJob {
 // Whether `host` names this machine: its own name, localhost, or an address of one of its interfaces.
 bool is_this_machine(const std::string& host);
 
-// The other side: reads the order, starts the front program, passes its output on and ends it when the input
-// ends. Returns its exit code.
+// The other side: reads the order, starts the front program, passes its output and stop signals on and ends it
+// when the input ends. Returns its exit code.
 ExitCode run_hosted(const std::string& program, const Environment& environment, int input, int out, int err);
 
 }  // namespace hftrain::launcher

@@ -5,6 +5,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <charconv>
 #include <csignal>
@@ -15,6 +16,8 @@
 #include "hftrain/base/error.h"
 #include "hftrain/base/text.h"
 #include "launcher/hosts/host_job.h"
+#include "launcher/patient_writer.h"
+#include "launcher/stop_signals.h"
 
 namespace hftrain::launcher {
 namespace {
@@ -60,14 +63,24 @@ Order read_order(Lines& lines) {
   return parse_order(*line);
 }
 
-// Nobody reads it when the connection is gone, which the end of the input tells.
-void write_if_read(int fd, std::string_view bytes) {
-  while (!bytes.empty()) {
-    const ssize_t size = ::write(fd, bytes.data(), bytes.size());
-    if (size < 0 && errno == EINTR) continue;
-    if (size <= 0) return;
-    bytes.remove_prefix(static_cast<size_t>(size));
-  }
+// What goes back over the connection. Nobody reads it when that is gone, which the end of the input tells.
+class WayBack {
+ public:
+  WayBack(int out, int err) : out_(PatientWriter::to(out)), err_(PatientWriter::to(err)) {}
+
+  void write(Stream stream, std::string_view bytes) { (stream == Stream::kOut ? out_ : err_).write(bytes); }
+  bool is_behind() const { return std::max(out_.waiting(), err_.waiting()) >= kFarBehind; }
+  bool drain(double seconds) { return out_.drain(seconds) && err_.drain(seconds); }
+
+ private:
+  static constexpr size_t kFarBehind = size_t{1} << 20;  // bytes
+  PatientWriter out_, err_;
+};
+
+bool is_at_end(int input) {
+  pollfd ready{input, POLLIN, 0};
+  char byte = 0;
+  return ::poll(&ready, 1, 0) > 0 && ::read(input, &byte, 1) <= 0;
 }
 
 std::optional<int> signal_in(const std::string& line) {
@@ -130,21 +143,32 @@ ExitCode run_hosted(const std::string& program, const Environment& environment, 
   for (const auto& [name, value] : order.environment) of_child.set(name, value);
   std::vector<std::string> argv = order.arguments;
   argv.insert(argv.begin(), program);
-  write_if_read(out, "hftrain hosted\n");
-  RelayedProcess child(argv, of_child, [out, err](Stream stream, std::string_view bytes) {
-    write_if_read(stream == Stream::kOut ? out : err, bytes);
-  });
+  // Whoever signals this process alone, as the machine's shutdown may, means the front program, which would
+  // otherwise be killed with it.
+  StopSignals signals;
+  WayBack back(out, err);
+  back.write(Stream::kOut, "hftrain hosted\n");
+  RelayedProcess child(argv, of_child,
+                       [&back](Stream stream, std::string_view bytes) { back.write(stream, bytes); });
   child.close_input();
   while (!child.status()) {
-    std::vector<pollfd> watched = {{input, POLLIN, 0}};
+    const bool behind = back.is_behind();
+    child.hold_output(behind);
+    std::vector<pollfd> watched = {{input, POLLIN, 0}, {signals.descriptor(), POLLIN, 0}};
     child.append_descriptors(watched);
-    ::poll(watched.data(), watched.size(), -1);
+    ::poll(watched.data(), watched.size(),
+           behind ? static_cast<int>(RelayedProcess::kCatchUpSeconds * 1000) : -1);
     if ((watched[0].revents & (POLLIN | POLLHUP | POLLERR)) != 0 && !lines.read())
       return ExitCode::kWorkerLost;
     while (const std::optional<std::string> line = lines.next()) {
       if (const std::optional<int> signal = signal_in(*line)) child.send(*signal);
     }
+    while (const int signal = signals.next()) child.send(signal);
     child.read_ready();
+  }
+  constexpr double kLookSeconds = 0.1;
+  while (!back.drain(kLookSeconds)) {
+    if (is_at_end(input) || signals.next() != 0) break;
   }
   const ExitStatus status = *child.status();
   return status.signal != 0 ? ExitCode::kWorkerLost : static_cast<ExitCode>(status.code);

@@ -44,6 +44,7 @@ RelayedProcess::RelayedProcess(std::vector<std::string> argv, Environment enviro
 void RelayedProcess::append_descriptors(std::vector<pollfd>& watched) const {
   if (status_) return;
   watched.push_back({child_->exit_descriptor(), POLLIN, 0});
+  if (holds_output_) return;
   // poll() passes over the negative number of a closed one.
   watched.push_back({out_.get(), POLLIN, 0});
   watched.push_back({err_.get(), POLLIN, 0});
@@ -52,20 +53,23 @@ void RelayedProcess::append_descriptors(std::vector<pollfd>& watched) const {
 void RelayedProcess::read_ready() {
   if (status_) return;
   const std::optional<ExitStatus> ended = child_->reap();
-  pass_on(out_, Stream::kOut);
-  pass_on(err_, Stream::kErr);
+  if (!holds_output_ || ended) {
+    pass_on(out_, Stream::kOut, ended.has_value());
+    pass_on(err_, Stream::kErr, ended.has_value());
+  }
   status_ = ended;
 }
 
-void RelayedProcess::pass_on(FileDescriptor& from, Stream stream) {
+void RelayedProcess::pass_on(FileDescriptor& from, Stream stream, bool all) {
   constexpr size_t kTail = 4096;
   char buffer[16 * 1024];
-  while (from) {
+  for (size_t total = 0; from && (all || total < kReadBytes);) {
     const ssize_t size = ::read(from.get(), buffer, sizeof(buffer));
     if (size < 0 && errno == EINTR) continue;
     if (size < 0) return;
     if (size == 0) return from.reset();
     const std::string_view bytes(buffer, static_cast<size_t>(size));
+    total += bytes.size();
     if (stream == Stream::kErr) {
       error_tail_.append(bytes);
       if (error_tail_.size() > kTail) error_tail_.erase(0, error_tail_.size() - kTail);

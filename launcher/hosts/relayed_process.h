@@ -26,8 +26,13 @@ class RelayedProcess {
   RelayedProcess(std::vector<std::string> argv, Environment environment, Sink sink);
 
   void append_descriptors(std::vector<pollfd>& watched) const;
-  // Passes on what is there; after the end of the process, all the rest of it.
+  // Passes on what is there, kReadBytes of each stream at most; after the end of the process, all the rest of it.
   void read_ready();
+  // The output of a process that runs is left in its pipes: whoever it is passed on to must catch up first. Look
+  // again after kCatchUpSeconds.
+  void hold_output(bool hold) { holds_output_ = hold; }
+  static constexpr size_t kReadBytes = size_t{1} << 20;
+  static constexpr double kCatchUpSeconds = 0.05;
   // Set once the process was reaped and its output passed on.
   const std::optional<ExitStatus>& status() const { return status_; }
 
@@ -40,13 +45,14 @@ class RelayedProcess {
   std::string last_words() const;
 
  private:
-  void pass_on(FileDescriptor& from, Stream stream);
+  void pass_on(FileDescriptor& from, Stream stream, bool all);
 
   Sink sink_;
   FileDescriptor input_;
   std::optional<ChildProcess> child_;
   FileDescriptor out_, err_;
   std::optional<ExitStatus> status_;
+  bool holds_output_ = false;
   std::string error_tail_;
 };
 

@@ -1,19 +1,28 @@
 #!/usr/bin/env python3
 """A terminal that takes no more text (here a pipe that nobody reads): training goes on; once it takes text again the
 launcher says that some is missing; and while it takes none, a stop signal still ends the run with code 143 and a checkpoint.
+
+  stopped_terminal.py [STORY]…     all of them without a word
 """
 import os
+import shutil
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
 import time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from runs import HFTRAIN, PATIENCE, Workplace
+from runs import HFTRAIN, PATIENCE, Workplace, tell
 
 RECORDS = 1500  # about 140 KB of text, more than twice what a pipe holds
 SAID = b"took no text for a while"
+# A worker that also writes lines longer than a page of a pipe: of those a pipe that has room for some takes a part.
+CHATTY = """#!/bin/bash
+(line=$(printf '%05000d' 0); while :; do for i in 1 2 3 4 5; do echo "$line" >&2; done; sleep 0.1; done) &
+exec "{worker}" "$@"
+"""
 
 
 def records(output):
@@ -44,25 +53,88 @@ def read_until_said(pipe):
         text += part
 
 
+def chatty_program(folder):
+    """The built program beside such a worker."""
+    built = os.path.dirname(HFTRAIN)
+    os.makedirs(os.path.join(folder, "bin"))
+    os.symlink(os.path.join(os.path.dirname(built), "lib"), os.path.join(folder, "lib"))
+    program, worker = (os.path.join(folder, "bin", name) for name in ("hftrain", "hftrain-worker"))
+    shutil.copy(HFTRAIN, program)
+    with open(worker, "w") as file:
+        file.write(CHATTY.format(worker=os.path.join(built, "hftrain-worker")))
+    os.chmod(worker, 0o755)
+    return program
+
+
+def start(place, output, *more, program=HFTRAIN):
+    return subprocess.Popen([program, *place.flags(output, "--max_steps", 100000, "--save_strategy", "no", *more)],
+                            env=place.environment, stderr=subprocess.PIPE)
+
+
+def stop(place, output, job):
+    """With nobody reading."""
+    job.send_signal(signal.SIGTERM)
+    code = job.wait(PATIENCE)
+    kept = place.checkpoints(output)
+    if code != 143 or not kept:
+        raise SystemExit(f"FAILED: ended with {code}, checkpoints {kept}")
+    return f"{records(output)} records beside a full pipe, code 143, checkpoint-{kept[-1]}"
+
+
+def story_short_lines(place, output):
+    job = start(place, output)
+    try:
+        wait_for_records(job, output, RECORDS)
+        read_until_said(job.stderr)
+        wait_for_records(job, output, records(output) + RECORDS)
+        return stop(place, output, job)
+    finally:
+        job.kill()
+
+
+def wait_for_flood(job, place, output):
+    """Until a rank has written more than pipes and this program hold."""
+    wait_for_records(job, output, 3)
+    path = os.path.join(output, "hftrain", "ranks", "0", "0", "stderr.log")
+    end = time.monotonic() + PATIENCE
+    while os.path.getsize(path) < 400_000:
+        if time.monotonic() > end or job.poll() is not None:
+            raise SystemExit(f"FAILED: the output of rank 0 is not taken, code {job.poll()}")
+        time.sleep(0.1)
+    wait_for_records(job, output, records(output) + 3)
+
+
+def story_long_lines(place, output):
+    job = start(place, output, program=chatty_program(output + "-program"))
+    try:
+        wait_for_flood(job, place, output)
+        return stop(place, output, job)
+    finally:
+        job.kill()
+
+
+def story_host_file(place, output):
+    hosts = output + "-hosts"
+    with open(hosts, "w") as file:
+        file.write(f"{socket.gethostname()} slots=2\n")
+    job = start(place, output, "--hostfile", hosts, program=chatty_program(output + "-program"))
+    try:
+        wait_for_flood(job, place, output)
+        return stop(place, output, job)
+    finally:
+        job.kill()
+
+
 def main():
+    stories = {name[6:]: story for name, story in globals().items() if name.startswith("story_")}
     with tempfile.TemporaryDirectory() as folder:
         place = Workplace(folder)
-        output = os.path.join(folder, "out")
-        job = subprocess.Popen([HFTRAIN, *place.flags(output, "--max_steps", 100000, "--save_strategy", "no")], env=place.environment,
-                               stderr=subprocess.PIPE)
-        try:
-            wait_for_records(job, output, RECORDS)
-            read_until_said(job.stderr)
-            wait_for_records(job, output, records(output) + RECORDS)
-            job.send_signal(signal.SIGTERM)
-            code = job.wait(PATIENCE)
-        finally:
-            if job.poll() is None:
-                job.kill()
-        kept = place.checkpoints(output)
-        if code != 143 or not kept:
-            raise SystemExit(f"FAILED: ended with {code}, checkpoints {kept}")
-        print(f"{records(output)} records beside a full pipe, code 143, checkpoint-{kept[-1]}")
+
+        def run(name, story):
+            print(f"{name.replace('_', ' ')}: {story(place, os.path.join(folder, name))}", flush=True)
+
+        tell(stories, sys.argv[1:], run)
 
 
-main()
+if __name__ == "__main__":
+    main()

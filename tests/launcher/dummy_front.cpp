@@ -3,7 +3,8 @@
 //
 //   say WORD…        one line per word, and HFTRAIN_HOSTED and CUDA_VISIBLE_DEVICES
 //   exit N WORD…     a line on standard error, then the exit code
-//   meet             under mpirun or torchrun: what the first process announced
+//   meet             under mpirun or torchrun: what the first process announced, or "stopped" after a signal
+//   talk N WORD…     N bytes on standard output, then as wait
 //   wait WORD…       its process id in the file of WAIT_FILE, then until a signal, which becomes the exit
 //   code
 #include <csignal>
@@ -21,6 +22,7 @@
 #include "launcher/address_exchange.h"
 #include "launcher/environments/find_place.h"
 #include "launcher/hosts/host_job.h"
+#include "launcher/stop_signals.h"
 
 namespace {
 
@@ -40,18 +42,29 @@ int meet() {
   const std::string program = std::filesystem::read_symlink("/proc/self/exe").string();
   const std::unique_ptr<AddressExchange> exchange = make_address_exchange(place, program, environment);
   constexpr double kOnlyAHangTakesLonger = 60;
+  StopSignals signals;
+  ExchangeWait wait(kOnlyAHangTakesLonger);
+  wait.wake = signals.descriptor();
+  wait.on_wake = [&signals] {
+    if (signals.next() != 0) throw hftrain::Error(hftrain::ExitCode::kTerminatedUnsaved, "stopped");
+  };
+  wait.notice_seconds = 0.5;
+  wait.on_notice = [](const std::string& text) { std::fprintf(stderr, "%s\n", text.c_str()); };
   std::string announcement = "10.0.0.1:4711/" + std::to_string(place.agents);
   if (place.leads()) {
-    exchange->publish(announcement, kOnlyAHangTakesLonger);
+    exchange->publish(announcement, wait);
   } else {
-    announcement = exchange->await(kOnlyAHangTakesLonger);
+    announcement = exchange->await(wait);
   }
   // One write: the lines of several processes meet in one pipe.
   const std::string line = place.started_by + " " + std::to_string(place.agent) + ": " + announcement + "\n";
   return ::write(STDOUT_FILENO, line.data(), line.size()) == static_cast<ssize_t>(line.size()) ? 0 : 1;
 }
 
-int wait_for_signal() {
+int wait_for_signal(size_t bytes = 0) {
+  const std::string text(bytes, 'x');
+  std::fwrite(text.data(), 1, text.size(), stdout);
+  std::fflush(stdout);
   sigset_t signals;
   sigemptyset(&signals);
   for (const int number : {SIGTERM, SIGUSR1}) sigaddset(&signals, number);
@@ -80,6 +93,7 @@ int main(int argc, char** argv) {
   }
   if (word == "say") return say(argc, argv);
   if (word == "wait") return wait_for_signal();
+  if (word == "talk") return wait_for_signal(static_cast<size_t>(std::atoi(argv[2])));
   std::fprintf(stderr, "ending\n");
   return std::atoi(argv[2]);
 }

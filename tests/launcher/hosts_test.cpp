@@ -6,6 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <csignal>
 #include <filesystem>
 #include <fstream>
@@ -151,6 +152,9 @@ TEST_CASE("a name that the remote shell would take for an option starts nothing"
   CHECK(parse_host_file("user@host-1 slots=1\n", "hosts").size() == 1);
   CHECK(
       contains(refusal_in([] { parse_host_file("\x1b[2J slots=x", "hosts"); }), "it is '\\x1b[2J slots=x'"));
+  CHECK(contains(refusal_in([] { parse_host_file("a\x1b[2Jb slots=1", "hosts"); }),
+                 "it is 'a\\x1b[2Jb slots=1'"));
+  CHECK(contains(refusal_in([] { chosen("a\x1b[2Jb", ""); }), "there is no host 'a\\x1b[2Jb' in it"));
 }
 
 static Environment with_secret(const std::string& secret) {
@@ -390,6 +394,76 @@ TEST_CASE("signals go to the first machine, here or there", "[process]") {
     };
     CHECK(static_cast<int>(HostJob(cluster.spec, watcher).run()) == 100 + SIGTERM);
   }
+}
+
+// `hftrain hosted` on another machine, as the starter's remote shell has started it.
+struct HostedFront {
+  testing::TemporaryDirectory folder;
+  std::string file = folder / "pid";
+  std::string out;
+  RelayedProcess process{{testing::program("dummy_front"), "hosted"},
+                         Environment::of_process(),
+                         [this](Stream, std::string_view bytes) { out.append(bytes); }};
+
+  explicit HostedFront(Words words) {
+    process.say(order_line({"there", std::move(words), {{"WAIT_FILE", file}}}, folder.path()));
+  }
+  // The front program's process id, once it waits.
+  pid_t front() const {
+    while (!std::filesystem::exists(file) || read_file(file).empty()) ::poll(nullptr, 0, 10);
+    return std::stoi(read_file(file));
+  }
+  int finish() {
+    while (!process.status()) {
+      std::vector<pollfd> watched;
+      process.append_descriptors(watched);
+      ::poll(watched.data(), watched.size(), -1);
+      process.read_ready();
+    }
+    return process.status()->signal != 0 ? -process.status()->signal : process.status()->code;
+  }
+};
+
+TEST_CASE("a stop signal that reaches `hosted` alone is the front program's, and kills it not", "[process]") {
+  HostedFront hosted({"wait"});
+  hosted.front();
+  hosted.process.send(SIGTERM);
+  CHECK(hosted.finish() == 100 + SIGTERM);
+}
+
+TEST_CASE("signals and the end reach a front program whose output nobody takes", "[process]") {
+  // More than the pipes on the way hold.
+  HostedFront hosted({"talk", "400000"});
+  const pid_t front = hosted.front();
+  hosted.process.say("signal " + std::to_string(SIGUSR1) + '\n');
+  CHECK(ends(front));
+  CHECK(hosted.finish() == 100 + SIGUSR1);
+  CHECK(std::count(hosted.out.begin(), hosted.out.end(), 'x') == 400'000);
+
+  // Neither what it cannot say nor the back-pressure on it keeps it from ending with the connection.
+  HostedFront talks({"talk", "40000000"});
+  ::poll(nullptr, 0, 300);
+  talks.process.close_input();
+  CHECK(talks.finish() == 9);
+}
+
+TEST_CASE("a starter whose terminal takes no text leaves output in the pipes and still passes signals on",
+          "[process]") {
+  Cluster cluster;
+  const std::string file = cluster.folder / "pid";
+  cluster.add("one", {"talk", "3000000"}, true, {{"WAIT_FILE", file}});
+  struct SlowReader : Watcher {
+    bool is_behind() const override { return out.contains(0) && !stopped; }
+    void on_stop() override { stopped = true; }
+    bool stopped = false;
+  };
+  SlowReader watcher;
+  watcher.on_change = [](Watcher& self) {
+    if (self.out[0].size() < 100'000) ::kill(::getpid(), SIGUSR1);
+  };
+  CHECK(HostJob(cluster.spec, watcher).run() != ExitCode::kDone);  // the signal has ended it
+  CHECK(watcher.stopped);
+  CHECK(watcher.out[0].size() < 2'500'000);
 }
 
 TEST_CASE("a machine that does not end with the others is ended", "[process]") {

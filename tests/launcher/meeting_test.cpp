@@ -1,4 +1,5 @@
 // Front programs meet through what started them: real mpirun, real torchrun.
+#include <signal.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -6,6 +7,10 @@
 #include <string>
 #include <vector>
 
+#include "hftrain/base/error.h"
+#include "launcher/control/addresses.h"
+#include "launcher/environments/store_exchange.h"
+#include "launcher/stop_signals.h"
 #include "launcher/watched_process.h"
 #include "support/catch.h"
 #include "support/paths.h"
@@ -58,6 +63,54 @@ TEST_CASE("front programs of mpirun meet through PMIx", "[mpi][process]") {
     INFO(run.err());
     CHECK(sorted(run.out()) == lines_of(processes, "mpirun"));
   }
+}
+
+TEST_CASE("a process that waits for others of mpirun says so, and a signal ends the wait", "[mpi][process]") {
+  const std::string mpirun = "/usr/bin/mpirun";
+  const fs::path plugin =
+      fs::path(testing::program("dummy_front")).parent_path().parent_path() / "lib/libhftrain_pmix.so";
+  if (!fs::exists(mpirun) || !fs::exists(plugin)) HFTRAIN_SKIP("Open MPI, and a build with it");
+  // The other one never comes to the fence.
+  WatchedProcess run({mpirun, "--oversubscribe", "-n", "1", testing::program("dummy_front"), "meet", ":",
+                      "-n", "1", "/bin/sleep", "600"},
+                     as_root());
+  REQUIRE(run.wait_for("still waiting for all processes that mpirun has started to meet through PMIx"));
+  run.child().send(SIGUSR1);
+  CHECK(run.finish() != 0);
+  CHECK(run.err().find("error: stopped") != std::string::npos);
+}
+
+TEST_CASE("who waits for the store of torchrun's agent says so, and a signal ends the wait") {
+  const FileDescriptor silent = std::move(listen_at({"127.0.0.1"}, 0, "").front());
+  StoreExchange exchange("127.0.0.1", port_of(silent.get()), "key");
+  StopSignals signals;
+  std::string said;
+  ExchangeWait wait(60);
+  wait.wake = signals.descriptor();
+  wait.on_wake = [&signals] {
+    if (signals.next() != 0) throw Error(ExitCode::kTerminatedUnsaved, "stopped");
+  };
+  wait.notice_seconds = 0.1;
+  wait.on_notice = [&said](const std::string& text) {
+    said = text;
+    ::kill(::getpid(), SIGTERM);
+  };
+  for (const bool first : {true, false}) {
+    said.clear();
+    try {
+      if (first) {
+        exchange.publish("10.0.0.1|4711", wait);
+      } else {
+        exchange.await(wait);
+      }
+      FAIL("nobody has answered");
+    } catch (const Error& error) {
+      CHECK(error.code() == ExitCode::kTerminatedUnsaved);
+    }
+    CHECK(said.find("still waiting for the first rank to say through the store of torchrun's agent") == 0);
+  }
+  // Without a signal it gives up in time.
+  CHECK_THROWS_AS(exchange.await(0.2), Error);
 }
 
 TEST_CASE("ranks of torchrun meet through the store of its agent", "[parity][process]") {

@@ -22,6 +22,7 @@
 #include "pipeline/data_stage.h"
 #include "pipeline/meeting_stage.h"
 #include "pipeline/output_stage.h"
+#include "pipeline/patient_stream.h"
 #include "pipeline/rank_output.h"
 #include "pipeline/run_record.h"
 
@@ -89,6 +90,8 @@ class FollowStage {
     answer_port_ = std::make_unique<launcher::AnswerPort>();
     launcher::Joined joined = meet({});
     leader_address_ = joined.link.peer_address();
+    PatientStream terminal(context_.err);
+    terminal.hurry();  // the leader's is the one that matters
     if (!place_.given) console_.line("joined " + joined.leader + "; its terminal shows the run");
     launcher::Follower follower(joined.link, joined.leader, signals_);
     follower_ = &follower;

@@ -1,5 +1,6 @@
 #include "pipeline/host_stage.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <map>
 #include <ostream>
@@ -17,6 +18,7 @@
 #include "launcher/hosts/host_job.h"
 #include "launcher/hosts/machine_start.h"
 #include "launcher/rendezvous.h"
+#include "pipeline/patient_stream.h"
 
 namespace hftrain::app {
 namespace {
@@ -26,7 +28,7 @@ class HostConsole : public launcher::HostJobObserver {
  public:
   HostConsole(const CommandContext& context, const std::vector<launcher::MachineStart>& machines,
               reporting::Console& console)
-      : context_(context), machines_(machines), console_(console) {}
+      : context_(context), machines_(machines), console_(console), out_(context.out), err_(context.err) {}
 
   void on_output(size_t machine, launcher::Stream stream, std::string_view bytes) override {
     if (machine == 0) {
@@ -45,9 +47,15 @@ class HostConsole : public launcher::HostJobObserver {
     line.clear();
   }
   void on_notice(const std::string& text) override { console_.line(text); }
+  bool is_behind() const override { return std::max(out_.waiting(), err_.waiting()) >= kFarBehind; }
+  void on_stop() override {
+    out_.hurry();
+    err_.hurry();
+  }
 
  private:
-  static constexpr size_t kLongestLine = 64 * 1024;  // longer ones are cut
+  static constexpr size_t kLongestLine = 64 * 1024;      // longer ones are cut
+  static constexpr size_t kFarBehind = size_t{1} << 20;  // bytes
 
   void show(size_t machine, std::string_view line) {
     context_.err << '[' << machines_[machine].host << "] " << printable(line) << std::endl;
@@ -56,6 +64,7 @@ class HostConsole : public launcher::HostJobObserver {
   const CommandContext& context_;
   const std::vector<launcher::MachineStart>& machines_;
   reporting::Console& console_;
+  PatientStream out_, err_;
   std::map<std::pair<size_t, launcher::Stream>, std::string> lines_;
 };
 
@@ -78,8 +87,8 @@ std::map<std::string, std::string> environment_file(const Environment& environme
   if (!path || path->empty()) return {};
   const auto variables = launcher::parse_environment_file(read_file(*path, ExitCode::kUsage), *path);
   std::vector<std::string> names;
-  for (const auto& [name, value] : variables) names.push_back(name);
-  console.line("DS_ENV_FILE=" + *path + ": " + join(names, ", ") + " for every machine");
+  for (const auto& [name, value] : variables) names.push_back(printable(name));
+  console.line("DS_ENV_FILE=" + printable(*path) + ": " + join(names, ", ") + " for every machine");
   return variables;
 }
 
@@ -99,11 +108,11 @@ void announce(const launcher::HostJobSpec& spec, reporting::Console& console) {
   console.line("host file: " + join(names, ", "));
   std::vector<std::string> passed;
   for (const auto& [name, value] : spec.machines.front().environment) {
-    if (name != "HFTRAIN_HOSTED" && name != "CUDA_VISIBLE_DEVICES") passed.push_back(name);
+    if (name != "HFTRAIN_HOSTED" && name != "CUDA_VISIBLE_DEVICES") passed.push_back(printable(name));
   }
   if (!passed.empty()) console.line("passed to every machine: " + join(passed, ", "));
   if (const auto shell = spec.environment.get("HFTRAIN_SSH"))
-    console.line("HFTRAIN_SSH=" + *shell + " reaches the other machines");
+    console.line("HFTRAIN_SSH=" + printable(*shell) + " reaches the other machines");
 }
 
 }  // namespace

@@ -1,8 +1,5 @@
 #include "pipeline/job_console.h"
 
-#include <poll.h>
-#include <unistd.h>
-
 #include <algorithm>
 
 #include "hftrain/base/clock.h"
@@ -12,6 +9,9 @@ namespace hftrain::app {
 namespace {
 
 using Kind = plan::WorkerEvent::Kind;
+
+constexpr size_t kFarBehind = size_t{32} << 10;  // bytes
+constexpr double kPatience = 0.1;                // seconds, once, until it is known that nobody reads
 
 // The console's word for what only rank 0 tells; null for the rest.
 const char* console_name(Kind kind) {
@@ -33,8 +33,9 @@ const char* console_name(Kind kind) {
 
 }  // namespace
 
-JobConsole::JobConsole(reporting::Console& console, const plan::RunPlan& plan, double started)
-    : console_(console), plan_(plan), started_(started) {}
+JobConsole::JobConsole(reporting::Console& console, const PatientStream& terminal, const plan::RunPlan& plan,
+                       double started)
+    : console_(console), terminal_(terminal), plan_(plan), started_(started) {}
 
 std::string JobConsole::prefix(int rank) const {
   return rank == 0 ? "" : "[rank " + std::to_string(rank) + "] ";
@@ -48,9 +49,9 @@ void JobConsole::on_ready(const plan::WorkerEvent& event) {
 }
 
 bool JobConsole::can_show() {
-  // A pipe that can be written to takes a line whole; of an error the writing itself will tell.
-  pollfd terminal{STDERR_FILENO, POLLOUT, 0};
-  if (::poll(&terminal, 1, 0) == 0) {
+  // Ranks may say much in one go, which takes a moment to be written.
+  if (!left_out_ && terminal_.waiting() >= kFarBehind) terminal_.wait_for_reader(kPatience);
+  if (terminal_.waiting() >= (left_out_ ? 1 : kFarBehind)) {
     left_out_ = true;
     return false;
   }

@@ -1,8 +1,8 @@
 // Shows a job on the console as it goes.
 //
-// A terminal that stops taking text (Ctrl-S, a pager, a launcher that is busy) must not stop the supervision:
-// what it does not take at once is left out, and that is said when it takes text again. hftrain/log.jsonl and
-// hftrain/ranks have all of it.
+// A terminal that stops taking text (Ctrl-S, a pager, a launcher that is busy) must not stop the supervision,
+// nor fill the memory: what it is far behind with is left out, and that is said when it takes text again.
+// hftrain/log.jsonl and hftrain/ranks have all of it.
 #pragma once
 
 #include <set>
@@ -12,13 +12,16 @@
 #include "hftrain/plan/run_plan.h"
 #include "hftrain/reporting/console.h"
 #include "launcher/supervisor.h"
+#include "pipeline/patient_stream.h"
 
 namespace hftrain::app {
 
 class JobConsole : public launcher::WorkerObserver {
  public:
-  // References must outlive the object. `started` is when the workers are started, in monotonic seconds.
-  JobConsole(reporting::Console& console, const plan::RunPlan& plan, double started);
+  // References must outlive the object. `terminal` is the console's stream, `started` when the workers are
+  // started, in monotonic seconds.
+  JobConsole(reporting::Console& console, const PatientStream& terminal, const plan::RunPlan& plan,
+             double started);
 
   void on_event(const plan::WorkerEvent& event) override;
   void on_output(const launcher::OutputLine& line) override;
@@ -38,6 +41,7 @@ class JobConsole : public launcher::WorkerObserver {
   std::string prefix(int rank) const;
 
   reporting::Console& console_;
+  const PatientStream& terminal_;
   const plan::RunPlan& plan_;
   double started_;
   std::set<int> ready_;

@@ -15,6 +15,7 @@
 #include "pipeline/attempts.h"
 #include "pipeline/core_stage.h"
 #include "pipeline/job_console.h"
+#include "pipeline/patient_stream.h"
 #include "pipeline/rank_output.h"
 #include "pipeline/run_record.h"
 
@@ -94,7 +95,8 @@ struct AttemptOutcome {
 };
 
 AttemptOutcome run_attempt(const CommandContext& context, const Inputs& inputs, const plan::RunPlan& plan,
-                           Job& others, std::optional<double> end, reporting::Console& console) {
+                           Job& others, std::optional<double> end, const PatientStream& terminal,
+                           reporting::Console& console) {
   launcher::LocalLaunch launch;
   others.beside([&] { launch = local_launch(context.program, inputs, plan); });
   launcher::JobSpec job;
@@ -111,7 +113,7 @@ AttemptOutcome run_attempt(const CommandContext& context, const Inputs& inputs, 
   job.limits = limits_of(plan, end);
 
   const double begin = monotonic_seconds();
-  JobConsole observer(console, plan, begin);
+  JobConsole observer(console, terminal, plan, begin);
   launcher::JobResult result = launcher::Supervisor(std::move(job), observer).run();
   console.clear();
   if (result.failure) console.result(result.failure->render());
@@ -126,6 +128,7 @@ ExitCode run_workers(const CommandContext& context, const Inputs& inputs, plan::
   const RunFolder folder = run_folder(plan.output_dir);
   stopwatch.end();
   launcher::StopSignals stops(inputs.parsed.arguments.launch.signals_to_handle);  // also between attempts
+  PatientStream terminal(context.err);
   const std::optional<double> end = end_of_run(inputs, stopwatch.total());
   if (end) {
     const bool of_slurm = end == end_of_time(inputs.environment);
@@ -136,7 +139,8 @@ ExitCode run_workers(const CommandContext& context, const Inputs& inputs, plan::
   Attempts attempts(inputs.parsed.arguments.launch.max_restarts, plan.saving.resume_from);
   AttemptOutcome outcome;
   for (;;) {
-    outcome = run_attempt(context, inputs, plan, others, end, console);
+    outcome = run_attempt(context, inputs, plan, others, end, terminal, console);
+    if (outcome.result.stop_asked) terminal.hurry();
     for (const std::string& path : outcome.checkpoints) attempts.committed(path);
     const bool again = attempts.restart_after(outcome.result, outcome.number, outcome.seconds);
     if (!again) {

@@ -1,0 +1,84 @@
+#include "pipeline/patient_stream.h"
+
+#include <signal.h>
+
+#include <ostream>
+#include <streambuf>
+#include <string_view>
+
+#include "hftrain/base/clock.h"
+#include "launcher/patient_writer.h"
+#include "launcher/stop_signals.h"
+
+namespace hftrain::app {
+namespace {
+
+constexpr double kHurriedSeconds = 2;
+constexpr double kLookSeconds = 0.1;
+
+// It was sent while all who take such signals were gone, or are busy here.
+bool a_stop_is_pending() {
+  sigset_t pending;
+  ::sigpending(&pending);
+  for (int number = 1; number < NSIG; ++number) {
+    if (launcher::is_stop_signal(number) && sigismember(&pending, number) == 1) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+class PatientStream::Buffer : public std::streambuf {
+ public:
+  explicit Buffer(std::streambuf& behind)
+      : behind_(behind), writer_([&behind](std::string_view text) {
+          behind.sputn(text.data(), static_cast<std::streamsize>(text.size()));
+          behind.pubsync();
+        }) {}
+
+  std::streambuf& behind() const { return behind_; }
+  size_t waiting() const { return writer_.waiting(); }
+  bool drain(double seconds) { return writer_.drain(seconds); }
+
+ protected:
+  std::streamsize xsputn(const char* text, std::streamsize size) override {
+    writer_.write(std::string_view(text, static_cast<size_t>(size)));
+    return size;
+  }
+  int_type overflow(int_type byte) override {
+    if (traits_type::eq_int_type(byte, traits_type::eof())) return traits_type::not_eof(byte);
+    const char text = traits_type::to_char_type(byte);
+    xsputn(&text, 1);
+    return byte;
+  }
+
+ private:
+  std::streambuf& behind_;
+  launcher::PatientWriter writer_;
+};
+
+PatientStream::PatientStream(std::ostream& stream)
+    : stream_(stream), buffer_(std::make_unique<Buffer>(*stream.rdbuf())) {
+  stream_.rdbuf(buffer_.get());
+}
+
+PatientStream::~PatientStream() {
+  const double begin = monotonic_seconds();
+  while (!buffer_->drain(kLookSeconds)) {
+    if (!a_stop_is_pending() && !(hurried_ && monotonic_seconds() - begin > kHurriedSeconds)) continue;
+    // Its thread still writes, and whoever wrote to the stream itself would be held up as it is.
+    static_cast<void>(buffer_.release());
+    return;
+  }
+  stream_.rdbuf(&buffer_->behind());
+}
+
+void PatientStream::wait_for_reader(double seconds) const {
+  buffer_->drain(seconds);
+}
+
+size_t PatientStream::waiting() const {
+  return buffer_->waiting();
+}
+
+}  // namespace hftrain::app
