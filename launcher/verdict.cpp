@@ -190,4 +190,11 @@ std::optional<ExitCode> documented_code(int code) {
   return std::nullopt;
 }
 
+ExitCode failure_code(int code) {
+  const ExitCode known = documented_code(code).value_or(ExitCode::kInternal);
+  const bool ended_well =
+      known == ExitCode::kDone || known == ExitCode::kInterrupted || known == ExitCode::kTerminated;
+  return ended_well ? ExitCode::kInternal : known;
+}
+
 }  // namespace hftrain::launcher

@@ -89,5 +89,8 @@ Verdict judge(const JobRecord& job);
 std::string signal_name(int signal);
 // The documented exit code with this number, if there is one.
 std::optional<ExitCode> documented_code(int code);
+// The same of somebody who says that something failed: who names no code of a failure (0, 130 and 143 are of
+// runs that ended well) is taken for kInternal.
+ExitCode failure_code(int code);
 
 }  // namespace hftrain::launcher

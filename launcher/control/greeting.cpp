@@ -76,10 +76,14 @@ std::string welcome_line(const Welcome& welcome, const JobKey& key, const Challe
          '\n';
 }
 
-std::string refusal_line(Refusal refusal) {
+std::string refusal_line(Refusal refusal, const JobKey& key, const Challenge& challenge,
+                         std::string_view number) {
   constexpr size_t kRoom = kLongestGreeting / 8;  // a byte takes at most six in JSON
   while (true) {
-    const std::string line = std::string(kStart) + std::string(kRefused) + ' ' + json_of(refusal) + '\n';
+    const std::string text = json_of(refusal);
+    const std::string proof =
+        number.empty() ? "-" : key.proof(JobKey::Side::kLeader, challenge.number, number, text);
+    const std::string line = std::string(kStart) + std::string(kRefused) + ' ' + proof + ' ' + text + '\n';
     if (line.size() <= kLongestGreeting) return line;
     refusal.text.resize(std::max(refusal.text.size() / 2, std::min(refusal.text.size(), kRoom)));
   }
@@ -89,9 +93,12 @@ Answer read_answer(std::string_view line, const JobKey& key, const Challenge& ch
                    const std::string& number) {
   if (!take_start(line)) return {};
   const std::string_view word = take_word(line);
-  if (word == kRefused) return {std::nullopt, read_as<Refusal>(line)};
-  if (!key.proves(word, JobKey::Side::kLeader, challenge.number, number, line)) return {};
-  return {read_as<Welcome>(line), std::nullopt};
+  const bool refused = word == kRefused;
+  const std::string_view proof = refused ? take_word(line) : word;
+  const bool proven = key.proves(proof, JobKey::Side::kLeader, challenge.number, number, line);
+  if (refused) return {std::nullopt, read_as<Refusal>(line), proven || key.empty()};
+  if (!proven) return {};
+  return {read_as<Welcome>(line), std::nullopt, true};
 }
 
 }  // namespace hftrain::launcher

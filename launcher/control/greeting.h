@@ -6,7 +6,7 @@
 //   hftrain 1 NUMBER secret | open                 ->
 //                                                  <-   hftrain 1 NUMBER PROOF {Hello}
 //   hftrain 1 PROOF {Welcome}                      ->        PROOF: "-" in a job without a secret
-//   or hftrain 1 refused {Refusal}, and the end
+//   or hftrain 1 refused PROOF {Refusal}, and the end
 #pragma once
 
 #include <optional>
@@ -42,15 +42,18 @@ std::optional<Hello> read_hello(std::string_view text);
 // Agent 0's answer to `number`.
 std::string welcome_line(const Welcome& welcome, const JobKey& key, const Challenge& challenge,
                          std::string_view number);
-// Longer texts are cut.
-std::string refusal_line(Refusal refusal);
+// The same to one that is not taken; longer texts are cut. `number`: empty where it has not said one that could
+// be answered, so that nothing is proven.
+std::string refusal_line(Refusal refusal, const JobKey& key, const Challenge& challenge,
+                         std::string_view number);
 
 // What a follower makes of the answer.
 struct Answer {
   std::optional<Welcome> welcome;  // of one that has proven that it knows the secret
   std::optional<Refusal> refusal;
+  bool proven = false;  // the refusal is of one that knows the secret, if there is one
 };
-// Neither for a line that is no answer, or whose proof does not hold.
+// Neither for a line that is no answer, or a welcome whose proof does not hold.
 Answer read_answer(std::string_view line, const JobKey& key, const Challenge& challenge,
                    const std::string& number);
 

@@ -95,6 +95,7 @@ void ControlHub::append_descriptors(std::vector<pollfd>& watched) const {
 
 ControlHub::News ControlHub::work() {
   News news;
+  news.said = std::exchange(kept_, {});
   std::array<epoll_event, 256> events;
   const int count = ::epoll_wait(watch_.get(), events.data(), static_cast<int>(events.size()), 0);
   for (int i = 0; i < count; ++i) {
@@ -178,9 +179,14 @@ void ControlHub::hear_newcomer(uint32_t id, News& news) {
   Newcomer& newcomer = found->second;
   newcomer.socket.work();
   const std::optional<std::string_view> line = newcomer.socket.next_line();
-  // One that goes before it was welcomed has not come; what is said after the last word is not heard.
-  if (line && newcomer.socket.open() && !finishing_) {
+  // One that goes before it was welcomed has not come; what is said after the last word is only answered.
+  if (line && newcomer.socket.open()) {
     const std::optional<HelloLine> parts = split_hello(*line);
+    if (parts) newcomer.number = parts->number;
+    if (finishing_) {
+      if (refusal_ && !newcomer.refused) refuse(newcomer, *refusal_);
+      return;
+    }
     Hello hello;
     const std::string why =
         parts ? stranger_because(*parts, newcomer, hello) : "what it says is no greeting of this program";
@@ -215,8 +221,14 @@ std::string ControlHub::stranger_because(const HelloLine& line, const Newcomer& 
 
 void ControlHub::turn_away(Newcomer& newcomer, const std::string& why, News& news) {
   strangers_.refused(newcomer.socket.peer_address(), why, monotonic_seconds(), news.notices);
-  newcomer.socket.send(refusal_line(
-      Refusal{static_cast<int>(ExitCode::kUsage), "refused by node 0 (" + spec_.hello.host + "): " + why}));
+  refuse(newcomer,
+         {static_cast<int>(ExitCode::kUsage), "refused by node 0 (" + spec_.hello.host + "): " + why});
+}
+
+void ControlHub::refuse(Newcomer& newcomer, const Refusal& refusal) const {
+  newcomer.refused = true;
+  newcomer.socket.send(refusal_line(refusal, spec_.key, newcomer.challenge, newcomer.number));
+  newcomer.socket.finish_sending();
 }
 
 void ControlHub::check_hello(const Hello& hello, const std::string& from) const {
@@ -318,18 +330,28 @@ void ControlHub::send_to_all(const Message& message) {
 }
 
 void ControlHub::refuse_all(const Error& error) {
+  refusal_ = refusal_of(error);
   for (auto& [id, newcomer] : newcomers_) {
-    newcomer.socket.send(refusal_line(refusal_of(error)));
-    newcomer.socket.finish_sending();
+    // In a job with a secret one that has not spoken yet is answered when it does: to prove something takes
+    // its number.
+    if (spec_.key.empty() || !newcomer.number.empty()) refuse(newcomer, *refusal_);
   }
-  finish(refusal_of(error), 2);
+  finish(*refusal_, 2);
+}
+
+bool ControlHub::owes_an_answer() const {
+  return refusal_ && std::any_of(newcomers_.begin(), newcomers_.end(),
+                                 [](const auto& newcomer) { return !newcomer.second.refused; });
 }
 
 void ControlHub::wait_and_ignore(int also, double until) {
   pollfd some[2] = {{watch_.get(), POLLIN, 0}, {also, POLLIN, 0}};
   const double wait = std::max(0.0, std::min(until, next_deadline()) - monotonic_seconds());
   ::poll(some, 2, static_cast<int>(std::ceil(wait * 1000)));
-  work();
+  News news = work();
+  std::erase_if(news.said,
+                [](const News::Said& said) { return !std::holds_alternative<StopReceived>(said.message); });
+  kept_ = std::move(news.said);
 }
 
 void ControlHub::beside(const std::function<void()>& work) {
@@ -346,7 +368,8 @@ void ControlHub::finish(const Message& last_word, double timeout_seconds) {
   for (auto& [agent, member] : members_) member.link.finish_sending();
   // To close now could destroy what is still on its way: each reads its last word and closes first.
   const double deadline = monotonic_seconds() + timeout_seconds;
-  while (lost_ < members_.size() && monotonic_seconds() < deadline) wait_and_ignore(-1, deadline);
+  while ((lost_ < members_.size() || owes_an_answer()) && monotonic_seconds() < deadline)
+    wait_and_ignore(-1, deadline);
 }
 
 std::vector<int> ControlHub::missing() const {

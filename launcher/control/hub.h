@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -65,8 +66,9 @@ class ControlHub {
   void send_to_all(const Message& message);
   // Also to those who are still at the door.
   void refuse_all(const Error& error);
-  // Does `work` in a thread of its own, during which the others still hear of this agent; what they say is
-  // not taken: for the end of a job, or of an attempt. Throws what `work` throws.
+  // Does `work` in a thread of its own, during which the others still hear of this agent; of what they say only
+  // stop signals are kept, for the next work(): for the end of a job, or of an attempt. Throws what `work`
+  // throws.
   void beside(const std::function<void()>& work);
   // Says the last word, and returns when all have closed their ends or `timeout_seconds` are over.
   void finish(const Message& last_word, double timeout_seconds);
@@ -94,6 +96,8 @@ class ControlHub {
     LineSocket socket;
     Challenge challenge;
     double since = 0;
+    std::string number{};  // that it drew; empty: it has not said one
+    bool refused = false;
   };
 
   bool watch(int descriptor, uint64_t whose, bool writing, bool is_new);
@@ -105,6 +109,8 @@ class ControlHub {
   // Why the one who says this is a stranger; empty: it is none.
   std::string stranger_because(const HelloLine& line, const Newcomer& newcomer, Hello& hello) const;
   void turn_away(Newcomer& newcomer, const std::string& why, News& news);
+  void refuse(Newcomer& newcomer, const Refusal& refusal) const;
+  bool owes_an_answer() const;
   void admit(Newcomer& newcomer, const Hello& hello, std::string_view number, News& news);
   void hear_member(int agent, News& news);
   void take_messages(int agent, Member& member, std::vector<Message> messages, News& news);
@@ -126,6 +132,8 @@ class ControlHub {
   double next_beat_ = 0;
   double listen_at_ = 0;  // when no descriptor was left; 0: it listens
   bool finishing_ = false;
+  std::optional<Refusal> refusal_;  // of the whole job
+  std::vector<News::Said> kept_;    // stop signals that came while nobody listened
   StrangerNotices strangers_;
 };
 

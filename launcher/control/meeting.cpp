@@ -43,6 +43,18 @@ double seconds_of(const MeetingSpec& spec, double otherwise) {
   return spec.failure ? std::min(asked, kTellSeconds) : asked;
 }
 
+ExchangeWait wait_of(const MeetingSpec& spec, double seconds, StopSignals& signals,
+                     const NoticeSink& notice) {
+  ExchangeWait wait(seconds);
+  wait.wake = signals.descriptor();
+  wait.on_wake = [&signals] {
+    if (const int signal = signals.next()) throw stopped_early(signal, "while meeting the other nodes");
+  };
+  wait.notice_seconds = spec.notice_seconds;
+  wait.on_notice = notice;
+  return wait;
+}
+
 // Of many only the first.
 std::string list(std::vector<std::string> names) {
   constexpr size_t kMost = 20;
@@ -74,7 +86,8 @@ class Gatherer {
     hub_ = std::make_unique<ControlHub>(std::move(hub));
     agents_.resize(static_cast<size_t>(place.agents));
     const double seconds = patience();
-    if (spec_.exchange != nullptr) spec_.exchange->publish(hub_->announcement(token), seconds);
+    if (spec_.exchange != nullptr)
+      spec_.exchange->publish(hub_->announcement(token), wait_of(spec_, seconds, signals_, notice_));
     try {
       wait_for_all(seconds);
       introduce_self();
@@ -263,7 +276,8 @@ class Joiner {
       endpoints_ = {{place.master_host, place.master_port}};
       return;
     }
-    Announcement announcement = read_announcement(spec_.exchange->await(seconds_of(spec_, kGatherSeconds)));
+    Announcement announcement = read_announcement(
+        spec_.exchange->await(wait_of(spec_, seconds_of(spec_, kGatherSeconds), signals_, notice_)));
     key_ = JobKey(spec_.secret, announcement.token);
     endpoints_ = std::move(announcement.endpoints);
   }
@@ -274,8 +288,15 @@ class Joiner {
     if (const int number = signals_.next()) throw stopped_early(number, "while looking for node 0");
   }
 
+  // Somebody answers who is not to be believed: not the end where another address may lead to node 0.
+  class NotBelieved : public Error {
+   public:
+    explicit NotBelieved(const Error& error) : Error(error) {}
+  };
+
   std::optional<Joined> try_all() {
     std::vector<std::string> failures;
+    std::optional<NotBelieved> stranger;
     for (const Endpoint& endpoint : endpoints_) {
       const double seconds = std::clamp(deadline_ - monotonic_seconds(), 0.5, kConnectSeconds);
       std::string why;
@@ -283,10 +304,15 @@ class Joiner {
       if (socket) {
         const int agents = spec_.place.agents;
         LineSocket line(std::move(socket), kLongestGreeting, silence_seconds(agents));
-        if (auto joined = greet(line, why)) return joined;
+        try {
+          if (auto joined = greet(line, why)) return joined;
+        } catch (const NotBelieved& error) {
+          if (!stranger) stranger.emplace(error);
+        }
       }
       failures.push_back(why);
     }
+    if (stranger) throw *stranger;
     why_ = join(failures, "; ");
     return std::nullopt;
   }
@@ -323,6 +349,7 @@ class Joiner {
     const auto second = hear(socket, until, why);
     if (!second) return std::nullopt;
     const Answer answer = read_answer(*second, key_, *challenge, number);
+    if (answer.refusal && !answer.proven) throw refused_without_proof(*answer.refusal, socket.peer_address());
     if (answer.refusal) throw refused(*answer.refusal);
     if (!answer.welcome) throw not_proven(socket.peer_address());
     return introduce(ControlLink(std::move(socket), spec_.place.agents), answer.welcome->host);
@@ -342,23 +369,34 @@ class Joiner {
     return {std::move(link), "node 0 (" + host + ")"};
   }
 
-  Error no_secret_there(const std::string& address) const {
-    return Error(ExitCode::kUsage, "node 0 has no secret of this job, and " + self() + " has one")
-        .where(address)
-        .why("whoever takes that address could tell this node what to do")
-        .hint("the same HFTRAIN_JOB_SECRET, or --rdzv_conf secret_file=PATH, on all nodes");
+  NotBelieved no_secret_there(const std::string& address) const {
+    return NotBelieved(
+        Error(ExitCode::kUsage, "node 0 has no secret of this job, and " + self() + " has one")
+            .where(address)
+            .why("whoever takes that address could tell this node what to do")
+            .hint("the same HFTRAIN_JOB_SECRET, or --rdzv_conf secret_file=PATH, on all nodes"));
   }
 
-  Error not_proven(const std::string& address) const {
-    return Error(ExitCode::kEnvironment, "what answers as node 0 does not know the secret of this job")
-        .where(address)
-        .why("its answer has no proof, or a wrong one")
-        .hint("see what listens there; the same secret on all nodes");
+  NotBelieved not_proven(const std::string& address) const {
+    return NotBelieved(
+        Error(ExitCode::kEnvironment, "what answers as node 0 does not know the secret of this job")
+            .where(address)
+            .why("its answer has no proof, or a wrong one")
+            .hint("see what listens there; the same secret on all nodes"));
+  }
+
+  // Whatever exit code it names: anybody could.
+  NotBelieved refused_without_proof(const Refusal& refusal, const std::string& address) const {
+    return NotBelieved(
+        Error(ExitCode::kEnvironment, "what answers as node 0 did not take " + self() + " into its job")
+            .where(address)
+            .why("it did not show that it knows this node's secret; it said: " + trim(refusal.text))
+            .hint("the same HFTRAIN_JOB_SECRET, or --rdzv_conf secret_file=PATH, on all nodes; else see what "
+                  "listens there"));
   }
 
   Error refused(const Refusal& refusal) const {
-    return Error(documented_code(refusal.exit_code).value_or(ExitCode::kInternal),
-                 "node 0 did not take " + self() + " into its job")
+    return Error(failure_code(refusal.exit_code), "node 0 did not take " + self() + " into its job")
         .why(trim(refusal.text));
   }
 

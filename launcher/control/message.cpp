@@ -117,7 +117,7 @@ AgentFailed failure_of(const Error& error) {
 }
 
 Error error_of(const AgentFailed& failure) {
-  const ExitCode code = documented_code(failure.exit_code).value_or(ExitCode::kInternal);
+  const ExitCode code = failure_code(failure.exit_code);
   return failure.mistakes.empty() ? Error(code, "it failed and gave no reason")
                                   : Error(code, failure.mistakes);
 }

@@ -38,9 +38,10 @@ class Node:
 def through_the_environment(place, check):
     folder, port = os.path.join(place.folder, "environment"), free_port()
     leader = Node(place, folder, port, 0, "--max_steps", 100000, secret=SECRET)
-    for name, secret in (("no secret", None), ("another one", "guess")):
+    # Who has another secret cannot know whether it is node 0 that refuses it.
+    for name, secret, code in (("no secret", None, 2), ("another one", "guess", 3)):
         stranger = Node(place, folder, port, 1, "--max_steps", 100000, secret=secret)
-        check(f"{name}: code 2", stranger.finish() == 2, stranger.text)
+        check(f"{name}: code {code}", stranger.finish() == code, stranger.text)
         check(f"{name}: says why", "secret" in stranger.text and "node 0 did not take node 1" in stranger.text, stranger.text)
     follower = Node(place, folder, port, 1, "--max_steps", 100000, secret=SECRET)
     wait_for_losses(folder, 3)
@@ -72,6 +73,23 @@ def through_a_file(place, check):
     check("an empty secret: code 2", empty.finish() == 2 and "HFTRAIN_JOB_SECRET is empty" in empty.text, empty.text)
 
 
+def through_a_configuration(place, check):
+    folder, port = os.path.join(place.folder, "configured"), free_port()
+    path = os.path.join(place.folder, "run.yaml")
+    pathlib.Path(path).write_text(f"env:\n  HFTRAIN_JOB_SECRET: {SECRET}\n")
+    leader = Node(place, folder, port, 0, "--max_steps", 100000, "--config", path)
+    stranger = Node(place, folder, port, 1, "--max_steps", 100000)
+    check("a node without the secret of env: is refused", stranger.finish() == 2 and "this job has a secret" in stranger.text,
+          stranger.text)
+    follower = Node(place, folder, port, 1, "--max_steps", 100000, "--config", path)
+    wait_for_losses(folder, 3)
+    environments = [pathlib.Path(f"/proc/{pid}/environ").read_bytes() for node in (leader, follower) for pid in node.workers()]
+    check("no worker has the secret of env:", len(environments) == 2 and not any(SECRET.encode() in each for each in environments))
+    leader.process.terminate()
+    codes = [leader.finish(), follower.finish()]
+    check("nodes with the same env: train and stop", codes == [143, 143], f"{codes}\n{leader.text}{follower.text}")
+
+
 def in_a_dry_run(place, check):
     hosts = os.path.join(place.folder, "hosts")
     pathlib.Path(hosts).write_text(f"{socket.gethostname()} slots=1\nworker-1 slots=1\n")
@@ -96,7 +114,7 @@ def main():
     check = Checks()
     with tempfile.TemporaryDirectory() as folder:
         place = Workplace(folder)
-        for story in (through_the_environment, through_a_file, in_a_dry_run, doctor):
+        for story in (through_the_environment, through_a_file, through_a_configuration, in_a_dry_run, doctor):
             story(place, check)
     sys.exit(1 if check.failed else 0)
 

@@ -120,6 +120,9 @@ TEST_CASE("a failure goes to another agent with all its mistakes and their four 
   }
   CHECK(error_of(AgentFailed{.exit_code = 77, .mistakes = {second}}).code() == ExitCode::kInternal);
   CHECK(error_of(AgentFailed{.exit_code = 4, .mistakes = {}}).code() == ExitCode::kData);
+  // A failure is never the code of a run that ended well.
+  for (const int code : {0, 130, 143})
+    CHECK(error_of(AgentFailed{.exit_code = code, .mistakes = {}}).code() == ExitCode::kInternal);
 }
 
 TEST_CASE("a link carries what does not fit into the socket's buffer") {

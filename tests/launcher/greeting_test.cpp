@@ -58,13 +58,32 @@ TEST_CASE("agent 0 proves the same the other way, and not with what a follower h
   CHECK(key.proof(JobKey::Side::kLeader, "1", "2", "x") != key.proof(JobKey::Side::kFollower, "1", "2", "x"));
 }
 
-TEST_CASE("a refusal is heard without a proof, however long its text is") {
-  const std::string line = without_newline(refusal_line(Refusal{2, std::string(100'000, '\x01')}));
+TEST_CASE("a refusal is heard, however long its text is, and proven to who knows the secret") {
+  const JobKey key("secret", "");
+  const Refusal refusal{2, std::string(100'000, '\x01')};
+  const std::string line = without_newline(refusal_line(refusal, key, kAsks, kNumber));
   CHECK(line.size() <= kLongestGreeting);
-  const Answer answer = read_answer(line, JobKey("secret", ""), kAsks, kNumber);
+  const Answer answer = read_answer(line, key, kAsks, kNumber);
   REQUIRE(answer.refusal);
+  CHECK(answer.proven);
   CHECK(answer.refusal->exit_code == 2);
   CHECK_FALSE(answer.refusal->text.empty());
+  for (const std::string& forged :
+       {without_newline(refusal_line(refusal, key, kAsks, "")),
+        without_newline(refusal_line(refusal, key, kAsks, std::string(32, 'c'))),
+        without_newline(refusal_line(refusal, JobKey("other", ""), kAsks, kNumber)),
+        without_newline(refusal_line(refusal, JobKey(), kAsks, kNumber))}) {
+    const Answer other = read_answer(forged, key, kAsks, kNumber);
+    CHECK(other.refusal);
+    CHECK_FALSE(other.proven);
+  }
+  // Where there is no secret everybody is believed.
+  CHECK(read_answer(without_newline(refusal_line(refusal, JobKey(), kAsks, "")), JobKey(), kAsks, kNumber)
+            .proven);
+  CHECK(read_answer(line, JobKey(), kAsks, kNumber).proven);
+  const std::string without_word =
+      "hftrain 1 refused {\"message\":\"refusal\",\"exit_code\":0,\"text\":\"fine\"}";
+  CHECK_FALSE(read_answer(without_word, key, kAsks, kNumber).refusal);
 }
 
 TEST_CASE("what is no greeting is not taken for one") {

@@ -179,7 +179,8 @@ TEST_CASE("agents that know the job's secret meet; one that does not is refused,
   CHECK(without.finish() == 2);
   CHECK(contains(without.out(), "this job has a secret"));
   Agent& wrong = others.start(1, 2, kScripts, {.secret = "guess"});
-  CHECK(wrong.finish() == 2);
+  CHECK(wrong.finish() == 3);
+  CHECK(contains(wrong.out(), "it did not show that it knows this node's secret"));
   CHECK(contains(wrong.out(), "it does not know the secret of this job"));
   job.start(1, 2, kScripts, {.secret = "s3cret"});
   for (const char* rank : {"ready 0", "ready 1"}) REQUIRE(job[0].wait_for(rank));
@@ -210,6 +211,53 @@ TEST_CASE("a follower obeys no leader that does not know the secret", "[process]
   CHECK(::send(socket.get(), lines.data(), lines.size(), MSG_NOSIGNAL) == static_cast<ssize_t>(lines.size()));
   CHECK(agent.finish() == 3);
   CHECK(contains(agent.out(), "what answers as node 0 does not know the secret of this job"));
+}
+
+TEST_CASE("who does not prove that he knows the secret ends no follower with an exit code of his own",
+          "[process]") {
+  const std::string fine = R"({"message":"refusal","exit_code":0,"text":"fine"})";
+  for (const auto& [secret, answer, code, said] :
+       {std::tuple("s3cret", "hftrain 1 refused - " + fine, 3,
+                   "it did not show that it knows this node's secret"),
+        std::tuple("s3cret", "hftrain 1 refused " + fine, 3, "does not know the secret of this job"),
+        std::tuple("", "hftrain 1 refused - " + fine, 1, "fine")}) {
+    Agents job;
+    const FileDescriptor imposter = std::move(listen_at({"127.0.0.1"}, job.port, "").front());
+    Agent& agent = job.start(1, 2, kScripts, {.seconds = "5", .secret = secret});
+    pollfd ready{imposter.get(), POLLIN, 0};
+    REQUIRE(::poll(&ready, 1, 20000) == 1);
+    const FileDescriptor socket(::accept(imposter.get(), nullptr, nullptr));
+    const std::string lines =
+        challenge_line(Challenge{random_number(), !std::string(secret).empty()}) + answer + '\n';
+    CHECK(::send(socket.get(), lines.data(), lines.size(), MSG_NOSIGNAL) ==
+          static_cast<ssize_t>(lines.size()));
+    CHECK(agent.finish() == code);
+    INFO(agent.out());
+    CHECK(contains(agent.out(), said));
+  }
+}
+
+TEST_CASE("a mistaken agent that knows the secret is refused with a proof, whenever it comes", "[process]") {
+  Agents job;
+  job.start(0, 2, kScripts, {.secret = "s3cret"});
+  job.wait_for_leader();
+  Agent& other_build = job.start(1, 2, kScripts, {.build = "b2", .secret = "s3cret"});
+  CHECK(other_build.finish() == 3);
+  CHECK(contains(other_build.out(), "the nodes run different builds"));
+  CHECK(contains(other_build.out(), "node 0 did not take node 1"));
+  CHECK(job[0].finish() == 3);
+}
+
+TEST_CASE("a stop signal of another agent that comes between two attempts is not lost") {
+  ForgedAgent job;
+  job.agent.say(encode_message(StopReceived{SIGTERM}));
+  job.agent.say(encode_message(AgentNotice{"over"}));
+  job.hub.beside([] { ::poll(nullptr, 0, 200); });
+  job.hub.beside([] {});  // nor by waiting twice
+  const ControlHub::News news = job.hub.work();
+  REQUIRE(news.said.size() == 1);
+  CHECK(std::get<StopReceived>(news.said[0].message).signal == SIGTERM);
+  CHECK(job.hub.work().said.empty());
 }
 
 TEST_CASE("without a secret a job's port is open at the address of its name alone", "[process]") {

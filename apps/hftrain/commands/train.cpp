@@ -148,6 +148,15 @@ ExitCode train(const CommandContext& context, const Inputs& inputs, Job& job, St
   return run_workers(context, inputs, plan, job, stopwatch, console);
 }
 
+// No rank needs it. Of a machine that could not be gathered only the variable itself is known, and `env:`.
+void take_secret(Inputs& inputs, const CommandContext& context) {
+  const auto exported = inputs.parsed.exported_environment.find(launcher::kSecretVariable);
+  inputs.secret_variable = exported == inputs.parsed.exported_environment.end()
+                               ? context.environment.get(launcher::kSecretVariable)
+                               : std::optional(exported->second);
+  inputs.environment.unset(launcher::kSecretVariable);
+}
+
 launcher::JobPlace place_of(Inputs& inputs, const CommandContext& context) {
   const arguments::Arguments& arguments = inputs.parsed.arguments;
   const size_t gpus = arguments.device.use_cpu ? 0 : inputs.topology.visible.devices.size();
@@ -155,7 +164,7 @@ launcher::JobPlace place_of(Inputs& inputs, const CommandContext& context) {
                                                   static_cast<int>(gpus), inputs.parsed.origins);
   // The worker speaks PMIx again where mpirun started this program; with the default storage that fails.
   if (place.meeting == launcher::Meeting::kPmix) inputs.environment.set("PMIX_MCA_gds", "hash");
-  inputs.environment.unset(launcher::kSecretVariable);  // no rank needs it
+  take_secret(inputs, context);
   return place;
 }
 

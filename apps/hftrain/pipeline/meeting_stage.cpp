@@ -37,7 +37,9 @@ launcher::MeetingSpec meeting_spec(const CommandContext& context, const Inputs& 
   spec.exchange = exchange;
   spec.version = HFTRAIN_VERSION;
   spec.build = build_of(context.program);
-  spec.secret = launcher::job_secret(inputs.parsed.arguments.launch, context.environment);
+  Environment secrets;
+  if (inputs.secret_variable) secrets.set(launcher::kSecretVariable, *inputs.secret_variable);
+  spec.secret = launcher::job_secret(inputs.parsed.arguments.launch, secrets);
   spec.introduction.arguments = launcher::comparable_arguments(arguments::arguments_json(inputs.parsed));
   spec.introduction.facts = facts_of(context, inputs, place);
   spec.collective_timeout_seconds = static_cast<double>(inputs.parsed.arguments.parallel.ddp_timeout);
