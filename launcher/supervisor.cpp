@@ -13,9 +13,6 @@
 namespace hftrain::launcher {
 namespace {
 
-// Two equal signals that come closer are one.
-constexpr double kRepeatSeconds = 0.1;
-
 std::string rank_list(const std::vector<int>& ranks) {
   std::vector<std::string> names;
   for (const int rank : ranks) names.push_back(std::to_string(rank));
@@ -93,18 +90,19 @@ void Supervisor::handle_signals() {
   while (const int signal = signals_->next()) stop_asked(0, signal);
 }
 
-// timeout(1) and some schedulers send their signal to the process and to its group: one wish, asked twice. A
-// terminal and mpirun send one signal to every agent: the job was asked as often as the agent that was
-// asked most.
+// timeout(1) and some schedulers send their signal to the process and to its group, systemd sends SIGHUP
+// right behind SIGTERM: one wish, asked twice. A terminal and mpirun send one signal to every agent: the job
+// was asked as often as the agent that was asked most.
 void Supervisor::stop_asked(int agent, int signal) {
   StopsOfAgent& stops = stops_by_agent_[agent];
   const double now = monotonic_seconds();
-  const bool repeated = stops.last == signal && signal != SIGINT && now - stops.at < kRepeatSeconds;
-  stops.last = signal;
+  const bool repeated = stops.count > 0 && signal != SIGINT && now - stops.at < kRepeatedStopSeconds;
   stops.at = now;
   if (repeated || ++stops.count <= stops_) return;
   stops_ = stops.count;
   last_signal_ = signal;
+  // A scheduler announces the same end; to take it for a second wish would cost the save that it is about.
+  if (out_of_time_ && stops_ == 1 && phase_ == Phase::kStopping) return announce_stop_for_time();
   if (job_.stop_signal == 0) {
     job_.stop_signal = signal;
   } else {
@@ -138,7 +136,14 @@ void Supervisor::stop_for_time() {
   observer_.on_notice("the time of this job is over in " + format_duration(stop_budget_.kept_back_seconds()) +
                       ", which saving may take");
   last_signal_ = job_.stop_signal = SIGTERM;
+  out_of_time_ = true;
   handle(JobEvent::kStopAsked);
+}
+
+void Supervisor::announce_stop_for_time() {
+  observer_.on_notice(signal_name(last_signal_) +
+                      ": the run is stopping and saving already, because its time is over. " +
+                      "Send it again to stop now without saving");
 }
 
 void Supervisor::handle(JobEvent event) {

@@ -82,6 +82,7 @@ class Supervisor {
   void handle_deadlines();
   void look_for_hang(double now);
   void stop_for_time();
+  void announce_stop_for_time();
   void tell_what_is_awaited(double now);
   int poll_timeout_milliseconds() const;
   JobResult result();
@@ -100,11 +101,11 @@ class Supervisor {
   int last_signal_ = 0;
   struct StopsOfAgent {
     int count = 0;
-    int last = 0;  // signal
-    double at = 0;
+    double at = 0;  // the newest signal
   };
   std::map<int, StopsOfAgent> stops_by_agent_;
   int stops_ = 0;           // how often the job was asked to stop
+  bool out_of_time_ = false;  // it stops by itself
   double phase_since_ = 0;  // monotonic seconds
   std::optional<HangWatch> hang_watch_;
   StopBudget stop_budget_;

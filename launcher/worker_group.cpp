@@ -94,12 +94,13 @@ void WorkerGroup::start_one(size_t index) {
 }
 
 void WorkerGroup::append_descriptors(std::vector<pollfd>& watched) const {
+  const bool holds = holds_output_ || holds_for_reader_;
   for (size_t i = 0; i < workers_.size(); ++i) {
     const Worker& worker = workers_[i];
     if (worker.control) watched.push_back({worker.control.get(), POLLIN, 0});
     for (const FileDescriptor* pipe : {&worker.out, &worker.err}) {
       // Of one that has ended a pipe holds no more than the kernel keeps.
-      if (*pipe && (!holds_output_ || records_[i].status)) watched.push_back({pipe->get(), POLLIN, 0});
+      if (*pipe && (!holds || records_[i].status)) watched.push_back({pipe->get(), POLLIN, 0});
     }
     if (!records_[i].status) watched.push_back({workers_[i].process->exit_descriptor(), POLLIN, 0});
   }
@@ -138,7 +139,7 @@ WorkerGroup::Changes WorkerGroup::read_ready(const std::vector<pollfd>& watched,
 
 double WorkerGroup::next_deadline() const {
   constexpr double kCatchUpSeconds = 0.05;
-  return holds_output_ ? monotonic_seconds() + kCatchUpSeconds : Crew::next_deadline();
+  return holds_output_ || holds_for_reader_ ? monotonic_seconds() + kCatchUpSeconds : Crew::next_deadline();
 }
 
 void WorkerGroup::read_output(size_t index, Stream stream, OutputRouter& router) {

@@ -39,6 +39,8 @@ class WorkerGroup : public Crew {
   // At most kReadBytes per descriptor.
   Changes read_ready(const std::vector<pollfd>& watched, OutputRouter& router) override;
   double next_deadline() const override;
+  // Leaves the output of workers that run in their pipes, because whoever it is shown to must catch up first.
+  void hold_output(bool hold) { holds_for_reader_ = hold; }
   void abandon_pipes(OutputRouter& router) override;
   std::vector<WorkerSight> look() const override;
   void ask_for_stacks() const override;
@@ -74,7 +76,8 @@ class WorkerGroup : public Crew {
   int listener_;
   std::vector<Worker> workers_;
   std::vector<WorkerRecord> records_;
-  bool holds_output_ = false;  // the files must catch up first
+  bool holds_output_ = false;      // the files must catch up first
+  bool holds_for_reader_ = false;  // somebody else must
 };
 
 }  // namespace hftrain::launcher

@@ -18,12 +18,11 @@ namespace hftrain::launcher {
 namespace {
 
 constexpr double kGraceSeconds = 0.5;
-constexpr double kSightSeconds = 1;  // the leader judges by what it has seen two seconds apart
+constexpr size_t kMostWaiting = size_t{16} << 20;  // bytes of what the leader has not taken
+constexpr double kSightSeconds = 1;                // the leader judges by what it has seen two seconds apart
 
 JobEnded refused(const Refusal& refusal, const std::string& leader) {
-  return JobEnded(
-      Error(documented_code(refusal.exit_code).value_or(ExitCode::kInternal), leader + " ended the job")
-          .why(trim(refusal.text)));
+  return JobEnded(Error(failure_code(refusal.exit_code), leader + " ended the job").why(trim(refusal.text)));
 }
 
 }  // namespace
@@ -52,9 +51,13 @@ void Follower::wait(std::vector<pollfd>& watched, double until) {
   pass_signals();
 }
 
+// Signals of one moment are one wish, as the supervisor counts them, but for SIGINT.
 void Follower::pass_signals() {
   while (const int signal = signals_.next()) {
-    ++stops_;
+    const double now = monotonic_seconds();
+    const bool repeated = stops_ > 0 && signal != SIGINT && now - last_stop_ < kRepeatedStopSeconds;
+    last_stop_ = now;
+    if (!repeated) ++stops_;
     link_.send(StopReceived{signal});
   }
 }
@@ -110,6 +113,7 @@ class Follower::Shift {
     told_.resize(group_.records().size());
     while (!over()) {
       std::vector<pollfd> watched;
+      group_.hold_output(follower_.link_.waiting() >= kMostWaiting);
       group_.append_descriptors(watched);
       follower_.wait(watched, std::min({deadline_, next_sight_, group_.next_deadline()}));
       tell(group_.read_ready(watched, router_));

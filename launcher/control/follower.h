@@ -56,6 +56,7 @@ class Follower {
   std::string leader_;
   StopSignals& signals_;
   int stops_ = 0;
+  double last_stop_ = 0;  // monotonic seconds
   std::vector<Message> waiting_;
   std::optional<JobVerdict> verdict_;
 };

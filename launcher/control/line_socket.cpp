@@ -92,10 +92,12 @@ void LineSocket::write_some() {
     if (count < 0) {
       // What the other side said before it went is still to be read: reading finds the end.
       outgoing_.clear();
+      waiting_ = 0;
       return;
     }
     sent_ += static_cast<size_t>(count);
     if (sent_ < outgoing_.front()->size()) continue;
+    waiting_ -= sent_;
     outgoing_.pop_front();
     sent_ = 0;
   }
@@ -104,6 +106,7 @@ void LineSocket::write_some() {
 
 void LineSocket::send(std::shared_ptr<const std::string> line) {
   if (!open() || finishing_) return;
+  waiting_ += line->size();
   outgoing_.push_back(std::move(line));
   write_some();
 }

@@ -28,6 +28,8 @@ class LineSocket {
   const std::string& end() const noexcept { return end_; }
   int descriptor() const noexcept { return socket_.get(); }
   bool wants_to_write() const noexcept { return !outgoing_.empty(); }
+  // Bytes that the other side has not taken yet and still may.
+  size_t waiting() const noexcept { return open() ? waiting_ : 0; }
 
   // Reads and writes what can be without waiting.
   void work();
@@ -60,7 +62,8 @@ class LineSocket {
   std::string incoming_;
   size_t taken_ = 0;  // bytes of incoming_ that were taken as lines
   std::deque<std::shared_ptr<const std::string>> outgoing_;
-  size_t sent_ = 0;  // bytes of the first of them
+  size_t sent_ = 0;     // bytes of the first of them
+  size_t waiting_ = 0;  // bytes of all of them
   size_t longest_;
   double last_heard_ = 0;
   bool finishing_ = false;

@@ -35,6 +35,8 @@ class ControlLink {
   int descriptor() const noexcept { return socket_.descriptor(); }
   bool wants_to_write() const noexcept { return socket_.wants_to_write(); }
   short events() const noexcept;
+  // Bytes that the other side has not taken yet.
+  size_t waiting() const noexcept { return socket_.waiting(); }
 
   // Reads and writes what can be without waiting, and appends the messages that are complete; heartbeats are
   // not among them.

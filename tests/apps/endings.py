@@ -18,6 +18,7 @@ import tempfile
 import time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from faults import processes_of, send
 from runs import HFTRAIN, PATIENCE, Workplace, skip, slowness, tell
 
 
@@ -107,6 +108,25 @@ def story_time_is_over(place, output):
     expect(ends_with(job, 143), "--max_time", "the time of this job is over")
     if time.monotonic() - begin > seconds:
         raise SystemExit(f"FAILED: it did not end within {seconds} s")
+    return f"143, checkpoint-{newest_is_whole(place, output)} verified"
+
+
+def story_time_is_over_and_a_scheduler_says_so_too(place, output):
+    """As --signal=USR1@120 does, to the front program and then to all, while the run stops by itself already."""
+    job = start(place, output, "--max_steps", 100000, "--save_strategy", "no", "--max_time", f"0:{time_to_live()}")
+    text = ""
+    for line in job.stderr:
+        text += line
+        if "the time of this job is over" in line:
+            break
+    last_rank = max(processes_of(output).items(), key=lambda item: item[1])[0]
+    send(last_rank, signal.SIGSTOP)  # so that the save is still to come
+    job.send_signal(signal.SIGUSR1)
+    time.sleep(0.6)
+    for pid in processes_of(output):
+        send(pid, signal.SIGUSR1)
+    send(last_rank, signal.SIGCONT)
+    expect(text + ends_with(job, 143), "SIGUSR1: the run is stopping and saving already")
     return f"143, checkpoint-{newest_is_whole(place, output)} verified"
 
 

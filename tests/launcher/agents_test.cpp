@@ -8,11 +8,13 @@
 #include <filesystem>
 #include <fstream>
 #include <memory>
+#include <thread>
 
 #include "agents.h"
 #include "contains.h"
 #include "hftrain/base/text.h"
 #include "launcher/control/addresses.h"
+#include "launcher/control/follower.h"
 #include "launcher/rendezvous.h"
 #include "launcher/watched_process.h"
 #include "support/catch.h"
@@ -115,7 +117,7 @@ TEST_CASE("a second signal to one agent stops the job without saving", "[process
   for (const char* rank : {"ready 0", "ready 1"}) REQUIRE(job[0].wait_for(rank));
   job[1].send(SIGTERM);
   REQUIRE(job[0].wait_for("SIGTERM: stopping"));
-  job[1].send(SIGUSR1);
+  job[1].send(SIGINT);  // a key: never the same wish again
   CHECK(job[0].finish() == 10);
   CHECK(job[1].finish() == 10);
 }
@@ -271,6 +273,30 @@ TEST_CASE("strangers who connect are refused and do the job no harm", "[process]
   job.start(1, 2, {"0 ready finish:0", "1 ready finish:0"});
   CHECK(job[0].finish() == 0);
   CHECK(job[1].finish() == 0);
+}
+
+TEST_CASE("a follower whose leader takes nothing leaves its ranks' output in their pipes", "[process]") {
+  const testing::TemporaryDirectory folder;
+  const FileDescriptor listener = std::move(listen_at({"127.0.0.1"}, 0, "").front());
+  std::string why;
+  ControlLink link(connect_to({"127.0.0.1", port_of(listener.get())}, "", 5, why));
+  FileDescriptor leader(::accept(listener.get(), nullptr, nullptr));
+  REQUIRE(leader);
+  std::thread alive([&leader] {  // and not reading
+    for (int i = 0; i < 40; ++i) {
+      const std::string beat = encode_message(Heartbeat{i});
+      if (::send(leader.get(), beat.data(), beat.size(), MSG_NOSIGNAL) < 0) break;
+      ::poll(nullptr, 0, 100);
+    }
+    leader.reset();
+  });
+  StopSignals signals;
+  Follower follower(link, "node 0", signals);
+  WorkerSpec worker;
+  worker.argv = {testing::program("dummy_worker"), "ready", "flood:300000000", "hang"};
+  CHECK_THROWS_AS(follower.run({worker}, {folder.path(), OutputFilter("all", "0")}), JobEnded);
+  alive.join();
+  CHECK(std::filesystem::file_size(folder / "0/stderr.log") < 32'000'000);
 }
 
 TEST_CASE("a signal while others are awaited ends the wait for all", "[process]") {

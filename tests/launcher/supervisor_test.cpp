@@ -218,6 +218,36 @@ TEST_CASE("a second signal ends workers that would not leave, with code 10", "[p
   CHECK(no_child_is_left());
 }
 
+TEST_CASE("two different signals of one moment, as systemd sends them, are one wish", "[process]") {
+  Job job;
+  job.observer.when_event = after(Kind::kReady, 1, [] {
+    send_to_self(SIGTERM);
+    send_to_self(SIGHUP);
+  });
+  // Takes its signals late, so that a second one is there when it looks.
+  const JobResult result = job.run({"save-on-stop:143 ready sleep:300 hang"});
+  CHECK(result.code == ExitCode::kTerminated);
+  CHECK(job.observer.notices.size() == 1);
+}
+
+TEST_CASE("a scheduler's signal while the job stops for time costs no save; a second one does", "[process]") {
+  const auto [signals, code] =
+      GENERATE(std::pair(1, ExitCode::kTerminated), std::pair(2, ExitCode::kTerminatedUnsaved));
+  Job job;
+  job.limits.end_time = unix_seconds() + 1;
+  job.observer.when_notice = [said = 0, most = signals](const std::string&) mutable {
+    ++said;  // that time is over, that it stops, what the signal means
+    if (said == 1) send_to_self(SIGUSR1);
+    if (said == 3 && most == 2) send_to_self(SIGINT);
+  };
+  const JobResult result = job.run({"save-on-stop:143 ready step:1 sleep:2500 hang"});
+  CHECK(result.code == code);
+  CHECK(result.stop_asked);
+  REQUIRE(job.observer.notices.size() >= 3);
+  CHECK(job.observer.notices[0].find("the time of this job is over") == 0);
+  CHECK(job.observer.notices[2].find("SIGUSR1: the run is stopping and saving already") == 0);
+}
+
 TEST_CASE("a worker that fails while the job stops gives its own code", "[process]") {
   Job job;
   job.observer.when_event = after(Kind::kReady, 1, [] { send_to_self(SIGTERM); });

@@ -82,6 +82,14 @@ TEST_CASE("a service manager that signals a worker twice at once does not lose i
   CHECK(worker.finish(true) == kSaves);
 }
 
+TEST_CASE("a scheduler's signal long after the launcher's own does not lose the save", "[process]") {
+  Worker worker;
+  worker.ask_as_parent(SIGTERM);  // its time is over
+  ::poll(nullptr, 0, StopRequest::kOneWishSeconds * 1000 + 100);
+  worker.ask_as_other(SIGTERM);
+  CHECK(worker.finish(true) == kSaves);
+}
+
 TEST_CASE("the launcher's second signal ends a worker at once", "[process]") {
   Worker worker;
   worker.ask_as_parent(SIGTERM);

@@ -16,7 +16,7 @@ namespace {
 // Signal handlers have nowhere else to write to.
 std::atomic<int> g_seen{0};
 std::atomic<bool> g_parent_has_asked{false};
-std::atomic<int64_t> g_last_nanoseconds{0};
+std::atomic<int64_t> g_others_asked_at{0};  // monotonic nanoseconds; 0: they have not
 
 int64_t monotonic_nanoseconds() {
   timespec now{};
@@ -24,16 +24,22 @@ int64_t monotonic_nanoseconds() {
   return int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
 }
 
-void on_signal(int number, siginfo_t* info, void*) {
-  const bool by_parent = info->si_pid == ::getppid();
-  const bool again_by_parent = by_parent && g_parent_has_asked.exchange(true);
+// Whether whoever sent it had asked before.
+bool is_second_wish(bool by_parent) {
+  if (by_parent) return g_parent_has_asked.exchange(true);
   const int64_t now = monotonic_nanoseconds();
-  const int64_t since_last = now - g_last_nanoseconds.exchange(now);
+  const int64_t before = g_others_asked_at.exchange(now);
+  return before != 0 && now - before >= int64_t{StopRequest::kOneWishSeconds} * 1'000'000'000;
+}
+
+void on_signal(int number, siginfo_t* info, void*) {
   const int kind = static_cast<int>(number == SIGINT ? StopSignal::kInterrupt : StopSignal::kTerminate);
   int none = 0;
-  if (g_seen.compare_exchange_strong(none, kind)) return;
-  const bool same_wish = since_last < int64_t{StopRequest::kOneWishSeconds} * 1'000'000'000;
-  if (by_parent ? again_by_parent : !same_wish) ::_exit(static_cast<int>(ExitCode::kTerminatedUnsaved));
+  g_seen.compare_exchange_strong(none, kind);
+  // The launcher may have asked long before, for reasons of its own: at the time limit a scheduler then
+  // signals every process of the job, which is its first wish and not a second one.
+  if (is_second_wish(info->si_pid == ::getppid()))
+    ::_exit(static_cast<int>(ExitCode::kTerminatedUnsaved));
 }
 
 }  // namespace
