@@ -94,6 +94,27 @@ TEST_CASE("secrets of env and of flags are masked in every printed form, and rea
         std::map<std::string, std::string>{{"WANDB_PROJECT", "p"}});
 }
 
+TEST_CASE("keys of trackers in an inline configuration are masked, and what is printed is the same run") {
+  const std::string inside =
+      R"({"zero_optimization": {"stage": 2}, "comet": {"enabled": false, "api_key": "SEKRET123"}})";
+  for (const Words& line :
+       {Words{"--print_config", "--deepspeed", inside}, Words{"--print_config", "--deepspeed=" + inside}}) {
+    const ParseOutcome outcome = parse_arguments(line, {});
+    const std::string yaml = arguments_yaml(outcome, line);
+    for (const std::string& text : {yaml, print_config(outcome, "full"), print_config(outcome, "minimal"),
+                                    arguments_json(outcome).dump(), shown_words(line).back()}) {
+      INFO(text);
+      CHECK_FALSE(contains(text, "SEKRET123"));
+      CHECK(contains(text, "<API_KEY>"));
+    }
+    const WrittenFile again(yaml, "again.yaml");
+    const ParseOutcome back = parse_arguments(Words{"--print_config", "--config", again.path}, {});
+    CHECK(arguments_json(back) == arguments_json(outcome));
+  }
+  const Words plain = {"--print_config", "--lr_scheduler_kwargs", R"({"num_cycles": 2})", "--run_name", "{x"};
+  CHECK(shown_words(plain) == plain);
+}
+
 TEST_CASE("JSON files are configurations too, with comments and tabs") {
   const WrittenFile file(
       "{\n\t// sizes\n\t\"seed\": 5, /* and\n more */ \"fp16\": false,\n\t\"run_name\": \"a // b\"\n}\n",

@@ -7,14 +7,30 @@ namespace hftrain {
 TEST_CASE("names of secrets are known by their words") {
   for (const char* name : {"HF_TOKEN", "HUGGING_FACE_HUB_TOKEN", "WANDB_API_KEY", "MLFLOW_TRACKING_PASSWORD",
                            "AWS_SECRET_ACCESS_KEY", "AWS_ACCESS_KEY_ID", "HFTRAIN_JOB_SECRET", "hub_token",
-                           "NEPTUNE_API_TOKEN", "MY_CREDENTIALS", "BASIC_AUTH"}) {
+                           "NEPTUNE_API_TOKEN", "MY_CREDENTIALS", "BASIC_AUTH", "DB_PASS", "MYSQL_PWD",
+                           "AUTHTOKEN", "AZURE_STORAGE_CONNECTION_STRING"}) {
     INFO(name);
     CHECK(names_secret(name));
   }
-  for (const char* name : {"TOKENIZERS_PARALLELISM", "MAX_TOKENS", "OMP_NUM_THREADS", "HF_HOME",
-                           "WANDB_PROJECT", "MLFLOW_TRACKING_URI", "KEYBOARD", "PATH", "MONKEY"}) {
+  for (const char* name :
+       {"TOKENIZERS_PARALLELISM", "MAX_TOKENS", "OMP_NUM_THREADS", "HF_HOME", "WANDB_PROJECT",
+        "MLFLOW_TRACKING_URI", "KEYBOARD", "PATH", "MONKEY", "PWD", "OLDPWD", "BYPASS", "CONNECTION_LIMIT"}) {
     INFO(name);
     CHECK_FALSE(names_secret(name));
+  }
+}
+
+TEST_CASE(
+    "keys of secrets in a document are known however they are written, tokens of a tokenizer are none") {
+  for (const char* key : {"api_key", "apiKey", "api-key", "token", "hf_token", "accessToken", "password",
+                          "db_pass", "connectionString", "secret_token", "authtoken"}) {
+    INFO(key);
+    CHECK(names_secret_key(key));
+  }
+  for (const char* key :
+       {"pad_token", "eos_token", "pad_token_id", "image_token", "enabled", "project", "stage"}) {
+    INFO(key);
+    CHECK_FALSE(names_secret_key(key));
   }
 }
 

@@ -1,6 +1,7 @@
 #include "hftrain/arguments/print_config.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "hftrain/arguments/flag_table.h"
 #include "hftrain/arguments/value.h"
@@ -27,8 +28,31 @@ Json typed_value(const ParseOutcome& outcome, const Flag& flag) {
   return whole;
 }
 
+// A value may be a document of its own, or the text of one, such as an inline DeepSpeed configuration with
+// the key of a tracker. What is taken from such a key means nothing to a run.
+Json without_secrets(Json value) {
+  if (value.is_array()) {
+    for (Json& item : value) item = without_secrets(std::move(item));
+  } else if (value.is_object()) {
+    for (auto& [key, item] : value.items()) {
+      const bool secret = item.is_string() && names_secret_key(key);
+      item = secret ? Json(placeholder(key)) : without_secrets(std::move(item));
+    }
+  } else if (value.is_string() && trim(value.get_ref<const std::string&>()).starts_with('{')) {
+    const std::optional<Json> document = try_parse_json(value.get_ref<const std::string&>());
+    const Json masked = document ? without_secrets(*document) : Json();
+    if (document && masked != *document) return dump_json(masked, -1);
+  }
+  return value;
+}
+
 Json shown(const Flag& flag, Json value) {
-  return flag.secret && !value.is_null() ? Json(placeholder(flag.name)) : value;
+  return flag.secret && !value.is_null() ? Json(placeholder(flag.name)) : without_secrets(std::move(value));
+}
+
+// A word of a command line, or what stands behind its "=".
+std::string shown_text(const std::string& text) {
+  return without_secrets(Json(text)).get<std::string>();
 }
 
 // Nothing for a flag that no one gave and nothing reads.
@@ -116,7 +140,13 @@ std::vector<std::string> shown_words(std::span<const std::string> command_line) 
     const FlagMatch match = is_flag ? flag_table().find(word.substr(2, equals - 2)) : FlagMatch{};
     secret = match && match.flag->secret ? std::string(match.flag->name) : "";
     const bool joined = !secret.empty() && equals != std::string::npos;
-    words.push_back(joined ? word.substr(0, equals + 1) + placeholder(secret) : word);
+    if (joined) {
+      words.push_back(word.substr(0, equals + 1) + placeholder(secret));
+    } else if (match && equals != std::string::npos) {
+      words.push_back(word.substr(0, equals + 1) + shown_text(word.substr(equals + 1)));
+    } else {
+      words.push_back(is_flag ? word : shown_text(word));
+    }
   }
   return words;
 }

@@ -9,9 +9,36 @@
 namespace hftrain {
 namespace {
 
-constexpr std::array<std::string_view, 13> kSecretWords = {
-    "token",      "secret",      "password", "passwd", "passphrase", "key",          "apikey",
-    "credential", "credentials", "auth",     "pat",    "cookie",     "authorization"};
+constexpr std::array<std::string_view, 16> kSecretWords = {
+    "token",  "secret",     "password",    "passwd", "passphrase", "pass", "pwd",    "key",
+    "apikey", "credential", "credentials", "auth",   "authtoken",  "pat",  "cookie", "authorization"};
+// What stands before "token" where it is one that opens something.
+constexpr std::array<std::string_view, 9> kTokenKinds = {"access", "api",     "auth",   "bearer", "hf",
+                                                         "hub",    "refresh", "secret", "session"};
+
+template <size_t kSize>
+bool is_one_of(const std::array<std::string_view, kSize>& words, std::string_view word) {
+  return std::find(words.begin(), words.end(), word) != words.end();
+}
+
+// An address with the password in it.
+bool is_connection_string(const std::vector<std::string>& words) {
+  constexpr std::array<std::string_view, 2> kWords = {"connection", "string"};
+  return std::search(words.begin(), words.end(), kWords.begin(), kWords.end()) != words.end();
+}
+
+// apiKey and api-key as api_key.
+std::string snake_case(std::string_view key) {
+  std::string text;
+  for (const char c : key) {
+    const auto byte = static_cast<unsigned char>(c);
+    const bool begins_word =
+        std::isupper(byte) && !text.empty() && std::islower(static_cast<unsigned char>(text.back()));
+    if (begins_word) text += '_';
+    text += c == '-' || c == '.' ? '_' : c;
+  }
+  return text;
+}
 
 // Between the name of the user and the host.
 std::string without_password(const std::string& value) {
@@ -29,9 +56,23 @@ std::string without_password(const std::string& value) {
 
 bool names_secret(std::string_view variable) {
   const std::vector<std::string> words = split(to_lower(variable), '_');
-  return std::any_of(words.begin(), words.end(), [](const std::string& word) {
-    return std::find(kSecretWords.begin(), kSecretWords.end(), word) != kSecretWords.end();
+  if (words.size() == 1 && words.front() == "pwd") return false;  // the shell's folder
+  return is_connection_string(words) || std::any_of(words.begin(), words.end(), [](const std::string& word) {
+           return is_one_of(kSecretWords, word);
+         });
+}
+
+bool names_secret_key(std::string_view key) {
+  const std::string name = snake_case(key);
+  if (!names_secret(name)) return false;
+  const std::vector<std::string> words = split(to_lower(name), '_');
+  // Of a tokenizer: what another word makes a secret stands for itself.
+  const bool by_token_alone = std::none_of(words.begin(), words.end(), [](const std::string& word) {
+    return word != "token" && is_one_of(kSecretWords, word);
   });
+  if (!by_token_alone || words.size() == 1 || is_connection_string(words)) return true;
+  return std::any_of(words.begin(), words.end(),
+                     [](const std::string& word) { return is_one_of(kTokenKinds, word); });
 }
 
 std::string placeholder(std::string_view name) {

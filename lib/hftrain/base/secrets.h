@@ -9,8 +9,10 @@
 namespace hftrain {
 
 // HF_TOKEN, WANDB_API_KEY, MLFLOW_TRACKING_PASSWORD, AWS_SECRET_ACCESS_KEY, …: one of the words between the
-// underscores is token, secret, password, key or the like. Not TOKENIZERS_PARALLELISM.
+// underscores is token, secret, password, key or the like. Not TOKENIZERS_PARALLELISM, nor PWD.
 bool names_secret(std::string_view variable);
+// The same of a key in a document (api_key, apiKey, auth-token), where pad_token and its like are none.
+bool names_secret_key(std::string_view key);
 
 // "<NAME>", how the value of a secret is shown.
 std::string placeholder(std::string_view name);
