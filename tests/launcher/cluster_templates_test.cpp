@@ -118,6 +118,11 @@ TEST_CASE("slurm_mpirun.sbatch: mpirun's processes count, not those of the batch
   CHECK_FALSE(second.place.given);
   CHECK(second.place.meeting == Meeting::kPmix);
   CHECK(second.parsed.arguments.launch.nproc_per_node == "4");
+  // mpirun gives those it starts a second after a SIGTERM, and passes SIGUSR1 on.
+  const std::string script = read_file(template_path("slurm_mpirun.sbatch"));
+  CHECK(script.find("#SBATCH --signal=B:USR1@600\n") != std::string::npos);
+  CHECK(script.find("kill -USR1 \"$mpirun\"' USR1\n") != std::string::npos);
+  CHECK(script.find("kill -TERM") == std::string::npos);
 }
 
 TEST_CASE("mpirun.sh: one process per rank of the host file") {
