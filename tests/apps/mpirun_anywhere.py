@@ -4,7 +4,7 @@
   mpirun_anywhere.py [--stops 50] [--kills 20] [--seed N]
 
 A stop goes to mpirun, to a front program or to a worker; the run would go on for long. The job ends with 143 and a checkpoint
-that verifies, or with 10 and the reason; mpirun ends with the same, after SIGTERM to itself with 1. A kill takes a worker of such
+that verifies, or, before its first loss, with 10 and the reason; mpirun ends with the same, after SIGTERM to itself with 1. A kill takes a worker of such
 a run: the job and mpirun end with 9, and its rank is named. A signal before mpirun has started anything ends it without a job.
 """
 import argparse
@@ -17,7 +17,7 @@ import tempfile
 import time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from faults import FLAGS, send
+from faults import FLAGS, last_step, send
 from machines import no_mpi
 from mpirun_ends import GRACE, Job, environment_of
 from runs import Workplace, skip
@@ -63,6 +63,8 @@ def stop_one(job, chance, length, target, number):
     elif summary == 10:
         if "stop" not in job.text():
             job.fail(f"{what}: no reason is given")
+        if last_step(job.output):
+            job.fail(f"{what}: after update {last_step(job.output)}, which it could have saved")
     elif summary is not None or code == 0:  # before there was a job it is mpirun's own code
         job.fail(what)
     if code not in {summary, 1 if target == "mpirun" else summary} and summary is not None:

@@ -126,6 +126,9 @@ class Front:
     def stopped(self):
         if DEFECT == "ends with 0 when it is stopped":
             return self.end(0)
+        if DEFECT == "ends with 10 when it is stopped":
+            self.say("error: stopped before a checkpoint could be committed")
+            return self.end(10)
         if DEFECT != "saves nothing when it is stopped":
             self.save(self.step)
         return self.end(self.stop_code)

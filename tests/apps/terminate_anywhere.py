@@ -3,8 +3,8 @@
 
   terminate_anywhere.py [--rounds 50] [--seed N] [--kills N]
 
-The run would not end by itself. Stopped it ends with 143 (130 after SIGINT) and a checkpoint that verifies, or
-with 10 and the reason. Started again it goes on from its newest checkpoint, with the losses of an undisturbed run. At the end a
+The run would not end by itself. Stopped it ends with 143 (130 after SIGINT) and a checkpoint that verifies, or,
+before its first loss, with 10 and the reason. Started again it goes on from its newest checkpoint, with the losses of an undisturbed run. At the end a
 launcher is killed with -9 (a tenth as often, or --kills times), and nothing is left of its run.
 """
 import argparse
@@ -56,6 +56,8 @@ def check(place, output, what, saved, code, err):
     elif code == 10:
         if "stop" not in err:
             raise SystemExit(f"{what}: code 10 without a reason:\n{err}")
+        if last_step(output):
+            raise SystemExit(f"{what}: code 10 after update {last_step(output)}, which it could have saved:\n{err}")
     else:
         raise SystemExit(f"{what}: exit code {code}\n{err}")
 
