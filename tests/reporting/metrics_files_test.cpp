@@ -37,6 +37,14 @@ TEST_CASE("the first split makes all_results.json, a broken one is not overwritt
   }
 }
 
+TEST_CASE("operations of a long run, beyond every integer type, are counted in GF all the same",
+          "[reporting]") {
+  CHECK(format_metrics("train", {{"total_flos", 1e21}}) ==
+        "***** train metrics *****\n  total_flos = 931322574615GF\n");  // int(1e21) >> 30
+  CHECK(format_metrics("train", {{"total_flos", 3e9}}) == "***** train metrics *****\n  total_flos = 2GF\n");
+  CHECK(format_metrics("train", {{"a_mem_b", -1}}) == "***** train metrics *****\n  a_mem_b = -1MB\n");
+}
+
 TEST_CASE("no metrics make a heading alone", "[reporting]") {
   CHECK(format_metrics("eval", Json::object()) == "***** eval metrics *****\n");
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <limits>
 #include <map>
 
 #include "hftrain/base/error.h"
@@ -25,11 +26,19 @@ std::string format_runtime(double seconds) {
   return text + clock;
 }
 
+// Python's value >> bits. A float may be beyond every integer type, as total_flos is in a long run.
+std::string shifted(const Json& value, int bits) {
+  if (value.is_number_integer()) return std::to_string(value.get<int64_t>() >> bits);
+  char text[std::numeric_limits<double>::max_exponent10 + 3];
+  std::snprintf(text, sizeof text, "%.0f", std::floor(std::ldexp(value.get<double>(), -bits)));
+  return text;
+}
+
 std::string format_value(const std::string& key, const Json& value) {
   if (value.is_number() && std::isfinite(value.get<double>())) {
-    if (key.find("_mem_") != std::string::npos) return std::to_string(value.get<int64_t>() >> 20) + "MB";
+    if (key.find("_mem_") != std::string::npos) return shifted(value, 20) + "MB";
     if (key.find("_runtime") != std::string::npos) return format_runtime(value.get<double>());
-    if (key == "total_flos") return std::to_string(value.get<int64_t>() >> 30) + "GF";
+    if (key == "total_flos") return shifted(value, 30) + "GF";
   }
   if (value.is_number_float()) return python_repr(python_round(value.get<double>(), 4));
   return value.is_string() ? value.get<std::string>() : python_repr(value);
