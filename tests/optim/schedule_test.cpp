@@ -74,6 +74,25 @@ TEST_CASE("A schedule resumed from its state as text continues bit for bit") {
   }
 }
 
+TEST_CASE("A schedule that goes on keeps the base rate that it began with") {
+  for (const char* name : {"linear", "constant", "reduce_lr_on_plateau", "greedy"}) {
+    INFO(name);
+    const auto saved = make_schedule(name, {1e-3, 0, 10}), resumed = make_schedule(name, {1e-2, 0, 10});
+    saved->step();
+    resumed->load_state(saved->state());
+    CHECK(saved->state().at("base_rate") == 1e-3);
+    CHECK(resumed->rate() == saved->rate());
+    // A state of an earlier version does not say: then it is this run's.
+    const auto older = make_schedule(name, {1e-2, 0, 10});
+    Json state = saved->state();
+    state.erase("base_rate");
+    older->load_state(state);
+    CHECK(older->state().at("base_rate") == 1e-2);
+  }
+  // DeepSpeed's rates are absolute.
+  CHECK_FALSE(make_schedule("WarmupLR", {1e-3, 2, 10})->state().contains("base_rate"));
+}
+
 TEST_CASE("A schedule refuses the state of another one") {
   const auto linear = make_schedule("linear", {1e-4, 0, 10});
   const auto cosine = make_schedule("cosine", {1e-4, 0, 10});

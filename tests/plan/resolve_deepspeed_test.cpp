@@ -32,6 +32,23 @@ TEST_CASE("train_batch_size gives what neither the file nor a flag gives") {
   CHECK(flags.accumulation_steps == 3);
 }
 
+TEST_CASE("a momentum of OneCycle that decays past 1 before the last update is refused") {
+  const auto decaying = [](const std::string& rate, const std::string& steps) {
+    const std::string params =
+        R"("cycle_min_lr": 1e-5, "cycle_max_lr": 1e-3, "cycle_first_step_size": 5, "decay_step_size": 1,)";
+    return deepspeed_run(R"("scheduler": {"type": "OneCycle", "params": {)" + params +
+                             " \"decay_mom_rate\": " + rate + "}}",
+                         {"--max_steps", steps})
+        .error();
+  };
+  const Error error = decaying("0.1", "30");
+  CHECK(error.code() == ExitCode::kUsage);
+  CHECK(contains(error.render(), "decay_mom_rate x 19 / decay_step_size"));
+  CHECK(contains(error.render(), "a smaller decay_mom_rate"));
+  CHECK(decaying("0.001", "30").code() == ExitCode::kDone);
+  CHECK(decaying("0.1", "11").code() == ExitCode::kDone);  // the cycle is not over before the last update
+}
+
 TEST_CASE("D2: a train_batch_size that the ranks cannot make is refused with the numbers") {
   const Error error = deepspeed_run(
                           "\"train_batch_size\": 24, \"train_micro_batch_size_per_gpu\": 5, "

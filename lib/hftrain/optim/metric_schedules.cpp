@@ -51,6 +51,7 @@ PlateauSchedule::PlateauSchedule(const ScheduleSetting& setting, ScheduleOptions
       least_change_(options.number("eps", 1e-8)),
       patience_(options.integer("patience", 10)),
       cooldown_(options.integer("cooldown", 0)),
+      base_rate_(setting.base_rate),
       rate_(setting.base_rate),
       best_(improvement_.worst()) {}
 
@@ -75,11 +76,13 @@ void PlateauSchedule::observe(double metric) {
 
 Json PlateauSchedule::state() const {
   return {{"name", "reduce_lr_on_plateau"}, {"rate", rate_},        {"best", finite_or_null(best_)},
-          {"num_bad_epochs", bad_},         {"cooldown", cooling_}, {"observed", observed_}};
+          {"num_bad_epochs", bad_},         {"cooldown", cooling_}, {"observed", observed_},
+          {"base_rate", base_rate_}};
 }
 
 void PlateauSchedule::load_state(const Json& state) {
   require_schedule_state(state, "reduce_lr_on_plateau");
+  base_rate_ = state.value("base_rate", base_rate_);
   rate_ = state.at("rate").get<double>();
   best_ = number_or(state.at("best"), improvement_.worst());
   bad_ = state.at("num_bad_epochs").get<int64_t>();
@@ -175,11 +178,13 @@ Json GreedySchedule::state() const {
           {"warmup", warming_},
           {"resets_left", resets_left_},
           {"window", window_},
-          {"observed", observed_}};
+          {"observed", observed_},
+          {"base_rate", base_rate_}};
 }
 
 void GreedySchedule::load_state(const Json& state) {
   require_schedule_state(state, "greedy");
+  base_rate_ = state.value("base_rate", base_rate_);
   rate_ = state.at("rate").get<double>();
   best_ = number_or(state.at("best"), improvement_.worst());
   good_ = state.at("num_good_epochs").get<int64_t>();

@@ -34,6 +34,7 @@ class PlateauSchedule final : public Schedule {
   Improvement improvement_;
   double factor_, least_, least_change_;
   int64_t patience_, cooldown_;
+  double base_rate_;  // where the rate began
   double rate_, best_;
   int64_t bad_ = 0, cooling_ = 0, observed_ = 0;
 };

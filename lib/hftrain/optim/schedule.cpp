@@ -12,8 +12,15 @@ namespace {
 
 class FactorSchedule final : public Schedule {
  public:
-  FactorSchedule(std::string name, double base_rate, Factor factor, BetaCurve betas = {})
-      : name_(std::move(name)), base_rate_(base_rate), factor_(std::move(factor)), betas_(std::move(betas)) {}
+  FactorSchedule(std::string name, double base_rate, Factor factor)
+      : name_(std::move(name)), base_rate_(base_rate), factor_(std::move(factor)) {}
+  // The factor is the rate itself: no base rate is kept.
+  FactorSchedule(std::string name, Factor rate, BetaCurve betas)
+      : name_(std::move(name)),
+        base_rate_(1.0),
+        factor_(std::move(rate)),
+        betas_(std::move(betas)),
+        absolute_(true) {}
   double rate() const override { return base_rate_ * factor_(steps_); }
   std::optional<Betas> betas() const override {
     return betas_ ? std::optional(betas_(steps_)) : std::nullopt;
@@ -21,10 +28,15 @@ class FactorSchedule final : public Schedule {
   void step() override { ++steps_; }
   void observe(double) override {}
   bool watches_metric() const override { return false; }
-  Json state() const override { return {{"name", name_}, {"steps", steps_}}; }
+  Json state() const override {
+    Json state = {{"name", name_}, {"steps", steps_}};
+    if (!absolute_) state["base_rate"] = base_rate_;
+    return state;
+  }
   void load_state(const Json& state) override {
     require_schedule_state(state, name_);
     steps_ = state.at("steps").get<int64_t>();
+    if (!absolute_) base_rate_ = state.value("base_rate", base_rate_);
   }
 
  private:
@@ -32,6 +44,7 @@ class FactorSchedule final : public Schedule {
   double base_rate_;
   Factor factor_;
   BetaCurve betas_;
+  bool absolute_ = false;
   int64_t steps_ = 0;
 };
 
@@ -93,7 +106,7 @@ std::unique_ptr<Schedule> build(const std::string& name, const ScheduleSetting& 
   for (const RateEntry& entry : kRates) {
     if (name != entry.name) continue;
     BetaCurve betas = entry.betas == nullptr ? BetaCurve() : entry.betas(options);
-    return std::make_unique<FactorSchedule>(name, 1.0, entry.make(setting, options), std::move(betas));
+    return std::make_unique<FactorSchedule>(name, entry.make(setting, options), std::move(betas));
   }
   for (const MetricEntry& entry : kMetricSchedules) {
     if (name == entry.name) return entry.make(setting, options);

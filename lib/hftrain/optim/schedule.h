@@ -38,7 +38,8 @@ class Schedule {
   virtual bool watches_metric() const = 0;
   // Steps done, and what else the schedule remembers; numbers keep every bit.
   virtual Json state() const = 0;
-  // State of a schedule of the same name; another is an Error (exit code 4). The setting is this run's.
+  // State of a schedule of the same name; another is an Error (exit code 4). The base rate is that of the
+  // state, if it has one ("base_rate"); the rest of the setting is this run's.
   virtual void load_state(const Json& state) = 0;
 };
 
