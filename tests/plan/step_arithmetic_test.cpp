@@ -36,6 +36,28 @@ TEST_CASE("ranks disagree only without even batches, dropping or splitting") {
   CHECK(ranks_agree({100, 8, 1, false, false, false}));
 }
 
+TEST_CASE("slices of a split batch agree when the short last one gives every rank some") {
+  CHECK(ranks_agree({8, 4, 2, false, false, true}));
+  CHECK_FALSE(ranks_agree({5, 4, 2, false, false, true}));  // one sample is left, for rank 0
+  CHECK_FALSE(ranks_agree({6, 4, 2, false, false, true}));
+  CHECK(ranks_agree({7, 4, 2, false, false, true}));
+  CHECK(ranks_agree({5, 4, 2, false, true, true}));
+  CHECK(ranks_agree({5, 4, 2, true, false, true}));
+  // Against the batches themselves.
+  for (int64_t samples = 1; samples < 30; ++samples) {
+    for (const int world : {1, 2, 3}) {
+      data::SamplerOptions options{.samples = samples, .batch_size = 6, .world_size = world};
+      options.even_batches = false;
+      options.split_batches = true;
+      const size_t first = data::epoch_batches(options, 0).size();
+      options.rank = world - 1;
+      INFO(samples << " samples, world " << world);
+      CHECK(ranks_agree({samples, 6, world, false, false, true}) ==
+            (data::epoch_batches(options, 0).size() == first));
+    }
+  }
+}
+
 StepRequest request(int64_t batches, int64_t accumulation, int64_t max_steps, double epochs) {
   return {batches, accumulation, max_steps, epochs, 100, 8};
 }

@@ -30,8 +30,11 @@ int64_t batches_per_epoch(const EpochShape& shape) {
 }
 
 bool ranks_agree(const EpochShape& shape) {
-  return shape.even_batches || shape.drop_last || shape.split_batches ||
-         all_batches(shape) % shape.world_size == 0;
+  if (shape.even_batches || shape.drop_last) return true;
+  if (!shape.split_batches) return all_batches(shape) % shape.world_size == 0;
+  // Slices of a short last batch are handed out in order: the last rank is the first that gets none.
+  const int64_t rest = shape.samples % shape.batch_size, slice = shape.batch_size / shape.world_size;
+  return rest == 0 || rest > slice * (shape.world_size - 1);
 }
 
 StepsPlan plan_steps(const StepRequest& request) {
