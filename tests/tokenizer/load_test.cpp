@@ -158,6 +158,37 @@ TEST_CASE("settings beside the file are read in both spellings") {
   CHECK_FALSE(Tokenizer::load(folder / "tokenizer.json")->model_max_length());
 }
 
+TEST_CASE("a limit of tokens below one is refused, however far below") {
+  const testing::TemporaryDirectory folder;
+  const std::string file = read_file(kGoldenFolder + "gpt2/tokenizer.json");
+  write_file_atomically(folder / "tokenizer.json", file);
+  for (const char* length : {"-1e300", "0", "-5"}) {
+    write_file_atomically(folder / "tokenizer_config.json",
+                          std::string("{\"model_max_length\": ") + length + "}");
+    try {
+      Tokenizer::load(folder.path());
+      FAIL("loaded");
+    } catch (const Error& error) {
+      CHECK(error.code() == ExitCode::kData);
+      CHECK(mentions(error.render(), "model_max_length"));
+    }
+  }
+}
+
+TEST_CASE("a decoder strips one character, as the package demands") {
+  for (const char* content : {"", "ab"}) {
+    const std::string said = refusal("gpt2", [&](Json& file) {
+      file["decoder"] = {
+          {"type", "Strip"}, {"content", content}, {"start", 9000000000000000000}, {"stop", 0}};
+    });
+    CHECK(mentions(said, "one character"));
+    CHECK(mentions(said, "decoder.content"));
+  }
+  CHECK(refusal("gpt2", [](Json& file) {
+          file["decoder"] = {{"type", "Strip"}, {"content", "\u2581"}, {"start", 1}, {"stop", 0}};
+        }).empty());
+}
+
 TEST_CASE("an unknown character without a usable unk token is an error of the text") {
   const testing::TemporaryDirectory folder;
   Json file = read_json_file(kGoldenFolder + "split_removed/tokenizer.json");

@@ -51,6 +51,19 @@ TEST_CASE("a pattern that differs in one character is not taken for a known one"
   CHECK_FALSE(known_pattern(R"(\p{L}+)"));
 }
 
+TEST_CASE("a pattern that repeats a group goes on over lines of any usual length") {
+  const RegexPattern words("(?:a|b|c|d| )+");
+  for (const size_t size : {size_t{1500}, size_t{240000}, size_t{1} << 20}) {
+    std::string line;
+    while (line.size() < size) line += "ab cd ";
+    const std::vector<Stretch> found = words.find(line);
+    INFO(size);
+    REQUIRE(found.size() == 1);
+    CHECK(found.front().is_match);
+    CHECK(found.front().end == line.size());
+  }
+}
+
 TEST_CASE("classes are those of Unicode 16, not of the engine") {
   const RegexPattern letters(R"(\p{L}+)");
   const std::string newer = "a\xF0\xB1\x8D\x90z";  // U+31350, CJK extension H, Unicode 15

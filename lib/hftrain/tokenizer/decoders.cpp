@@ -208,8 +208,10 @@ DecoderPointer read_replace_decoder(const JsonPart& part) {
   return std::make_shared<ReplaceDecoder>(read_pattern(part.at("pattern")), part.text("content"));
 }
 DecoderPointer read_strip_decoder(const JsonPart& part) {
-  return std::make_shared<StripDecoder>(part.text("content"), part.at("start").integer(0),
-                                        part.at("stop").integer(0));
+  const std::string content = part.text("content");
+  if (content.empty() || unicode::size_of(content[0]) != content.size())
+    throw part.at("content").error("one character is needed here");
+  return std::make_shared<StripDecoder>(content, part.at("start").integer(0), part.at("stop").integer(0));
 }
 DecoderPointer read_word_piece(const JsonPart& part) {
   return std::make_shared<WordPieceDecoder>(part.text("prefix"), part.boolean("cleanup", true));

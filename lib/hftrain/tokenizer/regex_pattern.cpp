@@ -6,9 +6,12 @@
 #include <array>
 #include <cstdio>
 #include <functional>
+#include <memory>
+#include <new>
 #include <stdexcept>
 
 #include "hftrain/base/error.h"
+#include "hftrain/base/text.h"
 #include "hftrain/tokenizer/unicode/properties.h"
 
 namespace hftrain::tokenizer {
@@ -167,6 +170,51 @@ class ClassExpander {
   int depth_ = 0;
 };
 
+// How matches of this thread run. A repetition of a group takes stack or heap with every round, so a long
+// line needs more than the 32 KiB that compiled patterns have by themselves; the interpreter takes over from
+// there.
+class MatchLimits {
+ public:
+  MatchLimits()
+      : stack_(pcre2_jit_stack_create(32 << 10, kJitStackBytes, nullptr)),
+        context_(pcre2_match_context_create(nullptr)) {
+    if (stack_ == nullptr || context_ == nullptr) throw std::bad_alloc();
+    pcre2_jit_stack_assign(context_.get(), nullptr, stack_.get());
+    pcre2_set_heap_limit(context_.get(), kHeapKibibytes);
+    pcre2_set_match_limit(context_.get(), kMatchLimit);
+  }
+  pcre2_match_context* context() const { return context_.get(); }
+
+ private:
+  static constexpr size_t kJitStackBytes = 8 << 20;
+  static constexpr uint32_t kHeapKibibytes = 2 << 20, kMatchLimit = 1 << 30;
+
+  struct Free {
+    void operator()(pcre2_jit_stack* stack) const { pcre2_jit_stack_free(stack); }
+    void operator()(pcre2_match_context* context) const { pcre2_match_context_free(context); }
+  };
+  std::unique_ptr<pcre2_jit_stack, Free> stack_;
+  std::unique_ptr<pcre2_match_context, Free> context_;
+};
+
+int match(const pcre2_code* code, std::string_view text, size_t from, pcre2_match_data* data) {
+  thread_local const MatchLimits limits;
+  const auto run = [&](uint32_t options) {
+    return pcre2_match(code, reinterpret_cast<PCRE2_SPTR>(text.data()), text.size(), from,
+                       PCRE2_NO_UTF_CHECK | options, data, limits.context());
+  };
+  const int count = run(0);
+  return count == PCRE2_ERROR_JIT_STACKLIMIT ? run(PCRE2_NO_JIT) : count;
+}
+
+Error gives_up(int code, size_t size) {
+  unsigned char message[256];
+  pcre2_get_error_message(code, message, sizeof message);
+  return Error(ExitCode::kData, "a pattern of the tokenizer gives up on this text")
+      .why(reinterpret_cast<const char*>(message) + std::string(", in a text of ") + format_bytes(size))
+      .hint("split what is so long; or give the pattern less to repeat");
+}
+
 }  // namespace
 
 std::string expand_classes(const std::string& expression) {
@@ -198,13 +246,9 @@ std::vector<Stretch> RegexPattern::find(std::string_view text) const {
   std::vector<Stretch> stretches;
   size_t previous = 0, from = 0;
   while (from <= text.size()) {
-    const int count = pcre2_match(code, reinterpret_cast<PCRE2_SPTR>(text.data()), text.size(), from,
-                                  PCRE2_NO_UTF_CHECK, data.get(), nullptr);
+    const int count = match(code, text, from, data.get());
     if (count == PCRE2_ERROR_NOMATCH) break;
-    if (count < 0) {
-      throw Error(ExitCode::kData, "a pattern of the tokenizer gives up on this text")
-          .why("PCRE2 error " + std::to_string(count));
-    }
+    if (count < 0) throw gives_up(count, text.size());
     const PCRE2_SIZE* range = pcre2_get_ovector_pointer(data.get());
     const size_t begin = range[0], end = range[1];
     if (begin > previous) stretches.push_back({previous, begin, false});

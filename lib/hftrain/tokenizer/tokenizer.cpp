@@ -115,8 +115,15 @@ void read_settings(const std::string& file, TokenizerSettings& settings) {
   read_special_token(config, "pad_token", settings.pad_token);
   if (!config.is_object() || !config.contains("model_max_length")) return;
   const Json& length = config.at("model_max_length");
-  if (length.is_number() && length.get<double>() < kNoLimit)
-    settings.model_max_length = length.get<int64_t>();
+  if (!length.is_number() || length.get<double>() >= kNoLimit) return;
+  const double number = length.get<double>();
+  if (!(number >= 1)) {
+    throw Error(ExitCode::kData, "model_max_length must be 1 or more")
+        .where(file)
+        .why("it is " + length.dump())
+        .hint("write the number of tokens that the model takes, or leave it out");
+  }
+  settings.model_max_length = static_cast<int64_t>(number);
 }
 
 }  // namespace
