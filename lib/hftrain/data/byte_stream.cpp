@@ -11,6 +11,7 @@
 
 #include "hftrain/base/error.h"
 #include "hftrain/base/file.h"
+#include "hftrain/base/text.h"
 
 namespace hftrain::data {
 namespace {
@@ -78,11 +79,23 @@ class GzipStream final : public ByteStream {
     return state_.avail_in > 0;
   }
 
+  // Archives are padded with zeros, which Python's reader skips too.
+  void skip_padding() {
+    while (after_member_ && state_.avail_in > 0 && *state_.next_in == 0) {
+      ++state_.next_in;
+      --state_.avail_in;
+    }
+  }
+
   void inflate_some() {
+    skip_padding();
+    if (state_.avail_in == 0) return;
     inside_member_ = true;
+    after_member_ = false;
     const int result = ::inflate(&state_, Z_NO_FLUSH);
     if (result == Z_STREAM_END) {
       inside_member_ = false;
+      after_member_ = true;
       ::inflateReset(&state_);
     } else if (result != Z_OK && result != Z_BUF_ERROR) {
       throw damaged(file_.path(), state_.msg != nullptr ? state_.msg : "the gzip data is not valid");
@@ -93,6 +106,7 @@ class GzipStream final : public ByteStream {
   std::vector<Bytef> input_;
   z_stream state_{};
   bool inside_member_ = true;  // an empty file is no gzip file
+  bool after_member_ = false;  // one has ended, and nothing of the next was seen
 };
 
 class ZstdStream final : public ByteStream {
@@ -141,8 +155,9 @@ class ZstdStream final : public ByteStream {
 }  // namespace
 
 std::unique_ptr<ByteStream> ByteStream::open(const std::string& path) {
-  if (path.ends_with(".gz")) return std::make_unique<GzipStream>(path);
-  if (path.ends_with(".zst")) return std::make_unique<ZstdStream>(path);
+  const std::string name = to_lower(path);
+  if (name.ends_with(".gz")) return std::make_unique<GzipStream>(path);
+  if (name.ends_with(".zst")) return std::make_unique<ZstdStream>(path);
   return std::make_unique<PlainStream>(path);
 }
 

@@ -23,8 +23,18 @@ LineReader::LineReader(const std::string& path, Newlines newlines, size_t longes
 
 bool LineReader::refill() {
   begin_ = 0;
+  newline_ = kUnknown;
   end_ = stream_->read(buffer_.data(), buffer_.size());
   return end_ > 0;
+}
+
+// Looked for once, not again for every line that ends in "\r" before it.
+size_t LineReader::next_newline() {
+  if (newline_ >= begin_ && newline_ <= end_) return newline_;
+  const char* start = buffer_.data() + begin_;
+  const void* found = std::memchr(start, '\n', end_ - begin_);
+  newline_ = found == nullptr ? end_ : static_cast<size_t>(static_cast<const char*>(found) - buffer_.data());
+  return newline_;
 }
 
 LineReader::Ending LineReader::next(std::string& line) {
@@ -43,9 +53,8 @@ LineReader::Ending LineReader::next(std::string& line) {
       }
     }
     const char* start = buffer_.data() + begin_;
-    const void* newline = std::memchr(start, '\n', end_ - begin_);
-    size_t length =
-        newline != nullptr ? static_cast<size_t>(static_cast<const char*>(newline) - start) : end_ - begin_;
+    const size_t newline = next_newline();
+    size_t length = newline - begin_;
     const void* other = newlines_ == Newlines::kUniversal ? std::memchr(start, '\r', length) : nullptr;
     if (other != nullptr) {
       length = static_cast<size_t>(static_cast<const char*>(other) - start);
@@ -58,7 +67,7 @@ LineReader::Ending LineReader::next(std::string& line) {
     line.append(start, length);
     found_any = true;
     begin_ += length;
-    if (newline == nullptr && other == nullptr) continue;
+    if (newline == end_ && other == nullptr) continue;
     ++begin_;
     ++line_number_;
     return Ending::kNewline;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <string>
 #include <vector>
@@ -36,7 +37,10 @@ class LineReader {
   uint64_t file_position() const { return stream_->file_position(); }
 
  private:
+  static constexpr size_t kUnknown = std::numeric_limits<size_t>::max();
+
   bool refill();
+  size_t next_newline();
 
   std::string path_;
   Newlines newlines_;
@@ -45,6 +49,7 @@ class LineReader {
   std::vector<char> buffer_;
   size_t begin_ = 0;
   size_t end_ = 0;
+  size_t newline_ = kUnknown;  // where the buffer's next "\n" is, or end_; unknown when behind begin_
   bool after_return_ = false;  // a "\n" that comes first belongs to the line end before it
   int64_t line_number_ = 0;
 };
