@@ -1,5 +1,6 @@
 #include "hftrain/trainer/best_model.h"
 
+#include <cmath>
 #include <filesystem>
 
 #include "support/catch.h"
@@ -24,6 +25,18 @@ TEST_CASE("the best checkpoint is found again where the output folder went, and 
   // Resumed from a run that was moved, into a folder of its own.
   state.best_checkpoint = folder / "nowhere/checkpoint-4";
   CHECK(find_best_checkpoint(state, folder / "new", out + "/checkpoint-6") == out + "/checkpoint-4");
+}
+
+TEST_CASE("NaN is no better than having no value, and never becomes the best", "[trainer]") {
+  for (const bool greater : {true, false}) {
+    CHECK_FALSE(better_than(std::nullopt, NAN, greater));
+    CHECK_FALSE(better_than(std::nullopt, worst_metric(greater), greater));
+    CHECK(better_than(std::nullopt, 3.0, greater));
+    CHECK(better_than(worst_metric(greater), 3.0, greater));
+    CHECK_FALSE(better_than(3.0, NAN, greater));
+    CHECK_FALSE(better_than(3.0, 3.0, greater));
+    CHECK(better_than(3.0, greater ? 4.0 : 2.0, greater));
+  }
 }
 
 }  // namespace

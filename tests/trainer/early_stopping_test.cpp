@@ -1,5 +1,8 @@
 #include "hftrain/trainer/early_stopping.h"
 
+#include <cmath>
+
+#include "hftrain/trainer/best_model.h"
 #include "support/catch.h"
 
 namespace hftrain::trainer {
@@ -25,6 +28,19 @@ TEST_CASE("an improvement smaller than the threshold does not count, a larger on
   callback.on_evaluate(state, control, {{"eval_loss", 2.8}});
   callback.on_evaluate(state, control, {{"eval_loss", 2.0}});
   callback.on_evaluate(state, control, {{"eval_loss", 2.9}});
+  CHECK_FALSE(control.should_training_stop);
+}
+
+TEST_CASE(
+    "an evaluation that gives no number is never an improvement, but the first one is none to compare with") {
+  EarlyStopping callback("eval_loss", false, 2, 0.0);
+  State state;
+  Control control;
+  callback.on_evaluate(state, control, {{"eval_loss", NAN}});
+  state.best_metric = worst_metric(false);
+  callback.on_evaluate(state, control, {{"eval_loss", NAN}});
+  callback.on_evaluate(state, control, {{"eval_loss", 3.0}});
+  callback.on_evaluate(state, control, {{"eval_loss", NAN}});
   CHECK_FALSE(control.should_training_stop);
 }
 

@@ -93,6 +93,19 @@ const RankBody kUneven("two ranks evaluate without even batches", [](const Rank&
   CHECK(tiny.loss_over(7) == about((2 * tiny.mean({0, 1}) + 2 * tiny.mean({2, 3}) + last) / 7));
 });
 
+const RankBody kSplit("two ranks evaluate slices of batches", [](const Rank& rank) {
+  const auto group = rank.connect();
+  plan::RunPlan plan = testing::tiny_plan();
+  plan.data.split_batches = true;
+  plan.batch.per_device_eval = 4;  // of both ranks together
+  TinyEvaluation even(*group, plan);
+  CHECK(even.loss_over(8) == about(expected(even, {{{0, 1}, 2}, {{2, 3}, 2}, {{4, 5}, 2}, {{6, 7}, 2}})));
+  CHECK(even.loss_over(7) == about(expected(even, {{{0, 1}, 2}, {{2, 3}, 2}, {{4, 5}, 2}, {{6, 0}, 1}})));
+  plan.data.even_batches = false;
+  TinyEvaluation uneven(*group, plan);
+  CHECK(uneven.loss_over(5) == about(expected(uneven, {{{0, 1}, 2}, {{2, 3}, 2}, {{4}, 1}})));
+});
+
 const RankBody kThree("three ranks evaluate less than a round", [](const Rank& rank) {
   const auto group = rank.connect();
   TinyEvaluation tiny(*group);
@@ -154,6 +167,10 @@ TEST_CASE("several ranks evaluate to the same loss, and samples that only fill t
           "[process]") {
   require_success(testing::run_ranks("two ranks evaluate", 2));
   require_success(testing::run_ranks("three ranks evaluate less than a round", 3));
+}
+
+TEST_CASE("ranks that split batches evaluate their slices, and each sample counts once", "[process]") {
+  require_success(testing::run_ranks("two ranks evaluate slices of batches", 2));
 }
 
 TEST_CASE("without even batches a rank that has no batch in the last round does not change the loss",

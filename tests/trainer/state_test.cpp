@@ -1,5 +1,7 @@
 #include "hftrain/trainer/state.h"
 
+#include <limits>
+
 #include "support/catch.h"
 
 using hftrain::trainer::DataPosition;
@@ -27,10 +29,14 @@ TEST_CASE("the state of a run survives a round trip through JSON; missing member
   state.global_step = 7;
   state.position = {1, 3, 5};
   state.evaluation_pending = true;
+  state.grad_norm = std::numeric_limits<double>::infinity();
+  state.epoch_closed = true;
   const hftrain::trainer::State read =
       hftrain::trainer::state_from_json(hftrain::trainer::to_json_value(state));
   CHECK(read.global_step == 7);
   CHECK(read.position.before == 5);
   CHECK(read.evaluation_pending);
+  CHECK(read.grad_norm == state.grad_norm);
+  CHECK(read.epoch_closed);
   CHECK_FALSE(hftrain::trainer::state_from_json({{"global_step", 1}}).evaluation_pending);
 }

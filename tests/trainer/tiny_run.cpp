@@ -24,6 +24,7 @@ class Recorder final : public trainer::Callback {
   void on_log(const trainer::State& state, trainer::Control&, const Json& record) override {
     seen_.logged.push_back(state.global_step);
     seen_.losses.push_back(record.at("loss").get<double>());
+    seen_.norms.push_back(record.at("grad_norm").get<double>());
     seen_.rates.push_back(record.at("learning_rate").get<double>());
   }
   void on_evaluate(const trainer::State& state, trainer::Control&, const Json& metrics) override {

@@ -45,7 +45,7 @@ plan::RunPlan tiny_plan(const std::string& folder, const std::string& output, in
 // What a run did, seen by a callback.
 struct Seen {
   std::vector<int64_t> logged, evaluated, saved, begun;  // updates
-  std::vector<double> losses, rates, eval_losses;
+  std::vector<double> losses, rates, norms, eval_losses;
   int64_t steps = 0, substeps = 0, epochs = 0;
   trainer::RunOutcome outcome;
   trainer::State state;  // at the end of training

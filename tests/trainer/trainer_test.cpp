@@ -5,7 +5,9 @@
 #include <stdlib.h>
 
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
+#include <limits>
 
 #include "comm/rank_processes.h"
 #include "hftrain/base/environment.h"
@@ -185,6 +187,180 @@ TEST_CASE("a resume that ignores the data it has skipped begins its epoch again"
   CHECK(testing::train(resumed).state.position.batch == 1);
 }
 
+namespace {
+
+// The plan that goes on from checkpoint-`step` of `plan`, in a folder of its own.
+plan::RunPlan going_on(const plan::RunPlan& plan, int64_t step, const std::string& folder) {
+  plan::RunPlan resumed = plan;
+  resumed.output_dir = folder;
+  create_directories(folder + "/hftrain");
+  resumed.saving.resume_from = storage::checkpoint_path(plan.output_dir, step);
+  return resumed;
+}
+
+void flip_a_byte(const std::string& path) {
+  std::string bytes = read_file(path);
+  bytes[bytes.size() - 3] ^= 1;
+  write_file_atomically(path, bytes);
+}
+
+Json control_in(const std::string& checkpoint) {
+  return read_json_file(checkpoint + "/trainer_state.json")["stateful_callbacks"]["TrainerControl"]["args"];
+}
+
+}  // namespace
+
+TEST_CASE("a resume at the last update ends the epoch that ends with it, once") {
+  const int64_t last = GENERATE(3, 4);  // in an epoch, at its end
+  const TemporaryDirectory folder;
+  plan::RunPlan plan = tiny_plan(folder.path(), "out", 8);
+  plan.steps.max_steps = last;
+  plan.logging.interval = plan.evaluation.interval = {"epoch", 0};
+  plan.saving.interval = {"steps", last};
+  const Seen straight = testing::train(plan);
+  REQUIRE(straight.logged == Steps{last});
+  const Seen resumed = testing::train(going_on(plan, last, folder / "resumed"));
+  CHECK(resumed.steps == 0);
+  CHECK(resumed.logged == straight.logged);
+  CHECK(resumed.losses == straight.losses);
+  CHECK(resumed.rates == straight.rates);
+  CHECK(resumed.norms == straight.norms);
+  CHECK(resumed.eval_losses == straight.eval_losses);
+  CHECK(resumed.outcome.reason == "finished");
+  // One that was saved at the end of the epoch has all of that behind it.
+  plan.saving.interval = {"epoch", 0};
+  plan.output_dir = folder / "by-epoch";
+  create_directories(plan.output_dir + "/hftrain");
+  testing::train(plan);
+  const Seen after = testing::train(going_on(plan, last, folder / "after"));
+  CHECK(after.logged.empty());
+  CHECK(after.evaluated.empty());
+}
+
+TEST_CASE("a resume between the last update of an epoch and its end logs what that update was") {
+  const TemporaryDirectory folder;
+  plan::RunPlan plan = tiny_plan(folder.path(), "out", 8);
+  plan.steps.max_steps = 8;
+  plan.logging.interval = {"epoch", 0};
+  plan.saving.interval = {"steps", 4};
+  const Seen straight = testing::train(plan);
+  const Seen resumed = testing::train(going_on(plan, 4, folder / "resumed"));
+  CHECK(resumed.logged == Steps{4, 8});
+  CHECK(resumed.norms == straight.norms);
+  CHECK(resumed.rates == straight.rates);
+  CHECK(resumed.norms.front() > 0);
+}
+
+TEST_CASE("a resume at the end of an epoch does not repeat it, even where the data skipped are ignored") {
+  const TemporaryDirectory folder;
+  plan::RunPlan plan = tiny_plan(folder.path(), "out", 8);
+  plan.steps = {.max_steps = 12, .epochs = 3, .limited_by_steps = false};
+  plan.saving.interval = {"steps", 4};
+  testing::train(plan);
+  plan::RunPlan again = going_on(plan, 4, folder / "resumed");
+  again.data.ignore_data_skip = true;
+  const Seen resumed = testing::train(again);
+  CHECK(resumed.steps == 8);
+  CHECK(resumed.state.epoch == Approx(3));
+}
+
+TEST_CASE("a run that ends with its epochs before the updates it counted on has not stopped early") {
+  const TemporaryDirectory folder;
+  plan::RunPlan plan = tiny_plan(folder.path(), "out", 8);
+  plan.steps = {.max_steps = 8, .epochs = 2, .limited_by_steps = false};
+  plan.saving.interval = {"steps", 4};
+  testing::train(plan);
+  plan::RunPlan halved = going_on(plan, 4, folder / "resumed");
+  halved.batch.per_device_train = 1;
+  halved.steps.max_steps = 16;
+  const Seen resumed = testing::train(halved);
+  CHECK(resumed.state.global_step == 12);
+  CHECK(resumed.state.epoch == Approx(2));
+  CHECK(resumed.outcome.reason == "finished");
+}
+
+TEST_CASE("a resumed run keeps its learning rate whatever the flag says now") {
+  const TemporaryDirectory folder;
+  plan::RunPlan plan = tiny_plan(folder.path(), "out", 8);
+  plan.saving.interval = {"steps", 2};
+  plan.schedule.name = "linear";
+  const Seen straight = testing::train(plan);
+  plan::RunPlan other = going_on(plan, 2, folder / "resumed");
+  other.optimizer.learning_rate = 1;
+  CHECK(testing::train(other).rates == std::vector<double>(straight.rates.begin() + 2, straight.rates.end()));
+}
+
+TEST_CASE("a checkpoint of the model alone goes on at its step, with a schedule that begins anew") {
+  const TemporaryDirectory folder;
+  plan::RunPlan plan = tiny_plan(folder.path(), "out", 8);
+  plan.steps.max_steps = 8;
+  plan.steps.batches_per_epoch = 4;
+  plan.saving.interval = {"steps", 2};
+  plan.saving.only_model = true;  // the optimizer is SGD, which remembers nothing
+  const Seen straight = testing::train(plan);
+  for (const int64_t step : {2, 4, 6}) {
+    const Seen resumed = testing::train(going_on(plan, step, folder / std::to_string(step)));
+    CHECK(resumed.begun.front() == step);
+    CHECK(resumed.steps == 8 - step);
+    check_close(resumed.losses, {straight.losses.begin() + step, straight.losses.end()});
+    CHECK(resumed.state.epoch == straight.state.epoch);
+  }
+  plan.schedule.name = "linear";
+  const Seen resumed = testing::train(going_on(plan, 4, folder / "linear"));
+  CHECK(resumed.rates.front() == 0.1);
+}
+
+TEST_CASE("flags of a saved state are those of transformers at that moment") {
+  const TemporaryDirectory folder;
+  plan::RunPlan plan = tiny_plan(folder.path(), "out", 8);
+  plan.logging.interval = plan.evaluation.interval = plan.saving.interval = {"steps", 2};
+  plan.evaluation.metric_for_best_model = "eval_loss";
+  testing::train(plan);
+  for (const int64_t step : {2, 4}) {
+    const Json control = control_in(storage::checkpoint_path(plan.output_dir, step));
+    CHECK_FALSE(control["should_log"].get<bool>());
+    CHECK_FALSE(control["should_evaluate"].get<bool>());
+    CHECK(control["should_save"].get<bool>());
+    CHECK(control["should_training_stop"].get<bool>() == (step == 4));
+  }
+  CHECK(read_json_file(plan.output_dir + "/trainer_state.json")["best_global_step"] == 4);
+  plan.saving.interval = {"no", 0};
+  testing::train(plan);
+  const Json unsaved = read_json_file(plan.output_dir + "/trainer_state.json");
+  CHECK(unsaved["best_global_step"].is_null());
+  CHECK(unsaved["best_metric"].is_number());
+}
+
+TEST_CASE("an evaluation that gives no number is not the best one") {
+  const TemporaryDirectory folder;
+  plan::RunPlan plan = tiny_plan(folder.path(), "out", 8);
+  plan.steps.max_steps = 3;
+  plan.optimizer.learning_rate = 1e38;
+  plan.evaluation.interval = plan.saving.interval = {"steps", 1};
+  plan.evaluation.metric_for_best_model = "eval_loss";
+  const Seen seen = testing::train(plan);
+  REQUIRE(std::isnan(seen.eval_losses.front()));
+  CHECK(seen.state.best_metric == std::numeric_limits<double>::infinity());
+  CHECK(seen.state.best_checkpoint.empty());
+}
+
+TEST_CASE("at the end the newest checkpoint makes room for the best one only when that one is sound") {
+  const bool damaged = GENERATE(false, true), loads = GENERATE(false, true);
+  const TemporaryDirectory folder;
+  plan::RunPlan plan = tiny_plan(folder.path(), "out", 8);
+  plan.steps.max_steps = 6;
+  plan.evaluation.interval = plan.saving.interval = {"steps", 2};
+  plan.evaluation.metric_for_best_model = "eval_loss";
+  plan.evaluation.greater_is_better = true;  // the first is the best
+  plan.evaluation.load_best_at_end = loads;
+  plan.saving.total_limit = 1;
+  testing::train(plan, [&](const State& state, Control&) {
+    const std::string best = storage::checkpoint_path(plan.output_dir, 2);
+    if (damaged && state.global_step == 5) flip_a_byte(best + "/model.safetensors");
+  });
+  CHECK(checkpoints_in(plan.output_dir) == (damaged ? Steps{2, 6} : Steps{2}));
+}
+
 TEST_CASE("five updates in a row that are not finite end the run, and no checkpoint is made of them") {
   const TemporaryDirectory folder;
   plan::RunPlan plan = tiny_plan(folder.path(), "out", 8);
@@ -221,6 +397,7 @@ TEST_CASE("early stopping ends a run whose evaluations do not get better") {
   plan.evaluation.interval = {"steps", 2};
   plan.evaluation.metric_for_best_model = "eval_loss";
   plan.evaluation.early_stopping_patience = 2;
+  plan.saving.interval = {"steps", 100};
   const Seen seen = testing::train(plan);
   CHECK(seen.evaluated == Steps{2, 4, 6});
   CHECK(seen.outcome.reason == "early stopping");

@@ -96,7 +96,24 @@ bool gradients_are_zero(const models::Model& model) {
   return true;
 }
 
+double logged_after(bool filter, const std::vector<float>& values) {
+  LossAccumulator losses(at::kCPU, filter);
+  for (size_t i = 0; i < values.size(); ++i)
+    losses.add(at::scalar_tensor(values[i], at::kFloat), static_cast<int64_t>(i));
+  return losses.sum().item<double>();
+}
+
 }  // namespace
+
+TEST_CASE("a loss that is no number counts as the mean so far, or as itself without the filter") {
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  CHECK(logged_after(true, {3, 5, NAN}) == Approx(8 + 8.0 / 3));  // 1 + two steps since the last record
+  CHECK(logged_after(true, {3, kInfinity}) == Approx(3 + 3.0 / 2));
+  CHECK(logged_after(true, {NAN, 4}) == 4);
+  CHECK(logged_after(false, {3, 5}) == 8);
+  CHECK(std::isnan(logged_after(false, {3, NAN, 5})));
+  CHECK(std::isinf(logged_after(false, {3, kInfinity})));
+}
 
 TEST_CASE("micro-batches that are accumulated make the update of one big batch") {
   TinyTraining in_parts, whole;

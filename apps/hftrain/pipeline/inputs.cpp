@@ -45,7 +45,7 @@ std::optional<uint64_t> nvme_free_bytes(const arguments::ParallelOptions& shardi
   return std::nullopt;
 }
 
-// Null for a checkpoint without training state, which nothing is resumed from in the end.
+// Null for a checkpoint of the model alone (--save_only_model).
 std::optional<plan::SavedRun> saved_run(const std::string& checkpoint) {
   const std::string path = checkpoint + "/hftrain_state.json";
   if (checkpoint.empty() || !path_exists(path)) return std::nullopt;

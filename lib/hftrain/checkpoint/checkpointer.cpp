@@ -301,14 +301,18 @@ std::vector<std::string> Checkpointer::load_model(const std::string& folder) {
   return unused;
 }
 
+bool has_training_state(const std::string& checkpoint) {
+  return path_exists(checkpoint + '/' + kTrainingState);
+}
+
 CheckpointContents Checkpointer::load_training_state(const std::string& checkpoint) {
   CheckpointContents contents;
   const std::optional<Error> failure = attempt([&] {
     const std::string path = checkpoint + '/' + kTrainingState;
-    if (!path_exists(path)) {
+    if (!has_training_state(checkpoint)) {
       throw Error(ExitCode::kData, "this checkpoint holds a model but no training state")
           .where(checkpoint)
-          .why("it was saved with --save_only_model, or by another program")
+          .why("there is neither hftrain_state.json nor trainer_state.json")
           .hint("start a new run from its weights with --model_name_or_path");
     }
     contents.training_state = read_json_file(path);

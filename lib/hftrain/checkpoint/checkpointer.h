@@ -29,6 +29,9 @@
 
 namespace hftrain::checkpoint {
 
+// The folder holds what a run needs to go on as if it had not stopped, beside the model.
+bool has_training_state(const std::string& checkpoint);
+
 // What the trainer adds to the tensors.
 struct CheckpointContents {
   int64_t step = 0;

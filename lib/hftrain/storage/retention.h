@@ -9,7 +9,7 @@ namespace hftrain::storage {
 
 enum class RetentionMoment {
   kAfterSave,
-  kEndOfTraining,  // with a limit of 1 the best checkpoint alone stays
+  kEndOfTraining,  // with a limit of 1 the best checkpoint alone stays: only for one that verified just now
 };
 
 // Steps to delete, oldest first, out of the committed checkpoints `steps` (any order).

@@ -1,6 +1,7 @@
 #include "hftrain/trainer/best_model.h"
 
 #include <filesystem>
+#include <limits>
 
 #include "hftrain/base/file.h"
 #include "hftrain/storage/checkpoint_folder.h"
@@ -17,6 +18,16 @@ std::string find_best_checkpoint(const State& state, const std::string& output_d
     if (path_exists(place)) return place;
   }
   return "";
+}
+
+double worst_metric(bool greater_is_better) {
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  return greater_is_better ? -kInfinity : kInfinity;
+}
+
+bool better_than(std::optional<double> best, double value, bool greater_is_better) {
+  const double bar = best.value_or(worst_metric(greater_is_better));
+  return greater_is_better ? value > bar : value < bar;
 }
 
 }  // namespace hftrain::trainer

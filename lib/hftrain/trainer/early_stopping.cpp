@@ -2,14 +2,16 @@
 
 #include <cmath>
 
+#include "hftrain/trainer/best_model.h"
+
 namespace hftrain::trainer {
 
 void EarlyStopping::on_evaluate(const State& state, Control& control, const Json& metrics) {
   if (!metrics.contains(metric_)) return;
   const double value = metrics[metric_].get<double>();
-  const bool improved =
-      !state.best_metric || ((greater_is_better_ ? value > *state.best_metric : value < *state.best_metric) &&
-                             std::abs(value - *state.best_metric) > threshold_);
+  // The first evaluation counts as one whatever it gives, even NaN, as in the Trainer.
+  const bool improved = !state.best_metric || (better_than(state.best_metric, value, greater_is_better_) &&
+                                               std::abs(value - *state.best_metric) > threshold_);
   counter_ = improved ? 0 : counter_ + 1;
   if (counter_ >= patience_) control.should_training_stop = true;
 }

@@ -30,6 +30,7 @@ data::SamplerOptions sequential(const plan::RunPlan& plan, const comm::Communica
   options.shuffle = false;
   options.drop_last = plan.data.drop_last;
   options.even_batches = plan.data.even_batches;
+  options.split_batches = plan.data.split_batches;
   return options;
 }
 
@@ -131,7 +132,9 @@ double Evaluator::mean_loss(const std::vector<BatchLoss>& own, int64_t samples) 
     rows[i][1] = own[static_cast<size_t>(i)].tokens;
   }
   const at::Tensor all = gather(communicator_, mine);
-  EvaluationLoss loss(samples, plan_.batch.per_device_eval);
+  // A slice of a split batch counts by its samples like any batch of a rank.
+  const int64_t parts = plan_.data.split_batches ? communicator_.world_size() : 1;
+  EvaluationLoss loss(samples, plan_.batch.per_device_eval / parts);
   for (int64_t round = 0; round < all.size(1); ++round)
     loss.add(losses_of_round(all.accessor<float, 3>(), round));
   return loss.mean();
@@ -153,9 +156,8 @@ Evaluation Evaluator::run(std::shared_ptr<const data::TokenDataset> split, const
   if (stop != StopSignal::kNone) return {nullptr, stop};
   const double loss = mean_loss(losses, samples);
   const double seconds = monotonic_seconds() - begin;
-  const auto steps =
-      static_cast<double>((samples + plan_.batch.per_device_eval * communicator_.world_size() - 1) /
-                          (plan_.batch.per_device_eval * communicator_.world_size()));
+  const int64_t round = sequential(plan_, communicator_, samples).round();
+  const auto steps = static_cast<double>((samples + round - 1) / round);
   return {{{prefix + "_loss", loss},
            {prefix + "_runtime", rounded(seconds, 4)},
            {prefix + "_samples_per_second", rounded(static_cast<double>(samples) / seconds, 3)},

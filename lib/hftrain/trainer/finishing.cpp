@@ -44,7 +44,7 @@ std::string Trainer::best_model_problem() {
   if (!path_exists(state_.best_checkpoint)) {
     own = "rank " + std::to_string(communicator_.rank()) +
           " does not see it; on machines without a shared folder --save_on_each_node writes one on each";
-  } else if (speaks()) {
+  } else if (keeps_folder()) {
     const storage::Verification verified = storage::verify_checkpoint(
         state_.best_checkpoint, kVerifyingThreads, [this](uint64_t bytes) { events_.moved(bytes); });
     if (!verified.ok) own = (verified.file.empty() ? "it" : verified.file) + ' ' + verified.reason;
@@ -55,22 +55,24 @@ std::string Trainer::best_model_problem() {
   return "";
 }
 
-void Trainer::load_best_model() {
-  if (!plan_.evaluation.load_best_at_end || state_.best_checkpoint.empty()) return;
+bool Trainer::load_best_model() {
+  const bool loads = plan_.evaluation.load_best_at_end;
+  if (state_.best_checkpoint.empty() || (!loads && plan_.saving.total_limit != 1)) return false;
   const PhaseClock::Span span = clock_.span("load");
   if (const std::string problem = best_model_problem(); !problem.empty()) {
-    if (!speaks()) return;
-    events_.message(LogLevel::kWarning,
-                    "the best model is not loaded, and that of the last update is written: " +
-                        state_.best_checkpoint + ": " + problem);
-    return;
+    const char* consequence = loads ? "the best model is not loaded, and that of the last update is written: "
+                                    : "the best checkpoint is damaged, and the newest one stays beside it: ";
+    if (speaks()) events_.message(LogLevel::kWarning, consequence + state_.best_checkpoint + ": " + problem);
+    return false;
   }
+  if (!loads) return true;
   if (speaks()) {
     events_.message(LogLevel::kInfo, "Loading best model from " + state_.best_checkpoint + " (score: " +
                                          reporting::python_repr(state_.best_metric.value_or(NAN)) + ").");
   }
   checkpointer_->load_model(state_.best_checkpoint);
   strategy_->parameters_changed();
+  return true;
 }
 
 void Trainer::finish_training() {
@@ -95,11 +97,14 @@ void Trainer::finish_training() {
                                          plan_.output_dir + " can be shared.");
   }
   metrics = record(std::move(metrics));
-  load_best_model();
-  apply_retention(storage::RetentionMoment::kEndOfTraining, last_saved_step_, best_checkpoint_step());
+  const bool best_is_sound = load_best_model();
   notify(&Callback::on_train_end);
   const PhaseClock::Span span = clock_.span("save");
   checkpointer_->export_model(plan_.output_dir);
+  // The newest checkpoint goes only when the best one was read back, and the model is in the output folder.
+  using Moment = storage::RetentionMoment;
+  apply_retention(best_is_sound ? Moment::kEndOfTraining : Moment::kAfterSave, last_saved_step_,
+                  best_checkpoint_step());
   if (!speaks()) return;
   write_results("train", metrics, plan_.data.train->samples);
   write_file_atomically(plan_.output_dir + "/trainer_state.json",

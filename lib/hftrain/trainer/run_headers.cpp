@@ -17,7 +17,9 @@ std::string header_of_training(const plan::RunPlan& plan) {
 
 std::string header_of_resume(const plan::RunPlan& plan, const State& state, int64_t round) {
   const DataPosition& at = state.position;
-  return reporting::resume_header(at.epoch, state.global_step, at.before / round + at.batch,
+  const int64_t batches = at.before / round + at.batch, epoch = plan.steps.batches_per_epoch;
+  const bool through = epoch > 0 && batches >= epoch;  // its end is still to come, but no batch of it
+  return reporting::resume_header(through ? at.epoch + 1 : at.epoch, state.global_step, through ? 0 : batches,
                                   plan.data.ignore_data_skip);
 }
 

@@ -6,7 +6,8 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(DataPosition, epoch, batch, befo
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(State, global_step, epoch, position, last_logged_step,
                                                 logged_loss_sum, total_flos, input_tokens_seen, best_metric,
                                                 best_step, best_checkpoint, best_checkpoint_step,
-                                                skipped_updates, evaluation_pending, train_seconds)
+                                                skipped_updates, evaluation_pending, train_seconds, grad_norm,
+                                                learning_rate, epoch_closed)
 
 DataPosition moved_to(const DataPosition& position, int64_t saved_round, int64_t round) {
   if (saved_round == round) return position;

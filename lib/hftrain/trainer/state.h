@@ -37,6 +37,12 @@ struct State {
   int64_t skipped_updates = 0;      // non-finite gradients
   bool evaluation_pending = false;  // a stop came before the evaluation due at this step was through
   double train_seconds = 0;         // spent training, over all attempts
+  double grad_norm = 0;             // of the last update, for a record that comes after a resume
+  double learning_rate = 0;         // that it used
+  bool epoch_closed = false;        // what happens at the end of an epoch was done at this step
+
+  // Something of the epoch was used, and its end is still to come.
+  bool in_epoch() const { return !epoch_closed && (position.batch > 0 || position.before > 0); }
 };
 
 Json to_json_value(const State& state);

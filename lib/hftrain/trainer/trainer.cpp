@@ -2,12 +2,14 @@
 
 #include <ATen/core/grad_mode.h>
 
+#include <cmath>
 #include <map>
 #include <random>
 
 #include "hftrain/base/error.h"
 #include "hftrain/base/file.h"
 #include "hftrain/nn/activation_checkpoint.h"
+#include "hftrain/reporting/python_text.h"
 #include "hftrain/reporting/trainer_state.h"
 #include "hftrain/runtime/host_memory.h"
 #include "hftrain/runtime/random_state.h"
@@ -16,6 +18,26 @@
 #include "hftrain/trainer/memory_account.h"
 
 namespace hftrain::trainer {
+namespace {
+
+std::string trainer_state_path(const std::string& checkpoint) {
+  return checkpoint + "/trainer_state.json";
+}
+
+// The sum of the losses of all updates up to the last one that was logged.
+double logged_loss(const reporting::LogHistory& history) {
+  double sum = 0;
+  int64_t before = 0;
+  for (const Json& record : history.records()) {
+    if (!record.contains("loss")) continue;
+    const int64_t step = record.at("step").get<int64_t>();
+    sum += record.at("loss").get<double>() * static_cast<double>(step - before);
+    before = step;
+  }
+  return sum;
+}
+
+}  // namespace
 
 Trainer::Trainer(const plan::RunPlan& plan, runtime::WorkerContext& context, comm::Communicator& communicator,
                  EventChannel& events)
@@ -54,7 +76,7 @@ Trainer::Trainer(const plan::RunPlan& plan, runtime::WorkerContext& context, com
 Trainer::~Trainer() = default;
 
 reporting::LogHistory Trainer::logged_before() const {
-  const std::string path = plan_.saving.resume_from + "/trainer_state.json";
+  const std::string path = trainer_state_path(plan_.saving.resume_from);
   if (!speaks() || plan_.saving.resume_from.empty() || !path_exists(path)) return {};
   return reporting::parse_trainer_state(read_file(path), path).log_history;
 }
@@ -99,20 +121,64 @@ void Trainer::draw_initial_weights() {
 }
 
 void Trainer::resume(const std::string& checkpoint) {
+  const bool whole =
+      checkpoint::has_training_state(checkpoint) || !path_exists(trainer_state_path(checkpoint));
+  if (communicator_.maximum(whole ? 1 : 0) == 1) {
+    resume_all_of(checkpoint);
+  } else {
+    resume_model_of(checkpoint);
+  }
+  start_step_ = last_saved_step_ = state_.global_step;
+  find_best_model();
+}
+
+void Trainer::resume_all_of(const std::string& checkpoint) {
   const checkpoint::CheckpointContents saved = checkpointer_->load_training_state(checkpoint);
   state_ = state_from_json(saved.training_state.at("state"));
   const int64_t round = samples_per_round();
-  state_.position =
-      plan_.data.ignore_data_skip
-          ? DataPosition{state_.position.epoch}
-          : moved_to(state_.position, saved.training_state.value("samples_per_round", round), round);
+  state_.position = moved_to(state_.position, saved.training_state.value("samples_per_round", round), round);
   schedule_->load_state(saved.training_state.at("schedule"));
+  warn_of_other_rate(saved.training_state.at("schedule"));
   scaler_.load_state(saved.training_state.at("scaler"));
   losses_.restore(saved.rank_state.loss_sum);
   restore_random_streams(saved);
   if (plan_.saving.restore_callbacks) restore_callbacks(saved.training_state.at("callbacks"));
-  start_step_ = last_saved_step_ = state_.global_step;
-  find_best_model();
+}
+
+// As the Trainer, which restores what the optimizer and the schedule remember, base rates included.
+void Trainer::warn_of_other_rate(const Json& schedule) {
+  const double given = plan_.optimizer.learning_rate, kept = schedule.value("base_rate", given);
+  if (kept == given || !speaks()) return;
+  events_.message(LogLevel::kWarning, "--learning_rate " + reporting::python_repr(given) +
+                                          " has no effect on a run that goes on: the rate stays " +
+                                          reporting::python_repr(kept) +
+                                          ", as in its checkpoint; --model_name_or_path starts a new run "
+                                          "from the checkpoint's weights");
+}
+
+// From a checkpoint of --save_only_model: its trainer_state.json says how far the run was. Where in the data
+// follows from its epoch, as in the Trainer from its step.
+void Trainer::resume_model_of(const std::string& checkpoint) {
+  const std::string path = trainer_state_path(checkpoint);
+  const reporting::TrainerState saved = reporting::parse_trainer_state(read_file(path), path);
+  state_.global_step = state_.last_logged_step = saved.global_step;
+  state_.epoch = saved.epoch;
+  const double through = std::floor(saved.epoch);
+  const auto batches = static_cast<double>(plan_.steps.batches_per_epoch);
+  state_.position = {static_cast<int64_t>(through), std::llround((saved.epoch - through) * batches)};
+  state_.epoch_closed = true;
+  state_.total_flos = saved.total_flos;
+  state_.input_tokens_seen = saved.num_input_tokens_seen;
+  state_.best_metric = saved.best_metric;
+  state_.best_step = state_.best_checkpoint_step = saved.best_global_step.value_or(0);
+  state_.best_checkpoint = saved.best_model_checkpoint.value_or("");
+  state_.logged_loss_sum = logged_loss(saved.log_history);
+  if (plan_.saving.restore_callbacks) restore_callbacks(saved.stateful_callbacks);
+  if (!speaks()) return;
+  events_.message(LogLevel::kWarning, checkpoint +
+                                          " holds a model and no training state, as with "
+                                          "--save_only_model: the run goes on at its step, and the "
+                                          "optimizer, the schedule and the random numbers begin anew");
 }
 
 // A rank that the saved run did not have starts streams of its own from the seed, the step and its number.
@@ -145,7 +211,7 @@ RunOutcome Trainer::run() {
   if (stop_ != StopSignal::kNone) {
     outcome.code = stop_ == StopSignal::kInterrupt ? ExitCode::kInterrupted : ExitCode::kTerminated;
     outcome.reason = stop_ == StopSignal::kInterrupt ? "interrupted" : "terminated";
-  } else if (plan_.do_train && state_.global_step < plan_.steps.max_steps) {
+  } else if (control_.should_training_stop && state_.global_step < plan_.steps.max_steps) {
     outcome.reason = "early stopping";
   }
   return outcome;

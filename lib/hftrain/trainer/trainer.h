@@ -55,6 +55,9 @@ class Trainer {
   void load();
   void draw_initial_weights();
   void resume(const std::string& checkpoint);
+  void resume_all_of(const std::string& checkpoint);
+  void resume_model_of(const std::string& checkpoint);
+  void warn_of_other_rate(const Json& schedule);
   void restore_random_streams(const checkpoint::CheckpointContents& saved);
   void restore_callbacks(const Json& saved);
 
@@ -64,13 +67,15 @@ class Trainer {
   void rehearse();
   void rehearse_evaluation();
   void rehearse_save();
+  void begin_epoch_again(BatchLoader& loader);
   void train_epoch(BatchLoader& loader);
   // False when the run is to stop before this update.
   bool train_step(const std::vector<TokenBatch>& group, const BatchLoader& loader);
   double divisor_of(const Agreement& all, int64_t own_label_tokens) const;
   void after_step();
   void act_on_flags();
-  void guard_against_divergence(const UpdateResult& result);
+  void guard_against_divergence(const UpdateResult& result, const std::vector<TokenBatch>& group);
+  std::string samples_of(const std::vector<TokenBatch>& group);
 
   // Headers, and where this rank computes.
   void announce_start();
@@ -101,7 +106,8 @@ class Trainer {
   reporting::LogHistory logged_before() const;
   void finish_training();
   void find_best_model();
-  void load_best_model();
+  // False when there is no best checkpoint, it is not sound, or nothing hangs on it. Collective.
+  bool load_best_model();
   // Why the best model cannot be loaded; empty: it can. Collective.
   std::string best_model_problem();
   // Null when a stop came in between.
@@ -145,7 +151,6 @@ class Trainer {
   Throughput throughput_;
   int64_t tokens_trained_ = 0;  // in this attempt
   std::unique_ptr<RunLog> log_;
-  UpdateResult last_update_;
   StopSignal stop_ = StopSignal::kNone;
   int non_finite_in_a_row_ = 0;
   int64_t last_saved_step_ = -1;

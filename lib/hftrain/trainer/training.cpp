@@ -6,6 +6,7 @@
 #include "hftrain/reporting/python_text.h"
 #include "hftrain/runtime/host_memory.h"
 #include "hftrain/trainer/agreement.h"
+#include "hftrain/trainer/best_model.h"
 #include "hftrain/trainer/intervals.h"
 #include "hftrain/trainer/loss_items.h"
 #include "hftrain/trainer/notify.h"
@@ -59,14 +60,15 @@ void Trainer::train() {
   if (plan_.rehearse) rehearse();
   train_begin_ = monotonic_seconds();
   memory_.begin();
-  announce_start();
   std::shared_ptr<const data::TokenDataset> dataset = open_split(*plan_.data.train);
   const data::SamplerOptions sampler = sampler_of(plan_, communicator_, dataset->size());
   const int64_t prefetch = plan_.data.loader_workers * plan_.data.prefetch_factor;
   BatchLoader loader(std::move(dataset), sampler, prefetch,
                      plan_.data.pin_memory && context_.device.is_cuda());
+  if (plan_.data.ignore_data_skip && !plan_.saving.resume_from.empty()) begin_epoch_again(loader);
+  announce_start();
   model_->train(true);
-  control_.should_training_stop = state_.global_step >= plan_.steps.max_steps;
+  const bool at_last_step = control_.should_training_stop = state_.global_step >= plan_.steps.max_steps;
   notify(&Callback::on_train_begin);
   if (plan_.evaluation.on_start && state_.global_step == 0 && plan_.data.validation) {
     control_.should_evaluate = true;
@@ -81,6 +83,8 @@ void Trainer::train() {
     const bool through = !plan_.steps.limited_by_steps && state_.position.epoch >= plan_.steps.epochs;
     return through || control_.should_training_stop || stop_ != StopSignal::kNone;
   };
+  // A checkpoint of the last update may be from before the end of the epoch that ends with it.
+  if (at_last_step && stop_ == StopSignal::kNone && state_.in_epoch()) train_epoch(loader);
   while (!finished()) train_epoch(loader);
   clock_.set("train", training_seconds());
   if (stop_ == StopSignal::kNone) {
@@ -89,6 +93,13 @@ void Trainer::train() {
     if (last_saved_step_ != state_.global_step) save_checkpoint();
     finish_save();
   }
+}
+
+// Of an epoch that is through nothing is left but its end.
+void Trainer::begin_epoch_again(BatchLoader& loader) {
+  loader.seek(state_.position);
+  const bool through = state_.position.batch >= loader.batches();
+  if (!through && state_.global_step < plan_.steps.max_steps) state_.position = {state_.position.epoch};
 }
 
 void Trainer::announce_start() {
@@ -112,6 +123,7 @@ void Trainer::train_epoch(BatchLoader& loader) {
   }
   const bool complete = state_.position.batch >= loader.batches();
   if (complete || control_.should_epoch_stop) state_.position = {state_.position.epoch + 1, 0};
+  state_.epoch_closed = true;
   notify(&Callback::on_epoch_end);
   set_flags_at_epoch_end(plan_, state_.epoch, control_);
   act_on_flags();
@@ -127,11 +139,14 @@ bool Trainer::train_step(const std::vector<TokenBatch>& group, const BatchLoader
   if (stop_ != StopSignal::kNone) return false;
   control_.should_log = control_.should_evaluate = control_.should_save = false;
   notify(&Callback::on_step_begin);
-  last_update_ = update_->run(
+  const UpdateResult update = update_->run(
       group, divisor_of(all, own.label_tokens), losses_, state_.global_step - state_.last_logged_step,
       {[this] { notify(&Callback::on_substep_end); }, [this] { notify(&Callback::on_pre_optimizer_step); },
        [this] { notify(&Callback::on_optimizer_step); }});
-  guard_against_divergence(last_update_);
+  state_.grad_norm = update.grad_norm;
+  state_.learning_rate = update.learning_rate;
+  state_.epoch_closed = false;
+  guard_against_divergence(update, group);
   ++state_.global_step;
   state_.position.batch += static_cast<int64_t>(group.size());
   state_.epoch = static_cast<double>(state_.position.epoch) + loader.share_done(state_.position);
@@ -169,7 +184,26 @@ void Trainer::act_on_flags() {
   control_.should_log = control_.should_evaluate = control_.should_save = false;
 }
 
-void Trainer::guard_against_divergence(const UpdateResult& result) {
+// The ranks' samples of an update that all of them skip, for whoever looks for the culprit in the data.
+std::string Trainer::samples_of(const std::vector<TokenBatch>& group) {
+  constexpr size_t kShown = 32;  // of a rank
+  std::string own;
+  size_t count = 0;
+  for (const TokenBatch& batch : group) {
+    for (const int64_t sample : batch.samples) {
+      if (count++ < kShown) own += (own.empty() ? "" : ", ") + std::to_string(sample);
+    }
+  }
+  if (count > kShown) own += " and " + std::to_string(count - kShown) + " more";
+  const std::vector<std::string> all = communicator_.all_gather_text(own);
+  if (all.size() == 1) return own;
+  std::string text;
+  for (size_t rank = 0; rank < all.size(); ++rank)
+    text += (rank == 0 ? "rank " : "; rank ") + std::to_string(rank) + ": " + all[rank];
+  return text;
+}
+
+void Trainer::guard_against_divergence(const UpdateResult& result, const std::vector<TokenBatch>& group) {
   if (!result.skipped) {
     non_finite_in_a_row_ = 0;
     return;
@@ -178,9 +212,12 @@ void Trainer::guard_against_divergence(const UpdateResult& result) {
   ++non_finite_in_a_row_;
   // The scaler of float16 finds its scale by overflowing; that is no sign of trouble.
   if (plan_.precision.gradient_scaler) return;
+  const std::string samples = samples_of(group);
   if (speaks()) {
     events_.message(LogLevel::kWarning, "update " + std::to_string(state_.global_step + 1) +
-                                            " was skipped: the gradient norm is not finite");
+                                            " was skipped: the gradient norm is not finite; samples of " +
+                                            "epoch " + std::to_string(state_.position.epoch) + ": " +
+                                            samples);
   }
   if (non_finite_in_a_row_ < kNonFiniteLimit) return;
   finish_save();  // it is from before this, or from an update that changed nothing
@@ -189,9 +226,9 @@ void Trainer::guard_against_divergence(const UpdateResult& result) {
       .where("step " + std::to_string(state_.global_step + 1))
       .why("a loss or a gradient is NaN or infinite")
       .hint(
-          "lower --learning_rate, lengthen --warmup_steps or clip with --max_grad_norm; the newest "
-          "checkpoint is from "
-          "before this");
+          "the newest checkpoint is from before this: go on from it with a smaller --max_grad_norm, or start "
+          "a new run from its weights (--model_name_or_path) with a lower --learning_rate or more "
+          "--warmup_steps; a run that goes on keeps its learning rate");
 }
 
 Json Trainer::live_facts() const {
@@ -230,15 +267,16 @@ void Trainer::log_progress() {
   state_.logged_loss_sum += loss_sum;
   state_.last_logged_step = state_.global_step;
   losses_.reset();
-  const double rate = schedule_->watches_metric() ? schedule_->rate() : last_update_.learning_rate;
+  const double rate = schedule_->watches_metric() ? schedule_->rate() : state_.learning_rate;
   Json record = {{"loss", loss_sum / static_cast<double>(steps)},
-                 {"grad_norm", last_update_.grad_norm},
+                 {"grad_norm", state_.grad_norm},
                  {"learning_rate", rate}};
   if (plan_.logging.count_input_tokens != "no") {
     const double seconds = whole_training_seconds();
     record["train_runtime"] = reporting::python_round(seconds, 4);
     record.update(tokens_per_second(seconds));
   }
+  control_.should_log = false;
   notify(&Callback::on_log, this->record(std::move(record)));
 }
 
@@ -253,6 +291,7 @@ void Trainer::evaluate_and_track() {
   if (state_.evaluation_pending) return;
   const Json& metrics = evaluation.metrics;
   record(metrics);
+  control_.should_evaluate = false;
   notify(&Callback::on_evaluate, metrics);
   const plan::EvaluationPlan& wanted = plan_.evaluation;
   if (wanted.metric_for_best_model.empty()) return;
@@ -263,11 +302,11 @@ void Trainer::evaluate_and_track() {
   }
   const double value = metrics[wanted.metric_for_best_model].get<double>();
   if (schedule_->watches_metric() && state_.global_step > 0) schedule_->observe(value);
-  const bool better = !state_.best_metric ||
-                      (wanted.greater_is_better ? value > *state_.best_metric : value < *state_.best_metric);
+  const bool better = better_than(state_.best_metric, value, wanted.greater_is_better);
+  if (better || !state_.best_metric)
+    state_.best_metric = better ? value : worst_metric(wanted.greater_is_better);
   if (!better) return;
-  state_.best_metric = value;
-  state_.best_step = state_.global_step;
+  if (plan_.saving.interval.strategy != "no") state_.best_step = state_.global_step;
   if (plan_.saving.interval.strategy == "best") control_.should_save = true;
 }
 
