@@ -22,6 +22,16 @@ std::string brackets(size_t depth) {
   return std::string(depth, '[') + std::string(depth, ']');
 }
 
+TEST_CASE("a number beyond every type is an error like any other") {
+  try {
+    parse_json("[2178743189e421]", "some/file");
+    FAIL("read");
+  } catch (const Error& error) {
+    CHECK(error.code() == ExitCode::kData);
+    CHECK(error.diagnostics().front().where == "some/file");
+  }
+}
+
 TEST_CASE("JSON that is nested so deep that copying it would overflow the stack is refused with its place") {
   const auto limit = static_cast<size_t>(kDeepestJson);
   for (const size_t depth : {limit + 1, size_t{1'000'000}}) {

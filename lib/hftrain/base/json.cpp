@@ -163,6 +163,10 @@ Json parse_json(std::string_view text, const std::string& origin, int error_code
     throw Error(static_cast<ExitCode>(error_code), "not valid JSON")
         .where(place(text, error.byte, origin))
         .why(short_reason(error.what()));
+  } catch (const Json::out_of_range& error) {  // 1e999
+    throw Error(static_cast<ExitCode>(error_code), "not valid JSON")
+        .where(origin)
+        .why(short_reason(error.what()));
   }
 }
 
