@@ -155,7 +155,7 @@ def only_the_model_is_saved_when_so_asked(place, output):
     at = flags.index("--model_type")
     place.call("--model_name_or_path", saved, *flags[:at], *flags[at + 4:])
     said = place.call(*place.flags(output, "--max_steps", 6, "--save_steps", 2, "--save_only_model")).stderr
-    in_order(said, "and global step 4", "warning:", "no training state", "begin anew")
+    in_order(said, "warning:", "no training state", "begin anew", "and global step 4")
     steps = [r["step"] for r in read_json(output, "trainer_state.json")["log_history"] if "loss" in r]
     expect(steps == [1, 2, 3, 4, 5, 6], "the history goes on", steps)
 
