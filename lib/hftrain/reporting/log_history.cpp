@@ -2,6 +2,8 @@
 
 #include <zstd.h>
 
+#include <algorithm>
+
 #include "hftrain/base/error.h"
 #include "hftrain/reporting/python_text.h"
 
@@ -10,6 +12,8 @@ namespace {
 
 constexpr size_t kBlock = 64 << 10;  // bytes of text
 constexpr int kLevel = 3;
+constexpr size_t kOwnPages = size_t{2}
+                             << 20;  // bytes; what is larger malloc maps by itself (tensor_memory.cpp)
 
 std::string compressed(const std::string& text) {
   std::string block(ZSTD_compressBound(text.size()), '\0');
@@ -43,16 +47,25 @@ void LogHistory::add(const Json& record) {
     if (character == '\n') open_ += "    ";
   }
   if (open_.size() < kBlock) return;
-  blocks_.push_back(compressed(open_));
+  blocks_.push_back(std::make_shared<const std::string>(compressed(open_)));
+  block_text_ += open_.size();
   open_.clear();
 }
 
 std::string LogHistory::text() const {
-  if (empty()) return "[]";
-  std::string text = "[\n";
-  text.reserve((blocks_.size() + 2) * kBlock * 5 / 4);
-  for (const std::string& block : blocks_) append_text_of(block, text);
-  return text + open_ + "\n  ]";
+  return text_between("", "");
+}
+
+std::string LogHistory::text_between(std::string_view head, std::string_view tail) const {
+  constexpr std::string_view kOpen = "[\n", kClose = "\n  ]", kNone = "[]";
+  std::string text;
+  text.reserve(std::max(
+      kOwnPages, head.size() + kOpen.size() + block_text_ + open_.size() + kClose.size() + tail.size()));
+  text += head;
+  if (empty()) return text.append(kNone).append(tail);
+  text += kOpen;
+  for (const auto& block : blocks_) append_text_of(*block, text);
+  return text.append(open_).append(kClose).append(tail);
 }
 
 Json LogHistory::records() const {

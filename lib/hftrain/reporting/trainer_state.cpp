@@ -22,11 +22,11 @@ Json control_entry(const ControlFlags& flags) {
 std::string render_trainer_state(const TrainerState& state) {
   Json value(state);
   value["log_history"] = nullptr;
-  std::string text = python_json(value, 2) + '\n';
-  constexpr std::string_view kPlace = "\n  \"log_history\": null";
-  const size_t begin = text.find(kPlace) + kPlace.size() - 4;
-  text.replace(begin, 4, state.log_history.text());
-  return text;
+  const std::string text = python_json(value, 2) + '\n';
+  constexpr std::string_view kPlace = "\n  \"log_history\": ", kNull = "null";
+  const std::string_view whole = text;
+  const size_t begin = whole.find(kPlace) + kPlace.size();
+  return state.log_history.text_between(whole.substr(0, begin), whole.substr(begin + kNull.size()));
 }
 
 TrainerState parse_trainer_state(const std::string& text, const std::string& origin) {
