@@ -26,7 +26,7 @@ class DirectWriter final : public TensorWriter {
 
 }  // namespace
 
-void DirectTarget::put(const std::string& name, std::string bytes) {
+void DirectTarget::put(const std::string& name, std::string_view bytes) {
   files_.put(name, bytes);
 }
 

@@ -6,6 +6,7 @@
 
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "hftrain/storage/checkpoint_folder.h"
@@ -28,7 +29,7 @@ class TensorWriter {
 class SaveTarget {
  public:
   virtual ~SaveTarget() = default;
-  virtual void put(const std::string& name, std::string bytes) = 0;
+  virtual void put(const std::string& name, std::string_view bytes) = 0;
   virtual std::unique_ptr<TensorWriter> open(const std::string& name,
                                              std::vector<storage::TensorEntry> entries,
                                              storage::SafetensorsMetadata metadata = storage::pt_metadata(),
@@ -40,7 +41,7 @@ class DirectTarget final : public SaveTarget {
  public:
   // `files` must outlive the object.
   explicit DirectTarget(storage::StagedFiles& files) : files_(files) {}
-  void put(const std::string& name, std::string bytes) override;
+  void put(const std::string& name, std::string_view bytes) override;
   std::unique_ptr<TensorWriter> open(const std::string& name, std::vector<storage::TensorEntry> entries,
                                      storage::SafetensorsMetadata metadata,
                                      storage::TensorOrder order) override;

@@ -96,10 +96,10 @@ void StagedCopy::clear() {
   used_ = 0;
 }
 
-void StagedCopy::put(const std::string& name, std::string bytes) {
+void StagedCopy::put(const std::string& name, std::string_view bytes) {
   File file;
   file.name = name;
-  file.text = std::move(bytes);
+  file.text = bytes;
   files_.push_back(std::move(file));
 }
 

@@ -28,7 +28,7 @@ class StagedCopy final : public SaveTarget {
 
   // Forgets the files and keeps the memory: the next save of the same run needs as much.
   void clear();
-  void put(const std::string& name, std::string bytes) override;
+  void put(const std::string& name, std::string_view bytes) override;
   std::unique_ptr<TensorWriter> open(const std::string& name, std::vector<storage::TensorEntry> entries,
                                      storage::SafetensorsMetadata metadata,
                                      storage::TensorOrder order) override;
