@@ -54,6 +54,12 @@ TEST_CASE("a manifest comes back as it was written", "[storage]") {
   CHECK(back.files == sample().files);
 }
 
+TEST_CASE("a manifest whose identity has a hash of that name is read again", "[storage]") {
+  Manifest manifest = sample();
+  manifest.identity = {{"manifest_hash", ""}, {"task", "clm"}};
+  CHECK(parse_manifest(render_manifest(manifest), "here").identity == manifest.identity);
+}
+
 TEST_CASE("one flipped bit anywhere in a manifest is found", "[storage]") {
   const std::string text = render_manifest(sample());
   for (size_t byte = 0; byte < text.size(); ++byte) {
