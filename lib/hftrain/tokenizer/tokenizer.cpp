@@ -1,5 +1,6 @@
 #include "hftrain/tokenizer/tokenizer.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <utility>
 
@@ -17,8 +18,8 @@ namespace fs = std::filesystem;
 
 // transformers writes 1e30 for "no limit".
 constexpr double kNoLimit = 1e9;
-// Tokens that a file may have every text padded to.
-constexpr int64_t kMostPadded = int64_t{1} << 20;
+// Tokens that a file may have every text padded to, and the bytes of their text together.
+constexpr int64_t kMostPadded = int64_t{1} << 20, kMostPaddedBytes = int64_t{1} << 26;
 
 std::string file_of(const std::string& place) {
   std::error_code error;
@@ -77,6 +78,9 @@ Padding read_padding(const JsonPart& part) {
   padding.id = part.at("pad_id").small_integer();
   padding.type_id = part.at("pad_type_id").small_integer();
   padding.token = part.text("pad_token");
+  const int64_t tokens = padding.fixed_length.value_or(0) + padding.multiple_of;
+  if (static_cast<int64_t>(padding.token.size()) > kMostPaddedBytes / std::max<int64_t>(tokens, 1))
+    throw part.at("pad_token").error("a text as long, so many times, would fill the memory");
   return padding;
 }
 
@@ -115,8 +119,12 @@ void read_settings(const std::string& file, TokenizerSettings& settings) {
   read_special(config, "pad_token", settings.pad_token);
   if (!config.is_object() || !config.contains("model_max_length")) return;
   const Json& length = config.at("model_max_length");
-  if (length.is_number() && length.get<double>() < kNoLimit)
+  if (!length.is_number() || length.get<double>() >= kNoLimit) return;
+  try {
     settings.model_max_length = length.get<int64_t>();
+  } catch (const Json::exception& error) {
+    throw Error(ExitCode::kData, "model_max_length must be a whole number").where(file).why(error.what());
+  }
 }
 
 }  // namespace
