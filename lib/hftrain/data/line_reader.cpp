@@ -19,11 +19,11 @@ LineReader::LineReader(const std::string& path, Newlines newlines, size_t longes
       newlines_(newlines),
       longest_(longest),
       stream_(ByteStream::open(path)),
-      buffer_(kBufferBytes) {}
+      buffer_(std::make_unique_for_overwrite<char[]>(kBufferBytes)) {}
 
 bool LineReader::refill() {
   begin_ = 0;
-  end_ = stream_->read(buffer_.data(), buffer_.size());
+  end_ = stream_->read(buffer_.get(), kBufferBytes);
   return end_ > 0;
 }
 
@@ -42,7 +42,7 @@ LineReader::Ending LineReader::next(std::string& line) {
         continue;
       }
     }
-    const char* start = buffer_.data() + begin_;
+    const char* start = buffer_.get() + begin_;
     const void* newline = std::memchr(start, '\n', end_ - begin_);
     size_t length =
         newline != nullptr ? static_cast<size_t>(static_cast<const char*>(newline) - start) : end_ - begin_;

@@ -4,7 +4,6 @@
 #include <cstdint>
 #include <memory>
 #include <string>
-#include <vector>
 
 #include "hftrain/data/byte_stream.h"
 
@@ -42,7 +41,8 @@ class LineReader {
   Newlines newlines_;
   size_t longest_;
   std::unique_ptr<ByteStream> stream_;
-  std::vector<char> buffer_;
+  std::unique_ptr<char[]>
+      buffer_;  // not filled with zeros first, which takes longer than to read a short file
   size_t begin_ = 0;
   size_t end_ = 0;
   bool after_return_ = false;  // a "\n" that comes first belongs to the line end before it
