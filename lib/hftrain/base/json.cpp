@@ -96,6 +96,7 @@ void take_marks_off(Json& value) {
 }
 
 std::optional<Json> parse_with_marks(std::string_view text) {
+  if (text.find("NaN") == text.npos && text.find("Infinity") == text.npos) return std::nullopt;
   const std::string marked = with_marks(text);
   Json json = Json::parse(marked, nullptr, /*allow_exceptions=*/false, /*ignore_comments=*/true);
   if (json.is_discarded()) return std::nullopt;
