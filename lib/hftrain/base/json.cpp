@@ -164,6 +164,10 @@ Json parse_json(std::string_view text, const std::string& origin, int error_code
     throw Error(static_cast<ExitCode>(error_code), "not valid JSON")
         .where(place(text, error.byte, origin))
         .why(short_reason(error.what()));
+  } catch (const Json::out_of_range& error) {  // a number that no double holds: the parser does not say where
+    throw Error(static_cast<ExitCode>(error_code), "not valid JSON")
+        .where(origin)
+        .why(short_reason(error.what()));
   }
 }
 
