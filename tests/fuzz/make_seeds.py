@@ -48,9 +48,11 @@ def control_messages():
                                "data": {"train": {"cache_path": "/c/1", "samples": 4, "tokens": 64, "exact": True}},
                                "optimizer": {"options": {"a": "1"}}, "precision": {"tf32": True}}},
     }
-    # A finding: undefined behaviour where clang read the number.
+    # Findings: undefined behaviour where a number was read.
     seed("control_message", "negative_signals", '{"message": "worker_ended", "signals_sent": -1.0, "rank": 1, "signal": 0, '
                                                 '"code": 0, "killed_for_memory": false}')
+    seed("control_message", "large_severity", '{"message": "agent_failed", "exit_code": 3, "mistakes": [{"severity": 1e300, '
+                                              '"what": "w", "where": "", "why": "", "hint": ""}]}')
     for name, members in messages.items():
         seed("control_message", name, json.dumps({"message": name, **members}))
 
