@@ -8,6 +8,25 @@
 #include "launcher/verdict.h"
 
 namespace hftrain {
+namespace {
+
+// The library would turn any number into a member of an enum, or into none at all.
+template <typename Enum>
+Enum member_of(const Json& json, Enum last) {
+  const int number = json.get<int>();
+  if (number >= 0 && number <= static_cast<int>(last)) return static_cast<Enum>(number);
+  throw Json::out_of_range::create(406, json.dump() + " is out of range", &json);
+}
+
+}  // namespace
+
+// Outside of it, where the library finds them.
+static void from_json(const Json& json, Diagnostic::Severity& severity) {
+  severity = member_of(json, Diagnostic::Severity::kError);
+}
+static void from_json(const Json& json, WorkPhase& phase) {
+  phase = member_of(json, WorkPhase::kLeaving);
+}
 
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Diagnostic, severity, what, where, why, hint)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(CrashNote, signal, code, address, mapped_file)

@@ -6,7 +6,8 @@
 namespace hftrain::launcher {
 namespace {
 
-constexpr size_t kMostHosts = 1'000'000;
+// Slurm itself has room for 65,533 machines, and the name of one is no longer than that of the Internet's.
+constexpr size_t kMostHosts = 100'000, kLongestName = 255;
 constexpr int kMostBrackets = 8;  // of one name
 
 // Splits at the commas that stand outside of brackets; empty when brackets do not match.
@@ -31,7 +32,8 @@ bool expand_range(std::string_view range, std::vector<std::string>& numbers) {
   const std::string_view first = range.substr(0, dash);
   const std::string_view last = dash == std::string_view::npos ? first : range.substr(dash + 1);
   const std::optional<int64_t> low = whole_number<int64_t>(first), high = whole_number<int64_t>(last);
-  if (!low || !high || *low > *high || static_cast<size_t>(*high - *low) >= kMostHosts - numbers.size())
+  if (!low || !high || *low > *high || first.size() > kLongestName ||
+      static_cast<size_t>(*high - *low) >= kMostHosts - numbers.size())
     return false;
   for (int64_t number = *low; number <= *high; ++number) {
     std::string digits = std::to_string(number);
@@ -45,7 +47,7 @@ bool expand_range(std::string_view range, std::vector<std::string>& numbers) {
 bool expand_name(std::string_view name, int brackets, std::vector<std::string>& hosts) {
   const size_t open = name.find('[');
   if (open == std::string_view::npos) {
-    if (name.empty()) return false;
+    if (name.empty() || name.size() > kLongestName) return false;
     hosts.emplace_back(name);
     return true;
   }

@@ -108,6 +108,8 @@ def story_long_lines(place, output):
     job = start(place, output, program=chatty_program(output + "-program"))
     try:
         wait_for_flood(job, place, output)
+        read_until_said(job.stderr)  # a reader that comes and goes leaves the writer in the middle of a line
+        time.sleep(3)
         return stop(place, output, job)
     finally:
         job.kill()

@@ -1,4 +1,5 @@
 #include <cmath>
+#include <limits>
 
 #include "hftrain/architectures/architecture.h"
 #include "hftrain/base/error.h"
@@ -179,6 +180,40 @@ TEST_CASE("unknown keys are kept, a machine path is not") {
   const Json written = Architecture::from_config(config, "c")->config_json();
   CHECK(written["my_note"]["a"] == 1);
   CHECK_FALSE(written.contains("_name_or_path"));
+}
+
+TEST_CASE("a key that only other families have may have any value") {
+  Json config = tiny_llama();
+  config["use_sliding_window"] = true;
+  config["sliding_window"] = "x";
+  CHECK(Architecture::from_config(config, "c")->config_json()["sliding_window"] == "x");
+  config = tiny_llama();
+  config["model_type"] = "qwen2";
+  config["attention_bias"] = "x";
+  config["mlp_bias"] = 3;
+  CHECK_FALSE(Architecture::from_config(config, "c")->llama()->attention_bias);
+  // Qwen2 honours this one, though its class does not name it.
+  config["head_dim"] = 8;
+  CHECK(Architecture::from_config(config, "c")->llama()->head_dim == 8);
+  config["head_dim"] = std::numeric_limits<uint64_t>::max();
+  CHECK(error_of(config).code() == ExitCode::kData);
+  CHECK(contains(error_of(config).render(), "head_dim"));
+}
+
+TEST_CASE("a RoPE setting that is no length or not finite is refused") {
+  Json config = tiny_llama();
+  config["rope_scaling"] = {
+      {"rope_type", "llama3"}, {"factor", 8.0}, {"low_freq_factor", 1.0}, {"high_freq_factor", 4.0}};
+  config["rope_scaling"]["original_max_position_embeddings"] = 64;
+  CHECK(Architecture::from_config(config, "c")->llama()->rope_original_max_position == 64);
+  for (const double length : {1e300, -1e300, 0.0, -5.0, std::nan(""), double{INFINITY}}) {
+    INFO(length);
+    config["rope_scaling"]["original_max_position_embeddings"] = length;
+    CHECK(contains(error_of(config).render(), "original_max_position_embeddings"));
+  }
+  config["rope_scaling"]["original_max_position_embeddings"] = 64;
+  config["rope_scaling"]["factor"] = double{INFINITY};
+  CHECK(contains(error_of(config).render(), "factor must be finite"));
 }
 
 TEST_CASE("windows follow the family's rule") {

@@ -156,6 +156,21 @@ TEST_CASE("unknown keys, wrong types and duplicates are all reported with their 
   CHECK(contains(text, "unknown key 'num_cycle'"));
 }
 
+TEST_CASE("of many unknown keys all are reported, and the first have a hint") {
+  std::string keys;
+  for (int i = 0; i < 300; ++i)
+    keys += "lerning_rate" + std::string(1 + i / 26, '_') + char('a' + i % 26) + ": 1\n";
+  const WrittenFile file(keys);
+  const std::string text = mistakes({"--config", file.path});
+  const std::string hint = "there is no flag of that name\n  try: ";
+  size_t unknown = 0, hints = 0;
+  for (size_t at = text.find("unknown key"); at != text.npos; at = text.find("unknown key", at + 1))
+    ++unknown;
+  for (size_t at = text.find(hint); at != text.npos; at = text.find(hint, at + 1)) ++hints;
+  CHECK(unknown == 300);
+  CHECK(hints == 50);
+}
+
 TEST_CASE("a key given twice inside a mapping is refused with both places") {
   const WrittenFile file("accelerator_config: {split_batches: true, split_batches: false}\n");
   const std::string text = mistakes({"--config", file.path});

@@ -78,6 +78,14 @@ TEST_CASE("what the parser says of a broken text does not repeat all of it") {
   }
 }
 
+TEST_CASE("a number beyond every double is an error that names the file") {
+  for (const char* text : {"1e310", "[1, -1e999]", "{\"a\": 1e400, \"b\": NaN}"}) {
+    INFO(text);
+    CHECK_THROWS_AS(parse_json(text, "config.json"), Error);
+    CHECK_FALSE(try_parse_json(text));
+  }
+}
+
 TEST_CASE("comments are accepted") {
   CHECK(parse_json("{/* a */ \"b\": 1 // c\n}", "x").at("b") == 1);
 }

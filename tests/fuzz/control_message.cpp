@@ -1,5 +1,5 @@
 // One line as a peer sends it over the control connection. What is understood means the same when it is said
-// again.
+// again. What a plan leaves out is as in an empty one, so that mutations reach what it does say.
 #include "fuzz.h"
 #include "hftrain/plan/run_plan.h"
 #include "launcher/control/message.h"
@@ -14,9 +14,16 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     const std::string again = launcher::encode_message(*message);
     const auto second = launcher::decode_message(std::string_view(again).substr(0, again.size() - 1));
     if (!second || launcher::encode_message(*second) != again) __builtin_trap();
-    if (const auto* plan = std::get_if<launcher::TakePlan>(&*message))
-      plan::plan_hash(plan::run_plan_from_json(plan->plan, "a peer"));
+    if (const auto* plan = std::get_if<launcher::TakePlan>(&*message)) {
+      Json whole = plan::to_json_value(plan::RunPlan());
+      whole.merge_patch(plan->plan);
+      plan::plan_hash(plan::run_plan_from_json(whole, "a peer"));
+    }
     if (const auto* failure = std::get_if<launcher::AgentFailed>(&*message))
       throw launcher::error_of(*failure);
   });
+}
+
+extern "C" size_t LLVMFuzzerCustomMutator(uint8_t* data, size_t size, size_t max_size, unsigned seed) {
+  return fuzz::mutate_json(data, size, max_size, seed);
 }

@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
-"""Writes the seeds of the fuzz targets: small inputs that their readers accept, and a few that come close.
+"""Writes the seeds of the fuzz targets: small inputs that their readers accept, and a few that come close. Beside them
+the words that a target's inputs are made of, for libFuzzer to put in.
 
-Usage: tests/fuzz/make_seeds.py      (into tests/fuzz/seeds; the files are committed)
+Usage: tests/fuzz/make_seeds.py      (into tests/fuzz/seeds and tests/fuzz/words; the files are committed)
 """
 import json
 import pathlib
+import re
 import struct
 
 folder = pathlib.Path(__file__).parent / "seeds"
@@ -42,8 +44,15 @@ def control_messages():
         "heartbeat": {"count": 9},
         "try_peers": {"peers": [{"agent": 0, "address": "10.0.0.1", "port": 4000, "answer": "a"}]},
         "peers_tried": {"closed": {"0": "refused"}},
-        "take_plan": {"plan": {"schema": 1, "ranks": {"world_size": 2}, "facts": fact}},
+        "take_plan": {"plan": {"ranks": {"world_size": 2}, "facts": fact, "saving": {"further_nodes": [1]},
+                               "data": {"train": {"cache_path": "/c/1", "samples": 4, "tokens": 64, "exact": True}},
+                               "optimizer": {"options": {"a": "1"}}, "precision": {"tf32": True}}},
     }
+    # Findings: undefined behaviour where a number was read.
+    seed("control_message", "negative_signals", '{"message": "worker_ended", "signals_sent": -1.0, "rank": 1, "signal": 0, '
+                                                '"code": 0, "killed_for_memory": false}')
+    seed("control_message", "large_severity", '{"message": "agent_failed", "exit_code": 3, "mistakes": [{"severity": 1e300, '
+                                              '"what": "w", "where": "", "why": "", "hint": ""}]}')
     for name, members in messages.items():
         seed("control_message", name, json.dumps({"message": name, **members}))
 
@@ -87,10 +96,8 @@ def tokenizers():
     bpe = {"type": "BPE", "dropout": None, "unk_token": "[UNK]", "continuing_subword_prefix": None,
            "end_of_word_suffix": None, "fuse_unk": False, "byte_fallback": False, "vocab": vocabulary,
            "merges": [["a", "b"], ["ab", "c"], ["\u0120", "a"]]}
-    pieces = {"type": "WordPiece", "unk_token": "[UNK]", "continuing_subword_prefix": "##", "max_input_chars_per_word": 9,
-              "vocab": {"[UNK]": 0, "a": 1, "##b": 2, "ab": 3}}
-    unigram = {"type": "Unigram", "unk_id": 0, "byte_fallback": False,
-               "vocab": [["[UNK]", 0.0], ["a", -1.0], ["b", -2.0], ["ab", -2.5], ["\u2581", -3.0], ["\u2581a", -1.5]]}
+    marked = {"type": "BPE", "unk_token": "a", "byte_fallback": True, "merges": [["\u2581", "a"], ["\u2581a", "b"]],
+              "vocab": {"a": 0, "b": 1, "\u2581": 2, "\u2581a": 3, "\u2581ab": 4, "<0xC3>": 5, "<0xA9>": 6}}
 
     def file(model, **members):
         return json.dumps({"version": "1.0", "truncation": None, "padding": None, "added_tokens": [added], "normalizer": None,
@@ -109,15 +116,40 @@ def tokenizers():
                 "pair": [{"Sequence": {"id": "A", "type_id": 0}}, {"Sequence": {"id": "B", "type_id": 1}}],
                 "special_tokens": {"[UNK]": {"id": "[UNK]", "ids": [0], "tokens": ["[UNK]"]}}}
     seed("tokenizer", "normalizers", parts(file(bpe, normalizer=normalizer, post_processor=template), "A\u0301bC \ufb01"))
-    bert = {"type": "BertNormalizer", "clean_text": True, "handle_chinese_chars": True, "strip_accents": None, "lowercase": True}
-    seed("tokenizer", "word_piece", parts(file(pieces, normalizer=bert, pre_tokenizer={"type": "BertPreTokenizer"},
-                                               decoder={"type": "WordPiece", "prefix": "##", "cleanup": True}), "ab a! \u4e2d"))
+    words = {"type": "Sequence", "pretokenizers": [{"type": "Punctuation"}, {"type": "Digits", "individual_digits": True},
+                                                   {"type": "Whitespace"}]}
+    around = {"type": "BertProcessing", "sep": ["[UNK]", 0], "cls": ["a", 1]}
+    seed("tokenizer", "words", parts(file(bpe, pre_tokenizer=words, post_processor=around,
+                                          decoder={"type": "WordPiece", "prefix": "##", "cleanup": True}), "ab a! \u4e2d 12"))
     space = {"type": "Metaspace", "replacement": "\u2581", "prepend_scheme": "always", "split": True}
-    seed("tokenizer", "unigram", parts(file(unigram, pre_tokenizer=space, decoder=space), "ab  a"))
+    seed("tokenizer", "metaspace", parts(file(marked, pre_tokenizer=space, decoder=space), "ab  a"))
+    replace = {"type": "Replace", "pattern": {"String": " "}, "content": "\u2581"}
+    undo = [{"type": "Replace", "pattern": {"String": "\u2581"}, "content": " "}, {"type": "ByteFallback"}, {"type": "Fuse"},
+            {"type": "Strip", "content": " ", "start": 1, "stop": 0}]
+    before = {"type": "Sequence", "normalizers": [{"type": "Prepend", "prepend": "\u2581"}, replace]}
+    seed("tokenizer", "byte_fallback", parts(file(marked, normalizer=before, decoder={"type": "Sequence", "decoders": undo}),
+                                             "ab \u00e9 a"))
+    settings = {"bos_token": "a", "eos_token": {"content": "[UNK]"}, "model_max_length": 512}
+    seed("tokenizer", "settings", parts(file(bpe), "abc", json.dumps(settings)))
     cut = {"direction": "Right", "max_length": 3, "strategy": "LongestFirst", "stride": 0}
     pad = {"strategy": {"Fixed": 6}, "direction": "Left", "pad_to_multiple_of": 4, "pad_id": 0, "pad_type_id": 0,
            "pad_token": "[UNK]"}
     seed("tokenizer", "padded", parts(file(bpe, truncation=cut, padding=pad), "abcabc"))
+
+    # Findings: what once took all memory, took for ever or ended the program.
+    doubled = {"type": "Replace", "pattern": {"String": "a"}, "content": "aa"}
+    seed("tokenizer", "grows_in_normalizers", parts(file(bpe, normalizer={"type": "Sequence", "normalizers": [doubled] * 40}),
+                                                    "ab"))
+    seed("tokenizer", "grows_in_bytes", parts(file(bpe, normalizer={"type": "Sequence", "normalizers":
+                                                                    [{"type": "ByteLevel"}] * 60}), "ab \u00e9"))
+    seed("tokenizer", "grows_in_decoders", parts(file(bpe, decoder={"type": "Sequence", "decoders": [doubled] * 40}), "ab"))
+    seed("tokenizer", "strips_nothing", parts(file(bpe, decoder={"type": "Strip", "content": "", "start": 1 << 62, "stop": 0}),
+                                              "ab"))
+    seed("tokenizer", "long_padding", parts(file(bpe, padding={**pad, "strategy": {"Fixed": 1 << 20}, "pad_token": "x" * 600}),
+                                            "ab"))
+    seed("tokenizer", "many_classes", parts(file(bpe, normalizer={"type": "Replace", "pattern": {"Regex": "\\w" * 600},
+                                                                  "content": "a"}), "ab"))
+    seed("tokenizer", "broken_settings", parts(file(bpe), "ab", '{"model_max_length": 2.5}'))
 
 
 def manifests():
@@ -127,6 +159,9 @@ def manifests():
     seed("manifest", "one", json.dumps(value, indent=2))
     seed("manifest", "outside", json.dumps({**value, "files": [{"path": "../x", "size": 1, "hash": ""}]}))
     seed("manifest", "none", json.dumps({**value, "files": []}))
+    # Findings: the hash was written into the identity, and a step that is no whole number.
+    seed("manifest", "large_step", json.dumps({**value, "step": 1e300, "files": []}))
+    seed("manifest", "hash_in_identity", json.dumps({**value, "identity": {"manifest_hash": ""}, "files": []}))
 
 
 def configs():
@@ -142,6 +177,14 @@ def configs():
     seed("config_json", "qwen3", json.dumps({"model_type": "qwen3", **llama, "head_dim": 4, "rope_parameters":
                                              {"rope_type": "linear", "rope_theta": 1e4, "factor": 2.0}}))
     seed("config_json", "mistral", json.dumps({"model_type": "mistral", **llama, "sliding_window": 8}))
+    # Findings: keys of other families with values of any kind, and numbers that fit no size.
+    seed("config_json", "foreign_keys", json.dumps({"model_type": "llama", **llama, "use_sliding_window": True,
+                                                    "sliding_window": "x"}))
+    seed("config_json", "foreign_biases", json.dumps({"model_type": "qwen2", **llama, "attention_bias": "x", "mlp_bias": 3}))
+    seed("config_json", "large_head", json.dumps({"model_type": "qwen2", **llama, "head_dim": (1 << 64) - 1}))
+    seed("config_json", "large_number", '{"model_type": "gpt2", "n_embd": 1e310}')
+    seed("config_json", "large_positions", json.dumps({"model_type": "llama", **llama, "rope_scaling":
+                                                       {**scaling, "original_max_position_embeddings": 1e300}}))
 
 
 def configurations():
@@ -170,7 +213,37 @@ def machines():
     seed("host_file", "one", "localhost slots=1")
     seed("node_list", "ranges", parts("gpu[01-03,7],login,r[1-2]n[1-2]", "4(x2),3"))
     seed("node_list", "one", parts("a", "1"))
+    # Findings: a few letters that stand for gigabytes of names.
+    seed("node_list", "long_names", parts("n" * 600 + "[1-999999]", "1"))
+    seed("node_list", "long_numbers", parts("n[" + "0" * 600 + "1-999999]", "1"))
+    seed("node_list", "many_brackets", parts("n[1-999999]" + "[1-1]" * 7, "1(x999999)"))
 
 
-for write in (control_messages, safetensors, sharded_state, tokenizers, manifests, configs, configurations, rows, machines):
+def words():
+    """A list of words for each target: what stands in quotation marks in its seeds, and names that have no seed."""
+    more = {
+        "tokenizer": """ByteFallback Fuse Metaspace Strip BPEDecoder WordPiece Sequence Replace Prepend NFC NFD NFKC NFKD
+            Whitespace WhitespaceSplit Digits Punctuation Removed MergedWithPrevious MergedWithNext Contiguous BertProcessing
+            RobertaProcessing cls sep individual_digits prefix cleanup suffix start stop content prepend strip_left
+            strip_right OnlySecond BatchLongest ignore_merges model_max_length eos_token""".split(),
+        "safetensors": "BOOL I8 U8 I16 U16 F16 I32 U32 I64 U64 F8_E4M3 F8_E5M2".split(),
+        "config_json": """layer_types sliding_attention full_attention dtype mlp_bias NaN Infinity gelu relu partial_rotary_factor
+            yarn eos_token_id rope_theta""".split(),
+        "yaml": [name for source in sorted((folder.parents[2] / "lib/hftrain/arguments/flags").glob("*.cpp"))
+                 for name in re.findall(r'\.name = "([a-z0-9_]+)"', source.read_text())],
+    }
+    target_folder = folder.parent / "words"
+    target_folder.mkdir(exist_ok=True)
+    for seeds in sorted(folder.iterdir()):
+        texts = [path.read_bytes().decode(errors="ignore") for path in sorted(seeds.iterdir())]
+        found = {word for text in texts for word in re.findall(r'"([A-Za-z_][A-Za-z0-9_ .-]*)"', text)}
+        found.update(more.get(seeds.name, ()))
+        if seeds.name == "yaml":
+            found.update(word for text in texts for word in re.findall(r"[A-Za-z_]{2,}", text))
+        lines = "".join(f'"{word}"\n' for word in sorted(found))
+        if lines:
+            (target_folder / seeds.name).write_text(lines)
+
+
+for write in (control_messages, safetensors, sharded_state, tokenizers, manifests, configs, configurations, rows, machines, words):
     write()

@@ -15,7 +15,12 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     if (place != std::string::npos) text.insert(place + blank.size() - 1, hash_bytes(text));
     const storage::Manifest manifest = storage::parse_manifest(text, "manifest.json");
     const std::string rendered = storage::render_manifest(manifest);
-    if (storage::render_manifest(storage::parse_manifest(rendered, "again")) != rendered) __builtin_trap();
+    const auto again = fuzz::must([&] { return storage::parse_manifest(rendered, "again"); });
+    if (storage::render_manifest(again) != rendered) __builtin_trap();
     storage::verify_files(fuzz::folder(), manifest.files, 1);
   });
+}
+
+extern "C" size_t LLVMFuzzerCustomMutator(uint8_t* data, size_t size, size_t max_size, unsigned seed) {
+  return fuzz::mutate_json(data, size, max_size, seed);
 }

@@ -1,6 +1,7 @@
-// A configuration file, YAML or (after a first byte of 'j') JSON.
+// A configuration file, YAML or (after a first byte of 'j') JSON, with all that a command line does with it:
+// the values of its flags, the rules, and what it says in the ways of accelerate and DeepSpeed.
 #include "fuzz.h"
-#include "hftrain/arguments/config_file.h"
+#include "hftrain/arguments/parse.h"
 
 using namespace hftrain;  // NOLINT(google-build-using-namespace): a program of one page
 
@@ -9,8 +10,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     std::string_view text(reinterpret_cast<const char*>(data), size);
     const bool json = text.starts_with('j');
     if (json) text.remove_prefix(1);
-    arguments::Diagnostics problems;
-    arguments::read_config_file(fuzz::file_with(json ? "c.json" : "c.yaml", text), 0, problems);
-    if (!problems.empty()) throw Error(ExitCode::kUsage, problems);
+    const std::vector<std::string> line = {"--config", fuzz::file_with(json ? "c.json" : "c.yaml", text)};
+    arguments::parse_arguments(line, Environment());
   });
 }

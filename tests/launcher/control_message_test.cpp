@@ -40,6 +40,17 @@ TEST_CASE("a line that is nested too deep, or has a number that does not fit, is
   CHECK_FALSE(decode_message(R"({"message":"take_plan","plan":)" + deep + "}"));
   CHECK_FALSE(decode_message(R"({"message":"stop_received","signal":1e300})"));
   CHECK_FALSE(decode_message(R"({"message":"stop_received","signal":1099511627791})"));
+  const std::string ended =
+      R"({"message":"worker_ended","rank":1,"signal":0,"code":0,"killed_for_memory":false,)";
+  CHECK(decode_message(ended + R"("signals_sent":1.0})"));
+  CHECK_FALSE(decode_message(ended + R"("signals_sent":-1.0})"));
+  const std::string failed =
+      R"({"message":"agent_failed","exit_code":3,"mistakes":[{"what":"w","where":"","why":"",)";
+  CHECK(decode_message(failed + R"("hint":"","severity":2}]})"));
+  for (const char* severity : {"3", "-1", "1e300", "true"}) {
+    INFO(severity);
+    CHECK_FALSE(decode_message(failed + R"("hint":"","severity":)" + severity + "}]}"));
+  }
 }
 
 TEST_CASE("an introduction carries machine, GPUs, cores and the given rank") {

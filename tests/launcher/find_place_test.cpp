@@ -444,6 +444,12 @@ TEST_CASE("lists of machines as Slurm writes them") {
   std::string deep = "a";
   for (int i = 0; i < 100'000; ++i) deep += "[1]";
   CHECK(expand_node_list(deep).empty());
+  // Names of machines are short: these would be gigabytes of letters.
+  CHECK(expand_node_list(std::string(5000, 'n') + "[1-99999]").empty());
+  CHECK(expand_node_list("n[" + std::string(5000, '0') + "1-99999]").empty());
+  CHECK(expand_node_list(std::string(255, 'n')).size() == 1);
+  CHECK(expand_node_list("gpu[1-99999]").size() == 99'999);
+  CHECK(expand_node_list("gpu[1-100001]").empty());
   CHECK(expand_node_list("r[1-2]n[1-2]") == List{"r1n1", "r1n2", "r2n1", "r2n2"});
   for (const char* broken :
        {"", "gpu[1-3", "gpu1-3]", "gpu[3-1]", "gpu[a]", "gpu[]", "a,,b", "a[[1]]", "a[0-99999999]"}) {

@@ -4,6 +4,8 @@
 
 #include "hftrain/base/error.h"
 #include "hftrain/base/file.h"
+#include "hftrain/base/hash.h"
+#include "hftrain/base/json.h"
 #include "hftrain/storage/checkpoint_folder.h"
 #include "plain_files.h"
 #include "support/catch.h"
@@ -49,6 +51,26 @@ TEST_CASE("a manifest comes back as it was written", "[storage]") {
   CHECK(back.time == 1700000000.25);
   CHECK(back.identity == Json{{"seed", 42}});
   CHECK(back.files == sample().files);
+}
+
+TEST_CASE("a manifest whose identity has a hash of that name is read again", "[storage]") {
+  Manifest manifest = sample();
+  manifest.identity = {{"manifest_hash", ""}, {"task", "clm"}};
+  CHECK(parse_manifest(render_manifest(manifest), "here").identity == manifest.identity);
+}
+
+TEST_CASE("a manifest whose numbers are no whole ones is refused", "[storage]") {
+  const std::string sound = render_manifest(sample());
+  for (const char* step : {"1e300", "2.5", "-1e19"}) {
+    INFO(step);
+    Json value = parse_json(sound, "here");
+    value["step"] = parse_json(step, "here");
+    value["manifest_hash"] = "";
+    std::string text = dump_json(value);
+    const std::string blank = "\"manifest_hash\": \"\"";
+    text.insert(text.rfind(blank) + blank.size() - 1, hash_bytes(text));
+    CHECK_THROWS_AS(parse_manifest(text, "here"), Error);
+  }
 }
 
 TEST_CASE("one flipped bit anywhere in a manifest is found", "[storage]") {

@@ -107,6 +107,53 @@ TEST_CASE("numbers that would take all memory or lose their upper half are refus
   CHECK(mentions(padding("BatchLongest", nullptr, int64_t{1} << 32), "padding.pad_id"));
   CHECK(mentions(padding("BatchLongest", nullptr, -1), "padding.pad_id"));
   CHECK(mentions(refusal("gpt2", [](Json& file) { file["model"]["vocab"]["!"] = int64_t{1} << 26; }), "'!'"));
+  const auto padding_with = [](const std::string& token) {
+    return refusal("gpt2", [&](Json& file) {
+      file["padding"] = {{"strategy", {{"Fixed", 1 << 20}}},
+                         {"direction", "Right"},
+                         {"pad_to_multiple_of", nullptr},
+                         {"pad_id", 0},
+                         {"pad_type_id", 0},
+                         {"pad_token", token}};
+    });
+  };
+  CHECK(padding_with("<|endoftext|>").empty());
+  CHECK(mentions(padding_with(std::string(600, 'x')), "padding.pad_token"));
+}
+
+TEST_CASE("steps that double a text each are given up before they fill the memory") {
+  const auto use = [](const std::function<void(Json&)>& edit) -> std::string {
+    Json file = read_json_file(kGoldenFolder + "gpt2/tokenizer.json");
+    edit(file);
+    const testing::TemporaryDirectory folder;
+    write_file_atomically(folder / "tokenizer.json", dump_json(file));
+    const auto tokenizer = Tokenizer::load(folder.path());
+    try {
+      const std::vector<TokenId> ids = tokenizer->encode("bananaé", false).ids;
+      tokenizer->decode(ids, false);
+      return "";
+    } catch (const Error& error) {
+      CHECK(error.code() == ExitCode::kData);
+      return error.render();
+    }
+  };
+  const auto times = [](int count, const char* list, const Json& step) {
+    Json steps = Json::array();
+    for (int i = 0; i < count; ++i) steps.push_back(step);
+    return Json{{"type", "Sequence"}, {list, steps}};
+  };
+  const Json doubled = {{"type", "Replace"}, {"pattern", {{"String", "a"}}}, {"content", "aa"}};
+  const Json bytes = {
+      {"type", "ByteLevel"}, {"add_prefix_space", true}, {"use_regex", false}, {"trim_offsets", true}};
+  CHECK(use([&](Json& file) { file["normalizer"] = times(3, "normalizers", doubled); }).empty());
+  CHECK(use([&](Json& file) { file["decoder"] = times(3, "decoders", doubled); }).empty());
+  CHECK(mentions(use([&](Json& file) { file["normalizer"] = times(50, "normalizers", doubled); }),
+                 "far too much"));
+  CHECK(mentions(use([&](Json& file) { file["normalizer"] = times(50, "normalizers", bytes); }),
+                 "far too much"));
+  CHECK(mentions(use([&](Json& file) { file["pre_tokenizer"] = times(50, "pretokenizers", bytes); }),
+                 "far too much"));
+  CHECK(mentions(use([&](Json& file) { file["decoder"] = times(50, "decoders", doubled); }), "far too much"));
 }
 
 TEST_CASE("merges that name unknown tokens are refused with the token") {
@@ -139,6 +186,9 @@ TEST_CASE("a regular expression that cannot be honoured is refused with the reas
   CHECK(mentions(with_regex("[a-z&&[aeiou]]"), "class"));
   CHECK(mentions(with_regex("a(b"), "compile"));
   CHECK(mentions(with_regex("\\bword"), "\\b"));
+  std::string classes;
+  for (int i = 0; i < 3000; ++i) classes += "\\w";
+  CHECK(mentions(with_regex(classes.c_str()), "more classes"));
 }
 
 TEST_CASE("settings beside the file are read in both spellings") {
@@ -156,6 +206,12 @@ TEST_CASE("settings beside the file are read in both spellings") {
   write_file_atomically(folder / "tokenizer_config.json",
                         R"({"model_max_length": 1000000000000000019884624838656})");
   CHECK_FALSE(Tokenizer::load(folder / "tokenizer.json")->model_max_length());
+  for (const char* length : {"2.5", "-1e300", "NaN"}) {
+    INFO(length);
+    write_file_atomically(folder / "tokenizer_config.json",
+                          std::string(R"({"model_max_length": )") + length + "}");
+    CHECK_THROWS_AS(Tokenizer::load(folder.path()), Error);
+  }
 }
 
 TEST_CASE("a limit of tokens below one is refused, however far below") {

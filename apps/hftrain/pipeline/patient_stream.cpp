@@ -1,8 +1,9 @@
 #include "pipeline/patient_stream.h"
 
 #include <signal.h>
+#include <unistd.h>
 
-#include <ostream>
+#include <iostream>
 #include <streambuf>
 #include <string_view>
 
@@ -30,11 +31,7 @@ bool a_stop_is_pending() {
 
 class PatientStream::Buffer : public std::streambuf {
  public:
-  explicit Buffer(std::streambuf& behind)
-      : behind_(behind), writer_([&behind](std::string_view text) {
-          behind.sputn(text.data(), static_cast<std::streamsize>(text.size()));
-          behind.pubsync();
-        }) {}
+  explicit Buffer(std::ostream& stream) : behind_(*stream.rdbuf()), writer_(sink_of(stream)) {}
 
   std::streambuf& behind() const { return behind_; }
   size_t waiting() const { return writer_.waiting(); }
@@ -53,12 +50,23 @@ class PatientStream::Buffer : public std::streambuf {
   }
 
  private:
+  // Past the buffers of the process's own streams: exit() flushes those, and would wait for the reader.
+  static launcher::PatientWriter::Sink sink_of(std::ostream& stream) {
+    stream.flush();
+    if (&stream == &std::cerr) return launcher::PatientWriter::to(STDERR_FILENO);
+    if (&stream == &std::cout) return launcher::PatientWriter::to(STDOUT_FILENO);
+    return [&behind = *stream.rdbuf()](std::string_view text) {
+      behind.sputn(text.data(), static_cast<std::streamsize>(text.size()));
+      behind.pubsync();
+    };
+  }
+
   std::streambuf& behind_;
   launcher::PatientWriter writer_;
 };
 
 PatientStream::PatientStream(std::ostream& stream)
-    : stream_(stream), buffer_(std::make_unique<Buffer>(*stream.rdbuf())) {
+    : stream_(stream), buffer_(std::make_unique<Buffer>(stream)) {
   stream_.rdbuf(buffer_.get());
 }
 

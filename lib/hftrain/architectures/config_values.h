@@ -16,9 +16,16 @@ class ConfigValues {
  public:
   ConfigValues(const Json& config, std::string origin) : config_(config), origin_(std::move(origin)) {}
 
+  // Keys of the family have their type already; one of another family that is honoured may have any.
   template <typename T>
   T get(const char* key) const {
-    return config_.at(key).get<T>();
+    try {
+      return config_.at(key).get<T>();
+    } catch (const Json::exception& error) {
+      throw Error(ExitCode::kData, std::string(key) + " has a value of another kind than it must")
+          .where(origin_)
+          .why(error.what());
+    }
   }
   // A size: 1 or more, and no more than `most`, so that a damaged file does not ask for all memory.
   static constexpr int64_t kLargestSize = std::numeric_limits<int32_t>::max(), kMostLayers = 10'000;

@@ -11,14 +11,19 @@ namespace {
 constexpr const char* kSliding = "sliding_attention";
 constexpr const char* kFull = "full_attention";
 
+// Keys that other families have may stand in a config with any value; only those of its own were checked.
+bool has_key(const ConfigSchema& schema, const char* key) {
+  return schema.find(key) != nullptr;
+}
+
 // Values that transformers derives when it reads a config and then writes out.
-void derive_missing(Json& json) {
+void derive_missing(const ConfigSchema& schema, Json& json) {
   if (json["num_key_value_heads"].is_null()) json["num_key_value_heads"] = json["num_attention_heads"];
   const int64_t heads = json["num_attention_heads"].get<int64_t>();
   if (json.contains("head_dim") && json["head_dim"].is_null() && heads > 0) {
     json["head_dim"] = json["hidden_size"].get<int64_t>() / heads;
   }
-  if (!json.contains("use_sliding_window")) return;
+  if (!has_key(schema, "use_sliding_window")) return;
   if (!json["use_sliding_window"].get<bool>()) json["sliding_window"] = nullptr;
   if (!json["layer_types"].is_null()) return;
   json["layer_types"] = Json::array();
@@ -32,13 +37,13 @@ void derive_missing(Json& json) {
 }
 
 // Qwen: by layer_types; Mistral: every layer when set; Llama: never.
-void read_windows(const Json& json, ConfigValues& values, LlamaConfig& config) {
+void read_windows(const ConfigSchema& schema, const Json& json, ConfigValues& values, LlamaConfig& config) {
   std::optional<int64_t> window;
-  if (json.contains("sliding_window") && !json["sliding_window"].is_null())
+  if (has_key(schema, "sliding_window") && !json["sliding_window"].is_null())
     window = values.positive("sliding_window");
   config.sliding_window.assign(static_cast<size_t>(config.num_hidden_layers), std::nullopt);
   if (config.model_type == "mistral") config.sliding_window.assign(config.sliding_window.size(), window);
-  if (!json.contains("use_sliding_window")) return;
+  if (!has_key(schema, "use_sliding_window")) return;
   const Json& types = json["layer_types"];
   if (!types.is_array() || types.size() != config.sliding_window.size()) {
     return values.refuse("layer_types must name a type for each of the " +
@@ -53,17 +58,17 @@ void read_windows(const Json& json, ConfigValues& values, LlamaConfig& config) {
   }
 }
 
-void read_biases(const Json& json, LlamaConfig& config) {
-  config.attention_bias = json.value("attention_bias", false) && config.model_type != "mistral";
+void read_biases(const ConfigSchema& schema, const ConfigValues& values, LlamaConfig& config) {
+  config.attention_bias = has_key(schema, "attention_bias") && values.get<bool>("attention_bias");
   config.qkv_bias = config.model_type == "qwen2";
-  config.mlp_bias = json.value("mlp_bias", false) && config.model_type == "llama";
+  config.mlp_bias = has_key(schema, "mlp_bias") && values.get<bool>("mlp_bias");
   config.qk_norm = config.model_type == "qwen3";
 }
 
-LlamaConfig read_config(const std::string& model_type, const Json& json, const std::string& origin) {
+LlamaConfig read_config(const ConfigSchema& schema, const Json& json, const std::string& origin) {
   ConfigValues values(json, origin);
   LlamaConfig config;
-  config.model_type = model_type;
+  config.model_type = schema.model_type;
   config.vocab_size = values.positive("vocab_size");
   config.hidden_size = values.positive("hidden_size");
   config.intermediate_size = values.positive("intermediate_size");
@@ -79,15 +84,15 @@ LlamaConfig read_config(const std::string& model_type, const Json& json, const s
   config.attention_dropout = values.dropout("attention_dropout");
   config.initializer_range = values.positive_number("initializer_range");
   config.tie_word_embeddings = values.get<bool>("tie_word_embeddings");
-  if (model_type == "llama" || !explicit_head_dim) {
+  if (config.model_type == "llama" || !explicit_head_dim) {
     values.require_multiple("hidden_size", config.hidden_size, "num_attention_heads",
                             config.num_attention_heads);
   }
   values.require_multiple("num_attention_heads", config.num_attention_heads, "num_key_value_heads",
                           config.num_key_value_heads);
   values.require_multiple("head_dim", config.head_dim, "2 (rotary embeddings turn pairs)", 2);
-  read_biases(json, config);
-  read_windows(json, values, config);
+  read_biases(schema, values, config);
+  read_windows(schema, json, values, config);
   values.finish();
   read_rope(json, origin, config);
   return config;
@@ -140,7 +145,7 @@ class LlamaArchitecture final : public Architecture {
       : schema_(schema),
         model_type_(schema.model_type),
         json_(std::move(config)),
-        config_(read_config(model_type_, json_, origin)),
+        config_(read_config(schema, json_, origin)),
         table_(build_table(config_, origin)) {}
 
   const std::string& model_type() const override { return model_type_; }
@@ -169,7 +174,7 @@ class LlamaArchitecture final : public Architecture {
 
 std::shared_ptr<const Architecture> make_llama(const ConfigSchema& schema, Json config,
                                                const std::string& origin) {
-  derive_missing(config);
+  derive_missing(schema, config);
   return std::make_shared<LlamaArchitecture>(schema, std::move(config), origin);
 }
 

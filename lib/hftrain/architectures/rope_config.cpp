@@ -1,5 +1,8 @@
 #include "hftrain/architectures/rope_config.h"
 
+#include <cmath>
+
+#include "hftrain/architectures/config_values.h"
 #include "hftrain/base/error.h"
 
 namespace hftrain::architectures {
@@ -15,7 +18,16 @@ double number(const Json& rope, const char* key, const std::string& origin) {
   if (!rope.contains(key) || !rope[key].is_number()) {
     throw refused(origin, std::string("RoPE type ") + rope["rope_type"].dump() + " needs the number " + key);
   }
-  return rope[key].get<double>();
+  const double value = rope[key].get<double>();
+  if (!std::isfinite(value)) throw refused(origin, std::string(key) + " must be finite");
+  return value;
+}
+
+int64_t positions(const Json& rope, const char* key, const std::string& origin) {
+  const double value = number(rope, key, origin);
+  if (value >= 1 && value <= static_cast<double>(ConfigValues::kLargestSize))
+    return static_cast<int64_t>(value);
+  throw refused(origin, std::string(key) + " must be at least 1 and no more than a size can be");
 }
 
 }  // namespace
@@ -60,8 +72,7 @@ void read_rope(const Json& config, const std::string& origin, LlamaConfig& typed
     typed.rope_factor = number(rope, "factor", origin);
     typed.rope_low_freq_factor = number(rope, "low_freq_factor", origin);
     typed.rope_high_freq_factor = number(rope, "high_freq_factor", origin);
-    typed.rope_original_max_position =
-        static_cast<int64_t>(number(rope, "original_max_position_embeddings", origin));
+    typed.rope_original_max_position = positions(rope, "original_max_position_embeddings", origin);
     if (typed.rope_high_freq_factor <= typed.rope_low_freq_factor) {
       throw refused(origin, "high_freq_factor must be above low_freq_factor");
     }

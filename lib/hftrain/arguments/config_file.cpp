@@ -9,6 +9,9 @@
 namespace hftrain::arguments {
 namespace {
 
+// A file with more unknown keys is none of ours, and to look through all flags for each takes long.
+constexpr int kMostHints = 50;
+
 bool is_json(const std::string& path) {
   return path.size() > 5 && path.substr(path.size() - 5) == ".json";
 }
@@ -94,8 +97,13 @@ class ConfigFileReader {
 
   void unknown(const YAML::Node& key) {
     const std::string& name = key.Scalar();
-    problem("unknown key '" + name + '\'', place_of(key), "there is no flag of that name",
-            name == "<<" ? "merge keys are not supported: write the values out" : hint_for_unknown(name, ""));
+    std::string hint;
+    if (name == "<<") {
+      hint = "merge keys are not supported: write the values out";
+    } else if (++unknown_ <= kMostHints) {
+      hint = hint_for_unknown(name, "");
+    }
+    problem("unknown key '" + name + '\'', place_of(key), "there is no flag of that name", std::move(hint));
   }
 
   void read_environment(const YAML::Node& variables) {
@@ -124,6 +132,7 @@ class ConfigFileReader {
   ConfigFile file_;
   YamlValues values_;
   std::map<std::string, std::string> seen_;
+  int unknown_ = 0;
 };
 
 }  // namespace

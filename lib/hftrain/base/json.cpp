@@ -96,6 +96,7 @@ void take_marks_off(Json& value) {
 }
 
 std::optional<Json> parse_with_marks(std::string_view text) {
+  if (text.find("NaN") == text.npos && text.find("Infinity") == text.npos) return std::nullopt;
   const std::string marked = with_marks(text);
   Json json = Json::parse(marked, nullptr, /*allow_exceptions=*/false, /*ignore_comments=*/true);
   if (json.is_discarded()) return std::nullopt;
@@ -163,7 +164,7 @@ Json parse_json(std::string_view text, const std::string& origin, int error_code
     throw Error(static_cast<ExitCode>(error_code), "not valid JSON")
         .where(place(text, error.byte, origin))
         .why(short_reason(error.what()));
-  } catch (const Json::out_of_range& error) {  // 1e999
+  } catch (const Json::out_of_range& error) {  // a number that no double holds: the parser does not say where
     throw Error(static_cast<ExitCode>(error_code), "not valid JSON")
         .where(origin)
         .why(short_reason(error.what()));

@@ -10,6 +10,7 @@ namespace hftrain {
 namespace {
 
 constexpr size_t kMostNames = 3;      // names in a suggestion
+constexpr size_t kLongest = 200;      // letters of what is looked up: no name is as long
 constexpr size_t kShortestPart = 3;   // letters that stand for the word that they begin
 constexpr size_t kShortestWord = 4;   // letters of a word that longer ones may begin with
 constexpr size_t kShortestSlip = 4;   // letters of a name in which one wrong letter is a slip
@@ -63,10 +64,14 @@ class Suggestions {
 
  private:
   int slips(std::string_view name) const {
-    const int distance = edit_distance(name_, normalised(name));
-    if (distance == 1 && changed_places(name)) return distance;
     const int one = std::max(name_.size(), name.size()) >= kShortestSlip ? 1 : 0;
     const int allowed = std::max(one, std::min(allowed_slips(name_), allowed_slips(name)));
+    const std::string other = normalised(name);
+    const auto apart =
+        static_cast<int>(std::max(name_.size(), other.size()) - std::min(name_.size(), other.size()));
+    if (apart > allowed) return kNo;
+    const int distance = edit_distance(name_, other, std::max(allowed, 1));
+    if (distance == 1 && changed_places(name)) return distance;
     return distance <= allowed ? distance : kNo;
   }
 
@@ -128,6 +133,7 @@ class Suggestions {
 
 std::vector<std::string> suggest_names(std::string_view written, std::span<const std::string> names,
                                        std::span<const Synonym> synonyms) {
+  if (written.size() > kLongest) return {};
   return Suggestions(written, names, synonyms).find();
 }
 

@@ -4,6 +4,7 @@
 #include <array>
 #include <cctype>
 #include <cstdio>
+#include <utility>
 
 #include "hftrain/base/suggest.h"
 
@@ -60,19 +61,26 @@ std::string to_lower(std::string_view text) {
   return lower;
 }
 
-int edit_distance(std::string_view a, std::string_view b) {
-  std::vector<std::vector<int>> cost(a.size() + 1, std::vector<int>(b.size() + 1));
-  for (size_t i = 0; i <= a.size(); ++i) cost[i][0] = static_cast<int>(i);
-  for (size_t j = 0; j <= b.size(); ++j) cost[0][j] = static_cast<int>(j);
+int edit_distance(std::string_view a, std::string_view b, int most) {
+  // Rows of the table of all beginnings: this one and the two before.
+  std::vector<int> row(b.size() + 1), before(b.size() + 1), earlier(b.size() + 1);
+  for (size_t j = 0; j <= b.size(); ++j) row[j] = static_cast<int>(j);
+  int least = 0;
   for (size_t i = 1; i <= a.size(); ++i) {
+    const int least_before = least;
+    std::swap(earlier, before);
+    std::swap(before, row);
+    least = row[0] = static_cast<int>(i);
     for (size_t j = 1; j <= b.size(); ++j) {
       const int change = a[i - 1] == b[j - 1] ? 0 : 1;
-      cost[i][j] = std::min({cost[i - 1][j] + 1, cost[i][j - 1] + 1, cost[i - 1][j - 1] + change});
+      row[j] = std::min({before[j] + 1, row[j - 1] + 1, before[j - 1] + change});
       const bool swapped = i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1];
-      if (swapped) cost[i][j] = std::min(cost[i][j], cost[i - 2][j - 2] + 1);
+      if (swapped) row[j] = std::min(row[j], earlier[j - 2] + 1);
+      least = std::min(least, row[j]);
     }
+    if (least > most && least_before >= most) return least;  // what follows is no less
   }
-  return cost[a.size()][b.size()];
+  return row[b.size()];
 }
 
 std::vector<std::string> nearest_names(std::string_view word, const std::vector<std::string>& candidates,
@@ -93,7 +101,9 @@ std::string did_you_mean(const std::vector<std::string>& names, std::string_view
 }
 
 std::string with_thousands(int64_t value) {
-  std::string digits = std::to_string(value < 0 ? -value : value);
+  // The smallest number has no positive one.
+  std::string digits =
+      std::to_string(value < 0 ? 0 - static_cast<uint64_t>(value) : static_cast<uint64_t>(value));
   for (int64_t at = static_cast<int64_t>(digits.size()) - 3; at > 0; at -= 3)
     digits.insert(static_cast<size_t>(at), ",");
   return value < 0 ? '-' + digits : digits;

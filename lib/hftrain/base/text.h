@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -15,8 +16,9 @@ std::string trim(std::string_view text);
 std::string join(const std::vector<std::string>& parts, std::string_view separator);
 std::string to_lower(std::string_view text);  // ASCII
 
-// Damerau-Levenshtein distance (optimal string alignment) in bytes.
-int edit_distance(std::string_view a, std::string_view b);
+// Damerau-Levenshtein distance (optimal string alignment) in bytes; of texts that are further apart than
+// `most`, any number above it.
+int edit_distance(std::string_view a, std::string_view b, int most = std::numeric_limits<int>::max());
 // At most `count` of the candidates that `word` may mean, likeliest first: see suggest_names.
 std::vector<std::string> nearest_names(std::string_view word, const std::vector<std::string>& candidates,
                                        size_t count = 2);

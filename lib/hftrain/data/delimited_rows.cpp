@@ -2,6 +2,7 @@
 #include <simdjson.h>
 
 #include <algorithm>
+#include <memory>
 #include <vector>
 
 #include "hftrain/base/error.h"
@@ -14,6 +15,7 @@ namespace hftrain::data {
 namespace {
 
 constexpr int kEnd = -1;
+constexpr size_t kBufferBytes = 1 << 18;
 
 // Quoted fields may hold delimiters, line ends and doubled quotes. Line ends are "\n", "\r\n" or "\r". Lines
 // of nothing but white space are skipped between records.
@@ -24,7 +26,7 @@ class DelimitedRows final : public RowSource {
         delimiter_(delimiter),
         longest_(options.longest_row),
         stream_(ByteStream::open(path)),
-        buffer_(1 << 18) {
+        buffer_(std::make_unique_for_overwrite<char[]>(kBufferBytes)) {
     if (!read_record()) throw error("the file is empty").hint("the first line names the columns");
     if (fields_.front().starts_with(kByteOrderMark)) fields_.front().erase(0, kByteOrderMark.size());
     columns_ = field_count_;
@@ -59,7 +61,7 @@ class DelimitedRows final : public RowSource {
   int peek() {
     if (position_ == size_) {
       position_ = 0;
-      size_ = stream_->read(buffer_.data(), buffer_.size());
+      size_ = stream_->read(buffer_.get(), kBufferBytes);
       if (size_ == 0) return kEnd;
     }
     return static_cast<unsigned char>(buffer_[position_]);
@@ -144,7 +146,7 @@ class DelimitedRows final : public RowSource {
   char delimiter_;
   size_t longest_;
   std::unique_ptr<ByteStream> stream_;
-  std::vector<char> buffer_;
+  std::unique_ptr<char[]> buffer_;
   size_t position_ = 0;
   size_t size_ = 0;
   int64_t line_ = 1;

@@ -58,10 +58,9 @@ class JsonRows final : public RowSource {
   }
 
   bool refill() {
-    const size_t size = buffer_.size();
-    buffer_.resize(size + kReadBytes);
-    buffer_.resize(size + stream_->read(buffer_.data() + size, kReadBytes));
-    return buffer_.size() > size;
+    const size_t size = stream_->read(read_.get(), kReadBytes);
+    buffer_.append(read_.get(), size);
+    return size > 0;
   }
 
   // The next character that is not white space, without taking it; 0 at the end.
@@ -143,6 +142,7 @@ class JsonRows final : public RowSource {
   std::string path_;
   size_t longest_;
   std::unique_ptr<ByteStream> stream_;
+  std::unique_ptr<char[]> read_ = std::make_unique_for_overwrite<char[]>(kReadBytes);
   std::string buffer_;  // with position_: what has been read and not yet used
   size_t position_ = 0;
   int64_t line_ = 1;

@@ -19,21 +19,21 @@ LineReader::LineReader(const std::string& path, Newlines newlines, size_t longes
       newlines_(newlines),
       longest_(longest),
       stream_(ByteStream::open(path)),
-      buffer_(kLineBufferBytes) {}
+      buffer_(std::make_unique_for_overwrite<char[]>(kLineBufferBytes)) {}
 
 bool LineReader::refill() {
   begin_ = 0;
   newline_ = kUnknown;
-  end_ = stream_->read(buffer_.data(), buffer_.size());
+  end_ = stream_->read(buffer_.get(), kLineBufferBytes);
   return end_ > 0;
 }
 
 // Looked for once, not again for every line that ends in "\r" before it.
 size_t LineReader::next_newline() {
   if (newline_ >= begin_ && newline_ <= end_) return newline_;
-  const char* start = buffer_.data() + begin_;
+  const char* start = buffer_.get() + begin_;
   const void* found = std::memchr(start, '\n', end_ - begin_);
-  newline_ = found == nullptr ? end_ : static_cast<size_t>(static_cast<const char*>(found) - buffer_.data());
+  newline_ = found == nullptr ? end_ : static_cast<size_t>(static_cast<const char*>(found) - buffer_.get());
   return newline_;
 }
 
@@ -52,7 +52,7 @@ LineReader::Ending LineReader::next(std::string& line) {
         continue;
       }
     }
-    const char* start = buffer_.data() + begin_;
+    const char* start = buffer_.get() + begin_;
     const size_t newline = next_newline();
     size_t length = newline - begin_;
     const void* other = newlines_ == Newlines::kUniversal ? std::memchr(start, '\r', length) : nullptr;

@@ -5,7 +5,6 @@
 #include <limits>
 #include <memory>
 #include <string>
-#include <vector>
 
 #include "hftrain/data/byte_stream.h"
 
@@ -46,7 +45,8 @@ class LineReader {
   Newlines newlines_;
   size_t longest_;
   std::unique_ptr<ByteStream> stream_;
-  std::vector<char> buffer_;
+  std::unique_ptr<char[]>
+      buffer_;  // not filled with zeros first, which takes longer than to read a short file
   size_t begin_ = 0;
   size_t end_ = 0;
   size_t newline_ = kUnknown;  // where the buffer's next "\n" is, or end_; unknown when behind begin_

@@ -27,10 +27,11 @@ std::string hash_line(const std::string& hash) {
   return std::string(1, '"') + kOwnHash + "\": \"" + hash + '"';
 }
 
-// Over the text of the file with the hash's own place left blank, so that every byte of it counts.
+// Over the text of the file with the hash's own place left blank, so that every byte of it counts. That is
+// the last place that looks so: of all keys only the identity, which stands before, holds what others chose.
 std::string own_hash(std::string text, const std::string& hash) {
   const std::string line = hash_line(hash);
-  const size_t place = text.find(line);
+  const size_t place = text.rfind(line);
   if (place == std::string::npos) return "";
   text.replace(place, line.size(), hash_line(""));
   return hash_bytes(text);
@@ -116,7 +117,7 @@ std::string render_manifest(const Manifest& manifest) {
   std::string text = dump_json(value) + '\n';
   const std::string blank = hash_line("");
   const std::string hash = hash_bytes(text);
-  return text.replace(text.find(blank), blank.size(), hash_line(hash));
+  return text.replace(text.rfind(blank), blank.size(), hash_line(hash));
 }
 
 Manifest parse_manifest(const std::string& text, const std::string& origin) {

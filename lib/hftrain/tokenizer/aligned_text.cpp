@@ -3,12 +3,21 @@
 #include <algorithm>
 #include <optional>
 
+#include "hftrain/base/error.h"
 #include "hftrain/tokenizer/unicode/properties.h"
 #include "hftrain/tokenizer/unicode/utf8.h"
 
 namespace hftrain::tokenizer {
 
 using unicode::Change;
+
+namespace {
+
+// Steps one after another can double a text each, so that a few lines of a file would ask for all memory.
+// What the normal forms of Unicode, ▁ for a space and two bytes for one make of a text is far from this.
+constexpr size_t kMostGrowth = 32, kFreeGrowth = 1024;
+
+}  // namespace
 
 AlignedText::AlignedText(std::string_view original, size_t begin)
     : text_(original), original_begin_(begin), original_size_(original.size()) {
@@ -59,6 +68,14 @@ void AlignedText::transform(const std::vector<Change>& changes, size_t removed) 
   transform_range(begin, end, changes, removed);
 }
 
+void AlignedText::refuse_growth(size_t size) const {
+  if (size <= kFreeGrowth + kMostGrowth * original_size_) return;
+  throw Error(ExitCode::kData, "the tokenizer makes far too much of a text")
+      .why("its normalizers and pre-tokenizers turn " + std::to_string(original_size_) +
+           " bytes into more than " + std::to_string(kFreeGrowth + kMostGrowth * original_size_))
+      .hint("look whether its file is damaged or made to harm");
+}
+
 void AlignedText::transform_range(size_t begin, size_t end, const std::vector<Change>& changes,
                                   size_t removed) {
   size_t replaced = begin;  // the next character of the range that a change replaces
@@ -77,6 +94,7 @@ void AlignedText::transform_range(size_t begin, size_t end, const std::vector<Ch
     unicode::append(change.character, text);
     origins.resize(text.size(), origin);
   }
+  refuse_growth(text_.size() - (end - begin) + text.size());
   text_.replace(begin, end - begin, text);
   const auto at = origins_.begin() + static_cast<long>(begin);
   const auto kept = origins_.erase(at, at + static_cast<long>(end - begin));
@@ -100,6 +118,7 @@ void AlignedText::replace(const std::vector<Stretch>& stretches, std::string_vie
   origins.reserve(origins_.size());
   for (const Stretch& stretch : stretches) {
     if (stretch.is_match) {
+      refuse_growth(text.size() + content.size());
       text += content;
       origins.resize(text.size(), origin_before(stretch.end));
     } else {

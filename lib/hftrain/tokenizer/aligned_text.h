@@ -1,6 +1,7 @@
 // A text in the course of being normalised and split, and where each of its bytes comes from in the original.
-// The rules of alignment are those of the PyPI `tokenizers` package, including its odd corners, so that
-// offsets come out the same.
+// It may grow to 32 times the original; what grows beyond that is an Error (exit code 4). The rules of
+// alignment are those of the PyPI `tokenizers` package, including its odd corners, so that offsets come out
+// the same.
 #pragma once
 
 #include <cstdint>
@@ -50,6 +51,7 @@ class AlignedText {
   };
   AlignedText() = default;
   std::pair<size_t, size_t> touched_by_original() const;
+  void refuse_growth(size_t size) const;  // to so many bytes
   void transform_range(size_t begin, size_t end, const std::vector<unicode::Change>& changes, size_t removed);
   Origin origin_before(size_t position) const {
     return position == 0 ? Origin{0, 0} : origins_[position - 1];

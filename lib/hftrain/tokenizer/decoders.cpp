@@ -21,9 +21,15 @@ void replace_all(std::string& text, std::string_view from, std::string_view to) 
   }
 }
 
+Error makes_too_much(size_t most) {
+  return Error(ExitCode::kData, "the tokenizer makes far too much of its tokens")
+      .why("its decoder turns them into more than " + std::to_string(most) + " bytes")
+      .hint("look whether its file is damaged or made to harm");
+}
+
 class ByteLevelDecoder : public Decoder {
  public:
-  void decode(Tokens& tokens) const override {
+  void decode(Tokens& tokens, size_t) const override {
     std::string bytes;
     for (const std::string& token : tokens) append(token, bytes);
     tokens.assign(1, unicode::is_valid(bytes) ? std::move(bytes) : unicode::replace_invalid(bytes));
@@ -48,7 +54,7 @@ class ByteLevelDecoder : public Decoder {
 // Runs of <0xNN> become the character they spell, or one U+FFFD each.
 class ByteFallbackDecoder : public Decoder {
  public:
-  void decode(Tokens& tokens) const override {
+  void decode(Tokens& tokens, size_t) const override {
     Tokens result;
     std::string bytes;
     for (std::string& token : tokens) {
@@ -85,7 +91,7 @@ class ByteFallbackDecoder : public Decoder {
 
 class FuseDecoder : public Decoder {
  public:
-  void decode(Tokens& tokens) const override {
+  void decode(Tokens& tokens, size_t) const override {
     std::string text;
     for (const std::string& token : tokens) text += token;
     tokens.assign(1, text);
@@ -95,7 +101,7 @@ class FuseDecoder : public Decoder {
 class MetaspaceDecoder : public Decoder {
  public:
   explicit MetaspaceDecoder(Metaspace metaspace) : metaspace_(std::move(metaspace)) {}
-  void decode(Tokens& tokens) const override {
+  void decode(Tokens& tokens, size_t) const override {
     for (size_t i = 0; i < tokens.size(); ++i) {
       const bool drops = i == 0 && metaspace_.prepend != Metaspace::Prepend::kNever;
       replace_all(tokens[i], metaspace_.replacement, drops ? "" : " ");
@@ -110,12 +116,15 @@ class ReplaceDecoder : public Decoder {
  public:
   ReplaceDecoder(std::shared_ptr<const Pattern> pattern, std::string content)
       : pattern_(std::move(pattern)), content_(std::move(content)) {}
-  void decode(Tokens& tokens) const override {
+  void decode(Tokens& tokens, size_t most) const override {
+    size_t written = 0;
     for (std::string& token : tokens) {
       std::string text;
       for (const Stretch& stretch : pattern_->find(token)) {
         text += stretch.is_match ? content_ : token.substr(stretch.begin, stretch.end - stretch.begin);
+        if (written + text.size() > most) throw makes_too_much(most);
       }
+      written += text.size();
       token = std::move(text);
     }
   }
@@ -130,7 +139,7 @@ class StripDecoder : public Decoder {
  public:
   StripDecoder(std::string content, int64_t start, int64_t stop)
       : content_(std::move(content)), start_(start), stop_(stop) {}
-  void decode(Tokens& tokens) const override {
+  void decode(Tokens& tokens, size_t) const override {
     for (std::string& token : tokens) {
       size_t begin = 0, end = token.size();
       for (int64_t i = 0; i < start_ && token.compare(begin, content_.size(), content_) == 0; ++i)
@@ -152,7 +161,7 @@ class StripDecoder : public Decoder {
 class WordPieceDecoder : public Decoder {
  public:
   WordPieceDecoder(std::string prefix, bool cleanup) : prefix_(std::move(prefix)), cleanup_(cleanup) {}
-  void decode(Tokens& tokens) const override {
+  void decode(Tokens& tokens, size_t) const override {
     for (size_t i = 0; i < tokens.size(); ++i) {
       std::string& token = tokens[i];
       if (i > 0) token = token.starts_with(prefix_) ? token.substr(prefix_.size()) : ' ' + token;
@@ -175,7 +184,7 @@ class WordPieceDecoder : public Decoder {
 class BpeDecoder : public Decoder {
  public:
   explicit BpeDecoder(std::string suffix) : suffix_(std::move(suffix)) {}
-  void decode(Tokens& tokens) const override {
+  void decode(Tokens& tokens, size_t) const override {
     for (size_t i = 0; i < tokens.size(); ++i)
       replace_all(tokens[i], suffix_, i + 1 == tokens.size() ? "" : " ");
   }
@@ -187,8 +196,8 @@ class BpeDecoder : public Decoder {
 class DecoderSequence : public Decoder {
  public:
   explicit DecoderSequence(std::vector<std::shared_ptr<const Decoder>> parts) : parts_(std::move(parts)) {}
-  void decode(Tokens& tokens) const override {
-    for (const auto& part : parts_) part->decode(tokens);
+  void decode(Tokens& tokens, size_t most) const override {
+    for (const auto& part : parts_) part->decode(tokens, most);
   }
 
  private:
@@ -208,10 +217,12 @@ DecoderPointer read_replace_decoder(const JsonPart& part) {
   return std::make_shared<ReplaceDecoder>(read_pattern(part.at("pattern")), part.text("content"));
 }
 DecoderPointer read_strip_decoder(const JsonPart& part) {
-  const std::string content = part.text("content");
-  if (content.empty() || unicode::size_of(content[0]) != content.size())
-    throw part.at("content").error("one character is needed here");
-  return std::make_shared<StripDecoder>(content, part.at("start").integer(0), part.at("stop").integer(0));
+  const JsonPart content = part.at("content");
+  const std::string_view character = content.text();
+  if (character.empty() || unicode::size_of(character[0]) != character.size())
+    throw content.error("one character is needed here");
+  return std::make_shared<StripDecoder>(std::string(character), part.at("start").integer(0),
+                                        part.at("stop").integer(0));
 }
 DecoderPointer read_word_piece(const JsonPart& part) {
   return std::make_shared<WordPieceDecoder>(part.text("prefix"), part.boolean("cleanup", true));

@@ -1,6 +1,7 @@
 // From tokens back to text: a chain of small steps over a list of strings, joined at the end.
 #pragma once
 
+#include <cstddef>
 #include <memory>
 #include <string>
 #include <vector>
@@ -13,7 +14,8 @@ namespace hftrain::tokenizer {
 class Decoder {
  public:
   virtual ~Decoder() = default;
-  virtual void decode(std::vector<std::string>& tokens) const = 0;
+  // Error (exit code 4) where steps that replace text make more than `most` bytes of it.
+  virtual void decode(std::vector<std::string>& tokens, size_t most) const = 0;
 };
 
 // The `decoder` of a tokenizer.json. Throws Error (exit code 4) for a type that is not known.

@@ -54,6 +54,14 @@ void append_ids(const std::vector<TokenId>& tail, std::vector<TokenId>& ids) {
   ids.insert(ids.end(), tail.begin(), tail.end());
 }
 
+// Bytes that a decoder may make of tokens: steps one after another can double a text each.
+size_t most_decoded(const std::vector<std::string>& tokens) {
+  constexpr size_t kMostGrowth = 32, kFreeGrowth = 1024;
+  size_t bytes = 0;
+  for (const std::string& token : tokens) bytes += token.size();
+  return kFreeGrowth + kMostGrowth * bytes;
+}
+
 // Calls `use` with valid UTF-8.
 template <typename Use>
 auto with_valid_text(std::string_view text, Use use) {
@@ -210,7 +218,7 @@ std::string Pipeline::decode(std::span<const TokenId> ids, bool skip_special_tok
     if (!token || (skip_special_tokens && parts_.added_tokens->is_special(*token))) continue;
     tokens.push_back(std::move(*token));
   }
-  if (parts_.decoder) parts_.decoder->decode(tokens);
+  if (parts_.decoder) parts_.decoder->decode(tokens, most_decoded(tokens));
   std::string text;
   for (size_t i = 0; i < tokens.size(); ++i) {
     if (i > 0 && !parts_.decoder) text += ' ';

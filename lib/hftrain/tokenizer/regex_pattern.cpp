@@ -6,7 +6,9 @@
 #include <array>
 #include <cstdio>
 #include <functional>
+#include <map>
 #include <memory>
+#include <mutex>
 #include <new>
 #include <stdexcept>
 
@@ -18,6 +20,9 @@ namespace hftrain::tokenizer {
 namespace {
 
 using unicode::CategorySet;
+
+// Of an expression with its classes written out; those of the known tokenizers take a tenth.
+constexpr size_t kLongestExpanded = size_t{1} << 20;
 
 constexpr std::array<std::string_view, 30> kCategoryNames = {
     "Lu", "Ll", "Lt", "Lm", "Lo", "Mn", "Mc", "Me", "Nd", "Nl", "No", "Pc", "Pd", "Ps", "Pe",
@@ -68,7 +73,7 @@ bool in_script(const unicode::Script& script, char32_t c) {
   return false;
 }
 
-std::string property_ranges(std::string_view name, bool negated) {
+std::string find_property(std::string_view name, bool negated) {
   if (const CategorySet set = category_set(name)) {
     return ranges_where([&](char32_t c) { return unicode::in(c, set) != negated; });
   }
@@ -81,7 +86,7 @@ std::string property_ranges(std::string_view name, bool negated) {
                               "' is not among those hftrain knows");
 }
 
-std::string shorthand_ranges(char letter) {
+std::string find_shorthand(char letter) {
   const bool negated = letter >= 'A' && letter <= 'Z';
   switch (negated ? letter + 32 : letter) {
     case 's':
@@ -89,12 +94,31 @@ std::string shorthand_ranges(char letter) {
     case 'w':
       return ranges_where([=](char32_t c) { return unicode::is_regex_word(c) != negated; });
     case 'd':
-      return property_ranges("Nd", negated);
+      return find_property("Nd", negated);
     default:  // h: a hexadecimal digit
       return ranges_where([=](char32_t c) {
         return ((c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F')) != negated;
       });
   }
+}
+
+// All code points are looked at once for each class that this process meets, not each time that it stands
+// somewhere.
+template <typename Find>
+const std::string& remembered(const std::string& key, Find find) {
+  static std::mutex mutex;
+  static std::map<std::string, std::string> found;  // of names that are known: they are not many
+  const std::lock_guard lock(mutex);
+  const auto known = found.find(key);
+  return known != found.end() ? known->second : found.emplace(key, find()).first->second;
+}
+
+const std::string& property_ranges(const std::string& name, bool negated) {
+  return remembered((negated ? "P" : "p") + name, [&] { return find_property(name, negated); });
+}
+
+const std::string& shorthand_ranges(char letter) {
+  return remembered(std::string(1, letter), [&] { return find_shorthand(letter); });
 }
 
 // Walks an expression once and copies it with its classes written out.
@@ -155,7 +179,10 @@ class ClassExpander {
     write(property_ranges(name, negated));
   }
 
-  void write(const std::string& ranges) { result_ += depth_ > 0 ? ranges : '[' + ranges + ']'; }
+  void write(const std::string& ranges) {
+    result_ += depth_ > 0 ? ranges : '[' + ranges + ']';
+    if (result_.size() > kLongestExpanded) refuse("more classes");
+  }
   void copy(size_t characters) {
     result_.append(text_, at_, characters);
     at_ += characters;

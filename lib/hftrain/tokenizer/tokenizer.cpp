@@ -1,5 +1,7 @@
 #include "hftrain/tokenizer/tokenizer.h"
 
+#include <algorithm>
+#include <cmath>
 #include <filesystem>
 #include <utility>
 
@@ -17,8 +19,8 @@ namespace fs = std::filesystem;
 
 // transformers writes 1e30 for "no limit".
 constexpr double kNoLimit = 1e9;
-// Tokens that a file may have every text padded to.
-constexpr int64_t kMostPadded = int64_t{1} << 20;
+// Tokens that a file may have every text padded to, and the bytes of their text together.
+constexpr int64_t kMostPadded = int64_t{1} << 20, kMostPaddedBytes = int64_t{1} << 26;
 
 std::string file_of(const std::string& place) {
   std::error_code error;
@@ -77,6 +79,9 @@ Padding read_padding(const JsonPart& part) {
   padding.id = part.at("pad_id").small_integer();
   padding.type_id = part.at("pad_type_id").small_integer();
   padding.token = part.text("pad_token");
+  const int64_t tokens = padding.fixed_length.value_or(0) + padding.multiple_of;
+  if (static_cast<int64_t>(padding.token.size()) > kMostPaddedBytes / std::max<int64_t>(tokens, 1))
+    throw part.at("pad_token").error("a text as long, so many times, would fill the memory");
   return padding;
 }
 
@@ -117,8 +122,8 @@ void read_settings(const std::string& file, TokenizerSettings& settings) {
   const Json& length = config.at("model_max_length");
   if (!length.is_number() || length.get<double>() >= kNoLimit) return;
   const double number = length.get<double>();
-  if (!(number >= 1)) {
-    throw Error(ExitCode::kData, "model_max_length must be 1 or more")
+  if (!(number >= 1) || number != std::floor(number)) {
+    throw Error(ExitCode::kData, "model_max_length must be a whole number, 1 or more")
         .where(file)
         .why("it is " + length.dump())
         .hint("write the number of tokens that the model takes, or leave it out");
