@@ -4,8 +4,8 @@
 //
 // Called once, on the main thread, before any worker or any thread that takes locks is started: on agent 0
 // publish(), on every other agent await(). The object is kept until all workers are over. An implementation
-// may be collective (PMIx: all agents meet in one fence), so both may wait until the slowest agent has come; they
-// give up after `wait.seconds`.
+// may be collective (PMIx: all agents meet in one fence), so both may wait until the slowest agent has come;
+// they give up after `wait.seconds`.
 #pragma once
 
 #include <functional>
@@ -22,9 +22,9 @@ struct ExchangeWait {
   ExchangeWait(double most_seconds) : seconds(most_seconds) {}  // NOLINT(google-explicit-constructor)
 
   double seconds;
-  int wake = -1;                           // a descriptor: when it is readable, `on_wake` is called
-  std::function<void()> on_wake = [] {};   // what it throws ends the wait
-  double notice_seconds = 10;              // between two notices
+  int wake = -1;                          // a descriptor: when it is readable, `on_wake` is called
+  std::function<void()> on_wake = [] {};  // what it throws ends the wait
+  double notice_seconds = 10;             // between two notices
   std::function<void(const std::string&)> on_notice = [](const std::string&) {};  // what is waited for
 };
 
@@ -33,7 +33,8 @@ class ExchangeTurns {
  public:
   // `wait` must outlive the object; `awaited` is for people.
   ExchangeTurns(const ExchangeWait& wait, std::string awaited);
-  // True when `descriptor` has one of `events`, false when the time is over. Throws what `wait.on_wake` throws.
+  // True when `descriptor` has one of `events`, false when the time is over. Throws what `wait.on_wake`
+  // throws.
   bool wait_for(int descriptor, short events);
 
  private:

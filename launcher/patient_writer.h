@@ -1,5 +1,5 @@
-// Hands bytes on in a thread of its own, so that a reader who takes his time, or none any more, holds nobody up
-// who has other things to do. Drops nothing: its owner asks waiting() before it takes in more. One owner.
+// Hands bytes on in a thread of its own, so that a reader who takes his time, or none any more, holds nobody
+// up who has other things to do. Drops nothing: its owner asks waiting() before it takes in more. One owner.
 #pragma once
 
 #include <functional>
@@ -12,8 +12,8 @@ class PatientWriter {
  public:
   using Sink = std::function<void(std::string_view)>;  // may take its time
 
-  // `sink` is called on the thread, which may outlive this object in a call that does not end. Throws an Error
-  // (kEnvironment) when the system starts no thread.
+  // `sink` is called on the thread, which may outlive this object in a call that does not end. Throws an
+  // Error (kEnvironment) when the system starts no thread.
   explicit PatientWriter(Sink sink);
   PatientWriter(const PatientWriter&) = delete;
   PatientWriter& operator=(const PatientWriter&) = delete;

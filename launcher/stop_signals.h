@@ -13,7 +13,8 @@
 
 namespace hftrain::launcher {
 
-// Two stop signals that come closer are one wish, whatever their names; SIGINT is a key that somebody presses.
+// Two stop signals that come closer are one wish, whatever their names; SIGINT is a key that somebody
+// presses.
 constexpr double kRepeatedStopSeconds = 0.1;
 
 // One of those that ask a job to stop.

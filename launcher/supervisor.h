@@ -104,9 +104,9 @@ class Supervisor {
     double at = 0;  // the newest signal
   };
   std::map<int, StopsOfAgent> stops_by_agent_;
-  int stops_ = 0;           // how often the job was asked to stop
+  int stops_ = 0;             // how often the job was asked to stop
   bool out_of_time_ = false;  // it stops by itself
-  double phase_since_ = 0;  // monotonic seconds
+  double phase_since_ = 0;    // monotonic seconds
   std::optional<HangWatch> hang_watch_;
   StopBudget stop_budget_;
   std::optional<double> deadline_;  // of the grace period

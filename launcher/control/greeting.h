@@ -42,8 +42,8 @@ std::optional<Hello> read_hello(std::string_view text);
 // Agent 0's answer to `number`.
 std::string welcome_line(const Welcome& welcome, const JobKey& key, const Challenge& challenge,
                          std::string_view number);
-// The same to one that is not taken; longer texts are cut. `number`: empty where it has not said one that could
-// be answered, so that nothing is proven.
+// The same to one that is not taken; longer texts are cut. `number`: empty where it has not said one that
+// could be answered, so that nothing is proven.
 std::string refusal_line(Refusal refusal, const JobKey& key, const Challenge& challenge,
                          std::string_view number);
 

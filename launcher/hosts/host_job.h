@@ -78,8 +78,8 @@ class HostJob {
 // Whether `host` names this machine: its own name, localhost, or an address of one of its interfaces.
 bool is_this_machine(const std::string& host);
 
-// The other side: reads the order, starts the front program, passes its output and stop signals on and ends it
-// when the input ends. Returns its exit code.
+// The other side: reads the order, starts the front program, passes its output and stop signals on and ends
+// it when the input ends. Returns its exit code.
 ExitCode run_hosted(const std::string& program, const Environment& environment, int input, int out, int err);
 
 }  // namespace hftrain::launcher

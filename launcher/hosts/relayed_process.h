@@ -26,10 +26,11 @@ class RelayedProcess {
   RelayedProcess(std::vector<std::string> argv, Environment environment, Sink sink);
 
   void append_descriptors(std::vector<pollfd>& watched) const;
-  // Passes on what is there, kReadBytes of each stream at most; after the end of the process, all the rest of it.
+  // Passes on what is there, kReadBytes of each stream at most; after the end of the process, all the rest of
+  // it.
   void read_ready();
-  // The output of a process that runs is left in its pipes: whoever it is passed on to must catch up first. Look
-  // again after kCatchUpSeconds.
+  // The output of a process that runs is left in its pipes: whoever it is passed on to must catch up first.
+  // Look again after kCatchUpSeconds.
   void hold_output(bool hold) { holds_output_ = hold; }
   static constexpr size_t kReadBytes = size_t{1} << 20;
   static constexpr double kCatchUpSeconds = 0.05;

@@ -18,7 +18,8 @@ namespace hftrain::app {
 struct Inputs {
   arguments::ParseOutcome parsed;
   Environment environment;  // with what `env:` of the configuration files exports
-  std::optional<std::string> secret_variable;  // HFTRAIN_JOB_SECRET there; `environment` goes to ranks without it
+  std::optional<std::string>
+      secret_variable;  // HFTRAIN_JOB_SECRET there; `environment` goes to ranks without it
   plan::Topology topology;
   plan::ModelFacts model;
   std::string output_dir;  // absolute

@@ -38,8 +38,7 @@ void on_signal(int number, siginfo_t* info, void*) {
   g_seen.compare_exchange_strong(none, kind);
   // The launcher may have asked long before, for reasons of its own: at the time limit a scheduler then
   // signals every process of the job, which is its first wish and not a second one.
-  if (is_second_wish(info->si_pid == ::getppid()))
-    ::_exit(static_cast<int>(ExitCode::kTerminatedUnsaved));
+  if (is_second_wish(info->si_pid == ::getppid())) ::_exit(static_cast<int>(ExitCode::kTerminatedUnsaved));
 }
 
 }  // namespace

@@ -15,8 +15,8 @@ class StopRequest {
   // SIGPIPE. Call once per process, before any thread starts. A second wish ends the process at once without
   // saving, with exit code 10: the user has said so. `systemctl stop` and pkill signal this process and its
   // launcher, which passes that on, and a scheduler signals all when the launcher has long begun to stop for
-  // time: what the parent sends and what others send count apart, so that each side's second is a second wish.
-  // Signals of others within kOneWishSeconds are one.
+  // time: what the parent sends and what others send count apart, so that each side's second is a second
+  // wish. Signals of others within kOneWishSeconds are one.
   static constexpr int kOneWishSeconds = 2;
   static void install_handlers();
   // What this rank has seen so far.
