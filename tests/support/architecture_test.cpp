@@ -34,10 +34,10 @@ const std::map<std::string, std::set<std::string>> kEdges = {
     {"models", {"nn", "architectures"}},
     {"optim", {"base"}},
     {"parallel", {"plan", "comm", "nn", "optim", "storage"}},
-    {"checkpoint", {"storage", "parallel"}},
+    {"checkpoint", {"storage", "parallel", "runtime"}},
     {"generation", {"models"}},
     {"cuda", {"runtime"}},
-    {"trainer", {"checkpoint", "data", "generation", "models", "reporting"}},
+    {"trainer", {"checkpoint", "data", "generation", "models", "reporting", "runtime"}},
     {"plugin", {"trainer"}},
     // the programs
     {"launcher", {"plan"}},
