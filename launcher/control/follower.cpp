@@ -71,7 +71,11 @@ Message Follower::next() {
       if (const auto* verdict = std::get_if<JobVerdict>(&message)) verdict_ = *verdict;
       return message;
     }
-    if (!link_.open()) throw lost();
+    if (!link_.open()) {
+      link_.work(waiting_);  // its last word may have come together with its welcome
+      if (waiting_.empty()) throw lost();
+      continue;
+    }
     if (stops_ > 1) throw JobEnded(Error(ExitCode::kTerminatedUnsaved, "stopped at once by a second signal"));
     std::vector<pollfd> watched;
     wait(watched, kNever);
@@ -89,6 +93,7 @@ void Follower::beside(const std::function<void(const std::atomic<bool>& stop)>& 
     if (refused || !link_.open() || stops_ > 0) side.ask_to_stop();
   }
   side.finish();
+  link_.work(waiting_);
   if (!link_.open() && waiting_.empty()) throw lost();
 }
 

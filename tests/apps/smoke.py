@@ -94,7 +94,7 @@ exec {worker} --plan "$PLAN" "$@"
 DEFECTS = {
     "starting again resumes": 'sed -i \'s/"resume_from": "[^"]*"/"resume_from": ""/\' "$PLAN"',
     "the resumed run equals the straight one":
-        '[ $RESUMES = yes ] && sed -i \'s/"learning_rate": [0-9.e-]*/"learning_rate": 0.001/\' "$PLAN"',
+        '[ $RESUMES = yes ] && sed -i \'s/"weight_decay": [0-9.e-]*/"weight_decay": 0.5/\' "$PLAN"',
     "the checkpoint verifies": """if [ $RESUMES = yes ] && [ "$RANK" = 0 ]; then
   shift 2; {worker} --plan "$PLAN" "$@"; CODE=$?
   echo damage >> "$(dirname "$(dirname "$PLAN")")/checkpoint-60/trainer_state.json"; exit $CODE

@@ -12,6 +12,7 @@
 #include "hftrain/base/clock.h"
 #include "hftrain/base/text.h"
 #include "launcher/control/addresses.h"
+#include "launcher/control/follower.h"
 #include "launcher/control/greeting.h"
 #include "launcher/control/hub.h"
 #include "launcher/control/job_crew.h"
@@ -246,6 +247,30 @@ TEST_CASE("a mistaken agent that knows the secret is refused with a proof, whene
   CHECK(contains(other_build.out(), "the nodes run different builds"));
   CHECK(contains(other_build.out(), "node 0 did not take node 1"));
   CHECK(job[0].finish() == 3);
+}
+
+TEST_CASE("the last word of a leader counts when it came together with its welcome") {
+  int ends[2];
+  REQUIRE(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, ends) == 0);
+  LineSocket socket(FileDescriptor(ends[0]), kLongestGreeting, 8);
+  {
+    const FileDescriptor leader(ends[1]);
+    const std::string word = encode_message(Refusal{2, "two nodes say that they are node 1"});
+    REQUIRE(::send(leader.get(), word.data(), word.size(), MSG_NOSIGNAL) ==
+            static_cast<ssize_t>(word.size()));
+  }
+  socket.work();  // the greeting reads all that is there and takes its own lines
+  REQUIRE_FALSE(socket.open());
+  ControlLink link(std::move(socket), 2);
+  StopSignals signals;
+  Follower follower(link, "node 0", signals);
+  try {
+    follower.next();
+    FAIL("the job went on");
+  } catch (const JobEnded& ended) {
+    CHECK(ended.code() == ExitCode::kUsage);
+    CHECK(contains(ended.render(), "two nodes say that they are node 1"));
+  }
 }
 
 TEST_CASE("a stop signal of another agent that comes between two attempts is not lost") {

@@ -33,7 +33,7 @@ FOR_PEOPLE = {
     "AcceleratorOptions::non_blocking": "a warning says when it could have no effect; it is always so",
     "FsdpSettings::use_orig_params": "a notice says that false has no effect",
     "FsdpSettings::xla_checkpointing": "a warning says that it has no effect without xla",
-    **dict.fromkeys(("StrategyPlan::name", "StepsPlan::batches_per_epoch", "StepsPlan::num_train_epochs",
+    **dict.fromkeys(("StrategyPlan::name", "StepsPlan::num_train_epochs",
                      "UnitPlan::numbers", "SplitPlan::tokens",
                      "DiskPlan::checkpoints_kept", "DiskPlan::needed_bytes"), "`hftrain plan` prints it"),
 }
