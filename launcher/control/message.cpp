@@ -137,8 +137,9 @@ AgentFailed failure_of(const Error& error) {
 
 Error error_of(const AgentFailed& failure) {
   const ExitCode code = failure_code(failure.exit_code);
-  return failure.mistakes.empty() ? Error(code, "it failed and gave no reason")
-                                  : Error(code, failure.mistakes);
+  std::vector<Diagnostic> mistakes = failure.mistakes;
+  std::erase_if(mistakes, [](const Diagnostic& mistake) { return mistake.what.empty(); });
+  return mistakes.empty() ? Error(code, "it failed and gave no reason") : Error(code, std::move(mistakes));
 }
 
 }  // namespace hftrain::launcher

@@ -246,4 +246,10 @@ TEST_CASE("an announcement is one line that leads to every address") {
   CHECK_THROWS_AS(read_announcement(""), Error);
 }
 
+TEST_CASE("a failure without a word is still told") {
+  const AgentFailed failure{3, {Diagnostic{}, Diagnostic{}}};
+  CHECK(error_of(failure).code() == ExitCode::kEnvironment);
+  CHECK(error_of(failure).render().find("gave no reason") != std::string::npos);
+}
+
 }  // namespace hftrain::launcher
