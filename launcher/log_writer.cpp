@@ -1,7 +1,6 @@
 #include "launcher/log_writer.h"
 
 #include <fcntl.h>
-#include <signal.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -13,12 +12,11 @@
 #include <filesystem>
 #include <mutex>
 #include <optional>
-#include <system_error>
-#include <thread>
 #include <utility>
 
 #include "hftrain/base/error.h"
 #include "hftrain/base/file.h"
+#include "launcher/detached_thread.h"
 
 namespace hftrain::launcher {
 namespace {
@@ -115,20 +113,7 @@ void LogWriter::State::give_up(size_t file, const std::string& why) {
 }
 
 LogWriter::LogWriter(std::vector<std::string> paths) : state_(new State{std::move(paths)}) {
-  // Signals of this process are for its other threads.
-  sigset_t all, before;
-  sigfillset(&all);
-  ::pthread_sigmask(SIG_SETMASK, &all, &before);
-  try {
-    std::thread([state = state_] { state->run(); }).detach();
-    ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
-  } catch (const std::system_error& error) {
-    ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
-    throw Error(ExitCode::kEnvironment, "cannot start a thread that writes logs")
-        .where("this machine's limits")
-        .why(error.what())
-        .hint("ulimit -u, pids of a container or a job");
-  }
+  start_detached_thread([state = state_] { state->run(); }, "writes logs");
 }
 
 LogWriter::~LogWriter() {

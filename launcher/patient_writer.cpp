@@ -1,19 +1,15 @@
 #include "launcher/patient_writer.h"
 
-#include <signal.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <condition_variable>
 #include <mutex>
 #include <string>
-#include <system_error>
-#include <thread>
 #include <utility>
 
-#include "hftrain/base/error.h"
+#include "launcher/detached_thread.h"
 
 namespace hftrain::launcher {
 namespace {
@@ -38,35 +34,21 @@ void PatientWriter::State::run() {
   while (true) {
     to_do.wait(lock, [this] { return stop || !text.empty(); });
     if (text.empty()) return;
-    std::string piece = std::exchange(text, {});
-    if (piece.size() > kHandedOnAtOnce) {
-      text = piece.substr(kHandedOnAtOnce);
-      piece.resize(kHandedOnAtOnce);
+    const std::string taken = std::exchange(text, {});
+    in_hand = taken.size();
+    while (in_hand > 0) {
+      const std::string_view piece = std::string_view(taken).substr(taken.size() - in_hand, kHandedOnAtOnce);
+      lock.unlock();
+      sink(piece);
+      lock.lock();
+      in_hand -= piece.size();
     }
-    in_hand = piece.size();
-    lock.unlock();
-    sink(piece);
-    lock.lock();
-    in_hand = 0;
     if (text.empty()) done.notify_all();
   }
 }
 
 PatientWriter::PatientWriter(Sink sink) : state_(new State{std::move(sink)}) {
-  // Signals of this process are for its other threads.
-  sigset_t all, before;
-  sigfillset(&all);
-  ::pthread_sigmask(SIG_SETMASK, &all, &before);
-  try {
-    std::thread([state = state_] { state->run(); }).detach();
-    ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
-  } catch (const std::system_error& error) {
-    ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
-    throw Error(ExitCode::kEnvironment, "cannot start a thread that writes to the terminal")
-        .where("this machine's limits")
-        .why(error.what())
-        .hint("ulimit -u, pids of a container or a job");
-  }
+  start_detached_thread([state = state_] { state->run(); }, "writes to the terminal");
 }
 
 PatientWriter::~PatientWriter() {
