@@ -56,7 +56,7 @@ int main(int argc, char** argv) {
       start = std::chrono::steady_clock::now();
       cpu_start = std::clock();
     }
-    const models::Output output = model->forward(batch, runner);
+    const models::Output output = model->forward(batch, runner, {});
     output.loss.backward();
     optim::clip_grad_norm(model->parameters(), 1.0);
     optimizer->step(1e-4);

@@ -42,7 +42,7 @@ struct TinyEvaluation {
     }
     const double items = static_cast<double>(loss_items(model->architecture(), ids));
     const at::Tensor divisor = at::scalar_tensor(items, at::kFloat);
-    return model->forward({.input_ids = ids, .labels = ids, .num_items = divisor}, runner)
+    return model->forward({.input_ids = ids, .labels = ids}, runner, {.num_items = divisor})
         .loss.item<double>();
   }
 

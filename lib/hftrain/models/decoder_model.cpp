@@ -31,7 +31,7 @@ at::Tensor DecoderModel::run(nn::UnitRunner& runner, const nn::Unit& unit, const
                     });
 }
 
-Output DecoderModel::forward(const Batch& batch, nn::UnitRunner& runner) {
+Output DecoderModel::forward(const Batch& batch, nn::UnitRunner& runner, const LossRequest& request) {
   prepare(batch.input_ids.size(1));
   at::Tensor x =
       run(runner, units().front(), batch.input_ids,
@@ -43,15 +43,16 @@ Output DecoderModel::forward(const Batch& batch, nn::UnitRunner& runner) {
     });
   }
   const auto logits = std::make_shared<at::Tensor>();  // the second result of the head
-  const auto head = [this, batch, logits](at::TensorList parameters, const at::Tensor& input) {
+  const auto head = [this, labels = batch.labels, request, logits](at::TensorList parameters,
+                                                                   const at::Tensor& input) {
     const at::Tensor hidden = final_norm(parameters.slice(0, parameters.size() - 1), input);
     const at::Tensor& output = parameters.back();
-    if (!batch.labels.defined()) return hidden.matmul(output.t());
-    const nn::CausalLossOptions loss{batch.num_items, options().label_smoothing};
-    if (!batch.want_logits) return nn::causal_lm_loss(hidden, output, batch.labels, loss, options().kernels);
+    if (!labels.defined()) return hidden.matmul(output.t());
+    const nn::CausalLossOptions loss{request.num_items, options().label_smoothing};
+    if (!request.want_logits) return nn::causal_lm_loss(hidden, output, labels, loss, options().kernels);
     const at::Tensor all = hidden.matmul(output.t());
     *logits = all.detach();
-    return nn::causal_lm_loss_from_logits(all, batch.labels, loss);
+    return nn::causal_lm_loss_from_logits(all, labels, loss);
   };
   const at::Tensor result = run(runner, units().back(), x, head);
   if (!batch.labels.defined()) return {at::Tensor(), result};

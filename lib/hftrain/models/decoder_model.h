@@ -10,7 +10,7 @@ namespace hftrain::models {
 class DecoderModel : public Model {
  public:
   using Model::Model;
-  Output forward(const Batch& batch, nn::UnitRunner& runner) override;
+  Output forward(const Batch& batch, nn::UnitRunner& runner, const LossRequest& loss) override;
 
  protected:
   // Called before the units of each forward; sequences have `length` tokens.

@@ -4,7 +4,7 @@
 //   auto model = models::build_model(architecture, {});
 //   model->initialise(generator);                 // or copy_ into the tensors of parameters()
 //   nn::UnitRunner runner;
-//   models::Output out = model->forward({ids, labels, {}}, runner);
+//   models::Output out = model->forward({.input_ids = ids, .labels = labels}, runner, {});
 //   out.loss.backward();
 #pragma once
 
@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "hftrain/architectures/architecture.h"
+#include "hftrain/models/batch.h"
 #include "hftrain/nn/kernels.h"
 #include "hftrain/nn/unit_runner.h"
 
@@ -30,9 +31,7 @@ struct ModelOptions {
   double neftune_alpha = 0;    // 0: off
 };
 
-struct Batch {
-  at::Tensor input_ids;      // [B, T] int64, on the model's device
-  at::Tensor labels;         // [B, T] int64, −100 does not count; undefined: no loss
+struct LossRequest {
   at::Tensor num_items;      // scalar; divisor of the summed loss; undefined: the mean over this batch
   bool want_logits = false;  // with labels: also return logits (detached)
 };
@@ -54,7 +53,7 @@ class Model {
 
   // Runs every unit through `runner`. A sequence longer than learned positions reach is an Error
   // (exit code 4).
-  virtual Output forward(const Batch& batch, nn::UnitRunner& runner) = 0;
+  virtual Output forward(const Batch& batch, nn::UnitRunner& runner, const LossRequest& loss) = 0;
 
   const architectures::Architecture& architecture() const noexcept { return *architecture_; }
   const ModelOptions& options() const noexcept { return options_; }

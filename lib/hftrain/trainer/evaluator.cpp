@@ -120,7 +120,7 @@ Evaluator::BatchLoss Evaluator::loss_of(const TokenBatch& batch) {
   const at::Tensor divisor =
       at::scalar_tensor(tokens, at::TensorOptions().dtype(at::kFloat).device(ids.device()));
   const at::Tensor loss =
-      model_.forward({.input_ids = ids, .labels = ids, .num_items = divisor}, runner_).loss;
+      model_.forward({.input_ids = ids, .labels = ids}, runner_, {.num_items = divisor}).loss;
   return {loss.item<float>(), tokens};
 }
 
