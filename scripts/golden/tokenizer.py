@@ -12,6 +12,7 @@ import shutil
 
 from tokenizers import Tokenizer, models, pre_tokenizers, trainers
 
+import tokenizer_inputs
 from tokenizer_pipelines import NASTY, PIPELINES, SPLITS, corpus, random_text, record
 
 TARGET = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "tests", "golden", "tokenizer")
@@ -45,6 +46,7 @@ def main():
         with open(os.path.join(folder, "cases.jsonl"), "w") as out:
             for text in texts:
                 out.write(json.dumps(record(tokenizer, text), ensure_ascii=True, separators=(",", ":")) + "\n")
+    tokenizer_inputs.main()
 
 
 if __name__ == "__main__":

@@ -24,6 +24,14 @@ class ByteTokenizer final : public tokenizer::Tokenizer {
     encode_into(text, add_special_tokens, encoding.ids);
     return encoding;
   }
+  // One text, or two behind one another; never cut.
+  tokenizer::Encoding encode(const tokenizer::EncodeInput& input,
+                             const tokenizer::EncodeOptions& options) const override {
+    tokenizer::Encoding encoding =
+        encode(std::get<std::string_view>(input.first), options.add_special_tokens);
+    if (input.second) encode_into(std::get<std::string_view>(*input.second), false, encoding.ids);
+    return encoding;
+  }
   std::string decode(std::span<const tokenizer::TokenId> ids, bool) const override {
     std::string text;
     for (const tokenizer::TokenId id : ids) {

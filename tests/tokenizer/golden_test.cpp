@@ -3,6 +3,7 @@
 #include "support/catch.h"
 #include "support/paths.h"
 #include "tokenizer/golden_cases.h"
+#include "tokenizer/golden_inputs.h"
 
 namespace hftrain::tokenizer {
 
@@ -16,6 +17,20 @@ TEST_CASE("every pipeline gives the ids, tokens, offsets and texts of the tokeni
     INFO(entry.path().filename().string() << ": " << result.first_difference);
     CHECK(result.differences == 0);
     CHECK(result.cases > 50);
+  }
+  CHECK(folders >= 20);
+}
+
+TEST_CASE("pairs, words, windows and padding come out as in the tokenizers package") {
+  int folders = 0;
+  for (const auto& entry :
+       std::filesystem::directory_iterator(testing::source_dir() + "/tests/golden/tokenizer")) {
+    if (!std::filesystem::exists(entry.path() / "inputs.jsonl")) continue;
+    ++folders;
+    const Comparison result = compare_with_inputs(entry.path().string());
+    INFO(entry.path().filename().string() << ": " << result.first_difference);
+    CHECK(result.differences == 0);
+    CHECK(result.cases > 10);
   }
   CHECK(folders >= 20);
 }

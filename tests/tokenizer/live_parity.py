@@ -8,7 +8,10 @@ import os
 import random
 import sys
 
+from tokenizers import Tokenizer
+
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "scripts", "golden"))
+from tokenizer_inputs import quiet, write_inputs  # noqa: E402
 from tokenizer_pipelines import PIPELINES, SPLITS, random_text, record  # noqa: E402
 
 CONTEXTS = ["{}", "a{}b", " {} ", "'{}", "1{}2", "{0}{0}", "{}\n", "e\u0301{}", "A{}a "]
@@ -27,13 +30,16 @@ def main():
         tokenizer = make()
         target = os.path.join(folder, name)
         os.makedirs(target)
+        text_of_tokenizer = tokenizer.to_str()
         with open(os.path.join(target, "tokenizer.json"), "w") as out:
-            out.write(tokenizer.to_str())
+            out.write(text_of_tokenizer)
         rng = random.Random("live " + name)
         texts = [random_text(rng) for _ in range(count)] + list(every_code_point(rng))
         if name in ("gpt2", "llama3", "qwen2", "llama2", "llama2_old"):  # a megabyte without a space
             texts.append("".join(rng.choice("abcdefghijklmnopqrstuvwxyzäßя東") for _ in range(1_000_000)))
-        with open(os.path.join(target, "cases.jsonl"), "w") as out:
+        write_inputs(tokenizer, os.path.join(target, "inputs.jsonl"), rng, count, random_text)
+        tokenizer = Tokenizer.from_str(text_of_tokenizer)
+        with open(os.path.join(target, "cases.jsonl"), "w") as out, quiet():
             for text in texts:
                 out.write(json.dumps(record(tokenizer, text), separators=(",", ":")) + "\n")
 

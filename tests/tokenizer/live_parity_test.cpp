@@ -6,6 +6,7 @@
 #include "support/skip.h"
 #include "support/temporary_directory.h"
 #include "tokenizer/golden_cases.h"
+#include "tokenizer/golden_inputs.h"
 
 namespace hftrain::tokenizer {
 
@@ -23,7 +24,10 @@ TEST_CASE("random texts and every BMP code point give what the package gives", "
     const Comparison result = compare_with_cases(entry.path().string());
     INFO(entry.path().filename().string() << ": " << result.first_difference.substr(0, 4000));
     CHECK(result.differences == 0);
-    cases += result.cases;
+    const Comparison inputs = compare_with_inputs(entry.path().string());
+    INFO(inputs.first_difference.substr(0, 4000));
+    CHECK(inputs.differences == 0);
+    cases += result.cases + inputs.cases;
   }
   CHECK(cases > 4000);
 }

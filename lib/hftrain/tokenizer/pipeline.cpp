@@ -4,10 +4,10 @@
 #include <utility>
 
 #include "hftrain/base/error.h"
+#include "hftrain/tokenizer/truncation.h"
 #include "hftrain/tokenizer/unicode/utf8.h"
 
 namespace hftrain::tokenizer {
-namespace {
 
 // Byte offsets of a text as offsets in characters.
 class CharacterOffsets {
@@ -36,23 +36,7 @@ class CharacterOffsets {
   std::vector<uint32_t> index_;  // of each byte; empty for ASCII
 };
 
-template <typename T>
-void keep(std::vector<T>& values, size_t begin, size_t end) {
-  values.erase(values.begin() + static_cast<long>(end), values.end());
-  values.erase(values.begin(), values.begin() + static_cast<long>(begin));
-}
-
-void keep(Encoding& encoding, size_t begin, size_t end) {
-  keep(encoding.ids, begin, end);
-  keep(encoding.tokens, begin, end);
-  keep(encoding.offsets, begin, end);
-  keep(encoding.type_ids, begin, end);
-  keep(encoding.attention_mask, begin, end);
-}
-
-void append_ids(const std::vector<TokenId>& tail, std::vector<TokenId>& ids) {
-  ids.insert(ids.end(), tail.begin(), tail.end());
-}
+namespace {
 
 // Bytes that a decoder may make of tokens: steps one after another can double a text each.
 size_t most_decoded(const std::vector<std::string>& tokens) {
@@ -68,34 +52,25 @@ auto with_valid_text(std::string_view text, Use use) {
   return unicode::is_valid(text) ? use(text) : use(std::string_view(unicode::replace_invalid(text)));
 }
 
+// Calls `use` with the text and kUnassigned, or with every word and its number.
+template <typename Use>
+void for_each_text(const Sequence& sequence, Use use) {
+  if (const auto* text = std::get_if<std::string_view>(&sequence)) return use(*text, kUnassigned);
+  int32_t word = 0;
+  for (const std::string& text : std::get<std::span<const std::string>>(sequence)) use(text, word++);
+}
+
 }  // namespace
 
 Pipeline::Pipeline(PipelineParts parts, TokenizerSettings settings)
     : parts_(std::move(parts)), settings_(std::move(settings)) {
-  find_special_ids();
+  for (const bool pair : {false, true}) {
+    for (const bool add_special_tokens : {false, true})
+      frames_[(pair ? 2 : 0) + (add_special_tokens ? 1 : 0)] =
+          Frame::around(parts_.post_processor.get(), pair, add_special_tokens);
+  }
   fast_ = FastEncoder::make(parts_.normalizer.get(), parts_.pre_tokenizer.get(), *parts_.model,
                             *parts_.added_tokens);
-}
-
-// Asks the post-processor what it puts around a text that consists of one impossible token.
-void Pipeline::find_special_ids() {
-  const Encoding around = surround({{kNoToken}, {""}, {{0, 0}}, {0}, {1}}, true);
-  const auto text = std::find(around.ids.begin(), around.ids.end(), kNoToken);
-  surrounds_plainly_ = std::count(around.ids.begin(), around.ids.end(), kNoToken) == 1;
-  if (!surrounds_plainly_) return;
-  ids_before_.assign(around.ids.begin(), text);
-  ids_after_.assign(text + 1, around.ids.end());
-}
-
-Encoding Pipeline::surround(Encoding encoding, bool add_special_tokens) const {
-  if (!parts_.post_processor) return encoding;
-  std::vector<Encoding> parts;
-  parts.push_back(std::move(encoding));
-  parts_.post_processor->process(parts, add_special_tokens);
-  if (parts.size() == 1) return std::move(parts.front());
-  Encoding whole;
-  for (const Encoding& part : parts) whole.append(part);
-  return whole;
 }
 
 std::vector<Pipeline::Section> Pipeline::sections_of(std::string_view text) const {
@@ -116,91 +91,128 @@ std::vector<Pipeline::Section> Pipeline::sections_of(std::string_view text) cons
   return sections;
 }
 
-Encoding Pipeline::encode_text(std::string_view text) const {
-  Encoding encoding;
-  const CharacterOffsets offsets(text);
-  const auto add = [&](TokenId id, std::string_view token, std::pair<size_t, size_t> bytes) {
-    encoding.ids.push_back(id);
-    encoding.tokens.emplace_back(token);
-    encoding.offsets.push_back(offsets(bytes));
-  };
-  std::vector<ModelToken> tokens;
-  for (Section& section : sections_of(text)) {
-    if (section.text.empty()) continue;
-    if (section.token != nullptr) {
-      add(section.token->id, section.text.text(), section.text.original_of(0, section.text.text().size()));
-      continue;
-    }
-    std::vector<AlignedText> pieces;
-    pieces.push_back(std::move(section.text));
-    if (parts_.pre_tokenizer) parts_.pre_tokenizer->cut(pieces);
-    for (const AlignedText& piece : pieces) {
-      tokens.clear();
-      if (!piece.empty()) parts_.model->tokenize(piece.text(), tokens);
-      for (const ModelToken& token : tokens) {
-        add(token.id, parts_.model->token_text(token, piece.text()),
-            piece.original_of(token.begin, token.end));
-      }
-    }
+void Pipeline::encode_section(Section section, const CharacterOffsets& offsets, int32_t word, int32_t& pieces,
+                              Encoding& encoding) const {
+  const AlignedText& text = section.text;
+  if (section.token != nullptr) {
+    encoding.add(section.token->id, text.text(), offsets(text.original_of(0, text.text().size())),
+                 word == kUnassigned ? pieces : word, false);
+    ++pieces;
+    return;
   }
-  encoding.type_ids.assign(encoding.ids.size(), 0);
-  encoding.attention_mask.assign(encoding.ids.size(), 1);
+  std::vector<AlignedText> cut;
+  cut.push_back(std::move(section.text));
+  if (parts_.pre_tokenizer) parts_.pre_tokenizer->cut(cut);
+  std::vector<ModelToken> tokens;
+  for (const AlignedText& piece : cut) {
+    tokens.clear();
+    if (!piece.empty()) parts_.model->tokenize(piece.text(), tokens);
+    for (const ModelToken& token : tokens) {
+      encoding.add(token.id, parts_.model->token_text(token, piece.text()),
+                   offsets(piece.original_of(token.begin, token.end)), word == kUnassigned ? pieces : word,
+                   false);
+    }
+    ++pieces;
+  }
+}
+
+void Pipeline::encode_text(std::string_view text, int32_t word, Encoding& encoding) const {
+  const CharacterOffsets offsets(text);
+  int32_t pieces = 0;
+  for (Section& section : sections_of(text)) {
+    if (!section.text.empty()) encode_section(std::move(section), offsets, word, pieces, encoding);
+  }
+}
+
+Encoding Pipeline::encode_sequence(const Sequence& sequence, int32_t type_id) const {
+  Encoding encoding;
+  const auto add = [&](std::string_view text, int32_t word) {
+    with_valid_text(text, [&](std::string_view valid) { encode_text(valid, word, encoding); });
+  };
+  for_each_text(sequence, add);
+  encoding.type_ids.assign(encoding.size(), type_id);
   return encoding;
 }
 
-void Pipeline::truncate(Encoding& encoding, bool add_special_tokens) const {
-  const Truncation& truncation = *parts_.truncation;
-  const size_t added = add_special_tokens && parts_.post_processor ? parts_.post_processor->added_count() : 0;
-  const int64_t room = std::max<int64_t>(0, truncation.max_length - static_cast<int64_t>(added));
-  const auto length = static_cast<int64_t>(encoding.ids.size());
-  if (length <= room) return;
-  if (truncation.second_text && room > 0) {
-    throw Error(ExitCode::kData, "this tokenizer truncates only a second text, and there is none");
-  }
-  const int64_t begin = truncation.from_left ? length - room : 0;
-  keep(encoding, static_cast<size_t>(begin), static_cast<size_t>(begin + room));
+size_t Pipeline::added_count(bool pair, bool add_special_tokens) const {
+  return add_special_tokens && parts_.post_processor ? parts_.post_processor->added_count(pair) : 0;
 }
 
-void Pipeline::pad(Encoding& encoding) const {
-  const Padding& padding = *parts_.padding;
-  const auto length = static_cast<int64_t>(encoding.ids.size());
-  int64_t target = padding.fixed_length.value_or(length);
-  if (padding.multiple_of > 0 && target % padding.multiple_of > 0) {
-    target += padding.multiple_of - target % padding.multiple_of;
-  }
-  if (target <= length) return;
-  const auto count = static_cast<size_t>(target - length);
-  Encoding pads;
-  pads.ids.assign(count, padding.id);
-  pads.tokens.assign(count, padding.token);
-  pads.offsets.resize(count);
-  pads.type_ids.assign(count, padding.type_id);
-  pads.attention_mask.assign(count, 0);
-  if (padding.on_left) std::swap(pads, encoding);
-  encoding.append(pads);
+// The texts of the input, cut to what special tokens leave.
+std::vector<Encoding> Pipeline::texts_of(const EncodeInput& input, const EncodeOptions& options) const {
+  std::vector<Encoding> texts;
+  texts.push_back(encode_sequence(input.first, 0));
+  if (input.second) texts.push_back(encode_sequence(*input.second, 1));
+  if (!options.truncation) return texts;
+  const std::optional<size_t> second = input.second ? std::optional(texts[1].size()) : std::nullopt;
+  const auto kept =
+      kept_lengths(*options.truncation, added_count(input.second.has_value(), options.add_special_tokens),
+                   texts[0].size(), second);
+  truncate(texts[0], kept.first, *options.truncation, options.windows);
+  if (!input.second) return texts;
+  truncate(texts[1], kept.second, *options.truncation, options.windows);
+  refuse_windows((texts[0].overflowing.size() + 1) * (texts[1].overflowing.size() + 1),
+                 static_cast<size_t>(options.truncation->max_length));
+  return texts;
+}
+
+Encoding Pipeline::encode(const EncodeInput& input, const EncodeOptions& options) const {
+  Encoding encoding =
+      surround(parts_.post_processor.get(), texts_of(input, options), options.add_special_tokens);
+  if (options.padding) pad(encoding, *options.padding);
+  return encoding;
 }
 
 Encoding Pipeline::encode(std::string_view text, bool add_special_tokens) const {
-  Encoding encoding = with_valid_text(text, [this](std::string_view valid) { return encode_text(valid); });
-  if (parts_.truncation) truncate(encoding, add_special_tokens);
-  encoding = surround(std::move(encoding), add_special_tokens);
-  if (parts_.padding) pad(encoding);
-  return encoding;
+  return encode(
+      EncodeInput{text},
+      {.add_special_tokens = add_special_tokens, .truncation = parts_.truncation, .padding = parts_.padding});
+}
+
+void Pipeline::text_ids(std::string_view text, std::vector<TokenId>& ids) const {
+  with_valid_text(text, [&](std::string_view valid) {
+    if (fast_ != nullptr && fast_->encode(valid, ids)) return;
+    Encoding encoding;
+    encode_text(valid, kUnassigned, encoding);
+    ids.insert(ids.end(), encoding.ids.begin(), encoding.ids.end());
+  });
+}
+
+TextIds Pipeline::sequence_ids(const Sequence& sequence) const {
+  TextIds text;
+  text.is_words = !std::holds_alternative<std::string_view>(sequence);
+  for_each_text(sequence, [&](std::string_view part, int32_t word) {
+    text_ids(part, text.ids);
+    if (word != kUnassigned) text.word_ids.resize(text.ids.size(), word);
+  });
+  return text;
+}
+
+void Pipeline::encode_row(const EncodeInput& input, const EncodeOptions& options, TokenRow& row) const {
+  const bool pair = input.second.has_value();
+  const std::optional<Frame>& around = frame(pair, options.add_special_tokens);
+  if (!around || options.padding) return Tokenizer::encode_row(input, options, row);
+  TextIds first = sequence_ids(input.first), second;
+  if (pair) second = sequence_ids(*input.second);
+  if (options.truncation) {
+    const auto kept = kept_lengths(*options.truncation, added_count(pair, options.add_special_tokens),
+                                   first.ids.size(), pair ? std::optional(second.ids.size()) : std::nullopt);
+    first.truncate(kept.first, *options.truncation);
+    second.truncate(kept.second, *options.truncation);
+  }
+  around->fill(first, second, row);
 }
 
 void Pipeline::encode_into(std::string_view text, bool add_special_tokens, std::vector<TokenId>& ids) const {
-  const size_t before = ids.size();
-  const auto fast = [&](std::string_view valid) {
-    if (add_special_tokens) append_ids(ids_before_, ids);
-    if (!fast_->encode(valid, ids)) return false;
-    if (add_special_tokens) append_ids(ids_after_, ids);
-    return true;
-  };
-  const bool plain = surrounds_plainly_ || !add_special_tokens;
-  if (fast_ != nullptr && plain && with_valid_text(text, fast)) return;
-  ids.resize(before);
-  Encoding encoding = with_valid_text(text, [this](std::string_view valid) { return encode_text(valid); });
-  append_ids(surround(std::move(encoding), add_special_tokens).ids, ids);
+  const std::optional<Frame>& around = frame(false, add_special_tokens);
+  if (around && around->is_plain()) {
+    ids.insert(ids.end(), around->before().begin(), around->before().end());
+    text_ids(text, ids);
+    ids.insert(ids.end(), around->after().begin(), around->after().end());
+    return;
+  }
+  const Encoding encoding = encode(EncodeInput{text}, {.add_special_tokens = add_special_tokens});
+  ids.insert(ids.end(), encoding.ids.begin(), encoding.ids.end());
 }
 
 std::optional<std::string> Pipeline::token_of(TokenId id) const {
@@ -235,6 +247,18 @@ std::optional<TokenId> Pipeline::token_to_id(std::string_view token) const {
   if (const AddedToken* added = parts_.added_tokens->by_content(token)) return added->id;
   const TokenId id = parts_.model->vocabulary().id_of(token);
   return id == kNoToken ? std::nullopt : std::optional(id);
+}
+
+std::vector<TokenId> Pipeline::special_ids() const {
+  std::vector<TokenId> ids;
+  const auto add = [&](std::optional<TokenId> id) {
+    if (id) ids.push_back(*id);
+  };
+  for (const auto& id : {bos_id(), eos_id(), pad_id(), unk_id(), cls_id(), sep_id(), mask_id()}) add(id);
+  for (const std::string& token : settings_.further_tokens) add(token_to_id(token));
+  std::sort(ids.begin(), ids.end());
+  ids.erase(std::unique(ids.begin(), ids.end()), ids.end());
+  return ids;
 }
 
 std::optional<TokenId> Pipeline::id_of(const std::optional<std::string>& token) const {

@@ -19,7 +19,10 @@ struct SpecialToken {
 };
 
 Encoding single(const SpecialToken& token, int32_t type_id) {
-  return {{token.id}, {token.text}, {{0, 0}}, {type_id}, {1}};
+  Encoding encoding;
+  encoding.add(token.id, token.text, {0, 0}, kUnassigned, true);
+  encoding.type_ids[0] = type_id;
+  return encoding;
 }
 
 bool is_blank(char32_t c) {
@@ -47,6 +50,7 @@ void trim_offsets(Encoding& encoding, bool add_prefix_space) {
     const bool is_first = i == 0 || encoding.offsets[i].first == 0;
     trim(encoding.tokens[i], is_first && add_prefix_space, encoding.offsets[i]);
   }
+  for (Encoding& window : encoding.overflowing) trim_offsets(window, add_prefix_space);
 }
 
 class ByteLevelProcessor : public PostProcessor {
@@ -54,8 +58,10 @@ class ByteLevelProcessor : public PostProcessor {
   ByteLevelProcessor(bool trims, bool add_prefix_space)
       : trims_(trims), add_prefix_space_(add_prefix_space) {}
   void process(Parts& parts, bool) const override {
-    if (!trims_) return;
-    for (Encoding& part : parts) trim_offsets(part, add_prefix_space_);
+    for (size_t i = 0; i < parts.size(); ++i) {
+      if (trims_) trim_offsets(parts[i], add_prefix_space_);
+      parts[i].set_sequence_id(static_cast<int32_t>(i));
+    }
   }
 
  private:
@@ -68,21 +74,34 @@ class ClassifyProcessor : public PostProcessor {
   ClassifyProcessor(SpecialToken first, SpecialToken last, bool both_sides)
       : first_(std::move(first)), last_(std::move(last)), both_sides_(both_sides) {}
 
-  size_t added_count() const override { return 2; }
+  size_t added_count(bool pair) const override { return pair ? (both_sides_ ? 4 : 3) : 2; }
 
   void process(Parts& parts, bool add_special_tokens) const override {
     if (!add_special_tokens) return;
     for (size_t i = 0; i < parts.size(); ++i) {
-      Encoding around;
-      if (i == 0) around.append(single(first_, 0));
-      if (i > 0 && both_sides_) around.append(single(last_, 0));
-      around.append(parts[i]);
-      around.append(single(last_, i == 0 || both_sides_ ? 0 : 1));
+      Encoding around = surround(parts[i], i > 0);
+      for (const Encoding& window : parts[i].overflowing)
+        around.overflowing.push_back(surround(window, i > 0));
       parts[i] = std::move(around);
     }
   }
 
  private:
+  // Forgets what was special in `part` before.
+  Encoding surround(const Encoding& part, bool is_second) const {
+    Encoding around;
+    if (!is_second) around.append(single(first_, 0));
+    if (is_second && both_sides_) around.append(single(last_, 0));
+    const size_t begin = around.size();
+    around.append(part.slice(0, part.size()));
+    std::fill(around.special_tokens_mask.begin() + static_cast<long>(begin), around.special_tokens_mask.end(),
+              0);
+    around.sequence_ranges.assign(1, {is_second ? 1 : 0, begin, around.size()});
+    around.append(single(last_, is_second && !both_sides_ ? 1 : 0));
+    if (both_sides_) std::fill(around.type_ids.begin(), around.type_ids.end(), 0);
+    return around;
+  }
+
   SpecialToken first_, last_;
   bool both_sides_;
 };
@@ -92,7 +111,7 @@ class RobertaProcessor : public PostProcessor {
   RobertaProcessor(ClassifyProcessor classify, bool trims, bool add_prefix_space)
       : classify_(std::move(classify)), trims_(trims), add_prefix_space_(add_prefix_space) {}
 
-  size_t added_count() const override { return classify_.added_count(); }
+  size_t added_count(bool pair) const override { return classify_.added_count(pair); }
 
   void process(Parts& parts, bool add_special_tokens) const override {
     for (Encoding& part : parts) {
@@ -117,10 +136,11 @@ class TemplateProcessor : public PostProcessor {
 
   TemplateProcessor(std::vector<Piece> for_one, std::vector<Piece> for_two)
       : for_one_(std::move(for_one)), for_two_(std::move(for_two)) {
-    for (const Piece& piece : for_one_) added_count_ += piece.special.ids.size();
+    for (const Piece& piece : for_one_) added_to_one_ += piece.special.size();
+    for (const Piece& piece : for_two_) added_to_two_ += piece.special.size();
   }
 
-  size_t added_count() const override { return added_count_; }
+  size_t added_count(bool pair) const override { return pair ? added_to_two_ : added_to_one_; }
 
   void process(Parts& parts, bool add_special_tokens) const override {
     Parts result;
@@ -130,7 +150,8 @@ class TemplateProcessor : public PostProcessor {
           throw Error(ExitCode::kData, "the tokenizer's template asks for a second text");
         }
         Encoding part = parts[static_cast<size_t>(piece.sequence)];
-        std::fill(part.type_ids.begin(), part.type_ids.end(), piece.type_id);
+        std::fill(part.type_ids.begin(), part.type_ids.end(), piece.type_id);  // windows keep theirs
+        part.set_sequence_id(piece.sequence);
         result.push_back(std::move(part));
       } else if (add_special_tokens) {
         result.push_back(piece.special);
@@ -141,7 +162,7 @@ class TemplateProcessor : public PostProcessor {
 
  private:
   std::vector<Piece> for_one_, for_two_;
-  size_t added_count_ = 0;
+  size_t added_to_one_ = 0, added_to_two_ = 0;
 };
 
 class ProcessorSequence : public PostProcessor {
@@ -149,9 +170,9 @@ class ProcessorSequence : public PostProcessor {
   explicit ProcessorSequence(std::vector<std::shared_ptr<const PostProcessor>> parts)
       : parts_(std::move(parts)) {}
 
-  size_t added_count() const override {
+  size_t added_count(bool pair) const override {
     size_t count = 0;
-    for (const auto& part : parts_) count += part->added_count();
+    for (const auto& part : parts_) count += part->added_count(pair);
     return count;
   }
   void process(Parts& parts, bool add_special_tokens) const override {
@@ -187,14 +208,12 @@ ProcessorPointer read_roberta(const JsonPart& part) {
 
 Encoding read_special(const JsonPart& specials, const JsonPart& id, int32_t type_id) {
   const JsonPart special = specials.at(id.text());
+  const std::vector<JsonPart> ids = special.at("ids").items(), tokens = special.at("tokens").items();
+  if (ids.size() != tokens.size()) throw special.error("as many ids as tokens are needed here");
   Encoding encoding;
-  for (const JsonPart& item : special.at("ids").items()) encoding.ids.push_back(item.small_integer());
-  for (const JsonPart& item : special.at("tokens").items()) encoding.tokens.emplace_back(item.text());
-  if (encoding.ids.size() != encoding.tokens.size())
-    throw special.error("as many ids as tokens are needed here");
-  encoding.offsets.resize(encoding.ids.size());
-  encoding.type_ids.assign(encoding.ids.size(), type_id);
-  encoding.attention_mask.assign(encoding.ids.size(), 1);
+  for (size_t i = 0; i < ids.size(); ++i)
+    encoding.add(ids[i].small_integer(), tokens[i].text(), {0, 0}, kUnassigned, true);
+  encoding.type_ids.assign(encoding.size(), type_id);
   return encoding;
 }
 

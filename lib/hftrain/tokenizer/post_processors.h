@@ -4,8 +4,8 @@
 #include <memory>
 #include <vector>
 
+#include "hftrain/tokenizer/encoding.h"
 #include "hftrain/tokenizer/json_part.h"
-#include "hftrain/tokenizer/tokenizer.h"
 
 namespace hftrain::tokenizer {
 
@@ -13,9 +13,10 @@ namespace hftrain::tokenizer {
 class PostProcessor {
  public:
   virtual ~PostProcessor() = default;
-  // Special tokens that a single text gets; truncation leaves room for them.
-  virtual size_t added_count() const { return 0; }
-  // `parts` are the sequences and special tokens so far, in order; at first one, the text.
+  // Special tokens that one text gets, or two together; truncation leaves room for them.
+  virtual size_t added_count(bool /*pair*/) const { return 0; }
+  // `parts` are the texts and special tokens so far, in order; at first one text, or two. Their windows get
+  // what they get.
   virtual void process(std::vector<Encoding>& parts, bool add_special_tokens) const = 0;
 };
 

@@ -86,13 +86,20 @@ std::string find_property(std::string_view name, bool negated) {
                               "' is not among those hftrain knows");
 }
 
-std::string find_shorthand(char letter) {
+// The package's engine takes superscript digits and fractions of Latin-1 for words outside of brackets only.
+bool is_word_in_brackets(char32_t c) {
+  return unicode::is_regex_word(c) && !(c < 0x100 && unicode::category(c) == unicode::Category::No);
+}
+
+std::string find_shorthand(char letter, bool in_brackets) {
   const bool negated = letter >= 'A' && letter <= 'Z';
   switch (negated ? letter + 32 : letter) {
     case 's':
       return ranges_where([=](char32_t c) { return unicode::is_white_space(c) != negated; });
     case 'w':
-      return ranges_where([=](char32_t c) { return unicode::is_regex_word(c) != negated; });
+      return ranges_where([=](char32_t c) {
+        return (in_brackets ? is_word_in_brackets(c) : unicode::is_regex_word(c)) != negated;
+      });
     case 'd':
       return find_property("Nd", negated);
     default:  // h: a hexadecimal digit
@@ -117,8 +124,9 @@ const std::string& property_ranges(const std::string& name, bool negated) {
   return remembered((negated ? "P" : "p") + name, [&] { return find_property(name, negated); });
 }
 
-const std::string& shorthand_ranges(char letter) {
-  return remembered(std::string(1, letter), [&] { return find_shorthand(letter); });
+const std::string& shorthand_ranges(char letter, bool in_brackets) {
+  return remembered(std::string(in_brackets ? "[" : "") + letter,
+                    [&] { return find_shorthand(letter, in_brackets); });
 }
 
 // Walks an expression once and copies it with its classes written out.
@@ -157,7 +165,7 @@ class ClassExpander {
     if (letter == 'p' || letter == 'P') return property(letter == 'P');
     if (std::string_view("swdhSWDH").find(letter) != std::string_view::npos) {
       at_ += 2;
-      return write(shorthand_ranges(letter));
+      return write(shorthand_ranges(letter, depth_ > 0));
     }
     if (std::string_view("bBGRXKNOyYZzA").find(letter) != std::string_view::npos && depth_ == 0 &&
         std::string_view("AzZ").find(letter) == std::string_view::npos) {

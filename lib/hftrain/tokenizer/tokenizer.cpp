@@ -61,7 +61,9 @@ Truncation read_truncation(const JsonPart& part) {
   if (strategy != "LongestFirst" && strategy != "OnlyFirst" && strategy != "OnlySecond") {
     throw part.unsupported("the strategy '" + strategy + "' is not known here");
   }
-  truncation.second_text = strategy == "OnlySecond";
+  if (strategy == "OnlyFirst") truncation.strategy = TruncationStrategy::kOnlyFirst;
+  if (strategy == "OnlySecond") truncation.strategy = TruncationStrategy::kOnlySecond;
+  if (const auto stride = part.find("stride")) truncation.stride = stride->integer(0);
   return truncation;
 }
 
@@ -112,12 +114,37 @@ void read_special_token(const Json& config, const char* key, std::optional<std::
   }
 }
 
+// Special tokens without a role: additional_special_tokens, or extra_special_tokens in newer files.
+void read_further_tokens(const Json& config, std::vector<std::string>& tokens) {
+  for (const char* key : {"additional_special_tokens", "extra_special_tokens"}) {
+    if (!config.is_object() || !config.contains(key)) continue;
+    const Json& list = config.at(key);
+    if (!list.is_array() && !list.is_object()) continue;
+    for (const Json& item : list) {
+      std::optional<std::string> token;
+      read_special_token(Json{{key, item}}, key, token);
+      if (token) tokens.push_back(*token);
+    }
+  }
+}
+
+bool says_left(const Json& config, const char* key) {
+  return config.is_object() && config.contains(key) && config.at(key) == "left";
+}
+
 void read_settings(const std::string& file, TokenizerSettings& settings) {
   if (!path_exists(file)) return;
   const Json config = read_json_file(file);
   read_special_token(config, "bos_token", settings.bos_token);
   read_special_token(config, "eos_token", settings.eos_token);
   read_special_token(config, "pad_token", settings.pad_token);
+  read_special_token(config, "unk_token", settings.unk_token);
+  read_special_token(config, "cls_token", settings.cls_token);
+  read_special_token(config, "sep_token", settings.sep_token);
+  read_special_token(config, "mask_token", settings.mask_token);
+  read_further_tokens(config, settings.further_tokens);
+  settings.pads_on_left |= says_left(config, "padding_side");
+  settings.truncates_from_left |= says_left(config, "truncation_side");
   if (!config.is_object() || !config.contains("model_max_length")) return;
   const Json& length = config.at("model_max_length");
   if (!length.is_number() || length.get<double>() >= kNoLimit) return;
@@ -133,15 +160,16 @@ void read_settings(const std::string& file, TokenizerSettings& settings) {
 
 }  // namespace
 
-void Encoding::append(const Encoding& tail) {
-  const auto add = [](auto& values, const auto& more) {
-    values.insert(values.end(), more.begin(), more.end());
+void Tokenizer::encode_row(const EncodeInput& input, const EncodeOptions& options, TokenRow& row) const {
+  const Encoding encoding = encode(input, options);
+  row.clear();
+  row.ids = encoding.ids;
+  row.type_ids = encoding.type_ids;
+  row.special_tokens_mask.assign(encoding.special_tokens_mask.begin(), encoding.special_tokens_mask.end());
+  const auto is_words = [](const Sequence& sequence) {
+    return !std::holds_alternative<std::string_view>(sequence);
   };
-  add(ids, tail.ids);
-  add(tokens, tail.tokens);
-  add(offsets, tail.offsets);
-  add(type_ids, tail.type_ids);
-  add(attention_mask, tail.attention_mask);
+  if (is_words(input.first) || (input.second && is_words(*input.second))) row.word_ids = encoding.word_ids;
 }
 
 std::shared_ptr<const Tokenizer> Tokenizer::load(const std::string& place) {

@@ -7,23 +7,11 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
+#include "hftrain/tokenizer/encoding.h"
+
 namespace hftrain::tokenizer {
-
-using TokenId = int32_t;
-
-// Everything known about one encoded text. All vectors have one entry per token.
-struct Encoding {
-  std::vector<TokenId> ids;
-  std::vector<std::string> tokens;
-  std::vector<std::pair<int64_t, int64_t>> offsets;  // [begin, end) in characters (code points) of the input
-  std::vector<int32_t> type_ids;
-  std::vector<int32_t> attention_mask;
-
-  void append(const Encoding& tail);
-};
 
 // Immutable after loading. All const methods may be called from any number of threads at once.
 class Tokenizer {
@@ -41,6 +29,16 @@ class Tokenizer {
   // The same with everything known about the tokens; follows the file's truncation and padding, as the
   // package does.
   virtual Encoding encode(std::string_view text, bool add_special_tokens) const = 0;
+  // One text or two, running or as words, with the truncation and padding of `options` and not the file's.
+  // Errors (exit code 4) as in truncation.h.
+  virtual Encoding encode(const EncodeInput& input, const EncodeOptions& options) const = 0;
+  Encoding encode_pair(std::string_view text, std::string_view second, const EncodeOptions& options) const {
+    return encode(EncodeInput{text, second}, options);
+  }
+  // The ids, type ids and special tokens mask of that Encoding (its first window), and its word ids where the
+  // input is words: the fast path where offsets are not needed. `options` without padding. `row` is
+  // overwritten.
+  virtual void encode_row(const EncodeInput& input, const EncodeOptions& options, TokenRow& row) const;
   // Unknown ids are left out.
   virtual std::string decode(std::span<const TokenId> ids, bool skip_special_tokens) const = 0;
 
@@ -51,6 +49,15 @@ class Tokenizer {
   virtual std::optional<TokenId> bos_id() const = 0;
   virtual std::optional<TokenId> eos_id() const = 0;
   virtual std::optional<TokenId> pad_id() const = 0;
+  virtual std::optional<TokenId> unk_id() const { return std::nullopt; }
+  virtual std::optional<TokenId> cls_id() const { return std::nullopt; }
+  virtual std::optional<TokenId> sep_id() const { return std::nullopt; }
+  virtual std::optional<TokenId> mask_id() const { return std::nullopt; }
+  // The ids of all of these and of the further special tokens that tokenizer_config.json names, ascending.
+  virtual std::vector<TokenId> special_ids() const { return {}; }
+  // padding_side and truncation_side of tokenizer_config.json: right unless it says left.
+  virtual bool pads_on_left() const { return false; }
+  virtual bool truncates_from_left() const { return false; }
   virtual const std::string& folder() const = 0;  // where its files lie
 };
 
