@@ -7,7 +7,7 @@
 #include "hftrain/base/error.h"
 #include "hftrain/base/json.h"
 #include "hftrain/base/log_level.h"
-#include "hftrain/checkpoint/joint_success.h"
+#include "hftrain/checkpoint/collective_status.h"
 #include "hftrain/comm/communicator.h"
 #include "hftrain/comm/mpi_plugin.h"
 #include "hftrain/plan/run_plan.h"

@@ -27,7 +27,7 @@ import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "tests", "apps"))
 import turns
-from runs import HFTRAIN, Workplace
+from runs import HFTRAIN, Fixture
 
 SAVED = re.compile(r"checkpoint-(\d+) \(committed after ([0-9.e+-]+) s, training waited ([0-9.e+-]+) s\)")
 PIECE = 8 << 20
@@ -63,14 +63,14 @@ def folder_bytes(folder):
     return sum(os.path.getsize(os.path.join(root, name)) for root, _, names in os.walk(folder) for name in names)
 
 
-def train(place, output, options, *more):
+def train(fixture, output, options, *more):
     """Saves as (step, seconds to the commit, seconds waited), and the time at which each step was logged."""
-    flags = place.flags(output, "--async_save", "--per_device_train_batch_size", options.batch, "--save_strategy", "steps",
+    flags = fixture.flags(output, "--async_save", "--per_device_train_batch_size", options.batch, "--save_strategy", "steps",
                         "--save_total_limit", 1, "--overwrite_output_dir", *more, ranks=options.ranks)
     flags[flags.index("--config_overrides") + 1] = (
         f"n_layer={options.layers},n_head=12,n_embd={options.width},n_positions=64,vocab_size={options.vocabulary},"
         "bos_token_id=0,eos_token_id=0,embd_pdrop=0,attn_pdrop=0,resid_pdrop=0")
-    environment = {**place.environment}
+    environment = {**fixture.environment}
     environment.pop("OMP_NUM_THREADS")
     if options.threads:
         environment["OMP_NUM_THREADS"] = str(options.threads)
@@ -109,10 +109,10 @@ def spread(ratios):
     return f"{statistics.median(ratios):.2f} ({min(ratios):.2f} to {max(ratios):.2f})" if ratios else "none"
 
 
-def measure_run(place, output, options):
+def measure_run(fixture, output, options):
     """Prints stall and steps; returns the bytes of a checkpoint and the seconds of its last save."""
     steps = options.saves * options.save_steps
-    saves, logged = train(place, output, options, "--max_steps", steps, "--save_steps", options.save_steps)
+    saves, logged = train(fixture, output, options, "--max_steps", steps, "--save_steps", options.save_steps)
     size = folder_bytes(os.path.join(output, f"checkpoint-{steps}"))
     warm, cold = copy_seconds(size)
     copied = statistics.median(warm)
@@ -144,12 +144,12 @@ def main():
     if options.saves < 3:
         parser.error("--saves: at least 3, a first, a later and a last one")
     with tempfile.TemporaryDirectory(dir=options.disk) as folder:
-        place = Workplace(folder)
+        fixture = Fixture(folder)
         output = os.path.join(folder, "out")
-        size, seconds = measure_run(place, output, options)
+        size, seconds = measure_run(fixture, output, options)
         first = direct_write_seconds(os.path.join(folder, "direct"), size)
         sides = {"directly": lambda: direct_write_seconds(os.path.join(folder, "direct"), size),
-                 "to the commit": lambda: train(place, output, options, "--max_steps", 2, "--save_steps", 2)[0][-1][1]}
+                 "to the commit": lambda: train(fixture, output, options, "--max_steps", 2, "--save_steps", 2)[0][-1][1]}
         taken, whole = turns.take(sides, options.rounds, "{:.2f} s".format)
         ours, direct = [seconds, *taken["to the commit"]], [first, *taken["directly"]]
         print(f"write: at the end {size / statistics.median(ours) / 1e6:.0f} MB/s to the commit, {size / statistics.median(direct) / 1e6:.0f} "

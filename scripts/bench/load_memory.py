@@ -14,7 +14,7 @@ import sys
 import tempfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "tests", "apps"))
-from runs import Workplace
+from runs import Fixture
 
 
 def shape(width, layers, vocabulary):
@@ -22,24 +22,24 @@ def shape(width, layers, vocabulary):
             "eos_token_id=0")
 
 
-def make_folder(place, name, width, layers, vocabulary):
-    made, folder = os.path.join(place.folder, name + "-made"), os.path.join(place.folder, name)
-    flags = place.flags(made, "--max_steps", 1, "--save_strategy", "no", ranks=1)
+def make_folder(fixture, name, width, layers, vocabulary):
+    made, folder = os.path.join(fixture.folder, name + "-made"), os.path.join(fixture.folder, name)
+    flags = fixture.flags(made, "--max_steps", 1, "--save_strategy", "no", ranks=1)
     flags[flags.index("--config_overrides") + 1] = shape(width, layers, vocabulary)
-    place.call(*flags)
-    place.call("checkpoint", "export", made, folder, "--max_shard_size", "100MB")
+    fixture.call(*flags)
+    fixture.call("checkpoint", "export", made, folder, "--max_shard_size", "100MB")
     return folder
 
 
-def loading_peaks(place, folder, ranks, strategy):
+def loading_peaks(fixture, folder, ranks, strategy):
     output = folder + "-loaded"
-    flags = place.flags(output, "--max_steps", 1, "--per_device_train_batch_size", 1, "--save_strategy", "no",
+    flags = fixture.flags(output, "--max_steps", 1, "--per_device_train_batch_size", 1, "--save_strategy", "no",
                         "--model_name_or_path", folder, "--fsdp", f"{strategy} auto_wrap",
                         "--fsdp_transformer_layer_cls_to_wrap", "GPT2Block", ranks=ranks)
     for flag in ("--model_type", "--config_overrides"):
         at = flags.index(flag)
         del flags[at:at + 2]
-    place.call(*flags)
+    fixture.call(*flags)
     with open(os.path.join(output, "hftrain", "summary.json")) as file:
         return [rank["peak_host_bytes_loading"] for rank in json.load(file)["ranks"]]
 
@@ -53,13 +53,13 @@ def main():
     parser.add_argument("--vocabulary", type=int, default=50257)
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as scratch:
-        place = Workplace(scratch)
-        small = make_folder(place, "small", 32, 1, 512)
-        large = make_folder(place, "large", options.width, options.layers, options.vocabulary)
+        fixture = Fixture(scratch)
+        small = make_folder(fixture, "small", 32, 1, 512)
+        large = make_folder(fixture, "large", options.width, options.layers, options.vocabulary)
         weights = sum(os.path.getsize(os.path.join(large, n)) for n in os.listdir(large) if n.endswith(".safetensors"))
-        rest = loading_peaks(place, small, options.ranks, options.strategy)
+        rest = loading_peaks(fixture, small, options.ranks, options.strategy)
         print(f"{options.ranks} ranks, {options.strategy}, without a model: {sum(rest) / 1e6:.0f} MB over all ranks", flush=True)
-        peaks = loading_peaks(place, large, options.ranks, options.strategy)
+        peaks = loading_peaks(fixture, large, options.ranks, options.strategy)
         grown = sum(peaks) - sum(rest)
         print(f"{options.ranks} ranks, {options.strategy}: weights {weights / 1e6:.0f} MB; loading takes "
               f"{grown / 1e6:.0f} MB over all ranks beside {sum(rest) / 1e6:.0f} MB without a model: "

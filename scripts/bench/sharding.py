@@ -35,38 +35,38 @@ def step_seconds(times):
     return statistics.median(gaps)
 
 
-def ours(place, flags):
-    out = os.path.join(place.folder, "ours")
-    fixtures.run([fixtures.HFTRAIN, "--model_name_or_path", place.model, "--train_file", place.text, "--block_size",
-                  str(place.block), "--per_device_train_batch_size", str(place.batch), "--max_steps", str(STEPS),
+def ours(fixture, flags):
+    out = os.path.join(fixture.folder, "ours")
+    fixtures.run([fixtures.HFTRAIN, "--model_name_or_path", fixture.model, "--train_file", fixture.text, "--block_size",
+                  str(fixture.block), "--per_device_train_batch_size", str(fixture.batch), "--max_steps", str(STEPS),
                   "--logging_steps", "1", "--save_strategy", "no", "--output_dir", out, "--overwrite_output_dir",
-                  "--use_cpu", "--do_train", "--nproc_per_node", str(place.ranks), *flags])
+                  "--use_cpu", "--do_train", "--nproc_per_node", str(fixture.ranks), *flags])
     return step_seconds([r["time"] for r in fixtures.our_records(out) if "loss" in r])
 
 
-def torchrun(place, script, *arguments):
-    out = os.path.join(place.folder, "peer.json")
-    fixtures.run([sys.executable, "-m", "torch.distributed.run", "--standalone", f"--nproc_per_node={place.ranks}", script,
-                  "--model", place.model, "--out", out, "--threads", str(place.threads), *arguments],
-                 env={**os.environ, "OMP_NUM_THREADS": str(place.threads), "DS_ACCELERATOR": "cpu"})
+def torchrun(fixture, script, *arguments):
+    out = os.path.join(fixture.folder, "peer.json")
+    fixtures.run([sys.executable, "-m", "torch.distributed.run", "--standalone", f"--nproc_per_node={fixture.ranks}", script,
+                  "--model", fixture.model, "--out", out, "--threads", str(fixture.threads), *arguments],
+                 env={**os.environ, "OMP_NUM_THREADS": str(fixture.threads), "DS_ACCELERATOR": "cpu"})
     with open(out) as file:
         return step_seconds(json.load(file)["step_seconds"])
 
 
-def fsdp2(place, reshard):
+def fsdp2(fixture, reshard):
     here = os.path.dirname(os.path.abspath(__file__))
-    return torchrun(place, os.path.join(here, "peer_fsdp2.py"), "--batch", str(place.batch), "--block", str(place.block),
+    return torchrun(fixture, os.path.join(here, "peer_fsdp2.py"), "--batch", str(fixture.batch), "--block", str(fixture.block),
                     "--steps", str(STEPS), "--reshard", reshard)
 
 
-def deepspeed(place, stage):
-    config = os.path.join(place.folder, f"ds{stage}.json")
+def deepspeed(fixture, stage):
+    config = os.path.join(fixture.folder, f"ds{stage}.json")
     with open(config, "w") as file:
         json.dump({"train_micro_batch_size_per_gpu": "auto", "gradient_accumulation_steps": "auto",
                    "train_batch_size": "auto", "gradient_clipping": "auto",
                    "zero_optimization": {"stage": stage, "reduce_bucket_size": "auto"}}, file)
-    return torchrun(place, fixtures.PEER, "--train_file", place.text, "--block_size", str(place.block), "--",
-                    f"output_dir={place.folder}/peer", "use_cpu=true", f"per_device_train_batch_size={place.batch}",
+    return torchrun(fixture, fixtures.PEER, "--train_file", fixture.text, "--block_size", str(fixture.block), "--",
+                    f"output_dir={fixture.folder}/peer", "use_cpu=true", f"per_device_train_batch_size={fixture.batch}",
                     f"max_steps={STEPS}", "logging_steps=1", "save_strategy=no", f"deepspeed={config}")
 
 
@@ -83,15 +83,15 @@ def text_of(seconds):
     return f"{statistics.median(seconds):.3f} s" if seconds else "not measured"
 
 
-def peers_of(place):
+def peers_of(fixture):
     """{title: (mode of ours, how it is measured)}."""
-    peers = {"FSDP2 without resharding": ("zero2", lambda: fsdp2(place, "false")),
-             "FSDP2": ("zero3", lambda: fsdp2(place, "true"))}
+    peers = {"FSDP2 without resharding": ("zero2", lambda: fsdp2(fixture, "false")),
+             "FSDP2": ("zero3", lambda: fsdp2(fixture, "true"))}
     if importlib.util.find_spec("deepspeed") is None:
         print("DeepSpeed is left out: it cannot be imported (pip install deepspeed)", file=sys.stderr, flush=True)
         return peers
-    return {**peers, "DeepSpeed ZeRO-2": ("zero2", lambda: deepspeed(place, 2)),
-            "DeepSpeed ZeRO-3": ("zero3", lambda: deepspeed(place, 3))}
+    return {**peers, "DeepSpeed ZeRO-2": ("zero2", lambda: deepspeed(fixture, 2)),
+            "DeepSpeed ZeRO-3": ("zero3", lambda: deepspeed(fixture, 3))}
 
 
 class Place:
@@ -113,11 +113,11 @@ def main():
     parser.add_argument("--peers", action="store_true")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        place = Place(folder, options.shape, options.ranks)
-        peers = peers_of(place) if options.peers else {}
+        fixture = Place(folder, options.shape, options.ranks)
+        peers = peers_of(fixture) if options.peers else {}
         peers = {title: peer for title, peer in peers.items() if peer[0] in options.only}
         modes = [name for name in OURS if name in options.only or name == "ddp"]
-        sides = {name: lambda flags=OURS[name]: ours(place, flags) for name in modes}
+        sides = {name: lambda flags=OURS[name]: ours(fixture, flags) for name in modes}
         sides.update({title: measure for title, (_, measure) in peers.items()})
         times, whole = turns.take(sides, options.runs, "{:.3f} s a step".format)
     for name in modes:

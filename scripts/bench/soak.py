@@ -19,7 +19,7 @@ import tempfile
 import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "tests" / "apps"))
-from runs import HFTRAIN, Workplace
+from runs import HFTRAIN, Fixture
 
 
 def resident(pid):
@@ -79,14 +79,14 @@ def main():
     options = parser.parse_args()
     samples = {}
     with tempfile.TemporaryDirectory(prefix="hftrain-soak-") as folder:
-        place = Workplace(folder)
+        fixture = Fixture(folder)
         output = os.path.join(folder, "run")
-        words = place.flags(output, "--max_steps", options.steps, "--eval_strategy", "steps", "--eval_steps", options.eval_steps,
+        words = fixture.flags(output, "--max_steps", options.steps, "--eval_strategy", "steps", "--eval_steps", options.eval_steps,
                             "--validation_split_percentage", 10, "--save_steps", options.save_steps, "--save_total_limit", 2,
                             "--per_device_train_batch_size", 4, ranks=options.ranks, width=options.width)
         words[words.index("--logging_steps") + 1] = str(options.logging_steps)
         begin = time.monotonic()
-        front = subprocess.Popen([HFTRAIN, *words], env=place.environment, stdout=subprocess.DEVNULL,
+        front = subprocess.Popen([HFTRAIN, *words], env=fixture.environment, stdout=subprocess.DEVNULL,
                                  stderr=subprocess.DEVNULL, stdin=subprocess.DEVNULL)
         try:
             while front.poll() is None:

@@ -20,9 +20,9 @@ using testing::kProgram;
 using testing::Program;
 
 // Text, a tokenizer, and the cache under XDG_CACHE_HOME.
-class CacheWorkplace {
+class CacheFixture {
  public:
-  CacheWorkplace() {
+  CacheFixture() {
     std::ofstream text(folder / "text.txt");
     for (int i = 0; i < 600; ++i) text << "line " << i << ": the quick brown fox " << i * 7919 % 1009 << '\n';
     text.close();
@@ -75,35 +75,35 @@ class CacheWorkplace {
 }  // namespace
 
 TEST_CASE("cache list has key, sources, tokenizer, bytes and last use of every entry") {
-  const CacheWorkplace place;
-  CHECK(place.cache({"list"})["entries"].empty());
-  place.prepare("32");
-  place.prepare("16");
-  const Json cache = place.cache({"list"});
+  const CacheFixture fixture;
+  CHECK(fixture.cache({"list"})["entries"].empty());
+  fixture.prepare("32");
+  fixture.prepare("16");
+  const Json cache = fixture.cache({"list"});
   CHECK(cache["schema"] == 1);
   REQUIRE(cache["entries"].size() == 2);
   const Json& entry = cache["entries"][0];
-  CHECK(std::filesystem::exists(place.folder / "xdg/hftrain/tokens/" + entry["key"].get<std::string>()));
-  CHECK(entry["sources"] == Json::array({place.folder / "text.txt"}));
-  CHECK(entry["tokenizer"] == place.folder / "tokenizer");
+  CHECK(std::filesystem::exists(fixture.folder / "xdg/hftrain/tokens/" + entry["key"].get<std::string>()));
+  CHECK(entry["sources"] == Json::array({fixture.folder / "text.txt"}));
+  CHECK(entry["tokenizer"] == fixture.folder / "tokenizer");
   CHECK(entry["bytes"] > 1000);
   CHECK(entry["last_used"] > 1'600'000'000);
   CHECK(entry["in_use"] == false);
-  Program list({kProgram, "cache", "list"}, place.environment);
+  Program list({kProgram, "cache", "list"}, fixture.environment);
   CHECK(list.finish() == 0);
   CHECK_THAT(list.out(), Catch::Contains(entry["key"].get<std::string>()) && Catch::Contains("2 entries"));
 }
 
 TEST_CASE("cache prune keeps what is young and small enough, and a dry run removes nothing") {
-  const CacheWorkplace place;
-  place.prepare("32");
-  place.prepare("16");
-  CHECK(place.cache({"prune", "--older_than", "30d", "--max_size=1TiB"})["removed"].empty());
-  CHECK(place.cache({"prune"})["removed"].empty());
-  CHECK(place.cache({"prune", "--max-size", "0B", "--dry-run"})["removed"].size() == 2);
-  CHECK(place.cache({"list"})["entries"].size() == 2);
-  CHECK(place.cache({"prune", "--max_size", "0B"})["removed"].size() == 2);
-  CHECK(place.cache({"list"})["entries"].empty());
+  const CacheFixture fixture;
+  fixture.prepare("32");
+  fixture.prepare("16");
+  CHECK(fixture.cache({"prune", "--older_than", "30d", "--max_size=1TiB"})["removed"].empty());
+  CHECK(fixture.cache({"prune"})["removed"].empty());
+  CHECK(fixture.cache({"prune", "--max-size", "0B", "--dry-run"})["removed"].size() == 2);
+  CHECK(fixture.cache({"list"})["entries"].size() == 2);
+  CHECK(fixture.cache({"prune", "--max_size", "0B"})["removed"].size() == 2);
+  CHECK(fixture.cache({"list"})["entries"].empty());
 }
 
 TEST_CASE("wrong words of cache are usage errors that say what is taken") {
@@ -124,17 +124,17 @@ TEST_CASE("wrong words of cache are usage errors that say what is taken") {
 
 TEST_CASE("the cache entry of a run is in use from its start to its end") {
   if (!kHasWorker) HFTRAIN_SKIP(kNoWorker);
-  const CacheWorkplace place;
-  Program run = place.start("train", {"--block_size", "32", "--max_steps", "100000", "--logging_steps", "1",
-                                      "--nproc_per_node", "1", "--save_strategy", "no"});
+  const CacheFixture fixture;
+  Program run = fixture.start("train", {"--block_size", "32", "--max_steps", "100000", "--logging_steps", "1",
+                                        "--nproc_per_node", "1", "--save_strategy", "no"});
   REQUIRE(run.wait_for("'loss'"));
-  CHECK(place.cache({"list"})["entries"][0]["in_use"] == true);
-  const Json pruned = place.cache({"prune", "--max_size", "0B"});
+  CHECK(fixture.cache({"list"})["entries"][0]["in_use"] == true);
+  const Json pruned = fixture.cache({"prune", "--max_size", "0B"});
   CHECK(pruned["removed"].empty());
   CHECK(pruned["kept_in_use"].size() == 1);
   ::kill(run.child().pid(), SIGTERM);
   run.finish();
-  CHECK(place.cache({"prune", "--max_size", "0B"})["removed"].size() == 1);
+  CHECK(fixture.cache({"prune", "--max_size", "0B"})["removed"].size() == 1);
 }
 
 }  // namespace hftrain

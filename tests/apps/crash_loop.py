@@ -16,7 +16,7 @@ import tempfile
 import time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from runs import HFTRAIN, Workplace
+from runs import HFTRAIN, Fixture
 
 
 def tree(pid):
@@ -28,9 +28,9 @@ def tree(pid):
         return [pid]
 
 
-def crash(place, flags, chance):
+def crash(fixture, flags, chance):
     """Starts the run, kills everything some time after its first or second commit; returns the steps it announced."""
-    process = subprocess.Popen([HFTRAIN, *flags], env=place.environment, text=True, stdout=subprocess.DEVNULL,
+    process = subprocess.Popen([HFTRAIN, *flags], env=fixture.environment, text=True, stdout=subprocess.DEVNULL,
                                stderr=subprocess.PIPE)
     announced, wanted = [], chance.choice((0, 1, 1, 2))
     while len(announced) < wanted:
@@ -59,31 +59,31 @@ def main():
     chance = random.Random(options.seed)
     steps = 1_000_000  # it does not end by itself
     with tempfile.TemporaryDirectory() as folder:
-        place = Workplace(folder)
+        fixture = Fixture(folder)
         output = os.path.join(folder, "out")
         common = ["--save_strategy", "steps", "--save_steps", 5, "--save_total_limit", 3]
         if options.async_save:
             common.append("--async_save")
-        flags = place.flags(output, *common, "--max_steps", steps)
+        flags = fixture.flags(output, *common, "--max_steps", steps)
         newest = 0
         for round_number in range(options.rounds):
-            announced, code = crash(place, flags, chance)
+            announced, code = crash(fixture, flags, chance)
             if code != -signal.SIGKILL:
                 raise SystemExit(f"round {round_number}: the run ended by itself with code {code}")
             newest = max([newest, *announced])
-            kept = place.checkpoints(output)
+            kept = fixture.checkpoints(output)
             if newest and newest not in kept and not any(step > newest for step in kept):
                 raise SystemExit(f"round {round_number}: checkpoint {newest} was committed and is gone; there are {kept}")
             for step in kept:
-                place.call("checkpoint", "verify", os.path.join(output, f"checkpoint-{step}"))
+                fixture.call("checkpoint", "verify", os.path.join(output, f"checkpoint-{step}"))
             newest = max([newest, *kept])
         if not newest:
             raise SystemExit("nothing was committed before any of the crashes")
         last = newest + 5
-        place.call(*place.flags(output, *common, "--max_steps", steps, "--resume_from_checkpoint", "auto",
+        fixture.call(*fixture.flags(output, *common, "--max_steps", steps, "--resume_from_checkpoint", "auto",
                                 "--early_stopping_patience", 1, "--eval_strategy", "steps", "--eval_steps", 5,
                                 "--metric_for_best_model", "loss", "--early_stopping_threshold", 100))
-        if not any(step >= last for step in place.checkpoints(output)):
+        if not any(step >= last for step in fixture.checkpoints(output)):
             raise SystemExit("the run did not go on after the last crash")
         print(f"{options.rounds} crashes, newest committed step {newest}: every checkpoint verified, the run went on")
 

@@ -7,7 +7,7 @@ import sys
 import tempfile
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from runs import Workplace
+from runs import Fixture
 
 FILES = ("model.safetensors", "optimizer/shard-00001-model-00001-of-00001.safetensors", "rng/rank-00001.safetensors",
          "trainer_state.json", "hftrain_state.json", "manifest.json")
@@ -23,10 +23,10 @@ def flip(path):
 
 def main():
     with tempfile.TemporaryDirectory() as folder:
-        place = Workplace(folder)
+        fixture = Fixture(folder)
         made = os.path.join(folder, "made")
         common = ["--save_strategy", "steps", "--save_steps", 2, "--max_steps"]
-        place.call(*place.flags(made, *common, 4))
+        fixture.call(*fixture.flags(made, *common, 4))
         for name in FILES:
             output = os.path.join(folder, name.replace("/", "-"))
             shutil.copytree(made, output)
@@ -35,16 +35,16 @@ def main():
             if not os.path.exists(path):
                 raise SystemExit(f"there is no {name}: {os.listdir(damaged)}")
             flip(path)
-            said = place.call("checkpoint", "verify", damaged, expect=4)
+            said = fixture.call("checkpoint", "verify", damaged, expect=4)
             if said.stdout != f"bad: {name}\n":
                 raise SystemExit(f"verify says {said.stdout}{said.stderr}")
-            refused = place.call(*place.flags(output, *common, 6, "--resume_from_checkpoint", damaged), expect=4)
+            refused = fixture.call(*fixture.flags(output, *common, 6, "--resume_from_checkpoint", damaged), expect=4)
             if name not in refused.stderr:
                 raise SystemExit(f"{name} is not named:\n{refused.stderr}")
-            said = place.call(*place.flags(output, *common, 6)).stderr
+            said = fixture.call(*fixture.flags(output, *common, 6)).stderr
             if f"skipped {damaged}: {name}" not in said or f"{output}/checkpoint-2 at step 2" not in said:
                 raise SystemExit(f"{name}: no fallback to the checkpoint before:\n{said}")
-            place.call("checkpoint", "verify", damaged)  # made again on the way
+            fixture.call("checkpoint", "verify", damaged)  # made again on the way
         print(f"{len(FILES)} files: named by verify and resume, and the run went on from the checkpoint before")
 
 

@@ -14,14 +14,14 @@ import sys
 import tempfile
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from runs import Workplace
+from runs import Fixture
 
 STEPS, TOLERANCE = 16, 1e-6
 ATTEMPTS = [(4, 4), (2, 8), (1, 12), (4, STEPS)]  # ranks, last step
 
 
-def flags(place, output, ranks, *more):
-    chosen = place.flags(output, "--max_steps", STEPS, "--per_device_train_batch_size", 2, "--max_train_samples", 40,
+def flags(fixture, output, ranks, *more):
+    chosen = fixture.flags(output, "--max_steps", STEPS, "--per_device_train_batch_size", 2, "--max_train_samples", 40,
                          "--weight_decay", 0.1, "--save_strategy", "steps", "--save_steps", 1, *more, ranks=ranks)
     chosen[chosen.index("--config_overrides") + 1] += ",embd_pdrop=0,attn_pdrop=0,resid_pdrop=0"
     return chosen
@@ -41,12 +41,12 @@ def expect(text, stderr):
 
 def main():
     with tempfile.TemporaryDirectory() as folder:
-        place = Workplace(folder)
+        fixture = Fixture(folder)
         straight, elastic = os.path.join(folder, "straight"), os.path.join(folder, "elastic")
-        place.call(*flags(place, straight, 4))
+        fixture.call(*flags(fixture, straight, 4))
         found, before = {}, 0
         for ranks, last in ATTEMPTS:
-            said = place.call(*flags(place, elastic, ranks)).stderr
+            said = fixture.call(*flags(fixture, elastic, ranks)).stderr
             if before:
                 expect("keeps its global batch of 8", said)
             now = losses(elastic)
@@ -61,10 +61,10 @@ def main():
         if not worst <= TOLERANCE:
             raise SystemExit(f"losses differ by {worst:.1e}\nexpected {expected}\nfound    {found}")
         shutil.rmtree(os.path.join(elastic, f"checkpoint-{STEPS}"))
-        said = place.call(*flags(place, elastic, 3)).stderr
+        said = fixture.call(*flags(fixture, elastic, 3)).stderr
         expect("3 ranks instead of 4 and a global batch of 6 instead of 8", said)
         shutil.rmtree(os.path.join(elastic, f"checkpoint-{STEPS}"))
-        said = place.call(*flags(place, elastic, 2, "--gradient_accumulation_steps", 1)).stderr
+        said = fixture.call(*flags(fixture, elastic, 2, "--gradient_accumulation_steps", 1)).stderr
         expect("a global batch of 4", said)
         print(f"4 -> 2 -> 1 -> 4 ranks: losses within {worst:.1e} of the undisturbed run; what could not be kept was said")
 

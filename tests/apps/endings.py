@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """How runs of one machine end when something about them is out of the ordinary.
 
-  endings.py [STORY]…     all of them without a word
+  endings.py [SCENARIO]…     all of them without a word
 
-A story that this machine does not allow (a control group, say) is skipped.
+A scenario that this machine does not allow (a control group, say) is skipped.
 """
 import glob
 import json
@@ -19,12 +19,12 @@ import time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from faults import processes_of, send
-from runs import HFTRAIN, PATIENCE, Workplace, skip, slowness, tell
+from runs import HFTRAIN, PATIENCE, Fixture, skip, slowness, tell
 
 
-def start(place, output, *flags, **popen):
+def start(fixture, output, *flags, **popen):
     popen.setdefault("stderr", subprocess.PIPE)
-    return subprocess.Popen([HFTRAIN, *place.flags(output, *flags)], env=place.environment, text=True, **popen)
+    return subprocess.Popen([HFTRAIN, *fixture.flags(output, *flags)], env=fixture.environment, text=True, **popen)
 
 
 def until(job, condition, what):
@@ -59,9 +59,9 @@ def summary(output):
         return json.load(file)
 
 
-def newest_is_whole(place, output):
-    step = place.checkpoints(output)[-1]
-    place.call("checkpoint", "verify", os.path.join(output, f"checkpoint-{step}"))
+def newest_is_whole(fixture, output):
+    step = fixture.checkpoints(output)[-1]
+    fixture.call("checkpoint", "verify", os.path.join(output, f"checkpoint-{step}"))
     return step
 
 
@@ -76,20 +76,20 @@ def at_least(count, records):
         raise SystemExit(f"FAILED: {len(records)} records of {count}")
 
 
-def story_signal_sent_twice_at_once(place, output):
+def scenario_signal_sent_twice_at_once(fixture, output):
     """As timeout(1) does, which signals its child and then the group that both are in."""
-    job = start(place, output, "--max_steps", 100000, "--save_strategy", "no")
+    job = start(fixture, output, "--max_steps", 100000, "--save_strategy", "no")
     until(job, lambda: len(records(output)) > 3, "training")
     for _ in range(2):
         job.send_signal(signal.SIGTERM)
         time.sleep(0.005)
     ends_with(job, 143)
-    return f"143, checkpoint-{newest_is_whole(place, output)} verified"
+    return f"143, checkpoint-{newest_is_whole(fixture, output)} verified"
 
 
-def story_reader_of_the_output_is_gone(place, output):
+def scenario_reader_of_the_output_is_gone(fixture, output):
     reader = subprocess.Popen(["head", "-c", "100"], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL)
-    job = start(place, output, "--max_steps", 60, stderr=reader.stdin)
+    job = start(fixture, output, "--max_steps", 60, stderr=reader.stdin)
     reader.stdin.close()
     reader.wait()
     ends_with(job, 0)
@@ -102,18 +102,18 @@ def time_to_live():
     return min(59, round(20 * slowness()))
 
 
-def story_time_is_over(place, output):
+def scenario_time_is_over(fixture, output):
     seconds, begin = time_to_live(), time.monotonic()
-    job = start(place, output, "--max_steps", 100000, "--save_strategy", "no", "--max_time", f"0:{seconds}")
+    job = start(fixture, output, "--max_steps", 100000, "--save_strategy", "no", "--max_time", f"0:{seconds}")
     expect(ends_with(job, 143), "--max_time", "the time of this job is over")
     if time.monotonic() - begin > seconds:
         raise SystemExit(f"FAILED: it did not end within {seconds} s")
-    return f"143, checkpoint-{newest_is_whole(place, output)} verified"
+    return f"143, checkpoint-{newest_is_whole(fixture, output)} verified"
 
 
-def story_time_is_over_and_a_scheduler_says_so_too(place, output):
+def scenario_time_is_over_and_a_scheduler_says_so_too(fixture, output):
     """As --signal=USR1@120 does, to the front program and then to all, while the run stops by itself already."""
-    job = start(place, output, "--max_steps", 100000, "--save_strategy", "no", "--max_time", f"0:{time_to_live()}")
+    job = start(fixture, output, "--max_steps", 100000, "--save_strategy", "no", "--max_time", f"0:{time_to_live()}")
     text = ""
     for line in job.stderr:
         text += line
@@ -127,23 +127,23 @@ def story_time_is_over_and_a_scheduler_says_so_too(place, output):
         send(pid, signal.SIGUSR1)
     send(last_rank, signal.SIGCONT)
     expect(text + ends_with(job, 143), "SIGUSR1: the run is stopping and saving already")
-    return f"143, checkpoint-{newest_is_whole(place, output)} verified"
+    return f"143, checkpoint-{newest_is_whole(fixture, output)} verified"
 
 
-def story_time_of_slurm_is_over(place, output):
+def scenario_time_of_slurm_is_over(fixture, output):
     end = int(time.time()) + time_to_live()
-    place.environment["SLURM_JOB_END_TIME"] = str(end)
-    job = start(place, output, "--max_steps", 100000, "--save_strategy", "no")
-    del place.environment["SLURM_JOB_END_TIME"]
+    fixture.environment["SLURM_JOB_END_TIME"] = str(end)
+    job = start(fixture, output, "--max_steps", 100000, "--save_strategy", "no")
+    del fixture.environment["SLURM_JOB_END_TIME"]
     expect(ends_with(job, 143), "SLURM_JOB_END_TIME", "the time of this job is over")
     if time.time() > end:
         raise SystemExit("FAILED: it did not end in time")
-    return f"143, checkpoint-{newest_is_whole(place, output)} verified"
+    return f"143, checkpoint-{newest_is_whole(fixture, output)} verified"
 
 
-def story_terminal_is_closed_under_nohup(place, output):
-    job = subprocess.Popen(["nohup", HFTRAIN, *place.flags(output, "--max_steps", 200, "--save_strategy", "no")],
-                           env=place.environment, text=True, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL,
+def scenario_terminal_is_closed_under_nohup(fixture, output):
+    job = subprocess.Popen(["nohup", HFTRAIN, *fixture.flags(output, "--max_steps", 200, "--save_strategy", "no")],
+                           env=fixture.environment, text=True, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL,
                            stdin=subprocess.DEVNULL)
     until(job, lambda: len(records(output)) > 3, "training")
     job.send_signal(signal.SIGHUP)
@@ -152,12 +152,12 @@ def story_terminal_is_closed_under_nohup(place, output):
     return f"it went on: {len(records(output))} records"
 
 
-def story_group_without_memory(place, output):
+def scenario_group_without_memory(fixture, output):
     group = make_group("hftrain-test")
     if group is None:
         skip("no control group with a limit on memory can be made here")
     try:
-        job = start(place, output, "--max_steps", 100000, "--per_device_train_batch_size", 200,
+        job = start(fixture, output, "--max_steps", 100000, "--per_device_train_batch_size", 200,
                     preexec_fn=lambda: write(os.path.join(group, "cgroup.procs"), os.getpid()))
         expect(ends_with(job, 6), "memory", "try:")
     finally:
@@ -197,21 +197,21 @@ def write(path, value):
         file.write(str(value))
 
 
-def story_limit_on_the_size_of_files(place, output):
+def scenario_limit_on_the_size_of_files(fixture, output):
     # Fits the texts and not the weights, nor shared memory: hence the back end.
     limit = 200_000
-    job = start(place, output, "--max_steps", 20, "--save_steps", "5", "--ddp_backend", "gloo",
+    job = start(fixture, output, "--max_steps", 20, "--save_steps", "5", "--ddp_backend", "gloo",
                 preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit)))
     text = ends_with(job, 7)
     expect(text, "checkpoint-5", "try:")
     return "7: the file is named"
 
 
-def story_divergence(place, output):
-    job = start(place, output, "--max_steps", 100, "--save_steps", "1", "--learning_rate", "1e30", "--max_grad_norm", "0",
+def scenario_divergence(fixture, output):
+    job = start(fixture, output, "--max_steps", 100, "--save_steps", "1", "--learning_rate", "1e30", "--max_grad_norm", "0",
                 "--warmup_steps", "0")
     expect(ends_with(job, 8), "was skipped: the gradient norm is not finite; samples of epoch 0: ", "diverged", "try:")
-    with open(os.path.join(output, f"checkpoint-{place.checkpoints(output)[-1]}", "trainer_state.json")) as file:
+    with open(os.path.join(output, f"checkpoint-{fixture.checkpoints(output)[-1]}", "trainer_state.json")) as file:
         step = json.load(file)["global_step"]
     skipped = sum('"grad_norm": NaN' in line or '"grad_norm": Infinity' in line for line in records(output))
     if not skipped or step + skipped > len(records(output)) + 1:
@@ -219,21 +219,21 @@ def story_divergence(place, output):
     return f"8; the newest checkpoint, {step}, is from before the {skipped} skipped updates"
 
 
-def story_port_that_is_taken(place, output):
+def scenario_port_that_is_taken(fixture, output):
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
         port = taken.getsockname()[1]
-        job = start(place, output, "--max_steps", 3, "--master_port", port)
+        job = start(fixture, output, "--max_steps", 3, "--master_port", port)
         expect(ends_with(job, 0), f"port {port}", f"pid {os.getpid()}", "instead")
     return "0, with a warning that names the process"
 
 
-def story_ranks_with_cores_of_their_own(place, output):
+def scenario_ranks_with_cores_of_their_own(fixture, output):
     cores = sorted(os.sched_getaffinity(0))
     if len(cores) < 2:
         skip("one core")
-    job = start(place, output, "--max_steps", 100000, "--bind_core_list", f"{cores[0]},{cores[1]}", "--bind_cores_to_rank")
+    job = start(fixture, output, "--max_steps", 100000, "--bind_core_list", f"{cores[0]},{cores[1]}", "--bind_cores_to_rank")
     until(job, lambda: len(records(output)) > 3, "training")
     bound = set()
     for path in glob.glob(f"/proc/{job.pid}/task/*/children"):
@@ -248,15 +248,15 @@ def story_ranks_with_cores_of_their_own(place, output):
 
 
 def main():
-    stories = {name[6:]: story for name, story in globals().items() if name.startswith("story_")}
+    scenarios = {name.removeprefix("scenario_"): scenario for name, scenario in globals().items() if name.startswith("scenario_")}
     with tempfile.TemporaryDirectory(prefix="hftrain-endings-") as folder:
-        place = Workplace(folder)
+        fixture = Fixture(folder)
 
-        def run(name, story):
-            print(f"{name.replace('_', ' ')}: {story(place, os.path.join(folder, name))}", flush=True)
+        def run(name, scenario):
+            print(f"{name.replace('_', ' ')}: {scenario(fixture, os.path.join(folder, name))}", flush=True)
             shutil.rmtree(os.path.join(folder, name), ignore_errors=True)
 
-        tell(stories, sys.argv[1:], run)
+        tell(scenarios, sys.argv[1:], run)
 
 
 if __name__ == "__main__":

@@ -8,21 +8,21 @@ import sys
 import tempfile
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from runs import HFTRAIN, Workplace
+from runs import HFTRAIN, Fixture
 
 
-def hosts(place, text):
-    path = os.path.join(place.folder, f"hosts-{abs(hash(text))}")
+def hosts(fixture, text):
+    path = os.path.join(fixture.folder, f"hosts-{abs(hash(text))}")
     with open(path, "w") as file:
         file.write(text)
     return path
 
 
-def mistakes(place):
+def mistakes(fixture):
     """Exit code, environment, words behind those of a run that would work."""
     two = "a slots=2\nb slots=2\n"
     rank = {"RANK": "1", "WORLD_SIZE": "2"}
-    file = os.path.join(place.folder, "a-file")
+    file = os.path.join(fixture.folder, "a-file")
     open(file, "w").close()
     return [
         (2, {}, ["--max_restarts", "-1"]),
@@ -44,22 +44,22 @@ def mistakes(place):
         (2, {}, ["--multi_gpu", "--use_fsdp"]),
         (2, {}, ["--fsdp_config", "{bad"]),
         (2, {}, ["--fsdp", "full_shard", "--fsdp_config", "{bad"]),
-        (2, {}, ["--config", os.path.join(place.folder, "absent.yaml")]),
-        (2, {}, ["--hostfile", os.path.join(place.folder, "absent")]),
-        (2, {}, ["--hostfile", hosts(place, "a slots=1\na slots=1\n")]),
-        (2, {}, ["--hostfile", hosts(place, "a\n")]),
-        (2, {}, ["--hostfile", hosts(place, "")]),
-        (2, {}, ["--hostfile", hosts(place, two), "--include", "a", "--exclude", "b"]),
-        (2, {}, ["--hostfile", hosts(place, two), "--include", "c"]),
-        (2, {}, ["--hostfile", hosts(place, two), "--exclude", "a@b"]),
-        (2, {}, ["--hostfile", hosts(place, two), "--num_nodes", "3"]),
+        (2, {}, ["--config", os.path.join(fixture.folder, "absent.yaml")]),
+        (2, {}, ["--hostfile", os.path.join(fixture.folder, "absent")]),
+        (2, {}, ["--hostfile", hosts(fixture, "a slots=1\na slots=1\n")]),
+        (2, {}, ["--hostfile", hosts(fixture, "a\n")]),
+        (2, {}, ["--hostfile", hosts(fixture, "")]),
+        (2, {}, ["--hostfile", hosts(fixture, two), "--include", "a", "--exclude", "b"]),
+        (2, {}, ["--hostfile", hosts(fixture, two), "--include", "c"]),
+        (2, {}, ["--hostfile", hosts(fixture, two), "--exclude", "a@b"]),
+        (2, {}, ["--hostfile", hosts(fixture, two), "--num_nodes", "3"]),
         (2, {}, ["--include", "a"]),
         (2, {}, ["--output_dir", file]),
         (2, {**rank, "MASTER_ADDR": "a"}, []),
         (2, {**rank, "MASTER_ADDR": "a", "MASTER_PORT": "x"}, []),
         (2, {}, ["--overwrite_output_dir", "--dry_run", "--output_dir", file]),
-        (4, {}, ["--train_file", os.path.join(place.folder, "absent.txt")]),
-        (4, {}, ["--tokenizer_name", os.path.join(place.folder, "absent")]),
+        (4, {}, ["--train_file", os.path.join(fixture.folder, "absent.txt")]),
+        (4, {}, ["--tokenizer_name", os.path.join(fixture.folder, "absent")]),
     ]
 
 
@@ -78,10 +78,10 @@ def parts_of(message):
 def main():
     failed = 0
     with tempfile.TemporaryDirectory(prefix="hftrain-errors-") as folder:
-        place = Workplace(folder)
+        fixture = Fixture(folder)
         output = os.path.join(folder, "out")
-        for code, environment, words in mistakes(place):
-            run = subprocess.run([HFTRAIN, *place.flags(output), *words], env={**place.environment, **environment},
+        for code, environment, words in mistakes(fixture):
+            run = subprocess.run([HFTRAIN, *fixture.flags(output), *words], env={**fixture.environment, **environment},
                                  text=True, capture_output=True, timeout=60)
             parts = parts_of(run.stderr)
             whole = bool(parts) and all(each == {"what", "where", "why", "try"} for each in parts)

@@ -43,11 +43,11 @@ def some_steps_after(step):
     return (step // 4 + 2) * 4
 
 
-def check_same_losses(place, found, **ranks):
+def check_same_losses(fixture, found, **ranks):
     """`found`: {a name: {(step, key): value}} of runs that ENDLESS began and that ended after some_steps_after."""
-    straight = os.path.join(place.folder, "straight")
+    straight = os.path.join(fixture.folder, "straight")
     steps = max(step for values in found.values() for step, _ in values)
-    code, err = Run(place, straight, *ENDLESS, "--max_steps", steps, **ranks).finish()
+    code, err = Run(fixture, straight, *ENDLESS, "--max_steps", steps, **ranks).finish()
     if code != 0:
         raise SystemExit(err)
     expected = losses(straight)
@@ -85,9 +85,9 @@ def children_of(pid):
 class Run:
     """A started run, and what it says on stderr. With several nodes a front program each, on this machine; the first leads."""
 
-    def __init__(self, place, output, *more, ranks=2, nodes=1):
-        self.place, self.output = place, output
-        flags = place.flags(output, *FLAGS, *more, ranks=ranks // nodes)
+    def __init__(self, fixture, output, *more, ranks=2, nodes=1):
+        self.fixture, self.output = fixture, output
+        flags = fixture.flags(output, *FLAGS, *more, ranks=ranks // nodes)
         port = free_port()
         node_flags = [[] if nodes == 1 else ["--nnodes", str(nodes), "--node_rank", str(node), "--master_addr", "127.0.0.1",
                                              "--master_port", str(port)] for node in range(nodes)]
@@ -101,7 +101,7 @@ class Run:
         atexit.register(self.end_all)  # a test that fails leaves no run behind
 
     def _start(self, argv, stderr):
-        return subprocess.Popen(argv, env=self.place.environment, text=True, stdout=subprocess.DEVNULL, stderr=stderr,
+        return subprocess.Popen(argv, env=self.fixture.environment, text=True, stdout=subprocess.DEVNULL, stderr=stderr,
                                 start_new_session=True)
 
     def _read(self):

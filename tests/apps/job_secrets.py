@@ -14,15 +14,15 @@ import tempfile
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from nodes_agree import Checks, wait_for_losses
-from runs import HFTRAIN, Workplace, free_port
+from runs import HFTRAIN, Fixture, free_port
 
 SECRET = "correct-horse-battery-staple"
 
 
 class Node:
-    def __init__(self, place, folder, port, number, *more, secret=None):
-        environment = dict(place.environment, **({} if secret is None else {"HFTRAIN_JOB_SECRET": secret}))
-        command = [HFTRAIN, *place.flags(folder, "--save_strategy", "no", "--nnodes", "2", "--node_rank", number, "--master_addr",
+    def __init__(self, fixture, folder, port, number, *more, secret=None):
+        environment = dict(fixture.environment, **({} if secret is None else {"HFTRAIN_JOB_SECRET": secret}))
+        command = [HFTRAIN, *fixture.flags(folder, "--save_strategy", "no", "--nnodes", "2", "--node_rank", number, "--master_addr",
                                          "127.0.0.1", "--master_port", port, "--rdzv_conf", "join_timeout=60", *more, ranks=1)]
         self.process = subprocess.Popen(command, env=environment, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
 
@@ -35,15 +35,15 @@ class Node:
         return [int(word) for word in pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
 
 
-def through_the_environment(place, check):
-    folder, port = os.path.join(place.folder, "environment"), free_port()
-    leader = Node(place, folder, port, 0, "--max_steps", 100000, secret=SECRET)
+def through_the_environment(fixture, check):
+    folder, port = os.path.join(fixture.folder, "environment"), free_port()
+    leader = Node(fixture, folder, port, 0, "--max_steps", 100000, secret=SECRET)
     # Who has another secret cannot know whether it is node 0 that refuses it.
     for name, secret, code in (("no secret", None, 2), ("another one", "guess", 3)):
-        stranger = Node(place, folder, port, 1, "--max_steps", 100000, secret=secret)
+        stranger = Node(fixture, folder, port, 1, "--max_steps", 100000, secret=secret)
         check(f"{name}: code {code}", stranger.finish() == code, stranger.text)
         check(f"{name}: says why", "secret" in stranger.text and "node 0 did not take node 1" in stranger.text, stranger.text)
-    follower = Node(place, folder, port, 1, "--max_steps", 100000, secret=SECRET)
+    follower = Node(fixture, folder, port, 1, "--max_steps", 100000, secret=SECRET)
     wait_for_losses(folder, 3)
     environments = [pathlib.Path(f"/proc/{pid}/environ").read_bytes() for node in (leader, follower) for pid in node.workers()]
     check("no worker has the secret", len(environments) == 2 and not any(SECRET.encode() in each for each in environments))
@@ -55,33 +55,33 @@ def through_the_environment(place, check):
     check("no file of the run has the secret", not kept, str(kept))
 
 
-def through_a_file(place, check):
-    folder, port = os.path.join(place.folder, "file"), free_port()
-    path = os.path.join(place.folder, "secret")
+def through_a_file(fixture, check):
+    folder, port = os.path.join(fixture.folder, "file"), free_port()
+    path = os.path.join(fixture.folder, "secret")
     pathlib.Path(path).write_text(SECRET + "\n")
     option = f"join_timeout=60,secret_file={path}"
     os.chmod(path, 0o644)
-    open_file = Node(place, folder, port, 1, "--max_steps", 3, "--rdzv_conf", option)
+    open_file = Node(fixture, folder, port, 1, "--max_steps", 3, "--rdzv_conf", option)
     check("a file that others may read: code 2 and its name", open_file.finish() == 2 and path in open_file.text
           and "chmod 600" in open_file.text, open_file.text)
     os.chmod(path, 0o600)
-    nodes = [Node(place, folder, port, 0, "--max_steps", 3, "--rdzv_conf", option),
-             Node(place, folder, port, 1, "--max_steps", 3, secret=SECRET)]
+    nodes = [Node(fixture, folder, port, 0, "--max_steps", 3, "--rdzv_conf", option),
+             Node(fixture, folder, port, 1, "--max_steps", 3, secret=SECRET)]
     codes = [node.finish() for node in nodes]
     check("a file on one node and the variable on the other are one secret", codes == [0, 0], nodes[0].text + nodes[1].text)
-    empty = Node(place, folder, port, 1, "--max_steps", 3, secret="")
+    empty = Node(fixture, folder, port, 1, "--max_steps", 3, secret="")
     check("an empty secret: code 2", empty.finish() == 2 and "HFTRAIN_JOB_SECRET is empty" in empty.text, empty.text)
 
 
-def through_a_configuration(place, check):
-    folder, port = os.path.join(place.folder, "configured"), free_port()
-    path = os.path.join(place.folder, "run.yaml")
+def through_a_configuration(fixture, check):
+    folder, port = os.path.join(fixture.folder, "configured"), free_port()
+    path = os.path.join(fixture.folder, "run.yaml")
     pathlib.Path(path).write_text(f"env:\n  HFTRAIN_JOB_SECRET: {SECRET}\n")
-    leader = Node(place, folder, port, 0, "--max_steps", 100000, "--config", path)
-    stranger = Node(place, folder, port, 1, "--max_steps", 100000)
+    leader = Node(fixture, folder, port, 0, "--max_steps", 100000, "--config", path)
+    stranger = Node(fixture, folder, port, 1, "--max_steps", 100000)
     check("a node without the secret of env: is refused", stranger.finish() == 2 and "this job has a secret" in stranger.text,
           stranger.text)
-    follower = Node(place, folder, port, 1, "--max_steps", 100000, "--config", path)
+    follower = Node(fixture, folder, port, 1, "--max_steps", 100000, "--config", path)
     wait_for_losses(folder, 3)
     environments = [pathlib.Path(f"/proc/{pid}/environ").read_bytes() for node in (leader, follower) for pid in node.workers()]
     check("no worker has the secret of env:", len(environments) == 2 and not any(SECRET.encode() in each for each in environments))
@@ -90,12 +90,12 @@ def through_a_configuration(place, check):
     check("nodes with the same env: train and stop", codes == [143, 143], f"{codes}\n{leader.text}{follower.text}")
 
 
-def in_a_dry_run(place, check):
-    hosts = os.path.join(place.folder, "hosts")
+def in_a_dry_run(fixture, check):
+    hosts = os.path.join(fixture.folder, "hosts")
     pathlib.Path(hosts).write_text(f"{socket.gethostname()} slots=1\nworker-1 slots=1\n")
     for secret in (None, SECRET):
-        environment = dict(place.environment, **({} if secret is None else {"HFTRAIN_JOB_SECRET": secret}))
-        plan = subprocess.run([HFTRAIN, "plan", *place.flags(os.path.join(place.folder, "dry"), "--hostfile", hosts, ranks=1),
+        environment = dict(fixture.environment, **({} if secret is None else {"HFTRAIN_JOB_SECRET": secret}))
+        plan = subprocess.run([HFTRAIN, "plan", *fixture.flags(os.path.join(fixture.folder, "dry"), "--hostfile", hosts, ranks=1),
                                "--json"], env=environment, text=True, capture_output=True, timeout=120)
         check("a dry run shows no secret", plan.returncode == 0 and SECRET not in plan.stdout + plan.stderr, plan.stderr)
         machines = json.loads(plan.stdout)["machines"]
@@ -103,19 +103,19 @@ def in_a_dry_run(place, check):
                                            for machine in machines), str(machines))
 
 
-def doctor(place, check):
+def doctor(fixture, check):
     for secret in (None, SECRET):
-        environment = dict(place.environment, **({} if secret is None else {"HFTRAIN_JOB_SECRET": secret}))
-        told = subprocess.run([HFTRAIN, "doctor", place.folder, "--json"], env=environment, text=True, capture_output=True)
+        environment = dict(fixture.environment, **({} if secret is None else {"HFTRAIN_JOB_SECRET": secret}))
+        told = subprocess.run([HFTRAIN, "doctor", fixture.folder, "--json"], env=environment, text=True, capture_output=True)
         check("doctor says whether there is one", json.loads(told.stdout)["job_secret"] == (secret is not None), told.stdout)
 
 
 def main():
     check = Checks()
     with tempfile.TemporaryDirectory() as folder:
-        place = Workplace(folder)
-        for story in (through_the_environment, through_a_file, through_a_configuration, in_a_dry_run, doctor):
-            story(place, check)
+        fixture = Fixture(folder)
+        for scenario in (through_the_environment, through_a_file, through_a_configuration, in_a_dry_run, doctor):
+            scenario(fixture, check)
     sys.exit(1 if check.failed else 0)
 
 

@@ -21,7 +21,7 @@ import time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from faults import ENDLESS, STEPS, Run, check_same_losses, last_step, losses, newest_error, send, some_steps_after
-from runs import InTime, Workplace
+from runs import InTime, Fixture
 
 GONE_WITHIN = 2.0
 
@@ -29,9 +29,9 @@ GONE_WITHIN = 2.0
 class Killed:
     """A run whose workers live, of which one rank has just been killed."""
 
-    def __init__(self, place, output, chance, wait, options, *more):
+    def __init__(self, fixture, output, chance, wait, options, *more):
         self.output, self.rank = output, chance.randrange(options.ranks)
-        self.run = Run(place, output, *more, ranks=options.ranks, nodes=options.nodes)
+        self.run = Run(fixture, output, *more, ranks=options.ranks, nodes=options.nodes)
         if not self.run.wait_for_workers():
             self.fail("the run ended before its workers ran")
         wait(self.run)
@@ -60,10 +60,10 @@ def some_time(chance, length):
     return lambda run: time.sleep(chance.random() * length)  # the moment itself is what is random
 
 
-def lose_one(place, output, chance, length, options):
+def lose_one(fixture, output, chance, length, options):
     """Returns (phase, seconds from the kill to the end)."""
     clock = InTime(GONE_WITHIN)
-    killed = Killed(place, output, chance, some_time(chance, length), options, *ENDLESS)
+    killed = Killed(fixture, output, chance, some_time(chance, length), options, *ENDLESS)
     if not killed.was_alive:
         killed.fail("the rank had ended before it was killed")
     phase = killed.check_lost(*killed.finish())
@@ -72,9 +72,9 @@ def lose_one(place, output, chance, length, options):
     return phase, killed.seconds
 
 
-def start_again(place, output, chance, length, options):
+def start_again(fixture, output, chance, length, options):
     """All losses of a run that was started again, and stopped later."""
-    killed = Killed(place, output, chance, some_time(chance, length), options, *ENDLESS, "--max_restarts", 1)
+    killed = Killed(fixture, output, chance, some_time(chance, length), options, *ENDLESS, "--max_restarts", 1)
     if not killed.run.wait_for_line("restart 1 of 1"):
         killed.fail(f"rank {killed.rank} was killed, and nothing was started again")
     said = sum("'loss'" in line for line in killed.run.lines)
@@ -84,7 +84,7 @@ def start_again(place, output, chance, length, options):
     code, err = killed.finish()
     if code != 143:
         killed.fail(f"stopped after a restart: exit code {code}")
-    again = Run(place, output, *ENDLESS, "--max_steps", some_steps_after(last_step(output)), ranks=options.ranks,
+    again = Run(fixture, output, *ENDLESS, "--max_steps", some_steps_after(last_step(output)), ranks=options.ranks,
                 nodes=options.nodes)
     code, err = again.finish()
     if code != 0:
@@ -97,12 +97,12 @@ def model_of(output):
         return file.read()
 
 
-def kill_at_the_end(place, output, chance, options, model):
+def kill_at_the_end(fixture, output, chance, options, model):
     def last_update(run):
         if not run.wait_for_line("'loss'", STEPS):
             raise SystemExit("the run ended without its last update:\n" + "".join(run.lines))
 
-    killed = Killed(place, output, chance, last_update, options)
+    killed = Killed(fixture, output, chance, last_update, options)
     code, err = killed.finish()
     if code == 0 and model_of(output) != model:
         killed.fail("a rank was killed, and the run ended with 0 and another model")
@@ -119,9 +119,9 @@ def main():
     chance = random.Random(options.seed)
     phases, late, times, found = collections.Counter(), collections.Counter(), [], {}
     with tempfile.TemporaryDirectory() as folder:
-        place = Workplace(folder)
+        fixture = Fixture(folder)
         measured = os.path.join(folder, "measured")
-        begun = Run(place, measured, ranks=options.ranks, nodes=options.nodes)
+        begun = Run(fixture, measured, ranks=options.ranks, nodes=options.nodes)
         begun.wait_for_workers()
         start = time.monotonic()
         code, err = begun.finish()
@@ -130,15 +130,15 @@ def main():
             raise SystemExit(err)
         for number in range(options.rounds):
             output = os.path.join(folder, f"out-{number}")
-            phase, seconds = lose_one(place, output, chance, length, options)
+            phase, seconds = lose_one(fixture, output, chance, length, options)
             phases[phase] += 1
             times.append(seconds)
             shutil.rmtree(output)
-            found[f"round {number}"] = start_again(place, output, chance, length, options)
+            found[f"round {number}"] = start_again(fixture, output, chance, length, options)
             shutil.rmtree(output)
-            late[kill_at_the_end(place, output, chance, options, model_of(measured))] += 1
+            late[kill_at_the_end(fixture, output, chance, options, model_of(measured))] += 1
             shutil.rmtree(output)
-        check_same_losses(place, found, ranks=options.ranks, nodes=options.nodes)
+        check_same_losses(fixture, found, ranks=options.ranks, nodes=options.nodes)
     times.sort()
     print(f"{options.rounds} kills ({', '.join(f'{n} {p}' for p, n in phases.most_common())}): all named, gone within "
           f"{times[-1]:.2f} s (median {times[len(times) // 2]:.2f}); {options.rounds} runs started again and went on with the "

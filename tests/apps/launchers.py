@@ -10,13 +10,13 @@ import sys
 import tempfile
 
 from machines import check, check_equal_losses, losses, no_mpi
-from runs import HFTRAIN, Workplace, free_port, skip
+from runs import HFTRAIN, Fixture, free_port, skip
 
 STRATEGIES = {"ddp": [], "full_shard": ["--fsdp", "full_shard"]}
 
 
-def flags(place, output, strategy):
-    words = place.flags(os.path.join(place.folder, output), "--max_steps", "6", "--save_strategy", "no",
+def flags(fixture, output, strategy):
+    words = fixture.flags(os.path.join(fixture.folder, output), "--max_steps", "6", "--save_strategy", "no",
                         "--per_device_train_batch_size", "2", *STRATEGIES[strategy])
     at = words.index("--nproc_per_node")  # the launcher says how many
     return words[:at] + words[at + 2:]
@@ -32,7 +32,7 @@ def starts(launcher, ranks):
             "torchrun --standalone": torchrun + ["--standalone", "--no-python", HFTRAIN]}
 
 
-def by_environment(place, port, ranks, strategy):
+def by_environment(fixture, port, ranks, strategy):
     """One front program per rank, as scripts for torch's env:// start them. LOCAL_RANK is set for an odd number."""
     output = f"environment-{strategy}-{ranks}"
     processes = []
@@ -40,8 +40,8 @@ def by_environment(place, port, ranks, strategy):
         told = {"RANK": rank, "WORLD_SIZE": ranks, "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port}
         if ranks % 2:
             told["LOCAL_RANK"] = rank
-        environment = {**place.environment, **{name: str(value) for name, value in told.items()}}
-        processes.append(subprocess.Popen([HFTRAIN] + flags(place, output, strategy), env=environment, text=True,
+        environment = {**fixture.environment, **{name: str(value) for name, value in told.items()}}
+        processes.append(subprocess.Popen([HFTRAIN] + flags(fixture, output, strategy), env=environment, text=True,
                                           stdout=subprocess.DEVNULL, stderr=subprocess.PIPE))
     said = [process.communicate(timeout=300)[1] for process in processes]
     codes = [process.returncode for process in processes]
@@ -58,20 +58,20 @@ def main():
     if launcher == "torchrun" and not os.environ.get("HFTRAIN_TEST_PYTHON"):
         skip("python3 with torch: set HFTRAIN_TEST_PYTHON")
     with tempfile.TemporaryDirectory(prefix="hftrain-launchers-") as folder:
-        place = Workplace(folder)
-        environment = {**place.environment, "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+        fixture = Fixture(folder)
+        environment = {**fixture.environment, "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
         for ranks in map(int, sizes):
             for strategy in STRATEGIES:
                 output = f"local-{strategy}-{ranks}"
-                place.call(*flags(place, output, strategy), "--nproc_per_node", str(ranks))
+                fixture.call(*flags(fixture, output, strategy), "--nproc_per_node", str(ranks))
                 reference = losses(os.path.join(folder, output))
                 if launcher == "environment":
-                    what, output, said = by_environment(place, free_port(), ranks, strategy)
+                    what, output, said = by_environment(fixture, free_port(), ranks, strategy)
                     check_equal_losses(what, reference, os.path.join(folder, output), said)
                     continue
                 for name, start in starts(launcher, ranks).items():
                     output = f"{name.split()[-1].strip('-')}-{strategy}-{ranks}"
-                    run = subprocess.run(start + flags(place, output, strategy), env=environment, text=True,
+                    run = subprocess.run(start + flags(fixture, output, strategy), env=environment, text=True,
                                          capture_output=True, timeout=300)
                     what = f"{ranks} ranks of {name}, {strategy}"
                     check(f"{what}: ends with 0", run.returncode == 0, run.stdout + run.stderr)

@@ -1,6 +1,6 @@
 """Faults of whole runs over machines that are network namespaces (machines.py): dead and stopped ranks, cut networks.
 
-    machine_faults.py STORY…      one or more of the functions below whose names begin with story_; without a name all
+    machine_faults.py SCENARIO…      one or more of the functions below whose names begin with scenario_; without a name all
 """
 import json
 import os
@@ -17,9 +17,9 @@ from runs import InTime
 class Disturbed:
     """A run of one rank per machine that trains."""
 
-    def __init__(self, story, name, *more):
-        self.output = os.path.join(story.folder, name)
-        self.fronts = story.pair(name, *more)
+    def __init__(self, scenario, name, *more):
+        self.output = os.path.join(scenario.folder, name)
+        self.fronts = scenario.pair(name, *more)
         self.fronts[0].wait_for("loss")
         deadline = time.monotonic() + 60
         self.workers = {}
@@ -34,12 +34,12 @@ class Disturbed:
         return [front.wait(seconds) for front in self.fronts]
 
 
-def story_a_killed_rank_of_any_machine_starts_all_again(story):
-    straight = story.pair("straight", *faults.FLAGS)
+def scenario_a_killed_rank_of_any_machine_starts_all_again(scenario):
+    straight = scenario.pair("straight", *faults.FLAGS)
     check("an undisturbed run ends with 0", [front.wait() for front in straight] == [0, 0], straight[0].text())
-    expected = faults.losses(os.path.join(story.folder, "straight"))
+    expected = faults.losses(os.path.join(scenario.folder, "straight"))
     for rank in (0, 1):
-        run = Disturbed(story, f"kill-{rank}", *faults.FLAGS, "--max_restarts", "1")
+        run = Disturbed(scenario, f"kill-{rank}", *faults.FLAGS, "--max_restarts", "1")
         faults.send(run.workers[rank], signal.SIGKILL)
         codes = run.codes()
         check(f"rank {rank} killed: both machines end with 0", codes == [0, 0], f"{codes}\n{run.text()}")
@@ -62,8 +62,8 @@ def open_pipe(path, seconds=60):
     raise SystemExit(f"nobody reads {path}")
 
 
-def story_a_long_look_at_a_checkpoint_loses_no_machine(story):
-    run = Disturbed(story, "look", "--max_steps", "600", "--save_strategy", "steps", "--save_steps", "300", "--max_restarts", "1")
+def scenario_a_long_look_at_a_checkpoint_loses_no_machine(scenario):
+    run = Disturbed(scenario, "look", "--max_steps", "600", "--save_strategy", "steps", "--save_steps", "300", "--max_restarts", "1")
     run.fronts[0].wait_for("checkpoint-300 ")
     manifest = os.path.join(run.output, "checkpoint-300", "manifest.json")
     os.rename(manifest, manifest + ".kept")
@@ -79,8 +79,8 @@ def story_a_long_look_at_a_checkpoint_loses_no_machine(story):
     check("a long look: started again from that checkpoint", "checkpoint-300 (restart 1 of 1)" in run.text(), run.text())
 
 
-def story_a_dead_machine_is_not_waited_for_by_a_restart(story):
-    run = Disturbed(story, "dead", "--max_steps", "100000", "--max_restarts", "3")
+def scenario_a_dead_machine_is_not_waited_for_by_a_restart(scenario):
+    run = Disturbed(scenario, "dead", "--max_steps", "100000", "--max_restarts", "3")
     clock = InTime(BAR_SECONDS)
     run.fronts[1].process.send_signal(signal.SIGKILL)
     code = run.fronts[0].wait()
@@ -93,8 +93,8 @@ def story_a_dead_machine_is_not_waited_for_by_a_restart(story):
     run.fronts[1].wait()
 
 
-def story_a_stopped_rank_of_another_machine_is_found(story):
-    run = Disturbed(story, "stopped", "--max_steps", "100000", "--ddp_timeout", "5", "--save_strategy", "no")
+def scenario_a_stopped_rank_of_another_machine_is_found(scenario):
+    run = Disturbed(scenario, "stopped", "--max_steps", "100000", "--ddp_timeout", "5", "--save_strategy", "no")
     faults.send(run.workers[1], signal.SIGSTOP)
     codes = run.codes()
     text = run.fronts[0].text()
@@ -107,9 +107,9 @@ def story_a_stopped_rank_of_another_machine_is_found(story):
           and all(rank["status"]["operations"] > 0 for rank in record["ranks"]), str(record))
 
 
-def ends_on_both_sides(story, name, fault):
-    run = Disturbed(story, name, "--max_steps", "100000")
-    machines = story.machines
+def ends_on_both_sides(scenario, name, fault):
+    run = Disturbed(scenario, name, "--max_steps", "100000")
+    machines = scenario.machines
     clock = InTime(BAR_SECONDS + 2)
     machines.ip(*fault(machines))
     codes = run.codes()
@@ -123,8 +123,8 @@ def ends_on_both_sides(story, name, fault):
     check(f"{name}: no process is left", not left, str(left))
 
 
-def story_a_cut_cable_ends_both_sides(story):
-    ends_on_both_sides(story, "cut", lambda m: ("-n", m.switch, "link", "set", m.ports[1], "down"))
+def scenario_a_cut_cable_ends_both_sides(scenario):
+    ends_on_both_sides(scenario, "cut", lambda m: ("-n", m.switch, "link", "set", m.ports[1], "down"))
 
 
 def swallow(machines, index):
@@ -133,12 +133,12 @@ def swallow(machines, index):
             "blackhole")
 
 
-def story_a_machine_that_is_no_longer_heard_ends_both_sides(story):
-    ends_on_both_sides(story, "mute", lambda m: swallow(m, 1))
+def scenario_a_machine_that_is_no_longer_heard_ends_both_sides(scenario):
+    ends_on_both_sides(scenario, "mute", lambda m: swallow(m, 1))
 
 
-def story_a_leader_that_is_no_longer_heard_ends_both_sides(story):
-    ends_on_both_sides(story, "mute-leader", lambda m: swallow(m, 0))
+def scenario_a_leader_that_is_no_longer_heard_ends_both_sides(scenario):
+    ends_on_both_sides(scenario, "mute-leader", lambda m: swallow(m, 0))
 
 
 LISTEN = "0A"  # a state of /proc/net/tcp
@@ -158,18 +158,18 @@ def listening_addresses(machines, index, port):
     return addresses
 
 
-def story_strangers_at_the_port_of_a_run_are_refused(story):
-    machines = story.machines
-    run = Disturbed(story, "strangers", "--max_steps", "100000", "--save_strategy", "no")
+def scenario_strangers_at_the_port_of_a_run_are_refused(scenario):
+    machines = scenario.machines
+    run = Disturbed(scenario, "strangers", "--max_steps", "100000", "--save_strategy", "no")
     host = machines.addresses[0]
     own = "".join(f"{int(part):02X}" for part in reversed(host.split(".")))
-    open_at = listening_addresses(machines, 0, story.port)
+    open_at = listening_addresses(machines, 0, scenario.port)
     check("without a secret the port is open at the address of --master_addr alone", open_at == [own], str(open_at))
     hello = json.dumps({"message": "hello", "job_id": "", "agent": 1, "agents": 2, "host": "intruder", "version": "0",
                         "build": "0"})
     said = (f"hftrain 1 {'0' * 32} - {hello}", "[" * 100_000, "GET / HTTP/1.1", hello)
     program = ("import socket, sys\nfor text in sys.argv[2:]:\n" +
-               "    s = socket.create_connection((sys.argv[1], %d)); s.recv(4096)\n" % story.port +
+               "    s = socket.create_connection((sys.argv[1], %d)); s.recv(4096)\n" % scenario.port +
                "    s.sendall(text.encode() + b'\\n'); s.settimeout(20)\n"
                "    try:\n        while s.recv(4096): pass\n    except ConnectionError: pass\n")
     subprocess.run(machines.inside(1, [sys.executable, "-c", program, host, *said]), check=True, timeout=120)
@@ -186,8 +186,8 @@ def story_strangers_at_the_port_of_a_run_are_refused(story):
           in text, text)
 
 
-def story_a_machine_is_reached_by_its_local_address(story):
-    machines = story.machines
+def scenario_a_machine_is_reached_by_its_local_address(scenario):
+    machines = scenario.machines
     second = [f"172.31.{os.getpid() % 256}.{index + 1}" for index in (0, 1)]  # another network on the same cables
     for name, cable, address in zip(machines.names, machines.cables, second):
         machines.ip("-n", name, "addr", "add", f"{address}/24", "dev", cable)
@@ -195,38 +195,38 @@ def story_a_machine_is_reached_by_its_local_address(story):
     for index in (0, 1):
         nodes = ["--nnodes", "2", "--node_rank", str(index), "--master_addr", second[0], "--master_port", "29500",
                  "--local_addr", second[index]]
-        fronts.append(story.front(index, story.flags("local", *nodes, "--max_steps", "3", "--save_strategy", "no"),
+        fronts.append(scenario.front(index, scenario.flags("local", *nodes, "--max_steps", "3", "--save_strategy", "no"),
                                   f"local-{index}"))
     codes = [front.wait() for front in fronts]
     text = fronts[0].text()
     check("--local_addr: both machines train", codes == [0, 0], text + fronts[1].text())
     check("--local_addr: the machines are known by it", all(f"{address} on" in text for address in second), text)
-    bad = story.front(1, story.flags("nowhere", "--nnodes", "2", "--node_rank", "1", "--master_addr", second[0],
+    bad = scenario.front(1, scenario.flags("nowhere", "--nnodes", "2", "--node_rank", "1", "--master_addr", second[0],
                                      "--local_addr", "10.255.255.1", "--rdzv_conf", "join_timeout=1"), "nowhere")
     check("--local_addr of no interface: code 3", bad.wait() == 3 and "10.255.255.1" in bad.text(), bad.text())
 
 
-def story_followers_that_cannot_reach_each_other_are_named(story):
-    machines = story.machines
+def scenario_followers_that_cannot_reach_each_other_are_named(scenario):
+    machines = scenario.machines
     for index in (1, 2):  # isolated ports of a bridge reach all but each other
         machines.ip("netns", "exec", machines.switch, "bridge", "link", "set", "dev", machines.ports[index],
                     "isolated", "on")
-    text = timed("two machines apart", story.pair("apart", count=3), (3,))
+    text = timed("two machines apart", scenario.pair("apart", count=3), (3,))
     check("two machines apart: named as a pair", "error: node 1 (" in text and "and node 2 (" in text
           and "cannot reach each other" in text, text)
     check("two machines apart: with both addresses", f"from {machines.addresses[1]} on" in text
           and f"to {machines.addresses[2]} on" in text, text)
 
 
-story_followers_that_cannot_reach_each_other_are_named.machines = 3
+scenario_followers_that_cannot_reach_each_other_are_named.machines = 3
 
 
-def story_an_output_folder_that_is_not_shared_is_refused(story):
-    output = os.path.join(story.folder, "folder")
+def scenario_an_output_folder_that_is_not_shared_is_refused(scenario):
+    output = os.path.join(scenario.folder, "folder")
     os.mkdir(output)
-    mine, other = (story.flags("folder", *story.nodes(29500, index), "--save_strategy", "steps") for index in (0, 1))
+    mine, other = (scenario.flags("folder", *scenario.nodes(29500, index), "--save_strategy", "steps") for index in (0, 1))
     alone = ["sh", "-c", f"mount -t tmpfs none {output} && exec \"$@\"", "sh", *other]
-    fronts = [story.front(0, mine, "folder-0"), story.front(1, alone, "folder-1")]
+    fronts = [scenario.front(0, mine, "folder-0"), scenario.front(1, alone, "folder-1")]
     text = timed("an own output folder", fronts, (3,))
     check("an own output folder: named with its node", "the output folder is not one folder on all nodes" in text
           and output in text and "node 1 (" in text, text)
@@ -237,17 +237,17 @@ MISTAKES = {"an unknown flag": (["--learning_rat", "1"], 2, "--learning_rat"),
             "no tokenizer": (["--tokenizer_name", "/no/such/folder"], 4, "/no/such/folder")}
 
 
-def story_a_mistaken_machine_is_named_to_all(story):
-    for mistaken in ((0,), (1,), (0, 1)):
+def scenario_an_invalid_machine_is_named_to_all(scenario):
+    for invalid in ((0,), (1,), (0, 1)):
         for what, (flags, code, said) in MISTAKES.items():
-            name = f"{what} on {' and '.join(map(str, mistaken))}"
-            more = [flags if index in mistaken else [] for index in (0, 1)]
-            fronts = [story.front(index, story.flags("mistaken", *story.nodes(29500, index), *more[index]),
-                                  f"mistaken-{index}") for index in (0, 1)]
+            name = f"{what} on {' and '.join(map(str, invalid))}"
+            more = [flags if index in invalid else [] for index in (0, 1)]
+            fronts = [scenario.front(index, scenario.flags("invalid", *scenario.nodes(29500, index), *more[index]),
+                                  f"invalid-{index}") for index in (0, 1)]
             text = timed(name, fronts, (code,), ("error: ",))
             check(f"{name}: the leader says it", said in fronts[0].text(), text)
-            check(f"{name}: and of which node", 0 in mistaken or "on node 1 (" in fronts[0].text(), text)
-            what = next(line for line in fronts[mistaken[0]].text().splitlines() if line.startswith("error: "))
+            check(f"{name}: and of which node", 0 in invalid or "on node 1 (" in fronts[0].text(), text)
+            what = next(line for line in fronts[invalid[0]].text().splitlines() if line.startswith("error: "))
             check(f"{name}: both say what", all(what in front.text() for front in fronts), text)
 
 

@@ -1,8 +1,8 @@
 """Machines that are network namespaces of this one, joined by a switch of the test's own: whole runs over them.
 
-    machines.py STORY…      one or more of the functions below whose names begin with story_; without a name all
+    machines.py SCENARIO…      one or more of the functions below whose names begin with scenario_; without a name all
 
-Every story makes its namespaces and removes them. Without the right to make them it says SKIPPED and why.
+Every scenario makes its namespaces and removes them. Without the right to make them it says SKIPPED and why.
 """
 import json
 import os
@@ -15,7 +15,7 @@ import tempfile
 import time
 
 import runs
-from runs import BUILD, HFTRAIN, PATIENCE, InTime, Workplace, free_port, skip
+from runs import BUILD, HFTRAIN, PATIENCE, InTime, Fixture, free_port, skip
 
 BAR_SECONDS = 10  # from a fault on one machine to the end on the other; more on a busy machine
 
@@ -123,20 +123,20 @@ def no_mpi():
     return f"built without Open MPI: there is no {missing[0]}" if missing else ""
 
 
-class Story:
+class Scenario:
     def __init__(self, machines, folder):
         self.machines = machines
-        self.place = Workplace(folder)
+        self.fixture = Fixture(folder)
         self.folder = str(folder)
-        self.environment = {**self.place.environment, "OMPI_ALLOW_RUN_AS_ROOT": "1",
+        self.environment = {**self.fixture.environment, "OMPI_ALLOW_RUN_AS_ROOT": "1",
                             "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
 
     def flags(self, output, *more, ranks=1):
-        return [HFTRAIN, *self.place.flags(os.path.join(self.folder, output), "--max_steps", "6", "--save_strategy",
+        return [HFTRAIN, *self.fixture.flags(os.path.join(self.folder, output), "--max_steps", "6", "--save_strategy",
                                            "no", *more, ranks=ranks)]
 
     def reference(self, ranks=2, *more):
-        self.place.call(*self.flags("reference", *more, ranks=ranks)[1:])
+        self.fixture.call(*self.flags("reference", *more, ranks=ranks)[1:])
         return losses(os.path.join(self.folder, "reference"))
 
     def front(self, machine, argv, name, **environment):
@@ -152,42 +152,42 @@ class Story:
                            f"{output}-{index}") for index in range(count)]
 
 
-def story_nnodes_train_as_one_machine(story):
-    reference = story.reference()
-    first, second = story.pair("nnodes")
+def scenario_nnodes_train_as_one_machine(scenario):
+    reference = scenario.reference()
+    first, second = scenario.pair("nnodes")
     codes = first.wait(), second.wait()
     check("--nnodes 2 ends with 0 on both machines", codes == (0, 0), first.text() + second.text())
-    check_equal_losses("--nnodes 2", reference, os.path.join(story.folder, "nnodes"), first.text())
+    check_equal_losses("--nnodes 2", reference, os.path.join(scenario.folder, "nnodes"), first.text())
 
 
-def story_mpirun_with_a_remote_agent(story):
+def scenario_mpirun_with_a_remote_agent(scenario):
     if no_mpi():
         skip(no_mpi())
-    reference = story.reference()
-    machines = story.machines
+    reference = scenario.reference()
+    machines = scenario.machines
     argv = ["mpirun", "--host", ",".join(f"{address}:1" for address in machines.addresses), "-n", "2", "--mca",
-            "plm_rsh_agent", machines.remote_shell(story.folder), "--mca", "oob_tcp_if_include",
+            "plm_rsh_agent", machines.remote_shell(scenario.folder), "--mca", "oob_tcp_if_include",
             machines.addresses[0] + "/24", "--mca", "btl_tcp_if_include", machines.addresses[0] + "/24", "--mca", "btl",
             "tcp,self"]
-    run = story.front(0, argv + story.flags("mpirun"), "mpirun")
+    run = scenario.front(0, argv + scenario.flags("mpirun"), "mpirun")
     check("mpirun over two machines ends with 0", run.wait() == 0, run.text())
-    check_equal_losses("mpirun over two machines", reference, os.path.join(story.folder, "mpirun"), run.text())
+    check_equal_losses("mpirun over two machines", reference, os.path.join(scenario.folder, "mpirun"), run.text())
 
 
-def host_file(story, text=None):
-    path = os.path.join(story.folder, "hostfile")
-    pathlib.Path(path).write_text(text or "".join(f"{address} slots=1\n" for address in story.machines.addresses))
+def host_file(scenario, text=None):
+    path = os.path.join(scenario.folder, "hostfile")
+    pathlib.Path(path).write_text(text or "".join(f"{address} slots=1\n" for address in scenario.machines.addresses))
     return path
 
 
-def story_a_host_file_starts_both(story):
-    reference = story.reference()
-    shell = story.machines.remote_shell(story.folder)
+def scenario_a_host_file_starts_both(scenario):
+    reference = scenario.reference()
+    shell = scenario.machines.remote_shell(scenario.folder)
     for name, machine in (("from-first", 0), ("from-second", 1)):
-        argv = story.flags(name, "--hostfile", host_file(story))
-        run = story.front(machine, argv, name, HFTRAIN_SSH=shell)
+        argv = scenario.flags(name, "--hostfile", host_file(scenario))
+        run = scenario.front(machine, argv, name, HFTRAIN_SSH=shell)
         check(f"a host file {name} ends with 0", run.wait() == 0, run.text())
-        check_equal_losses(f"a host file {name}", reference, os.path.join(story.folder, name), run.text())
+        check_equal_losses(f"a host file {name}", reference, os.path.join(scenario.folder, name), run.text())
 
 
 def processes_of(text):
@@ -203,32 +203,32 @@ def processes_of(text):
     return found
 
 
-def story_a_starter_stops_and_takes_all_with_it(story):
-    shell = story.machines.remote_shell(story.folder)
+def scenario_a_starter_stops_and_takes_all_with_it(scenario):
+    shell = scenario.machines.remote_shell(scenario.folder)
     for name, number in (("stopped", signal.SIGTERM), ("stopped-afar", signal.SIGTERM), ("killed", signal.SIGKILL)):
         # The host file begins with the other machine for one of them: the leader is reached by the shell.
-        addresses = story.machines.addresses[::-1] if name == "stopped-afar" else story.machines.addresses
+        addresses = scenario.machines.addresses[::-1] if name == "stopped-afar" else scenario.machines.addresses
         text = "".join(f"{address} slots=1\n" for address in addresses)
-        argv = story.flags(name, "--hostfile", host_file(story, text), "--max_steps", "100000")
-        run = story.front(0, argv, name, HFTRAIN_SSH=shell)
+        argv = scenario.flags(name, "--hostfile", host_file(scenario, text), "--max_steps", "100000")
+        run = scenario.front(0, argv, name, HFTRAIN_SSH=shell)
         run.wait_for("loss")
         clock = InTime(BAR_SECONDS)
         run.process.send_signal(number)
         code = run.wait()
         if number == signal.SIGTERM:
             check(f"a starter {name} ends with 143", code == 143, f"{code}\n{run.text()}")
-            check(f"a starter {name} has a checkpoint", bool(story.place.checkpoints(os.path.join(story.folder, name))))
+            check(f"a starter {name} has a checkpoint", bool(scenario.fixture.checkpoints(os.path.join(scenario.folder, name))))
         end = time.monotonic() + PATIENCE
-        while (left := processes_of(os.path.join(story.folder, name))) and time.monotonic() < end:
+        while (left := processes_of(os.path.join(scenario.folder, name))) and time.monotonic() < end:
             time.sleep(0.05)
         check(f"a starter {name} leaves no process", not left, str(left))
         in_time = clock.stop()
         check(f"a starter {name}: all gone within {clock}", in_time)
 
 
-def story_the_death_of_a_launcher_ends_the_other(story):
+def scenario_the_death_of_a_launcher_ends_the_other(scenario):
     for victim in (0, 1):
-        pair = story.pair(f"death-{victim}", "--max_steps", "100000")
+        pair = scenario.pair(f"death-{victim}", "--max_steps", "100000")
         pair[0].wait_for("loss")
         clock = InTime(BAR_SECONDS)
         pair[victim].process.send_signal(signal.SIGKILL)
@@ -252,50 +252,50 @@ def timed(name, fronts, codes, parts=("error: ", "why: ", "try: ")):
     return text
 
 
-def story_wrong_starts_are_named_in_time(story):
-    addresses = story.machines.addresses
+def scenario_wrong_starts_are_named_in_time(scenario):
+    addresses = scenario.machines.addresses
     port = free_port()
     flags = ["--nnodes", "2", "--node_rank", "1", "--master_port", str(port)]
     timed("a master that no name server knows",
-          [story.front(1, story.flags("name", *flags, "--master_addr", "no-such-machine.invalid"), "name")], (2, 3, 9))
+          [scenario.front(1, scenario.flags("name", *flags, "--master_addr", "no-such-machine.invalid"), "name")], (2, 3, 9))
     timed("node 0 under a name that nobody knows",
-          [story.front(0, story.flags("own", "--nnodes", "2", "--node_rank", "0", "--master_port", str(port),
+          [scenario.front(0, scenario.flags("own", "--nnodes", "2", "--node_rank", "0", "--master_port", str(port),
                                       "--master_addr", "no-such-machine.invalid"), "own")], (3,))
     timed("a master that is not there",
-          [story.front(1, story.flags("dead", *flags, "--master_addr", addresses[0]), "dead")], (2, 3, 9))
-    holder = story.front(0, [sys.executable, "-c", "import socket,time; s=socket.socket(); "
+          [scenario.front(1, scenario.flags("dead", *flags, "--master_addr", addresses[0]), "dead")], (2, 3, 9))
+    holder = scenario.front(0, [sys.executable, "-c", "import socket,time; s=socket.socket(); "
                              f"s.bind(('', {port})); s.listen(); print('up', flush=True); time.sleep(600)"], "holder")
     holder.wait_for("up")
-    text = timed("a port in use", [story.front(0, story.flags("port", *story.nodes(port, 0)), "port")], (2, 3))
+    text = timed("a port in use", [scenario.front(0, scenario.flags("port", *scenario.nodes(port, 0)), "port")], (2, 3))
     check("a port in use: named", str(port) in text, text)
     holder.process.kill()
     holder.wait()
 
     port = free_port()
-    pair = [story.front(0, story.flags("differ", *story.nodes(port, 0)), "differ-0"),
-            story.front(1, story.flags("differ", *story.nodes(port, 1), "--seed", "7"), "differ-1")]
+    pair = [scenario.front(0, scenario.flags("differ", *scenario.nodes(port, 0)), "differ-0"),
+            scenario.front(1, scenario.flags("differ", *scenario.nodes(port, 1), "--seed", "7"), "differ-1")]
     text = timed("another argument on one machine", pair, (2,))
     check("another argument on one machine: named", "seed" in text, text)
 
-    shell = story.machines.remote_shell(story.folder)
+    shell = scenario.machines.remote_shell(scenario.folder)
     for name, content, said in (("malformed", "worker-0 slots=four\n", "hostfile:1"),
                                 ("a dead machine", f"{addresses[0]} slots=1\n10.255.255.254 slots=1\n",
                                  "10.255.255.254")):
-        argv = story.flags("hosts", "--hostfile", host_file(story, content))
-        text = timed(f"host file, {name}", [story.front(0, argv, "hosts", HFTRAIN_SSH=shell)], (2, 3))
+        argv = scenario.flags("hosts", "--hostfile", host_file(scenario, content))
+        text = timed(f"host file, {name}", [scenario.front(0, argv, "hosts", HFTRAIN_SSH=shell)], (2, 3))
         check(f"host file, {name}: named", said in text, text)
 
 
-def tell(stories):
-    """Those that the command line names, or all: functions whose names begin with story_, each on two machines or on as many
+def tell(scenarios):
+    """Those that the command line names, or all: functions whose names begin with scenario_, each on two machines or on as many
     as its attribute says."""
-    def run(name, story):
+    def run(name, scenario):
         print(f"-- {name}", flush=True)
         with tempfile.TemporaryDirectory(prefix="hftrain-machines-") as folder, \
-                Machines(getattr(story, "machines", 2)) as machines:
-            story(Story(machines, folder))
+                Machines(getattr(scenario, "machines", 2)) as machines:
+            scenario(Scenario(machines, folder))
 
-    runs.tell({name: value for name, value in stories.items() if name.startswith("story_")}, sys.argv[1:], run)
+    runs.tell({name: value for name, value in scenarios.items() if name.startswith("scenario_")}, sys.argv[1:], run)
 
 
 if __name__ == "__main__":

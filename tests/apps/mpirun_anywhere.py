@@ -20,7 +20,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from faults import FLAGS, last_step, send
 from machines import no_mpi
 from mpirun_ends import GRACE, Job, environment_of
-from runs import Workplace, skip
+from runs import Fixture, skip
 
 # What is to end a run must not come too late; mpirun passes SIGTERM on only after it has slept.
 LONG = ["--max_steps", 100000, *FLAGS[2:], "--save_total_limit", 2]
@@ -96,9 +96,9 @@ def main():
     chance = random.Random(options.seed)
     ends = collections.Counter()
     with tempfile.TemporaryDirectory(prefix="hftrain-mpirun-") as folder:
-        place = Workplace(folder)
+        fixture = Fixture(folder)
         start = time.monotonic()
-        straight = Job(place, "straight", flags=FLAGS)
+        straight = Job(fixture, "straight", flags=FLAGS)
         if straight.end() != 0:
             straight.fail("a run that nobody disturbs")
         length = time.monotonic() - start
@@ -107,7 +107,7 @@ def main():
             wish = chance.choice(["mpirun", "hftrain", "hftrain-worker"]), chance.choice(STOPS)
             # mpirun sleeps that long after any end.
             grace = GRACE if stops and wish == ("mpirun", signal.SIGTERM) else ()
-            job = Job(place, f"run-{number}", grace, flags=LONG, backend=chance.choice(["mpi", "gloo"]))
+            job = Job(fixture, f"run-{number}", grace, flags=LONG, backend=chance.choice(["mpi", "gloo"]))
             end = stop_one(job, chance, length, *wish) if stops else kill_one(job, chance, length)
             job.check_nothing_left()
             ends[end] += 1

@@ -18,7 +18,7 @@ import time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from faults import last_step
-from runs import HFTRAIN, PATIENCE, Workplace, skip
+from runs import HFTRAIN, PATIENCE, Fixture, skip
 
 # On SIGTERM mpirun sleeps this long (one second by itself) before it sends SIGTERM, and again before SIGKILL.
 GRACE = ["--mca", "odls_base_sigkill_timeout", "10"]
@@ -60,12 +60,12 @@ class Job:
 
     FLAGS = ["--max_steps", 100000, "--save_strategy", "no"]
 
-    def __init__(self, place, name, grace=(), ranks=2, backend="mpi", flags=FLAGS):
-        self.place, self.output = place, os.path.join(place.folder, name)
+    def __init__(self, fixture, name, grace=(), ranks=2, backend="mpi", flags=FLAGS):
+        self.fixture, self.output = fixture, os.path.join(fixture.folder, name)
         self.traces = ()
-        words = place.flags(self.output, *flags, "--ddp_backend", backend)
+        words = fixture.flags(self.output, *flags, "--ddp_backend", backend)
         at = words.index("--nproc_per_node")
-        environment = {**place.environment, "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+        environment = {**fixture.environment, "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
         self.errors = open(self.output + ".errors", "w+")
         self.mpirun = subprocess.Popen(["mpirun", "--oversubscribe", *grace, "-n", str(ranks), HFTRAIN]
                                        + words[:at] + words[at + 2:], env=environment, stdout=self.errors,
@@ -127,12 +127,12 @@ class Job:
             return json.load(file)["exit_code"]
 
     def check_saved(self):
-        steps = self.place.checkpoints(self.output)
+        steps = self.fixture.checkpoints(self.output)
         if not steps:
             self.fail("there is no checkpoint")
         if steps[-1] < last_step(self.output):
             self.fail(f"it made {last_step(self.output)} updates, and the newest checkpoint is of {steps[-1]}")
-        self.place.call("checkpoint", "verify", os.path.join(self.output, f"checkpoint-{steps[-1]}"))
+        self.fixture.call("checkpoint", "verify", os.path.join(self.output, f"checkpoint-{steps[-1]}"))
         return f"checkpoint-{steps[-1]} verified"
 
     def check_nothing_left(self):
@@ -147,9 +147,9 @@ def expect(job, what, condition):
         job.fail(what)
 
 
-def story_signal(place):
+def scenario_signal(fixture):
     for number in (signal.SIGTERM, signal.SIGUSR1, signal.SIGUSR2):
-        job = Job(place, f"signal-{number}", GRACE if number == signal.SIGTERM else ()).training()
+        job = Job(fixture, f"signal-{number}", GRACE if number == signal.SIGTERM else ()).training()
         job.mpirun.send_signal(number)
         code = job.end()
         expect(job, f"{number!r} ended mpirun with {code}", code == (1 if number == signal.SIGTERM else 143))
@@ -159,9 +159,9 @@ def story_signal(place):
         print(f"{signal.Signals(number).name} to mpirun: {code}, the job 143, {saved}", flush=True)
 
 
-def story_rank(place):
+def scenario_rank(fixture):
     for rank in (1, 0):
-        job = Job(place, f"rank-{rank}").training()
+        job = Job(fixture, f"rank-{rank}").training()
         os.kill(job.worker(rank), signal.SIGKILL)
         code = job.end()
         expect(job, f"mpirun ended with {code}", code == 9)
@@ -170,8 +170,8 @@ def story_rank(place):
         print(f"kill -9 of rank {rank}: 9 after {job.seconds:.2f} s", flush=True)
 
 
-def story_front(place):
-    job = Job(place, "front").training()
+def scenario_front(fixture):
+    job = Job(fixture, "front").training()
     worker = job.worker(1)
     with open(f"/proc/{worker}/stat") as file:
         parent = int(file.read().rsplit(")", 1)[1].split()[1])
@@ -182,9 +182,9 @@ def story_front(place):
     print(f"kill -9 of the front program of rank 1: {code} after {job.seconds:.2f} s", flush=True)
 
 
-def story_mpirun(place):
+def scenario_mpirun(fixture):
     for backend in ("gloo", "mpi"):
-        job = Job(place, f"mpirun-{backend}", backend=backend).training()
+        job = Job(fixture, f"mpirun-{backend}", backend=backend).training()
         job.mpirun.kill()
         job.end()
         job.check_nothing_left()
@@ -195,11 +195,11 @@ def story_mpirun(place):
 def main():
     if not shutil.which("mpirun") or not os.path.exists(HFTRAIN.replace("bin/hftrain", "lib/libhftrain_mpi.so")):
         skip("there is no mpirun, or hftrain was built without Open MPI")
-    stories = {name[6:]: story for name, story in globals().items() if name.startswith("story_")}
+    scenarios = {name.removeprefix("scenario_"): scenario for name, scenario in globals().items() if name.startswith("scenario_")}
     with tempfile.TemporaryDirectory(prefix="hftrain-mpirun-") as folder:
-        place = Workplace(folder)
-        for name in sys.argv[1:] or stories:
-            stories[name](place)
+        fixture = Fixture(folder)
+        for name in sys.argv[1:] or scenarios:
+            scenarios[name](fixture)
 
 
 if __name__ == "__main__":

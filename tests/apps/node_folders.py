@@ -1,6 +1,6 @@
 """Nodes without shared storage: --save_on_each_node, with an output folder of its own on each of two machines.
 
-    node_folders.py STORY…      as machines.py
+    node_folders.py SCENARIO…      as machines.py
 """
 import hashlib
 import os
@@ -11,23 +11,23 @@ from machines import check, check_equal_losses, losses, tell
 from runs import free_port
 
 
-def outputs(story, name):
-    return [os.path.join(story.folder, f"{name}-on-{index}") for index in range(2)]
+def outputs(scenario, name):
+    return [os.path.join(scenario.folder, f"{name}-on-{index}") for index in range(2)]
 
 
-def start(story, name, *more, same_path=False):
+def start(scenario, name, *more, same_path=False):
     """Both machines, each with its own output folder; their codes and what they printed. `same_path`: the second has a disk
     of its own under the path of the first, whose content is copied out when it ends."""
     port = free_port()
-    fronts, (first, second) = [], outputs(story, name)
+    fronts, (first, second) = [], outputs(scenario, name)
     for index, output in enumerate((first, first if same_path else second)):
-        argv = story.flags(output, *story.nodes(port, index), "--save_strategy", "steps", "--save_steps", "2",
+        argv = scenario.flags(output, *scenario.nodes(port, index), "--save_strategy", "steps", "--save_steps", "2",
                            "--save_on_each_node", *more)
         if same_path and index == 1:
             os.makedirs(first, exist_ok=True)
             argv = ["sh", "-c", f"mount -t tmpfs none {first} && \"$@\"; code=$?; cp -a {first} {second}; exit $code",
                     "sh", *argv]
-        fronts.append(story.front(index, argv, f"{name}-{index}-{port}"))
+        fronts.append(scenario.front(index, argv, f"{name}-{index}-{port}"))
     return [front.wait() for front in fronts], "".join(front.text() for front in fronts)
 
 
@@ -36,13 +36,13 @@ def hashes(folder):
             for path in pathlib.Path(folder).rglob("*") if path.is_file() and path.name != "manifest.json"}
 
 
-def check_complete(story, name, steps):
-    first, second = outputs(story, name)
+def check_complete(scenario, name, steps):
+    first, second = outputs(scenario, name)
     for output in (first, second):
-        check(f"{name}: {os.path.basename(output)} has the checkpoints {steps}", story.place.checkpoints(output) == steps,
+        check(f"{name}: {os.path.basename(output)} has the checkpoints {steps}", scenario.fixture.checkpoints(output) == steps,
               str(os.listdir(output)))
         for step in steps:
-            story.place.call("checkpoint", "verify", f"{output}/checkpoint-{step}")
+            scenario.fixture.call("checkpoint", "verify", f"{output}/checkpoint-{step}")
         found = {path for path in ("model.safetensors", "config.json", "tokenizer.json", "train_results.json",
                                    "all_results.json", "trainer_state.json", "README.md", "hftrain/plan.json",
                                    "hftrain/arguments.yaml", "hftrain/summary.json")
@@ -59,57 +59,57 @@ def check_complete(story, name, steps):
           not os.path.exists(f"{second}/hftrain/log.jsonl"))
 
 
-def story_every_node_ends_as_a_complete_run(story):
-    reference = story.reference()
+def scenario_every_node_ends_as_a_complete_run(scenario):
+    reference = scenario.reference()
     sharded = ["--fsdp", "full_shard auto_wrap", "--fsdp_config", '{"state_dict_type": "SHARDED_STATE_DICT"}']
     for name, more in (("ddp", []), ("sharded", sharded), ("behind", ["--async_save"])):
-        codes, text = start(story, name, "--save_total_limit", "2", *more, same_path=name == "ddp")
+        codes, text = start(scenario, name, "--save_total_limit", "2", *more, same_path=name == "ddp")
         check(f"{name}: ends with 0 on both machines", codes == [0, 0], text)
-        check_complete(story, name, [4, 6])
-        check_equal_losses(name, reference, outputs(story, name)[0], text)
+        check_complete(scenario, name, [4, 6])
+        check_equal_losses(name, reference, outputs(scenario, name)[0], text)
 
 
-def story_the_run_goes_on_in_both_folders(story):
-    reference = story.reference(2, "--max_steps", "8")
-    codes, text = start(story, "again", "--max_steps", "8", "--save_total_limit", "3")
+def scenario_the_run_goes_on_in_both_folders(scenario):
+    reference = scenario.reference(2, "--max_steps", "8")
+    codes, text = start(scenario, "again", "--max_steps", "8", "--save_total_limit", "3")
     check("a run of 8 updates ends with 0", codes == [0, 0], text)
-    for output in outputs(story, "again"):  # as if both had ended at 4
+    for output in outputs(scenario, "again"):  # as if both had ended at 4
         for step in (6, 8):
             shutil.rmtree(f"{output}/checkpoint-{step}")
-    codes, text = start(story, "again", "--max_steps", "8", "--save_total_limit", "3")
+    codes, text = start(scenario, "again", "--max_steps", "8", "--save_total_limit", "3")
     check("started again it ends with 0", codes == [0, 0], text)
     check("and says that it goes on", "resuming from" in text and "step 4" in text, text)
-    check_complete(story, "again", [4, 6, 8])
-    check("with the losses of one run", losses(outputs(story, "again")[0])[-4:] == reference[-4:], text)
+    check_complete(scenario, "again", [4, 6, 8])
+    check("with the losses of one run", losses(outputs(scenario, "again")[0])[-4:] == reference[-4:], text)
 
     for step in (4, 6, 8):
-        shutil.rmtree(f"{outputs(story, 'again')[1]}/checkpoint-{step}")
-    codes, text = start(story, "again", "--max_steps", "10")
+        shutil.rmtree(f"{outputs(scenario, 'again')[1]}/checkpoint-{step}")
+    codes, text = start(scenario, "again", "--max_steps", "10")
     check("a node without the checkpoint ends it with 4", set(codes) == {4}, f"{codes}\n{text}")
     check("and is named", "does not have the checkpoint" in text and "node 1" in text, text)
 
 
-def story_a_folder_of_another_run_is_not_touched(story):
-    codes, text = start(story, "taken")
+def scenario_a_folder_of_another_run_is_not_touched(scenario):
+    codes, text = start(scenario, "taken")
     check("a first run ends with 0", codes == [0, 0], text)
-    shutil.rmtree(outputs(story, "taken")[0])
-    before = hashes(outputs(story, "taken")[1])
-    codes, text = start(story, "taken", "--seed", "7")
+    shutil.rmtree(outputs(scenario, "taken")[0])
+    before = hashes(outputs(scenario, "taken")[1])
+    codes, text = start(scenario, "taken", "--seed", "7")
     check("another run that would begin there ends with 2", set(codes) == {2}, f"{codes}\n{text}")
     check("and says why", "holds another run on this node" in text, text)
-    after = hashes(outputs(story, "taken")[1])
+    after = hashes(outputs(scenario, "taken")[1])
     changed = {path for path in before if after.get(path) != before[path]}
     check("nothing of it has changed", changed <= {"hftrain/lock", "hftrain/arguments.yaml"}, str(changed))
 
 
-def story_a_shared_folder_is_saved_once(story):
-    first, second = story.pair("shared", "--save_strategy", "steps", "--save_steps", "3", "--save_on_each_node")
+def scenario_a_shared_folder_is_saved_once(scenario):
+    first, second = scenario.pair("shared", "--save_strategy", "steps", "--save_steps", "3", "--save_on_each_node")
     codes = first.wait(), second.wait()
     check("with one folder both end with 0", codes == (0, 0), first.text() + second.text())
     check("and it is said once", "all nodes see one output folder" in first.text(), first.text())
     port = free_port()
-    fronts = [story.front(index, story.flags(output, *story.nodes(port, index)), f"apart-{index}")
-              for index, output in enumerate(outputs(story, "apart"))]
+    fronts = [scenario.front(index, scenario.flags(output, *scenario.nodes(port, index)), f"apart-{index}")
+              for index, output in enumerate(outputs(scenario, "apart"))]
     codes, text = [front.wait() for front in fronts], "".join(front.text() for front in fronts)
     check("without the flag two folders are refused", set(codes) == {2}, f"{codes}\n{text}")
 

@@ -17,7 +17,7 @@ import tempfile
 import time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from runs import HFTRAIN, PATIENCE, InTime, Workplace, free_port
+from runs import HFTRAIN, PATIENCE, InTime, Fixture, free_port
 
 BAR_SECONDS = 10
 MODES = {"ddp": [], "full_shard": ["--fsdp", "full_shard auto_wrap"]}
@@ -31,15 +31,15 @@ def losses_of(folder):
 class Nodes:
     """Front programs of one job, one per node."""
 
-    def __init__(self, place, folder, *flags, ranks=1, own=({}, {}), folders=(None, None)):
+    def __init__(self, fixture, folder, *flags, ranks=1, own=({}, {}), folders=(None, None)):
         port = free_port()
         self.clock = InTime(BAR_SECONDS)  # of a start that is refused
         self.processes = []
         for node in (0, 1):
             own_flags = [word for pair in own[node].items() for word in pair]
-            command = [HFTRAIN, *place.flags(folder, *flags, ranks=ranks), "--nnodes", "2", "--node_rank", str(node),
+            command = [HFTRAIN, *fixture.flags(folder, *flags, ranks=ranks), "--nnodes", "2", "--node_rank", str(node),
                        "--master_addr", "127.0.0.1", "--master_port", str(port), *own_flags]
-            self.processes.append(subprocess.Popen(command, env=place.environment, text=True, stdout=subprocess.PIPE,
+            self.processes.append(subprocess.Popen(command, env=fixture.environment, text=True, stdout=subprocess.PIPE,
                                                    stderr=subprocess.PIPE, cwd=folders[node]))
 
     def workers(self, node):
@@ -80,13 +80,13 @@ def wait_for_losses(folder, count):
     raise SystemExit("the run did not come so far")
 
 
-def agree(place, check, mode, steps):
+def agree(fixture, check, mode, steps):
     flags = ["--max_steps", steps, "--save_strategy", "no", "--per_device_train_batch_size", 4, "--ddp_backend", "gloo",
              *MODES[mode]]
-    one = os.path.join(place.folder, mode + "-one")
-    two = os.path.join(place.folder, mode + "-two")
-    place.call(*place.flags(one, *flags, ranks=4))
-    nodes = Nodes(place, two, *flags, ranks=2)
+    one = os.path.join(fixture.folder, mode + "-one")
+    two = os.path.join(fixture.folder, mode + "-two")
+    fixture.call(*fixture.flags(one, *flags, ranks=4))
+    nodes = Nodes(fixture, two, *flags, ranks=2)
     codes = nodes.finish()
     check(f"{mode}: two nodes of two ranks train", codes == [0, 0], f"codes {codes}\n{nodes.errors[0]}{nodes.errors[1]}")
     if codes != [0, 0]:
@@ -104,9 +104,9 @@ def agree(place, check, mode, steps):
     check(f"{mode}: the follower says no more than a line", len(nodes.errors[1].splitlines()) <= 2, nodes.errors[1])
 
 
-def lose(place, check, node):
-    folder = os.path.join(place.folder, f"lose-{node}")
-    nodes = Nodes(place, folder, "--max_steps", 100000, "--save_strategy", "no", ranks=2)
+def lose(fixture, check, node):
+    folder = os.path.join(fixture.folder, f"lose-{node}")
+    nodes = Nodes(fixture, folder, "--max_steps", 100000, "--save_strategy", "no", ranks=2)
     wait_for_losses(folder, 3)
     workers = nodes.workers(0) + nodes.workers(1)
     clock = InTime(BAR_SECONDS)
@@ -121,26 +121,26 @@ def lose(place, check, node):
           len(workers) == 4 and not any(map(is_running, workers)), str(workers))
 
 
-def stop(place, check):
-    folder = os.path.join(place.folder, "stop")
-    nodes = Nodes(place, folder, "--max_steps", 100000, "--save_strategy", "no", ranks=1)
+def stop(fixture, check):
+    folder = os.path.join(fixture.folder, "stop")
+    nodes = Nodes(fixture, folder, "--max_steps", 100000, "--save_strategy", "no", ranks=1)
     wait_for_losses(folder, 3)
     nodes.processes[1].send_signal(signal.SIGTERM)
     codes = nodes.finish()
     check("SIGTERM to one node's launcher saves and ends both with code 143",
-          codes == [143, 143] and len(place.checkpoints(folder)) == 1, f"codes {codes}\n{nodes.errors[0]}")
-    place.call("checkpoint", "verify", os.path.join(folder, f"checkpoint-{place.checkpoints(folder)[0]}"))
+          codes == [143, 143] and len(fixture.checkpoints(folder)) == 1, f"codes {codes}\n{nodes.errors[0]}")
+    fixture.call("checkpoint", "verify", os.path.join(folder, f"checkpoint-{fixture.checkpoints(folder)[0]}"))
 
 
-def refuse(place, check):
-    folder = os.path.join(place.folder, "refuse")
-    nodes = Nodes(place, folder, "--max_steps", 5, own=({}, {"--weight_decay": "0.5"}))
+def refuse(fixture, check):
+    folder = os.path.join(fixture.folder, "refuse")
+    nodes = Nodes(fixture, folder, "--max_steps", 5, own=({}, {"--weight_decay": "0.5"}))
     codes = nodes.finish()
     check("an argument that differs is refused by both with code 2 and its name", codes == [2, 2] and
           "--weight_decay is not the same on all nodes" in nodes.errors[0], f"codes {codes}\n{nodes.errors[0]}")
     check(f"refused within {BAR_SECONDS} s", nodes.in_time, str(nodes.clock))
     # Equal arguments, but only node 0 works in the folder that has the tokenizer.
-    nodes = Nodes(place, folder, "--max_steps", 5, "--tokenizer_name", "tokenizer", folders=(place.folder, "/"))
+    nodes = Nodes(fixture, folder, "--max_steps", 5, "--tokenizer_name", "tokenizer", folders=(fixture.folder, "/"))
     codes = nodes.finish()
     check("what one node cannot open ends both with code 4 and is named with its node", codes == [4, 4] and
           "tokenizer" in nodes.errors[0] and "node 1 (" in nodes.errors[0], f"codes {codes}\n{nodes.errors[0]}")
@@ -153,13 +153,13 @@ def main():
     options = parser.parse_args()
     check = Checks()
     with tempfile.TemporaryDirectory() as folder:
-        place = Workplace(folder)
+        fixture = Fixture(folder)
         for mode in options.modes:
-            agree(place, check, mode, options.steps)
+            agree(fixture, check, mode, options.steps)
         for node in (0, 1):
-            lose(place, check, node)
-        stop(place, check)
-        refuse(place, check)
+            lose(fixture, check, node)
+        stop(fixture, check)
+        refuse(fixture, check)
     sys.exit(1 if check.failed else 0)
 
 

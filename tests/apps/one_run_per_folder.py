@@ -7,22 +7,22 @@ import sys
 import tempfile
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from runs import HFTRAIN, Workplace
+from runs import HFTRAIN, Fixture
 
 
 def main():
     with tempfile.TemporaryDirectory() as folder:
-        place = Workplace(folder)
+        fixture = Fixture(folder)
         output = os.path.join(folder, "out")
-        flags = place.flags(output, "--save_strategy", "steps", "--save_steps", 5, "--save_total_limit", 2)
-        first = subprocess.Popen([HFTRAIN, *flags, "--max_steps", "100000"], env=place.environment, text=True,
+        flags = fixture.flags(output, "--save_strategy", "steps", "--save_steps", 5, "--save_total_limit", 2)
+        first = subprocess.Popen([HFTRAIN, *flags, "--max_steps", "100000"], env=fixture.environment, text=True,
                                  stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
         try:
             while "committed" not in (line := first.stderr.readline()):
                 if not line:
                     raise SystemExit("the first run ended by itself")
             for more in ([], ["--overwrite_output_dir"]):
-                second = place.call(*flags, "--max_steps", "5", *more, expect=2)
+                second = fixture.call(*flags, "--max_steps", "5", *more, expect=2)
                 if "another run is using the output folder" not in second.stderr or f"process {first.pid} " not in second.stderr:
                     raise SystemExit("the holder is not named:\n" + second.stderr)
         finally:
@@ -32,8 +32,8 @@ def main():
         with open(os.path.join(output, "hftrain", "lock")) as file:
             if f"process {first.pid} " not in file.read():
                 raise SystemExit("the lock of the killed run does not name it")
-        newest = place.checkpoints(output)[-1]
-        third = place.call(*flags, "--max_steps", str(newest + 5))
+        newest = fixture.checkpoints(output)[-1]
+        third = fixture.call(*flags, "--max_steps", str(newest + 5))
         if f"at step {newest}" not in third.stderr:
             raise SystemExit("the run did not go on:\n" + third.stderr)
         print(f"refused while process {first.pid} lived, continued from step {newest} after it was killed")

@@ -34,17 +34,17 @@ def main():
         copied = copy_programs(pathlib.Path(folder) / "build")
         print("copied:", " ".join(copied))
         runs.HFTRAIN = os.path.join(folder, "build", "bin", "hftrain")
-        place = runs.Workplace(folder)
+        fixture = runs.Fixture(folder)
         flags = ["--max_steps", "3", "--save_strategy", "no"]
-        place.call(*place.flags(os.path.join(folder, "alone"), *flags))
+        fixture.call(*fixture.flags(os.path.join(folder, "alone"), *flags))
         print("ok: two ranks of its own")  # or call() has ended this
         if no_mpi():
             return print("no run under mpirun:", no_mpi())
-        words = place.flags(os.path.join(folder, "mpi"), *flags)
+        words = fixture.flags(os.path.join(folder, "mpi"), *flags)
         at = words.index("--nproc_per_node")  # mpirun says how many
         result = subprocess.run(["mpirun", "--oversubscribe", "-n", "2", runs.HFTRAIN, *words[:at], *words[at + 2:],
                                  "--ddp_backend", "mpi"], text=True, capture_output=True,
-                                env={**place.environment, "OMPI_ALLOW_RUN_AS_ROOT": "1",
+                                env={**fixture.environment, "OMPI_ALLOW_RUN_AS_ROOT": "1",
                                      "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"})
         check("two ranks of mpirun, over MPI", result.returncode == 0, result.stdout + result.stderr)
 

@@ -2,7 +2,7 @@
 """--rehearse: one evaluation batch and one save before the first update, which leave no trace in the run, and which end it
 there when they cannot be done.
 
-    rehearsal.py STORY…        without one: all
+    rehearsal.py SCENARIO…        without one: all
 """
 import json
 import os
@@ -12,7 +12,7 @@ import sys
 import tempfile
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from runs import HFTRAIN, Workplace
+from runs import HFTRAIN, Fixture
 
 STRATEGIES = {
     "one rank": ["--nproc_per_node", "1"],
@@ -44,12 +44,12 @@ def metrics(output):
     return [{key: value for key, value in record.items() if not any(word in key for word in timed)} for record in records]
 
 
-def story_a_rehearsed_run_gives_the_same_bits_under_every_strategy(place):
+def scenario_a_rehearsed_run_gives_the_same_bits_under_every_strategy(fixture):
     for name, flags in STRATEGIES.items():
-        outputs = [os.path.join(place.folder, f"{name} {way}") for way in ("plain", "rehearsed")]
+        outputs = [os.path.join(fixture.folder, f"{name} {way}") for way in ("plain", "rehearsed")]
         for output, way in zip(outputs, ("false", "true")):
             # Dropout, so that random numbers count.
-            result = place.call(*place.flags(output, "--validation_split_percentage", 10, "--eval_strategy", "steps",
+            result = fixture.call(*fixture.flags(output, "--validation_split_percentage", 10, "--eval_strategy", "steps",
                                              "--eval_steps", 3, "--save_steps", 3, "--max_steps", 6, "--rehearse", way,
                                              *flags))
             if ("Rehearsed one evaluation batch and one save" in result.stderr) != (way == "true"):
@@ -63,21 +63,21 @@ def story_a_rehearsed_run_gives_the_same_bits_under_every_strategy(place):
             raise SystemExit(f"{name}: a rehearsal left {set(names[1]) - set(names[0])}")
 
 
-def story_a_resumed_run_is_rehearsed_and_goes_on_as_without(place):
-    straight, resumed = (os.path.join(place.folder, name) for name in ("straight", "resumed"))
+def scenario_a_resumed_run_is_rehearsed_and_goes_on_as_without(fixture):
+    straight, resumed = (os.path.join(fixture.folder, name) for name in ("straight", "resumed"))
     flags = ["--save_steps", 3, "--max_steps", 6]
-    place.call(*place.flags(straight, *flags))
-    place.call(*place.flags(resumed, *flags))
+    fixture.call(*fixture.flags(straight, *flags))
+    fixture.call(*fixture.flags(resumed, *flags))
     subprocess.run(["rm", "-r", os.path.join(resumed, "checkpoint-6")], check=True)
-    result = place.call(*place.flags(resumed, *flags, "--rehearse"))
+    result = fixture.call(*fixture.flags(resumed, *flags, "--rehearse"))
     if "Rehearsed one save" not in result.stderr:
         raise SystemExit(result.stderr)
     if tensors(straight) != tensors(resumed):
         raise SystemExit("the tensors differ")
 
 
-def limited(place, flags, kind, amount):
-    result = subprocess.run([HFTRAIN, *flags], env=place.environment, text=True, capture_output=True,
+def limited(fixture, flags, kind, amount):
+    result = subprocess.run([HFTRAIN, *flags], env=fixture.environment, text=True, capture_output=True,
                             preexec_fn=lambda: resource.setrlimit(kind, (amount, amount)))
     return result
 
@@ -92,40 +92,40 @@ def ended_before_training(result, output, code, words):
         raise SystemExit(f"it left {left}")
 
 
-def story_a_save_that_cannot_be_written_ends_the_run_before_it_begins(place):
-    output = os.path.join(place.folder, "out")
-    flags = place.flags(output, "--save_steps", 500, "--max_steps", 1000, "--rehearse", ranks=1, width=128)
-    result = limited(place, flags, resource.RLIMIT_FSIZE, 400_000)
+def scenario_a_save_that_cannot_be_written_ends_the_run_before_it_begins(fixture):
+    output = os.path.join(fixture.folder, "out")
+    flags = fixture.flags(output, "--save_steps", 500, "--max_steps", 1000, "--rehearse", ranks=1, width=128)
+    result = limited(fixture, flags, resource.RLIMIT_FSIZE, 400_000)
     ended_before_training(result, output, 7, ["the rehearsal of a save failed", "nothing was trained yet", "try:"])
 
 
-def story_an_evaluation_without_memory_ends_the_run_before_it_begins(place):
-    output = os.path.join(place.folder, "out")
+def scenario_an_evaluation_without_memory_ends_the_run_before_it_begins(fixture):
+    output = os.path.join(fixture.folder, "out")
     # One batch of all validation blocks through a wide layer: what comes out of it alone takes ten gigabytes.
-    flags = place.flags(output, "--per_device_train_batch_size", 1, "--validation_file", place.text, "--eval_strategy",
+    flags = fixture.flags(output, "--per_device_train_batch_size", 1, "--validation_file", fixture.text, "--eval_strategy",
                         "steps", "--eval_steps", 500, "--per_device_eval_batch_size", 4096, "--max_steps", 1000,
                         "--save_strategy", "no", "--rehearse", ranks=1)
     overrides = flags.index("--config_overrides") + 1
     flags[overrides] += ",n_inner=100000"
-    result = limited(place, flags, resource.RLIMIT_AS, 3_000_000_000)
+    result = limited(fixture, flags, resource.RLIMIT_AS, 3_000_000_000)
     ended_before_training(result, output, 6, ["the rehearsal of an evaluation failed", "--per_device_eval_batch_size"])
 
 
-def story_without_a_word_only_long_runs_are_rehearsed(place):
-    output = os.path.join(place.folder, "out")
-    short = json.loads(place.call("plan", *place.flags(output, "--max_steps", 10), "--json").stdout)
-    long = json.loads(place.call("plan", *place.flags(output, "--max_steps", 100_000_000), "--json").stdout)
-    off = json.loads(place.call("plan", *place.flags(output, "--max_steps", 100_000_000, "--rehearse", "false"), "--json").stdout)
+def scenario_without_a_word_only_long_runs_are_rehearsed(fixture):
+    output = os.path.join(fixture.folder, "out")
+    short = json.loads(fixture.call("plan", *fixture.flags(output, "--max_steps", 10), "--json").stdout)
+    long = json.loads(fixture.call("plan", *fixture.flags(output, "--max_steps", 100_000_000), "--json").stdout)
+    off = json.loads(fixture.call("plan", *fixture.flags(output, "--max_steps", 100_000_000, "--rehearse", "false"), "--json").stdout)
     if (short["rehearse"], long["rehearse"], off["rehearse"]) != (False, True, False):
         raise SystemExit(f"{short['steps']} {long['steps']}")
 
 
 def main():
-    stories = sys.argv[1:] or [name for name in globals() if name.startswith("story_")]
-    for story in stories:
+    scenarios = sys.argv[1:] or [name for name in globals() if name.startswith("scenario_")]
+    for scenario in scenarios:
         with tempfile.TemporaryDirectory() as folder:
-            globals()[story](Workplace(folder))
-        print(story.removeprefix("story_").replace("_", " "), "— ok")
+            globals()[scenario](Fixture(folder))
+        print(scenario.removeprefix("scenario_").replace("_", " "), "— ok")
 
 
 main()

@@ -14,7 +14,7 @@ import sys
 import tempfile
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from runs import Workplace
+from runs import Fixture
 
 STRATEGIES = {
     "ddp": [],
@@ -39,31 +39,31 @@ def layouts_of(strategy):
     return ["full", "sharded"] if "--fsdp" in STRATEGIES[strategy] else ["full"]
 
 
-def run(place, output, strategy, state_dict, ranks, *more):
+def run(fixture, output, strategy, state_dict, ranks, *more):
     """Losses by step."""
-    flags = place.flags(output, "--max_steps", STEPS, "--per_device_train_batch_size", 2, "--gradient_accumulation_steps",
+    flags = fixture.flags(output, "--max_steps", STEPS, "--per_device_train_batch_size", 2, "--gradient_accumulation_steps",
                         RANKS // ranks, "--max_train_samples", 32, "--weight_decay", 0.1, "--save_strategy", "steps",
                         "--save_steps", SAVED, *flags_of(strategy, state_dict), *more, ranks=ranks)
     overrides = flags.index("--config_overrides") + 1
     flags[overrides] += ",embd_pdrop=0,attn_pdrop=0,resid_pdrop=0"
-    place.call(*flags)
+    fixture.call(*flags)
     with open(os.path.join(output, "hftrain", "log.jsonl")) as file:
         records = [json.loads(line) for line in file]
     return {record["step"]: record["loss"] for record in records if "loss" in record}
 
 
-def check(place, source, layout, targets):
-    straight = os.path.join(place.folder, f"{source}-{layout}")
-    expected = run(place, straight, source, layout, RANKS)
+def check(fixture, source, layout, targets):
+    straight = os.path.join(fixture.folder, f"{source}-{layout}")
+    expected = run(fixture, straight, source, layout, RANKS)
     checkpoint = os.path.join(straight, f"checkpoint-{SAVED}")
     whole = os.path.exists(os.path.join(checkpoint, "model.safetensors"))
     if whole != (layout == "full"):
         raise SystemExit(f"{source}, {layout}: the weights of the checkpoint are in the other layout")
-    place.call("checkpoint", "verify", checkpoint)
+    fixture.call("checkpoint", "verify", checkpoint)
     for target in targets:
         for ranks in (2, 1):
             output = f"{straight}-{target}-{ranks}"
-            losses = run(place, output, target, layout if layout in layouts_of(target) else "full", ranks,
+            losses = run(fixture, output, target, layout if layout in layouts_of(target) else "full", ranks,
                          "--resume_from_checkpoint", checkpoint)
             if sorted(losses) != list(range(SAVED + 1, STEPS + 1)):
                 raise SystemExit(f"{source} to {target} on {ranks}: steps {sorted(losses)}")
@@ -84,11 +84,11 @@ def main():
     every = [(a, b) for a in options.sources or STRATEGIES for b in options.targets or STRATEGIES]
     chosen = every if options.all or options.sources or options.targets else FEW
     with tempfile.TemporaryDirectory() as folder:
-        place = Workplace(folder)
+        fixture = Fixture(folder)
         for source in dict.fromkeys(a for a, _ in chosen):
             for layout in layouts_of(source):
                 if layout in options.state_dict:
-                    check(place, source, layout, [b for a, b in chosen if a == source])
+                    check(fixture, source, layout, [b for a, b in chosen if a == source])
 
 
 main()

@@ -19,7 +19,7 @@ import time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import runs
-from runs import HFTRAIN, Workplace, expect
+from runs import HFTRAIN, Fixture, expect
 
 STEPS, EVERY, STOPS = 32, 2, (3, 8, 15)
 PATIENCE = 120  # seconds; only a hang takes them
@@ -32,9 +32,9 @@ def losses(output, skip=0):
     return {r["step"]: {k: v for k, v in r.items() if k != "time"} for r in runs.records(output)[skip:] if "loss" in r}
 
 
-def stop(place, output, ranks, at):
+def stop(fixture, output, ranks, at):
     """Ends a run once it has saved step `at`; whatever it did after that is taken away."""
-    job = subprocess.Popen([HFTRAIN, *place.flags(output, *COMMON, ranks=ranks)], env=place.environment, text=True,
+    job = subprocess.Popen([HFTRAIN, *fixture.flags(output, *COMMON, ranks=ranks)], env=fixture.environment, text=True,
                            stderr=subprocess.PIPE)
     end = time.monotonic() + PATIENCE
     while not os.path.isdir(os.path.join(output, f"checkpoint-{at}")):
@@ -43,25 +43,25 @@ def stop(place, output, ranks, at):
     job.send_signal(signal.SIGTERM)
     said = job.communicate(timeout=PATIENCE)[1]
     expect(job.returncode == 143, f"ended with {job.returncode} instead of 143", said)
-    saved = place.checkpoints(output)
+    saved = fixture.checkpoints(output)
     expect(saved[-1] < STEPS and not os.path.exists(os.path.join(output, "model.safetensors")), "it was stopped", saved)
     for step in saved:
         if step > at:
             shutil.rmtree(os.path.join(output, f"checkpoint-{step}"))
 
 
-def check(place, ranks):
-    straight = os.path.join(place.folder, f"straight-{ranks}")
-    place.call(*place.flags(straight, *COMMON, ranks=ranks))
+def check(fixture, ranks):
+    straight = os.path.join(fixture.folder, f"straight-{ranks}")
+    fixture.call(*fixture.flags(straight, *COMMON, ranks=ranks))
     whole = losses(straight)
     expect(sorted(whole) == list(range(EVERY, STEPS + 1, EVERY)), "every interval is logged", whole)
     expect(whole[STEPS]["epoch"] > 3, "several epochs", whole)
     for at in STOPS:
         where = f"{ranks} rank(s), stopped at {at}"
-        resumed = os.path.join(place.folder, f"resumed-{ranks}-{at}")
-        stop(place, resumed, ranks, at)
+        resumed = os.path.join(fixture.folder, f"resumed-{ranks}-{at}")
+        stop(fixture, resumed, ranks, at)
         before = len(runs.records(resumed))
-        said = place.call(*place.flags(resumed, *COMMON, ranks=ranks)).stderr
+        said = fixture.call(*fixture.flags(resumed, *COMMON, ranks=ranks)).stderr
         expect(f"and global step {at}\n" in said, f"{where}: it does not go on from there", said)
         again = losses(resumed, skip=before)
         expect(again == {step: record for step, record in whole.items() if step > at},
@@ -83,9 +83,9 @@ def main():
     parser.add_argument("--ranks", nargs="*", type=int, default=[1, 2, 3])
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        place = Workplace(folder)
+        fixture = Fixture(folder)
         for ranks in options.ranks:
-            check(place, ranks)
+            check(fixture, ranks)
 
 
 main()

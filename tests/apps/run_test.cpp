@@ -24,9 +24,9 @@ using testing::kProgram;
 using testing::Program;
 
 // A folder with text, a tokenizer and nothing else, and a cache of its own.
-class Workplace {
+class RunFixture {
  public:
-  Workplace() {
+  RunFixture() {
     std::ofstream text(folder / "text.txt");
     for (int i = 0; i < 600; ++i)
       text << "line " << i << ": the quick brown fox number " << i * 7919 % 1009 << '\n';
@@ -110,47 +110,47 @@ TEST_CASE("a mistyped flag is code 2 with the nearest name, and nothing is writt
 }
 
 TEST_CASE("a plan is printed as JSON on stdout and writes nothing", "[process]") {
-  const Workplace place;
-  Program plan = place.start({"--dry_run", "--json"});
+  const RunFixture fixture;
+  Program plan = fixture.start({"--dry_run", "--json"});
   REQUIRE(plan.finish() == 0);
   const Json document = parse_json(plan.out(), "stdout");
   CHECK(document["world_size"] == 2);
   CHECK(document["workers"].size() == 2);
   CHECK(document["resume"].is_null());
-  CHECK_FALSE(path_exists(place.output));
+  CHECK_FALSE(path_exists(fixture.output));
 }
 
 TEST_CASE("secrets that a file exports stand in no plan and in no file of the run", "[process]") {
-  const Workplace place;
+  const RunFixture fixture;
   write_file_atomically(
-      place.folder / "env.yaml",
+      fixture.folder / "env.yaml",
       "env:\n  HF_TOKEN: hf_verysecret\n  WANDB_API_KEY: verysecret2\n  WANDB_PROJECT: shown\n");
-  const std::vector<std::string> flags = {"--config", place.folder / "env.yaml"};
+  const std::vector<std::string> flags = {"--config", fixture.folder / "env.yaml"};
   for (const char* form : {"--json", "--quiet"}) {
     std::vector<std::string> words = flags;
     words.insert(words.end(), {"--dry_run", form});
-    Program plan = place.start(words);
+    Program plan = fixture.start(words);
     REQUIRE(plan.finish() == 0);
     CHECK((plan.out() + plan.err()).find("verysecret") == std::string::npos);
     CHECK(plan.out().find("shown") != std::string::npos);
   }
   if (!kHasWorker) HFTRAIN_SKIP(kNoWorker);
-  Program run = place.start(flags);
+  Program run = fixture.start(flags);
   REQUIRE(run.finish() == 0);
   CHECK((run.out() + run.err()).find("verysecret") == std::string::npos);
-  for (const auto& entry : std::filesystem::recursive_directory_iterator(place.output)) {
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(fixture.output)) {
     INFO(entry.path());
     if (entry.is_regular_file()) CHECK(read_file(entry.path()).find("verysecret") == std::string::npos);
   }
-  const auto mode = std::filesystem::status(place.output + "/hftrain/arguments.yaml").permissions();
+  const auto mode = std::filesystem::status(fixture.output + "/hftrain/arguments.yaml").permissions();
   CHECK(mode == (std::filesystem::perms::owner_read | std::filesystem::perms::owner_write));
 }
 
 TEST_CASE("the plan of a job over machines is shown on each, and once for all ranks of one launcher",
           "[process]") {
-  Workplace place;
-  Program second_machine = place.start({"--dry_run", "--json", "--nnodes", "2", "--node_rank", "1",
-                                        "--master_addr", "10.0.0.5", "--master_port", "29501"});
+  RunFixture fixture;
+  Program second_machine = fixture.start({"--dry_run", "--json", "--nnodes", "2", "--node_rank", "1",
+                                          "--master_addr", "10.0.0.5", "--master_port", "29501"});
   REQUIRE(second_machine.finish() == 0);
   const Json document = parse_json(second_machine.out(), "stdout");
   CHECK(document["world_size"] == 4);
@@ -159,56 +159,56 @@ TEST_CASE("the plan of a job over machines is shown on each, and once for all ra
   for (const auto& [name, value] : {std::pair("RANK", "1"), std::pair("WORLD_SIZE", "2"),
                                     std::pair("LOCAL_RANK", "1"), std::pair("LOCAL_WORLD_SIZE", "2"),
                                     std::pair("MASTER_ADDR", "10.0.0.5"), std::pair("MASTER_PORT", "29501")})
-    place.environment.set(name, value);
-  Program second_rank = place.start({"--dry_run", "--json"});
+    fixture.environment.set(name, value);
+  Program second_rank = fixture.start({"--dry_run", "--json"});
   CHECK(second_rank.finish() == 0);
   CHECK(second_rank.out().empty());
 }
 
 TEST_CASE("what is missing is code 4 and named", "[process]") {
-  const Workplace place;
+  const RunFixture fixture;
   const auto [flag, value, named] = GENERATE(table<std::string, std::string, std::string>({
       {"--tokenizer_name", "/no/such/tokenizer", "/no/such/tokenizer"},
       {"--train_file", "/no/such/text.txt", "/no/such/text.txt"},
       {"--train_file", "/dev/null.txt", "/dev/null.txt"},
       {"--resume_from_checkpoint", "/no/such/checkpoint-3", "/no/such/checkpoint-3"},
   }));
-  Program run = place.start({flag, value});
+  Program run = fixture.start({flag, value});
   INFO(flag << ' ' << value);
   CHECK(run.finish() == 4);
   CHECK(run.err().find(named) != std::string::npos);
 }
 
 TEST_CASE("data without a full block are code 4", "[process]") {
-  const Workplace place;
-  write_file_atomically(place.folder / "empty.txt", "");
-  Program run = place.start({"--train_file", place.folder / "empty.txt"});
+  const RunFixture fixture;
+  write_file_atomically(fixture.folder / "empty.txt", "");
+  Program run = fixture.start({"--train_file", fixture.folder / "empty.txt"});
   CHECK(run.finish() == 4);
 }
 
 TEST_CASE("a signal while data are prepared is code 10 and leaves no cache entry", "[process]") {
-  const Workplace place;
-  std::ofstream text(place.folder / "large.txt");
+  const RunFixture fixture;
+  std::ofstream text(fixture.folder / "large.txt");
   for (int i = 0; i < 2000000; ++i) text << i << " lines of text that take a while to read\n";
   text.close();
-  Program run = place.start({"--train_file", place.folder / "large.txt"});
+  Program run = fixture.start({"--train_file", fixture.folder / "large.txt"});
   REQUIRE(run.wait_for("hftrain 0."));
-  // The folder that prepare works in appears once its handlers are in place.
+  // The folder that prepare works in appears once its handlers are in fixture.
   pollfd ended{run.child().exit_descriptor(), POLLIN, 0};
-  while (!path_exists(place.folder / "cache/tokens")) REQUIRE(::poll(&ended, 1, 1) == 0);
+  while (!path_exists(fixture.folder / "cache/tokens")) REQUIRE(::poll(&ended, 1, 1) == 0);
   run.child().send(SIGTERM);
   CHECK(run.finish() == 10);
-  CHECK_FALSE(path_exists(place.output + "/hftrain/plan.json"));
+  CHECK_FALSE(path_exists(fixture.output + "/hftrain/plan.json"));
 }
 
 TEST_CASE("a run trains, saves and leaves a summary; starting it again goes on and finds it finished",
           "[process]") {
   if (!kHasWorker) HFTRAIN_SKIP(kNoWorker);
-  const Workplace place;
-  Program first = place.start({});
+  const RunFixture fixture;
+  Program first = fixture.start({});
   INFO(first.err());
   REQUIRE(first.finish() == 0);
-  const Json summary = place.summary();
+  const Json summary = fixture.summary();
   CHECK(summary["exit_code"] == 0);
   CHECK(summary["ranks"].size() == 2);
   CHECK(summary["checkpoints"]["written"] == 2);
@@ -217,27 +217,27 @@ TEST_CASE("a run trains, saves and leaves a summary; starting it again goes on a
     CHECK(summary["phases"].contains(phase));
   }
   CHECK(summary["tokens_per_second"] > 0);
-  CHECK(storage::verify_checkpoint(place.output + "/checkpoint-6").ok);
-  CHECK(read_file(place.output + "/hftrain/arguments.yaml").find("torch: ") != std::string::npos);
+  CHECK(storage::verify_checkpoint(fixture.output + "/checkpoint-6").ok);
+  CHECK(read_file(fixture.output + "/hftrain/arguments.yaml").find("torch: ") != std::string::npos);
 
-  Program again = place.start({});
+  Program again = fixture.start({});
   CHECK(again.finish() == 0);
-  CHECK(again.err().find("resuming from " + place.output + "/checkpoint-6") != std::string::npos);
-  CHECK(path_exists(place.output + "/hftrain/ranks/1/0/stderr.log"));
+  CHECK(again.err().find("resuming from " + fixture.output + "/checkpoint-6") != std::string::npos);
+  CHECK(path_exists(fixture.output + "/hftrain/ranks/1/0/stderr.log"));
 
-  Program other = place.start({"--seed", "7"});
+  Program other = fixture.start({"--seed", "7"});
   CHECK(other.finish() == 2);
   CHECK(other.err().find("seed: 42 there, 7 here") != std::string::npos);
 
-  Program anew = place.start({"--seed", "7", "--overwrite_output_dir"});
+  Program anew = fixture.start({"--seed", "7", "--overwrite_output_dir"});
   CHECK(anew.finish() == 0);
-  CHECK(storage::verify_checkpoint(place.output + ".old-1/checkpoint-6").ok);
+  CHECK(storage::verify_checkpoint(fixture.output + ".old-1/checkpoint-6").ok);
 }
 
 TEST_CASE("a killed rank ends the run with code 9 and leaves no process", "[process]") {
   if (!kHasWorker) HFTRAIN_SKIP(kNoWorker);
-  const Workplace place;
-  Program run = place.start({"--max_steps", "100000"});
+  const RunFixture fixture;
+  Program run = fixture.start({"--max_steps", "100000"});
   REQUIRE(run.wait_for("'loss'"));
   const std::vector<pid_t> workers = children_of(run.child().pid());
   REQUIRE(workers.size() == 2);
@@ -245,53 +245,53 @@ TEST_CASE("a killed rank ends the run with code 9 and leaves no process", "[proc
   CHECK(run.finish() == 9);
   CHECK(run.err().find("rank 1 was killed by SIGKILL") != std::string::npos);
   for (const pid_t worker : workers) CHECK(::kill(worker, 0) == -1);
-  CHECK(read_json_file(place.output + "/hftrain/ranks/0/1/error.json")["signal"] == 9);
-  CHECK(place.summary()["exit_code"] == 9);
+  CHECK(read_json_file(fixture.output + "/hftrain/ranks/0/1/error.json")["signal"] == 9);
+  CHECK(fixture.summary()["exit_code"] == 9);
 }
 
 TEST_CASE("SIGTERM saves a checkpoint that verifies, code 143, and the run goes on from it", "[process]") {
   if (!kHasWorker) HFTRAIN_SKIP(kNoWorker);
-  const Workplace place;
+  const RunFixture fixture;
   const auto [signal, code] =
       GENERATE(std::pair(SIGTERM, 143), std::pair(SIGUSR1, 143), std::pair(SIGINT, 130));
-  Program run = place.start({"--max_steps", "100000", "--save_steps", "100000"});
+  Program run = fixture.start({"--max_steps", "100000", "--save_steps", "100000"});
   REQUIRE(run.wait_for("'loss'"));
   run.child().send(signal);
   CHECK(run.finish() == code);
-  CHECK(place.summary()["exit_code"] == code);
+  CHECK(fixture.summary()["exit_code"] == code);
   std::string saved;
-  for (const auto& entry : std::filesystem::directory_iterator(place.output)) {
+  for (const auto& entry : std::filesystem::directory_iterator(fixture.output)) {
     if (entry.path().filename().string().rfind("checkpoint-", 0) == 0) saved = entry.path().string();
   }
   const storage::Verification verified = storage::verify_checkpoint(saved);
   CHECK(verified.ok);
-  Program again = place.start({"--max_steps", std::to_string(verified.step + 2)});
+  Program again = fixture.start({"--max_steps", std::to_string(verified.step + 2)});
   CHECK(again.finish() == 0);
   CHECK(again.err().find("resuming from " + saved) != std::string::npos);
 }
 
 TEST_CASE("the signals that stop a run can be named, and a quiet run says nothing", "[process]") {
   if (!kHasWorker) HFTRAIN_SKIP(kNoWorker);
-  const Workplace place;
-  Program run = place.start({"--max_steps", "100000", "--signals_to_handle", "SIGQUIT,SIGHUP", "--quiet"});
+  const RunFixture fixture;
+  Program run = fixture.start({"--max_steps", "100000", "--signals_to_handle", "SIGQUIT,SIGHUP", "--quiet"});
   pollfd ended{run.child().exit_descriptor(), POLLIN, 0};
-  while (!path_exists(place.output + "/checkpoint-3")) REQUIRE(::poll(&ended, 1, 1) == 0);
+  while (!path_exists(fixture.output + "/checkpoint-3")) REQUIRE(::poll(&ended, 1, 1) == 0);
   run.child().send(SIGQUIT);
   CHECK(run.finish() == 143);
   CHECK(run.err().empty());
-  CHECK(place.summary()["exit_code"] == 143);
+  CHECK(fixture.summary()["exit_code"] == 143);
 
-  Program wrong = place.start({"--signals_to_handle", "SIGTERM,SIGKILL"});
+  Program wrong = fixture.start({"--signals_to_handle", "SIGTERM,SIGKILL"});
   CHECK(wrong.finish() == 2);
   CHECK(wrong.err().find("SIGKILL") != std::string::npos);
 }
 
 TEST_CASE("a second run on the same folder is refused while the first works", "[process]") {
   if (!kHasWorker) HFTRAIN_SKIP(kNoWorker);
-  const Workplace place;
-  Program first = place.start({"--max_steps", "100000"});
+  const RunFixture fixture;
+  Program first = fixture.start({"--max_steps", "100000"});
   REQUIRE(first.wait_for("'loss'"));
-  Program second = place.start({});
+  Program second = fixture.start({});
   CHECK(second.finish() == 2);
   CHECK(second.err().find("another run is using the output folder") != std::string::npos);
   first.child().send(SIGTERM);
@@ -300,8 +300,8 @@ TEST_CASE("a second run on the same folder is refused while the first works", "[
 
 TEST_CASE("two interrupts stop at once without saving, code 10", "[process]") {
   if (!kHasWorker) HFTRAIN_SKIP(kNoWorker);
-  const Workplace place;
-  Program run = place.start({"--max_steps", "100000", "--save_steps", "100000"});
+  const RunFixture fixture;
+  Program run = fixture.start({"--max_steps", "100000", "--save_steps", "100000"});
   REQUIRE(run.wait_for("'loss'"));
   // Frozen workers cannot save before the second signal comes.
   const std::vector<pid_t> workers = children_of(run.child().pid());
@@ -311,7 +311,7 @@ TEST_CASE("two interrupts stop at once without saving, code 10", "[process]") {
   run.child().send(SIGINT);
   CHECK(run.finish() == 10);
   for (const pid_t worker : workers) CHECK(::kill(worker, 0) == -1);
-  for (const auto& entry : std::filesystem::directory_iterator(place.output)) {
+  for (const auto& entry : std::filesystem::directory_iterator(fixture.output)) {
     CHECK(entry.path().filename().string().rfind("checkpoint-", 0) != 0);
   }
 }
@@ -319,12 +319,12 @@ TEST_CASE("two interrupts stop at once without saving, code 10", "[process]") {
 TEST_CASE("a launcher killed with -9 takes its workers with it, and the run can be started again",
           "[process]") {
   if (!kHasWorker) HFTRAIN_SKIP(kNoWorker);
-  const Workplace place;
-  Program run = place.start({"--max_steps", "100000"});
+  const RunFixture fixture;
+  Program run = fixture.start({"--max_steps", "100000"});
   REQUIRE(run.wait_for("committed"));
   ::kill(run.child().pid(), SIGKILL);
   CHECK(run.finish() == 128 + SIGKILL);  // also waits until nobody holds its output
-  Program again = place.start({});
+  Program again = fixture.start({});
   CHECK(again.finish() == 0);
   CHECK(again.err().find("resuming from") != std::string::npos);
 }

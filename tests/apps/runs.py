@@ -19,12 +19,12 @@ def skip(reason):
     raise SystemExit(SKIPPED)
 
 
-def tell(stories, names, run):
-    """Runs those stories {name: function}, or all; one that is skipped does not keep the others."""
+def tell(scenarios, names, run):
+    """Runs those scenarios {name: function}, or all; one that is skipped does not keep the others."""
     skipped = []
-    for name in names or stories:
+    for name in names or scenarios:
         try:
-            run(name, stories[name])
+            run(name, scenarios[name])
         except SystemExit as end:
             if end.code != SKIPPED:
                 raise
@@ -90,7 +90,7 @@ def records(output):
         return [json.loads(line) for line in file]
 
 
-class Workplace:
+class Fixture:
     """A folder with text, a tokenizer and a cache of its own."""
 
     def __init__(self, folder):

@@ -14,20 +14,20 @@ import time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from faults import STEPS, Run, losses, send
-from runs import Workplace
+from runs import Fixture
 
 SAVES = 8
 
 
-def save_at_every_update(place, folder):
+def save_at_every_update(fixture, folder):
     outputs = {}
     for name, *more in (("waits",), ("in_background", "--async_save")):
         outputs[name] = output = os.path.join(folder, name)
-        flags = place.flags(output, "--max_steps", SAVES, "--save_strategy", "steps", "--save_steps", 1, *more)
-        err = place.call(*flags).stderr
+        flags = fixture.flags(output, "--max_steps", SAVES, "--save_strategy", "steps", "--save_steps", 1, *more)
+        err = fixture.call(*flags).stderr
         said = [int(line.split("checkpoint-")[1].split()[0]) for line in err.splitlines() if "(committed after" in line]
-        if said != list(range(1, SAVES + 1)) or place.checkpoints(output) != said:
-            raise SystemExit(f"{name}: committed {said}, and there are {place.checkpoints(output)}\n{err}")
+        if said != list(range(1, SAVES + 1)) or fixture.checkpoints(output) != said:
+            raise SystemExit(f"{name}: committed {said}, and there are {fixture.checkpoints(output)}\n{err}")
     if losses(outputs["waits"]) != losses(outputs["in_background"]):
         raise SystemExit("saving in the background changed the losses")
     for step in range(1, SAVES + 1):
@@ -49,16 +49,16 @@ def wait_for_save(run):
     raise SystemExit("the run ended before it was disturbed:\n" + run.finish()[1])
 
 
-def check_folder(place, output):
-    steps = place.checkpoints(output)
+def check_folder(fixture, output):
+    steps = fixture.checkpoints(output)
     if not steps:
         raise SystemExit(f"no checkpoint in {output}")
     for step in steps:
-        place.call("checkpoint", "verify", os.path.join(output, f"checkpoint-{step}"))
+        fixture.call("checkpoint", "verify", os.path.join(output, f"checkpoint-{step}"))
 
 
-def disturb(place, output, number, target, expected_code, *more):
-    run = Run(place, output, "--async_save", *more)
+def disturb(fixture, output, number, target, expected_code, *more):
+    run = Run(fixture, output, "--async_save", *more)
     if not run.wait_for_workers():
         raise SystemExit("the run ended before its workers ran:\n" + run.finish()[1])
     wait_for_save(run)
@@ -68,7 +68,7 @@ def disturb(place, output, number, target, expected_code, *more):
         raise SystemExit(f"{signal.Signals(number).name} to {target} {more}: code {code}, expected {expected_code}\n{err}")
     if "--max_restarts" in more and "restart 1 of 1" not in err:
         raise SystemExit(f"{signal.Signals(number).name} to {target} {more}: nothing was started again\n{err}")
-    check_folder(place, output)
+    check_folder(fixture, output)
     leftovers = [name for name in os.listdir(output) if name.startswith(".checkpoint-")]
     if leftovers and number != signal.SIGKILL:
         raise SystemExit(f"{signal.Signals(number).name} to {target} left {leftovers}")
@@ -76,10 +76,10 @@ def disturb(place, output, number, target, expected_code, *more):
 
 def main():
     with tempfile.TemporaryDirectory() as folder:
-        place = Workplace(folder)
-        save_at_every_update(place, folder)
+        fixture = Fixture(folder)
+        save_at_every_update(fixture, folder)
         straight = os.path.join(folder, "straight")
-        code, err = Run(place, straight).finish()
+        code, err = Run(fixture, straight).finish()
         if code != 0:
             raise SystemExit(err)
         expected = losses(straight)
@@ -87,14 +87,14 @@ def main():
                  (signal.SIGKILL, 0, 0, "--max_restarts", 1), (signal.SIGKILL, 1, 0, "--max_restarts", 1)]
         for number, case in enumerate(cases):
             output = os.path.join(folder, f"out-{number}")
-            disturb(place, output, *case)
+            disturb(fixture, output, *case)
             if case[2] != 0:
-                code, err = Run(place, output, "--async_save").finish()
+                code, err = Run(fixture, output, "--async_save").finish()
                 if code != 0:
                     raise SystemExit(f"started again after {case}: code {code}\n{err}")
-            if losses(output) != expected or place.checkpoints(output)[-1] != STEPS:
+            if losses(output) != expected or fixture.checkpoints(output)[-1] != STEPS:
                 raise SystemExit(f"{case}: other losses than an undisturbed run, or no last checkpoint")
-            check_folder(place, output)
+            check_folder(fixture, output)
         print(f"{len(cases)} saves in flight disturbed: what was committed verified, and the run went on to the same losses")
 
 

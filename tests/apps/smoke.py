@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """--smoke with configurations of many kinds, and with a defect planted in the workers, which it has to find.
 
-    smoke.py STORY…        without one: all
+    smoke.py SCENARIO…        without one: all
 """
 import json
 import os
@@ -12,73 +12,73 @@ import sys
 import tempfile
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from runs import BUILD, HFTRAIN, Workplace
+from runs import BUILD, HFTRAIN, Fixture
 
 WORKER = str(BUILD / "bin" / "hftrain-worker")
 CHECKS = 6
 
 
-def smoke(place, *flags, program=HFTRAIN):
-    environment = {**place.environment, "TMPDIR": place.folder}
+def smoke(fixture, *flags, program=HFTRAIN):
+    environment = {**fixture.environment, "TMPDIR": fixture.folder}
     return subprocess.run([program, "--smoke", *map(str, flags)], env=environment, text=True, capture_output=True)
 
 
-def passes(place, *flags):
-    result = smoke(place, *flags)
+def passes(fixture, *flags):
+    result = smoke(fixture, *flags)
     told = f"hftrain --smoke {' '.join(map(str, flags))}\nended with {result.returncode}\n{result.stdout}{result.stderr}"
     if result.returncode != 0 or result.stdout.count("ok      ") != CHECKS:
         raise SystemExit(told)
-    left = [name for name in os.listdir(place.folder) if name.startswith("hftrain-smoke-")]
+    left = [name for name in os.listdir(fixture.folder) if name.startswith("hftrain-smoke-")]
     if left:
         raise SystemExit(f"{told}it left {left}")
     return result
 
 
-def story_restarts_and_silence(place):
-    passes(place, "--max_restarts", 1, "--quiet")
-    passes(place, "--log_level", "error", "--save_total_limit", 1, "--async_save")
+def scenario_restarts_and_silence(fixture):
+    passes(fixture, "--max_restarts", 1, "--quiet")
+    passes(fixture, "--log_level", "error", "--save_total_limit", 1, "--async_save")
 
 
-def story_sharding_by_flags_and_files(place):
-    passes(place, "--fsdp", "full_shard auto_wrap", "--max_restarts", 2, "--quiet")
-    folder = pathlib.Path(place.folder)
+def scenario_sharding_by_flags_and_files(fixture):
+    passes(fixture, "--fsdp", "full_shard auto_wrap", "--max_restarts", 2, "--quiet")
+    folder = pathlib.Path(fixture.folder)
     zero2 = {"train_batch_size": "auto", "train_micro_batch_size_per_gpu": "auto", "gradient_accumulation_steps": 2,
              "zero_optimization": {"stage": 2}, "bf16": {"enabled": "auto"}}
     (folder / "zero2.json").write_text(json.dumps(zero2))
-    passes(place, "--deepspeed", folder / "zero2.json", "--gradient_accumulation_steps", 2)
+    passes(fixture, "--deepspeed", folder / "zero2.json", "--gradient_accumulation_steps", 2)
     (folder / "accelerate.yaml").write_text("distributed_type: FSDP\nmixed_precision: bf16\nuse_cpu: true\nnum_machines: 1\n"
                                             "num_processes: 8\nfsdp_config:\n  fsdp_version: 1\n"
                                             "  fsdp_sharding_strategy: FULL_SHARD\n"
                                             "  fsdp_auto_wrap_policy: TRANSFORMER_BASED_WRAP\n")
-    result = passes(place, "--config", folder / "accelerate.yaml")
+    result = passes(fixture, "--config", folder / "accelerate.yaml")
     if "nproc_per_node" not in result.stderr and "num_processes" not in result.stderr:
         raise SystemExit("it does not say that 8 ranks have become 2:\n" + result.stderr)
 
 
-def story_the_users_model_data_and_folders(place):
-    folder = pathlib.Path(place.folder)
+def scenario_the_users_model_data_and_folders(fixture):
+    folder = pathlib.Path(fixture.folder)
     output, logs = folder / "real run", folder / "real logs"
     output.mkdir()
     (output / "notes.txt").write_text("mine")
     (output / "checkpoint-9").mkdir()
     with open(folder / "large.txt", "w") as large:  # 60 MB would take minutes to tokenise on one core
-        text = pathlib.Path(place.text).read_text()
+        text = pathlib.Path(fixture.text).read_text()
         for _ in range(600):
             large.write(text)
-    flags = place.flags(output, "--train_file", folder / "large.txt", "--overwrite_output_dir", "--log_dir", logs,
+    flags = fixture.flags(output, "--train_file", folder / "large.txt", "--overwrite_output_dir", "--log_dir", logs,
                         "--eval_strategy", "epoch", "--save_strategy", "epoch", "--load_best_model_at_end",
                         "--early_stopping_patience", 1, "--save_only_model", "--max_steps", 1000)
-    place.environment["HFTRAIN_CACHE"] = str(folder / "real cache")
-    passes(place, *flags)
+    fixture.environment["HFTRAIN_CACHE"] = str(folder / "real cache")
+    passes(fixture, *flags)
     if sorted(os.listdir(output)) != ["checkpoint-9", "notes.txt"] or logs.exists() or (folder / "real cache").exists():
         raise SystemExit("it wrote where real runs are: " + str(os.listdir(folder)))
 
 
-def story_a_configuration_that_cannot_run_fails_with_its_code(place):
-    result = smoke(place, "--fp16", "--use_cpu")
+def scenario_a_configuration_that_cannot_run_fails_with_its_code(fixture):
+    result = smoke(fixture, "--fp16", "--use_cpu")
     if result.returncode != 2 or "fp16 does not work on the CPU" not in result.stderr:
         raise SystemExit(f"ended with {result.returncode}:\n{result.stdout}{result.stderr}")
-    result = smoke(place, "--train_file", os.path.join(place.folder, "none.txt"))
+    result = smoke(fixture, "--train_file", os.path.join(fixture.folder, "none.txt"))
     if result.returncode != 4:
         raise SystemExit(f"missing data ended with {result.returncode}:\n{result.stdout}{result.stderr}")
 
@@ -103,26 +103,26 @@ fi""",
 }
 
 
-def story_a_planted_defect_is_found(place):
+def scenario_a_planted_defect_is_found(fixture):
     for check, defect in DEFECTS.items():
-        folder = pathlib.Path(tempfile.mkdtemp(dir=place.folder)) / "bin"
+        folder = pathlib.Path(tempfile.mkdtemp(dir=fixture.folder)) / "bin"
         folder.mkdir()
         shutil.copy2(HFTRAIN, folder / "hftrain")
         (folder / "hftrain-worker").write_text(WRAPPER.format(worker=WORKER, defect=defect.format(worker=WORKER)
                                                               if "{worker}" in defect else defect))
         (folder / "hftrain-worker").chmod(0o755)
-        result = smoke(place, program=str(folder / "hftrain"))
+        result = smoke(fixture, program=str(folder / "hftrain"))
         failed = [line for line in result.stdout.splitlines() if line.startswith("FAILED")]
         if result.returncode == 0 or len(failed) != 1 or check not in failed[0]:
             raise SystemExit(f"planted: {check}\nended with {result.returncode}\n{result.stdout}{result.stderr}")
 
 
 def main():
-    stories = sys.argv[1:] or [name for name in globals() if name.startswith("story_")]
-    for story in stories:
+    scenarios = sys.argv[1:] or [name for name in globals() if name.startswith("scenario_")]
+    for scenario in scenarios:
         with tempfile.TemporaryDirectory() as folder:
-            globals()[story](Workplace(folder))
-        print(story.removeprefix("story_").replace("_", " "), "— ok")
+            globals()[scenario](Fixture(folder))
+        print(scenario.removeprefix("scenario_").replace("_", " "), "— ok")
 
 
 main()

@@ -18,13 +18,13 @@ import time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from faults import Run, newest_error, send
-from runs import InTime, Workplace
+from runs import InTime, Fixture
 
 LEARNED, AFTER_IT, UPDATES = 30, 60, 100
 
 
-def stop(place, output, chance, nodes, more, bar):
-    run = Run(place, output, *more, ranks=3 if nodes == 1 else 2 * nodes, nodes=nodes)
+def stop(fixture, output, chance, nodes, more, bar):
+    run = Run(fixture, output, *more, ranks=3 if nodes == 1 else 2 * nodes, nodes=nodes)
     if not run.wait_for_workers():
         raise SystemExit("the run ended before its workers ran:\n" + run.finish()[1])
     if not run.wait_for_line("'loss'", UPDATES):  # the deadline is learned
@@ -52,10 +52,10 @@ def main():
     deadline = min(LEARNED, options.ddp_timeout or LEARNED)
     taken = []
     with tempfile.TemporaryDirectory() as folder:
-        place = Workplace(folder)
+        fixture = Fixture(folder)
         for number in range(options.rounds):
             output = os.path.join(folder, f"out-{number}")
-            rank, clock, in_time, code, err = stop(place, output, chance, options.nodes, more, deadline + AFTER_IT)
+            rank, clock, in_time, code, err = stop(fixture, output, chance, options.nodes, more, deadline + AFTER_IT)
             if code != 9 or f"error: rank {rank} hangs: its process was stopped" not in err:
                 raise SystemExit(f"rank {rank} was stopped; exit code {code}:\n{err}")
             if not in_time:

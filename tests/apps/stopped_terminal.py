@@ -2,7 +2,7 @@
 """A terminal that takes no more text (here a pipe that nobody reads): training goes on; once it takes text again the
 launcher says that some is missing; and while it takes none, a stop signal still ends the run with code 143 and a checkpoint.
 
-  stopped_terminal.py [STORY]…     all of them without a word
+  stopped_terminal.py [SCENARIO]…     all of them without a word
 """
 import os
 import shutil
@@ -14,7 +14,7 @@ import tempfile
 import time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from runs import HFTRAIN, PATIENCE, Workplace, tell
+from runs import HFTRAIN, PATIENCE, Fixture, tell
 
 RECORDS = 1500  # about 140 KB of text, more than twice what a pipe holds
 SAID = b"took no text for a while"
@@ -66,33 +66,33 @@ def chatty_program(folder):
     return program
 
 
-def start(place, output, *more, program=HFTRAIN):
-    return subprocess.Popen([program, *place.flags(output, "--max_steps", 100000, "--save_strategy", "no", *more)],
-                            env=place.environment, stderr=subprocess.PIPE)
+def start(fixture, output, *more, program=HFTRAIN):
+    return subprocess.Popen([program, *fixture.flags(output, "--max_steps", 100000, "--save_strategy", "no", *more)],
+                            env=fixture.environment, stderr=subprocess.PIPE)
 
 
-def stop(place, output, job):
+def stop(fixture, output, job):
     """With nobody reading."""
     job.send_signal(signal.SIGTERM)
     code = job.wait(PATIENCE)
-    kept = place.checkpoints(output)
+    kept = fixture.checkpoints(output)
     if code != 143 or not kept:
         raise SystemExit(f"FAILED: ended with {code}, checkpoints {kept}")
     return f"{records(output)} records beside a full pipe, code 143, checkpoint-{kept[-1]}"
 
 
-def story_short_lines(place, output):
-    job = start(place, output)
+def scenario_short_lines(fixture, output):
+    job = start(fixture, output)
     try:
         wait_for_records(job, output, RECORDS)
         read_until_said(job.stderr)
         wait_for_records(job, output, records(output) + RECORDS)
-        return stop(place, output, job)
+        return stop(fixture, output, job)
     finally:
         job.kill()
 
 
-def wait_for_flood(job, place, output):
+def wait_for_flood(job, fixture, output):
     """Until a rank has written more than pipes and this program hold."""
     wait_for_records(job, output, 3)
     path = os.path.join(output, "hftrain", "ranks", "0", "0", "stderr.log")
@@ -104,38 +104,38 @@ def wait_for_flood(job, place, output):
     wait_for_records(job, output, records(output) + 3)
 
 
-def story_long_lines(place, output):
-    job = start(place, output, program=chatty_program(output + "-program"))
+def scenario_long_lines(fixture, output):
+    job = start(fixture, output, program=chatty_program(output + "-program"))
     try:
-        wait_for_flood(job, place, output)
+        wait_for_flood(job, fixture, output)
         read_until_said(job.stderr)  # a reader that comes and goes leaves the writer in the middle of a line
         time.sleep(3)
-        return stop(place, output, job)
+        return stop(fixture, output, job)
     finally:
         job.kill()
 
 
-def story_host_file(place, output):
+def scenario_host_file(fixture, output):
     hosts = output + "-hosts"
     with open(hosts, "w") as file:
         file.write(f"{socket.gethostname()} slots=2\n")
-    job = start(place, output, "--hostfile", hosts, program=chatty_program(output + "-program"))
+    job = start(fixture, output, "--hostfile", hosts, program=chatty_program(output + "-program"))
     try:
-        wait_for_flood(job, place, output)
-        return stop(place, output, job)
+        wait_for_flood(job, fixture, output)
+        return stop(fixture, output, job)
     finally:
         job.kill()
 
 
 def main():
-    stories = {name[6:]: story for name, story in globals().items() if name.startswith("story_")}
+    scenarios = {name.removeprefix("scenario_"): scenario for name, scenario in globals().items() if name.startswith("scenario_")}
     with tempfile.TemporaryDirectory() as folder:
-        place = Workplace(folder)
+        fixture = Fixture(folder)
 
-        def run(name, story):
-            print(f"{name.replace('_', ' ')}: {story(place, os.path.join(folder, name))}", flush=True)
+        def run(name, scenario):
+            print(f"{name.replace('_', ' ')}: {scenario(fixture, os.path.join(folder, name))}", flush=True)
 
-        tell(stories, sys.argv[1:], run)
+        tell(scenarios, sys.argv[1:], run)
 
 
 if __name__ == "__main__":

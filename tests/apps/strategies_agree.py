@@ -17,7 +17,7 @@ import sys
 import tempfile
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from runs import Workplace
+from runs import Fixture
 
 FLAGS = {
     "ddp": [],
@@ -46,12 +46,12 @@ def parameters_of(folder):
 
 
 class Run:
-    def __init__(self, place, mode, ranks, steps, extra):
-        folder = os.path.join(place.folder, f"{mode}-{ranks}-{steps}-{len(extra)}")
+    def __init__(self, fixture, mode, ranks, steps, extra):
+        folder = os.path.join(fixture.folder, f"{mode}-{ranks}-{steps}-{len(extra)}")
         flags = list(FLAGS[mode])
         if mode == "hybrid":
             flags += ["--parallelism_config", json.dumps({"dp_replicate_size": 2, "dp_shard_size": ranks // 2})]
-        place.call(*place.flags(folder, "--max_steps", steps, "--save_strategy", "no", "--weight_decay", 0.1,
+        fixture.call(*fixture.flags(folder, "--max_steps", steps, "--save_strategy", "no", "--weight_decay", 0.1,
                                 "--per_device_train_batch_size", 4, "--max_grad_norm", 1.0, *flags, *extra, ranks=ranks,
                                 width=64))
         with open(os.path.join(folder, "hftrain", "log.jsonl")) as file:
@@ -80,8 +80,8 @@ def off_by(measured, expected):
     return abs(measured - expected) / expected
 
 
-def compare(place, base, mode, ranks, steps, extra, bound):
-    run = base if mode == "ddp" else Run(place, mode, ranks, steps, extra)
+def compare(fixture, base, mode, ranks, steps, extra, bound):
+    run = base if mode == "ddp" else Run(fixture, mode, ranks, steps, extra)
     worst = max(abs(a - b) / abs(b) for a, b in zip(run.losses, base.losses))
     failures = [] if worst <= bound and len(run.losses) == steps else [f"losses differ by {worst:.1e}"]
     equal = run.digest == base.digest
@@ -96,7 +96,7 @@ def compare(place, base, mode, ranks, steps, extra, bound):
             allowed = (mode, kind) == ("zero1", "gradients") and largest < wanted
             if off_by(largest, wanted) > 0.05 and not allowed:
                 failures.append(f"{kind} take {largest} bytes, the formula says {wanted:.0f}")
-        short = Run(place, mode, ranks, SHORT, extra)
+        short = Run(fixture, mode, ranks, SHORT, extra)
         sent = (run.ranks[0]["bytes_sent"] - short.ranks[0]["bytes_sent"]) / (steps - SHORT)
         said += f", {sent / wanted_sent:.4f} of the formula's bytes sent"
         if off_by(sent, wanted_sent) > 0.01:
@@ -122,11 +122,11 @@ def main():
     extra, bound = (["--bf16"], 2e-2) if options.bf16 else ([], 1e-6)
     passed = []
     with tempfile.TemporaryDirectory() as folder:
-        place = Workplace(folder)
+        fixture = Fixture(folder)
         for ranks in options.ranks:
-            base = Run(place, "ddp", ranks, options.steps, extra)
+            base = Run(fixture, "ddp", ranks, options.steps, extra)
             for mode in modes:
-                passed.append(compare(place, base, mode, ranks, options.steps, extra, bound))
+                passed.append(compare(fixture, base, mode, ranks, options.steps, extra, bound))
     sys.exit(0 if all(passed) else 1)
 
 

@@ -19,13 +19,13 @@ import time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from faults import ENDLESS, Run, check_same_losses, last_step, losses, processes_of, send, some_steps_after
-from runs import PATIENCE, Workplace
+from runs import PATIENCE, Fixture
 
 SIGNALS = [signal.SIGTERM] * 4 + [signal.SIGUSR1, signal.SIGUSR2, signal.SIGHUP, signal.SIGINT]
 
 
-def stop_one(place, output, chance, length):
-    run = Run(place, output, *ENDLESS)
+def stop_one(fixture, output, chance, length):
+    run = Run(fixture, output, *ENDLESS)
     target = chance.choice(["launcher", "rank"])
     number = chance.choice(SIGNALS)
     time_left = chance.random() * length
@@ -40,19 +40,19 @@ def stop_one(place, output, chance, length):
     if not send(pid, number):
         raise SystemExit(f"the {target} had ended before it was sent a signal:\n" + run.finish()[1])
     code, err = run.finish()
-    check(place, output, f"{number.name} to the {target}", 130 if number == signal.SIGINT else 143, code, err)
+    check(fixture, output, f"{number.name} to the {target}", 130 if number == signal.SIGINT else 143, code, err)
     return f"{target} {code}"
 
 
-def check(place, output, what, saved, code, err):
+def check(fixture, output, what, saved, code, err):
     if code == saved:
-        steps = place.checkpoints(output)
+        steps = fixture.checkpoints(output)
         if not steps:
             raise SystemExit(f"{what}: code {code} and no checkpoint:\n{err}")
         if steps[-1] < last_step(output):
             raise SystemExit(f"{what}: code {code} after update {last_step(output)}, and the newest checkpoint is of {steps[-1]}:\n"
                              f"{err}")
-        place.call("checkpoint", "verify", os.path.join(output, f"checkpoint-{steps[-1]}"))
+        fixture.call("checkpoint", "verify", os.path.join(output, f"checkpoint-{steps[-1]}"))
     elif code == 10:
         if "stop" not in err:
             raise SystemExit(f"{what}: code 10 without a reason:\n{err}")
@@ -62,10 +62,10 @@ def check(place, output, what, saved, code, err):
         raise SystemExit(f"{what}: exit code {code}\n{err}")
 
 
-def start_again(place, output):
+def start_again(fixture, output):
     """Until some steps later; returns all losses."""
-    kept = place.checkpoints(output)
-    code, err = Run(place, output, *ENDLESS, "--max_steps", some_steps_after(last_step(output))).finish()
+    kept = fixture.checkpoints(output)
+    code, err = Run(fixture, output, *ENDLESS, "--max_steps", some_steps_after(last_step(output))).finish()
     if code != 0:
         raise SystemExit(f"started again after a stop: exit code {code}\n{err}")
     if kept and f"at step {kept[-1]}" not in err:
@@ -73,8 +73,8 @@ def start_again(place, output):
     return losses(output)
 
 
-def kill_launcher(place, output, chance, length):
-    run = Run(place, output, *ENDLESS)
+def kill_launcher(fixture, output, chance, length):
+    run = Run(fixture, output, *ENDLESS)
     if not run.wait_for_workers():
         raise SystemExit("the run ended before its workers ran:\n" + run.finish()[1])
     time.sleep(chance.random() * length)
@@ -98,21 +98,21 @@ def main():
     chance = random.Random(options.seed)
     ends, found = collections.Counter(), {}
     with tempfile.TemporaryDirectory() as folder:
-        place = Workplace(folder)
+        fixture = Fixture(folder)
         start = time.monotonic()
-        code, err = Run(place, os.path.join(folder, "measured")).finish()
+        code, err = Run(fixture, os.path.join(folder, "measured")).finish()
         length = time.monotonic() - start
         if code != 0:
             raise SystemExit(err)
         for number in range(options.rounds):
             output = os.path.join(folder, f"out-{number}")
-            ends[stop_one(place, output, chance, length)] += 1
-            found[f"round {number}"] = start_again(place, output)
+            ends[stop_one(fixture, output, chance, length)] += 1
+            found[f"round {number}"] = start_again(fixture, output)
             shutil.rmtree(output)
         if found:
-            check_same_losses(place, found)
+            check_same_losses(fixture, found)
         for number in range(kills):
-            kill_launcher(place, os.path.join(folder, f"killed-{number}"), chance, length)
+            kill_launcher(fixture, os.path.join(folder, f"killed-{number}"), chance, length)
     print(f"{options.rounds} stops: {', '.join(f'{n} × {e}' for e, n in sorted(ends.items()))}; all verified and went on to the "
           f"losses of an undisturbed run; nothing left of {kills} runs whose launcher was killed")
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """What a run leaves in its output folder, read back: results, records, README, event files, models, checkpoints.
 
-  what_a_run_keeps.py [STORY]…     all of them without a word
+  what_a_run_keeps.py [SCENARIO]…     all of them without a word
 """
 import csv
 import filecmp
@@ -14,7 +14,7 @@ import sys
 import tempfile
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from runs import Workplace, expect, in_order, read_json, records
+from runs import Fixture, expect, in_order, read_json, records
 
 EVALUATED = ["--eval_strategy", "steps", "--eval_steps", 2, "--do_eval", "--validation_split_percentage", 10]
 
@@ -23,9 +23,9 @@ def same_weights(a, b):
     return filecmp.cmp(os.path.join(a, "model.safetensors"), os.path.join(b, "model.safetensors"), shallow=False)
 
 
-def results_and_readme_say_what_was_logged(place, output):
-    place.call(*place.flags(output, "--max_steps", 6, "--save_strategy", "no", "--logging_steps", 2, *EVALUATED,
-                            "--do_predict", "--test_file", place.text, "--max_predict_samples", 30))
+def results_and_readme_say_what_was_logged(fixture, output):
+    fixture.call(*fixture.flags(output, "--max_steps", 6, "--save_strategy", "no", "--logging_steps", 2, *EVALUATED,
+                            "--do_predict", "--test_file", fixture.text, "--max_predict_samples", 30))
     log = records(output)
     by_split = {}
     for split in ("train", "eval", "predict"):
@@ -122,8 +122,8 @@ def events(path):
     return scalars, texts
 
 
-def trackers_get_every_record(place, output):
-    place.call(*place.flags(output, "--max_steps", 4, "--save_strategy", "no", *EVALUATED, "--report_to", "tensorboard", "csv"))
+def trackers_get_every_record(fixture, output):
+    fixture.call(*fixture.flags(output, "--max_steps", 4, "--save_strategy", "no", *EVALUATED, "--report_to", "tensorboard", "csv"))
     log = records(output)
     files = glob.glob(os.path.join(output, "runs", "*", "events.out.tfevents.*"))
     expect(len(files) == 1, "one event file", files)
@@ -142,31 +142,31 @@ def trackers_get_every_record(place, output):
     expect(rows == [{k: float(v) for k, v in r.items()} for r in log], "the table is the records", [rows, log])
 
 
-def only_the_model_is_saved_when_so_asked(place, output):
-    place.call(*place.flags(output, "--max_steps", 4, "--save_steps", 2, "--save_only_model"))
+def only_the_model_is_saved_when_so_asked(fixture, output):
+    fixture.call(*fixture.flags(output, "--max_steps", 4, "--save_steps", 2, "--save_only_model"))
     saved = os.path.join(output, "checkpoint-4")
     names = set(os.listdir(saved))
     expect({"model.safetensors", "config.json", "generation_config.json", "tokenizer.json", "trainer_state.json"} <= names and
            not names & {"optimizer", "rng", "hftrain_state.json"}, "a model without training state", names)
-    place.call("checkpoint", "verify", saved)
+    fixture.call("checkpoint", "verify", saved)
     expect(same_weights(saved, output), "the last checkpoint is the final model", names)
     # It is a model to start from, and a run goes on at its step.
-    flags = place.flags(os.path.join(place.folder, "from-it"), "--max_steps", 1, "--save_strategy", "no")
+    flags = fixture.flags(os.path.join(fixture.folder, "from-it"), "--max_steps", 1, "--save_strategy", "no")
     at = flags.index("--model_type")
-    place.call("--model_name_or_path", saved, *flags[:at], *flags[at + 4:])
-    said = place.call(*place.flags(output, "--max_steps", 6, "--save_steps", 2, "--save_only_model")).stderr
+    fixture.call("--model_name_or_path", saved, *flags[:at], *flags[at + 4:])
+    said = fixture.call(*fixture.flags(output, "--max_steps", 6, "--save_steps", 2, "--save_only_model")).stderr
     in_order(said, "warning:", "no training state", "begin anew", "and global step 4")
     steps = [r["step"] for r in read_json(output, "trainer_state.json")["log_history"] if "loss" in r]
     expect(steps == [1, 2, 3, 4, 5, 6], "the history goes on", steps)
 
 
-def recomputed_activations_give_the_same_losses_in_less_memory(place, output):
+def recomputed_activations_give_the_same_losses_in_less_memory(fixture, output):
     shape = ["--config_overrides", "n_layer=8,n_head=2,n_embd=64,n_positions=64,vocab_size=512,bos_token_id=0,eos_token_id=0",
              "--max_steps", 3, "--save_strategy", "no", "--per_device_train_batch_size", 64]
     losses, peaks = [], []
     for flags in ([], ["--gradient_checkpointing"]):
         folder = output + str(len(flags))
-        place.call(*place.flags(folder, *shape, *flags, ranks=1))
+        fixture.call(*fixture.flags(folder, *shape, *flags, ranks=1))
         losses.append([r["loss"] for r in records(folder) if "loss" in r])
         peaks.append(read_json(folder, "hftrain", "summary.json")["ranks"][0]["peak_host_bytes"])
     expect(len(losses[0]) == 3 and losses[0] == losses[1], "the same losses, dropout included", losses)
@@ -174,10 +174,10 @@ def recomputed_activations_give_the_same_losses_in_less_memory(place, output):
     expect(peaks[1] < peaks[0] - (40 << 20), "less memory", peaks)
 
 
-def tokens_and_memory_are_counted_when_asked(place, output):
-    place.call(*place.flags(output, "--max_steps", 4, "--save_strategy", "no", "--logging_steps", 2, *EVALUATED,
+def tokens_and_memory_are_counted_when_asked(fixture, output):
+    fixture.call(*fixture.flags(output, "--max_steps", 4, "--save_strategy", "no", "--logging_steps", 2, *EVALUATED,
                             "--include_tokens_per_second", "--skip_memory_metrics", "false",
-                            "--do_predict", "--test_file", place.text, "--max_predict_samples", 20))
+                            "--do_predict", "--test_file", fixture.text, "--max_predict_samples", 20))
     log = records(output)
     per_update = 2 * 8 * 64
     expect(all(r["num_input_tokens_seen"] == r["step"] * per_update for r in log), "tokens in every record", log)
@@ -205,10 +205,10 @@ def tokens_and_memory_are_counted_when_asked(place, output):
     expect(peak + (1 << 20) >= so_far + train["train_mem_cpu_peaked_delta"], "the summary's peak is that of all stages", [peak, train])
 
 
-def the_best_model_is_found_after_a_move_and_forgotten_when_gone(place, output):
+def the_best_model_is_found_after_a_move_and_forgotten_when_gone(fixture, output):
     # The highest loss counts as the best, which is the first: the last model is another one.
     flags = ["--save_steps", 2, *EVALUATED, "--load_best_model_at_end", "--greater_is_better", "true", "--max_steps"]
-    said = place.call(*place.flags(output, *flags, 4)).stderr
+    said = fixture.call(*fixture.flags(output, *flags, 4)).stderr
     first, last = f"{output}/checkpoint-2", f"{output}/checkpoint-4"
     best = read_json(output, "trainer_state.json")
     in_order(said, f"Loading best model from {first} (score: {best['best_metric']}).")
@@ -221,7 +221,7 @@ def the_best_model_is_found_after_a_move_and_forgotten_when_gone(place, output):
         folder = output + name
         shutil.copytree(output, folder)
         change(folder)
-        said = place.call(*place.flags(folder, *flags, 6)).stderr
+        said = fixture.call(*fixture.flags(folder, *flags, 6)).stderr
         in_order(said, *words)
         return folder, read_json(folder, "trainer_state.json")["best_model_checkpoint"]
 
@@ -241,10 +241,10 @@ def the_best_model_is_found_after_a_move_and_forgotten_when_gone(place, output):
     expect(same_weights(damaged, f"{damaged}/checkpoint-6"), "the last model is written", found)
 
 
-def a_generation_config_stays_as_it_was(place, output):
+def a_generation_config_stays_as_it_was(fixture, output):
     model = output + "-model"
-    place.call(*place.flags(model, "--max_steps", 1, "--save_strategy", "no", ranks=1))
-    flags = place.flags(output, "--max_steps", 2, "--save_steps", 1, ranks=1)
+    fixture.call(*fixture.flags(model, "--max_steps", 1, "--save_strategy", "no", ranks=1))
+    flags = fixture.flags(output, "--max_steps", 2, "--save_steps", 1, ranks=1)
     at = flags.index("--model_type")
     flags = ["--model_name_or_path", model, *flags[:at], *flags[at + 4:]]
     own = read_json(model, "generation_config.json")
@@ -252,36 +252,36 @@ def a_generation_config_stays_as_it_was(place, output):
     text = '{"temperature": 0.6,\n "do_sample" : true, "our_key": {"a": [1.50, 2]},\n' + json.dumps(own)[1:]
     with open(os.path.join(model, "generation_config.json"), "w") as file:
         file.write(text)
-    place.call(*flags)
+    fixture.call(*flags)
     exported = output + "-exported"
-    place.call("checkpoint", "export", f"{output}/checkpoint-2", exported)
+    fixture.call("checkpoint", "export", f"{output}/checkpoint-2", exported)
     for folder in (output, f"{output}/checkpoint-1", exported):
         with open(os.path.join(folder, "generation_config.json")) as file:
             expect(file.read() == text, "byte for byte", folder)
     # An end token that the tokenizer has not: the tokenizer's is added, the rest stays.
     with open(os.path.join(model, "generation_config.json"), "w") as file:
         json.dump({**json.loads(text), "eos_token_id": [77, 78]}, file)
-    said = place.call(*flags, "--overwrite_output_dir").stderr
+    said = fixture.call(*flags, "--overwrite_output_dir").stderr
     in_order(said, "warning: the tokenizer's special tokens differ", "eos_token_id [77,78] -> ")
     changed = read_json(output, "generation_config.json")
     expect(changed == {**json.loads(text), "eos_token_id": [own["eos_token_id"], 77, 78]}, "the rest stays", changed)
 
 
-STORIES = [results_and_readme_say_what_was_logged, trackers_get_every_record, only_the_model_is_saved_when_so_asked,
+SCENARIOS = [results_and_readme_say_what_was_logged, trackers_get_every_record, only_the_model_is_saved_when_so_asked,
            recomputed_activations_give_the_same_losses_in_less_memory, tokens_and_memory_are_counted_when_asked,
            the_best_model_is_found_after_a_move_and_forgotten_when_gone, a_generation_config_stays_as_it_was]
 
 
 def main():
     names = sys.argv[1:]
-    if unknown := set(names) - {story.__name__ for story in STORIES}:
-        raise SystemExit(f"there is no story {', '.join(sorted(unknown))}")
+    if unknown := set(names) - {scenario.__name__ for scenario in SCENARIOS}:
+        raise SystemExit(f"there is no scenario {', '.join(sorted(unknown))}")
     with tempfile.TemporaryDirectory() as folder:
-        place = Workplace(folder)
-        for story in STORIES:
-            if not names or story.__name__ in names:
-                story(place, os.path.join(folder, story.__name__))
-                print(story.__name__.replace("_", " "))
+        fixture = Fixture(folder)
+        for scenario in SCENARIOS:
+            if not names or scenario.__name__ in names:
+                scenario(fixture, os.path.join(folder, scenario.__name__))
+                print(scenario.__name__.replace("_", " "))
 
 
 main()

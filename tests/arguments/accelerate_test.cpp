@@ -254,7 +254,7 @@ TEST_CASE("a list or a mapping where a value belongs is a mistake with its place
   }
 }
 
-TEST_CASE("a mistaken value of the file is told once, not as a difference too") {
+TEST_CASE("an invalid value of the file is told once, not as a difference too") {
   const AccelerateFile file(
       "distributed_type: DEEPSPEED\nnum_processes: 1\ndeepspeed_config:\n  gradient_accumulation_steps: "
       "many\n");

@@ -91,7 +91,7 @@ SCRIPTS = {
                    "PIPELINES": {"one": mock.MagicMock()}, "documentation": steady("text\n" * 1000)}, {},
                   ["hftrain", "package not measured"]),
     "async_save": (["--rounds", "3"],
-                   {"Workplace": mock.MagicMock(), "measure_run": steady((1_000_000, 1.0)), "direct_write_seconds": steady(0.5),
+                   {"Fixture": mock.MagicMock(), "measure_run": steady((1_000_000, 1.0)), "direct_write_seconds": steady(0.5),
                     "train": FailsInTurn2(([(2, 1.0, 0.1)], {}))}, {},
                    ["1 MB/s to the commit, 2 MB/s directly: 0.50"]),
 }

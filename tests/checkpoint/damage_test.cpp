@@ -74,48 +74,48 @@ std::vector<size_t> places_in(size_t size, std::mt19937& random) {
 }  // namespace
 
 TEST_CASE("one changed byte anywhere in a checkpoint is found and its file is named") {
-  const DamagedRun scene(GENERATE(as<std::string>{}, "full", "sharded"));
-  CHECK(scene.names.size() == 8);
+  const DamagedRun fixture(GENERATE(as<std::string>{}, "full", "sharded"));
+  CHECK(fixture.names.size() == 8);
   std::mt19937 random(11);
-  for (const std::string& name : scene.names) {
-    const std::string path = scene.checkpoint() + '/' + name, whole = read_file(path);
+  for (const std::string& name : fixture.names) {
+    const std::string path = fixture.checkpoint() + '/' + name, whole = read_file(path);
     const std::vector<size_t> places = places_in(whole.size(), random);
     for (const size_t place : places) {
       INFO(name << " at " << place);
       const char bit = static_cast<char>(1U << (random() % 8));
       flip(path, place, static_cast<char>(whole[place] ^ bit));
-      scene.check_named(name);
-      if (place == places.back()) scene.check_fallback(name);
+      fixture.check_named(name);
+      if (place == places.back()) fixture.check_fallback(name);
       flip(path, place, whole[place]);
     }
   }
-  CHECK(storage::verify_checkpoint(scene.checkpoint()).ok);
+  CHECK(storage::verify_checkpoint(fixture.checkpoint()).ok);
 }
 
 TEST_CASE(
     "a file that is cut short, too long, or gone is named; files beside those of the manifest are fine") {
-  const DamagedRun scene(GENERATE(as<std::string>{}, "full", "sharded"));
-  write_text(scene.checkpoint() + "/notes.txt", "mine");
-  CHECK(storage::verify_checkpoint(scene.checkpoint()).ok);
-  for (const std::string& name : scene.names) {
+  const DamagedRun fixture(GENERATE(as<std::string>{}, "full", "sharded"));
+  write_text(fixture.checkpoint() + "/notes.txt", "mine");
+  CHECK(storage::verify_checkpoint(fixture.checkpoint()).ok);
+  for (const std::string& name : fixture.names) {
     INFO(name);
-    const std::string path = scene.checkpoint() + '/' + name, whole = read_file(path);
+    const std::string path = fixture.checkpoint() + '/' + name, whole = read_file(path);
     for (const size_t size : {size_t{0}, size_t{1}, whole.size() / 2, whole.size() - 1}) {
       write_text(path, whole.substr(0, size));
-      scene.check_named(name);
-      scene.check_fallback(name);
+      fixture.check_named(name);
+      fixture.check_fallback(name);
     }
     write_text(path, whole + '\n');
-    scene.check_named(name);
+    fixture.check_named(name);
     std::filesystem::remove(path);
-    scene.check_named(name);
-    scene.check_fallback(name);
+    fixture.check_named(name);
+    fixture.check_fallback(name);
     std::filesystem::create_directory(path);
-    scene.check_named(name);
+    fixture.check_named(name);
     std::filesystem::remove(path);
     write_text(path, whole);
   }
-  CHECK(storage::verify_checkpoint(scene.checkpoint()).ok);
+  CHECK(storage::verify_checkpoint(fixture.checkpoint()).ok);
 }
 
 }  // namespace hftrain::checkpoint

@@ -20,24 +20,24 @@ using testing::SmallRun;
 using testing::TemporaryDirectory;
 using Trouble = FaultInjectingFileSystem::Trouble;
 
-struct Manner {
+struct SaveMode {
   std::string state_dict;
   bool in_background = false;
 };
 
 // Steps 10 and 20 are there; 30 and 40 follow, and each deletes the oldest.
 struct TroubledRun {
-  explicit TroubledRun(Manner how) : manner(std::move(how)) {
+  explicit TroubledRun(SaveMode how) : mode(std::move(how)) {
     FaultInjectingFileSystem files;  // without trouble; it spares the disk thousands of syncs
-    SmallRun run(files, folder.path(), manner.state_dict);
+    SmallRun run(files, folder.path(), mode.state_dict);
     run.save(10, false);
     run.save(20, false);
   }
 
   void go_on(storage::FileSystem& files, int64_t& committed) const {
-    SmallRun run(files, folder.path(), manner.state_dict);
+    SmallRun run(files, folder.path(), mode.state_dict);
     for (const int64_t step : {30, 40}) {
-      run.save(step, manner.in_background);
+      run.save(step, mode.in_background);
       committed = step;
     }
   }
@@ -50,33 +50,33 @@ struct TroubledRun {
     REQUIRE(newest.checkpoint);
     CHECK(newest.skipped.empty());
     CHECK(newest.checkpoint->step >= committed);
-    SmallRun run(files, folder.path(), manner.state_dict);
+    SmallRun run(files, folder.path(), mode.state_dict);
     CHECK(run.holds(newest.checkpoint->path, newest.checkpoint->step));
     for (const auto& item : std::filesystem::directory_iterator(folder.path()))
       CHECK(item.path().filename().string().starts_with("checkpoint-"));
   }
 
-  Manner manner;
+  SaveMode mode;
   TemporaryDirectory folder;
 };
 
-int count_operations(const Manner& manner) {
-  const TroubledRun scene(manner);
+int count_operations(const SaveMode& mode) {
+  const TroubledRun fixture(mode);
   FaultInjectingFileSystem files;
   int64_t committed = 20;
-  scene.go_on(files, committed);
+  fixture.go_on(files, committed);
   REQUIRE(committed == 40);
-  scene.check_after(40);
+  fixture.check_after(40);
   return files.operations();
 }
 
-void for_every_operation(const std::function<void(const Manner&, int operation)>& check) {
-  const Manner manner{GENERATE(as<std::string>{}, "full", "sharded"), GENERATE(false, true)};
-  const int operations = count_operations(manner);
+void for_every_operation(const std::function<void(const SaveMode&, int operation)>& check) {
+  const SaveMode mode{GENERATE(as<std::string>{}, "full", "sharded"), GENERATE(false, true)};
+  const int operations = count_operations(mode);
   REQUIRE(operations > 60);
   for (int k = 0; k < operations; ++k) {
-    INFO(manner.state_dict << (manner.in_background ? " in the background" : "") << ", operation " << k);
-    check(manner, k);
+    INFO(mode.state_dict << (mode.in_background ? " in the background" : "") << ", operation " << k);
+    check(mode, k);
   }
 }
 
@@ -104,29 +104,29 @@ TEST_CASE("a save in the background leaves the same bytes as one at once") {
 
 TEST_CASE("a crash at any operation of a real save leaves the newest committed checkpoint") {
   const bool lose = GENERATE(false, true);
-  for_every_operation([&](const Manner& manner, int k) {
-    const TroubledRun scene(manner);
+  for_every_operation([&](const SaveMode& mode, int k) {
+    const TroubledRun fixture(mode);
     FaultInjectingFileSystem files(Trouble::kCrash, k);
     int64_t committed = 20;
-    CHECK_THROWS_AS(scene.go_on(files, committed), Crash);
+    CHECK_THROWS_AS(fixture.go_on(files, committed), Crash);
     if (lose) files.lose_unsynced();
-    scene.check_after(committed);
+    fixture.check_after(committed);
   });
 }
 
 TEST_CASE("a full or broken disk at any operation of a real save is code 7 and spares what was committed") {
   const Trouble trouble = GENERATE(Trouble::kDiskFull, Trouble::kWriteError);
-  for_every_operation([&](const Manner& manner, int k) {
-    const TroubledRun scene(manner);
+  for_every_operation([&](const SaveMode& mode, int k) {
+    const TroubledRun fixture(mode);
     FaultInjectingFileSystem files(trouble, k);
     int64_t committed = 20;
     try {
-      scene.go_on(files, committed);
+      fixture.go_on(files, committed);
       CHECK_FALSE(files.failed_in_save());
     } catch (const Error& error) {
       CHECK(error.code() == ExitCode::kDisk);
     }
-    scene.check_after(committed);
+    fixture.check_after(committed);
   });
 }
 

@@ -48,13 +48,13 @@ std::string golden_line(int i) {
 }
 
 // A folder with text, a tokenizer.json to be hashed, and a cache.
-struct Workplace {
+struct PrepareFixture {
   TemporaryDirectory folder;
   std::shared_ptr<ByteTokenizer> tokenizer = std::make_shared<ByteTokenizer>();
   int loads = 0;
   PrepareObserver observer;
 
-  Workplace() {
+  PrepareFixture() {
     hftrain::write_file_atomically(folder / "tokenizer/tokenizer.json", "{}");
     std::string text;
     for (int i = 0; i < 2350; ++i) text += golden_line(i);
@@ -103,9 +103,9 @@ std::vector<int64_t> all_ids(const PreparedSplit& split) {
   return ids;
 }
 
-Error failure_of(Workplace& place, const PrepareRequest& request) {
+Error failure_of(PrepareFixture& fixture, const PrepareRequest& request) {
   try {
-    place.try_prepare(request);
+    fixture.try_prepare(request);
   } catch (const Error& error) {
     return error;
   }
@@ -115,16 +115,16 @@ Error failure_of(Workplace& place, const PrepareRequest& request) {
 }  // namespace
 
 TEST_CASE("Blocks equal those of datasets.map and the run_clm rules, whole, held out and the rest") {
-  Workplace place;
+  PrepareFixture fixture;
   for (const Json& entry : golden_rows().at("grouped")) {
     const std::string slice = entry.at("split");
     CAPTURE(entry.dump());
-    PrepareRequest request = place.request(entry.at("block_size"));
+    PrepareRequest request = fixture.request(entry.at("block_size"));
     if (slice == "train[:5%]" || slice == "train[5%:]") request.hold_out_percent = 5;
     if (slice == "train[:50%]" || slice == "train[50%:]") request.hold_out_percent = 50;
     if (request.hold_out_percent == 5 && request.block_size == 4099)
       continue;  // no full block in the held-out part
-    const PreparedData data = place.prepare(request);
+    const PreparedData data = fixture.prepare(request);
     const PreparedSplit& split =
         slice.find("[:") != std::string::npos ? data.validation.value() : data.train.value();
     CHECK(split.samples == entry.at("blocks"));
@@ -141,35 +141,35 @@ TEST_CASE("Percentages of rows are rounded as datasets rounds its slices") {
 }
 
 TEST_CASE("The held-out share can be had without the rest") {
-  Workplace place;
-  PrepareRequest request = place.request();
+  PrepareFixture fixture;
+  PrepareRequest request = fixture.request();
   request.hold_out_percent = 50;
-  const auto both = place.prepare(request);
+  const auto both = fixture.prepare(request);
   request.training_split = false;
-  const PreparedData alone = place.prepare(request);
+  const PreparedData alone = fixture.prepare(request);
   CHECK_FALSE(alone.train);
   CHECK(all_ids(*alone.validation) == all_ids(*both.validation));
 }
 
 TEST_CASE("The number of threads changes nothing") {
-  Workplace place;
-  PrepareRequest request = place.request();
+  PrepareFixture fixture;
+  PrepareRequest request = fixture.request();
   request.workers = 1;
-  const auto one = all_ids(*place.prepare(request).train);
+  const auto one = all_ids(*fixture.prepare(request).train);
   request.workers = 7;
   request.overwrite_cache = true;
-  CHECK(all_ids(*place.prepare(request).train) == one);
+  CHECK(all_ids(*fixture.prepare(request).train) == one);
 }
 
 TEST_CASE("A row larger than a chunk and a group of many chunks are cut like any other") {
-  Workplace place;
+  PrepareFixture fixture;
   std::string text;
   for (int i = 0; i < 1500; ++i)
     text += std::string(i == 700 ? 3'000'000 : 1500, static_cast<char>('a' + i % 26)) + "\n";
-  place.write("big.txt", text);
-  PrepareRequest request = place.request(1000);
-  request.train_files = {place.folder / "big.txt"};
-  const auto ids = all_ids(*place.prepare(request).train);
+  fixture.write("big.txt", text);
+  PrepareRequest request = fixture.request(1000);
+  request.train_files = {fixture.folder / "big.txt"};
+  const auto ids = all_ids(*fixture.prepare(request).train);
   std::vector<int64_t> expected;
   size_t at = 0;
   for (const int rows : {1000, 500}) {
@@ -185,83 +185,83 @@ TEST_CASE("A row larger than a chunk and a group of many chunks are cut like any
 }
 
 TEST_CASE("Sample limits take the first blocks and stop reading early") {
-  Workplace place;
-  const auto all = all_ids(*place.prepare(place.request()).train);
-  PrepareRequest request = place.request();
+  PrepareFixture fixture;
+  const auto all = all_ids(*fixture.prepare(fixture.request()).train);
+  PrepareRequest request = fixture.request();
   request.hold_out_percent = 50;
   request.max_train_samples = 3;
   request.max_eval_samples = 1000000;
-  const PreparedData data = place.prepare(request);
+  const PreparedData data = fixture.prepare(request);
   CHECK(data.train->samples == 3);
   CHECK(data.validation->samples == 587);
   request.hold_out_percent.reset();
   request.max_train_samples = 4;
-  const auto first = all_ids(*place.prepare(request).train);
+  const auto first = all_ids(*fixture.prepare(request).train);
   CHECK(first == std::vector<int64_t>(all.begin(), all.begin() + 4 * 64));
 }
 
 TEST_CASE(
     "A second run finds the entry without a tokenizer; any change of what it was made from makes another") {
-  Workplace place;
-  CHECK_FALSE(find_prepared(place.request()));
-  const PreparedData made = place.prepare(place.request());
+  PrepareFixture fixture;
+  CHECK_FALSE(find_prepared(fixture.request()));
+  const PreparedData made = fixture.prepare(fixture.request());
   CHECK_FALSE(made.from_cache);
-  const auto found = find_prepared(place.request());
+  const auto found = find_prepared(fixture.request());
   REQUIRE(found);
   CHECK(found->from_cache);
   CHECK(found->train->samples == made.train->samples);
   CHECK(found->train->tokens == made.train->tokens);
   CHECK(found->train->cache_path == made.train->cache_path);
-  CHECK(place.prepare(place.request()).from_cache);
-  CHECK(place.loads == 1);
+  CHECK(fixture.prepare(fixture.request()).from_cache);
+  CHECK(fixture.loads == 1);
 
-  PrepareRequest request = place.request();
+  PrepareRequest request = fixture.request();
   request.workers = 5;
   CHECK(find_prepared(request));
   request.overwrite_cache = true;
   CHECK_FALSE(find_prepared(request));
-  CHECK_FALSE(find_prepared(place.request(65)));
-  request = place.request();
+  CHECK_FALSE(find_prepared(fixture.request(65)));
+  request = fixture.request();
   request.keep_linebreaks = false;
   CHECK_FALSE(find_prepared(request));
-  request = place.request();
+  request = fixture.request();
   request.hold_out_percent = 5;
   CHECK_FALSE(find_prepared(request));
-  request = place.request();
+  request = fixture.request();
   request.max_train_samples = 5;
   CHECK_FALSE(find_prepared(request));
-  request = place.request();
+  request = fixture.request();
   request.validation_files = request.train_files;
   CHECK_FALSE(find_prepared(request));
-  place.write("tokenizer/tokenizer_config.json", "{}");
-  CHECK_FALSE(find_prepared(place.request()));
-  fs::remove(place.folder / "tokenizer/tokenizer_config.json");
-  CHECK(find_prepared(place.request()));
-  place.write("tokenizer/tokenizer.json", "{ }");
-  CHECK_FALSE(find_prepared(place.request()));
-  place.write("tokenizer/tokenizer.json", "{}");
+  fixture.write("tokenizer/tokenizer_config.json", "{}");
+  CHECK_FALSE(find_prepared(fixture.request()));
+  fs::remove(fixture.folder / "tokenizer/tokenizer_config.json");
+  CHECK(find_prepared(fixture.request()));
+  fixture.write("tokenizer/tokenizer.json", "{ }");
+  CHECK_FALSE(find_prepared(fixture.request()));
+  fixture.write("tokenizer/tokenizer.json", "{}");
   // The same size, another byte.
-  std::string text = hftrain::read_file(place.folder / "lines.txt");
+  std::string text = hftrain::read_file(fixture.folder / "lines.txt");
   text[4] = '9';
-  place.write("lines.txt", text);
-  CHECK_FALSE(find_prepared(place.request()));
+  fixture.write("lines.txt", text);
+  CHECK_FALSE(find_prepared(fixture.request()));
 }
 
 TEST_CASE("The same content under another name is found again") {
-  Workplace place;
-  place.prepare(place.request());
-  fs::rename(place.folder / "lines.txt", place.folder / "renamed.txt");
-  PrepareRequest request = place.request();
-  request.train_files = {place.folder / "renamed.txt"};
+  PrepareFixture fixture;
+  fixture.prepare(fixture.request());
+  fs::rename(fixture.folder / "lines.txt", fixture.folder / "renamed.txt");
+  PrepareRequest request = fixture.request();
+  request.train_files = {fixture.folder / "renamed.txt"};
   CHECK(find_prepared(request));
 }
 
 TEST_CASE("A damaged entry is not found, and is made again with a notice") {
-  Workplace place;
+  PrepareFixture fixture;
   std::string notice;
-  place.observer.logger = hftrain::Logger(hftrain::LogLevel::kInfo,
-                                          [&](hftrain::LogLevel, std::string_view text) { notice += text; });
-  const PreparedData made = place.prepare(place.request());
+  fixture.observer.logger = hftrain::Logger(
+      hftrain::LogLevel::kInfo, [&](hftrain::LogLevel, std::string_view text) { notice += text; });
+  const PreparedData made = fixture.prepare(fixture.request());
   const auto expected = all_ids(*made.train);
   const std::string bin = made.train->cache_path + ".bin";
   const std::string meta = made.folder + "/meta.json";
@@ -275,23 +275,23 @@ TEST_CASE("A damaged entry is not found, and is made again with a notice") {
   for (const auto& damage : damages) {
     notice.clear();
     damage();
-    CHECK_FALSE(find_prepared(place.request()));
-    const PreparedData again = place.prepare(place.request());
+    CHECK_FALSE(find_prepared(fixture.request()));
+    const PreparedData again = fixture.prepare(fixture.request());
     CHECK(again.folder == made.folder);
     CHECK(all_ids(*again.train) == expected);
     CHECK_THAT(notice, Contains("is damaged"));
   }
-  CHECK(place.entries().size() == 1);
+  CHECK(fixture.entries().size() == 1);
 }
 
 TEST_CASE("Two preparations of the same request at once both succeed and leave one entry") {
-  Workplace place;
+  PrepareFixture fixture;
   std::vector<std::optional<PreparedData>> results(4);
   std::vector<std::thread> threads;
   for (auto& result : results) {
     threads.emplace_back([&] {
       result = prepare(
-          place.request(), [&] { return place.tokenizer; }, PrepareObserver());
+          fixture.request(), [&] { return fixture.tokenizer; }, PrepareObserver());
     });
   }
   for (std::thread& thread : threads) thread.join();
@@ -299,106 +299,106 @@ TEST_CASE("Two preparations of the same request at once both succeed and leave o
     REQUIRE(result);
     CHECK(all_ids(*result->train).size() == static_cast<size_t>(results[0]->train->tokens));
   }
-  CHECK(place.entries().size() == 1);
+  CHECK(fixture.entries().size() == 1);
 }
 
 TEST_CASE("A preparation that is stopped leaves nothing") {
-  Workplace place;
+  PrepareFixture fixture;
   std::atomic<bool> stop = false;
-  place.observer.stop = &stop;
-  place.tokenizer->before_row = [&](std::string_view) { stop = true; };
-  CHECK_FALSE(place.try_prepare(place.request()));
-  CHECK(place.entries().empty());
-  CHECK_FALSE(find_prepared(place.request()));
+  fixture.observer.stop = &stop;
+  fixture.tokenizer->before_row = [&](std::string_view) { stop = true; };
+  CHECK_FALSE(fixture.try_prepare(fixture.request()));
+  CHECK(fixture.entries().empty());
+  CHECK_FALSE(find_prepared(fixture.request()));
 }
 
 TEST_CASE("A preparation that is killed leaves nothing that looks finished, and the next one cleans up",
           "[process]") {
-  Workplace place;
+  PrepareFixture fixture;
   const pid_t child = ::fork();
   REQUIRE(child >= 0);
   if (child == 0) {
-    place.tokenizer->before_row = [](std::string_view) { ::kill(::getpid(), SIGKILL); };
-    place.try_prepare(place.request());
+    fixture.tokenizer->before_row = [](std::string_view) { ::kill(::getpid(), SIGKILL); };
+    fixture.try_prepare(fixture.request());
     ::_exit(1);
   }
   int status = 0;
   REQUIRE(::waitpid(child, &status, 0) == child);
   REQUIRE(WIFSIGNALED(status));
-  CHECK(place.entries().size() == 1);  // what it was making
-  CHECK_FALSE(find_prepared(place.request()));
-  const PreparedData data = place.prepare(place.request());
-  CHECK(place.entries() == std::vector<std::string>{fs::path(data.folder).filename().string()});
+  CHECK(fixture.entries().size() == 1);  // what it was making
+  CHECK_FALSE(find_prepared(fixture.request()));
+  const PreparedData data = fixture.prepare(fixture.request());
+  CHECK(fixture.entries() == std::vector<std::string>{fs::path(data.folder).filename().string()});
 }
 
 TEST_CASE("An exception of the tokenizer reaches the caller and leaves nothing") {
-  Workplace place;
-  place.tokenizer->before_row = [](std::string_view row) {
+  PrepareFixture fixture;
+  fixture.tokenizer->before_row = [](std::string_view row) {
     if (row.starts_with("row 1700 ")) throw Error(ExitCode::kData, "cannot encode");
   };
-  CHECK(failure_of(place, place.request()).code() == ExitCode::kData);
-  CHECK(place.entries().empty());
+  CHECK(failure_of(fixture, fixture.request()).code() == ExitCode::kData);
+  CHECK(fixture.entries().empty());
 }
 
 TEST_CASE("Data without a full block says how many tokens there are") {
-  Workplace place;
-  place.write("small.txt", "hello\n");
-  PrepareRequest request = place.request();
-  request.train_files = {place.folder / "small.txt"};
-  Error error = failure_of(place, request);
+  PrepareFixture fixture;
+  fixture.write("small.txt", "hello\n");
+  PrepareRequest request = fixture.request();
+  request.train_files = {fixture.folder / "small.txt"};
+  Error error = failure_of(fixture, request);
   CHECK(error.code() == ExitCode::kData);
   CHECK_THAT(error.render(),
              Contains("training data does not fill") && Contains("7 tokens") && Contains("64"));
 
-  place.write("empty.txt", "");
-  request = place.request();
-  request.validation_files = {place.folder / "empty.txt"};
-  error = failure_of(place, request);
+  fixture.write("empty.txt", "");
+  request = fixture.request();
+  request.validation_files = {fixture.folder / "empty.txt"};
+  error = failure_of(fixture, request);
   CHECK(error.code() == ExitCode::kData);
   CHECK_THAT(error.render(), Contains("validation data is empty"));
 
-  request = place.request();
-  request.train_files = {place.folder / "small.txt"};
+  request = fixture.request();
+  request.train_files = {fixture.folder / "small.txt"};
   request.hold_out_percent = 5;
-  CHECK_THAT(failure_of(place, request).render(), Contains("5 % of 1 rows is none"));
-  CHECK(place.entries().empty());
+  CHECK_THAT(failure_of(fixture, request).render(), Contains("5 % of 1 rows is none"));
+  CHECK(fixture.entries().empty());
 }
 
 TEST_CASE("A missing tokenizer is a data error before anything is written") {
-  Workplace place;
-  PrepareRequest request = place.request();
-  request.tokenizer_folder = place.folder / "nowhere";
-  const Error error = failure_of(place, request);
+  PrepareFixture fixture;
+  PrepareRequest request = fixture.request();
+  request.tokenizer_folder = fixture.folder / "nowhere";
+  const Error error = failure_of(fixture, request);
   CHECK(error.code() == ExitCode::kData);
   CHECK_THAT(error.render(), Contains("tokenizer.json"));
-  CHECK(place.entries().empty());
+  CHECK(fixture.entries().empty());
 }
 
 TEST_CASE("A prepared folder is data for a later run, where it lies when the block size is the same") {
-  Workplace place;
-  PrepareRequest request = place.request();
+  PrepareFixture fixture;
+  PrepareRequest request = fixture.request();
   request.hold_out_percent = 5;
-  const PreparedData first = place.prepare(request);
-  PrepareRequest later = place.request();
+  const PreparedData first = fixture.prepare(request);
+  PrepareRequest later = fixture.request();
   later.train_files = later.validation_files = {first.folder};
   later.tokenizer_folder = "";
-  const PreparedData second = place.prepare(later);
-  CHECK(place.loads == 1);
+  const PreparedData second = fixture.prepare(later);
+  CHECK(fixture.loads == 1);
   CHECK(second.train->cache_path == first.train->cache_path);
   CHECK(second.validation->cache_path == first.validation->cache_path);
   CHECK(second.train->largest_token_id == 256);
   CHECK(find_prepared(later)->train->samples == first.train->samples);
 
   later.block_size = 100;
-  const PreparedData other = place.prepare(later);
+  const PreparedData other = fixture.prepare(later);
   // 1000 blocks of 64 a group make 640 of 100.
   const int64_t samples = first.train->samples;
   CHECK(other.train->samples == samples / 1000 * 640 + samples % 1000 * 64 / 100);
 }
 
 TEST_CASE("A Megatron pair is grouped by sequences as text is by rows") {
-  Workplace place;
-  const std::string prefix = place.folder / "pair";
+  PrepareFixture fixture;
+  const std::string prefix = fixture.folder / "pair";
   TokenWriter writer(prefix, 70000);
   std::vector<int64_t> expected;
   std::vector<int64_t> group;
@@ -413,38 +413,38 @@ TEST_CASE("A Megatron pair is grouped by sequences as text is by rows") {
     }
   }
   writer.finish();
-  PrepareRequest request = place.request(7);
+  PrepareRequest request = fixture.request(7);
   request.train_files = {prefix + ".bin"};
-  const PreparedData data = place.prepare(request);
+  const PreparedData data = fixture.prepare(request);
   CHECK(all_ids(*data.train) == expected);
-  CHECK(place.loads == 0);
+  CHECK(fixture.loads == 0);
   CHECK(data.train->largest_token_id == *std::max_element(expected.begin(), expected.end()));
 
   request.hold_out_percent = 10;
   request.max_eval_samples = 2;
-  CHECK(place.prepare(request).validation->samples == 2);
+  CHECK(fixture.prepare(request).validation->samples == 2);
 }
 
 TEST_CASE("Several files are one stream of rows, and groups cross their ends") {
-  Workplace place;
-  const std::string text = hftrain::read_file(place.folder / "lines.txt");
+  PrepareFixture fixture;
+  const std::string text = hftrain::read_file(fixture.folder / "lines.txt");
   const size_t cut = text.find("row 700 ");
-  place.write("part-1.txt", text.substr(0, cut));
-  place.write("part-2.txt", text.substr(cut));
-  PrepareRequest request = place.request();
-  request.train_files = {place.folder / "part-*.txt"};
-  CHECK(all_ids(*place.prepare(request).train) == all_ids(*place.prepare(place.request()).train));
+  fixture.write("part-1.txt", text.substr(0, cut));
+  fixture.write("part-2.txt", text.substr(cut));
+  PrepareRequest request = fixture.request();
+  request.train_files = {fixture.folder / "part-*.txt"};
+  CHECK(all_ids(*fixture.prepare(request).train) == all_ids(*fixture.prepare(fixture.request()).train));
 }
 
 TEST_CASE("An estimate refuses what the first rows show, with the code of the run") {
-  Workplace place;
-  place.write("empty.txt", "");
-  place.write("binary.txt", std::string("\x80\xFF\x00\xFE\n", 5) + std::string(100'000, '\xFF'));
-  place.write("numbers.jsonl", "{\"text\": 5}\n");
-  place.write("short.txt", "too short\n");
-  place.write("long.txt", std::string(3'000'000, 'x'));
+  PrepareFixture fixture;
+  fixture.write("empty.txt", "");
+  fixture.write("binary.txt", std::string("\x80\xFF\x00\xFE\n", 5) + std::string(100'000, '\xFF'));
+  fixture.write("numbers.jsonl", "{\"text\": 5}\n");
+  fixture.write("short.txt", "too short\n");
+  fixture.write("long.txt", std::string(3'000'000, 'x'));
   const auto code = [&](const PrepareRequest& request) {
-    const auto load = [&] { return place.tokenizer; };
+    const auto load = [&] { return fixture.tokenizer; };
     try {
       estimate_prepared(request, load);
       return ExitCode::kDone;
@@ -454,35 +454,35 @@ TEST_CASE("An estimate refuses what the first rows show, with the code of the ru
   };
   for (const char* name : {"empty.txt", "binary.txt", "numbers.jsonl", "short.txt"}) {
     INFO(name);
-    PrepareRequest training = place.request();
-    training.train_files = {place.folder / name};
+    PrepareRequest training = fixture.request();
+    training.train_files = {fixture.folder / name};
     CHECK(code(training) == ExitCode::kData);
-    CHECK_THROWS_AS(place.prepare(training), Error);
-    PrepareRequest validation = place.request();
-    validation.validation_files = {place.folder / name};
+    CHECK_THROWS_AS(fixture.prepare(training), Error);
+    PrepareRequest validation = fixture.request();
+    validation.validation_files = {fixture.folder / name};
     CHECK(code(validation) == ExitCode::kData);
   }
-  PrepareRequest none = place.request();
+  PrepareRequest none = fixture.request();
   none.max_train_samples = 0;
   CHECK(code(none) == ExitCode::kData);
-  PrepareRequest one_line = place.request();
-  one_line.train_files = {place.folder / "long.txt"};
+  PrepareRequest one_line = fixture.request();
+  one_line.train_files = {fixture.folder / "long.txt"};
   CHECK(code(one_line) == ExitCode::kDone);
-  PrepareRequest mixed = place.request();
-  mixed.train_files = {place.folder / "empty.txt", place.folder / "lines.txt"};
+  PrepareRequest mixed = fixture.request();
+  mixed.train_files = {fixture.folder / "empty.txt", fixture.folder / "lines.txt"};
   CHECK(code(mixed) == ExitCode::kDone);
-  CHECK(place.entries().empty());
+  CHECK(fixture.entries().empty());
 }
 
 TEST_CASE("An estimate counts the blocks of little text") {
-  Workplace place;
+  PrepareFixture fixture;
   std::string text;
   for (int i = 0; i < 20; ++i) text += golden_line(i);
-  place.write("few.txt", text);
-  PrepareRequest request = place.request();
-  request.train_files = {place.folder / "few.txt"};
-  const auto load = [&] { return place.tokenizer; };
-  CHECK(estimate_prepared(request, load).train->samples == place.prepare(request).train->samples);
+  fixture.write("few.txt", text);
+  PrepareRequest request = fixture.request();
+  request.train_files = {fixture.folder / "few.txt"};
+  const auto load = [&] { return fixture.tokenizer; };
+  CHECK(estimate_prepared(request, load).train->samples == fixture.prepare(request).train->samples);
   const char* const usual = std::getenv("TMPDIR");
   const std::string before = usual == nullptr ? "/tmp" : usual;
   ::setenv("TMPDIR", "/nowhere/at/all", 1);
@@ -492,17 +492,17 @@ TEST_CASE("An estimate counts the blocks of little text") {
 }
 
 TEST_CASE("An estimate is marked as such and leaves nothing behind") {
-  Workplace place;
-  PrepareRequest request = place.request();
+  PrepareFixture fixture;
+  PrepareRequest request = fixture.request();
   request.hold_out_percent = 50;
   request.max_train_samples = 2;
   const PreparedData guess = estimate_prepared(request);
   CHECK_FALSE(guess.train->exact);
   CHECK(guess.train->samples == 2);
   CHECK(guess.validation->samples ==
-        static_cast<int64_t>(fs::file_size(place.folder / "lines.txt")) / 4 / 2 / 64);
-  CHECK(place.entries().empty());
-  request.train_files = {place.folder / "missing.txt"};
+        static_cast<int64_t>(fs::file_size(fixture.folder / "lines.txt")) / 4 / 2 / 64);
+  CHECK(fixture.entries().empty());
+  request.train_files = {fixture.folder / "missing.txt"};
   CHECK_THROWS_AS(estimate_prepared(request), Error);
 }
 

@@ -24,12 +24,12 @@ constexpr HangLimits kLimits{.startup_seconds = 300,
                              .alone = false};
 
 // Two ranks that train: what the launcher knows of them and what it sees of them.
-struct Scene {
+struct WatchFixture {
   std::vector<WorkerRecord> workers{2};
   std::vector<WorkerSight> sights{2};
   HangWatch watch;
 
-  explicit Scene(HangLimits limits = kLimits) : watch(limits, 0) {
+  explicit WatchFixture(HangLimits limits = kLimits) : watch(limits, 0) {
     for (size_t i = 0; i < workers.size(); ++i) {
       workers[i].rank = static_cast<int>(i);
       workers[i].ready = true;
@@ -59,98 +59,99 @@ struct Scene {
 }  // namespace
 
 TEST_CASE("the first updates have the time of starting, later ones a multiple of the longest recent one") {
-  Scene scene;
-  CHECK(scene.watch.allowed_seconds(WorkPhase::kTraining) == 300);
-  scene.watch.heard(event(Kind::kReady), 0);
-  scene.train(2, 8);
-  CHECK(scene.watch.allowed_seconds(WorkPhase::kTraining) == 300);
-  double now = scene.train(1, 8, 16);
-  CHECK(scene.watch.allowed_seconds(WorkPhase::kTraining) == 80);
-  now = scene.train(1, 20, now);
-  CHECK(scene.watch.allowed_seconds(WorkPhase::kTraining) == 200);
-  scene.train(HangWatch::kRecent, 1, now);
-  CHECK(scene.watch.allowed_seconds(WorkPhase::kTraining) == 30);  // the long one is forgotten
+  WatchFixture fixture;
+  CHECK(fixture.watch.allowed_seconds(WorkPhase::kTraining) == 300);
+  fixture.watch.heard(event(Kind::kReady), 0);
+  fixture.train(2, 8);
+  CHECK(fixture.watch.allowed_seconds(WorkPhase::kTraining) == 300);
+  double now = fixture.train(1, 8, 16);
+  CHECK(fixture.watch.allowed_seconds(WorkPhase::kTraining) == 80);
+  now = fixture.train(1, 20, now);
+  CHECK(fixture.watch.allowed_seconds(WorkPhase::kTraining) == 200);
+  fixture.train(HangWatch::kRecent, 1, now);
+  CHECK(fixture.watch.allowed_seconds(WorkPhase::kTraining) == 30);  // the long one is forgotten
 }
 
 TEST_CASE("no deadline is longer than that of collective operations") {
   HangLimits limits = kLimits;
   limits.most_seconds = 20;
-  Scene scene(limits);
+  WatchFixture fixture(limits);
   for (const WorkPhase phase : {WorkPhase::kStarting, WorkPhase::kTraining, WorkPhase::kSaving}) {
-    CHECK(scene.watch.allowed_seconds(phase) == 20);
+    CHECK(fixture.watch.allowed_seconds(phase) == 20);
   }
-  scene.train(5, 100);
-  CHECK(scene.watch.allowed_seconds(WorkPhase::kTraining) == 20);
+  fixture.train(5, 100);
+  CHECK(fixture.watch.allowed_seconds(WorkPhase::kTraining) == 20);
 }
 
 TEST_CASE("the time of an evaluation is learned from its own batches, that of a save from nothing") {
-  Scene scene;
-  const double now = scene.train(5, 1);
-  CHECK(scene.watch.allowed_seconds(WorkPhase::kEvaluating) == 300);
-  for (int i = 1; i < 6; ++i) scene.watch.heard(event(Kind::kProgress, 0, {{"phase", "eval"}}), now + 4 * i);
-  CHECK(scene.watch.allowed_seconds(WorkPhase::kEvaluating) == 40);
-  CHECK(scene.watch.allowed_seconds(WorkPhase::kTraining) == 30);
-  CHECK(scene.watch.allowed_seconds(WorkPhase::kSaving) == 300);
+  WatchFixture fixture;
+  const double now = fixture.train(5, 1);
+  CHECK(fixture.watch.allowed_seconds(WorkPhase::kEvaluating) == 300);
+  for (int i = 1; i < 6; ++i)
+    fixture.watch.heard(event(Kind::kProgress, 0, {{"phase", "eval"}}), now + 4 * i);
+  CHECK(fixture.watch.allowed_seconds(WorkPhase::kEvaluating) == 40);
+  CHECK(fixture.watch.allowed_seconds(WorkPhase::kTraining) == 30);
+  CHECK(fixture.watch.allowed_seconds(WorkPhase::kSaving) == 300);
 }
 
 TEST_CASE("evaluations too short to tell of batches are learned from as a whole") {
-  Scene scene;
+  WatchFixture fixture;
   double now = 0;
   for (int i = 0; i < 3; ++i) {
-    now = scene.train(4, 1, now);
-    scene.watch.heard(event(Kind::kLog, 0, {{"record", {{"eval_loss", 2.0}, {"eval_runtime", 5.0}}}}),
-                      now += 5);
+    now = fixture.train(4, 1, now);
+    fixture.watch.heard(event(Kind::kLog, 0, {{"record", {{"eval_loss", 2.0}, {"eval_runtime", 5.0}}}}),
+                        now += 5);
   }
-  CHECK(scene.watch.allowed_seconds(WorkPhase::kEvaluating) == 50);
-  CHECK(scene.watch.allowed_seconds(WorkPhase::kTraining) == 30);
+  CHECK(fixture.watch.allowed_seconds(WorkPhase::kEvaluating) == 50);
+  CHECK(fixture.watch.allowed_seconds(WorkPhase::kTraining) == 30);
 }
 
 TEST_CASE("a save between two updates does not count as a long update") {
-  Scene scene;
-  double now = scene.train(4, 1);
-  scene.watch.heard(event(Kind::kCheckpoint), now += 100);
-  scene.train(1, 1, now);
-  CHECK(scene.watch.allowed_seconds(WorkPhase::kTraining) == 30);
+  WatchFixture fixture;
+  double now = fixture.train(4, 1);
+  fixture.watch.heard(event(Kind::kCheckpoint), now += 100);
+  fixture.train(1, 1, now);
+  CHECK(fixture.watch.allowed_seconds(WorkPhase::kTraining) == 30);
 }
 
 TEST_CASE(
     "a save may take for ever while it tells of bytes that it moves, and no update's time is learned from "
     "it") {
-  Scene scene;
-  double now = scene.train(4, 1);
-  scene.set_phase(WorkPhase::kSaving);
+  WatchFixture fixture;
+  double now = fixture.train(4, 1);
+  fixture.set_phase(WorkPhase::kSaving);
   for (int64_t i = 0; i < 40; ++i) {  // longer than collective operations may take
     const int rank = i % 2 == 0 ? 0 : 1;
     now += 290;
-    const HangWatch::Look look = scene.look(now);
+    const HangWatch::Look look = fixture.look(now);
     CHECK_FALSE(look.ask_for_stacks);
-    scene.watch.heard(event(Kind::kProgress, rank, {{"phase", "save"}, {"done", i << 20}, {"total", 0}}),
-                      now);
+    fixture.watch.heard(event(Kind::kProgress, rank, {{"phase", "save"}, {"done", i << 20}, {"total", 0}}),
+                        now);
   }
-  CHECK(scene.watch.next_look() >= now + 30);
-  scene.set_phase(WorkPhase::kTraining);
-  CHECK(scene.watch.allowed_seconds(WorkPhase::kTraining) == 30);
-  scene.set_phase(WorkPhase::kSaving);
-  CHECK(scene.look(now + 300).ask_for_stacks);  // and then no byte in all that time
-  CHECK(scene.look(now + 302).hang);
+  CHECK(fixture.watch.next_look() >= now + 30);
+  fixture.set_phase(WorkPhase::kTraining);
+  CHECK(fixture.watch.allowed_seconds(WorkPhase::kTraining) == 30);
+  fixture.set_phase(WorkPhase::kSaving);
+  CHECK(fixture.look(now + 300).ask_for_stacks);  // and then no byte in all that time
+  CHECK(fixture.look(now + 302).hang);
 }
 
 TEST_CASE("any word of any rank is a sign of life") {
-  Scene scene;
-  const double now = scene.train(4, 1);
-  CHECK(scene.watch.next_look() == now + 30);
-  scene.watch.heard(event(Kind::kMessage, 1), now + 25);
-  CHECK(scene.watch.next_look() == now + 55);
+  WatchFixture fixture;
+  const double now = fixture.train(4, 1);
+  CHECK(fixture.watch.next_look() == now + 30);
+  fixture.watch.heard(event(Kind::kMessage, 1), now + 25);
+  CHECK(fixture.watch.next_look() == now + 55);
 }
 
 TEST_CASE("a job that stands still hangs at the second look, and the stacks are asked for at the first") {
-  Scene scene;
-  const double now = scene.train(4, 1) + 30;
-  const HangWatch::Look first = scene.look(now);
+  WatchFixture fixture;
+  const double now = fixture.train(4, 1) + 30;
+  const HangWatch::Look first = fixture.look(now);
   CHECK(first.ask_for_stacks);
   CHECK_FALSE(first.hang);
-  CHECK(scene.watch.next_look() == now + 2);
-  const HangWatch::Look second = scene.look(now + 2);
+  CHECK(fixture.watch.next_look() == now + 2);
+  const HangWatch::Look second = fixture.look(now + 2);
   REQUIRE(second.hang);
   CHECK(second.hang->worker == 1);
   CHECK(second.hang->silent_seconds == 32);
@@ -164,33 +165,33 @@ TEST_CASE("a job that moves between the looks has its time again") {
   constexpr Move kUpdate = [](Sights& sights) { ++sights[1].status.step; };
   constexpr Move kPhase = [](Sights& sights) { sights[0].status.phase = WorkPhase::kSaving; };
   for (const Move move : {kOperation, kUpdate, kPhase}) {
-    Scene scene;
-    const double now = scene.train(4, 1) + 30;
-    scene.look(now);
-    move(scene.sights);
-    const HangWatch::Look second = scene.look(now + 2);
+    WatchFixture fixture;
+    const double now = fixture.train(4, 1) + 30;
+    fixture.look(now);
+    move(fixture.sights);
+    const HangWatch::Look second = fixture.look(now + 2);
     CHECK_FALSE(second.hang);
-    CHECK(scene.watch.next_look() >= now + 32);
+    CHECK(fixture.watch.next_look() >= now + 32);
   }
 }
 
 TEST_CASE("when the ranks turn out to save or to evaluate, those phases' times count") {
   const WorkPhase phase = GENERATE(WorkPhase::kSaving, WorkPhase::kEvaluating, WorkPhase::kLoading);
-  Scene scene;
-  const double said = scene.train(4, 1);
-  scene.set_phase(phase);
-  const HangWatch::Look look = scene.look(said + 30);
+  WatchFixture fixture;
+  const double said = fixture.train(4, 1);
+  fixture.set_phase(phase);
+  const HangWatch::Look look = fixture.look(said + 30);
   CHECK_FALSE(look.ask_for_stacks);
-  CHECK(scene.watch.next_look() == said + 300);
+  CHECK(fixture.watch.next_look() == said + 300);
 }
 
 TEST_CASE("the rank that the others wait for may compute or wait for a disk, but not for ever") {
-  Scene scene;
-  const double said = scene.train(4, 1), now = said + 30;
-  scene.look(now);
+  WatchFixture fixture;
+  const double said = fixture.train(4, 1), now = said + 30;
+  fixture.look(now);
   const auto work = [&](double at) {
-    scene.sights[1].process.cpu_seconds = at;  // a whole core
-    return scene.look(at);
+    fixture.sights[1].process.cpu_seconds = at;  // a whole core
+    return fixture.look(at);
   };
   SECTION("while it trains: as long as a start may take") {
     CHECK_FALSE(work(now + 2).hang);
@@ -198,84 +199,84 @@ TEST_CASE("the rank that the others wait for may compute or wait for a disk, but
     CHECK(work(said + 301).hang);
   }
   SECTION("while it saves: as long as collective operations may take") {
-    scene.set_phase(WorkPhase::kSaving);
-    scene.look(now + 2);
+    fixture.set_phase(WorkPhase::kSaving);
+    fixture.look(now + 2);
     CHECK_FALSE(work(said + 400).hang);
     CHECK_FALSE(work(said + 1799).hang);
     CHECK(work(said + 1801).hang);
   }
   SECTION("though a crowded machine hardly lets it") {
-    scene.sights[1].process.state = 'R';
-    CHECK_FALSE(scene.look(now + 2).hang);
-    CHECK(scene.look(said + 301).hang);
+    fixture.sights[1].process.state = 'R';
+    CHECK_FALSE(fixture.look(now + 2).hang);
+    CHECK(fixture.look(said + 301).hang);
   }
   SECTION("on a disk") {
-    scene.sights[1].process.state = 'D';
-    CHECK_FALSE(scene.look(now + 2).hang);
-    scene.sights[1].process.state = 'S';
-    CHECK(scene.look(now + 4).hang);
+    fixture.sights[1].process.state = 'D';
+    CHECK_FALSE(fixture.look(now + 2).hang);
+    fixture.sights[1].process.state = 'S';
+    CHECK(fixture.look(now + 4).hang);
   }
   SECTION("unless it is stopped") {
-    scene.sights[1].process.state = 'T';
+    fixture.sights[1].process.state = 'T';
     CHECK(work(now + 2).hang);
   }
 }
 
 TEST_CASE("work of a rank that waits for another does not count") {
-  Scene scene;
-  const double now = scene.train(4, 1) + 30;
-  scene.look(now);
-  scene.sights[0].process.cpu_seconds = 2;
-  CHECK(scene.look(now + 2).hang);
+  WatchFixture fixture;
+  const double now = fixture.train(4, 1) + 30;
+  fixture.look(now);
+  fixture.sights[0].process.cpu_seconds = 2;
+  CHECK(fixture.look(now + 2).hang);
 }
 
 TEST_CASE("nothing hangs while a debugger holds a rank") {
-  Scene scene;
-  const double now = scene.train(4, 1) + 30;
-  scene.sights[0].process.state = 't';
-  CHECK_FALSE(scene.look(now).ask_for_stacks);
-  CHECK(scene.watch.next_look() == now + 30);
+  WatchFixture fixture;
+  const double now = fixture.train(4, 1) + 30;
+  fixture.sights[0].process.state = 't';
+  CHECK_FALSE(fixture.look(now).ask_for_stacks);
+  CHECK(fixture.watch.next_look() == now + 30);
 }
 
 TEST_CASE("without a longest time nothing is watched") {
-  Scene scene(HangLimits{.most_seconds = 0});
-  CHECK(std::isinf(scene.watch.next_look()));
-  scene.train(4, 1);
-  CHECK(std::isinf(scene.watch.next_look()));
+  WatchFixture fixture(HangLimits{.most_seconds = 0});
+  CHECK(std::isinf(fixture.watch.next_look()));
+  fixture.train(4, 1);
+  CHECK(std::isinf(fixture.watch.next_look()));
 }
 
 TEST_CASE("the suspect: stopped before not ready before behind in operations before behind in updates") {
-  Scene scene;
-  const auto suspect = [&] { return find_suspect(scene.workers, scene.sights).value(); };
+  WatchFixture fixture;
+  const auto suspect = [&] { return find_suspect(fixture.workers, fixture.sights).value(); };
   CHECK(suspect().worker == 1);
   CHECK(suspect().sign == Sign::kBehindOperation);
-  scene.sights[0].process.state = 'T';
+  fixture.sights[0].process.state = 'T';
   CHECK(suspect().worker == 0);
   CHECK(suspect().sign == Sign::kStopped);
-  scene.sights[0].process.state = 'S';
-  scene.sights[1].status.operations = 100;
-  scene.sights[0].status.step = 6;
+  fixture.sights[0].process.state = 'S';
+  fixture.sights[1].status.operations = 100;
+  fixture.sights[0].status.step = 6;
   CHECK(suspect().worker == 1);
   CHECK(suspect().sign == Sign::kBehindStep);
-  scene.workers[0].ready = false;
+  fixture.workers[0].ready = false;
   CHECK(suspect().worker == 0);
   CHECK(suspect().sign == Sign::kNotReady);
 }
 
 TEST_CASE("only ranks that run and go on are suspects, and at the end those that do not leave") {
-  Scene scene;
-  scene.workers[1].status = ExitStatus{0, 0};
-  CHECK(find_suspect(scene.workers, scene.sights)->worker == 0);
-  scene.workers[0].finished = event(Kind::kFinished);
-  CHECK(find_suspect(scene.workers, scene.sights)->worker == 0);
-  scene.workers[0].status = ExitStatus{0, 0};
-  CHECK_FALSE(find_suspect(scene.workers, scene.sights));
+  WatchFixture fixture;
+  fixture.workers[1].status = ExitStatus{0, 0};
+  CHECK(find_suspect(fixture.workers, fixture.sights)->worker == 0);
+  fixture.workers[0].finished = event(Kind::kFinished);
+  CHECK(find_suspect(fixture.workers, fixture.sights)->worker == 0);
+  fixture.workers[0].status = ExitStatus{0, 0};
+  CHECK_FALSE(find_suspect(fixture.workers, fixture.sights));
 }
 
 TEST_CASE("without sights, as of ranks elsewhere, events have to do") {
-  Scene scene;
-  scene.workers[0].step = 4;
-  CHECK(find_suspect(scene.workers, {})->worker == 0);
+  WatchFixture fixture;
+  fixture.workers[0].step = 4;
+  CHECK(find_suspect(fixture.workers, {})->worker == 0);
 }
 
 TEST_CASE("a process is seen as the kernel describes it, whatever its name is") {

@@ -238,7 +238,7 @@ TEST_CASE("who does not prove that he knows the secret ends no follower with an 
   }
 }
 
-TEST_CASE("a mistaken agent that knows the secret is refused with a proof, whenever it comes", "[process]") {
+TEST_CASE("an invalid agent that knows the secret is refused with a proof, whenever it comes", "[process]") {
   Agents job;
   job.start(0, 2, kScripts, {.secret = "s3cret"});
   job.wait_for_leader();

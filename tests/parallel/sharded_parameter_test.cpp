@@ -23,9 +23,9 @@ ShardedParameter held(bool resident, bool apart, int parts = 1) {
   return ShardedParameter({"w", numbers().clone().requires_grad_(true), 0}, placement);
 }
 
-void write_own(const ShardedParameter& parameter, const at::Tensor& values) {
+void write_local_shard(const ShardedParameter& parameter, const at::Tensor& values) {
   const at::NoGradGuard no_grad;
-  parameter.own().copy_(values.narrow(0, 0, parameter.own().size(0)));
+  parameter.local_shard().copy_(values.narrow(0, 0, parameter.local_shard().size(0)));
 }
 
 bool same_memory(const at::Tensor& a, const at::Tensor& b) {
@@ -36,8 +36,8 @@ bool same_memory(const at::Tensor& a, const at::Tensor& b) {
 
 TEST_CASE("offloaded master weights are memory of their own; without offload they are the leaf's") {
   const ShardedParameter together = held(true, false), apart = held(true, true);
-  CHECK(same_memory(together.own(), together.leaf()));
-  CHECK_FALSE(same_memory(apart.own(), apart.leaf()));
+  CHECK(same_memory(together.local_shard(), together.leaf()));
+  CHECK_FALSE(same_memory(apart.local_shard(), apart.leaf()));
   CHECK_FALSE(together.needs_gather());
   CHECK(apart.needs_gather());
   CHECK(together.parameter_bytes() == 48);
@@ -49,11 +49,11 @@ TEST_CASE(
   for (const bool resident : {true, false}) {
     INFO("resident: " << resident);
     ShardedParameter parameter = held(resident, true);
-    write_own(parameter, numbers());
+    write_local_shard(parameter, numbers());
     parameter.allocate();
     CHECK(same_memory(parameter.gather_input(), parameter.buffer()));
     CHECK(at::equal(parameter.leaf().detach(), numbers()));
-    write_own(parameter, numbers().mul(2));
+    write_local_shard(parameter, numbers().mul(2));
     CHECK(at::equal(parameter.leaf().detach(), numbers()));
     parameter.release();
     parameter.allocate();
@@ -64,7 +64,7 @@ TEST_CASE(
 
 TEST_CASE("of several parts the offloaded one is copied to its place before it is sent") {
   ShardedParameter parameter = held(false, true, 2);
-  write_own(parameter, numbers());
+  write_local_shard(parameter, numbers());
   parameter.allocate();
   const at::Tensor sent = parameter.gather_input();
   CHECK_FALSE(same_memory(sent, parameter.shard()));
@@ -79,11 +79,11 @@ TEST_CASE("gradients of offloaded master weights are copies that add up") {
   ShardedParameter parameter = held(true, true);
   const at::Tensor reduced = at::full({12}, 3.0, at::kFloat);
   parameter.add_gradient(reduced);
-  CHECK_FALSE(same_memory(parameter.own().grad(), reduced));
+  CHECK_FALSE(same_memory(parameter.local_shard().grad(), reduced));
   reduced.fill_(0);  // the device's memory is used again
-  CHECK(at::equal(parameter.own().grad(), at::full({4, 3}, 3.0, at::kFloat)));
+  CHECK(at::equal(parameter.local_shard().grad(), at::full({4, 3}, 3.0, at::kFloat)));
   parameter.add_gradient(at::full({12}, 4.0, at::kFloat));
-  CHECK(at::equal(parameter.own().grad(), at::full({4, 3}, 7.0, at::kFloat)));
+  CHECK(at::equal(parameter.local_shard().grad(), at::full({4, 3}, 7.0, at::kFloat)));
   CHECK(parameter.gradient_bytes() == 48);
   parameter.drop_gradients();
   CHECK(parameter.gradient_bytes() == 0);

@@ -53,7 +53,7 @@ Reading read(const Configuration& configuration, const Words& words) {
     run.model.architecture = architectures::Architecture::from_scratch(model.model_type.value_or("gpt2"),
                                                                        model.config_overrides.value_or(""));
     reading.plan = to_json_value(run.plan());
-  } catch (const arguments::MistakenArguments& error) {
+  } catch (const arguments::InvalidArguments& error) {
     reading.parsed = error.read();
     reading.mistakes = count_mistakes(error);
   } catch (const Error& error) {

@@ -230,10 +230,10 @@ TEST_CASE("a checkpoint is replaced only by one that reads back as it was writte
 
 // Steps 10 and 20 are committed; 20 is then saved again with other content, and 30 anew. Whatever happens in
 // between, the newest committed checkpoint must be there and good.
-struct Scene {
+struct DeletionFixture {
   TemporaryDirectory folder;
 
-  Scene() {
+  DeletionFixture() {
     FaultInjectingFileSystem files;  // without trouble; it spares the disk thousands of syncs
     save_checkpoint(files, folder.path(), 10, "first ten");
     save_checkpoint(files, folder.path(), 20, "first twenty");
@@ -271,10 +271,10 @@ struct Scene {
 };
 
 int count_operations() {
-  const Scene scene;
+  const DeletionFixture fixture;
   FaultInjectingFileSystem files;
   int done = 0;
-  scene.save_twice_and_delete(files, done);
+  fixture.save_twice_and_delete(files, done);
   REQUIRE(done == 3);
   return files.operations();
 }
@@ -285,12 +285,12 @@ TEST_CASE("a crash after any operation of a save loses no committed checkpoint",
   REQUIRE(operations > 30);
   for (int k = 0; k < operations; ++k) {
     INFO("operation " << k << (lose ? ", unsynced data lost" : ", unsynced data kept"));
-    const Scene scene;
+    const DeletionFixture fixture;
     FaultInjectingFileSystem files(Trouble::kCrash, k);
     int done = 0;
-    CHECK_THROWS_AS(scene.save_twice_and_delete(files, done), Crash);
+    CHECK_THROWS_AS(fixture.save_twice_and_delete(files, done), Crash);
     if (lose) files.lose_unsynced();
-    scene.check_after(done);
+    fixture.check_after(done);
   }
 }
 
@@ -299,16 +299,16 @@ TEST_CASE("a full or broken disk at any operation of a save keeps the earlier ch
   const int operations = count_operations();
   for (int k = 0; k < operations; ++k) {
     INFO("operation " << k);
-    const Scene scene;
+    const DeletionFixture fixture;
     FaultInjectingFileSystem files(trouble, k);
     int done = 0;
     try {
-      scene.save_twice_and_delete(files, done);
+      fixture.save_twice_and_delete(files, done);
       CHECK_FALSE(files.failed_in_save());  // what is not deleted costs room alone
     } catch (const Error& error) {
       CHECK(error.code() == ExitCode::kDisk);
     }
-    scene.check_after(done);
+    fixture.check_after(done);
   }
 }
 

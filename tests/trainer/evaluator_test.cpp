@@ -9,7 +9,7 @@
 
 #include "comm/rank_processes.h"
 #include "hftrain/trainer/components.h"
-#include "hftrain/trainer/loss_items.h"
+#include "hftrain/trainer/label_count.h"
 #include "support/catch.h"
 #include "trainer/tiny_run.h"
 
@@ -40,7 +40,7 @@ struct TinyEvaluation {
     for (size_t row = 0; row < samples.size(); ++row) {
       MemoryDataset(100).copy_to(samples[row], ids.data_ptr<int64_t>() + static_cast<int64_t>(row) * kBlock);
     }
-    const double items = static_cast<double>(loss_items(model->architecture(), ids));
+    const double items = static_cast<double>(label_count(model->architecture(), ids));
     const at::Tensor divisor = at::scalar_tensor(items, at::kFloat);
     return model->forward({.input_ids = ids, .labels = ids}, runner, {.num_items = divisor})
         .loss.item<double>();

@@ -211,24 +211,24 @@ ExitCode join_job(const CommandContext& context, const arguments::ParseOutcome& 
 
 // The other front programs of the job hear of them too, when what could be read says where they are. mpirun
 // and torchrun see the exit code, and to meet through them may take long.
-ExitCode refuse(const CommandContext& context, const arguments::MistakenArguments& mistaken) {
+ExitCode refuse(const CommandContext& context, const arguments::InvalidArguments& invalid) {
   Inputs inputs;
-  inputs.parsed = mistaken.read();
+  inputs.parsed = invalid.read();
   inputs.environment = context.environment;
   launcher::JobPlace place;
   try {
     place = place_of(inputs, context);
   } catch (const Error&) {
-    throw mistaken;  // the place is among the mistakes
+    throw invalid;  // the place is among the mistakes
   }
   const arguments::Actions& asked = inputs.parsed.actions;
   if (asked.dry_run || asked.print_config || place.meeting != launcher::Meeting::kFixedAddress) {
-    if (launcher::speaks_first(context.environment)) throw mistaken;
-    return mistaken.code();
+    if (launcher::speaks_first(context.environment)) throw invalid;
+    return invalid.code();
   }
   reporting::Console console(context.err, console_style(inputs.parsed.arguments, context));
-  return place.leads() ? call_off(context, inputs, place, mistaken)
-                       : decline(context, inputs, place, console, mistaken);
+  return place.leads() ? call_off(context, inputs, place, invalid)
+                       : decline(context, inputs, place, console, invalid);
 }
 
 // The plan of a job that a host file starts is that of its first machine; all are taken to be like this one.
@@ -268,9 +268,9 @@ ExitCode run(const CommandContext& context, std::vector<std::string> arguments, 
   arguments::ParseOutcome parsed;
   try {
     parsed = arguments::parse_arguments(arguments, context.environment);
-  } catch (const arguments::MistakenArguments& mistaken) {
-    if (arguments::other_machines(mistaken.read())) throw;
-    return refuse(context, mistaken);
+  } catch (const arguments::InvalidArguments& invalid) {
+    if (arguments::other_machines(invalid.read())) throw;
+    return refuse(context, invalid);
   }
   if (answer_question(parsed, context, help)) return ExitCode::kDone;
   if (parsed.actions.json && !parsed.actions.dry_run) {

@@ -4,8 +4,8 @@
 #include <regex>
 
 #include "hftrain/arguments/flag_table.h"
+#include "hftrain/arguments/option_keys.h"
 #include "hftrain/arguments/rules.h"
-#include "hftrain/arguments/schedule_options.h"
 #include "hftrain/arguments/suggestions.h"
 #include "hftrain/arguments/value.h"
 #include "hftrain/base/text.h"

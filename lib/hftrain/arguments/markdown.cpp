@@ -2,8 +2,8 @@
 
 #include "hftrain/arguments/documentation.h"
 #include "hftrain/arguments/flag_table.h"
+#include "hftrain/arguments/option_keys.h"
 #include "hftrain/arguments/rules.h"
-#include "hftrain/arguments/schedule_options.h"
 #include "hftrain/arguments/value.h"
 
 namespace hftrain::arguments {

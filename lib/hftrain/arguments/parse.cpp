@@ -12,9 +12,9 @@
 #include "hftrain/arguments/import/import.h"
 #include "hftrain/arguments/import/launch.h"
 #include "hftrain/arguments/merge.h"
+#include "hftrain/arguments/option_keys.h"
 #include "hftrain/arguments/other_machines.h"
 #include "hftrain/arguments/rules.h"
-#include "hftrain/arguments/schedule_options.h"
 #include "hftrain/arguments/value.h"
 #include "hftrain/base/text.h"
 
@@ -79,7 +79,7 @@ class Parser {
     if (outcome_.actions.help || outcome_.actions.help_all || outcome_.actions.version)
       return std::move(outcome_);
     if (machines == "list") {
-      if (!problems_.empty()) throw MistakenArguments(std::move(problems_), std::move(outcome_));
+      if (!problems_.empty()) throw InvalidArguments(std::move(problems_), std::move(outcome_));
       return std::move(outcome_);
     }
     if (machines) environment_ = of_other_machines(environment_);
@@ -157,7 +157,7 @@ class Parser {
     } else {
       problems_.insert(problems_.end(), unrunnable.begin(), unrunnable.end());
     }
-    if (!problems_.empty()) throw MistakenArguments(std::move(problems_), std::move(outcome_));
+    if (!problems_.empty()) throw InvalidArguments(std::move(problems_), std::move(outcome_));
   }
 
   std::span<const std::string> argv_;

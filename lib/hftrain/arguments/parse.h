@@ -62,9 +62,9 @@ struct ParseOutcome {
 
 // Every mistake of the arguments (kUsage), and what could be read beside them: who has to be told of them may
 // be among it.
-class MistakenArguments : public Error {
+class InvalidArguments : public Error {
  public:
-  MistakenArguments(std::vector<Diagnostic> mistakes, ParseOutcome read)
+  InvalidArguments(std::vector<Diagnostic> mistakes, ParseOutcome read)
       : Error(ExitCode::kUsage, std::move(mistakes)), read_(std::move(read)) {}
 
   const ParseOutcome& read() const noexcept { return read_; }
@@ -73,7 +73,7 @@ class MistakenArguments : public Error {
   ParseOutcome read_;
 };
 
-// Throws MistakenArguments with every mistake found. With help, help_all or version nothing is checked; with
+// Throws InvalidArguments with every mistake found. With help, help_all or version nothing is checked; with
 // print_config what makes a configuration unrunnable becomes a warning.
 ParseOutcome parse_arguments(std::span<const std::string> argv, const Environment& environment);
 

@@ -8,7 +8,7 @@
 #include "hftrain/base/clock.h"
 #include "hftrain/base/file.h"
 #include "hftrain/base/text.h"
-#include "hftrain/checkpoint/joint_success.h"
+#include "hftrain/checkpoint/collective_status.h"
 #include "hftrain/checkpoint/model_files.h"
 #include "hftrain/checkpoint/optimizer_state.h"
 #include "hftrain/checkpoint/state_parts.h"
@@ -92,26 +92,26 @@ std::string Checkpointer::save(const CheckpointContents& contents, const AfterCo
   DirectTarget target(save->files);
   std::optional<Error> failure = write_files(contents, target);
   if (!failure) failure = attempt([&] { save->files.sync_names(); });
-  agree_on_success(communicator_, failure, "save");
+  check_collective_status(communicator_, failure, "save");
   complete(*save);
   if (nodes_.several()) {
     failure = writes_model() || !commits() ? std::nullopt : attempt([&] { commit(*save); });
-    agree_on_success(communicator_, failure, "save");
+    check_collective_status(communicator_, failure, "save");
   }
   failure = writes_model() ? attempt([&] { commit(*save); }) : std::nullopt;
-  agree_on_success(communicator_, failure, "save");
+  check_collective_status(communicator_, failure, "save");
   after_commit(*save);
   return save->path;
 }
 
 void Checkpointer::rehearse(const CheckpointContents& contents) {
   const std::unique_ptr<Save> save = open_save(contents.step, {});
-  agree_on_success(communicator_, write_for_rehearsal(contents, *save), "rehearse a save");
+  check_collective_status(communicator_, write_for_rehearsal(contents, *save), "rehearse a save");
   complete(*save);
   std::optional<Error> failure;
   if (commits())
     failure = attempt([&] { save->transaction->seal(save->manifest, kVerifyingThreads, progress_); });
-  agree_on_success(communicator_, failure, "rehearse a save");
+  check_collective_status(communicator_, failure, "rehearse a save");
 }
 
 std::optional<Error> Checkpointer::write_for_rehearsal(const CheckpointContents& contents, Save& save) {
@@ -159,7 +159,7 @@ void Checkpointer::begin_save(const CheckpointContents& contents, AfterCommit af
   std::optional<Error> failure = write_files(contents, staged_);
   if (!failure && device_ != nullptr)
     failure = attempt([&] { device_->synchronise(communicator_.device()); });
-  agree_on_success(communicator_, failure, "save");
+  check_collective_status(communicator_, failure, "save");
   in_flight_ = std::move(save);
   background_.start(BackgroundTask::Priority::kLow, [this] {
     staged_.write_to(in_flight_->files, abandoned_);
@@ -171,7 +171,7 @@ std::optional<std::string> Checkpointer::advance_save() {
   const std::optional<Error> failure = attempt([&] { background_.wait(); });
   // Gone when anything fails, and with it the temporary folder.
   std::unique_ptr<Save> save = std::move(in_flight_);
-  agree_on_success(communicator_, failure, "save");
+  check_collective_status(communicator_, failure, "save");
   using Stage = Save::Stage;
   if (save->stage == Stage::kFirstNode) {
     after_commit(*save);
@@ -200,7 +200,7 @@ std::unique_ptr<Checkpointer::Save> Checkpointer::open_save(int64_t step, AfterC
     check_free_space();
     transaction = std::make_unique<storage::CheckpointTransaction>(files_, plan_.output_dir, step);
   });
-  agree_on_success(communicator_, failure, "save");
+  check_collective_status(communicator_, failure, "save");
   const std::vector<std::string> folders =
       communicator_.all_gather_text(transaction ? transaction->directory() : "");
   const std::string& folder = folders[static_cast<size_t>(nodes_.committer(communicator_.rank()))];
@@ -237,10 +237,10 @@ std::vector<std::vector<storage::FileRecord>> Checkpointer::join_records(
 void Checkpointer::complete(Save& save) {
   const auto records = join_records(save.files.records());
   if (nodes_.several()) {
-    agree_on_success(communicator_, attempt([&] {
-                       spread_files(communicator_, nodes_, records, save.files.directory(), files_);
-                     }),
-                     "save");
+    check_collective_status(communicator_, attempt([&] {
+                              spread_files(communicator_, nodes_, records, save.files.directory(), files_);
+                            }),
+                            "save");
   }
   storage::Manifest& manifest = save.manifest;
   for (const auto& of_rank : records)
@@ -261,7 +261,7 @@ void Checkpointer::commit(Save& save) const {
 // Of several folders none may lose an older checkpoint before all have the new one.
 void Checkpointer::after_commit(Save& save) {
   if (!nodes_.several() || !save.after) return;
-  agree_on_success(communicator_, commits() ? attempt(save.after) : std::nullopt, "save");
+  check_collective_status(communicator_, commits() ? attempt(save.after) : std::nullopt, "save");
 }
 
 // Weights come first: a rank that failed before them would leave the others waiting for its parts.
@@ -297,7 +297,7 @@ std::vector<std::string> Checkpointer::load_model(const std::string& folder) {
   std::vector<std::string> unused;
   const std::optional<Error> failure =
       attempt([&] { unused = load_weights(table_, storage::StoredWeights(folder), strategy_, progress_); });
-  agree_on_success(communicator_, failure, "load the model");
+  check_collective_status(communicator_, failure, "load the model");
   return unused;
 }
 
@@ -324,7 +324,7 @@ CheckpointContents Checkpointer::load_training_state(const std::string& checkpoi
     if (saved_ranks != communicator_.world_size())
       contents.rank_state.loss_sum = mean_loss_sum(checkpoint, saved_ranks);
   });
-  agree_on_success(communicator_, failure, "load the training state");
+  check_collective_status(communicator_, failure, "load the training state");
   return contents;
 }
 
@@ -350,13 +350,13 @@ void Checkpointer::export_model(const std::string& folder) {
       staged->sync_names();
     });
   }
-  agree_on_success(communicator_, failure, "write the model");
+  check_collective_status(communicator_, failure, "write the model");
   const auto records = join_records(staged ? staged->records() : std::vector<storage::FileRecord>());
   failure = attempt([&] {
     if (nodes_.several()) spread_files(communicator_, nodes_, records, staging, files_);
   });
   if (commits() && !failure) failure = attempt([&] { publish_model(records.front(), staging, folder); });
-  agree_on_success(communicator_, failure, "write the model");
+  check_collective_status(communicator_, failure, "write the model");
 }
 
 void Checkpointer::publish_model(const std::vector<storage::FileRecord>& records, const std::string& staging,

@@ -10,7 +10,7 @@
 #include <set>
 
 #include "hftrain/base/error.h"
-#include "hftrain/checkpoint/joint_success.h"
+#include "hftrain/checkpoint/collective_status.h"
 
 namespace hftrain::checkpoint {
 namespace {

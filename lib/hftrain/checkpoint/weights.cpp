@@ -9,7 +9,7 @@
 
 #include "hftrain/base/error.h"
 #include "hftrain/base/text.h"
-#include "hftrain/checkpoint/joint_success.h"
+#include "hftrain/checkpoint/collective_status.h"
 #include "hftrain/checkpoint/state_parts.h"
 #include "hftrain/checkpoint/tensor_bytes.h"
 #include "hftrain/storage/model_folder.h"

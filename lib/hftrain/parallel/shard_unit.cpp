@@ -11,11 +11,11 @@ namespace hftrain::parallel {
 
 // Gradients on their way. Inputs and outputs stay untouched until the operations are over.
 struct ShardUnit::Reduction {
-  std::vector<ShardedParameter*> cut, whole;  // by how they are reduced
-  std::vector<at::Tensor> inputs;             // of the cut ones, whole
-  std::vector<at::Tensor> outputs;            // views of `parts`
-  at::Tensor parts;                           // this rank's parts, one after the other
-  std::vector<at::Tensor> copies;             // gradients of the whole ones
+  std::vector<ShardedParameter*> sharded, whole;  // by how they are reduced
+  std::vector<at::Tensor> inputs;                 // of the sharded ones, whole
+  std::vector<at::Tensor> outputs;                // views of `parts`
+  at::Tensor parts;                               // this rank's parts, one after the other
+  std::vector<at::Tensor> copies;                 // gradients of the whole ones
   std::vector<comm::PendingOperation> operations;
 };
 
@@ -50,7 +50,7 @@ void ShardUnit::start_gather() {
     parameter->allocate();
     if (!parameter->needs_gather()) continue;
     const at::Tensor input = parameter->gather_input();
-    if (!parameter->cut()) continue;
+    if (!parameter->is_sharded()) continue;
     inputs.push_back(input);
     outputs.push_back(parameter->buffer());
   }
@@ -84,19 +84,19 @@ void ShardUnit::start_reduction() {
   int64_t numel = 0;
   for (ShardedParameter* parameter : parameters_) {
     if (!parameter->trainable()) continue;
-    if (!parameter->cut()) {
+    if (!parameter->is_sharded()) {
       reduction->whole.push_back(parameter);
       reduction->copies.push_back(parameter->take_gradient());
       continue;
     }
-    reduction->cut.push_back(parameter);
+    reduction->sharded.push_back(parameter);
     reduction->inputs.push_back(parameter->take_gradient());
     numel += parameter->shard().numel();
   }
-  if (!reduction->cut.empty()) {
+  if (!reduction->sharded.empty()) {
     reduction->parts = at::empty({numel}, reduction->inputs.front().options());
     int64_t offset = 0;
-    for (const ShardedParameter* parameter : reduction->cut) {
+    for (const ShardedParameter* parameter : reduction->sharded) {
       reduction->outputs.push_back(reduction->parts.narrow(0, offset, parameter->shard().numel()));
       offset += parameter->shard().numel();
     }
@@ -123,7 +123,8 @@ void ShardUnit::finish_reduction() {
 }
 
 void ShardUnit::add_reduced(const Reduction& reduction) {
-  for (size_t i = 0; i < reduction.cut.size(); ++i) reduction.cut[i]->add_gradient(reduction.outputs[i]);
+  for (size_t i = 0; i < reduction.sharded.size(); ++i)
+    reduction.sharded[i]->add_gradient(reduction.outputs[i]);
   for (size_t i = 0; i < reduction.whole.size(); ++i) reduction.whole[i]->add_gradient(reduction.copies[i]);
 }
 

@@ -39,7 +39,7 @@ ShardedParameter::ShardedParameter(const NamedParameter& parameter, const ShardP
       rows_(leaf_.dim() == 0 ? 1 : leaf_.size(0)),
       row_numel_(leaf_.numel() / std::max<int64_t>(rows_, 1)),
       chunk_rows_((rows_ + placement.parts - 1) / placement.parts),
-      own_rows_(std::clamp<int64_t>(rows_ - placement.index * chunk_rows_, 0, chunk_rows_)) {
+      local_rows_(std::clamp<int64_t>(rows_ - placement.index * chunk_rows_, 0, chunk_rows_)) {
   const at::NoGradGuard no_grad;
   const at::ScalarType master = leaf_.scalar_type();
   const at::TensorOptions on_device = leaf_.options().requires_grad(false);
@@ -56,9 +56,9 @@ ShardedParameter::ShardedParameter(const NamedParameter& parameter, const ShardP
     shard_ = aliased_ ? slot_ : shard_memory(part_numel(), on_master, pinned);
   }
   std::vector<int64_t> sizes = shape_;
-  if (!sizes.empty()) sizes[0] = own_rows_;
-  if (sizes.empty() && own_rows_ == 0) sizes = {0};
-  own_ = part_of(shard_, shard_.storage_offset(), sizes);
+  if (!sizes.empty()) sizes[0] = local_rows_;
+  if (sizes.empty() && local_rows_ == 0) sizes = {0};
+  local_shard_ = part_of(shard_, shard_.storage_offset(), sizes);
 }
 
 std::vector<int64_t> ShardedParameter::offset() const {
@@ -85,7 +85,7 @@ void ShardedParameter::release() {
 
 at::Tensor ShardedParameter::gather_input() const {
   const bool same = shard_.scalar_type() == slot_.scalar_type() && !placement_.apart;
-  if (aliased_ || (same && cut())) return shard_;
+  if (aliased_ || (same && is_sharded())) return shard_;
   const at::NoGradGuard no_grad;
   slot_.copy_(shard_, /*non_blocking=*/true);
   return slot_;
@@ -121,20 +121,20 @@ at::Tensor ShardedParameter::take_gradient() {
 
 void ShardedParameter::add_gradient(const at::Tensor& reduced) {
   const at::NoGradGuard no_grad;
-  at::Tensor mine = part_of(reduced, reduced.storage_offset(), own_.sizes());
-  at::Tensor& gradient = own_.mutable_grad();
+  at::Tensor mine = part_of(reduced, reduced.storage_offset(), local_shard_.sizes());
+  at::Tensor& gradient = local_shard_.mutable_grad();
   if (gradient.defined()) {
-    gradient.add_(mine.to(own_.device()));
+    gradient.add_(mine.to(local_shard_.device()));
   } else if (placement_.apart) {
-    gradient = at::empty(own_.sizes(), own_.options().pinned_memory(!mine.device().is_cpu()));
+    gradient = at::empty(local_shard_.sizes(), local_shard_.options().pinned_memory(!mine.device().is_cpu()));
     gradient.copy_(mine, /*non_blocking=*/true);
   } else {
-    gradient = mine.to(own_.scalar_type());
+    gradient = mine.to(local_shard_.scalar_type());
   }
 }
 
 void ShardedParameter::drop_gradients() {
-  own_.mutable_grad().reset();
+  local_shard_.mutable_grad().reset();
   leaf_.mutable_grad().reset();
   kept_gradient_.reset();
 }
@@ -145,7 +145,7 @@ int64_t ShardedParameter::parameter_bytes() const {
 }
 
 int64_t ShardedParameter::gradient_bytes() const {
-  return bytes_if_any(own_.grad()) + bytes_if_any(leaf_.grad()) + bytes_if_any(kept_gradient_);
+  return bytes_if_any(local_shard_.grad()) + bytes_if_any(leaf_.grad()) + bytes_if_any(kept_gradient_);
 }
 
 }  // namespace hftrain::parallel

@@ -6,8 +6,7 @@
 // its gradient can be reduce-scattered as it is when W divides R.
 //
 //   buffer (dtype of the forward pass)   | slot 0 | slot 1 | ... | slot W-1 |     leaf = its first R rows
-//   shard (dtype of the master weights)             | rows |                      own() = those of them that
-//   exist
+//   shard (dtype of the master weights)             | rows |                      local_shard() = its rows that exist
 //
 // The leaf keeps its identity: only the memory of the buffer comes and goes. Where the dtypes agree and the
 // buffer stays, the shard is the slot itself, unless it lies apart.
@@ -45,16 +44,16 @@ class ShardedParameter {
   const at::Tensor& leaf() const { return leaf_; }
   bool trainable() const { return leaf_.requires_grad(); }
   const ShardPlacement& placement() const { return placement_; }
-  bool cut() const { return placement_.parts > 1; }
-  // False when every write to own() is at once a write to the leaf.
-  bool needs_gather() const { return cut() || !aliased_; }
+  bool is_sharded() const { return placement_.parts > 1; }
+  // False when every write to local_shard() is at once a write to the leaf.
+  bool needs_gather() const { return is_sharded() || !aliased_; }
 
-  // Sizes of the whole parameter; where own() lies in it, one number per dimension.
+  // Sizes of the whole parameter; where local_shard() lies in it, one number per dimension.
   const std::vector<int64_t>& shape() const { return shape_; }
   std::vector<int64_t> offset() const;
   // This rank's rows as master weights; without elements on a rank that has none. Its .grad() is what the
   // optimizer reads.
-  const at::Tensor& own() const { return own_; }
+  const at::Tensor& local_shard() const { return local_shard_; }
   // The same with the rows that fill it up to c, flat.
   const at::Tensor& shard() const { return shard_; }
 
@@ -73,7 +72,7 @@ class ShardedParameter {
   // The whole gradient with rows up to W·c, flat, in the dtype of reductions; zeros if the leaf has none. The
   // leaf's gradient is gone afterwards.
   at::Tensor take_gradient();
-  // Adds this rank's part (c rows, flat) of the reduced gradient to own().grad(); may keep the tensor.
+  // Adds this rank's part (c rows, flat) of the reduced gradient to local_shard().grad(); may keep the tensor.
   void add_gradient(const at::Tensor& reduced);
   void drop_gradients();
 
@@ -88,9 +87,9 @@ class ShardedParameter {
   at::Tensor leaf_;
   ShardPlacement placement_;
   std::vector<int64_t> shape_;
-  int64_t rows_, row_numel_, chunk_rows_, own_rows_;
+  int64_t rows_, row_numel_, chunk_rows_, local_rows_;
   bool aliased_;
-  at::Tensor buffer_, slot_, shard_, own_;
+  at::Tensor buffer_, slot_, shard_, local_shard_;
   at::Tensor kept_gradient_;  // whole, float32
 };
 

@@ -120,14 +120,15 @@ void ShardedStrategy::prepare() {
   std::vector<optim::ParameterGroup> groups;
   for (const double weight_decay : weight_decays_) groups.push_back({{}, weight_decay});
   optimizer_order_.clear();
-  cut_.clear();
+  sharded_.clear();
   whole_.clear();
   for (size_t group = 0; group < groups.size(); ++group) {
     for (const ShardedParameter& parameter : parameters_) {
-      if (parameter.group() != group || !parameter.trainable() || parameter.own().numel() == 0) continue;
-      groups[group].parameters.push_back(parameter.own());
+      if (parameter.group() != group || !parameter.trainable() || parameter.local_shard().numel() == 0)
+        continue;
+      groups[group].parameters.push_back(parameter.local_shard());
       optimizer_order_.push_back(&parameter);
-      (parameter.cut() ? cut_ : whole_).push_back(parameter.own());
+      (parameter.is_sharded() ? sharded_ : whole_).push_back(parameter.local_shard());
     }
   }
   optimizer_ = make_optimizer_(std::move(groups));
@@ -136,7 +137,7 @@ void ShardedStrategy::prepare() {
 
 void ShardedStrategy::make_replicas_equal() {
   for (const ShardedParameter& parameter : parameters_) {
-    comm::Communicator& equals = parameter.cut() ? mesh_.replicate() : communicator_;
+    comm::Communicator& equals = parameter.is_sharded() ? mesh_.replicate() : communicator_;
     if (equals.world_size() == 1) continue;
     const at::Tensor there = parameter.shard().to(communicator_.device());
     equals.broadcast(there, 0);
@@ -158,7 +159,7 @@ void ShardedStrategy::backward(const at::Tensor& loss) {
 }
 
 bool ShardedStrategy::unscale(optim::GradientScaler& scaler) {
-  std::vector<at::Tensor> all = cut_;
+  std::vector<at::Tensor> all = sharded_;
   all.insert(all.end(), whole_.begin(), whole_.end());
   const bool here = scaler.unscale(all);
   const bool anywhere = communicator_.maximum(here ? 1 : 0) != 0;
@@ -169,12 +170,12 @@ bool ShardedStrategy::unscale(optim::GradientScaler& scaler) {
 // The sum over the parts of the shard group; replicas hold equal parts, and every rank the same whole ones.
 at::Tensor ShardedStrategy::clip_gradients(double max_norm) {
   const at::Device device = communicator_.device();
-  const at::Tensor squares = optim::squared_gradient_norm(cut_).to(device);
+  const at::Tensor squares = optim::squared_gradient_norm(sharded_).to(device);
   mesh_.shard().all_reduce(squares, comm::Reduction::kSum);
   const at::NoGradGuard no_grad;
   const at::Tensor norm = (squares + optim::squared_gradient_norm(whole_).to(device)).sqrt().to(at::kFloat);
   if (max_norm > 0) {
-    optim::clip_gradients(cut_, norm, max_norm);
+    optim::clip_gradients(sharded_, norm, max_norm);
     optim::clip_gradients(whole_, norm, max_norm);
   }
   return norm;
@@ -195,12 +196,12 @@ void ShardedStrategy::parameters_changed() {
 }
 
 bool ShardedStrategy::written_here(const ShardedParameter& parameter) const {
-  return parameter.cut() ? mesh_.replicate().rank() == 0 : communicator_.rank() == 0;
+  return parameter.is_sharded() ? mesh_.replicate().rank() == 0 : communicator_.rank() == 0;
 }
 
 StatePart ShardedStrategy::part(const ShardedParameter& parameter, const std::string& state,
                                 const at::Tensor& tensor) const {
-  if (tensor.sizes() == parameter.own().sizes()) {
+  if (tensor.sizes() == parameter.local_shard().sizes()) {
     return {parameter.name(), state, parameter.shape(), parameter.offset(), tensor, written_here(parameter)};
   }
   // One number for the whole parameter, the same on all ranks.
@@ -210,7 +211,7 @@ StatePart ShardedStrategy::part(const ShardedParameter& parameter, const std::st
 
 void ShardedStrategy::visit_parameters(const StateVisitor& visitor, Access /*access*/) {
   for (const ShardedParameter& parameter : parameters_) {
-    if (parameter.own().numel() > 0) visitor(part(parameter, "", parameter.own()));
+    if (parameter.local_shard().numel() > 0) visitor(part(parameter, "", parameter.local_shard()));
     let_go_of_pages(parameter.shard());
   }
 }
@@ -219,8 +220,8 @@ void ShardedStrategy::visit_whole_parameters(const std::vector<size_t>& order, c
   const bool shows = communicator_.rank() == 0;
   for (const size_t index : order) {
     const ShardedParameter& parameter = parameters_.at(index);
-    at::Tensor whole = parameter.own();
-    if (parameter.cut() && mesh_.replicate().rank() == 0) {
+    at::Tensor whole = parameter.local_shard();
+    if (parameter.is_sharded() && mesh_.replicate().rank() == 0) {
       const at::Tensor mine = parameter.shard().to(communicator_.device());
       const at::Tensor all =
           shows ? at::empty({mine.numel() * mesh_.shard().world_size()}, mine.options()) : at::Tensor();

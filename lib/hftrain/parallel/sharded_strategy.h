@@ -70,7 +70,7 @@ class ShardedStrategy final : public Strategy {
   std::unique_ptr<ShardingRunner> runner_;
   std::unique_ptr<optim::Optimizer> optimizer_;
   std::vector<const ShardedParameter*> optimizer_order_;  // as the optimizer numbers its tensors
-  std::vector<at::Tensor> cut_, whole_;                   // the optimizer's tensors: parts; in one part
+  std::vector<at::Tensor> sharded_, whole_;               // the optimizer's tensors: parts; in one part
   int64_t most_gradient_bytes_ = 0;
 };
 

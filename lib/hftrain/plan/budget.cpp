@@ -4,7 +4,7 @@
 #include <cstdio>
 
 #include "hftrain/base/text.h"
-#include "hftrain/plan/rank_state.h"
+#include "hftrain/plan/rank_memory.h"
 #include "hftrain/plan/resolve_parts.h"
 #include "hftrain/plan/text_table.h"
 
@@ -178,14 +178,14 @@ void check_nvme(const ResolveInput& input, const RunPlan& plan, Problems& proble
 }  // namespace
 
 MemoryPlan estimate_memory(const architectures::Architecture& architecture, const RunPlan& plan) {
-  const RankState state = rank_state(architecture.parameters(), plan);
+  const RankMemory bytes = rank_memory(architecture.parameters(), plan);
   MemoryPlan memory;
-  memory.parameters = state.parameters;
-  memory.gradients = state.gradients;
-  memory.optimizer = state.optimizer;
-  memory.buffers = state.gathered + state.nvme_staging;
-  memory.host = state.on_host;
-  memory.saving = state.saving;
+  memory.parameters = bytes.parameters;
+  memory.gradients = bytes.gradients;
+  memory.optimizer = bytes.optimizer;
+  memory.buffers = bytes.gathered + bytes.nvme_staging;
+  memory.host = bytes.on_host;
+  memory.saving = bytes.saving;
   if (plan.do_train) memory.activations = activation_bytes(architecture, plan);
   memory.total =
       memory.parameters + memory.gradients + memory.optimizer + memory.activations + memory.buffers;
@@ -197,7 +197,7 @@ DiskPlan estimate_disk(const architectures::Architecture& architecture, const Ru
   const architectures::ParameterTable& table = architecture.parameters();
   DiskPlan disk;
   disk.free_bytes = free_bytes ? static_cast<int64_t>(*free_bytes) : -1;
-  disk.nvme_bytes = rank_state(table, plan).on_nvme * plan.ranks.local_world_size;
+  disk.nvme_bytes = rank_memory(table, plan).on_nvme * plan.ranks.local_world_size;
   const int64_t weights = weights_bytes(plan);
   disk.checkpoint_bytes = weights + (plan.saving.only_model ? 0 : whole_optimizer_bytes(table, plan));
   if (!plan.do_train) return disk;

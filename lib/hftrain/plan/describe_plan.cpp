@@ -2,7 +2,7 @@
 
 #include "hftrain/base/text.h"
 #include "hftrain/plan/describe.h"
-#include "hftrain/plan/rank_state.h"
+#include "hftrain/plan/rank_memory.h"
 #include "hftrain/plan/text_table.h"
 
 namespace hftrain::plan {

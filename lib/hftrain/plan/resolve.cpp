@@ -4,7 +4,7 @@
 #include "hftrain/plan/communication_variables.h"
 #include "hftrain/plan/expected_time.h"
 #include "hftrain/plan/hub_cache.h"
-#include "hftrain/plan/rank_state.h"
+#include "hftrain/plan/rank_memory.h"
 #include "hftrain/plan/resolve_parts.h"
 #include "hftrain/plan/special_tokens.h"
 

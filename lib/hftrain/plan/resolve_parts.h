@@ -5,7 +5,7 @@
 #include <string>
 #include <utility>
 
-#include "hftrain/plan/optimizer_state.h"
+#include "hftrain/plan/optimizer_memory.h"
 #include "hftrain/plan/problems.h"
 #include "hftrain/plan/resolve.h"
 

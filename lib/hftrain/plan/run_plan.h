@@ -232,7 +232,7 @@ struct SavingPlan {
   int64_t max_shard_bytes = 50'000'000'000;
 };
 
-// Bytes of one rank by kind, from the plan's arithmetic (rank_state.h).
+// Bytes of one rank by kind, from the plan's arithmetic (rank_memory.h).
 struct MemoryPlan {
   int64_t parameters = 0, gradients = 0, optimizer = 0, activations = 0, buffers = 0, total = 0;
   int64_t host = 0;  // of these, in host memory while the rank computes on a GPU

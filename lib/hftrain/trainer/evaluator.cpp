@@ -8,9 +8,9 @@
 
 #include "hftrain/base/clock.h"
 #include "hftrain/reporting/console_text.h"
-#include "hftrain/trainer/agreement.h"
 #include "hftrain/trainer/evaluation_loss.h"
-#include "hftrain/trainer/loss_items.h"
+#include "hftrain/trainer/label_count.h"
+#include "hftrain/trainer/step_sync.h"
 
 namespace hftrain::trainer {
 namespace {
@@ -116,7 +116,7 @@ void Evaluator::rehearse(const std::shared_ptr<const data::TokenDataset>& split)
 
 Evaluator::BatchLoss Evaluator::loss_of(const TokenBatch& batch) {
   const at::Tensor ids = batch.input_ids.to(model_.options().device);
-  const auto tokens = static_cast<float>(loss_items(model_.architecture(), ids));
+  const auto tokens = static_cast<float>(label_count(model_.architecture(), ids));
   const at::Tensor divisor =
       at::scalar_tensor(tokens, at::TensorOptions().dtype(at::kFloat).device(ids.device()));
   const at::Tensor loss =

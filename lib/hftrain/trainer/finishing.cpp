@@ -7,7 +7,7 @@
 #include "hftrain/base/error.h"
 #include "hftrain/base/file.h"
 #include "hftrain/base/text.h"
-#include "hftrain/checkpoint/joint_success.h"
+#include "hftrain/checkpoint/collective_status.h"
 #include "hftrain/reporting/metrics_files.h"
 #include "hftrain/reporting/python_text.h"
 #include "hftrain/trainer/best_model.h"
@@ -168,7 +168,7 @@ void Trainer::share_results() {
     for (const auto& [name, text] : texts.items())
       write_file_atomically(plan_.output_dir + '/' + name, text.get<std::string>());
   });
-  checkpoint::agree_on_success(communicator_, failure, "write the results");
+  checkpoint::check_collective_status(communicator_, failure, "write the results");
 }
 
 void Trainer::write_results(const std::string& split, Json metrics, int64_t samples) {

@@ -3,7 +3,7 @@
 #include <functional>
 
 #include "hftrain/base/error.h"
-#include "hftrain/checkpoint/joint_success.h"
+#include "hftrain/checkpoint/collective_status.h"
 #include "hftrain/runtime/random_state.h"
 #include "hftrain/runtime/translate.h"
 #include "hftrain/trainer/trainer.h"

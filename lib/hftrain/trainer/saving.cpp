@@ -69,7 +69,7 @@ void Trainer::save_checkpoint() {
   if (!checkpointer_->saving()) announce_checkpoint();
 }
 
-void Trainer::advance_save(const Agreement& all) {
+void Trainer::advance_save(const StepSync& all) {
   if (!checkpointer_->saving() || all.saves_at_rest < communicator_.world_size()) return;
   const double begin = monotonic_seconds();
   const PhaseClock::Span span = clock_.span("save");

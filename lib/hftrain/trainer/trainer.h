@@ -16,7 +16,6 @@
 #include "hftrain/data/token_dataset.h"
 #include "hftrain/runtime/worker_context.h"
 #include "hftrain/storage/retention.h"
-#include "hftrain/trainer/agreement.h"
 #include "hftrain/trainer/batch_loader.h"
 #include "hftrain/trainer/callback.h"
 #include "hftrain/trainer/evaluator.h"
@@ -25,6 +24,7 @@
 #include "hftrain/trainer/memory_stage.h"
 #include "hftrain/trainer/phase_clock.h"
 #include "hftrain/trainer/run_log.h"
+#include "hftrain/trainer/step_sync.h"
 #include "hftrain/trainer/stop_request.h"
 #include "hftrain/trainer/throughput.h"
 #include "hftrain/trainer/update.h"
@@ -71,7 +71,7 @@ class Trainer {
   void train_epoch(BatchLoader& loader);
   // False when the run is to stop before this update.
   bool train_step(const std::vector<TokenBatch>& group, const BatchLoader& loader);
-  double divisor_of(const Agreement& all, int64_t own_label_tokens) const;
+  double divisor_of(const StepSync& all, int64_t own_label_tokens) const;
   void after_step();
   void act_on_flags();
   void guard_against_divergence(const UpdateResult& result, const std::vector<TokenBatch>& group);
@@ -94,7 +94,7 @@ class Trainer {
   void save_checkpoint();
   checkpoint::CheckpointContents checkpoint_contents();
   // At a step boundary: takes the save in the background on when every rank has done its part.
-  void advance_save(const Agreement& all);
+  void advance_save(const StepSync& all);
   void finish_save();
   void announce_checkpoint();
   std::optional<int64_t> best_checkpoint_step() const;

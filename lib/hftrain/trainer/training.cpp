@@ -5,12 +5,12 @@
 #include "hftrain/base/text.h"
 #include "hftrain/reporting/python_text.h"
 #include "hftrain/runtime/host_memory.h"
-#include "hftrain/trainer/agreement.h"
 #include "hftrain/trainer/best_model.h"
 #include "hftrain/trainer/intervals.h"
-#include "hftrain/trainer/loss_items.h"
+#include "hftrain/trainer/label_count.h"
 #include "hftrain/trainer/notify.h"
 #include "hftrain/trainer/run_headers.h"
+#include "hftrain/trainer/step_sync.h"
 #include "hftrain/trainer/trainer.h"
 
 namespace hftrain::trainer {
@@ -31,14 +31,14 @@ data::SamplerOptions sampler_of(const plan::RunPlan& plan, const comm::Communica
           .split_batches = plan.data.split_batches};
 }
 
-Agreement tokens_of(const std::vector<TokenBatch>& group, const models::Model& model) {
-  Agreement own;
+StepSync tokens_of(const std::vector<TokenBatch>& group, const models::Model& model) {
+  StepSync local;
   for (const TokenBatch& batch : group) {
-    own.label_tokens += loss_items(model.architecture(), batch.input_ids);
-    own.input_tokens += batch.input_ids.numel();
+    local.label_tokens += label_count(model.architecture(), batch.input_ids);
+    local.input_tokens += batch.input_ids.numel();
   }
-  own.stop = StopRequest::seen();
-  return own;
+  local.stop = StopRequest::seen();
+  return local;
 }
 
 std::vector<TokenBatch> next_group(BatchLoader& loader, int64_t size) {
@@ -131,16 +131,16 @@ void Trainer::train_epoch(BatchLoader& loader) {
 
 bool Trainer::train_step(const std::vector<TokenBatch>& group, const BatchLoader& loader) {
   const double begin = monotonic_seconds();
-  Agreement own = tokens_of(group, *model_);
-  own.saves_at_rest = checkpointer_->at_rest() ? 1 : 0;
-  const Agreement all = agree(communicator_, own);
+  StepSync local = tokens_of(group, *model_);
+  local.saves_at_rest = checkpointer_->at_rest() ? 1 : 0;
+  const StepSync all = sync_step(communicator_, local);
   advance_save(all);
   stop_ = all.stop;
   if (stop_ != StopSignal::kNone) return false;
   control_.should_log = control_.should_evaluate = control_.should_save = false;
   notify(&Callback::on_step_begin);
   const UpdateResult update = update_->run(
-      group, divisor_of(all, own.label_tokens), losses_, state_.global_step - state_.last_logged_step,
+      group, divisor_of(all, local.label_tokens), losses_, state_.global_step - state_.last_logged_step,
       {[this] { notify(&Callback::on_substep_end); }, [this] { notify(&Callback::on_pre_optimizer_step); },
        [this] { notify(&Callback::on_optimizer_step); }});
   state_.grad_norm = update.grad_norm;
@@ -162,7 +162,7 @@ bool Trainer::train_step(const std::vector<TokenBatch>& group, const BatchLoader
 
 // The model divides a sum over its own tokens and gradients are averaged over ranks; dividing by N / W makes
 // the average the mean over all tokens of the update.
-double Trainer::divisor_of(const Agreement& all, int64_t own_label_tokens) const {
+double Trainer::divisor_of(const StepSync& all, int64_t own_label_tokens) const {
   if (!plan_.batch.average_tokens_across_devices) return static_cast<double>(own_label_tokens);
   return static_cast<double>(all.label_tokens) / communicator_.world_size();
 }
@@ -187,16 +187,16 @@ void Trainer::act_on_flags() {
 // The ranks' samples of an update that all of them skip, for whoever looks for the culprit in the data.
 std::string Trainer::samples_of(const std::vector<TokenBatch>& group) {
   constexpr size_t kShown = 32;  // of a rank
-  std::string own;
+  std::string local;
   size_t count = 0;
   for (const TokenBatch& batch : group) {
     for (const int64_t sample : batch.samples) {
-      if (count++ < kShown) own += (own.empty() ? "" : ", ") + std::to_string(sample);
+      if (count++ < kShown) local += (local.empty() ? "" : ", ") + std::to_string(sample);
     }
   }
-  if (count > kShown) own += " and " + std::to_string(count - kShown) + " more";
-  const std::vector<std::string> all = communicator_.all_gather_text(own);
-  if (all.size() == 1) return own;
+  if (count > kShown) local += " and " + std::to_string(count - kShown) + " more";
+  const std::vector<std::string> all = communicator_.all_gather_text(local);
+  if (all.size() == 1) return local;
   std::string text;
   for (size_t rank = 0; rank < all.size(); ++rank)
     text += (rank == 0 ? "rank " : "; rank ") + std::to_string(rank) + ": " + all[rank];

@@ -524,7 +524,7 @@ void check_accelerate_agrees(const std::vector<Given>& given, const ParseOutcome
                                                                : each.flag->replaced_by.flag);
     const bool checked = name == "gradient_accumulation_steps" || name == "deepspeed";
     if (each.layer != kAccelerateLayer || !checked || outcome.origins.of(name) == each.origin) continue;
-    // merge() has told of a mistaken one.
+    // merge() has told of an invalid one.
     if (std::holds_alternative<ValueError>(convert(*each.flag, each.written, ""))) continue;
     const auto unread = outcome.unread.find(name);
     const Json winner = unread != outcome.unread.end() ? unread->second

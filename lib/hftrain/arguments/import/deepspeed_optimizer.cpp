@@ -3,7 +3,7 @@
 
 #include "hftrain/arguments/import/deepspeed_keys.h"
 #include "hftrain/arguments/import/deepspeed_parts.h"
-#include "hftrain/arguments/schedule_options.h"
+#include "hftrain/arguments/option_keys.h"
 #include "hftrain/arguments/value.h"
 #include "hftrain/base/text.h"
 

@@ -1,4 +1,4 @@
-#include "hftrain/trainer/agreement.h"
+#include "hftrain/trainer/step_sync.h"
 
 #include <ATen/ops/empty.h>
 
@@ -20,15 +20,15 @@ StopSignal joint_signal(int64_t terminated, int64_t interrupted) {
 
 }  // namespace
 
-Agreement agree(comm::Communicator& communicator, const Agreement& own) {
-  if (communicator.world_size() == 1) return own;
+StepSync sync_step(comm::Communicator& communicator, const StepSync& local) {
+  if (communicator.world_size() == 1) return local;
   at::Tensor facts = at::empty({5}, at::kLong);
   int64_t* values = facts.data_ptr<int64_t>();
-  values[0] = own.label_tokens;
-  values[1] = own.input_tokens;
-  values[2] = own.stop == StopSignal::kTerminate ? 1 : 0;
-  values[3] = own.stop == StopSignal::kInterrupt ? 1 : 0;
-  values[4] = own.saves_at_rest;
+  values[0] = local.label_tokens;
+  values[1] = local.input_tokens;
+  values[2] = local.stop == StopSignal::kTerminate ? 1 : 0;
+  values[3] = local.stop == StopSignal::kInterrupt ? 1 : 0;
+  values[4] = local.saves_at_rest;
   facts = facts.to(communicator.device());
   communicator.all_reduce(facts, comm::Reduction::kSum);
   facts = facts.cpu();
@@ -43,14 +43,14 @@ StopPoll::StopPoll(comm::Communicator& communicator)
     : communicator_(communicator), asked_(monotonic_seconds()) {}
 
 StopSignal StopPoll::look() {
-  const StopSignal own = StopRequest::seen();
-  if (communicator_.world_size() == 1) return own;
+  const StopSignal local = StopRequest::seen();
+  if (communicator_.world_size() == 1) return local;
   if (--until_next_ > 0) return StopSignal::kNone;
   const double now = monotonic_seconds();
   at::Tensor facts = at::empty({3}, at::kLong);
   int64_t* values = facts.data_ptr<int64_t>();
-  values[0] = own == StopSignal::kTerminate ? 1 : 0;
-  values[1] = own == StopSignal::kInterrupt ? 1 : 0;
+  values[0] = local == StopSignal::kTerminate ? 1 : 0;
+  values[1] = local == StopSignal::kInterrupt ? 1 : 0;
   values[2] = static_cast<int64_t>((now - asked_) * 1e6);
   facts = facts.to(communicator_.device());
   communicator_.all_reduce(facts, comm::Reduction::kSum);

@@ -11,7 +11,7 @@ namespace hftrain::trainer {
 
 // Given: what this rank knows of the coming update. Returned: the sum over ranks, and a stop seen by any
 // rank.
-struct Agreement {
+struct StepSync {
   int64_t label_tokens = 0;  // that count in the loss
   int64_t input_tokens = 0;  // padding included
   int64_t saves_at_rest =
@@ -20,7 +20,7 @@ struct Agreement {
 };
 
 // Collective.
-Agreement agree(comm::Communicator& communicator, const Agreement& own);
+StepSync sync_step(comm::Communicator& communicator, const StepSync& local);
 
 // For a loop whose rounds all ranks go through together. The ranks ask each other about twice a second, not
 // in every round: that would slow down a loop of small steps.

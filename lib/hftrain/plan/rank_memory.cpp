@@ -1,11 +1,11 @@
-#include "hftrain/plan/rank_state.h"
+#include "hftrain/plan/rank_memory.h"
 
 #include <algorithm>
 #include <utility>
 #include <vector>
 
 #include "hftrain/plan/nvme_staging.h"
-#include "hftrain/plan/optimizer_state.h"
+#include "hftrain/plan/optimizer_memory.h"
 
 namespace hftrain::plan {
 namespace {
@@ -18,26 +18,26 @@ constexpr int64_t kMasterBytes = 4;  // bytes
 // One parameter as a rank of a strategy holds it.
 struct Part {
   int64_t whole = 0;  // numbers, with the rows that fill it up to a multiple of the ranks
-  int64_t own = 0;    // of this rank
-  bool cut = false;
+  int64_t local = 0;  // of this rank
+  bool sharded = false;
 };
 
 Part part_of(const ParameterSpec& parameter, const StrategyPlan& strategy) {
   const int64_t numbers = parameter.numel();
   if (strategy.mesh_shard == 1 || numbers < strategy.full_parameter_limit) return {numbers, numbers, false};
   const int64_t rows = parameter.shape.empty() ? 1 : parameter.shape.front(), ranks = strategy.mesh_shard;
-  const int64_t own = (rows + ranks - 1) / ranks * (rows > 0 ? numbers / rows : 0);
-  return {own * ranks, own, true};
+  const int64_t local = (rows + ranks - 1) / ranks * (rows > 0 ? numbers / rows : 0);
+  return {local * ranks, local, true};
 }
 
 // The table of this rank's parts, for what depends on their shapes.
-ParameterTable own_table(const ParameterTable& table, const StrategyPlan& strategy) {
-  ParameterTable own = table;
-  for (ParameterSpec& parameter : own.parameters) {
-    if (!part_of(parameter, strategy).cut || parameter.shape.empty()) continue;
+ParameterTable local_table(const ParameterTable& table, const StrategyPlan& strategy) {
+  ParameterTable local = table;
+  for (ParameterSpec& parameter : local.parameters) {
+    if (!part_of(parameter, strategy).sharded || parameter.shape.empty()) continue;
     parameter.shape.front() = (parameter.shape.front() + strategy.mesh_shard - 1) / strategy.mesh_shard;
   }
-  return own;
+  return local;
 }
 
 // Numbers of each unit that are not there between two uses, and its gradients.
@@ -63,7 +63,7 @@ std::vector<UnitNumbers> unit_numbers(const ParameterTable& table, const Strateg
     for (const int index : unit.parameters) {
       const Part part = part_of(table.parameters[static_cast<size_t>(index)], strategy);
       numbers.gradients += part.whole;
-      if (strategy.stage == 3 && part.cut) numbers.transient += part.whole;
+      if (strategy.stage == 3 && part.sharded) numbers.transient += part.whole;
     }
     units.push_back(numbers);
   }
@@ -89,18 +89,18 @@ int64_t gathered_bytes(const std::vector<UnitNumbers>& units, const StrategyPlan
   return (staying + moving) * compute + (trains ? gradients * reduced : 0);
 }
 
-void replicated(const ParameterTable& table, const RunPlan& plan, RankState& state) {
+void replicated(const ParameterTable& table, const RunPlan& plan, RankMemory& memory) {
   const int64_t master = bytes_of(plan.model.master_dtype);
-  state.parameters = table.count() * master;
+  memory.parameters = table.count() * master;
   // Weights cast for the forward pass.
   if (plan.precision.compute != plan.model.master_dtype)
-    state.gathered = table.count() * bytes_of(plan.precision.compute);
+    memory.gathered = table.count() * bytes_of(plan.precision.compute);
   if (!plan.do_train) return;
-  state.gradients = plan.model.trainable_parameters * master;
-  state.optimizer = optimizer_state_bytes(plan.optimizer, table, plan.model.master_dtype);
+  memory.gradients = plan.model.trainable_parameters * master;
+  memory.optimizer = optimizer_state_bytes(plan.optimizer, table, plan.model.master_dtype);
 }
 
-void sharded(const ParameterTable& table, const RunPlan& plan, RankState& state) {
+void sharded(const ParameterTable& table, const RunPlan& plan, RankMemory& memory) {
   const StrategyPlan& strategy = plan.strategy;
   const int64_t master = bytes_of(plan.model.master_dtype);
   const int64_t compute = plan.model.master_dtype == "float32" ? bytes_of(plan.precision.compute) : master;
@@ -109,26 +109,26 @@ void sharded(const ParameterTable& table, const RunPlan& plan, RankState& state)
   int64_t shards = 0, whole = 0, numbers = 0;
   for (const ParameterSpec& parameter : table.parameters) {
     const Part part = part_of(parameter, strategy);
-    const bool resident = strategy.stage < 3 || !part.cut;
+    const bool resident = strategy.stage < 3 || !part.sharded;
     const bool same_memory = resident && compute == master && !to_host;
     if (resident) whole += part.whole * compute;
-    if (!same_memory) shards += part.own * master;
-    numbers += part.own;
+    if (!same_memory) shards += part.local * master;
+    numbers += part.local;
   }
-  if (strategy.offload_parameters == "nvme") state.on_nvme = std::exchange(shards, 0);
-  state.parameters = whole + shards;
-  state.gathered = gathered_bytes(unit_numbers(table, strategy), strategy, compute, plan.do_train);
-  if (to_host) state.on_host = shards;
+  if (strategy.offload_parameters == "nvme") memory.on_nvme = std::exchange(shards, 0);
+  memory.parameters = whole + shards;
+  memory.gathered = gathered_bytes(unit_numbers(table, strategy), strategy, compute, plan.do_train);
+  if (to_host) memory.on_host = shards;
   if (!plan.do_train) return;
   const bool accumulates = strategy.stage == 1 && plan.batch.accumulation_steps > 1;
-  state.gradients = accumulates ? table.count() * kMasterBytes : numbers * master;
-  state.optimizer =
-      optimizer_state_bytes(plan.optimizer, own_table(table, strategy), plan.model.master_dtype);
+  memory.gradients = accumulates ? table.count() * kMasterBytes : numbers * master;
+  memory.optimizer =
+      optimizer_state_bytes(plan.optimizer, local_table(table, strategy), plan.model.master_dtype);
   if (strategy.offload_optimizer == "nvme") {
-    state.nvme_staging = nvme_staging(strategy.nvme, state.optimizer).bytes();
-    state.on_nvme += std::exchange(state.optimizer, 0);
+    memory.nvme_staging = nvme_staging(strategy.nvme, memory.optimizer).bytes();
+    memory.on_nvme += std::exchange(memory.optimizer, 0);
   }
-  if (to_host) state.on_host += numbers * master + state.optimizer;
+  if (to_host) memory.on_host += numbers * master + memory.optimizer;
 }
 
 // Whole parameters are put together on rank 0 one at a time.
@@ -143,25 +143,25 @@ int64_t gathering_bytes(const ParameterTable& table, const RunPlan& plan) {
 }
 
 // What rank 0 writes of a checkpoint, which a save in the background copies first.
-int64_t written_bytes(const ParameterTable& table, const RunPlan& plan, const RankState& state) {
+int64_t written_bytes(const ParameterTable& table, const RunPlan& plan, const RankMemory& memory) {
   int64_t weights = weights_bytes(plan);
   if (plan.strategy.state_dict != "full") {
     weights = 0;
     for (const ParameterSpec& parameter : table.parameters)
-      weights += part_of(parameter, plan.strategy).own * bytes_of(plan.model.master_dtype);
+      weights += part_of(parameter, plan.strategy).local * bytes_of(plan.model.master_dtype);
   }
-  return weights + (plan.saving.only_model ? 0 : state.optimizer);
+  return weights + (plan.saving.only_model ? 0 : memory.optimizer);
 }
 
 }  // namespace
 
-RankState rank_state(const ParameterTable& table, const RunPlan& plan) {
-  RankState state;
-  plan.strategy.sharded() ? sharded(table, plan, state) : replicated(table, plan, state);
-  if (!plan.do_train) return state;
-  state.saving = gathering_bytes(table, plan);
-  if (plan.saving.asynchronous) state.saving += written_bytes(table, plan, state);
-  return state;
+RankMemory rank_memory(const ParameterTable& table, const RunPlan& plan) {
+  RankMemory memory;
+  plan.strategy.sharded() ? sharded(table, plan, memory) : replicated(table, plan, memory);
+  if (!plan.do_train) return memory;
+  memory.saving = gathering_bytes(table, plan);
+  if (plan.saving.asynchronous) memory.saving += written_bytes(table, plan, memory);
+  return memory;
 }
 
 BackgroundCopies background_copies(const RunPlan& plan) {

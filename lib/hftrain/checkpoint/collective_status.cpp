@@ -1,4 +1,4 @@
-#include "hftrain/checkpoint/joint_success.h"
+#include "hftrain/checkpoint/collective_status.h"
 
 #include "hftrain/base/json.h"
 #include "hftrain/runtime/translate.h"
@@ -17,12 +17,12 @@ std::optional<Error> attempt(const std::function<void()>& work) {
   }
 }
 
-void agree_on_success(comm::Communicator& communicator, const std::optional<Error>& own,
-                      const std::string& task) {
+void check_collective_status(comm::Communicator& communicator, const std::optional<Error>& local,
+                             const std::string& task) {
   const Json mine =
-      own ? Json{{"code", static_cast<int>(own->code())}, {"what", own->what()}} : Json(nullptr);
+      local ? Json{{"code", static_cast<int>(local->code())}, {"what", local->what()}} : Json(nullptr);
   const std::vector<std::string> all = communicator.all_gather_text(mine.dump());
-  if (own) throw *own;
+  if (local) throw *local;
   for (size_t rank = 0; rank < all.size(); ++rank) {
     const Json other = Json::parse(all[rank]);
     if (other.is_null()) continue;

@@ -1,4 +1,4 @@
-#include "hftrain/plan/rank_state.h"
+#include "hftrain/plan/rank_memory.h"
 
 #include "resolve_case.h"
 #include "support/catch.h"

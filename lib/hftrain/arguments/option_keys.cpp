@@ -1,4 +1,4 @@
-#include "hftrain/arguments/schedule_options.h"
+#include "hftrain/arguments/option_keys.h"
 
 #include <algorithm>
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Every script of this folder that shows something, and every story in one, is a test: its name stands in CMakeLists.txt, and every
-name that stands there is that of a script or a story."""
+"""Every script of this folder that shows something, and every scenario in one, is a test: its name stands in CMakeLists.txt, and every
+name that stands there is that of a script or a scenario."""
 import ast
 import os
 import re
@@ -9,11 +9,12 @@ import sys
 HERE = os.path.dirname(os.path.abspath(__file__))
 
 
-def stories_of(tree):
-    """Functions whose names begin with story_, and those that a list or table STORIES names."""
-    found = {node.name[6:] for node in tree.body if isinstance(node, ast.FunctionDef) and node.name.startswith("story_")}
+def scenarios_of(tree):
+    """Functions whose names begin with scenario_, and those that a list or table SCENARIOS names."""
+    found = {node.name.removeprefix("scenario_") for node in tree.body
+             if isinstance(node, ast.FunctionDef) and node.name.startswith("scenario_")}
     for node in tree.body:
-        if isinstance(node, ast.Assign) and any(getattr(target, "id", "") == "STORIES" for target in node.targets):
+        if isinstance(node, ast.Assign) and any(getattr(target, "id", "") == "SCENARIOS" for target in node.targets):
             if isinstance(node.value, ast.Dict):
                 found |= {key.value for key in node.value.keys}
             elif isinstance(node.value, (ast.List, ast.Tuple)):
@@ -32,7 +33,7 @@ def main():
     with open(os.path.join(HERE, "CMakeLists.txt")) as file:
         cmake = re.sub(r"#.*", "", file.read())
     words = set(re.findall(r"[\w./-]+", cmake))
-    missing, scripts, stories = [], 0, 0
+    missing, scripts, scenarios = [], 0, 0
     for name in sorted(os.listdir(HERE)):
         if not name.endswith(".py"):
             continue
@@ -41,17 +42,17 @@ def main():
         scripts += is_run(tree)
         if is_run(tree) and name not in words:
             missing.append(name)
-        for story in stories_of(tree):
-            stories += 1
-            if story not in words:
-                missing.append(f"{name}: {story}")
+        for scenario in scenarios_of(tree):
+            scenarios += 1
+            if scenario not in words:
+                missing.append(f"{name}: {scenario}")
     missing += [f"{word}: there is no such script" for word in words
                 if word.endswith(".py") and not os.path.exists(os.path.join(HERE, word))]
     if missing:
         raise SystemExit("FAILED: no test of CMakeLists.txt, or nothing behind its name:\n" + "\n".join(missing))
-    if not stories:
-        raise SystemExit("FAILED: no story was found")
-    print(f"{scripts} scripts, {stories} stories: all are run")
+    if not scenarios:
+        raise SystemExit("FAILED: no scenario was found")
+    print(f"{scripts} scripts, {scenarios} scenarios: all are run")
 
 
 if __name__ == "__main__":

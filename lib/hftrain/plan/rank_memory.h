@@ -9,7 +9,7 @@
 
 namespace hftrain::plan {
 
-struct RankState {
+struct RankMemory {
   int64_t parameters = 0;  // that stay: shards of master weights, and whole parameters in stages 0 to 2
   int64_t gradients = 0;   // at the end of a backward pass
   int64_t optimizer = 0;
@@ -31,7 +31,7 @@ struct RankState {
 //   1        cP (+ mS if c != m)   mS; with accumulation 4P           2mS
 //   2        cP (+ mS if c != m)   mS                                 2mS
 //   3        mS                    mS                                 2mS
-RankState rank_state(const architectures::ParameterTable& table, const RunPlan& plan);
+RankMemory rank_memory(const architectures::ParameterTable& table, const RunPlan& plan);
 
 // Host memory that the ranks of one node keep for saves in the background, rank 0 among them: the tensor on
 // its way and copies of the files that each writes. Reads plan.memory_per_rank too.

@@ -28,7 +28,7 @@ std::optional<Error> attempt(const std::function<void()>& work);
 
 // Collective. Throws on every rank when any failed: its own error, or a PeerFailure with the exit code of the
 // first.
-void agree_on_success(comm::Communicator& communicator, const std::optional<Error>& own,
-                      const std::string& task);
+void check_collective_status(comm::Communicator& communicator, const std::optional<Error>& local,
+                             const std::string& task);
 
 }  // namespace hftrain::checkpoint

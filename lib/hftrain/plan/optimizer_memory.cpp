@@ -1,4 +1,4 @@
-#include "hftrain/plan/optimizer_state.h"
+#include "hftrain/plan/optimizer_memory.h"
 
 #include "hftrain/base/text.h"
 
