@@ -31,11 +31,11 @@ struct Stack {
   at::Tensor forward(UnitRunner& runner, const at::Tensor& input) {
     at::Tensor x = input;
     for (size_t i = 0; i < units.size(); ++i) {
-      const UnitFunction function = [this](at::TensorList p, const at::Tensor& in) {
+      const UnitFunction function = [this](at::TensorList p, at::TensorList in) {
         ++calls;
-        return at::dropout(at::tanh(in.matmul(p[0])), dropout, dropout > 0);
+        return std::vector<at::Tensor>{at::dropout(at::tanh(in[0].matmul(p[0])), dropout, dropout > 0)};
       };
-      x = runner.run(units[i], weights[i], x, function);
+      x = runner.run(units[i], weights[i], {x}, function)[0];
     }
     return x;
   }
@@ -116,12 +116,12 @@ TEST_CASE("A wrapped runner hands its own tensors to the recomputation") {
   // Stands for a sharded strategy: gathers copies, and frees nothing.
   struct Gathering : UnitRunner {
     int gathered = 0;
-    at::Tensor run(const Unit& unit, at::TensorList parameters, const at::Tensor& input,
-                   const UnitFunction& function) override {
+    std::vector<at::Tensor> run(const Unit& unit, at::TensorList parameters, at::TensorList inputs,
+                                const UnitFunction& function) override {
       ++gathered;
       std::vector<at::Tensor> copies;
       for (const at::Tensor& parameter : parameters) copies.push_back(parameter * 1.0);
-      return UnitRunner::run(unit, copies, input, function);
+      return UnitRunner::run(unit, copies, inputs, function);
     }
   };
   Stack stack(0.0);
@@ -132,6 +132,67 @@ TEST_CASE("A wrapped runner hands its own tensors to the recomputation") {
   const auto expected = stack.gradients(plain, input);
   check_equal(expected, stack.gradients(checkpointing, input));
   CHECK(gathering.gathered == 5);
+}
+
+namespace {
+
+// Two blocks make states; two more take them beside an input of their own and a mask that need
+// not be there, and give a second output that only the last unit uses.
+struct EncoderDecoder {
+  std::vector<Unit> units;
+  std::vector<at::Tensor> weights;
+  double dropout;
+  at::Tensor mask;  // undefined: none
+
+  EncoderDecoder(double p, const at::Tensor& kept) : dropout(p), mask(kept) {
+    for (int i = 0; i < 4; ++i) {
+      units.push_back({i, "block." + std::to_string(i), {i}, true, p > 0});
+      weights.push_back(
+          at::randn({6, 6}, at::detail::createCPUGenerator(static_cast<uint64_t>(i))).requires_grad_(true));
+    }
+  }
+
+  std::vector<at::Tensor> gradients(UnitRunner& runner, const at::Tensor& input) {
+    using Tensors = std::vector<at::Tensor>;
+    for (at::Tensor& weight : weights) weight.mutable_grad().reset();
+    const at::Tensor leaf = input.clone().requires_grad_(true);
+    const auto encode = [p = dropout](at::TensorList w, at::TensorList in) {
+      return Tensors{at::dropout(at::tanh(in[0].matmul(w[0])), p, p > 0)};
+    };
+    const auto decode = [p = dropout](at::TensorList w, at::TensorList in) {
+      const at::Tensor kept = in[2].defined() ? in[1] * in[2] : in[1];
+      const at::Tensor mixed = at::dropout(at::tanh(in[0].matmul(w[0]) + kept), p, p > 0);
+      return Tensors{mixed, at::Tensor(), mixed * mixed};
+    };
+    const at::Tensor states =
+        runner.run(units[1], weights[1], runner.run(units[0], weights[0], {leaf}, encode), encode)[0];
+    const Tensors first = runner.run(units[2], weights[2], {leaf * 2, states, mask}, decode);
+    const Tensors last = runner.run(units[3], weights[3], {first[0], states, mask}, decode);
+    CHECK_FALSE(last[1].defined());
+    (last[0] + last[2] + states).sum().backward();
+    Tensors result{leaf.grad()};
+    for (const at::Tensor& weight : weights) result.push_back(weight.grad());
+    return result;
+  }
+};
+
+}  // namespace
+
+TEST_CASE("States that many blocks take get their whole gradient when all blocks are recomputed") {
+  const double p = GENERATE(0.0, 0.3);
+  const at::Tensor mask =
+      GENERATE(at::Tensor(), at::randn({4, 6}, at::detail::createCPUGenerator(5)).gt(0).to(at::kFloat));
+  EncoderDecoder net(p, mask);
+  const at::Tensor input = at::randn({4, 6}, at::detail::createCPUGenerator(9));
+  UnitRunner plain;
+  CheckpointingRunner every(plain, 1), every_second(plain, 2);
+  seed(1);
+  const auto expected = net.gradients(plain, input);
+  for (const at::Tensor& gradient : expected) CHECK(gradient.abs().max().item<double>() > 0);
+  seed(1);
+  check_equal(expected, net.gradients(every, input));
+  seed(1);
+  check_equal(expected, net.gradients(every_second, input));
 }
 
 }  // namespace hftrain::nn

@@ -44,6 +44,7 @@ struct Variant {
   int64_t accumulation = 1;
   double max_norm = 0.05;
   bool checkpointing = false;
+  bool shares_memory = false;  // an output goes into many later units
   at::ScalarType compute = at::kFloat;
   std::function<void(plan::StrategyPlan&)> change = [](plan::StrategyPlan&) {};
   int steps = 12;
@@ -177,6 +178,12 @@ std::vector<Variant> variants() {
     all.push_back({.name = name + ", accumulation", .stage = stage, .accumulation = 3});
     all.push_back({.name = name + ", one unit", .stage = stage, .one_unit = true});
     all.push_back({.name = name + ", checkpointing", .stage = stage, .checkpointing = true});
+    all.push_back({.name = name + ", one output for many", .stage = stage, .shares_memory = true});
+    all.push_back({.name = name + ", one output for many, checkpointing",
+                   .stage = stage,
+                   .accumulation = 2,
+                   .checkpointing = true,
+                   .shares_memory = true});
     all.push_back({.name = name + ", bfloat16", .stage = stage, .accumulation = 2, .compute = at::kBFloat16});
     all.push_back({.name = name + ", hybrid", .stage = stage, .replicate = 2});
     all.push_back({.name = name + ", small ones whole",
@@ -234,7 +241,8 @@ void check_same(const History& found, const History& expected) {
 // Trains replicated and sharded in the same processes and compares.
 void compare(const Variant& variant, const Rank& rank) {
   const auto communicator = rank.connect();
-  const UnitNet expected_net(kSeed), net(kSeed);
+  UnitNet expected_net(kSeed), net(kSeed);
+  if (variant.shares_memory) expected_net.share_memory(), net.share_memory();
   if (variant.changes_no_bit) {
     Variant plain = variant;
     plain.change = Variant{}.change;

@@ -51,11 +51,11 @@ struct UnitMatrices {
     for (const nn::Unit& unit : units) {
       std::vector<at::Tensor> used;
       for (const int i : unit.parameters) used.push_back(list.parameters[static_cast<size_t>(i)].tensor);
-      x = runner.run(unit, used, x, [](at::TensorList p, const at::Tensor& in) {
-        if (p.size() == 1) return in.matmul(p[0].t()).square().mean();
-        const at::Tensor mixed = in + in.matmul(p[0]).narrow(1, 0, kGptWidth).matmul(p[1]);
-        return mixed + mixed.matmul(p[2]).relu().matmul(p[3]);
-      });
+      x = runner.run(unit, used, {x}, [](at::TensorList p, at::TensorList in) {
+        if (p.size() == 1) return std::vector<at::Tensor>{in[0].matmul(p[0].t()).square().mean()};
+        const at::Tensor mixed = in[0] + in[0].matmul(p[0]).narrow(1, 0, kGptWidth).matmul(p[1]);
+        return std::vector<at::Tensor>{mixed + mixed.matmul(p[2]).relu().matmul(p[3])};
+      })[0];
     }
     return x;
   }

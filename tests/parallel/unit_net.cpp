@@ -86,25 +86,31 @@ int64_t UnitNet::numel() const {
 
 at::Tensor UnitNet::loss(const at::Tensor& ids, nn::UnitRunner& runner, at::ScalarType dtype) const {
   const at::Tensor inputs = ids.narrow(1, 0, kLength - 1), labels = ids.narrow(1, 1, kLength - 1);
-  const auto run = [&](const nn::Unit& unit, const at::Tensor& input, const nn::UnitFunction& function) {
+  using Tensors = std::vector<at::Tensor>;
+  const auto run = [&](const nn::Unit& unit, const Tensors& given, const nn::UnitFunction& function) {
     std::vector<at::Tensor> used;
     for (const int position : unit.parameters) used.push_back(parameters_[static_cast<size_t>(position)]);
-    return runner.run(unit, used, input, [function, dtype](at::TensorList p, const at::Tensor& x) {
-      return function(cast(p, dtype), x);
+    return runner.run(unit, used, given, [function, dtype](at::TensorList p, at::TensorList in) {
+      return function(cast(p, dtype), in);
     });
   };
-  at::Tensor x = run(units_.front(), inputs, [](at::TensorList p, const at::Tensor& tokens) {
-    return at::embedding(p[0], tokens) + p[1].mean(0);
-  });
+  at::Tensor x = run(units_.front(), {inputs}, [](at::TensorList p, at::TensorList in) {
+    return Tensors{at::embedding(p[0], in[0]) + p[1].mean(0)};
+  })[0];
+  at::Tensor memory;
   for (size_t i = 1; i + 1 < units_.size(); ++i) {
-    x = run(units_[i], x, [](at::TensorList p, const at::Tensor& in) {
-      return in + p[0] * at::relu(in.matmul(p[1].t()) + p[2]).matmul(p[3].t());
+    const Tensors out = run(units_[i], {x, memory}, [](at::TensorList p, at::TensorList in) {
+      const at::Tensor seen = in[1].defined() ? in[0] + in[1] : in[0];
+      const at::Tensor inner = at::relu(seen.matmul(p[1].t()) + p[2]).matmul(p[3].t());
+      return Tensors{in[0] + p[0] * inner, inner * in[0]};
     });
+    x = out[0];
+    if (shares_memory_ && i == 1) memory = out[1];
   }
-  return run(units_.back(), x, [labels](at::TensorList p, const at::Tensor& in) {
-    const at::Tensor logits = (in * p[0]).matmul(p[1].t()).to(at::kFloat);
-    return at::cross_entropy_loss(logits.flatten(0, 1), labels.flatten());
-  });
+  return run(units_.back(), {x}, [labels](at::TensorList p, at::TensorList in) {
+    const at::Tensor logits = (in[0] * p[0]).matmul(p[1].t()).to(at::kFloat);
+    return Tensors{at::cross_entropy_loss(logits.flatten(0, 1), labels.flatten())};
+  })[0];
 }
 
 at::Tensor token_batch(int64_t rows, uint64_t seed) {

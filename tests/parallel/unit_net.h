@@ -32,6 +32,9 @@ class UnitNet {
 
   // Mean cross-entropy of predicting the next of `ids` [B, T] at each place. Maths in `dtype`.
   at::Tensor loss(const at::Tensor& ids, nn::UnitRunner& runner, at::ScalarType dtype = at::kFloat) const;
+  // From now on the first block has a second output, which every later block takes beside the first, as the
+  // blocks of a decoder take the encoder's states.
+  void share_memory() { shares_memory_ = true; }
 
  private:
   void add(const std::string& name, const at::Tensor& values, bool trainable = true);
@@ -39,6 +42,7 @@ class UnitNet {
   std::vector<std::string> names_;
   std::vector<at::Tensor> parameters_;
   std::vector<nn::Unit> units_;
+  bool shares_memory_ = false;
 };
 
 // `rows` sequences of 9 tokens.

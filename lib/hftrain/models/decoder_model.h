@@ -27,8 +27,8 @@ class DecoderModel : public Model {
   at::Tensor token_embedding(const at::Tensor& table, const at::Tensor& ids) const;
 
  private:
-  at::Tensor run(nn::UnitRunner& runner, const nn::Unit& unit, const at::Tensor& input,
-                 const nn::UnitFunction& function) const;
+  std::vector<at::Tensor> run(nn::UnitRunner& runner, const nn::Unit& unit, at::TensorList inputs,
+                              const nn::UnitFunction& function) const;
 };
 
 }  // namespace hftrain::models

@@ -41,23 +41,59 @@ struct RandomState {
   }
 };
 
+// Which tensors of a list are there: a graph's node takes and gives no undefined ones.
+struct Present {
+  std::vector<bool> places;
+
+  Present() = default;
+  explicit Present(at::TensorList list) {
+    for (const at::Tensor& tensor : list) places.push_back(tensor.defined());
+  }
+  static variable_list of(at::TensorList list) {
+    variable_list result;
+    for (const at::Tensor& tensor : list) {
+      if (tensor.defined()) result.push_back(tensor);
+    }
+    return result;
+  }
+  // The list that they were taken from.
+  variable_list restored(at::TensorList present) const {
+    variable_list result;
+    size_t next = 0;
+    for (const bool there : places) result.push_back(there ? present[next++] : at::Tensor());
+    return result;
+  }
+};
+
 // Carried by the graph from forward to backward.
 struct Recomputation : torch::CustomClassHolder {
   UnitFunction function;
+  size_t input_count = 0;
+  Present given;       // of the inputs and then the parameters
+  Present outputs;     // known after the forward
   RandomState random;  // empty for a unit that draws nothing
+
+  variable_list call(at::TensorList present) const {
+    const variable_list all = given.restored(present);
+    const at::TensorList list(all);
+    return function(list.slice(input_count), list.slice(0, input_count));
+  }
 };
 
-// Inputs: the unit's input and its parameters, so that gradients of both flow through the outer graph
-// (a std::vector argument would lose them without a word).
+// Takes the unit's inputs and its parameters, so that gradients of both flow through the outer graph (a
+// std::vector argument would lose them without a word).
 struct Checkpoint : Function<Checkpoint> {
-  static at::Tensor forward(AutogradContext* ctx, at::TensorList inputs,
-                            const c10::intrusive_ptr<Recomputation>& recomputation) {
-    ctx->save_for_backward(inputs.vec());
+  static variable_list forward(AutogradContext* ctx, at::TensorList given,
+                               const c10::intrusive_ptr<Recomputation>& recomputation) {
+    ctx->save_for_backward(given.vec());
+    ctx->set_materialize_grads(false);
     ctx->saved_data["recomputation"] = at::IValue::make_capsule(recomputation);
-    return recomputation->function(inputs.slice(1), inputs[0]);
+    const variable_list outputs = recomputation->call(given);
+    recomputation->outputs = Present(outputs);
+    return Present::of(outputs);
   }
 
-  static variable_list backward(AutogradContext* ctx, variable_list grads) {
+  static variable_list backward(AutogradContext* ctx, const variable_list& grads) {
     const auto recomputation =
         c10::static_intrusive_pointer_cast<Recomputation>(ctx->saved_data["recomputation"].toCapsule());
     variable_list leaves, wanted;
@@ -65,9 +101,7 @@ struct Checkpoint : Function<Checkpoint> {
       leaves.push_back(saved.detach().requires_grad_(saved.requires_grad()));
       if (saved.requires_grad()) wanted.push_back(leaves.back());
     }
-    const at::Tensor output = recompute(*recomputation, leaves);
-    variable_list found =
-        torch::autograd::grad({output}, wanted, grads, std::nullopt, false, /*allow_unused=*/true);
+    variable_list found = gradients(recompute(*recomputation, leaves), wanted, grads);
     variable_list result;
     size_t next = 0;
     for (const at::Tensor& leaf : leaves)
@@ -76,26 +110,43 @@ struct Checkpoint : Function<Checkpoint> {
     return result;
   }
 
-  static at::Tensor recompute(const Recomputation& recomputation, at::TensorList leaves) {
+  // From the outputs that a gradient came for.
+  static variable_list gradients(const variable_list& outputs, const variable_list& wanted,
+                                 const variable_list& grads) {
+    variable_list roots, seeds;
+    for (size_t i = 0; i < outputs.size(); ++i) {
+      if (!grads[i].defined() || !outputs[i].requires_grad()) continue;
+      roots.push_back(outputs[i]);
+      seeds.push_back(grads[i]);
+    }
+    if (roots.empty()) return variable_list(wanted.size());
+    return torch::autograd::grad(roots, wanted, seeds, std::nullopt, false, /*allow_unused=*/true);
+  }
+
+  static variable_list recompute(const Recomputation& recomputation, at::TensorList leaves) {
     const at::AutoGradMode grad_mode(true);
-    if (recomputation.random.states.empty()) return recomputation.function(leaves.slice(1), leaves[0]);
+    if (recomputation.random.states.empty()) return Present::of(recomputation.call(leaves));
     const RandomState present = RandomState::capture(leaves[0].device());
     recomputation.random.restore();
-    at::Tensor output = recomputation.function(leaves.slice(1), leaves[0]);
+    variable_list outputs = Present::of(recomputation.call(leaves));
     present.restore();
-    return output;
+    return outputs;
   }
 };
 
-at::Tensor checkpointed(const UnitFunction& function, bool random, at::TensorList parameters,
-                        const at::Tensor& input) {
-  if (!at::GradMode::is_enabled()) return function(parameters, input);
+variable_list checkpointed(const UnitFunction& function, bool random, at::TensorList parameters,
+                           at::TensorList inputs) {
+  if (!at::GradMode::is_enabled()) return function(parameters, inputs);
+  variable_list given = inputs.vec();
+  given.insert(given.end(), parameters.begin(), parameters.end());
   auto recomputation = c10::make_intrusive<Recomputation>();
   recomputation->function = function;
-  if (random) recomputation->random = RandomState::capture(input.device());
-  std::vector<at::Tensor> inputs{input};
-  inputs.insert(inputs.end(), parameters.begin(), parameters.end());
-  return Checkpoint::apply(at::TensorList(inputs), recomputation);
+  recomputation->input_count = inputs.size();
+  recomputation->given = Present(given);
+  given = Present::of(given);
+  if (random) recomputation->random = RandomState::capture(given.front().device());
+  const variable_list outputs = Checkpoint::apply(at::TensorList(given), recomputation);
+  return recomputation->outputs.restored(outputs);
 }
 
 }  // namespace
@@ -103,15 +154,15 @@ at::Tensor checkpointed(const UnitFunction& function, bool random, at::TensorLis
 CheckpointingRunner::CheckpointingRunner(UnitRunner& next, int64_t every_n_layers)
     : next_(next), every_n_layers_(std::max<int64_t>(1, every_n_layers)) {}
 
-at::Tensor CheckpointingRunner::run(const Unit& unit, at::TensorList parameters, const at::Tensor& input,
-                                    const UnitFunction& function) {
+std::vector<at::Tensor> CheckpointingRunner::run(const Unit& unit, at::TensorList parameters,
+                                                 at::TensorList inputs, const UnitFunction& function) {
   if (unit.repeated && first_repeated_ < 0) first_repeated_ = unit.index;
   if (!unit.repeated || (unit.index - first_repeated_) % every_n_layers_ != 0) {
-    return next_.run(unit, parameters, input, function);
+    return next_.run(unit, parameters, inputs, function);
   }
-  return next_.run(unit, parameters, input,
-                   [function, random = unit.random](at::TensorList handed, const at::Tensor& x) {
-                     return checkpointed(function, random, handed, x);
+  return next_.run(unit, parameters, inputs,
+                   [function, random = unit.random](at::TensorList handed, at::TensorList given) {
+                     return checkpointed(function, random, handed, given);
                    });
 }
 

@@ -1,4 +1,4 @@
-// Activation checkpointing: a block keeps only its input and is computed again in the backward pass.
+// Activation checkpointing: a block keeps only its inputs and is computed again in the backward pass.
 #pragma once
 
 #include "hftrain/nn/unit_runner.h"
@@ -13,8 +13,8 @@ class CheckpointingRunner final : public UnitRunner {
  public:
   // `next` outlives this object. every_n_layers >= 1.
   CheckpointingRunner(UnitRunner& next, int64_t every_n_layers);
-  at::Tensor run(const Unit& unit, at::TensorList parameters, const at::Tensor& input,
-                 const UnitFunction& function) override;
+  std::vector<at::Tensor> run(const Unit& unit, at::TensorList parameters, at::TensorList inputs,
+                              const UnitFunction& function) override;
 
  private:
   UnitRunner& next_;

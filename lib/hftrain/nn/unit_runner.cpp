@@ -2,9 +2,9 @@
 
 namespace hftrain::nn {
 
-at::Tensor UnitRunner::run(const Unit&, at::TensorList parameters, const at::Tensor& input,
-                           const UnitFunction& function) {
-  return function(parameters, input);
+std::vector<at::Tensor> UnitRunner::run(const Unit&, at::TensorList parameters, at::TensorList inputs,
+                                        const UnitFunction& function) {
+  return function(parameters, inputs);
 }
 
 }  // namespace hftrain::nn

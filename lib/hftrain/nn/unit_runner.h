@@ -27,16 +27,20 @@ struct Unit {
 };
 
 // Maths of one unit. May be called a second time in the backward pass, from an autograd thread, after the
-// forward has returned: it owns what it captures and changes nothing outside.
-using UnitFunction = std::function<at::Tensor(at::TensorList parameters, const at::Tensor& input)>;
+// forward has returned: it owns what it captures and changes nothing outside. A tensor that gradients flow
+// through is an input: one that the function captures gets none when the unit is recomputed. Inputs and
+// outputs may hold undefined tensors (a mask that is not there); which ones does not change between the
+// calls.
+using UnitFunction = std::function<std::vector<at::Tensor>(at::TensorList parameters, at::TensorList inputs)>;
 
 // The plain call, and the base of all other runners. Called by one thread at a time.
 class UnitRunner {
  public:
   virtual ~UnitRunner() = default;
-  // `parameters` are the unit's, in the order of unit.parameters. Returns what the function returns.
-  virtual at::Tensor run(const Unit& unit, at::TensorList parameters, const at::Tensor& input,
-                         const UnitFunction& function);
+  // `parameters` are the unit's, in the order of unit.parameters. Returns what the function returns. An
+  // output may go into any number of later units (the encoder's into every block of a decoder).
+  virtual std::vector<at::Tensor> run(const Unit& unit, at::TensorList parameters, at::TensorList inputs,
+                                      const UnitFunction& function);
 };
 
 }  // namespace hftrain::nn

@@ -3,6 +3,7 @@
 #include <ATen/core/grad_mode.h>
 
 #include <algorithm>
+#include <utility>
 
 namespace hftrain::parallel {
 namespace {
@@ -17,6 +18,10 @@ std::vector<size_t> owners_of(const nn::Unit& unit, const std::vector<size_t>& o
     if (std::find(units.begin(), units.end(), owner) == units.end()) units.push_back(owner);
   }
   return units;
+}
+
+bool needs_gradient(const at::Tensor& tensor) {
+  return tensor.defined() && tensor.requires_grad();
 }
 
 }  // namespace
@@ -39,21 +44,24 @@ ShardingRunner::ShardingRunner(std::deque<ShardUnit>& units, const std::vector<s
                    [this](size_t a, size_t b) { return progress_[a].first_use > progress_[b].first_use; });
 }
 
-at::Tensor ShardingRunner::run(const nn::Unit& unit, at::TensorList parameters, const at::Tensor& input,
-                               const nn::UnitFunction& function) {
+std::vector<at::Tensor> ShardingRunner::run(const nn::Unit& unit, at::TensorList parameters,
+                                            at::TensorList inputs, const nn::UnitFunction& function) {
   const auto index = static_cast<size_t>(unit.index);
   gather(uses_.at(index));
   expect(index + 1);
   if (prefetch_.forward) prefetch_after(index);
   const bool training = at::GradMode::is_enabled();
-  // A node of its own: its gradient is complete when everything of this unit has run backward, and comes
-  // before that of whatever made the input.
-  const at::Tensor entry = training && input.requires_grad() ? input.view_as(input) : input;
-  at::Tensor output = function(parameters, entry);
-  uses_[index].watched = training && output.requires_grad();
-  if (uses_[index].watched) watch(index, entry, output);
+  // Nodes of its own: their gradients are complete when everything of this unit has run backward, and come
+  // before those of whatever made the inputs.
+  std::vector<at::Tensor> entries = inputs.vec();
+  for (at::Tensor& entry : entries) {
+    if (training && needs_gradient(entry)) entry = entry.view_as(entry);
+  }
+  std::vector<at::Tensor> outputs = function(parameters, entries);
+  uses_[index].watched = training && std::any_of(outputs.begin(), outputs.end(), needs_gradient);
+  if (uses_[index].watched) watch(index, entries, outputs);
   release_after_forward(index);
-  return output;
+  return outputs;
 }
 
 void ShardingRunner::gather(const Use& use) {
@@ -87,18 +95,28 @@ void ShardingRunner::release_after_forward(size_t index) {
   }
 }
 
-void ShardingRunner::watch(size_t index, const at::Tensor& entry, const at::Tensor& output) {
-  output.register_hook([this, index](const at::Tensor&) { before_backward(index); });
-  if (!entry.requires_grad()) return;
+void ShardingRunner::watch(size_t index, at::TensorList entries, at::TensorList outputs) {
+  for (const at::Tensor& output : outputs) {
+    if (needs_gradient(output))
+      output.register_hook([this, index](const at::Tensor&) { before_backward(index); });
+  }
+  for (const at::Tensor& entry : entries) {
+    if (!needs_gradient(entry)) continue;
+    ++uses_[index].open_inputs;
+    entry.register_hook([this, index](const at::Tensor&) { input_done(index); });
+  }
+  if (uses_[index].open_inputs == 0) return;
   for (const size_t unit : uses_[index].units) ++progress_[unit].open_uses;
-  entry.register_hook([this, index](const at::Tensor&) { after_backward(index); });
 }
 
 void ShardingRunner::begin_pass(bool reduce, bool last) {
   reduce_ = reduce;
   last_ = last;
   next_reduction_ = 0;
-  for (Use& use : uses_) use.watched = false;
+  for (Use& use : uses_) {
+    use.watched = use.begun = false;
+    use.open_inputs = 0;
+  }
   for (size_t unit = 0; unit < units_.size(); ++unit) {
     progress_[unit].open_uses = 0;
     progress_[unit].missing_gradients = units_[unit].trainable_parameters();
@@ -107,9 +125,14 @@ void ShardingRunner::begin_pass(bool reduce, bool last) {
 }
 
 void ShardingRunner::before_backward(size_t index) {
+  if (std::exchange(uses_[index].begun, true)) return;
   gather(uses_[index]);
   if (index > 0) expect(index - 1);
   if (prefetch_.backward == BackwardPrefetch::kPre) prefetch_before(index);
+}
+
+void ShardingRunner::input_done(size_t index) {
+  if (--uses_[index].open_inputs == 0) after_backward(index);
 }
 
 void ShardingRunner::after_backward(size_t index) {

@@ -37,8 +37,8 @@ class ShardingRunner final : public nn::UnitRunner {
   ShardingRunner(std::deque<ShardUnit>& units, const std::vector<size_t>& owners,
                  const std::vector<nn::Unit>& model_units, const PrefetchPolicy& prefetch);
 
-  at::Tensor run(const nn::Unit& unit, at::TensorList parameters, const at::Tensor& input,
-                 const nn::UnitFunction& function) override;
+  std::vector<at::Tensor> run(const nn::Unit& unit, at::TensorList parameters, at::TensorList inputs,
+                              const nn::UnitFunction& function) override;
 
   // `reduce`: gradients of the coming pass are reduced; otherwise they stay with the leaves. `last`: units
   // that do not reshard are freed after this pass, too.
@@ -52,6 +52,8 @@ class ShardingRunner final : public nn::UnitRunner {
   struct Use {                  // by a model unit
     std::vector<size_t> units;  // of the plan
     bool watched = false;       // in this pass the graph will tell when its backward begins
+    bool begun = false;         // its backward, with the gradient of the first of its outputs
+    int open_inputs = 0;        // whose gradient is not complete
   };
   struct Progress {  // of a plan unit in this pass
     size_t first_use = 0, last_use = 0;
@@ -65,8 +67,9 @@ class ShardingRunner final : public nn::UnitRunner {
   void prefetch_after(size_t index);
   void prefetch_before(size_t index);
   void release_after_forward(size_t index);
-  void watch(size_t index, const at::Tensor& entry, const at::Tensor& output);
+  void watch(size_t index, at::TensorList entries, at::TensorList outputs);
   void before_backward(size_t index);
+  void input_done(size_t index);
   void after_backward(size_t index);
   void release_if_complete(size_t unit);
   void reduce_in_order();
