@@ -3,12 +3,15 @@
 of nasty texts with them. One folder per pipeline with tokenizer.json and cases.jsonl; training/ holds a text and the
 vocabulary that the package's BpeTrainer learns from it.
 
-    python3 scripts/golden/tokenizer.py
+    python3 scripts/golden/tokenizer.py [NAME…]     all of them, or the folders of these pipelines alone
+
+Where a trained alphabet is cut at characters that are equally frequent, the package keeps others in every run.
 """
 import json
 import os
 import random
 import shutil
+import sys
 
 from tokenizers import Tokenizer, models, pre_tokenizers, trainers
 
@@ -33,11 +36,16 @@ def write_training():
 
 
 def main():
-    shutil.rmtree(TARGET, ignore_errors=True)
-    write_training()
+    names = sys.argv[1:]
+    if not names:
+        shutil.rmtree(TARGET, ignore_errors=True)
+        write_training()
     for name, make in {**PIPELINES, **SPLITS}.items():
+        if names and name not in names:
+            continue
         tokenizer = make()
         folder = os.path.join(TARGET, name)
+        shutil.rmtree(folder, ignore_errors=True)
         os.makedirs(folder)
         with open(os.path.join(folder, "tokenizer.json"), "w") as out:
             out.write(tokenizer.to_str())

@@ -3,6 +3,7 @@
 Used by scripts/golden/tokenizer.py (small golden files) and tests/tokenizer/live_parity.py (large random corpora).
 """
 import json
+import math
 import random
 
 from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
@@ -208,8 +209,112 @@ def with_split(pattern, behavior, invert):
     return make
 
 
+def counted_parts(size, longest=6, marked=False):
+    """The parts of words that are most frequent in the corpus, with their counts: as many as `size`, always in the same order.
+
+    The package's trainers for the other models give tokens in an order that changes from run to run.
+    """
+    starts, rests = {}, {}
+    for line in corpus(200):
+        for word in line.split():
+            word = "▁" + word if marked else word
+            for begin in range(len(word)):
+                counts = rests if begin else starts
+                for end in range(begin + 1, min(begin + longest, len(word)) + 1):
+                    counts[word[begin:end]] = counts.get(word[begin:end], 0) + 1
+    def first(counts):
+        return sorted(counts.items(), key=lambda item: (-item[1], item[0]))[:size]
+    return first(starts), first(rests)
+
+
+def word_piece_vocabulary(special):
+    starts, rests = counted_parts(260)
+    return {token: i for i, token in enumerate(list(special) + [t for t, _ in starts] + ["##" + t for t, _ in rests])}
+
+
+BERT_TOKENS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
+
+
+def word_piece():
+    t = Tokenizer(models.WordPiece(word_piece_vocabulary(BERT_TOKENS), unk_token="[UNK]", max_input_chars_per_word=100))
+    t.normalizer = normalizers.Sequence([normalizers.NFD(), normalizers.Lowercase(), normalizers.StripAccents()])
+    t.pre_tokenizer = pre_tokenizers.Sequence([pre_tokenizers.WhitespaceSplit(), pre_tokenizers.Punctuation()])
+    t.decoder = decoders.WordPiece("##", cleanup=True)
+    t.post_processor = processors.TemplateProcessing("[CLS] $A [SEP]", "[CLS] $A [SEP] $B:1 [SEP]:1", [("[CLS]", 2), ("[SEP]", 3)])
+    t.add_special_tokens(list(BERT_TOKENS))
+    return t
+
+
+def word_piece_short():
+    """Another prefix, short words, an unknown in the middle of the vocabulary, and tokens that are all prefix."""
+    vocabulary = {t.replace("##", "@"): i for t, i in word_piece_vocabulary(["?", "##", "e", "##e", "#", "###"]).items()}
+    t = Tokenizer(models.WordPiece(vocabulary, unk_token="the", continuing_subword_prefix="@", max_input_chars_per_word=7))
+    t.pre_tokenizer = pre_tokenizers.Whitespace()
+    t.decoder = decoders.WordPiece("@", cleanup=False)
+    return t
+
+
+def word_level():
+    starts, _ = counted_parts(200, longest=30)
+    vocabulary = {token: i for i, token in enumerate(["<unk>", "<s>", "</s>"] + [t for t, _ in starts])}
+    t = Tokenizer(models.WordLevel(vocabulary, unk_token="<unk>"))
+    t.normalizer = normalizers.NFC()
+    t.pre_tokenizer = pre_tokenizers.Whitespace()
+    t.post_processor = processors.TemplateProcessing("<s> $A </s>", "<s> $A $B", [("<s>", 1), ("</s>", 2)])
+    t.add_special_tokens(["<s>", "</s>"])
+    return t
+
+
+def scored_parts(special, size=300):
+    """Scores of few values, so that many ways to spell a text tie."""
+    starts, rests = counted_parts(size, marked=True)
+    counts = {**dict(rests), **dict(starts)}
+    total = sum(counts.values())
+    return [(s, 0.0) for s in special] + [(t, math.log(n / total)) for t, n in sorted(counts.items(), key=lambda i: (-i[1], i[0]))]
+
+
+def unigram(normalizer=None, byte_fallback=False, **metaspace):
+    special = ["<pad>", "</s>", "<unk>"] + (BYTES if byte_fallback else [])
+    t = Tokenizer(models.Unigram(scored_parts(special), unk_id=2, byte_fallback=byte_fallback))
+    if normalizer is not None:
+        t.normalizer = normalizer
+    t.pre_tokenizer = pre_tokenizers.Metaspace("▁", **metaspace)
+    t.decoder = decoders.Metaspace("▁", **metaspace)
+    t.post_processor = processors.TemplateProcessing("$A </s>", "$A </s> $B </s>", [("</s>", 1)])
+    t.add_special_tokens(["<pad>", "</s>", "<unk>"])
+    return t
+
+
+def unigram_words():
+    t = unigram(normalizers.NFKC(), prepend_scheme="always", split=True)
+    t.pre_tokenizer = pre_tokenizers.Sequence([pre_tokenizers.WhitespaceSplit(), pre_tokenizers.Metaspace("▁")])
+    return t
+
+
+def unigram_marks():
+    return unigram(prepend_scheme="first", split=True)
+
+
+def unigram_bytes():
+    """Whole texts as one piece, unknowns as bytes."""
+    t = unigram(byte_fallback=True, prepend_scheme="never", split=False)
+    t.decoder = decoders.Sequence([decoders.Replace("▁", " "), decoders.ByteFallback(), decoders.Fuse()])
+    return t
+
+
+def unigram_odd():
+    """A token twice, unknowns that together are a token, positive scores, an unknown token that may stand in the text."""
+    parts = [("<unk>", 0.0), ("☃", 3.0), ("ab", 1.5), ("a", 2.0), ("b", 2.0), ("ab", 4.0), ("xy", 0.5), ("▁", 1.0), ("", 7.0), ("é", 9.0)]
+    t = Tokenizer(models.Unigram(parts + [(token, 1 + i % 3) for i, (token, _) in enumerate(scored_parts([], 40))], unk_id=0))
+    t.pre_tokenizer = pre_tokenizers.Metaspace("▁", prepend_scheme="always", split=True)
+    t.decoder = decoders.Metaspace("▁")
+    return t
+
+
 PIPELINES = {f.__name__: f for f in (gpt2, gpt2_prefix, roberta, llama3, qwen2, mistral, llama2, llama2_old,
-                                     metaspace_always, gemma, classic, suffixed, limited)}
+                                     metaspace_always, gemma, classic, suffixed, limited,
+                                     word_piece, word_piece_short, word_level, unigram_words, unigram_marks, unigram_bytes,
+                                     unigram_odd)}
 SPLITS = {
     "split_removed": with_split(r"\s+", "removed", False),
     "split_isolated": with_split("e", "isolated", False),

@@ -136,6 +136,24 @@ def tokenizers():
            "pad_token": "[UNK]"}
     seed("tokenizer", "padded", parts(file(bpe, truncation=cut, padding=pad), "abcabc"))
 
+    words = {token: i for i, token in enumerate(["[UNK]", "a", "b", "##b", "##a\u0301", "ab", "#", "##", "\u4e2d"])}
+    word_piece = {"type": "WordPiece", "unk_token": "[UNK]", "continuing_subword_prefix": "##", "max_input_chars_per_word": 9,
+                  "vocab": words}
+    split_words = {"type": "Sequence", "pretokenizers": [{"type": "WhitespaceSplit"}, {"type": "Punctuation"}]}
+    seed("tokenizer", "word_piece", parts(file(word_piece, pre_tokenizer=split_words, normalizer={"type": "NFC"},
+                                               decoder={"type": "WordPiece", "prefix": "##", "cleanup": True}),
+                                          "abb a, \u4e2d aaaaaaaaaab b"))
+    seed("tokenizer", "word_level", parts(file({"type": "WordLevel", "unk_token": "[UNK]", "vocab": words},
+                                               pre_tokenizer={"type": "Whitespace"}), "a ab c\u0301 b a"))
+    scored = [["<unk>", 0.0], ["\u2581", -2.5], ["a", -1.25], ["b", -1.25], ["ab", -2.5], ["\u2581a", -3.0281234567890123],
+              ["<0xC3>", -9], ["<0xA9>", -9e0]]
+    seed("tokenizer", "unigram", parts(file({"type": "Unigram", "unk_id": 0, "vocab": scored}, pre_tokenizer=space, decoder=space),
+                                       "ab \u00e9\u00e9 a"))
+    seed("tokenizer", "unigram_bytes", parts(file({"type": "Unigram", "unk_id": 0, "byte_fallback": True, "vocab": scored},
+                                                  pre_tokenizer={"type": "Sequence", "pretokenizers": [{"type": "WhitespaceSplit"}, space]},
+                                                  normalizer={"type": "NFKC"}), "ab \u00e9\u00e9 a \u4e2d"))
+    seed("tokenizer", "unigram_without_unknown", parts(file({"type": "Unigram", "unk_id": None, "vocab": scored}), "ab"))
+
     # Findings: what once took all memory, took for ever or ended the program.
     doubled = {"type": "Replace", "pattern": {"String": "a"}, "content": "aa"}
     seed("tokenizer", "grows_in_normalizers", parts(file(bpe, normalizer={"type": "Sequence", "normalizers": [doubled] * 40}),
@@ -222,7 +240,7 @@ def machines():
 def words():
     """A list of words for each target: what stands in quotation marks in its seeds, and names that have no seed."""
     more = {
-        "tokenizer": """ByteFallback Fuse Metaspace Strip BPEDecoder WordPiece Sequence Replace Prepend NFC NFD NFKC NFKD
+        "tokenizer": """Unigram WordPiece WordLevel unk_id max_input_chars_per_word ByteFallback Fuse Metaspace Strip BPEDecoder WordPiece Sequence Replace Prepend NFC NFD NFKC NFKD
             Whitespace WhitespaceSplit Digits Punctuation Removed MergedWithPrevious MergedWithNext Contiguous BertProcessing
             RobertaProcessing cls sep individual_digits prefix cleanup suffix start stop content prepend strip_left
             strip_right OnlySecond BatchLongest ignore_merges model_max_length eos_token""".split(),

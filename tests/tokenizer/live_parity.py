@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Writes large random corpora and what the PyPI `tokenizers` package makes of them, for live_parity_test.cpp.
 
-    live_parity.py FOLDER TEXTS_PER_PIPELINE
+    live_parity.py FOLDER TEXTS_PER_PIPELINE [PIPELINE…]     all pipelines, or these
 """
 import json
 import os
@@ -24,9 +24,36 @@ def every_code_point(rng):
         yield "".join(rng.choice(CONTEXTS).format(chr(c)) for c in points[begin:begin + 40])
 
 
+def hard_text(rng):
+    """Long words, emoji joined to one another, piles of combining marks, controls, one code point of any plane after another."""
+    def any_point():
+        return rng.choice([c for c in (rng.randrange(0x110000), rng.randrange(0x3000), 0x41) if not 0xD800 <= c < 0xE000])
+    pieces = []
+    for _ in range(rng.randint(1, 4)):
+        kind = rng.random()
+        if kind < 0.2:
+            pieces.append("".join(rng.choice("etaoin shrdluETAOINß東я'-") for _ in range(rng.randint(60, 300))))
+        elif kind < 0.35:
+            pieces.append(rng.choice("aé東🙂") * rng.choice([7, 8, 25, 26, 99, 100, 101, 150]))
+        elif kind < 0.55:
+            pieces.append("\u200d".join(chr(rng.randint(0x1F300, 0x1FAFF)) + rng.choice(["", "\ufe0f", "\U0001f3fd"])
+                                        for _ in range(rng.randint(1, 5))))
+        elif kind < 0.7:
+            pieces.append(rng.choice("aeoAE ") + "".join(chr(rng.randint(0x300, 0x36F)) for _ in range(rng.randint(1, 9))))
+        elif kind < 0.8:
+            pieces.append("".join(chr(rng.choice([rng.randint(0, 31), rng.randint(0x7F, 0x9F), 0xFFFD, 0xFEFF, 0xAD, 0xE000]))
+                                  for _ in range(rng.randint(1, 6))))
+        else:
+            pieces.append("".join(chr(any_point()) for _ in range(rng.randint(1, 12))))
+        pieces.append(rng.choice(["", "", " ", "  ", "the", "\n"]))
+    return "".join(pieces)
+
+
 def main():
-    folder, count = sys.argv[1], int(sys.argv[2])
+    folder, count, names = sys.argv[1], int(sys.argv[2]), sys.argv[3:]
     for name, make in {**PIPELINES, **SPLITS}.items():
+        if names and name not in names:
+            continue
         tokenizer = make()
         target = os.path.join(folder, name)
         os.makedirs(target)
@@ -34,8 +61,8 @@ def main():
         with open(os.path.join(target, "tokenizer.json"), "w") as out:
             out.write(text_of_tokenizer)
         rng = random.Random("live " + name)
-        texts = [random_text(rng) for _ in range(count)] + list(every_code_point(rng))
-        if name in ("gpt2", "llama3", "qwen2", "llama2", "llama2_old"):  # a megabyte without a space
+        texts = [(hard_text if i % 4 == 3 else random_text)(rng) for i in range(count)] + list(every_code_point(rng))
+        if name in ("gpt2", "llama3", "qwen2", "llama2", "llama2_old", "unigram_bytes"):  # a megabyte without a space
             texts.append("".join(rng.choice("abcdefghijklmnopqrstuvwxyzäßя東") for _ in range(1_000_000)))
         write_inputs(tokenizer, os.path.join(target, "inputs.jsonl"), rng, count, random_text)
         tokenizer = Tokenizer.from_str(text_of_tokenizer)

@@ -15,16 +15,6 @@ namespace {
 // Above this many symbols a heap beats looking at every pair.
 constexpr size_t kShort = 64;
 
-std::string fallback_token(int byte) {
-  static constexpr char kDigits[] = "0123456789ABCDEF";
-  return {'<', '0', 'x', kDigits[byte >> 4], kDigits[byte & 15], '>'};
-}
-
-Error unknown_is_no_token(const std::string& token) {
-  return Error(ExitCode::kData, "the text has a character that the tokenizer does not know")
-      .why("its unk_token '" + token + "' is not in the vocabulary either");
-}
-
 void drop_swallowed(std::vector<Symbol>& symbols) {
   symbols.erase(
       std::remove_if(symbols.begin(), symbols.end(), [](const Symbol& symbol) { return symbol.size == 0; }),
@@ -38,7 +28,9 @@ BpeModel::BpeModel(Vocabulary vocabulary, MergeTable merges, BpeOptions options)
   if (options_.unknown_token) unknown_id_ = vocabulary_.id_of(*options_.unknown_token);
   for (int byte = 0; byte < 256; ++byte) {
     byte_level_ids_[byte] = vocabulary_.id_of(byte_level_character(static_cast<uint8_t>(byte)));
-    fallback_ids_[byte] = options_.byte_fallback ? vocabulary_.id_of(fallback_token(byte)) : kNoToken;
+    fallback_ids_[byte] = options_.byte_fallback
+                              ? vocabulary_.id_of(byte_fallback_token(static_cast<uint8_t>(byte)))
+                              : kNoToken;
     knows_all_bytes_ = knows_all_bytes_ && byte_level_ids_[byte] != kNoToken;
   }
   if (!options_.continuing_prefix.empty() || !options_.end_of_word.empty()) knows_all_bytes_ = false;

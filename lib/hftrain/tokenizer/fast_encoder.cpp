@@ -28,15 +28,32 @@ size_t piece_end(std::string_view text, size_t from, bool cut_every_mark, bool a
   return i;
 }
 
+// Whether a character that begins with this byte is one that nothing joins to a space next to it: printable
+// ASCII, letters of Latin, Greek and Cyrillic, Han, Hangul. Others may combine.
+bool stands_alone(char lead) {
+  const auto byte = static_cast<uint8_t>(lead);
+  return (byte > ' ' && byte < 0x7F) || (byte >= 0xC3 && byte <= 0xC9) || (byte >= 0xCE && byte <= 0xD1) ||
+         (byte >= 0xE4 && byte <= 0xE9) || byte == 0xEB || byte == 0xEC;
+}
+
+// Behind `from`, the next space between two such characters, of which the first may be a space.
+size_t next_cut(std::string_view text, size_t from) {
+  for (size_t i = from + 1; i + 1 < text.size(); ++i) {
+    if (text[i] != ' ' || !stands_alone(text[i + 1])) continue;
+    if (text[i - 1] == ' ' || stands_alone(*unicode::previous(text.data() + i))) return i;
+  }
+  return text.size();
+}
+
 }  // namespace
 
 class FastEncoder::Run {
  public:
   Run(const FastEncoder& encoder, Workspace& workspace, std::vector<TokenId>& ids)
-      : encoder_(encoder), plan_(encoder.plan_), model_(encoder.model_), workspace_(workspace), ids_(ids) {}
+      : plan_(encoder.plan_), parts_(encoder.parts_), workspace_(workspace), ids_(ids) {}
 
   bool encode(std::string_view text) {
-    const TokenFinder& finder = encoder_.added_tokens_.raw();
+    const TokenFinder& finder = parts_.added_tokens.raw();
     if (!finder.may_find(text)) return text.empty() || section(text, true);
     for (const auto& [begin, end, token] : finder.find(text)) {
       if (token != nullptr) {
@@ -58,7 +75,7 @@ class FastEncoder::Run {
       for (const unicode::Change& change : changes) unicode::append(change.character, normalized);
       text = normalized;
     }
-    const TokenFinder& finder = encoder_.added_tokens_.normalized();
+    const TokenFinder& finder = parts_.added_tokens.normalized();
     if (!finder.may_find(text)) {
       words(text, at_start);
       return true;
@@ -75,11 +92,41 @@ class FastEncoder::Run {
 
   void words(std::string_view text, bool at_start) {
     if (text.empty()) return;
-    if (plan_.byte_level) {
-      byte_level_words(text);
-    } else {
-      marked_words(text, at_start);
+    switch (plan_.way) {
+      case Way::kByteLevel:
+        return byte_level_words(text);
+      case Way::kMarks:
+        return marked_words(text, at_start);
+      case Way::kBetweenSpaces:
+        return words_between_spaces(text);
     }
+  }
+
+  void words_between_spaces(std::string_view text) {
+    for (size_t begin = 0, end; begin < text.size(); begin = end) {
+      end = next_cut(text, begin);
+      const std::string_view stretch = text.substr(begin, end - begin);
+      if (!workspace_.cache.append(stretch, text.data() + text.size(), ids_)) whole_pipeline(stretch);
+    }
+  }
+
+  void whole_pipeline(std::string_view stretch) {
+    std::vector<AlignedText> pieces;
+    pieces.emplace_back(stretch);
+    if (parts_.normalizer != nullptr) parts_.normalizer->normalize(pieces.front());
+    if (pieces.front().empty()) pieces.clear();
+    parts_.pre_tokenizer->cut(pieces);
+    const size_t before = ids_.size();
+    for (const AlignedText& piece : pieces) {
+      if (!piece.empty()) append_tokens(piece.text());
+    }
+    workspace_.cache.insert(stretch, ids_.data() + before, ids_.size() - before);
+  }
+
+  void append_tokens(std::string_view piece) {
+    workspace_.tokens.clear();
+    parts_.model.tokenize(piece, workspace_.tokens);
+    for (const ModelToken& token : workspace_.tokens) ids_.push_back(token.id);
   }
 
   void byte_level_words(std::string_view text) {
@@ -98,7 +145,7 @@ class FastEncoder::Run {
 
   void byte_level_piece(std::string_view piece, const char* text_end) {
     if (workspace_.cache.append(piece, text_end, ids_)) return;
-    model_.tokenize_bytes(piece, workspace_.symbols);
+    parts_.bpe->tokenize_bytes(piece, workspace_.symbols);
     const size_t before = ids_.size();
     for (const Symbol& symbol : workspace_.symbols) ids_.push_back(symbol.id);
     workspace_.cache.insert(piece, ids_.data() + before, ids_.size() - before);
@@ -111,7 +158,7 @@ class FastEncoder::Run {
   }
 
   void marked_words(std::string_view text, bool at_start) {
-    const bool cuts_runs = model_.splits_before_metaspace();
+    const bool cuts_runs = parts_.bpe != nullptr && parts_.bpe->splits_before_metaspace();
     if (!plan_.cut_every_mark && !cuts_runs) {
       std::string whole = needs_prefix(text, at_start) ? " " : "";
       whole += text;
@@ -143,44 +190,40 @@ class FastEncoder::Run {
         text += c;
       }
     }
-    workspace_.tokens.clear();
-    model_.tokenize(text, workspace_.tokens);
     const size_t before = ids_.size();
-    for (const ModelToken& token : workspace_.tokens) ids_.push_back(token.id);
+    append_tokens(text);
     workspace_.cache.insert(piece, ids_.data() + before, ids_.size() - before);
   }
 
-  const FastEncoder& encoder_;
   const Plan& plan_;
-  const BpeModel& model_;
+  const Parts& parts_;
   Workspace& workspace_;
   std::vector<TokenId>& ids_;
 };
 
-std::optional<FastEncoder::Plan> FastEncoder::plan_of(const Normalizer* normalizer,
-                                                      const PreTokenizer* pre_tokenizer,
-                                                      const BpeModel& model,
-                                                      const AddedTokens& added_tokens) {
+std::optional<FastEncoder::Plan> FastEncoder::byte_level_plan(const Parts& parts) {
+  if (parts.pre_tokenizer == nullptr || parts.bpe == nullptr || !parts.bpe->knows_all_bytes())
+    return std::nullopt;
+  const bool nfc = parts.normalizer != nullptr && parts.normalizer->shortcut() == Normalizer::Shortcut::kNfc;
+  if (parts.normalizer != nullptr && !nfc) return std::nullopt;
+  const auto byte_level = parts.pre_tokenizer->byte_level_split();
+  if (!byte_level) return std::nullopt;
+  return Plan{.way = Way::kByteLevel, .nfc = nfc, .byte_level = byte_level};
+}
+
+std::optional<FastEncoder::Plan> FastEncoder::marks_plan(const Parts& parts) {
   using Shortcut = Normalizer::Shortcut;
-  const Shortcut shortcut = normalizer == nullptr ? Shortcut::kNone : normalizer->shortcut();
-  Plan plan;
-  plan.nfc = shortcut == Shortcut::kNfc;
-  const bool plain_text = normalizer == nullptr || plan.nfc;
-  if (pre_tokenizer == nullptr) {
+  Plan plan{.way = Way::kMarks};
+  if (parts.pre_tokenizer == nullptr) {
+    const Shortcut shortcut = parts.normalizer == nullptr ? Shortcut::kNone : parts.normalizer->shortcut();
     // Tokens that are looked for in text full of ▁ would have to be looked for there.
     const bool marks = shortcut == Shortcut::kSpaceMarks || shortcut == Shortcut::kPrependSpaceMarkAndReplace;
-    if (!marks || !added_tokens.normalized().empty()) return std::nullopt;
+    if (!marks || !parts.added_tokens.normalized().empty()) return std::nullopt;
     plan.prefix = shortcut == Shortcut::kSpaceMarks ? Prefix::kNone : Prefix::kAlways;
     return plan;
   }
-  if (!plain_text) return std::nullopt;
-  if (const auto byte_level = pre_tokenizer->byte_level_split()) {
-    if (!model.knows_all_bytes()) return std::nullopt;
-    plan.byte_level = byte_level;
-    return plan;
-  }
-  const auto metaspace = pre_tokenizer->metaspace();
-  if (!metaspace || metaspace->replacement != kSpaceMark || plan.nfc) return std::nullopt;
+  const auto metaspace = parts.pre_tokenizer->metaspace();
+  if (!metaspace || metaspace->replacement != kSpaceMark || parts.normalizer != nullptr) return std::nullopt;
   plan.cut_every_mark = metaspace->split;
   plan.prefix = metaspace->prepend == Metaspace::Prepend::kNever    ? Prefix::kNone
                 : metaspace->prepend == Metaspace::Prepend::kAlways ? Prefix::kUnlessMarked
@@ -188,14 +231,28 @@ std::optional<FastEncoder::Plan> FastEncoder::plan_of(const Normalizer* normaliz
   return plan;
 }
 
+// Added tokens of normalised text would have to be looked for there.
+std::optional<FastEncoder::Plan> FastEncoder::between_spaces_plan(const Parts& parts) {
+  const bool normalizes = parts.normalizer == nullptr || parts.normalizer->works_between_spaces();
+  const bool cuts = parts.pre_tokenizer != nullptr && parts.pre_tokenizer->cuts_at_spaces();
+  if (!normalizes || !cuts || !parts.added_tokens.normalized().empty()) return std::nullopt;
+  return Plan{.way = Way::kBetweenSpaces};
+}
+
+std::optional<FastEncoder::Plan> FastEncoder::plan_of(const Parts& parts) {
+  for (const auto plan_by : {byte_level_plan, marks_plan, between_spaces_plan}) {
+    if (const auto plan = plan_by(parts)) return plan;
+  }
+  return std::nullopt;
+}
+
 std::unique_ptr<const FastEncoder> FastEncoder::make(const Normalizer* normalizer,
                                                      const PreTokenizer* pre_tokenizer, const Model& model,
                                                      const AddedTokens& added_tokens) {
-  const auto* bpe = dynamic_cast<const BpeModel*>(&model);
-  if (bpe == nullptr) return nullptr;
-  const auto plan = plan_of(normalizer, pre_tokenizer, *bpe, added_tokens);
+  const Parts parts{normalizer, pre_tokenizer, model, dynamic_cast<const BpeModel*>(&model), added_tokens};
+  const auto plan = plan_of(parts);
   if (!plan) return nullptr;
-  return std::unique_ptr<const FastEncoder>(new FastEncoder(*plan, *bpe, added_tokens));
+  return std::unique_ptr<const FastEncoder>(new FastEncoder(*plan, parts));
 }
 
 bool FastEncoder::encode(std::string_view text, std::vector<TokenId>& ids) const {

@@ -31,12 +31,26 @@ class FastEncoder {
 
  private:
   enum class Prefix { kNone, kAlways, kUnlessMarked, kUnlessMarkedAtStart };
+  enum class Way {
+    kByteLevel,      // the raw bytes of pieces
+    kMarks,          // spaces are ▁
+    kBetweenSpaces,  // stretches of text as they came, each through the whole pipeline once
+  };
   // How pieces are found.
   struct Plan {
+    Way way = Way::kMarks;
     bool nfc = false;
-    std::optional<ByteLevelSplit> byte_level;  // else spaces are ▁:
-    Prefix prefix = Prefix::kNone;             // a ▁ in front
-    bool cut_every_mark = false;  // before every ▁; else before the first of a run, if the model allows
+    std::optional<ByteLevelSplit> byte_level;
+    Prefix prefix = Prefix::kNone;  // a ▁ in front
+    bool cut_every_mark = false;    // before every ▁; else before the first of a run, if the model allows
+  };
+  // Null ones are absent.
+  struct Parts {
+    const Normalizer* normalizer;
+    const PreTokenizer* pre_tokenizer;
+    const Model& model;
+    const BpeModel* bpe;  // the model, if it is one
+    const AddedTokens& added_tokens;
   };
   struct Workspace {
     PieceCache cache;
@@ -47,16 +61,16 @@ class FastEncoder {
   // One call's view: the workspace it borrowed and where the ids go.
   class Run;
 
-  FastEncoder(Plan plan, const BpeModel& model, const AddedTokens& added_tokens)
-      : plan_(plan), model_(model), added_tokens_(added_tokens) {}
-  static std::optional<Plan> plan_of(const Normalizer* normalizer, const PreTokenizer* pre_tokenizer,
-                                     const BpeModel& model, const AddedTokens& added_tokens);
+  FastEncoder(Plan plan, const Parts& parts) : plan_(plan), parts_(parts) {}
+  static std::optional<Plan> plan_of(const Parts& parts);
+  static std::optional<Plan> byte_level_plan(const Parts& parts);
+  static std::optional<Plan> marks_plan(const Parts& parts);
+  static std::optional<Plan> between_spaces_plan(const Parts& parts);
   std::unique_ptr<Workspace> borrow() const;
   void give_back(std::unique_ptr<Workspace> workspace) const;
 
   Plan plan_;
-  const BpeModel& model_;
-  const AddedTokens& added_tokens_;
+  Parts parts_;
   mutable std::mutex mutex_;
   mutable std::vector<std::unique_ptr<Workspace>> idle_;
 };

@@ -3,9 +3,11 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <string_view>
 #include <vector>
 
+#include "hftrain/base/error.h"
 #include "hftrain/tokenizer/vocabulary.h"
 
 namespace hftrain::tokenizer {
@@ -29,5 +31,10 @@ class Model {
   }
   virtual const Vocabulary& vocabulary() const = 0;
 };
+
+// For a text that needs the unknown token, when that is in no vocabulary. Exit code 4.
+Error unknown_is_no_token(const std::string& unknown_token);
+// What a byte of a character that is in no token is called: <0x0A>.
+std::string byte_fallback_token(uint8_t byte);
 
 }  // namespace hftrain::tokenizer

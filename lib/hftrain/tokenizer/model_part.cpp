@@ -1,148 +1,58 @@
 #include "hftrain/tokenizer/model_part.h"
 
-#include <algorithm>
 #include <utility>
 
-#include "hftrain/tokenizer/bpe_model.h"
-#include "hftrain/tokenizer/metaspace.h"
+#include "hftrain/tokenizer/bpe_part.h"
+#include "hftrain/tokenizer/unigram_model.h"
+#include "hftrain/tokenizer/vocabulary_part.h"
+#include "hftrain/tokenizer/word_level_model.h"
+#include "hftrain/tokenizer/word_piece_model.h"
 
 namespace hftrain::tokenizer {
 namespace {
 
-// A vocabulary never needs as many; a larger id is a torn file.
-constexpr int64_t kLargestId = int64_t{1} << 24;
-
-Vocabulary read_vocabulary(const JsonPart& part) {
-  simdjson::dom::object object;
-  if (part.element().get_object().get(object) != simdjson::SUCCESS)
-    throw part.error("an object is needed here");
-  Vocabulary vocabulary;
-  vocabulary.reserve(object.size(), object.size() * 8);
-  for (const auto& [token, value] : object) {
-    int64_t id = -1;
-    if (value.get_int64().get(id) != simdjson::SUCCESS || id < 0 || id > kLargestId) {
-      throw part.error("the id of '" + std::string(token) + "' is not usable");
-    }
-    vocabulary.add(token, static_cast<TokenId>(id));
-  }
-  return vocabulary;
+std::shared_ptr<const Model> read_word_piece(const JsonPart& part) {
+  WordPieceOptions options;
+  options.unknown_token = part.text("unk_token");
+  options.continuing_prefix = part.text("continuing_subword_prefix");
+  options.max_word_characters = part.at("max_input_chars_per_word").integer(0);
+  return std::make_shared<WordPieceModel>(read_vocabulary(part.at("vocab")), std::move(options));
 }
 
-// Both spellings: ["a", "b"] and "a b".
-std::pair<std::string_view, std::string_view> read_merge(simdjson::dom::element item, const JsonPart& part) {
-  std::string_view text;
-  if (item.get_string().get(text) == simdjson::SUCCESS) {
-    const size_t space = text.find(' ');
-    if (space == std::string_view::npos || text.find(' ', space + 1) != std::string_view::npos) {
-      throw part.error("the merge '" + std::string(text) + "' is not two tokens");
-    }
-    return {text.substr(0, space), text.substr(space + 1)};
-  }
-  simdjson::dom::array pair;
-  std::string_view left, right;
-  if (item.get_array().get(pair) != simdjson::SUCCESS || pair.size() != 2 ||
-      pair.at(0).get_string().get(left) != simdjson::SUCCESS ||
-      pair.at(1).get_string().get(right) != simdjson::SUCCESS) {
-    throw part.error("a merge is not two tokens");
-  }
-  return {left, right};
+std::shared_ptr<const Model> read_word_level(const JsonPart& part) {
+  return std::make_shared<WordLevelModel>(read_vocabulary(part.at("vocab")), part.text("unk_token"));
 }
 
-class MergeReader {
- public:
-  MergeReader(const JsonPart& part, const Vocabulary& vocabulary, size_t prefix_size)
-      : part_(part), vocabulary_(vocabulary), prefix_size_(prefix_size) {}
-
-  MergeTable read() {
-    simdjson::dom::array merges;
-    if (part_.element().get_array().get(merges) != simdjson::SUCCESS)
-      throw part_.error("a list is needed here");
-    MergeTable table;
-    table.reserve(std::max(merges.size(), count_of(merges)));
-    uint32_t rank = 0;
-    for (const simdjson::dom::element item : merges) {
-      std::string_view text;
-      if (item.get_string().get(text) == simdjson::SUCCESS && text.starts_with("#version")) continue;
-      const auto [left, right] = read_merge(item, part_);
-      add(left, right, rank++, table);
-    }
-    return table;
+std::shared_ptr<const Model> read_unigram(const JsonPart& part) {
+  ScoredVocabulary scored = read_scored_vocabulary(part.at("vocab"));
+  std::optional<TokenId> unknown_id;
+  if (const auto unknown = part.find("unk_id")) {
+    if (scored.scores.empty()) throw unknown->error("the vocabulary is empty");
+    unknown_id = static_cast<TokenId>(unknown->integer(0, static_cast<int64_t>(scored.scores.size()) - 1));
   }
-
-  // No merge joins a ▁ to something that is not ▁ on its left.
-  bool keeps_space_marks_in_front() const { return keeps_space_marks_in_front_; }
-
- private:
-  // simdjson caps the size it remembers at 2^24 - 1.
-  static size_t count_of(simdjson::dom::array merges) {
-    if (merges.size() < 0xFFFFFF) return merges.size();
-    size_t count = 0;
-    for ([[maybe_unused]] const simdjson::dom::element item : merges) ++count;
-    return count;
-  }
-
-  TokenId id_of(std::string_view token) const {
-    const TokenId id = vocabulary_.id_of(token);
-    if (id == kNoToken) {
-      throw part_.error("a merge names '" + std::string(token) + "', which is not in the vocabulary");
-    }
-    return id;
-  }
-
-  void add(std::string_view left, std::string_view right, uint32_t rank, MergeTable& table) {
-    const TokenId left_id = id_of(left), right_id = id_of(right);
-    merged_.assign(left);
-    merged_ += right.substr(std::min(prefix_size_, right.size()));
-    table.add(left_id, right_id, {rank, id_of(merged_)});
-    if (right.starts_with(kSpaceMark) && !left.ends_with(kSpaceMark)) keeps_space_marks_in_front_ = false;
-  }
-
-  const JsonPart& part_;
-  const Vocabulary& vocabulary_;
-  size_t prefix_size_;
-  std::string merged_;
-  bool keeps_space_marks_in_front_ = true;
-};
-
-void refuse_dropout(const JsonPart& part) {
-  const auto dropout = part.find("dropout");
-  if (!dropout) return;
-  double value = 0;
-  if (dropout->element().get_double().get(value) != simdjson::SUCCESS)
-    throw dropout->error("a number is needed here");
-  if (value != 0)
-    throw dropout->unsupported("dropout of merges makes tokens random; only null and 0 are taken");
+  return std::make_shared<UnigramModel>(std::move(scored.vocabulary), std::move(scored.scores), unknown_id,
+                                        part.boolean("byte_fallback", false));
 }
 
-std::shared_ptr<const Model> read_bpe(const JsonPart& part) {
-  refuse_dropout(part);
-  BpeOptions options;
-  if (part.has("unk_token")) options.unknown_token = part.text("unk_token");
-  if (part.has("continuing_subword_prefix"))
-    options.continuing_prefix = part.text("continuing_subword_prefix");
-  if (part.has("end_of_word_suffix")) options.end_of_word = part.text("end_of_word_suffix");
-  options.fuse_unknown = part.boolean("fuse_unk", false);
-  options.byte_fallback = part.boolean("byte_fallback", false);
-  options.ignore_merges = part.boolean("ignore_merges", false);
-  Vocabulary vocabulary = read_vocabulary(part.at("vocab"));
-  const JsonPart merges = part.at("merges");
-  MergeReader reader(merges, vocabulary, options.continuing_prefix.size());
-  MergeTable table = reader.read();
-  const bool cuts = reader.keeps_space_marks_in_front() && vocabulary.id_of(kSpaceMark) != kNoToken &&
-                    options.continuing_prefix.empty() && options.end_of_word.empty() &&
-                    !options.ignore_merges;
-  auto model = std::make_shared<BpeModel>(std::move(vocabulary), std::move(table), std::move(options));
-  model->set_splits_before_metaspace(cuts);
-  return model;
+// Files of the first versions have no type; their members tell.
+std::string type_of(const JsonPart& part) {
+  if (part.has("type")) return part.text("type");
+  if (part.has("merges")) return "BPE";
+  if (part.has("max_input_chars_per_word")) return "WordPiece";
+  if (part.has("unk_token")) return "WordLevel";
+  return part.has("vocab") && part.at("vocab").element().is_array() ? "Unigram" : "";
 }
 
 }  // namespace
 
 std::shared_ptr<const Model> read_model(const JsonPart& part) {
-  // Files of the first versions have no type; a list of merges tells.
-  const std::string type = part.has("type") ? part.text("type") : part.has("merges") ? "BPE" : "";
+  const std::string type = type_of(part);
   if (type == "BPE") return read_bpe(part);
-  throw part.unsupported("the model '" + type + "' is not known here; BPE is");
+  if (type == "WordPiece") return read_word_piece(part);
+  if (type == "WordLevel") return read_word_level(part);
+  if (type == "Unigram") return read_unigram(part);
+  throw part.unsupported("the model '" + type +
+                         "' is not known here; BPE, WordPiece, WordLevel and Unigram are");
 }
 
 }  // namespace hftrain::tokenizer

@@ -8,7 +8,7 @@
 
 namespace hftrain::tokenizer {
 
-// Throws Error (exit code 4) for a kind of model that is not known, and for merges that name unknown tokens.
+// Throws Error (exit code 4) for a kind of model that is not known, and for one that is torn.
 std::shared_ptr<const Model> read_model(const JsonPart& part);
 
 }  // namespace hftrain::tokenizer

@@ -1,5 +1,6 @@
 #include "hftrain/tokenizer/normalizers.h"
 
+#include <algorithm>
 #include <stdexcept>
 
 #include "hftrain/tokenizer/byte_level.h"
@@ -19,6 +20,7 @@ class FormNormalizer : public Normalizer {
   explicit FormNormalizer(NormalForm form) : form_(form) {}
   void normalize(AlignedText& text) const override { text.transform(unicode::normalize(text.text(), form_)); }
   Shortcut shortcut() const override { return form_ == NormalForm::kNfc ? Shortcut::kNfc : Shortcut::kNone; }
+  bool works_between_spaces() const override { return true; }
 
  private:
   NormalForm form_;
@@ -27,6 +29,7 @@ class FormNormalizer : public Normalizer {
 class LowercaseNormalizer : public Normalizer {
  public:
   void normalize(AlignedText& text) const override { text.transform(unicode::lowercase(text.text())); }
+  bool works_between_spaces() const override { return true; }
 };
 
 class StripAccentsNormalizer : public Normalizer {
@@ -34,6 +37,7 @@ class StripAccentsNormalizer : public Normalizer {
   void normalize(AlignedText& text) const override {
     text.filter([](char32_t c) { return !unicode::is_combining_mark(c); });
   }
+  bool works_between_spaces() const override { return true; }
 };
 
 class StripNormalizer : public Normalizer {
@@ -91,6 +95,10 @@ class NormalizerSequence : public Normalizer {
     const bool marks = parts_.size() == 2 && parts_[0]->shortcut() == Shortcut::kPrependSpaceMark &&
                        parts_[1]->shortcut() == Shortcut::kSpaceMarks;
     return marks ? Shortcut::kPrependSpaceMarkAndReplace : Shortcut::kNone;
+  }
+  bool works_between_spaces() const override {
+    return std::all_of(parts_.begin(), parts_.end(),
+                       [](const auto& part) { return part->works_between_spaces(); });
   }
 
  private:

@@ -23,6 +23,9 @@ class Normalizer {
     kPrependSpaceMarkAndReplace,
   };
   virtual Shortcut shortcut() const { return Shortcut::kNone; }
+  // True when a text can be cut in front of any space that stands between two characters that combine with
+  // nothing (letters of ASCII and the like), and normalised part by part.
+  virtual bool works_between_spaces() const { return false; }
 };
 
 // The `normalizer` of a tokenizer.json. Throws Error (exit code 4) for a type that is not known.

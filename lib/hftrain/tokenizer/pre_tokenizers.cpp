@@ -1,5 +1,6 @@
 #include "hftrain/tokenizer/pre_tokenizers.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "hftrain/tokenizer/byte_level.h"
@@ -91,6 +92,10 @@ class CharacterPreTokenizer : public PreTokenizer {
     });
   }
 
+  bool cuts_at_spaces() const override {
+    return behavior_ == DelimiterBehavior::kRemoved && is_delimiter_ == unicode::is_white_space;
+  }
+
  private:
   bool (*is_delimiter_)(char32_t);
   DelimiterBehavior behavior_;
@@ -116,6 +121,8 @@ class WhitespacePreTokenizer : public PreTokenizer {
       }
     });
   }
+
+  bool cuts_at_spaces() const override { return true; }
 };
 
 class MetaspacePreTokenizer : public PreTokenizer {
@@ -136,6 +143,8 @@ class MetaspacePreTokenizer : public PreTokenizer {
   }
 
   std::optional<Metaspace> metaspace() const override { return metaspace_; }
+  bool cuts_at_spaces() const override { return metaspace_.split && works_piece_by_piece(); }
+  bool works_piece_by_piece() const override { return metaspace_.prepend != Metaspace::Prepend::kFirst; }
 
  private:
   Metaspace metaspace_;
@@ -160,6 +169,14 @@ class PreTokenizerSequence : public PreTokenizer {
     // A second cut, or a space before every piece, is another matter.
     if (!pattern || !bytes || bytes->pattern || bytes->add_prefix_space) return std::nullopt;
     return ByteLevelSplit{false, pattern};
+  }
+
+  bool cuts_at_spaces() const override {
+    return !parts_.empty() && parts_.front()->cuts_at_spaces() && works_piece_by_piece();
+  }
+  bool works_piece_by_piece() const override {
+    return std::all_of(parts_.begin(), parts_.end(),
+                       [](const auto& part) { return part->works_piece_by_piece(); });
   }
 
  private:

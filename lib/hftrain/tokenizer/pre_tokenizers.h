@@ -31,6 +31,11 @@ class PreTokenizer {
   // The known pattern of a Split that isolates its matches.
   virtual std::optional<KnownPattern> isolated_pattern() const { return std::nullopt; }
   virtual std::optional<Metaspace> metaspace() const { return std::nullopt; }
+  // True when no piece reaches over a space, and none depends on what lies beyond one: text can be cut there
+  // and its parts one by one.
+  virtual bool cuts_at_spaces() const { return false; }
+  // True when what becomes of a piece depends on its text alone.
+  virtual bool works_piece_by_piece() const { return true; }
 };
 
 // The `pre_tokenizer` of a tokenizer.json. Throws Error (exit code 4) for a type that is not known.

@@ -28,6 +28,9 @@ class Vocabulary {
   }
   std::string_view token_of(TokenId id) const;  // empty when absent
   size_t size() const { return entries_.size(); }
+  // The tokens in the order of their first addition, each once.
+  std::string_view token_at(size_t index) const { return text_of(entries_[index]); }
+  TokenId id_at(size_t index) const { return entries_[index].id; }
   TokenId end_id() const { return static_cast<TokenId>(by_id_.size()); }  // largest id + 1
   size_t longest() const { return longest_; }                             // bytes of the longest token
 
