@@ -27,6 +27,7 @@ const std::map<std::string, std::set<std::string>> kEdges = {
     {"reporting", {"base"}},
     {"plan", {"arguments", "architectures", "storage"}},
     {"data", {"tokenizer"}},
+    {"metrics", {"tokenizer"}},
     // below the line
     {"runtime", {"base"}},
     {"comm", {"base"}},

@@ -1,0 +1,36 @@
+// Counts of n-grams of words or characters, for the metrics that compare them.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+namespace hftrain::metrics {
+
+// n-gram number -> how often.
+using NgramCounts = std::unordered_map<int, int64_t>;
+
+// Gives every n-gram a number of its own: equal ones of any text and of any order have equal numbers, exactly
+// (nothing is hashed away).
+class NgramIndex {
+ public:
+  std::vector<int> words(std::span<const std::string> words);
+  std::vector<int> characters(std::u32string_view text);
+  // Counts for each order from 1 to `highest`, of a text given as the numbers of its words or characters.
+  std::vector<NgramCounts> count(std::span<const int> text, int highest);
+
+ private:
+  int number_of(uint64_t key);
+
+  std::unordered_map<std::string, int> words_;
+  std::unordered_map<uint64_t, int> longer_;  // (number of the n-gram without its last word, that word)
+  int next_ = 0;
+};
+
+int64_t total(const NgramCounts& counts);
+// The sum over n-grams of the lesser count.
+int64_t overlap(const NgramCounts& a, const NgramCounts& b);
+
+}  // namespace hftrain::metrics

@@ -1,0 +1,30 @@
+// Text as Python's str sees it: the reference packages are Python, and what they call a space, a word or a
+// lower-case letter decides their numbers. Every function takes any bytes; what is not UTF-8 is read as
+// U+FFFD.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace hftrain::metrics {
+
+bool is_python_space(char32_t c);  // str.isspace, \s
+bool is_python_word(char32_t c);   // \w: letters, numbers and the underscore; no combining marks
+
+// The characters of a text.
+std::u32string characters(std::string_view text);
+std::string utf8(std::u32string_view characters);
+
+std::string python_lower(std::string_view text);               // str.lower()
+std::vector<std::string> python_split(std::string_view text);  // str.split(): on runs of spaces
+std::string python_rstrip(std::string_view text);              // str.rstrip()
+
+// Without the 32 characters of string.punctuation, which are ASCII.
+std::string without_punctuation(std::string_view text);
+
+// round(value, digits): of a Python float (`numpy` false; by its exact decimal value), or of a numpy.float64,
+// which multiplies, rounds to even and divides.
+double python_round(double value, int digits, bool numpy = false);
+
+}  // namespace hftrain::metrics

@@ -1,0 +1,34 @@
+#include <sys/wait.h>
+
+#include <cstdlib>
+
+#include "metrics/metric_cases.h"
+#include "support/catch.h"
+#include "support/paths.h"
+#include "support/skip.h"
+#include "support/temporary_directory.h"
+
+namespace hftrain::metrics {
+
+TEST_CASE("random data gives what the packages give", "[parity][slow]") {
+  const std::string python = testing::test_python();
+  if (python.empty())
+    HFTRAIN_SKIP("python3 with scikit-learn, seqeval, rouge-score, sacrebleu: set HFTRAIN_TEST_PYTHON");
+  const testing::TemporaryDirectory folder;
+  const std::string command = python + " " + testing::source_dir() + "/tests/metrics/live_parity.py " +
+                              (folder / "cases") + " 60 2> " + (folder / "log");
+  const int status = std::system(command.c_str());
+  if (WEXITSTATUS(status) == testing::kSkipped) {
+    HFTRAIN_SKIP(
+        "scikit-learn, seqeval, rouge-score and sacrebleu for HFTRAIN_TEST_PYTHON: scripts/setup --tests");
+  }
+  REQUIRE(status == 0);
+  const CaseCounts counts = compare_with_cases(folder / "cases");
+  INFO(counts.first_difference.substr(0, 4000));
+  CHECK(counts.differences == 0);
+  int cases = 0;
+  for (const auto& [kind, count] : counts.cases) cases += count;
+  CHECK(cases > 400);
+}
+
+}  // namespace hftrain::metrics
