@@ -11,7 +11,7 @@
 #include "hftrain/base/fault_handlers.h"
 #include "hftrain/base/suggest.h"
 #include "hftrain/base/text.h"
-#include "launcher/descriptor_limit.h"
+#include "launcher/process/descriptor_limit.h"
 
 namespace {
 

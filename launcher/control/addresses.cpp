@@ -17,7 +17,7 @@
 
 #include "hftrain/base/error.h"
 #include "hftrain/base/text.h"
-#include "launcher/rendezvous.h"
+#include "launcher/supervision/rendezvous.h"
 
 namespace hftrain::launcher {
 namespace {

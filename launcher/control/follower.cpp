@@ -10,16 +10,16 @@
 
 #include "hftrain/base/clock.h"
 #include "hftrain/base/text.h"
-#include "launcher/control/side_work.h"
-#include "launcher/memory_events.h"
-#include "launcher/verdict.h"
+#include "launcher/control/background_work.h"
+#include "launcher/process/memory_events.h"
+#include "launcher/supervision/verdict.h"
 
 namespace hftrain::launcher {
 namespace {
 
 constexpr double kGraceSeconds = 0.5;
 constexpr size_t kMostWaiting = size_t{16} << 20;  // bytes of what the leader has not taken
-constexpr double kSightSeconds = 1;                // the leader judges by what it has seen two seconds apart
+constexpr double kSnapshotSeconds = 1;             // the leader judges by what it has seen two seconds apart
 
 JobEnded refused(const Refusal& refusal, const std::string& leader) {
   return JobEnded(Error(failure_code(refusal.exit_code), leader + " ended the job").why(trim(refusal.text)));
@@ -82,17 +82,17 @@ Message Follower::next() {
   }
 }
 
-void Follower::beside(const std::function<void(const std::atomic<bool>& stop)>& work) {
-  SideWork side(work);
-  while (!side.over()) {
-    std::vector<pollfd> watched = {{side.descriptor(), POLLIN, 0}};
+void Follower::run_in_background(const std::function<void(const std::atomic<bool>& stop)>& work) {
+  BackgroundWork background(work);
+  while (!background.over()) {
+    std::vector<pollfd> watched = {{background.descriptor(), POLLIN, 0}};
     wait(watched, kNever);
     const bool refused = std::any_of(waiting_.begin(), waiting_.end(), [](const Message& message) {
       return std::holds_alternative<Refusal>(message);
     });
-    if (refused || !link_.open() || stops_ > 0) side.ask_to_stop();
+    if (refused || !link_.open() || stops_ > 0) background.ask_to_stop();
   }
-  side.finish();
+  background.finish();
   link_.work(waiting_);
   if (!link_.open() && waiting_.empty()) throw lost();
 }
@@ -120,11 +120,11 @@ class Follower::Shift {
       std::vector<pollfd> watched;
       group_.hold_output(follower_.link_.waiting() >= kMostWaiting);
       group_.append_descriptors(watched);
-      follower_.wait(watched, std::min({deadline_, next_sight_, group_.next_deadline()}));
+      follower_.wait(watched, std::min({deadline_, next_snapshot_, group_.next_deadline()}));
       tell(group_.read_ready(watched, router_));
       obey();
       if (monotonic_seconds() >= deadline_) carry_on();
-      if (monotonic_seconds() >= next_sight_) show_workers();
+      if (monotonic_seconds() >= next_snapshot_) show_workers();
     }
     router_.drain();
     follower_.say(gone());
@@ -135,7 +135,7 @@ class Follower::Shift {
  private:
   bool over() const { return group_.processes_gone() && group_.pipes_drained(); }
 
-  void tell(const Crew::Changes& changes) {
+  void tell(const WorkerSet::Changes& changes) {
     for (const plan::WorkerEvent& event : changes.events) tell_event(event);
     const std::vector<WorkerRecord>& records = group_.records();
     for (size_t i = 0; i < records.size(); ++i) {
@@ -165,16 +165,16 @@ class Follower::Shift {
   }
 
   void show_workers() {
-    next_sight_ = monotonic_seconds() + kSightSeconds;
-    std::vector<WorkerSight> sights = group_.look();
+    next_snapshot_ = monotonic_seconds() + kSnapshotSeconds;
+    std::vector<WorkerSnapshot> snapshots = group_.look();
     WorkersSeen seen;
     WorkerStacks changed;
-    for (size_t i = 0; i < sights.size(); ++i) {
+    for (size_t i = 0; i < snapshots.size(); ++i) {
       const int rank = group_.records()[i].rank;
       tell_held(rank);
-      std::string stack = std::exchange(sights[i].status.stack, {});
+      std::string stack = std::exchange(snapshots[i].status.stack, {});
       if (stack != stacks_[rank]) changed.stacks[std::to_string(rank)] = stacks_[rank] = std::move(stack);
-      seen.sights[std::to_string(rank)] = std::move(sights[i]);
+      seen.snapshots[std::to_string(rank)] = std::move(snapshots[i]);
     }
     if (!changed.stacks.empty()) follower_.say(changed);
     follower_.say(seen);
@@ -241,7 +241,7 @@ class Follower::Shift {
   std::map<int, std::string> stacks_;      // as they were told last
   std::vector<bool> told_;                 // by worker: the leader knows that it has ended
   double deadline_ = kNever;
-  double next_sight_ = 0;
+  double next_snapshot_ = 0;
   bool ending_ = false;
   std::optional<Refusal> refusal_;
 };

@@ -10,9 +10,9 @@
 #include <vector>
 
 #include "launcher/control/link.h"
-#include "launcher/output_router.h"
-#include "launcher/stop_signals.h"
-#include "launcher/worker_group.h"
+#include "launcher/process/output_router.h"
+#include "launcher/supervision/stop_signals.h"
+#include "launcher/supervision/worker_group.h"
 
 namespace hftrain::launcher {
 
@@ -33,7 +33,7 @@ class Follower {
   Message next();
   // Does `work` in a thread of its own and keeps the connection alive meanwhile; `stop` becomes true when
   // the work is for nothing any more. Throws what `work` throws, and what next() throws.
-  void beside(const std::function<void(const std::atomic<bool>& stop)>& work);
+  void run_in_background(const std::function<void(const std::atomic<bool>& stop)>& work);
   void say(const Message& message) { link_.send(message); }
 
   // Starts the workers and obeys until all are gone and the leader knows. Throws as next() does, once they

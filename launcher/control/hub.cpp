@@ -15,8 +15,8 @@
 #include "hftrain/base/clock.h"
 #include "hftrain/base/printable.h"
 #include "hftrain/base/text.h"
-#include "launcher/control/side_work.h"
-#include "launcher/descriptor_limit.h"
+#include "launcher/control/background_work.h"
+#include "launcher/process/descriptor_limit.h"
 
 namespace hftrain::launcher {
 namespace {
@@ -354,10 +354,10 @@ void ControlHub::wait_and_ignore(int also, double until) {
   kept_ = std::move(news.said);
 }
 
-void ControlHub::beside(const std::function<void()>& work) {
-  SideWork side([&work](const std::atomic<bool>&) { work(); });
-  while (!side.over()) wait_and_ignore(side.descriptor(), next_deadline());
-  side.finish();
+void ControlHub::run_in_background(const std::function<void()>& work) {
+  BackgroundWork background([&work](const std::atomic<bool>&) { work(); });
+  while (!background.over()) wait_and_ignore(background.descriptor(), next_deadline());
+  background.finish();
 }
 
 void ControlHub::finish(const Message& last_word, double timeout_seconds) {

@@ -69,7 +69,7 @@ class ControlHub {
   // Does `work` in a thread of its own, during which the others still hear of this agent; of what they say
   // only stop signals are kept, for the next work(): for the end of a job, or of an attempt. Throws what
   // `work` throws.
-  void beside(const std::function<void()>& work);
+  void run_in_background(const std::function<void()>& work);
   // Says the last word, and returns when all have closed their ends or `timeout_seconds` are over.
   void finish(const Message& last_word, double timeout_seconds);
 

@@ -8,7 +8,7 @@
 
 #include "hftrain/base/clock.h"
 #include "hftrain/base/text.h"
-#include "launcher/control/side_work.h"
+#include "launcher/control/background_work.h"
 
 namespace hftrain::launcher {
 namespace {
@@ -79,15 +79,15 @@ std::map<int, Message> Leader::ask(const Message& question, const std::string& w
   return answers;
 }
 
-void Leader::beside(const std::function<void(const std::atomic<bool>& stop)>& work) {
-  SideWork side(work);
+void Leader::run_in_background(const std::function<void(const std::atomic<bool>& stop)>& work) {
+  BackgroundWork background(work);
   std::map<int, Message> ignored;
   // What ends the job here leaves by its exception, and `side` stops the work on the way.
-  while (!side.over()) {
+  while (!background.over()) {
     wait(
-        ignored, [](const Message&) { return false; }, side.descriptor(), kNever);
+        ignored, [](const Message&) { return false; }, background.descriptor(), kNever);
   }
-  side.finish();
+  background.finish();
 }
 
 }  // namespace hftrain::launcher

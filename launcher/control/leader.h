@@ -10,7 +10,7 @@
 
 #include "launcher/control/hub.h"
 #include "launcher/control/meeting.h"
-#include "launcher/stop_signals.h"
+#include "launcher/supervision/stop_signals.h"
 
 namespace hftrain::launcher {
 
@@ -32,7 +32,7 @@ class Leader {
 
   // Does `work` in a thread of its own and keeps the followers meanwhile; `stop` becomes true when the work
   // is for nothing any more. Throws what `work` throws, and what ended the job.
-  void beside(const std::function<void(const std::atomic<bool>& stop)>& work);
+  void run_in_background(const std::function<void(const std::atomic<bool>& stop)>& work);
 
  private:
   using IsAnswer = bool (*)(const Message&);

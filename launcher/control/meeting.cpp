@@ -13,8 +13,8 @@
 #include "launcher/control/greeting.h"
 #include "launcher/control/own_machine.h"
 #include "launcher/control/preflight.h"
-#include "launcher/descriptor_limit.h"
-#include "launcher/verdict.h"
+#include "launcher/process/descriptor_limit.h"
+#include "launcher/supervision/verdict.h"
 
 namespace hftrain::launcher {
 namespace {
@@ -28,9 +28,9 @@ constexpr double kPauseSeconds = 0.25;  // between two attempts
 
 Hello hello_of(const MeetingSpec& spec) {
   Hello hello;
-  hello.job_id = spec.place.job_id;
-  hello.agent = spec.place.agent;
-  hello.agents = spec.place.agents;
+  hello.job_id = spec.membership.job_id;
+  hello.agent = spec.membership.agent;
+  hello.agents = spec.membership.agents;
   hello.host = spec.introduction.facts.host;
   hello.version = spec.version;
   hello.build = spec.build;
@@ -39,7 +39,7 @@ Hello hello_of(const MeetingSpec& spec) {
 
 // How long this agent looks for the others.
 double seconds_of(const MeetingSpec& spec, double otherwise) {
-  const double asked = spec.place.meeting_seconds.value_or(otherwise);
+  const double asked = spec.membership.meeting_seconds.value_or(otherwise);
   return spec.failure ? std::min(asked, kTellSeconds) : asked;
 }
 
@@ -73,18 +73,18 @@ class Gatherer {
       : spec_(std::move(spec)), signals_(signals), notice_(notice) {}
 
   Gathering run() {
-    const JobPlace& place = spec_.place;
-    if (place.meeting == Meeting::kFixedAddress) look_at_own_name();
-    check_descriptor_limit(place.agents, own_ranks());
+    const Membership& membership = spec_.membership;
+    if (membership.meeting == Meeting::kFixedAddress) look_at_own_name();
+    check_descriptor_limit(membership.agents, own_ranks());
     const std::string token = spec_.exchange != nullptr ? random_number() : "";
     HubSpec hub;
-    hub.port = place.meeting == Meeting::kFixedAddress ? place.master_port : 0;
+    hub.port = membership.meeting == Meeting::kFixedAddress ? membership.master_port : 0;
     hub.flag = "--master_port";
     hub.hello = hello_of(spec_);
     hub.key = JobKey(spec_.secret, token);
     hub.addresses = addresses(hub.key);
     hub_ = std::make_unique<ControlHub>(std::move(hub));
-    agents_.resize(static_cast<size_t>(place.agents));
+    agents_.resize(static_cast<size_t>(membership.agents));
     const double seconds = patience();
     if (spec_.exchange != nullptr)
       spec_.exchange->publish(hub_->announcement(token), wait_of(spec_, seconds, signals_, notice_));
@@ -105,7 +105,7 @@ class Gatherer {
  private:
   // The others look for node 0 where the user said that it is.
   void look_at_own_name() const {
-    const std::string& host = spec_.place.master_host;
+    const std::string& host = spec_.membership.master_host;
     std::string why;
     const std::vector<std::string> named = addresses_of(host, why), own = own_addresses();
     const std::string here = "this machine has " + join(own, ", ");
@@ -131,15 +131,15 @@ class Gatherer {
 
   // Whoever knows the secret may come from anywhere. Without one only the job's own interface is open.
   std::vector<std::string> addresses(const JobKey& key) const {
-    const JobPlace& place = spec_.place;
-    if (!place.local_address.empty()) return {place.local_address};
+    const Membership& membership = spec_.membership;
+    if (!membership.local_address.empty()) return {membership.local_address};
     if (!key.empty()) return {};
     std::string why;
-    std::vector<std::string> chosen =
-        addresses_to_listen_at(place.master_host, addresses_of(place.master_host, why), own_addresses());
+    std::vector<std::string> chosen = addresses_to_listen_at(
+        membership.master_host, addresses_of(membership.master_host, why), own_addresses());
     if (is_loopback(chosen.back())) return chosen;
     notice_("this job has no secret: node 0 listens only at " + join(chosen, ", ") + " port " +
-            std::to_string(place.master_port) +
+            std::to_string(membership.master_port) +
             ", and takes whoever comes there (HFTRAIN_JOB_SECRET, --rdzv_conf secret_file=PATH)");
     return chosen;
   }
@@ -158,7 +158,7 @@ class Gatherer {
       if (now >= deadline && !hub_->all_came()) throw not_all_came(now - begin);
       if (now < next_notice) continue;
       next_notice = now + spec_.notice_seconds;
-      notice_("still waiting for " + missing() + " of " + std::to_string(spec_.place.agents) +
+      notice_("still waiting for " + missing() + " of " + std::to_string(spec_.membership.agents) +
               " to come to " + own_place() + " (" + format_duration(now - begin) + ")");
     }
   }
@@ -208,15 +208,15 @@ class Gatherer {
   }
 
   std::string own_place() const {
-    const JobPlace& place = spec_.place;
+    const Membership& membership = spec_.membership;
     const std::string host =
-        place.meeting == Meeting::kFixedAddress ? place.master_host : own_addresses().front();
+        membership.meeting == Meeting::kFixedAddress ? membership.master_host : own_addresses().front();
     return host + " port " + std::to_string(hub_->port());
   }
 
   Error not_all_came(double waited) const {
     std::vector<std::string> here;
-    for (int agent = 1; agent < spec_.place.agents; ++agent) {
+    for (int agent = 1; agent < spec_.membership.agents; ++agent) {
       if (hub_->is_here(agent)) here.push_back(hub_->name_of(agent) + " at " + hub_->address_of(agent));
     }
     return Error(ExitCode::kEnvironment, missing() + " did not come within " + format_duration(waited))
@@ -270,10 +270,10 @@ class Joiner {
   std::string self() const { return name_of(spec_.introduction.facts); }
 
   void find_endpoints() {
-    const JobPlace& place = spec_.place;
+    const Membership& membership = spec_.membership;
     key_ = JobKey(spec_.secret, "");
     if (spec_.exchange == nullptr) {
-      endpoints_ = {{place.master_host, place.master_port}};
+      endpoints_ = {{membership.master_host, membership.master_port}};
       return;
     }
     Announcement announcement = read_announcement(
@@ -300,9 +300,9 @@ class Joiner {
     for (const Endpoint& endpoint : endpoints_) {
       const double seconds = std::clamp(deadline_ - monotonic_seconds(), 0.5, kConnectSeconds);
       std::string why;
-      FileDescriptor socket = connect_to(endpoint, spec_.place.local_address, seconds, why);
+      FileDescriptor socket = connect_to(endpoint, spec_.membership.local_address, seconds, why);
       if (socket) {
-        const int agents = spec_.place.agents;
+        const int agents = spec_.membership.agents;
         LineSocket line(std::move(socket), kLongestGreeting, silence_seconds(agents));
         try {
           if (auto joined = greet(line, why)) return joined;
@@ -352,11 +352,13 @@ class Joiner {
     if (answer.refusal && !answer.proven) throw refused_without_proof(*answer.refusal, socket.peer_address());
     if (answer.refusal) throw refused(*answer.refusal);
     if (!answer.welcome) throw not_proven(socket.peer_address());
-    return introduce(ControlLink(std::move(socket), spec_.place.agents), answer.welcome->host);
+    return introduce(ControlLink(std::move(socket), spec_.membership.agents), answer.welcome->host);
   }
 
   // Node 0 of many answers one after the other.
-  double welcome_seconds() const { return std::max(kWelcomeSeconds, silence_seconds(spec_.place.agents)); }
+  double welcome_seconds() const {
+    return std::max(kWelcomeSeconds, silence_seconds(spec_.membership.agents));
+  }
 
   Joined introduce(ControlLink link, const std::string& host) {
     Introduction introduction = spec_.introduction;

@@ -8,17 +8,17 @@
 #include <string>
 #include <vector>
 
-#include "launcher/address_exchange.h"
 #include "launcher/control/hub.h"
 #include "launcher/control/link.h"
-#include "launcher/environments/job_place.h"
-#include "launcher/stop_signals.h"
+#include "launcher/environments/address_exchange.h"
+#include "launcher/environments/membership.h"
+#include "launcher/supervision/stop_signals.h"
 
 namespace hftrain::launcher {
 
 struct MeetingSpec {
-  JobPlace place;
-  AddressExchange* exchange = nullptr;  // null: the address is in `place`
+  Membership membership;
+  AddressExchange* exchange = nullptr;  // null: the address is in `membership`
   std::string version, build;
   std::string secret;            // of the job (job_secret.h); empty: the user gave none
   Introduction introduction;     // of this agent; its address and interface are filled in here

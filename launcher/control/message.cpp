@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "hftrain/base/printable.h"
-#include "launcher/verdict.h"
+#include "launcher/supervision/verdict.h"
 
 namespace hftrain {
 namespace {
@@ -37,8 +37,8 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(WorkStatus, phase, step, operations, operatio
 
 namespace hftrain::launcher {
 
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ProcessSight, state, cpu_seconds, waits_in)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(WorkerSight, process, has_status, status)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ProcessSnapshot, state, cpu_seconds, waits_in)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(WorkerSnapshot, process, has_status, status)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Peer, agent, address, port, answer)
 
 namespace {
@@ -91,7 +91,7 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(SignalWorkers, signal)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(EndWorkers, kill)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(JobVerdict, exit_code, text, summary)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Heartbeat, count)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(WorkersSeen, sights)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(WorkersSeen, snapshots)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(AskForStacks, of_all)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(TryPeers, peers)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(PeersTried, closed)

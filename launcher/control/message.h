@@ -36,7 +36,7 @@
 #include "hftrain/base/json.h"
 #include "hftrain/plan/job_agents.h"
 #include "launcher/control/reach.h"
-#include "launcher/worker_sight.h"
+#include "launcher/supervision/worker_snapshot.h"
 
 namespace hftrain::launcher {
 
@@ -116,7 +116,7 @@ struct WorkerPrinted {
 // What is to be seen of the agent's workers from outside, by rank, without their stacks: every second, and
 // before an end.
 struct WorkersSeen {
-  std::map<std::string, WorkerSight> sights;
+  std::map<std::string, WorkerSnapshot> snapshots;
 };
 // The stacks that have changed, by rank.
 struct WorkerStacks {

@@ -33,20 +33,17 @@ std::vector<int> allowed_cores() {
   return cores;
 }
 
-plan::AgentFacts own_facts(const JobPlace& place, const plan::Topology& topology,
+plan::AgentFacts own_facts(const Membership& membership, const plan::Topology& topology,
                            const std::optional<std::string>& nproc_per_node, bool joins_mpi) {
   plan::AgentFacts facts;
-  facts.agent = place.agent;
+  facts.agent = membership.agent;
   facts.host = host_name();
   facts.machine = machine_identity();
   facts.topology = topology;
   facts.cores = allowed_cores();
   facts.nproc_per_node = nproc_per_node;
-  if (place.given) {
-    facts.given = plan::GivenPlace{place.given->rank, place.given->local_rank, place.given->world_size,
-                                   place.given->local_world_size};
-  }
-  facts.joins_mpi = joins_mpi && place.given && place.started_by == "mpirun";
+  facts.assigned = membership.assigned;
+  facts.joins_mpi = joins_mpi && membership.assigned && membership.started_by == "mpirun";
   return facts;
 }
 

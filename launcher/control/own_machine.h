@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "hftrain/plan/job_agents.h"
-#include "launcher/environments/job_place.h"
+#include "launcher/environments/membership.h"
 
 namespace hftrain::launcher {
 
@@ -17,7 +17,7 @@ std::string machine_identity();
 std::vector<int> allowed_cores();
 
 // `joins_mpi`: the MPI back end is installed here.
-plan::AgentFacts own_facts(const JobPlace& place, const plan::Topology& topology,
+plan::AgentFacts own_facts(const Membership& membership, const plan::Topology& topology,
                            const std::optional<std::string>& nproc_per_node, bool joins_mpi);
 
 }  // namespace hftrain::launcher

@@ -140,7 +140,7 @@ std::optional<Error> unreached_machines(const std::vector<Introduction>& agents,
   return Error(ExitCode::kEnvironment, std::move(found));
 }
 
-std::vector<std::string> roll_call(const std::vector<Introduction>& agents) {
+std::vector<std::string> describe_agents(const std::vector<Introduction>& agents) {
   std::vector<std::string> lines;
   std::set<std::string> told;
   for (const Introduction& agent : agents) {

@@ -29,6 +29,6 @@ using Unreached = std::map<int, std::map<int, std::string>>;
 std::optional<Error> unreached_machines(const std::vector<Introduction>& agents, const Unreached& unreached);
 
 // For people, one line per machine: "host-b, 10.0.0.2 on eth0: node 1, 8 cores, 2 GPUs (H200)".
-std::vector<std::string> roll_call(const std::vector<Introduction>& agents);
+std::vector<std::string> describe_agents(const std::vector<Introduction>& agents);
 
 }  // namespace hftrain::launcher

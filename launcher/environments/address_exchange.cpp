@@ -1,4 +1,4 @@
-#include "launcher/address_exchange.h"
+#include "launcher/environments/address_exchange.h"
 
 #include <poll.h>
 
@@ -34,9 +34,10 @@ bool ExchangeTurns::wait_for(int descriptor, short events) {
   }
 }
 
-std::unique_ptr<AddressExchange> make_address_exchange(const JobPlace& place, const std::string& program,
+std::unique_ptr<AddressExchange> make_address_exchange(const Membership& membership,
+                                                       const std::string& program,
                                                        const Environment& environment) {
-  switch (place.meeting) {
+  switch (membership.meeting) {
     case Meeting::kNone:
     case Meeting::kFixedAddress:
       break;
@@ -47,7 +48,8 @@ std::unique_ptr<AddressExchange> make_address_exchange(const JobPlace& place, co
     case Meeting::kAgentStore: {
       // torchrun keeps its store when it starts the ranks again: an old announcement must not be found.
       const std::string start = environment.get_or("TORCHELASTIC_RESTART_COUNT", "0");
-      return std::make_unique<StoreExchange>(place.master_host, place.master_port, "hftrain/leader/" + start);
+      return std::make_unique<StoreExchange>(membership.master_host, membership.master_port,
+                                             "hftrain/leader/" + start);
     }
   }
   return nullptr;

@@ -4,8 +4,9 @@
 
 namespace hftrain::launcher {
 
-LauncherTie::LauncherTie(const JobPlace& place, const Environment& environment) : environment_(environment) {
-  if (has_launcher_for_parent(place)) parent_.emplace();
+LauncherTie::LauncherTie(const Membership& membership, const Environment& environment)
+    : environment_(environment) {
+  if (has_launcher_for_parent(membership)) parent_.emplace();
 }
 
 LauncherTie::~LauncherTie() {

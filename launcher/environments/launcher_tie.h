@@ -5,7 +5,7 @@
 #include <optional>
 
 #include "hftrain/base/environment.h"
-#include "launcher/environments/job_place.h"
+#include "launcher/environments/membership.h"
 #include "launcher/environments/parent_watch.h"
 
 namespace hftrain::launcher {
@@ -13,7 +13,7 @@ namespace hftrain::launcher {
 class LauncherTie {
  public:
   // `environment`, as it was inherited, must outlive the object.
-  LauncherTie(const JobPlace& place, const Environment& environment);
+  LauncherTie(const Membership& membership, const Environment& environment);
   LauncherTie(const LauncherTie&) = delete;
   LauncherTie& operator=(const LauncherTie&) = delete;
   ~LauncherTie();

@@ -6,7 +6,7 @@
 
 #include "hftrain/base/environment.h"
 #include "hftrain/plan/run_plan.h"
-#include "launcher/worker_group.h"
+#include "launcher/supervision/worker_group.h"
 
 namespace hftrain::launcher {
 

@@ -8,7 +8,7 @@
 #include <cerrno>
 
 #include "hftrain/base/error.h"
-#include "launcher/child_process.h"
+#include "launcher/process/child_process.h"
 
 namespace hftrain::launcher {
 namespace {
@@ -31,10 +31,11 @@ class NoSignals {
 
 }  // namespace
 
-bool has_launcher_for_parent(const JobPlace& place) {
+bool has_launcher_for_parent(const Membership& membership) {
   // Elsewhere variables may have been exported by a shell that is left again.
-  return !place.variables.empty() &&
-         (place.started_by == "mpirun" || place.started_by == "srun" || place.started_by == "torchrun");
+  return !membership.variables.empty() &&
+         (membership.started_by == "mpirun" || membership.started_by == "srun" ||
+          membership.started_by == "torchrun");
 }
 
 ParentWatch::ParentWatch() : stop_(::eventfd(0, EFD_CLOEXEC)) {

@@ -11,12 +11,12 @@
 #include <thread>
 
 #include "hftrain/base/file.h"
-#include "launcher/environments/job_place.h"
+#include "launcher/environments/membership.h"
 
 namespace hftrain::launcher {
 
 // Whether the launcher is the parent and stays as long as its processes do.
-bool has_launcher_for_parent(const JobPlace& place);
+bool has_launcher_for_parent(const Membership& membership);
 
 class ParentWatch {
  public:

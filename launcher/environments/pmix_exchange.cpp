@@ -15,8 +15,8 @@
 #include "hftrain/base/error.h"
 #include "hftrain/base/file.h"
 #include "hftrain/base/text.h"
-#include "launcher/child_process.h"
 #include "launcher/environments/pmix/exchange.h"
+#include "launcher/process/child_process.h"
 
 namespace hftrain::launcher {
 namespace {

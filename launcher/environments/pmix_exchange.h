@@ -7,7 +7,7 @@
 #include <string>
 
 #include "hftrain/base/file.h"
-#include "launcher/address_exchange.h"
+#include "launcher/environments/address_exchange.h"
 
 namespace hftrain::launcher {
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "hftrain/base/environment.h"
-#include "launcher/environments/job_place.h"
+#include "launcher/environments/membership.h"
 
 namespace hftrain::launcher {
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <utility>
 
-#include "launcher/address_exchange.h"
+#include "launcher/environments/address_exchange.h"
 
 namespace hftrain::launcher {
 

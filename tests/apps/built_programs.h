@@ -4,7 +4,7 @@
 #include <filesystem>
 #include <string>
 
-#include "launcher/watched_process.h"
+#include "launcher/process/watched_process.h"
 #include "support/paths.h"
 
 namespace hftrain::testing {

@@ -1,5 +1,5 @@
 // A host file, --include and --exclude: three parts of the input.
-#include "launcher/hosts/host_file.h"
+#include "launcher/ssh/host_file.h"
 
 #include "fuzz.h"
 

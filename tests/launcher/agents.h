@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "contains.h"
-#include "launcher/child_process.h"
-#include "launcher/rendezvous.h"
+#include "launcher/process/child_process.h"
+#include "launcher/supervision/rendezvous.h"
 #include "support/catch.h"
 #include "support/paths.h"
 #include "support/temporary_directory.h"

@@ -17,7 +17,7 @@
 #include "launcher/control/job_secret.h"
 #include "launcher/control/meeting.h"
 #include "launcher/control/own_machine.h"
-#include "launcher/supervisor.h"
+#include "launcher/supervision/supervisor.h"
 
 namespace {
 
@@ -115,7 +115,7 @@ int lead(MeetingSpec spec, const std::vector<Script>& scripts, const std::string
 }
 
 int follow(MeetingSpec spec, const std::vector<Script>& scripts, const std::string& folder) {
-  const int agent = spec.place.agent;
+  const int agent = spec.membership.agent;
   StopSignals signals;
   Joined joined = join_leader(std::move(spec), signals, say);
   Follower follower(joined.link, joined.leader, signals);
@@ -139,25 +139,25 @@ int follow(MeetingSpec spec, const std::vector<Script>& scripts, const std::stri
 
 int main(int argc, char** argv) {
   MeetingSpec spec;
-  spec.place.agents = std::atoi(argv[3]);
-  spec.place.agent = std::atoi(argv[4]);
-  spec.place.meeting = Meeting::kFixedAddress;
-  spec.place.master_host = argv[5];
-  spec.place.master_port = std::atoi(argv[6]);
-  spec.place.meeting_seconds = std::atof(argv[7]);
+  spec.membership.agents = std::atoi(argv[3]);
+  spec.membership.agent = std::atoi(argv[4]);
+  spec.membership.meeting = Meeting::kFixedAddress;
+  spec.membership.master_host = argv[5];
+  spec.membership.master_port = std::atoi(argv[6]);
+  spec.membership.meeting_seconds = std::atof(argv[7]);
   spec.notice_seconds = 0.2;
   spec.secret = hftrain::Environment::of_process().get_or(kSecretVariable, "");
   spec.version = "1.0";
   spec.build = argv[8];
   const std::vector<std::string> argument = hftrain::split(argv[9], '=');
   spec.introduction.arguments[argument.at(0)] = argument.at(1);
-  spec.introduction.facts = own_facts(spec.place, {}, {}, false);
-  spec.introduction.facts.host = "host-" + std::to_string(spec.place.agent);
-  const std::vector<Script> scripts = scripts_of(argc, argv, 10, spec.place.agents);
-  const std::string folder = std::string(argv[2]) + '/' + std::to_string(spec.place.agent);
+  spec.introduction.facts = own_facts(spec.membership, {}, {}, false);
+  spec.introduction.facts.host = "host-" + std::to_string(spec.membership.agent);
+  const std::vector<Script> scripts = scripts_of(argc, argv, 10, spec.membership.agents);
+  const std::string folder = std::string(argv[2]) + '/' + std::to_string(spec.membership.agent);
   try {
-    return spec.place.leads() ? lead(std::move(spec), scripts, folder)
-                              : follow(std::move(spec), scripts, folder);
+    return spec.membership.leads() ? lead(std::move(spec), scripts, folder)
+                                   : follow(std::move(spec), scripts, folder);
   } catch (const Error& error) {
     std::cout << error.render() << std::endl;
     return static_cast<int>(error.code());

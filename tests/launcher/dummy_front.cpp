@@ -19,10 +19,10 @@
 
 #include "hftrain/base/environment.h"
 #include "hftrain/base/error.h"
-#include "launcher/address_exchange.h"
-#include "launcher/environments/find_place.h"
-#include "launcher/hosts/host_job.h"
-#include "launcher/stop_signals.h"
+#include "launcher/environments/address_exchange.h"
+#include "launcher/environments/find_membership.h"
+#include "launcher/ssh/host_job.h"
+#include "launcher/supervision/stop_signals.h"
 
 namespace {
 
@@ -38,9 +38,9 @@ int say(int argc, char** argv) {
 int meet() {
   using namespace hftrain::launcher;
   const hftrain::Environment environment = hftrain::Environment::of_process();
-  const JobPlace place = find_place({}, environment);
+  const Membership membership = find_membership({}, environment);
   const std::string program = std::filesystem::read_symlink("/proc/self/exe").string();
-  const std::unique_ptr<AddressExchange> exchange = make_address_exchange(place, program, environment);
+  const std::unique_ptr<AddressExchange> exchange = make_address_exchange(membership, program, environment);
   constexpr double kOnlyAHangTakesLonger = 60;
   StopSignals signals;
   ExchangeWait wait(kOnlyAHangTakesLonger);
@@ -50,14 +50,15 @@ int meet() {
   };
   wait.notice_seconds = 0.5;
   wait.on_notice = [](const std::string& text) { std::fprintf(stderr, "%s\n", text.c_str()); };
-  std::string announcement = "10.0.0.1:4711/" + std::to_string(place.agents);
-  if (place.leads()) {
+  std::string announcement = "10.0.0.1:4711/" + std::to_string(membership.agents);
+  if (membership.leads()) {
     exchange->publish(announcement, wait);
   } else {
     announcement = exchange->await(wait);
   }
   // One write: the lines of several processes meet in one pipe.
-  const std::string line = place.started_by + " " + std::to_string(place.agent) + ": " + announcement + "\n";
+  const std::string line =
+      membership.started_by + " " + std::to_string(membership.agent) + ": " + announcement + "\n";
   return ::write(STDOUT_FILENO, line.data(), line.size()) == static_cast<ssize_t>(line.size()) ? 0 : 1;
 }
 

@@ -6,7 +6,7 @@
 
 #include "hftrain/base/error.h"
 #include "hftrain/base/text.h"
-#include "launcher/supervisor.h"
+#include "launcher/supervision/supervisor.h"
 
 namespace {
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "hftrain/base/text.h"
-#include "launcher/supervisor.h"
+#include "launcher/supervision/supervisor.h"
 #include "support/paths.h"
 #include "support/temporary_directory.h"
 

@@ -15,10 +15,10 @@ AgentFacts agent(int number, const std::string& machine, Topology topology = pla
   return facts;
 }
 
-AgentFacts given(int rank, int local_rank, const std::string& machine, int world,
-                 std::vector<int> cores = {}) {
+AgentFacts assigned(int rank, int local_rank, const std::string& machine, int world,
+                    std::vector<int> cores = {}) {
   AgentFacts facts = agent(rank, machine);
-  facts.given = GivenPlace{rank, local_rank, world, 2};
+  facts.assigned = AssignedRank{rank, local_rank, world, 2};
   if (!cores.empty()) {
     facts.topology.host.allowed_cores = static_cast<int>(cores.size());
     facts.cores = std::move(cores);
@@ -68,7 +68,7 @@ TEST_CASE("machines need not have the same number of ranks") {
 }
 
 TEST_CASE("several agents on one machine are one node, with shared memory and shared cores") {
-  const RanksPlan ranks = job({given(0, 0, "a", 2), given(1, 1, "a", 2)}).plan().ranks;
+  const RanksPlan ranks = job({assigned(0, 0, "a", 2), assigned(1, 1, "a", 2)}).plan().ranks;
   CHECK(ranks.nodes == 1);
   CHECK(ranks.backend == "shm");
   CHECK(column(ranks, &RankPlan::local_rank) == Ints{0, 1});
@@ -76,9 +76,10 @@ TEST_CASE("several agents on one machine are one node, with shared memory and sh
 }
 
 TEST_CASE("ranks that are bound to cores of their own keep them") {
-  const RanksPlan ranks = job({given(0, 0, "a", 2, {0, 1, 2}), given(1, 1, "a", 2, {3})}).plan().ranks;
+  const RanksPlan ranks = job({assigned(0, 0, "a", 2, {0, 1, 2}), assigned(1, 1, "a", 2, {3})}).plan().ranks;
   CHECK(column(ranks, &RankPlan::threads) == Ints{3, 1});
-  const RanksPlan overlapping = job({given(0, 0, "a", 2, {0, 1, 2}), given(1, 1, "a", 2, {2})}).plan().ranks;
+  const RanksPlan overlapping =
+      job({assigned(0, 0, "a", 2, {0, 1, 2}), assigned(1, 1, "a", 2, {2})}).plan().ranks;
   CHECK(column(overlapping, &RankPlan::threads) == Ints{2, 1});
 }
 
@@ -87,8 +88,8 @@ TEST_CASE("ranks that were bound to fewer cores are told, and those that share o
     std::vector<AgentFacts> agents;
     for (size_t rank = 0; rank < cores.size(); ++rank) {
       const int number = static_cast<int>(rank);
-      agents.push_back(given(number, number, "a", static_cast<int>(cores.size()), cores[rank]));
-      agents.back().given->local_world_size = static_cast<int>(cores.size());
+      agents.push_back(assigned(number, number, "a", static_cast<int>(cores.size()), cores[rank]));
+      agents.back().assigned->local_world_size = static_cast<int>(cores.size());
       agents.back().topology.host.machine_cores = of;
     }
     return job(agents).notes();
@@ -113,20 +114,22 @@ TEST_CASE("a front program alone on a part of the cores says so") {
 
 TEST_CASE("given ranks keep their numbers where machines take turns") {
   const RanksPlan ranks =
-      job({given(0, 0, "a", 4), given(1, 0, "b", 4), given(2, 1, "a", 4), given(3, 1, "b", 4)}).plan().ranks;
+      job({assigned(0, 0, "a", 4), assigned(1, 0, "b", 4), assigned(2, 1, "a", 4), assigned(3, 1, "b", 4)})
+          .plan()
+          .ranks;
   CHECK(column(ranks, &RankPlan::node) == Ints{0, 1, 0, 1});
   CHECK(column(ranks, &RankPlan::local_rank) == Ints{0, 0, 1, 1});
   CHECK(ranks.backend == "gloo");
 }
 
 TEST_CASE("ranks that mpirun started join through MPI across machines, through shared memory on one") {
-  std::vector<AgentFacts> agents = {given(0, 0, "a", 2), given(1, 0, "b", 2)};
+  std::vector<AgentFacts> agents = {assigned(0, 0, "a", 2), assigned(1, 0, "b", 2)};
   for (AgentFacts& facts : agents) facts.joins_mpi = true;
   CHECK(job(agents).plan().ranks.backend == "mpi");
   CHECK(job(agents, {"--ddp_backend", "gloo"}).plan().ranks.backend == "gloo");
   CHECK(job(agents, {"--max_restarts", "1"}).plan().ranks.backend == "gloo");
   agents[1].machine = "a";
-  agents[1].given->local_rank = 1;
+  agents[1].assigned->local_rank = 1;
   CHECK(job(agents).plan().ranks.backend == "shm");
   Case asked = job(agents);
   asked.parsed.arguments.parallel.ddp_backend = "mpi";
@@ -159,9 +162,10 @@ TEST_CASE("two agents on one machine must not take the same GPU") {
 }
 
 TEST_CASE("given ranks that were not told their place on the machine find it when they meet") {
-  std::vector<AgentFacts> agents = {given(0, -1, "a", 3), given(1, -1, "b", 3), given(2, -1, "a", 3)};
+  std::vector<AgentFacts> agents = {assigned(0, -1, "a", 3), assigned(1, -1, "b", 3),
+                                    assigned(2, -1, "a", 3)};
   for (AgentFacts& facts : agents) {
-    facts.given->local_world_size = 0;
+    facts.assigned->local_world_size = 0;
     facts.topology = machine(2);
   }
   const RanksPlan ranks = job(agents).plan().ranks;
@@ -172,7 +176,7 @@ TEST_CASE("given ranks that were not told their place on the machine find it whe
 }
 
 TEST_CASE("a given rank takes the GPU of its local rank, or the only one it is shown") {
-  std::vector<AgentFacts> agents = {given(0, 0, "a", 2), given(1, 1, "a", 2)};
+  std::vector<AgentFacts> agents = {assigned(0, 0, "a", 2), assigned(1, 1, "a", 2)};
   for (AgentFacts& facts : agents) facts.topology = machine(2);
   CHECK(column(job(agents).plan().ranks, &RankPlan::ordinal) == Ints{0, 1});
   agents[0].topology = machine(2, "0");
@@ -183,10 +187,10 @@ TEST_CASE("a given rank takes the GPU of its local rank, or the only one it is s
 }
 
 TEST_CASE("ranks that do not make one job are refused") {
-  for (const auto& agents : {std::vector{given(0, 0, "a", 2), given(0, 1, "a", 2)},
-                             std::vector{given(0, 0, "a", 3), given(1, 1, "a", 3)},
-                             std::vector{given(1, 0, "a", 2), given(0, 1, "a", 2)},
-                             std::vector{given(0, 0, "a", 2), agent(1, "b")}}) {
+  for (const auto& agents : {std::vector{assigned(0, 0, "a", 2), assigned(0, 1, "a", 2)},
+                             std::vector{assigned(0, 0, "a", 3), assigned(1, 1, "a", 3)},
+                             std::vector{assigned(1, 0, "a", 2), assigned(0, 1, "a", 2)},
+                             std::vector{assigned(0, 0, "a", 2), agent(1, "b")}}) {
     const Error error = job(agents).error();
     CHECK(error.code() == ExitCode::kUsage);
     CHECK(contains(error.render(), "do not make one job"));
@@ -206,7 +210,7 @@ TEST_CASE("a dry run takes the other machines to be like this one") {
   here.nproc_per_node = "2";
   CHECK(job(like_this_one(here, 3)).plan().ranks.nodes == 3);
   CHECK(job(like_this_one(here, 3)).plan().ranks.world_size == 6);
-  const RanksPlan ranks = job(like_this_one(given(0, 0, "a", 4), 4)).plan().ranks;
+  const RanksPlan ranks = job(like_this_one(assigned(0, 0, "a", 4), 4)).plan().ranks;
   CHECK(column(ranks, &RankPlan::node) == Ints{0, 0, 1, 1});
   CHECK(column(ranks, &RankPlan::local_rank) == Ints{0, 1, 0, 1});
 }

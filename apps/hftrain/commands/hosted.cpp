@@ -5,7 +5,7 @@
 
 #include "command.h"
 #include "command_options.h"
-#include "launcher/hosts/host_job.h"
+#include "launcher/ssh/host_job.h"
 
 namespace hftrain::app {
 

@@ -17,10 +17,10 @@
 #include "hftrain/plan/gpu_models.h"
 #include "hftrain/storage/run_directory.h"
 #include "launcher/control/job_secret.h"
-#include "launcher/environments/find_place.h"
+#include "launcher/environments/find_membership.h"
 #include "launcher/environments/launcher_tie.h"
-#include "launcher/hosts/machine_start.h"
-#include "pipeline/core_stage.h"
+#include "launcher/ssh/machine_start.h"
+#include "pipeline/cpu_binding_stage.h"
 #include "pipeline/data_stage.h"
 #include "pipeline/follow_stage.h"
 #include "pipeline/host_stage.h"
@@ -84,8 +84,9 @@ bool answer_question(const arguments::ParseOutcome& parsed, const CommandContext
 }
 
 // `hosts`: of a job that a host file starts, else null.
-ExitCode show_plan(const CommandContext& context, const Inputs& inputs, const launcher::JobPlace& place,
-                   const launcher::HostJobSpec* hosts, reporting::Console& console) {
+ExitCode show_plan(const CommandContext& context, const Inputs& inputs,
+                   const launcher::Membership& membership, const launcher::HostJobSpec* hosts,
+                   reporting::Console& console) {
   const plan::DataFacts data = estimate_data(prepare_request(inputs));
   plan::RunPlan plan = resolve_plan(inputs, data, "");
   storage::check_not_in_use(inputs.output_dir);
@@ -94,7 +95,7 @@ ExitCode show_plan(const CommandContext& context, const Inputs& inputs, const la
   for (const std::string& notice : decision.notices) console.line(notice);
   show(notes_of_plan(inputs, plan), console);
   launcher::LocalLaunch launch = local_launch(context.program, inputs, plan);
-  if (!place.master_host.empty()) launch.master_address = place.master_host;
+  if (!membership.master_host.empty()) launch.master_address = membership.master_host;
   std::vector<launcher::WorkerSpec> workers = launcher::local_workers(plan.ranks, launch);
   if (!inputs.other_machines) {
     const std::string bound = bind_workers(inputs.parsed, inputs.topology, plan.ranks, workers);
@@ -114,7 +115,7 @@ ExitCode show_plan(const CommandContext& context, const Inputs& inputs, const la
 
 storage::RunLock take_folder(const Inputs& inputs, Job& job, reporting::Console& console) {
   std::optional<TakenFolder> taken;
-  job.beside([&] { taken.emplace(take_output_folder(inputs)); });
+  job.run_in_background([&] { taken.emplace(take_output_folder(inputs)); });
   for (const std::string& line : taken->lines) console.line(line);
   return std::move(taken->lock);
 }
@@ -123,7 +124,8 @@ ExitCode train(const CommandContext& context, const Inputs& inputs, Job& job, St
                reporting::Console& console) {
   const data::PrepareRequest request = prepare_request(inputs);
   plan::DataFacts estimate;
-  job.beside([&] { estimate = estimate_data(request); });  // reads all files, unless they were seen before
+  job.run_in_background(
+      [&] { estimate = estimate_data(request); });  // reads all files, unless they were seen before
   resolve_plan(inputs, estimate, "");  // whatever cannot work is refused before anything is written
   const storage::RunLock lock = take_folder(inputs, job, console);
 
@@ -136,14 +138,14 @@ ExitCode train(const CommandContext& context, const Inputs& inputs, Job& job, St
   stopwatch.begin("plan");
   plan::RunPlan plan = resolve_plan(inputs, facts_of(*prepared), "");
   ResumeDecision decision;
-  job.beside([&] { decision = decide_resume(inputs, plan); });
+  job.run_in_background([&] { decision = decide_resume(inputs, plan); });
   if (!decision.from.empty()) plan = resolve_plan(inputs, facts_of(*prepared), decision.from);
   for (const std::string& notice : decision.notices) console.line(notice);
   show(notes_of_plan(inputs, plan), console);
   const RunFolder folder = run_folder(inputs.output_dir);
-  job.beside([&] { write_arguments(folder, inputs, context, plan.ranks.backend); });
+  job.run_in_background([&] { write_arguments(folder, inputs, context, plan.ranks.backend); });
   job.look_for_output_folder(plan);
-  job.beside([&] { write_plan(folder, plan); });
+  job.run_in_background([&] { write_plan(folder, plan); });
   job.share(plan);
   return run_workers(context, inputs, plan, job, stopwatch, console);
 }
@@ -157,28 +159,28 @@ void take_secret(Inputs& inputs, const CommandContext& context) {
   inputs.environment.unset(launcher::kSecretVariable);
 }
 
-launcher::JobPlace place_of(Inputs& inputs, const CommandContext& context) {
+launcher::Membership membership_of(Inputs& inputs, const CommandContext& context) {
   const arguments::Arguments& arguments = inputs.parsed.arguments;
   const size_t gpus = arguments.device.use_cpu ? 0 : inputs.topology.visible.devices.size();
-  launcher::JobPlace place = launcher::find_place(arguments.launch, context.environment,
-                                                  static_cast<int>(gpus), inputs.parsed.origins);
+  launcher::Membership membership = launcher::find_membership(arguments.launch, context.environment,
+                                                              static_cast<int>(gpus), inputs.parsed.origins);
   // The worker speaks PMIx again where mpirun started this program; with the default storage that fails.
-  if (place.meeting == launcher::Meeting::kPmix) inputs.environment.set("PMIX_MCA_gds", "hash");
+  if (membership.meeting == launcher::Meeting::kPmix) inputs.environment.set("PMIX_MCA_gds", "hash");
   take_secret(inputs, context);
-  return place;
+  return membership;
 }
 
 // As train(), with the other front programs of the job, which end as this one does.
-ExitCode lead(const CommandContext& context, Inputs& inputs, const launcher::JobPlace& place,
+ExitCode lead(const CommandContext& context, Inputs& inputs, const launcher::Membership& membership,
               Stopwatch& stopwatch, reporting::Console& console) {
-  const launcher::LauncherTie tie(place, context.environment);
+  const launcher::LauncherTie tie(membership, context.environment);
   try {
     add_model(inputs);
   } catch (const Error& error) {
-    if (place.agents == 1) throw;
-    return call_off(context, inputs, place, error);
+    if (membership.agents == 1) throw;
+    return abort_job(context, inputs, membership, error);
   }
-  Job job(context, inputs, place, console);
+  Job job(context, inputs, membership, console);
   try {
     job.check_network();
     return train(context, inputs, job, stopwatch, console);
@@ -203,10 +205,10 @@ ExitCode join_job(const CommandContext& context, const arguments::ParseOutcome& 
   } catch (...) {
     failure = error_of(std::current_exception());
   }
-  const launcher::JobPlace place = place_of(inputs, context);
-  const launcher::LauncherTie tie(place, context.environment);
-  return failure ? decline(context, inputs, place, console, *failure)
-                 : follow(context, inputs, place, console);
+  const launcher::Membership membership = membership_of(inputs, context);
+  const launcher::LauncherTie tie(membership, context.environment);
+  return failure ? decline(context, inputs, membership, console, *failure)
+                 : follow(context, inputs, membership, console);
 }
 
 // The other front programs of the job hear of them too, when what could be read says where they are. mpirun
@@ -215,20 +217,20 @@ ExitCode refuse(const CommandContext& context, const arguments::InvalidArguments
   Inputs inputs;
   inputs.parsed = invalid.read();
   inputs.environment = context.environment;
-  launcher::JobPlace place;
+  launcher::Membership membership;
   try {
-    place = place_of(inputs, context);
+    membership = membership_of(inputs, context);
   } catch (const Error&) {
-    throw invalid;  // the place is among the mistakes
+    throw invalid;  // the membership is among the mistakes
   }
   const arguments::Actions& asked = inputs.parsed.actions;
-  if (asked.dry_run || asked.print_config || place.meeting != launcher::Meeting::kFixedAddress) {
+  if (asked.dry_run || asked.print_config || membership.meeting != launcher::Meeting::kFixedAddress) {
     if (launcher::speaks_first(context.environment)) throw invalid;
     return invalid.code();
   }
   reporting::Console console(context.err, console_style(inputs.parsed.arguments, context));
-  return place.leads() ? call_off(context, inputs, place, invalid)
-                       : decline(context, inputs, place, console, invalid);
+  return membership.leads() ? abort_job(context, inputs, membership, invalid)
+                            : decline(context, inputs, membership, console, invalid);
 }
 
 // The plan of a job that a host file starts is that of its first machine; all are taken to be like this one.
@@ -240,14 +242,14 @@ ExitCode show_plan_of_hosts(const CommandContext& context, const arguments::Acti
   arguments::ParseOutcome parsed = arguments::parse_arguments(first.arguments, there.environment);
   parsed.actions = asked;
   Inputs inputs = gather_inputs(std::move(parsed), there.environment);
-  const launcher::JobPlace place = place_of(inputs, there);
-  inputs.agents = assumed_agents(there, inputs, place);
+  const launcher::Membership membership = membership_of(inputs, there);
+  inputs.agents = assumed_agents(there, inputs, membership);
   for (plan::AgentFacts& agent : inputs.agents) {
     const launcher::MachineStart& machine = hosts.machines[static_cast<size_t>(agent.agent)];
     agent.host = machine.host;
     agent.nproc_per_node = launcher::ranks_of(machine);
   }
-  return show_plan(context, inputs, place, &hosts, console);
+  return show_plan(context, inputs, membership, &hosts, console);
 }
 
 // Nothing of this machine is asked, neither what it has nor who started this program on it.
@@ -255,11 +257,12 @@ ExitCode show_plan_of_machines(const CommandContext& context, arguments::ParseOu
                                reporting::Console& console) {
   show(parsed.notes, console);
   const Inputs inputs = gather_inputs(std::move(parsed), context.environment);
-  launcher::JobPlace place;
+  launcher::Membership membership;
   const arguments::LaunchArguments& launch = inputs.parsed.arguments.launch;
   if (inputs.agents.size() > 1)
-    place.master_host = inputs.parsed.origins.is_default("master_addr") ? "MACHINE-0" : launch.master_addr;
-  return show_plan(context, inputs, place, nullptr, console);
+    membership.master_host =
+        inputs.parsed.origins.is_default("master_addr") ? "MACHINE-0" : launch.master_addr;
+  return show_plan(context, inputs, membership, nullptr, console);
 }
 
 ExitCode run(const CommandContext& context, std::vector<std::string> arguments, HelpText help) {
@@ -302,24 +305,24 @@ ExitCode run(const CommandContext& context, std::vector<std::string> arguments, 
   if (launcher::counts_hosts(parsed.arguments.launch, parsed.origins))
     launcher::take_from_hosts(launcher::read_hosts(parsed.arguments.launch), parsed.arguments.launch,
                               parsed.origins);
-  const launcher::JobPlace place_by_name =
-      launcher::find_place(parsed.arguments.launch, context.environment, 0, parsed.origins);
+  const launcher::Membership membership_by_name =
+      launcher::find_membership(parsed.arguments.launch, context.environment, 0, parsed.origins);
   // A follower shows nothing but what goes wrong. A plan is shown wherever it was asked for, but once for all
   // that one launcher has started.
-  const bool follows = !place_by_name.leads() && !(dry_run && place_by_name.variables.empty());
+  const bool follows = !membership_by_name.leads() && !(dry_run && membership_by_name.variables.empty());
   if (!dry_run && !follows) console.line("hftrain " HFTRAIN_VERSION);
   if (!follows) show(parsed.notes, console);
   confine_to_cores(parsed);
   stopwatch.begin("plan");
   if (follows) return dry_run ? ExitCode::kDone : join_job(context, parsed, console);
   Inputs inputs = gather_machine(std::move(parsed), context.environment);
-  const launcher::JobPlace place = place_of(inputs, context);
-  if (const std::string where = launcher::describe(place); !where.empty()) console.line(where);
-  for (const std::string& notice : place.notices) console.message(LogLevel::kInfo, notice);
-  if (!dry_run) return lead(context, inputs, place, stopwatch, console);
+  const launcher::Membership membership = membership_of(inputs, context);
+  if (const std::string where = launcher::describe(membership); !where.empty()) console.line(where);
+  for (const std::string& notice : membership.notices) console.message(LogLevel::kInfo, notice);
+  if (!dry_run) return lead(context, inputs, membership, stopwatch, console);
   add_model(inputs);
-  inputs.agents = assumed_agents(context, inputs, place);
-  return show_plan(context, inputs, place, nullptr, console);
+  inputs.agents = assumed_agents(context, inputs, membership);
+  return show_plan(context, inputs, membership, nullptr, console);
 }
 
 }  // namespace

@@ -11,7 +11,7 @@
 
 #include "hftrain/base/exit_code.h"
 #include "hftrain/base/json.h"
-#include "launcher/supervisor.h"
+#include "launcher/supervision/supervisor.h"
 
 namespace hftrain::app {
 

@@ -13,12 +13,12 @@
 #include "hftrain/base/clock.h"
 #include "hftrain/base/file.h"
 #include "hftrain/plan/identity.h"
-#include "launcher/address_exchange.h"
 #include "launcher/control/follower.h"
 #include "launcher/control/preflight.h"
 #include "launcher/control/reach.h"
+#include "launcher/environments/address_exchange.h"
 #include "launcher/environments/local.h"
-#include "pipeline/core_stage.h"
+#include "pipeline/cpu_binding_stage.h"
 #include "pipeline/data_stage.h"
 #include "pipeline/meeting_stage.h"
 #include "pipeline/output_stage.h"
@@ -78,11 +78,11 @@ void check_model_folder(const plan::RunPlan& plan) {
 
 class FollowStage {
  public:
-  FollowStage(const CommandContext& context, const Inputs& inputs, const launcher::JobPlace& place,
+  FollowStage(const CommandContext& context, const Inputs& inputs, const launcher::Membership& membership,
               reporting::Console& console)
       : context_(context),
         inputs_(inputs),
-        place_(place),
+        membership_(membership),
         console_(console),
         signals_(inputs.parsed.arguments.launch.signals_to_handle) {}
 
@@ -92,7 +92,7 @@ class FollowStage {
     leader_address_ = joined.link.peer_address();
     PatientStream terminal(context_.err);
     terminal.hurry();  // the leader's is the one that matters
-    if (!place_.given) console_.line("joined " + joined.leader + "; its terminal shows the run");
+    if (!membership_.assigned) console_.line("joined " + joined.leader + "; its terminal shows the run");
     launcher::Follower follower(joined.link, joined.leader, signals_);
     follower_ = &follower;
     try {
@@ -106,12 +106,12 @@ class FollowStage {
     const launcher::JobVerdict& verdict = *follower.verdict();
     if (own_folder_ && verdict.summary.is_object())
       write_summary(run_folder(inputs_.output_dir), verdict.summary);
-    if (!place_.given && !verdict.text.empty()) console_.result(verdict.text);
+    if (!membership_.assigned && !verdict.text.empty()) console_.result(verdict.text);
     return static_cast<ExitCode>(verdict.exit_code);
   }
 
   ExitCode decline(const Error& failure) {
-    if (!place_.given) context_.err << failure.render() << std::endl;
+    if (!membership_.assigned) context_.err << failure.render() << std::endl;
     bool told = false;
     try {
       launcher::Joined joined = meet(failure);
@@ -123,14 +123,14 @@ class FollowStage {
       // Not reached: this node will be missed there.
     }
     // Where ranks share the leader's terminal it has said it.
-    if (place_.given && !told) context_.err << failure.render() << std::endl;
+    if (membership_.assigned && !told) context_.err << failure.render() << std::endl;
     return failure.code();
   }
 
  private:
   launcher::Joined meet(const std::optional<Error>& failure) {
-    exchange_ = launcher::make_address_exchange(place_, context_.program, context_.environment);
-    launcher::MeetingSpec spec = meeting_spec(context_, inputs_, place_, exchange_.get());
+    exchange_ = launcher::make_address_exchange(membership_, context_.program, context_.environment);
+    launcher::MeetingSpec spec = meeting_spec(context_, inputs_, membership_, exchange_.get());
     spec.failure = failure;
     if (answer_port_) {
       spec.introduction.answer_port = answer_port_->port();
@@ -163,27 +163,28 @@ class FollowStage {
 
   // The leader has said it all; where ranks share its terminal that is enough.
   void say_end(const launcher::JobEnded& end) const {
-    if (place_.given) return;
+    if (membership_.assigned) return;
     const std::string& why = end.diagnostics().front().why;
     console_.result(std::string(end.what()) + (why.empty() ? "" : ": " + why.substr(0, why.find('\n'))));
   }
 
   plan::AgentFacts facts_here() const {
     plan::AgentFacts facts;
-    facts.agent = place_.agent;
+    facts.agent = membership_.agent;
     return facts;
   }
 
   // Of the agents of a machine only one has been told to the others, and tries them.
   void try_peers(std::vector<launcher::Peer> peers) {
-    const auto here = std::find_if(peers.begin(), peers.end(),
-                                   [&](const launcher::Peer& peer) { return peer.agent == place_.agent; });
+    const auto here = std::find_if(peers.begin(), peers.end(), [&](const launcher::Peer& peer) {
+      return peer.agent == membership_.agent;
+    });
     launcher::PeersTried tried;
     if (here != peers.end()) {
       peers.erase(here);
       // The leader may have several addresses; this is the one that is used here.
       if (peers.front().agent == 0) peers.front().address = leader_address_;
-      follower_->beside([&](const std::atomic<bool>&) {
+      follower_->run_in_background([&](const std::atomic<bool>&) {
         for (const auto& [agent, why] : launcher::unreached(peers, launcher::kReachSeconds))
           tried.closed[std::to_string(agent)] = why;
       });
@@ -213,10 +214,10 @@ class FollowStage {
       check_output_folder(mark.parent_path().parent_path().string());
     }
     std::vector<std::string> lines;
-    follower_->beside([&](const std::atomic<bool>&) {
+    follower_->run_in_background([&](const std::atomic<bool>&) {
       folder_seen_ = sees(question);
       own_folder_ = each_node && !folder_seen_;
-      const bool first_of_node = !place_.given || place_.given->local_rank <= 0;
+      const bool first_of_node = !membership_.assigned || membership_.assigned->local_rank <= 0;
       if (!own_folder_ || !first_of_node) return;
       TakenFolder taken = take_output_folder(inputs_);
       lines = std::move(taken.lines);
@@ -229,7 +230,7 @@ class FollowStage {
   void prepare(const launcher::PrepareData& asked) {
     paths_ = asked.paths;
     if (!all_exist(asked.paths)) {
-      follower_->beside([&](const std::atomic<bool>& stop) {
+      follower_->run_in_background([&](const std::atomic<bool>& stop) {
         prepared_ = prepare_data_until(prepare_request(inputs_), console_, stop);
         if (!prepared_) throw Error(ExitCode::kTerminatedUnsaved, "stopped while preparing data");
         paths_ = paths_of(*prepared_);
@@ -244,7 +245,8 @@ class FollowStage {
     point_at(paths_, "validation", plan_.data.validation);
     point_at(paths_, "test", plan_.data.test);
     if (own_folder_) {
-      follower_->beside([&](const std::atomic<bool>&) { plan_ = plan_for_own_folder(plan_, inputs_); });
+      follower_->run_in_background(
+          [&](const std::atomic<bool>&) { plan_ = plan_for_own_folder(plan_, inputs_); });
       if (lock_) write_arguments(run_folder(inputs_.output_dir), inputs_, context_, plan_.ranks.backend);
     } else {
       check_output_folder(plan_.output_dir);
@@ -255,8 +257,8 @@ class FollowStage {
     const bool differs = !own_place && (!folder_seen_ || own != message.plan);
     if (differs)
       plan_path_ =
-          run_folder(plan_.output_dir).path + "/nodes/" + std::to_string(place_.agent) + "/plan.json";
-    follower_->beside([&](const std::atomic<bool>&) {
+          run_folder(plan_.output_dir).path + "/nodes/" + std::to_string(membership_.agent) + "/plan.json";
+    follower_->run_in_background([&](const std::atomic<bool>&) {
       check_model_folder(plan_);
       if (differs || own_place) write_file_atomically(plan_path_, dump_json(own) + '\n');
     });
@@ -272,15 +274,15 @@ class FollowStage {
     launch.master_address = start.master_address;
     launch.master_port = start.master_port;
     launch.attempt = start.attempt;
-    launch.agent = place_.agent;
+    launch.agent = membership_.agent;
     std::vector<launcher::WorkerSpec> workers = launcher::local_workers(plan_.ranks, launch);
     bind_workers(inputs_.parsed, inputs_.topology, plan_.ranks, workers);
-    follower_->run(std::move(workers), rank_output(inputs_.parsed, plan_, place_.agent, start.attempt));
+    follower_->run(std::move(workers), rank_output(inputs_.parsed, plan_, membership_.agent, start.attempt));
   }
 
   const CommandContext& context_;
   const Inputs& inputs_;
-  const launcher::JobPlace& place_;
+  const launcher::Membership& membership_;
   reporting::Console& console_;
   launcher::StopSignals signals_;
   launcher::Follower* follower_ = nullptr;
@@ -298,14 +300,14 @@ class FollowStage {
 
 }  // namespace
 
-ExitCode follow(const CommandContext& context, const Inputs& inputs, const launcher::JobPlace& place,
+ExitCode follow(const CommandContext& context, const Inputs& inputs, const launcher::Membership& membership,
                 reporting::Console& console) {
-  return FollowStage(context, inputs, place, console).run();
+  return FollowStage(context, inputs, membership, console).run();
 }
 
-ExitCode decline(const CommandContext& context, const Inputs& inputs, const launcher::JobPlace& place,
+ExitCode decline(const CommandContext& context, const Inputs& inputs, const launcher::Membership& membership,
                  reporting::Console& console, const Error& failure) {
-  return FollowStage(context, inputs, place, console).decline(failure);
+  return FollowStage(context, inputs, membership, console).decline(failure);
 }
 
 }  // namespace hftrain::app

@@ -5,19 +5,19 @@
 #include "command.h"
 #include "hftrain/base/error.h"
 #include "hftrain/reporting/console.h"
-#include "launcher/environments/job_place.h"
+#include "launcher/environments/membership.h"
 #include "pipeline/inputs.h"
 
 namespace hftrain::app {
 
 // Says at most a line or two on the console: the run's own output and report are agent 0's. Throws an Error
 // when agent 0 cannot be reached.
-ExitCode follow(const CommandContext& context, const Inputs& inputs, const launcher::JobPlace& place,
+ExitCode follow(const CommandContext& context, const Inputs& inputs, const launcher::Membership& membership,
                 reporting::Console& console);
 
 // Of one that cannot take part: says why, tells agent 0, should that be reached within seconds, and ends with
 // the code of `failure`. All others then end for this reason, instead of missing this node.
-ExitCode decline(const CommandContext& context, const Inputs& inputs, const launcher::JobPlace& place,
+ExitCode decline(const CommandContext& context, const Inputs& inputs, const launcher::Membership& membership,
                  reporting::Console& console, const Error& failure);
 
 }  // namespace hftrain::app

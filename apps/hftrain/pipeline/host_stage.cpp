@@ -14,10 +14,10 @@
 #include "hftrain/base/text.h"
 #include "launcher/control/job_key.h"
 #include "launcher/control/job_secret.h"
-#include "launcher/hosts/host_file.h"
-#include "launcher/hosts/host_job.h"
-#include "launcher/hosts/machine_start.h"
-#include "launcher/rendezvous.h"
+#include "launcher/ssh/host_file.h"
+#include "launcher/ssh/host_job.h"
+#include "launcher/ssh/machine_start.h"
+#include "launcher/supervision/rendezvous.h"
 #include "pipeline/patient_stream.h"
 
 namespace hftrain::app {

@@ -8,7 +8,7 @@
 #include "hftrain/arguments/parse.h"
 #include "hftrain/base/json.h"
 #include "hftrain/reporting/console.h"
-#include "launcher/hosts/host_job.h"
+#include "launcher/ssh/host_job.h"
 
 namespace hftrain::app {
 

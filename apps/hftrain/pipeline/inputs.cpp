@@ -12,8 +12,8 @@
 #include "hftrain/base/file.h"
 #include "hftrain/base/json.h"
 #include "hftrain/tokenizer/tokenizer.h"
-#include "launcher/hosts/host_file.h"
-#include "launcher/hosts/machine_start.h"
+#include "launcher/ssh/host_file.h"
+#include "launcher/ssh/machine_start.h"
 
 namespace hftrain::app {
 namespace {

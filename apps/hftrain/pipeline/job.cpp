@@ -10,9 +10,9 @@
 #include "hftrain/base/text.h"
 #include "hftrain/base/whole_number.h"
 #include "hftrain/plan/identity.h"
-#include "launcher/address_exchange.h"
+#include "launcher/control/background_work.h"
 #include "launcher/control/preflight.h"
-#include "launcher/control/side_work.h"
+#include "launcher/environments/address_exchange.h"
 #include "launcher/environments/local.h"
 #include "pipeline/data_stage.h"
 #include "pipeline/meeting_stage.h"
@@ -55,24 +55,24 @@ int node_of(int agent, const plan::RunPlan& plan) {
 
 }  // namespace
 
-Job::Job(const CommandContext& context, Inputs& inputs, const launcher::JobPlace& place,
+Job::Job(const CommandContext& context, Inputs& inputs, const launcher::Membership& membership,
          reporting::Console& console)
     : inputs_(inputs), console_(console) {
-  if (place.agents == 1) return;
+  if (membership.agents == 1) return;
   signals_ = std::make_unique<launcher::StopSignals>(inputs.parsed.arguments.launch.signals_to_handle);
-  exchange_ = launcher::make_address_exchange(place, context.program, context.environment);
+  exchange_ = launcher::make_address_exchange(membership, context.program, context.environment);
   const launcher::NoticeSink notice = [&console](const std::string& text) {
     console.message(LogLevel::kInfo, text);
   };
   answer_port_ = std::make_unique<launcher::AnswerPort>();
-  launcher::MeetingSpec spec = meeting_spec(context, inputs, place, exchange_.get());
+  launcher::MeetingSpec spec = meeting_spec(context, inputs, membership, exchange_.get());
   spec.introduction.answer_port = answer_port_->port();
   spec.introduction.answer = answer_port_->answer();
   launcher::Gathering gathering = launcher::gather_agents(std::move(spec), *signals_, notice);
   hub_ = std::move(gathering.hub);
   leader_ = std::make_unique<launcher::Leader>(*hub_, *signals_, notice);
   for (const launcher::Introduction& agent : gathering.agents) inputs.agents.push_back(agent.facts);
-  for (const std::string& line : launcher::roll_call(gathering.agents)) console.line(line);
+  for (const std::string& line : launcher::describe_agents(gathering.agents)) console.line(line);
   introductions_ = std::move(gathering.agents);
 }
 
@@ -80,7 +80,7 @@ void Job::check_network() {
   const std::vector<launcher::Peer> peers = launcher::peers_of(introductions_);
   if (alone() || peers.size() < 2) return;
   launcher::Unreached unreached;
-  launcher::SideWork own([&](const std::atomic<bool>&) {
+  launcher::BackgroundWork own([&](const std::atomic<bool>&) {
     unreached[0] = launcher::unreached({peers.begin() + 1, peers.end()}, launcher::kReachSeconds);
   });
   const auto answers =
@@ -98,20 +98,20 @@ void Job::check_network() {
   introductions_.clear();
 }
 
-void Job::beside(const std::function<void()>& work) {
+void Job::run_in_background(const std::function<void()>& work) {
   if (alone()) return work();
-  leader_->beside([&](const std::atomic<bool>&) { work(); });
+  leader_->run_in_background([&](const std::atomic<bool>&) { work(); });
 }
 
 void Job::beside_the_end(const std::function<void()>& work) {
   if (alone()) return work();
-  hub_->beside(work);
+  hub_->run_in_background(work);
 }
 
 std::optional<data::PreparedData> Job::prepare(const data::PrepareRequest& request) {
   if (alone()) return prepare_data(request, console_);
   std::optional<data::PreparedData> prepared;
-  leader_->beside(
+  leader_->run_in_background(
       [&](const std::atomic<bool>& stop) { prepared = prepare_data_until(request, console_, stop); });
   if (!prepared) throw Error(ExitCode::kTerminatedUnsaved, "stopped while preparing data");
   const std::map<std::string, std::string> paths = paths_of(*prepared);
@@ -135,7 +135,7 @@ void Job::look_for_output_folder(plan::RunPlan& plan) {
   const bool each_node = inputs_.parsed.arguments.saving.save_on_each_node;
   if (alone() || !(plan.do_train || each_node)) return;
   std::optional<Mark> made;
-  beside([&] { made.emplace(plan.output_dir); });
+  run_in_background([&] { made.emplace(plan.output_dir); });
   const Mark& mark = *made;
   const auto answers = leader_->ask_for<FolderSeen>(launcher::LookForFolder{mark.path(), mark.text()},
                                                     "to look for the output folder");
@@ -221,13 +221,13 @@ void Job::refuse(const Error& error) {
   if (!alone()) hub_->refuse_all(error);
 }
 
-ExitCode call_off(const CommandContext& context, const Inputs& inputs, const launcher::JobPlace& place,
-                  const Error& failure) {
+ExitCode abort_job(const CommandContext& context, const Inputs& inputs,
+                   const launcher::Membership& membership, const Error& failure) {
   context.err << failure.render() << std::endl;
   try {
     launcher::StopSignals signals;
-    const auto exchange = launcher::make_address_exchange(place, context.program, context.environment);
-    launcher::MeetingSpec spec = meeting_spec(context, inputs, place, exchange.get());
+    const auto exchange = launcher::make_address_exchange(membership, context.program, context.environment);
+    launcher::MeetingSpec spec = meeting_spec(context, inputs, membership, exchange.get());
     spec.failure = failure;
     launcher::gather_agents(std::move(spec), signals, [](const std::string&) {});
   } catch (const Error&) {

@@ -14,13 +14,13 @@
 #include "hftrain/data/prepare.h"
 #include "hftrain/plan/run_plan.h"
 #include "hftrain/reporting/console.h"
-#include "launcher/address_exchange.h"
 #include "launcher/control/hub.h"
-#include "launcher/control/job_crew.h"
+#include "launcher/control/job_worker_set.h"
 #include "launcher/control/leader.h"
 #include "launcher/control/reach.h"
-#include "launcher/environments/job_place.h"
-#include "launcher/rendezvous.h"
+#include "launcher/environments/address_exchange.h"
+#include "launcher/environments/membership.h"
+#include "launcher/supervision/rendezvous.h"
 #include "pipeline/inputs.h"
 
 namespace hftrain::app {
@@ -29,7 +29,7 @@ class Job {
  public:
   // Meets the others, if there are any; what they report goes to inputs.agents. Throws an Error when the job
   // cannot begin; all that have come know it then.
-  Job(const CommandContext& context, Inputs& inputs, const launcher::JobPlace& place,
+  Job(const CommandContext& context, Inputs& inputs, const launcher::Membership& membership,
       reporting::Console& console);
 
   bool alone() const { return hub_ == nullptr; }
@@ -39,7 +39,7 @@ class Job {
   void check_network();
   // Does work that takes its time, during which the others must still hear of this agent. Throws what it
   // throws, and what ends the job meanwhile.
-  void beside(const std::function<void()>& work);
+  void run_in_background(const std::function<void()>& work);
   // The same of what must be done whatever becomes of the others.
   void beside_the_end(const std::function<void()>& work);
   // prepare_data() here, then the same data there. Nothing when a signal stopped it (alone); otherwise that
@@ -79,7 +79,7 @@ class Job {
 
 // A front program that would lead but cannot: says why, and tells those that come within seconds, so that
 // they end for this reason instead of looking for it. Returns the code of `failure`.
-ExitCode call_off(const CommandContext& context, const Inputs& inputs, const launcher::JobPlace& place,
-                  const Error& failure);
+ExitCode abort_job(const CommandContext& context, const Inputs& inputs,
+                   const launcher::Membership& membership, const Error& failure);
 
 }  // namespace hftrain::app

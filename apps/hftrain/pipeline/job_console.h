@@ -11,7 +11,7 @@
 
 #include "hftrain/plan/run_plan.h"
 #include "hftrain/reporting/console.h"
-#include "launcher/supervisor.h"
+#include "launcher/supervision/supervisor.h"
 #include "pipeline/patient_stream.h"
 
 namespace hftrain::app {

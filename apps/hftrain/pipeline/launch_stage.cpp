@@ -10,10 +10,10 @@
 #include "hftrain/base/clock.h"
 #include "hftrain/base/secrets.h"
 #include "hftrain/base/text.h"
-#include "launcher/stop_signals.h"
-#include "launcher/supervisor.h"
+#include "launcher/supervision/stop_signals.h"
+#include "launcher/supervision/supervisor.h"
 #include "pipeline/attempts.h"
-#include "pipeline/core_stage.h"
+#include "pipeline/cpu_binding_stage.h"
 #include "pipeline/job_console.h"
 #include "pipeline/patient_stream.h"
 #include "pipeline/rank_output.h"
@@ -98,7 +98,7 @@ AttemptOutcome run_attempt(const CommandContext& context, const Inputs& inputs, 
                            Job& others, std::optional<double> end, const PatientStream& terminal,
                            reporting::Console& console) {
   launcher::LocalLaunch launch;
-  others.beside([&] { launch = local_launch(context.program, inputs, plan); });
+  others.run_in_background([&] { launch = local_launch(context.program, inputs, plan); });
   launcher::JobSpec job;
   job.rendezvous = others.bind_store(plan);
   launch.master_address = job.rendezvous.address;
@@ -149,7 +149,7 @@ ExitCode run_workers(const CommandContext& context, const Inputs& inputs, plan::
     }
     try {
       if (stops.next() != 0) throw Error(ExitCode::kTerminatedUnsaved, "stopped before it was started again");
-      others.beside([&] {
+      others.run_in_background([&] {
         attempts.find_start();
         plan.saving.resume_from = attempts.resume_from();
         plan.rehearse = false;  // it was

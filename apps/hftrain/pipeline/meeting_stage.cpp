@@ -15,9 +15,9 @@ namespace {
 namespace fs = std::filesystem;
 
 plan::AgentFacts facts_of(const CommandContext& context, const Inputs& inputs,
-                          const launcher::JobPlace& place) {
+                          const launcher::Membership& membership) {
   const fs::path plugin = fs::path(context.program).parent_path().parent_path() / "lib" / "libhftrain_mpi.so";
-  return launcher::own_facts(place, inputs.topology, inputs.parsed.arguments.launch.nproc_per_node,
+  return launcher::own_facts(membership, inputs.topology, inputs.parsed.arguments.launch.nproc_per_node,
                              path_exists(plugin.string()));
 }
 
@@ -31,9 +31,10 @@ std::string build_of(const std::string& program) {
 }
 
 launcher::MeetingSpec meeting_spec(const CommandContext& context, const Inputs& inputs,
-                                   const launcher::JobPlace& place, launcher::AddressExchange* exchange) {
+                                   const launcher::Membership& membership,
+                                   launcher::AddressExchange* exchange) {
   launcher::MeetingSpec spec;
-  spec.place = place;
+  spec.membership = membership;
   spec.exchange = exchange;
   spec.version = HFTRAIN_VERSION;
   spec.build = build_of(context.program);
@@ -41,15 +42,15 @@ launcher::MeetingSpec meeting_spec(const CommandContext& context, const Inputs& 
   if (inputs.secret_variable) secrets.set(launcher::kSecretVariable, *inputs.secret_variable);
   spec.secret = launcher::job_secret(inputs.parsed.arguments.launch, secrets);
   spec.introduction.arguments = launcher::comparable_arguments(arguments::arguments_json(inputs.parsed));
-  spec.introduction.facts = facts_of(context, inputs, place);
+  spec.introduction.facts = facts_of(context, inputs, membership);
   spec.collective_timeout_seconds = static_cast<double>(inputs.parsed.arguments.parallel.ddp_timeout);
   return spec;
 }
 
 std::vector<plan::AgentFacts> assumed_agents(const CommandContext& context, const Inputs& inputs,
-                                             const launcher::JobPlace& place) {
-  if (place.agents == 1) return {};
-  return plan::like_this_one(facts_of(context, inputs, place), place.agents);
+                                             const launcher::Membership& membership) {
+  if (membership.agents == 1) return {};
+  return plan::like_this_one(facts_of(context, inputs, membership), membership.agents);
 }
 
 }  // namespace hftrain::app

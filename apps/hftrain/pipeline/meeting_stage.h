@@ -6,18 +6,19 @@
 
 #include "command.h"
 #include "launcher/control/meeting.h"
-#include "launcher/environments/job_place.h"
+#include "launcher/environments/membership.h"
 #include "pipeline/inputs.h"
 
 namespace hftrain::app {
 
 // This front program's part of the meeting; `exchange` is kept by the caller. Throws as job_secret() does.
 launcher::MeetingSpec meeting_spec(const CommandContext& context, const Inputs& inputs,
-                                   const launcher::JobPlace& place, launcher::AddressExchange* exchange);
+                                   const launcher::Membership& membership,
+                                   launcher::AddressExchange* exchange);
 
 // For a dry run: the agents of the job, all taken to be like this one.
 std::vector<plan::AgentFacts> assumed_agents(const CommandContext& context, const Inputs& inputs,
-                                             const launcher::JobPlace& place);
+                                             const launcher::Membership& membership);
 
 // Equal for equal programs: over hftrain and hftrain-worker as they are installed here.
 std::string build_of(const std::string& program);

@@ -8,8 +8,8 @@
 #include <string_view>
 
 #include "hftrain/base/clock.h"
-#include "launcher/patient_writer.h"
-#include "launcher/stop_signals.h"
+#include "launcher/process/patient_writer.h"
+#include "launcher/supervision/stop_signals.h"
 
 namespace hftrain::app {
 namespace {

@@ -5,7 +5,7 @@
 
 #include "hftrain/arguments/parse.h"
 #include "hftrain/plan/run_plan.h"
-#include "launcher/output_router.h"
+#include "launcher/process/output_router.h"
 
 namespace hftrain::app {
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "hftrain/plan/run_plan.h"
-#include "launcher/supervisor.h"
+#include "launcher/supervision/supervisor.h"
 #include "pipeline/inputs.h"
 
 namespace hftrain::app {

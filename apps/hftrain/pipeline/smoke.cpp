@@ -16,7 +16,7 @@
 #include "hftrain/plan/topology.h"
 #include "hftrain/storage/checkpoint_folder.h"
 #include "hftrain/tokenizer/bpe_trainer.h"
-#include "launcher/watched_process.h"
+#include "launcher/process/watched_process.h"
 #include "pipeline/run_record.h"
 #include "pipeline/smoke_data.h"
 #include "pipeline/smoke_flags.h"

@@ -1,6 +1,6 @@
 // Stop signals while the front program itself works: the first one sets a flag that long work looks at, a
 // second one ends the process at once. The supervisor has its own way once workers run
-// (launcher/stop_signals.h).
+// (launcher/supervision/stop_signals.h).
 #pragma once
 
 #include <signal.h>

@@ -28,7 +28,7 @@ class CommandLineReader {
   CommandLineReader(std::span<const std::string> words, Diagnostics& problems)
       : words_(words), problems_(problems) {}
 
-  std::vector<Given> read() {
+  std::vector<RawArgument> read() {
     while (at_ < words_.size()) {
       const std::string& word = words_[at_++];
       if (is_flag(word)) {
@@ -37,7 +37,7 @@ class CommandLineReader {
         stray(word);
       }
     }
-    return std::move(given_);
+    return std::move(raw_);
   }
 
  private:
@@ -84,12 +84,12 @@ class CommandLineReader {
   }
 
   void take(const Flag& flag, const std::string& spelling, Json written) {
-    given_.push_back({.flag = &flag,
-                      .spelling = spelling,
-                      .written = std::move(written),
-                      .origin = spelling,
-                      .layer = kCommandLineLayer,
-                      .places = {}});
+    raw_.push_back({.flag = &flag,
+                    .spelling = spelling,
+                    .written = std::move(written),
+                    .origin = spelling,
+                    .layer = kCommandLineLayer,
+                    .places = {}});
   }
 
   void unknown(const std::string& spelling, bool had_value) {
@@ -117,12 +117,12 @@ class CommandLineReader {
   std::span<const std::string> words_;
   Diagnostics& problems_;
   size_t at_ = 0;
-  std::vector<Given> given_;
+  std::vector<RawArgument> raw_;
 };
 
 }  // namespace
 
-std::vector<Given> read_command_line(std::span<const std::string> words, Diagnostics& problems) {
+std::vector<RawArgument> read_command_line(std::span<const std::string> words, Diagnostics& problems) {
   return CommandLineReader(words, problems).read();
 }
 
@@ -130,7 +130,7 @@ std::vector<std::string> leave_out(std::span<const std::string> words,
                                    std::span<const std::string_view> flags) {
   Diagnostics unread;
   std::vector<std::string> kept;
-  for (const Given& each : read_command_line(words, unread)) {
+  for (const RawArgument& each : read_command_line(words, unread)) {
     const auto is_meant = [&](std::string_view name) {
       return each.flag->name == name || each.flag->replaced_by.flag == name;
     };

@@ -9,14 +9,14 @@
 #include <string_view>
 #include <vector>
 
-#include "hftrain/arguments/given.h"
+#include "hftrain/arguments/raw_argument.h"
 
 namespace hftrain::arguments {
 
 // Forms: --flag value, --flag=value, --flag (booleans and flags with a bare meaning), --no_flag, -x value;
 // dashes and underscores are the same; prefixes of flags are not accepted. Mistakes are appended to
 // `problems`.
-std::vector<Given> read_command_line(std::span<const std::string> words, Diagnostics& problems);
+std::vector<RawArgument> read_command_line(std::span<const std::string> words, Diagnostics& problems);
 
 // A command line without mistakes again, less these flags and the names that stand for them.
 std::vector<std::string> leave_out(std::span<const std::string> words,

@@ -50,7 +50,7 @@ class ConfigFileReader {
   void read_accelerate(const YAML::Node& root) {
     Section section{.values = {}, .places = {}, .origin = path_};
     section.values = values_.value(root, "", section.places);
-    file_.given = accelerate_flags(section, problems_, file_.notes);
+    file_.raw = accelerate_flags(section, problems_, file_.notes);
   }
 
   void read_top_level(const YAML::Node& key, const YAML::Node& value) {
@@ -81,18 +81,18 @@ class ConfigFileReader {
       return problem("'" + name + "' is given twice", position, "first at " + first->second,
                      "keep one of the two");
     }
-    Given given{.flag = match.flag,
-                .spelling = name,
-                .written = nullptr,
-                .origin = place_of(value),
-                .layer = layer_,
-                .places = {}};
-    given.written = values_.value(value, "", given.places);
+    RawArgument raw{.flag = match.flag,
+                    .spelling = name,
+                    .written = nullptr,
+                    .origin = place_of(value),
+                    .layer = layer_,
+                    .places = {}};
+    raw.written = values_.value(value, "", raw.places);
     if (match.negated) {
       return problem("'" + name + "' is a flag of the command line only", position, "",
                      std::string(match.flag->name) + ": false");
     }
-    file_.given.push_back(std::move(given));
+    file_.raw.push_back(std::move(raw));
   }
 
   void unknown(const YAML::Node& key) {

@@ -5,12 +5,12 @@
 #include <string>
 #include <vector>
 
-#include "hftrain/arguments/given.h"
+#include "hftrain/arguments/raw_argument.h"
 
 namespace hftrain::arguments {
 
 struct ConfigFile {
-  std::vector<Given> given;
+  std::vector<RawArgument> raw;
   std::map<std::string, std::string> environment;  // its `env:` mapping
   Diagnostics notes;
 };

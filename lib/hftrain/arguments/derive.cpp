@@ -112,8 +112,8 @@ class Derivation {
   void precision() {
     PrecisionArguments& precision = arguments_.precision;
     for (const char* flag : {"torch_compile", "torch_compile_backend", "torch_compile_mode"}) {
-      const auto given = outcome_.unread.find(flag);
-      if (given == outcome_.unread.end() || given->second.is_null() || given->second == false) continue;
+      const auto raw = outcome_.unread.find(flag);
+      if (raw == outcome_.unread.end() || raw->second.is_null() || raw->second == false) continue;
       const bool by_hand = precision.tf32 && outcome_.origins.of("tf32").starts_with('-');
       if (by_hand || precision.tf32 == false || (precision.fp16 && !precision.bf16)) continue;
       precision.tf32 = true;

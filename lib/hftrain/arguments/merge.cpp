@@ -15,7 +15,7 @@ using Severity = Diagnostic::Severity;
 
 struct Candidate {
   Json value;
-  const Given* given = nullptr;
+  const RawArgument* raw = nullptr;
   const Replacement* old = nullptr;  // it came through an old name
   bool neutral = false;              // whose value asks for nothing: counts only over earlier layers
 };
@@ -25,14 +25,14 @@ class Merger {
   Merger(const std::string& home, ParseOutcome& outcome, Diagnostics& problems, Diagnostics& unsupported)
       : home_(home), outcome_(outcome), problems_(problems), unsupported_(unsupported) {}
 
-  void add(const Given& given) {
-    Result<Json> converted = convert(*given.flag, given.written, home_);
-    if (const auto* error = std::get_if<ValueError>(&converted)) return mistake(given, *error);
+  void add(const RawArgument& raw) {
+    Result<Json> converted = convert(*raw.flag, raw.written, home_);
+    if (const auto* error = std::get_if<ValueError>(&converted)) return mistake(raw, *error);
     Json value = std::get<Json>(std::move(converted));
-    if (given.flag->replaced_by.flag.empty()) {
-      candidates_[{given.flag, own_name(given)}].push_back({std::move(value), &given, nullptr});
+    if (raw.flag->replaced_by.flag.empty()) {
+      candidates_[{raw.flag, own_name(raw)}].push_back({std::move(value), &raw, nullptr});
     } else {
-      replace(given, std::move(value));
+      replace(raw, std::move(value));
     }
   }
 
@@ -48,36 +48,36 @@ class Merger {
 
  private:
   // Of a flag that stands for many names, which of them was given; else empty.
-  static std::string own_name(const Given& given) {
-    if (!given.flag->pattern) return "";
-    std::string name = given.spelling.substr(given.spelling.find_first_not_of('-'));
+  static std::string own_name(const RawArgument& raw) {
+    if (!raw.flag->pattern) return "";
+    std::string name = raw.spelling.substr(raw.spelling.find_first_not_of('-'));
     std::replace(name.begin(), name.end(), '-', '_');
     return name;
   }
 
-  void replace(const Given& given, Json value) {
-    const Replacement& became = given.flag->replaced_by;
+  void replace(const RawArgument& raw, Json value) {
+    const Replacement& became = raw.flag->replaced_by;
     const Flag& target = flag_table().named(became.flag);
-    if (value == given.flag->default_value() || (became.zero_is_unset && value == 0)) {
+    if (value == raw.flag->default_value() || (became.zero_is_unset && value == 0)) {
       value = became.key.empty() ? target.default_value() : Json{{std::string(became.key), value}};
-      candidates_[{&target, ""}].push_back({std::move(value), &given, &became, true});
+      candidates_[{&target, ""}].push_back({std::move(value), &raw, &became, true});
       return;
     }
     if (!became.value.empty()) value = std::string(became.value);
     if (!became.key.empty()) value = Json{{std::string(became.key), value}};
     Result<Json> converted = convert(target, value, home_);
-    if (const auto* error = std::get_if<ValueError>(&converted)) return mistake(given, *error);
+    if (const auto* error = std::get_if<ValueError>(&converted)) return mistake(raw, *error);
     value = std::get<Json>(std::move(converted));
-    if (!became.silent) warn_of_old_name(given, target, value);
-    candidates_[{&target, ""}].push_back({std::move(value), &given, &became});
+    if (!became.silent) warn_of_old_name(raw, target, value);
+    candidates_[{&target, ""}].push_back({std::move(value), &raw, &became});
   }
 
-  void warn_of_old_name(const Given& given, const Flag& target, const Json& value) {
-    const bool same = target.slot.type != Type::kMapping && given.flag->replaced_by.value.empty();
+  void warn_of_old_name(const RawArgument& raw, const Flag& target, const Json& value) {
+    const bool same = target.slot.type != Type::kMapping && raw.flag->replaced_by.value.empty();
     const std::string use = same ? option(target) : option(target) + ' ' + to_yaml(value);
     advice_.push_back({.severity = Severity::kWarning,
-                       .what = given.spelling + " is an old name",
-                       .where = place(given.origin),
+                       .what = raw.spelling + " is an old name",
+                       .where = place(raw.origin),
                        .why = "",
                        .hint = "use " + use});
   }
@@ -86,10 +86,10 @@ class Merger {
   static void take_back(std::vector<Candidate>& candidates) {
     for (size_t i = 0; i < candidates.size(); ++i) {
       if (!candidates[i].neutral) continue;
-      const Given& later = *candidates[i].given;
+      const RawArgument& later = *candidates[i].raw;
       const auto end = candidates.begin() + static_cast<std::ptrdiff_t>(i);
       const auto kept = std::remove_if(candidates.begin(), end, [&](const Candidate& each) {
-        return each.given->layer == later.layer && each.given->flag == later.flag;
+        return each.raw->layer == later.layer && each.raw->flag == later.flag;
       });
       i -= static_cast<size_t>(end - kept);
       candidates.erase(kept, end);
@@ -102,7 +102,7 @@ class Merger {
     for (const Candidate& candidate : candidates) {
       const bool idle =
           candidate.neutral && std::any_of(candidates.begin(), candidates.end(), [&](const Candidate& each) {
-            return !each.neutral && each.given->layer == candidate.given->layer;
+            return !each.neutral && each.raw->layer == candidate.raw->layer;
           });
       if (!idle) left.push_back(candidate);
     }
@@ -111,18 +111,18 @@ class Merger {
     return all_neutral ? std::vector<Candidate>() : left;
   }
 
-  void settle(const Flag& flag, std::vector<Candidate>& given) {
-    take_back(given);
-    const std::vector<Candidate> candidates = without_idle(given);
+  void settle(const Flag& flag, std::vector<Candidate>& offered) {
+    take_back(offered);
+    const std::vector<Candidate> candidates = without_idle(offered);
     if (candidates.empty()) return;
     const Candidate winner =
         flag.slot.type == Type::kMapping ? joined(flag, candidates) : chosen(flag, candidates);
     check_support(flag, winner);
-    const std::string name = flag.pattern ? own_name(*winner.given) : std::string(flag.name);
+    const std::string name = flag.pattern ? own_name(*winner.raw) : std::string(flag.name);
     record_origin(flag, name, winner);
-    if (flag.imported) outcome_.places[name] = winner.given->places;
+    if (flag.imported) outcome_.places[name] = winner.raw->places;
     if (winner.old != nullptr && winner.old->kept && !winner.neutral)
-      keep(std::string(winner.given->flag->name), winner);
+      keep(std::string(winner.raw->flag->name), winner);
     if (flag.slot.set == nullptr) {
       outcome_.unread[name] = winner.value;
       return;
@@ -133,17 +133,17 @@ class Merger {
 
   void keep(const std::string& old_name, const Candidate& winner) {
     outcome_.unread[old_name] = winner.value;
-    outcome_.origins.set(old_name, winner.given->origin);
+    outcome_.origins.set(old_name, winner.raw->origin);
   }
 
   // Unset, said aloud, is no more than silence.
   void record_origin(const Flag& flag, const std::string& name, const Candidate& winner) {
     const bool is_default = winner.value == flag.default_value();
     if (is_default && winner.value.is_null()) return;
-    const int layer = winner.given->layer;
+    const int layer = winner.raw->layer;
     const bool in_file = layer != kCommandLineLayer && layer != kEnvironmentLayer;
-    if (is_default && in_file) return outcome_.origins.set_repeated(name, winner.given->origin);
-    outcome_.origins.set(name, winner.given->origin);
+    if (is_default && in_file) return outcome_.origins.set_repeated(name, winner.raw->origin);
+    outcome_.origins.set(name, winner.raw->origin);
   }
 
   // The last one of the latest layer; an old and a new name of one layer must agree.
@@ -152,7 +152,7 @@ class Merger {
     const Candidate* renamed = nullptr;
     const Candidate* named = nullptr;
     for (const Candidate& candidate : candidates) {
-      if (candidate.given->layer == layer) (candidate.old != nullptr ? renamed : named) = &candidate;
+      if (candidate.raw->layer == layer) (candidate.old != nullptr ? renamed : named) = &candidate;
     }
     if (renamed == nullptr || named == nullptr) return renamed != nullptr ? *renamed : *named;
     const bool unset = renamed->old->zero_is_unset && named->value == 0;
@@ -167,15 +167,15 @@ class Merger {
     const int layer = latest(candidates);
     Candidate whole;
     const bool anew = std::any_of(candidates.begin(), candidates.end(), [&](const Candidate& candidate) {
-      return candidate.given->layer == layer && candidate.old == nullptr;
+      return candidate.raw->layer == layer && candidate.old == nullptr;
     });
     if (!anew) return with_keys(layer, candidates, before(flag, layer, candidates));
     for (const Candidate& candidate : candidates) {
-      if (candidate.given->layer == layer && candidate.old == nullptr) whole = candidate;
+      if (candidate.raw->layer == layer && candidate.old == nullptr) whole = candidate;
     }
     for (const Candidate& candidate : candidates) {
-      if (candidate.given->layer != layer || candidate.old == nullptr) continue;
-      if (whole.given == nullptr || whole.value.is_null()) {
+      if (candidate.raw->layer != layer || candidate.old == nullptr) continue;
+      if (whole.raw == nullptr || whole.value.is_null()) {
         whole = candidate;
         continue;
       }
@@ -191,7 +191,7 @@ class Merger {
   Candidate before(const Flag& flag, int layer, const std::vector<Candidate>& candidates) {
     std::vector<Candidate> earlier;
     for (const Candidate& candidate : candidates) {
-      if (candidate.given->layer < layer) earlier.push_back(candidate);
+      if (candidate.raw->layer < layer) earlier.push_back(candidate);
     }
     return earlier.empty() ? Candidate() : joined(flag, earlier);
   }
@@ -199,7 +199,7 @@ class Merger {
   // `whole` with what the old names of `layer` say: a key of it, or all of it.
   static Candidate with_keys(int layer, const std::vector<Candidate>& candidates, Candidate whole) {
     for (const Candidate& candidate : candidates) {
-      if (candidate.given->layer != layer) continue;
+      if (candidate.raw->layer != layer) continue;
       if (candidate.old->key.empty()) {
         whole = candidate;
         continue;
@@ -208,7 +208,7 @@ class Merger {
       if (candidate.neutral && unasked) continue;
       if (!whole.value.is_object()) whole.value = Json::object();
       whole.value.update(candidate.value);
-      whole.given = candidate.given;
+      whole.raw = candidate.raw;
       whole.old = candidate.old;
     }
     return whole;
@@ -216,14 +216,14 @@ class Merger {
 
   static int latest(const std::vector<Candidate>& candidates) {
     int layer = kEnvironmentLayer;
-    for (const Candidate& candidate : candidates) layer = std::max(layer, candidate.given->layer);
+    for (const Candidate& candidate : candidates) layer = std::max(layer, candidate.raw->layer);
     return layer;
   }
 
   void conflict(const Flag& flag, const Candidate& named, const Candidate& renamed) {
-    problems_.push_back({.what = fmt::format("{} and {} say two different things", named.given->spelling,
-                                             renamed.given->spelling),
-                         .where = places_of(*named.given, *renamed.given),
+    problems_.push_back({.what = fmt::format("{} and {} say two different things", named.raw->spelling,
+                                             renamed.raw->spelling),
+                         .where = places_of(*named.raw, *renamed.raw),
                          .why = fmt::format("{} against {}", to_yaml(named.value), to_yaml(renamed.value)),
                          .hint = "keep " + option(flag)});
   }
@@ -233,7 +233,7 @@ class Merger {
     const Json& value = winner.value;
     if (value == flag.default_value() || (!flag.also_fine.empty() && to_yaml(value) == flag.also_fine))
       return;
-    const std::string name = winner.given->spelling;
+    const std::string name = winner.raw->spelling;
     if (!check(flag.support, name, winner)) return;
     const Json words = value.is_array() ? value : Json::array({value});
     for (const Json& word : words) {
@@ -265,7 +265,7 @@ class Merger {
              const std::string& pointer = "") {
     if (support.status == Support::kImplemented) return true;
     Diagnostic diagnostic{
-        .what = name, .where = where(*winner.given, pointer), .why = std::string(support.reason), .hint = ""};
+        .what = name, .where = where(*winner.raw, pointer), .why = std::string(support.reason), .hint = ""};
     diagnostic.hint = support.instead.empty() ? "leave it out" : "use " + std::string(support.instead);
     if (support.status == Support::kAccepted) {
       diagnostic.severity = Severity::kNote;
@@ -279,11 +279,11 @@ class Merger {
     return false;
   }
 
-  void mistake(const Given& given, const ValueError& error) {
-    problems_.push_back({.what = given.spelling + ": " + error.what,
-                         .where = where(given, error.pointer),
-                         .why = "it takes " + takes(*given.flag),
-                         .hint = error.hint.empty() ? explain(std::string(given.flag->name)) : error.hint});
+  void mistake(const RawArgument& raw, const ValueError& error) {
+    problems_.push_back({.what = raw.spelling + ": " + error.what,
+                         .where = where(raw, error.pointer),
+                         .why = "it takes " + takes(*raw.flag),
+                         .hint = error.hint.empty() ? explain(std::string(raw.flag->name)) : error.hint});
   }
 
   static std::string takes(const Flag& flag) {
@@ -291,9 +291,9 @@ class Merger {
     return describe_type(flag) + (range.empty() ? "" : ' ' + range);
   }
 
-  static std::string where(const Given& given, const std::string& pointer) {
-    const auto inner = given.places.find(pointer);
-    return inner == given.places.end() ? place(given.origin) : inner->second;
+  static std::string where(const RawArgument& raw, const std::string& pointer) {
+    const auto inner = raw.places.find(pointer);
+    return inner == raw.places.end() ? place(raw.origin) : inner->second;
   }
 
   const std::string& home_;
@@ -310,7 +310,7 @@ std::string explain(const std::string& flag) {
   return "`hftrain explain " + flag + "` says what it takes";
 }
 
-std::string places_of(const Given& one, const Given& other) {
+std::string places_of(const RawArgument& one, const RawArgument& other) {
   if (one.layer == kCommandLineLayer && other.layer == kCommandLineLayer)
     return one.spelling + " and " + other.spelling + " (" + place(one.origin) + ')';
   return place(one.origin) + " and " + place(other.origin);
@@ -330,10 +330,10 @@ std::string values_of(std::span<const std::string_view> flags, const ParseOutcom
   return join(parts, ", ");
 }
 
-Diagnostics merge(const std::vector<Given>& given, const std::string& home, ParseOutcome& outcome,
+Diagnostics merge(const std::vector<RawArgument>& raw, const std::string& home, ParseOutcome& outcome,
                   Diagnostics& problems, Diagnostics& unsupported) {
   Merger merger(home, outcome, problems, unsupported);
-  for (const Given& each : given) merger.add(each);
+  for (const RawArgument& each : raw) merger.add(each);
   return merger.finish();
 }
 

@@ -23,9 +23,10 @@ namespace {
 
 using Severity = Diagnostic::Severity;
 
-bool asks_for(const std::vector<Given>& given, std::string_view flag) {
-  return std::any_of(given.begin(), given.end(),
-                     [&](const Given& each) { return each.flag->name == flag && each.written != false; });
+bool asks_for(const std::vector<RawArgument>& raw, std::string_view flag) {
+  return std::any_of(raw.begin(), raw.end(), [&](const RawArgument& each) {
+    return each.flag->name == flag && each.written != false;
+  });
 }
 
 Actions actions_of(const std::map<std::string, Json>& unread) {
@@ -43,17 +44,17 @@ Actions actions_of(const std::map<std::string, Json>& unread) {
 }
 
 // The last --machines of the command line.
-std::optional<std::string> machines_asked(const std::vector<Given>& line) {
+std::optional<std::string> machines_asked(const std::vector<RawArgument>& line) {
   std::optional<std::string> machines;
-  for (const Given& each : line) {
+  for (const RawArgument& each : line) {
     if (each.flag->name == "machines" && each.written.is_string()) machines = each.written.get<std::string>();
   }
   return machines;
 }
 
-std::vector<std::string> config_paths(const std::vector<Given>& given) {
+std::vector<std::string> config_paths(const std::vector<RawArgument>& raw) {
   std::vector<std::string> paths;
-  for (const Given& each : given) {
+  for (const RawArgument& each : raw) {
     if (each.flag->name != "config" && each.flag->name != "config_file") continue;
     const Json list = each.written.is_array() ? each.written : Json::array({each.written});
     for (const Json& path : list) paths.push_back(path.get<std::string>());
@@ -67,7 +68,7 @@ class Parser {
       : argv_(argv), environment_(environment) {}
 
   ParseOutcome parse() {
-    const std::vector<Given> line = read_command_line(argv_, problems_);
+    const std::vector<RawArgument> line = read_command_line(argv_, problems_);
     outcome_.actions.help = asks_for(line, "help");
     outcome_.actions.help_all = asks_for(line, "help_all");
     outcome_.actions.version = asks_for(line, "version");
@@ -83,22 +84,22 @@ class Parser {
       return std::move(outcome_);
     }
     if (machines) environment_ = of_other_machines(environment_);
-    std::vector<Given> given = flags_of_environment(environment_, outcome_.notes, problems_);
-    read_files(config_paths(line), given);
-    given.insert(given.end(), line.begin(), line.end());
-    drop_other_kinds(given);
-    settle_open_ranks(given, outcome_.notes, problems_);
-    divide_processes(given, problems_);
-    check(given);
+    std::vector<RawArgument> raw = flags_of_environment(environment_, outcome_.notes, problems_);
+    read_files(config_paths(line), raw);
+    raw.insert(raw.end(), line.begin(), line.end());
+    drop_other_kinds(raw);
+    settle_open_ranks(raw, outcome_.notes, problems_);
+    divide_processes(raw, problems_);
+    check(raw);
     return std::move(outcome_);
   }
 
  private:
-  void read_files(const std::vector<std::string>& paths, std::vector<Given>& given) {
+  void read_files(const std::vector<std::string>& paths, std::vector<RawArgument>& raw) {
     int layer = kFirstFileLayer;
     for (const std::string& path : paths) {
       ConfigFile file = read_config_file(path, layer++, problems_);
-      given.insert(given.end(), file.given.begin(), file.given.end());
+      raw.insert(raw.end(), file.raw.begin(), file.raw.end());
       outcome_.notes.insert(outcome_.notes.end(), file.notes.begin(), file.notes.end());
       for (auto& [name, value] : file.environment) {
         say_too_late(name, path);
@@ -134,14 +135,14 @@ class Parser {
     }
   }
 
-  void check(const std::vector<Given>& given) {
+  void check(const std::vector<RawArgument>& raw) {
     Diagnostics unrunnable;
     // Values of a wrong type and unknown names are mistakes in any case; the rest only matters to a run.
-    const Diagnostics advice = merge(given, environment_.get_or("HOME", ""), outcome_, problems_, unrunnable);
+    const Diagnostics advice = merge(raw, environment_.get_or("HOME", ""), outcome_, problems_, unrunnable);
     add_advice(advice);
-    note_used_variables(environment_, given, outcome_);
+    note_used_variables(environment_, raw, outcome_);
     outcome_.actions = actions_of(outcome_.unread);
-    check_accelerate_agrees(given, outcome_, unrunnable);
+    check_accelerate_agrees(raw, outcome_, unrunnable);
     import_launch(environment_, outcome_, unrunnable);
     import_machines(environment_, outcome_, unrunnable);
     import_formats(environment_, outcome_, unrunnable);

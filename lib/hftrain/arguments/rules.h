@@ -7,8 +7,8 @@
 #include <string_view>
 #include <vector>
 
-#include "hftrain/arguments/given.h"
 #include "hftrain/arguments/parse.h"
+#include "hftrain/arguments/raw_argument.h"
 
 namespace hftrain::arguments {
 

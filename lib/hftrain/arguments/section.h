@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "hftrain/arguments/given.h"
+#include "hftrain/arguments/raw_argument.h"
 #include "hftrain/base/json.h"
 
 namespace hftrain::arguments {

@@ -7,7 +7,7 @@
 #include <map>
 #include <string>
 
-#include "hftrain/arguments/given.h"
+#include "hftrain/arguments/raw_argument.h"
 #include "hftrain/base/json.h"
 
 namespace hftrain::arguments {

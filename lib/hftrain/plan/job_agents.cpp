@@ -41,13 +41,13 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(HostResources, allowed_cores, machine_cores, 
                                    memory_limit_bytes)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Topology, devices, visible, mask, device_order, driver_version,
                                    cuda_version, gpu_problem, host)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(GivenPlace, rank, local_rank, world_size, local_world_size)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(AssignedRank, rank, local_rank, world_size, local_world_size)
 
 void to_json(Json& json, const AgentFacts& facts) {
-  json = {{"agent", facts.agent},     {"host", facts.host},
-          {"machine", facts.machine}, {"topology", facts.topology},
-          {"cores", facts.cores},     {"nproc_per_node", facts.nproc_per_node},
-          {"given", facts.given},     {"joins_mpi", facts.joins_mpi}};
+  json = {{"agent", facts.agent},       {"host", facts.host},
+          {"machine", facts.machine},   {"topology", facts.topology},
+          {"cores", facts.cores},       {"nproc_per_node", facts.nproc_per_node},
+          {"assigned", facts.assigned}, {"joins_mpi", facts.joins_mpi}};
 }
 
 void from_json(const Json& json, AgentFacts& facts) {
@@ -57,7 +57,7 @@ void from_json(const Json& json, AgentFacts& facts) {
   json.at("topology").get_to(facts.topology);
   json.at("cores").get_to(facts.cores);
   json.at("nproc_per_node").get_to(facts.nproc_per_node);
-  json.at("given").get_to(facts.given);
+  json.at("assigned").get_to(facts.assigned);
   json.at("joins_mpi").get_to(facts.joins_mpi);
 }
 
@@ -67,10 +67,10 @@ std::vector<AgentFacts> like_this_one(const AgentFacts& here, int agents) {
     AgentFacts& facts = all[static_cast<size_t>(i)];
     facts.agent = i;
     int machine = i;
-    if (facts.given) {
-      machine = i / std::max(1, here.given->local_world_size);
-      facts.given->rank = i;
-      facts.given->local_rank = i % std::max(1, here.given->local_world_size);
+    if (facts.assigned) {
+      machine = i / std::max(1, here.assigned->local_world_size);
+      facts.assigned->rank = i;
+      facts.assigned->local_rank = i % std::max(1, here.assigned->local_world_size);
     }
     if (machine == 0) continue;
     facts.host = "node " + std::to_string(machine) + ", taken to be like " + here.host;

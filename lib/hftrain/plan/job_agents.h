@@ -11,14 +11,14 @@
 
 namespace hftrain::plan {
 
-// A rank that mpirun, srun or torchrun has already given to an agent.
-struct GivenPlace {
+// A rank that mpirun, srun or torchrun has already assigned to an agent.
+struct AssignedRank {
   int rank = 0;
   int local_rank = 0;  // -1: not told; its position among the ranks of its machine
   int world_size = 1;
   int local_world_size = 1;  // 0: not told; resolve() counts
 
-  bool operator==(const GivenPlace&) const = default;
+  bool operator==(const AssignedRank&) const = default;
 };
 
 struct AgentFacts {
@@ -28,11 +28,11 @@ struct AgentFacts {
   Topology topology;
   std::vector<int> cores;                     // CPU numbers it may use; empty: unknown
   std::optional<std::string> nproc_per_node;  // as its own arguments say
-  std::optional<GivenPlace> given;            // unset: it spawns the ranks of its machine
+  std::optional<AssignedRank> assigned;       // unset: it spawns the ranks of its machine
   bool joins_mpi = false;                     // its worker can join the MPI job that started it
 };
 
-// The agents of a dry run, of which only this one is there: all others are taken to be like it. Given ranks
+// The agents of a dry run, of which only this one is there: all others are taken to be like it. Assigned ranks
 // fill one machine after the other.
 std::vector<AgentFacts> like_this_one(const AgentFacts& here, int agents);
 

@@ -63,7 +63,7 @@ class RankResolution {
   RanksPlan run() {
     RanksPlan plan;
     plan.timeout_seconds = input_.parsed.arguments.parallel.ddp_timeout;
-    check_given_ranks();
+    check_assigned_ranks();
     for (const AgentFacts& agent : agents_) {
       shares_.push_back(share_of(agent));
       if (input_.elsewhere && !problems_.none()) return plan;  // those of --machines are all alike
@@ -88,24 +88,25 @@ class RankResolution {
   }
 
   // Ranks that the environment gave must be each once, and the first one where the store is served.
-  void check_given_ranks() {
-    const auto given = std::count_if(agents_.begin(), agents_.end(),
-                                     [](const AgentFacts& agent) { return agent.given.has_value(); });
-    if (given == 0) return;
+  void check_assigned_ranks() {
+    const auto assigned = std::count_if(agents_.begin(), agents_.end(),
+                                        [](const AgentFacts& agent) { return agent.assigned.has_value(); });
+    if (assigned == 0) return;
     std::set<int> seen;
-    bool good = given == static_cast<std::ptrdiff_t>(agents_.size()) && agents_.front().given &&
-                agents_.front().given->rank == 0;
+    bool good = assigned == static_cast<std::ptrdiff_t>(agents_.size()) && agents_.front().assigned &&
+                agents_.front().assigned->rank == 0;
     for (const AgentFacts& agent : agents_) {
-      if (!agent.given) continue;
-      good = good && agent.given->world_size == static_cast<int>(agents_.size()) && agent.given->rank >= 0 &&
-             agent.given->rank < agent.given->world_size && seen.insert(agent.given->rank).second;
+      if (!agent.assigned) continue;
+      good = good && agent.assigned->world_size == static_cast<int>(agents_.size()) &&
+             agent.assigned->rank >= 0 && agent.assigned->rank < agent.assigned->world_size &&
+             seen.insert(agent.assigned->rank).second;
     }
     if (good) return;
     std::vector<std::string> ranks;
     for (const AgentFacts& agent : agents_) {
-      ranks.push_back(agent.given ? std::to_string(agent.given->rank) + " of " +
-                                        std::to_string(agent.given->world_size)
-                                  : "none");
+      ranks.push_back(agent.assigned ? std::to_string(agent.assigned->rank) + " of " +
+                                           std::to_string(agent.assigned->world_size)
+                                     : "none");
     }
     problems_.usage("the ranks that the environment gives do not make one job", "RANK and its like",
                     "the programs were given " + join(ranks, ", "),
@@ -152,7 +153,7 @@ class RankResolution {
     const int visible = static_cast<int>(agent.topology.visible.devices.size());
     const std::optional<std::string>& asked = agent.nproc_per_node;
     const std::string where = input_.parsed.origins.describe("nproc_per_node");
-    if (agent.given) return 1;
+    if (agent.assigned) return 1;
     if (!asked)
       return gpus ? visible : static_cast<int>(input_.parsed.arguments.launch.cpu_ranks.value_or(1));
     if (*asked == "auto") return gpus ? visible : agent.topology.host.usable_cores();
@@ -198,8 +199,8 @@ class RankResolution {
   void add_ranks(const Share& share, RanksPlan& plan) {
     for (int i = 0; i < share.count; ++i) {
       RankPlan rank;
-      rank.rank = share.agent->given ? share.agent->given->rank : static_cast<int>(plan.ranks.size());
-      rank.local_rank = share.agent->given ? share.agent->given->local_rank : -1;
+      rank.rank = share.agent->assigned ? share.agent->assigned->rank : static_cast<int>(plan.ranks.size());
+      rank.local_rank = share.agent->assigned ? share.agent->assigned->local_rank : -1;
       rank.agent = share.agent->agent;
       rank.threads = threads_of(share);
       rank.device_name = "cpu";
@@ -213,7 +214,7 @@ class RankResolution {
   void give_gpu(const AgentFacts& agent, int position, RankPlan& rank) const {
     const std::vector<VisibleDevice>& visible = agent.topology.visible.devices;
     int ordinal = position;
-    if (agent.given && visible.size() > 1) {
+    if (agent.assigned && visible.size() > 1) {
       const int local_rank = rank.local_rank < 0 ? position_on_machine(agent) : rank.local_rank;
       ordinal = std::min(local_rank, static_cast<int>(visible.size()) - 1);
     }
@@ -227,7 +228,7 @@ class RankResolution {
   // Among the given ranks of its machine, for one that was not told its local rank.
   int position_on_machine(const AgentFacts& agent) const {
     return static_cast<int>(std::count_if(agents_.begin(), agents_.end(), [&agent](const AgentFacts& other) {
-      return other.machine == agent.machine && other.given && other.given->rank < agent.given->rank;
+      return other.machine == agent.machine && other.assigned && other.assigned->rank < agent.assigned->rank;
     }));
   }
 

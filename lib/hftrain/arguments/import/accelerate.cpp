@@ -80,7 +80,7 @@ class AccelerateReader {
   AccelerateReader(const Section& file, Diagnostics& problems, Diagnostics& notes)
       : file_(file), problems_(problems), notes_(notes) {}
 
-  std::vector<Given> read() {
+  std::vector<RawArgument> read() {
     const size_t before = problems_.size();
     check_environment();
     if (problems_.size() > before) return {};  // SageMaker's files have other keys
@@ -94,7 +94,7 @@ class AccelerateReader {
     idle_keys();
     sections();
     if (problems_.size() > before) return {};  // what follows from half a file would only repeat it
-    return std::move(given_);
+    return std::move(raw_);
   }
 
  private:
@@ -359,12 +359,12 @@ class AccelerateReader {
   std::string place(const std::string& key) const { return file_.place('/' + key); }
 
   void add(const std::string& flag, const std::string& spelling, Json written, const std::string& origin) {
-    given_.push_back({.flag = flag_table().find(flag).flag,
-                      .spelling = spelling,
-                      .written = std::move(written),
-                      .origin = origin,
-                      .layer = kAccelerateLayer,
-                      .places = {}});
+    raw_.push_back({.flag = flag_table().find(flag).flag,
+                    .spelling = spelling,
+                    .written = std::move(written),
+                    .origin = origin,
+                    .layer = kAccelerateLayer,
+                    .places = {}});
   }
   void idle(const std::string& key, const std::string& why) {
     notes_.push_back({.severity = Diagnostic::Severity::kWarning,
@@ -383,7 +383,7 @@ class AccelerateReader {
   const Section& file_;
   Diagnostics& problems_;
   Diagnostics& notes_;
-  std::vector<Given> given_;
+  std::vector<RawArgument> raw_;
   std::string kind_;
   int64_t machines_ = 1;
 };
@@ -391,26 +391,26 @@ class AccelerateReader {
 constexpr std::array kKinds = {"multi_gpu",     "tpu",      "tpu_cluster",
                                "use_deepspeed", "use_fsdp", "use_megatron_lm"};
 
-bool is_on(const Given& given) {
-  const Result<Json> value = convert(*given.flag, given.written, "");
+bool is_on(const RawArgument& raw) {
+  const Result<Json> value = convert(*raw.flag, raw.written, "");
   return std::holds_alternative<Json>(value) && std::get<Json>(value) == true;
 }
 
-bool means(const Given& given, std::string_view flag) {
-  return given.flag->name == flag || given.flag->replaced_by.flag == flag;
+bool means(const RawArgument& raw, std::string_view flag) {
+  return raw.flag->name == flag || raw.flag->replaced_by.flag == flag;
 }
 
 // The last word on use_cpu, of the Accelerate file itself or of what wins over it.
-bool runs_on_cpu(const std::vector<Given>& given) {
-  const Given* last = nullptr;
-  for (const Given& each : given) {
+bool runs_on_cpu(const std::vector<RawArgument>& raw) {
+  const RawArgument* last = nullptr;
+  for (const RawArgument& each : raw) {
     if (means(each, "use_cpu") && (last == nullptr || each.layer >= last->layer)) last = &each;
   }
   return last != nullptr && is_on(*last);
 }
 
-bool asks_for_one_rank(const std::vector<Given>& given) {
-  return std::any_of(given.begin(), given.end(), [](const Given& each) {
+bool asks_for_one_rank(const std::vector<RawArgument>& raw) {
+  return std::any_of(raw.begin(), raw.end(), [](const RawArgument& each) {
     return each.layer > kAccelerateLayer && means(each, "nproc_per_node") && each.written == "1";
   });
 }
@@ -465,7 +465,7 @@ void import_mixed_precision(ParseOutcome& outcome, Diagnostics& problems) {
 
 }  // namespace
 
-std::vector<Given> accelerate_flags(const Section& file, Diagnostics& problems, Diagnostics& notes) {
+std::vector<RawArgument> accelerate_flags(const Section& file, Diagnostics& problems, Diagnostics& notes) {
   return AccelerateReader(file, problems, notes).read();
 }
 
@@ -473,34 +473,34 @@ bool excluded_beside_deepspeed_file(const std::string& key) {
   return contains(kNotBesideFile, key);
 }
 
-void drop_other_kinds(std::vector<Given>& given) {
-  if (runs_on_cpu(given) || asks_for_one_rank(given)) {
-    std::erase_if(given, [](const Given& each) {
+void drop_other_kinds(std::vector<RawArgument>& raw) {
+  if (runs_on_cpu(raw) || asks_for_one_rank(raw)) {
+    std::erase_if(raw, [](const RawArgument& each) {
       return each.layer == kAccelerateLayer && each.flag->name == "multi_gpu";
     });
   }
-  const bool chosen = std::any_of(given.begin(), given.end(), [](const Given& each) {
+  const bool chosen = std::any_of(raw.begin(), raw.end(), [](const RawArgument& each) {
     return each.layer == kCommandLineLayer && contains(kKinds, std::string(each.flag->name)) && is_on(each);
   });
   if (!chosen) return;
-  std::erase_if(given, [](const Given& each) {
+  std::erase_if(raw, [](const RawArgument& each) {
     return each.layer == kAccelerateLayer && contains(kKinds, std::string(each.flag->name));
   });
 }
 
-void settle_open_ranks(std::vector<Given>& given, Diagnostics& notes, Diagnostics& problems) {
-  const auto means_ranks = [](const Given& each) {
+void settle_open_ranks(std::vector<RawArgument>& raw, Diagnostics& notes, Diagnostics& problems) {
+  const auto means_ranks = [](const RawArgument& each) {
     return each.flag->name == "nproc_per_node" || each.flag->replaced_by.flag == "nproc_per_node";
   };
-  const auto open = std::find_if(given.begin(), given.end(), [&](const Given& each) {
+  const auto open = std::find_if(raw.begin(), raw.end(), [&](const RawArgument& each) {
     return each.layer == kAccelerateLayer && means_ranks(each) &&
            (each.written.is_null() || each.written.get<std::string>().starts_with('-') ||
             each.written == "0");
   });
-  if (open == given.end()) return;
-  const Given left_open = *open;
-  given.erase(open);
-  if (std::any_of(given.begin(), given.end(), means_ranks)) return;
+  if (open == raw.end()) return;
+  const RawArgument left_open = *open;
+  raw.erase(open);
+  if (std::any_of(raw.begin(), raw.end(), means_ranks)) return;
   if (!left_open.written.is_null()) {
     problems.push_back({.what = "num_processes " + left_open.written.get<std::string>() +
                                 " leaves the number of ranks to the command line",
@@ -517,9 +517,9 @@ void settle_open_ranks(std::vector<Given>& given, Diagnostics& notes, Diagnostic
                    .hint = "--num_processes N"});
 }
 
-void check_accelerate_agrees(const std::vector<Given>& given, const ParseOutcome& outcome,
+void check_accelerate_agrees(const std::vector<RawArgument>& raw, const ParseOutcome& outcome,
                              Diagnostics& unrunnable) {
-  for (const Given& each : given) {
+  for (const RawArgument& each : raw) {
     const std::string name(each.flag->replaced_by.flag.empty() ? each.flag->name
                                                                : each.flag->replaced_by.flag);
     const bool checked = name == "gradient_accumulation_steps" || name == "deepspeed";

@@ -4,31 +4,31 @@
 
 #include <vector>
 
-#include "hftrain/arguments/given.h"
 #include "hftrain/arguments/parse.h"
+#include "hftrain/arguments/raw_argument.h"
 #include "hftrain/arguments/section.h"
 
 namespace hftrain::arguments {
 
 // The values of `file`, at the layer below all other configuration files. Unknown keys and what only another
 // launcher can do are in `problems`, keys without effect in `notes`.
-std::vector<Given> accelerate_flags(const Section& file, Diagnostics& problems, Diagnostics& notes);
+std::vector<RawArgument> accelerate_flags(const Section& file, Diagnostics& problems, Diagnostics& notes);
 
 // Rule D4: whether a key of an Accelerate file, in its deepspeed_config or mixed_precision, cannot stand
 // beside a deepspeed_config_file.
 bool excluded_beside_deepspeed_file(const std::string& key);
 
 // The kind of run on the command line (--use_fsdp, …) wins over the file's distributed_type.
-void drop_other_kinds(std::vector<Given>& given);
+void drop_other_kinds(std::vector<RawArgument>& raw);
 
 // An Accelerate file may leave num_processes to the command line, by -1 or by not naming it. -1 with nothing
 // on the command line is a problem, as for accelerate launch; a file that does not name it means every
 // visible GPU, which is said.
-void settle_open_ranks(std::vector<Given>& given, Diagnostics& notes, Diagnostics& problems);
+void settle_open_ranks(std::vector<RawArgument>& raw, Diagnostics& notes, Diagnostics& problems);
 
 // What must agree although a later layer would win: accumulation steps (rule D1) and the DeepSpeed file (D6).
 // `given` is what merge has seen.
-void check_accelerate_agrees(const std::vector<Given>& given, const ParseOutcome& outcome,
+void check_accelerate_agrees(const std::vector<RawArgument>& raw, const ParseOutcome& outcome,
                              Diagnostics& unrunnable);
 
 // --multi_gpu, --mixed_precision, which stands for other flags, and --gpu_ids, which is CUDA_VISIBLE_DEVICES.

@@ -161,9 +161,9 @@ Json own_options(const DeepSpeedFile& file, const DeepSpeedScheduler& scheduler)
 
 // Texts of a configuration file become numbers, to be compared; mistakes are found by check_schedule_options.
 void normalise_given_options(const DeepSpeedFile& file, const std::string& type) {
-  std::optional<Json>& given = file.outcome.arguments.schedule.lr_scheduler_kwargs;
-  const Result<Json> typed = convert_mapping(schedule_keys(type), given.value_or(Json::object()));
-  if (const Json* options = std::get_if<Json>(&typed)) given = *options;
+  std::optional<Json>& raw = file.outcome.arguments.schedule.lr_scheduler_kwargs;
+  const Result<Json> typed = convert_mapping(schedule_keys(type), raw.value_or(Json::object()));
+  if (const Json* options = std::get_if<Json>(&typed)) raw = *options;
 }
 
 void choose_schedule(const DeepSpeedFile& file, const DeepSpeedScheduler& scheduler) {

@@ -112,7 +112,7 @@ class EnvironmentReader {
   EnvironmentReader(const Environment& environment, Diagnostics& notes, Diagnostics& problems)
       : environment_(environment), notes_(notes), problems_(problems) {}
 
-  std::vector<Given> read() {
+  std::vector<RawArgument> read() {
     for (const Variable& variable : kAlways) add(variable.name, variable.flag, text(variable.name));
     for (const std::string name : kOfTorchrun)
       add(name, to_lower(name.substr(kTorchrunPrefix.size())), text(name));
@@ -123,7 +123,7 @@ class EnvironmentReader {
     } else {
       say_unannounced();
     }
-    return std::move(given_);
+    return std::move(raw_);
   }
 
  private:
@@ -134,12 +134,12 @@ class EnvironmentReader {
   }
   // For a flag whose value is not the variable's.
   void add_as(const std::string& name, const std::string& flag, const std::string& value) {
-    given_.push_back({.flag = &flag_table().named(flag),
-                      .spelling = name,
-                      .written = value,
-                      .origin = "environment " + name,
-                      .layer = kEnvironmentLayer,
-                      .places = {}});
+    raw_.push_back({.flag = &flag_table().named(flag),
+                    .spelling = name,
+                    .written = value,
+                    .origin = "environment " + name,
+                    .layer = kEnvironmentLayer,
+                    .places = {}});
   }
 
   // What says what the flag's default says anyway is passed over: accelerate exports every one of them.
@@ -246,7 +246,7 @@ class EnvironmentReader {
   const Environment& environment_;
   Diagnostics& notes_;
   Diagnostics& problems_;
-  std::vector<Given> given_;
+  std::vector<RawArgument> raw_;
 };
 
 }  // namespace
@@ -277,14 +277,14 @@ bool announces_deepspeed(const Environment& environment) {
   return is_true(environment, "ACCELERATE_USE_DEEPSPEED");
 }
 
-std::vector<Given> flags_of_environment(const Environment& environment, Diagnostics& notes,
-                                        Diagnostics& problems) {
+std::vector<RawArgument> flags_of_environment(const Environment& environment, Diagnostics& notes,
+                                              Diagnostics& problems) {
   return EnvironmentReader(environment, notes, problems).read();
 }
 
-void note_used_variables(const Environment& environment, const std::vector<Given>& given,
+void note_used_variables(const Environment& environment, const std::vector<RawArgument>& raw,
                          ParseOutcome& outcome) {
-  for (const Given& each : given) {
+  for (const RawArgument& each : raw) {
     const std::string flag(each.flag->replaced_by.flag.empty() ? each.flag->name
                                                                : each.flag->replaced_by.flag);
     if (each.layer != kEnvironmentLayer || outcome.origins.of(flag) != each.origin) continue;

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "hftrain/arguments/given.h"
 #include "hftrain/arguments/parse.h"
+#include "hftrain/arguments/raw_argument.h"
 #include "hftrain/base/environment.h"
 
 namespace hftrain::arguments {
@@ -16,11 +16,11 @@ namespace hftrain::arguments {
 // What the variables give, below every file. `notes` names accelerate's variables that do not count, because
 // neither ACCELERATE_USE_FSDP nor ACCELERATE_USE_DEEPSPEED says that there is such a run. What this build
 // cannot do is in `problems`.
-std::vector<Given> flags_of_environment(const Environment& environment, Diagnostics& notes,
-                                        Diagnostics& problems);
+std::vector<RawArgument> flags_of_environment(const Environment& environment, Diagnostics& notes,
+                                              Diagnostics& problems);
 
 // After merge: tells of each variable whose value counts.
-void note_used_variables(const Environment& environment, const std::vector<Given>& given,
+void note_used_variables(const Environment& environment, const std::vector<RawArgument>& raw,
                          ParseOutcome& outcome);
 
 // What says the same as a variable that only counts in the environment that hftrain itself is started in; ""

@@ -4,8 +4,8 @@
 
 #include <string>
 
-#include "hftrain/arguments/given.h"
 #include "hftrain/arguments/parse.h"
+#include "hftrain/arguments/raw_argument.h"
 
 namespace hftrain::arguments {
 

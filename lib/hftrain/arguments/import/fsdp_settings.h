@@ -8,8 +8,8 @@
 #include <string_view>
 #include <vector>
 
-#include "hftrain/arguments/given.h"
 #include "hftrain/arguments/parallel_options.h"
+#include "hftrain/arguments/raw_argument.h"
 #include "hftrain/base/json.h"
 
 namespace hftrain::arguments {

@@ -8,8 +8,8 @@
 // here looks at flags, at the section behind fsdp_config or deepspeed (section.h), and at the environment.
 #pragma once
 
-#include "hftrain/arguments/given.h"
 #include "hftrain/arguments/parse.h"
+#include "hftrain/arguments/raw_argument.h"
 #include "hftrain/base/environment.h"
 
 namespace hftrain::arguments {

@@ -31,9 +31,9 @@ std::string text_of(const Json& written) {
 }
 
 // The latest layer's last word on a flag or one of its other names.
-const Given* latest(const std::vector<Given>& given, std::string_view flag) {
-  const Given* found = nullptr;
-  for (const Given& each : given) {
+const RawArgument* latest(const std::vector<RawArgument>& raw, std::string_view flag) {
+  const RawArgument* found = nullptr;
+  for (const RawArgument& each : raw) {
     const bool means_it = each.flag->name == flag || each.flag->replaced_by.flag == flag;
     if (means_it && (found == nullptr || each.layer >= found->layer)) found = &each;
   }
@@ -327,11 +327,11 @@ std::optional<double> seconds_of(const std::string& time) {
   return seconds > 0 ? std::optional(seconds) : std::nullopt;
 }
 
-void divide_processes(std::vector<Given>& given, Diagnostics& problems) {
-  const Given* nnodes = latest(given, "nnodes");
+void divide_processes(std::vector<RawArgument>& raw, Diagnostics& problems) {
+  const RawArgument* nnodes = latest(raw, "nnodes");
   const int machines = nnodes == nullptr ? 1 : machines_of(text_of(nnodes->written)).value_or(1);
   if (machines == 1) return;
-  for (Given& each : given) {
+  for (RawArgument& each : raw) {
     if (each.flag->name != "num_processes") continue;
     const std::optional<int64_t> total = number_of<int64_t>(text_of(each.written));
     if (!total || *total < 1) continue;  // refused by its type

@@ -9,14 +9,14 @@
 #include <string_view>
 #include <vector>
 
-#include "hftrain/arguments/given.h"
 #include "hftrain/arguments/parse.h"
+#include "hftrain/arguments/raw_argument.h"
 #include "hftrain/base/environment.h"
 
 namespace hftrain::arguments {
 
 // Before merge: num_processes counts the ranks of all machines and becomes those of one.
-void divide_processes(std::vector<Given>& given, Diagnostics& problems);
+void divide_processes(std::vector<RawArgument>& raw, Diagnostics& problems);
 
 // After merge. Fills members of outcome.arguments.launch and outcome.exported_environment.
 void import_machines(const Environment& environment, ParseOutcome& outcome, Diagnostics& problems);

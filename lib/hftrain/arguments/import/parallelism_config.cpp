@@ -34,11 +34,11 @@ class ParallelismReader {
     }
     for (const char* key : {"dp_replicate_size", "dp_shard_size"}) {
       const std::string flag = std::string(kParallelismPrefix) + key;
-      const auto given = outcome_.unread.find(flag);
-      if (given == outcome_.unread.end()) continue;
+      const auto raw = outcome_.unread.find(flag);
+      if (raw == outcome_.unread.end()) continue;
       if (used()) {
-        read_key(key, given->second, flag, outcome_.origins.of(flag));
-      } else if (given->second != 1) {
+        read_key(key, raw->second, flag, outcome_.origins.of(flag));
+      } else if (raw->second != 1) {
         unused_.push_back(outcome_.origins.describe(flag));
       }
     }

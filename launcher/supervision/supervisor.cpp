@@ -1,0 +1,237 @@
+#include "launcher/supervision/supervisor.h"
+
+#include <signal.h>
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "hftrain/base/clock.h"
+#include "hftrain/base/text.h"
+#include "launcher/process/memory_events.h"
+
+namespace hftrain::launcher {
+namespace {
+
+std::string rank_list(const std::vector<int>& ranks) {
+  std::vector<std::string> names;
+  for (const int rank : ranks) names.push_back(std::to_string(rank));
+  return (ranks.size() == 1 ? "rank " : "ranks ") + join(names, ", ");
+}
+
+std::optional<double> on_own_clock(std::optional<double> unix_time) {
+  if (!unix_time) return std::nullopt;
+  return monotonic_seconds() + *unix_time - unix_seconds();
+}
+
+}  // namespace
+
+Supervisor::Supervisor(JobSpec spec, WorkerObserver& observer)
+    : spec_(std::move(spec)),
+      observer_(observer),
+      own_workers_(spec_.workers, spec_.rendezvous.listener.get()),
+      joint_(spec_.hub == nullptr
+                 ? nullptr
+                 : std::make_unique<JobWorkerSet>(own_workers_, *spec_.hub, spec_.others.value())),
+      group_(joint_ ? static_cast<WorkerSet&>(*joint_) : own_workers_),
+      stop_budget_(monotonic_seconds(), on_own_clock(spec_.limits.end_time)) {}
+
+JobResult Supervisor::run() {
+  router_ = std::make_unique<OutputRouter>(
+      spec_.output, ranks_of(spec_.workers), [this](const OutputLine& line) { observer_.on_output(line); },
+      [this](const std::string& notice) { observer_.on_notice(notice); });
+  signals_ = std::make_unique<StopSignals>(spec_.stop_signals);
+  memory_kills_at_start_ = memory_kills();
+  group_.start();
+  spec_.rendezvous.listener.reset();  // rank 0 holds it now: when it dies, connections fail at once
+  phase_since_ = monotonic_seconds();
+  hang_watch_.emplace(spec_.limits.hang, phase_since_);
+  next_notice_ = phase_since_ + spec_.limits.patience_seconds;
+  while (phase_ != Phase::kOver) wait_and_read();
+  return result();
+}
+
+void Supervisor::wait_and_read() {
+  std::vector<pollfd> watched = {{signals_->descriptor(), POLLIN, 0}};
+  group_.append_descriptors(watched);
+  ::poll(watched.data(), watched.size(), poll_timeout_milliseconds());
+  handle_workers(watched);
+  // After the workers: one that has just died must not be taken for one that a signal ended.
+  handle_signals();
+  handle_deadlines();
+}
+
+void Supervisor::handle_workers(const std::vector<pollfd>& watched) {
+  const bool waited_out = hang_watch_->waited_out(monotonic_seconds());
+  const WorkerGroup::Changes changes = group_.read_ready(watched, *router_);
+  for (const plan::WorkerEvent& event : changes.events) {
+    hang_watch_->heard(event, monotonic_seconds());
+    stop_budget_.heard(event, monotonic_seconds());
+    if (event.kind == plan::WorkerEvent::Kind::kCheckpoint && job_.stop_signal != 0)
+      job_.saved_after_stop = true;
+    observer_.on_event(event);
+  }
+  for (const OutputLine& line : changes.lines) observer_.on_output(line);
+  for (const std::string& notice : changes.notices) observer_.on_notice(notice);
+  if (changes.became_ready) handle(JobEvent::kAllReady);
+  if (changes.failed) {
+    if (job_.snapshots.empty()) {  // before those that still run are told to leave
+      job_.snapshots = group_.look();
+      job_.waited_out = waited_out;
+    }
+    handle(JobEvent::kWorkerFailed);
+  }
+  for (const WorkerSet::StopAsked& stop : changes.stops) stop_asked(stop.agent, stop.signal);
+  if (!group_.processes_gone()) return;
+  handle(group_.pipes_drained() ? JobEvent::kAllDone : JobEvent::kProcessesGone);
+}
+
+void Supervisor::handle_signals() {
+  while (const int signal = signals_->next()) stop_asked(0, signal);
+}
+
+// timeout(1) and some schedulers send their signal to the process and to its group, systemd sends SIGHUP
+// right behind SIGTERM: one wish, asked twice. A terminal and mpirun send one signal to every agent: the job
+// was asked as often as the agent that was asked most.
+void Supervisor::stop_asked(int agent, int signal) {
+  StopsOfAgent& stops = stops_by_agent_[agent];
+  const double now = monotonic_seconds();
+  const bool repeated = stops.count > 0 && signal != SIGINT && now - stops.at < kRepeatedStopSeconds;
+  stops.at = now;
+  if (repeated || ++stops.count <= stops_) return;
+  stops_ = stops.count;
+  last_signal_ = signal;
+  // A scheduler announces the same end; to take it for a second wish would cost the save that it is about.
+  if (out_of_time_ && stops_ == 1 && phase_ == Phase::kStopping) return announce_stop_for_time();
+  if (job_.stop_signal == 0) {
+    job_.stop_signal = signal;
+  } else {
+    job_.stop_forced = true;
+  }
+  handle(JobEvent::kStopAsked);
+}
+
+void Supervisor::handle_deadlines() {
+  const double now = monotonic_seconds();
+  if (phase_ <= Phase::kStopping && now >= hang_watch_->next_look()) look_for_hang(now);
+  if (phase_ <= Phase::kRunning && now >= stop_budget_.stop_at()) stop_for_time();
+  if (deadline_ && now >= *deadline_) {
+    deadline_.reset();
+    handle(JobEvent::kDeadline);
+  }
+  if (now >= next_notice_) tell_what_is_awaited(now);
+}
+
+void Supervisor::look_for_hang(double now) {
+  std::vector<WorkerSnapshot> snapshots = group_.look();
+  const HangWatch::Look found = hang_watch_->look(group_.records(), snapshots, now);
+  if (found.ask_for_stacks) group_.ask_for_stacks();
+  if (!found.hang) return;
+  job_.hang = found.hang;
+  job_.snapshots = std::move(snapshots);
+  handle(JobEvent::kSilence);
+}
+
+void Supervisor::stop_for_time() {
+  observer_.on_notice("the time of this job is over in " + format_duration(stop_budget_.kept_back_seconds()) +
+                      ", which saving may take");
+  last_signal_ = job_.stop_signal = SIGTERM;
+  out_of_time_ = true;
+  handle(JobEvent::kStopAsked);
+}
+
+void Supervisor::announce_stop_for_time() {
+  observer_.on_notice(signal_name(last_signal_) +
+                      ": the run is stopping and saving already, because its time is over. " +
+                      "Send it again to stop now without saving");
+}
+
+void Supervisor::handle(JobEvent event) {
+  const Reaction reaction = react(phase_, event);
+  if (reaction.next != phase_) {
+    phase_since_ = monotonic_seconds();
+    next_notice_ = phase_since_ + spec_.limits.patience_seconds;
+  }
+  phase_ = reaction.next;
+  carry_out(reaction.actions);
+}
+
+void Supervisor::carry_out(uint32_t actions) {
+  if (actions & kAnnounceStop) {
+    observer_.on_notice(
+        signal_name(last_signal_) +
+        ": stopping after this update and saving; this may take as long as one update and one save. " +
+        "Send it again to stop now without saving");
+  }
+  if (actions & kAnnounceEnd)
+    observer_.on_notice(signal_name(last_signal_) + " again: stopping now without saving");
+  // Workers know no SIGQUIT: they would leave a core.
+  if (actions & kForwardSignal) group_.signal_all(last_signal_ == SIGQUIT ? SIGTERM : last_signal_);
+  if (actions & kTerminate) group_.terminate();
+  if (actions & kKill) group_.kill_all();
+  if (actions & kStartGrace) deadline_ = monotonic_seconds() + spec_.limits.grace_seconds;
+  if (actions & kAbandonPipes) {
+    observer_.on_notice("a process started by a worker still holds its output open: not waiting for it");
+    group_.abandon_pipes(*router_);
+  }
+}
+
+void Supervisor::tell_what_is_awaited(double now) {
+  next_notice_ = kNever;
+  std::vector<int> ranks;
+  for (const WorkerRecord& worker : group_.records()) {
+    if (phase_ == Phase::kStarting ? !worker.ready : !worker.over()) ranks.push_back(worker.rank);
+  }
+  const char* awaited = nullptr;
+  if (phase_ == Phase::kStarting) awaited = " to load the model and get ready";
+  if (phase_ == Phase::kStopping) awaited = " to finish the update and save";
+  if (phase_ == Phase::kKilling) awaited = " to disappear; the kernel has not let go of it";
+  if (awaited == nullptr || ranks.empty()) return;
+  observer_.on_notice("still waiting for " + rank_list(ranks) + awaited + " (" +
+                      format_duration(now - phase_since_) + ")");
+  next_notice_ = now + 3 * spec_.limits.patience_seconds;
+}
+
+int Supervisor::poll_timeout_milliseconds() const {
+  double next = std::min(next_notice_, deadline_.value_or(kNever));
+  next = std::min(next, group_.next_deadline());
+  if (phase_ <= Phase::kStopping) next = std::min(next, hang_watch_->next_look());
+  if (phase_ <= Phase::kRunning) next = std::min(next, stop_budget_.stop_at());
+  if (std::isinf(next)) return -1;
+  const double milliseconds = std::ceil(std::max(0.0, next - monotonic_seconds()) * 1000);
+  return static_cast<int>(std::min(milliseconds, 3.6e6));
+}
+
+void Supervisor::run_in_background(const std::function<void()>& work) {
+  if (spec_.hub == nullptr) return work();
+  spec_.hub->run_in_background(work);
+}
+
+JobResult Supervisor::result() {
+  run_in_background([this] { router_->drain(); });
+  job_.workers = group_.records();
+  job_.killed_for_memory = memory_kills() > memory_kills_at_start_;
+  const Verdict verdict = judge(job_);
+  JobResult result{verdict.code, verdict.reason, job_.stop_signal != 0, job_.workers, std::nullopt};
+  if (verdict.culprit) {
+    const WorkerRecord& culprit = job_.workers[*verdict.culprit];
+    const bool elsewhere = !culprit.node.empty();
+    ReportFacts facts{elsewhere ? culprit.last_lines : router_->last_lines(culprit.rank),
+                      elsewhere ? culprit.logs : router_->folder_of(culprit.rank), memory_limit()};
+    result.failure = make_failure_report(job_, verdict, std::move(facts));
+    write_crash_record(*result.failure, culprit);
+  }
+  return result;
+}
+
+void Supervisor::write_crash_record(const FailureReport& report, const WorkerRecord& worker) {
+  const std::string path = router_->folder_of(report.rank) + "/error.json";
+  const std::string text = dump_json(crash_record(worker, report, job_)) + '\n';
+  try {
+    run_in_background([&] { write_file_atomically(path, text); });
+  } catch (const Error& error) {  // a full disk must not hide the report itself
+    observer_.on_notice(error.render());
+  }
+}
+
+}  // namespace hftrain::launcher

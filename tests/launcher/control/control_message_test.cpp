@@ -1,0 +1,255 @@
+#include "launcher/control/message.h"
+
+#include <poll.h>
+#include <sys/socket.h>
+
+#include "launcher/control/hub.h"
+#include "launcher/control/link.h"
+#include "support/catch.h"
+
+namespace hftrain::launcher {
+namespace {
+
+template <size_t... kIndices>
+std::vector<Message> one_of_each(std::index_sequence<kIndices...>) {
+  return {Message(std::in_place_index<kIndices>)...};
+}
+
+std::pair<ControlLink, ControlLink> linked() {
+  int ends[2];
+  REQUIRE(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends) == 0);
+  return {ControlLink(FileDescriptor(ends[0])), ControlLink(FileDescriptor(ends[1]))};
+}
+
+}  // namespace
+
+TEST_CASE("every message comes back as it was from its line") {
+  for (const Message& message : one_of_each(std::make_index_sequence<std::variant_size_v<Message>>{})) {
+    const std::string line = encode_message(message);
+    INFO(line);
+    CHECK(line.find('\n') == line.size() - 1);
+    const auto back = decode_message(std::string_view(line).substr(0, line.size() - 1));
+    REQUIRE(back);
+    CHECK(back->index() == message.index());
+    CHECK(encode_message(*back) == line);
+  }
+}
+
+TEST_CASE("a line that is nested too deep, or has a number that does not fit, is no message") {
+  const std::string deep = std::string(1'000'000, '[') + std::string(1'000'000, ']');
+  CHECK_FALSE(decode_message(R"({"message":"take_plan","plan":)" + deep + "}"));
+  CHECK_FALSE(decode_message(R"({"message":"stop_received","signal":1e300})"));
+  CHECK_FALSE(decode_message(R"({"message":"stop_received","signal":1099511627791})"));
+  const std::string ended =
+      R"({"message":"worker_ended","rank":1,"signal":0,"code":0,"killed_for_memory":false,)";
+  CHECK(decode_message(ended + R"("signals_sent":1.0})"));
+  CHECK_FALSE(decode_message(ended + R"("signals_sent":-1.0})"));
+  const std::string failed =
+      R"({"message":"agent_failed","exit_code":3,"mistakes":[{"what":"w","where":"","why":"",)";
+  CHECK(decode_message(failed + R"("hint":"","severity":2}]})"));
+  for (const char* severity : {"3", "-1", "1e300", "true"}) {
+    INFO(severity);
+    CHECK_FALSE(decode_message(failed + R"("hint":"","severity":)" + severity + "}]}"));
+  }
+}
+
+TEST_CASE("an introduction carries machine, GPUs, cores and the given rank") {
+  Introduction introduction;
+  introduction.address = "10.0.0.2";
+  introduction.arguments["seed"] = "42";
+  plan::AgentFacts& facts = introduction.facts;
+  facts.agent = 3;
+  facts.cores = {4, 5};
+  facts.assigned = plan::AssignedRank{3, 1, 4, 2};
+  facts.nproc_per_node = "2";
+  plan::CudaDevice device;
+  device.uuid = "GPU-1";
+  device.instances = {device};
+  facts.topology.devices = {device};
+  facts.topology.visible.devices = {{"0", device}};
+  facts.topology.host.quota_cores = 1.5;
+  std::string line = encode_message(introduction);
+  line.pop_back();
+  const auto back = decode_message(line);
+  REQUIRE(back);
+  const plan::AgentFacts& read = std::get<Introduction>(*back).facts;
+  CHECK(read.assigned == facts.assigned);
+  CHECK(read.cores == facts.cores);
+  CHECK(read.nproc_per_node == "2");
+  CHECK(read.topology.visible.devices.at(0).device.instances.at(0).uuid == "GPU-1");
+  CHECK(read.topology.host.quota_cores == 1.5);
+  CHECK_FALSE(read.topology.host.requested_threads);
+}
+
+TEST_CASE("what an agent sees of its workers reaches another whole") {
+  WorkersSeen seen;
+  WorkerSnapshot& snapshot = seen.snapshots["3"];
+  snapshot.process.state = 'T';
+  snapshot.process.cpu_seconds = 1.5;
+  snapshot.has_status = true;
+  snapshot.status.phase = WorkPhase::kSaving;
+  snapshot.status.step = 7;
+  snapshot.status.operations = 12;
+  snapshot.status.operation = "all_reduce";
+  snapshot.status.stack = "frame\nframe";
+  snapshot.status.crash = CrashNote{11, 1, 0xffffffffffffffff, "/data/x.bin"};
+  std::string line = encode_message(seen);
+  line.pop_back();
+  const auto back = decode_message(line);
+  REQUIRE(back);
+  const WorkerSnapshot& read = std::get<WorkersSeen>(*back).snapshots.at("3");
+  CHECK(read.process.stopped());
+  CHECK(read.process.cpu_seconds == 1.5);
+  CHECK(read.has_status);
+  CHECK(read.status.phase == WorkPhase::kSaving);
+  CHECK(read.status.same_place(snapshot.status));
+  CHECK(read.status.stack == snapshot.status.stack);
+  CHECK(read.status.crash == snapshot.status.crash);
+}
+
+TEST_CASE("what is no message is not taken for one") {
+  for (const char* line :
+       {"", "{}", "[]", "null", "GET / HTTP/1.1", R"({"message":"nothing"})", R"({"message":3})",
+        R"({"message":"stop_received"})", R"({"message":"stop_received","signal":"x"})"}) {
+    INFO(line);
+    CHECK_FALSE(decode_message(line));
+  }
+}
+
+TEST_CASE("a failure goes to another agent with all its mistakes and their four parts") {
+  const Error one = Error(ExitCode::kDisk, "what").where("where").why("why").hint("hint");
+  Diagnostic second = one.diagnostics().front();
+  second.what = "more";
+  for (const Error& error : {one, Error(ExitCode::kUsage, {one.diagnostics().front(), second})}) {
+    std::string line = encode_message(failure_of(error));
+    line.pop_back();
+    const auto received = decode_message(line);
+    REQUIRE(received);
+    const Error back = error_of(std::get<AgentFailed>(*received));
+    CHECK(back.code() == error.code());
+    CHECK(back.render() == error.render());
+  }
+  CHECK(error_of(AgentFailed{.exit_code = 77, .mistakes = {second}}).code() == ExitCode::kInternal);
+  CHECK(error_of(AgentFailed{.exit_code = 4, .mistakes = {}}).code() == ExitCode::kData);
+  // A failure is never the code of a run that ended well.
+  for (const int code : {0, 130, 143})
+    CHECK(error_of(AgentFailed{.exit_code = code, .mistakes = {}}).code() == ExitCode::kInternal);
+}
+
+TEST_CASE("a link carries what does not fit into the socket's buffer") {
+  auto [left, right] = linked();
+  const std::string long_text(3'000'000, 'x');
+  left.send(AgentNotice{long_text});
+  CHECK(left.wants_to_write());
+  std::vector<Message> at_right, at_left;
+  while (at_right.empty()) {
+    right.work(at_right);
+    left.work(at_left);
+  }
+  CHECK(std::get<AgentNotice>(at_right.front()).text == long_text);
+  CHECK_FALSE(left.wants_to_write());
+}
+
+TEST_CASE("a link says why it ended") {
+  std::vector<Message> received;
+  {
+    auto [left, right] = linked();
+    left.send(Heartbeat{1});
+    left.send(StopReceived{15});
+    left.finish_sending();
+    right.work(received);
+    CHECK(received.size() == 1);  // heartbeats are no news
+    CHECK(right.end() == "it closed the connection");
+  }
+  int ends[2];
+  REQUIRE(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, ends) == 0);
+  const FileDescriptor raw(ends[0]);
+  ControlLink link{FileDescriptor(ends[1])};
+  CHECK(::write(raw.get(), "hello\n", 6) == 6);
+  link.work(received);
+  CHECK(link.end() == "what it sent is no message of this program");
+}
+
+TEST_CASE("a link is silent for too long only after eight seconds without a word, and beats every second") {
+  auto [left, right] = linked();
+  const double now = left.next_tick() - ControlLink::kHeartbeatSeconds;
+  left.tick(now + silence_seconds(2) - 0.1);
+  CHECK(left.open());
+  std::vector<Message> received;
+  right.work(received);
+  CHECK(received.empty());
+  CHECK(right.open());
+  left.tick(now + silence_seconds(2) + 0.1);
+  CHECK_FALSE(left.open());
+  CHECK(left.end().find("no word from it for") == 0);
+}
+
+TEST_CASE("the limit of silence grows with the number of agents, and is named when one is lost") {
+  CHECK(silence_seconds(2) == 8);
+  CHECK(silence_seconds(100) == 8);
+  CHECK(silence_seconds(1000) == 26);
+  int ends[2];
+  REQUIRE(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, ends) == 0);
+  const FileDescriptor other(ends[0]);
+  ControlLink link(FileDescriptor(ends[1]), 1000);
+  const double now = link.next_tick();
+  link.tick(now + 20);
+  CHECK(link.open());
+  link.tick(now + 26);
+  CHECK(link.end() == "no word from it for 0:00:27; 0:00:26 are allowed in a job of 1000 front programs");
+}
+
+TEST_CASE("a line that is longer than allowed ends a connection before it is looked at") {
+  int ends[2];
+  REQUIRE(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, ends) == 0);
+  const FileDescriptor raw(ends[0]);
+  LineSocket socket(FileDescriptor(ends[1]), 100, 8);
+  const std::string line(99, 'x');
+  CHECK(::write(raw.get(), (line + '\n').data(), 100) == 100);
+  socket.work();
+  CHECK(socket.next_line() == line);
+  CHECK_FALSE(socket.next_line());
+  CHECK(socket.open());
+  CHECK(::write(raw.get(), (line + line).data(), 198) == 198);
+  socket.work();
+  CHECK_FALSE(socket.next_line());
+  CHECK(socket.end() == "what it sent is longer than anything that this program says");
+}
+
+TEST_CASE("text of others does not act on a terminal") {
+  std::string line =
+      encode_message(AgentNotice{"a\x1b]0;title\x07 b\nc\td \xc2\x9b"
+                                 "31m \xe2\x80\xae ü"});
+  line.pop_back();
+  CHECK(std::get<AgentNotice>(decode_message(line).value()).text ==
+        "a\\x1b]0;title\\x07 b\nc\td \\x9b31m \\u202e ü");
+  line = encode_message(Hello{.job_id = "", .host = "node\nerror: no"});
+  line.pop_back();
+  CHECK(std::get<Hello>(decode_message(line).value()).host == "node\\x0aerror: no");
+  // What programs compare is not touched.
+  line = encode_message(LookForFolder{"/data/\x01", "mark"});
+  line.pop_back();
+  CHECK(std::get<LookForFolder>(decode_message(line).value()).path == "/data/\x01");
+}
+
+TEST_CASE("an announcement is one line that leads to every address") {
+  HubSpec spec;
+  spec.hello.agents = 2;
+  const ControlHub hub(std::move(spec));
+  const std::string text = hub.announcement("abc");
+  CHECK(text.find_first_of(" \n") == std::string::npos);
+  const Announcement read = read_announcement(text);
+  CHECK(read.token == "abc");
+  REQUIRE_FALSE(read.endpoints.empty());
+  for (const Endpoint& endpoint : read.endpoints) CHECK(endpoint.port == hub.port());
+  CHECK_THROWS_AS(read_announcement("abc|def"), Error);
+  CHECK_THROWS_AS(read_announcement(""), Error);
+}
+
+TEST_CASE("a failure without a word is still told") {
+  const AgentFailed failure{3, {Diagnostic{}, Diagnostic{}}};
+  CHECK(error_of(failure).code() == ExitCode::kEnvironment);
+  CHECK(error_of(failure).render().find("gave no reason") != std::string::npos);
+}
+
+}  // namespace hftrain::launcher

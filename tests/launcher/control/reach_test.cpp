@@ -1,0 +1,65 @@
+// Machines that are asked whether they can be reached, over the loopback address.
+#include "launcher/control/reach.h"
+
+#include <sys/socket.h>
+
+#include "launcher/control/addresses.h"
+#include "launcher/supervision/rendezvous.h"
+#include "support/catch.h"
+
+namespace hftrain::launcher {
+namespace {
+
+Peer peer_at(int agent, const AnswerPort& door) {
+  return {agent, "127.0.0.1", door.port(), door.answer()};
+}
+
+}  // namespace
+
+TEST_CASE("a peer that answers is reached, as often as it is asked") {
+  const AnswerPort door;
+  CHECK(unreached({peer_at(1, door), peer_at(2, door), peer_at(3, door)}, 60).empty());
+  CHECK(unreached({peer_at(1, door)}, 60).empty());
+  CHECK(unreached({}, 60).empty());
+}
+
+TEST_CASE("more peers than a process has descriptors for are tried in turn") {
+  const AnswerPort door;
+  std::vector<Peer> peers;
+  for (int agent = 0; agent < 700; ++agent) peers.push_back(peer_at(agent, door));
+  peers.back().port = bind_rendezvous().port;  // free a moment ago
+  const auto reasons = unreached(peers, 60);
+  REQUIRE(reasons.size() == 1);
+  CHECK(reasons.begin()->first == 699);
+}
+
+TEST_CASE("a port where nothing listens, silence, another program and a wrong address each have their reason",
+          "[alone]") {
+  const AnswerPort door, other;
+  const int nobody = bind_rendezvous().port;  // free a moment ago
+  const FileDescriptor silent = listen_everywhere(0, "");
+  Peer imposter = peer_at(4, other);
+  imposter.answer = "host-4 of another machine\n";
+  const auto reasons = unreached({peer_at(1, door),
+                                  {2, "127.0.0.1", nobody, "x"},
+                                  {3, "127.0.0.1", port_of(silent.get()), "x"},
+                                  imposter,
+                                  {5, "node-5", 80, "x"}},
+                                 1);
+  CHECK(reasons.size() == 4);
+  CHECK(reasons.at(2) == "Connection refused");
+  CHECK(reasons.at(3) == "no answer in 0:00:01");
+  CHECK(reasons.at(4) == "something else answers there");
+  CHECK(reasons.at(5) == "'node-5' is no address");
+}
+
+TEST_CASE("a port that is no longer needed is closed at once") {
+  int port = 0;
+  {
+    const AnswerPort door;
+    port = door.port();
+  }
+  CHECK(unreached({{1, "127.0.0.1", port, "x"}}, 60).at(1) == "Connection refused");
+}
+
+}  // namespace hftrain::launcher
