@@ -45,7 +45,7 @@ ShmGroup::ShmGroup(const BackendRequest& request, size_t segment_bytes)
   request.store->set(key_of(rank_), std::vector<uint8_t>(address.begin(), address.end()));
   for (int rank = 0; rank < request.world_size; ++rank) {
     if (rank == rank_) {
-      segments_.push_back(std::move(own));
+      segments_.push_back(std::move(own));  // NOLINT(bugprone-use-after-move): happens once
       continue;
     }
     request.store->wait({key_of(rank)}, timeout_);

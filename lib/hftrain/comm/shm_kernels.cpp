@@ -7,7 +7,7 @@
 #include <bit>
 #include <type_traits>
 
-#if defined(__x86_64__)
+#if defined(__x86_64__) && !defined(__clang__)  // clang, which checks the sources here, cannot flatten clones
 // The loader picks the version that fits the CPU. Flattened, so that the loops below become part of each.
 #define HFTRAIN_FOR_EACH_CPU \
   __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default"), flatten))

@@ -17,8 +17,8 @@ struct Pace {
   std::optional<Betas> betas;  // unset: the optimizer keeps those it has
 
   // Most schedules set the rate alone.
-  Pace(double learning_rate,
-       std::optional<Betas> moments = std::nullopt)  // NOLINT(google-explicit-constructor)
+  // NOLINTNEXTLINE(google-explicit-constructor): a rate is a pace
+  Pace(double learning_rate, std::optional<Betas> moments = std::nullopt)
       : rate(learning_rate), betas(moments) {}
 };
 
