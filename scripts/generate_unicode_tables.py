@@ -105,6 +105,16 @@ def properties():
     flag(4, isolated(pre_tokenizers.Digits(True)))
     strip = normalized(normalizers.StripAccents(), [chr(c) for c in CODE_POINTS if c != 10])
     flag(5, [c for c, s in zip([c for c in CODE_POINTS if c != 10], strip) if s == ""])
+    # BertNormalizer has a third opinion on controls and marks.
+    points = [c for c in CODE_POINTS if c != 10]
+    bert = normalizers.BertNormalizer(clean_text=True, handle_chinese_chars=False, strip_accents=False, lowercase=False)
+    cleaned = [bert.normalize_str(chr(c)) for c in points]  # a new line would vanish
+    removed = {c for c, s in zip(points, cleaned) if s == ""}
+    flag(7, removed)
+    assert {c for c, s in zip(points, cleaned) if s == " "} | {10} == whitespace - removed
+    bert = normalizers.BertNormalizer(clean_text=False, handle_chinese_chars=False, strip_accents=True, lowercase=False)
+    stripped = [bert.normalize_str(chr(c)) for c in points]
+    flag(8, [c for c, s in zip(points, stripped) if s == ""])
     return category, flags
 
 

@@ -153,6 +153,27 @@ void AlignedText::filter(bool (*keep)(char32_t)) {
   transform(changes, removed_first);
 }
 
+// Characters of ASCII keep their size and so their origins.
+bool AlignedText::map_ascii(char32_t (*change)(char32_t)) {
+  if (!unicode::is_ascii(text_) || touched_by_original() != std::pair(size_t{0}, text_.size())) return false;
+  for (char& c : text_) c = static_cast<char>(change(static_cast<char32_t>(c)));
+  return true;
+}
+
+void AlignedText::map(char32_t (*change)(char32_t)) {
+  if (map_ascii(change)) return;
+  std::vector<Change> changes;
+  changes.reserve(text_.size());
+  for (const char* p = text_.data(); p < text_.data() + text_.size(); p += unicode::size_of(*p)) {
+    changes.push_back({change(unicode::decode(p)), 0});
+  }
+  transform(changes);
+}
+
+void AlignedText::lowercase() {
+  if (!map_ascii(unicode::lowercase_of)) transform(unicode::lowercase(text_));
+}
+
 void AlignedText::strip(bool left, bool right) {
   std::vector<char32_t> characters;
   for (const char* p = text_.data(); p < text_.data() + text_.size(); p += unicode::size_of(*p)) {

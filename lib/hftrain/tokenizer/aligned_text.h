@@ -43,6 +43,9 @@ class AlignedText {
   void replace(const std::vector<Stretch>& stretches, std::string_view content);
   // Keeps the characters for which `keep` is true.
   void filter(bool (*keep)(char32_t));
+  // Every character becomes another; one of ASCII stays ASCII.
+  void map(char32_t (*change)(char32_t));
+  void lowercase();
   void strip(bool left, bool right);
 
  private:
@@ -51,6 +54,7 @@ class AlignedText {
   };
   AlignedText() = default;
   std::pair<size_t, size_t> touched_by_original() const;
+  bool map_ascii(char32_t (*change)(char32_t));
   void refuse_growth(size_t size) const;  // to so many bytes
   void transform_range(size_t begin, size_t end, const std::vector<unicode::Change>& changes, size_t removed);
   Origin origin_before(size_t position) const {

@@ -1,5 +1,6 @@
 #include "hftrain/tokenizer/decoders.h"
 
+#include <algorithm>
 #include <charconv>
 #include <optional>
 #include <utility>
@@ -14,8 +15,18 @@ namespace {
 
 using Tokens = std::vector<std::string>;
 
+// As the package has it, an empty text stands before, between and behind all characters.
+void replace_nothing(std::string& text, std::string_view to) {
+  std::string result(to);
+  for (size_t i = 0, size = 0; i < text.size(); i += size) {
+    size = unicode::size_of(text[i]);
+    result.append(text, i, size).append(to);
+  }
+  text = std::move(result);
+}
+
 void replace_all(std::string& text, std::string_view from, std::string_view to) {
-  if (from.empty()) return;
+  if (from.empty()) return replace_nothing(text, to);
   for (size_t at = text.find(from); at != std::string::npos; at = text.find(from, at + to.size())) {
     text.replace(at, from.size(), to);
   }
@@ -158,6 +169,14 @@ class StripDecoder : public Decoder {
   int64_t start_, stop_;
 };
 
+// Takes spaces out that tokenizing English put in.
+void clean_up(std::string& token) {
+  static constexpr std::pair<std::string_view, std::string_view> kRules[] = {
+      {" .", "."},   {" ?", "?"},           {" !", "!"},   {" ,", ","},     {" ' ", "'"},   {" n't", "n't"},
+      {" 'm", "'m"}, {" do not", " don't"}, {" 's", "'s"}, {" 've", "'ve"}, {" 're", "'re"}};
+  for (const auto& [from, to] : kRules) replace_all(token, from, to);
+}
+
 class WordPieceDecoder : public Decoder {
  public:
   WordPieceDecoder(std::string prefix, bool cleanup) : prefix_(std::move(prefix)), cleanup_(cleanup) {}
@@ -165,18 +184,11 @@ class WordPieceDecoder : public Decoder {
     for (size_t i = 0; i < tokens.size(); ++i) {
       std::string& token = tokens[i];
       if (i > 0) token = token.starts_with(prefix_) ? token.substr(prefix_.size()) : ' ' + token;
-      if (cleanup_) clean(token);
+      if (cleanup_) clean_up(token);
     }
   }
 
  private:
-  static void clean(std::string& token) {
-    static constexpr std::pair<std::string_view, std::string_view> kRules[] = {
-        {" .", "."},   {" ?", "?"},           {" !", "!"},   {" ,", ","},     {" ' ", "'"},   {" n't", "n't"},
-        {" 'm", "'m"}, {" do not", " don't"}, {" 's", "'s"}, {" 've", "'ve"}, {" 're", "'re"}};
-    for (const auto& [from, to] : kRules) replace_all(token, from, to);
-  }
-
   std::string prefix_;
   bool cleanup_;
 };
@@ -191,6 +203,28 @@ class BpeDecoder : public Decoder {
 
  private:
   std::string suffix_;
+};
+
+// What speech models spell: a token once for each frame that it lasts, with pads between.
+class CtcDecoder : public Decoder {
+ public:
+  CtcDecoder(std::string pad, std::string delimiter, bool cleanup)
+      : pad_(std::move(pad)), delimiter_(std::move(delimiter)), cleanup_(cleanup) {}
+  void decode(Tokens& tokens, size_t most) const override {
+    tokens.erase(std::unique(tokens.begin(), tokens.end()), tokens.end());
+    for (std::string& token : tokens) {
+      replace_all(token, pad_, "");
+      if (!cleanup_) continue;
+      clean_up(token);
+      replace_all(token, delimiter_, " ");
+      if (token.size() > most) throw makes_too_much(most);
+    }
+    std::erase(tokens, "");
+  }
+
+ private:
+  std::string pad_, delimiter_;
+  bool cleanup_;
 };
 
 class DecoderSequence : public Decoder {
@@ -230,6 +264,10 @@ DecoderPointer read_word_piece(const JsonPart& part) {
 DecoderPointer read_bpe_decoder(const JsonPart& part) {
   return std::make_shared<BpeDecoder>(part.text("suffix"));
 }
+DecoderPointer read_ctc(const JsonPart& part) {
+  return std::make_shared<CtcDecoder>(part.text("pad_token"), part.text("word_delimiter_token"),
+                                      part.at("cleanup").boolean());
+}
 DecoderPointer read_sequence_decoder(const JsonPart& part) {
   std::vector<DecoderPointer> parts;
   for (const JsonPart& item : part.at("decoders").items()) parts.push_back(read_decoder(item));
@@ -250,6 +288,7 @@ constexpr DecoderKind kDecoderKinds[] = {
     {"Strip", read_strip_decoder},
     {"WordPiece", read_word_piece},
     {"BPEDecoder", read_bpe_decoder},
+    {"CTC", read_ctc},
     {"Sequence", read_sequence_decoder},
 };
 

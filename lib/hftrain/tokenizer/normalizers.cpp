@@ -1,12 +1,15 @@
 #include "hftrain/tokenizer/normalizers.h"
 
 #include <algorithm>
+#include <optional>
 #include <stdexcept>
 
+#include "hftrain/tokenizer/bert_normalizer.h"
 #include "hftrain/tokenizer/byte_level.h"
 #include "hftrain/tokenizer/metaspace.h"
 #include "hftrain/tokenizer/pattern.h"
 #include "hftrain/tokenizer/pattern_part.h"
+#include "hftrain/tokenizer/precompiled_charsmap.h"
 #include "hftrain/tokenizer/unicode/properties.h"
 #include "hftrain/tokenizer/unicode/utf8.h"
 
@@ -28,8 +31,41 @@ class FormNormalizer : public Normalizer {
 
 class LowercaseNormalizer : public Normalizer {
  public:
-  void normalize(AlignedText& text) const override { text.transform(unicode::lowercase(text.text())); }
+  void normalize(AlignedText& text) const override { text.lowercase(); }
   bool works_between_spaces() const override { return true; }
+};
+
+// SentencePiece's rules for machine translation: controls vanish, odd spaces become plain ones.
+class NmtNormalizer : public Normalizer {
+ public:
+  void normalize(AlignedText& text) const override {
+    text.filter([](char32_t c) { return !is_control(c); });
+    text.map([](char32_t c) { return is_space(c) ? U' ' : c; });
+  }
+  bool works_between_spaces() const override { return true; }
+
+ private:
+  static bool is_control(char32_t c) {
+    return (c >= 0x01 && c <= 0x08) || c == 0x0B || (c >= 0x0E && c <= 0x1F) || c == 0x7F || c == 0x8F ||
+           c == 0x9F;
+  }
+  static bool is_space(char32_t c) {
+    return c == '\t' || c == '\n' || c == '\f' || c == '\r' || c == 0x1680 || (c >= 0x200B && c <= 0x200F) ||
+           c == 0x2028 || c == 0x2029 || c == 0x2581 || c == 0xFEFF || c == 0xFFFD;
+  }
+};
+
+class PrecompiledNormalizer : public Normalizer {
+ public:
+  explicit PrecompiledNormalizer(PrecompiledCharsmap charsmap) : charsmap_(std::move(charsmap)) {}
+  void normalize(AlignedText& text) const override {
+    std::vector<unicode::Change> changes;
+    if (charsmap_.changes(text.text(), changes)) text.transform(changes);
+  }
+  bool works_between_spaces() const override { return !charsmap_.find(" "); }
+
+ private:
+  PrecompiledCharsmap charsmap_;
 };
 
 class StripAccentsNormalizer : public Normalizer {
@@ -63,17 +99,22 @@ class PrependNormalizer : public Normalizer {
 
 class ReplaceNormalizer : public Normalizer {
  public:
-  ReplaceNormalizer(std::shared_ptr<const Pattern> pattern, std::string content, bool replaces_spaces)
-      : pattern_(std::move(pattern)), content_(std::move(content)), replaces_spaces_(replaces_spaces) {}
+  // `literal`: the text that the pattern is; unset for a regular expression.
+  ReplaceNormalizer(std::shared_ptr<const Pattern> pattern, std::optional<std::string> literal,
+                    std::string content)
+      : pattern_(std::move(pattern)), literal_(std::move(literal)), content_(std::move(content)) {}
   void normalize(AlignedText& text) const override { text.replace(pattern_->find(text.text()), content_); }
   Shortcut shortcut() const override {
-    return replaces_spaces_ && content_ == kSpaceMark ? Shortcut::kSpaceMarks : Shortcut::kNone;
+    return literal_ == " " && content_ == kSpaceMark ? Shortcut::kSpaceMarks : Shortcut::kNone;
+  }
+  bool works_between_spaces() const override {
+    return literal_ && literal_->find(' ') == std::string::npos && unicode::is_ascii(content_);
   }
 
  private:
   std::shared_ptr<const Pattern> pattern_;
+  std::optional<std::string> literal_;
   std::string content_;
-  bool replaces_spaces_;
 };
 
 class ByteLevelNormalizer : public Normalizer {
@@ -105,6 +146,17 @@ class NormalizerSequence : public Normalizer {
   std::vector<std::shared_ptr<const Normalizer>> parts_;
 };
 
+std::shared_ptr<const Normalizer> read_precompiled(const JsonPart& part) {
+  const JsonPart text = part.at("precompiled_charsmap");
+  const auto bytes = decode_base64(text.text());
+  if (!bytes) throw text.error("base64 is needed here");
+  try {
+    return std::make_shared<PrecompiledNormalizer>(PrecompiledCharsmap(*bytes));
+  } catch (const std::invalid_argument& reason) {
+    throw text.error(reason.what());
+  }
+}
+
 std::shared_ptr<const Normalizer> read_sequence_normalizer(const JsonPart& part) {
   std::vector<std::shared_ptr<const Normalizer>> parts;
   for (const JsonPart& item : part.at("normalizers").items()) parts.push_back(read_normalizer(item));
@@ -132,8 +184,9 @@ std::shared_ptr<const Normalizer> read_prepend(const JsonPart& part) {
 
 std::shared_ptr<const Normalizer> read_replace_normalizer(const JsonPart& part) {
   const JsonPart pattern = part.at("pattern");
-  const bool spaces = pattern.has("String") && pattern.text("String") == " ";
-  return std::make_shared<ReplaceNormalizer>(read_pattern(pattern), part.text("content"), spaces);
+  std::optional<std::string> literal;
+  if (pattern.has("String")) literal = pattern.text("String");
+  return std::make_shared<ReplaceNormalizer>(read_pattern(pattern), std::move(literal), part.text("content"));
 }
 
 struct NormalizerKind {
@@ -149,6 +202,9 @@ constexpr NormalizerKind kNormalizerKinds[] = {
     {"NFKD", read_form<NormalForm::kNfkd>},
     {"Lowercase", read_plain_normalizer<LowercaseNormalizer>},
     {"StripAccents", read_plain_normalizer<StripAccentsNormalizer>},
+    {"Nmt", read_plain_normalizer<NmtNormalizer>},
+    {"BertNormalizer", read_bert_normalizer},
+    {"Precompiled", read_precompiled},
     {"ByteLevel", read_plain_normalizer<ByteLevelNormalizer>},
     {"Strip", read_strip_normalizer},
     {"Prepend", read_prepend},

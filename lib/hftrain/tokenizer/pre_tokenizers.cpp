@@ -7,6 +7,7 @@
 #include "hftrain/tokenizer/pattern.h"
 #include "hftrain/tokenizer/pattern_part.h"
 #include "hftrain/tokenizer/unicode/properties.h"
+#include "hftrain/tokenizer/unicode/segments.h"
 #include "hftrain/tokenizer/unicode/utf8.h"
 
 namespace hftrain::tokenizer {
@@ -125,6 +126,89 @@ class WhitespacePreTokenizer : public PreTokenizer {
   bool cuts_at_spaces() const override { return true; }
 };
 
+// White space goes, punctuation stands alone.
+class BertPreTokenizer : public PreTokenizer {
+ public:
+  void cut(AlignedPieces& pieces) const override {
+    cut_each(pieces, [](const AlignedText& piece, AlignedPieces& parts) {
+      const std::string& text = piece.text();
+      size_t begin = 0;
+      const auto end_word = [&](size_t end) {
+        if (begin < end) parts.push_back(piece.slice(begin, end));
+      };
+      for (size_t i = 0; i < text.size();) {
+        const char32_t c = unicode::decode(text.data() + i);
+        const size_t next = i + unicode::size_of(text[i]);
+        const bool space = unicode::is_white_space(c);
+        if (space || unicode::is_punctuation(c)) {
+          end_word(i);
+          if (!space) parts.push_back(piece.slice(i, next));
+          begin = next;
+        }
+        i = next;
+      }
+      end_word(text.size());
+    });
+  }
+  bool cuts_at_spaces() const override { return true; }
+};
+
+// Cuts at one character, which goes.
+class DelimiterPreTokenizer : public PreTokenizer {
+ public:
+  explicit DelimiterPreTokenizer(std::string delimiter)
+      : delimiter_(Pattern::literal(std::move(delimiter))) {}
+  void cut(AlignedPieces& pieces) const override {
+    cut_each(pieces, [this](const AlignedText& piece, AlignedPieces& parts) {
+      append_slices(piece, split_at(delimiter_->find(piece.text()), DelimiterBehavior::kRemoved), parts);
+    });
+  }
+
+ private:
+  std::shared_ptr<const Pattern> delimiter_;
+};
+
+// Pieces of so many characters, the last one of what is left.
+class FixedLengthPreTokenizer : public PreTokenizer {
+ public:
+  explicit FixedLengthPreTokenizer(int64_t length) : length_(length) {}
+  void cut(AlignedPieces& pieces) const override {
+    cut_each(pieces, [this](const AlignedText& piece, AlignedPieces& parts) {
+      const std::string& text = piece.text();
+      for (size_t begin = 0, end = 0; begin < text.size(); begin = end) {
+        for (int64_t i = 0; i < length_ && end < text.size(); ++i) end += unicode::size_of(text[end]);
+        parts.push_back(piece.slice(begin, end));
+      }
+    });
+  }
+
+ private:
+  int64_t length_;
+};
+
+// Cuts where the script changes. Kana count as Han; what goes with any script stays with what is before it.
+class ScriptsPreTokenizer : public PreTokenizer {
+ public:
+  void cut(AlignedPieces& pieces) const override {
+    cut_each(pieces, [](const AlignedText& piece, AlignedPieces& parts) {
+      const std::string& text = piece.text();
+      // As in the package: what comes before the first character of a script is lost.
+      std::optional<size_t> begin;
+      uint8_t last = 0;
+      for (size_t i = 0; i < text.size(); i += unicode::size_of(text[i])) {
+        const uint8_t script = unicode::script_of(unicode::decode(text.data() + i));
+        if (script == 0) continue;
+        if (script != last) {
+          if (begin) parts.push_back(piece.slice(*begin, i));
+          begin = i;
+        }
+        last = script;
+      }
+      if (begin) parts.push_back(piece.slice(*begin, text.size()));
+    });
+  }
+};
+
 class MetaspacePreTokenizer : public PreTokenizer {
  public:
   explicit MetaspacePreTokenizer(Metaspace metaspace)
@@ -214,10 +298,6 @@ std::shared_ptr<const PreTokenizer> read_metaspace_pre_tokenizer(const JsonPart&
   return std::make_shared<MetaspacePreTokenizer>(read_metaspace(part));
 }
 
-std::shared_ptr<const PreTokenizer> read_whitespace(const JsonPart&) {
-  return std::make_shared<WhitespacePreTokenizer>();
-}
-
 std::shared_ptr<const PreTokenizer> read_whitespace_split(const JsonPart&) {
   return std::make_shared<CharacterPreTokenizer>(unicode::is_white_space, DelimiterBehavior::kRemoved);
 }
@@ -232,6 +312,24 @@ std::shared_ptr<const PreTokenizer> read_punctuation(const JsonPart& part) {
   const auto behavior = part.find("behavior");
   return std::make_shared<CharacterPreTokenizer>(
       unicode::is_punctuation, behavior ? behavior_of(*behavior) : DelimiterBehavior::kIsolated);
+}
+
+template <typename Plain>
+std::shared_ptr<const PreTokenizer> read_plain_pre_tokenizer(const JsonPart&) {
+  return std::make_shared<Plain>();
+}
+
+std::shared_ptr<const PreTokenizer> read_delimiter(const JsonPart& part) {
+  const JsonPart delimiter = part.at("delimiter");
+  const std::string_view character = delimiter.text();
+  if (character.empty() || unicode::size_of(character[0]) != character.size())
+    throw delimiter.error("one character is needed here");
+  return std::make_shared<DelimiterPreTokenizer>(std::string(character));
+}
+
+std::shared_ptr<const PreTokenizer> read_fixed_length(const JsonPart& part) {
+  const auto length = part.find("length");
+  return std::make_shared<FixedLengthPreTokenizer>(length ? length->integer(1) : 5);
 }
 
 std::shared_ptr<const PreTokenizer> read_sequence_pre_tokenizer(const JsonPart& part) {
@@ -249,11 +347,15 @@ constexpr PreTokenizerKind kPreTokenizerKinds[] = {
     {"ByteLevel", read_byte_level_pre_tokenizer},
     {"Split", read_split},
     {"Metaspace", read_metaspace_pre_tokenizer},
-    {"Whitespace", read_whitespace},
+    {"Whitespace", read_plain_pre_tokenizer<WhitespacePreTokenizer>},
     {"Digits", read_digits},
     {"WhitespaceSplit", read_whitespace_split},
     {"Sequence", read_sequence_pre_tokenizer},
     {"Punctuation", read_punctuation},
+    {"BertPreTokenizer", read_plain_pre_tokenizer<BertPreTokenizer>},
+    {"CharDelimiterSplit", read_delimiter},
+    {"FixedLength", read_fixed_length},
+    {"UnicodeScripts", read_plain_pre_tokenizer<ScriptsPreTokenizer>},
 };
 
 }  // namespace

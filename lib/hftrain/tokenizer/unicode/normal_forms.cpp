@@ -169,15 +169,20 @@ std::vector<Change> normalize(std::string_view text, NormalForm form) {
   return changes;
 }
 
+char32_t lowercase_of(char32_t c) {
+  if (c < 0x80) return c >= 'A' && c <= 'Z' ? c + 32 : c;
+  const Lowercase* end = kLowercase + kLowercaseCount;
+  const auto* at = std::lower_bound(
+      kLowercase, end, c, [](const Lowercase& entry, char32_t value) { return entry.from < value; });
+  return at != end && at->from == c ? at->to : c;
+}
+
 std::vector<Change> lowercase(std::string_view text) {
   std::vector<Change> changes;
   changes.reserve(text.size());
   for (const char* p = text.data(); p < text.data() + text.size(); p += size_of(*p)) {
     const char32_t c = decode(p);
-    const Lowercase* end = kLowercase + kLowercaseCount;
-    const auto* at = std::lower_bound(
-        kLowercase, end, c, [](const Lowercase& entry, char32_t value) { return entry.from < value; });
-    changes.push_back({at != end && at->from == c ? at->to : c, 0});
+    changes.push_back({lowercase_of(c), 0});
     if (c == 0x130) changes.push_back({0x307, 1});
   }
   return changes;

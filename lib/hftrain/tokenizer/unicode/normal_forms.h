@@ -18,6 +18,8 @@ enum class NormalForm { kNfd, kNfkd, kNfc, kNfkc };
 
 std::vector<Change> normalize(std::string_view text, NormalForm form);
 std::vector<Change> lowercase(std::string_view text);
+// The first character of the lower case of `c`; U+0130 alone has a second one, U+0307.
+char32_t lowercase_of(char32_t c);
 // Surely its own NFC; false when that takes a closer look.
 bool is_plain_nfc(std::string_view text);
 

@@ -95,6 +95,13 @@ inline bool is_nfc_inert(char32_t c) {
   return (record(c) >> 11 & 1) != 0;
 }
 
+inline bool is_bert_control(char32_t c) {
+  return (record(c) >> 12 & 1) != 0;
+}  // what BertNormalizer cleans away
+inline bool is_bert_mark(char32_t c) {
+  return (record(c) >> 13 & 1) != 0;
+}  // what it takes for an accent
+
 struct Range {
   char32_t first;
   char32_t last;
