@@ -16,6 +16,7 @@ import sys
 from tokenizers import Tokenizer, models, pre_tokenizers, trainers
 
 import tokenizer_inputs
+from tokenizer_parts import PARTS
 from tokenizer_pipelines import NASTY, PIPELINES, SPLITS, corpus, random_text, record
 
 TARGET = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "tests", "golden", "tokenizer")
@@ -40,7 +41,7 @@ def main():
     if not names:
         shutil.rmtree(TARGET, ignore_errors=True)
         write_training()
-    for name, make in {**PIPELINES, **SPLITS}.items():
+    for name, make in {**PIPELINES, **SPLITS, **PARTS}.items():
         if names and name not in names:
             continue
         tokenizer = make()

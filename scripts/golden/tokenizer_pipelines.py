@@ -372,6 +372,11 @@ def record(tokenizer, text):
         plain = tokenizer.encode(text, add_special_tokens=False)
     except BaseException as error:  # a Rust panic is no Exception
         return {"text": text, "fails": str(error)[:80]}
-    return {"text": text, "ids": full.ids, "tokens": full.tokens, "offsets": full.offsets, "type_ids": full.type_ids,
-            "attention_mask": full.attention_mask, "plain": plain.ids,
-            "decoded": tokenizer.decode(full.ids), "decoded_all": tokenizer.decode(full.ids, skip_special_tokens=False)}
+    result = {"text": text, "ids": full.ids, "tokens": full.tokens, "offsets": full.offsets, "type_ids": full.type_ids,
+              "attention_mask": full.attention_mask, "plain": plain.ids}
+    for key, skips in (("decoded", True), ("decoded_all", False)):
+        try:
+            result[key] = tokenizer.decode(full.ids, skip_special_tokens=skips)
+        except BaseException:  # the package's Strip fails on tokens that are all stripped
+            pass
+    return result

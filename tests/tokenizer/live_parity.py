@@ -12,9 +12,25 @@ from tokenizers import Tokenizer
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "scripts", "golden"))
 from tokenizer_inputs import quiet, write_inputs  # noqa: E402
+from tokenizer_parts import PARTS  # noqa: E402
 from tokenizer_pipelines import PIPELINES, SPLITS, random_text, record  # noqa: E402
 
 CONTEXTS = ["{}", "a{}b", " {} ", "'{}", "1{}2", "{0}{0}", "{}\n", "e\u0301{}", "A{}a "]
+
+
+# What joins, splits and vanishes: letters and marks, conjuncts, jamo, flags, families, controls.
+CLUSTERS = ["a", "q", "ß", "é", "e\u0301", " ", "  ", "\n", "\r\n", "\u0301", "\u0323", "\u0915", "\u094d", "\u093c", "\u0e33", "\u1100",
+            "\u1161", "\u11a8", "가", "각", "한", "\U0001f1f7", "\U0001f468", "\U0001f3fd", "©", "™", "\u200d", "\u200c", "\u200b", "\ufeff",
+            "\u0600", "\u0903", "\u0f73", "\u0f74", "\u302e", "\U0001d165", "ﬁ", "㌀", "！", "中", "ｶ", "ー", "カ", "\x00", "\x01", "\x7f", "\xad", "\u0130",
+            "''", "``", "e", "E", "|", "<pad>", "##", "▁", "[MASK]", "\U00011f02", "\U000e0020", "½", "²", "?", "."]
+
+
+def random_clusters(rng):
+    return "".join(rng.choice(CLUSTERS) for _ in range(rng.randint(0, 24)))
+
+
+def random_mixture(rng):
+    return random_clusters(rng) if rng.random() < 0.4 else random_text(rng)
 
 
 def every_code_point(rng):
@@ -51,7 +67,7 @@ def hard_text(rng):
 
 def main():
     folder, count, names = sys.argv[1], int(sys.argv[2]), sys.argv[3:]
-    for name, make in {**PIPELINES, **SPLITS}.items():
+    for name, make in {**PIPELINES, **SPLITS, **PARTS}.items():
         if names and name not in names:
             continue
         tokenizer = make()
@@ -61,10 +77,10 @@ def main():
         with open(os.path.join(target, "tokenizer.json"), "w") as out:
             out.write(text_of_tokenizer)
         rng = random.Random("live " + name)
-        texts = [(hard_text if i % 4 == 3 else random_text)(rng) for i in range(count)] + list(every_code_point(rng))
+        texts = [(hard_text if i % 4 == 3 else random_mixture)(rng) for i in range(count)] + list(every_code_point(rng))
         if name in ("gpt2", "llama3", "qwen2", "llama2", "llama2_old", "unigram_bytes"):  # a megabyte without a space
             texts.append("".join(rng.choice("abcdefghijklmnopqrstuvwxyzäßя東") for _ in range(1_000_000)))
-        write_inputs(tokenizer, os.path.join(target, "inputs.jsonl"), rng, count, random_text)
+        write_inputs(tokenizer, os.path.join(target, "inputs.jsonl"), rng, count, random_mixture)
         tokenizer = Tokenizer.from_str(text_of_tokenizer)
         with open(os.path.join(target, "cases.jsonl"), "w") as out, quiet():
             for text in texts:

@@ -38,6 +38,12 @@ Error makes_too_much(size_t most) {
       .hint("look whether its file is damaged or made to harm");
 }
 
+void refuse_growth(const std::vector<std::string>& tokens, size_t most) {
+  size_t bytes = 0;
+  for (const std::string& token : tokens) bytes += token.size();
+  if (bytes > most) throw makes_too_much(most);
+}
+
 class ByteLevelDecoder : public Decoder {
  public:
   void decode(Tokens& tokens, size_t) const override {
@@ -196,9 +202,10 @@ class WordPieceDecoder : public Decoder {
 class BpeDecoder : public Decoder {
  public:
   explicit BpeDecoder(std::string suffix) : suffix_(std::move(suffix)) {}
-  void decode(Tokens& tokens, size_t) const override {
+  void decode(Tokens& tokens, size_t most) const override {
     for (size_t i = 0; i < tokens.size(); ++i)
       replace_all(tokens[i], suffix_, i + 1 == tokens.size() ? "" : " ");
+    refuse_growth(tokens, most);
   }
 
  private:
@@ -217,8 +224,8 @@ class CtcDecoder : public Decoder {
       if (!cleanup_) continue;
       clean_up(token);
       replace_all(token, delimiter_, " ");
-      if (token.size() > most) throw makes_too_much(most);
     }
+    refuse_growth(tokens, most);
     std::erase(tokens, "");
   }
 

@@ -1,5 +1,7 @@
 #include "hftrain/tokenizer/metaspace.h"
 
+#include "hftrain/tokenizer/unicode/utf8.h"
+
 namespace hftrain::tokenizer {
 namespace {
 
@@ -16,6 +18,9 @@ Metaspace::Prepend prepend_of(const JsonPart& part) {
 Metaspace read_metaspace(const JsonPart& part) {
   Metaspace metaspace;
   metaspace.replacement = part.text("replacement");
+  const std::string& mark = metaspace.replacement;
+  if (mark.empty() || unicode::size_of(mark[0]) != mark.size())
+    throw part.at("replacement").error("one character is needed here");
   const auto scheme = part.find("prepend_scheme");
   if (scheme) metaspace.prepend = prepend_of(*scheme);
   if (!part.boolean("add_prefix_space", true)) {
