@@ -14,7 +14,7 @@ namespace {
 constexpr TokenId kTexts[] = {kNoToken, kNoToken - 1};
 
 template <typename T>
-void keep(std::vector<T>& values, size_t length, bool from_left) {
+void cut_to(std::vector<T>& values, size_t length, bool from_left) {
   if (values.size() <= length) return;
   if (from_left) values.erase(values.begin(), values.end() - static_cast<long>(length));
   values.resize(length);
@@ -25,8 +25,8 @@ void keep(std::vector<T>& values, size_t length, bool from_left) {
 void TextIds::truncate(size_t length, const Truncation& truncation) {
   if (ids.size() <= length) return;
   refuse_stride(truncation, length);
-  keep(ids, length, truncation.from_left);
-  keep(word_ids, length, truncation.from_left);
+  cut_to(ids, length, truncation.from_left);
+  cut_to(word_ids, length, truncation.from_left);
 }
 
 Encoding surround(const PostProcessor* processor, std::vector<Encoding> texts, bool add_special_tokens) {
