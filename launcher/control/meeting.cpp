@@ -10,8 +10,8 @@
 #include "hftrain/base/clock.h"
 #include "hftrain/base/printable.h"
 #include "hftrain/base/text.h"
+#include "hftrain/machine/identity.h"
 #include "launcher/control/greeting.h"
-#include "launcher/control/own_machine.h"
 #include "launcher/control/preflight.h"
 #include "launcher/process/descriptor_limit.h"
 #include "launcher/supervision/verdict.h"
@@ -427,7 +427,7 @@ class Joiner {
 
 Error stopped_early(int signal, const std::string& during) {
   return Error(ExitCode::kTerminatedUnsaved, "stopped by " + signal_name(signal) + " " + during)
-      .where("before training, on " + host_name())
+      .where("before training, on " + machine::host_name())
       .why("no rank was running")
       .hint("start it again; an earlier run in the output folder is as it was");
 }

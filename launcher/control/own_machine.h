@@ -9,13 +9,6 @@
 
 namespace hftrain::launcher {
 
-std::string host_name();
-// Equal for two processes when they are on one machine (one start of one kernel) and in one network, so that
-// the loopback address of one is that of the other.
-std::string machine_identity();
-// CPU numbers this process may use.
-std::vector<int> allowed_cores();
-
 // `joins_mpi`: the MPI back end is installed here.
 plan::AgentFacts own_facts(const Membership& membership, const plan::Topology& topology,
                            const std::optional<std::string>& nproc_per_node, bool joins_mpi);

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "hftrain/plan/cgroup.h"
+#include "hftrain/machine/cgroup.h"
 
 namespace hftrain::launcher {
 namespace {
@@ -46,14 +46,14 @@ std::optional<uint64_t> kills_in(const std::vector<std::string>& groups, const s
 }  // namespace
 
 uint64_t memory_kills(const std::string& root) {
-  const plan::Cgroup groups = plan::find_cgroup(root + '/');
+  const machine::Cgroup groups = machine::find_cgroup(root + '/');
   if (const auto kills = kills_in(groups.unified, "memory.events")) return *kills;
   if (const auto kills = kills_in(groups.memory, "memory.oom_control")) return *kills;
   return counter(root + "/proc/vmstat", "oom_kill").value_or(0);
 }
 
 std::optional<uint64_t> memory_limit(const std::string& root) {
-  const plan::Cgroup groups = plan::find_cgroup(root + '/');
+  const machine::Cgroup groups = machine::find_cgroup(root + '/');
   if (const auto limit = limit_in(groups.unified, "memory.max")) return limit;
   constexpr uint64_t kNoLimit = uint64_t{1} << 60;  // version 1 writes the largest number of pages
   const auto limit = limit_in(groups.memory, "memory.limit_in_bytes");

@@ -9,7 +9,7 @@
 namespace hftrain::launcher {
 namespace {
 
-using plan::Cpu;
+using machine::Cpu;
 
 class Binder {
  public:

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "hftrain/plan/cpu_map.h"
+#include "hftrain/machine/cpu_map.h"
 
 namespace hftrain::launcher {
 
@@ -22,7 +22,7 @@ enum class Binding {
 // CPUs per rank, in the order of `nodes`: of each local rank the NUMA node of its GPU, or nothing. Ranks
 // without one are spread evenly over the nodes, neighbours together. Throws an Error (kUsage) when there are
 // fewer cores than ranks that want cores of their own; `flag` is what it names.
-std::vector<std::vector<int>> bind_ranks(Binding binding, const std::vector<plan::Cpu>& map,
+std::vector<std::vector<int>> bind_ranks(Binding binding, const std::vector<machine::Cpu>& map,
                                          const std::vector<std::optional<int>>& nodes,
                                          const std::string& flag);
 

@@ -7,7 +7,7 @@
 
 #include "hftrain/base/clock.h"
 #include "hftrain/base/text.h"
-#include "launcher/control/own_machine.h"
+#include "hftrain/machine/identity.h"
 #include "launcher/supervision/hang_watch.h"
 
 namespace hftrain::launcher {
@@ -289,7 +289,7 @@ Json crash_record(const WorkerRecord& worker, const FailureReport& report, const
   const int64_t step = std::max(worker.step, worker.last_seen.step);
   record["step"] = step >= 0 ? Json(step) : Json(nullptr);
   record["time"] = unix_seconds();
-  record["host"] = worker.node.empty() ? host_name() : worker.node;
+  record["host"] = worker.node.empty() ? machine::host_name() : worker.node;
   if (worker.status) {
     const ExitStatus status = *worker.status;
     record["exit_code"] = status.signal == 0 ? Json(status.code) : Json(nullptr);

@@ -26,6 +26,7 @@ const std::map<std::string, std::set<std::string>> kEdges = {
     {"storage", {"base"}},
     {"reporting", {"base"}},
     {"plan", {"arguments", "architectures", "storage"}},
+    {"machine", {"plan"}},
     {"data", {"tokenizer"}},
     {"metrics", {"tokenizer"}},
     // below the line
@@ -41,8 +42,9 @@ const std::map<std::string, std::set<std::string>> kEdges = {
     {"trainer", {"checkpoint", "data", "generation", "models", "reporting", "runtime"}},
     {"plugin", {"trainer"}},
     // the programs
-    {"launcher", {"plan"}},
-    {"apps/hftrain", {"launcher", "data", "reporting", "storage"}},
+    {"launcher", {"machine"}},
+    {"launcher/front", {"launcher", "data", "reporting", "storage"}},
+    {"apps/hftrain", {"launcher/front"}},
     {"apps/hftrain-worker", {"trainer"}},
 };
 
@@ -59,7 +61,7 @@ struct Source {
 std::string module_of(const std::string& path) {
   std::smatch match;
   if (std::regex_search(path, match, std::regex("^lib/hftrain/([^/]+)/"))) return match[1];
-  if (std::regex_search(path, match, std::regex("^(apps/[^/]+)/"))) return match[1];
+  if (std::regex_search(path, match, std::regex("^(apps/[^/]+|launcher/front)/"))) return match[1];
   return path.substr(0, path.find('/'));
 }
 
@@ -92,7 +94,7 @@ std::vector<std::string> includes_of(const Source& source) {
 // The module an include names; empty for the system's headers and for the module's own short includes.
 std::string included_module(const std::string& include) {
   if (include.rfind("hftrain/", 0) == 0) return module_of("lib/" + include);
-  if (include.rfind("launcher/", 0) == 0) return "launcher";
+  if (include.rfind("launcher/", 0) == 0) return module_of(include);
   return "";
 }
 

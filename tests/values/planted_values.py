@@ -15,7 +15,7 @@ RESOLVE = "lib/hftrain/plan/resolve_training.cpp"
 DESCRIBE = "lib/hftrain/plan/describe_plan.cpp"
 WORKER = "lib/hftrain/trainer/components.cpp"
 OPTIONS = "lib/hftrain/models/model.h"
-FRONT = "apps/hftrain/pipeline/data_stage.cpp"
+FRONT = "launcher/front/data_stage.cpp"
 REQUEST = "lib/hftrain/data/prepare.h"
 
 FLAG = [(ARGUMENTS, "struct SavingArguments {", " int64_t planted = 0;"),

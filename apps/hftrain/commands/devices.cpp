@@ -3,6 +3,7 @@
 
 #include "command.h"
 #include "command_options.h"
+#include "hftrain/machine/detect_topology.h"
 #include "hftrain/plan/describe.h"
 
 namespace hftrain::app {
@@ -16,7 +17,7 @@ ExitCode run_devices(const CommandContext& context) {
       "and memory of each GPU; cores and memory of the host within the limits of its scheduler or container");
   options.flag("--json", json, "for machines");
   if (!options.read(context.arguments, context)) return ExitCode::kDone;
-  const plan::Topology topology = plan::detect_topology(context.environment);
+  const plan::Topology topology = machine::detect_topology(context.environment);
   context.out << (json ? dump_json(plan::devices_document(topology)) + '\n'
                        : plan::describe_devices(topology));
   return ExitCode::kDone;

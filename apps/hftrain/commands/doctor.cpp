@@ -15,8 +15,9 @@
 #include "hftrain/base/file.h"
 #include "hftrain/base/json.h"
 #include "hftrain/base/text.h"
+#include "hftrain/machine/detect_topology.h"
+#include "hftrain/machine/installation.h"
 #include "hftrain/plan/describe.h"
-#include "hftrain/plan/installation.h"
 #include "hftrain/plan/text_table.h"
 #include "launcher/control/job_secret.h"
 
@@ -49,7 +50,7 @@ std::optional<DoctorRequest> parse(const CommandContext& context) {
   return options.read(context.arguments, context) ? std::optional(request) : std::nullopt;
 }
 
-Finding worker_finding(const std::string& worker, const plan::Installation& found) {
+Finding worker_finding(const std::string& worker, const machine::Installation& found) {
   Finding finding{"worker", worker, worker, "", false};
   if (found.worker_found) return finding;
   finding.problem =
@@ -58,7 +59,7 @@ Finding worker_finding(const std::string& worker, const plan::Installation& foun
   return finding;
 }
 
-Finding torch_finding(const plan::Installation& found) {
+Finding torch_finding(const machine::Installation& found) {
   Finding finding{
       "torch",
       found.torch_version + " in " + found.torch_folder,
@@ -86,7 +87,7 @@ Finding gpu_finding(const plan::Topology& topology) {
   return finding;
 }
 
-Finding cuda_finding(const plan::Installation& found, bool has_gpus) {
+Finding cuda_finding(const machine::Installation& found, bool has_gpus) {
   const bool usable = found.cuda_plugin && !found.torch_cuda.empty();
   Finding finding{"cuda_plugin", usable ? "built, LibTorch for CUDA " + found.torch_cuda : "not built",
                   usable, "", false};
@@ -94,14 +95,14 @@ Finding cuda_finding(const plan::Installation& found, bool has_gpus) {
   return finding;
 }
 
-Finding nccl_finding(const plan::Installation& found, size_t gpus) {
+Finding nccl_finding(const machine::Installation& found, size_t gpus) {
   Finding finding{"nccl", found.nccl.value_or("not found"), found.nccl, "", false};
   if (!found.nccl && gpus > 1) finding.problem = "several GPUs cannot work together";
   return finding;
 }
 
-Finding mpi_finding(const plan::Installation& found) {
-  const std::optional<std::string> version = plan::mpi_version();
+Finding mpi_finding(const machine::Installation& found) {
+  const std::optional<std::string> version = machine::mpi_version();
   Finding finding{"mpi", version.value_or("not found"), version, "", false};
   if (version && !found.mpi_plugin) finding.value += ", plug-in not built";
   return finding;
@@ -195,8 +196,8 @@ Finding disk_finding(const std::string& folder) {
 std::vector<Finding> examine(const CommandContext& context, const std::string& folder) {
   const std::string worker =
       (std::filesystem::path(context.program).parent_path() / "hftrain-worker").string();
-  const plan::Installation found = plan::inspect_installation(worker, context.environment);
-  const plan::Topology topology = plan::detect_topology(context.environment);
+  const machine::Installation found = machine::inspect_installation(worker, context.environment);
+  const plan::Topology topology = machine::detect_topology(context.environment);
   const plan::HostResources& host = topology.host;
   return {worker_finding(worker, found),
           torch_finding(found),

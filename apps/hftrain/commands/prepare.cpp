@@ -8,10 +8,12 @@
 #include "hftrain/arguments/print_config.h"
 #include "hftrain/base/error.h"
 #include "hftrain/base/text.h"
-#include "pipeline/data_stage.h"
-#include "pipeline/run_console.h"
+#include "launcher/front/data_stage.h"
+#include "launcher/front/run_console.h"
 
 namespace hftrain::app {
+
+using namespace front;
 namespace {
 
 Json document_of(const data::PreparedData& prepared) {

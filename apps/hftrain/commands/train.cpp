@@ -19,23 +19,25 @@
 #include "launcher/control/job_secret.h"
 #include "launcher/environments/find_membership.h"
 #include "launcher/environments/launcher_tie.h"
+#include "launcher/front/cpu_binding_stage.h"
+#include "launcher/front/data_stage.h"
+#include "launcher/front/follow_stage.h"
+#include "launcher/front/host_stage.h"
+#include "launcher/front/inputs.h"
+#include "launcher/front/job.h"
+#include "launcher/front/launch_stage.h"
+#include "launcher/front/meeting_stage.h"
+#include "launcher/front/output_stage.h"
+#include "launcher/front/run_console.h"
+#include "launcher/front/run_record.h"
+#include "launcher/front/smoke.h"
+#include "launcher/front/stop_flag.h"
+#include "launcher/front/stopwatch.h"
 #include "launcher/ssh/machine_start.h"
-#include "pipeline/cpu_binding_stage.h"
-#include "pipeline/data_stage.h"
-#include "pipeline/follow_stage.h"
-#include "pipeline/host_stage.h"
-#include "pipeline/inputs.h"
-#include "pipeline/job.h"
-#include "pipeline/launch_stage.h"
-#include "pipeline/meeting_stage.h"
-#include "pipeline/output_stage.h"
-#include "pipeline/run_console.h"
-#include "pipeline/run_record.h"
-#include "pipeline/smoke.h"
-#include "pipeline/stop_flag.h"
-#include "pipeline/stopwatch.h"
 
 namespace hftrain::app {
+
+using namespace front;
 namespace {
 
 using HelpText = void (*)(const CommandContext&, bool all);

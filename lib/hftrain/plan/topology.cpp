@@ -1,43 +1,30 @@
 #include "hftrain/plan/topology.h"
 
 #include <algorithm>
-#include <cctype>
-#include <filesystem>
+#include <cmath>
+
+#include "hftrain/base/whole_number.h"
+#include "hftrain/plan/requested_threads.h"
 
 namespace hftrain::plan {
-namespace {
 
-// /dev/nvidia0, /dev/nvidia1, …: the kernel module has made a node for each GPU.
-bool has_gpu_nodes(const std::string& root) {
-  std::error_code ignored;
-  for (const auto& entry : std::filesystem::directory_iterator(root + "dev", ignored)) {
-    const std::string name = entry.path().filename().string();
-    if (name.size() > 6 && name.rfind("nvidia", 0) == 0 &&
-        std::isdigit(static_cast<unsigned char>(name[6])) != 0) {
-      return true;
-    }
-  }
-  return false;
+int HostResources::usable_cores() const {
+  const double cores = std::min<double>(allowed_cores, quota_cores.value_or(allowed_cores));
+  return std::max(1, static_cast<int>(std::floor(cores + 1e-6)));
 }
 
-}  // namespace
+int64_t HostResources::usable_memory_bytes() const {
+  return std::min(memory_bytes, memory_limit_bytes.value_or(memory_bytes));
+}
 
-Topology detect_topology(const Environment& environment, const TopologySources& sources) {
-  Topology topology;
-  topology.host = detect_host(environment, sources);
-  topology.mask = environment.get("CUDA_VISIBLE_DEVICES");
-  topology.device_order = environment.get_or("CUDA_DEVICE_ORDER", "FASTEST_FIRST");
-  const bool nodes = has_gpu_nodes(sources.root);
-  GpuInventory inventory = sources.gpus ? sources.gpus() : query_nvml();
-  topology.driver_version = inventory.driver_version;
-  topology.cuda_version = inventory.cuda_version;
-  if (nodes && !inventory.problem.empty()) topology.gpu_problem = inventory.problem;
-  if (nodes && inventory.problem.empty() && inventory.devices.empty()) {
-    topology.gpu_problem = "the NVIDIA driver lists no GPU although /dev has nodes for them";
+void take_requested_threads(const Environment& environment, HostResources& host) {
+  for (const char* variable : {"MKL_NUM_THREADS", "OMP_NUM_THREADS"}) {
+    const auto threads = leading_integer(environment.get_or(variable, ""));
+    if (!threads || *threads < 1) continue;
+    host.requested_threads = static_cast<int>(std::min<int64_t>(*threads, 1 << 16));
+    host.threads_variable = variable;
+    return;
   }
-  topology.devices = std::move(inventory.devices);
-  topology.visible = apply_visible_devices(topology.devices, topology.mask, topology.device_order);
-  return topology;
 }
 
 }  // namespace hftrain::plan

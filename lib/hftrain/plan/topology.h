@@ -1,15 +1,11 @@
-// What this machine offers a run: the GPUs that CUDA_VISIBLE_DEVICES leaves visible, CPU cores, memory, and
-// the limits that the scheduler or container puts on them. CUDA is never linked: the driver's management
-// library (NVML) is opened at run time when it is there.
+// What a machine offers a run: the GPUs that CUDA_VISIBLE_DEVICES leaves visible, CPU cores, memory, and the
+// limits that the scheduler or container puts on them. machine/detect_topology.h reads those of this one.
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
-
-#include "hftrain/base/environment.h"
 
 namespace hftrain::plan {
 
@@ -78,21 +74,5 @@ struct Topology {
   std::string gpu_problem;  // GPUs are in the machine, but not usable, because…
   HostResources host;
 };
-
-// Where detect_topology looks; tests put their own values here.
-struct TopologySources {
-  std::string root = "/";              // of /proc, /sys and /dev
-  std::function<GpuInventory()> gpus;  // unset: query_nvml
-  std::optional<int> allowed_cores;    // unset: sched_getaffinity
-  std::optional<int> machine_cores;    // unset: sysconf
-};
-
-Topology detect_topology(const Environment& environment, const TopologySources& sources = {});
-
-// Asks the NVIDIA driver through libnvidia-ml.so.1. Never throws: what went wrong is in `problem`.
-GpuInventory query_nvml();
-
-// Cores, memory and cgroup (v1, v2 and hybrid) limits below `sources.root`.
-HostResources detect_host(const Environment& environment, const TopologySources& sources = {});
 
 }  // namespace hftrain::plan

@@ -14,8 +14,8 @@ using Cpus = std::vector<std::vector<int>>;
 const std::optional<int> kUnknown;
 
 // Two sockets of one node each; a node has four cores with two threads (n and n + 8) and two caches.
-std::vector<plan::Cpu> machine() {
-  std::vector<plan::Cpu> map;
+std::vector<machine::Cpu> machine() {
+  std::vector<machine::Cpu> map;
   for (int number = 0; number < 16; ++number) {
     const int core = number % 8, node = core / 4;
     map.push_back({number, core, core / 2 * 2, node, node});
@@ -54,7 +54,7 @@ TEST_CASE("own cores come from the whole machine, wherever the GPUs are") {
 }
 
 TEST_CASE("a worker runs on the CPUs that it was bound to", "[process]") {
-  const int last = plan::allowed_cpus().back();
+  const int last = machine::allowed_cpus().back();
   ChildProcess child({.argv = {"/bin/sh", "-c", "grep Cpus_allowed_list /proc/self/status"},
                       .environment = Environment::of_process(),
                       .descriptors = {},

@@ -1,0 +1,78 @@
+#include "launcher/front/attempts.h"
+
+#include <algorithm>
+
+#include "hftrain/storage/checkpoint_folder.h"
+#include "launcher/front/run_record.h"
+
+namespace hftrain::front {
+
+bool is_worth_restarting(ExitCode code, bool stop_asked) {
+  return !stop_asked && (code == ExitCode::kWorkerLost || code == ExitCode::kInternal);
+}
+
+RestartPoint find_restart_point(const std::vector<std::string>& written, const std::string& origin) {
+  RestartPoint point;
+  for (auto newest = written.rbegin(); newest != written.rend(); ++newest) {
+    const storage::Verification verified = storage::verify_checkpoint(*newest);
+    if (verified.ok) {
+      point.from = *newest;
+      return point;
+    }
+    point.notices.push_back("skipped " + *newest + ": " + verified.file + ' ' + verified.reason);
+  }
+  point.from = origin;
+  return point;
+}
+
+namespace {
+
+// As the first rank that reached the end counted them; null when none did.
+Json steps_made(const launcher::JobResult& result) {
+  for (const launcher::WorkerRecord& worker : result.workers) {
+    const Json stats = stats_of(worker);
+    if (stats.contains("steps")) return static_cast<int64_t>(stats["steps"].get<double>());
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+bool Attempts::restart_after(const launcher::JobResult& result, int number, double seconds) {
+  Json entry = {{"attempt", number},
+                {"exit_code", static_cast<int>(result.code)},
+                {"reason", result.reason},
+                {"seconds", seconds},
+                {"resumed_from", from_.empty() ? Json(nullptr) : Json(from_)},
+                {"steps", steps_made(result)}};
+  if (result.failure) {
+    entry["rank"] = result.failure->rank;
+    entry["what"] = result.failure->summary.what;
+  }
+  record_.push_back(std::move(entry));
+  notices_.clear();
+  if (!is_worth_restarting(result.code, result.stop_asked)) return false;
+  const auto& workers = result.workers;
+  if (std::any_of(workers.begin(), workers.end(), [](const auto& w) { return !w.lost.empty(); })) {
+    if (restarts_left_ > 0) notices_.push_back("not started again: a node is gone, and its ranks with it");
+    return false;
+  }
+  if (restarts_left_ == 0) {
+    if (restarts_ > 0) notices_.push_back("that was the last of " + std::to_string(restarts_) + " restarts");
+    return false;
+  }
+  --restarts_left_;
+  ++restarts_;
+  return true;
+}
+
+void Attempts::find_start() {
+  RestartPoint point = find_restart_point(written_, origin_);
+  from_ = point.from;
+  notices_ = std::move(point.notices);
+  notices_.push_back("starting again, " + (from_.empty() ? "from the beginning" : "from " + from_) +
+                     " (restart " + std::to_string(restarts_) + " of " +
+                     std::to_string(restarts_ + restarts_left_) + ")");
+}
+
+}  // namespace hftrain::front

@@ -1,0 +1,60 @@
+// --max_restarts: whether a job that failed is started again, and from which checkpoint.
+//
+// Started again are jobs whose workers were lost, hung or crashed (exit code 9), and those that failed with
+// an internal error (1): a device, a network or a machine may have hiccuped. Not started again is what would
+// end in the same way: a wrong configuration (2), environment (3) or data (4), memory that does not suffice
+// (5, 6), a full or broken disk (7), divergence (8); nor a job that was asked to stop.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "hftrain/base/exit_code.h"
+#include "hftrain/base/json.h"
+#include "launcher/supervision/supervisor.h"
+
+namespace hftrain::front {
+
+bool is_worth_restarting(ExitCode code, bool stop_asked);
+
+// Where another attempt goes on.
+struct RestartPoint {
+  std::string from;                  // checkpoint folder; empty: from the start
+  std::vector<std::string> notices;  // why newer ones were passed over
+};
+// The newest of the checkpoints that this run has committed (`written`, oldest first) that verifies, else
+// where the run itself began (`origin`, as RestartPoint::from). Checkpoints that lay in the folder before are
+// left alone: the user may have gone back behind them.
+RestartPoint find_restart_point(const std::vector<std::string>& written, const std::string& origin);
+
+// The attempts of one run: counts them and keeps their record.
+class Attempts {
+ public:
+  Attempts(int64_t max_restarts, std::string origin)
+      : restarts_left_(max_restarts), from_(std::move(origin)), origin_(from_) {}
+
+  // An attempt has committed a checkpoint.
+  void committed(const std::string& path) { written_.push_back(path); }
+  // An attempt is over, after `seconds`. True when another is to be started; find_start() says where.
+  bool restart_after(const launcher::JobResult& result, int number, double seconds);
+  // Fills in resume_from(). Verifies checkpoints, which takes as long as they are large.
+  void find_start();
+
+  const std::string& resume_from() const { return from_; }
+  int64_t checkpoints() const { return static_cast<int64_t>(written_.size()); }
+  // For the user: what happens now, or why no more happens; empty after an orderly end.
+  const std::vector<std::string>& notices() const { return notices_; }
+  // For summary.json: a list of {attempt, exit_code, reason, seconds, resumed_from, steps, rank, what}.
+  const Json& record() const { return record_; }
+
+ private:
+  int64_t restarts_left_;
+  int64_t restarts_ = 0;
+  std::string from_;  // of the present attempt
+  std::string origin_;
+  std::vector<std::string> written_;
+  std::vector<std::string> notices_;
+  Json record_ = Json::array();
+};
+
+}  // namespace hftrain::front

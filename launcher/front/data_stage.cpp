@@ -1,0 +1,112 @@
+#include "launcher/front/data_stage.h"
+
+#include <utility>
+
+#include "hftrain/base/clock.h"
+#include "hftrain/base/text.h"
+#include "launcher/front/stop_flag.h"
+
+namespace hftrain::front {
+namespace {
+
+std::optional<plan::SplitFacts> facts_of_split(const std::optional<data::PreparedSplit>& split) {
+  if (!split) return std::nullopt;
+  return plan::SplitFacts{split->cache_path, split->samples, split->tokens, split->exact};
+}
+
+std::string describe(const data::PreparedData& prepared) {
+  std::vector<std::string> splits;
+  const auto add = [&](const char* name, const std::optional<data::PreparedSplit>& split) {
+    if (split) splits.push_back(with_thousands(split->samples) + ' ' + name);
+  };
+  add("training", prepared.train);
+  add("validation", prepared.validation);
+  add("test", prepared.test);
+  return join(splits, ", ") + " samples";
+}
+
+}  // namespace
+
+data::PrepareRequest prepare_request(const Inputs& inputs) {
+  const arguments::Arguments& arguments = inputs.parsed.arguments;
+  const arguments::DataArguments& asked = arguments.data;
+  data::PrepareRequest request;
+  const bool validation = plan::wants_validation(inputs.parsed);
+  // Held-out validation rows come out of the training files, so those are read for an evaluation alone too.
+  const bool hold_out = validation && asked.validation_file.empty();
+  if (plan::wants_training(inputs.parsed) || hold_out) request.train_files = asked.train_file;
+  if (validation) request.validation_files = asked.validation_file;
+  if (arguments.run.do_predict) request.test_files = asked.test_file;
+  if (hold_out && asked.validation_split_percentage) {
+    request.hold_out_percent = static_cast<int>(*asked.validation_split_percentage);
+  }
+  request.training_split = plan::wants_training(inputs.parsed);
+  request.tokenizer_folder = inputs.model.tokenizer_folder;
+  request.block_size = plan::block_size(inputs.parsed, inputs.model);
+  request.keep_linebreaks = asked.keep_linebreaks;
+  request.max_train_samples = asked.max_train_samples;
+  request.max_eval_samples = asked.max_eval_samples;
+  request.max_predict_samples = asked.max_predict_samples;
+  request.cache_folder = data::cache_folder(inputs.environment);
+  request.overwrite_cache = asked.overwrite_cache;
+  request.workers = static_cast<int>(asked.preprocessing_num_workers.value_or(0));
+  return request;
+}
+
+plan::DataFacts facts_of(const data::PreparedData& prepared) {
+  return {facts_of_split(prepared.train), facts_of_split(prepared.validation), facts_of_split(prepared.test)};
+}
+
+std::map<std::string, std::string> paths_of(const data::PreparedData& prepared) {
+  std::map<std::string, std::string> paths;
+  if (prepared.train) paths["train"] = prepared.train->cache_path;
+  if (prepared.validation) paths["validation"] = prepared.validation->cache_path;
+  if (prepared.test) paths["test"] = prepared.test->cache_path;
+  return paths;
+}
+
+data::PreparedData estimated(const data::PrepareRequest& request) {
+  if (!request.overwrite_cache) {
+    if (auto prepared = data::find_prepared(request)) return std::move(*prepared);
+  }
+  data::TokenizerLoader load_tokenizer;
+  if (!request.tokenizer_folder.empty())
+    load_tokenizer = [&] { return tokenizer::Tokenizer::load(request.tokenizer_folder); };
+  return data::estimate_prepared(request, load_tokenizer);
+}
+
+plan::DataFacts estimate_data(const data::PrepareRequest& request) {
+  return facts_of(estimated(request));
+}
+
+std::optional<data::PreparedData> prepare_data(const data::PrepareRequest& request,
+                                               reporting::Console& console) {
+  const StopFlag stop;
+  return prepare_data_until(request, console, stop.is_set());
+}
+
+std::optional<data::PreparedData> prepare_data_until(const data::PrepareRequest& request,
+                                                     reporting::Console& console,
+                                                     const std::atomic<bool>& stop) {
+  data::PrepareObserver observer;
+  observer.stop = &stop;
+  observer.logger =
+      Logger(LogLevel::kInfo, [&](LogLevel level, std::string_view text) { console.message(level, text); });
+  observer.progress = [&](const data::PrepareProgress& progress) {
+    console.event("progress",
+                  {{"phase", "prepare"}, {"done", progress.bytes_done}, {"total", progress.bytes_total}},
+                  unix_seconds());
+  };
+  const double start = monotonic_seconds();
+  auto prepared = data::prepare(
+      request, [&] { return tokenizer::Tokenizer::load(request.tokenizer_folder); }, observer);
+  if (prepared) {
+    const std::string how = prepared->from_cache
+                                ? "from the cache"
+                                : "prepared in " + format_duration(monotonic_seconds() - start);
+    console.line("data: " + describe(*prepared) + ", " + how);
+  }
+  return prepared;
+}
+
+}  // namespace hftrain::front

@@ -1,0 +1,149 @@
+#include "launcher/front/inputs.h"
+
+#include <unistd.h>
+
+#include <ctime>
+#include <filesystem>
+#include <optional>
+#include <utility>
+
+#include "hftrain/arguments/other_machines.h"
+#include "hftrain/arguments/print_config.h"
+#include "hftrain/base/file.h"
+#include "hftrain/base/json.h"
+#include "hftrain/machine/detect_topology.h"
+#include "hftrain/tokenizer/tokenizer.h"
+#include "launcher/ssh/host_file.h"
+#include "launcher/ssh/machine_start.h"
+
+namespace hftrain::front {
+namespace {
+
+// TensorBoard's sub-folder as the Trainer names it: time of start and host.
+std::string label_of_this_run() {
+  const std::time_t now = std::time(nullptr);
+  std::tm local{};
+  ::localtime_r(&now, &local);
+  char text[64];
+  const size_t size = std::strftime(text, sizeof(text), "%b%d_%H-%M-%S_", &local);
+  char host[256] = {};
+  ::gethostname(host, sizeof(host) - 1);
+  return std::string(text, size) + host;
+}
+
+void add_tokenizer_facts(plan::ModelFacts& facts) {
+  if (facts.tokenizer_folder.empty()) return;
+  const auto tokenizer = tokenizer::Tokenizer::load(facts.tokenizer_folder);
+  facts.tokenizer_vocabulary = tokenizer->vocab_size();
+  facts.special_tokens = plan::SpecialTokens{tokenizer->bos_id(), tokenizer->eos_id(), tokenizer->pad_id()};
+}
+
+// Where state that is offloaded to NVMe will be, if anywhere.
+std::optional<uint64_t> nvme_free_bytes(const arguments::ParallelOptions& sharding) {
+  for (const auto* folder : {&sharding.optimizer_path, &sharding.parameters_path}) {
+    if (*folder && !(**folder).empty()) return free_bytes(**folder);
+  }
+  return std::nullopt;
+}
+
+// Null for a checkpoint of the model alone (--save_only_model).
+std::optional<plan::SavedRun> saved_run(const std::string& checkpoint) {
+  const std::string path = checkpoint + "/hftrain_state.json";
+  if (checkpoint.empty() || !path_exists(path)) return std::nullopt;
+  const Json state = read_json_file(path);
+  if (!state.contains("global_batch")) return std::nullopt;  // of an earlier version
+  plan::SavedRun saved{state.at("world_size").get<int>(), state["global_batch"].get<int64_t>()};
+  const Json file = read_json_file(checkpoint + "/trainer_state.json");
+  for (const auto& [key, flag] : {std::pair("logging_steps", "logging_steps"),
+                                  {"eval_steps", "eval_steps"},
+                                  {"save_steps", "save_steps"},
+                                  {"train_batch_size", "per_device_train_batch_size"}}) {
+    if (file.contains(key) && file[key].is_number_integer()) saved.settings[flag] = file[key].get<int64_t>();
+  }
+  const Json config = read_json_file(checkpoint + "/config.json");
+  saved.transformers_version = config.value("transformers_version", std::string());
+  return saved;
+}
+
+// --machines in place of this machine. A host file, too, says how many machines the run has.
+void take_other_machines(Inputs& inputs) {
+  arguments::LaunchArguments& launch = inputs.parsed.arguments.launch;
+  inputs.other_machines = plan::parse_machine_spec(*arguments::other_machines(inputs.parsed));
+  if (inputs.parsed.origins.is_given("hostfile") &&
+      !inputs.parsed.origins.is_given("deepspeed_multinode_launcher"))
+    launcher::take_from_hosts(launcher::read_hosts(launch), launch, inputs.parsed.origins);
+  plan::check_machines(*inputs.other_machines, inputs.parsed);
+  inputs.topology = plan::topology_of_machine(*inputs.other_machines, inputs.environment);
+  inputs.agents = plan::agents_of(*inputs.other_machines, inputs.topology, launch.nproc_per_node);
+}
+
+plan::ResolveInput resolve_input(const Inputs& inputs, const plan::DataFacts& data,
+                                 const std::string& resume_from) {
+  const bool elsewhere = inputs.other_machines.has_value();
+  return {.parsed = inputs.parsed,
+          .topology = inputs.topology,
+          .model = inputs.model,
+          .environment = inputs.environment,
+          .data = data,
+          .output_dir = inputs.output_dir,
+          .run_label = inputs.run_label,
+          .resume_from = resume_from,
+          .free_bytes = elsewhere ? std::nullopt : std::optional(free_bytes(inputs.output_dir)),
+          .hftrain_version = HFTRAIN_VERSION,
+          .arguments_json = dump_json(arguments::arguments_json(inputs.parsed), -1),
+          .nvme_free_bytes =
+              elsewhere ? std::nullopt : nvme_free_bytes(inputs.parsed.arguments.parallel.sharding),
+          .agents = inputs.agents,
+          .saved = saved_run(resume_from),
+          .elsewhere = elsewhere};
+}
+
+}  // namespace
+
+Inputs gather_inputs(arguments::ParseOutcome parsed, const Environment& environment) {
+  Inputs inputs = gather_machine(std::move(parsed), environment);
+  add_model(inputs);
+  return inputs;
+}
+
+Inputs gather_machine(arguments::ParseOutcome parsed, const Environment& environment) {
+  Inputs inputs;
+  inputs.parsed = std::move(parsed);
+  inputs.environment =
+      arguments::other_machines(inputs.parsed) ? arguments::of_other_machines(environment) : environment;
+  for (const auto& [name, value] : inputs.parsed.exported_environment) inputs.environment.set(name, value);
+  inputs.output_dir = std::filesystem::absolute(inputs.parsed.arguments.output.output_dir.value())
+                          .lexically_normal()
+                          .string();
+  if (inputs.output_dir.size() > 1 && inputs.output_dir.back() == '/') inputs.output_dir.pop_back();
+  inputs.run_label = label_of_this_run();
+  if (arguments::other_machines(inputs.parsed)) {
+    take_other_machines(inputs);
+  } else {
+    inputs.topology = machine::detect_topology(inputs.environment);
+  }
+  return inputs;
+}
+
+void add_model(Inputs& inputs) {
+  const plan::FilesNeeded needed =
+      inputs.other_machines ? plan::FilesNeeded::kOfPlan : plan::FilesNeeded::kOfRun;
+  inputs.model = plan::load_model_facts(inputs.parsed.arguments, inputs.environment, needed);
+  add_tokenizer_facts(inputs.model);
+}
+
+plan::RunPlan resolve_plan(const Inputs& inputs, const plan::DataFacts& data,
+                           const std::string& resume_from) {
+  return plan::resolve(resolve_input(inputs, data, resume_from));
+}
+
+std::vector<Diagnostic> notes_of_plan(const Inputs& inputs, const plan::RunPlan& plan) {
+  std::vector<Diagnostic> notes = plan::plan_notes(resolve_input(inputs, {}, plan.saving.resume_from), plan);
+  if (inputs.other_machines) {
+    const std::vector<Diagnostic> assumed = plan::notes_of(*inputs.other_machines, inputs.parsed, plan);
+    notes.insert(notes.end(), assumed.begin(), assumed.end());
+  }
+  return notes;
+}
+
+}  // namespace hftrain::front

@@ -1,0 +1,43 @@
+// First stage: from the command line to everything a plan is resolved from, by reading small files only.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "hftrain/arguments/parse.h"
+#include "hftrain/plan/machine_spec.h"
+#include "hftrain/plan/model_facts.h"
+#include "hftrain/plan/resolve.h"
+#include "hftrain/plan/topology.h"
+#include "launcher/front/command_context.h"
+#include "launcher/front/stopwatch.h"
+
+namespace hftrain::front {
+
+struct Inputs {
+  arguments::ParseOutcome parsed;
+  Environment environment;  // with what `env:` of the configuration files exports
+  std::optional<std::string>
+      secret_variable;  // HFTRAIN_JOB_SECRET there; `environment` goes to ranks without it
+  plan::Topology topology;
+  plan::ModelFacts model;
+  std::string output_dir;  // absolute
+  std::string run_label;   // "Nov21_12-00-00_host"
+  std::vector<plan::AgentFacts>
+      agents;  // of a job of several front programs, by number; empty: this one alone
+  std::optional<plan::MachineSpec> other_machines;  // of --machines: topology and agents are theirs
+};
+
+// Machine, model and tokenizer of parsed arguments.
+Inputs gather_inputs(arguments::ParseOutcome parsed, const Environment& environment);
+// The machine alone, which cannot fail unless --machines describes it, and the rest.
+Inputs gather_machine(arguments::ParseOutcome parsed, const Environment& environment);
+void add_model(Inputs& inputs);
+
+// The plan for these inputs, data and checkpoint.
+plan::RunPlan resolve_plan(const Inputs& inputs, const plan::DataFacts& data, const std::string& resume_from);
+// Its companion: what the user should know of it.
+std::vector<Diagnostic> notes_of_plan(const Inputs& inputs, const plan::RunPlan& plan);
+
+}  // namespace hftrain::front

@@ -1,0 +1,239 @@
+#include "launcher/front/job.h"
+
+#include <filesystem>
+#include <ostream>
+#include <set>
+#include <utility>
+
+#include "hftrain/base/clock.h"
+#include "hftrain/base/file.h"
+#include "hftrain/base/text.h"
+#include "hftrain/base/whole_number.h"
+#include "hftrain/plan/identity.h"
+#include "launcher/control/background_work.h"
+#include "launcher/control/preflight.h"
+#include "launcher/environments/address_exchange.h"
+#include "launcher/environments/local.h"
+#include "launcher/front/data_stage.h"
+#include "launcher/front/meeting_stage.h"
+#include "launcher/front/run_record.h"
+
+namespace hftrain::front {
+namespace {
+
+using launcher::DataPrepared;
+using launcher::FolderSeen;
+using launcher::PlanTaken;
+
+// A file that no other run makes, for others to look for.
+class Mark {
+ public:
+  explicit Mark(const std::string& output_dir)
+      : path_(output_dir + "/hftrain/.seen-by-all"),
+        text_(output_dir + ' ' + std::to_string(unix_seconds())) {
+    write_file_atomically(path_, text_);
+  }
+  Mark(const Mark&) = delete;
+  Mark& operator=(const Mark&) = delete;
+  ~Mark() {
+    std::error_code ignored;
+    std::filesystem::remove(path_, ignored);
+  }
+  const std::string& path() const { return path_; }
+  const std::string& text() const { return text_; }
+
+ private:
+  std::string path_, text_;
+};
+
+int node_of(int agent, const plan::RunPlan& plan) {
+  for (const plan::RankPlan& rank : plan.ranks.ranks) {
+    if (rank.agent == agent) return rank.node;
+  }
+  return 0;
+}
+
+}  // namespace
+
+Job::Job(const CommandContext& context, Inputs& inputs, const launcher::Membership& membership,
+         reporting::Console& console)
+    : inputs_(inputs), console_(console) {
+  if (membership.agents == 1) return;
+  signals_ = std::make_unique<launcher::StopSignals>(inputs.parsed.arguments.launch.signals_to_handle);
+  exchange_ = launcher::make_address_exchange(membership, context.program, context.environment);
+  const launcher::NoticeSink notice = [&console](const std::string& text) {
+    console.message(LogLevel::kInfo, text);
+  };
+  answer_port_ = std::make_unique<launcher::AnswerPort>();
+  launcher::MeetingSpec spec = meeting_spec(context, inputs, membership, exchange_.get());
+  spec.introduction.answer_port = answer_port_->port();
+  spec.introduction.answer = answer_port_->answer();
+  launcher::Gathering gathering = launcher::gather_agents(std::move(spec), *signals_, notice);
+  hub_ = std::move(gathering.hub);
+  leader_ = std::make_unique<launcher::Leader>(*hub_, *signals_, notice);
+  for (const launcher::Introduction& agent : gathering.agents) inputs.agents.push_back(agent.facts);
+  for (const std::string& line : launcher::describe_agents(gathering.agents)) console.line(line);
+  introductions_ = std::move(gathering.agents);
+}
+
+void Job::check_network() {
+  const std::vector<launcher::Peer> peers = launcher::peers_of(introductions_);
+  if (alone() || peers.size() < 2) return;
+  launcher::Unreached unreached;
+  launcher::BackgroundWork own([&](const std::atomic<bool>&) {
+    unreached[0] = launcher::unreached({peers.begin() + 1, peers.end()}, launcher::kReachSeconds);
+  });
+  const auto answers =
+      leader_->ask_for<launcher::PeersTried>(launcher::TryPeers{peers}, "to try the other nodes");
+  own.finish();
+  for (const auto& [agent, answer] : answers) {
+    for (const auto& [name, why] : answer.closed) {
+      const std::optional<int> peer = whole_number(name);
+      if (peer && *peer < hub_->agents()) unreached[agent][*peer] = why;
+    }
+  }
+  const auto error = launcher::unreached_machines(introductions_, unreached);
+  if (error) throw *error;
+  answer_port_.reset();
+  introductions_.clear();
+}
+
+void Job::run_in_background(const std::function<void()>& work) {
+  if (alone()) return work();
+  leader_->run_in_background([&](const std::atomic<bool>&) { work(); });
+}
+
+void Job::beside_the_end(const std::function<void()>& work) {
+  if (alone()) return work();
+  hub_->run_in_background(work);
+}
+
+std::optional<data::PreparedData> Job::prepare(const data::PrepareRequest& request) {
+  if (alone()) return prepare_data(request, console_);
+  std::optional<data::PreparedData> prepared;
+  leader_->run_in_background(
+      [&](const std::atomic<bool>& stop) { prepared = prepare_data_until(request, console_, stop); });
+  if (!prepared) throw Error(ExitCode::kTerminatedUnsaved, "stopped while preparing data");
+  const std::map<std::string, std::string> paths = paths_of(*prepared);
+  const auto answers = leader_->ask_for<DataPrepared>(launcher::PrepareData{paths}, "to prepare the data");
+  for (const auto& [agent, answer] : answers) {
+    for (const auto& [split, path] : paths) {
+      const auto found = answer.paths.find(split);
+      const std::string there = found == answer.paths.end() ? "nothing" : plan::cache_entry(found->second);
+      if (there == plan::cache_entry(path)) continue;
+      throw Error(ExitCode::kData, "the data for " + split + " are not the same on all nodes")
+          .where(hub_->name_of(agent))
+          .why("prepared they are " + there + " there, and " + plan::cache_entry(path) + " on " +
+               hub_->name_of(0))
+          .hint("give every node the same files, or one cache folder that all see (HFTRAIN_CACHE)");
+    }
+  }
+  return prepared;
+}
+
+void Job::look_for_output_folder(plan::RunPlan& plan) {
+  const bool each_node = inputs_.parsed.arguments.saving.save_on_each_node;
+  if (alone() || !(plan.do_train || each_node)) return;
+  std::optional<Mark> made;
+  run_in_background([&] { made.emplace(plan.output_dir); });
+  const Mark& mark = *made;
+  const auto answers = leader_->ask_for<FolderSeen>(launcher::LookForFolder{mark.path(), mark.text()},
+                                                    "to look for the output folder");
+  std::vector<std::string> blind;
+  std::set<int> further;
+  for (const auto& [agent, answer] : answers) {
+    if (answer.seen) continue;
+    if (each_node && node_of(agent, plan) > 0) {
+      further.insert(node_of(agent, plan));
+    } else {
+      blind.push_back(hub_->name_of(agent));
+    }
+  }
+  plan.saving.further_nodes.assign(further.begin(), further.end());
+  if (each_node && further.empty() && plan.ranks.nodes > 1)
+    console_.message(LogLevel::kInfo, "all nodes see one output folder, so every file is saved once");
+  if (blind.empty()) return;
+  throw Error(ExitCode::kEnvironment, "the output folder is not one folder on all nodes")
+      .where(plan.output_dir + " (--output_dir)")
+      .why(join(blind, ", ") + (blind.size() == 1 ? " does" : " do") + " not see what " + hub_->name_of(0) +
+           " writes there, and a checkpoint has parts of every rank")
+      .hint(each_node ? "one --output_dir for all programs of a machine"
+                      : "an --output_dir on a file system that all nodes share, or --save_on_each_node");
+}
+
+void Job::share(const plan::RunPlan& plan) {
+  if (alone()) return;
+  leader_->ask_for<PlanTaken>(launcher::TakePlan{plan::to_json_value(plan)}, "to take the plan");
+}
+
+// Ranks of one machine meet on its loopback address.
+std::string Job::address_for(int agent, const plan::RunPlan& plan) const {
+  if (plan.ranks.nodes == 1) return "127.0.0.1";
+  if (machine_of(agent) != machine_of(0)) return hub_->address_towards(agent);
+  for (int other = 1; other < hub_->agents(); ++other) {
+    if (machine_of(other) != machine_of(0)) return hub_->address_towards(other);
+  }
+  return "127.0.0.1";
+}
+
+// A given port that is taken costs nobody a run of one machine: its ranks are told the one that they meet at.
+launcher::Rendezvous Job::bind_here() const {
+  const int port = static_cast<int>(inputs_.parsed.arguments.launch.master_port);
+  if (!alone() || !inputs_.parsed.origins.is_given("master_port")) return launcher::bind_rendezvous();
+  try {
+    return launcher::bind_rendezvous(port);
+  } catch (const Error& error) {
+    const Diagnostic& taken = error.diagnostics().front();
+    launcher::Rendezvous free = launcher::bind_rendezvous();
+    console_.message(LogLevel::kWarning, taken.what + ": " + taken.why + "; the ranks meet at port " +
+                                             std::to_string(free.port) + " instead");
+    return free;
+  }
+}
+
+launcher::Rendezvous Job::bind_store(const plan::RunPlan& plan) const {
+  if (alone() || plan.ranks.nodes == 1) return bind_here();
+  std::set<std::string> addresses;
+  for (int agent = 0; agent < hub_->agents(); ++agent) addresses.insert(address_for(agent, plan));
+  launcher::Rendezvous rendezvous = launcher::bind_rendezvous_at(addresses);
+  rendezvous.address = address_for(0, plan);
+  return rendezvous;
+}
+
+std::optional<launcher::Others> Job::others(const plan::RunPlan& plan, int attempt, int port) const {
+  if (alone()) return std::nullopt;
+  launcher::Others others;
+  others.attempt = attempt;
+  others.master_port = port;
+  for (const plan::RankPlan& rank : plan.ranks.ranks) {
+    if (rank.agent == 0) continue;
+    others.workers.push_back({rank.rank, rank.agent, launcher::device_of(rank)});
+    others.master_addresses[rank.agent] = address_for(rank.agent, plan);
+  }
+  return others;
+}
+
+void Job::end(ExitCode code, const std::string& line, const Json& summary) {
+  if (!alone()) hub_->finish(launcher::JobVerdict{static_cast<int>(code), line, summary}, 2);
+}
+
+void Job::refuse(const Error& error) {
+  if (!alone()) hub_->refuse_all(error);
+}
+
+ExitCode abort_job(const CommandContext& context, const Inputs& inputs,
+                   const launcher::Membership& membership, const Error& failure) {
+  context.err << failure.render() << std::endl;
+  try {
+    launcher::StopSignals signals;
+    const auto exchange = launcher::make_address_exchange(membership, context.program, context.environment);
+    launcher::MeetingSpec spec = meeting_spec(context, inputs, membership, exchange.get());
+    spec.failure = failure;
+    launcher::gather_agents(std::move(spec), signals, [](const std::string&) {});
+  } catch (const Error&) {
+    // It is always one: this failure, or that nobody could come.
+  }
+  return failure.code();
+}
+
+}  // namespace hftrain::front

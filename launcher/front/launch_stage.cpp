@@ -1,0 +1,179 @@
+#include "launcher/front/launch_stage.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <set>
+#include <utility>
+
+#include "hftrain/arguments/import/launch.h"
+#include "hftrain/base/clock.h"
+#include "hftrain/base/secrets.h"
+#include "hftrain/base/text.h"
+#include "launcher/front/attempts.h"
+#include "launcher/front/cpu_binding_stage.h"
+#include "launcher/front/job_console.h"
+#include "launcher/front/patient_stream.h"
+#include "launcher/front/rank_output.h"
+#include "launcher/front/run_record.h"
+#include "launcher/supervision/stop_signals.h"
+#include "launcher/supervision/supervisor.h"
+
+namespace hftrain::front {
+namespace {
+
+// Slurm's Unix seconds at which it ends the job; nothing when they are not there, or over: of an old job.
+std::optional<double> end_of_time(const Environment& environment) {
+  const std::optional<std::string> text = environment.get("SLURM_JOB_END_TIME");
+  if (!text) return std::nullopt;
+  const double end = std::strtod(text->c_str(), nullptr);
+  return end > unix_seconds() ? std::optional(end) : std::nullopt;
+}
+
+// The earlier of Slurm's end and that of --max_time; `seconds` have passed since the start.
+std::optional<double> end_of_run(const Inputs& inputs, double seconds) {
+  std::optional<double> end = end_of_time(inputs.environment);
+  if (const std::optional<std::string>& time = inputs.parsed.arguments.launch.max_time) {
+    const double own_end = unix_seconds() - seconds + arguments::seconds_of(*time).value();
+    end = std::min(end.value_or(own_end), own_end);
+  }
+  return end;
+}
+
+launcher::Limits limits_of(const plan::RunPlan& plan, std::optional<double> end) {
+  launcher::Limits limits;
+  limits.hang.most_seconds = static_cast<double>(plan.ranks.timeout_seconds);
+  limits.hang.alone = plan.ranks.world_size == 1;
+  limits.end_time = end;
+  return limits;
+}
+
+std::map<std::string, std::string> added_variables(const Environment& inherited, const Environment& own) {
+  std::map<std::string, std::string> added;
+  for (const auto& [name, value] : own.variables()) {
+    if (inherited.get(name) != value) added[name] = masked(name, value);
+  }
+  return added;
+}
+
+}  // namespace
+
+launcher::LocalLaunch local_launch(const std::string& program, const Inputs& inputs,
+                                   const plan::RunPlan& plan) {
+  launcher::LocalLaunch launch;
+  launch.worker_program = (std::filesystem::path(program).parent_path() / "hftrain-worker").string();
+  launch.plan_path = run_folder(plan.output_dir).plan();
+  launch.environment = inputs.environment;
+  launch.master_address = "127.0.0.1";
+  launch.attempt = next_attempt(run_folder(plan.output_dir, inputs.parsed.arguments.launch.log_dir));
+  return launch;
+}
+
+std::vector<plan::WorkerCommand> worker_commands(const launcher::LocalLaunch& launch,
+                                                 const plan::RunPlan& plan, const Environment& inherited) {
+  std::vector<plan::WorkerCommand> commands;
+  std::set<int> agents;
+  for (const plan::RankPlan& rank : plan.ranks.ranks) agents.insert(rank.agent);
+  launcher::LocalLaunch one = launch;
+  for (const int agent : agents) {
+    one.agent = agent;
+    for (const launcher::WorkerSpec& worker : launcher::local_workers(plan.ranks, one)) {
+      commands.push_back({worker.rank, worker.argv, added_variables(inherited, worker.environment)});
+    }
+  }
+  return commands;
+}
+
+namespace {
+
+struct AttemptOutcome {
+  launcher::JobResult result;
+  int number = 0;
+  double seconds = 0;
+  double spawn_seconds = 0;
+  std::vector<std::string> checkpoints;
+};
+
+AttemptOutcome run_attempt(const CommandContext& context, const Inputs& inputs, const plan::RunPlan& plan,
+                           Job& others, std::optional<double> end, const PatientStream& terminal,
+                           reporting::Console& console) {
+  launcher::LocalLaunch launch;
+  others.run_in_background([&] { launch = local_launch(context.program, inputs, plan); });
+  launcher::JobSpec job;
+  job.rendezvous = others.bind_store(plan);
+  launch.master_address = job.rendezvous.address;
+  launch.master_port = job.rendezvous.port;
+  job.hub = others.hub();
+  job.others = others.others(plan, launch.attempt, launch.master_port);
+  job.workers = launcher::local_workers(plan.ranks, launch);
+  const std::string bound = bind_workers(inputs.parsed, inputs.topology, plan.ranks, job.workers);
+  if (!bound.empty()) console.line(bound);
+  job.stop_signals = inputs.parsed.arguments.launch.signals_to_handle;
+  job.output = rank_output(inputs.parsed, plan, 0, launch.attempt);
+  job.limits = limits_of(plan, end);
+
+  const double begin = monotonic_seconds();
+  JobConsole observer(console, terminal, plan, begin);
+  launcher::JobResult result = launcher::Supervisor(std::move(job), observer).run();
+  console.clear();
+  if (result.failure) console.result(result.failure->render());
+  return {std::move(result), launch.attempt, monotonic_seconds() - begin, observer.spawn_seconds(),
+          observer.checkpoints()};
+}
+
+}  // namespace
+
+ExitCode run_workers(const CommandContext& context, const Inputs& inputs, plan::RunPlan plan, Job& others,
+                     Stopwatch& stopwatch, reporting::Console& console) {
+  const RunFolder folder = run_folder(plan.output_dir);
+  stopwatch.end();
+  launcher::StopSignals stops(inputs.parsed.arguments.launch.signals_to_handle);  // also between attempts
+  PatientStream terminal(context.err);
+  const std::optional<double> end = end_of_run(inputs, stopwatch.total());
+  if (end) {
+    const bool of_slurm = end == end_of_time(inputs.environment);
+    console.line((of_slurm ? "SLURM_JOB_END_TIME: " : "--max_time: ") +
+                 format_duration(std::max(0.0, *end - unix_seconds())) +
+                 " are left; the run stops and saves before they are over");
+  }
+  Attempts attempts(inputs.parsed.arguments.launch.max_restarts, plan.saving.resume_from);
+  AttemptOutcome outcome;
+  for (;;) {
+    outcome = run_attempt(context, inputs, plan, others, end, terminal, console);
+    if (outcome.result.stop_asked) terminal.hurry();
+    for (const std::string& path : outcome.checkpoints) attempts.committed(path);
+    const bool again = attempts.restart_after(outcome.result, outcome.number, outcome.seconds);
+    if (!again) {
+      for (const std::string& notice : attempts.notices()) console.line(notice);
+      break;
+    }
+    try {
+      if (stops.next() != 0) throw Error(ExitCode::kTerminatedUnsaved, "stopped before it was started again");
+      others.run_in_background([&] {
+        attempts.find_start();
+        plan.saving.resume_from = attempts.resume_from();
+        plan.rehearse = false;  // it was
+        write_plan(folder, plan);
+      });
+      for (const std::string& notice : attempts.notices()) console.line(notice);
+      others.share(plan);
+    } catch (const Error& error) {  // of several nodes one that is gone meanwhile, or a stop signal
+      context.err << error.render() << std::endl;
+      outcome.result.code = error.code();
+      outcome.result.reason = exit_code_name(error.code());
+      break;
+    }
+  }
+
+  SummaryFacts facts{outcome.result.code,    outcome.result.reason, stopwatch.seconds(),   stopwatch.total(),
+                     outcome.result.workers, attempts.record(),     attempts.checkpoints()};
+  facts.phases["spawn"] = outcome.spawn_seconds;
+  Json summary = make_summary(facts);
+  if (!plan.logging.run_name.empty()) summary["run_name"] = plan.logging.run_name;
+  others.beside_the_end([&] { write_summary(folder, summary); });
+  const auto& failure = outcome.result.failure;
+  others.end(outcome.result.code, failure ? failure->summary.what : "", summary);
+  return outcome.result.code;
+}
+
+}  // namespace hftrain::front

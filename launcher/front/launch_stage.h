@@ -1,0 +1,33 @@
+// Last stage: starts the workers of a written plan, shows the run, and keeps its summary.
+#pragma once
+
+#include <ostream>
+#include <string>
+#include <vector>
+
+#include "hftrain/plan/describe.h"
+#include "hftrain/plan/run_plan.h"
+#include "hftrain/reporting/console.h"
+#include "launcher/environments/local.h"
+#include "launcher/front/command_context.h"
+#include "launcher/front/inputs.h"
+#include "launcher/front/job.h"
+#include "launcher/front/stopwatch.h"
+
+namespace hftrain::front {
+
+// How the workers of `plan` are started. `program` is this executable; hftrain-worker lies beside it.
+launcher::LocalLaunch local_launch(const std::string& program, const Inputs& inputs,
+                                   const plan::RunPlan& plan);
+
+// The same for people, with the variables that differ from `inherited`, this process's; in a dry run the port
+// is not known and shown as 0.
+std::vector<plan::WorkerCommand> worker_commands(const launcher::LocalLaunch& launch,
+                                                 const plan::RunPlan& plan, const Environment& inherited);
+
+// Returns the job's exit code once every worker is gone and no attempt is left or worth it. The report of a
+// failure goes to the console.
+ExitCode run_workers(const CommandContext& context, const Inputs& inputs, plan::RunPlan plan, Job& job,
+                     Stopwatch& stopwatch, reporting::Console& console);
+
+}  // namespace hftrain::front

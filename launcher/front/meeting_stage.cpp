@@ -1,0 +1,56 @@
+#include "launcher/front/meeting_stage.h"
+
+#include <filesystem>
+
+#include "hftrain/arguments/print_config.h"
+#include "hftrain/base/file.h"
+#include "hftrain/base/hash.h"
+#include "launcher/control/job_secret.h"
+#include "launcher/control/own_machine.h"
+#include "launcher/control/preflight.h"
+
+namespace hftrain::front {
+namespace {
+
+namespace fs = std::filesystem;
+
+plan::AgentFacts facts_of(const CommandContext& context, const Inputs& inputs,
+                          const launcher::Membership& membership) {
+  const fs::path plugin = fs::path(context.program).parent_path().parent_path() / "lib" / "libhftrain_mpi.so";
+  return launcher::own_facts(membership, inputs.topology, inputs.parsed.arguments.launch.nproc_per_node,
+                             path_exists(plugin.string()));
+}
+
+}  // namespace
+
+std::string build_of(const std::string& program) {
+  const std::string worker = (fs::path(program).parent_path() / "hftrain-worker").string();
+  std::string hashes = hash_file(program);
+  if (path_exists(worker)) hashes += hash_file(worker);
+  return hash_bytes(hashes).substr(0, 12);
+}
+
+launcher::MeetingSpec meeting_spec(const CommandContext& context, const Inputs& inputs,
+                                   const launcher::Membership& membership,
+                                   launcher::AddressExchange* exchange) {
+  launcher::MeetingSpec spec;
+  spec.membership = membership;
+  spec.exchange = exchange;
+  spec.version = HFTRAIN_VERSION;
+  spec.build = build_of(context.program);
+  Environment secrets;
+  if (inputs.secret_variable) secrets.set(launcher::kSecretVariable, *inputs.secret_variable);
+  spec.secret = launcher::job_secret(inputs.parsed.arguments.launch, secrets);
+  spec.introduction.arguments = launcher::comparable_arguments(arguments::arguments_json(inputs.parsed));
+  spec.introduction.facts = facts_of(context, inputs, membership);
+  spec.collective_timeout_seconds = static_cast<double>(inputs.parsed.arguments.parallel.ddp_timeout);
+  return spec;
+}
+
+std::vector<plan::AgentFacts> assumed_agents(const CommandContext& context, const Inputs& inputs,
+                                             const launcher::Membership& membership) {
+  if (membership.agents == 1) return {};
+  return plan::like_this_one(facts_of(context, inputs, membership), membership.agents);
+}
+
+}  // namespace hftrain::front

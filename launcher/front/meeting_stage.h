@@ -1,0 +1,26 @@
+// Between the arguments and a plan, when a job has several front programs: what this one tells the others of
+// itself.
+#pragma once
+
+#include <string>
+
+#include "launcher/control/meeting.h"
+#include "launcher/environments/membership.h"
+#include "launcher/front/command_context.h"
+#include "launcher/front/inputs.h"
+
+namespace hftrain::front {
+
+// This front program's part of the meeting; `exchange` is kept by the caller. Throws as job_secret() does.
+launcher::MeetingSpec meeting_spec(const CommandContext& context, const Inputs& inputs,
+                                   const launcher::Membership& membership,
+                                   launcher::AddressExchange* exchange);
+
+// For a dry run: the agents of the job, all taken to be like this one.
+std::vector<plan::AgentFacts> assumed_agents(const CommandContext& context, const Inputs& inputs,
+                                             const launcher::Membership& membership);
+
+// Equal for equal programs: over hftrain and hftrain-worker as they are installed here.
+std::string build_of(const std::string& program);
+
+}  // namespace hftrain::front

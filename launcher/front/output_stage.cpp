@@ -1,0 +1,141 @@
+#include "launcher/front/output_stage.h"
+
+#include <filesystem>
+#include <utility>
+
+#include "hftrain/base/text.h"
+#include "hftrain/plan/identity.h"
+#include "hftrain/storage/file_system.h"
+
+namespace hftrain::front {
+namespace {
+
+using storage::OutputKind;
+using storage::OutputState;
+
+constexpr const char* kWaysOut =
+    "another --output_dir, --resume_from_checkpoint DIR, or --overwrite_output_dir, which moves the old run "
+    "aside";
+
+std::vector<std::string> skipped_lines(const OutputState& state) {
+  std::vector<std::string> lines;
+  for (const storage::SkippedCheckpoint& skipped : state.newest.skipped) {
+    lines.push_back("skipped " + skipped.path + ": " + skipped.reason);
+  }
+  return lines;
+}
+
+ResumeDecision resume_from_folder(const Inputs& inputs, const std::string& named) {
+  const std::string folder = std::filesystem::absolute(named).lexically_normal().string();
+  const storage::Verification verified = storage::verify_checkpoint(folder);
+  if (verified.ok) return {folder, {"resuming from " + folder + " at step " + std::to_string(verified.step)}};
+  throw Error(ExitCode::kData, "cannot resume from " + folder)
+      .where(inputs.parsed.origins.describe("resume_from_checkpoint"))
+      .why((verified.file.empty() ? "it" : verified.file) + ' ' + verified.reason)
+      .hint(
+          "--resume_from_checkpoint true takes the newest checkpoint of the output folder that verifies; "
+          "--model_name_or_path starts a new run from the weights alone");
+}
+
+ResumeDecision resume_from_newest(const Inputs& inputs, const OutputState& state) {
+  if (!state.newest.checkpoint) {
+    throw Error(ExitCode::kData, "there is no checkpoint to resume from in " + inputs.output_dir)
+        .where(inputs.parsed.origins.describe("resume_from_checkpoint"))
+        .why(join(skipped_lines(state), "; "))
+        .hint("leave --resume_from_checkpoint out to start a new run");
+  }
+  const storage::CheckpointInfo& newest = *state.newest.checkpoint;
+  ResumeDecision decision{newest.path, skipped_lines(state)};
+  decision.notices.push_back("resuming from " + newest.path + " at step " + std::to_string(newest.step));
+  return decision;
+}
+
+std::vector<std::string> differences(const OutputState& state, const plan::RunPlan& plan) {
+  Json saved = state.manifest->identity, present = plan::run_identity(plan);
+  if (plan.data.train && !plan.data.train->exact) present.erase("data");  // known only when prepared
+  return plan::identity_differences(saved, present);
+}
+
+// The folder already holds checkpoints and the user said nothing about them.
+ResumeDecision continue_or_refuse(const Inputs& inputs, const OutputState& state, const plan::RunPlan& plan) {
+  if (!state.newest.checkpoint) {
+    throw Error(ExitCode::kData, inputs.output_dir + " holds checkpoints, and none of them verifies")
+        .where(inputs.parsed.origins.describe("output_dir"))
+        .why(join(skipped_lines(state), "; "))
+        .hint(kWaysOut);
+  }
+  const std::vector<std::string> different = differences(state, plan);
+  if (!different.empty()) {
+    throw Error(ExitCode::kUsage, inputs.output_dir + " holds another run")
+        .where(inputs.parsed.origins.describe("output_dir"))
+        .why("its checkpoint at step " + std::to_string(state.newest.checkpoint->step) + " differs in " +
+             join(different, "; "))
+        .hint(kWaysOut);
+  }
+  ResumeDecision decision = resume_from_newest(inputs, state);
+  decision.notices.back() += ", the newest of this run (--overwrite_output_dir starts anew)";
+  return decision;
+}
+
+void check_same_checkpoint(const std::string& own, const std::string& first) {
+  const storage::Verification verified = storage::verify_checkpoint(own);
+  if (verified.ok) return;
+  throw Error(ExitCode::kData, "this node does not have the checkpoint that the run goes on from")
+      .where(own)
+      .why((verified.file.empty() ? "it" : verified.file) + ' ' + verified.reason + "; node 0 has " + first)
+      .hint("copy it from node 0, or let the run begin anew with --overwrite_output_dir");
+}
+
+}  // namespace
+
+TakenFolder take_output_folder(const Inputs& inputs) {
+  std::vector<std::string> lines;
+  if (inputs.parsed.arguments.output.overwrite_output_dir && plan::wants_training(inputs.parsed)) {
+    const std::string moved = storage::move_run_aside(inputs.output_dir);
+    if (!moved.empty()) lines.push_back("moved the old run to " + moved);
+  }
+  storage::RunLock lock(inputs.output_dir);
+  storage::PosixFileSystem files;
+  for (std::string& line : storage::clean_leftovers(files, inputs.output_dir))
+    lines.push_back(std::move(line));
+  return {std::move(lock), std::move(lines)};
+}
+
+plan::RunPlan plan_for_own_folder(plan::RunPlan plan, const Inputs& inputs) {
+  const std::string first = std::exchange(plan.output_dir, inputs.output_dir);
+  std::string& from = plan.saving.resume_from;
+  if (from.starts_with(first + '/')) {
+    const std::string own = inputs.output_dir + from.substr(first.size());
+    check_same_checkpoint(own, from);
+    from = own;
+  }
+  if (!plan.do_train || !from.empty()) return plan;
+  const OutputState state = storage::inspect_output_dir(inputs.output_dir);
+  // A checkpoint that node 0 did not commit any more, of this run, is replaced when the run comes to it.
+  if (state.kind != OutputKind::kCheckpoints || (state.newest.checkpoint && differences(state, plan).empty()))
+    return plan;
+  throw Error(ExitCode::kUsage, inputs.output_dir + " holds another run on this node")
+      .where(inputs.parsed.origins.describe("output_dir"))
+      .why("node 0 begins anew")
+      .hint("another --output_dir, or --overwrite_output_dir, which moves the old run aside");
+}
+
+ResumeDecision decide_resume(const Inputs& inputs, const plan::RunPlan& plan) {
+  if (!plan.do_train) return {};
+  const auto& asked = inputs.parsed.arguments.saving.resume_from_checkpoint;
+  if (asked && *asked != "true" && *asked != "auto") return resume_from_folder(inputs, *asked);
+  // What is there will have been moved aside.
+  if (inputs.parsed.arguments.output.overwrite_output_dir) return {};
+  const OutputState state = storage::inspect_output_dir(inputs.output_dir);
+  if (asked == "auto" && !state.newest.checkpoint) return {"", skipped_lines(state)};
+  if (asked) return resume_from_newest(inputs, state);
+  if (state.kind == OutputKind::kCheckpoints) return continue_or_refuse(inputs, state, plan);
+  if (state.kind == OutputKind::kForeign) {
+    return {"",
+            {inputs.output_dir + " is not empty (" + state.foreign_names.front() +
+             (state.foreign_names.size() > 1 ? ", …" : "") + "): new files go beside what is there"}};
+  }
+  return {};
+}
+
+}  // namespace hftrain::front

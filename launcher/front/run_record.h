@@ -1,0 +1,53 @@
+// What a run leaves in <output_dir>/hftrain/ before and after it works: plan.json, arguments.yaml,
+// summary.json.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "hftrain/plan/run_plan.h"
+#include "launcher/front/inputs.h"
+#include "launcher/supervision/supervisor.h"
+
+namespace hftrain::front {
+
+struct RunFolder {
+  std::string path;  // <output_dir>/hftrain
+  std::string logs;  // of the ranks, when --log_dir is given; empty: below path
+  std::string plan() const { return path + "/plan.json"; }
+  std::string arguments() const { return path + "/arguments.yaml"; }
+  std::string summary() const { return path + "/summary.json"; }
+  std::string ranks() const { return logs.empty() ? path + "/ranks" : logs; }
+};
+RunFolder run_folder(const std::string& output_dir, const std::optional<std::string>& log_dir = std::nullopt);
+
+// The number of this start of a run: one more than the largest below ranks/, from 0.
+int next_attempt(const RunFolder& folder);
+
+void write_plan(const RunFolder& folder, const plan::RunPlan& plan);
+// Every argument with its origin, the command line, the git commit of the working directory, and the versions
+// of hftrain and of what the workers beside `program` use with this back end.
+void write_arguments(const RunFolder& folder, const Inputs& inputs, const CommandContext& context,
+                     const std::string& backend);
+
+// summary.json (cli.md section 5): the front program's phases, the workers' statistics, how it ended.
+struct SummaryFacts {
+  ExitCode code = ExitCode::kDone;
+  std::string reason;
+  std::map<std::string, double> phases;  // of the front program, seconds
+  double total_seconds = 0;
+  std::vector<launcher::WorkerRecord> workers;  // of the last attempt
+  Json attempts = Json::array();
+  int64_t checkpoints = 0;  // committed in all attempts; each was verified before
+};
+Json make_summary(const SummaryFacts& facts);
+void write_summary(const RunFolder& folder, const Json& summary);
+
+// What a worker said of itself when it finished; an empty object for one that did not.
+Json stats_of(const launcher::WorkerRecord& worker);
+
+// The commit that HEAD names in the git repository around `directory`; empty when there is none.
+std::string git_commit(const std::string& directory);
+
+}  // namespace hftrain::front

@@ -1,0 +1,150 @@
+#include "launcher/front/smoke_flags.h"
+
+#include <algorithm>
+#include <string_view>
+
+#include "hftrain/arguments/command_line.h"
+
+namespace hftrain::front {
+namespace {
+
+constexpr SmokeLength kSmallModel = {60, 20}, kNamedModel = {6, 2};
+constexpr int kRanksWithoutGpu = 2, kMostRanksWithoutGpu = 4;
+
+bool is_number(const std::string& text) {
+  return !text.empty() && text.size() < 6 && text.find_first_not_of("0123456789") == std::string::npos;
+}
+
+class Setting {
+ public:
+  Setting(const arguments::ParseOutcome& parsed, int gpus)
+      : parsed_(parsed), arguments_(parsed.arguments), gpus_(gpus) {}
+
+  SmokeSetting make() {
+    name_what_is_missing();
+    cut_length();
+    cut_evaluation();
+    stay_here();
+    choose_ranks();
+    make_resumable();
+    return std::move(setting_);
+  }
+
+ private:
+  bool given(const char* flag) const { return !parsed_.origins.is_default(flag); }
+  void set(const std::string& flag, const std::string& value) {
+    setting_.flags.push_back("--" + flag);
+    setting_.flags.push_back(value);
+  }
+  // For what is not as the configuration says.
+  void replace(const char* flag, const std::string& value, const std::string& why) {
+    setting_.notices.push_back(parsed_.origins.describe(flag) + " is " + value + " here: " + why);
+    set(flag, value);
+  }
+
+  void name_what_is_missing() {
+    const arguments::ModelArguments& model = arguments_.model;
+    setting_.named_model = model.model_name_or_path || model.config_name || model.model_type;
+    setting_.length = setting_.named_model ? kNamedModel : kSmallModel;
+    setting_.makes_data = arguments_.data.train_file.empty();
+    setting_.makes_tokenizer = !model.tokenizer_name && !model.model_name_or_path;
+    setting_.restarts = static_cast<int>(arguments_.launch.max_restarts);
+    if (!setting_.named_model) {
+      set("model_type", "gpt2");
+      set("config_overrides",
+          "n_layer=2,n_head=2,n_embd=64,n_positions=128,vocab_size=512,bos_token_id=0,eos_token_id=0");
+      if (!arguments_.data.block_size) set("block_size", "64");
+    }
+  }
+
+  void cut_length() {
+    const std::string first = std::to_string(setting_.length.first_save);
+    set("smoke", "false");
+    set("do_train", "true");
+    set("max_steps", std::to_string(setting_.length.steps));
+    set("save_strategy", "steps");
+    set("save_steps", first);
+    set("logging_strategy", "steps");  // log.jsonl tells where a resumed run began
+    set("logging_steps", "1");
+    set("logging_first_step", "false");
+  }
+
+  void cut_evaluation() {
+    if (arguments_.evaluation.eval_strategy == "no") return;
+    set("eval_strategy", "steps");
+    set("eval_steps", std::to_string(setting_.length.first_save));
+    set("eval_delay", "0");
+    if (arguments_.evaluation.eval_strategy == "epoch" || arguments_.saving.save_strategy == "epoch")
+      setting_.notices.push_back("what happens at the end of an epoch happens after every " +
+                                 std::to_string(setting_.length.first_save) + " updates here");
+  }
+
+  void stay_here() {
+    set("nnodes", "1");
+    set("node_rank", "0");
+    if (given("hostfile")) {
+      setting_.environment["HFTRAIN_HOSTED"] = "1";
+      setting_.notices.emplace_back("the host file is not used: this is a check of this machine");
+    } else {
+      set("standalone", "true");
+    }
+    if (parsed_.origins.is_given("nnodes") && arguments_.launch.nnodes != "1")
+      setting_.notices.push_back(parsed_.origins.describe("nnodes") +
+                                 " is 1 here: this is a check of this machine");
+    set("overwrite_output_dir", "false");
+  }
+
+  // Ranks of this machine, two where there is no GPU and nobody asked for others here.
+  void choose_ranks() {
+    const std::string asked = arguments_.launch.nproc_per_node.value_or("");
+    const bool on_gpus = gpus_ > 0 && !arguments_.device.use_cpu;
+    if (on_gpus) {
+      if (is_number(asked) && std::stoi(asked) > gpus_)
+        replace("nproc_per_node", std::to_string(gpus_), "this machine has as many GPUs");
+      return;
+    }
+    if (arguments_.launch.cpu_ranks && *arguments_.launch.cpu_ranks <= kMostRanksWithoutGpu) return;
+    const bool by_hand = parsed_.origins.of("nproc_per_node").starts_with('-');
+    const bool few = is_number(asked) && std::stoi(asked) <= kMostRanksWithoutGpu;
+    if (by_hand || few) return set("nproc_per_node", asked);
+    const std::string ranks = std::to_string(kRanksWithoutGpu);
+    if (asked.empty()) return set("nproc_per_node", ranks);
+    replace("nproc_per_node", ranks, "this machine has no GPU to use");
+  }
+
+  // Whatever takes the state from a checkpoint, or from the way to it, would make the two runs differ.
+  void make_resumable() {
+    if (arguments_.saving.save_only_model)
+      replace("save_only_model", "false", "a run is resumed, which needs the whole state");
+    if (arguments_.data.ignore_data_skip)
+      replace("ignore_data_skip", "false", "the resumed run is to see the same data");
+    if (given("resume_from_checkpoint"))
+      replace("resume_from_checkpoint", "auto", "the run of this check is its own");
+    if (arguments_.saving.early_stopping_patience)
+      replace("early_stopping_patience", "1000000", "the run is short, and is to reach its end");
+  }
+
+  const arguments::ParseOutcome& parsed_;
+  const arguments::Arguments& arguments_;
+  int gpus_;
+  SmokeSetting setting_;
+};
+
+}  // namespace
+
+SmokeSetting smoke_setting(const arguments::ParseOutcome& parsed, int gpus) {
+  return Setting(parsed, gpus).make();
+}
+
+std::vector<std::string> smoke_command_line(const std::vector<std::string>& words,
+                                            const std::vector<std::string>& flags) {
+  std::vector<std::string_view> names;
+  for (const std::string& word : flags) {
+    if (word.starts_with("--")) names.push_back(std::string_view(word).substr(2));
+  }
+  std::vector<std::string> line = arguments::leave_out(words, names);
+  line.insert(line.end(), flags.begin(), flags.end());
+  return line;
+}
+
+}  // namespace hftrain::front

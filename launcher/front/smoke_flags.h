@@ -1,0 +1,36 @@
+// What a smoke run changes of a configuration, and nothing else: length, places to write, machines, and
+// whatever would keep a resumed run from being the same. Pure.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "hftrain/arguments/parse.h"
+
+namespace hftrain::front {
+
+// A small model is through in milliseconds: enough steps are left after the first checkpoint to kill a rank
+// in.
+struct SmokeLength {
+  int steps = 0, first_save = 0;
+};
+
+struct SmokeSetting {
+  SmokeLength length;
+  bool named_model = false;  // the configuration names one
+  bool makes_data = false;   // it names no training data
+  bool makes_tokenizer = false;
+  int restarts = 0;                  // that the run makes by itself
+  std::vector<std::string> flags;    // that come behind the user's; those of the same name are left out there
+  std::vector<std::string> notices;  // what is not as the configuration says, for people
+  std::map<std::string, std::string> environment;  // on top of the inherited one
+};
+
+// `gpus`: those that runs on this machine see; 0 for the CPU.
+SmokeSetting smoke_setting(const arguments::ParseOutcome& parsed, int gpus);
+
+// The user's command line in front of these flags.
+std::vector<std::string> smoke_command_line(const std::vector<std::string>& words,
+                                            const std::vector<std::string>& flags);
+
+}  // namespace hftrain::front

@@ -1,0 +1,63 @@
+#include "launcher/front/stop_flag.h"
+
+#include <unistd.h>
+
+#include "hftrain/base/exit_code.h"
+
+namespace hftrain::front {
+namespace {
+
+// A handler has nowhere else to write to.
+std::atomic<bool> g_stop{false};
+static_assert(std::atomic<bool>::is_always_lock_free);
+
+void on_signal(int) {
+  if (g_stop.exchange(true)) ::_exit(static_cast<int>(ExitCode::kTerminatedUnsaved));
+}
+
+void leave(int) {
+  constexpr char kText[] = "stopped before anything was started\n";
+  [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, kText, sizeof(kText) - 1);
+  ::_exit(static_cast<int>(ExitCode::kTerminatedUnsaved));
+}
+
+PreviousActions install(void (*handler)(int)) {
+  struct sigaction action {};
+  action.sa_handler = handler;
+  action.sa_flags = SA_RESTART;
+  sigemptyset(&action.sa_mask);
+  PreviousActions previous{};
+  for (size_t i = 0; i < kStopSignals.size(); ++i) {
+    ::sigaction(kStopSignals[i], nullptr, &previous[i]);
+    if (kStopSignals[i] == SIGHUP && previous[i].sa_handler == SIG_IGN) continue;  // nohup
+    ::sigaction(kStopSignals[i], &action, nullptr);
+  }
+  return previous;
+}
+
+void restore(const PreviousActions& previous) {
+  for (size_t i = 0; i < kStopSignals.size(); ++i) ::sigaction(kStopSignals[i], &previous[i], nullptr);
+}
+
+}  // namespace
+
+StopFlag::StopFlag() {
+  g_stop = false;
+  previous_ = install(on_signal);
+}
+
+StopFlag::~StopFlag() {
+  restore(previous_);
+}
+
+const std::atomic<bool>& StopFlag::is_set() const noexcept {
+  return g_stop;
+}
+
+LeaveOnStop::LeaveOnStop() : previous_(install(leave)) {}
+
+LeaveOnStop::~LeaveOnStop() {
+  restore(previous_);
+}
+
+}  // namespace hftrain::front

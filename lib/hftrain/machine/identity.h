@@ -1,0 +1,13 @@
+// Which machine this is.
+#pragma once
+
+#include <string>
+
+namespace hftrain::machine {
+
+std::string host_name();
+// Equal for two processes when they are on one machine (one start of one kernel) and in one network, so that
+// the loopback address of one is that of the other.
+std::string machine_identity();
+
+}  // namespace hftrain::machine

@@ -1,0 +1,70 @@
+#include "launcher/front/attempts.h"
+
+#include <fstream>
+
+#include "hftrain/base/file.h"
+#include "support/catch.h"
+#include "support/temporary_directory.h"
+
+namespace hftrain::front {
+namespace {
+
+launcher::JobResult failed(ExitCode code, bool stop_asked = false) {
+  launcher::JobResult result;
+  result.code = code;
+  result.reason = exit_code_name(code);
+  result.stop_asked = stop_asked;
+  launcher::FailureReport report;
+  report.rank = 1;
+  report.summary.what = "rank 1 was killed by SIGKILL (signal 9)";
+  if (code != ExitCode::kDone) result.failure = report;
+  return result;
+}
+
+}  // namespace
+
+TEST_CASE("only losses and internal errors are worth another attempt, and nothing is after a stop") {
+  for (int number = 0; number < 256; ++number) {
+    const std::optional<ExitCode> code = launcher::documented_code(number);
+    if (!code) continue;
+    INFO(number);
+    CHECK(is_worth_restarting(*code, false) == (number == 1 || number == 9));
+    CHECK_FALSE(is_worth_restarting(*code, true));
+  }
+}
+
+TEST_CASE("restarts are used up one by one and all attempts are on record") {
+  Attempts attempts(2, "/runs/checkpoint-5");
+  CHECK(attempts.restart_after(failed(ExitCode::kWorkerLost), 3, 1.5));
+  attempts.find_start();
+  CHECK(attempts.resume_from() == "/runs/checkpoint-5");
+  CHECK(attempts.notices().back() == "starting again, from /runs/checkpoint-5 (restart 1 of 2)");
+  CHECK(attempts.restart_after(failed(ExitCode::kInternal), 4, 1.5));
+  CHECK_FALSE(attempts.restart_after(failed(ExitCode::kWorkerLost), 5, 1.5));
+  CHECK(attempts.notices() == std::vector<std::string>{"that was the last of 2 restarts"});
+  REQUIRE(attempts.record().size() == 3);
+  CHECK(attempts.record()[0]["attempt"] == 3);
+  CHECK(attempts.record()[0]["rank"] == 1);
+  CHECK(attempts.record()[2]["resumed_from"] == "/runs/checkpoint-5");
+}
+
+TEST_CASE("without --max_restarts and after an orderly end nothing is said") {
+  Attempts none(0, "");
+  CHECK_FALSE(none.restart_after(failed(ExitCode::kWorkerLost), 0, 1));
+  CHECK(none.notices().empty());
+  Attempts some(3, "");
+  CHECK_FALSE(some.restart_after(failed(ExitCode::kDone), 0, 1));
+  CHECK(some.notices().empty());
+  CHECK(some.record()[0]["resumed_from"].is_null());
+}
+
+TEST_CASE("a restart passes over checkpoints that do not verify and says so") {
+  const testing::TemporaryDirectory folder;
+  create_directories(folder / "checkpoint-2");
+  const RestartPoint point = find_restart_point({folder / "checkpoint-1", folder / "checkpoint-2"}, "origin");
+  CHECK(point.from == "origin");
+  REQUIRE(point.notices.size() == 2);
+  CHECK(point.notices[0].find("checkpoint-2") != std::string::npos);
+}
+
+}  // namespace hftrain::front

@@ -1,0 +1,83 @@
+#include "launcher/front/run_record.h"
+
+#include "hftrain/base/file.h"
+#include "launcher/front/stopwatch.h"
+#include "support/catch.h"
+#include "support/temporary_directory.h"
+
+namespace hftrain::front {
+namespace {
+
+launcher::WorkerRecord finished(int rank) {
+  launcher::WorkerRecord worker;
+  worker.rank = rank;
+  worker.finished = plan::WorkerEvent{plan::WorkerEvent::Kind::kFinished,
+                                      rank,
+                                      0,
+                                      {{"exit_code", 0},
+                                       {"stats",
+                                        {{"phases", {{"train", 6.0}, {"load", 1.0}}},
+                                         {"tokens_per_second", 100.0},
+                                         {"rank", {{"rank", rank}, {"peak_host_bytes", 5}}}}}}};
+  return worker;
+}
+
+}  // namespace
+
+TEST_CASE("the summary joins the phases of the front program and of rank 0, and lists every rank") {
+  const SummaryFacts facts{ExitCode::kDone, "finished", {{"plan", 0.5}}, 12.0, {finished(0), finished(1)},
+                           Json::array(),   2};
+  const Json summary = make_summary(facts);
+  CHECK(summary["exit_code"] == 0);
+  CHECK(summary["reason"] == "finished");
+  CHECK(summary["phases"] == Json({{"plan", 0.5}, {"train", 6.0}, {"load", 1.0}}));
+  CHECK(summary["goodput"] == 0.5);
+  CHECK(summary["tokens_per_second"] == 100.0);
+  CHECK(summary["checkpoints"]["verified"] == 2);
+  CHECK(summary["ranks"][1]["peak_host_bytes"] == 5);
+}
+
+TEST_CASE("the summary of a run whose workers died says nothing that nobody knows") {
+  launcher::WorkerRecord lost;
+  lost.rank = 0;
+  const Json summary = make_summary({ExitCode::kWorkerLost, "worker lost", {}, 3.0, {lost}});
+  CHECK(summary["exit_code"] == 9);
+  CHECK(summary["tokens_per_second"].is_null());
+  CHECK(summary["checkpoints"]["written"] == 0);
+  CHECK(summary["ranks"] == Json::array({{{"rank", 0}}}));
+}
+
+TEST_CASE("attempts are counted from 0 and never reuse a folder") {
+  const testing::TemporaryDirectory output;
+  const RunFolder folder = run_folder(output.path());
+  CHECK(next_attempt(folder) == 0);
+  create_directories(folder.ranks() + "/0/0");
+  create_directories(folder.ranks() + "/10");
+  create_directories(folder.ranks() + "/notes");
+  CHECK(next_attempt(folder) == 11);
+}
+
+TEST_CASE("the commit is read from a loose reference, from packed references, or from a detached head") {
+  const testing::TemporaryDirectory folder;
+  const std::string commit(40, 'a');
+  CHECK(git_commit("/").empty());
+  write_file_atomically(folder / ".git/HEAD", "ref: refs/heads/main\n");
+  write_file_atomically(folder / ".git/packed-refs", "# pack-refs\n" + commit + " refs/heads/main\n");
+  CHECK(git_commit(folder / "sub/folder") == commit);
+  write_file_atomically(folder / ".git/refs/heads/main", std::string(40, 'b') + '\n');
+  CHECK(git_commit(folder.path()) == std::string(40, 'b'));
+  write_file_atomically(folder / ".git/HEAD", std::string(40, 'c') + '\n');
+  CHECK(git_commit(folder.path()) == std::string(40, 'c'));
+}
+
+TEST_CASE("each second of the front program belongs to one phase") {
+  Stopwatch stopwatch;
+  stopwatch.begin("parse");
+  stopwatch.begin("plan");
+  stopwatch.begin("parse");
+  stopwatch.end();
+  CHECK(stopwatch.seconds().size() == 2);
+  CHECK(stopwatch.seconds().at("parse") + stopwatch.seconds().at("plan") <= stopwatch.total());
+}
+
+}  // namespace hftrain::front

@@ -1,0 +1,147 @@
+// What a smoke run changes of a configuration.
+#include "launcher/front/smoke_flags.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+
+#include "hftrain/base/file.h"
+#include "launcher/front/smoke_data.h"
+#include "support/catch.h"
+#include "support/temporary_directory.h"
+
+namespace hftrain::front {
+namespace {
+
+using Words = std::vector<std::string>;
+
+arguments::ParseOutcome parsed(const Words& words) {
+  return arguments::parse_arguments(words, {});
+}
+
+// What the child of `hftrain --smoke WORDS` is told.
+arguments::ParseOutcome child_of(Words words, int gpus = 0) {
+  words.insert(words.end(), {"--smoke", "--output_dir", "/out", "--train_file", "a.txt"});
+  const SmokeSetting setting = smoke_setting(parsed(words), gpus);
+  return parsed(smoke_command_line(words, setting.flags));
+}
+
+bool has_notice(const SmokeSetting& setting, const std::string& text) {
+  return std::any_of(setting.notices.begin(), setting.notices.end(),
+                     [&](const std::string& notice) { return notice.find(text) != std::string::npos; });
+}
+
+}  // namespace
+
+TEST_CASE("a smoke run is short and saves, and is as configured in all else") {
+  const arguments::Arguments child =
+      child_of({"--learning_rate", "0.5", "--no_keep_linebreaks", "--label_smoothing_factor=0.1",
+                "--max_restarts", "2", "--quiet", "--async_save", "--max_steps", "5000", "--save_strategy",
+                "no", "--optim", "adamw_torch"})
+          .arguments;
+  CHECK_FALSE(child.interface.smoke);
+  CHECK(child.run.max_steps == 60);
+  CHECK(child.saving.save_strategy == "steps");
+  CHECK(child.saving.save_steps == 20);
+  CHECK(child.optimizer.learning_rate == 0.5);
+  CHECK_FALSE(child.data.keep_linebreaks);
+  CHECK(child.launch.max_restarts == 2);
+  CHECK(child.interface.quiet);
+  CHECK(child.saving.async_save);
+  CHECK(child.launch.nproc_per_node == "2");
+}
+
+TEST_CASE("evaluation and saves at epochs come after updates, and none stays none") {
+  const arguments::Arguments child = child_of({"--eval_strategy", "epoch", "--save_strategy", "epoch",
+                                               "--load_best_model_at_end", "--eval_delay", "3"})
+                                         .arguments;
+  CHECK(child.evaluation.eval_strategy == "steps");
+  CHECK(child.evaluation.eval_steps == 20);
+  CHECK(child.evaluation.eval_delay == 0);
+  CHECK(child.saving.load_best_model_at_end == true);
+  CHECK(child_of({}).arguments.evaluation.eval_strategy == "no");
+}
+
+TEST_CASE(
+    "ranks are those of this machine: two without a GPU, those of the command line, no more than GPUs") {
+  const testing::TemporaryDirectory folder;
+  std::ofstream(folder / "eight.yaml") << "nproc_per_node: 8\n";
+  std::ofstream(folder / "three.yaml") << "nproc_per_node: 3\n";
+  CHECK(child_of({}).arguments.launch.nproc_per_node == "2");
+  CHECK(child_of({"--nproc_per_node", "5"}).arguments.launch.nproc_per_node == "5");
+  CHECK(child_of({"--num_processes", "3"}).arguments.launch.nproc_per_node == "3");
+  CHECK(child_of({"--config", folder / "eight.yaml"}).arguments.launch.nproc_per_node == "2");
+  CHECK(child_of({"--config", folder / "three.yaml"}).arguments.launch.nproc_per_node == "3");
+  CHECK(child_of({"--config", folder / "eight.yaml"}, 4).arguments.launch.nproc_per_node == "4");
+  CHECK_FALSE(child_of({}, 4).arguments.launch.nproc_per_node);
+  CHECK(child_of({"--use_cpu"}, 4).arguments.launch.nproc_per_node == "2");
+}
+
+TEST_CASE("several machines and host files give way, with a word") {
+  const Words words = {"--smoke", "--output_dir", "/out", "--train_file",  "a.txt", "--nnodes",
+                       "4",       "--node_rank",  "3",    "--master_addr", "node0", "--num_processes",
+                       "16"};
+  const SmokeSetting setting = smoke_setting(parsed(words), 0);
+  CHECK(has_notice(setting, "nnodes"));
+  const arguments::Arguments child = parsed(smoke_command_line(words, setting.flags)).arguments;
+  CHECK(child.launch.nnodes == "1");
+  CHECK(child.launch.node_rank == 0);
+  CHECK(child.launch.standalone);
+  const testing::TemporaryDirectory folder;
+  std::ofstream(folder / "hosts") << "a slots=2\nb slots=2\n";
+  const Words hosts = {"--smoke", "--output_dir", "/out",          "--train_file",
+                       "a.txt",   "--hostfile",   folder / "hosts"};
+  const SmokeSetting with_hosts = smoke_setting(parsed(hosts), 0);
+  CHECK(with_hosts.environment.at("HFTRAIN_HOSTED") == "1");
+  CHECK_NOTHROW(parsed(smoke_command_line(hosts, with_hosts.flags)));
+}
+
+TEST_CASE("what would keep a resumed run from being the same gives way, with a word") {
+  const Words words = {"--smoke",
+                       "--output_dir",
+                       "/out",
+                       "--train_file",
+                       "a.txt",
+                       "--save_only_model",
+                       "--ignore_data_skip",
+                       "--resume_from_checkpoint",
+                       "/old/checkpoint-9",
+                       "--overwrite_output_dir",
+                       "--eval_strategy",
+                       "steps",
+                       "--load_best_model_at_end",
+                       "--early_stopping_patience",
+                       "1"};
+  const SmokeSetting setting = smoke_setting(parsed(words), 0);
+  for (const char* flag :
+       {"save_only_model", "ignore_data_skip", "resume_from_checkpoint", "early_stopping_patience"}) {
+    INFO(flag);
+    CHECK(has_notice(setting, flag));
+  }
+  const arguments::Arguments child = parsed(smoke_command_line(words, setting.flags)).arguments;
+  CHECK_FALSE(child.saving.save_only_model);
+  CHECK_FALSE(child.data.ignore_data_skip);
+  CHECK(child.saving.resume_from_checkpoint == "auto");
+  CHECK_FALSE(child.output.overwrite_output_dir);
+  CHECK(child.saving.early_stopping_patience > 1000);
+}
+
+TEST_CASE("small data are taken as they are, and of large data the first rows") {
+  const testing::TemporaryDirectory folder;
+  std::ofstream(folder / "small.csv") << "text\n\"one, two\"\n";
+  {
+    std::ofstream large(folder / "large.txt");
+    for (int i = 0; i < 20'000; ++i) large << "line " << i << '\n';
+  }
+  CHECK(cut_data({}, data::Split::kTrain, true, 1000, folder / "cut").empty());
+  CHECK(cut_data({folder / "small.csv"}, data::Split::kTrain, true, 1000, folder / "cut") ==
+        Words{folder / "small.csv"});
+  const Words cut = cut_data({folder / "large.txt"}, data::Split::kTrain, true, 1000, folder / "cut");
+  REQUIRE(cut == Words{folder / "cut/train.jsonl"});
+  CHECK(std::filesystem::file_size(cut.front()) < 4000);
+  const std::string text = read_file(cut.front());
+  CHECK(text.starts_with("{\"text\": \"line 0\\n\"}\n"));
+  CHECK_THROWS_AS(cut_data({folder / "none.txt"}, data::Split::kTrain, true, 1000, folder / "cut"), Error);
+}
+
+}  // namespace hftrain::front
