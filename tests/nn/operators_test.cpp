@@ -65,18 +65,6 @@ at::Tensor labels_with_gaps(int64_t vocab) {
 
 }  // namespace
 
-TEST_CASE("The forms of RMSNorm agree, also for rows that fill no vector register") {
-  for (const int64_t width : {1, 7, 64, 129}) {
-    check_forms_agree([](const auto& in, Kernels kernels) { return rms_norm(in[0], in[1], 1e-6, kernels); },
-                      {random({4, 5, width}, 1), random({width}, 2)});
-  }
-}
-
-TEST_CASE("RMSNorm of many rows sums the weight gradient over all threads") {
-  check_forms_agree([](const auto& in, Kernels kernels) { return rms_norm(in[0], in[1], 1e-6, kernels); },
-                    {random({3000, 24}, 1), random({24}, 2)}, 1e-3);
-}
-
 TEST_CASE("The forms of the gated activation agree") {
   for (const auto* name : {"silu", "gelu_pytorch_tanh", "relu"}) {
     const Activation activation = activation_by_name(name);
@@ -103,44 +91,11 @@ TEST_CASE("Silu stays finite and right where its exponential overflows or vanish
   CHECK(gated(Activation::kSilu, gate * NAN, up, Kernels::kFused).isnan().all().item<bool>());
 }
 
-TEST_CASE("The forms of the rotation agree") {
-  const RotaryTables tables = make_rotary_tables({}, 6, 16, at::kCPU);
-  check_forms_agree([&](const auto& in, Kernels kernels) { return rotate(in[0], tables, kernels); },
-                    {random({2, 9, 3, 6}, 1)});
-}
-
 TEST_CASE("A rotation keeps lengths, and position 0 unchanged") {
   const RotaryTables tables = make_rotary_tables({}, 8, 12, at::kCPU);
   const at::Tensor x = random({1, 12, 2, 8}, 3), y = rotate(x, tables, Kernels::kFused);
   CHECK(y.norm(2, -1).allclose(x.norm(2, -1), 1e-5));
   CHECK(y.select(1, 0).equal(x.select(1, 0)));
-}
-
-TEST_CASE("The forms of the products that add a residual agree, with and without bias") {
-  check_forms_agree(
-      [](const auto& in, Kernels kernels) { return conv1d_add(in[0], in[1], in[2], in[3], kernels); },
-      {random({2, 5, 8}, 1), random({2, 5, 12}, 2), random({12, 8}, 3), random({8}, 4)});
-  check_forms_agree(
-      [](const auto& in, Kernels kernels) { return linear_add(in[0], in[1], in[2], in[3], kernels); },
-      {random({2, 5, 8}, 1), random({2, 5, 12}, 2), random({8, 12}, 3), random({8}, 4)});
-  check_forms_agree(
-      [](const auto& in, Kernels kernels) { return linear_add(in[0], in[1], in[2], at::Tensor(), kernels); },
-      {random({2, 5, 8}, 1), random({2, 5, 12}, 2), random({8, 12}, 3)});
-}
-
-TEST_CASE("The forms of several products of one input agree") {
-  const auto joined = [](const std::vector<at::Tensor>& outputs) { return at::cat(outputs, -1); };
-  check_forms_agree(
-      [&](const auto& in, Kernels kernels) {
-        return joined(
-            linear_many(in[0], {in[1], in[2], in[3]}, {at::Tensor(), at::Tensor(), at::Tensor()}, kernels));
-      },
-      {random({2, 5, 8}, 1), random({6, 8}, 2), random({4, 8}, 3), random({4, 8}, 4)});
-  check_forms_agree(
-      [&](const auto& in, Kernels kernels) {
-        return joined(linear_many(in[0], {in[1], in[2]}, {in[3], in[4]}, kernels));
-      },
-      {random({2, 5, 8}, 1), random({6, 8}, 2), random({4, 8}, 3), random({6}, 4), random({4}, 5)});
 }
 
 TEST_CASE("An output of several products that nothing uses has no gradient to propagate") {

@@ -66,7 +66,7 @@ std::shared_ptr<const Architecture> build(const Family& family, const Json& conf
 
 const std::vector<std::string>& activation_names() {
   static const std::vector<std::string> names = {"gelu",       "gelu_new", "gelu_fast", "gelu_pytorch_tanh",
-                                                 "quick_gelu", "relu",     "silu",      "swish"};
+                                                 "quick_gelu", "relu",     "silu",      "swish", "tanh"};
   return names;
 }
 

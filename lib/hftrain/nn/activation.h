@@ -4,15 +4,19 @@
 #include <ATen/core/Tensor.h>
 
 #include <string>
+#include <vector>
 
 #include "hftrain/nn/kernels.h"
 
 namespace hftrain::nn {
 
-enum class Activation { kGelu, kGeluTanh, kSilu, kRelu, kQuickGelu };
+enum class Activation { kGelu, kGeluTanh, kSilu, kRelu, kTanh, kQuickGelu };
 
-// By its name in config.json: gelu, gelu_new, gelu_pytorch_tanh, gelu_fast, silu, swish, relu, quick_gelu.
-// Other names are an Error (exit code 4) that lists these.
+// The names that a config.json may use: gelu (the erf form), gelu_new, gelu_pytorch_tanh, gelu_fast, silu,
+// swish, relu, quick_gelu, tanh.
+const std::vector<std::string>& activation_names();
+
+// By its name. Others are an Error (exit code 4) that lists the names.
 Activation activation_by_name(const std::string& name);
 
 // For the tanh form of gelu one pass with its own backward.

@@ -3,30 +3,74 @@
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/arange.h>
 #include <ATen/ops/scaled_dot_product_attention.h>
+#include <ATen/ops/where.h>
+
+#include <limits>
 
 namespace hftrain::nn {
 namespace {
 
-// True where the key may be seen.
-at::Tensor window_mask(int64_t length, int64_t window, const at::TensorOptions& options) {
-  const at::Tensor position = at::arange(length, options.dtype(at::kLong));
-  const at::Tensor distance = position.unsqueeze(1) - position.unsqueeze(0);
-  return (distance >= 0).logical_and(distance < window);
+// [T, S], true where the key may be seen.
+at::Tensor causal_mask(int64_t queries, int64_t keys, std::optional<int64_t> window,
+                       const at::TensorOptions& options) {
+  const at::Tensor query = at::arange(queries, options.dtype(at::kLong));
+  const at::Tensor key = at::arange(keys, options.dtype(at::kLong));
+  const at::Tensor distance = query.unsqueeze(1) - key.unsqueeze(0);
+  const at::Tensor behind = distance >= 0;
+  return window ? behind.logical_and(distance < *window) : behind;
+}
+
+// [B, 1, 1, S] or undefined when it hides nothing.
+at::Tensor visible_keys(const at::Tensor& padding) {
+  if (!padding.defined()) return {};
+  const at::Tensor visible = padding.to(at::kBool);
+  if (visible.is_cpu() && visible.all().item<bool>()) return {};
+  return visible.unsqueeze(1).unsqueeze(1);
+}
+
+double least_number(at::ScalarType dtype) {
+  switch (dtype) {
+    case at::kHalf:
+      return static_cast<double>(std::numeric_limits<at::Half>::lowest());
+    case at::kBFloat16:
+      return static_cast<double>(std::numeric_limits<at::BFloat16>::lowest());
+    case at::kDouble:
+      return std::numeric_limits<double>::lowest();
+    default:
+      return static_cast<double>(std::numeric_limits<float>::lowest());
+  }
 }
 
 }  // namespace
 
+at::Tensor attention(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value,
+                     const AttentionMask& mask, const AttentionOptions& options) {
+  const int64_t batch = query.size(0), queries = query.size(1), keys = key.size(1);
+  const bool cut = mask.causal && options.window && *options.window < keys;
+  at::Tensor seen = visible_keys(mask.padding);
+  // The fused kernels know `causal` by a flag and take no mask beside it.
+  const bool flag = mask.causal && !cut && !seen.defined() && !mask.bias.defined();
+  if (mask.causal && !flag) {
+    const at::Tensor order = causal_mask(queries, keys, cut ? options.window : std::nullopt, query.options());
+    seen = seen.defined() ? seen.logical_and(order) : order;
+  }
+  std::optional<at::Tensor> given;
+  if (mask.bias.defined()) {
+    const at::Tensor bias = mask.bias.to(query.scalar_type());
+    given = seen.defined() ? at::where(seen, bias, least_number(bias.scalar_type())) : bias;
+  } else if (seen.defined()) {
+    given = seen;
+  }
+  const bool grouped = key.size(2) != query.size(2);
+  const at::Tensor out =
+      at::scaled_dot_product_attention(query.transpose(1, 2), key.transpose(1, 2), value.transpose(1, 2),
+                                       given, options.dropout, /*is_causal=*/flag, options.scale, grouped);
+  return out.transpose(1, 2).reshape({batch, queries, -1});
+}
+
 at::Tensor causal_attention(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value,
                             const AttentionOptions& options) {
-  const int64_t batch = query.size(0), length = query.size(1);
-  const bool cut = options.window && *options.window < length;
-  std::optional<at::Tensor> mask;
-  if (cut) mask = window_mask(length, *options.window, query.options());
-  const bool grouped = key.size(2) != query.size(2);
-  const at::Tensor out = at::scaled_dot_product_attention(query.transpose(1, 2), key.transpose(1, 2),
-                                                          value.transpose(1, 2), mask, options.dropout,
-                                                          /*is_causal=*/!cut, options.scale, grouped);
-  return out.transpose(1, 2).reshape({batch, length, -1});
+  return attention(query, key, value, {.causal = true, .padding = {}, .bias = {}}, options);
 }
 
 }  // namespace hftrain::nn

@@ -1,4 +1,5 @@
-// Causal self-attention on projected queries, keys and values.
+// Attention of projected queries over projected keys and values: causal or not, over the same sequence or
+// another (cross-attention), with padding and with a bias on the scores.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -8,14 +9,30 @@
 namespace hftrain::nn {
 
 struct AttentionOptions {
-  double scale = 1.0;             // multiplies the scores
-  double dropout = 0.0;           // of the weights; 0 outside training
-  std::optional<int64_t> window;  // key j is seen by query i when i - window < j <= i; unset: all j <= i
+  double scale = 1.0;    // multiplies the scores
+  double dropout = 0.0;  // of the weights; 0 outside training
+  std::optional<int64_t>
+      window;  // causal: key j is seen by query i when i - window < j <= i; unset: all j <= i
 };
 
-// query [B, T, H, d], key and value [B, T, K, d] with H a multiple of K: key head j serves the H/K
-// consecutive query heads from j·(H/K). Returns [B, T, H·d]. The fused kernels of ATen are used whenever no
-// window cuts and no dropout (on CPU) forbids it.
+// What a query of a sequence of T may see of a sequence of S, and what is added to its scores.
+struct AttentionMask {
+  bool causal = false;  // key j is hidden from query i when j > i
+  at::Tensor padding;   // [B, S], bool or integers, 0 where there is no token; undefined: all are tokens
+  at::Tensor
+      bias;  // [1 or B, 1 or H, T, S], added to the scaled scores; may require a gradient; undefined: none
+};
+
+// query [B, T, H, d], key and value [B, S, K, d] with H a multiple of K: key head j serves the H/K
+// consecutive query heads from j·(H/K). Returns [B, T, H·d]. A query that sees no key gets zeros; with a bias
+// the mean of all values (transformers' SDPA functions do the same: boolean masks there, the dtype's least
+// number here). The fused kernels of ATen are used whenever no bias, no dropout (on CPU) and no mask that
+// hides something forbid it; a padding that hides nothing is looked through on the CPU, and should be left
+// undefined on a GPU.
+at::Tensor attention(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value,
+                     const AttentionMask& mask, const AttentionOptions& options);
+
+// Causal attention over one sequence without padding: attention() with nothing but `causal`.
 at::Tensor causal_attention(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value,
                             const AttentionOptions& options);
 

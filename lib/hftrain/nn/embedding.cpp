@@ -9,20 +9,54 @@
 #include "hftrain/base/error.h"
 
 namespace hftrain::nn {
+namespace {
 
-at::Tensor embed_tokens(const at::Tensor& table, const at::Tensor& ids) {
-  return at::embedding(table, ids);
+void require_positions(int64_t needed, const at::Tensor& table, int64_t first) {
+  if (needed <= table.size(0)) return;
+  throw Error(ExitCode::kData,
+              "a sequence of " + std::to_string(needed - first) + " tokens is too long for the model")
+      .why("it has " + std::to_string(table.size(0) - first) + " positions")
+      .hint("choose a smaller --block_size");
 }
 
-at::Tensor add_positions(const at::Tensor& x, const at::Tensor& table) {
+}  // namespace
+
+at::Tensor embed_tokens(const at::Tensor& table, const at::Tensor& ids, std::optional<int64_t> padding) {
+  return at::embedding(table, ids, padding.value_or(-1));
+}
+
+at::Tensor add_positions(const at::Tensor& x, const at::Tensor& table, int64_t first) {
   const int64_t length = x.size(1);
-  if (length > table.size(0)) {
-    throw Error(ExitCode::kData,
-                "a sequence of " + std::to_string(length) + " tokens is too long for the model")
-        .why("it has " + std::to_string(table.size(0)) + " positions")
-        .hint("choose a smaller --block_size");
+  require_positions(first + length, table, first);
+  return x + table.narrow(0, first, length);
+}
+
+at::Tensor positions_without_padding(const at::Tensor& ids, int64_t padding) {
+  const at::Tensor token = (ids != padding).to(at::kLong);
+  return token.cumsum(1) * token + padding;
+}
+
+at::Tensor add_position_rows(const at::Tensor& x, const at::Tensor& table, const at::Tensor& positions,
+                             std::optional<int64_t> padding) {
+  if (positions.is_cpu() && positions.numel() > 0) {
+    const int64_t first = padding ? *padding + 1 : 0;  // rows that no token can have
+    require_positions(positions.max().item<int64_t>() + 1, table, first);
   }
-  return x + table.narrow(0, 0, length);
+  return x + at::embedding(table, positions, padding.value_or(-1));
+}
+
+at::Tensor add_token_types(const at::Tensor& x, const at::Tensor& table, const at::Tensor& types) {
+  if (!types.defined()) return x + table.select(0, 0);
+  if (types.is_cpu() && types.numel() > 0) {
+    const int64_t highest = types.max().item<int64_t>(), lowest = types.min().item<int64_t>();
+    if (lowest < 0 || highest >= table.size(0)) {
+      throw Error(ExitCode::kData,
+                  "token type " + std::to_string(lowest < 0 ? lowest : highest) + " is out of range")
+          .why("the model has " + std::to_string(table.size(0)) + " token types")
+          .hint("use the tokenizer that belongs to the model");
+    }
+  }
+  return x + at::embedding(table, types);
 }
 
 at::Tensor add_neftune_noise(const at::Tensor& x, double alpha) {

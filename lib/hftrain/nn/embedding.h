@@ -1,15 +1,32 @@
-// Token and position embeddings.
+// Embeddings of tokens, positions and token types.
 #pragma once
 
 #include <ATen/core/Tensor.h>
 
+#include <optional>
+
 namespace hftrain::nn {
 
-// Rows `ids` [B, T] (int64) of `table` [V, C].
-at::Tensor embed_tokens(const at::Tensor& table, const at::Tensor& ids);
+// Rows `ids` [B, T] (int64) of `table` [V, C]: of tokens, positions or token types. The row `padding`, where
+// one is named, gets no gradient.
+at::Tensor embed_tokens(const at::Tensor& table, const at::Tensor& ids,
+                        std::optional<int64_t> padding = std::nullopt);
 
-// x [B, T, C] plus the first T rows of `table` [P, C]; T > P is an Error (exit code 4).
-at::Tensor add_positions(const at::Tensor& x, const at::Tensor& table);
+// x [B, T, C] plus rows first … first + T − 1 of `table` [P, C]; first + T > P is an Error (exit code 4).
+at::Tensor add_positions(const at::Tensor& x, const at::Tensor& table, int64_t first = 0);
+
+// RoBERTa's positions of ids [B, T]: padding + 1, + 2, … over the tokens that are not `padding`, which stay
+// at `padding`. int64 [B, T].
+at::Tensor positions_without_padding(const at::Tensor& ids, int64_t padding);
+
+// x [B, T, C] plus the rows `positions` [B, T] of `table` [P, C]. The row `padding`, where one is named, gets
+// no gradient. On the CPU a position outside the table is an Error (exit code 4).
+at::Tensor add_position_rows(const at::Tensor& x, const at::Tensor& table, const at::Tensor& positions,
+                             std::optional<int64_t> padding = std::nullopt);
+
+// x [B, T, C] plus the rows `types` [B, T] of `table` [K, C]; undefined types are all 0. On the CPU a type
+// outside the table is an Error (exit code 4).
+at::Tensor add_token_types(const at::Tensor& x, const at::Tensor& table, const at::Tensor& types);
 
 // NEFTune (training_loop.md 7.10): x [B, T, C] plus uniform(−a, a) per element, a = alpha/sqrt(T·C). Training
 // only.

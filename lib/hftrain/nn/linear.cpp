@@ -38,7 +38,8 @@ struct ProductAdd : Function<ProductAdd> {
     ctx->save_for_backward({matrix, weight});
     ctx->saved_data["transposed"] = transposed;
     ctx->saved_data["bias"] = bias.has_value();
-    at::Tensor out = bias ? at::add(residual, *bias) : residual.clone();
+    const at::Tensor start = residual.contiguous();  // a sum keeps the layout of what it starts from
+    at::Tensor out = bias ? at::add(start, *bias) : start.clone();
     at::Tensor flat = out.view({-1, out.size(-1)});
     flat.addmm_(matrix, transposed ? weight.t() : weight);
     return out;

@@ -1,4 +1,4 @@
-// Normalisation over the last dimension, computed in float32.
+// Normalisation over the last dimension, computed in float32 (float64 for float64).
 #pragma once
 
 #include <ATen/core/Tensor.h>

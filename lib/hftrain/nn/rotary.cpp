@@ -1,11 +1,9 @@
 #include "hftrain/nn/rotary.h"
 
-#include <ATen/Parallel.h>
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/arange.h>
 #include <ATen/ops/cat.h>
 #include <ATen/ops/cos.h>
-#include <ATen/ops/empty_like.h>
 #include <ATen/ops/outer.h>
 #include <ATen/ops/pow.h>
 #include <ATen/ops/sin.h>
@@ -14,7 +12,7 @@
 
 #include <numbers>
 
-#include "hftrain/nn/cpu/rotary_kernel.h"
+#include "hftrain/nn/ops.h"
 
 namespace hftrain::nn {
 namespace {
@@ -49,35 +47,18 @@ at::Tensor frequencies(const RotarySetting& setting, int64_t head_dim) {
   return base;
 }
 
-// x [B, T, H, d] contiguous float32 of the CPU.
-at::Tensor rotate_cpu(const at::Tensor& x, const at::Tensor& cos, const at::Tensor& sin, float sign) {
-  const int64_t length = x.size(1), heads = x.size(2), half = x.size(3) / 2;
-  at::Tensor out = at::empty_like(x);
-  const float* source = x.const_data_ptr<float>();
-  const float* c = cos.const_data_ptr<float>();
-  const float* s = sin.const_data_ptr<float>();
-  float* target = out.data_ptr<float>();
-  at::parallel_for(0, x.size(0) * length, 32, [&](int64_t begin, int64_t end) {
-    for (int64_t token = begin; token < end; ++token) {
-      const int64_t at = token * heads * 2 * half, angle = (token % length) * half;
-      cpu::rotate_token(source + at, target + at, c + angle, s + angle, sign, heads, half);
-    }
-  });
-  return out;
-}
-
 // A rotation is orthogonal: its backward turns the gradient back, and nothing of x is kept.
 struct Rotate : Function<Rotate> {
   static at::Tensor forward(AutogradContext* ctx, const at::Tensor& x, const at::Tensor& cos,
                             const at::Tensor& sin) {
     ctx->saved_data["cos"] = cos;
     ctx->saved_data["sin"] = sin;
-    return rotate_cpu(x, cos, sin, 1.0f);
+    return ops::rotate(x, cos, sin, /*inverse=*/false);
   }
 
   static variable_list backward(AutogradContext* ctx, variable_list grads) {
     const at::Tensor cos = ctx->saved_data["cos"].toTensor(), sin = ctx->saved_data["sin"].toTensor();
-    return {rotate_cpu(grads[0].contiguous(), cos, sin, -1.0f), at::Tensor(), at::Tensor()};
+    return {ops::rotate(grads[0].contiguous(), cos, sin, /*inverse=*/true), at::Tensor(), at::Tensor()};
   }
 };
 
@@ -90,7 +71,7 @@ RotaryTables make_rotary_tables(const RotarySetting& setting, int64_t head_dim, 
 }
 
 at::Tensor rotate(const at::Tensor& x, const RotaryTables& tables, Kernels kernels) {
-  if (kernels == Kernels::kFused && x.is_cpu() && x.scalar_type() == at::kFloat) {
+  if (kernels == Kernels::kFused && ops::has_kernel(ops::Operator::kRotate, x)) {
     return Rotate::apply(x.contiguous(), tables.cos, tables.sin);
   }
   const int64_t half = x.size(3) / 2;

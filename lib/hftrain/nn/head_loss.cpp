@@ -1,0 +1,193 @@
+#include "hftrain/nn/head_loss.h"
+
+#include <ATen/TensorOperators.h>
+#include <ATen/core/grad_mode.h>
+#include <ATen/ops/addmm.h>
+#include <ATen/ops/empty.h>
+#include <ATen/ops/empty_like.h>
+#include <ATen/ops/full_like.h>
+#include <ATen/ops/log_softmax.h>
+#include <ATen/ops/mm.h>
+#include <ATen/ops/zeros_like.h>
+#include <torch/csrc/autograd/custom_function.h>
+
+#include <algorithm>
+
+#include "hftrain/base/error.h"
+#include "hftrain/nn/accumulation.h"
+#include "hftrain/nn/ops.h"
+
+namespace hftrain::nn {
+namespace {
+
+using torch::autograd::AutogradContext;
+using torch::autograd::Function;
+using torch::autograd::variable_list;
+
+struct Head {
+  at::Tensor weight;               // [V, C]
+  std::optional<at::Tensor> bias;  // [V]
+};
+
+struct HeadGradients {
+  at::Tensor loss;                  // summed, not divided
+  at::Tensor hidden, weight, bias;  // undefined without gradient
+};
+
+// Where there is no kernel.
+at::Tensor composed_rows(at::Tensor& logits, const at::Tensor& targets, const at::Tensor& scale,
+                         double smoothing, bool gradient) {
+  const at::ScalarType dtype = accumulation_dtype(logits);
+  at::Tensor log_probabilities = at::log_softmax(logits, 1, dtype);
+  at::Tensor loss = row_losses(log_probabilities, targets, smoothing).sum();
+  if (!gradient) return loss;
+  at::Tensor grad = log_probabilities.exp_();
+  if (smoothing != 0) grad.sub_(smoothing / static_cast<double>(grad.size(1)));
+  const at::Tensor index = targets.clamp_min(0).unsqueeze(1);
+  grad.scatter_add_(1, index, at::full_like(index, smoothing - 1, grad.options()));
+  grad.mul_((targets != kIgnoreIndex).to(dtype).mul_(scale).unsqueeze(1));
+  logits.copy_(grad);
+  return loss;
+}
+
+// The summed loss of some rows; with `gradient` the logits become scale·(their gradient).
+at::Tensor loss_of_rows(at::Tensor& logits, const at::Tensor& targets, const at::Tensor& scale,
+                        double smoothing, bool gradient) {
+  if (!ops::has_kernel(ops::Operator::kCrossEntropy, logits)) {
+    return composed_rows(logits, targets, scale, smoothing, gradient);
+  }
+  return gradient ? ops::cross_entropy_with_gradient_(logits, targets, scale, smoothing)
+                  : ops::cross_entropy(logits, targets, smoothing);
+}
+
+// Rows of one chunk: enough for efficient products, few enough that the logits stay small.
+int64_t chunk_rows(const at::Tensor& hidden, int64_t vocab) {
+  const int64_t bytes = hidden.is_cpu() ? int64_t{16} << 20 : int64_t{256} << 20;
+  const int64_t least = hidden.is_cpu() ? 256 : 1024;
+  return std::max(least, bytes / (vocab * static_cast<int64_t>(sizeof(float))));
+}
+
+void compute_logits(at::Tensor& logits, const at::Tensor& hidden, const Head& head) {
+  if (head.bias) {
+    at::addmm_out(logits, *head.bias, hidden, head.weight.t());
+  } else {
+    at::mm_out(logits, hidden, head.weight.t());
+  }
+}
+
+// Adds what the rows `begin` … of the chunk give; `grad` are the gradients of their logits.
+void add_gradients(HeadGradients& result, const at::Tensor& grad, const at::Tensor& hidden,
+                   const at::Tensor& weight, int64_t begin) {
+  at::Tensor grad_hidden = result.hidden.narrow(0, begin, grad.size(0));
+  at::mm_out(grad_hidden, grad, weight);
+  if (begin == 0) {
+    at::mm_out(result.weight, grad.t(), hidden);
+  } else {
+    result.weight.addmm_(grad.t(), hidden);
+  }
+  if (result.bias.defined()) result.bias.add_(grad.sum({0}, false, result.bias.scalar_type()));
+}
+
+HeadGradients empty_gradients(const at::Tensor& hidden, const Head& head) {
+  HeadGradients result;
+  result.hidden = at::empty_like(hidden, at::MemoryFormat::Contiguous);
+  result.weight = at::empty_like(head.weight, at::MemoryFormat::Contiguous);
+  if (head.bias) {
+    result.bias = at::zeros_like(*head.bias, head.bias->options().dtype(accumulation_dtype(hidden)));
+  }
+  return result;
+}
+
+// hidden [N, C], targets [N]; `scale` (scalar of the accumulation's dtype) multiplies the gradients.
+HeadGradients run_head(const at::Tensor& hidden, const Head& head, const at::Tensor& targets,
+                       const at::Tensor& scale, double smoothing, bool gradient) {
+  const int64_t rows = hidden.size(0), vocab = head.weight.size(0);
+  require_targets_in_range(targets, vocab);
+  const int64_t step = std::max<int64_t>(1, std::min(rows, chunk_rows(hidden, vocab)));
+  const at::Tensor buffer = at::empty({step, vocab}, hidden.options());
+  HeadGradients result;
+  if (gradient) result = empty_gradients(hidden, head);
+  if (gradient && rows == 0) result.weight.zero_();
+  for (int64_t begin = 0; begin < rows; begin += step) {
+    const int64_t count = std::min(step, rows - begin);
+    const at::Tensor x = hidden.narrow(0, begin, count);
+    at::Tensor logits = buffer.narrow(0, 0, count);
+    compute_logits(logits, x, head);
+    const at::Tensor loss = loss_of_rows(logits, targets.narrow(0, begin, count), scale, smoothing, gradient);
+    result.loss = result.loss.defined() ? result.loss.add_(loss) : loss;
+    if (gradient) add_gradients(result, logits, x, head.weight, begin);
+  }
+  const at::ScalarType dtype = accumulation_dtype(hidden);
+  result.loss = rows == 0 ? at::zeros({}, hidden.options().dtype(dtype)) : result.loss.to(dtype);
+  return result;
+}
+
+// Gradients are ready when the forward returns; the backward multiplies them by the gradient of the loss. In
+// float16 the division by N would underflow in the forward, so it waits for the backward, where the loss
+// scale joins it.
+struct HeadLoss : Function<HeadLoss> {
+  static at::Tensor forward(AutogradContext* ctx, const at::Tensor& hidden, const at::Tensor& weight,
+                            const std::optional<at::Tensor>& bias, const at::Tensor& targets,
+                            const at::Tensor& items, double smoothing) {
+    const at::Tensor flat = hidden.reshape({-1, hidden.size(-1)});
+    const at::Tensor inverse = items.reciprocal();
+    const bool late = hidden.scalar_type() == at::kHalf;
+    HeadGradients head =
+        run_head(flat, {weight, bias}, targets, late ? at::full_like(inverse, 1) : inverse, smoothing, true);
+    ctx->saved_data["hidden"] = head.hidden.view(hidden.sizes());
+    ctx->saved_data["weight"] = head.weight;
+    if (bias) ctx->saved_data["bias"] = head.bias;
+    if (bias) ctx->saved_data["bias_dtype"] = static_cast<int64_t>(bias->scalar_type());
+    if (late) ctx->saved_data["factor"] = inverse.masked_fill(items == 0, 0);  // no target: no gradient
+    return head.loss * inverse;
+  }
+
+  static variable_list backward(AutogradContext* ctx, variable_list grads) {
+    at::Tensor hidden = take(ctx, "hidden"), weight = take(ctx, "weight"), bias;
+    if (ctx->saved_data.find("bias") != ctx->saved_data.end()) bias = take(ctx, "bias");
+    at::Tensor factor = grads[0];
+    const auto late = ctx->saved_data.find("factor");
+    if (late != ctx->saved_data.end()) factor = factor * late->second.toTensor();
+    if (!factor.is_cpu() || factor.item<double>() != 1.0) {
+      hidden.mul_(factor);
+      weight.mul_(factor);
+      if (bias.defined()) bias.mul_(factor);
+    }
+    if (bias.defined()) bias = bias.to(static_cast<at::ScalarType>(ctx->saved_data["bias_dtype"].toInt()));
+    return {hidden, weight, bias, at::Tensor(), at::Tensor(), at::Tensor()};
+  }
+
+  // The gradients are handed out, not copied: a second backward through the same loss finds none.
+  static at::Tensor take(AutogradContext* ctx, const char* key) {
+    const auto found = ctx->saved_data.find(key);
+    if (found == ctx->saved_data.end()) {
+      throw Error(ExitCode::kInternal, "the fused loss was differentiated twice")
+          .hint("use Kernels::kReference");
+    }
+    at::Tensor value = found->second.toTensor();
+    ctx->saved_data.erase(found);
+    return value;
+  }
+};
+
+}  // namespace
+
+at::Tensor head_loss(const at::Tensor& hidden, const at::Tensor& weight, const at::Tensor& bias,
+                     const at::Tensor& targets, const LossOptions& options, Kernels kernels) {
+  if (kernels == Kernels::kReference) {
+    const at::Tensor logits = hidden.matmul(weight.t());
+    return cross_entropy(bias.defined() ? logits + bias : logits, targets, options);
+  }
+  const at::Tensor flat = targets.reshape({-1});
+  const at::Tensor items = target_count(flat, options, accumulation_dtype(hidden));
+  const auto given = bias.defined() ? std::optional<at::Tensor>(bias) : std::nullopt;
+  const bool wanted =
+      hidden.requires_grad() || weight.requires_grad() || (bias.defined() && bias.requires_grad());
+  if (at::GradMode::is_enabled() && wanted) {
+    return HeadLoss::apply(hidden, weight, given, flat, items, options.label_smoothing);
+  }
+  const at::Tensor rows = hidden.reshape({-1, hidden.size(-1)});
+  return run_head(rows, {weight, given}, flat, at::Tensor(), options.label_smoothing, false).loss / items;
+}
+
+}  // namespace hftrain::nn

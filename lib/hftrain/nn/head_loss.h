@@ -1,0 +1,17 @@
+// The last linear layer of a model and the cross-entropy of its logits in one operator.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include "hftrain/nn/kernels.h"
+#include "hftrain/nn/loss.h"
+
+namespace hftrain::nn {
+
+// cross_entropy (loss.h) of hidden·weightᵀ (+ bias): hidden [.., C], weight [V, C], bias [V] or undefined,
+// targets int64 [..]. The fused form computes the loss and all gradients chunk by chunk, in place of the
+// logits, so that the [N, V] logits never exist as a whole. It can be differentiated once.
+at::Tensor head_loss(const at::Tensor& hidden, const at::Tensor& weight, const at::Tensor& bias,
+                     const at::Tensor& targets, const LossOptions& options, Kernels kernels);
+
+}  // namespace hftrain::nn

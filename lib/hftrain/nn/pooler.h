@@ -1,0 +1,15 @@
+// The pooler of encoders: what a sentence is for a classification head.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include "hftrain/nn/activation.h"
+
+namespace hftrain::nn {
+
+// activation(x₀·Wᵀ + b) of the first token x₀ of hidden [B, T, C]; weight [P, C], bias [P]. BERT's and
+// RoBERTa's have tanh, ViT's names its own. Returns [B, P].
+at::Tensor pool_first_token(const at::Tensor& hidden, const at::Tensor& weight, const at::Tensor& bias,
+                            Activation activation = Activation::kTanh);
+
+}  // namespace hftrain::nn

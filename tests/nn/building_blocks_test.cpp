@@ -1,0 +1,169 @@
+// Losses, embeddings, attention and the pooler where no other implementation is needed to say what is right.
+#include <ATen/CPUGeneratorImpl.h>
+#include <ATen/TensorOperators.h>
+#include <ATen/ops/cat.h>
+#include <ATen/ops/full.h>
+#include <ATen/ops/linear.h>
+#include <ATen/ops/ones.h>
+#include <ATen/ops/randn.h>
+#include <ATen/ops/scalar_tensor.h>
+#include <ATen/ops/tanh.h>
+#include <ATen/ops/tensor.h>
+#include <ATen/ops/zeros.h>
+
+#include <cmath>
+
+#include "hftrain/base/error.h"
+#include "hftrain/nn/attention.h"
+#include "hftrain/nn/embedding.h"
+#include "hftrain/nn/loss.h"
+#include "hftrain/nn/pooler.h"
+#include "hftrain/nn/relative_position.h"
+#include "support/catch.h"
+
+namespace hftrain::nn {
+namespace {
+
+at::Tensor drawn(at::IntArrayRef shape, uint64_t seed) {
+  return at::randn(shape, at::detail::createCPUGenerator(seed));
+}
+
+at::Tensor whole_numbers(std::vector<int64_t> values) {
+  return at::tensor(values, at::kLong);
+}
+
+std::string message_of(const std::function<void()>& action) {
+  try {
+    action();
+  } catch (const Error& error) {
+    CHECK(error.code() == ExitCode::kData);
+    return error.render();
+  }
+  return "nothing was thrown";
+}
+
+}  // namespace
+
+TEST_CASE("The losses of micro-batches with the divisor of the update add up to the loss of the whole") {
+  const at::Tensor logits = drawn({8, 5}, 1), labels = whole_numbers({0, 1, -100, 3, 4, -100, -100, 2});
+  LossOptions options;
+  options.num_items = at::scalar_tensor(5.0);
+  const at::Tensor parts = cross_entropy(logits.narrow(0, 0, 3), labels.narrow(0, 0, 3), options) +
+                           cross_entropy(logits.narrow(0, 3, 5), labels.narrow(0, 3, 5), options);
+  CHECK(parts.item<float>() == Approx(cross_entropy(logits, labels, {}).item<float>()).epsilon(1e-6));
+}
+
+TEST_CASE("A cross-entropy without any target is NaN as a mean, and zero with a divisor") {
+  const at::Tensor logits = drawn({2, 5}, 1), labels = whole_numbers({-100, -100});
+  LossOptions options;
+  options.num_items = at::scalar_tensor(3.0);
+  CHECK(std::isnan(cross_entropy(logits, labels, {}).item<float>()));
+  CHECK(cross_entropy(logits, labels, options).item<float>() == 0.0f);
+}
+
+TEST_CASE("Losses of half precision are float32 and do not overflow where their sum would") {
+  const at::ScalarType dtype = GENERATE(at::kHalf, at::kBFloat16);
+  const at::Tensor far = at::full({4000, 2}, 200.0).to(dtype), zero = at::zeros({4000, 2}).to(dtype);
+  const at::Tensor squared = mean_squared_error(far, zero, {});
+  CHECK(squared.scalar_type() == at::kFloat);
+  CHECK(squared.item<float>() == Approx(40000.0));
+  CHECK(sigmoid_cross_entropy(far, zero, {}).item<float>() == Approx(200.0));
+  const at::Tensor wrong = at::cat({zero.narrow(1, 0, 1), far.narrow(1, 0, 1)}, 1);
+  CHECK(cross_entropy(wrong, at::zeros({4000}, at::kLong), {}).item<float>() == Approx(200.0));
+}
+
+TEST_CASE("A label out of range is told with the range and the label") {
+  const std::string told = message_of([] { cross_entropy(drawn({2, 3}, 1), whole_numbers({0, 3}), {}); });
+  CHECK_THAT(told, Catch::Contains("label 3 ") && Catch::Contains("0 to 2"));
+}
+
+TEST_CASE("The row of the padding token gets no gradient") {
+  at::Tensor table = drawn({4, 3}, 1).requires_grad_(true);
+  embed_tokens(table, whole_numbers({1, 2, 1, 3}).view({2, 2}), 1).sum().backward();
+  CHECK(table.grad()[1].abs().max().item<float>() == 0.0f);
+  CHECK(table.grad()[2].abs().max().item<float>() == 1.0f);
+}
+
+TEST_CASE("Positions may start behind a table's first rows, and are refused at its end") {
+  const at::Tensor x = at::zeros({1, 3, 2}), table = drawn({5, 2}, 1);
+  CHECK(add_positions(x, table, 2)[0].equal(table.narrow(0, 2, 3)));
+  CHECK_THAT(message_of([&] {
+               add_positions(at::zeros({1, 4, 2}), table, 2);
+             }),
+             Catch::Contains("of 4 tokens") && Catch::Contains("3 positions"));
+  const at::Tensor rows = whole_numbers({2, 1, 4}).view({1, 3});
+  CHECK(add_position_rows(x, table, rows, 1)[0][2].equal(table[4]));
+  CHECK_THAT(message_of([&] { add_position_rows(x, table, rows + 1, 1); }),
+             Catch::Contains("of 4 tokens") && Catch::Contains("3 positions"));
+}
+
+TEST_CASE("Token types are added, default to 0 and are refused out of range") {
+  const at::Tensor x = drawn({1, 3, 2}, 1), table = drawn({2, 2}, 2);
+  const at::Tensor types = whole_numbers({0, 1, 1}).view({1, 3});
+  CHECK(add_token_types(x, table, types)[0][2].equal(x[0][2] + table[1]));
+  CHECK(add_token_types(x, table, at::Tensor()).equal(add_token_types(x, table, types * 0)));
+  CHECK_THAT(message_of([&] { add_token_types(x, table, types + 1); }), Catch::Contains("token type 2"));
+  CHECK_THAT(message_of([&] { add_token_types(x, table, types - 1); }), Catch::Contains("token type -1"));
+}
+
+TEST_CASE("Attention that hides keys equals attention without them") {
+  const at::Tensor q = drawn({2, 4, 2, 8}, 1), k = drawn({2, 6, 2, 8}, 2), v = drawn({2, 6, 2, 8}, 3);
+  AttentionMask mask;
+  mask.padding = whole_numbers({1, 1, 1, 0, 0, 0, 1, 1, 1, 0, 0, 0}).view({2, 6});
+  const at::Tensor short_keys = k.narrow(1, 0, 3), short_values = v.narrow(1, 0, 3);
+  CHECK(attention(q, k, v, mask, {}).allclose(attention(q, short_keys, short_values, {}, {}), 1e-5, 1e-6));
+}
+
+TEST_CASE("A padding that hides nothing changes no bit, causal or not, with grouped heads") {
+  const bool causal = GENERATE(false, true);
+  const at::Tensor q = drawn({2, 5, 4, 8}, 1), k = drawn({2, 5, 2, 8}, 2), v = drawn({2, 5, 2, 8}, 3);
+  AttentionMask mask;
+  mask.causal = causal;
+  const at::Tensor without = attention(q, k, v, mask, {});
+  mask.padding = at::ones({2, 5}, at::kLong);
+  CHECK(attention(q, k, v, mask, {}).equal(without));
+}
+
+TEST_CASE("A query that sees no key gives zeros and finite gradients, in every dtype") {
+  const at::ScalarType dtype = GENERATE(at::kFloat, at::kBFloat16, at::kDouble);
+  const auto leaf = [&](uint64_t seed) { return drawn({2, 3, 2, 8}, seed).to(dtype).requires_grad_(true); };
+  const at::Tensor q = leaf(1), k = leaf(2), v = leaf(3);
+  AttentionMask mask;
+  mask.padding = whole_numbers({0, 0, 0, 1, 1, 0}).view({2, 3});
+  const at::Tensor out = attention(q, k, v, mask, {});
+  CHECK(out[0].abs().max().item<float>() == 0.0f);
+  CHECK(out[1].abs().max().item<float>() > 0.0f);
+  (out * out).sum().backward();
+  for (const at::Tensor& each : {q, k, v}) {
+    CHECK(each.grad().isfinite().all().item<bool>());
+    CHECK(each.grad()[0].abs().max().item<float>() == 0.0f);
+  }
+}
+
+TEST_CASE("A window cuts a causal attention with padding too") {
+  const at::Tensor q = drawn({1, 4, 1, 8}, 1), k = drawn({1, 4, 1, 8}, 2), v = drawn({1, 4, 1, 8}, 3);
+  AttentionMask mask;
+  mask.causal = true;
+  mask.padding = whole_numbers({0, 1, 1, 1}).view({1, 4});
+  AttentionOptions options;
+  options.window = 1;
+  const at::Tensor out = attention(q, k, v, mask, options);
+  CHECK(out[0][0].abs().max().item<float>() == 0.0f);
+  CHECK(out[0].narrow(0, 1, 3).allclose(v[0].narrow(0, 1, 3).squeeze(1)));
+}
+
+TEST_CASE("The relative bias of a bucket is that head's number in the table") {
+  const at::Tensor table = drawn({32, 3}, 1), buckets = relative_buckets(4, 6, {}, at::kCPU);
+  const at::Tensor bias = relative_bias(table, buckets);
+  CHECK(bias.sizes() == at::IntArrayRef({1, 3, 4, 6}));
+  CHECK(bias[0][2][1][5].item<float>() == table[buckets[1][5].item<int64_t>()][2].item<float>());
+}
+
+TEST_CASE("The pooler is tanh of a linear layer of the first token, or another activation") {
+  const at::Tensor hidden = drawn({2, 3, 4}, 1), weight = drawn({5, 4}, 2), bias = drawn({5}, 3);
+  const at::Tensor first = at::linear(hidden.select(1, 0), weight, bias);
+  CHECK(pool_first_token(hidden, weight, bias).equal(at::tanh(first)));
+  CHECK(pool_first_token(hidden, weight, bias, Activation::kRelu).equal(first.clamp_min(0)));
+}
+
+}  // namespace hftrain::nn
