@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <string_view>
 
+#include "hftrain/architectures/architecture.h"
 #include "hftrain/arguments/command_line.h"
 
 namespace hftrain::front {
@@ -50,9 +51,11 @@ class Setting {
     setting_.makes_tokenizer = !model.tokenizer_name && !model.model_name_or_path;
     setting_.restarts = static_cast<int>(arguments_.launch.max_restarts);
     if (!setting_.named_model) {
-      set("model_type", "gpt2");
+      set("model_type", architectures::Architecture::model_types().front());
       set("config_overrides",
-          "n_layer=2,n_head=2,n_embd=64,n_positions=128,vocab_size=512,bos_token_id=0,eos_token_id=0");
+          "num_hidden_layers=2,num_attention_heads=2,hidden_size=64,max_position_embeddings=128,vocab_size="
+          "512,"
+          "bos_token_id=0,eos_token_id=0");
       if (!arguments_.data.block_size) set("block_size", "64");
     }
   }

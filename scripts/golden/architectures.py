@@ -11,7 +11,8 @@ import pathlib
 import tempfile
 
 import torch
-from transformers import AutoConfig, AutoModelForCausalLM, Trainer
+import transformers
+from transformers import AutoConfig, Trainer
 
 TARGET = pathlib.Path(__file__).resolve().parents[2] / "tests" / "golden" / "architectures"
 
@@ -46,12 +47,25 @@ CASES = {
 }
 
 
-def describe(config_in):
+CLASSES = {"causal_lm": transformers.AutoModelForCausalLM,
+           "sequence_classification": transformers.AutoModelForSequenceClassification,
+           "token_classification": transformers.AutoModelForTokenClassification,
+           "question_answering": transformers.AutoModelForQuestionAnswering}
+LABELS = {"id2label": {"0": "no", "1": "yes"}, "label2id": {"no": 0, "yes": 1}}
+HEADS = {}  # name: (head, config)
+for family, fields in (("gpt2", GPT2), ("llama", dict(LLAMA_LIKE, model_type="llama")),
+                       ("qwen2", CASES["qwen2"]), ("qwen3", CASES["qwen3"]), ("mistral", CASES["mistral"])):
+    HEADS[family + "_sequences"] = ("sequence_classification", dict(fields, num_labels=3))
+    HEADS[family + "_tokens"] = ("token_classification", dict(fields, **LABELS))
+    HEADS[family + "_answers"] = ("question_answering", fields)
+
+
+def describe(config_in, head="causal_lm"):
     with tempfile.TemporaryDirectory() as folder:
         (pathlib.Path(folder) / "config.json").write_text(json.dumps(config_in))
         config = AutoConfig.from_pretrained(folder)
     dtype = config.dtype or torch.float32
-    model = AutoModelForCausalLM.from_config(config, dtype=dtype)
+    model = CLASSES[head].from_config(config, dtype=dtype)
     with tempfile.TemporaryDirectory() as folder:
         model.save_pretrained(folder)
         written = json.loads((pathlib.Path(folder) / "config.json").read_text())
@@ -59,6 +73,7 @@ def describe(config_in):
     names = [name for name, _ in model.named_parameters()]
     return {
         "config": config_in,
+        "head": head,
         "config_json": written,
         "parameters": [[name, list(p.shape)] for name, p in model.named_parameters()],
         "no_decay": [name for name in names if name not in decay],
@@ -73,6 +88,8 @@ def main():
     TARGET.mkdir(parents=True, exist_ok=True)
     for name, config in CASES.items():
         (TARGET / f"{name}.json").write_text(json.dumps(describe(config), sort_keys=True) + "\n")
+    for name, (head, config) in HEADS.items():
+        (TARGET / f"{name}.json").write_text(json.dumps(describe(config, head), sort_keys=True) + "\n")
 
 
 if __name__ == "__main__":

@@ -2,11 +2,21 @@
 #include <limits>
 
 #include "hftrain/architectures/architecture.h"
+#include "hftrain/architectures/gpt2.h"
+#include "hftrain/architectures/llama.h"
 #include "hftrain/base/error.h"
 #include "support/catch.h"
 
 namespace hftrain::architectures {
 namespace {
+
+Gpt2Config gpt2_config(const std::shared_ptr<const Architecture>& architecture) {
+  return dynamic_cast<const Gpt2Architecture&>(*architecture).config();
+}
+
+LlamaConfig llama_config(const std::shared_ptr<const Architecture>& architecture) {
+  return dynamic_cast<const LlamaArchitecture&>(*architecture).config();
+}
 
 Json tiny_llama() {
   return Json::parse(R"({"model_type": "llama", "vocab_size": 64, "hidden_size": 16, "intermediate_size": 24,
@@ -38,12 +48,12 @@ bool contains(const std::string& text, const std::string& part) {
 TEST_CASE("overrides take the type of the key they replace") {
   const auto gpt2 =
       Architecture::from_scratch("gpt2", "n_layer=4, n_head=4,n_embd=256,attn_pdrop=0,scale_attn_weights=No");
-  CHECK(gpt2->gpt2()->n_layer == 4);
-  CHECK(gpt2->gpt2()->attn_pdrop == 0);
-  CHECK_FALSE(gpt2->gpt2()->scale_attn_weights);
+  CHECK(gpt2_config(gpt2).n_layer == 4);
+  CHECK(gpt2_config(gpt2).attn_pdrop == 0);
+  CHECK_FALSE(gpt2_config(gpt2).scale_attn_weights);
   CHECK(gpt2->config_json()["attn_pdrop"].is_number_float());
   CHECK(gpt2->config_json()["scale_attn_weights"] == false);
-  CHECK(gpt2->gpt2()->vocab_size == 50257);
+  CHECK(gpt2_config(gpt2).vocab_size == 50257);
 }
 
 TEST_CASE("the aliases of GPT-2 reach the same keys") {
@@ -55,18 +65,18 @@ TEST_CASE("the aliases of GPT-2 reach the same keys") {
 }
 
 TEST_CASE("null defaults can be overridden and restored") {
-  CHECK(Architecture::from_scratch("gpt2", "n_inner=100")->gpt2()->n_inner == 100);
+  CHECK(gpt2_config(Architecture::from_scratch("gpt2", "n_inner=100")).n_inner == 100);
   CHECK(Architecture::from_scratch("gpt2", "n_inner=none")->config_json()["n_inner"].is_null());
-  CHECK(Architecture::from_scratch("mistral", "sliding_window=null")->llama()->sliding_window[0] ==
+  CHECK(llama_config(Architecture::from_scratch("mistral", "sliding_window=null")).sliding_window[0] ==
         std::nullopt);
 }
 
 TEST_CASE("values that depend on overridden keys are derived after the overrides") {
   const auto llama =
       Architecture::from_scratch("llama", "hidden_size=64,num_attention_heads=4,rope_theta=1e6");
-  CHECK(llama->llama()->head_dim == 16);
-  CHECK(llama->llama()->num_key_value_heads == 4);
-  CHECK(llama->llama()->rope_theta == 1e6);
+  CHECK(llama_config(llama).head_dim == 16);
+  CHECK(llama_config(llama).num_key_value_heads == 4);
+  CHECK(llama_config(llama).rope.theta == 1e6);
   CHECK(llama->config_json()["rope_parameters"]["rope_theta"] == 1e6);
 }
 
@@ -165,12 +175,12 @@ TEST_CASE("rope_scaling replaces rope_parameters, and a theta inside wins") {
   Json config = tiny_llama();
   config["rope_theta"] = 5.0;
   config["rope_parameters"] = {{"rope_type", "default"}, {"rope_theta", 7.0}};
-  CHECK(Architecture::from_config(config, "c")->llama()->rope_theta == 7.0);
+  CHECK(llama_config(Architecture::from_config(config, "c")).rope.theta == 7.0);
   config["rope_scaling"] = {{"type", "linear"}, {"factor", 2}};
   const auto scaled = Architecture::from_config(config, "c");
-  CHECK(scaled->llama()->rope_theta == 5.0);
-  CHECK(scaled->llama()->rope_scaling == RopeScaling::kLinear);
-  CHECK(scaled->llama()->rope_factor == 2.0);
+  CHECK(llama_config(scaled).rope.theta == 5.0);
+  CHECK(llama_config(scaled).rope.scaling == RopeScaling::kLinear);
+  CHECK(llama_config(scaled).rope.factor == 2.0);
 }
 
 TEST_CASE("unknown keys are kept, a machine path is not") {
@@ -191,10 +201,10 @@ TEST_CASE("a key that only other families have may have any value") {
   config["model_type"] = "qwen2";
   config["attention_bias"] = "x";
   config["mlp_bias"] = 3;
-  CHECK_FALSE(Architecture::from_config(config, "c")->llama()->attention_bias);
+  CHECK_FALSE(llama_config(Architecture::from_config(config, "c")).attention_bias);
   // Qwen2 honours this one, though its class does not name it.
   config["head_dim"] = 8;
-  CHECK(Architecture::from_config(config, "c")->llama()->head_dim == 8);
+  CHECK(llama_config(Architecture::from_config(config, "c")).head_dim == 8);
   config["head_dim"] = std::numeric_limits<uint64_t>::max();
   CHECK(error_of(config).code() == ExitCode::kData);
   CHECK(contains(error_of(config).render(), "head_dim"));
@@ -205,7 +215,7 @@ TEST_CASE("a RoPE setting that is no length or not finite is refused") {
   config["rope_scaling"] = {
       {"rope_type", "llama3"}, {"factor", 8.0}, {"low_freq_factor", 1.0}, {"high_freq_factor", 4.0}};
   config["rope_scaling"]["original_max_position_embeddings"] = 64;
-  CHECK(Architecture::from_config(config, "c")->llama()->rope_original_max_position == 64);
+  CHECK(llama_config(Architecture::from_config(config, "c")).rope.original_max_position == 64);
   for (const double length : {1e300, -1e300, 0.0, -5.0, std::nan(""), double{INFINITY}}) {
     INFO(length);
     config["rope_scaling"]["original_max_position_embeddings"] = length;
@@ -219,18 +229,18 @@ TEST_CASE("a RoPE setting that is no length or not finite is refused") {
 TEST_CASE("windows follow the family's rule") {
   Json config = tiny_llama();
   config["sliding_window"] = 8;
-  CHECK(Architecture::from_config(config, "c")->llama()->sliding_window[1] ==
+  CHECK(llama_config(Architecture::from_config(config, "c")).sliding_window[1] ==
         std::nullopt);  // llama has none
   config["model_type"] = "mistral";
-  CHECK(Architecture::from_config(config, "c")->llama()->sliding_window[1] == 8);
+  CHECK(llama_config(Architecture::from_config(config, "c")).sliding_window[1] == 8);
   config["model_type"] = "qwen2";
-  CHECK(Architecture::from_config(config, "c")->llama()->sliding_window[1] ==
+  CHECK(llama_config(Architecture::from_config(config, "c")).sliding_window[1] ==
         std::nullopt);  // not switched on
   config["use_sliding_window"] = true;
   config["max_window_layers"] = 1;
   const auto qwen = Architecture::from_config(config, "c");
-  CHECK(qwen->llama()->sliding_window[0] == std::nullopt);
-  CHECK(qwen->llama()->sliding_window[1] == 8);
+  CHECK(llama_config(qwen).sliding_window[0] == std::nullopt);
+  CHECK(llama_config(qwen).sliding_window[1] == 8);
   config["layer_types"] = {"full_attention"};
   CHECK(contains(error_of(config).render(), "layer_types"));
 }
@@ -238,7 +248,13 @@ TEST_CASE("windows follow the family's rule") {
 TEST_CASE("units are embeddings, blocks and head, and every parameter belongs to one in order") {
   const auto model = Architecture::from_config(tiny_llama(), "c");
   const ParameterTable& table = model->parameters();
-  CHECK(table.units == std::vector<std::string>{"embeddings", "block.0", "block.1", "head"});
+  std::vector<std::string> units, repeated;
+  for (const UnitSpec& unit : table.units) {
+    units.push_back(unit.name);
+    if (unit.repeated) repeated.push_back(unit.name);
+  }
+  CHECK(units == std::vector<std::string>{"embeddings", "block.0", "block.1", "head"});
+  CHECK(repeated == std::vector<std::string>{"block.0", "block.1"});
   int last = 0;
   for (const ParameterSpec& parameter : table.parameters) {
     CHECK(parameter.unit >= last);
@@ -258,6 +274,47 @@ TEST_CASE("GPT-2's residual projections start smaller by the square root of twic
 
 TEST_CASE("published GPT-2 has the published size") {
   CHECK(Architecture::from_scratch("gpt2", "")->parameters().count() == 124'439'808);
+}
+
+TEST_CASE("labels are counted by their names, and two unnamed ones are not written") {
+  const auto labels = [](Json keys) {
+    Json config = tiny_llama();
+    config.update(keys);
+    return Architecture::from_config(config, "c", Head::kSequenceClassification);
+  };
+  CHECK(labels(Json::object())->labels().count == 2);
+  CHECK_FALSE(labels({{"num_labels", 2}})->config_json().contains("id2label"));
+  const auto named = labels({{"id2label", {{"0", "no"}, {"1", "yes"}}}, {"problem_type", "regression"}});
+  CHECK(named->config_json()["label2id"]["yes"] == 1);
+  CHECK(named->labels().problem == ProblemType::kRegression);
+  CHECK(labels({{"num_labels", 7}})->config_json()["id2label"]["6"] == "LABEL_6");
+  CHECK(labels({{"num_labels", 7}})->outputs() == 7);
+  for (const Json& bad :
+       {Json{{"num_labels", 0}}, Json{{"num_labels", "three"}}, Json{{"id2label", {{"1", "yes"}}}},
+        Json{{"id2label", {{"0", 5}}}}, Json{{"problem_type", "ranking"}}}) {
+    INFO(bad);
+    CHECK_THROWS_AS(labels(bad), Error);
+  }
+}
+
+TEST_CASE("a head that a family does not have is refused with those it has") {
+  try {
+    Architecture::from_config(tiny_llama(), "c", Head::kSeq2SeqLm);
+    FAIL("accepted");
+  } catch (const Error& error) {
+    CHECK(error.code() == ExitCode::kData);
+    CHECK_THAT(error.render(),
+               Catch::Contains("llama has no seq2seq_lm head") &&
+                   Catch::Contains("causal_lm, sequence_classification, token_classification"));
+  }
+}
+
+TEST_CASE("the head of a written config is found by its class") {
+  CHECK(Architecture::head_of({{"architectures", {"Qwen3ForTokenClassification"}}}) ==
+        Head::kTokenClassification);
+  CHECK(Architecture::head_of({{"architectures", {"GPT2LMHeadModel"}}}) == Head::kCausalLm);
+  for (const Json& other : {Json::object(), Json{{"architectures", nullptr}}, Json{{"architectures", {"X"}}}})
+    CHECK_FALSE(Architecture::head_of(other));
 }
 
 }  // namespace

@@ -23,6 +23,11 @@ std::vector<std::string> golden_files() {
   return paths;
 }
 
+std::shared_ptr<const Architecture> architecture_of(const Json& golden, const std::string& path) {
+  return Architecture::from_config(golden["config"], path,
+                                   head_named(golden["head"].get<std::string>()).value());
+}
+
 std::set<std::string> strings(const Json& list) {
   return list.get<std::set<std::string>>();
 }
@@ -37,7 +42,7 @@ TEST_CASE("parameter tables have transformers' names, shapes and order") {
   for (const std::string& path : golden_files()) {
     INFO(path);
     const Json golden = read_json_file(path);
-    const auto architecture = Architecture::from_config(golden["config"], path);
+    const auto architecture = architecture_of(golden, path);
     const ParameterTable& table = architecture->parameters();
     REQUIRE(table.parameters.size() == golden["parameters"].size());
     for (size_t i = 0; i < table.parameters.size(); ++i) {
@@ -50,11 +55,21 @@ TEST_CASE("parameter tables have transformers' names, shapes and order") {
   }
 }
 
+TEST_CASE("the head's parameters are those that the classes of a family do not share") {
+  for (const std::string& path : golden_files()) {
+    INFO(path);
+    const auto architecture = architecture_of(read_json_file(path), path);
+    const std::string& prefix = architecture->parameters().base_prefix;
+    for (const ParameterSpec& parameter : architecture->parameters().parameters)
+      CHECK(parameter.head == !parameter.name.starts_with(prefix));
+  }
+}
+
 TEST_CASE("weight decay and embedding marks are those of the Trainer") {
   for (const std::string& path : golden_files()) {
     INFO(path);
     const Json golden = read_json_file(path);
-    const auto architecture = Architecture::from_config(golden["config"], path);
+    const auto architecture = architecture_of(golden, path);
     std::set<std::string> no_decay, embeddings;
     for (const ParameterSpec& parameter : architecture->parameters().parameters) {
       if (!parameter.weight_decay) no_decay.insert(parameter.name);
@@ -69,7 +84,7 @@ TEST_CASE("config_json is what save_pretrained writes, plus the v4 rope keys") {
   for (const std::string& path : golden_files()) {
     INFO(path);
     const Json golden = read_json_file(path);
-    Json written = Architecture::from_config(golden["config"], path)->config_json();
+    Json written = architecture_of(golden, path)->config_json();
     if (written.contains("rope_parameters")) {
       CHECK(written["rope_theta"] == written["rope_parameters"]["rope_theta"]);
       const bool scaled = written["rope_parameters"]["rope_type"] != "default";
@@ -84,9 +99,10 @@ TEST_CASE("config_json is what save_pretrained writes, plus the v4 rope keys") {
 TEST_CASE("a written config reads back as itself") {
   for (const std::string& path : golden_files()) {
     INFO(path);
-    const auto first = Architecture::from_config(read_json_file(path)["config"], path);
-    const auto second = Architecture::from_config(first->config_json(), path);
-    CHECK(first->config_json() == second->config_json());
+    const auto first = architecture_of(read_json_file(path), path);
+    const Json written = first->config_json();
+    CHECK(Architecture::head_of(written) == first->head());
+    CHECK(Architecture::from_config(written, path, first->head())->config_json() == written);
   }
 }
 

@@ -33,8 +33,10 @@ TEST_CASE("configs with both spellings of rope mean the same to transformers", "
   const std::string golden = testing::source_dir() + "/tests/golden/architectures";
   const testing::TemporaryDirectory ours;
   for (const auto& entry : std::filesystem::directory_iterator(golden)) {
-    const Json config = read_json_file(entry.path().string())["config"];
-    const auto architecture = Architecture::from_config(config, entry.path().string());
+    const Json golden_file = read_json_file(entry.path().string());
+    const auto architecture =
+        Architecture::from_config(golden_file["config"], entry.path().string(),
+                                  head_named(golden_file["head"].get<std::string>()).value());
     write_file_atomically(ours / entry.path().stem().string() + "/config.json",
                           dump_json(architecture->config_json()));
   }

@@ -50,7 +50,8 @@ void measure(const std::string& folder, int64_t block, int64_t batch_size, int s
   double loss = 0, in_optimizer = 0, start = 0;
   for (int step = 0; step <= steps; ++step) {  // the first one warms up
     if (step == 1) in_optimizer = 0, start = monotonic_seconds();
-    const models::Output output = model->forward(batch, runner, {});
+    const models::Output output =
+        model->forward(batch, runner, models::loss_objective(*architecture, batch, {}));
     output.loss.backward();
     optim::clip_grad_norm(model->parameters(), 1.0);
     const double before = monotonic_seconds();

@@ -56,7 +56,8 @@ int main(int argc, char** argv) {
       start = std::chrono::steady_clock::now();
       cpu_start = std::clock();
     }
-    const models::Output output = model->forward(batch, runner, {});
+    const models::Output output =
+        model->forward(batch, runner, models::loss_objective(*architecture, batch, {}));
     output.loss.backward();
     optim::clip_grad_norm(model->parameters(), 1.0);
     optimizer->step(1e-4);

@@ -54,7 +54,7 @@ int main(int argc, char** argv) {
     nn::UnitRunner runner;
     models::Batch batch;
     batch.input_ids = ids_from(argv[2], std::stoll(argv[3]));
-    const at::Tensor logits = model->forward(batch, runner, {}).logits.contiguous();
+    const at::Tensor logits = model->forward(batch, runner, models::logits_only()).logits.contiguous();
     std::ofstream out(argv[4], std::ios::binary);
     out.write(static_cast<const char*>(logits.const_data_ptr()),
               static_cast<std::streamsize>(logits.nbytes()));

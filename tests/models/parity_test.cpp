@@ -38,9 +38,9 @@ void check_parity(const std::string& name, nn::Kernels kernels) {
   nn::UnitRunner runner;
   Batch batch;
   batch.input_ids = golden.tensor("input_ids");
-  CHECK(difference(model->forward(batch, runner, {}).logits, golden.tensor("logits")) < 1e-5);
+  CHECK(difference(model->forward(batch, runner, logits_only()).logits, golden.tensor("logits")) < 1e-5);
   batch.labels = golden.tensor("labels");
-  const Output output = model->forward(batch, runner, {});
+  const Output output = model->forward(batch, runner, loss_objective(model->architecture(), batch, {}));
   CHECK(difference(output.loss, golden.tensor("loss")) < 1e-5);
   output.loss.backward();
   for (size_t i = 0; i < model->parameters().size(); ++i) {

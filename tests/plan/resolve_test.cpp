@@ -222,6 +222,12 @@ class Unlimited : public architectures::Architecture {
  public:
   explicit Unlimited(std::shared_ptr<const Architecture> of) : of_(std::move(of)) {}
   const std::string& model_type() const override { return of_->model_type(); }
+  architectures::Head head() const override { return of_->head(); }
+  const architectures::Labels& labels() const override { return of_->labels(); }
+  bool counts_first_label() const override { return of_->counts_first_label(); }
+  std::optional<int64_t> pad_token_id() const override { return of_->pad_token_id(); }
+  bool learned_positions() const override { return false; }
+  architectures::ActivationFootprint activations() const override { return of_->activations(); }
   Json config_json() const override { return of_->config_json(); }
   const architectures::ParameterTable& parameters() const override { return of_->parameters(); }
   std::vector<std::string> layer_class_names() const override { return of_->layer_class_names(); }
@@ -229,8 +235,6 @@ class Unlimited : public architectures::Architecture {
   int64_t max_positions() const override { return 0; }
   int64_t hidden_size() const override { return of_->hidden_size(); }
   int64_t layers() const override { return of_->layers(); }
-  const architectures::Gpt2Config* gpt2() const override { return nullptr; }
-  const architectures::LlamaConfig* llama() const override { return of_->llama(); }
 
  private:
   std::shared_ptr<const Architecture> of_;

@@ -1,6 +1,7 @@
 // Holds the sources to the design: which module may include which, what stays above the line, what a library
 // never does.
 #include <algorithm>
+#include <cctype>
 #include <filesystem>
 #include <fstream>
 #include <map>
@@ -10,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "hftrain/architectures/architecture.h"
 #include "support/catch.h"
 #include "support/paths.h"
 
@@ -139,6 +141,43 @@ std::string code_of(const std::string& text) {
   return code;
 }
 
+// Where families may be named: the two folders' files of a family, and the registries.
+bool belongs_to_a_family(const std::string& path, const std::vector<std::string>& families) {
+  static const std::set<std::string> kRegistries = {"lib/hftrain/architectures/architecture.cpp",
+                                                    "lib/hftrain/architectures/families.h",
+                                                    "lib/hftrain/models/registry.cpp"};
+  if (kRegistries.contains(path)) return true;
+  for (const std::string& family : families) {
+    for (const char* folder : {"lib/hftrain/architectures/", "lib/hftrain/models/"}) {
+      if (path.starts_with(folder + family)) return true;
+    }
+  }
+  return false;
+}
+
+std::string lower(std::string text) {
+  for (char& c : text) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return text;
+}
+
+// The first family that a text names, as a word or a part of one: gpt2, make_gpt2, kGpt2Heads. "llama3" is a way to
+// scale rotary frequencies that configs of any family may name.
+std::string family_named_in(const std::string& text, const std::vector<std::string>& families) {
+  const auto is = [&](size_t at, int (*kind)(int)) {
+    return at < text.size() && kind(static_cast<unsigned char>(text[at])) != 0;
+  };
+  const std::string lowered = lower(text);
+  for (const std::string& family : families) {
+    for (size_t at = lowered.find(family); at != std::string::npos; at = lowered.find(family, at + 1)) {
+      const size_t end = at + family.size();
+      const bool begins =
+          at == 0 || !is(at - 1, std::isalpha) || (is(at - 1, std::islower) && is(at, std::isupper));
+      if (begins && !is(end, std::islower) && !is(end, std::isdigit)) return family;
+    }
+  }
+  return "";
+}
+
 }  // namespace
 
 TEST_CASE("every source belongs to a module of the design") {
@@ -194,5 +233,18 @@ TEST_CASE("the library neither prints nor ends the process") {
     const bool found = std::regex_search(code, match, forbidden);
     INFO(source.path << ": " << (found ? match.str() : ""));
     CHECK_FALSE(found);
+  }
+}
+
+TEST_CASE("no family is named outside its own files and the registries") {
+  const std::vector<std::string> families = hftrain::architectures::Architecture::model_types();
+  for (const char* text : {"gpt2", "a makeGpt2Model", "MAKE_GPT2", "\"gpt2\"", "GPT2Block"})
+    CHECK(family_named_in(text, {"gpt2"}) == "gpt2");
+  for (const char* text : {"agpt2", "gpt22", "gpt2s"}) CHECK(family_named_in(text, {"gpt2"}).empty());
+  for (const Source& source : sources_under({"lib", "launcher", "apps"})) {
+    // A tokenizer's patterns are known by the model that they were published with, whatever is trained.
+    if (source.module == "tokenizer" || belongs_to_a_family(source.path, families)) continue;
+    INFO(source.path);
+    CHECK(family_named_in(source.text, families) == "");
   }
 }

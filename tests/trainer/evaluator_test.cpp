@@ -9,7 +9,6 @@
 
 #include "comm/rank_processes.h"
 #include "hftrain/trainer/components.h"
-#include "hftrain/trainer/label_count.h"
 #include "support/catch.h"
 #include "trainer/tiny_run.h"
 
@@ -40,10 +39,11 @@ struct TinyEvaluation {
     for (size_t row = 0; row < samples.size(); ++row) {
       MemoryDataset(100).copy_to(samples[row], ids.data_ptr<int64_t>() + static_cast<int64_t>(row) * kBlock);
     }
-    const double items = static_cast<double>(label_count(model->architecture(), ids));
+    const models::Batch columns{.input_ids = ids, .labels = ids};
+    const double items = static_cast<double>(models::label_count(model->architecture(), columns));
     const at::Tensor divisor = at::scalar_tensor(items, at::kFloat);
-    return model->forward({.input_ids = ids, .labels = ids}, runner, {.num_items = divisor})
-        .loss.item<double>();
+    const auto objective = models::loss_objective(model->architecture(), columns, {.num_items = divisor});
+    return model->forward(columns, runner, objective).loss.item<double>();
   }
 
   plan::RunPlan plan;

@@ -15,7 +15,7 @@ constexpr const char* kTransformersVersion = "5.17.0";
 
 struct Family {
   const ConfigSchema& (*schema)();
-  std::shared_ptr<const Architecture> (*make)(const ConfigSchema&, Json, const std::string&);
+  FamilyMaker make;
 };
 
 constexpr std::array<Family, 5> kFamilies = {{
@@ -41,7 +41,7 @@ Error unknown_family(ExitCode code, const std::string& model_type) {
 }
 
 // Keys of every family, and what transformers 5.17 drops or renames when it writes a config.
-void normalise_common(const ConfigSchema& schema, Json& config) {
+void normalise_common(const ConfigSchema& schema, const HeadSpec& head, Json& config) {
   if (!config.contains("dtype") || config["dtype"].is_null()) {
     config["dtype"] = config.value("torch_dtype", Json(nullptr));
     if (config["dtype"].is_null()) config["dtype"] = "float32";
@@ -49,17 +49,29 @@ void normalise_common(const ConfigSchema& schema, Json& config) {
   config.erase("torch_dtype");
   config.erase("_name_or_path");
   config["model_type"] = schema.model_type;
-  config["architectures"] = Json::array({schema.architecture});
+  config["architectures"] = Json::array({head.class_name});
   config["transformers_version"] = kTransformersVersion;
 }
 
-std::shared_ptr<const Architecture> build(const Family& family, const Json& config,
-                                          const std::string& origin) {
+const HeadSpec& head_in(const ConfigSchema& schema, Head wanted, const std::string& origin) {
+  if (const HeadSpec* head = schema.find(wanted)) return *head;
+  std::vector<std::string> words;
+  for (const HeadSpec& head : schema.heads) words.emplace_back(head_word(head.head));
+  throw Error(ExitCode::kData,
+              std::string(schema.model_type) + " has no " + std::string(head_word(wanted)) + " head")
+      .where(origin)
+      .why("the heads of this family are " + join(words, ", "));
+}
+
+std::shared_ptr<const Architecture> build(const Family& family, const Json& config, const std::string& origin,
+                                          Head wanted) {
   const ConfigSchema& schema = family.schema();
+  const HeadSpec& head = head_in(schema, wanted, origin);
   Json complete = complete_config(schema, config, origin);
-  normalise_common(schema, complete);
+  normalise_common(schema, head, complete);
   if (schema.has_rope) normalise_rope(complete);
-  return family.make(schema, std::move(complete), origin);
+  const Labels labels = normalise_labels(wanted, complete, origin);
+  return family.make({schema, head, labels, std::move(complete), origin});
 }
 
 }  // namespace
@@ -76,7 +88,19 @@ std::vector<std::string> Architecture::model_types() {
   return names;
 }
 
-std::shared_ptr<const Architecture> Architecture::from_config(const Json& config, const std::string& origin) {
+std::optional<Head> Architecture::head_of(const Json& config) {
+  const Json classes = config.is_object() ? config.value("architectures", Json()) : Json();
+  if (!classes.is_array() || classes.empty()) return std::nullopt;
+  for (const Family& family : kFamilies) {
+    for (const HeadSpec& head : family.schema().heads) {
+      if (classes.front() == head.class_name) return head.head;
+    }
+  }
+  return std::nullopt;
+}
+
+std::shared_ptr<const Architecture> Architecture::from_config(const Json& config, const std::string& origin,
+                                                              Head head) {
   if (!config.is_object()) throw Error(ExitCode::kData, "a model config must be a JSON object").where(origin);
   if (!config.contains("model_type") || !config["model_type"].is_string()) {
     throw Error(ExitCode::kData, "the model config has no model_type")
@@ -86,16 +110,16 @@ std::shared_ptr<const Architecture> Architecture::from_config(const Json& config
   const std::string model_type = config["model_type"];
   const Family* family = find_family(model_type);
   if (family == nullptr) throw unknown_family(ExitCode::kData, model_type).where(origin);
-  return build(*family, config, origin);
+  return build(*family, config, origin, head);
 }
 
 std::shared_ptr<const Architecture> Architecture::from_scratch(const std::string& model_type,
-                                                               const std::string& overrides) {
+                                                               const std::string& overrides, Head head) {
   const Family* family = find_family(model_type);
   if (family == nullptr) throw unknown_family(ExitCode::kUsage, model_type).where("--model_type");
   const Json config = parse_overrides(family->schema(), overrides);
   try {
-    return build(*family, config, "--model_type " + model_type + " with --config_overrides");
+    return build(*family, config, "--model_type " + model_type + " with --config_overrides", head);
   } catch (const Error& error) {
     throw Error(ExitCode::kUsage, error.diagnostics());
   }

@@ -144,6 +144,13 @@ const ConfigKey* ConfigSchema::find(const std::string& name_or_alias) const {
   return nullptr;
 }
 
+const HeadSpec* ConfigSchema::find(Head head) const {
+  for (const HeadSpec& spec : heads) {
+    if (spec.head == head) return &spec;
+  }
+  return nullptr;
+}
+
 Json complete_config(const ConfigSchema& schema, const Json& config, const std::string& origin) {
   Json complete = config;
   for (const ConfigAlias& alias : schema.aliases) {

@@ -6,6 +6,7 @@
 #include <span>
 #include <string>
 
+#include "hftrain/architectures/heads.h"
 #include "hftrain/base/json.h"
 
 namespace hftrain::architectures {
@@ -27,8 +28,8 @@ struct ConfigAlias {
 
 struct ConfigSchema {
   const char* model_type;
-  const char* architecture;  // class with the causal head: "LlamaForCausalLM"
-  const char* layer_class;   // "LlamaDecoderLayer"
+  std::span<const HeadSpec> heads;  // those the family has
+  const char* layer_class;          // class of its blocks
   std::span<const ConfigKey> keys;
   std::span<const ConfigAlias> aliases;
   // Keys of older releases that are folded into others; accepted in overrides, never written.
@@ -36,6 +37,7 @@ struct ConfigSchema {
   bool has_rope = false;
 
   const ConfigKey* find(const std::string& name_or_alias) const;
+  const HeadSpec* find(Head head) const;  // null: the family has no such head
 };
 
 // `config` with canonical spellings, and the class default for every key that is missing. Values of a wrong

@@ -1,5 +1,6 @@
+#include "hftrain/architectures/gpt2.h"
+
 #include <cmath>
-#include <iterator>
 
 #include "hftrain/architectures/config_values.h"
 #include "hftrain/architectures/families.h"
@@ -36,6 +37,12 @@ constexpr ConfigKey kKeys[] = {
     {"use_cache", ConfigType::kBoolean, "true"},
     {"vocab_size", ConfigType::kInteger, "50257"},
 };
+constexpr HeadSpec kHeads[] = {
+    {Head::kCausalLm, "GPT2LMHeadModel", "transformer", "lm_head"},
+    {Head::kSequenceClassification, "GPT2ForSequenceClassification", "transformer", "score"},
+    {Head::kTokenClassification, "GPT2ForTokenClassification", "transformer", "classifier", /*bias=*/true},
+    {Head::kQuestionAnswering, "GPT2ForQuestionAnswering", "transformer", "qa_outputs", /*bias=*/true},
+};
 constexpr ConfigAlias kAliases[] = {
     {"hidden_size", "n_embd"},
     {"max_position_embeddings", "n_positions"},
@@ -69,11 +76,11 @@ Gpt2Config read_config(const Json& json, const std::string& origin) {
 
 // Matrices are stored [in, out] (transformers' Conv1D).
 void add_block(ParameterTableBuilder& builder, const Gpt2Config& config, int64_t layer) {
-  const std::string block = "transformer.h." + std::to_string(layer) + '.';
+  const std::string block = "h." + std::to_string(layer) + '.';
   const int64_t width = config.n_embd, inner = config.n_inner > 0 ? config.n_inner : 4 * width;
   // Residual projections shrink with depth (GPT-2 paper, section 2.3).
   const double residual_std = config.initializer_range / std::sqrt(2.0 * static_cast<double>(config.n_layer));
-  builder.begin_unit("block." + std::to_string(layer));
+  builder.begin_block(layer);
   builder.norm(block + "ln_1", width, /*with_bias=*/true);
   builder.matrix(block + "attn.c_attn", width, 3 * width, 3 * width);
   builder.matrix(block + "attn.c_proj", width, width, width, residual_std);
@@ -82,55 +89,45 @@ void add_block(ParameterTableBuilder& builder, const Gpt2Config& config, int64_t
   builder.matrix(block + "mlp.c_proj", inner, width, width, residual_std);
 }
 
-ParameterTable build_table(const Gpt2Config& config, const std::string& origin) {
-  ParameterTableBuilder builder(config.initializer_range, origin);
+ParameterTable build_table(const Gpt2Config& config, const FamilyConfig& given, const std::string& prefix,
+                           int64_t outputs) {
+  ParameterTableBuilder builder(config.initializer_range, prefix, given.origin);
   builder.begin_unit("embeddings");
-  builder.embedding("transformer.wte", config.vocab_size, config.n_embd);
-  builder.embedding("transformer.wpe", config.n_positions, config.n_embd);
+  builder.embedding("wte", config.vocab_size, config.n_embd);
+  builder.embedding("wpe", config.n_positions, config.n_embd);
   for (int64_t layer = 0; layer < config.n_layer; ++layer) add_block(builder, config, layer);
   builder.begin_unit("head");
-  builder.norm("transformer.ln_f", config.n_embd, /*with_bias=*/true);
-  if (config.tie_word_embeddings) {
-    builder.tie("lm_head.weight", "transformer.wte.weight");
-  } else {
-    builder.matrix("lm_head", config.vocab_size, config.n_embd, /*bias=*/0);
-  }
-  return builder.finish("transformer.", {R"(\.attn\.bias$)", R"(\.attn\.masked_bias$)"});
+  builder.norm("ln_f", config.n_embd, /*with_bias=*/true);
+  const bool tied = given.head.head == Head::kCausalLm && config.tie_word_embeddings;
+  append_head(builder, given.head, outputs, config.n_embd, tied ? "wte.weight" : "");
+  return builder.finish({R"(\.attn\.bias$)", R"(\.attn\.masked_bias$)"});
 }
-
-class Gpt2Architecture final : public Architecture {
- public:
-  Gpt2Architecture(Json config, const std::string& origin)
-      : json_(std::move(config)), config_(read_config(json_, origin)), table_(build_table(config_, origin)) {}
-
-  const std::string& model_type() const override { return model_type_; }
-  Json config_json() const override { return json_; }
-  const ParameterTable& parameters() const override { return table_; }
-  std::vector<std::string> layer_class_names() const override { return {gpt2_schema().layer_class}; }
-  int64_t vocab_size() const override { return config_.vocab_size; }
-  int64_t max_positions() const override { return config_.n_positions; }
-  int64_t hidden_size() const override { return config_.n_embd; }
-  int64_t layers() const override { return config_.n_layer; }
-  bool counts_first_label() const override { return true; }
-  const Gpt2Config* gpt2() const override { return &config_; }
-
- private:
-  std::string model_type_ = "gpt2";
-  Json json_;
-  Gpt2Config config_;
-  ParameterTable table_;
-};
 
 }  // namespace
 
+Gpt2Architecture::Gpt2Architecture(FamilyConfig config)
+    : FamilyArchitecture(std::move(config)), config_(read_config(given().json, given().origin)) {
+  set_table(build_table(config_, given(), base_prefix(), outputs()));
+}
+
+ActivationFootprint Gpt2Architecture::activations() const {
+  const int64_t width = config_.n_embd, inner = config_.n_inner > 0 ? config_.n_inner : 4 * width;
+  ActivationFootprint block;
+  // Both norms' inputs and outputs, q, k, v, the attention's output; the MLP before and after its activation.
+  block.linear = 8 * width + 2 * inner;
+  if (config_.resid_pdrop > 0) block.linear += 2 * width;
+  // Dropout on attention weights takes the form that keeps them, once before and once after.
+  if (config_.attn_pdrop > 0) block.square = 2 * config_.n_head;
+  return block;
+}
+
 const ConfigSchema& gpt2_schema() {
-  static constexpr ConfigSchema kSchema = {"gpt2", "GPT2LMHeadModel", "GPT2Block", kKeys, kAliases, {},
-                                           false};
+  static constexpr ConfigSchema kSchema = {"gpt2", kHeads, "GPT2Block", kKeys, kAliases, {}, false};
   return kSchema;
 }
 
-std::shared_ptr<const Architecture> make_gpt2(const ConfigSchema&, Json config, const std::string& origin) {
-  return std::make_shared<Gpt2Architecture>(std::move(config), origin);
+std::shared_ptr<const Architecture> make_gpt2(FamilyConfig given) {
+  return std::make_shared<Gpt2Architecture>(std::move(given));
 }
 
 }  // namespace hftrain::architectures

@@ -1,9 +1,10 @@
+#include "hftrain/architectures/llama.h"
+
 #include <algorithm>
 
 #include "hftrain/architectures/config_values.h"
 #include "hftrain/architectures/families.h"
 #include "hftrain/architectures/parameter_table_builder.h"
-#include "hftrain/architectures/rope_config.h"
 
 namespace hftrain::architectures {
 namespace {
@@ -94,20 +95,20 @@ LlamaConfig read_config(const ConfigSchema& schema, const Json& json, const std:
   read_biases(schema, values, config);
   read_windows(schema, json, values, config);
   values.finish();
-  read_rope(json, origin, config);
+  config.rope = read_rope(json, origin);
   return config;
 }
 
 // Matrices are stored [out, in].
 void add_layer(ParameterTableBuilder& builder, const LlamaConfig& config, int64_t index) {
-  const std::string layer = "model.layers." + std::to_string(index) + '.';
+  const std::string layer = "layers." + std::to_string(index) + '.';
   const int64_t width = config.hidden_size, inner = config.intermediate_size;
   const int64_t queries = config.num_attention_heads * config.head_dim;
   const int64_t keys = config.num_key_value_heads * config.head_dim;
   const auto project = [&](const std::string& name, int64_t out, int64_t in, bool bias) {
     builder.matrix(layer + name, out, in, bias ? out : 0);
   };
-  builder.begin_unit("block." + std::to_string(index));
+  builder.begin_block(index);
   const bool qkv_bias = config.attention_bias || config.qkv_bias;
   project("self_attn.q_proj", queries, width, qkv_bias);
   project("self_attn.k_proj", keys, width, qkv_bias);
@@ -124,58 +125,48 @@ void add_layer(ParameterTableBuilder& builder, const LlamaConfig& config, int64_
   builder.norm(layer + "post_attention_layernorm", width, /*with_bias=*/false);
 }
 
-ParameterTable build_table(const LlamaConfig& config, const std::string& origin) {
-  ParameterTableBuilder builder(config.initializer_range, origin);
+ParameterTable build_table(const LlamaConfig& config, const FamilyConfig& given, const std::string& prefix,
+                           int64_t outputs) {
+  ParameterTableBuilder builder(config.initializer_range, prefix, given.origin);
   builder.begin_unit("embeddings");
-  builder.embedding("model.embed_tokens", config.vocab_size, config.hidden_size);
+  builder.embedding("embed_tokens", config.vocab_size, config.hidden_size);
   for (int64_t layer = 0; layer < config.num_hidden_layers; ++layer) add_layer(builder, config, layer);
   builder.begin_unit("head");
-  builder.norm("model.norm", config.hidden_size, /*with_bias=*/false);
-  if (config.tie_word_embeddings) {
-    builder.tie("lm_head.weight", "model.embed_tokens.weight");
-  } else {
-    builder.matrix("lm_head", config.vocab_size, config.hidden_size, /*bias=*/0);
-  }
-  return builder.finish("model.", {R"(\.rotary_emb\.inv_freq$)"});
+  builder.norm("norm", config.hidden_size, /*with_bias=*/false);
+  const bool tied = given.head.head == Head::kCausalLm && config.tie_word_embeddings;
+  append_head(builder, given.head, outputs, config.hidden_size, tied ? "embed_tokens.weight" : "");
+  return builder.finish({R"(\.rotary_emb\.inv_freq$)"});
 }
-
-class LlamaArchitecture final : public Architecture {
- public:
-  LlamaArchitecture(const ConfigSchema& schema, Json config, const std::string& origin)
-      : schema_(schema),
-        model_type_(schema.model_type),
-        json_(std::move(config)),
-        config_(read_config(schema, json_, origin)),
-        table_(build_table(config_, origin)) {}
-
-  const std::string& model_type() const override { return model_type_; }
-  Json config_json() const override {
-    Json json = json_;
-    add_v4_rope(json);
-    return json;
-  }
-  const ParameterTable& parameters() const override { return table_; }
-  std::vector<std::string> layer_class_names() const override { return {schema_.layer_class}; }
-  int64_t vocab_size() const override { return config_.vocab_size; }
-  int64_t max_positions() const override { return config_.max_position_embeddings; }
-  int64_t hidden_size() const override { return config_.hidden_size; }
-  int64_t layers() const override { return config_.num_hidden_layers; }
-  const LlamaConfig* llama() const override { return &config_; }
-
- private:
-  const ConfigSchema& schema_;
-  std::string model_type_;
-  Json json_;
-  LlamaConfig config_;
-  ParameterTable table_;
-};
 
 }  // namespace
 
-std::shared_ptr<const Architecture> make_llama(const ConfigSchema& schema, Json config,
-                                               const std::string& origin) {
-  derive_missing(schema, config);
-  return std::make_shared<LlamaArchitecture>(schema, std::move(config), origin);
+LlamaArchitecture::LlamaArchitecture(FamilyConfig config)
+    : FamilyArchitecture(std::move(config)),
+      config_(read_config(given().schema, given().json, given().origin)) {
+  set_table(build_table(config_, given(), base_prefix(), outputs()));
+}
+
+Json LlamaArchitecture::config_json() const {
+  Json json = given().json;
+  add_v4_rope(json);
+  return json;
+}
+
+ActivationFootprint LlamaArchitecture::activations() const {
+  const int64_t width = config_.hidden_size;
+  const int64_t queries = config_.num_attention_heads * config_.head_dim;
+  const int64_t keys = config_.num_key_value_heads * config_.head_dim;
+  ActivationFootprint block;
+  // Both norms' inputs and outputs; q and k before and after the rotation, v, the attention's output; gate,
+  // up and their product.
+  block.linear = 4 * width + 3 * queries + 3 * keys + 3 * config_.intermediate_size;
+  if (config_.attention_dropout > 0) block.square = 2 * config_.num_attention_heads;
+  return block;
+}
+
+std::shared_ptr<const Architecture> make_llama(FamilyConfig given) {
+  derive_missing(given.schema, given.json);
+  return std::make_shared<LlamaArchitecture>(std::move(given));
 }
 
 }  // namespace hftrain::architectures

@@ -99,14 +99,37 @@ constexpr ConfigKey kMistralKeys[] = {
 
 constexpr ConfigKey kOldKeys[] = {{"rope_theta", ConfigType::kFloat, "10000.0"}};
 
-constexpr ConfigSchema kLlama = {"llama", "LlamaForCausalLM", "LlamaDecoderLayer", kLlamaKeys, {}, kOldKeys,
-                                 true};
-constexpr ConfigSchema kQwen2 = {"qwen2", "Qwen2ForCausalLM", "Qwen2DecoderLayer", kQwen2Keys, {}, kOldKeys,
-                                 true};
-constexpr ConfigSchema kQwen3 = {"qwen3", "Qwen3ForCausalLM", "Qwen3DecoderLayer", kQwen3Keys, {}, kOldKeys,
-                                 true};
-constexpr ConfigSchema kMistral = {
-    "mistral", "MistralForCausalLM", "MistralDecoderLayer", kMistralKeys, {}, kOldKeys, true};
+// Question answering calls the body "transformer"; Mistral's does not.
+constexpr HeadSpec kLlamaHeads[] = {
+    {Head::kCausalLm, "LlamaForCausalLM", "model", "lm_head"},
+    {Head::kSequenceClassification, "LlamaForSequenceClassification", "model", "score"},
+    {Head::kTokenClassification, "LlamaForTokenClassification", "model", "score", /*bias=*/true},
+    {Head::kQuestionAnswering, "LlamaForQuestionAnswering", "transformer", "qa_outputs", /*bias=*/true},
+};
+constexpr HeadSpec kQwen2Heads[] = {
+    {Head::kCausalLm, "Qwen2ForCausalLM", "model", "lm_head"},
+    {Head::kSequenceClassification, "Qwen2ForSequenceClassification", "model", "score"},
+    {Head::kTokenClassification, "Qwen2ForTokenClassification", "model", "score", /*bias=*/true},
+    {Head::kQuestionAnswering, "Qwen2ForQuestionAnswering", "transformer", "qa_outputs", /*bias=*/true},
+};
+constexpr HeadSpec kQwen3Heads[] = {
+    {Head::kCausalLm, "Qwen3ForCausalLM", "model", "lm_head"},
+    {Head::kSequenceClassification, "Qwen3ForSequenceClassification", "model", "score"},
+    {Head::kTokenClassification, "Qwen3ForTokenClassification", "model", "score", /*bias=*/true},
+    {Head::kQuestionAnswering, "Qwen3ForQuestionAnswering", "transformer", "qa_outputs", /*bias=*/true},
+};
+constexpr HeadSpec kMistralHeads[] = {
+    {Head::kCausalLm, "MistralForCausalLM", "model", "lm_head"},
+    {Head::kSequenceClassification, "MistralForSequenceClassification", "model", "score"},
+    {Head::kTokenClassification, "MistralForTokenClassification", "model", "score", /*bias=*/true},
+    {Head::kQuestionAnswering, "MistralForQuestionAnswering", "model", "qa_outputs", /*bias=*/true},
+};
+
+constexpr ConfigSchema kLlama = {"llama", kLlamaHeads, "LlamaDecoderLayer", kLlamaKeys, {}, kOldKeys, true};
+constexpr ConfigSchema kQwen2 = {"qwen2", kQwen2Heads, "Qwen2DecoderLayer", kQwen2Keys, {}, kOldKeys, true};
+constexpr ConfigSchema kQwen3 = {"qwen3", kQwen3Heads, "Qwen3DecoderLayer", kQwen3Keys, {}, kOldKeys, true};
+constexpr ConfigSchema kMistral = {"mistral", kMistralHeads, "MistralDecoderLayer", kMistralKeys, {},
+                                   kOldKeys,  true};
 
 }  // namespace
 

@@ -35,12 +35,12 @@ void ParameterTableBuilder::add(std::string name, std::vector<int64_t> shape, In
   if (!numbers || *numbers > kMostNumbers) {
     throw Error(ExitCode::kData, "a model of this config has too many parameters")
         .where(origin_)
-        .why("up to " + name + " they pass 2^53")
+        .why("up to " + prefix_ + name + " they pass 2^53")
         .hint("see whether the sizes in the config are right");
   }
   numbers_ = *numbers;
-  const int unit = static_cast<int>(table_.units.size()) - 1;
-  table_.parameters.push_back({std::move(name), std::move(shape), init, unit, decay, is_embedding});
+  table_.parameters.push_back(
+      {prefix_ + name, std::move(shape), init, last_unit(), decay, is_embedding, in_head_});
 }
 
 void ParameterTableBuilder::embedding(const std::string& name, int64_t rows, int64_t columns) {
@@ -58,9 +58,7 @@ void ParameterTableBuilder::norm(const std::string& module, int64_t size, bool w
   if (with_bias) add(module + ".bias", {size}, {InitKind::kZeros, 0}, /*decay=*/false);
 }
 
-ParameterTable ParameterTableBuilder::finish(std::string base_prefix,
-                                             std::vector<std::string> ignored_patterns) {
-  table_.base_prefix = std::move(base_prefix);
+ParameterTable ParameterTableBuilder::finish(std::vector<std::string> ignored_patterns) {
   table_.ignored_patterns = std::move(ignored_patterns);
   return std::move(table_);
 }

@@ -12,27 +12,42 @@ namespace hftrain::architectures {
 class ParameterTableBuilder {
  public:
   // `origin` names the config in the Error (kData) of a model whose numbers cannot be counted.
-  ParameterTableBuilder(double initializer_range, std::string origin)
-      : std_(initializer_range), origin_(std::move(origin)) {}
+  // `base_prefix` ("model.") goes before the names of all that the body has.
+  ParameterTableBuilder(double initializer_range, std::string base_prefix, std::string origin)
+      : std_(initializer_range), prefix_(std::move(base_prefix)), origin_(std::move(origin)) {
+    table_.base_prefix = prefix_;
+  }
 
   // The parameters that follow belong to this unit.
-  void begin_unit(std::string name) { table_.units.push_back(std::move(name)); }
+  void begin_unit(std::string name) { table_.units.push_back({std::move(name), false}); }
+  // The same, of block `index` of a stack of equal blocks.
+  void begin_block(int64_t index) { table_.units.push_back({"block." + std::to_string(index), true}); }
+  // What follows is the head's, and named as it is.
+  void begin_head() {
+    in_head_ = true;
+    prefix_.clear();
+  }
   void embedding(const std::string& name, int64_t rows, int64_t columns);
   // A weight matrix in its stored layout, normal with `std` (0: the config's), and a zero bias of `bias`
   // numbers (0: none).
   void matrix(const std::string& module, int64_t rows, int64_t columns, int64_t bias, double std = 0);
   // A norm's weight (ones) and, for layer norms, its bias (zeros); neither decays.
   void norm(const std::string& module, int64_t size, bool with_bias);
-  void tie(std::string alias, std::string parameter) {
-    table_.tied.push_back({std::move(alias), std::move(parameter)});
+  // `parameter` of the body is used in the unit that was begun last, too, as `alias`.
+  void tie(std::string alias, const std::string& parameter) {
+    table_.tied.push_back({std::move(alias), table_.base_prefix + parameter, last_unit()});
   }
-  ParameterTable finish(std::string base_prefix, std::vector<std::string> ignored_patterns);
+  ParameterTable finish(std::vector<std::string> ignored_patterns);
 
  private:
   void add(std::string name, std::vector<int64_t> shape, Init init, bool decay, bool is_embedding = false);
 
+  int last_unit() const { return static_cast<int>(table_.units.size()) - 1; }
+
   double std_;
+  std::string prefix_;
   std::string origin_;
+  bool in_head_ = false;
   int64_t numbers_ = 0;
   ParameterTable table_;
 };

@@ -55,32 +55,34 @@ void normalise_rope(Json& config) {
   config.erase("rope_scaling");
 }
 
-void read_rope(const Json& config, const std::string& origin, LlamaConfig& typed) {
+RopeConfig read_rope(const Json& config, const std::string& origin) {
   const Json& rope = config["rope_parameters"];
   if (!rope.is_object()) throw refused(origin, "the RoPE settings must be an object");
-  typed.rope_theta = number(rope, "rope_theta", origin);
-  if (!(typed.rope_theta > 0)) throw refused(origin, "rope_theta must be above 0");
+  RopeConfig typed;
+  typed.theta = number(rope, "rope_theta", origin);
+  if (!(typed.theta > 0)) throw refused(origin, "rope_theta must be above 0");
   const Json partial = rope.value("partial_rotary_factor", config.value("partial_rotary_factor", Json(1.0)));
   if (partial != 1.0) throw refused(origin, "partial rotary embeddings are not implemented");
   const Json& type = rope["rope_type"];
-  if (type == "default") return;
+  if (type == "default") return typed;
   if (type == "linear") {
-    typed.rope_scaling = RopeScaling::kLinear;
-    typed.rope_factor = number(rope, "factor", origin);
+    typed.scaling = RopeScaling::kLinear;
+    typed.factor = number(rope, "factor", origin);
   } else if (type == "llama3") {
-    typed.rope_scaling = RopeScaling::kLlama3;
-    typed.rope_factor = number(rope, "factor", origin);
-    typed.rope_low_freq_factor = number(rope, "low_freq_factor", origin);
-    typed.rope_high_freq_factor = number(rope, "high_freq_factor", origin);
-    typed.rope_original_max_position = positions(rope, "original_max_position_embeddings", origin);
-    if (typed.rope_high_freq_factor <= typed.rope_low_freq_factor) {
+    typed.scaling = RopeScaling::kBanded;
+    typed.factor = number(rope, "factor", origin);
+    typed.low_freq_factor = number(rope, "low_freq_factor", origin);
+    typed.high_freq_factor = number(rope, "high_freq_factor", origin);
+    typed.original_max_position = positions(rope, "original_max_position_embeddings", origin);
+    if (typed.high_freq_factor <= typed.low_freq_factor) {
       throw refused(origin, "high_freq_factor must be above low_freq_factor");
     }
   } else {
     throw refused(origin, "RoPE type " + type.dump() + " is not implemented")
         .why("the implemented types are default, linear and llama3");
   }
-  if (!(typed.rope_factor > 0)) throw refused(origin, "the RoPE factor must be above 0");
+  if (!(typed.factor > 0)) throw refused(origin, "the RoPE factor must be above 0");
+  return typed;
 }
 
 void add_v4_rope(Json& config) {

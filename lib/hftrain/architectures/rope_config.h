@@ -2,21 +2,33 @@
 // `rope_scaling`.
 #pragma once
 
+#include <cstdint>
 #include <string>
 
-#include "hftrain/architectures/architecture.h"
 #include "hftrain/base/json.h"
 
 namespace hftrain::architectures {
+
+enum class RopeScaling { kNone, kLinear, kBanded };
+
+struct RopeConfig {
+  double theta = 10000.0;
+  RopeScaling scaling = RopeScaling::kNone;
+  double factor = 1.0;
+  // Of kBanded: wavelengths above original_max_position/low_freq_factor are stretched by the factor, below
+  // original_max_position/high_freq_factor kept, in between blended.
+  double low_freq_factor = 1.0, high_freq_factor = 4.0;
+  int64_t original_max_position = 8192;
+};
 
 // Folds the v4 keys of `config` into `rope_parameters` by the precedence of transformers 5.17: a non-null
 // rope_scaling replaces rope_parameters; a theta inside the object wins over the top-level rope_theta;
 // neither gives 10000, default. The v4 keys are removed from `config`.
 void normalise_rope(Json& config);
 
-// Reads the normalised object into `typed`. A type other than default, linear and llama3, missing numbers and
+// Reads the normalised object. A type other than default, linear and llama3, missing numbers and
 // partial rotation are refused (exit code 4, `origin` named).
-void read_rope(const Json& config, const std::string& origin, LlamaConfig& typed);
+RopeConfig read_rope(const Json& config, const std::string& origin);
 
 // Adds rope_theta and rope_scaling, which v4 readers need and which 5.17 folds back into the same
 // rope_parameters.

@@ -443,7 +443,7 @@ const Rule kRules[] = {
      },
      "there is no model",
      "",
-     "--model_name_or_path FOLDER, or --model_type gpt2 to train from scratch",
+     "--model_name_or_path FOLDER, or --model_type FAMILY to train from scratch",
      true},
     {"L7",
      Severity::kError,

@@ -4,7 +4,7 @@ namespace hftrain::arguments {
 
 namespace {
 
-// As Lightning, fairseq, nanoGPT, Axolotl, LLaMA-Factory, Keras, scripts and people say it.
+// As Lightning, fairseq, nanoGPT, Axolotl, Keras, scripts and people say it.
 constexpr Synonym kSynonyms[] = {
     {"accumulate_grad_batches", "gradient_accumulation_steps"},
     {"accumulation", "gradient_accumulation_steps"},

@@ -1,29 +1,70 @@
 #include "hftrain/models/decoder_model.h"
 
-#include "hftrain/nn/causal_lm_loss.h"
+#include <ATen/TensorOperators.h>
+#include <ATen/ops/arange.h>
+#include <ATen/ops/full.h>
+
+#include <algorithm>
+#include <array>
+
+#include "hftrain/base/error.h"
+#include "hftrain/nn/dropout.h"
 #include "hftrain/nn/embedding.h"
 
 namespace hftrain::models {
 namespace {
 
-std::vector<at::Tensor> cast(at::TensorList parameters, at::ScalarType dtype) {
-  std::vector<at::Tensor> result;
+using architectures::Head;
+using Tensors = std::vector<at::Tensor>;
+
+Tensors cast(at::TensorList parameters, at::ScalarType dtype) {
+  Tensors result;
   result.reserve(parameters.size());
   for (const at::Tensor& parameter : parameters) result.push_back(parameter.to(dtype));
   return result;
 }
 
+// Of the head itself, a tied matrix not counted.
+int64_t own_parameters(const architectures::ParameterTable& table) {
+  return std::count_if(table.parameters.begin(), table.parameters.end(),
+                       [](const architectures::ParameterSpec& spec) { return spec.head; });
+}
+
+// A column that is passed over would be a batch trained wrongly.
+void refuse_columns(const Batch& batch) {
+  constexpr std::array kNotTaken = {&Batch::attention_mask,    &Batch::token_type_ids,
+                                    &Batch::position_ids,      &Batch::pixel_values,
+                                    &Batch::decoder_input_ids, &Batch::decoder_attention_mask};
+  for (const BatchColumn& column : kBatchColumns) {
+    const bool taken = std::find(kNotTaken.begin(), kNotTaken.end(), column.member) == kNotTaken.end();
+    if (!taken && (batch.*column.member).defined())
+      throw Error(ExitCode::kInternal, "a decoder takes no column " + std::string(column.name));
+  }
+}
+
 }  // namespace
 
+DecoderModel::DecoderModel(std::shared_ptr<const architectures::Architecture> architecture,
+                           const ModelOptions& options)
+    : Model(std::move(architecture), options),
+      head_has_bias_(own_parameters(this->architecture().parameters()) == 2) {}
+
 void DecoderModel::prepare(int64_t) {}
+
+void DecoderModel::draws_random(bool embeddings, bool blocks) {
+  for (nn::Unit& unit : units_) unit.random = unit.repeated && blocks;
+  units_.front().random = embeddings || options().neftune_alpha > 0;
+  const bool drops = architecture().head() == Head::kTokenClassification;
+  units_.back().random = drops && architecture().labels().dropout > 0;
+}
 
 at::Tensor DecoderModel::token_embedding(const at::Tensor& table, const at::Tensor& ids) const {
   const at::Tensor x = nn::embed_tokens(table, ids);
   return active(options().neftune_alpha) == 0 ? x : nn::add_neftune_noise(x, options().neftune_alpha);
 }
 
-std::vector<at::Tensor> DecoderModel::run(nn::UnitRunner& runner, const nn::Unit& unit, at::TensorList inputs,
-                                          const nn::UnitFunction& function) const {
+Tensors DecoderModel::run(nn::UnitRunner& runner, const nn::Unit& unit, at::TensorList inputs,
+                          const nn::UnitFunction& function) const {
   const at::ScalarType dtype = options().compute_dtype;
   return runner.run(unit, unit_parameters(unit), inputs,
                     [function, dtype](at::TensorList parameters, at::TensorList given) {
@@ -31,9 +72,36 @@ std::vector<at::Tensor> DecoderModel::run(nn::UnitRunner& runner, const nn::Unit
                     });
 }
 
-Output DecoderModel::forward(const Batch& batch, nn::UnitRunner& runner, const LossRequest& request) {
+at::Tensor DecoderModel::last_tokens(const at::Tensor& ids) const {
+  if (architecture().head() != Head::kSequenceClassification) return {};
+  const std::optional<int64_t> padding = architecture().pad_token_id();
+  if (padding) return (at::arange(ids.size(1), ids.options()) * (ids != *padding)).argmax(-1);
+  if (ids.size(0) == 1) return at::full({1}, ids.size(1) - 1, ids.options());
+  throw Error(ExitCode::kData, "rows are classified by their last token, and there is no padding token")
+      .where("pad_token_id of the model's config")
+      .why("a batch has several rows, and padding cannot be told from text")
+      .hint("a tokenizer with a padding token, or batches of one row");
+}
+
+HeadOutput DecoderModel::head(at::TensorList parameters, const at::Tensor& x,
+                              const at::Tensor& places) const {
+  const size_t norm = parameters.size() - (head_has_bias_ ? 2 : 1);
+  HeadOutput out{.weight = parameters[norm], .kernels = options().kernels};
+  if (head_has_bias_) out.bias = parameters[norm + 1];
+  if (!places.defined()) {
+    out.hidden = final_norm(parameters.slice(0, norm), x);
+  } else {
+    const at::Tensor index = places.view({-1, 1, 1}).expand({-1, 1, x.size(2)});
+    out.hidden = final_norm(parameters.slice(0, norm), x.gather(1, index)).squeeze(1);
+  }
+  if (architecture().head() == Head::kTokenClassification)
+    out.hidden = nn::dropout(out.hidden, active(architecture().labels().dropout));
+  return out;
+}
+
+Output DecoderModel::forward(const Batch& batch, nn::UnitRunner& runner, const Objective& objective) {
+  refuse_columns(batch);
   prepare(batch.input_ids.size(1));
-  using Tensors = std::vector<at::Tensor>;
   Tensors x =
       run(runner, units().front(), {batch.input_ids},
           [this](at::TensorList parameters, at::TensorList in) { return Tensors{embed(parameters, in[0])}; });
@@ -43,19 +111,12 @@ Output DecoderModel::forward(const Batch& batch, nn::UnitRunner& runner, const L
       return Tensors{block(layer, parameters, in[0])};
     });
   }
-  // The loss and the logits.
-  const auto head = [this, labels = batch.labels, request](at::TensorList parameters,
-                                                           at::TensorList in) -> Tensors {
-    const at::Tensor hidden = final_norm(parameters.slice(0, parameters.size() - 1), in[0]);
-    const at::Tensor& output = parameters.back();
-    if (!labels.defined()) return {at::Tensor(), hidden.matmul(output.t())};
-    const nn::CausalLossOptions loss{request.num_items, options().label_smoothing};
-    if (!request.want_logits)
-      return {nn::causal_lm_loss(hidden, output, labels, loss, options().kernels), at::Tensor()};
-    const at::Tensor all = hidden.matmul(output.t());
-    return {nn::causal_lm_loss_from_logits(all, labels, loss), all.detach()};
-  };
-  const Tensors result = run(runner, units().back(), x, head);
+  const at::Tensor places = last_tokens(batch.input_ids);
+  const Tensors result =
+      run(runner, units().back(), x, [this, objective, places](at::TensorList parameters, at::TensorList in) {
+        Output output = objective(head(parameters, in[0], places));
+        return Tensors{std::move(output.loss), std::move(output.logits)};
+      });
   return {result[0], result[1]};
 }
 

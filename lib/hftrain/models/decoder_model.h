@@ -1,4 +1,4 @@
-// What the decoder-only families share: embeddings, a stack of blocks, and a head with the causal loss.
+// What the decoder-only families share: embeddings, a stack of blocks, a last norm and a head.
 #pragma once
 
 #include "hftrain/models/model.h"
@@ -9,8 +9,8 @@ namespace hftrain::models {
 // in the order of the table, and keeps nothing.
 class DecoderModel : public Model {
  public:
-  using Model::Model;
-  Output forward(const Batch& batch, nn::UnitRunner& runner, const LossRequest& loss) override;
+  DecoderModel(std::shared_ptr<const architectures::Architecture> architecture, const ModelOptions& options);
+  Output forward(const Batch& batch, nn::UnitRunner& runner, const Objective& objective) override;
 
  protected:
   // Called before the units of each forward; sequences have `length` tokens.
@@ -18,17 +18,24 @@ class DecoderModel : public Model {
   // ids [B, T] → [B, T, C], noise of NEFTune included.
   virtual at::Tensor embed(at::TensorList parameters, const at::Tensor& ids) const = 0;
   virtual at::Tensor block(int64_t layer, at::TensorList parameters, const at::Tensor& x) const = 0;
-  // The last norm. `parameters` are the head's without the output matrix [V, C], which is its last one.
+  // x [B, T, C]; `parameters` are those of the head's unit that are not the head's own.
   virtual at::Tensor final_norm(at::TensorList parameters, const at::Tensor& x) const = 0;
 
-  // `p` in training mode, else 0.
-  double active(double p) const noexcept { return training() ? p : 0; }
+  // Which units draw random numbers while training. The noise of NEFTune and the head's dropout are known here.
+  void draws_random(bool embeddings, bool blocks);
   // embed_tokens plus NEFTune noise.
   at::Tensor token_embedding(const at::Tensor& table, const at::Tensor& ids) const;
 
  private:
   std::vector<at::Tensor> run(nn::UnitRunner& runner, const nn::Unit& unit, at::TensorList inputs,
                               const nn::UnitFunction& function) const;
+  // `places` [B]: of a head that looks at one place of a row; else undefined.
+  HeadOutput head(at::TensorList parameters, const at::Tensor& x, const at::Tensor& places) const;
+  // The last token of each row that is not padding, [B] int64; undefined for a head that looks at all. A batch of
+  // several rows without a padding token is an Error (exit code 4).
+  at::Tensor last_tokens(const at::Tensor& ids) const;
+
+  bool head_has_bias_ = false;
 };
 
 }  // namespace hftrain::models

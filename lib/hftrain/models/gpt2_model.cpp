@@ -13,11 +13,9 @@ namespace hftrain::models {
 Gpt2Model::Gpt2Model(std::shared_ptr<const architectures::Architecture> architecture,
                      const ModelOptions& options)
     : DecoderModel(std::move(architecture), options),
-      config_(*this->architecture().gpt2()),
+      config_(dynamic_cast<const architectures::Gpt2Architecture&>(this->architecture()).config()),
       activation_(nn::activation_by_name(config_.activation)) {
-  const bool block_random = config_.attn_pdrop > 0 || config_.resid_pdrop > 0;
-  for (nn::Unit& unit : units_) unit.random = unit.repeated && block_random;
-  units_.front().random = config_.embd_pdrop > 0 || options.neftune_alpha > 0;
+  draws_random(config_.embd_pdrop > 0, config_.attn_pdrop > 0 || config_.resid_pdrop > 0);
 }
 
 at::Tensor Gpt2Model::embed(at::TensorList parameters, const at::Tensor& ids) const {

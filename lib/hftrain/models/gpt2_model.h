@@ -1,6 +1,7 @@
 // GPT-2: learned positions, pre-norm blocks with LayerNorm and a tanh-gelu MLP, weights stored [in, out].
 #pragma once
 
+#include "hftrain/architectures/gpt2.h"
 #include "hftrain/models/decoder_model.h"
 #include "hftrain/nn/activation.h"
 

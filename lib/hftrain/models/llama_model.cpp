@@ -10,23 +10,23 @@
 namespace hftrain::models {
 namespace {
 
-nn::RotarySetting rotary_setting(const architectures::LlamaConfig& config) {
+nn::RotarySetting rotary_setting(const architectures::RopeConfig& rope) {
   nn::RotarySetting setting;
-  setting.theta = config.rope_theta;
-  switch (config.rope_scaling) {
+  setting.theta = rope.theta;
+  switch (rope.scaling) {
     case architectures::RopeScaling::kNone:
       break;
     case architectures::RopeScaling::kLinear:
       setting.scaling = nn::RotaryScaling::kLinear;
       break;
-    case architectures::RopeScaling::kLlama3:
-      setting.scaling = nn::RotaryScaling::kLlama3;
+    case architectures::RopeScaling::kBanded:
+      setting.scaling = nn::RotaryScaling::kBanded;
       break;
   }
-  setting.factor = config.rope_factor;
-  setting.low_freq_factor = config.rope_low_freq_factor;
-  setting.high_freq_factor = config.rope_high_freq_factor;
-  setting.original_max_position = config.rope_original_max_position;
+  setting.factor = rope.factor;
+  setting.low_freq_factor = rope.low_freq_factor;
+  setting.high_freq_factor = rope.high_freq_factor;
+  setting.original_max_position = rope.original_max_position;
   return setting;
 }
 
@@ -35,17 +35,16 @@ nn::RotarySetting rotary_setting(const architectures::LlamaConfig& config) {
 LlamaModel::LlamaModel(std::shared_ptr<const architectures::Architecture> architecture,
                        const ModelOptions& options)
     : DecoderModel(std::move(architecture), options),
-      config_(*this->architecture().llama()),
+      config_(dynamic_cast<const architectures::LlamaArchitecture&>(this->architecture()).config()),
       activation_(nn::activation_by_name(config_.hidden_act)) {
-  for (nn::Unit& unit : units_) unit.random = unit.repeated && config_.attention_dropout > 0;
-  units_.front().random = options.neftune_alpha > 0;
+  draws_random(/*embeddings=*/false, config_.attention_dropout > 0);
 }
 
 // Rotary positions have no table to run out of: longer sequences than max_position_embeddings are computed,
 // as transformers does.
 void LlamaModel::prepare(int64_t length) {
   if (tables_.length() >= length) return;
-  tables_ = nn::make_rotary_tables(rotary_setting(config_), config_.head_dim, length, options().device);
+  tables_ = nn::make_rotary_tables(rotary_setting(config_.rope), config_.head_dim, length, options().device);
 }
 
 at::Tensor LlamaModel::embed(at::TensorList parameters, const at::Tensor& ids) const {

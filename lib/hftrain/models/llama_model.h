@@ -3,6 +3,7 @@
 // windows.
 #pragma once
 
+#include "hftrain/architectures/llama.h"
 #include "hftrain/models/decoder_model.h"
 #include "hftrain/nn/activation.h"
 #include "hftrain/nn/rotary.h"

@@ -13,8 +13,8 @@ std::vector<nn::Unit> units_of(const architectures::ParameterTable& table) {
   std::vector<nn::Unit> units(table.units.size());
   for (size_t i = 0; i < units.size(); ++i) {
     units[i].index = static_cast<int>(i);
-    units[i].name = table.units[i];
-    units[i].repeated = table.units[i].starts_with("block.");
+    units[i].name = table.units[i].name;
+    units[i].repeated = table.units[i].repeated;
   }
   std::map<std::string, int> positions;
   for (size_t i = 0; i < table.parameters.size(); ++i) {
@@ -22,8 +22,8 @@ std::vector<nn::Unit> units_of(const architectures::ParameterTable& table) {
     positions[spec.name] = static_cast<int>(i);
     units.at(static_cast<size_t>(spec.unit)).parameters.push_back(static_cast<int>(i));
   }
-  // Output embeddings are what the families tie; the head uses them.
-  for (const auto& tie : table.tied) units.back().parameters.push_back(positions.at(tie.parameter));
+  for (const auto& tie : table.tied)
+    units.at(static_cast<size_t>(tie.unit)).parameters.push_back(positions.at(tie.parameter));
   return units;
 }
 

@@ -4,7 +4,7 @@
 //   auto model = models::build_model(architecture, {});
 //   model->initialise(generator);                 // or copy_ into the tensors of parameters()
 //   nn::UnitRunner runner;
-//   models::Output out = model->forward({.input_ids = ids, .labels = labels}, runner, {});
+//   models::Output out = model->forward(batch, runner, models::loss_objective(*architecture, batch, {}));
 //   out.loss.backward();
 #pragma once
 
@@ -17,6 +17,7 @@
 
 #include "hftrain/architectures/architecture.h"
 #include "hftrain/models/batch.h"
+#include "hftrain/models/objective.h"
 #include "hftrain/nn/kernels.h"
 #include "hftrain/nn/unit_runner.h"
 
@@ -27,18 +28,7 @@ struct ModelOptions {
   at::ScalarType parameter_dtype = at::kFloat;  // of the leaves, and so of gradients and optimizer state
   at::Device device = at::kCPU;
   nn::Kernels kernels = nn::Kernels::kFused;
-  double label_smoothing = 0;  // ε; 0: off
-  double neftune_alpha = 0;    // 0: off
-};
-
-struct LossRequest {
-  at::Tensor num_items;      // scalar; divisor of the summed loss; undefined: the mean over this batch
-  bool want_logits = false;  // with labels: also return logits (detached)
-};
-
-struct Output {
-  at::Tensor loss;    // float32 scalar; undefined without labels
-  at::Tensor logits;  // [B, T, V] in the compute dtype; undefined unless asked for or without labels
+  double neftune_alpha = 0;  // 0: off
 };
 
 // Owns its parameters: leaves that require grad, in the order of the architecture's parameter table,
@@ -51,9 +41,9 @@ class Model {
   Model(const Model&) = delete;
   Model& operator=(const Model&) = delete;
 
-  // Runs every unit through `runner`. A sequence longer than learned positions reach is an Error
-  // (exit code 4).
-  virtual Output forward(const Batch& batch, nn::UnitRunner& runner, const LossRequest& loss) = 0;
+  // Runs every unit through `runner`; what the head's unit gives is the objective's. A sequence longer than learned
+  // positions reach is an Error (exit code 4), a column that the family does not take an internal one.
+  virtual Output forward(const Batch& batch, nn::UnitRunner& runner, const Objective& objective) = 0;
 
   const architectures::Architecture& architecture() const noexcept { return *architecture_; }
   const ModelOptions& options() const noexcept { return options_; }
@@ -73,6 +63,8 @@ class Model {
  protected:
   // The unit's parameters, for UnitRunner::run.
   std::vector<at::Tensor> unit_parameters(const nn::Unit& unit) const;
+  // `p` in training mode, else 0.
+  double active(double p) const noexcept { return training_ ? p : 0; }
   std::vector<nn::Unit> units_;
 
  private:

@@ -21,8 +21,8 @@ using torch::autograd::AutogradContext;
 using torch::autograd::Function;
 using torch::autograd::variable_list;
 
-// Frequencies below the band are divided by the factor, above it kept, within it blended (Llama 3.1).
-at::Tensor llama3_frequencies(const at::Tensor& base, const RotarySetting& setting) {
+// Frequencies below the band are divided by the factor, above it kept, within it blended: the scaling that configs call llama3.
+at::Tensor banded_frequencies(const at::Tensor& base, const RotarySetting& setting) {
   const double length = static_cast<double>(setting.original_max_position);
   const at::Tensor wavelength = 2 * std::numbers::pi / base;
   const at::Tensor smooth =
@@ -41,8 +41,8 @@ at::Tensor frequencies(const RotarySetting& setting, int64_t head_dim) {
       return base;
     case RotaryScaling::kLinear:
       return base / setting.factor;
-    case RotaryScaling::kLlama3:
-      return llama3_frequencies(base, setting);
+    case RotaryScaling::kBanded:
+      return banded_frequencies(base, setting);
   }
   return base;
 }

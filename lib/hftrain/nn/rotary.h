@@ -1,4 +1,4 @@
-// Rotary position embeddings, Llama's form: the two halves of a head turn together.
+// Rotary position embeddings: the two halves of a head turn together.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -7,13 +7,13 @@
 
 namespace hftrain::nn {
 
-enum class RotaryScaling { kNone, kLinear, kLlama3 };
+enum class RotaryScaling { kNone, kLinear, kBanded };
 
 struct RotarySetting {
   double theta = 10000.0;
   RotaryScaling scaling = RotaryScaling::kNone;
-  double factor = 1.0, low_freq_factor = 1.0, high_freq_factor = 4.0;  // the latter two of llama3
-  int64_t original_max_position = 8192;                                // of llama3
+  double factor = 1.0, low_freq_factor = 1.0, high_freq_factor = 4.0;  // the latter two of kBanded
+  int64_t original_max_position = 8192;                                // of kBanded
 };
 
 // cos and sin of position·frequency, each [length, head_dim/2], float32.

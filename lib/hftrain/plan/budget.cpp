@@ -13,43 +13,12 @@ namespace {
 
 constexpr int64_t kFullPrecision = 4;  // bytes
 
-// What one block keeps for backward, in numbers per token; `square` in numbers per token and position of the
-// block.
-struct BlockActivations {
-  int64_t linear = 0;
-  int64_t square = 0;
-};
-
-BlockActivations gpt2_activations(const architectures::Gpt2Config& config) {
-  const int64_t width = config.n_embd, inner = config.n_inner > 0 ? config.n_inner : 4 * width;
-  BlockActivations block;
-  // Both norms' inputs and outputs, q, k, v, the attention's output; the MLP before and after its activation.
-  block.linear = 8 * width + 2 * inner;
-  if (config.resid_pdrop > 0) block.linear += 2 * width;
-  // Dropout on attention weights takes the form that keeps them, once before and once after.
-  if (config.attn_pdrop > 0) block.square = 2 * config.n_head;
-  return block;
-}
-
-BlockActivations llama_activations(const architectures::LlamaConfig& config) {
-  const int64_t width = config.hidden_size;
-  const int64_t queries = config.num_attention_heads * config.head_dim;
-  const int64_t keys = config.num_key_value_heads * config.head_dim;
-  BlockActivations block;
-  // Both norms' inputs and outputs; q and k before and after the rotation, v, the attention's output; gate,
-  // up and their product.
-  block.linear = 4 * width + 3 * queries + 3 * keys + 3 * config.intermediate_size;
-  if (config.attention_dropout > 0) block.square = 2 * config.num_attention_heads;
-  return block;
-}
-
 int64_t activation_bytes(const architectures::Architecture& architecture, const RunPlan& plan) {
   const int64_t tokens = plan.batch.per_device_train * plan.data.block_size /
                          (plan.data.split_batches ? plan.ranks.world_size : 1);
   const int64_t width = architecture.hidden_size(), layers = architecture.layers();
   const int64_t item = bytes_of(plan.precision.compute);
-  const BlockActivations block = architecture.gpt2() != nullptr ? gpt2_activations(*architecture.gpt2())
-                                                                : llama_activations(*architecture.llama());
+  const architectures::ActivationFootprint block = architecture.activations();
   const int64_t one_block = tokens * (block.linear + block.square * plan.data.block_size) * item;
   int64_t blocks = layers * one_block;
   if (plan.model.gradient_checkpointing) {
@@ -58,7 +27,7 @@ int64_t activation_bytes(const architectures::Architecture& architecture, const 
     blocks = (layers + segment - 1) / segment * tokens * width * item + segment * one_block;
   }
   // The logits, and in float32 the softmax that becomes their gradient.
-  const int64_t logits = tokens * architecture.vocab_size() * (item + kFullPrecision);
+  const int64_t logits = tokens * architecture.outputs() * (item + kFullPrecision);
   return blocks + 2 * tokens * width * item + logits;
 }
 

@@ -72,6 +72,12 @@ std::string strategy_text(const StrategyPlan& strategy) {
   return text;
 }
 
+// What the units of one stack have in common in their names, "block" of "block.3"; empty for others.
+std::string stack_of(const UnitPlan& unit) {
+  const size_t point = unit.name.rfind('.');
+  return point == std::string::npos ? "" : unit.name.substr(0, point);
+}
+
 // "14: embeddings 39,383,808, block.0 to block.11 7,087,872 each, head 1,536; 12 freed after forward".
 std::string units_text(const StrategyPlan& strategy) {
   const std::vector<UnitPlan>& units = strategy.units;
@@ -79,7 +85,7 @@ std::string units_text(const StrategyPlan& strategy) {
   int64_t freed = 0;
   for (size_t first = 0, last = 0; first < units.size(); first = last) {
     const auto alike = [&](const UnitPlan& unit) {
-      return unit.name.starts_with("block.") && units[first].name.starts_with("block.") &&
+      return !stack_of(unit).empty() && stack_of(unit) == stack_of(units[first]) &&
              unit.numbers == units[first].numbers;
     };
     for (last = first + 1; last < units.size() && alike(units[last]);) ++last;

@@ -71,7 +71,7 @@ std::string resolve_model_folder(const std::string& named, const std::string& fl
     throw Error(ExitCode::kData, "the folder does not exist")
         .where(flag + " " + named)
         .why("there is nothing of that name, and it is no name of the hub")
-        .hint("the path of a folder, or a name like gpt2 that is in the local hub cache");
+        .hint("the path of a folder, or the name of a model in the local hub cache");
   const std::optional<std::string> snapshot = find_snapshot(cache, named, revision);
   if (snapshot) return fs::absolute(*snapshot).lexically_normal().string();
   const std::string option = revision == "main" ? "" : " --revision " + revision;

@@ -83,7 +83,7 @@ std::string auto_dtype(const arguments::ModelArguments& model, const Json& confi
 }
 
 void load_model(const arguments::ModelArguments& model, const std::string& cache, FilesNeeded needed,
-                ModelFacts& facts) {
+                architectures::Head head, ModelFacts& facts) {
   if (model.model_name_or_path) {
     facts.source_folder =
         resolve_model_folder(*model.model_name_or_path, "--model_name_or_path", model.model_revision, cache);
@@ -93,15 +93,17 @@ void load_model(const arguments::ModelArguments& model, const std::string& cache
   if (!model.model_name_or_path && !model.config_name) {
     if (!model.model_type) {
       throw Error(ExitCode::kUsage, "there is no model")
-          .hint("--model_name_or_path FOLDER, or --model_type gpt2 to train from scratch");
+          .hint("--model_name_or_path FOLDER, or --model_type " + Architecture::model_types().front() +
+                " to train from scratch");
     }
-    facts.architecture = Architecture::from_scratch(*model.model_type, model.config_overrides.value_or(""));
+    facts.architecture =
+        Architecture::from_scratch(*model.model_type, model.config_overrides.value_or(""), head);
     return;
   }
   const std::string path = model.config_name ? config_path(*model.config_name, "--config_name", model, cache)
                                              : facts.source_folder + "/config.json";
   const Json config = read_json_file(path);
-  facts.architecture = Architecture::from_config(config, path);
+  facts.architecture = Architecture::from_config(config, path, head);
   if (facts.source_folder.empty()) return;
   facts.auto_dtype = auto_dtype(model, config, facts.source_folder);
   const std::string generation = facts.source_folder + "/generation_config.json";
@@ -161,10 +163,10 @@ void load_tokenizer(const arguments::Arguments& arguments, const std::string& ca
 }  // namespace
 
 ModelFacts load_model_facts(const arguments::Arguments& arguments, const Environment& environment,
-                            FilesNeeded needed) {
+                            FilesNeeded needed, architectures::Head head) {
   const std::string cache = hub_cache_folder(arguments.model.cache_dir, environment);
   ModelFacts facts;
-  load_model(arguments.model, cache, needed, facts);
+  load_model(arguments.model, cache, needed, head, facts);
   load_tokenizer(arguments, cache, needed, facts);
   return facts;
 }

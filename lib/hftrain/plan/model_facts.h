@@ -35,9 +35,10 @@ struct ModelFacts {
 enum class FilesNeeded { kOfRun, kOfPlan };
 
 // The model and tokenizer that the arguments name: folders, names in the local hub cache, config_name, or
-// model_type with config_overrides. Nothing is fetched. Errors carry exit code 4 for missing or unusable
+// model_type with config_overrides; `head` is that of the task. Nothing is fetched. Errors carry exit code 4 for missing or unusable
 // files, 2 for bad overrides.
 ModelFacts load_model_facts(const arguments::Arguments& arguments, const Environment& environment,
-                            FilesNeeded needed = FilesNeeded::kOfRun);
+                            FilesNeeded needed = FilesNeeded::kOfRun,
+                            architectures::Head head = architectures::Head::kCausalLm);
 
 }  // namespace hftrain::plan

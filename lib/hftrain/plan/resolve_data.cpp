@@ -52,16 +52,12 @@ void check_split(const char* name, const std::optional<SplitPlan>& split, int64_
   }
 }
 
-bool absolute_positions(const architectures::Architecture& architecture) {
-  return architecture.gpt2() != nullptr;
-}
-
 void check_block(const ResolveInput& input, int64_t block, Problems& problems) {
   const int64_t positions = input.model.architecture->max_positions();
   const std::string where = input.parsed.origins.describe("block_size");
   if (block < 2)
     problems.usage("block_size must be 2 or more", where, "every token predicts the next one of its block");
-  if (block > positions && absolute_positions(*input.model.architecture)) {
+  if (block > positions && input.model.architecture->learned_positions()) {
     problems.usage("block_size " + std::to_string(block) + " is larger than the model's " +
                        std::to_string(positions) + " positions",
                    where, "the model has an embedding for each position",

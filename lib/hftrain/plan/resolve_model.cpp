@@ -102,7 +102,8 @@ std::shared_ptr<const architectures::Architecture> running_architecture(const Mo
   if (!model.source_folder.empty() || ids <= model.architecture->vocab_size()) return model.architecture;
   Json config = model.architecture->config_json();
   config["vocab_size"] = ids;
-  return architectures::Architecture::from_config(config, "the config with the tokenizer's vocabulary");
+  return architectures::Architecture::from_config(config, "the config with the tokenizer's vocabulary",
+                                                  model.architecture->head());
 }
 
 PrecisionPlan resolve_precision(const ResolveInput& input, const RanksPlan& ranks, Problems& problems) {

@@ -85,7 +85,7 @@ struct StrategyPlan {
 
 struct ModelPlan {
   std::string source_folder;      // transformers folder to load weights from; empty: from scratch
-  std::string model_type;         // gpt2, llama, …
+  std::string model_type;         // the family, as config.json names it
   Json config;                    // the complete config.json content the run uses
   std::string generation_config;  // text of the generation_config.json that is saved
   std::string tokenizer_folder;   // whose files are copied beside every saved model; may be empty

@@ -15,7 +15,7 @@ int64_t numbers(const architectures::ParameterTable& table, const UnitPlan& unit
 
 std::vector<UnitPlan> parts(const architectures::ParameterTable& table) {
   std::vector<UnitPlan> units;
-  for (const std::string& name : table.units) units.push_back({name, {}, false});
+  for (const architectures::UnitSpec& unit : table.units) units.push_back({unit.name, {}, false});
   for (size_t i = 0; i < table.parameters.size(); ++i) {
     units[static_cast<size_t>(table.parameters[i].unit)].parameters.push_back(static_cast<int>(i));
   }

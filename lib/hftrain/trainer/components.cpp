@@ -37,10 +37,11 @@ std::unique_ptr<models::Model> make_model(const plan::RunPlan& plan, at::Device 
   options.parameter_dtype = dtype_named(plan.model.master_dtype);
   options.device = device;
   options.kernels = plan.model.fused_kernels ? nn::Kernels::kFused : nn::Kernels::kReference;
-  options.label_smoothing = plan.optimizer.label_smoothing;
   options.neftune_alpha = plan.model.neftune_noise_alpha;
-  return models::build_model(architectures::Architecture::from_config(plan.model.config, "the plan"),
-                             options);
+  using architectures::Architecture;
+  const std::optional<architectures::Head> head = Architecture::head_of(plan.model.config);
+  if (!head) throw Error(ExitCode::kInternal, "the plan's config names no class of its family");
+  return models::build_model(Architecture::from_config(plan.model.config, "the plan", *head), options);
 }
 
 std::unique_ptr<parallel::Strategy> make_strategy(const plan::RunPlan& plan, const models::Model& model,

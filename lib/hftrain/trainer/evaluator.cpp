@@ -9,7 +9,6 @@
 #include "hftrain/base/clock.h"
 #include "hftrain/reporting/console_text.h"
 #include "hftrain/trainer/evaluation_loss.h"
-#include "hftrain/trainer/label_count.h"
 #include "hftrain/trainer/step_sync.h"
 
 namespace hftrain::trainer {
@@ -116,11 +115,14 @@ void Evaluator::rehearse(const std::shared_ptr<const data::TokenDataset>& split)
 
 Evaluator::BatchLoss Evaluator::loss_of(const TokenBatch& batch) {
   const at::Tensor ids = batch.input_ids.to(model_.options().device);
-  const auto tokens = static_cast<float>(label_count(model_.architecture(), ids));
+  const models::Batch columns{.input_ids = ids, .labels = ids};
+  const auto tokens = static_cast<float>(models::label_count(model_.architecture(), columns));
   const at::Tensor divisor =
       at::scalar_tensor(tokens, at::TensorOptions().dtype(at::kFloat).device(ids.device()));
-  const at::Tensor loss =
-      model_.forward({.input_ids = ids, .labels = ids}, runner_, {.num_items = divisor}).loss;
+  const models::Objective objective =
+      models::loss_objective(model_.architecture(), columns,
+                             {.num_items = divisor, .label_smoothing = plan_.optimizer.label_smoothing});
+  const at::Tensor loss = model_.forward(columns, runner_, objective).loss;
   return {loss.item<float>(), tokens};
 }
 

@@ -7,7 +7,6 @@
 #include "hftrain/runtime/host_memory.h"
 #include "hftrain/trainer/best_model.h"
 #include "hftrain/trainer/intervals.h"
-#include "hftrain/trainer/label_count.h"
 #include "hftrain/trainer/notify.h"
 #include "hftrain/trainer/run_headers.h"
 #include "hftrain/trainer/step_sync.h"
@@ -34,7 +33,8 @@ data::SamplerOptions sampler_of(const plan::RunPlan& plan, const comm::Communica
 StepSync tokens_of(const std::vector<TokenBatch>& group, const models::Model& model) {
   StepSync local;
   for (const TokenBatch& batch : group) {
-    local.label_tokens += label_count(model.architecture(), batch.input_ids);
+    local.label_tokens +=
+        models::label_count(model.architecture(), {.input_ids = batch.input_ids, .labels = batch.input_ids});
     local.input_tokens += batch.input_ids.numel();
   }
   local.stop = StopRequest::seen();

@@ -22,8 +22,11 @@ void Update::accumulate(const TokenBatch& batch, double divisor, bool synchronis
   const at::Tensor ids = batch.input_ids.to(device, /*non_blocking=*/true);
   const at::Tensor items = at::scalar_tensor(divisor, at::TensorOptions().dtype(at::kFloat).device(device));
   strategy_.begin_micro_batch(synchronise);
-  const at::Tensor loss =
-      model_.forward({.input_ids = ids, .labels = ids}, runner_, {.num_items = items}).loss;
+  const models::Batch columns{.input_ids = ids, .labels = ids};
+  const models::Objective objective =
+      models::loss_objective(model_.architecture(), columns,
+                             {.num_items = items, .label_smoothing = plan_.optimizer.label_smoothing});
+  const at::Tensor loss = model_.forward(columns, runner_, objective).loss;
   losses.add(loss, steps_since_log);
   strategy_.backward(plan_.precision.gradient_scaler ? at::mul(loss, at::Scalar(scaler_.scale())) : loss);
 }

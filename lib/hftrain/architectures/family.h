@@ -1,0 +1,66 @@
+// What the families share behind Architecture: the schema, the head, the config and the table.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "hftrain/architectures/architecture.h"
+#include "hftrain/architectures/config_schema.h"
+
+namespace hftrain::architectures {
+
+// A config ready to be read: complete (config_schema.h), its labels normalised and, for families with RoPE, its
+// rope_parameters too (rope_config.h).
+struct FamilyConfig {
+  const ConfigSchema& schema;
+  const HeadSpec& head;
+  Labels labels;
+  Json json;
+  std::string origin;
+};
+
+// A family reads its typed config, and builds the table in its constructor: the units of the body, and append_head.
+class FamilyArchitecture : public Architecture {
+ public:
+  const std::string& model_type() const override { return model_type_; }
+  Head head() const override { return given_.head.head; }
+  Json config_json() const override { return given_.json; }
+  const ParameterTable& parameters() const override { return table_; }
+  std::vector<std::string> layer_class_names() const override { return {given_.schema.layer_class}; }
+  const Labels& labels() const override { return given_.labels; }
+  bool counts_first_label() const override {
+    return head() == Head::kCausalLm && !counts_predicted_labels(given_.head);
+  }
+  std::optional<int64_t> pad_token_id() const override {
+    const auto id = given_.json.find("pad_token_id");
+    if (id == given_.json.end() || !id->is_number_integer()) return std::nullopt;
+    return id->get<int64_t>();
+  }
+
+ protected:
+  explicit FamilyArchitecture(FamilyConfig given)
+      : given_(std::move(given)), model_type_(given_.schema.model_type) {}
+
+  const FamilyConfig& given() const noexcept { return given_; }
+  std::string base_prefix() const { return std::string(given_.head.body) + '.'; }
+  // Of the derived constructor.
+  void set_table(ParameterTable table) {
+    for (const HeadSpec& other : given_.schema.heads) {
+      if (std::string(other.body) + '.' != table.base_prefix)
+        table.other_prefixes.push_back(std::string(other.body) + '.');
+    }
+    table_ = std::move(table);
+  }
+
+ private:
+  FamilyConfig given_;
+  std::string model_type_;
+  ParameterTable table_;
+};
+
+using FamilyMaker = std::shared_ptr<const Architecture> (*)(FamilyConfig given);
+
+}  // namespace hftrain::architectures

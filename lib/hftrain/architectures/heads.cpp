@@ -1,0 +1,38 @@
+#include "hftrain/architectures/heads.h"
+
+#include <string_view>
+
+#include "hftrain/architectures/architecture.h"
+#include "hftrain/architectures/parameter_table_builder.h"
+
+namespace hftrain::architectures {
+
+void append_head(ParameterTableBuilder& builder, const HeadSpec& head, int64_t outputs, int64_t hidden_size,
+                 const std::string& tied_embedding) {
+  const std::string matrix = head.matrix;
+  if (!tied_embedding.empty()) return builder.tie(matrix + ".weight", tied_embedding);
+  builder.begin_head();
+  builder.matrix(matrix, outputs, hidden_size, head.bias ? outputs : 0);
+}
+
+bool counts_predicted_labels(const HeadSpec& head) {
+  return std::string_view(head.class_name).find("ForCausalLM") != std::string_view::npos;
+}
+
+int64_t Architecture::outputs() const {
+  switch (head()) {
+    case Head::kCausalLm:
+    case Head::kMaskedLm:
+    case Head::kSeq2SeqLm:
+      return vocab_size();
+    case Head::kQuestionAnswering:
+      return 2;  // a score of being the first token, and one of being the last
+    case Head::kSequenceClassification:
+    case Head::kTokenClassification:
+    case Head::kImageClassification:
+      return labels().count;
+  }
+  return 0;
+}
+
+}  // namespace hftrain::architectures

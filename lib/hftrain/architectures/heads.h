@@ -1,0 +1,30 @@
+// The heads that families have: their classes and parameters under transformers' names.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "hftrain/architectures/head.h"
+
+namespace hftrain::architectures {
+
+class ParameterTableBuilder;
+
+// A family's row for one of its heads: a last matrix [outputs, hidden_size] on what the body gives.
+struct HeadSpec {
+  Head head;
+  const char* class_name;  // in transformers
+  const char* body;        // what the class calls its body: "transformer"
+  const char* matrix;      // "classifier"
+  bool bias = false;
+};
+
+// Appends the head's parameters to the unit that was begun last. `tied_embedding` names the body's parameter that
+// the matrix of a language model is ("wte.weight", without the body's prefix); empty: it is one of its own.
+void append_head(ParameterTableBuilder& builder, const HeadSpec& head, int64_t outputs, int64_t hidden_size,
+                 const std::string& tied_embedding);
+
+// Whether the Trainer 5.17 takes the class for a causal one and leaves the first label of a row out of its count.
+bool counts_predicted_labels(const HeadSpec& head);
+
+}  // namespace hftrain::architectures

@@ -1,0 +1,86 @@
+#include "hftrain/architectures/labels.h"
+
+#include "hftrain/base/error.h"
+
+namespace hftrain::architectures {
+namespace {
+
+constexpr int64_t kDefaultLabels = 2, kMostLabels = 1'000'000;
+constexpr double kDefaultDropout = 0.1;
+
+bool is_set(const Json& config, const char* key) {
+  return config.contains(key) && !config[key].is_null();
+}
+
+Error bad_labels(const std::string& what, const Json& value, const std::string& origin) {
+  return Error(ExitCode::kData, what)
+      .where(origin)
+      .why("it is " + value.dump(-1, ' ', false, Json::error_handler_t::replace));
+}
+
+Json unnamed_labels(int64_t count) {
+  Json labels = Json::object();
+  for (int64_t i = 0; i < count; ++i) labels[std::to_string(i)] = "LABEL_" + std::to_string(i);
+  return labels;
+}
+
+// The names by number, "0" to "count - 1".
+Json read_names(const Json& config, const std::string& origin) {
+  if (!is_set(config, "id2label")) {
+    const Json count = config.value("num_labels", Json());
+    if (count.is_null()) return unnamed_labels(kDefaultLabels);
+    if (!count.is_number_integer() || count < 1 || count > kMostLabels)
+      throw bad_labels("num_labels must be a whole number above 0", count, origin);
+    return unnamed_labels(count.get<int64_t>());
+  }
+  const Json& names = config["id2label"];
+  if (!names.is_object() || names.empty()) throw bad_labels("id2label must name the labels", names, origin);
+  for (size_t i = 0; i < names.size(); ++i) {
+    const std::string number = std::to_string(i);
+    if (!names.contains(number) || !names[number].is_string())
+      throw bad_labels("id2label must name every label from 0 on; there is none for " + number, names,
+                       origin);
+  }
+  return names;
+}
+
+std::optional<ProblemType> read_problem(const Json& config, const std::string& origin) {
+  if (!is_set(config, "problem_type")) return std::nullopt;
+  const Json& type = config["problem_type"];
+  if (type == "regression") return ProblemType::kRegression;
+  if (type == "single_label_classification") return ProblemType::kSingleLabel;
+  if (type == "multi_label_classification") return ProblemType::kMultiLabel;
+  throw bad_labels(
+      "problem_type must be regression, single_label_classification or multi_label_classification", type,
+      origin);
+}
+
+double read_dropout(const Json& config, const std::string& origin) {
+  for (const char* key : {"classifier_dropout", "hidden_dropout"}) {
+    if (!is_set(config, key)) continue;
+    const Json& value = config[key];
+    if (value.is_number() && value >= 0 && value < 1) return value.get<double>();
+    throw bad_labels(std::string(key) + " must be a share, 0 or more and below 1", value, origin);
+  }
+  return kDefaultDropout;
+}
+
+}  // namespace
+
+Labels normalise_labels(Head head, Json& config, const std::string& origin) {
+  Labels labels;
+  if (!has_labels(head)) return labels;
+  const Json names = read_names(config, origin);
+  labels.count = static_cast<int64_t>(names.size());
+  if (head == Head::kSequenceClassification) labels.problem = read_problem(config, origin);
+  if (head == Head::kTokenClassification) labels.dropout = read_dropout(config, origin);
+  for (const char* key : {"num_labels", "id2label", "label2id"}) config.erase(key);
+  if (names == unnamed_labels(kDefaultLabels)) return labels;
+  config["id2label"] = names;
+  config["label2id"] = Json::object();
+  for (const auto& [number, name] : names.items())
+    config["label2id"][name.get<std::string>()] = std::stoll(number);
+  return labels;
+}
+
+}  // namespace hftrain::architectures

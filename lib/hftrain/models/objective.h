@@ -1,0 +1,52 @@
+// What a model is trained for: the loss of a head's output, with the divisor of the whole update.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+#include <functional>
+
+#include "hftrain/architectures/architecture.h"
+#include "hftrain/models/batch.h"
+#include "hftrain/nn/kernels.h"
+
+namespace hftrain::models {
+
+// What every head ends in: a last matrix, not yet applied, so that an objective may fuse it with its loss.
+struct HeadOutput {
+  at::Tensor hidden;  // [B, T, C], or [B, C] of a head that looks at one place of a row; in the compute dtype
+  at::Tensor weight;  // [L, C]
+  at::Tensor bias;    // [L]; undefined: none
+  nn::Kernels kernels = nn::Kernels::kFused;
+
+  at::Tensor logits() const;  // [.., L]
+};
+
+struct Output {
+  at::Tensor loss;    // float32 scalar; undefined: the objective has none
+  at::Tensor logits;  // [B, T, L] or [B, L] in the compute dtype; undefined: not asked for
+};
+
+// Called in the head's unit. It owns what it captures: it may be called from an autograd thread, after the forward.
+using Objective = std::function<Output(const HeadOutput& head)>;
+
+// The logits, for what is done with them outside.
+Objective logits_only();
+
+struct LossRequest {
+  at::Tensor num_items;        // scalar; divisor of the summed loss; undefined: the mean over this batch
+  double label_smoothing = 0;  // ε; 0: off
+  bool want_logits = false;    // beside the loss (detached)
+};
+
+// The loss of the architecture's head over the batch's labels, as transformers' class has it. A head without an
+// objective yet is an Error (exit code 70).
+Objective loss_objective(const architectures::Architecture& architecture, const Batch& batch,
+                         const LossRequest& request);
+
+// How many labels of a batch count: what the summed loss of an update is divided by, added up over its
+// micro-batches and ranks (training_loop.md 7.5). In causal language modelling the first token of a row has nothing
+// before it to be predicted from, and counts only where the Trainer counts it.
+int64_t label_count(const architectures::Architecture& architecture, const Batch& batch);
+
+}  // namespace hftrain::models

@@ -1,0 +1,105 @@
+"""Writes tests/golden/heads/*.safetensors: tiny random models with every head, padded batches, logits, loss and gradients.
+
+Each file holds the parameters under their transformers names, "grad/<name>", the columns of the batch under their names,
+"logits" (start and end of question answering side by side) and "loss"; its metadata holds "config" (the config.json to
+read) and "head". Made with transformers 5.17.0 and torch 2.11.0 in float32.
+Usage: python scripts/golden/heads.py [output folder]
+"""
+
+import json
+import pathlib
+import sys
+
+import torch
+import transformers
+from safetensors.torch import save_file
+from transformers import AutoConfig
+
+ROWS, LENGTH, VOCABULARY = 3, 9, 32
+TOKENS = dict(bos_token_id=1, eos_token_id=2, pad_token_id=0, vocab_size=VOCABULARY)
+GPT2 = dict(TOKENS, model_type="gpt2", n_positions=16, n_embd=16, n_layer=2, n_head=2, embd_pdrop=0.0, attn_pdrop=0.0,
+            resid_pdrop=0.0)
+LLAMA = dict(TOKENS, model_type="llama", hidden_size=16, intermediate_size=24, num_hidden_layers=2, num_attention_heads=4,
+             num_key_value_heads=2, max_position_embeddings=32)
+AUTO = {"causal_lm": transformers.AutoModelForCausalLM,
+        "sequence_classification": transformers.AutoModelForSequenceClassification,
+        "token_classification": transformers.AutoModelForTokenClassification,
+        "question_answering": transformers.AutoModelForQuestionAnswering}
+
+CASES = {  # name: (head, config)
+    "gpt2_causal": ("causal_lm", GPT2),
+    "gpt2_classes": ("sequence_classification", dict(GPT2, num_labels=3)),
+    "gpt2_regression": ("sequence_classification", dict(GPT2, num_labels=1)),
+    "gpt2_several_labels": ("sequence_classification", dict(GPT2, num_labels=4,
+                                                            problem_type="multi_label_classification")),
+    "gpt2_tokens": ("token_classification", dict(GPT2, num_labels=5)),
+    "gpt2_answers": ("question_answering", GPT2),
+    "llama_causal": ("causal_lm", LLAMA),
+    "llama_classes": ("sequence_classification", LLAMA),
+    "llama_two_numbers": ("sequence_classification", dict(LLAMA, problem_type="regression")),
+    "llama_tokens": ("token_classification", dict(LLAMA, num_labels=5, classifier_dropout=0.3)),
+    "llama_answers": ("question_answering", LLAMA),
+    "qwen2_classes": ("sequence_classification", dict(LLAMA, model_type="qwen2", num_labels=3)),
+    "qwen3_tokens": ("token_classification", dict(LLAMA, model_type="qwen3", head_dim=8, num_labels=3)),
+    "mistral_answers": ("question_answering", dict(LLAMA, model_type="mistral", sliding_window=4)),
+}
+
+
+def columns(head, config, labels):
+    """One row without padding, one padded on the right, one on the left; labels on padding do not count."""
+    ids = torch.randint(3, VOCABULARY, (ROWS, LENGTH))
+    mask = torch.ones_like(ids)
+    mask[1, 6:] = 0
+    mask[2, :2] = 0
+    ids[mask == 0] = TOKENS["pad_token_id"]
+    batch = {"input_ids": ids, "attention_mask": mask}
+    if head == "causal_lm":
+        batch["labels"] = ids.masked_fill(mask == 0, -100)
+        batch["labels"][2, 2] = -100  # predicted by padding
+    elif head == "token_classification":
+        batch["labels"] = torch.randint(0, labels, ids.shape).masked_fill(mask == 0, -100)
+    elif head == "question_answering":
+        batch["start_positions"] = torch.tensor([1, 0, LENGTH + 3])  # the last one is outside and does not count
+        batch["end_positions"] = torch.tensor([4, 5, LENGTH])
+    elif labels == 1:
+        batch["labels"] = torch.randn(ROWS)
+    elif config.get("problem_type") == "regression":
+        batch["labels"] = torch.randn(ROWS, labels)
+    elif config.get("problem_type") == "multi_label_classification":
+        batch["labels"] = torch.randint(0, 2, (ROWS, labels)).float()
+    else:
+        batch["labels"] = torch.randint(0, labels, (ROWS,))
+    return batch
+
+
+def make(name, head, config, folder):
+    torch.manual_seed(sum(map(ord, name)))
+    fields = dict(config)
+    made = AutoConfig.for_model(fields.pop("model_type"), **fields)
+    model = AUTO[head].from_config(made, attn_implementation="sdpa").float().eval()
+    with torch.no_grad():
+        for parameter in model.parameters():  # so that norms and biases matter
+            parameter.add_(0.05 * torch.randn_like(parameter))
+    batch = columns(head, config, made.num_labels)
+    output = model(**batch, use_cache=False) if head == "causal_lm" else model(**batch)
+    output.loss.backward()
+    answers = head == "question_answering"
+    logits = torch.stack([output.start_logits, output.end_logits], dim=-1) if answers else output.logits
+    tensors = dict(batch, logits=logits, loss=output.loss)
+    for key, parameter in model.named_parameters():
+        tensors[key] = parameter
+        tensors["grad/" + key] = parameter.grad
+    tensors = {key: value.detach().clone().contiguous() for key, value in tensors.items()}
+    save_file(tensors, folder / f"{name}.safetensors", metadata={"config": json.dumps(config), "head": head})
+
+
+def main():
+    default = pathlib.Path(__file__).resolve().parents[2] / "tests/golden/heads"
+    folder = pathlib.Path(sys.argv[1]) if len(sys.argv) > 1 else default
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, (head, config) in CASES.items():
+        make(name, head, config, folder)
+
+
+if __name__ == "__main__":
+    main()
