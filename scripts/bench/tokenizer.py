@@ -8,6 +8,7 @@ runs encode_batch_fast (no offsets), its fastest way, with its thread pool switc
 in the documentation of this machine is taken. Token counts of the two must agree, or the row is void.
 """
 import argparse
+import math
 import os
 import subprocess
 import sys
@@ -20,6 +21,7 @@ os.environ["TOKENIZERS_PARALLELISM"] = "false"
 os.environ["RAYON_NUM_THREADS"] = "1"
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "golden"))
 from tokenizers import Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers  # noqa: E402
+from charsmap import compatibility_map, compile_charsmap  # noqa: E402
 from tokenizer_pipelines import BYTES, LLAMA3, MISTRAL, QWEN2  # noqa: E402
 
 
@@ -70,7 +72,35 @@ def space_marks(lines, vocab_size):
     return t
 
 
+def bert(lines, vocab_size):
+    t = Tokenizer(models.WordPiece(unk_token="[UNK]"))
+    t.normalizer, t.pre_tokenizer = normalizers.BertNormalizer(), pre_tokenizers.BertPreTokenizer()
+    t.train_from_iterator(lines, trainers.WordPieceTrainer(vocab_size=vocab_size, special_tokens=["[PAD]", "[UNK]"], show_progress=False))
+    return t
+
+
+def unigram(lines, vocab_size, normalizer):
+    """A vocabulary in T5's manner. Unigram's own trainer takes minutes; the most frequent parts of words do."""
+    t = Tokenizer(models.BPE())
+    t.normalizer = normalizer
+    t.pre_tokenizer = pre_tokenizers.Metaspace("▁", prepend_scheme="always", split=True)
+    t.train_from_iterator(lines, trainers.BpeTrainer(vocab_size=vocab_size, show_progress=False))
+    vocabulary = sorted(t.get_vocab().items(), key=lambda item: item[1])
+    t.model = models.Unigram([("<unk>", 0.0)] + [(token, -math.log(2 + i)) for token, i in vocabulary], unk_id=0)
+    return t
+
+
+def albert_normalizer():
+    return normalizers.Sequence([normalizers.Replace("``", '"'), normalizers.Replace("''", '"'), normalizers.NFKD(),
+                                 normalizers.StripAccents(), normalizers.Lowercase(), normalizers.Precompiled(CHARSMAP)])
+
+
+CHARSMAP = compile_charsmap(compatibility_map())
+
 PIPELINES = {
+    "bert": bert,
+    "t5": lambda lines, n: unigram(lines, n, normalizers.Precompiled(CHARSMAP)),
+    "albert": lambda lines, n: unigram(lines, n, albert_normalizer()),
     "gpt2": lambda lines, n: byte_level(lines, n, None, None, False),
     "llama3": lambda lines, n: byte_level(lines, n, LLAMA3, None, True),
     "qwen2": lambda lines, n: byte_level(lines, n, QWEN2, normalizers.NFC(), False),

@@ -4,12 +4,16 @@ the words that a target's inputs are made of, for libFuzzer to put in.
 
 Usage: tests/fuzz/make_seeds.py      (into tests/fuzz/seeds and tests/fuzz/words; the files are committed)
 """
+import base64
 import json
 import pathlib
 import re
 import struct
+import sys
 
 folder = pathlib.Path(__file__).parent / "seeds"
+sys.path.insert(0, str(folder.parents[2] / "scripts" / "golden"))
+from charsmap import compile_charsmap  # noqa: E402
 
 
 def seed(target, name, content):
@@ -154,7 +158,28 @@ def tokenizers():
                                                   normalizer={"type": "NFKC"}), "ab \u00e9\u00e9 a \u4e2d"))
     seed("tokenizer", "unigram_without_unknown", parts(file({"type": "Unigram", "unk_id": None, "vocab": scored}), "ab"))
 
+    bert = {"type": "BertNormalizer", "clean_text": True, "handle_chinese_chars": True, "strip_accents": None, "lowercase": True}
+    template_of_pairs = {**template, "pair": [{"SpecialToken": {"id": "[UNK]", "type_id": 0}}, {"Sequence": {"id": "A", "type_id": 0}},
+                                              {"SpecialToken": {"id": "[UNK]", "type_id": 0}}, {"Sequence": {"id": "B", "type_id": 1}}]}
+    seed("tokenizer", "bert", parts(file(word_piece, normalizer=bert, pre_tokenizer={"type": "BertPreTokenizer"},
+                                         post_processor=template_of_pairs, decoder={"type": "WordPiece", "prefix": "##", "cleanup": True}),
+                                    "Ab\u00c1b \u4e2d\x01, a!"))
+    charsmap = base64.b64encode(compile_charsmap({"a": "b", "\u00e9": "e", "\r": " ", "\x01": "", "e\u0301": "\u00e9", "\ufb01": "fi"})).decode()
+    precompiled = {"type": "Sequence", "normalizers": [{"type": "Nmt"}, {"type": "Precompiled", "precompiled_charsmap": charsmap}]}
+    around_pairs = {"type": "RobertaProcessing", "sep": ["[UNK]", 0], "cls": ["a", 1], "trim_offsets": True, "add_prefix_space": True}
+    seed("tokenizer", "precompiled", parts(file({"type": "Unigram", "unk_id": 0, "vocab": scored}, normalizer=precompiled, pre_tokenizer=space,
+                                                post_processor=around_pairs, decoder=space), "ab e\u0301\ufb01\r\u0915\u094d\u0915 \U0001f468\u200d\U0001f468"))
+    seed("tokenizer", "torn_charsmap", parts(file(bpe, normalizer={"type": "Precompiled", "precompiled_charsmap": charsmap[:400]}), "ab"))
+    rare = {"type": "Sequence", "pretokenizers": [{"type": "UnicodeScripts"}, {"type": "CharDelimiterSplit", "delimiter": "b"},
+                                                  {"type": "FixedLength", "length": 2}]}
+    speech = {"type": "CTC", "pad_token": "a", "word_delimiter_token": "", "cleanup": True}
+    cut_windows = {"direction": "Left", "max_length": 5, "strategy": "OnlySecond", "stride": 1}
+    seed("tokenizer", "rare_parts", parts(file(bpe, pre_tokenizer=rare, decoder=speech, truncation=cut_windows, post_processor=around),
+                                          "ab\u0431\u30ab\u4e2dbabc"))
+
     # Findings: what once took all memory, took for ever or ended the program.
+    seed("tokenizer", "grows_in_suffixes", parts(file(bpe, decoder={"type": "Sequence", "decoders": [{"type": "BPEDecoder", "suffix": ""}] * 40}),
+                                                 "ab"))
     doubled = {"type": "Replace", "pattern": {"String": "a"}, "content": "aa"}
     seed("tokenizer", "grows_in_normalizers", parts(file(bpe, normalizer={"type": "Sequence", "normalizers": [doubled] * 40}),
                                                     "ab"))
@@ -240,7 +265,9 @@ def machines():
 def words():
     """A list of words for each target: what stands in quotation marks in its seeds, and names that have no seed."""
     more = {
-        "tokenizer": """Unigram WordPiece WordLevel unk_id max_input_chars_per_word ByteFallback Fuse Metaspace Strip BPEDecoder WordPiece Sequence Replace Prepend NFC NFD NFKC NFKD
+        "tokenizer": """Unigram WordPiece WordLevel unk_id max_input_chars_per_word BertNormalizer clean_text
+            handle_chinese_chars strip_accents Nmt Precompiled precompiled_charsmap BertPreTokenizer CharDelimiterSplit delimiter FixedLength length UnicodeScripts CTC word_delimiter_token pair stride
+            ByteFallback Fuse Metaspace Strip BPEDecoder WordPiece Sequence Replace Prepend NFC NFD NFKC NFKD
             Whitespace WhitespaceSplit Digits Punctuation Removed MergedWithPrevious MergedWithNext Contiguous BertProcessing
             RobertaProcessing cls sep individual_digits prefix cleanup suffix start stop content prepend strip_left
             strip_right OnlySecond BatchLongest ignore_merges model_max_length eos_token""".split(),

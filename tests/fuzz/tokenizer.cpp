@@ -1,5 +1,5 @@
 // A tokenizer.json, a text that it encodes, ids that it decodes, and a tokenizer_config.json: three parts of
-// the input. The fast way of encoding gives the ids of the other one.
+// the input. The fast ways of encoding give the ids of the others, for one text, for two and for words.
 #include "hftrain/tokenizer/tokenizer.h"
 
 #include <filesystem>
@@ -13,6 +13,30 @@ namespace {
 // encode_into, which alone has a fast way, knows neither.
 bool has_truncation_or_padding(std::string_view file) {
   return file.find("max_length") != file.npos || file.find("pad_id") != file.npos;
+}
+
+// Two texts in windows, or the words of one, each cut to what the size of the text says.
+void encode_inputs(const tokenizer::Tokenizer& tokenizer, std::string_view text) {
+  std::vector<std::string> words(1);
+  for (const char c : text) {
+    if (c == ' ') {
+      words.emplace_back();
+    } else {
+      words.back() += c;
+    }
+  }
+  tokenizer::EncodeOptions options{.windows = true};
+  options.truncation = {.max_length = static_cast<int64_t>(3 + text.size() % 13),
+                        .strategy = static_cast<tokenizer::TruncationStrategy>(text.size() % 3),
+                        .stride = static_cast<int64_t>(text.size() % 2),
+                        .from_left = text.size() % 5 == 0};
+  const tokenizer::EncodeInput inputs[] = {{words}, {text, text.substr(text.size() / 2)}};
+  for (const auto& input : inputs) {
+    tokenizer::TokenRow row;
+    const tokenizer::Encoding encoding = tokenizer.encode(input, options);
+    tokenizer.encode_row(input, options, row);
+    if (row.ids != encoding.ids || row.type_ids != encoding.type_ids) __builtin_trap();
+  }
 }
 
 }  // namespace
@@ -30,6 +54,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     tokenizer->decode(ids, false);
     for (const char byte : parts[1]) ids.push_back(byte);
     tokenizer->decode(ids, true);
+    encode_inputs(*tokenizer, parts[1]);
   });
 }
 
