@@ -63,6 +63,10 @@ std::pair<size_t, size_t> AlignedText::touched_by_original() const {
   return {begin.value_or(end), end};
 }
 
+bool AlignedText::is_plain_ascii() const {
+  return unicode::is_ascii(text_) && touched_by_original() == std::pair(size_t{0}, text_.size());
+}
+
 void AlignedText::transform(const std::vector<Change>& changes, size_t removed) {
   const auto [begin, end] = touched_by_original();
   transform_range(begin, end, changes, removed);
@@ -112,6 +116,7 @@ void AlignedText::prepend(std::string_view text) {
 }
 
 void AlignedText::replace(const std::vector<Stretch>& stretches, std::string_view content) {
+  if (stretches.size() == 1 && !stretches.front().is_match) return;
   std::string text;
   std::vector<Origin> origins;
   text.reserve(text_.size());
@@ -132,6 +137,8 @@ void AlignedText::replace(const std::vector<Stretch>& stretches, std::string_vie
 }
 
 void AlignedText::filter(bool (*keep)(char32_t)) {
+  const auto kept = [keep](char c) { return keep(static_cast<char32_t>(c)); };
+  if (is_plain_ascii() && std::all_of(text_.begin(), text_.end(), kept)) return;
   std::vector<Change> changes;
   size_t removed_first = 0;
   int removed = 0;
@@ -155,7 +162,7 @@ void AlignedText::filter(bool (*keep)(char32_t)) {
 
 // Characters of ASCII keep their size and so their origins.
 bool AlignedText::map_ascii(char32_t (*change)(char32_t)) {
-  if (!unicode::is_ascii(text_) || touched_by_original() != std::pair(size_t{0}, text_.size())) return false;
+  if (!is_plain_ascii()) return false;
   for (char& c : text_) c = static_cast<char>(change(static_cast<char32_t>(c)));
   return true;
 }

@@ -28,6 +28,8 @@ class AlignedText {
 
   const std::string& text() const { return text_; }
   bool empty() const { return text_.empty(); }
+  // ASCII, every byte from a place in the original: normal forms leave it as it is.
+  bool is_plain_ascii() const;
   size_t original_begin() const { return original_begin_; }  // in bytes of the whole input
 
   // Bytes of the whole input that bytes [begin, end) of the text come from.

@@ -26,13 +26,6 @@ char32_t cleaned(char32_t c) {
   return c == '\t' || c == '\n' || c == '\r' || unicode::is_white_space(c) ? ' ' : c;
 }
 
-bool has(std::string_view text, bool (*is)(char32_t)) {
-  for (const char* p = text.data(); p < text.data() + text.size(); p += unicode::size_of(*p)) {
-    if (is(unicode::decode(p))) return true;
-  }
-  return false;
-}
-
 void surround_chinese(AlignedText& text) {
   std::vector<Change> changes;
   changes.reserve(text.text().size());
@@ -51,11 +44,11 @@ void surround_chinese(AlignedText& text) {
 
 void BertNormalizer::normalize(AlignedText& text) const {
   if (options_.clean_text) {
-    if (has(text.text(), [](char32_t c) { return !stays(c); })) text.filter(stays);
+    text.filter(stays);
     text.map(cleaned);
   }
-  if (!unicode::is_ascii(text.text())) {
-    if (options_.handle_chinese_chars && has(text.text(), is_chinese)) surround_chinese(text);
+  if (!text.is_plain_ascii()) {
+    if (options_.handle_chinese_chars) surround_chinese(text);
     if (options_.strip_accents) {
       text.transform(unicode::normalize(text.text(), unicode::NormalForm::kNfd));
       text.filter([](char32_t c) { return !unicode::is_bert_mark(c); });

@@ -21,7 +21,9 @@ using unicode::NormalForm;
 class FormNormalizer : public Normalizer {
  public:
   explicit FormNormalizer(NormalForm form) : form_(form) {}
-  void normalize(AlignedText& text) const override { text.transform(unicode::normalize(text.text(), form_)); }
+  void normalize(AlignedText& text) const override {
+    if (!text.is_plain_ascii()) text.transform(unicode::normalize(text.text(), form_));
+  }
   Shortcut shortcut() const override { return form_ == NormalForm::kNfc ? Shortcut::kNfc : Shortcut::kNone; }
   bool works_between_spaces() const override { return true; }
 
