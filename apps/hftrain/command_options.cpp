@@ -79,6 +79,21 @@ Error wrong_value(const std::string& name, const std::string& word, const std::s
       .why("it takes " + takes);
 }
 
+bool read_truth(const std::string& name, const std::string& word) {
+  const std::optional<bool> truth = truth_of(word);
+  if (!truth) throw wrong_value(name, word, "true or false").hint(name + " false");
+  return *truth;
+}
+
+int64_t read_number(const std::string& name, const std::string& word, int64_t least, int64_t example) {
+  int64_t number = 0;
+  const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), number);
+  if (error != std::errc() || end != word.data() + word.size() || number < least)
+    throw wrong_value(name, word, "a whole number from " + std::to_string(least))
+        .hint(name + ' ' + std::to_string(std::max(example, least)));
+  return number;
+}
+
 }  // namespace
 
 // One pass over the words of a command.
@@ -222,16 +237,19 @@ void CommandOptions::flag(const std::string& name, bool& value, const std::strin
 }
 
 void CommandOptions::truth(const std::string& name, bool& value, const std::string& help) {
-  options_.push_back({.name = name,
-                      .kind = "true|false",
-                      .help = help,
-                      .otherwise = value ? "true" : "false",
-                      .take = [name, &value](const std::vector<std::string>& words) {
-                        const std::optional<bool> truth = truth_of(words.front());
-                        if (!truth)
-                          throw wrong_value(name, words.front(), "true or false").hint(name + " false");
-                        value = *truth;
-                      }});
+  options_.push_back(
+      {.name = name,
+       .kind = "true|false",
+       .help = help,
+       .otherwise = value ? "true" : "false",
+       .take = [name, &value](const auto& words) { value = read_truth(name, words.front()); }});
+}
+
+void CommandOptions::truth(const std::string& name, std::optional<bool>& value, const std::string& help) {
+  options_.push_back(
+      {.name = name, .kind = "true|false", .help = help, .take = [name, &value](const auto& words) {
+         value = read_truth(name, words.front());
+       }});
 }
 
 void CommandOptions::number(const std::string& name, int64_t& value, int64_t least, const std::string& help) {
@@ -239,16 +257,17 @@ void CommandOptions::number(const std::string& name, int64_t& value, int64_t lea
                       .kind = "N",
                       .help = help,
                       .otherwise = std::to_string(value),
-                      .take = [name, &value, least](const std::vector<std::string>& words) {
-                        const std::string& word = words.front();
-                        int64_t number = 0;
-                        const auto [end, error] =
-                            std::from_chars(word.data(), word.data() + word.size(), number);
-                        if (error != std::errc() || end != word.data() + word.size() || number < least)
-                          throw wrong_value(name, word, "a whole number from " + std::to_string(least))
-                              .hint(name + ' ' + std::to_string(std::max(value, least)));
-                        value = number;
+                      .take = [name, &value, least](const auto& words) {
+                        value = read_number(name, words.front(), least, value);
                       }});
+}
+
+void CommandOptions::number(const std::string& name, std::optional<int64_t>& value, int64_t least,
+                            const std::string& help) {
+  options_.push_back(
+      {.name = name, .kind = "N", .help = help, .take = [name, &value, least](const auto& words) {
+         value = read_number(name, words.front(), least, value.value_or(least));
+       }});
 }
 
 void CommandOptions::text(const std::string& name, std::string& value, const std::string& kind,

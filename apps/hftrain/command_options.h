@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -26,7 +27,9 @@ class CommandOptions {
   enum class Need { kRequired, kOptional };
   void flag(const std::string& name, bool& value, const std::string& help);   // without a value
   void truth(const std::string& name, bool& value, const std::string& help);  // true or false
+  void truth(const std::string& name, std::optional<bool>& value, const std::string& help);
   void number(const std::string& name, int64_t& value, int64_t least, const std::string& help);
+  void number(const std::string& name, std::optional<int64_t>& value, int64_t least, const std::string& help);
   void text(const std::string& name, std::string& value, const std::string& kind, const std::string& help,
             Need need = Need::kOptional);
   void texts(const std::string& name, std::vector<std::string>& values, const std::string& kind,

@@ -17,6 +17,7 @@
 #include "hftrain/plan/topology.h"
 #include "hftrain/storage/checkpoint_folder.h"
 #include "hftrain/tokenizer/bpe_trainer.h"
+#include "hftrain/tokenizer/tokenizer_writer.h"
 #include "launcher/front/run_record.h"
 #include "launcher/front/smoke_data.h"
 #include "launcher/front/smoke_flags.h"
@@ -153,7 +154,8 @@ class Smoke {
     tokenizer::BpeTrainer trainer(options);
     trainer.add_text(data::sample_text(kTextSeed, kTextBytes));
     const std::string place = folder_ + "/tokenizer";
-    tokenizer::write_byte_level_tokenizer(trainer.train(), options, place);
+    tokenizer::write_tokenizer(tokenizer::byte_level_draft(), tokenizer::byte_level_model(trainer.train()),
+                               options.special_tokens, true, place);
     return place;
   }
 

@@ -13,11 +13,11 @@ import random
 import shutil
 import sys
 
-from tokenizers import Tokenizer, models, pre_tokenizers, trainers
+from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, trainers
 
 import tokenizer_inputs
 from tokenizer_parts import PARTS
-from tokenizer_pipelines import NASTY, PIPELINES, SPLITS, corpus, random_text, record
+from tokenizer_pipelines import BERT_TOKENS, NASTY, PIPELINES, SPLITS, corpus, random_text, record
 
 TARGET = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "tests", "golden", "tokenizer")
 
@@ -36,11 +36,36 @@ def write_training():
         out.write(tokenizer.to_str())
 
 
+def write_word_training():
+    """What the package's other trainers learn from the same text. The WordPiece trainer gives characters inside of words ids
+    in an order that changes from run to run, so that they are named as special tokens here."""
+    folder = os.path.join(TARGET, "training")
+    text = os.path.join(folder, "text.txt")
+    pieces = Tokenizer(models.WordPiece(unk_token="[UNK]"))
+    pieces.normalizer = normalizers.BertNormalizer(lowercase=True)
+    pieces.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    with open(text, encoding="utf-8", newline="") as file:
+        words = [word for line in file for word, _ in pieces.pre_tokenizer.pre_tokenize_str(pieces.normalizer.normalize_str(line))]
+    inside = ["##" + c for c in sorted({c for word in words for c in word[1:]})]
+    pieces.train([text], trainers.WordPieceTrainer(vocab_size=900, min_frequency=2, special_tokens=list(BERT_TOKENS) + inside,
+                                                   show_progress=False))
+    level = Tokenizer(models.WordLevel(unk_token="<unk>"))
+    level.normalizer = normalizers.NFC()
+    level.pre_tokenizer = pre_tokenizers.Whitespace()
+    level.train([text], trainers.WordLevelTrainer(vocab_size=150, min_frequency=2, special_tokens=["<pad>", "<s>", "</s>", "<unk>"],
+                                                  show_progress=False))
+    for name, tokenizer in {"word_piece": pieces, "word_level": level}.items():
+        with open(os.path.join(folder, name + ".json"), "w") as out:
+            out.write(tokenizer.to_str())
+
+
 def main():
     names = sys.argv[1:]
     if not names:
         shutil.rmtree(TARGET, ignore_errors=True)
         write_training()
+    if not names or "training" in names:
+        write_word_training()
     for name, make in {**PIPELINES, **SPLITS, **PARTS}.items():
         if names and name not in names:
             continue

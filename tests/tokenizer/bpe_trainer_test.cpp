@@ -4,6 +4,7 @@
 #include "hftrain/base/file.h"
 #include "hftrain/base/json.h"
 #include "hftrain/tokenizer/tokenizer.h"
+#include "hftrain/tokenizer/tokenizer_writer.h"
 #include "support/catch.h"
 #include "support/paths.h"
 #include "support/temporary_directory.h"
@@ -13,10 +14,15 @@ namespace {
 
 const std::string kTrainingFolder = testing::source_dir() + "/tests/golden/tokenizer/training/";
 
-TrainedBpe learn(std::string_view text, BpeTrainingOptions options) {
+LearnedMerges learn(std::string_view text, BpeTrainingOptions options) {
   BpeTrainer trainer(std::move(options));
   trainer.add_text(text);
   return trainer.train();
+}
+
+void write_trained(const LearnedMerges& trained, const BpeTrainingOptions& options,
+                   const std::string& folder) {
+  write_tokenizer(byte_level_draft(), byte_level_model(trained), options.special_tokens, true, folder);
 }
 
 }  // namespace
@@ -24,9 +30,9 @@ TrainedBpe learn(std::string_view text, BpeTrainingOptions options) {
 TEST_CASE("training finds the vocabulary and the merges of the package's trainer") {
   const BpeTrainingOptions options{
       .vocab_size = 700, .min_frequency = 2, .special_tokens = {"<|endoftext|>", "<pad>"}};
-  const TrainedBpe trained = learn(read_file(kTrainingFolder + "text.txt"), options);
+  const LearnedMerges trained = learn(read_file(kTrainingFolder + "text.txt"), options);
   const testing::TemporaryDirectory folder;
-  write_byte_level_tokenizer(trained, options, folder.path());
+  write_trained(trained, options, folder.path());
   const Json ours = read_json_file(folder / "tokenizer.json").at("model");
   const Json theirs = read_json_file(kTrainingFolder + "expected.json").at("model");
   CHECK(ours.at("vocab") == theirs.at("vocab"));
@@ -36,7 +42,7 @@ TEST_CASE("training finds the vocabulary and the merges of the package's trainer
 TEST_CASE("a trained tokenizer loads, knows its special tokens and gives the text back") {
   const BpeTrainingOptions options{.vocab_size = 300, .min_frequency = 1};
   const testing::TemporaryDirectory folder;
-  write_byte_level_tokenizer(learn("low lower lowest low low\n", options), options, folder.path());
+  write_trained(learn("low lower lowest low low\n", options), options, folder.path());
   const auto tokenizer = Tokenizer::load(folder.path());
   CHECK(tokenizer->eos_id() == 0);
   CHECK(tokenizer->bos_id() == 0);
@@ -48,7 +54,7 @@ TEST_CASE("a trained tokenizer loads, knows its special tokens and gives the tex
 }
 
 TEST_CASE("of pairs equally frequent the one with the smaller ids merges first") {
-  const TrainedBpe trained =
+  const LearnedMerges trained =
       learn("ab cd ab cd", {.vocab_size = 259, .min_frequency = 1, .special_tokens = {}});
   REQUIRE(trained.merges.size() == 3);
   CHECK(trained.tokens[256] == "ab");

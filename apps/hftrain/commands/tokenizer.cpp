@@ -11,8 +11,8 @@
 #include "hftrain/base/file.h"
 #include "hftrain/base/json.h"
 #include "hftrain/base/text.h"
-#include "hftrain/tokenizer/bpe_trainer.h"
 #include "hftrain/tokenizer/tokenizer.h"
+#include "hftrain/tokenizer/tokenizer_training.h"
 
 namespace hftrain::app {
 namespace {
@@ -25,40 +25,45 @@ struct TrainFlags {
   std::string kind = "bpe";
   std::string output;
   std::vector<std::string> files;
-  tokenizer::BpeTrainingOptions options;
+  tokenizer::TokenizerTraining training;
 };
 
-ExitCode train(const CommandContext& context, const std::vector<std::string>& words) {
-  TrainFlags flags;
-  CommandOptions options("hftrain tokenizer train", "Learn a byte-level BPE vocabulary from text files");
-  options.text("--kind", flags.kind, "KIND", "bpe; wordpiece and unigram are not there yet");
-  options.number("--vocab_size", flags.options.vocab_size, 1,
-                 "tokens, special ones and the 256 bytes included");
+void declare_train_options(CommandOptions& options, TrainFlags& flags) {
+  tokenizer::TokenizerTraining& training = flags.training;
+  options.text("--kind", flags.kind, "KIND",
+               "bpe (byte-level, as GPT-2), wordpiece (as BERT), unigram (as T5) or wordlevel (whole words)");
+  options.number("--vocab_size", training.vocab_size, 1,
+                 "tokens, special ones and single characters or bytes included");
   options.texts("--files", flags.files, "FILE", "text files", Need::kRequired);
   options.text("--output", flags.output, "DIR", "folder for tokenizer.json and tokenizer_config.json",
                Need::kRequired);
-  options.number("--min_frequency", flags.options.min_frequency, 1,
-                 "how often a pair must occur to be merged");
-  options.texts("--special_tokens", flags.options.special_tokens, "TOKEN",
-                "tokens with the first ids, left out when decoding");
+  options.number(
+      "--min_frequency", training.min_frequency, 1,
+      "how often a pair must occur to be merged, or a word to be a token: 2 unless set; not for unigram");
+  options.texts(
+      "--special_tokens", training.special_tokens, "TOKEN",
+      "tokens with the first ids, left out when decoding; unless set <|endoftext|>, with wordpiece "
+      "[PAD] [UNK] [CLS] [SEP] [MASK], with unigram <pad> </s> <unk>, with wordlevel <pad> <s> </s> <unk>");
+  options.truth("--lowercase", training.lowercase, "wordpiece: lower case without accents; true unless set");
+  options.number("--limit_alphabet", training.limit_alphabet, 1,
+                 "wordpiece: keep this many of the most frequent characters; all unless set");
+}
+
+ExitCode train(const CommandContext& context, const std::vector<std::string>& words) {
+  TrainFlags flags;
+  CommandOptions options("hftrain tokenizer train", "Learn a vocabulary from text files");
+  declare_train_options(options, flags);
   if (!options.read(words, context)) return ExitCode::kDone;
-  if (flags.kind == "wordpiece" || flags.kind == "unigram") {
-    throw Error(ExitCode::kUsage, "--kind " + flags.kind + " is planned and not there yet")
-        .hint("use --kind bpe");
+  flags.training.kind = tokenizer::tokenizer_kind(flags.kind);
+  const int64_t tokens = tokenizer::train_tokenizer(flags.training, flags.files, flags.output);
+  context.err << with_thousands(tokens) << " tokens in " << flags.output << std::endl;
+  if (tokens < flags.training.vocab_size) {
+    context.err << "warning: the text does not have more that would be worth a token" << std::endl;
   }
-  if (flags.kind != "bpe") {
-    throw Error(ExitCode::kUsage, "unknown --kind '" + flags.kind + "'")
-        .why("the kinds are bpe, wordpiece and unigram");
-  }
-  tokenizer::BpeTrainer trainer(flags.options);
-  for (const std::string& file : flags.files) trainer.add_text(MappedFile(file).bytes());
-  const tokenizer::TrainedBpe trained = trainer.train();
-  tokenizer::write_byte_level_tokenizer(trained, flags.options, flags.output);
-  context.err << with_thousands(static_cast<int64_t>(trained.tokens.size())) << " tokens in " << flags.output
-              << std::endl;
-  if (static_cast<int64_t>(trained.tokens.size()) < flags.options.vocab_size) {
-    context.err << "warning: the text has no more pairs that occur " << flags.options.min_frequency
-                << " times" << std::endl;
+  if (tokens > flags.training.vocab_size) {
+    context.err << "warning: the characters of the text alone are more than --vocab_size; --limit_alphabet "
+                   "keeps the most frequent"
+                << std::endl;
   }
   return ExitCode::kDone;
 }
@@ -166,7 +171,8 @@ ExitCode decode(const CommandContext& context, const std::vector<std::string>& w
 }
 
 constexpr const char* kTokenizerUsage =
-    "usage: hftrain tokenizer train  --vocab_size N --files F... --output DIR     learn a vocabulary\n"
+    "usage: hftrain tokenizer train  [--kind K] --vocab_size N --files F... --output DIR   learn a "
+    "vocabulary\n"
     "       hftrain tokenizer encode --tokenizer_name DIR [--file F | TEXT...]    text to ids\n"
     "       hftrain tokenizer decode --tokenizer_name DIR [IDS...]                ids to text\n"
     "\n"

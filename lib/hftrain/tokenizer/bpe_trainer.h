@@ -8,7 +8,8 @@
 #include <utility>
 #include <vector>
 
-#include "hftrain/tokenizer/vocabulary.h"
+#include "hftrain/tokenizer/merge_learner.h"
+#include "hftrain/tokenizer/word_counts.h"
 
 namespace hftrain::tokenizer {
 
@@ -16,11 +17,6 @@ struct BpeTrainingOptions {
   int64_t vocab_size = 30000;                                   // special tokens and the 256 bytes included
   int64_t min_frequency = 2;                                    // of a pair, to be merged
   std::vector<std::string> special_tokens = {"<|endoftext|>"};  // they get the first ids
-};
-
-struct TrainedBpe {
-  std::vector<std::string> tokens;  // by id, in the byte-level alphabet
-  std::vector<std::pair<TokenId, TokenId>> merges;
 };
 
 class BpeTrainer {
@@ -31,8 +27,8 @@ class BpeTrainer {
   // Counts the words of a text. Every line, with its line end, is cut on its own. Invalid UTF-8 is read as
   // U+FFFD.
   void add_text(std::string_view text);
-  // May be called once, after the last text.
-  TrainedBpe train();
+  // May be called once, after the last text. Tokens are spelled in the byte-level alphabet.
+  LearnedMerges train();
 
   const BpeTrainingOptions& options() const { return options_; }
 
@@ -40,12 +36,7 @@ class BpeTrainer {
   void add_line(std::string_view line);
 
   BpeTrainingOptions options_;
-  Vocabulary words_;  // raw bytes; the id is the index into counts_
-  std::vector<int64_t> counts_;
+  WordCounts words_;  // raw bytes
 };
-
-// Writes tokenizer.json and tokenizer_config.json into `folder`, as a folder that transformers opens.
-void write_byte_level_tokenizer(const TrainedBpe& trained, const BpeTrainingOptions& options,
-                                const std::string& folder);
 
 }  // namespace hftrain::tokenizer

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "hftrain/tokenizer/space_cuts.h"
 #include "hftrain/tokenizer/splitters.h"
 #include "hftrain/tokenizer/unicode/normal_forms.h"
 #include "hftrain/tokenizer/unicode/utf8.h"
@@ -26,23 +27,6 @@ size_t piece_end(std::string_view text, size_t from, bool cut_every_mark, bool a
     i += mark > 0 ? mark : 1;
   }
   return i;
-}
-
-// Whether a character that begins with this byte is one that nothing joins to a space next to it: printable
-// ASCII, letters of Latin, Greek and Cyrillic, Han, Hangul. Others may combine.
-bool stands_alone(char lead) {
-  const auto byte = static_cast<uint8_t>(lead);
-  return (byte > ' ' && byte < 0x7F) || (byte >= 0xC3 && byte <= 0xC9) || (byte >= 0xCE && byte <= 0xD1) ||
-         (byte >= 0xE4 && byte <= 0xE9) || byte == 0xEB || byte == 0xEC;
-}
-
-// Behind `from`, the next space between two such characters, of which the first may be a space.
-size_t next_cut(std::string_view text, size_t from) {
-  for (size_t i = from + 1; i + 1 < text.size(); ++i) {
-    if (text[i] != ' ' || !stands_alone(text[i + 1])) continue;
-    if (text[i - 1] == ' ' || stands_alone(*unicode::previous(text.data() + i))) return i;
-  }
-  return text.size();
 }
 
 }  // namespace

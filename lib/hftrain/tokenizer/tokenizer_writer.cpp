@@ -1,21 +1,14 @@
+#include "hftrain/tokenizer/tokenizer_writer.h"
+
 #include <algorithm>
 
 #include "hftrain/base/file.h"
-#include "hftrain/base/json.h"
-#include "hftrain/tokenizer/bpe_trainer.h"
 
 namespace hftrain::tokenizer {
 namespace {
 
 std::string quoted(const std::string& text) {
   return Json(text).dump();
-}
-
-Json byte_level_part(bool add_prefix_space, bool trim_offsets) {
-  return {{"type", "ByteLevel"},
-          {"add_prefix_space", add_prefix_space},
-          {"trim_offsets", trim_offsets},
-          {"use_regex", true}};
 }
 
 std::string added_tokens(const std::vector<std::string>& special_tokens) {
@@ -32,29 +25,26 @@ std::string added_tokens(const std::vector<std::string>& special_tokens) {
   return dump_json(list, -1);
 }
 
-// The file keeps the order of the package's own: parts in the order of their use, the vocabulary by id.
-std::string tokenizer_json(const TrainedBpe& trained, const std::vector<std::string>& special_tokens) {
+// Tokens and ids, a line each.
+std::string vocabulary_by_id(const std::vector<std::string>& tokens) {
+  std::string text = "{";
+  for (size_t id = 0; id < tokens.size(); ++id) {
+    text += (id == 0 ? "\n      " : ",\n      ") + quoted(tokens[id]) + ": " + std::to_string(id);
+  }
+  return text + "\n    }";
+}
+
+// The file keeps the order of the package's own: parts in the order of their use.
+std::string tokenizer_json(const PipelineDraft& pipeline, const std::string& model,
+                           const std::vector<std::string>& special_tokens) {
   std::string text =
       "{\n  \"version\": \"1.0\",\n  \"truncation\": null,\n  \"padding\": null,\n  \"added_tokens\": ";
-  text += added_tokens(special_tokens) + ",\n  \"normalizer\": null,\n";
-  text += "  \"pre_tokenizer\": " + dump_json(byte_level_part(false, true), -1) + ",\n";
-  text += "  \"post_processor\": " + dump_json(byte_level_part(true, false), -1) + ",\n";
-  text += "  \"decoder\": " + dump_json(byte_level_part(true, true), -1) + ",\n";
-  text +=
-      "  \"model\": {\n    \"type\": \"BPE\",\n    \"dropout\": null,\n    \"unk_token\": null,\n"
-      "    \"continuing_subword_prefix\": null,\n    \"end_of_word_suffix\": null,\n    \"fuse_unk\": "
-      "false,\n"
-      "    \"byte_fallback\": false,\n    \"ignore_merges\": false,\n    \"vocab\": {";
-  for (size_t id = 0; id < trained.tokens.size(); ++id) {
-    text += (id == 0 ? "\n      " : ",\n      ") + quoted(trained.tokens[id]) + ": " + std::to_string(id);
-  }
-  text += "\n    },\n    \"merges\": [";
-  for (size_t i = 0; i < trained.merges.size(); ++i) {
-    const auto& [left, right] = trained.merges[i];
-    text += (i == 0 ? "\n      [" : ",\n      [") + quoted(trained.tokens[static_cast<size_t>(left)]) + ", " +
-            quoted(trained.tokens[static_cast<size_t>(right)]) + "]";
-  }
-  return text + "\n    ]\n  }\n}\n";
+  text += added_tokens(special_tokens);
+  text += ",\n  \"normalizer\": " + dump_json(pipeline.normalizer, -1);
+  text += ",\n  \"pre_tokenizer\": " + dump_json(pipeline.pre_tokenizer, -1);
+  text += ",\n  \"post_processor\": " + dump_json(pipeline.post_processor, -1);
+  text += ",\n  \"decoder\": " + dump_json(pipeline.decoder, -1);
+  return text + ",\n  \"model\": " + model + "\n}\n";
 }
 
 // The first of `names` that is a special token, else the first special token there is.
@@ -66,14 +56,27 @@ Json role(const std::vector<std::string>& special_tokens, std::initializer_list<
   return needed && !special_tokens.empty() ? Json(special_tokens.front()) : Json();
 }
 
-std::string tokenizer_config(const std::vector<std::string>& special_tokens) {
-  Json config = {{"add_prefix_space", false},
+std::string tokenizer_config(const std::vector<std::string>& special_tokens, bool is_causal) {
+  const auto find = [&](std::initializer_list<const char*> names, bool needed = false) {
+    return role(special_tokens, names, needed);
+  };
+  Json config = {{"add_prefix_space", is_causal ? Json(false) : Json()},
                  {"clean_up_tokenization_spaces", false},
                  {"tokenizer_class", "PreTrainedTokenizerFast"},
-                 {"bos_token", role(special_tokens, {"<|begin_of_text|>", "<s>", "<|endoftext|>"}, true)},
-                 {"eos_token", role(special_tokens, {"<|end_of_text|>", "</s>", "<|endoftext|>"}, true)},
-                 {"pad_token", role(special_tokens, {"<pad>", "<|pad|>", "[PAD]"}, false)},
-                 {"unk_token", role(special_tokens, {"<unk>", "<|endoftext|>"}, false)}};
+                 {"pad_token", find({"<pad>", "<|pad|>", "[PAD]"})},
+                 {"cls_token", find({"[CLS]"})},
+                 {"sep_token", find({"[SEP]"})},
+                 {"mask_token", find({"[MASK]", "<mask>"})}};
+  if (is_causal) {
+    config["bos_token"] = find({"<|begin_of_text|>", "<s>", "<|endoftext|>"}, true);
+    config["eos_token"] = find({"<|end_of_text|>", "</s>", "<|endoftext|>"}, true);
+    config["unk_token"] = find({"<unk>", "<|endoftext|>"});
+  } else {
+    config["bos_token"] = find({"<s>"});
+    config["eos_token"] = find({"</s>"});
+    const std::string unknown = unknown_among(special_tokens);
+    config["unk_token"] = unknown.empty() ? Json() : Json(unknown);
+  }
   for (auto item = config.begin(); item != config.end();) {
     if (item->is_null()) {
       item = config.erase(item);
@@ -86,10 +89,47 @@ std::string tokenizer_config(const std::vector<std::string>& special_tokens) {
 
 }  // namespace
 
-void write_byte_level_tokenizer(const TrainedBpe& trained, const BpeTrainingOptions& options,
-                                const std::string& folder) {
-  write_file_atomically(folder + "/tokenizer.json", tokenizer_json(trained, options.special_tokens));
-  write_file_atomically(folder + "/tokenizer_config.json", tokenizer_config(options.special_tokens));
+std::string byte_level_model(const LearnedMerges& learned) {
+  std::string text =
+      "{\n    \"type\": \"BPE\",\n    \"dropout\": null,\n    \"unk_token\": null,\n"
+      "    \"continuing_subword_prefix\": null,\n    \"end_of_word_suffix\": null,\n    \"fuse_unk\": "
+      "false,\n    \"byte_fallback\": false,\n    \"ignore_merges\": false,\n    \"vocab\": ";
+  text += vocabulary_by_id(learned.tokens) + ",\n    \"merges\": [";
+  for (size_t i = 0; i < learned.merges.size(); ++i) {
+    const auto& [left, right] = learned.merges[i];
+    text += (i == 0 ? "\n      [" : ",\n      [") + quoted(learned.tokens[static_cast<size_t>(left)]) + ", " +
+            quoted(learned.tokens[static_cast<size_t>(right)]) + "]";
+  }
+  return text + "\n    ]\n  }";
+}
+
+std::string word_piece_model(const std::vector<std::string>& tokens, const std::string& unknown_token) {
+  return "{\n    \"type\": \"WordPiece\",\n    \"unk_token\": " + quoted(unknown_token) +
+         ",\n    \"continuing_subword_prefix\": \"##\",\n    \"max_input_chars_per_word\": 100,\n    "
+         "\"vocab\": " +
+         vocabulary_by_id(tokens) + "\n  }";
+}
+
+std::string word_level_model(const std::vector<std::string>& tokens, const std::string& unknown_token) {
+  return "{\n    \"type\": \"WordLevel\",\n    \"vocab\": " + vocabulary_by_id(tokens) +
+         ",\n    \"unk_token\": " + quoted(unknown_token) + "\n  }";
+}
+
+std::string unigram_model(const std::vector<ScoredPiece>& pieces, size_t unknown_id) {
+  std::string text =
+      "{\n    \"type\": \"Unigram\",\n    \"unk_id\": " + std::to_string(unknown_id) + ",\n    \"vocab\": [";
+  for (size_t id = 0; id < pieces.size(); ++id) {
+    text += (id == 0 ? "\n      [" : ",\n      [") + quoted(pieces[id].first) + ", " +
+            Json(pieces[id].second).dump() + "]";
+  }
+  return text + "\n    ],\n    \"byte_fallback\": false\n  }";
+}
+
+void write_tokenizer(const PipelineDraft& pipeline, const std::string& model,
+                     const std::vector<std::string>& special_tokens, bool is_causal,
+                     const std::string& folder) {
+  write_file_atomically(folder + "/tokenizer.json", tokenizer_json(pipeline, model, special_tokens));
+  write_file_atomically(folder + "/tokenizer_config.json", tokenizer_config(special_tokens, is_causal));
 }
 
 }  // namespace hftrain::tokenizer
