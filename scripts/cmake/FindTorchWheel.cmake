@@ -1,6 +1,7 @@
 # Finds LibTorch inside the PyPI wheel and makes imported targets of it.
 #   Input:  TORCH_WHEEL_DIR, the folder `torch` of the wheel (scripts/setup passes it; HFTRAIN_TORCH_DIR overrides)
-#   Output: TorchWheel::cpu, and TorchWheel::cuda where the wheel brings CUDA libraries and their companions are there
+#   Output: TorchWheel::cpu, TorchWheel_CUDA_VERSION (13.0), and TorchWheel::cuda where the wheel brings CUDA libraries and their companions
+#           are there
 # The package that torch itself ships wants nvcc and a matching toolkit merely to configure; these targets need neither.
 if(NOT TORCH_WHEEL_DIR AND DEFINED ENV{HFTRAIN_TORCH_DIR})
   set(TORCH_WHEEL_DIR "$ENV{HFTRAIN_TORCH_DIR}")
@@ -9,6 +10,8 @@ set(TORCH_WHEEL_DIR "${TORCH_WHEEL_DIR}" CACHE PATH "folder torch of the PyPI wh
 if(EXISTS "${TORCH_WHEEL_DIR}/version.py")
   file(STRINGS "${TORCH_WHEEL_DIR}/version.py" version_line REGEX "^__version__")
   string(REGEX MATCH "[0-9]+\\.[0-9]+\\.[0-9]+" TorchWheel_VERSION "${version_line}")
+  file(STRINGS "${TORCH_WHEEL_DIR}/version.py" cuda_line REGEX "^cuda")
+  string(REGEX REPLACE ".*'([0-9.]+)'.*" "\\1" TorchWheel_CUDA_VERSION "${cuda_line}")
 endif()
 
 find_library(TorchWheel_c10 c10 PATHS "${TORCH_WHEEL_DIR}/lib" NO_DEFAULT_PATH)

@@ -1,0 +1,51 @@
+// The operators on a GPU, generated over the same table as on the CPU. Loads the real plug-in, which is for ever, so it
+// is a program of its own.
+#include "hftrain/base/error.h"
+#include "hftrain/runtime/cuda_plugin.h"
+#include "operator_cases.h"
+#include "support/catch.h"
+#include "support/paths.h"
+#include "support/skip.h"
+
+namespace hftrain::nn {
+namespace {
+
+// Empty once the plug-in is loaded and there is a GPU; otherwise what is missing.
+const std::string& missing_for_cuda() {
+  static const std::string reason = [] {
+    try {
+      runtime::load_cuda_plugin(hftrain::testing::binary_dir() + "/lib/libhftrain_cuda.so");
+    } catch (const Error& error) {
+      return "no GPU: " + error.diagnostics().front().why;
+    }
+    return std::string();
+  }();
+  return reason;
+}
+
+}  // namespace
+
+TEST_CASE("Where nvcc compiled them the plug-in registers every kernel of the table for CUDA", "[plugin]") {
+  missing_for_cuda();  // the library is loaded before its GPU is asked for
+  size_t rows = 0;
+  for (const ops::KernelRow& row : ops::kernel_table()) {
+    if (row.device != c10::DeviceType::CUDA) continue;
+    ++rows;
+    INFO(ops::schema_names(row.op).front());
+    CHECK(ops::is_registered(row.op, row.device) == HFTRAIN_HAS_CUDA_KERNELS);
+    CHECK(ops::has_kernel(row.op, row.device, at::kBFloat16) == HFTRAIN_HAS_CUDA_KERNELS);
+    CHECK_FALSE(ops::has_kernel(row.op, row.device, at::kDouble));
+  }
+  CHECK(rows == 5);
+}
+
+TEST_CASE("The forms of every operator agree with the composition in float64, on a GPU in every dtype",
+          "[gpu]") {
+  if (!missing_for_cuda().empty()) HFTRAIN_SKIP(missing_for_cuda());
+  const cases::OperatorCase& each = GENERATE(from_range(cases::operator_cases()));
+  const at::ScalarType dtype = GENERATE(at::kFloat, at::kBFloat16, at::kHalf, at::kDouble);
+  INFO(each.name << " in " << dtype);
+  cases::check_operator(each, at::Device(at::kCUDA, 0), dtype);
+}
+
+}  // namespace hftrain::nn
