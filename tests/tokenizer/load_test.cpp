@@ -81,6 +81,25 @@ TEST_CASE("torn JSON is refused with file and place") {
   }
 }
 
+TEST_CASE("parts of the first versions of the file, without a type, are known by their members") {
+  const testing::TemporaryDirectory folder;
+  for (const std::string name : {"bert_uncased", "bert_odd", "roberta", "suffixed", "speech"}) {
+    INFO(name);
+    Json file = read_json_file(kGoldenFolder + name + "/tokenizer.json");
+    for (const char* part : {"normalizer", "post_processor", "decoder"}) {
+      if (file[part].is_object() && file[part]["type"] != "ByteLevel") file[part].erase("type");
+    }
+    write_file_atomically(folder / "tokenizer.json", dump_json(file));
+    const auto untyped = Tokenizer::load(folder.path()), typed = Tokenizer::load(kGoldenFolder + name);
+    const Encoding ours = untyped->encode("Ärger, we do n't!", true),
+                   theirs = typed->encode("Ärger, we do n't!", true);
+    CHECK(ours.ids == theirs.ids);
+    CHECK(ours.offsets == theirs.offsets);
+    CHECK(untyped->decode(ours.ids, true) == typed->decode(ours.ids, true));
+  }
+  CHECK(mentions(refusal("gpt2", [](Json& json) { json["decoder"] = Json::object(); }), "'type' is missing"));
+}
+
 TEST_CASE("an unknown part is refused by its type") {
   const auto with_type = [](const char* key, const char* type) {
     return refusal("gpt2", [&](Json& file) { file[key] = {{"type", type}}; });

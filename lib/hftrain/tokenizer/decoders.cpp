@@ -302,7 +302,11 @@ constexpr DecoderKind kDecoderKinds[] = {
 }  // namespace
 
 std::shared_ptr<const Decoder> read_decoder(const JsonPart& part) {
-  const std::string type = part.text("type");
+  const std::string type = type_of(part, {{"BPEDecoder", {"suffix"}},
+                                          {"WordPiece", {"prefix", "cleanup"}},
+                                          {"CTC", {"pad_token", "word_delimiter_token", "cleanup"}},
+                                          {"Replace", {"pattern", "content"}},
+                                          {"Strip", {"content", "start", "stop"}}});
   for (const DecoderKind& reader : kDecoderKinds) {
     if (reader.type == type) return reader.read(part);
   }

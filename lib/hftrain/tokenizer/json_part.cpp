@@ -1,5 +1,7 @@
 #include "hftrain/tokenizer/json_part.h"
 
+#include <algorithm>
+
 #include "hftrain/base/text.h"
 
 namespace hftrain::tokenizer {
@@ -68,6 +70,15 @@ bool JsonPart::boolean() const {
 bool JsonPart::boolean(std::string_view key, bool otherwise) const {
   const auto member = find(key);
   return member ? member->boolean() : otherwise;
+}
+
+std::string type_of(const JsonPart& part, const std::vector<TypeByMembers>& untyped) {
+  if (part.has("type")) return part.text("type");
+  for (const auto& [type, members] : untyped) {
+    if (std::all_of(members.begin(), members.end(), [&](std::string_view name) { return part.has(name); }))
+      return std::string(type);
+  }
+  return part.text("type");  // says that it is missing
 }
 
 }  // namespace hftrain::tokenizer

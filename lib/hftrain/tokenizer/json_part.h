@@ -54,4 +54,13 @@ class JsonPart {
   std::string path_;
 };
 
+// A type that a part without one has, which files of the first versions leave out: that of the members it has.
+struct TypeByMembers {
+  std::string_view type;
+  std::vector<std::string_view> members;
+};
+
+// The part's `type`, or that of the first row whose members it all has. Error for a part without either.
+std::string type_of(const JsonPart& part, const std::vector<TypeByMembers>& untyped);
+
 }  // namespace hftrain::tokenizer

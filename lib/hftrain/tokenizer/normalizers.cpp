@@ -216,7 +216,12 @@ constexpr NormalizerKind kNormalizerKinds[] = {
 }  // namespace
 
 std::shared_ptr<const Normalizer> read_normalizer(const JsonPart& part) {
-  const std::string type = part.text("type");
+  const std::string type =
+      type_of(part, {{"BertNormalizer", {"clean_text", "handle_chinese_chars", "lowercase"}},
+                     {"Strip", {"strip_left", "strip_right"}},
+                     {"Sequence", {"normalizers"}},
+                     {"Replace", {"pattern", "content"}},
+                     {"Prepend", {"prepend"}}});
   for (const NormalizerKind& reader : kNormalizerKinds) {
     if (reader.type == type) return reader.read(part);
   }

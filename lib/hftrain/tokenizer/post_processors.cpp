@@ -201,9 +201,11 @@ ProcessorPointer read_bert(const JsonPart& part) {
 }
 
 ProcessorPointer read_roberta(const JsonPart& part) {
+  // The package takes one that does not say all for BERT's.
+  if (!part.has("trim_offsets") || !part.has("add_prefix_space")) return read_bert(part);
   ClassifyProcessor classify(read_pair(part.at("cls")), read_pair(part.at("sep")), true);
-  return std::make_shared<RobertaProcessor>(std::move(classify), part.boolean("trim_offsets", true),
-                                            part.boolean("add_prefix_space", true));
+  return std::make_shared<RobertaProcessor>(std::move(classify), part.at("trim_offsets").boolean(),
+                                            part.at("add_prefix_space").boolean());
 }
 
 Encoding read_special(const JsonPart& specials, const JsonPart& id, int32_t type_id) {
@@ -261,7 +263,10 @@ constexpr ProcessorKind kProcessorKinds[] = {
 }  // namespace
 
 std::shared_ptr<const PostProcessor> read_post_processor(const JsonPart& part) {
-  const std::string type = part.text("type");
+  const std::string type =
+      type_of(part, {{"RobertaProcessing", {"sep", "cls", "trim_offsets", "add_prefix_space"}},
+                     {"BertProcessing", {"sep", "cls"}},
+                     {"TemplateProcessing", {"single", "pair", "special_tokens"}}});
   for (const ProcessorKind& reader : kProcessorKinds) {
     if (reader.type == type) return reader.read(part);
   }
