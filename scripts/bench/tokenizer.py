@@ -90,6 +90,13 @@ def unigram(lines, vocab_size, normalizer):
     return t
 
 
+def word_level(lines, vocab_size):
+    t = Tokenizer(models.WordLevel(unk_token="<unk>"))
+    t.pre_tokenizer = pre_tokenizers.Whitespace()
+    t.train_from_iterator(lines, trainers.WordLevelTrainer(vocab_size=vocab_size, special_tokens=["<unk>"], show_progress=False))
+    return t
+
+
 def albert_normalizer():
     return normalizers.Sequence([normalizers.Replace("``", '"'), normalizers.Replace("''", '"'), normalizers.NFKD(),
                                  normalizers.StripAccents(), normalizers.Lowercase(), normalizers.Precompiled(CHARSMAP)])
@@ -99,6 +106,8 @@ CHARSMAP = compile_charsmap(compatibility_map())
 
 PIPELINES = {
     "bert": bert,
+    "words": word_level,
+    "unigram": lambda lines, n: unigram(lines, n, None),
     "t5": lambda lines, n: unigram(lines, n, normalizers.Precompiled(CHARSMAP)),
     "albert": lambda lines, n: unigram(lines, n, albert_normalizer()),
     "gpt2": lambda lines, n: byte_level(lines, n, None, None, False),

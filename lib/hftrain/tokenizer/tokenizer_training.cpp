@@ -39,11 +39,18 @@ void refuse_option(const TokenizerTraining& training, bool is_set, const char* f
 void check_special_tokens(const TokenizerTraining& training) {
   const std::vector<std::string>& tokens = training.special_tokens;
   for (size_t i = 0; i < tokens.size(); ++i) {
-    if (tokens[i].empty())
-      throw Error(ExitCode::kUsage, "a special token cannot be empty").where("--special_tokens");
-    if (std::count(tokens.begin(), tokens.end(), tokens[i]) > 1)
+    if (tokens[i].empty()) {
+      throw Error(ExitCode::kUsage, "a special token cannot be empty")
+          .where("--special_tokens")
+          .why("word " + std::to_string(i + 1) + " behind it is")
+          .hint("leave it out");
+    }
+    if (std::count(tokens.begin(), tokens.end(), tokens[i]) > 1) {
       throw Error(ExitCode::kUsage, "'" + tokens[i] + "' is twice among the special tokens")
-          .where("--special_tokens");
+          .where("--special_tokens")
+          .why("a token has one id")
+          .hint("name it once");
+    }
   }
   if (training.kind == TokenizerKind::kBpe || !unknown_among(tokens).empty()) return;
   throw Error(ExitCode::kUsage, "the special tokens have none for unknown text")
@@ -131,7 +138,8 @@ TokenizerKind tokenizer_kind(const std::string& word) {
   }
   throw Error(ExitCode::kUsage, "unknown --kind '" + word + "'")
       .where("--kind")
-      .why("the kinds are bpe, wordpiece, wordlevel and unigram");
+      .why("the kinds are bpe, wordpiece, wordlevel and unigram")
+      .hint("--kind unigram for a vocabulary as SentencePiece makes by default");
 }
 
 std::vector<std::string> usual_special_tokens(TokenizerKind kind) {
