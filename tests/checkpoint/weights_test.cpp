@@ -72,7 +72,7 @@ std::vector<Stored> plain_tensors() {
 }
 
 std::vector<std::string> load(const std::string& folder, RowStrategy& strategy) {
-  return load_weights(tied_parameters(), storage::StoredWeights(folder), strategy);
+  return load_weights(tied_parameters(), storage::StoredWeights(folder), strategy).unused;
 }
 
 std::string refusal(const std::vector<Stored>& tensors) {
@@ -179,6 +179,30 @@ TEST_CASE("what does not fit the model is refused by name") {
     stored[1].tensor = at::ones({2, 3});
     CHECK_THAT(refusal(stored), Catch::Contains("asks for [3, 2], the file holds [2, 3]"));
   }
+}
+
+TEST_CASE("a body is found under the prefix of another head, and a head that is not there stays as it was") {
+  ParameterTable table = tied_parameters();
+  table.other_prefixes = {"body."};
+  architectures::ParameterSpec score;
+  score.name = "score.weight";
+  score.shape = {2, 4};
+  score.head = true;
+  table.parameters.push_back(score);
+  const TemporaryDirectory folder;
+  std::vector<Stored> stored = plain_tensors();
+  for (Stored& one : stored) one.name = "body." + one.name.substr(std::string("base.").size());
+  stored.push_back({"old_head.weight", at::ones({2})});
+  write_file(folder.path(), stored);
+  std::vector<WholeTensor> expected = wholes();
+  RowStrategy strategy(0, 1, expected);
+  strategy.forget();
+  const storage::StoredWeights weights(folder.path());
+  CHECK_THROWS_WITH(load_weights(table, weights, strategy), Catch::Contains("lack 'score.weight'"));
+  const LoadedWeights loaded = load_weights(table, weights, strategy, {}, StoredHead::kAnother);
+  CHECK(loaded.missing == std::vector<std::string>{"score.weight"});
+  CHECK(loaded.unused == std::vector<std::string>{"old_head.weight"});
+  CHECK(strategy.equals_wholes());
 }
 
 TEST_CASE("stored tensors that nothing asked for are named, known buffers are not") {

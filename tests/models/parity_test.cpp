@@ -1,10 +1,17 @@
 // Logits, loss and gradients against transformers (fixtures of scripts/golden/models.py).
+#include <ATen/CPUGeneratorImpl.h>
 #include <ATen/TensorOperators.h>
 #include <ATen/core/grad_mode.h>
+#include <ATen/ops/empty.h>
+#include <ATen/ops/ones.h>
+#include <ATen/ops/scalar_tensor.h>
+#include <ATen/ops/zeros.h>
 
 #include <filesystem>
 
+#include "hftrain/base/error.h"
 #include "hftrain/models/model.h"
+#include "hftrain/nn/activation_checkpoint.h"
 #include "models/golden_file.h"
 #include "support/catch.h"
 #include "support/paths.h"
@@ -18,9 +25,10 @@ double difference(const at::Tensor& a, const at::Tensor& b) {
   return (a - b).abs().max().item<double>();
 }
 
-std::unique_ptr<Model> golden_model(const GoldenFile& golden, const ModelOptions& options) {
+std::unique_ptr<Model> golden_model(const GoldenFile& golden, const ModelOptions& options,
+                                    architectures::Head head = architectures::Head::kCausalLm) {
   const auto architecture = architectures::Architecture::from_config(
-      parse_json(golden.metadata("config"), "golden config"), "golden");
+      parse_json(golden.metadata("config"), "golden config"), "golden", head);
   auto model = build_model(architecture, options);
   const at::NoGradGuard no_grad;
   for (size_t i = 0; i < model->parameters().size(); ++i) {
@@ -28,6 +36,15 @@ std::unique_ptr<Model> golden_model(const GoldenFile& golden, const ModelOptions
     parameter.copy_(golden.tensor(model->parameter_names()[i]));
   }
   return model;
+}
+
+void check_gradients(const Model& model, const GoldenFile& golden) {
+  for (size_t i = 0; i < model.parameters().size(); ++i) {
+    const std::string& parameter = model.parameter_names()[i];
+    INFO(parameter);
+    REQUIRE(model.parameters()[i].grad().defined());
+    CHECK(difference(model.parameters()[i].grad(), golden.tensor("grad/" + parameter)) < 1e-5);
+  }
 }
 
 void check_parity(const std::string& name, nn::Kernels kernels) {
@@ -43,18 +60,43 @@ void check_parity(const std::string& name, nn::Kernels kernels) {
   const Output output = model->forward(batch, runner, loss_objective(model->architecture(), batch, {}));
   CHECK(difference(output.loss, golden.tensor("loss")) < 1e-5);
   output.loss.backward();
-  for (size_t i = 0; i < model->parameters().size(); ++i) {
-    const std::string& parameter = model->parameter_names()[i];
-    INFO(parameter);
-    REQUIRE(model->parameters()[i].grad().defined());
-    CHECK(difference(model->parameters()[i].grad(), golden.tensor("grad/" + parameter)) < 1e-5);
-  }
+  check_gradients(*model, golden);
 }
 
-std::vector<std::string> golden_names() {
+Batch golden_batch(const GoldenFile& golden) {
+  Batch batch;
+  for (const BatchColumn& column : kBatchColumns) {
+    const std::string name(column.name);
+    if (golden.has(name)) batch.*column.member = golden.tensor(name);
+  }
+  return batch;
+}
+
+// Left padding is computed, too, and its logits are what transformers gives for queries that see nothing.
+void check_head(const std::string& name, nn::Kernels kernels, bool recompute) {
+  const GoldenFile golden("heads/" + name);
+  const auto head = architectures::head_named(golden.metadata("head")).value();
+  ModelOptions options;
+  options.kernels = kernels;
+  const auto model = golden_model(golden, options, head);
+  model->train(false);
+  nn::UnitRunner plain;
+  nn::CheckpointingRunner checkpointing(plain, 1);
+  nn::UnitRunner& runner = recompute ? checkpointing : plain;
+  const Batch batch = golden_batch(golden);
+  CHECK(difference(model->forward(batch, plain, logits_only()).logits, golden.tensor("logits")) < 1e-5);
+  const Output output =
+      model->forward(batch, runner, loss_objective(model->architecture(), batch, {.want_logits = true}));
+  CHECK(difference(output.logits, golden.tensor("logits")) < 1e-5);
+  CHECK(difference(output.loss, golden.tensor("loss")) < 1e-5);
+  output.loss.backward();
+  check_gradients(*model, golden);
+}
+
+std::vector<std::string> golden_names(const std::string& folder) {
   std::vector<std::string> names;
   for (const auto& entry :
-       std::filesystem::directory_iterator(testing::source_dir() + "/tests/golden/models")) {
+       std::filesystem::directory_iterator(testing::source_dir() + "/tests/golden/" + folder)) {
     names.push_back(entry.path().stem());
   }
   std::sort(names.begin(), names.end());
@@ -64,8 +106,8 @@ std::vector<std::string> golden_names() {
 }  // namespace
 
 TEST_CASE("Logits, loss and gradients equal those of transformers", "[parity]") {
-  REQUIRE(golden_names().size() >= 13);
-  for (const std::string& name : golden_names()) {
+  REQUIRE(golden_names("models").size() >= 13);
+  for (const std::string& name : golden_names("models")) {
     DYNAMIC_SECTION(name << " with fused kernels") {
       check_parity(name, nn::Kernels::kFused);
     }
@@ -73,6 +115,88 @@ TEST_CASE("Logits, loss and gradients equal those of transformers", "[parity]") 
       check_parity(name, nn::Kernels::kReference);
     }
   }
+}
+
+TEST_CASE("Every head on padded batches gives the logits, loss and gradients of transformers", "[parity]") {
+  REQUIRE(golden_names("heads").size() >= 14);
+  for (const std::string& name : golden_names("heads")) {
+    DYNAMIC_SECTION(name << " with fused kernels") {
+      check_head(name, nn::Kernels::kFused, /*recompute=*/false);
+    }
+    DYNAMIC_SECTION(name << " with reference operators, recomputed") {
+      check_head(name, nn::Kernels::kReference, /*recompute=*/true);
+    }
+  }
+}
+
+TEST_CASE("The losses of parts of a batch, each over the count of all, add up to the loss of the whole") {
+  for (const std::string& name : golden_names("heads")) {
+    INFO(name);
+    const GoldenFile golden("heads/" + name);
+    const auto head = architectures::head_named(golden.metadata("head")).value();
+    const auto model = golden_model(golden, {}, head);
+    model->train(false);
+    const at::NoGradGuard no_grad;
+    nn::UnitRunner runner;
+    const Batch whole = golden_batch(golden);
+    const architectures::Architecture& architecture = model->architecture();
+    const auto loss = [&](const Batch& batch, double items) {
+      const LossRequest request{.num_items = at::scalar_tensor(items, at::kFloat)};
+      return model->forward(batch, runner, loss_objective(architecture, batch, request)).loss.item<double>();
+    };
+    double sum = 0;
+    int64_t items = 0;
+    std::vector<Batch> rows(static_cast<size_t>(whole.input_ids.size(0)));
+    for (size_t row = 0; row < rows.size(); ++row) {
+      for (const BatchColumn& column : kBatchColumns) {
+        const at::Tensor& all = whole.*column.member;
+        if (all.defined()) rows[row].*column.member = all.narrow(0, static_cast<int64_t>(row), 1);
+      }
+      items += label_count(architecture, rows[row]);
+    }
+    CHECK(items == label_count(architecture, whole));
+    for (const Batch& row : rows) sum += loss(row, static_cast<double>(items));
+    CHECK(sum == Approx(loss(whole, static_cast<double>(items))).epsilon(1e-5));
+  }
+}
+
+TEST_CASE("Rows are not classified by their last token without a padding token, except one by one") {
+  const auto architecture = architectures::Architecture::from_scratch(
+      "gpt2", "n_layer=1,n_head=1,n_embd=4,n_positions=8,vocab_size=9",
+      architectures::Head::kSequenceClassification);
+  const auto model = build_model(architecture, {});
+  nn::UnitRunner runner;
+  Batch batch{.input_ids = at::ones({2, 3}, at::kLong)};
+  try {
+    model->forward(batch, runner, logits_only());
+    FAIL("accepted");
+  } catch (const Error& error) {
+    CHECK(error.code() == ExitCode::kData);
+    CHECK_THAT(error.render(), Catch::Contains("no padding token"));
+  }
+  batch.input_ids = at::ones({1, 3}, at::kLong);
+  CHECK(model->forward(batch, runner, logits_only()).logits.sizes() == at::IntArrayRef({1, 2}));
+}
+
+TEST_CASE("A new head is drawn alone, from the beginning of the stream") {
+  const auto architecture = architectures::Architecture::from_scratch(
+      "gpt2", "n_layer=1,n_head=1,n_embd=4,n_positions=8,vocab_size=9",
+      architectures::Head::kTokenClassification);
+  const architectures::ParameterTable& table = architecture->parameters();
+  const size_t matrix = table.parameters.size() - 2;
+  InitialWeights weights(table, at::detail::createCPUGenerator(5), InitialWeights::Of::kHead);
+  const at::Tensor expected = at::empty({2, 4}).normal_(0, 0.02, at::detail::createCPUGenerator(5));
+  CHECK(weights.at(matrix).equal(expected));
+  CHECK(weights.at(matrix + 1).equal(at::zeros({2})));
+}
+
+TEST_CASE("A column that a decoder does not take is refused by name") {
+  const auto architecture = architectures::Architecture::from_scratch(
+      "gpt2", "n_layer=1,n_head=1,n_embd=4,n_positions=8,vocab_size=9");
+  const auto model = build_model(architecture, {});
+  nn::UnitRunner runner;
+  Batch batch{.input_ids = at::ones({1, 3}, at::kLong), .position_ids = at::ones({1, 3}, at::kLong)};
+  CHECK_THROWS_WITH(model->forward(batch, runner, logits_only()), Catch::Contains("position_ids"));
 }
 
 }  // namespace hftrain::models

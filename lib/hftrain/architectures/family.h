@@ -1,6 +1,7 @@
 // What the families share behind Architecture: the schema, the head, the config and the table.
 #pragma once
 
+#include <algorithm>
 #include <memory>
 #include <optional>
 #include <string>
@@ -49,8 +50,10 @@ class FamilyArchitecture : public Architecture {
   // Of the derived constructor.
   void set_table(ParameterTable table) {
     for (const HeadSpec& other : given_.schema.heads) {
-      if (std::string(other.body) + '.' != table.base_prefix)
-        table.other_prefixes.push_back(std::string(other.body) + '.');
+      const std::string prefix = std::string(other.body) + '.';
+      std::vector<std::string>& known = table.other_prefixes;
+      if (prefix != table.base_prefix && std::find(known.begin(), known.end(), prefix) == known.end())
+        known.push_back(prefix);
     }
     table_ = std::move(table);
   }

@@ -293,12 +293,12 @@ void Checkpointer::write_model(SaveTarget* target) {
   save_weights(table_, weight_dtype_, strategy_, plan_.saving.max_shard_bytes, target);
 }
 
-std::vector<std::string> Checkpointer::load_model(const std::string& folder) {
-  std::vector<std::string> unused;
-  const std::optional<Error> failure =
-      attempt([&] { unused = load_weights(table_, storage::StoredWeights(folder), strategy_, progress_); });
+LoadedWeights Checkpointer::load_model(const std::string& folder, StoredHead head) {
+  LoadedWeights loaded;
+  const std::optional<Error> failure = attempt(
+      [&] { loaded = load_weights(table_, storage::StoredWeights(folder), strategy_, progress_, head); });
   check_collective_status(communicator_, failure, "load the model");
-  return unused;
+  return loaded;
 }
 
 bool has_training_state(const std::string& checkpoint) {

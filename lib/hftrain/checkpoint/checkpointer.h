@@ -21,6 +21,7 @@
 #include "hftrain/checkpoint/node_folders.h"
 #include "hftrain/checkpoint/rank_state.h"
 #include "hftrain/checkpoint/staged_copy.h"
+#include "hftrain/checkpoint/weights.h"
 #include "hftrain/comm/communicator.h"
 #include "hftrain/parallel/strategy.h"
 #include "hftrain/plan/run_plan.h"
@@ -90,9 +91,9 @@ class Checkpointer {
   std::optional<std::string> advance_save();
   std::string finish_save();
 
-  // Fills this rank's parts of the parameters from a transformers folder or a checkpoint. Returns stored
-  // tensors that nothing asked for. After prepare the strategy is to be told: parameters_changed().
-  std::vector<std::string> load_model(const std::string& folder);
+  // Fills this rank's parts of the parameters from a transformers folder or a checkpoint. After prepare the
+  // strategy is to be told: parameters_changed().
+  LoadedWeights load_model(const std::string& folder, StoredHead head = StoredHead::kThisOne);
   // Fills the optimizer and returns the rest. The trainer_state text stays empty. A rank that the saved run
   // did not have gets no random state; when the number of ranks differs, each gets the mean of the running
   // losses.

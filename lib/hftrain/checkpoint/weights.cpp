@@ -27,12 +27,17 @@ using storage::TensorEntry;
 // Finds a stored tensor under its name or without the base prefix, and remembers what was asked for.
 class Finder {
  public:
-  Finder(const StoredWeights& weights, std::string prefix) : weights_(weights), prefix_(std::move(prefix)) {}
+  Finder(const StoredWeights& weights, const ParameterTable& table)
+      : weights_(weights), prefix_(table.base_prefix), other_prefixes_(table.other_prefixes) {}
 
   const TensorEntry* find(const std::string& name) {
     if (const TensorEntry* entry = take(name)) return entry;
-    const bool prefixed = !prefix_.empty() && name.rfind(prefix_, 0) == 0;
-    return prefixed ? take(name.substr(prefix_.size())) : nullptr;
+    if (prefix_.empty() || !name.starts_with(prefix_)) return nullptr;
+    const std::string within = name.substr(prefix_.size());
+    for (const std::string& prefix : other_prefixes_) {
+      if (const TensorEntry* entry = take(prefix + within)) return entry;
+    }
+    return take(within);
   }
   bool asked_for(const std::string& stored_name) const { return asked_.count(stored_name) > 0; }
 
@@ -45,6 +50,7 @@ class Finder {
 
   const StoredWeights& weights_;
   std::string prefix_;
+  std::vector<std::string> other_prefixes_;
   std::set<std::string> asked_;
 };
 
@@ -77,13 +83,13 @@ Error tied_but_different(const StoredParameter& parameter, const StoredWeights& 
 }
 
 StoredParameter find_parameter(const ParameterSpec& spec, const std::vector<std::string>& aliases,
-                               const StoredWeights& weights, Finder& finder) {
+                               const StoredWeights& weights, StoredHead head, Finder& finder) {
   StoredParameter found{spec.name, {}};
   if (const TensorEntry* entry = finder.find(spec.name)) found.copies.push_back(entry);
   for (const std::string& alias : aliases) {
     if (const TensorEntry* entry = finder.find(alias)) found.copies.push_back(entry);
   }
-  if (found.copies.empty()) throw missing(spec.name, weights);
+  if (found.copies.empty() && !(spec.head && head == StoredHead::kAnother)) throw missing(spec.name, weights);
   for (const TensorEntry* copy : found.copies) {
     if (copy->shape != spec.shape) {
       throw Error(ExitCode::kData, "'" + copy->name + "' has the wrong shape")
@@ -98,12 +104,13 @@ StoredParameter find_parameter(const ParameterSpec& spec, const std::vector<std:
 
 // By parameter name. Looks at headers only.
 std::map<std::string, StoredParameter> find_parameters(const ParameterTable& table,
-                                                       const StoredWeights& weights, Finder& finder) {
+                                                       const StoredWeights& weights, StoredHead head,
+                                                       Finder& finder) {
   std::map<std::string, std::vector<std::string>> aliases;
   for (const auto& tied : table.tied) aliases[tied.parameter].push_back(tied.alias);
   std::map<std::string, StoredParameter> found;
   for (const ParameterSpec& spec : table.parameters)
-    found[spec.name] = find_parameter(spec, aliases[spec.name], weights, finder);
+    found[spec.name] = find_parameter(spec, aliases[spec.name], weights, head, finder);
   return found;
 }
 
@@ -183,13 +190,15 @@ class WeightsWriter {
 
 }  // namespace
 
-std::vector<std::string> load_weights(const ParameterTable& table, const StoredWeights& weights,
-                                      parallel::Strategy& strategy, const storage::ByteProgress& progress) {
-  Finder finder(weights, table.base_prefix);
-  const std::map<std::string, StoredParameter> stored = find_parameters(table, weights, finder);
+LoadedWeights load_weights(const ParameterTable& table, const StoredWeights& weights,
+                           parallel::Strategy& strategy, const storage::ByteProgress& progress,
+                           StoredHead head) {
+  Finder finder(weights, table);
+  const std::map<std::string, StoredParameter> stored = find_parameters(table, weights, head, finder);
   strategy.visit_parameters(
       [&](const StatePart& part) {
         const StoredParameter& parameter = stored.at(part.parameter);
+        if (parameter.copies.empty()) return;
         const storage::Box box = stored_box(part);
         check_copies(parameter, box, weights);
         const TensorEntry& entry = *parameter.copies[0];
@@ -197,7 +206,11 @@ std::vector<std::string> load_weights(const ParameterTable& table, const StoredW
         if (progress) progress(part.tensor.nbytes());
       },
       Access::kWrite);
-  return unasked_names(table, weights, finder);
+  LoadedWeights loaded{unasked_names(table, weights, finder), {}};
+  for (const ParameterSpec& spec : table.parameters) {
+    if (stored.at(spec.name).copies.empty()) loaded.missing.push_back(spec.name);
+  }
+  return loaded;
 }
 
 void save_weights(const ParameterTable& table, at::ScalarType dtype, parallel::Strategy& strategy,

@@ -15,13 +15,23 @@
 
 namespace hftrain::checkpoint {
 
+// Whether the files must hold the head's parameters. They are those of another head when a model is opened for
+// another task than it was saved from.
+enum class StoredHead { kThisOne, kAnother };
+
+struct LoadedWeights {
+  std::vector<std::string>
+      unused;  // stored tensors that nothing asked for, apart from known buffers: worth a warning
+  std::vector<std::string> missing;  // parameters of the head that are left as they were
+};
+
 // Fills this rank's parts of the parameters from `weights` and reads no other bytes of the files. A stored
-// name may lack the base prefix ("h.0…" for "transformer.h.0…") or stand under its tied alias. Error(kData)
-// for a missing tensor, a wrong shape, or tied tensors that differ in the file. Returns the stored tensors
-// that nothing asked for, apart from known buffers: worth a warning. `progress` is told of every part.
-std::vector<std::string> load_weights(const architectures::ParameterTable& table,
-                                      const storage::StoredWeights& weights, parallel::Strategy& strategy,
-                                      const storage::ByteProgress& progress = {});
+// name may lack the base prefix ("h.0…" for "transformer.h.0…"), have that of another head of the family, or
+// stand under its tied alias. Error(kData) for a missing tensor, a wrong shape, or tied tensors that differ in
+// the file. `progress` is told of every part.
+LoadedWeights load_weights(const architectures::ParameterTable& table, const storage::StoredWeights& weights,
+                           parallel::Strategy& strategy, const storage::ByteProgress& progress = {},
+                           StoredHead head = StoredHead::kThisOne);
 
 // Collective. Gathers every parameter, one at a time, and writes them to `target`, which is null on all ranks
 // but 0, as model.safetensors or as shards of at most `max_shard_bytes` and their index. `dtype` is that of

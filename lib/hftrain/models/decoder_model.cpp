@@ -32,8 +32,7 @@ int64_t own_parameters(const architectures::ParameterTable& table) {
 
 // A column that is passed over would be a batch trained wrongly.
 void refuse_columns(const Batch& batch) {
-  constexpr std::array kNotTaken = {&Batch::attention_mask,    &Batch::token_type_ids,
-                                    &Batch::position_ids,      &Batch::pixel_values,
+  constexpr std::array kNotTaken = {&Batch::token_type_ids, &Batch::position_ids, &Batch::pixel_values,
                                     &Batch::decoder_input_ids, &Batch::decoder_attention_mask};
   for (const BatchColumn& column : kBatchColumns) {
     const bool taken = std::find(kNotTaken.begin(), kNotTaken.end(), column.member) == kNotTaken.end();
@@ -58,8 +57,9 @@ void DecoderModel::draws_random(bool embeddings, bool blocks) {
   units_.back().random = drops && architecture().labels().dropout > 0;
 }
 
-at::Tensor DecoderModel::token_embedding(const at::Tensor& table, const at::Tensor& ids) const {
-  const at::Tensor x = nn::embed_tokens(table, ids);
+at::Tensor DecoderModel::token_embedding(const at::Tensor& table, const at::Tensor& ids,
+                                         std::optional<int64_t> padding) const {
+  const at::Tensor x = nn::embed_tokens(table, ids, padding);
   return active(options().neftune_alpha) == 0 ? x : nn::add_neftune_noise(x, options().neftune_alpha);
 }
 
@@ -107,9 +107,10 @@ Output DecoderModel::forward(const Batch& batch, nn::UnitRunner& runner, const O
           [this](at::TensorList parameters, at::TensorList in) { return Tensors{embed(parameters, in[0])}; });
   for (size_t i = 1; i + 1 < units().size(); ++i) {
     const int64_t layer = static_cast<int64_t>(i) - 1;
-    x = run(runner, units()[i], x, [this, layer](at::TensorList parameters, at::TensorList in) {
-      return Tensors{block(layer, parameters, in[0])};
-    });
+    x = run(runner, units()[i], {x[0], batch.attention_mask},
+            [this, layer](at::TensorList parameters, at::TensorList in) {
+              return Tensors{block(layer, parameters, in[0], in[1])};
+            });
   }
   const at::Tensor places = last_tokens(batch.input_ids);
   const Tensors result =

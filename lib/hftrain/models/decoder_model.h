@@ -17,14 +17,17 @@ class DecoderModel : public Model {
   virtual void prepare(int64_t length);
   // ids [B, T] → [B, T, C], noise of NEFTune included.
   virtual at::Tensor embed(at::TensorList parameters, const at::Tensor& ids) const = 0;
-  virtual at::Tensor block(int64_t layer, at::TensorList parameters, const at::Tensor& x) const = 0;
+  // `padding` [B, T]: 0 where there is no token; undefined: all are tokens.
+  virtual at::Tensor block(int64_t layer, at::TensorList parameters, const at::Tensor& x,
+                           const at::Tensor& padding) const = 0;
   // x [B, T, C]; `parameters` are those of the head's unit that are not the head's own.
   virtual at::Tensor final_norm(at::TensorList parameters, const at::Tensor& x) const = 0;
 
   // Which units draw random numbers while training. The noise of NEFTune and the head's dropout are known here.
   void draws_random(bool embeddings, bool blocks);
-  // embed_tokens plus NEFTune noise.
-  at::Tensor token_embedding(const at::Tensor& table, const at::Tensor& ids) const;
+  // embed_tokens plus NEFTune noise. The row `padding`, where one is named, gets no gradient.
+  at::Tensor token_embedding(const at::Tensor& table, const at::Tensor& ids,
+                             std::optional<int64_t> padding = std::nullopt) const;
 
  private:
   std::vector<at::Tensor> run(nn::UnitRunner& runner, const nn::Unit& unit, at::TensorList inputs,

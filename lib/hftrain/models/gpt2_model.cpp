@@ -23,14 +23,15 @@ at::Tensor Gpt2Model::embed(at::TensorList parameters, const at::Tensor& ids) co
   return nn::dropout(x, active(config_.embd_pdrop));
 }
 
-at::Tensor Gpt2Model::attention(int64_t layer, const at::Tensor& qkv) const {
+at::Tensor Gpt2Model::attention(int64_t layer, const at::Tensor& qkv, const at::Tensor& padding) const {
   const int64_t width = config_.n_embd, heads = config_.n_head, head_dim = width / heads;
   const at::Tensor split = qkv.view({qkv.size(0), qkv.size(1), 3, heads, head_dim});
   nn::AttentionOptions attention;
   attention.dropout = active(config_.attn_pdrop);
   if (config_.scale_attn_weights) attention.scale = 1.0 / std::sqrt(static_cast<double>(head_dim));
   if (config_.scale_attn_by_inverse_layer_idx) attention.scale /= static_cast<double>(layer + 1);
-  return nn::causal_attention(split.select(2, 0), split.select(2, 1), split.select(2, 2), attention);
+  return nn::attention(split.select(2, 0), split.select(2, 1), split.select(2, 2),
+                       {.causal = true, .padding = padding}, attention);
 }
 
 at::Tensor Gpt2Model::project(const at::Tensor& residual, const at::Tensor& x, const at::Tensor& weight,
@@ -41,10 +42,11 @@ at::Tensor Gpt2Model::project(const at::Tensor& residual, const at::Tensor& x, c
 }
 
 // Parameters: ln_1 weight, bias; c_attn; attention c_proj; ln_2; c_fc; mlp c_proj.
-at::Tensor Gpt2Model::block(int64_t layer, at::TensorList p, const at::Tensor& x) const {
+at::Tensor Gpt2Model::block(int64_t layer, at::TensorList p, const at::Tensor& x,
+                            const at::Tensor& padding) const {
   const double eps = config_.layer_norm_epsilon;
   const at::Tensor qkv = nn::conv1d(nn::layer_norm(x, p[0], p[1], eps), p[2], p[3]);
-  const at::Tensor attended = project(x, attention(layer, qkv), p[4], p[5]);
+  const at::Tensor attended = project(x, attention(layer, qkv, padding), p[4], p[5]);
   const at::Tensor inner = nn::conv1d(nn::layer_norm(attended, p[6], p[7], eps), p[8], p[9]);
   return project(attended, nn::activate(activation_, inner, options().kernels), p[10], p[11]);
 }

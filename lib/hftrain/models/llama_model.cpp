@@ -48,7 +48,9 @@ void LlamaModel::prepare(int64_t length) {
 }
 
 at::Tensor LlamaModel::embed(at::TensorList parameters, const at::Tensor& ids) const {
-  return token_embedding(parameters[0], ids);
+  // Blocks of text hold no padding, and a token that stands for it elsewhere (the end of a text) is learnt.
+  const bool padded = architecture().head() != architectures::Head::kCausalLm;
+  return token_embedding(parameters[0], ids, padded ? architecture().pad_token_id() : std::nullopt);
 }
 
 LlamaModel::BlockParameters LlamaModel::name_parameters(at::TensorList parameters) const {
@@ -74,7 +76,8 @@ at::Tensor LlamaModel::heads(const at::Tensor& projected, const at::Tensor& norm
   return nn::rotate(x, tables_, options().kernels);
 }
 
-at::Tensor LlamaModel::attention(int64_t layer, const BlockParameters& p, const at::Tensor& x) const {
+at::Tensor LlamaModel::attention(int64_t layer, const BlockParameters& p, const at::Tensor& x,
+                                 const at::Tensor& padding) const {
   const std::vector<at::Tensor> projected = nn::linear_many(
       x, {p.query, p.key, p.value}, {p.query_bias, p.key_bias, p.value_bias}, options().kernels);
   const at::Tensor value = projected[2].view({x.size(0), x.size(1), -1, config_.head_dim});
@@ -82,17 +85,18 @@ at::Tensor LlamaModel::attention(int64_t layer, const BlockParameters& p, const 
   attention.scale = 1.0 / std::sqrt(static_cast<double>(config_.head_dim));
   attention.dropout = active(config_.attention_dropout);
   attention.window = config_.sliding_window[static_cast<size_t>(layer)];
-  return nn::causal_attention(heads(projected[0], p.query_norm), heads(projected[1], p.key_norm), value,
-                              attention);
+  return nn::attention(heads(projected[0], p.query_norm), heads(projected[1], p.key_norm), value,
+                       {.causal = true, .padding = padding}, attention);
 }
 
-at::Tensor LlamaModel::block(int64_t layer, at::TensorList parameters, const at::Tensor& x) const {
+at::Tensor LlamaModel::block(int64_t layer, at::TensorList parameters, const at::Tensor& x,
+                             const at::Tensor& padding) const {
   const BlockParameters p = name_parameters(parameters);
   const nn::Kernels kernels = options().kernels;
   const double eps = config_.rms_norm_eps;
   const at::Tensor normed = nn::rms_norm(x, p.input_norm, eps, kernels);
   const at::Tensor attended =
-      nn::linear_add(x, attention(layer, p, normed), p.output, p.output_bias, kernels);
+      nn::linear_add(x, attention(layer, p, normed, padding), p.output, p.output_bias, kernels);
   const at::Tensor inner = nn::rms_norm(attended, p.post_norm, eps, kernels);
   const std::vector<at::Tensor> gate_up =
       nn::linear_many(inner, {p.gate, p.up}, {p.gate_bias, p.up_bias}, kernels);

@@ -17,7 +17,8 @@ class LlamaModel final : public DecoderModel {
  protected:
   void prepare(int64_t length) override;
   at::Tensor embed(at::TensorList parameters, const at::Tensor& ids) const override;
-  at::Tensor block(int64_t layer, at::TensorList parameters, const at::Tensor& x) const override;
+  at::Tensor block(int64_t layer, at::TensorList parameters, const at::Tensor& x,
+                   const at::Tensor& padding) const override;
   at::Tensor final_norm(at::TensorList parameters, const at::Tensor& x) const override;
 
  private:
@@ -27,7 +28,8 @@ class LlamaModel final : public DecoderModel {
     at::Tensor gate, gate_bias, up, up_bias, down, down_bias, input_norm, post_norm;
   };
   BlockParameters name_parameters(at::TensorList parameters) const;
-  at::Tensor attention(int64_t layer, const BlockParameters& p, const at::Tensor& x) const;
+  at::Tensor attention(int64_t layer, const BlockParameters& p, const at::Tensor& x,
+                       const at::Tensor& padding) const;
   // Normalised (Qwen3) and rotated heads of a projection.
   at::Tensor heads(const at::Tensor& projected, const at::Tensor& norm) const;
 

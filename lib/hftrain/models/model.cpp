@@ -53,14 +53,14 @@ void Model::initialise(at::Generator generator) {
   for (size_t i = 0; i < parameters_.size(); ++i) parameters_[i].copy_(weights.at(i));
 }
 
-InitialWeights::InitialWeights(const architectures::ParameterTable& table, at::Generator generator)
-    : table_(table), generator_(std::move(generator)) {}
+InitialWeights::InitialWeights(const architectures::ParameterTable& table, at::Generator generator, Of which)
+    : table_(table), generator_(std::move(generator)), which_(which) {}
 
 const at::Tensor& InitialWeights::at(size_t index) {
   for (; next_ <= index; ++next_) {
     const architectures::ParameterSpec& spec = table_.parameters[next_];
     const bool drawn = spec.init.kind == architectures::InitKind::kNormal;
-    if (!drawn && next_ != index) continue;
+    if ((!drawn || (which_ == Of::kHead && !spec.head)) && next_ != index) continue;
     current_ = at::Tensor();  // freed before the next is made
     current_ = at::empty(spec.shape, at::TensorOptions().dtype(at::kFloat));
     if (drawn) {

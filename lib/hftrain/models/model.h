@@ -80,8 +80,10 @@ class Model {
 // thread.
 class InitialWeights {
  public:
+  // Of the head alone: only its parameters may be asked for, and nothing is drawn for the others.
+  enum class Of { kAll, kHead };
   // `table` must outlive the object.
-  InitialWeights(const architectures::ParameterTable& table, at::Generator generator);
+  InitialWeights(const architectures::ParameterTable& table, at::Generator generator, Of which = Of::kAll);
   // The whole of parameter `index`; valid until the next call. Indices must not go back; those passed over
   // are drawn too.
   const at::Tensor& at(size_t index);
@@ -89,6 +91,7 @@ class InitialWeights {
  private:
   const architectures::ParameterTable& table_;
   at::Generator generator_;
+  Of which_;
   size_t next_ = 0;  // to draw
   at::Tensor current_;
 };

@@ -1,17 +1,22 @@
 #include "hftrain/models/objective.h"
 
-#include "hftrain/base/error.h"
 #include "hftrain/nn/causal_lm_loss.h"
 #include "hftrain/nn/linear.h"
+#include "hftrain/nn/loss.h"
 
 namespace hftrain::models {
 namespace {
 
 using architectures::Head;
+using architectures::ProblemType;
+
+nn::LossOptions loss_options(const LossRequest& request) {
+  return {request.num_items, request.label_smoothing};
+}
 
 Objective causal_objective(const at::Tensor& labels, const LossRequest& request) {
   return [labels, request](const HeadOutput& head) -> Output {
-    const nn::CausalLossOptions options{request.num_items, request.label_smoothing};
+    const nn::LossOptions options = loss_options(request);
     if (!request.want_logits)
       return {nn::causal_lm_loss(head.hidden, head.weight, labels, options, head.kernels), {}};
     const at::Tensor logits = head.logits();
@@ -19,8 +24,75 @@ Objective causal_objective(const at::Tensor& labels, const LossRequest& request)
   };
 }
 
+// What is asked for: the loss alone, or beside it the logits.
+Output give(at::Tensor loss, const at::Tensor& logits, const LossRequest& request) {
+  return {std::move(loss), request.want_logits ? logits.detach() : at::Tensor()};
+}
+
+// Every place has a class of its own.
+Objective token_objective(const at::Tensor& labels, const LossRequest& request) {
+  return [labels, request](const HeadOutput& head) -> Output {
+    const at::Tensor logits = head.logits();
+    return give(nn::cross_entropy(logits, labels, loss_options(request)), logits, request);
+  };
+}
+
+ProblemType problem_of(const architectures::Labels& labels, const at::Tensor& given) {
+  if (labels.problem) return *labels.problem;
+  if (labels.count == 1) return ProblemType::kRegression;
+  return at::isIntegralType(given.scalar_type(), /*includeBool=*/false) ? ProblemType::kSingleLabel
+                                                                        : ProblemType::kMultiLabel;
+}
+
+Objective sequence_objective(ProblemType problem, const at::Tensor& labels, const LossRequest& request) {
+  return [problem, labels, request](const HeadOutput& head) -> Output {
+    const at::Tensor logits = head.logits();
+    const nn::LossOptions options = loss_options(request);
+    switch (problem) {
+      case ProblemType::kSingleLabel:
+        return give(nn::cross_entropy(logits, labels, options), logits, request);
+      case ProblemType::kRegression:
+        return give(nn::mean_squared_error(logits, labels.to(at::kFloat).view_as(logits), options), logits,
+                    request);
+      case ProblemType::kMultiLabel:
+        return give(nn::sigmoid_cross_entropy(logits, labels.to(at::kFloat), options), logits, request);
+    }
+    return {};
+  };
+}
+
+// Positions [B] in rows of `length` tokens; those outside do not count.
+at::Tensor positions_within(const at::Tensor& positions, int64_t length) {
+  const at::Tensor clamped = positions.clamp(0, length);
+  return clamped.masked_fill(clamped == length, nn::kIgnoreIndex);
+}
+
+// The mean of two cross-entropies over the places of a row, of the answer's first token and of its last.
+Objective answer_objective(const Batch& batch, const LossRequest& request) {
+  return [starts = batch.start_positions, ends = batch.end_positions,
+          request](const HeadOutput& head) -> Output {
+    const at::Tensor logits = head.logits();
+    const int64_t length = logits.size(1);
+    const nn::LossOptions options = loss_options(request);
+    const at::Tensor start =
+        nn::cross_entropy(logits.select(2, 0), positions_within(starts, length), options);
+    const at::Tensor end = nn::cross_entropy(logits.select(2, 1), positions_within(ends, length), options);
+    // Both are counted in the divisor of an update.
+    const at::Tensor sum = start + end;
+    return give(request.num_items.defined() ? sum : sum / 2, logits, request);
+  };
+}
+
 int64_t counted(const at::Tensor& labels) {
   return (labels != nn::kIgnoreIndex).sum().item<int64_t>();
+}
+
+int64_t causal_count(const architectures::Architecture& architecture, const Batch& batch) {
+  const at::Tensor& labels = batch.labels;
+  const int64_t first = architecture.counts_first_label() ? 0 : 1, length = labels.size(1) - first;
+  // Blocks of text are their own labels, and all of them count.
+  if (labels.is_same(batch.input_ids)) return labels.size(0) * length;
+  return counted(labels.narrow(1, first, length));
 }
 
 }  // namespace
@@ -36,18 +108,35 @@ Objective logits_only() {
 
 Objective loss_objective(const architectures::Architecture& architecture, const Batch& batch,
                          const LossRequest& request) {
-  if (architecture.head() == Head::kCausalLm) return causal_objective(batch.labels, request);
-  throw Error(ExitCode::kInternal,
-              "no objective for the head " + std::string(head_word(architecture.head())));
+  switch (architecture.head()) {
+    case Head::kCausalLm:
+      return causal_objective(batch.labels, request);
+    case Head::kMaskedLm:
+    case Head::kSeq2SeqLm:
+    case Head::kTokenClassification:
+      return token_objective(batch.labels, request);
+    case Head::kSequenceClassification:
+    case Head::kImageClassification:
+      return sequence_objective(problem_of(architecture.labels(), batch.labels), batch.labels, request);
+    case Head::kQuestionAnswering:
+      return answer_objective(batch, request);
+  }
+  return logits_only();
 }
 
 int64_t label_count(const architectures::Architecture& architecture, const Batch& batch) {
-  const at::Tensor& labels = batch.labels;
-  if (architecture.head() != Head::kCausalLm) return counted(labels);
-  const int64_t first = architecture.counts_first_label() ? 0 : 1, length = labels.size(1) - first;
-  // Blocks of text are their own labels, and all of them count.
-  if (labels.is_same(batch.input_ids)) return labels.size(0) * length;
-  return counted(labels.narrow(1, first, length));
+  switch (architecture.head()) {
+    case Head::kCausalLm:
+      return causal_count(architecture, batch);
+    case Head::kQuestionAnswering: {
+      const int64_t length = batch.input_ids.size(1);
+      return counted(positions_within(batch.start_positions, length)) +
+             counted(positions_within(batch.end_positions, length));
+    }
+    default:
+      break;
+  }
+  return batch.labels.is_floating_point() ? batch.labels.numel() : counted(batch.labels);
 }
 
 }  // namespace hftrain::models

@@ -39,14 +39,16 @@ struct LossRequest {
   bool want_logits = false;    // beside the loss (detached)
 };
 
-// The loss of the architecture's head over the batch's labels, as transformers' class has it. A head without an
-// objective yet is an Error (exit code 70).
+// The loss of the architecture's head over the batch's labels, as transformers' class has it: cross-entropy of the
+// next token, of the token or class itself, or of the answer's two ends (their mean); squared error for regression;
+// cross-entropy of each label on its own for several at once.
 Objective loss_objective(const architectures::Architecture& architecture, const Batch& batch,
                          const LossRequest& request);
 
 // How many labels of a batch count: what the summed loss of an update is divided by, added up over its
 // micro-batches and ranks (training_loop.md 7.5). In causal language modelling the first token of a row has nothing
-// before it to be predicted from, and counts only where the Trainer counts it.
+// before it to be predicted from, and counts only where the Trainer counts it. An answer counts twice, as its
+// first and as its last token.
 int64_t label_count(const architectures::Architecture& architecture, const Batch& batch);
 
 }  // namespace hftrain::models

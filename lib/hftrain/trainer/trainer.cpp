@@ -37,6 +37,15 @@ double logged_loss(const reporting::LogHistory& history) {
   return sum;
 }
 
+// Whether the model in a folder was saved as another class than `config` names. One that names none is taken for
+// this one.
+bool names_other_class(const std::string& folder, const Json& config) {
+  const std::string path = folder + "/config.json";
+  if (!path_exists(path)) return false;
+  const Json saved = read_json_file(path).value("architectures", Json());
+  return saved.is_array() && !saved.empty() && saved.front() != config.at("architectures").front();
+}
+
 }  // namespace
 
 Trainer::Trainer(const plan::RunPlan& plan, runtime::WorkerContext& context, comm::Communicator& communicator,
@@ -85,12 +94,9 @@ void Trainer::load() {
   const std::string& resume_from = plan_.saving.resume_from;
   const std::string& folder = resume_from.empty() ? plan_.model.source_folder : resume_from;
   if (folder.empty()) {
-    draw_initial_weights();
+    draw_initial_weights(models::InitialWeights::Of::kAll);
   } else {
-    for (const std::string& name : checkpointer_->load_model(folder)) {
-      if (speaks())
-        events_.message(LogLevel::kWarning, "'" + name + "' of " + folder + " is not used by this model");
-    }
+    load_weights_of(folder);
   }
   peak_host_bytes_loading_ = runtime::host_memory().peak_resident;  // before the optimizer's state is made
   // Model creation draws numbers that a resumed run does not; both start training from the same place.
@@ -101,16 +107,32 @@ void Trainer::load() {
   if (!resume_from.empty()) resume(resume_from);
 }
 
-void Trainer::draw_initial_weights() {
+// A model that is opened for another task than it was saved from gets a new head.
+void Trainer::load_weights_of(const std::string& folder) {
+  const bool other = folder != plan_.saving.resume_from && names_other_class(folder, plan_.model.config);
+  if (other) draw_initial_weights(models::InitialWeights::Of::kHead);
+  const checkpoint::LoadedWeights loaded = checkpointer_->load_model(
+      folder, other ? checkpoint::StoredHead::kAnother : checkpoint::StoredHead::kThisOne);
+  if (!speaks()) return;
+  for (const std::string& name : loaded.unused)
+    events_.message(LogLevel::kWarning, "'" + name + "' of " + folder + " is not used by this model");
+  for (const std::string& name : loaded.missing)
+    events_.message(LogLevel::kWarning,
+                    "'" + name + "' is not in " + folder + " and starts from random numbers");
+}
+
+void Trainer::draw_initial_weights(models::InitialWeights::Of which) {
   const architectures::ParameterTable& table = model_->architecture().parameters();
   std::map<std::string, size_t> positions;
   for (size_t i = 0; i < table.parameters.size(); ++i) positions[table.parameters[i].name] = i;
-  models::InitialWeights weights(table,
-                                 context_.device_runtime->generator(c10::Device(c10::DeviceType::CPU)));
+  models::InitialWeights weights(table, context_.device_runtime->generator(c10::Device(c10::DeviceType::CPU)),
+                                 which);
   const at::NoGradGuard no_grad;
   strategy_->visit_parameters(
       [&](const parallel::StatePart& part) {
-        at::Tensor box = weights.at(positions.at(part.parameter));
+        const size_t position = positions.at(part.parameter);
+        if (which == models::InitialWeights::Of::kHead && !table.parameters[position].head) return;
+        at::Tensor box = weights.at(position);
         for (size_t dim = 0; dim < part.offset.size(); ++dim) {
           const auto d = static_cast<int64_t>(dim);
           box = box.narrow(d, part.offset[dim], part.tensor.size(d));

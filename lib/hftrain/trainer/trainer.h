@@ -53,7 +53,8 @@ class Trainer {
 
  private:
   void load();
-  void draw_initial_weights();
+  void load_weights_of(const std::string& folder);
+  void draw_initial_weights(models::InitialWeights::Of which);
   void resume(const std::string& checkpoint);
   void resume_all_of(const std::string& checkpoint);
   void resume_model_of(const std::string& checkpoint);
