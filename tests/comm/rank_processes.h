@@ -1,9 +1,8 @@
 // Ranks as real processes, for tests. The test executable starts itself once per rank; each child runs one
 // rank body, a function registered by name, in which Catch's assertions work as usual.
 //
-//   const RankBody sums("sums", [](const Rank& rank) { rank.connect()->all_reduce(…); });   // in the
-//   children TEST_CASE("…", "[process]") { require_success(run_ranks("sums", 2)); }                    // in
-//   the parent
+//   const RankBody sums("sums", [](const Rank& rank) { rank.connect()->all_reduce(…); });  // in the children
+//   TEST_CASE("…", "[process]") { require_success(run_ranks("sums", 2)); }                 // in the parent
 #pragma once
 
 #include <chrono>

@@ -2,9 +2,9 @@
 // memory. A backend derives from it and says where and when they run:
 //
 //   class ShmBackend final : public MemoryBackend<ShmBackend> {
-//     // Calls body(collectives), keeping the tensors alive until it is over; they are the result of the
-//     work. template <typename Body> c10::intrusive_ptr<c10d::Work> run(std::vector<at::Tensor> tensors, Body
-//     body);
+//     // Calls body(collectives), keeping the tensors alive until it is over; they are the work's result.
+//     template <typename Body>
+//     c10::intrusive_ptr<c10d::Work> run(std::vector<at::Tensor> tensors, Body body);
 //   };
 //
 // `collectives` has all_gather, gather, broadcast, reduce_scatter, all_reduce, all_to_all and barrier as

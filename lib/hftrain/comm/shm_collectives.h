@@ -4,9 +4,9 @@
 // reading and arithmetic of a large message overlap and its parts are still in the cache when they are read.
 // A step is what goes through one side. With W ranks and B bytes a rank moves:
 //
-//   all-gather        writes its B/W, reads B(W-1)/W                          2 events per step
-//   reduce-scatter    writes what is not its own, reads its part of the others' 2 events
-//   all-reduce        both, part by part of a step                            3 events
+//   all-gather        writes its B/W, reads B(W-1)/W                             2 events per step
+//   reduce-scatter    writes what is not its own, reads its part of the others'  2 events
+//   all-reduce        both, part by part of a step                               3 events
 //
 // Sums are formed in the order of ranks, whoever forms them, so that an all-reduce and a reduce-scatter of
 // the same numbers agree bit for bit on all ranks, however a model is cut into messages. An average scales

@@ -1,9 +1,11 @@
 // Learning-rate schedules of training_loop.md 7.6, the ones that transformers 5.17 offers by name, and those
 // of DeepSpeed.
 //
-//   auto schedule = optim::make_schedule("cosine", {.base_rate = 5e-5, .warmup_steps = 10, .total_steps =
-//   100}, options); optimizer.step(schedule->pace()); schedule->step();              // after each update
-//   that was not skipped schedule->observe(eval_loss);  // after each evaluation, when watches_metric()
+//   const ScheduleSetting setting{.base_rate = 5e-5, .warmup_steps = 10, .total_steps = 100};
+//   auto schedule = optim::make_schedule("cosine", setting, options);
+//   optimizer.step(schedule->pace());
+//   schedule->step();              // after each update that was not skipped
+//   schedule->observe(eval_loss);  // after each evaluation, when watches_metric()
 #pragma once
 
 #include <cstdint>

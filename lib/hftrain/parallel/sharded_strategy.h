@@ -3,10 +3,9 @@
 // plan.
 //
 //   stage   leaf's memory              gradients                                    parameters are gathered
-//   1       always there               whole until the last micro-batch, then part  at their first use after
-//   a step 2       always there               reduced to this rank's part in every pass    at their first use
-//   after a step 3       per unit, while it is used reduced to this rank's part in every pass    before each
-//   use that finds none
+//   1       always there               whole until the last micro-batch, then part  at their first use after a step
+//   2       always there               reduced to this rank's part in every pass    at their first use after a step
+//   3       per unit, while it is used reduced to this rank's part in every pass    before each use that finds none
 //
 // Where the memory is always there and the dtypes agree, the shard is a part of it and needs none of its own.
 // Every rank initialises or loads its own parts (visit_parameters); prepare() makes replicas equal.

@@ -2,8 +2,8 @@
 // with them. The trainer calls a Strategy and never asks which one it has:
 //
 //   strategy->prepare();
-//   for each micro-batch: strategy->begin_micro_batch(last); loss = model.forward(batch,
-//   strategy->unit_runner());
+//   for each micro-batch: strategy->begin_micro_batch(last);
+//                         loss = model.forward(batch, strategy->unit_runner());
 //                         strategy->backward(loss);
 //   norm = strategy->clip_gradients(max_norm); strategy->step(pace); strategy->zero_gradients();
 //

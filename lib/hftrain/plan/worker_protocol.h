@@ -4,8 +4,8 @@
 // variables RANK, LOCAL_RANK, WORLD_SIZE, LOCAL_WORLD_SIZE, MASTER_ADDR, MASTER_PORT, HFTRAIN_ATTEMPT, and
 // signals: SIGTERM/SIGUSR1/SIGUSR2/SIGINT ask for an orderly stop (finish the update, save, leave), a second
 // one asks to leave without saving.
-//   --store-fd  a listening TCP socket, already bound by the launcher to MASTER_PORT; rank 0 serves the store
-//   on it.
+//   --store-fd   a listening TCP socket, already bound by the launcher to MASTER_PORT; rank 0 serves the store
+//                on it
 //   --status-fd  the worker's status page (base/status_page.h)
 // Up: one JSON object per line on the control descriptor. A worker's stdout and stderr are for people.
 #pragma once

@@ -34,8 +34,7 @@ class Console {
   // An event of rank 0 by its name in the worker protocol; `time` in Unix seconds. Names not listed change
   // nothing.
   //   progress    {phase, done, total, tokens_per_second?, memory_bytes?}: moves the live line. Where lines
-  //   stay, a phase
-  //               that has shown nothing for 10 s says how far it is.
+  //               stay, a phase that has shown nothing for 10 s says how far it is.
   //   step        {step, total, tokens_per_second?, memory_bytes?}: the same for the phase "train"
   //   log         {record}: the record's line
   //   metrics     {text}: the block at the end of a split
