@@ -1,19 +1,15 @@
 #include "options.h"
 
-#include <charconv>
-
 #include "hftrain/base/error.h"
+#include "hftrain/base/whole_number.h"
 
 namespace hftrain::worker {
 namespace {
 
 int number(const std::string& text, const std::string& where) {
-  int value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size()) {
-    throw Error(ExitCode::kUsage, "not a number: '" + text + "'").where(where);
-  }
-  return value;
+  const auto value = signed_number(text);
+  if (!value) throw Error(ExitCode::kUsage, "not a number: '" + text + "'").where(where);
+  return *value;
 }
 
 int from_environment(const Environment& environment, const char* name, int otherwise) {

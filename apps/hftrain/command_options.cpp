@@ -2,7 +2,6 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <charconv>
 #include <map>
 #include <optional>
 #include <utility>
@@ -10,6 +9,7 @@
 #include "hftrain/base/error.h"
 #include "hftrain/base/suggest.h"
 #include "hftrain/base/text.h"
+#include "hftrain/base/whole_number.h"
 
 namespace hftrain::app {
 namespace {
@@ -86,12 +86,11 @@ bool read_truth(const std::string& name, const std::string& word) {
 }
 
 int64_t read_number(const std::string& name, const std::string& word, int64_t least, int64_t example) {
-  int64_t number = 0;
-  const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), number);
-  if (error != std::errc() || end != word.data() + word.size() || number < least)
+  const auto number = signed_number<int64_t>(word);
+  if (!number || *number < least)
     throw wrong_value(name, word, "a whole number from " + std::to_string(least))
         .hint(name + ' ' + std::to_string(std::max(example, least)));
-  return number;
+  return *number;
 }
 
 }  // namespace

@@ -92,20 +92,13 @@ FileDescriptor listen_on_ipv4(int port) {
 // "" when it is connected.
 std::string try_to_connect(const addrinfo& target, const addrinfo* own, double timeout_seconds,
                            FileDescriptor& socket) {
-  socket.reset(::socket(target.ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-  if (!socket) return std::strerror(errno);
-  if (own != nullptr && ::bind(socket.get(), own->ai_addr, own->ai_addrlen) != 0)
-    return "from " + text_of(own->ai_addr) + ": " + std::strerror(errno);
-  if (::connect(socket.get(), target.ai_addr, target.ai_addrlen) == 0) return "";
-  if (errno != EINPROGRESS) return std::strerror(errno);
+  std::string failure = begin_connect(target, own, socket);
+  if (!failure.empty()) return failure;
   pollfd ready{socket.get(), POLLOUT, 0};
   if (::poll(&ready, 1, static_cast<int>(std::ceil(timeout_seconds * 1000))) <= 0) {
     return "no answer in " + format_duration(timeout_seconds);
   }
-  int error = 0;
-  socklen_t size = sizeof(error);
-  ::getsockopt(socket.get(), SOL_SOCKET, SO_ERROR, &error, &size);
-  return error == 0 ? "" : std::strerror(error);
+  return connect_failure(socket.get());
 }
 
 using AddressList = std::unique_ptr<addrinfo, decltype(&::freeaddrinfo)>;
@@ -125,6 +118,22 @@ AddressList resolve(const Endpoint& endpoint, std::string& why) {
 }
 
 }  // namespace
+
+std::string begin_connect(const addrinfo& target, const addrinfo* own, FileDescriptor& socket) {
+  socket.reset(::socket(target.ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  if (!socket) return std::strerror(errno);
+  if (own != nullptr && ::bind(socket.get(), own->ai_addr, own->ai_addrlen) != 0)
+    return "from " + text_of(own->ai_addr) + ": " + std::strerror(errno);
+  const bool begun = ::connect(socket.get(), target.ai_addr, target.ai_addrlen) == 0 || errno == EINPROGRESS;
+  return begun ? "" : std::strerror(errno);
+}
+
+std::string connect_failure(int socket) {
+  int error = 0;
+  socklen_t size = sizeof(error);
+  ::getsockopt(socket, SOL_SOCKET, SO_ERROR, &error, &size);
+  return error == 0 ? "" : std::strerror(error);
+}
 
 bool is_loopback(const std::string& address) {
   return address.rfind("127.", 0) == 0 || address == "::1";

@@ -2,6 +2,8 @@
 // IPv6; numeric texts without a port unless said otherwise.
 #pragma once
 
+#include <netdb.h>
+
 #include <string>
 #include <vector>
 
@@ -43,6 +45,12 @@ int port_of(int socket);
 // The addresses of a name or of a number, in the order in which they should be tried. None when it cannot be
 // resolved: `why` then says so.
 std::vector<std::string> addresses_of(const std::string& host, std::string& why);
+
+// Begins to connect to `target` without waiting, from the address `own` if there is one. "": `socket` can be written to when it is
+// connected or has failed; else why there is none.
+std::string begin_connect(const addrinfo& target, const addrinfo* own, FileDescriptor& socket);
+// How the attempt of a socket that can be written to has ended: "", or why it failed.
+std::string connect_failure(int socket);
 
 // Tries every address of the endpoint, each for at most `timeout_seconds`, from `own_address` of this machine
 // (empty: as the kernel's routes have it). Nothing when none answers: `why` then says what was tried and how

@@ -63,10 +63,8 @@ class Attempt {
       return;
     }
     const std::unique_ptr<addrinfo, decltype(&::freeaddrinfo)> owner(found, &::freeaddrinfo);
-    socket_.reset(::socket(found->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-    const bool begun =
-        socket_ && (::connect(socket_.get(), found->ai_addr, found->ai_addrlen) == 0 || errno == EINPROGRESS);
-    if (!begun) end(std::strerror(errno));
+    const std::string failure = begin_connect(*found, nullptr, socket_);
+    if (!failure.empty()) end(failure);
   }
 
   const Peer& peer_;

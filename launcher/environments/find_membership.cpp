@@ -6,6 +6,7 @@
 #include "hftrain/arguments/import/launch.h"
 #include "hftrain/base/error.h"
 #include "hftrain/base/text.h"
+#include "hftrain/base/whole_number.h"
 #include "launcher/environments/rank_variables.h"
 
 namespace hftrain::launcher {
@@ -147,9 +148,7 @@ class PlaceFinder {
   // A number in nproc_per_node; nothing for the words, which leave it to the machine.
   std::optional<int> asked_ranks() const {
     const std::string text = launch_.nproc_per_node.value_or("");
-    if (text.empty() || text.size() > 5 || text.find_first_not_of("0123456789") != std::string::npos)
-      return std::nullopt;
-    return std::stoi(text);
+    return text.size() > 5 ? std::nullopt : whole_number(text);
   }
 
   bool spawns(const StartedProcess& started) const {

@@ -5,6 +5,8 @@
 #include <optional>
 #include <vector>
 
+#include "hftrain/base/whole_number.h"
+
 namespace hftrain::launcher {
 namespace {
 
@@ -14,11 +16,10 @@ namespace fs = std::filesystem;
 std::optional<std::string> end_of_name(const Environment& environment) {
   const std::string job = environment.get_or("PMIX_NAMESPACE", "");
   const std::string local_rank = environment.get_or("OMPI_COMM_WORLD_LOCAL_RANK", "");
-  uint32_t number = 0;
-  const auto [end, error] = std::from_chars(job.data(), job.data() + job.size(), number);
-  if (error != std::errc() || end != job.data() + job.size() || local_rank.empty()) return std::nullopt;
+  const auto number = whole_number<uint32_t>(job);
+  if (!number || local_rank.empty()) return std::nullopt;
   char hexadecimal[8];
-  const auto written = std::to_chars(hexadecimal, hexadecimal + sizeof(hexadecimal), number, 16);
+  const auto written = std::to_chars(hexadecimal, hexadecimal + sizeof(hexadecimal), *number, 16);
   return '.' + std::string(hexadecimal, written.ptr) + '.' + local_rank;
 }
 

@@ -5,6 +5,7 @@
 
 #include "hftrain/base/error.h"
 #include "hftrain/base/text.h"
+#include "hftrain/base/whole_number.h"
 #include "launcher/environments/slurm.h"
 
 namespace hftrain::launcher {
@@ -164,13 +165,11 @@ class Reader {
 
   static int number(const Variable& variable, int64_t low, int64_t high) {
     const auto& [name, text] = variable;
-    int64_t value = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (error != std::errc() || end != text.data() + text.size())
-      throw bad_number(name, text, "it is not a whole number");
-    if (value < low || value > high)
+    const auto value = signed_number<int64_t>(text);
+    if (!value) throw bad_number(name, text, "it is not a whole number");
+    if (*value < low || *value > high)
       throw bad_number(name, text, "it is not in " + std::to_string(low) + " to " + std::to_string(high));
-    return static_cast<int>(value);
+    return static_cast<int>(*value);
   }
 
   StartedProcess plain_process(const std::vector<Variable>& seen) const {
@@ -226,9 +225,8 @@ class Reader {
   }
 
   static bool is_special(const std::string& step) {
-    int64_t number = 0;
-    const auto [end, error] = std::from_chars(step.data(), step.data() + step.size(), number);
-    return error != std::errc() || end != step.data() + step.size() || number >= kFirstSpecialStep;
+    const auto number = signed_number<int64_t>(step);
+    return !number || *number >= kFirstSpecialStep;
   }
 
   // An sbatch script, a shell of salloc or of an interactive step: there is a job, but srun has not started

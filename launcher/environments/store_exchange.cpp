@@ -12,6 +12,7 @@
 #include "hftrain/base/error.h"
 #include "hftrain/base/file.h"
 #include "hftrain/base/text.h"
+#include "launcher/control/addresses.h"
 
 namespace hftrain::launcher {
 namespace {
@@ -70,22 +71,13 @@ class StoreClient {
     const std::unique_ptr<addrinfo, decltype(&::freeaddrinfo)> owner(first, &::freeaddrinfo);
     std::string why = "no address";
     for (const addrinfo* each = first; each != nullptr; each = each->ai_next) {
-      socket_.reset(::socket(each->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-      const int error = socket_ ? connect_to(*each) : errno;
-      if (error == 0) return;
-      why = std::strerror(error);
+      why = begin_connect(*each, nullptr, socket_);
+      if (!why.empty()) continue;
+      wait_for(POLLOUT);
+      why = connect_failure(socket_.get());
+      if (why.empty()) return;
     }
     throw failure(why);
-  }
-
-  int connect_to(const addrinfo& address) {
-    if (::connect(socket_.get(), address.ai_addr, address.ai_addrlen) == 0) return 0;
-    if (errno != EINPROGRESS) return errno;
-    wait_for(POLLOUT);
-    int error = 0;
-    socklen_t size = sizeof(error);
-    ::getsockopt(socket_.get(), SOL_SOCKET, SO_ERROR, &error, &size);
-    return error;
   }
 
   template <typename Value>

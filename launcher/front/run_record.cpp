@@ -1,7 +1,6 @@
 #include "launcher/front/run_record.h"
 
 #include <algorithm>
-#include <charconv>
 #include <filesystem>
 #include <fstream>
 
@@ -11,6 +10,7 @@
 #include "hftrain/base/new_file.h"
 #include "hftrain/base/secrets.h"
 #include "hftrain/base/text.h"
+#include "hftrain/base/whole_number.h"
 #include "hftrain/machine/installation.h"
 
 namespace hftrain::front {
@@ -55,9 +55,7 @@ int next_attempt(const RunFolder& folder) {
   std::error_code ignored;
   for (const fs::directory_entry& entry : fs::directory_iterator(folder.ranks(), ignored)) {
     const std::string name = entry.path().filename().string();
-    int number = 0;
-    const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), number);
-    if (error == std::errc() && end == name.data() + name.size()) next = std::max(next, number + 1);
+    if (const auto number = whole_number(name)) next = std::max(next, *number + 1);
   }
   return next;
 }

@@ -1,27 +1,20 @@
 #include "launcher/process/memory_events.h"
 
-#include <charconv>
 #include <fstream>
 #include <string>
 #include <vector>
 
+#include "hftrain/base/whole_number.h"
 #include "hftrain/machine/cgroup.h"
 
 namespace hftrain::launcher {
 namespace {
 
-std::optional<uint64_t> to_number(const std::string& text) {
-  uint64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end == text.data()) return std::nullopt;
-  return value;
-}
-
 // The value of the line "key value" in a file; nothing when either is missing.
 std::optional<uint64_t> counter(const std::string& path, const std::string& key) {
   std::ifstream file(path);
   for (std::string name, value; file >> name >> value;) {
-    if (name == key) return to_number(value);
+    if (name == key) return whole_number<uint64_t>(value);
   }
   return std::nullopt;
 }
@@ -31,7 +24,7 @@ std::optional<uint64_t> limit_in(const std::vector<std::string>& groups, const s
   for (const std::string& group : groups) {
     std::ifstream limit(group + '/' + file);
     std::string text;
-    if (limit >> text) return to_number(text);
+    if (limit >> text) return whole_number<uint64_t>(text);
   }
   return std::nullopt;
 }

@@ -1,13 +1,9 @@
-#include <ifaddrs.h>
-#include <netdb.h>
-#include <netinet/in.h>
 #include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
 #include <csignal>
 #include <cstring>
 #include <memory>
@@ -15,6 +11,9 @@
 
 #include "hftrain/base/error.h"
 #include "hftrain/base/text.h"
+#include "hftrain/base/whole_number.h"
+#include "hftrain/machine/identity.h"
+#include "launcher/control/addresses.h"
 #include "launcher/process/patient_writer.h"
 #include "launcher/ssh/host_job.h"
 #include "launcher/supervision/stop_signals.h"
@@ -85,50 +84,21 @@ bool is_at_end(int input) {
 
 std::optional<int> signal_in(const std::string& line) {
   constexpr std::string_view kWord = "signal ";
-  int number = 0;
   if (!line.starts_with(kWord)) return std::nullopt;
-  const auto [end, error] = std::from_chars(line.data() + kWord.size(), line.data() + line.size(), number);
-  const bool whole = error == std::errc() && end == line.data() + line.size() && number > 0 && number < NSIG;
-  return whole ? std::optional(number) : std::nullopt;
-}
-
-bool same_address(const sockaddr* a, const sockaddr* b) {
-  if (a == nullptr || b == nullptr || a->sa_family != b->sa_family) return false;
-  if (a->sa_family == AF_INET)
-    return std::memcmp(&reinterpret_cast<const sockaddr_in*>(a)->sin_addr,
-                       &reinterpret_cast<const sockaddr_in*>(b)->sin_addr, sizeof(in_addr)) == 0;
-  if (a->sa_family == AF_INET6)
-    return std::memcmp(&reinterpret_cast<const sockaddr_in6*>(a)->sin6_addr,
-                       &reinterpret_cast<const sockaddr_in6*>(b)->sin6_addr, sizeof(in6_addr)) == 0;
-  return false;
-}
-
-bool is_own_address(const sockaddr* address) {
-  ifaddrs* first = nullptr;
-  if (::getifaddrs(&first) != 0) return false;
-  const std::unique_ptr<ifaddrs, decltype(&::freeifaddrs)> owner(first, &::freeifaddrs);
-  for (const ifaddrs* each = first; each != nullptr; each = each->ifa_next) {
-    if (same_address(each->ifa_addr, address)) return true;
-  }
-  return false;
+  const auto number = whole_number(std::string_view(line).substr(kWord.size()));
+  return number && *number > 0 && *number < NSIG ? number : std::nullopt;
 }
 
 }  // namespace
 
 bool is_this_machine(const std::string& host) {
   if (host == "localhost") return true;
-  char name[256] = {};
-  ::gethostname(name, sizeof(name) - 1);
+  const std::string name = machine::host_name();
   if (host == name || host == split(name, '.').front()) return true;
-  addrinfo hints{};
-  hints.ai_socktype = SOCK_STREAM;
-  addrinfo* first = nullptr;
-  if (::getaddrinfo(host.c_str(), nullptr, &hints, &first) != 0) return false;
-  const std::unique_ptr<addrinfo, decltype(&::freeaddrinfo)> owner(first, &::freeaddrinfo);
-  for (const addrinfo* each = first; each != nullptr; each = each->ai_next) {
-    if (is_own_address(each->ai_addr)) return true;
-  }
-  return false;
+  std::string why;
+  const std::vector<std::string> own = own_addresses();
+  const std::vector<std::string> named = addresses_of(host, why);
+  return std::find_first_of(named.begin(), named.end(), own.begin(), own.end()) != named.end();
 }
 
 ExitCode run_hosted(const std::string& program, const Environment& environment, int input, int out, int err) {

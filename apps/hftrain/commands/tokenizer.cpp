@@ -1,5 +1,4 @@
 // hftrain tokenizer train | encode | decode
-#include <charconv>
 #include <filesystem>
 #include <fstream>
 #include <functional>
@@ -11,6 +10,7 @@
 #include "hftrain/base/file.h"
 #include "hftrain/base/json.h"
 #include "hftrain/base/text.h"
+#include "hftrain/base/whole_number.h"
 #include "hftrain/tokenizer/tokenizer.h"
 #include "hftrain/tokenizer/tokenizer_training.h"
 
@@ -143,12 +143,10 @@ ExitCode encode(const CommandContext& context, const std::vector<std::string>& w
 std::vector<TokenId> read_ids(const std::string& text) {
   std::vector<TokenId> ids;
   for (const std::string& word : split_words(text)) {
-    TokenId id = 0;
-    const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), id);
-    if (error != std::errc() || end != word.data() + word.size() || id < 0) {
+    const auto id = whole_number<TokenId>(word);
+    if (!id)
       throw Error(ExitCode::kUsage, "'" + word + "' is not a token id").why("ids are whole numbers from 0");
-    }
-    ids.push_back(id);
+    ids.push_back(*id);
   }
   return ids;
 }

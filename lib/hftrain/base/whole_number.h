@@ -9,13 +9,20 @@
 
 namespace hftrain {
 
-// The number that the whole text is, 0 or more; nothing for another text or one beyond the type.
+// The number that the whole text is, which may begin with a minus; nothing for another text or one beyond the type.
+template <typename Number = int>
+std::optional<Number> signed_number(std::string_view text) {
+  Number value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  const bool whole = !text.empty() && error == std::errc() && end == text.data() + text.size();
+  return whole ? std::optional(value) : std::nullopt;
+}
+
+// The same from 0.
 template <typename Integer = int>
 std::optional<Integer> whole_number(std::string_view text) {
-  Integer value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  const bool whole = !text.empty() && error == std::errc() && end == text.data() + text.size() && value >= 0;
-  return whole ? std::optional(value) : std::nullopt;
+  const std::optional<Integer> value = signed_number<Integer>(text);
+  return value && *value >= 0 ? value : std::nullopt;
 }
 
 // The number at the start of the text, behind white space and a sign, as strtoll reads it: "3,2" is 3. Nothing where

@@ -2,13 +2,13 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 
 #include "hftrain/arguments/flag_table.h"
 #include "hftrain/arguments/import/launch.h"
 #include "hftrain/arguments/merge.h"
 #include "hftrain/arguments/value.h"
 #include "hftrain/base/text.h"
+#include "hftrain/base/whole_number.h"
 
 namespace hftrain::arguments {
 namespace {
@@ -350,9 +350,7 @@ class AccelerateReader {
   std::optional<int64_t> number(const std::string& key) {
     const std::optional<std::string> written = text(key);
     if (!written) return std::nullopt;
-    int64_t parsed = 0;
-    const auto [end, error] = std::from_chars(written->data(), written->data() + written->size(), parsed);
-    if (error == std::errc() && end == written->data() + written->size()) return parsed;
+    if (const auto parsed = signed_number<int64_t>(*written)) return parsed;
     problem(key + ": '" + *written + "' is not a whole number", '/' + key, "", "");
     return std::nullopt;
   }

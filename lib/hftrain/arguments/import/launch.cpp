@@ -2,12 +2,12 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <utility>
 
 #include "hftrain/arguments/flag_table.h"
 #include "hftrain/arguments/merge.h"
 #include "hftrain/base/text.h"
+#include "hftrain/base/whole_number.h"
 
 namespace hftrain::arguments {
 namespace {
@@ -17,14 +17,6 @@ using Severity = Diagnostic::Severity;
 constexpr std::array kSeconds = {"timeout", "join_timeout", "last_call_timeout", "close_timeout",
                                  "read_timeout"};
 constexpr const char* kSecretFile = "secret_file";
-
-template <typename Number>
-std::optional<Number> number_of(std::string_view text) {
-  Number number{};
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (text.empty() || error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return number;
-}
 
 std::string text_of(const Json& written) {
   return written.is_string() ? trim(written.get<std::string>()) : written.dump();
@@ -54,7 +46,7 @@ Endpoint parse_endpoint(const std::string& text) {
       colon != std::string::npos && !bare_v6 && (bracket == std::string::npos || colon > bracket);
   Endpoint endpoint{has_port ? text.substr(0, colon) : text, std::nullopt};
   if (has_port) {
-    endpoint.port = number_of<int64_t>(std::string_view(text).substr(colon + 1));
+    endpoint.port = signed_number<int64_t>(std::string_view(text).substr(colon + 1));
     endpoint.valid = endpoint.port && *endpoint.port >= 0 && *endpoint.port <= 65535;
   }
   if (bracket != std::string::npos && endpoint.host.front() == '[')
@@ -129,7 +121,7 @@ class MachineReader {
                     kSecretFile + "=PATH");
         continue;
       }
-      const std::optional<double> seconds = number_of<double>(trim(part.substr(equals + 1)));
+      const std::optional<double> seconds = signed_number<double>(trim(part.substr(equals + 1)));
       if (!seconds || *seconds <= 0)
         problem("rdzv_conf: " + key + " is not a number of seconds above 0", {"rdzv_conf"}, "", "");
       if (key != "timeout" && key != "join_timeout")
@@ -169,8 +161,8 @@ class MachineReader {
   void machines() {
     const std::vector<std::string> ends = split(launch_.nnodes, ':');
     const std::optional<int> machines = machines_of(launch_.nnodes);
-    if (!machines && ends.size() == 2 && number_of<int>(ends[0]).value_or(0) > 0 &&
-        number_of<int>(ends[1]).value_or(0) > 0)
+    if (!machines && ends.size() == 2 && signed_number<int>(ends[0]).value_or(0) > 0 &&
+        signed_number<int>(ends[1]).value_or(0) > 0)
       return problem("nnodes " + launch_.nnodes + ": the number of machines cannot change during a run",
                      {"nnodes"},
                      "there is no elastic training; a run goes on with more or fewer ranks when it is "
@@ -281,9 +273,9 @@ class MachineReader {
 
 std::optional<int> machines_of(std::string_view nnodes) {
   const std::vector<std::string> ends = split(nnodes, ':');
-  const std::optional<int> first = number_of<int>(trim(ends.front()));
+  const std::optional<int> first = signed_number<int>(trim(ends.front()));
   if (!first || *first < 1 || ends.size() > 2) return std::nullopt;
-  if (ends.size() == 2 && number_of<int>(trim(ends[1])) != first) return std::nullopt;
+  if (ends.size() == 2 && signed_number<int>(trim(ends[1])) != first) return std::nullopt;
   return first;
 }
 
@@ -292,7 +284,7 @@ std::map<std::string, double> rendezvous_options(std::string_view rdzv_conf) {
   for (const std::string& part : split(rdzv_conf, ',')) {
     const size_t equals = part.find('=');
     if (equals == std::string::npos) continue;
-    const std::optional<double> seconds = number_of<double>(trim(part.substr(equals + 1)));
+    const std::optional<double> seconds = signed_number<double>(trim(part.substr(equals + 1)));
     if (seconds) options[trim(part.substr(0, equals))] = *seconds;
   }
   return options;
@@ -312,9 +304,9 @@ std::optional<double> seconds_of(const std::string& time) {
   const size_t dash = time.find('-');
   const bool has_days = dash != std::string::npos;
   std::vector<double> parts;
-  if (has_days) parts.push_back(number_of<int64_t>(time.substr(0, dash)).value_or(-1));
+  if (has_days) parts.push_back(signed_number<int64_t>(time.substr(0, dash)).value_or(-1));
   for (const std::string& part : split(has_days ? time.substr(dash + 1) : time, ':'))
-    parts.push_back(static_cast<double>(number_of<int64_t>(part).value_or(-1)));
+    parts.push_back(static_cast<double>(signed_number<int64_t>(part).value_or(-1)));
   if (parts.size() > (has_days ? 4 : 3) ||
       std::any_of(parts.begin(), parts.end(), [](double n) { return n < 0; }))
     return std::nullopt;
@@ -333,7 +325,7 @@ void divide_processes(std::vector<RawArgument>& raw, Diagnostics& problems) {
   if (machines == 1) return;
   for (RawArgument& each : raw) {
     if (each.flag->name != "num_processes") continue;
-    const std::optional<int64_t> total = number_of<int64_t>(text_of(each.written));
+    const std::optional<int64_t> total = signed_number<int64_t>(text_of(each.written));
     if (!total || *total < 1) continue;  // refused by its type
     if (*total % machines != 0)
       problems.push_back(
