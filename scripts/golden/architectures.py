@@ -42,6 +42,7 @@ CASES = {
                          max_window_layers=1),
     "qwen3": dict(LLAMA_LIKE, model_type="qwen3", head_dim=8),
     "qwen3_bias": dict(LLAMA_LIKE, model_type="qwen3", attention_bias=True, tie_word_embeddings=True),
+    "gemma": dict(LLAMA_LIKE, model_type="gemma", head_dim=8),
     "mistral": dict(LLAMA_LIKE, model_type="mistral", sliding_window=8),
     "mistral_full": dict(LLAMA_LIKE, model_type="mistral", sliding_window=None, head_dim=6, rms_norm_eps=1e-5),
 }
@@ -54,10 +55,11 @@ CLASSES = {"causal_lm": transformers.AutoModelForCausalLM,
 LABELS = {"id2label": {"0": "no", "1": "yes"}, "label2id": {"no": 0, "yes": 1}}
 HEADS = {}  # name: (head, config)
 for family, fields in (("gpt2", GPT2), ("llama", dict(LLAMA_LIKE, model_type="llama")),
-                       ("qwen2", CASES["qwen2"]), ("qwen3", CASES["qwen3"]), ("mistral", CASES["mistral"])):
+                       ("qwen2", CASES["qwen2"]), ("qwen3", CASES["qwen3"]), ("mistral", CASES["mistral"]), ("gemma", CASES["gemma"])):
     HEADS[family + "_sequences"] = ("sequence_classification", dict(fields, num_labels=3))
     HEADS[family + "_tokens"] = ("token_classification", dict(fields, **LABELS))
-    HEADS[family + "_answers"] = ("question_answering", fields)
+    if family != "gemma":  # which has no such class
+        HEADS[family + "_answers"] = ("question_answering", fields)
 
 
 def describe(config_in, head="causal_lm"):

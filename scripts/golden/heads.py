@@ -41,6 +41,7 @@ CASES = {  # name: (head, config)
     "llama_answers": ("question_answering", LLAMA),
     "qwen2_classes": ("sequence_classification", dict(LLAMA, model_type="qwen2", num_labels=3)),
     "qwen3_tokens": ("token_classification", dict(LLAMA, model_type="qwen3", head_dim=8, num_labels=3)),
+    "gemma_classes": ("sequence_classification", dict(LLAMA, model_type="gemma", head_dim=8, num_labels=3)),
     "mistral_answers": ("question_answering", dict(LLAMA, model_type="mistral", sliding_window=4)),
 }
 

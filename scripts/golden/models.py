@@ -32,6 +32,7 @@ CASES = {
     "qwen2_window": dict(LLAMA, model_type="qwen2", use_sliding_window=True, sliding_window=5, max_window_layers=1),
     "qwen3": dict(LLAMA, model_type="qwen3", head_dim=8),
     "mistral_window": dict(LLAMA, model_type="mistral", sliding_window=5, rms_norm_eps=1e-5),
+    "gemma": dict(LLAMA, model_type="gemma", head_dim=8, hidden_act="gelu_pytorch_tanh", tie_word_embeddings=True),
     "mistral_full": dict(LLAMA, model_type="mistral", sliding_window=None),
 }
 

@@ -18,12 +18,13 @@ struct Family {
   FamilyMaker make;
 };
 
-constexpr std::array<Family, 5> kFamilies = {{
+constexpr std::array<Family, 6> kFamilies = {{
     {gpt2_schema, make_gpt2},
     {llama_schema, make_llama},
     {qwen2_schema, make_llama},
     {qwen3_schema, make_llama},
     {mistral_schema, make_llama},
+    {gemma_schema, make_llama},
 }};
 
 const Family* find_family(const std::string& model_type) {
@@ -77,8 +78,8 @@ std::shared_ptr<const Architecture> build(const Family& family, const Json& conf
 }  // namespace
 
 const std::vector<std::string>& activation_names() {
-  static const std::vector<std::string> names = {"gelu",       "gelu_new", "gelu_fast", "gelu_pytorch_tanh",
-                                                 "quick_gelu", "relu",     "silu",      "swish", "tanh"};
+  static const std::vector<std::string> names = {
+      "gelu", "gelu_new", "gelu_fast", "gelu_pytorch_tanh", "quick_gelu", "relu", "silu", "swish", "tanh"};
   return names;
 }
 

@@ -6,13 +6,14 @@
 namespace hftrain::architectures {
 
 const ConfigSchema& gpt2_schema();
+const ConfigSchema& gemma_schema();
 const ConfigSchema& llama_schema();
 const ConfigSchema& qwen2_schema();
 const ConfigSchema& qwen3_schema();
 const ConfigSchema& mistral_schema();
 
 std::shared_ptr<const Architecture> make_gpt2(FamilyConfig given);
-// llama, qwen2, qwen3 and mistral.
+// llama, qwen2, qwen3, mistral and gemma.
 std::shared_ptr<const Architecture> make_llama(FamilyConfig given);
 
 }  // namespace hftrain::architectures

@@ -93,6 +93,9 @@ LlamaConfig read_config(const ConfigSchema& schema, const Json& json, const std:
                           config.num_key_value_heads);
   values.require_multiple("head_dim", config.head_dim, "2 (rotary embeddings turn pairs)", 2);
   read_biases(schema, values, config);
+  config.norm_adds_one = config.model_type == "gemma";
+  if (json.value("use_bidirectional_attention", Json()) == true)
+    values.refuse("attention in both directions is not implemented for this family");
   read_windows(schema, json, values, config);
   values.finish();
   config.rope = read_rope(json, origin);
@@ -115,14 +118,14 @@ void add_layer(ParameterTableBuilder& builder, const LlamaConfig& config, int64_
   project("self_attn.v_proj", keys, width, qkv_bias);
   project("self_attn.o_proj", width, queries, config.attention_bias);
   if (config.qk_norm) {
-    builder.norm(layer + "self_attn.q_norm", config.head_dim, /*with_bias=*/false);
-    builder.norm(layer + "self_attn.k_norm", config.head_dim, /*with_bias=*/false);
+    builder.norm(layer + "self_attn.q_norm", config.head_dim, /*with_bias=*/false, config.norm_adds_one);
+    builder.norm(layer + "self_attn.k_norm", config.head_dim, /*with_bias=*/false, config.norm_adds_one);
   }
   project("mlp.gate_proj", inner, width, config.mlp_bias);
   project("mlp.up_proj", inner, width, config.mlp_bias);
   project("mlp.down_proj", width, inner, config.mlp_bias);
-  builder.norm(layer + "input_layernorm", width, /*with_bias=*/false);
-  builder.norm(layer + "post_attention_layernorm", width, /*with_bias=*/false);
+  builder.norm(layer + "input_layernorm", width, /*with_bias=*/false, config.norm_adds_one);
+  builder.norm(layer + "post_attention_layernorm", width, /*with_bias=*/false, config.norm_adds_one);
 }
 
 ParameterTable build_table(const LlamaConfig& config, const FamilyConfig& given, const std::string& prefix,
@@ -132,7 +135,7 @@ ParameterTable build_table(const LlamaConfig& config, const FamilyConfig& given,
   builder.embedding("embed_tokens", config.vocab_size, config.hidden_size);
   for (int64_t layer = 0; layer < config.num_hidden_layers; ++layer) add_layer(builder, config, layer);
   builder.begin_unit("head");
-  builder.norm("norm", config.hidden_size, /*with_bias=*/false);
+  builder.norm("norm", config.hidden_size, /*with_bias=*/false, config.norm_adds_one);
   const bool tied = given.head.head == Head::kCausalLm && config.tie_word_embeddings;
   append_head(builder, given.head, outputs, config.hidden_size, tied ? "embed_tokens.weight" : "");
   return builder.finish({R"(\.rotary_emb\.inv_freq$)"});

@@ -9,7 +9,7 @@
 
 namespace hftrain::architectures {
 
-struct LlamaConfig {  // llama, qwen2, qwen3, mistral
+struct LlamaConfig {  // llama, qwen2, qwen3, mistral, gemma
   std::string model_type = "llama";
   int64_t vocab_size = 32000, hidden_size = 4096, intermediate_size = 11008, num_hidden_layers = 32;
   int64_t num_attention_heads = 32, num_key_value_heads = 32, head_dim = 128;
@@ -20,7 +20,8 @@ struct LlamaConfig {  // llama, qwen2, qwen3, mistral
   bool attention_bias = false;  // q, k, v and o
   bool qkv_bias = false;        // q, k, v only (qwen2)
   bool mlp_bias = false;
-  bool qk_norm = false;  // qwen3
+  bool qk_norm = false;        // qwen3
+  bool norm_adds_one = false;  // gemma: norms multiply by 1 + weight, which starts at 0
   double attention_dropout = 0.0;
   std::vector<std::optional<int64_t>> sliding_window;  // per layer; unset: full attention
   double initializer_range = 0.02;

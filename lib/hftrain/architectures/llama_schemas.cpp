@@ -97,6 +97,29 @@ constexpr ConfigKey kMistralKeys[] = {
     {"vocab_size", ConfigType::kInteger, "32000"},
 };
 
+constexpr ConfigKey kGemmaKeys[] = {
+    {"attention_bias", ConfigType::kBoolean, "false"},
+    {"attention_dropout", ConfigType::kFloat, "0.0"},
+    {"bos_token_id", ConfigType::kInteger, "2", true},
+    {"eos_token_id", ConfigType::kTokenIds, "1", true},
+    {"head_dim", ConfigType::kInteger, "256"},
+    {"hidden_act", ConfigType::kString, R"("gelu_pytorch_tanh")"},
+    {"hidden_size", ConfigType::kInteger, "3072"},
+    {"initializer_range", ConfigType::kFloat, "0.02"},
+    {"intermediate_size", ConfigType::kInteger, "24576"},
+    {"max_position_embeddings", ConfigType::kInteger, "8192"},
+    {"num_attention_heads", ConfigType::kInteger, "16"},
+    {"num_hidden_layers", ConfigType::kInteger, "28"},
+    {"num_key_value_heads", ConfigType::kInteger, "16", true},
+    {"pad_token_id", ConfigType::kInteger, "0", true},
+    {"rms_norm_eps", ConfigType::kFloat, "1e-06"},
+    {"rope_parameters", ConfigType::kStructure, "null", true},
+    {"tie_word_embeddings", ConfigType::kBoolean, "true"},
+    {"use_bidirectional_attention", ConfigType::kBoolean, "null", true},
+    {"use_cache", ConfigType::kBoolean, "true"},
+    {"vocab_size", ConfigType::kInteger, "256000"},
+};
+
 constexpr ConfigKey kOldKeys[] = {{"rope_theta", ConfigType::kFloat, "10000.0"}};
 
 // Question answering calls the body "transformer"; Mistral's does not.
@@ -125,11 +148,19 @@ constexpr HeadSpec kMistralHeads[] = {
     {Head::kQuestionAnswering, "MistralForQuestionAnswering", "model", "qa_outputs", /*bias=*/true},
 };
 
+constexpr HeadSpec kGemmaHeads[] = {
+    {Head::kCausalLm, "GemmaForCausalLM", "model", "lm_head"},
+    {Head::kSequenceClassification, "GemmaForSequenceClassification", "model", "score"},
+    {Head::kTokenClassification, "GemmaForTokenClassification", "model", "score", /*bias=*/true},
+};
+
 constexpr ConfigSchema kLlama = {"llama", kLlamaHeads, "LlamaDecoderLayer", kLlamaKeys, {}, kOldKeys, true};
 constexpr ConfigSchema kQwen2 = {"qwen2", kQwen2Heads, "Qwen2DecoderLayer", kQwen2Keys, {}, kOldKeys, true};
 constexpr ConfigSchema kQwen3 = {"qwen3", kQwen3Heads, "Qwen3DecoderLayer", kQwen3Keys, {}, kOldKeys, true};
 constexpr ConfigSchema kMistral = {"mistral", kMistralHeads, "MistralDecoderLayer", kMistralKeys, {},
                                    kOldKeys,  true};
+
+constexpr ConfigSchema kGemma = {"gemma", kGemmaHeads, "GemmaDecoderLayer", kGemmaKeys, {}, kOldKeys, true};
 
 }  // namespace
 
@@ -141,6 +172,9 @@ const ConfigSchema& qwen2_schema() {
 }
 const ConfigSchema& qwen3_schema() {
   return kQwen3;
+}
+const ConfigSchema& gemma_schema() {
+  return kGemma;
 }
 const ConfigSchema& mistral_schema() {
   return kMistral;

@@ -53,8 +53,8 @@ void ParameterTableBuilder::matrix(const std::string& module, int64_t rows, int6
   if (bias > 0) add(module + ".bias", {bias}, {InitKind::kZeros, 0}, /*decay=*/false);
 }
 
-void ParameterTableBuilder::norm(const std::string& module, int64_t size, bool with_bias) {
-  add(module + ".weight", {size}, {InitKind::kOnes, 0}, /*decay=*/false);
+void ParameterTableBuilder::norm(const std::string& module, int64_t size, bool with_bias, bool adds_one) {
+  add(module + ".weight", {size}, {adds_one ? InitKind::kZeros : InitKind::kOnes, 0}, /*decay=*/false);
   if (with_bias) add(module + ".bias", {size}, {InitKind::kZeros, 0}, /*decay=*/false);
 }
 

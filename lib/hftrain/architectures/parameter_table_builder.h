@@ -31,8 +31,8 @@ class ParameterTableBuilder {
   // A weight matrix in its stored layout, normal with `std` (0: the config's), and a zero bias of `bias`
   // numbers (0: none).
   void matrix(const std::string& module, int64_t rows, int64_t columns, int64_t bias, double std = 0);
-  // A norm's weight (ones) and, for layer norms, its bias (zeros); neither decays.
-  void norm(const std::string& module, int64_t size, bool with_bias);
+  // A norm's weight (ones, or zeros where 1 is added to it) and, for layer norms, its bias (zeros); neither decays.
+  void norm(const std::string& module, int64_t size, bool with_bias, bool adds_one = false);
   // `parameter` of the body is used in the unit that was begun last, too, as `alias`.
   void tie(std::string alias, const std::string& parameter) {
     table_.tied.push_back({std::move(alias), table_.base_prefix + parameter, last_unit()});

@@ -3,6 +3,7 @@
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/arange.h>
 #include <ATen/ops/full.h>
+#include <ATen/ops/scalar_tensor.h>
 
 #include <algorithm>
 #include <array>
@@ -58,8 +59,9 @@ void DecoderModel::draws_random(bool embeddings, bool blocks) {
 }
 
 at::Tensor DecoderModel::token_embedding(const at::Tensor& table, const at::Tensor& ids,
-                                         std::optional<int64_t> padding) const {
-  const at::Tensor x = nn::embed_tokens(table, ids, padding);
+                                         std::optional<int64_t> padding, double scale) const {
+  at::Tensor x = nn::embed_tokens(table, ids, padding);
+  if (scale != 1) x = x * at::scalar_tensor(scale, x.options());
   return active(options().neftune_alpha) == 0 ? x : nn::add_neftune_noise(x, options().neftune_alpha);
 }
 

@@ -50,7 +50,8 @@ void LlamaModel::prepare(int64_t length) {
 at::Tensor LlamaModel::embed(at::TensorList parameters, const at::Tensor& ids) const {
   // Blocks of text hold no padding, and a token that stands for it elsewhere (the end of a text) is learnt.
   const bool padded = architecture().head() != architectures::Head::kCausalLm;
-  return token_embedding(parameters[0], ids, padded ? architecture().pad_token_id() : std::nullopt);
+  return token_embedding(parameters[0], ids, padded ? architecture().pad_token_id() : std::nullopt,
+                         embedding_scale());
 }
 
 LlamaModel::BlockParameters LlamaModel::name_parameters(at::TensorList parameters) const {
@@ -72,7 +73,7 @@ LlamaModel::BlockParameters LlamaModel::name_parameters(at::TensorList parameter
 
 at::Tensor LlamaModel::heads(const at::Tensor& projected, const at::Tensor& norm) const {
   at::Tensor x = projected.view({projected.size(0), projected.size(1), -1, config_.head_dim});
-  if (norm.defined()) x = nn::rms_norm(x, norm, config_.rms_norm_eps, options().kernels);
+  if (norm.defined()) x = this->norm(x, norm);
   return nn::rotate(x, tables_, options().kernels);
 }
 
@@ -93,11 +94,10 @@ at::Tensor LlamaModel::block(int64_t layer, at::TensorList parameters, const at:
                              const at::Tensor& padding) const {
   const BlockParameters p = name_parameters(parameters);
   const nn::Kernels kernels = options().kernels;
-  const double eps = config_.rms_norm_eps;
-  const at::Tensor normed = nn::rms_norm(x, p.input_norm, eps, kernels);
+  const at::Tensor normed = norm(x, p.input_norm);
   const at::Tensor attended =
       nn::linear_add(x, attention(layer, p, normed, padding), p.output, p.output_bias, kernels);
-  const at::Tensor inner = nn::rms_norm(attended, p.post_norm, eps, kernels);
+  const at::Tensor inner = norm(attended, p.post_norm);
   const std::vector<at::Tensor> gate_up =
       nn::linear_many(inner, {p.gate, p.up}, {p.gate_bias, p.up_bias}, kernels);
   return nn::linear_add(attended, nn::gated(activation_, gate_up[0], gate_up[1], kernels), p.down,
@@ -105,7 +105,11 @@ at::Tensor LlamaModel::block(int64_t layer, at::TensorList parameters, const at:
 }
 
 at::Tensor LlamaModel::final_norm(at::TensorList parameters, const at::Tensor& x) const {
-  return nn::rms_norm(x, parameters[0], config_.rms_norm_eps, options().kernels);
+  return norm(x, parameters[0]);
+}
+
+at::Tensor LlamaModel::norm(const at::Tensor& x, const at::Tensor& weight) const {
+  return nn::rms_norm(x, weight, config_.rms_norm_eps, options().kernels);
 }
 
 }  // namespace hftrain::models

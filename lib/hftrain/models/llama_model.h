@@ -10,7 +10,7 @@
 
 namespace hftrain::models {
 
-class LlamaModel final : public DecoderModel {
+class LlamaModel : public DecoderModel {
  public:
   LlamaModel(std::shared_ptr<const architectures::Architecture> architecture, const ModelOptions& options);
 
@@ -20,6 +20,11 @@ class LlamaModel final : public DecoderModel {
   at::Tensor block(int64_t layer, at::TensorList parameters, const at::Tensor& x,
                    const at::Tensor& padding) const override;
   at::Tensor final_norm(at::TensorList parameters, const at::Tensor& x) const override;
+  virtual double embedding_scale() const { return 1; }
+  // Of the last dimension, over `weight`.
+  virtual at::Tensor norm(const at::Tensor& x, const at::Tensor& weight) const;
+
+  const architectures::LlamaConfig& config() const noexcept { return config_; }
 
  private:
   // Parameters of a block by what they do; undefined where the family has none.
