@@ -260,7 +260,7 @@ def word_level():
     t = Tokenizer(models.WordLevel(vocabulary, unk_token="<unk>"))
     t.normalizer = normalizers.NFC()
     t.pre_tokenizer = pre_tokenizers.Whitespace()
-    t.post_processor = processors.TemplateProcessing("<s> $A </s>", "<s> $A $B", [("<s>", 1), ("</s>", 2)])
+    t.post_processor = processors.TemplateProcessing("<s> $A </s>", "<s> $A </s> $B </s>", [("<s>", 1), ("</s>", 2)])
     t.add_special_tokens(["<s>", "</s>"])
     return t
 
