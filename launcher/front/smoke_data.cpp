@@ -7,8 +7,8 @@
 #include "hftrain/base/error.h"
 #include "hftrain/base/file.h"
 #include "hftrain/base/json.h"
-#include "hftrain/data/token_dataset.h"
-#include "hftrain/data/token_writer.h"
+#include "hftrain/data/column_file.h"
+#include "hftrain/data/column_writer.h"
 
 namespace hftrain::front {
 namespace {
@@ -33,7 +33,8 @@ std::string cut_rows(const data::DataFiles& files, bool keep_linebreaks, uint64_
   create_directories(fs::path(path).parent_path().string());
   std::ofstream copy(path, std::ios::binary);
   uint64_t bytes = 0;
-  for (std::string text; bytes < most_bytes && rows->next(text); text.clear()) {
+  for (data::Records row; bytes < most_bytes && rows->next(row); row.clear()) {
+    const std::string text(row.value(0, 0).text());
     copy << dump_json({{"text", text}}, -1) << '\n';
     bytes += text.size();
   }
@@ -45,10 +46,10 @@ std::string cut_rows(const data::DataFiles& files, bool keep_linebreaks, uint64_
 
 std::string cut_tokens(const data::DataFiles& files, uint64_t most_bytes, const std::string& prefix) {
   create_directories(fs::path(prefix).parent_path().string());
-  data::TokenWriter copy(prefix, std::numeric_limits<int32_t>::max());
+  data::ColumnWriter copy(prefix, std::numeric_limits<int32_t>::max());
   const auto most = static_cast<int64_t>(most_bytes / sizeof(int32_t));
   for (const std::string& source : files.token_prefixes) {
-    const auto tokens = data::TokenDataset::open(source);
+    const auto tokens = data::ColumnFile::open(source);
     for (int64_t i = 0; i < tokens->size() && copy.tokens() < most; ++i) {
       std::vector<int64_t> wide(static_cast<size_t>(tokens->length(i)));
       tokens->copy_to(i, wide.data());

@@ -39,25 +39,29 @@ class FewThreads {
 
 RowChunk chunk_of(const std::string& text) {
   RowChunk chunk;
-  chunk.text = text;
-  chunk.row_ends = {text.size()};
+  chunk.records.begin_row("rows", 1);
+  chunk.records.set_text(chunk.records.slot(0), text);
   return chunk;
 }
 
+std::unique_ptr<Encoder> text_encoder() {
+  return packed_text("clm").encoder(std::make_shared<const testing::ByteTokenizer>(), Split::kTrain, {});
+}
+
 TEST_CASE("tokenising goes on with the threads that the system gives") {
-  const testing::ByteTokenizer tokenizer;
+  const std::unique_ptr<Encoder> encoder = text_encoder();
   const FewThreads two(2);
-  EncodePool pool(tokenizer, 8);
+  EncodePool pool(*encoder, 8);
   for (const char* text : {"a", "b", "c", "d"}) pool.give(chunk_of(text));
   for (const int id : {'a', 'b', 'c', 'd'})
-    CHECK(pool.take().ids == std::vector<tokenizer::TokenId>{256, id});
+    CHECK(pool.take().features.columns.front().integers == std::vector<tokenizer::TokenId>{256, id});
 }
 
 TEST_CASE("a system that gives no thread is told, and nothing is terminated") {
-  const testing::ByteTokenizer tokenizer;
+  const std::unique_ptr<Encoder> encoder = text_encoder();
   const FewThreads none(0);
   try {
-    const EncodePool pool(tokenizer, 4);
+    const EncodePool pool(*encoder, 4);
     FAIL("it was started");
   } catch (const Error& error) {
     CHECK(error.code() == ExitCode::kEnvironment);

@@ -13,8 +13,8 @@
 #include "hftrain/base/error.h"
 #include "hftrain/base/file.h"
 #include "hftrain/base/json.h"
-#include "hftrain/data/token_dataset.h"
-#include "hftrain/data/token_writer.h"
+#include "hftrain/data/column_file.h"
+#include "hftrain/data/column_writer.h"
 #include "support/catch.h"
 #include "support/temporary_directory.h"
 
@@ -26,6 +26,8 @@ using hftrain::Error;
 using hftrain::ExitCode;
 using hftrain::Json;
 using hftrain::data::cache_folder;
+using hftrain::data::ColumnFile;
+using hftrain::data::ColumnWriter;
 using hftrain::data::estimate_prepared;
 using hftrain::data::find_prepared;
 using hftrain::data::percent_of_rows;
@@ -34,8 +36,6 @@ using hftrain::data::PreparedData;
 using hftrain::data::PreparedSplit;
 using hftrain::data::PrepareObserver;
 using hftrain::data::PrepareRequest;
-using hftrain::data::TokenDataset;
-using hftrain::data::TokenWriter;
 using hftrain::testing::ByteTokenizer;
 using hftrain::testing::digest;
 using hftrain::testing::golden_rows;
@@ -92,7 +92,7 @@ struct PrepareFixture {
 };
 
 std::vector<int64_t> all_ids(const PreparedSplit& split) {
-  const auto dataset = TokenDataset::open(split.cache_path);
+  const auto dataset = ColumnFile::open(split.cache_path);
   REQUIRE(dataset->size() == split.samples);
   std::vector<int64_t> ids;
   for (int64_t i = 0; i < dataset->size(); ++i) {
@@ -399,7 +399,7 @@ TEST_CASE("A prepared folder is data for a later run, where it lies when the blo
 TEST_CASE("A Megatron pair is grouped by sequences as text is by rows") {
   PrepareFixture fixture;
   const std::string prefix = fixture.folder / "pair";
-  TokenWriter writer(prefix, 70000);
+  ColumnWriter writer(prefix, 70000);
   std::vector<int64_t> expected;
   std::vector<int64_t> group;
   for (int i = 0; i < 2100; ++i) {

@@ -21,6 +21,7 @@ using hftrain::ExitCode;
 using hftrain::Json;
 using hftrain::monotonic_seconds;
 using hftrain::data::DataFiles;
+using hftrain::data::Records;
 using hftrain::data::RowFormat;
 using hftrain::data::Split;
 using hftrain::testing::golden_rows;
@@ -40,12 +41,9 @@ std::string from_latin1(const std::string& text) {
 Rows read_rows(const std::string& path, bool keep_linebreaks = true) {
   const DataFiles files = hftrain::data::find_data_files({path}, Split::kTrain);
   const auto source = hftrain::data::open_rows(files.rows, {keep_linebreaks});
+  Records records;
   Rows rows;
-  std::string row;
-  while (source->next(row)) {
-    rows.push_back(row);
-    row.clear();
-  }
+  while (source->next(records)) rows.emplace_back(records.value(rows.size(), 0).text());
   return rows;
 }
 
@@ -231,7 +229,7 @@ TEST_CASE("A window gives the rows inside it and no others") {
     const auto source = hftrain::data::row_window(
         hftrain::data::open_rows({{folder / "a.txt", RowFormat::kText}}, {false}), begin, end);
     std::string rows;
-    while (source->next(rows)) rows += '|';
+    for (Records row; source->next(row); row.clear()) rows += std::string(row.value(0, 0).text()) + '|';
     return rows;
   };
   CHECK(window(0, -1) == "0|1|2|3|4|");
@@ -292,7 +290,7 @@ TEST_CASE("a row beyond the limit is refused in words, however few bytes it has 
     try {
       const auto source =
           hftrain::data::open_rows(files.rows, {.keep_linebreaks = true, .longest_row = 4096});
-      for (std::string row; source->next(row); row.clear()) {
+      for (Records row; source->next(row); row.clear()) {
       }
     } catch (const Error& error) {
       CHECK(error.code() == ExitCode::kData);

@@ -13,8 +13,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     const auto rows =
         data::open_rows({{fuzz::file_with("rows", text), other ? RowFormat::kTsv : RowFormat::kCsv}},
                         {.keep_linebreaks = true, .longest_row = 1 << 16});
-    for (std::string row; rows->next(row); row.clear()) {
-      if (row.size() > size) __builtin_trap();
+    for (data::Records row; rows->next(row); row.clear()) {
+      if (row.text_bytes() > size) __builtin_trap();
     }
   });
 }

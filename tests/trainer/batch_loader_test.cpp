@@ -1,5 +1,7 @@
 #include "hftrain/trainer/batch_loader.h"
 
+#include <ATen/ops/tensor.h>
+
 #include "hftrain/base/error.h"
 #include "support/catch.h"
 #include "trainer/tiny_run.h"
@@ -8,7 +10,7 @@ namespace hftrain::trainer {
 namespace {
 
 using testing::kBlock;
-using testing::MemoryDataset;
+using testing::memory_dataset;
 using Samples = std::vector<std::vector<int64_t>>;
 
 constexpr int64_t kSamples = 11;  // of which the last batch is short
@@ -18,17 +20,58 @@ data::SamplerOptions shuffled() {
 }
 
 BatchLoader loader_of(const data::SamplerOptions& options, int64_t prefetch) {
-  return {std::make_shared<MemoryDataset>(kSamples), options, prefetch, /*pin_memory=*/false};
+  return {memory_dataset(kSamples), data::block_collator(), options, prefetch, /*pin_memory=*/false};
 }
 
 // What is left of the epoch that was sought.
 Samples rest_of(BatchLoader& loader) {
   Samples rest;
-  while (const std::optional<TokenBatch> batch = loader.next()) rest.push_back(batch->samples);
+  while (const std::optional<LoadedBatch> batch = loader.next()) rest.push_back(batch->samples);
   return rest;
 }
 
+// Says which draw a batch was made with: tensors of seed, epoch and the batch's first sample.
+class KeyCollator final : public data::Collator {
+ public:
+  std::vector<data::TensorShape> shapes(const data::Dataset&, std::span<const int64_t>) const override {
+    return {{"labels", data::TensorType::kFloat32, {1}}, {"input_ids", data::TensorType::kInt64, {3}}};
+  }
+  void fill(const data::Dataset&, std::span<const int64_t> samples, const data::DrawKey& key,
+            std::span<void* const> memory) const override {
+    *static_cast<float*>(memory[0]) = 0.5F;
+    auto* numbers = static_cast<int64_t*>(memory[1]);
+    numbers[0] = static_cast<int64_t>(key.seed), numbers[1] = key.epoch, numbers[2] = samples.front();
+  }
+};
+
 }  // namespace
+
+TEST_CASE("a collator draws with the seed and the epoch of the data, wherever the epoch was entered") {
+  BatchLoader loader(memory_dataset(kSamples), std::make_shared<KeyCollator>(), shuffled(), GENERATE(0, 3),
+                     /*pin_memory=*/false);
+  for (const int64_t epoch : {4, 0}) {
+    const Samples whole = data::epoch_batches(shuffled(), epoch);
+    for (const size_t batch : {size_t{0}, size_t{2}}) {
+      loader.seek({.epoch = epoch, .batch = static_cast<int64_t>(batch)});
+      const std::optional<LoadedBatch> loaded = loader.next();
+      REQUIRE(loaded);
+      CHECK(loaded->tensors.input_ids.equal(at::tensor({int64_t{5}, epoch, whole[batch].front()})));
+      CHECK(loaded->tensors.labels.item<float>() == 0.5F);
+      CHECK_FALSE(loaded->tensors.attention_mask.defined());
+    }
+  }
+}
+
+TEST_CASE("labels of language modelling are the ids themselves, on the device of the model too") {
+  BatchLoader loader = loader_of(shuffled(), 0);
+  loader.seek({});
+  const models::Batch batch = loader.next()->tensors;
+  CHECK(batch.labels.is_same(batch.input_ids));
+  const models::Batch moved = on_device(batch, at::kMeta);
+  CHECK(moved.labels.is_same(moved.input_ids));
+  CHECK(moved.input_ids.device() == at::kMeta);
+  CHECK_FALSE(moved.attention_mask.defined());
+}
 
 TEST_CASE("a loader gives the sampler's batches in order, each with the tokens of its samples") {
   BatchLoader loader = loader_of(shuffled(), GENERATE(0, 1, 4));
@@ -36,11 +79,12 @@ TEST_CASE("a loader gives the sampler's batches in order, each with the tokens o
   const Samples wanted = data::epoch_batches(shuffled(), 1);
   CHECK(loader.batches() == static_cast<int64_t>(wanted.size()));
   for (const std::vector<int64_t>& samples : wanted) {
-    const std::optional<TokenBatch> batch = loader.next();
+    const std::optional<LoadedBatch> batch = loader.next();
     REQUIRE(batch);
     CHECK(batch->samples == samples);
-    REQUIRE(batch->input_ids.sizes() == at::IntArrayRef({static_cast<int64_t>(samples.size()), kBlock}));
-    const auto ids = batch->input_ids.accessor<int64_t, 2>();
+    REQUIRE(batch->tensors.input_ids.sizes() ==
+            at::IntArrayRef({static_cast<int64_t>(samples.size()), kBlock}));
+    const auto ids = batch->tensors.input_ids.accessor<int64_t, 2>();
     for (int64_t row = 0; row < ids.size(0); ++row) {
       for (int64_t place = 0; place < kBlock; ++place) {
         CHECK(ids[row][place] == testing::token_at(samples[static_cast<size_t>(row)], place));
@@ -97,7 +141,7 @@ TEST_CASE("the share of an epoch that is done counts samples, those of earlier r
 }
 
 TEST_CASE("blocks of different lengths in one batch are a data error, also when fetched ahead") {
-  BatchLoader loader(std::make_shared<MemoryDataset>(4, /*shorter_one=*/1),
+  BatchLoader loader(memory_dataset(4, /*shorter_one=*/1), data::block_collator(),
                      {.samples = 4, .batch_size = 2, .shuffle = false}, GENERATE(0, 2), false);
   loader.seek({});
   try {

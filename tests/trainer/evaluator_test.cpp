@@ -16,7 +16,8 @@ namespace hftrain::trainer {
 namespace {
 
 using testing::kBlock;
-using testing::MemoryDataset;
+using testing::memory_dataset;
+using testing::MemoryColumn;
 using testing::Rank;
 using testing::RankBody;
 
@@ -24,12 +25,12 @@ struct TinyEvaluation {
   explicit TinyEvaluation(comm::Communicator& group, plan::RunPlan wanted = testing::tiny_plan())
       : plan(std::move(wanted)),
         model(make_model(plan, at::kCPU)),
-        evaluator(plan, *model, runner, group, events) {
+        evaluator(plan, *model, runner, group, events, data::block_collator()) {
     model->initialise(at::make_generator<at::CPUGeneratorImpl>(uint64_t{7}));
   }
 
   double loss_over(int64_t samples) {
-    const Evaluation evaluation = evaluator.run(std::make_shared<MemoryDataset>(samples), "eval");
+    const Evaluation evaluation = evaluator.run(memory_dataset(samples), "eval");
     return evaluation.metrics.at("eval_loss").get<double>();
   }
   // The mean loss of one batch of these samples.
@@ -37,7 +38,7 @@ struct TinyEvaluation {
     const at::NoGradGuard no_grad;
     at::Tensor ids = at::empty({static_cast<int64_t>(samples.size()), kBlock}, at::kLong);
     for (size_t row = 0; row < samples.size(); ++row) {
-      MemoryDataset(100).copy_to(samples[row], ids.data_ptr<int64_t>() + static_cast<int64_t>(row) * kBlock);
+      MemoryColumn(100).copy_to(samples[row], ids.data_ptr<int64_t>() + static_cast<int64_t>(row) * kBlock);
     }
     const models::Batch columns{.input_ids = ids, .labels = ids};
     const double items = static_cast<double>(models::label_count(model->architecture(), columns));
@@ -141,7 +142,7 @@ TEST_CASE("an evaluation names its metrics by the prefix and leaves the model in
   TinyEvaluation tiny(*alone, plan);
   for (const bool training : {true, false}) {
     tiny.model->train(training);
-    const Evaluation evaluation = tiny.evaluator.run(std::make_shared<MemoryDataset>(5), "predict");
+    const Evaluation evaluation = tiny.evaluator.run(memory_dataset(5), "predict");
     CHECK(evaluation.stop == StopSignal::kNone);
     std::vector<std::string> names;
     for (const auto& [name, value] : evaluation.metrics.items()) names.push_back(name);
@@ -157,7 +158,7 @@ TEST_CASE("an evaluation names its metrics by the prefix and leaves the model in
 TEST_CASE("speeds of an evaluation are samples and rounds by its time") {
   const auto alone = comm::make_communicator({}, comm::builtin_backends());
   TinyEvaluation tiny(*alone);
-  const Json metrics = tiny.evaluator.run(std::make_shared<MemoryDataset>(5), "eval").metrics;
+  const Json metrics = tiny.evaluator.run(memory_dataset(5), "eval").metrics;
   const double ratio =
       metrics.at("eval_samples_per_second").get<double>() / metrics.at("eval_steps_per_second").get<double>();
   CHECK(ratio == Approx(5.0 / 3).epsilon(0.01));

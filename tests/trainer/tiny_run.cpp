@@ -1,7 +1,7 @@
 #include "trainer/tiny_run.h"
 
 #include "hftrain/base/file.h"
-#include "hftrain/data/token_writer.h"
+#include "hftrain/data/column_writer.h"
 #include "hftrain/runtime/worker_context.h"
 
 namespace hftrain::testing {
@@ -42,7 +42,7 @@ class Recorder final : public trainer::Callback {
 };
 
 plan::SplitPlan write_split(const std::string& prefix, int64_t samples) {
-  data::TokenWriter writer(prefix, kVocabulary);
+  data::ColumnWriter writer(prefix, kVocabulary);
   for (int64_t sample = 0; sample < samples; ++sample) {
     std::vector<int32_t> tokens;
     for (int64_t place = 0; place < kBlock; ++place) {
@@ -60,8 +60,14 @@ int64_t token_at(int64_t sample, int64_t place) {
   return (sample * sample + 3 * sample + place * (1 + sample % 5)) % kVocabulary;
 }
 
-void MemoryDataset::copy_to(int64_t sample, int64_t* target) const {
+void MemoryColumn::copy_to(int64_t sample, int64_t* target) const {
   for (int64_t place = 0; place < length(sample); ++place) target[place] = token_at(sample, place);
+}
+
+std::shared_ptr<const data::Dataset> memory_dataset(int64_t samples, std::optional<int64_t> shorter_one) {
+  using Columns = std::vector<data::Dataset::Column>;
+  return std::make_shared<const data::Dataset>(
+      Columns{{"input_ids", std::make_shared<MemoryColumn>(samples, shorter_one)}});
 }
 
 plan::RunPlan tiny_plan() {

@@ -5,11 +5,12 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
 #include "hftrain/comm/communicator.h"
-#include "hftrain/data/token_dataset.h"
+#include "hftrain/data/dataset.h"
 #include "hftrain/plan/run_plan.h"
 #include "hftrain/trainer/trainer.h"
 
@@ -21,18 +22,24 @@ inline constexpr int64_t kVocabulary = 13, kBlock = 6;
 int64_t token_at(int64_t sample, int64_t place);
 
 // Samples of kBlock tokens in memory.
-class MemoryDataset final : public data::TokenDataset {
+class MemoryColumn final : public data::ColumnFile {
  public:
-  explicit MemoryDataset(int64_t samples, std::optional<int64_t> shorter_one = std::nullopt)
+  explicit MemoryColumn(int64_t samples, std::optional<int64_t> shorter_one = std::nullopt)
       : samples_(samples), shorter_one_(shorter_one) {}
   int64_t size() const override { return samples_; }
   int64_t length(int64_t sample) const override { return sample == shorter_one_ ? kBlock - 1 : kBlock; }
+  bool floats() const override { return false; }
   void copy_to(int64_t sample, int64_t* target) const override;
+  void copy_to(int64_t, float*) const override { throw std::logic_error("tokens are whole numbers"); }
 
  private:
   int64_t samples_;
   std::optional<int64_t> shorter_one_;  // a sample with a token less
 };
+
+// A split with those samples as its input_ids.
+std::shared_ptr<const data::Dataset> memory_dataset(int64_t samples,
+                                                    std::optional<int64_t> shorter_one = std::nullopt);
 
 // A plan for one rank on the CPU: SGD at a constant rate, no clipping, no dropout, batches of 2 in the order
 // of the data.

@@ -17,7 +17,7 @@ namespace {
 
 using testing::kBlock;
 
-TokenBatch batch_of(int64_t first_sample, int64_t rows) {
+LoadedBatch batch_of(int64_t first_sample, int64_t rows) {
   at::Tensor ids = at::empty({rows, kBlock}, at::kLong);
   auto values = ids.accessor<int64_t, 2>();
   for (int64_t row = 0; row < rows; ++row) {
@@ -25,7 +25,7 @@ TokenBatch batch_of(int64_t first_sample, int64_t rows) {
       values[row][place] = testing::token_at(first_sample + row, place);
     }
   }
-  return {ids, {}};
+  return {{.input_ids = ids, .labels = ids}, {}};
 }
 
 // A tiny model on one rank, equal in every object, and its updates.
@@ -44,7 +44,7 @@ struct TinyTraining {
   }
 
   // `items`: labels of all micro-batches.
-  UpdateResult run(const std::vector<TokenBatch>& micro_batches, double items = 6 * kBlock) {
+  UpdateResult run(const std::vector<LoadedBatch>& micro_batches, double items = 6 * kBlock) {
     return update.run(micro_batches, items, losses, 0,
                       {[this] { events += "s"; }, [this] { events += "p"; }, [this] { events += "o"; }});
   }

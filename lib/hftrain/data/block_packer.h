@@ -7,7 +7,7 @@
 #include <span>
 #include <vector>
 
-#include "hftrain/data/token_writer.h"
+#include "hftrain/data/feature_sink.h"
 
 namespace hftrain::data {
 
@@ -16,18 +16,19 @@ namespace hftrain::data {
 inline constexpr int64_t kRowsPerGroup = 1000;
 
 // Used by one thread. Holds less than one block.
-class BlockPacker {
+class BlockPacker final : public FeatureSink {
  public:
   // Blocks go to `writer`, which outlives the packer; after `max_blocks` of them nothing more is written.
-  BlockPacker(int64_t block_size, std::optional<int64_t> max_blocks, TokenWriter& writer)
+  BlockPacker(int64_t block_size, std::optional<int64_t> max_blocks, ColumnWriter& writer)
       : block_size_(static_cast<size_t>(block_size)), max_blocks_(max_blocks), writer_(writer) {}
 
+  void add(const Features& features) override { add(features.columns.front().integers); }
   void add(std::span<const int32_t> ids);
-  void end_group();
+  void end_group() override;
 
   // All blocks that were asked for are there: further text cannot change the result.
-  bool full() const { return max_blocks_ && writer_.sequences() >= *max_blocks_; }
-  int64_t tokens_seen() const { return tokens_seen_; }
+  bool full() const override { return max_blocks_ && writer_.sequences() >= *max_blocks_; }
+  int64_t tokens_seen() const override { return tokens_seen_; }
 
  private:
   void write(std::span<const int32_t> block) {
@@ -36,7 +37,7 @@ class BlockPacker {
 
   size_t block_size_;
   std::optional<int64_t> max_blocks_;
-  TokenWriter& writer_;
+  ColumnWriter& writer_;
   std::vector<int32_t> open_block_;
   int64_t tokens_seen_ = 0;
 };

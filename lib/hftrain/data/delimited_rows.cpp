@@ -2,12 +2,15 @@
 #include <simdjson.h>
 
 #include <algorithm>
+#include <charconv>
+#include <cmath>
 #include <memory>
 #include <vector>
 
 #include "hftrain/base/error.h"
 #include "hftrain/base/text.h"
 #include "hftrain/data/byte_stream.h"
+#include "hftrain/data/column_choice.h"
 #include "hftrain/data/line_reader.h"
 #include "hftrain/data/row_source.h"
 
@@ -30,28 +33,65 @@ class DelimitedRows final : public RowSource {
     if (!read_record()) throw error("the file is empty").hint("the first line names the columns");
     if (fields_.front().starts_with(kByteOrderMark)) fields_.front().erase(0, kByteOrderMark.size());
     columns_ = field_count_;
-    const auto end = fields_.begin() + static_cast<std::ptrdiff_t>(columns_);
-    const auto text = std::find(fields_.begin(), end, "text");
-    column_ = text != end ? static_cast<size_t>(text - fields_.begin()) : 0;
-    column_name_ = fields_[column_];
+    choose(options.columns);
   }
 
-  bool next(std::string& text) override {
+  bool next(Records& records) override {
     if (!read_record()) return false;
     if (field_count_ > columns_) {
       throw error("the record has " + std::to_string(field_count_) + " fields, the header " +
                   std::to_string(columns_));
     }
-    if (column_ >= field_count_) throw error("the record ends before its column '" + column_name_ + "'");
-    const std::string& field = fields_[column_];
-    if (!simdjson::validate_utf8(field)) throw error("the column '" + column_name_ + "' is not valid UTF-8");
-    text += field;
+    records.begin_row(path_, record_line_);
+    for (size_t i = 0; i < chosen_.size(); ++i) {
+      if (!chosen_[i].name.empty()) set_cell(records, i);
+    }
     return true;
   }
 
   uint64_t file_position() const override { return stream_->file_position(); }
 
  private:
+  struct Column {
+    std::string name;  // empty: not in this file
+    size_t place = 0;
+    bool typed = false;
+  };
+
+  void set_cell(Records& records, size_t column) const {
+    const std::string& cell = field(chosen_[column]);
+    const char *begin = cell.data(), *end = begin + cell.size();
+    int64_t integer = 0;
+    double number = 0;
+    const auto whole = [&](const std::from_chars_result& read) {
+      return read.ec == std::errc() && read.ptr == end;
+    };
+    if (chosen_[column].typed && whole(std::from_chars(begin, end, integer))) {
+      records.set_integer(records.slot(column), integer);
+    } else if (chosen_[column].typed && whole(std::from_chars(begin, end, number)) && std::isfinite(number)) {
+      records.set_number(records.slot(column), number);
+    } else {
+      records.set_text(records.slot(column), cell);
+    }
+  }
+
+  void choose(const ColumnRule& rule) {
+    const auto end = fields_.begin() + static_cast<std::ptrdiff_t>(columns_);
+    const std::vector<std::string> names(fields_.begin(), end);
+    for (const std::string& name : chosen_columns(rule, names, path_ + ':' + std::to_string(record_line_))) {
+      const auto place = std::find(names.begin(), names.end(), name);
+      chosen_.push_back({name, static_cast<size_t>(place - names.begin())});
+    }
+    for (const size_t column : rule.typed_cells) chosen_[column].typed = true;
+  }
+
+  const std::string& field(const Column& column) const {
+    if (column.place >= field_count_) throw error("the record ends before its column '" + column.name + "'");
+    const std::string& field = fields_[column.place];
+    if (!simdjson::validate_utf8(field)) throw error("the column '" + column.name + "' is not valid UTF-8");
+    return field;
+  }
+
   Error error(std::string why) const {
     return Error(ExitCode::kData, "cannot read a data file")
         .where(path_ + ':' + std::to_string(record_line_))
@@ -155,8 +195,7 @@ class DelimitedRows final : public RowSource {
   size_t field_count_ = 0;
   size_t record_bytes_ = 0;
   size_t columns_ = 0;
-  size_t column_ = 0;
-  std::string column_name_;
+  std::vector<Column> chosen_;
 };
 
 }  // namespace

@@ -7,7 +7,8 @@
 
 namespace hftrain::data {
 
-EncodePool::EncodePool(const tokenizer::Tokenizer& tokenizer, size_t threads) : tokenizer_(tokenizer) {
+EncodePool::EncodePool(const Encoder& encoder, size_t threads)
+    : encoder_(encoder), columns_(encoder.schema().size()) {
   threads_.reserve(threads);
   start(threads);
 }
@@ -80,12 +81,9 @@ void EncodePool::work() {
 }
 
 void EncodePool::encode(RowChunk& chunk) const {
-  size_t begin = 0;
-  for (const size_t end : chunk.row_ends) {
-    tokenizer_.encode_into(std::string_view(chunk.text).substr(begin, end - begin), true, chunk.ids);
-    begin = end;
-  }
-  chunk.text = std::string();
+  chunk.features.columns.resize(columns_);
+  encoder_.encode(chunk.records, chunk.features);
+  chunk.records = Records();
 }
 
 }  // namespace hftrain::data

@@ -1,4 +1,4 @@
-// Threads that tokenise pieces of text; the results come back in the order the pieces were given.
+// Threads that encode chunks of rows; the results come back in the order the chunks were given.
 #pragma once
 
 #include <condition_variable>
@@ -7,34 +7,32 @@
 #include <exception>
 #include <memory>
 #include <mutex>
-#include <string>
 #include <thread>
 #include <vector>
 
-#include "hftrain/tokenizer/tokenizer.h"
+#include "hftrain/data/encoder.h"
 
 namespace hftrain::data {
 
-// Some consecutive rows of one group, and their ids once encoded.
+// Some consecutive rows of one group, and what they became once encoded.
 struct RowChunk {
-  std::string text;
-  std::vector<size_t> row_ends;  // row i is text[row_ends[i - 1] .. row_ends[i])
+  Records records;  // given up when they are encoded
   bool ends_group = false;
-  std::vector<tokenizer::TokenId> ids;  // of all rows, special tokens added to each
+  Features features;
 };
 
 // Used by one thread, which gives and takes. Its owner bounds the memory by how many chunks it leaves in the
 // pool.
 class EncodePool {
  public:
-  // `tokenizer` outlives the pool. Where the system gives fewer threads than `threads`, those it gives do the
+  // `encoder` outlives the pool. Where the system gives fewer threads than `threads`, those it gives do the
   // work; Error(kEnvironment) when it gives none.
-  EncodePool(const tokenizer::Tokenizer& tokenizer, size_t threads);
+  EncodePool(const Encoder& encoder, size_t threads);
   // Gives up chunks that nobody has begun.
   ~EncodePool();
 
   void give(RowChunk chunk);
-  // The oldest chunk that has not been taken, waiting for it; an exception of the tokenizer is thrown here.
+  // The oldest chunk that has not been taken, waiting for it; an exception of the encoder is thrown here.
   RowChunk take();
   size_t size() const { return ordered_.size(); }
 
@@ -50,7 +48,8 @@ class EncodePool {
   void work();
   void encode(RowChunk& chunk) const;
 
-  const tokenizer::Tokenizer& tokenizer_;
+  const Encoder& encoder_;
+  const size_t columns_;                      // of features
   std::deque<std::shared_ptr<Job>> ordered_;  // the owner's: given and not yet taken
   std::mutex mutex_;
   std::condition_variable work_arrived_;

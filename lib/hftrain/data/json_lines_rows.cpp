@@ -3,7 +3,7 @@
 
 #include "hftrain/base/error.h"
 #include "hftrain/data/byte_stream.h"
-#include "hftrain/data/json_text_field.h"
+#include "hftrain/data/json_columns.h"
 #include "hftrain/data/line_reader.h"
 #include "hftrain/data/row_source.h"
 
@@ -15,9 +15,12 @@ constexpr std::string_view kSpace = " \t\r\n";
 class JsonLinesRows final : public RowSource {
  public:
   JsonLinesRows(const std::string& path, const RowOptions& options)
-      : lines_(path, LineReader::Newlines::kUnix, options.longest_row) {}
+      : path_(path),
+        lines_(path, LineReader::Newlines::kUnix, options.longest_row),
+        rule_(options.columns),
+        columns_(rule_) {}
 
-  bool next(std::string& text) override {
+  bool next(Records& records) override {
     if (!skip_to_record()) return false;
     const std::string_view rest = std::string_view(line_).substr(position_);
     if (!ValueScanner::can_start(rest.front())) throw lines_.error(kNoRecord);
@@ -31,8 +34,8 @@ class JsonLinesRows final : public RowSource {
     const auto error = parser_.parse(line_.data() + position_, used, false).get(record);
     if (error != simdjson::SUCCESS) throw lines_.error(simdjson::error_message(error));
     position_ += used;
-    const std::string problem = field_.append(record, text);
-    if (!problem.empty()) throw lines_.error(problem).hint("give every record a string field 'text'");
+    const auto problem = columns_.add_row(record, path_, lines_.line_number(), records);
+    if (problem) throw lines_.error(problem->why).hint(problem->hint);
     return true;
   }
 
@@ -52,12 +55,14 @@ class JsonLinesRows final : public RowSource {
     }
   }
 
+  std::string path_;
   LineReader lines_;
+  ColumnRule rule_;
   std::string line_;  // with padding
   size_t length_ = 0;
   size_t position_ = 0;
   simdjson::dom::parser parser_;
-  TextField field_;
+  JsonColumns columns_;
 };
 
 }  // namespace

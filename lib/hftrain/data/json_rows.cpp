@@ -7,7 +7,7 @@
 
 #include "hftrain/base/error.h"
 #include "hftrain/data/byte_stream.h"
-#include "hftrain/data/json_text_field.h"
+#include "hftrain/data/json_columns.h"
 #include "hftrain/data/line_reader.h"
 #include "hftrain/data/row_source.h"
 
@@ -21,7 +21,11 @@ constexpr size_t kLargestObject = 0xFFFFFFFF - kReadBytes;
 class JsonRows final : public RowSource {
  public:
   JsonRows(const std::string& path, const RowOptions& options)
-      : path_(path), longest_(options.longest_row), stream_(ByteStream::open(path)) {
+      : path_(path),
+        longest_(options.longest_row),
+        stream_(ByteStream::open(path)),
+        rule_(options.columns),
+        columns_(rule_) {
     while (buffer_.size() < kByteOrderMark.size() && refill()) {
     }
     if (buffer_.starts_with(kByteOrderMark)) position_ = kByteOrderMark.size();
@@ -31,11 +35,11 @@ class JsonRows final : public RowSource {
     }
   }
 
-  bool next(std::string& text) override {
+  bool next(Records& records) override {
     while (true) {
       if (data_) {
         if (data_next_ == data_->end()) return false;
-        append(*data_next_, text);
+        add_row(*data_next_, records);
         ++data_next_;
         return true;
       }
@@ -43,7 +47,7 @@ class JsonRows final : public RowSource {
       if (!next_record(record)) return false;
       const bool is_first = records_++ == 0;
       if (is_first && !in_array_ && holds_data(record)) continue;
-      append(record, text);
+      add_row(record, records);
       return true;
     }
   }
@@ -132,11 +136,11 @@ class JsonRows final : public RowSource {
     return true;
   }
 
-  void append(const simdjson::dom::element& record, std::string& text) {
-    const std::string problem = field_.append(record, text);
-    if (problem.empty()) return;
+  void add_row(const simdjson::dom::element& record, Records& records) {
+    const auto problem = columns_.add_row(record, path_, record_line_, records);
+    if (!problem) return;
     line_ = record_line_;
-    throw error(problem).hint("give every record a string field 'text'");
+    throw error(problem->why).hint(problem->hint);
   }
 
   std::string path_;
@@ -152,7 +156,8 @@ class JsonRows final : public RowSource {
   simdjson::dom::parser parser_;
   std::optional<simdjson::dom::array> data_;
   simdjson::dom::array::iterator data_next_;
-  TextField field_;
+  ColumnRule rule_;
+  JsonColumns columns_;
 };
 
 }  // namespace

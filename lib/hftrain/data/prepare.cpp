@@ -39,7 +39,7 @@ std::vector<SplitRequest> splits_of(const PrepareRequest& request) {
     SplitRequest validation = train;
     validation.split = Split::kValidation;
     validation.share = RowShare::kHeldOut;
-    validation.max_blocks = request.max_eval_samples;
+    validation.max_samples = request.max_eval_samples;
     splits.insert(splits.begin() + 1, std::move(validation));
     if (!request.training_split) splits.erase(splits.begin());
   }
@@ -60,7 +60,7 @@ Json key_of_split(const SplitRequest& split, const FileHashes& hashes) {
   return {{"files", files},
           {"share", static_cast<int>(split.share)},
           {"hold_out_percent", split.hold_out_percent},
-          {"max_blocks", split.max_blocks ? Json(*split.max_blocks) : Json()}};
+          {"max_samples", split.max_samples ? Json(*split.max_samples) : Json()}};
 }
 
 bool has_text(const std::vector<SplitRequest>& splits) {
@@ -78,14 +78,29 @@ Json key_of_tokenizer(const std::string& place, const FileHashes& hashes) {
   return key;
 }
 
+bool packs(const PrepareRequest& request) {
+  return request.recipe.arrangement == Arrangement::kPack;
+}
+
+// Rows that the recipe wants to see first; none without a survey.
+DataFiles survey_files(const PrepareRequest& request) {
+  if (!request.recipe.survey || request.survey_files.empty()) return {};
+  return find_data_files(request.survey_files, Split::kTrain);
+}
+
 // A hash of everything that decides the result: contents and formats of the files, tokenizer, options.
 std::string key_of(const PrepareRequest& request, const std::vector<SplitRequest>& splits) {
   const FileHashes hashes(request.cache_folder + "/hashes");
   Json key = {{"format", kCacheFormat},
-              {"block_size", request.block_size},
+              {"task", request.recipe.task},
+              {"options", request.recipe.options},
+              {"facts", request.recipe.facts},
+              {"block_size", packs(request) ? Json(request.block_size) : Json()},
               {"keep_linebreaks", request.keep_linebreaks}};
   for (const SplitRequest& split : splits)
     key["splits"][split_name(split.split)] = key_of_split(split, hashes);
+  for (const RowFile& file : survey_files(request).rows)
+    key["survey"].push_back({static_cast<int>(file.format), hashes.hash(file.path)});
   if (has_text(splits)) key["tokenizer"] = key_of_tokenizer(request.tokenizer_folder, hashes);
   return hash_bytes(dump_json(key, -1));
 }
@@ -106,7 +121,8 @@ Json made_from(const PrepareRequest& request, const std::vector<SplitRequest>& s
 }
 
 void check(const PrepareRequest& request) {
-  if (request.block_size <= 0) throw Error(ExitCode::kInternal, "the block size has not been resolved");
+  if (packs(request) && request.block_size <= 0)
+    throw Error(ExitCode::kInternal, "the block size has not been resolved");
 }
 
 std::optional<PreparedSplit>& member_of(PreparedData& data, Split split) {
@@ -140,7 +156,7 @@ Error no_samples_asked(const SplitRequest& split) {
                                                                : "--max_predict_samples";
   return Error(ExitCode::kData, std::string("there is no ") + split_name(split.split) + " data to use")
       .where(flag)
-      .why("it is " + std::to_string(*split.max_blocks))
+      .why("it is " + std::to_string(*split.max_samples))
       .hint("1 or more, or leave it out");
 }
 
@@ -154,12 +170,14 @@ bool ends_in_a_long_row(const Error& error) {
   return error.diagnostics().front().why.ends_with(too_long("", kLongestHeadRow));
 }
 
-void look_at_head(const RowFile& file, const PrepareRequest& request) {
-  const auto rows =
-      open_rows({file}, {.keep_linebreaks = request.keep_linebreaks, .longest_row = kLongestHeadRow});
-  std::string text;
+void look_at_head(const RowFile& file, Split split, const PrepareRequest& request) {
+  const ColumnRule columns = request.recipe.columns(split);
+  const auto rows = open_rows(
+      {file},
+      {.keep_linebreaks = request.keep_linebreaks, .longest_row = kLongestHeadRow, .columns = columns});
+  Records records(columns.columns);
   try {
-    for (int row = 0; row < kHeadRows && text.size() < kHeadBytes && rows->next(text);) ++row;
+    for (int row = 0; row < kHeadRows && records.text_bytes() < kHeadBytes && rows->next(records);) ++row;
   } catch (const Error& error) {
     if (!ends_in_a_long_row(error)) throw;
   }
@@ -172,8 +190,9 @@ void look_at_heads(const SplitRequest& split, const PrepareRequest& request) {
                                  [](const RowFile& file) { return file_bytes(file.path) == 0; }) &&
                      std::all_of(prefixes.begin(), prefixes.end(),
                                  [](const std::string& prefix) { return file_bytes(prefix + ".bin") == 0; });
-  if (empty) throw no_block(split, 0, request.block_size);
-  for (size_t i = 0; i < std::min(files.size(), kMostHeads); ++i) look_at_head(files[i], request);
+  if (empty) throw no_sample(split, 0, request.block_size);
+  for (size_t i = 0; i < std::min(files.size(), kMostHeads); ++i)
+    look_at_head(files[i], split.split, request);
 }
 
 uint64_t text_bytes(const SplitRequest& split) {
@@ -182,11 +201,12 @@ uint64_t text_bytes(const SplitRequest& split) {
   return bytes;
 }
 
-// Text that may not fill a block, and is read in no time.
-bool is_small(const SplitRequest& split, int64_t block_size) {
+// Rows that may not fill a block or hold none at all, and are read in no time.
+bool is_small(const SplitRequest& split, const PrepareRequest& request) {
   constexpr uint64_t kMostBytesPerToken = 16, kMostBytes = 256 << 10;
+  const uint64_t one_block = kMostBytesPerToken * static_cast<uint64_t>(request.block_size);
   return !split.files.tokenized() &&
-         text_bytes(split) <= std::min(kMostBytes, kMostBytesPerToken * static_cast<uint64_t>(block_size));
+         text_bytes(split) <= (packs(request) ? std::min(kMostBytes, one_block) : kMostBytes);
 }
 
 // A folder that is gone with this object.
@@ -211,8 +231,10 @@ class ScratchFolder {
   std::string path_;
 };
 
-PreparedSplit guessed(const SplitRequest& split, int64_t block_size) {
+PreparedSplit guessed(const SplitRequest& split, const PrepareRequest& request) {
   constexpr uint64_t kBytesPerToken = 4;
+  constexpr int64_t kTokensPerRow = 64;  // where rows stay as they are
+  const int64_t sample = packs(request) ? request.block_size : kTokensPerRow;
   uint64_t tokens = text_bytes(split) / kBytesPerToken;
   for (const std::string& prefix : split.files.token_prefixes) tokens += file_bytes(prefix + ".bin") / 2;
   if (split.share == RowShare::kHeldOut)
@@ -221,28 +243,29 @@ PreparedSplit guessed(const SplitRequest& split, int64_t block_size) {
     tokens = tokens * static_cast<uint64_t>(100 - split.hold_out_percent) / 100;
   PreparedSplit guess;
   guess.exact = false;
-  guess.samples = std::max<int64_t>(1, static_cast<int64_t>(tokens) / block_size);
-  if (split.max_blocks) guess.samples = std::min(guess.samples, *split.max_blocks);
-  guess.tokens = guess.samples * block_size;
+  guess.samples = std::max<int64_t>(1, static_cast<int64_t>(tokens) / sample);
+  if (split.max_samples) guess.samples = std::min(guess.samples, *split.max_samples);
+  guess.tokens = guess.samples * sample;
   return guess;
 }
 
 // As prepare() makes it, and with its errors about the data; the result is thrown away. No place for it is no
 // obstacle to the run, which keeps its data elsewhere.
 PreparedSplit counted(const SplitRequest& split, const PrepareRequest& request,
-                      const TokenizerLoader& load_tokenizer) {
+                      const TokenizerLoader& load_tokenizer, const Json& facts) {
   PrepareRequest alone = request;
   alone.workers = 1;
   const PrepareObserver nobody;
   try {
     const ScratchFolder folder;
-    PreparedSplit made = *SplitBuilder(alone, load_tokenizer, nobody).build(split, folder.path() + "/tokens");
+    PreparedSplit made =
+        *SplitBuilder(alone, load_tokenizer, nobody).build(split, folder.path() + "/tokens", facts);
     made.cache_path.clear();
     made.exact = false;  // of no blocks that are there
     return made;
   } catch (const Error& error) {
     if (error.code() == ExitCode::kData) throw;
-    return guessed(split, request.block_size);
+    return guessed(split, request);
   }
 }
 
@@ -287,8 +310,12 @@ std::optional<PreparedData> prepare(const PrepareRequest& request, const Tokeniz
   TokenCache::Staging staging(cache.tokens_folder());
   SplitBuilder builder(request, load_tokenizer, observer);
   PreparedData data;
+  const std::optional<Json> facts = builder.survey(survey_files(request));
+  if (!facts) return std::nullopt;
+  data.facts = *facts;
   for (const SplitRequest& split : splits) {
-    member_of(data, split.split) = builder.build(split, staging.folder() + '/' + split_name(split.split));
+    member_of(data, split.split) =
+        builder.build(split, staging.folder() + '/' + split_name(split.split), data.facts);
     if (!member_of(data, split.split)) return std::nullopt;
   }
   return cache.publish(key, staging, data, made_from(request, splits), request.overwrite_cache);
@@ -297,14 +324,15 @@ std::optional<PreparedData> prepare(const PrepareRequest& request, const Tokeniz
 PreparedData estimate_prepared(const PrepareRequest& request, const TokenizerLoader& load_tokenizer) {
   check(request);
   PreparedData data;
+  data.facts = *SplitBuilder(request, load_tokenizer, {}).survey(survey_files(request));
   for (const SplitRequest& split : splits_of(request)) {
-    if (split.max_blocks && *split.max_blocks <= 0) throw no_samples_asked(split);
+    if (split.max_samples && *split.max_samples <= 0) throw no_samples_asked(split);
     look_at_heads(split, request);
     std::optional<PreparedSplit>& guess = member_of(data, split.split);
-    if (load_tokenizer && is_small(split, request.block_size)) {
-      guess = counted(split, request, load_tokenizer);
+    if (load_tokenizer && is_small(split, request)) {
+      guess = counted(split, request, load_tokenizer, data.facts);
     } else {
-      guess = guessed(split, request.block_size);
+      guess = guessed(split, request);
     }
   }
   return data;

@@ -1,8 +1,9 @@
-// From files to token blocks: finds them in the cache, or makes them with all cores.
+// From files to samples: finds them in the cache, or makes them with all cores.
 //
-// The front program calls this once, before any rank starts. The rules are those of run_clm with
-// datasets.map: every row is tokenised with its special tokens, the ids of 1000 rows are joined and cut into
-// blocks, what is left over is dropped. The result does not depend on the number of threads.
+// The front program calls this once, before any rank starts. The recipe of the task says how rows become
+// features; these are samples, or are packed by the rules of run_clm with datasets.map: the ids of 1000 rows
+// are joined and cut into blocks, what is left over is dropped. The result does not depend on the number of
+// threads.
 #pragma once
 
 #include <atomic>
@@ -17,6 +18,7 @@
 #include "hftrain/base/logger.h"
 #include "hftrain/data/cache_use.h"
 #include "hftrain/data/data_files.h"
+#include "hftrain/data/encoder.h"
 #include "hftrain/tokenizer/tokenizer.h"
 
 namespace hftrain::data {
@@ -30,11 +32,14 @@ struct PrepareRequest {
   std::vector<std::string> train_files, validation_files, test_files;
   // Without validation files: this share of the training rows, the first ones, becomes the validation split.
   std::optional<int> hold_out_percent;
-  bool training_split = true;    // false: of the training files only the held-out share is wanted
+  bool training_split = true;  // false: of the training files only the held-out share is wanted
+  Recipe recipe = packed_text("clm");
+  // What the recipe's survey looks at, whether a split is made of it or not; ignored without a survey.
+  std::vector<std::string> survey_files;
   std::string tokenizer_folder;  // unused when all files hold token ids
-  int64_t block_size = 0;        // tokens of a sample; the plan resolves it
+  int64_t block_size = 0;        // tokens of a sample, where rows are packed; the plan resolves it
   bool keep_linebreaks = true;
-  std::optional<int64_t> max_train_samples, max_eval_samples, max_predict_samples;  // the first blocks
+  std::optional<int64_t> max_train_samples, max_eval_samples, max_predict_samples;  // the first ones
 
   // Where and how; without influence on the result.
   std::string cache_folder;
@@ -43,23 +48,25 @@ struct PrepareRequest {
 };
 
 struct PreparedSplit {
-  std::string cache_path;  // prefix for TokenDataset::open; empty in an estimate
+  std::string cache_path;  // prefix for Dataset::open; empty in an estimate
   int64_t samples = 0;
   int64_t tokens = 0;  // in these samples
   int64_t largest_token_id = 0;
   bool exact = true;  // false: an estimate
+  std::vector<std::string> columns = {kInputIds};
 };
 
 struct PreparedData {
   std::optional<PreparedSplit> train, validation, test;
   std::string folder;  // of the cache entry; may be given as --train_file of a later run
   bool from_cache = false;
+  Json facts;  // what the recipe's survey found
   // What prepare() returns is in use for as long as this lives; of find_prepared() it is empty.
   std::vector<std::shared_ptr<const CacheUse>> held;
 };
 
 struct PrepareProgress {
-  enum class Stage { kCountingRows, kTokenizing };
+  enum class Stage { kCountingRows, kSurveying, kTokenizing };
   Stage stage = Stage::kTokenizing;
   Split split = Split::kTrain;
   uint64_t bytes_done = 0;  // of the files as they lie on disk
@@ -80,9 +87,9 @@ using TokenizerLoader = std::function<std::shared_ptr<const tokenizer::Tokenizer
 // before.
 std::optional<PreparedData> find_prepared(const PrepareRequest& request);
 
-// Finds or makes the token blocks; `load_tokenizer` is called once and only when there is text to tokenise.
+// Finds or makes the samples; `load_tokenizer` is called once and only when there is text to tokenise.
 // Memory is bounded by the longest row. Nothing is returned when `stop` became true; the cache is then as
-// before. A split without a full block is an Error (exit code 4). Several processes may prepare the same
+// before. A split without a sample is an Error (exit code 4). Several processes may prepare the same
 // request at once.
 std::optional<PreparedData> prepare(const PrepareRequest& request, const TokenizerLoader& load_tokenizer,
                                     const PrepareObserver& observer);

@@ -1,5 +1,6 @@
 #include "hftrain/data/row_source.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace hftrain::data {
@@ -26,13 +27,13 @@ class FileSequence final : public RowSource {
   FileSequence(std::vector<RowFile> files, const RowOptions& options)
       : files_(std::move(files)), options_(options) {}
 
-  bool next(std::string& text) override {
+  bool next(Records& records) override {
     while (true) {
       if (!current_) {
         if (opened_ == files_.size()) return false;
         current_ = open_file(files_[opened_++], options_);
       }
-      if (current_->next(text)) return true;
+      if (current_->next(records)) return true;
       finished_bytes_ += current_->file_position();
       current_.reset();
     }
@@ -55,15 +56,14 @@ class RowWindow final : public RowSource {
   RowWindow(std::unique_ptr<RowSource> source, int64_t begin, int64_t end)
       : source_(std::move(source)), begin_(begin), end_(end) {}
 
-  bool next(std::string& text) override {
-    const size_t size = text.size();
+  bool next(Records& records) override {
     for (; row_ < begin_; ++row_) {
-      if (!source_->next(text)) return false;
-      text.resize(size);
+      if (!source_->next(records)) return false;
+      records.drop_last_row();
     }
     if (end_ >= 0 && row_ >= end_) return false;
     ++row_;
-    return source_->next(text);
+    return source_->next(records);
   }
 
   uint64_t file_position() const override { return source_->file_position(); }
@@ -76,6 +76,13 @@ class RowWindow final : public RowSource {
 };
 
 }  // namespace
+
+ColumnRule text_column() {
+  return {.columns = 1, .choose = [](const std::vector<std::string>& names) -> std::vector<std::string> {
+            const bool has_text = std::find(names.begin(), names.end(), "text") != names.end();
+            return {has_text || names.empty() ? "text" : names.front()};
+          }};
+}
 
 std::unique_ptr<RowSource> open_rows(std::vector<RowFile> files, const RowOptions& options) {
   return std::make_unique<FileSequence>(std::move(files), options);

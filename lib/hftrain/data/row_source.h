@@ -1,23 +1,44 @@
-// Rows of text from files: what one example is before it is tokenised.
+// Rows of files, and of every row the columns that were asked for: what one example is before it is encoded.
 //
-// A row is a line of a .txt or .md file, or the text field of a record of a .jsonl, .json, .csv or .tsv file;
-// every one of them may be compressed (.gz, .zst). Rows, their order and their text are those of the
-// `datasets` package 5.2 where that package does not fail; docs/data.md lists the differences.
+// A row is a line of a .txt or .md file, whose one column is `text`, or a record of a .jsonl, .json, .csv or
+// .tsv file; every one of them may be compressed (.gz, .zst). Rows, their order and their text are those of
+// the `datasets` package 5.2 where that package does not fail; docs/data.md lists the differences.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "hftrain/data/records.h"
+
 namespace hftrain::data {
+
+// Which columns of a file are read. Each file is asked once, by the names of its columns: of a .csv file
+// those of the header, of a file of records the fields of the first one, of a text file `text`.
+struct ColumnRule {
+  size_t columns = 1;
+  // The name of each column, `columns` of them; "" for one that the file need not have, which is null in
+  // every row. Throws an Error when a column that is needed is not there; the source says where.
+  std::function<std::vector<std::string>(const std::vector<std::string>& names)> choose;
+  // Every value must be a string, as cells of .csv and .tsv files are anyway.
+  bool text_only = true;
+  // Columns, by number, whose cells in .csv and .tsv files are numbers where they look like such: all other
+  // cells are text.
+  std::vector<size_t> typed_cells = {};
+};
+
+// One column: `text` when there is such a one, else the first.
+ColumnRule text_column();
 
 struct RowOptions {
   bool keep_linebreaks = true;  // a row of a .txt file ends with the "\n" that its line ended with
   // Bytes of one row as it stands in the file, decompressed: a file that is none of its kind, or one that
   // swells from a few bytes, must not take all memory.
   size_t longest_row = size_t{1} << 30;
+  ColumnRule columns = text_column();
 };
 
 // The fields of one record of a .csv or .tsv file.
@@ -27,8 +48,8 @@ inline constexpr size_t kMostFields = 100'000;
 class RowSource {
  public:
   virtual ~RowSource() = default;
-  // Appends the text of the next row to `text`; false at the end.
-  virtual bool next(std::string& text) = 0;
+  // Adds the next row to `records`, which have as many columns as the rule; false at the end.
+  virtual bool next(Records& records) = 0;
   // Bytes of the files consumed so far, for progress.
   virtual uint64_t file_position() const = 0;
 };

@@ -10,9 +10,10 @@
 #include "hftrain/base/clock.h"
 #include "hftrain/base/error.h"
 #include "hftrain/base/text.h"
+#include "hftrain/data/block_packer.h"
+#include "hftrain/data/column_file.h"
 #include "hftrain/data/encode_pool.h"
 #include "hftrain/data/row_source.h"
-#include "hftrain/data/token_dataset.h"
 
 namespace hftrain::data {
 namespace {
@@ -37,16 +38,15 @@ const char* long_name(Split split) {
 // Reads rows of the current group until the chunk is large enough or the group ends. False when no row is
 // left.
 bool read_chunk(RowSource& rows, int64_t& rows_in_group, RowChunk& chunk) {
-  while (chunk.text.size() < kChunkBytes && rows_in_group < kRowsPerGroup) {
-    if (!rows.next(chunk.text)) break;
-    chunk.row_ends.push_back(chunk.text.size());
+  while (chunk.records.text_bytes() < kChunkBytes && rows_in_group < kRowsPerGroup) {
+    if (!rows.next(chunk.records)) break;
     ++rows_in_group;
   }
   if (rows_in_group == kRowsPerGroup) {
     chunk.ends_group = true;
     rows_in_group = 0;
   }
-  return !chunk.row_ends.empty();
+  return chunk.records.rows() > 0;
 }
 
 // The token files of a split as one row of sequences.
@@ -54,7 +54,7 @@ class SequenceList {
  public:
   explicit SequenceList(const std::vector<std::string>& prefixes) {
     for (const std::string& prefix : prefixes) {
-      files_.push_back(TokenDataset::open(prefix));
+      files_.push_back(ColumnFile::open(prefix));
       size_ += files_.back()->size();
     }
   }
@@ -75,7 +75,7 @@ class SequenceList {
   }
 
  private:
-  std::vector<std::unique_ptr<TokenDataset>> files_;
+  std::vector<std::unique_ptr<ColumnFile>> files_;
   int64_t size_ = 0;
 };
 
@@ -89,7 +89,7 @@ struct SequenceFacts {
 
 }  // namespace
 
-Error no_block(const SplitRequest& split, int64_t tokens, int64_t block_size) {
+Error no_sample(const SplitRequest& split, int64_t tokens, int64_t block_size) {
   const std::string name = long_name(split.split);
   Error error(ExitCode::kData, tokens == 0 ? "the " + name + " data is empty"
                                            : "the " + name + " data does not fill a single block");
@@ -103,27 +103,47 @@ Error no_block(const SplitRequest& split, int64_t tokens, int64_t block_size) {
   return error;
 }
 
-std::optional<PreparedSplit> SplitBuilder::build(const SplitRequest& split, const std::string& prefix) {
-  return split.files.tokenized() ? build_from_tokens(split, prefix) : build_from_text(split, prefix);
+std::optional<PreparedSplit> SplitBuilder::build(const SplitRequest& split, const std::string& prefix,
+                                                 const Json& facts) {
+  if (!split.files.tokenized()) return build_from_rows(split, prefix, facts);
+  if (request_.recipe.arrangement == Arrangement::kPack) return build_from_tokens(split, prefix);
+  throw Error(ExitCode::kUsage, "token files are no data of the task " + request_.recipe.task)
+      .where(split.files.token_prefixes.front() + ".bin")
+      .why("they hold blocks of language modelling")
+      .hint("name the files with the rows");
 }
 
-void SplitBuilder::report(const SplitRequest& split, PrepareProgress::Stage stage, uint64_t bytes_done,
-                          int64_t tokens) {
+void SplitBuilder::report(const DataFiles& files, Split split, PrepareProgress::Stage stage,
+                          uint64_t bytes_done, int64_t tokens) {
   if (!observer_.progress) return;
   const double now = monotonic_seconds();
   if (now - last_report_ < kSecondsBetweenReports) return;
   last_report_ = now;
   uint64_t total = 0;
-  for (const std::string& path : split.files.paths()) total += std::filesystem::file_size(path);
-  observer_.progress({stage, split.split, bytes_done, total, tokens});
+  for (const std::string& path : files.paths()) total += std::filesystem::file_size(path);
+  observer_.progress({stage, split, bytes_done, total, tokens});
+}
+
+RowOptions SplitBuilder::row_options(Split split) const {
+  return {.keep_linebreaks = request_.keep_linebreaks, .columns = request_.recipe.columns(split)};
+}
+
+std::optional<Json> SplitBuilder::survey(const DataFiles& files) {
+  if (!request_.recipe.survey) return std::optional<Json>(std::in_place, request_.recipe.facts);
+  const auto rows = open_rows(files.rows, row_options(Split::kTrain));
+  return request_.recipe.survey(*rows, [&] {
+    report(files, Split::kTrain, PrepareProgress::Stage::kSurveying, rows->file_position(), 0);
+    return stopped();
+  });
 }
 
 std::optional<int64_t> SplitBuilder::count_rows(const SplitRequest& split) {
-  const auto rows = open_rows(split.files.rows, {request_.keep_linebreaks});
-  std::string text;
+  const RowOptions options = row_options(split.split);
+  const auto rows = open_rows(split.files.rows, options);
+  Records records(options.columns.columns);
   int64_t count = 0;
-  while (rows->next(text)) {
-    text.clear();
+  while (rows->next(records)) {
+    records.clear();
     if (++count % kRowsBetweenChecks != 0) continue;
     if (stopped()) return std::nullopt;
     report(split, PrepareProgress::Stage::kCountingRows, rows->file_position(), 0);
@@ -143,8 +163,8 @@ SplitBuilder::RowRange SplitBuilder::range_of(const SplitRequest& split, int64_t
   return split.share == RowShare::kHeldOut ? RowRange{0, held_out} : RowRange{held_out, -1};
 }
 
-std::optional<PreparedSplit> SplitBuilder::build_from_text(const SplitRequest& split,
-                                                           const std::string& prefix) {
+std::optional<PreparedSplit> SplitBuilder::build_from_rows(const SplitRequest& split,
+                                                           const std::string& prefix, const Json& facts) {
   RowRange range;
   if (split.share != RowShare::kAll) {
     if (!training_rows_) training_rows_ = count_rows(split);
@@ -152,33 +172,47 @@ std::optional<PreparedSplit> SplitBuilder::build_from_text(const SplitRequest& s
     range = range_of(split, *training_rows_);
   }
   if (!tokenizer_) tokenizer_ = load_tokenizer_();
-  TokenWriter writer(prefix, tokenizer_->vocab_size());
-  BlockPacker packer(request_.block_size, split.max_blocks, writer);
-  const auto rows =
-      row_window(open_rows(split.files.rows, {request_.keep_linebreaks}), range.begin, range.end);
-  if (!encode_rows(split, *rows, packer)) return std::nullopt;
-  return finish(split, packer, writer, prefix);
+  const std::unique_ptr<Encoder> encoder = request_.recipe.encoder(tokenizer_, split.split, facts);
+  const FeatureSchema schema = encoder->schema();
+  Writers writers;
+  for (const FeatureColumn& column : schema) {
+    writers.push_back(std::make_unique<ColumnWriter>(column_prefix(prefix, column.name), column.type,
+                                                     tokenizer_->vocab_size()));
+  }
+  const std::unique_ptr<FeatureSink> sink = sink_for(split, schema, writers);
+  const auto rows = row_window(open_rows(split.files.rows, row_options(split.split)), range.begin, range.end);
+  if (!encode_rows(split, *rows, *encoder, *sink)) return std::nullopt;
+  return finish(split, *sink, schema, writers, prefix);
 }
 
-bool SplitBuilder::encode_rows(const SplitRequest& split, RowSource& rows, BlockPacker& packer) {
+std::unique_ptr<FeatureSink> SplitBuilder::sink_for(const SplitRequest& split, const FeatureSchema& schema,
+                                                    Writers& writers) const {
+  if (request_.recipe.arrangement == Arrangement::kKeepRows)
+    return std::make_unique<RowKeeper>(schema, writers, split.max_samples);
+  return std::make_unique<BlockPacker>(request_.block_size, split.max_samples, *writers.front());
+}
+
+bool SplitBuilder::encode_rows(const SplitRequest& split, RowSource& rows, const Encoder& encoder,
+                               FeatureSink& sink) {
   const size_t threads = request_.workers > 0 ? static_cast<size_t>(request_.workers)
                                               : std::max(1u, std::thread::hardware_concurrency());
-  EncodePool pool(*tokenizer_, threads);
+  EncodePool pool(encoder, threads);
+  const size_t columns = request_.recipe.columns(split.split).columns;
   const auto take = [&] {
     const RowChunk chunk = pool.take();
-    packer.add(chunk.ids);
-    if (chunk.ends_group) packer.end_group();
+    sink.add(chunk.features);
+    if (chunk.ends_group) sink.end_group();
   };
   int64_t rows_in_group = 0;
-  while (!packer.full()) {
+  while (!sink.full()) {
     if (stopped()) return false;
-    RowChunk chunk;
+    RowChunk chunk{.records = Records(columns)};
     if (!read_chunk(rows, rows_in_group, chunk)) break;
     pool.give(std::move(chunk));
     if (pool.size() >= threads * kChunksPerThread) take();
-    report(split, PrepareProgress::Stage::kTokenizing, rows.file_position(), packer.tokens_seen());
+    report(split, PrepareProgress::Stage::kTokenizing, rows.file_position(), sink.tokens_seen());
   }
-  while (pool.size() > 0 && !packer.full()) {
+  while (pool.size() > 0 && !sink.full()) {
     if (stopped()) return false;
     take();
   }
@@ -210,13 +244,14 @@ std::optional<PreparedSplit> SplitBuilder::build_from_tokens(const SplitRequest&
   }
   // Grouping leaves sequences of exactly one block as they are, so such a file is used where it lies.
   const bool as_it_is = facts.all_full_blocks && split.files.token_prefixes.size() == 1 &&
-                        !split.max_blocks && split.share == RowShare::kAll && sequences.size() > 0;
+                        !split.max_samples && split.share == RowShare::kAll && sequences.size() > 0;
   if (as_it_is) {
     const std::string place = std::filesystem::absolute(split.files.token_prefixes.front()).string();
-    return PreparedSplit{place, sequences.size(), facts.tokens, facts.largest_id, true};
+    return PreparedSplit{place, sequences.size(), facts.tokens, facts.largest_id};
   }
-  TokenWriter writer(prefix, facts.largest_id + 1);
-  BlockPacker packer(request_.block_size, split.max_blocks, writer);
+  Writers writers;
+  writers.push_back(std::make_unique<ColumnWriter>(prefix, facts.largest_id + 1));
+  BlockPacker packer(request_.block_size, split.max_samples, *writers.front());
   int64_t rows_in_group = 0;
   sequences.visit(range.begin, range.end, [&](const std::vector<int64_t>& ids) {
     packer.add(std::vector<int32_t>(ids.begin(), ids.end()));
@@ -227,14 +262,21 @@ std::optional<PreparedSplit> SplitBuilder::build_from_tokens(const SplitRequest&
     return !packer.full() && !stopped();
   });
   if (stopped()) return std::nullopt;
-  return finish(split, packer, writer, prefix);
+  return finish(split, packer, {{kInputIds}}, writers, prefix);
 }
 
-PreparedSplit SplitBuilder::finish(const SplitRequest& split, const BlockPacker& packer, TokenWriter& writer,
+PreparedSplit SplitBuilder::finish(const SplitRequest& split, const FeatureSink& sink,
+                                   const FeatureSchema& schema, Writers& writers,
                                    const std::string& prefix) const {
-  if (writer.sequences() == 0) throw no_block(split, packer.tokens_seen(), request_.block_size);
-  writer.finish();
-  return {prefix, writer.sequences(), writer.tokens(), writer.largest_id(), true};
+  const ColumnWriter& ids = *writers.front();
+  if (ids.sequences() == 0) throw no_sample(split, sink.tokens_seen(), request_.block_size);
+  PreparedSplit made{prefix, ids.sequences(), ids.tokens(), ids.largest_id()};
+  made.columns.clear();
+  for (size_t column = 0; column < schema.size(); ++column) {
+    writers[column]->finish();
+    made.columns.push_back(schema[column].name);
+  }
+  return made;
 }
 
 }  // namespace hftrain::data

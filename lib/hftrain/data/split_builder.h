@@ -1,14 +1,16 @@
-// Makes the token file of one split.
+// Makes the columns of one split.
 #pragma once
 
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "hftrain/base/error.h"
-#include "hftrain/data/block_packer.h"
 #include "hftrain/data/data_files.h"
+#include "hftrain/data/encoder.h"
+#include "hftrain/data/feature_sink.h"
 #include "hftrain/data/prepare.h"
 
 namespace hftrain::data {
@@ -20,11 +22,11 @@ struct SplitRequest {
   DataFiles files;
   RowShare share = RowShare::kAll;
   int hold_out_percent = 0;
-  std::optional<int64_t> max_blocks;
+  std::optional<int64_t> max_samples;
 };
 
-// Why there is nothing to train on: `tokens` of them do not fill a block.
-Error no_block(const SplitRequest& split, int64_t tokens, int64_t block_size);
+// Why there is nothing to train on: there are no rows, or `tokens` of them do not fill a block.
+Error no_sample(const SplitRequest& split, int64_t tokens, int64_t block_size);
 
 // Used by one thread; the tokenizer is loaded when the first text is met and kept for the other splits.
 class SplitBuilder {
@@ -33,9 +35,14 @@ class SplitBuilder {
                const PrepareObserver& observer)
       : request_(request), load_tokenizer_(load_tokenizer), observer_(observer) {}
 
-  // Writes PREFIX.bin and PREFIX.idx, or names the user's own token file when that already is what is wanted.
-  // Nothing when the observer's stop became true.
-  std::optional<PreparedSplit> build(const SplitRequest& split, const std::string& prefix);
+  // What the recipe's survey finds in these files, to be given to build(); null without a survey. Nothing
+  // when the observer's stop became true.
+  std::optional<Json> survey(const DataFiles& files);
+
+  // Writes PREFIX.bin and PREFIX.idx, and those of other columns beside them (feature_sink.h), or names the
+  // user's own token file when that already is what is wanted. Nothing when the observer's stop became true.
+  std::optional<PreparedSplit> build(const SplitRequest& split, const std::string& prefix,
+                                     const Json& facts = nullptr);
 
  private:
   struct RowRange {
@@ -43,14 +50,24 @@ class SplitBuilder {
     int64_t end = -1;  // -1: all that follow
   };
 
-  std::optional<PreparedSplit> build_from_text(const SplitRequest& split, const std::string& prefix);
+  using Writers = std::vector<std::unique_ptr<ColumnWriter>>;
+
+  std::optional<PreparedSplit> build_from_rows(const SplitRequest& split, const std::string& prefix,
+                                               const Json& facts);
   std::optional<PreparedSplit> build_from_tokens(const SplitRequest& split, const std::string& prefix);
   std::optional<int64_t> count_rows(const SplitRequest& split);
   RowRange range_of(const SplitRequest& split, int64_t rows) const;
-  bool encode_rows(const SplitRequest& split, RowSource& rows, BlockPacker& packer);
-  PreparedSplit finish(const SplitRequest& split, const BlockPacker& packer, TokenWriter& writer,
-                       const std::string& prefix) const;
-  void report(const SplitRequest& split, PrepareProgress::Stage stage, uint64_t bytes_done, int64_t tokens);
+  std::unique_ptr<FeatureSink> sink_for(const SplitRequest& split, const FeatureSchema& schema,
+                                        Writers& writers) const;
+  RowOptions row_options(Split split) const;
+  bool encode_rows(const SplitRequest& split, RowSource& rows, const Encoder& encoder, FeatureSink& sink);
+  PreparedSplit finish(const SplitRequest& split, const FeatureSink& sink, const FeatureSchema& schema,
+                       Writers& writers, const std::string& prefix) const;
+  void report(const SplitRequest& split, PrepareProgress::Stage stage, uint64_t bytes_done, int64_t tokens) {
+    report(split.files, split.split, stage, bytes_done, tokens);
+  }
+  void report(const DataFiles& files, Split split, PrepareProgress::Stage stage, uint64_t bytes_done,
+              int64_t tokens);
   bool stopped() const {
     return observer_.stop != nullptr && observer_.stop->load(std::memory_order_relaxed);
   }

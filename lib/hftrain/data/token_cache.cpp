@@ -13,6 +13,8 @@
 
 #include "hftrain/base/error.h"
 #include "hftrain/base/json.h"
+#include "hftrain/data/column_file.h"
+#include "hftrain/data/feature_sink.h"
 
 namespace hftrain::data {
 namespace {
@@ -25,15 +27,31 @@ uint64_t size_of(const std::string& path) {
   return error ? 0 : size;
 }
 
+// A column as meta.json describes it: its sequences have `length` numbers each, or null of them when that
+// differs from sample to sample.
+Json column_to_json(const std::string& name, const std::string& prefix) {
+  const std::unique_ptr<ColumnFile> file = ColumnFile::open(prefix);
+  const int64_t length = file->size() > 0 ? file->length(0) : 0;
+  bool fixed = file->size() > 0;
+  for (int64_t i = 1; fixed && i < file->size(); ++i) fixed = file->length(i) == length;
+  return {{"name", name},
+          {"type", file->floats() ? "float" : "integer"},
+          {"length", fixed ? Json(length) : Json()},
+          {"bin_bytes", size_of(prefix + ".bin")},
+          {"idx_bytes", size_of(prefix + ".idx")}};
+}
+
 Json split_to_json(const PreparedSplit& split, const std::string& staging_folder) {
   const std::string inside = staging_folder + '/';
   const bool own = split.cache_path.starts_with(inside);
+  Json columns = Json::array();
+  for (const std::string& name : split.columns)
+    columns.push_back(column_to_json(name, column_prefix(split.cache_path, name)));
   return {{"path", own ? split.cache_path.substr(inside.size()) : split.cache_path},
           {"samples", split.samples},
           {"tokens", split.tokens},
           {"largest_token_id", split.largest_token_id},
-          {"bin_bytes", size_of(split.cache_path + ".bin")},
-          {"idx_bytes", size_of(split.cache_path + ".idx")}};
+          {"columns", columns}};
 }
 
 // Nothing when a file is missing or has another size than recorded.
@@ -44,9 +62,15 @@ std::optional<PreparedSplit> split_from_json(const Json& record, const std::stri
   split.samples = record.at("samples");
   split.tokens = record.at("tokens");
   split.largest_token_id = record.at("largest_token_id");
-  const bool whole = size_of(split.cache_path + ".bin") == record.at("bin_bytes").get<uint64_t>() &&
-                     size_of(split.cache_path + ".idx") == record.at("idx_bytes").get<uint64_t>();
-  return whole ? std::optional(split) : std::nullopt;
+  split.columns.clear();
+  for (const Json& column : record.at("columns")) {
+    split.columns.push_back(column.at("name"));
+    const std::string prefix = column_prefix(split.cache_path, split.columns.back());
+    const bool whole = size_of(prefix + ".bin") == column.at("bin_bytes").get<uint64_t>() &&
+                       size_of(prefix + ".idx") == column.at("idx_bytes").get<uint64_t>();
+    if (!whole) return std::nullopt;
+  }
+  return split;
 }
 
 struct NamedSplit {
@@ -69,6 +93,15 @@ bool held_by_another(const FileDescriptor& folder) {
 bool was_removed(const FileDescriptor& folder) {
   struct stat status {};
   return ::fstat(folder.get(), &status) != 0 || status.st_nlink == 0;
+}
+
+// Whether that folder still has this name: an entry that was published meanwhile has another, and a new one
+// may be made under the old.
+bool lies_at(const FileDescriptor& folder, const std::string& path) {
+  struct stat held {
+  }, named{};
+  return ::fstat(folder.get(), &held) == 0 && ::stat(path.c_str(), &named) == 0 &&
+         held.st_ino == named.st_ino && held.st_dev == named.st_dev;
 }
 
 void remove_folder(const std::string& path) {
@@ -116,8 +149,9 @@ void TokenCache::remove_abandoned() const {
   std::error_code error;
   for (const fs::directory_entry& entry : fs::directory_iterator(tokens_folder_, error)) {
     if (!entry.path().filename().string().starts_with(kStagingPrefix)) continue;
-    const FileDescriptor folder = open_folder(entry.path().string());
-    if (folder && ::flock(folder.get(), LOCK_EX | LOCK_NB) == 0) remove_folder(entry.path().string());
+    const std::string path = entry.path().string();
+    const FileDescriptor folder = open_folder(path);
+    if (folder && ::flock(folder.get(), LOCK_EX | LOCK_NB) == 0 && lies_at(folder, path)) remove_folder(path);
   }
 }
 
@@ -165,6 +199,7 @@ std::optional<PreparedData> TokenCache::find(const std::string& key) const {
     const Json meta = read_json_file(data.folder + '/' + kCacheRecord);
     const Json::object_t splits = meta.at("splits");
     if (meta.at("format") != kCacheFormat || splits.empty()) return std::nullopt;
+    data.facts = meta.at("facts");
     for (const NamedSplit& split : kSplits) {
       const auto record = splits.find(split.name);
       if (record == splits.end()) continue;
@@ -179,7 +214,7 @@ std::optional<PreparedData> TokenCache::find(const std::string& key) const {
 
 PreparedData TokenCache::publish(const std::string& key, Staging& staging, const PreparedData& data,
                                  const Json& made_from, bool replace) const {
-  Json meta = {{"format", kCacheFormat}, {"key", key}, {"splits", Json::object()}};
+  Json meta = {{"format", kCacheFormat}, {"key", key}, {"facts", data.facts}, {"splits", Json::object()}};
   for (const NamedSplit& split : kSplits) {
     if (data.*split.member)
       meta["splits"][split.name] = split_to_json(*(data.*split.member), staging.folder());

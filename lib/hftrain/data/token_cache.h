@@ -1,6 +1,8 @@
-// Finished token blocks on disk, named by the hash of everything they were made from.
+// Finished samples on disk, named by the hash of everything they were made from.
 //
-//   <cache>/tokens/<key>/{train,validation,test}.{bin,idx}, meta.json
+//   <cache>/tokens/<key>/{train,validation,test}.{bin,idx}: input_ids
+//   <cache>/tokens/<key>/{train,validation,test}.<column>.{bin,idx}: further columns of a task
+//   <cache>/tokens/<key>/meta.json: samples, columns, sizes, what it was made from
 //   <cache>/hashes/…: what FileHashes remembers
 //
 // An entry appears by one rename with meta.json in it, so a killed prepare leaves nothing that looks
@@ -20,8 +22,8 @@ namespace hftrain::data {
 // Entries that are being made begin with it.
 inline constexpr const char* kStagingPrefix = ".staging-";
 
-// Changes when the same request would give other blocks than before.
-inline constexpr int kCacheFormat = 1;
+// Changes when the same request would give other samples than before.
+inline constexpr int kCacheFormat = 2;
 
 class TokenCache {
  public:

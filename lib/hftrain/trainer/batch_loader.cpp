@@ -8,15 +8,50 @@
 
 namespace hftrain::trainer {
 
-BatchLoader::BatchLoader(std::shared_ptr<const data::TokenDataset> dataset, data::SamplerOptions sampler,
+namespace {
+
+at::Tensor& column_named(models::Batch& batch, const std::string& name) {
+  for (const models::BatchColumn& column : models::kBatchColumns) {
+    if (column.name == name) return batch.*column.member;
+  }
+  throw Error(ExitCode::kInternal, "a batch has no column '" + name + "'");
+}
+
+at::Tensor empty_tensor(const data::TensorShape& shape, bool pinned) {
+  const at::ScalarType type = shape.type == data::TensorType::kFloat32 ? at::kFloat : at::kLong;
+  return at::empty(shape.sizes, at::TensorOptions().dtype(type).pinned_memory(pinned));
+}
+
+}  // namespace
+
+models::Batch on_device(const models::Batch& batch, at::Device device) {
+  models::Batch moved;
+  for (size_t i = 0; i < models::kBatchColumns.size(); ++i) {
+    const at::Tensor& tensor = batch.*models::kBatchColumns[i].member;
+    if (!tensor.defined()) continue;
+    size_t first = 0;  // of the columns that are this tensor
+    while (!(batch.*models::kBatchColumns[first].member).is_same(tensor)) ++first;
+    moved.*models::kBatchColumns[i].member =
+        first < i ? moved.*models::kBatchColumns[first].member : tensor.to(device, /*non_blocking=*/true);
+  }
+  return moved;
+}
+
+BatchLoader::BatchLoader(std::shared_ptr<const data::Dataset> dataset,
+                         std::shared_ptr<const data::Collator> collator, data::SamplerOptions sampler,
                          int64_t prefetch, bool pin_memory)
-    : dataset_(std::move(dataset)), sampler_(sampler), prefetch_(prefetch), pin_memory_(pin_memory) {}
+    : dataset_(std::move(dataset)),
+      collator_(std::move(collator)),
+      sampler_(sampler),
+      prefetch_(prefetch),
+      pin_memory_(pin_memory) {}
 
 BatchLoader::~BatchLoader() = default;
 
 void BatchLoader::seek(DataPosition position) {
   pending_.clear();
   sampler_.skip = std::min(position.before, sampler_.samples);
+  epoch_ = position.epoch;
   order_ = data::epoch_batches(sampler_, position.epoch);
   next_ = scheduled_ = static_cast<size_t>(position.batch);
 }
@@ -28,11 +63,11 @@ double BatchLoader::share_done(const DataPosition& position) const {
   return samples(position.batch) / samples(batches());
 }
 
-std::optional<TokenBatch> BatchLoader::next() {
+std::optional<LoadedBatch> BatchLoader::next() {
   if (next_ >= order_.size()) return std::nullopt;
   if (prefetch_ == 0) return assemble(order_[next_++]);
   schedule_ahead();
-  TokenBatch batch = pending_.front().get();
+  LoadedBatch batch = pending_.front().get();
   pending_.pop_front();
   ++next_;
   schedule_ahead();
@@ -46,21 +81,18 @@ void BatchLoader::schedule_ahead() {
   }
 }
 
-TokenBatch BatchLoader::assemble(const std::vector<int64_t>& samples) const {
-  const int64_t length = dataset_->length(samples.front());
-  const auto rows = static_cast<int64_t>(samples.size());
-  at::Tensor ids = at::empty({rows, length}, at::TensorOptions().dtype(at::kLong).pinned_memory(pin_memory_));
-  int64_t* row = ids.data_ptr<int64_t>();
-  for (const int64_t sample : samples) {
-    if (dataset_->length(sample) != length) {
-      throw Error(ExitCode::kData, "samples of different lengths in one batch")
-          .why("causal language modelling trains on blocks of one length")
-          .hint("prepare the data again with --overwrite_cache");
-    }
-    dataset_->copy_to(sample, row);
-    row += length;
+LoadedBatch BatchLoader::assemble(const std::vector<int64_t>& samples) const {
+  const std::vector<data::TensorShape> shapes = collator_->shapes(*dataset_, samples);
+  LoadedBatch batch{.samples = samples};
+  std::vector<at::Tensor> tensors;
+  std::vector<void*> memory;
+  for (const data::TensorShape& shape : shapes) {
+    tensors.push_back(shape.same_as ? tensors[*shape.same_as] : empty_tensor(shape, pin_memory_));
+    memory.push_back(shape.same_as ? nullptr : tensors.back().mutable_data_ptr());
+    column_named(batch.tensors, shape.name) = tensors.back();
   }
-  return {std::move(ids), samples};
+  collator_->fill(*dataset_, samples, {.seed = sampler_.seed, .epoch = epoch_}, memory);
+  return batch;
 }
 
 }  // namespace hftrain::trainer

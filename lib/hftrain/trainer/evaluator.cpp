@@ -64,16 +64,22 @@ std::vector<float> losses_of_round(const at::TensorAccessor<float, 3>& all, int6
 }  // namespace
 
 Evaluator::Evaluator(const plan::RunPlan& plan, models::Model& model, nn::UnitRunner& runner,
-                     comm::Communicator& communicator, EventChannel& events)
-    : plan_(plan), model_(model), runner_(runner), communicator_(communicator), events_(events) {}
+                     comm::Communicator& communicator, EventChannel& events,
+                     std::shared_ptr<const data::Collator> collator)
+    : plan_(plan),
+      model_(model),
+      runner_(runner),
+      communicator_(communicator),
+      events_(events),
+      collator_(std::move(collator)) {}
 
 // Sharded parameters are gathered by all ranks together, so every rank goes through as many rounds as the one
 // with most batches. One without a batch in a round (possible without even_batches) computes another and does
 // not count it.
-StopSignal Evaluator::collect(const std::shared_ptr<const data::TokenDataset>& split,
-                              const std::string& prefix, std::vector<BatchLoss>& losses) {
+StopSignal Evaluator::collect(const std::shared_ptr<const data::Dataset>& split, const std::string& prefix,
+                              std::vector<BatchLoss>& losses) {
   const at::NoGradGuard no_grad;
-  BatchLoader loader(split, sequential(plan_, communicator_, split->size()), /*prefetch=*/0,
+  BatchLoader loader(split, collator_, sequential(plan_, communicator_, split->size()), /*prefetch=*/0,
                      /*pin_memory=*/false);
   loader.seek({});
   const int64_t rounds = communicator_.maximum(loader.batches());
@@ -92,20 +98,20 @@ StopSignal Evaluator::collect(const std::shared_ptr<const data::TokenDataset>& s
 }
 
 Evaluator::BatchLoss Evaluator::next_loss(BatchLoader& loader,
-                                          const std::shared_ptr<const data::TokenDataset>& split) {
-  if (const std::optional<TokenBatch> batch = loader.next()) return loss_of(*batch);
+                                          const std::shared_ptr<const data::Dataset>& split) {
+  if (const std::optional<LoadedBatch> batch = loader.next()) return loss_of(*batch);
   data::SamplerOptions options = sequential(plan_, communicator_, split->size());
   options.even_batches = true;
-  BatchLoader filler(split, options, /*prefetch=*/0, /*pin_memory=*/false);
+  BatchLoader filler(split, collator_, options, /*prefetch=*/0, /*pin_memory=*/false);
   filler.seek({});
   loss_of(filler.next().value());
   return {};
 }
 
-void Evaluator::rehearse(const std::shared_ptr<const data::TokenDataset>& split) {
+void Evaluator::rehearse(const std::shared_ptr<const data::Dataset>& split) {
   const at::NoGradGuard no_grad;
   const bool was_training = model_.training();
-  BatchLoader loader(split, sequential(plan_, communicator_, split->size()), /*prefetch=*/0,
+  BatchLoader loader(split, collator_, sequential(plan_, communicator_, split->size()), /*prefetch=*/0,
                      /*pin_memory=*/false);
   loader.seek({});
   model_.train(false);
@@ -113,12 +119,11 @@ void Evaluator::rehearse(const std::shared_ptr<const data::TokenDataset>& split)
   model_.train(was_training);
 }
 
-Evaluator::BatchLoss Evaluator::loss_of(const TokenBatch& batch) {
-  const at::Tensor ids = batch.input_ids.to(model_.options().device);
-  const models::Batch columns{.input_ids = ids, .labels = ids};
+Evaluator::BatchLoss Evaluator::loss_of(const LoadedBatch& batch) {
+  const models::Batch columns = on_device(batch.tensors, model_.options().device);
   const auto tokens = static_cast<float>(models::label_count(model_.architecture(), columns));
   const at::Tensor divisor =
-      at::scalar_tensor(tokens, at::TensorOptions().dtype(at::kFloat).device(ids.device()));
+      at::scalar_tensor(tokens, at::TensorOptions().dtype(at::kFloat).device(model_.options().device));
   const models::Objective objective =
       models::loss_objective(model_.architecture(), columns,
                              {.num_items = divisor, .label_smoothing = plan_.optimizer.label_smoothing});
@@ -142,7 +147,7 @@ double Evaluator::mean_loss(const std::vector<BatchLoss>& own, int64_t samples) 
   return loss.mean();
 }
 
-Evaluation Evaluator::run(std::shared_ptr<const data::TokenDataset> split, const std::string& prefix) {
+Evaluation Evaluator::run(std::shared_ptr<const data::Dataset> split, const std::string& prefix) {
   const bool was_training = model_.training();
   const double begin = monotonic_seconds();
   const int64_t samples = split->size();

@@ -8,7 +8,7 @@
 
 #include "hftrain/base/json.h"
 #include "hftrain/comm/communicator.h"
-#include "hftrain/data/token_dataset.h"
+#include "hftrain/data/dataset.h"
 #include "hftrain/models/model.h"
 #include "hftrain/nn/unit_runner.h"
 #include "hftrain/plan/run_plan.h"
@@ -28,14 +28,15 @@ struct Evaluation {
 class Evaluator {
  public:
   Evaluator(const plan::RunPlan& plan, models::Model& model, nn::UnitRunner& runner,
-            comm::Communicator& communicator, EventChannel& events);
+            comm::Communicator& communicator, EventChannel& events,
+            std::shared_ptr<const data::Collator> collator);
 
   // {<prefix>_loss, <prefix>_runtime, <prefix>_samples_per_second, <prefix>_steps_per_second}. A stop signal
   // seen by any rank ends it early on all.
-  Evaluation run(std::shared_ptr<const data::TokenDataset> split, const std::string& prefix);
+  Evaluation run(std::shared_ptr<const data::Dataset> split, const std::string& prefix);
 
   // One batch of the split on every rank, for what it takes; its loss is dropped.
-  void rehearse(const std::shared_ptr<const data::TokenDataset>& split);
+  void rehearse(const std::shared_ptr<const data::Dataset>& split);
 
  private:
   // A loss over some tokens.
@@ -43,11 +44,11 @@ class Evaluator {
     float mean = 0;
     float tokens = 0;
   };
-  StopSignal collect(const std::shared_ptr<const data::TokenDataset>& split, const std::string& prefix,
+  StopSignal collect(const std::shared_ptr<const data::Dataset>& split, const std::string& prefix,
                      std::vector<BatchLoss>& losses);
-  BatchLoss loss_of(const TokenBatch& batch);
+  BatchLoss loss_of(const LoadedBatch& batch);
   // Of the loader's next batch; of none it computes another, which does not count.
-  BatchLoss next_loss(BatchLoader& loader, const std::shared_ptr<const data::TokenDataset>& split);
+  BatchLoss next_loss(BatchLoader& loader, const std::shared_ptr<const data::Dataset>& split);
   double mean_loss(const std::vector<BatchLoss>& own, int64_t samples);
 
   const plan::RunPlan& plan_;
@@ -55,6 +56,7 @@ class Evaluator {
   nn::UnitRunner& runner_;
   comm::Communicator& communicator_;
   EventChannel& events_;
+  std::shared_ptr<const data::Collator> collator_;
 };
 
 }  // namespace hftrain::trainer

@@ -8,6 +8,7 @@
 
 #include "hftrain/base/error.h"
 #include "hftrain/base/file.h"
+#include "hftrain/data/features.h"
 #include "hftrain/nn/activation_checkpoint.h"
 #include "hftrain/reporting/python_text.h"
 #include "hftrain/reporting/trainer_state.h"
@@ -67,7 +68,7 @@ Trainer::Trainer(const plan::RunPlan& plan, runtime::WorkerContext& context, com
   nn::UnitRunner& runner = checkpointing_ ? *checkpointing_ : strategy_->unit_runner();
   schedule_ = make_schedule(plan);
   update_ = std::make_unique<Update>(plan, *model_, runner, *strategy_, *schedule_, scaler_);
-  evaluator_ = std::make_unique<Evaluator>(plan, *model_, runner, communicator, events);
+  evaluator_ = std::make_unique<Evaluator>(plan, *model_, runner, communicator, events, collator_);
   checkpointer_ = std::make_unique<checkpoint::Checkpointer>(
       plan, model_->architecture().parameters(), model_->options().parameter_dtype, *strategy_, communicator,
       files_, context.device_runtime.get(), [this](uint64_t bytes) { events_.moved(bytes); });
@@ -239,8 +240,8 @@ RunOutcome Trainer::run() {
   return outcome;
 }
 
-std::shared_ptr<const data::TokenDataset> Trainer::open_split(const plan::SplitPlan& split) const {
-  return data::TokenDataset::open(split.cache_path);
+std::shared_ptr<const data::Dataset> Trainer::open_split(const plan::SplitPlan& split) const {
+  return data::Dataset::open(split.cache_path, {data::kInputIds});
 }
 
 std::string Trainer::describe_memory() const {

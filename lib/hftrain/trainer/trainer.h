@@ -13,7 +13,7 @@
 #include "hftrain/checkpoint/checkpointer.h"
 #include "hftrain/checkpoint/node_folders.h"
 #include "hftrain/comm/communicator.h"
-#include "hftrain/data/token_dataset.h"
+#include "hftrain/data/dataset.h"
 #include "hftrain/runtime/worker_context.h"
 #include "hftrain/storage/retention.h"
 #include "hftrain/trainer/batch_loader.h"
@@ -71,12 +71,12 @@ class Trainer {
   void begin_epoch_again(BatchLoader& loader);
   void train_epoch(BatchLoader& loader);
   // False when the run is to stop before this update.
-  bool train_step(const std::vector<TokenBatch>& group, const BatchLoader& loader);
+  bool train_step(const std::vector<LoadedBatch>& group, const BatchLoader& loader);
   double divisor_of(const StepSync& all, int64_t own_label_tokens) const;
   void after_step();
   void act_on_flags();
-  void guard_against_divergence(const UpdateResult& result, const std::vector<TokenBatch>& group);
-  std::string samples_of(const std::vector<TokenBatch>& group);
+  void guard_against_divergence(const UpdateResult& result, const std::vector<LoadedBatch>& group);
+  std::string samples_of(const std::vector<LoadedBatch>& group);
 
   // Headers, and where this rank computes.
   void announce_start();
@@ -123,7 +123,7 @@ class Trainer {
 
   template <typename Event, typename... Arguments>
   void notify(Event event, const Arguments&... arguments);
-  std::shared_ptr<const data::TokenDataset> open_split(const plan::SplitPlan& split) const;
+  std::shared_ptr<const data::Dataset> open_split(const plan::SplitPlan& split) const;
   bool speaks() const { return communicator_.rank() == 0; }
   bool keeps_folder() const { return nodes_.commits(communicator_.rank()); }
 
@@ -136,6 +136,7 @@ class Trainer {
   PhaseClock clock_;
   MemoryStages memory_;
 
+  std::shared_ptr<const data::Collator> collator_ = data::block_collator();
   std::unique_ptr<models::Model> model_;
   std::unique_ptr<parallel::Strategy> strategy_;
   std::unique_ptr<nn::UnitRunner> checkpointing_;  // null: units run as the strategy runs them

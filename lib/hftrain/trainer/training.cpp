@@ -30,21 +30,20 @@ data::SamplerOptions sampler_of(const plan::RunPlan& plan, const comm::Communica
           .split_batches = plan.data.split_batches};
 }
 
-StepSync tokens_of(const std::vector<TokenBatch>& group, const models::Model& model) {
+StepSync tokens_of(const std::vector<LoadedBatch>& group, const models::Model& model) {
   StepSync local;
-  for (const TokenBatch& batch : group) {
-    local.label_tokens +=
-        models::label_count(model.architecture(), {.input_ids = batch.input_ids, .labels = batch.input_ids});
-    local.input_tokens += batch.input_ids.numel();
+  for (const LoadedBatch& batch : group) {
+    local.label_tokens += models::label_count(model.architecture(), batch.tensors);
+    local.input_tokens += batch.tensors.input_ids.numel();
   }
   local.stop = StopRequest::seen();
   return local;
 }
 
-std::vector<TokenBatch> next_group(BatchLoader& loader, int64_t size) {
-  std::vector<TokenBatch> group;
+std::vector<LoadedBatch> next_group(BatchLoader& loader, int64_t size) {
+  std::vector<LoadedBatch> group;
   while (static_cast<int64_t>(group.size()) < size) {
-    std::optional<TokenBatch> batch = loader.next();
+    std::optional<LoadedBatch> batch = loader.next();
     if (!batch) break;
     group.push_back(std::move(*batch));
   }
@@ -60,10 +59,10 @@ void Trainer::train() {
   if (plan_.rehearse) rehearse();
   train_begin_ = monotonic_seconds();
   memory_.begin();
-  std::shared_ptr<const data::TokenDataset> dataset = open_split(*plan_.data.train);
+  std::shared_ptr<const data::Dataset> dataset = open_split(*plan_.data.train);
   const data::SamplerOptions sampler = sampler_of(plan_, communicator_, dataset->size());
   const int64_t prefetch = plan_.data.loader_workers * plan_.data.prefetch_factor;
-  BatchLoader loader(std::move(dataset), sampler, prefetch,
+  BatchLoader loader(std::move(dataset), collator_, sampler, prefetch,
                      plan_.data.pin_memory && context_.device.is_cuda());
   if (plan_.data.ignore_data_skip && !plan_.saving.resume_from.empty()) begin_epoch_again(loader);
   announce_start();
@@ -117,7 +116,7 @@ void Trainer::train_epoch(BatchLoader& loader) {
   control_.should_epoch_stop = false;
   if (state_.position.batch == 0) notify(&Callback::on_epoch_begin);
   while (!control_.should_training_stop && !control_.should_epoch_stop) {
-    const std::vector<TokenBatch> group = next_group(loader, plan_.batch.accumulation_steps);
+    const std::vector<LoadedBatch> group = next_group(loader, plan_.batch.accumulation_steps);
     if (group.empty()) break;
     if (!train_step(group, loader)) return;
   }
@@ -129,7 +128,7 @@ void Trainer::train_epoch(BatchLoader& loader) {
   act_on_flags();
 }
 
-bool Trainer::train_step(const std::vector<TokenBatch>& group, const BatchLoader& loader) {
+bool Trainer::train_step(const std::vector<LoadedBatch>& group, const BatchLoader& loader) {
   const double begin = monotonic_seconds();
   StepSync local = tokens_of(group, *model_);
   local.saves_at_rest = checkpointer_->at_rest() ? 1 : 0;
@@ -185,11 +184,11 @@ void Trainer::act_on_flags() {
 }
 
 // The ranks' samples of an update that all of them skip, for whoever looks for the culprit in the data.
-std::string Trainer::samples_of(const std::vector<TokenBatch>& group) {
+std::string Trainer::samples_of(const std::vector<LoadedBatch>& group) {
   constexpr size_t kShown = 32;  // of a rank
   std::string local;
   size_t count = 0;
-  for (const TokenBatch& batch : group) {
+  for (const LoadedBatch& batch : group) {
     for (const int64_t sample : batch.samples) {
       if (count++ < kShown) local += (local.empty() ? "" : ", ") + std::to_string(sample);
     }
@@ -203,7 +202,7 @@ std::string Trainer::samples_of(const std::vector<TokenBatch>& group) {
   return text;
 }
 
-void Trainer::guard_against_divergence(const UpdateResult& result, const std::vector<TokenBatch>& group) {
+void Trainer::guard_against_divergence(const UpdateResult& result, const std::vector<LoadedBatch>& group) {
   if (!result.skipped) {
     non_finite_in_a_row_ = 0;
     return;

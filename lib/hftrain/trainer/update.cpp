@@ -16,13 +16,12 @@ Update::Update(const plan::RunPlan& plan, models::Model& model, nn::UnitRunner& 
       schedule_(schedule),
       scaler_(scaler) {}
 
-void Update::accumulate(const TokenBatch& batch, double divisor, bool synchronise, LossAccumulator& losses,
+void Update::accumulate(const LoadedBatch& batch, double divisor, bool synchronise, LossAccumulator& losses,
                         int64_t steps_since_log) {
   const at::Device device = model_.options().device;
-  const at::Tensor ids = batch.input_ids.to(device, /*non_blocking=*/true);
+  const models::Batch columns = on_device(batch.tensors, device);
   const at::Tensor items = at::scalar_tensor(divisor, at::TensorOptions().dtype(at::kFloat).device(device));
   strategy_.begin_micro_batch(synchronise);
-  const models::Batch columns{.input_ids = ids, .labels = ids};
   const models::Objective objective =
       models::loss_objective(model_.architecture(), columns,
                              {.num_items = items, .label_smoothing = plan_.optimizer.label_smoothing});
@@ -31,7 +30,7 @@ void Update::accumulate(const TokenBatch& batch, double divisor, bool synchronis
   strategy_.backward(plan_.precision.gradient_scaler ? at::mul(loss, at::Scalar(scaler_.scale())) : loss);
 }
 
-UpdateResult Update::run(const std::vector<TokenBatch>& micro_batches, double divisor,
+UpdateResult Update::run(const std::vector<LoadedBatch>& micro_batches, double divisor,
                          LossAccumulator& losses, int64_t steps_since_log, const UpdateHooks& hooks) {
   for (size_t i = 0; i < micro_batches.size(); ++i) {
     const bool last = i + 1 == micro_batches.size();

@@ -32,11 +32,11 @@ class Update {
 
   // `divisor`: what the summed token losses of every micro-batch are divided by. Gradients are zero before
   // and after.
-  UpdateResult run(const std::vector<TokenBatch>& micro_batches, double divisor, LossAccumulator& losses,
+  UpdateResult run(const std::vector<LoadedBatch>& micro_batches, double divisor, LossAccumulator& losses,
                    int64_t steps_since_log, const UpdateHooks& hooks);
 
  private:
-  void accumulate(const TokenBatch& batch, double divisor, bool synchronise, LossAccumulator& losses,
+  void accumulate(const LoadedBatch& batch, double divisor, bool synchronise, LossAccumulator& losses,
                   int64_t steps_since_log);
 
   const plan::RunPlan& plan_;

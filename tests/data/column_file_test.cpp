@@ -1,10 +1,10 @@
-#include "hftrain/data/token_dataset.h"
+#include "hftrain/data/column_file.h"
 
 #include <cstring>
 
 #include "hftrain/base/error.h"
 #include "hftrain/base/file.h"
-#include "hftrain/data/token_writer.h"
+#include "hftrain/data/column_writer.h"
 #include "support/catch.h"
 #include "support/temporary_directory.h"
 
@@ -12,8 +12,9 @@ namespace {
 
 using hftrain::Error;
 using hftrain::ExitCode;
-using hftrain::data::TokenDataset;
-using hftrain::data::TokenWriter;
+using hftrain::data::ColumnFile;
+using hftrain::data::ColumnWriter;
+using hftrain::data::FeatureType;
 using hftrain::testing::TemporaryDirectory;
 
 template <typename T>
@@ -44,7 +45,7 @@ void write_pair(const std::string& prefix, uint8_t code, const std::vector<std::
   hftrain::write_file_atomically(prefix + ".idx", index);
 }
 
-std::vector<int64_t> sample(const TokenDataset& dataset, int64_t index) {
+std::vector<int64_t> sample(const ColumnFile& dataset, int64_t index) {
   std::vector<int64_t> ids(static_cast<size_t>(dataset.length(index)));
   dataset.copy_to(index, ids.data());
   return ids;
@@ -52,7 +53,7 @@ std::vector<int64_t> sample(const TokenDataset& dataset, int64_t index) {
 
 ExitCode open_code(const std::string& prefix) {
   try {
-    TokenDataset::open(prefix);
+    ColumnFile::open(prefix);
   } catch (const Error& error) {
     return error.code();
   }
@@ -73,7 +74,7 @@ TEST_CASE("Token pairs of every integer type are read and widened") {
       {"u8", 255}, {"i8", 127}, {"i16", 32767}, {"i32", 2147483647}, {"i64", 1LL << 40}, {"u16", 65535}};
   for (const auto& [name, value] : largest) {
     CAPTURE(name);
-    const auto dataset = TokenDataset::open(folder / name);
+    const auto dataset = ColumnFile::open(folder / name);
     REQUIRE(dataset->size() == 2);
     CHECK(sample(*dataset, 0) == std::vector<int64_t>{0, value});
     CHECK(sample(*dataset, 1) == std::vector<int64_t>{7});
@@ -84,7 +85,7 @@ TEST_CASE("What the writer wrote is read back, two bytes an id where the vocabul
   const TemporaryDirectory folder;
   for (const int64_t vocab_size : {65536, 65537}) {
     const std::string prefix = folder / std::to_string(vocab_size);
-    TokenWriter writer(prefix, vocab_size);
+    ColumnWriter writer(prefix, vocab_size);
     writer.add(std::vector<int32_t>{1, 2, 65535});
     CHECK_FALSE(hftrain::path_exists(prefix + ".idx"));
     writer.add(std::vector<int32_t>{});
@@ -93,7 +94,7 @@ TEST_CASE("What the writer wrote is read back, two bytes an id where the vocabul
     CHECK(writer.sequences() == 3);
     CHECK(writer.tokens() == 4);
     CHECK(hftrain::read_file(prefix + ".bin").size() == (vocab_size == 65536 ? 8 : 16));
-    const auto dataset = TokenDataset::open(prefix);
+    const auto dataset = ColumnFile::open(prefix);
     REQUIRE(dataset->size() == 3);
     CHECK(sample(*dataset, 0) == std::vector<int64_t>{1, 2, 65535});
     CHECK(sample(*dataset, 1).empty());
@@ -103,7 +104,7 @@ TEST_CASE("What the writer wrote is read back, two bytes an id where the vocabul
 
 TEST_CASE("The writer refuses an id outside the vocabulary instead of wrapping it round") {
   const TemporaryDirectory folder;
-  TokenWriter writer(folder / "x", 100);
+  ColumnWriter writer(folder / "x", 100);
   CHECK_THROWS_AS(writer.add(std::vector<int32_t>{100}), Error);
   CHECK_THROWS_AS(writer.add(std::vector<int32_t>{-1}), Error);
 }
@@ -127,7 +128,7 @@ TEST_CASE("Damaged and foreign token files are data errors") {
   changed[9] = 2;  // version
   CHECK(code_with_index(changed) == ExitCode::kData);
   changed = index;
-  changed[17] = 7;  // float32
+  changed[17] = 6;  // float64
   CHECK(code_with_index(changed) == ExitCode::kData);
   changed = index;
   std::memset(changed.data() + 18, 0xff, 16);  // counts whose sizes overflow
@@ -138,6 +139,39 @@ TEST_CASE("Damaged and foreign token files are data errors") {
   CHECK(open_code(folder / "missing") == ExitCode::kData);
 }
 
+TEST_CASE("A column of floats is read as floats, and never as ids") {
+  const TemporaryDirectory folder;
+  const std::string prefix = folder / "scores";
+  ColumnWriter writer(prefix, FeatureType::kFloat, 0);
+  writer.add(std::vector<float>{0.5F, -3.25F});
+  writer.add(std::vector<float>{1e-30F});
+  writer.finish();
+  const auto column = ColumnFile::open(prefix);
+  CHECK(column->floats());
+  std::vector<float> scores(2);
+  column->copy_to(0, scores.data());
+  CHECK(scores == std::vector<float>{0.5F, -3.25F});
+  column->copy_to(1, scores.data());
+  CHECK(scores.front() == 1e-30F);
+  std::vector<int64_t> ids(2);
+  CHECK_THROWS_AS(column->copy_to(0, ids.data()), Error);
+  write_pair<float>(folder / "foreign", 7, {{1.5F}});
+  ColumnFile::open(folder / "foreign")->copy_to(0, scores.data());
+  CHECK(scores.front() == 1.5F);
+  write_pair<uint16_t>(folder / "ids", 8, {{1, 2}});
+  CHECK_THROWS_AS(ColumnFile::open(folder / "ids")->copy_to(0, scores.data()), Error);
+}
+
+TEST_CASE("A column of whole numbers keeps its sign and takes any int32") {
+  const TemporaryDirectory folder;
+  ColumnWriter writer(folder / "labels", FeatureType::kInteger, 0);
+  writer.add(std::vector<int32_t>{-100, 2147483647});
+  writer.finish();
+  const auto column = ColumnFile::open(folder / "labels");
+  CHECK_FALSE(column->floats());
+  CHECK(sample(*column, 0) == std::vector<int64_t>{-100, 2147483647});
+}
+
 TEST_CASE("A sequence that points outside the tokens is refused when it is read") {
   const TemporaryDirectory folder;
   const std::string prefix = folder / "x";
@@ -145,7 +179,7 @@ TEST_CASE("A sequence that points outside the tokens is refused when it is read"
   std::string index = hftrain::read_file(prefix + ".idx");
   index[34 + 8] = 100;  // the byte offset of the first sequence
   hftrain::write_file_atomically(prefix + ".idx", index);
-  const auto dataset = TokenDataset::open(prefix);
+  const auto dataset = ColumnFile::open(prefix);
   std::vector<int64_t> ids(3);
   CHECK_THROWS_AS(dataset->copy_to(0, ids.data()), Error);
   CHECK(sample(*dataset, 1) == std::vector<int64_t>{4, 5, 6});

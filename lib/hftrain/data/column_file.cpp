@@ -1,4 +1,4 @@
-#include "hftrain/data/token_dataset.h"
+#include "hftrain/data/column_file.h"
 
 #include <cstring>
 #include <string_view>
@@ -6,7 +6,7 @@
 
 #include "hftrain/base/error.h"
 #include "hftrain/base/file.h"
-#include "hftrain/data/token_file_format.h"
+#include "hftrain/data/column_format.h"
 
 namespace hftrain::data {
 namespace {
@@ -27,31 +27,34 @@ void widen(const char* source, int64_t count, int64_t* target) {
   for (int64_t i = 0; i < count; ++i) target[i] = static_cast<int64_t>(load<T>(source + i * sizeof(T)));
 }
 
-// How ids of one type are read.
+// How numbers of one type are read; nothing to widen floats with.
 struct TokenReader {
   int64_t bytes;
   void (*copy)(const char* source, int64_t count, int64_t* target);
 };
 
 TokenReader reader_of(uint8_t code, const std::string& path) {
-  switch (static_cast<TokenType>(code)) {
-    case TokenType::kUint8:
+  switch (static_cast<NumberType>(code)) {
+    case NumberType::kUint8:
       return {1, widen<uint8_t>};
-    case TokenType::kInt8:
+    case NumberType::kInt8:
       return {1, widen<int8_t>};
-    case TokenType::kInt16:
+    case NumberType::kInt16:
       return {2, widen<int16_t>};
-    case TokenType::kInt32:
+    case NumberType::kInt32:
       return {4, widen<int32_t>};
-    case TokenType::kInt64:
+    case NumberType::kInt64:
       return {8, widen<int64_t>};
-    case TokenType::kUint16:
+    case NumberType::kUint16:
       return {2, widen<uint16_t>};
+    case NumberType::kFloat32:
+      return {4, nullptr};
   }
-  throw broken(path, "type code " + std::to_string(code) + " is not one of the integer types (1 to 5, 8)");
+  throw broken(
+      path, "type code " + std::to_string(code) + " is neither an integer type (1 to 5, 8) nor float32 (7)");
 }
 
-class MegatronDataset final : public TokenDataset {
+class MegatronDataset final : public ColumnFile {
  public:
   explicit MegatronDataset(const std::string& prefix) : index_(prefix + ".idx"), tokens_(prefix + ".bin") {
     const std::string_view bytes = index_.bytes();
@@ -87,8 +90,16 @@ class MegatronDataset final : public TokenDataset {
     return load<int32_t>(lengths_ + 4 * sample);
   }
 
+  bool floats() const override { return reader_.copy == nullptr; }
+
   void copy_to(int64_t sample, int64_t* target) const override {
+    if (floats()) throw broken(index_.path(), "it holds floats where whole numbers are wanted");
     reader_.copy(place_of(sample), length(sample), target);
+  }
+
+  void copy_to(int64_t sample, float* target) const override {
+    if (!floats()) throw broken(index_.path(), "it holds whole numbers where floats are wanted");
+    std::memcpy(target, place_of(sample), static_cast<size_t>(length(sample)) * sizeof(float));
   }
 
  private:
@@ -113,7 +124,7 @@ class MegatronDataset final : public TokenDataset {
 
 }  // namespace
 
-std::unique_ptr<TokenDataset> TokenDataset::open(const std::string& prefix) {
+std::unique_ptr<ColumnFile> ColumnFile::open(const std::string& prefix) {
   return std::make_unique<MegatronDataset>(prefix);
 }
 

@@ -1,0 +1,50 @@
+// Writes a .bin/.idx pair that ColumnFile::open reads, and Megatron too.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "hftrain/base/file.h"
+#include "hftrain/data/column_format.h"
+#include "hftrain/data/features.h"
+
+namespace hftrain::data {
+
+// Used by one thread. Each sequence is a document of its own. Until finish() has returned, PREFIX.idx does
+// not exist.
+class ColumnWriter {
+ public:
+  // Token ids; replaces PREFIX.bin. Ids are stored as uint16 when `vocab_size` allows, else as int32.
+  ColumnWriter(const std::string& prefix, int64_t vocab_size);
+  // Any column; `vocab_size` matters where it is of token ids.
+  ColumnWriter(const std::string& prefix, FeatureType type, int64_t vocab_size);
+
+  // An id outside the vocabulary is an error (exit code 1: a tokenizer never gives one).
+  void add(std::span<const int32_t> sequence);
+  void add(std::span<const float> sequence);  // where the column is of such
+  // Writes the index and makes both files durable. Nothing may be added afterwards.
+  void finish();
+
+  int64_t sequences() const { return static_cast<int64_t>(lengths_.size()); }
+  int64_t tokens() const { return tokens_; }          // numbers in all sequences
+  int64_t largest_id() const { return largest_id_; }  // of token ids
+
+ private:
+  void add_ids(std::span<const int32_t> sequence);
+  void end_sequence(size_t length);
+  void flush();
+
+  std::string prefix_;
+  FeatureType feature_type_;
+  int64_t vocab_size_;
+  NumberType type_;
+  FileDescriptor file_;
+  std::string buffer_;
+  std::vector<int32_t> lengths_;
+  int64_t tokens_ = 0;
+  int64_t largest_id_ = 0;
+};
+
+}  // namespace hftrain::data

@@ -1,0 +1,57 @@
+// How a task makes features of rows, and how those are arranged into samples.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "hftrain/base/json.h"
+#include "hftrain/data/data_files.h"
+#include "hftrain/data/features.h"
+#include "hftrain/data/records.h"
+#include "hftrain/data/row_source.h"
+#include "hftrain/tokenizer/tokenizer.h"
+
+namespace hftrain::data {
+
+// Immutable: any number of threads encode with one at the same time, and the same rows always give the same
+// features.
+class Encoder {
+ public:
+  virtual ~Encoder() = default;
+  // The first column is input_ids.
+  virtual FeatureSchema schema() const = 0;
+  // Adds the features of all rows, in their order. What a row lacks or holds wrongly is an Error (exit code
+  // 4) at Records::where().
+  virtual void encode(const Records& records, Features& features) const = 0;
+};
+
+enum class Arrangement {
+  kPack,      // all sequences are joined and cut into blocks of one length
+  kKeepRows,  // each feature is a sample; the batch pads them
+};
+
+// What prepare() needs to know of a task. The functions are pure.
+struct Recipe {
+  std::string task;
+  // All that decides the features beside files, tokenizer and what the survey finds; part of the cache key.
+  Json options = Json::object();
+  Arrangement arrangement = Arrangement::kPack;
+  // Which columns of the rows are read for a split.
+  std::function<ColumnRule(Split)> columns;
+  // What has to be known of the training rows before any row is encoded, such as the set of labels: called
+  // with all of them. Nothing when `stopped` said so. Not set: nothing has to be known.
+  std::function<std::optional<Json>(RowSource& rows, const std::function<bool()>& stopped)> survey;
+  Json facts;  // in the place of a survey's, where nothing has to be looked for; part of the cache key
+  // `facts`: what the survey found, or those above.
+  std::function<std::unique_ptr<Encoder>(std::shared_ptr<const tokenizer::Tokenizer> tokenizer, Split split,
+                                         const Json& facts)>
+      encoder;
+};
+
+// One column of text, tokenised row by row with special tokens, joined and cut into blocks: language
+// modelling.
+Recipe packed_text(const std::string& task);
+
+}  // namespace hftrain::data

@@ -1,0 +1,147 @@
+#include "hftrain/data/json_columns.h"
+
+#include <simdjson.h>
+
+#include <limits>
+
+#include "hftrain/base/error.h"
+#include "hftrain/data/column_choice.h"
+
+namespace hftrain::data {
+namespace {
+
+using simdjson::dom::element;
+using simdjson::dom::element_type;
+
+const char* type_name(const element& value) {
+  switch (value.type()) {
+    case element_type::ARRAY:
+      return "an array";
+    case element_type::OBJECT:
+      return "an object";
+    case element_type::STRING:
+      return "a string";
+    case element_type::BOOL:
+      return "a boolean";
+    case element_type::NULL_VALUE:
+      return "null";
+    default:
+      return "a number";
+  }
+}
+
+std::vector<std::string> fields_of(const simdjson::dom::object& record) {
+  std::vector<std::string> names;
+  for (const auto field : record) names.emplace_back(field.key);
+  return names;
+}
+
+// A copy of any value. Whole numbers that no int64 holds become numbers.
+void set_value(const element& value, size_t slot, Records& records) {
+  switch (value.type()) {
+    case element_type::NULL_VALUE:
+      return;
+    case element_type::BOOL:
+      return records.set_boolean(slot, value.get_bool().value_unsafe());
+    case element_type::INT64:
+      return records.set_integer(slot, value.get_int64().value_unsafe());
+    case element_type::STRING:
+      return records.set_text(slot, value.get_string().value_unsafe());
+    case element_type::ARRAY: {
+      const simdjson::dom::array list = value.get_array().value_unsafe();
+      size_t size = 0;
+      for ([[maybe_unused]] const element item : list) ++size;
+      size_t next = records.set_list(slot, size);
+      for (const element item : list) set_value(item, next++, records);
+      return;
+    }
+    case element_type::OBJECT: {
+      const simdjson::dom::object object = value.get_object().value_unsafe();
+      size_t size = 0;
+      for ([[maybe_unused]] const auto field : object) ++size;
+      size_t next = records.set_object(slot, size);
+      for (const auto field : object) {
+        records.set_text(next++, field.key);
+        set_value(field.value, next++, records);
+      }
+      return;
+    }
+    default:
+      records.set_number(slot, value.get_double().value_unsafe());
+  }
+}
+
+}  // namespace
+
+ValueScanner::State ValueScanner::feed(std::string_view text, size_t& used) {
+  for (size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (in_string_) {
+      if (escaped_) {
+        escaped_ = false;
+      } else if (c == '\\') {
+        escaped_ = true;
+      } else if (c == '"') {
+        in_string_ = false;
+      }
+    } else if (c == '"') {
+      in_string_ = true;
+    } else if (c == '{' || c == '[') {
+      ++depth_;
+    } else if (c == '}' || c == ']') {
+      --depth_;
+    } else {
+      continue;
+    }
+    if (depth_ <= 0 && !in_string_) {
+      used = i + 1;
+      return State::kClosed;
+    }
+  }
+  used = text.size();
+  return State::kOpen;
+}
+
+std::optional<JsonColumns::Problem> JsonColumns::add_row(const element& record, const std::string& path,
+                                                         int64_t line, Records& records) {
+  constexpr const char* kHint = "give every record a string field 'text'";
+  std::string_view text;
+  if (rule_.text_only && record.get_string().get(text) == simdjson::SUCCESS) {
+    records.begin_row(path, line);
+    records.set_text(records.slot(0), text);
+    return std::nullopt;
+  }
+  simdjson::dom::object object;
+  if (record.get_object().get(object) != simdjson::SUCCESS) {
+    const std::string must = rule_.text_only ? kNoRecord : "a record must be an object";
+    return Problem{must + ", not " + type_name(record), rule_.text_only ? kHint : ""};
+  }
+  if (!chosen_) {
+    names_ = chosen_columns(rule_, fields_of(object), path + ':' + std::to_string(line));
+    chosen_ = true;
+  }
+  records.begin_row(path, line);
+  for (size_t column = 0; column < names_.size(); ++column) {
+    std::optional<Problem> problem = set(column, object, records);
+    if (!problem) continue;
+    if (rule_.text_only) problem->hint = kHint;
+    return problem;
+  }
+  return std::nullopt;
+}
+
+std::optional<JsonColumns::Problem> JsonColumns::set(size_t column, const simdjson::dom::object& record,
+                                                     Records& records) const {
+  const std::string& name = names_[column];
+  if (name.empty()) return std::nullopt;
+  const auto field = record.at_key(name);
+  if (field.error() != simdjson::SUCCESS)
+    return Problem{"the record has no field '" + name + "'", "give every record this field"};
+  const element value = field.value_unsafe();
+  if (rule_.text_only && !value.is_string())
+    return Problem{"the field '" + name + "' is " + type_name(value) + ", not a string", ""};
+  set_value(value, records.slot(column), records);
+  return std::nullopt;
+}
+
+}  // namespace hftrain::data
