@@ -154,7 +154,8 @@ ModelPlan resolve_model(const ResolveInput& input, Problems& problems) {
 std::vector<Diagnostic> kernel_notes(const ResolveInput& input, const RunPlan& plan) {
   const PrecisionArguments& precision = input.parsed.arguments.precision;
   if (!on_gpu(plan.ranks) || !precision.use_liger_kernel) return {};
-  return {{Diagnostic::Severity::kNote, "on GPUs use_liger_kernel may fuse the loss and the projections alone",
+  return {{Diagnostic::Severity::kNote,
+           "on GPUs use_liger_kernel may fuse the loss and the projections alone",
            input.parsed.origins.describe("use_liger_kernel"),
            "norms, rotary embedding and activations are fused there where the CUDA plug-in was built with "
            "nvcc; without it LibTorch's own run",
