@@ -60,7 +60,7 @@ Comparison compare_with_cases(const std::string& folder) {
   Comparison result;
   std::ifstream cases(folder + "/cases.jsonl");
   for (std::string line; std::getline(cases, line);) {
-    const Json theirs = Json::parse(line);
+    const Json theirs = parse_json(line, "the package's answers");
     if (theirs.contains("fails"))
       continue;  // the package gives up with an exception; there is nothing to equal
     ++result.cases;

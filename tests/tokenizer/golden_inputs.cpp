@@ -142,7 +142,7 @@ Comparison compare_with_inputs(const std::string& folder) {
   Comparison result;
   std::ifstream cases(folder + "/inputs.jsonl");
   for (std::string text; std::getline(cases, text);) {
-    const Json line = Json::parse(text);
+    const Json line = parse_json(text, "the package's answers");
     const bool fails = line.contains("fails");
     if (!fails) ++result.cases;
     const std::string problem = fails ? compare_refusal(*tokenizer, line) : compare(*tokenizer, line);

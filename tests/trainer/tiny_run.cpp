@@ -73,9 +73,11 @@ std::shared_ptr<const data::Dataset> memory_dataset(int64_t samples, std::option
 plan::RunPlan tiny_plan() {
   plan::RunPlan plan;
   plan.model.model_type = "gpt2";
-  plan.model.config = {{"model_type", "gpt2"}, {"n_layer", 1},      {"n_head", 2},      {"n_embd", 8},
-                       {"n_positions", 8},     {"vocab_size", 13},  {"embd_pdrop", 0},  {"attn_pdrop", 0},
-                       {"resid_pdrop", 0},     {"bos_token_id", 0}, {"eos_token_id", 0}};
+  plan.model.config = {
+      {"model_type", "gpt2"}, {"n_layer", 1},      {"n_head", 2},
+      {"n_embd", 8},          {"n_positions", 8},  {"vocab_size", 13},
+      {"embd_pdrop", 0},      {"attn_pdrop", 0},   {"resid_pdrop", 0},
+      {"bos_token_id", 0},    {"eos_token_id", 0}, {"architectures", Json::array({"GPT2LMHeadModel"})}};
   plan.ranks.ranks.resize(1);
   plan.optimizer.name = "sgd";
   plan.optimizer.learning_rate = 0.1;
