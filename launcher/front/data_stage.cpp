@@ -41,6 +41,8 @@ data::PrepareRequest prepare_request(const Inputs& inputs) {
     request.hold_out_percent = static_cast<int>(*asked.validation_split_percentage);
   }
   request.training_split = plan::wants_training(inputs.parsed);
+  request.recipe = plan::task_row(inputs.parsed).recipe(plan::task_input(inputs.parsed, inputs.model));
+  request.survey_files = asked.train_file;
   request.tokenizer_folder = inputs.model.tokenizer_folder;
   request.block_size = plan::block_size(inputs.parsed, inputs.model);
   request.keep_linebreaks = asked.keep_linebreaks;
@@ -54,7 +56,8 @@ data::PrepareRequest prepare_request(const Inputs& inputs) {
 }
 
 plan::DataFacts facts_of(const data::PreparedData& prepared) {
-  return {facts_of_split(prepared.train), facts_of_split(prepared.validation), facts_of_split(prepared.test)};
+  return {facts_of_split(prepared.train), facts_of_split(prepared.validation), facts_of_split(prepared.test),
+          prepared.facts};
 }
 
 std::map<std::string, std::string> paths_of(const data::PreparedData& prepared) {

@@ -35,6 +35,7 @@ void add_tokenizer_facts(plan::ModelFacts& facts) {
   if (facts.tokenizer_folder.empty()) return;
   const auto tokenizer = tokenizer::Tokenizer::load(facts.tokenizer_folder);
   facts.tokenizer_vocabulary = tokenizer->vocab_size();
+  facts.tokenizer_pads_on_left = tokenizer->pads_on_left();
   facts.special_tokens = plan::SpecialTokens{tokenizer->bos_id(), tokenizer->eos_id(), tokenizer->pad_id()};
 }
 

@@ -40,10 +40,12 @@ void describe_only(const data::PrepareRequest& request, bool json, const Command
     context.out << dump_json(document_of(data)) << std::endl;
     return;
   }
+  const bool packs = request.recipe.arrangement == data::Arrangement::kPack;
+  const std::string shape =
+      packs ? " blocks of " + std::to_string(request.block_size) + " tokens" : " samples";
   const auto line = [&](const char* name, const std::optional<data::PreparedSplit>& split) {
     if (!split) return;
-    context.out << name << ": " << (split->exact ? "" : "about ") << with_thousands(split->samples)
-                << " blocks of " << request.block_size << " tokens"
+    context.out << name << ": " << (split->exact ? "" : "about ") << with_thousands(split->samples) << shape
                 << (split->exact ? ", in the cache" : ", not in the cache") << '\n';
   };
   line("train", data.train);

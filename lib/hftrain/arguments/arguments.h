@@ -53,6 +53,9 @@ struct DataArguments {
   std::optional<int64_t> validation_split_percentage = 5;
   std::optional<int64_t> block_size;  // tokens
   bool keep_linebreaks = true;
+  std::optional<std::string> task_name;   // of GLUE
+  std::optional<int64_t> max_seq_length;  // tokens; unset: the task's
+  bool pad_to_max_length = false;         // where it was not chosen: the task's
   bool overwrite_cache = false;
   std::optional<int64_t> preprocessing_num_workers;  // threads; unset: all cores
   std::optional<int64_t> data_seed;                  // unset: seed

@@ -4,6 +4,7 @@
 #include "hftrain/plan/describe.h"
 #include "hftrain/plan/rank_memory.h"
 #include "hftrain/plan/text_table.h"
+#include "hftrain/tasks/task_table.h"
 
 namespace hftrain::plan {
 namespace {
@@ -130,7 +131,9 @@ std::string split_text(const std::string& name, const std::optional<SplitPlan>& 
 
 std::string data_text(const RunPlan& plan) {
   const DataPlan& data = plan.data;
-  std::vector<std::string> parts = {data.task, "blocks of " + with_thousands(data.block_size) + " tokens"};
+  const std::string shape = data.padding.columns.empty() ? "blocks of " : "samples of at most ";
+  std::vector<std::string> parts = {std::string(tasks::row_of(data.task).name),
+                                    shape + with_thousands(data.block_size) + " tokens"};
   if (plan.do_train) parts.push_back(split_text("training", data.train));
   if (plan.do_eval || plan.evaluation.on_start) parts.push_back(split_text("validation", data.validation));
   if (plan.do_predict) parts.push_back(split_text("test", data.test));

@@ -3,6 +3,7 @@
 #include <filesystem>
 
 #include "hftrain/base/hash.h"
+#include "hftrain/tasks/task_table.h"
 
 namespace hftrain::plan {
 
@@ -19,7 +20,7 @@ Json run_identity(const RunPlan& plan) {
           {"model_type", plan.model.model_type},
           {"data", plan.data.train ? cache_entry(plan.data.train->cache_path) : ""},
           {"block_size", plan.data.block_size},
-          {"task", plan.data.task},
+          {"task", tasks::row_of(plan.data.task).name},
           {"seed", plan.seed},
           {"data_seed", plan.data.seed}};
 }

@@ -28,6 +28,7 @@ struct ModelFacts {
   // The caller fills these in after loading the tokenizer; unset: nothing is compared or aligned.
   std::optional<int64_t> tokenizer_vocabulary;  // number of ids
   std::optional<SpecialTokens> special_tokens;
+  bool tokenizer_pads_on_left = false;
   std::vector<std::string> missing;  // files that a run needs and a plan can do without, in words
 };
 

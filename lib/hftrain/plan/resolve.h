@@ -16,6 +16,7 @@
 #include "hftrain/plan/model_facts.h"
 #include "hftrain/plan/run_plan.h"
 #include "hftrain/plan/topology.h"
+#include "hftrain/tasks/task_table.h"
 
 namespace hftrain::plan {
 
@@ -29,6 +30,7 @@ struct SplitFacts {
 
 struct DataFacts {
   std::optional<SplitFacts> train, validation, test;  // unset: unknown
+  Json of_task;  // what its recipe's survey found in the training rows (labels)
 };
 
 // Of the run that a checkpoint is from.
@@ -72,9 +74,14 @@ RunPlan resolve(const ResolveInput& input);
 // large.
 std::vector<Diagnostic> plan_notes(const ResolveInput& input, const RunPlan& plan);
 
-// Tokens per sample, needed before the data can be prepared. Rule of run_clm (arguments.md 1.9 of the
-// contract).
+// Tokens per sample where rows are packed, needed before the data can be prepared. Rule of run_clm
+// (arguments.md 1.9 of the contract).
 int64_t block_size(const arguments::ParseOutcome& parsed, const ModelFacts& model);
+
+// What the task of these arguments decides from.
+tasks::TaskInput task_input(const arguments::ParseOutcome& parsed, const ModelFacts& model);
+// The task that --task names.
+const tasks::TaskRow& task_row(const arguments::ParseOutcome& parsed);
 
 // --do_train, or none of --do_train, --do_eval and --do_predict given.
 bool wants_training(const arguments::ParseOutcome& parsed);

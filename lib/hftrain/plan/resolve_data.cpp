@@ -65,6 +65,26 @@ void check_block(const ResolveInput& input, int64_t block, Problems& problems) {
   }
 }
 
+// Flags of other tasks would do nothing; models end in one head yet.
+void check_task(const ResolveInput& input, const tasks::TaskRow& task, Problems& problems) {
+  for (const tasks::TaskRow& other : tasks::task_table()) {
+    for (const std::string_view flag : other.flags) {
+      const bool reads = std::find(task.flags.begin(), task.flags.end(), flag) != task.flags.end();
+      if (reads || !input.parsed.origins.is_chosen(std::string(flag))) continue;
+      problems.usage("--task " + std::string(task.name) + " does not read --" + std::string(flag),
+                     input.parsed.origins.describe(std::string(flag)),
+                     "it belongs to --task " + std::string(other.name), "leave it out");
+    }
+  }
+  if (task.head != architectures::Head::kCausalLm) {
+    problems.usage("no model has a head for --task " + std::string(task.name) + " yet",
+                   input.parsed.origins.describe("task"),
+                   "the head would be " + std::string(architectures::head_word(task.head)) +
+                       ", and only causal_lm is there; `hftrain prepare` makes the data of this task today",
+                   "--task clm");
+  }
+}
+
 // Chosen values are obeyed; plan_notes says what they do to the global batch.
 void keep_global_batch(const ResolveInput& input, int64_t parts, int world_size, BatchPlan& batch) {
   const std::optional<SavedRun>& saved = input.saved;
@@ -91,15 +111,38 @@ int64_t block_size(const arguments::ParseOutcome& parsed, const ModelFacts& mode
   return longer ? std::min(kLargestDefaultBlock, positions) : *model.tokenizer_max_length;
 }
 
+const tasks::TaskRow& task_row(const arguments::ParseOutcome& parsed) {
+  const std::string name = parsed.arguments.run.task.value_or("clm");
+  const std::optional<tasks::Task> task = tasks::task_named(name);
+  if (!task) throw Error(ExitCode::kInternal, "no row for --task " + name);
+  return tasks::row_of(*task);
+}
+
+tasks::TaskInput task_input(const arguments::ParseOutcome& parsed, const ModelFacts& model) {
+  return {.arguments = parsed.arguments,
+          .model_config = model.architecture->config_json(),
+          .tokenizer_max_length = model.tokenizer_max_length,
+          .pad_id = model.special_tokens ? model.special_tokens->pad : std::nullopt,
+          .pads_on_left = model.tokenizer_pads_on_left,
+          .pad_to_max_length = parsed.origins.is_chosen("pad_to_max_length")
+                                   ? std::optional(parsed.arguments.data.pad_to_max_length)
+                                   : std::nullopt,
+          .trains = wants_training(parsed)};
+}
+
 DataPlan resolve_data(const ResolveInput& input, const RunPlan& plan, Problems& problems) {
   const arguments::Arguments& arguments = input.parsed.arguments;
   DataPlan data;
-  data.task = arguments.run.task.value_or("clm");
-  data.block_size = block_size(input.parsed, input.model);
-  if (data.task == "clm") check_block(input, data.block_size, problems);
-  if (data.task != "clm") {
-    problems.usage("the task " + data.task + " is not implemented", input.parsed.origins.describe("task"), "",
-                   "--task clm");
+  const tasks::TaskRow& task = task_row(input.parsed);
+  data.task = task.task;
+  check_task(input, task, problems);
+  if (task.padding != nullptr) {
+    const tasks::TaskInput facts = task_input(input.parsed, input.model);
+    if (!input.data.of_task.is_null()) data.padding = task.padding(facts, input.data.of_task);
+    data.block_size = task.longest(facts);
+  } else {
+    data.block_size = block_size(input.parsed, input.model);
+    check_block(input, data.block_size, problems);
   }
   if (plan.do_train) data.train = split_plan(input.data.train);
   if (wants_validation(input.parsed)) data.validation = split_plan(input.data.validation);

@@ -11,6 +11,8 @@
 #include <vector>
 
 #include "hftrain/base/json.h"
+#include "hftrain/data/collator.h"
+#include "hftrain/tasks/task.h"
 
 namespace hftrain::plan {
 
@@ -126,8 +128,9 @@ struct SplitPlan {
 };
 
 struct DataPlan {
-  std::string task = "clm";
-  int64_t block_size = 0;
+  tasks::Task task = tasks::Task::kCausalLm;
+  int64_t block_size = 0;        // tokens of a sample, or at most so many where rows stay as they are
+  data::PaddingOptions padding;  // of batches; no columns: samples are blocks of one length
   std::optional<SplitPlan> train;
   std::optional<SplitPlan> validation;
   std::optional<SplitPlan> test;

@@ -3,6 +3,33 @@
 #include "hftrain/base/hash.h"
 #include "hftrain/plan/identity.h"
 #include "hftrain/plan/run_plan.h"
+#include "hftrain/tasks/task_table.h"
+
+namespace hftrain::tasks {
+
+void to_json(Json& value, const Task& task) {
+  value = row_of(task).name;
+}
+
+void from_json(const Json& value, Task& task) {
+  const std::optional<Task> named = task_named(value.get<std::string>());
+  if (!named) throw Error(ExitCode::kInternal, "not a run plan").why("there is no task " + value.dump());
+  task = *named;
+}
+
+}  // namespace hftrain::tasks
+
+namespace hftrain::data {
+
+using PaddedForm = PaddedColumn::Form;
+NLOHMANN_JSON_SERIALIZE_ENUM(PaddedForm, {{PaddedForm::kSequence, "sequence"},
+                                          {PaddedForm::kMask, "mask"},
+                                          {PaddedForm::kScalar, "scalar"},
+                                          {PaddedForm::kVector, "vector"}})
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(PaddedColumn, tensor, column, form, pad)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(PaddingOptions, columns, length, multiple, on_left)
+
+}  // namespace hftrain::data
 
 namespace hftrain::plan {
 
@@ -26,10 +53,10 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ModelPlan, source_folder, model_type, config,
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(LossScalePlan, initial, dynamic, growth_interval, hysteresis, refill,
                                    minimum)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(PrecisionPlan, compute, gradient_scaler, loss_scale, tf32, eval)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(SplitPlan, cache_path, samples, tokens, exact)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(DataPlan, task, block_size, train, validation, test, seed, sampling,
-                                   drop_last, even_batches, split_batches, loader_workers, prefetch_factor,
-                                   pin_memory, ignore_data_skip)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(SplitPlan, cache_path, samples, tokens, exact, columns)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(DataPlan, task, block_size, padding, train, validation, test, seed,
+                                   sampling, drop_last, even_batches, split_batches, loader_workers,
+                                   prefetch_factor, pin_memory, ignore_data_skip)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(BatchPlan, per_device_train, per_device_eval, accumulation_steps,
                                    global_train, average_tokens_across_devices)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(StepsPlan, batches_per_epoch, updates_per_epoch, max_steps, epochs,

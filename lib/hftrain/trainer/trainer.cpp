@@ -62,6 +62,8 @@ Trainer::Trainer(const plan::RunPlan& plan, runtime::WorkerContext& context, com
       losses_(context.device, plan.logging.nan_inf_filter) {
   const PhaseClock::Span span = clock_.span("load");
   runtime::seed_generators(plan.seed, *context.device_runtime, context.device);
+  const bool pads = !plan.data.padding.columns.empty();
+  collator_ = pads ? data::padding_collator(plan.data.padding) : data::block_collator();
   model_ = make_model(plan, context.device);
   strategy_ = make_strategy(plan, *model_, communicator);
   checkpointing_ = make_checkpointing(plan, *strategy_);

@@ -136,7 +136,7 @@ class Trainer {
   PhaseClock clock_;
   MemoryStages memory_;
 
-  std::shared_ptr<const data::Collator> collator_ = data::block_collator();
+  std::shared_ptr<const data::Collator> collator_;
   std::unique_ptr<models::Model> model_;
   std::unique_ptr<parallel::Strategy> strategy_;
   std::unique_ptr<nn::UnitRunner> checkpointing_;  // null: units run as the strategy runs them

@@ -51,7 +51,7 @@ std::vector<Flag> run_flags() {
                    {"sft", planned("this task comes later", "clm")},
                    {"mlm", planned("this task comes later", "clm")},
                    {"seq2seq", planned("this task comes later", "clm")},
-                   {"text-classification", planned("this task comes later", "clm")},
+                   {"text-classification"},
                    {"token-classification", planned("this task comes later", "clm")},
                    {"question-answering", planned("this task comes later", "clm")},
                    {"image-classification", planned("this task comes later", "clm")},

@@ -1,0 +1,23 @@
+// Causal language modelling, as run_clm has it: one column of text (`text`, else the first), tokenised row by
+// row, joined and cut into blocks of --block_size tokens; every token is predicted from those before it in its
+// block.
+#include "hftrain/tasks/task_table.h"
+
+namespace hftrain::tasks {
+namespace {
+
+data::Recipe blocks_of_text(const TaskInput&) {
+  return data::packed_text("clm");
+}
+
+}  // namespace
+
+TaskRow causal_lm() {
+  return {.task = Task::kCausalLm,
+          .name = "clm",
+          .head = architectures::Head::kCausalLm,
+          .flags = {"block_size", "keep_linebreaks"},
+          .recipe = blocks_of_text};
+}
+
+}  // namespace hftrain::tasks

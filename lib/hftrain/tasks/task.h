@@ -1,0 +1,17 @@
+// What a run trains for, as plans carry it.
+#pragma once
+
+namespace hftrain::tasks {
+
+enum class Task {
+  kCausalLm,
+  kInstructionTuning,
+  kMaskedLm,
+  kSeq2Seq,
+  kTextClassification,
+  kTokenClassification,
+  kQuestionAnswering,
+  kImageClassification,
+};
+
+}  // namespace hftrain::tasks

@@ -1,0 +1,41 @@
+#include "hftrain/tasks/task_table.h"
+
+#include <algorithm>
+
+namespace hftrain::tasks {
+
+const std::vector<TaskRow>& task_table() {
+  using architectures::Head;
+  static const std::vector<TaskRow> rows = {
+      causal_lm(),
+      {.task = Task::kInstructionTuning, .name = "sft", .head = Head::kCausalLm},
+      {.task = Task::kMaskedLm, .name = "mlm", .head = Head::kMaskedLm},
+      {.task = Task::kSeq2Seq,
+       .name = "seq2seq",
+       .other_names = {"summarization", "translation"},
+       .head = Head::kSeq2SeqLm},
+      text_classification(),
+      {.task = Task::kTokenClassification,
+       .name = "token-classification",
+       .head = Head::kTokenClassification},
+      {.task = Task::kQuestionAnswering, .name = "question-answering", .head = Head::kQuestionAnswering},
+      {.task = Task::kImageClassification,
+       .name = "image-classification",
+       .head = Head::kImageClassification},
+  };
+  return rows;
+}
+
+const TaskRow& row_of(Task task) {
+  return task_table()[static_cast<size_t>(task)];
+}
+
+std::optional<Task> task_named(std::string_view name) {
+  for (const TaskRow& row : task_table()) {
+    const auto& others = row.other_names;
+    if (row.name == name || std::find(others.begin(), others.end(), name) != others.end()) return row.task;
+  }
+  return std::nullopt;
+}
+
+}  // namespace hftrain::tasks

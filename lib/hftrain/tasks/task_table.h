@@ -1,0 +1,60 @@
+// One row for each task: its names, what it reads, how rows become batches, what the model ends in. The file
+// of a task (<task>.cpp) holds all of that; nothing outside this module asks which task a run has where a row
+// can say it.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "hftrain/architectures/head.h"
+#include "hftrain/arguments/arguments.h"
+#include "hftrain/base/json.h"
+#include "hftrain/data/collator.h"
+#include "hftrain/data/encoder.h"
+#include "hftrain/tasks/task.h"
+
+namespace hftrain::tasks {
+
+// What a task decides from, before any data are read.
+struct TaskInput {
+  const arguments::Arguments& arguments;
+  Json model_config;  // config.json of the model that the run starts from
+  std::optional<int64_t> tokenizer_max_length = std::nullopt;  // unset: no limit
+  std::optional<int64_t> pad_id = std::nullopt;                // of the tokenizer
+  bool pads_on_left = false;                                   // the tokenizer does
+  std::optional<bool> pad_to_max_length = std::nullopt;        // as asked for; unset: the task decides
+  bool trains = true;
+};
+
+struct TaskRow {
+  Task task = Task::kCausalLm;
+  std::string_view name;                      // of --task, and in plans
+  std::vector<std::string_view> other_names;  // of --task too: what older scripts call it
+  architectures::Head head = architectures::Head::kCausalLm;
+  std::vector<std::string_view> flags;  // that this task reads and not every one
+
+  // The functions are pure. Bad values of flags are Errors (exit code 2).
+  data::Recipe (*recipe)(const TaskInput& input) = nullptr;  // null: the task is not built yet
+  // How a batch is padded; `facts`: what the recipe's survey found. Null: samples are blocks of one length.
+  data::PaddingOptions (*padding)(const TaskInput& input, const Json& facts) = nullptr;
+  // Tokens of the longest sample, where batches are padded.
+  int64_t (*longest)(const TaskInput& input) = nullptr;
+  // Keys of config.json that follow from the data (labels). Null: none do.
+  Json (*config_changes)(const Json& facts) = nullptr;
+
+  bool built() const { return recipe != nullptr; }
+};
+
+// In the order of Task.
+const std::vector<TaskRow>& task_table();
+const TaskRow& row_of(Task task);
+// By any of its names; nothing when there is no such task.
+std::optional<Task> task_named(std::string_view name);
+
+// Their rows.
+TaskRow causal_lm();
+TaskRow text_classification();
+
+}  // namespace hftrain::tasks

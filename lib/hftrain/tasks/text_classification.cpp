@@ -1,0 +1,213 @@
+// Text classification and regression, as run_glue has it: one text or a pair, and a label.
+//
+//   columns   with --task_name those of the GLUE task; else sentence1 and sentence2, else the first one or two
+//             columns beside `label`
+//   labels    whole numbers, strings or booleans: classes, sorted; numbers with a fraction, and stsb:
+//             regression; lists: several labels at once (multi-label)
+//   length    --max_seq_length tokens (128), the longer text of a pair is cut first
+//   padding   to that length, or with --no_pad_to_max_length to the longest of the batch
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "hftrain/base/error.h"
+#include "hftrain/base/text.h"
+#include "hftrain/tasks/label_set.h"
+#include "hftrain/tasks/task_table.h"
+
+namespace hftrain::tasks {
+namespace {
+
+constexpr const char* kLabel = "label";
+constexpr int64_t kDefaultLength = 128;  // tokens
+
+// In the order in which a rule gives them.
+enum Column : size_t { kFirstText, kSecondText, kLabelColumn, kColumns };
+
+struct GlueTask {
+  const char *name, *first, *second;  // second null: one text
+};
+constexpr std::array<GlueTask, 9> kGlueTasks = {{
+    {"cola", "sentence", nullptr},
+    {"mnli", "premise", "hypothesis"},
+    {"mrpc", "sentence1", "sentence2"},
+    {"qnli", "question", "sentence"},
+    {"qqp", "question1", "question2"},
+    {"rte", "sentence1", "sentence2"},
+    {"sst2", "sentence", nullptr},
+    {"stsb", "sentence1", "sentence2"},
+    {"wnli", "sentence1", "sentence2"},
+}};
+
+// Nothing without --task_name.
+std::optional<GlueTask> glue_task(const TaskInput& input) {
+  const std::optional<std::string>& asked = input.arguments.data.task_name;
+  if (!asked) return std::nullopt;
+  std::string known;
+  for (const GlueTask& task : kGlueTasks) {
+    if (to_lower(*asked) == task.name) return task;
+    known += (known.empty() ? "" : ", ") + std::string(task.name);
+  }
+  throw Error(ExitCode::kUsage, "there is no GLUE task '" + *asked + "'")
+      .where("--task_name")
+      .why("the tasks are " + known)
+      .hint("one of them, or none for files of your own");
+}
+
+bool has(const std::vector<std::string>& names, const char* name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+std::string needed(const std::vector<std::string>& names, const char* name) {
+  if (has(names, name)) return name;
+  throw Error(ExitCode::kData, std::string("there is no column '") + name + "'")
+      .hint(std::string("rename the column that is meant to ") + name);
+}
+
+std::vector<std::string> chosen(const std::vector<std::string>& names, const std::optional<GlueTask>& glue,
+                                bool needs_label) {
+  std::string label = has(names, kLabel) ? kLabel : "";
+  if (needs_label) label = needed(names, kLabel);
+  if (glue) return {needed(names, glue->first), glue->second ? needed(names, glue->second) : "", label};
+  if (has(names, "sentence1") && has(names, "sentence2")) return {"sentence1", "sentence2", label};
+  std::vector<std::string> others;
+  std::copy_if(names.begin(), names.end(), std::back_inserter(others),
+               [](const std::string& name) { return name != kLabel; });
+  if (others.empty())
+    throw Error(ExitCode::kData, "there is no column with text")
+        .hint("name it sentence1, or anything but label");
+  return {others[0], others.size() > 1 ? others[1] : "", label};
+}
+
+data::ColumnRule column_rule(const std::optional<GlueTask>& glue, data::Split split) {
+  const bool needs_label = split != data::Split::kTest;
+  return {.columns = kColumns,
+          .choose = [=](const std::vector<std::string>& names) { return chosen(names, glue, needs_label); },
+          .text_only = false,
+          .typed_cells = {kLabelColumn}};
+}
+
+std::string_view text_of(const data::Records& records, size_t row, size_t column) {
+  const data::Value value = records.value(row, column);
+  if (value.kind() == data::ValueKind::kText) return value.text();
+  throw Error(ExitCode::kData, column == kFirstText ? "the first text of a row is no string"
+                                                    : "the second text of a row is no string")
+      .where(records.where(row))
+      .why(std::string("it is ") + data::kind_name(value.kind()))
+      .hint("name the columns of the texts sentence1 and sentence2");
+}
+
+int64_t longest(const TaskInput& input) {
+  const int64_t asked = input.arguments.data.max_seq_length.value_or(kDefaultLength);
+  return std::min(asked, input.tokenizer_max_length.value_or(asked));
+}
+
+class PairEncoder final : public data::Encoder {
+ public:
+  PairEncoder(std::shared_ptr<const tokenizer::Tokenizer> tokenizer, int64_t max_length,
+              std::optional<LabelSet> labels)
+      : tokenizer_(std::move(tokenizer)), labels_(std::move(labels)) {
+    options_.truncation =
+        tokenizer::Truncation{.max_length = max_length, .from_left = tokenizer_->truncates_from_left()};
+  }
+
+  data::FeatureSchema schema() const override {
+    data::FeatureSchema schema = {{data::kInputIds, data::FeatureType::kTokenIds},
+                                  {"token_type_ids", data::FeatureType::kInteger}};
+    if (labels_)
+      schema.push_back({"labels", labels_->kind() == LabelSet::Kind::kClasses ? data::FeatureType::kInteger
+                                                                              : data::FeatureType::kFloat});
+    return schema;
+  }
+
+  void encode(const data::Records& records, data::Features& features) const override {
+    tokenizer::TokenRow tokens;
+    for (size_t row = 0; row < records.rows(); ++row) {
+      encode_texts(records, row, tokens);
+      append(tokens.ids, features.columns[0]);
+      append(tokens.type_ids, features.columns[1]);
+      if (labels_) labels_->add(records, row, kLabelColumn, features.columns[2]);
+    }
+  }
+
+ private:
+  void encode_texts(const data::Records& records, size_t row, tokenizer::TokenRow& tokens) const {
+    tokenizer::EncodeInput input{text_of(records, row, kFirstText)};
+    if (records.value(row, kSecondText).kind() != data::ValueKind::kNull)
+      input.second = text_of(records, row, kSecondText);
+    tokenizer_->encode_row(input, options_, tokens);
+  }
+
+  static void append(const std::vector<int32_t>& numbers, data::FeatureValues& column) {
+    column.integers.insert(column.integers.end(), numbers.begin(), numbers.end());
+    column.lengths.push_back(static_cast<int32_t>(numbers.size()));
+  }
+
+  std::shared_ptr<const tokenizer::Tokenizer> tokenizer_;
+  tokenizer::EncodeOptions options_;
+  std::optional<LabelSet> labels_;  // nothing: rows have none (test data)
+};
+
+data::Recipe classification_recipe(const TaskInput& input) {
+  const std::optional<GlueTask> glue = glue_task(input);
+  const int64_t max_length = longest(input);
+  // A run that does not train keeps the labels of its model.
+  const std::optional<LabelSet> of_model = LabelSet::of_config(input.model_config);
+  const bool keeps = !input.trains && of_model;
+  const bool always_regression = glue && std::string_view(glue->name) == "stsb";
+  data::Recipe recipe;
+  recipe.task = "text-classification";
+  recipe.options = {{"task_name", glue ? Json(glue->name) : Json()}, {"max_length", max_length}};
+  recipe.arrangement = data::Arrangement::kKeepRows;
+  recipe.columns = [=](data::Split split) { return column_rule(glue, split); };
+  if (keeps) {
+    recipe.facts = of_model->to_json_value();
+  } else {
+    recipe.survey = [=](data::RowSource& rows, const std::function<bool()>& stopped) -> std::optional<Json> {
+      const auto found = LabelSet::of_rows(rows, kColumns, kLabelColumn, always_regression, stopped);
+      return found ? std::optional(found->to_json_value()) : std::nullopt;
+    };
+  }
+  recipe.encoder = [=](std::shared_ptr<const tokenizer::Tokenizer> tokenizer, data::Split split,
+                       const Json& facts) -> std::unique_ptr<data::Encoder> {
+    std::optional<LabelSet> labels;
+    if (split != data::Split::kTest) labels = LabelSet::from_json(facts);
+    return std::make_unique<PairEncoder>(std::move(tokenizer), max_length, std::move(labels));
+  };
+  return recipe;
+}
+
+// type_vocab_size: models with one row embed no types, or all the same.
+data::PaddingOptions classification_padding(const TaskInput& input, const Json& facts) {
+  using Form = data::PaddedColumn::Form;
+  const bool several = LabelSet::from_json(facts).kind() == LabelSet::Kind::kMultiLabel;
+  data::PaddingOptions options;
+  options.columns = {{"input_ids", data::kInputIds, Form::kSequence, input.pad_id.value_or(0)},
+                     {"attention_mask", data::kInputIds, Form::kMask}};
+  const auto types = input.model_config.find("type_vocab_size");
+  if (types != input.model_config.end() && types->is_number() && types->get<int64_t>() > 1)
+    options.columns.push_back({"token_type_ids", "token_type_ids", Form::kSequence});
+  options.columns.push_back({"labels", "labels", several ? Form::kVector : Form::kScalar});
+  options.on_left = input.pads_on_left;
+  if (input.pad_to_max_length.value_or(true)) {
+    options.length = longest(input);
+  } else if (input.arguments.precision.fp16) {
+    options.multiple = 8;  // what the script asks of its collator, for the GPU's sake
+  }
+  return options;
+}
+
+}  // namespace
+
+TaskRow text_classification() {
+  return {.task = Task::kTextClassification,
+          .name = "text-classification",
+          .head = architectures::Head::kSequenceClassification,
+          .flags = {"task_name", "max_seq_length", "pad_to_max_length"},
+          .recipe = classification_recipe,
+          .padding = classification_padding,
+          .longest = longest,
+          .config_changes = [](const Json& facts) { return LabelSet::from_json(facts).config_changes(); }};
+}
+
+}  // namespace hftrain::tasks
