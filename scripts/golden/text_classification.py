@@ -101,7 +101,8 @@ def result_of(case, tokenizer):
 
 def main():
     raw = make_tokenizer()
-    tokenizer = PreTrainedTokenizerFast(tokenizer_object=raw, pad_token="[PAD]", cls_token="[CLS]", sep_token="[SEP]")
+    tokenizer = PreTrainedTokenizerFast(tokenizer_object=raw, pad_token="[PAD]", cls_token="[CLS]", sep_token="[SEP]",
+                                        model_input_names=["input_ids", "token_type_ids", "attention_mask"])
     cases = [case | result_of(case, tokenizer) for case in CASES]
     OUT.parent.mkdir(parents=True, exist_ok=True)
     OUT.write_text(json.dumps({"tokenizer": json.loads(raw.to_str()), "cases": cases}, separators=(",", ":")) + "\n")
