@@ -11,7 +11,7 @@ namespace {
 
 std::optional<plan::SplitFacts> facts_of_split(const std::optional<data::PreparedSplit>& split) {
   if (!split) return std::nullopt;
-  return plan::SplitFacts{split->cache_path, split->samples, split->tokens, split->exact};
+  return plan::SplitFacts{split->cache_path, split->samples, split->tokens, split->exact, split->columns};
 }
 
 std::string describe(const data::PreparedData& prepared) {

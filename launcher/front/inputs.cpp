@@ -129,7 +129,8 @@ Inputs gather_machine(arguments::ParseOutcome parsed, const Environment& environ
 void add_model(Inputs& inputs) {
   const plan::FilesNeeded needed =
       inputs.other_machines ? plan::FilesNeeded::kOfPlan : plan::FilesNeeded::kOfRun;
-  inputs.model = plan::load_model_facts(inputs.parsed.arguments, inputs.environment, needed);
+  inputs.model = plan::load_model_facts(inputs.parsed.arguments, inputs.environment, needed,
+                                        plan::task_row(inputs.parsed).head);
   add_tokenizer_facts(inputs.model);
 }
 

@@ -5,6 +5,7 @@
 
 #include "hftrain/architectures/architecture.h"
 #include "hftrain/arguments/command_line.h"
+#include "hftrain/base/error.h"
 
 namespace hftrain::front {
 namespace {
@@ -136,6 +137,13 @@ class Setting {
 }  // namespace
 
 SmokeSetting smoke_setting(const arguments::ParseOutcome& parsed, int gpus) {
+  const std::string task = parsed.arguments.run.task.value_or("clm");
+  if (task != "clm") {
+    throw Error(ExitCode::kUsage, "a smoke run does not check --task " + task + " yet")
+        .where(parsed.origins.describe("task"))
+        .why("it makes, and shortens, the text that a language model is trained on")
+        .hint("--task clm, or a short run: --max_steps 10");
+  }
   return Setting(parsed, gpus).make();
 }
 

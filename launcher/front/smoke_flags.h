@@ -26,7 +26,7 @@ struct SmokeSetting {
   std::map<std::string, std::string> environment;  // on top of the inherited one
 };
 
-// `gpus`: those that runs on this machine see; 0 for the CPU.
+// A task without a smoke run is an Error (exit code 2). `gpus`: those that runs on this machine see; 0 for the CPU.
 SmokeSetting smoke_setting(const arguments::ParseOutcome& parsed, int gpus);
 
 // The user's command line in front of these flags.

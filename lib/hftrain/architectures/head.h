@@ -42,4 +42,9 @@ constexpr bool has_labels(Head head) {
          head == Head::kImageClassification;
 }
 
+// Whether a model with this head generates text, and so has a generation_config.json.
+constexpr bool generates(Head head) {
+  return head == Head::kCausalLm || head == Head::kSeq2SeqLm;
+}
+
 }  // namespace hftrain::architectures

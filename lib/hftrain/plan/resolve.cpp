@@ -103,16 +103,21 @@ void note_special_tokens(const ResolveInput& input, const RunPlan& plan, std::ve
   const std::vector<std::string> changes = changed_special_tokens(input.model);
   if (!plan.do_train || changes.empty()) return;
   notes.push_back(warning("the tokenizer's special tokens differ from the model's: " + join(changes, ", "),
-                          "the saved config.json and generation_config.json get the tokenizer's"));
+                          plan.model.generation_config.empty()
+                              ? "the saved config.json gets the tokenizer's"
+                              : "the saved config.json and generation_config.json get the tokenizer's"));
 }
 
-// A given block is capped by the tokenizer's limit, as the Trainer's script does.
-void note_block_size(const ResolveInput& input, const RunPlan& plan, std::vector<Diagnostic>& notes) {
-  const std::optional<int64_t>& asked = input.parsed.arguments.data.block_size;
+// A given length is capped by the tokenizer's limit, as the Trainer's scripts do.
+void note_length(const ResolveInput& input, const RunPlan& plan, std::vector<Diagnostic>& notes) {
+  const arguments::DataArguments& data = input.parsed.arguments.data;
+  const bool packs = task_row(input.parsed).padding == nullptr;
+  const std::optional<int64_t>& asked = packs ? data.block_size : data.max_seq_length;
   if (!asked || *asked <= plan.data.block_size) return;
-  notes.push_back(warning(
-      "blocks of " + std::to_string(plan.data.block_size) + " tokens instead of " + std::to_string(*asked),
-      "the tokenizer's model_max_length is " + std::to_string(plan.data.block_size)));
+  notes.push_back(warning((packs ? "blocks of " : "samples of at most ") +
+                              std::to_string(plan.data.block_size) + " tokens instead of " +
+                              std::to_string(*asked),
+                          "the tokenizer's model_max_length is " + std::to_string(plan.data.block_size)));
 }
 
 void note_budget(const ResolveInput& input, const RunPlan& plan, std::vector<Diagnostic>& notes) {
@@ -189,7 +194,7 @@ RunPlan resolve(const ResolveInput& input) {
   plan.saving = resolve_saving(input, plan);
   plan.steps.expected_seconds = expected_seconds(input, plan);
   plan.rehearse = resolve_rehearsal(input, plan);
-  const auto architecture = running_architecture(input.model);
+  const auto architecture = running_architecture(input);
   plan.memory_per_rank = estimate_memory(*architecture, plan);
   plan.disk = estimate_disk(*architecture, plan, input.free_bytes);
   check_budget(input, plan, problems);
@@ -216,7 +221,7 @@ std::vector<Diagnostic> plan_notes(const ResolveInput& input, const RunPlan& pla
                          "the tokenizer has that many ids"));
   }
   note_special_tokens(input, plan, notes);
-  note_block_size(input, plan, notes);
+  note_length(input, plan, notes);
   if (!input.model.missing.empty())
     notes.push_back(warning("not here, and needed by a run: " + join(input.model.missing, ", "),
                             "the plan goes by config.json and the sizes of the data files"));

@@ -26,6 +26,7 @@ struct SplitFacts {
   int64_t samples = 0;
   int64_t tokens = 0;
   bool exact = false;
+  std::vector<std::string> columns = {"input_ids"};
 };
 
 struct DataFacts {

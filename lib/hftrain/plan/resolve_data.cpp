@@ -11,7 +11,7 @@ constexpr int64_t kDefaultPrefetch = 2;
 
 std::optional<SplitPlan> split_plan(const std::optional<SplitFacts>& facts) {
   if (!facts) return std::nullopt;
-  return SplitPlan{facts->cache_path, facts->samples, facts->tokens, facts->exact};
+  return SplitPlan{facts->cache_path, facts->samples, facts->tokens, facts->exact, facts->columns};
 }
 
 EpochShape epoch_shape(const SplitPlan& split, int64_t batch_size, const RunPlan& plan) {
@@ -29,10 +29,12 @@ void check_split(const char* name, const std::optional<SplitPlan>& split, int64_
                  const RunPlan& plan, Problems& problems) {
   if (!split || !split->exact) return;
   if (split->samples == 0) {
-    problems.add(
-        ExitCode::kData,
-        data_problem(name, "there is not one block of " + std::to_string(plan.data.block_size) + " tokens",
-                     "more text, or a smaller --block_size"));
+    const bool packs = plan.data.padding.columns.empty();
+    problems.add(ExitCode::kData, packs ? data_problem(name,
+                                                       "there is not one block of " +
+                                                           std::to_string(plan.data.block_size) + " tokens",
+                                                       "more text, or a smaller --block_size")
+                                        : data_problem(name, "there is not one row", "files with rows"));
     return;
   }
   const EpochShape shape = epoch_shape(*split, batch_size, plan);
@@ -65,8 +67,8 @@ void check_block(const ResolveInput& input, int64_t block, Problems& problems) {
   }
 }
 
-// Flags of other tasks would do nothing; models end in one head yet.
-void check_task(const ResolveInput& input, const tasks::TaskRow& task, Problems& problems) {
+// Flags of other tasks would do nothing.
+void check_task_flags(const ResolveInput& input, const tasks::TaskRow& task, Problems& problems) {
   for (const tasks::TaskRow& other : tasks::task_table()) {
     for (const std::string_view flag : other.flags) {
       const bool reads = std::find(task.flags.begin(), task.flags.end(), flag) != task.flags.end();
@@ -76,12 +78,31 @@ void check_task(const ResolveInput& input, const tasks::TaskRow& task, Problems&
                      "it belongs to --task " + std::string(other.name), "leave it out");
     }
   }
-  if (task.head != architectures::Head::kCausalLm) {
-    problems.usage("no model has a head for --task " + std::string(task.name) + " yet",
-                   input.parsed.origins.describe("task"),
-                   "the head would be " + std::string(architectures::head_word(task.head)) +
-                       ", and only causal_lm is there; `hftrain prepare` makes the data of this task today",
-                   "--task clm");
+}
+
+// What tasks whose rows stay as they are need beside their rows.
+void check_padded_task(const ResolveInput& input, const tasks::TaskRow& task, int64_t longest,
+                       Problems& problems) {
+  const int64_t positions = input.model.architecture->max_positions();
+  if (longest > positions && input.model.architecture->learned_positions()) {
+    problems.usage("samples of " + std::to_string(longest) + " tokens are longer than the model's " +
+                       std::to_string(positions) + " positions",
+                   input.parsed.origins.describe("max_seq_length"),
+                   "the model has an embedding for each position",
+                   "--max_seq_length " + std::to_string(positions));
+  }
+  if (input.model.special_tokens && !input.model.special_tokens->pad) {
+    problems.add(
+        ExitCode::kData,
+        {Diagnostic::Severity::kError, "the tokenizer has no padding token", input.model.tokenizer_folder,
+         "--task " + std::string(task.name) + " pads the rows of a batch to one length",
+         "name one as pad_token in its tokenizer_config.json"});
+  }
+  if (input.parsed.arguments.run.do_predict) {
+    problems.usage("--task " + std::string(task.name) + " does not predict yet",
+                   input.parsed.origins.describe("do_predict"),
+                   "it trains and evaluates; the labels that it would write are not in this build",
+                   "leave it out, or name the labelled rows with --validation_file and --do_eval");
   }
 }
 
@@ -135,11 +156,12 @@ DataPlan resolve_data(const ResolveInput& input, const RunPlan& plan, Problems& 
   DataPlan data;
   const tasks::TaskRow& task = task_row(input.parsed);
   data.task = task.task;
-  check_task(input, task, problems);
+  check_task_flags(input, task, problems);
   if (task.padding != nullptr) {
     const tasks::TaskInput facts = task_input(input.parsed, input.model);
     if (!input.data.of_task.is_null()) data.padding = task.padding(facts, input.data.of_task);
     data.block_size = task.longest(facts);
+    check_padded_task(input, task, data.block_size, problems);
   } else {
     data.block_size = block_size(input.parsed, input.model);
     check_block(input, data.block_size, problems);

@@ -97,13 +97,19 @@ void check_vocabulary(const ResolveInput& input, Problems& problems) {
 
 }  // namespace
 
-std::shared_ptr<const architectures::Architecture> running_architecture(const ModelFacts& model) {
+std::shared_ptr<const architectures::Architecture> running_architecture(const ResolveInput& input) {
+  const ModelFacts& model = input.model;
+  const tasks::TaskRow& task = task_row(input.parsed);
   const int64_t ids = model.tokenizer_vocabulary.value_or(0);
-  if (!model.source_folder.empty() || ids <= model.architecture->vocab_size()) return model.architecture;
+  const bool grows = model.source_folder.empty() && ids > model.architecture->vocab_size();
+  const bool labelled = task.config_changes != nullptr && !input.data.of_task.is_null();
+  if (!grows && !labelled) return model.architecture;
   Json config = model.architecture->config_json();
-  config["vocab_size"] = ids;
-  return architectures::Architecture::from_config(config, "the config with the tokenizer's vocabulary",
-                                                  model.architecture->head());
+  if (grows) config["vocab_size"] = ids;
+  if (labelled) config.update(task.config_changes(input.data.of_task));
+  return architectures::Architecture::from_config(
+      config, "the config with the tokenizer's vocabulary and the labels of the data",
+      model.architecture->head());
 }
 
 PrecisionPlan resolve_precision(const ResolveInput& input, const RanksPlan& ranks, Problems& problems) {
@@ -128,7 +134,7 @@ PrecisionPlan resolve_precision(const ResolveInput& input, const RanksPlan& rank
 
 ModelPlan resolve_model(const ResolveInput& input, Problems& problems) {
   const arguments::Arguments& arguments = input.parsed.arguments;
-  const auto architecture = running_architecture(input.model);
+  const auto architecture = running_architecture(input);
   check_vocabulary(input, problems);
   ModelPlan plan;
   plan.source_folder = input.model.source_folder;
@@ -139,7 +145,8 @@ ModelPlan resolve_model(const ResolveInput& input, Problems& problems) {
   plan.config["dtype"] = plan.master_dtype;
   plan.config["use_cache"] = arguments.model.use_cache;
   align_config(input.model, plan.config);
-  plan.generation_config = generation_config_text(input.model, plan.config);
+  if (generates(architecture->head()))
+    plan.generation_config = generation_config_text(input.model, plan.config);
   plan.parameters = plan.trainable_parameters = architecture->parameters().count();
   plan.non_embedding_parameters = architecture->parameters().count_non_embedding();
   plan.gradient_checkpointing = recomputes_activations(arguments);

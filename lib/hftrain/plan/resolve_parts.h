@@ -75,9 +75,9 @@ DiskPlan estimate_disk(const architectures::Architecture& architecture, const Ru
                        std::optional<uint64_t> free_bytes);
 void check_budget(const ResolveInput& input, const RunPlan& plan, Problems& problems);
 
-// The architecture that runs: the model's, with as many embeddings as the tokenizer needs when it starts from
-// scratch.
-std::shared_ptr<const architectures::Architecture> running_architecture(const ModelFacts& model);
+// The architecture that runs: the model's, with the labels that the data have, and with as many embeddings as the
+// tokenizer needs when it starts from scratch.
+std::shared_ptr<const architectures::Architecture> running_architecture(const ResolveInput& input);
 
 inline bool recomputes_activations(const arguments::Arguments& arguments) {
   return arguments.precision.gradient_checkpointing ||

@@ -116,7 +116,7 @@ class Resolution {
                      : policy == "size" ? WrapPolicy::kSize
                                         : WrapPolicy::kTransformer;
     request.min_parameters = asked_.min_parameters.value_or(0);
-    const auto architecture = running_architecture(input_.model);
+    const auto architecture = running_architecture(input_);
     if (policy == "transformer") check_classes(*architecture);
     plan_.units = make_units(architecture->parameters(), request);
   }

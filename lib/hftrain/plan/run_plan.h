@@ -119,12 +119,13 @@ struct PrecisionPlan {
   std::string eval = "";  // bfloat16 | float16 with *_full_eval, else empty
 };
 
-// One prepared split: fixed-length token blocks in a memory-mapped cache.
+// One prepared split: samples in a memory-mapped cache.
 struct SplitPlan {
-  std::string cache_path;  // prefix of the .bin/.idx pair; empty until prepared
+  std::string cache_path;  // prefix of the .bin/.idx pairs; empty until prepared
   int64_t samples = 0;     // 0 until known
   int64_t tokens = 0;
   bool exact = false;  // false: an estimate (only in --dry_run)
+  std::vector<std::string> columns = {"input_ids"};
 };
 
 struct DataPlan {

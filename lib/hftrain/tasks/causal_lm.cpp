@@ -16,6 +16,7 @@ TaskRow causal_lm() {
   return {.task = Task::kCausalLm,
           .name = "clm",
           .head = architectures::Head::kCausalLm,
+          .pipeline = "text-generation",
           .flags = {"block_size", "keep_linebreaks"},
           .recipe = blocks_of_text};
 }

@@ -33,6 +33,7 @@ struct TaskRow {
   std::string_view name;                      // of --task, and in plans
   std::vector<std::string_view> other_names;  // of --task too: what older scripts call it
   architectures::Head head = architectures::Head::kCausalLm;
+  std::string_view pipeline;            // what the card of its models calls it (pipeline_tag of the hub)
   std::vector<std::string_view> flags;  // that this task reads and not every one
 
   // The functions are pure. Bad values of flags are Errors (exit code 2).

@@ -203,6 +203,7 @@ TaskRow text_classification() {
   return {.task = Task::kTextClassification,
           .name = "text-classification",
           .head = architectures::Head::kSequenceClassification,
+          .pipeline = "text-classification",
           .flags = {"task_name", "max_seq_length", "pad_to_max_length"},
           .recipe = classification_recipe,
           .padding = classification_padding,

@@ -10,11 +10,12 @@ namespace hftrain::trainer {
 
 namespace {
 
-at::Tensor& column_named(models::Batch& batch, const std::string& name) {
-  for (const models::BatchColumn& column : models::kBatchColumns) {
-    if (column.name == name) return batch.*column.member;
-  }
-  throw Error(ExitCode::kInternal, "a batch has no column '" + name + "'");
+void put_column(models::Batch& batch, const std::string& name, const at::Tensor& tensor) {
+  const auto column = std::find_if(models::kBatchColumns.begin(), models::kBatchColumns.end(),
+                                   [&](const models::BatchColumn& one) { return one.name == name; });
+  if (column == models::kBatchColumns.end())
+    throw Error(ExitCode::kInternal, "a batch has no column '" + name + "'");
+  batch.*column->member = tensor;
 }
 
 at::Tensor empty_tensor(const data::TensorShape& shape, bool pinned) {
@@ -89,7 +90,7 @@ LoadedBatch BatchLoader::assemble(const std::vector<int64_t>& samples) const {
   for (const data::TensorShape& shape : shapes) {
     tensors.push_back(shape.same_as ? tensors[*shape.same_as] : empty_tensor(shape, pin_memory_));
     memory.push_back(shape.same_as ? nullptr : tensors.back().mutable_data_ptr());
-    column_named(batch.tensors, shape.name) = tensors.back();
+    put_column(batch.tensors, shape.name, tensors.back());
   }
   collator_->fill(*dataset_, samples, {.seed = sampler_.seed, .epoch = epoch_}, memory);
   return batch;

@@ -2,11 +2,11 @@
 
 #include <map>
 
-#include "hftrain/base/error.h"
 #include "hftrain/nn/activation_checkpoint.h"
 #include "hftrain/parallel/nvme_optimizer.h"
 #include "hftrain/parallel/replicated_strategy.h"
 #include "hftrain/parallel/sharded_strategy.h"
+#include "hftrain/tasks/task_table.h"
 
 namespace hftrain::trainer {
 namespace {
@@ -39,9 +39,8 @@ std::unique_ptr<models::Model> make_model(const plan::RunPlan& plan, at::Device 
   options.kernels = plan.model.fused_kernels ? nn::Kernels::kFused : nn::Kernels::kReference;
   options.neftune_alpha = plan.model.neftune_noise_alpha;
   using architectures::Architecture;
-  const std::optional<architectures::Head> head = Architecture::head_of(plan.model.config);
-  if (!head) throw Error(ExitCode::kInternal, "the plan's config names no class of its family");
-  return models::build_model(Architecture::from_config(plan.model.config, "the plan", *head), options);
+  const architectures::Head head = tasks::row_of(plan.data.task).head;
+  return models::build_model(Architecture::from_config(plan.model.config, "the plan", head), options);
 }
 
 std::unique_ptr<parallel::Strategy> make_strategy(const plan::RunPlan& plan, const models::Model& model,

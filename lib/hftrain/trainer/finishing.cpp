@@ -22,6 +22,11 @@ namespace {
 
 constexpr int kVerifyingThreads = 4;
 
+// Whether the loss is that of tokens of a text, of which the scripts report the perplexity.
+bool models_language(architectures::Head head) {
+  return head == architectures::Head::kCausalLm || head == architectures::Head::kMaskedLm;
+}
+
 }  // namespace
 
 // The folder may be another one than when it was written. All ranks go by what rank 0 finds.
@@ -140,7 +145,8 @@ void Trainer::evaluate_at_end() {
   if (metrics.is_null()) return;
   metrics = record(std::move(metrics));
   memory_.end("eval", metrics);
-  metrics["perplexity"] = std::exp(metrics["eval_loss"].get<double>());
+  if (models_language(model_->architecture().head()))
+    metrics["perplexity"] = std::exp(metrics["eval_loss"].get<double>());
   if (!speaks()) return;
   write_results("eval", std::move(metrics), plan_.data.validation->samples);
   if (plan_.do_train) write_card();  // again, with this result

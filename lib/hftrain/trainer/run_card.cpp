@@ -6,6 +6,7 @@
 
 #include "hftrain/reporting/model_card.h"
 #include "hftrain/reporting/python_text.h"
+#include "hftrain/tasks/task_table.h"
 
 namespace hftrain::trainer {
 
@@ -15,7 +16,7 @@ std::string run_card(const plan::RunPlan& plan, const reporting::LogHistory& his
   card.model_name = fs::path(plan.output_dir).filename().string();
   if (!plan.model.source_folder.empty())
     card.base_model = fs::path(plan.model.source_folder).filename().string();
-  card.pipeline_tag = "text-generation";
+  card.pipeline_tag = tasks::row_of(plan.data.task).pipeline;
   const plan::OptimizerPlan& optimizer = plan.optimizer;
   const auto number = [](double value) { return reporting::python_repr(value); };
   card.hyperparameters = {

@@ -243,7 +243,7 @@ RunOutcome Trainer::run() {
 }
 
 std::shared_ptr<const data::Dataset> Trainer::open_split(const plan::SplitPlan& split) const {
-  return data::Dataset::open(split.cache_path, {data::kInputIds});
+  return data::Dataset::open(split.cache_path, split.columns);
 }
 
 std::string Trainer::describe_memory() const {

@@ -30,11 +30,13 @@ data::SamplerOptions sampler_of(const plan::RunPlan& plan, const comm::Communica
           .split_batches = plan.data.split_batches};
 }
 
-StepSync tokens_of(const std::vector<LoadedBatch>& group, const models::Model& model) {
+StepSync tokens_of(const std::vector<LoadedBatch>& group, const models::Model& model, bool with_padding) {
   StepSync local;
   for (const LoadedBatch& batch : group) {
-    local.label_tokens += models::label_count(model.architecture(), batch.tensors);
-    local.input_tokens += batch.tensors.input_ids.numel();
+    const models::Batch& tensors = batch.tensors;
+    local.label_tokens += models::label_count(model.architecture(), tensors);
+    const bool skips = !with_padding && tensors.attention_mask.defined();
+    local.input_tokens += skips ? tensors.attention_mask.sum().item<int64_t>() : tensors.input_ids.numel();
   }
   local.stop = StopRequest::seen();
   return local;
@@ -130,7 +132,7 @@ void Trainer::train_epoch(BatchLoader& loader) {
 
 bool Trainer::train_step(const std::vector<LoadedBatch>& group, const BatchLoader& loader) {
   const double begin = monotonic_seconds();
-  StepSync local = tokens_of(group, *model_);
+  StepSync local = tokens_of(group, *model_, plan_.logging.count_input_tokens != "non_padding");
   local.saves_at_rest = checkpointer_->at_rest() ? 1 : 0;
   const StepSync all = sync_step(communicator_, local);
   advance_save(all);

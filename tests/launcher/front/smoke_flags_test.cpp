@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "hftrain/base/error.h"
 #include "hftrain/base/file.h"
 #include "launcher/front/smoke_data.h"
 #include "support/catch.h"
@@ -49,6 +50,16 @@ TEST_CASE("a smoke run is short and saves, and is as configured in all else") {
   CHECK(child.interface.quiet);
   CHECK(child.saving.async_save);
   CHECK(child.launch.nproc_per_node == "2");
+}
+
+TEST_CASE("a task without a smoke run is refused") {
+  try {
+    child_of({"--task", "text-classification"});
+    FAIL("it was taken");
+  } catch (const Error& error) {
+    CHECK(error.code() == ExitCode::kUsage);
+    CHECK(error.render().find("does not check --task text-classification") != std::string::npos);
+  }
 }
 
 TEST_CASE("evaluation and saves at epochs come after updates, and none stays none") {

@@ -1,0 +1,106 @@
+// What a plan takes from its task.
+#include <algorithm>
+
+#include "resolve_case.h"
+#include "support/catch.h"
+
+namespace hftrain::plan {
+namespace {
+
+using architectures::Architecture;
+using architectures::Head;
+
+// A classification by three names over rows of at most 32 tokens.
+struct ClassificationCase : Case {
+  explicit ClassificationCase(std::vector<std::string> flags = {}) : Case(with_task(std::move(flags))) {
+    model.architecture = Architecture::from_scratch(
+        "gpt2", parsed.arguments.model.config_overrides.value_or(""), Head::kSequenceClassification);
+    model.special_tokens = SpecialTokens{.bos = 1, .eos = 1, .pad = 2};
+    data.of_task = {{"kind", "classes"}, {"names", {"bad", "fair", "good"}}};
+    data.train->columns = {"input_ids", "token_type_ids", "labels"};
+  }
+
+  static std::vector<std::string> with_task(std::vector<std::string> flags) {
+    const bool says_length = std::find(flags.begin(), flags.end(), "--max_seq_length") != flags.end();
+    flags.insert(flags.end(), {"--task", "text-classification"});
+    if (!says_length) flags.insert(flags.end(), {"--max_seq_length", "32"});
+    return flags;
+  }
+};
+
+TEST_CASE("a classification's plan has its head, the labels of its data and its padding") {
+  const RunPlan plan = ClassificationCase().plan();
+  CHECK(plan.data.task == tasks::Task::kTextClassification);
+  CHECK(plan.model.config["architectures"] == Json({"GPT2ForSequenceClassification"}));
+  CHECK(plan.model.config["id2label"] == Json({{"0", "bad"}, {"1", "fair"}, {"2", "good"}}));
+  CHECK(plan.model.config["label2id"] == Json({{"bad", 0}, {"fair", 1}, {"good", 2}}));
+  CHECK(plan.model.config["problem_type"] == "single_label_classification");
+  CHECK(plan.model.config["pad_token_id"] == 2);
+  CHECK(plan.model.generation_config.empty());
+  CHECK(
+      plan.model.parameters ==
+      Architecture::from_config(plan.model.config, "", Head::kSequenceClassification)->parameters().count());
+  CHECK(plan.data.block_size == 32);
+  CHECK(plan.data.padding.length == 32);
+  REQUIRE(plan.data.padding.columns.size() == 3);
+  CHECK(plan.data.padding.columns[0].pad == 2);
+  CHECK(plan.data.train->columns == std::vector<std::string>{"input_ids", "token_type_ids", "labels"});
+}
+
+TEST_CASE("workers read the task, its columns and its padding from the plan's file") {
+  const RunPlan plan = ClassificationCase({"--no_pad_to_max_length"}).plan();
+  const RunPlan copy = run_plan_from_json(to_json_value(plan), "plan.json");
+  CHECK(copy.data.task == tasks::Task::kTextClassification);
+  CHECK(copy.data.train->columns == plan.data.train->columns);
+  CHECK_FALSE(copy.data.padding.length);
+  REQUIRE(copy.data.padding.columns.size() == 3);
+  CHECK(copy.data.padding.columns[1].form == data::PaddedColumn::Form::kMask);
+  CHECK(copy.data.padding.columns[2].form == data::PaddedColumn::Form::kScalar);
+  CHECK(plan_hash(copy) == plan_hash(plan));
+}
+
+TEST_CASE("a language model's plan has blocks, and no padding") {
+  const RunPlan plan = Case().plan();
+  CHECK(plan.data.task == tasks::Task::kCausalLm);
+  CHECK(plan.data.padding.columns.empty());
+  CHECK(plan.data.train->columns == std::vector<std::string>{"input_ids"});
+  CHECK_FALSE(plan.model.generation_config.empty());
+}
+
+TEST_CASE("flags of another task are refused by name") {
+  const Error clm = Case({"--max_seq_length", "32"}).error();
+  CHECK(clm.code() == ExitCode::kUsage);
+  CHECK(contains(clm.render(), "--task clm does not read --max_seq_length"));
+  CHECK(contains(clm.render(), "text-classification"));
+  const Error classification = ClassificationCase({"--block_size", "32"}).error();
+  CHECK(classification.code() == ExitCode::kUsage);
+  CHECK(contains(classification.render(), "--task text-classification does not read --block_size"));
+}
+
+TEST_CASE("what a classification cannot do is refused before it begins") {
+  const Error longer = ClassificationCase({"--max_seq_length", "65"}).error();
+  CHECK(longer.code() == ExitCode::kUsage);
+  CHECK(contains(longer.render(), "longer than the model's 64 positions"));
+  CHECK(contains(longer.render(), "--max_seq_length 64"));
+  ClassificationCase unpadded;
+  unpadded.model.special_tokens->pad.reset();
+  CHECK(unpadded.error().code() == ExitCode::kData);
+  CHECK(contains(unpadded.error().render(), "the tokenizer has no padding token"));
+  const Error predicts = ClassificationCase({"--do_predict", "--test_file", "a.csv", "--do_train"}).error();
+  CHECK(predicts.code() == ExitCode::kUsage);
+  CHECK(contains(predicts.render(), "does not predict yet"));
+}
+
+TEST_CASE("no generation_config.json is promised for a model that generates nothing") {
+  CHECK(contains(ClassificationCase().notes(), "the saved config.json gets the tokenizer's"));
+}
+
+TEST_CASE("a length above the tokenizer's limit is cut, with a warning") {
+  ClassificationCase limited;
+  limited.model.tokenizer_max_length = 16;
+  CHECK(limited.plan().data.block_size == 16);
+  CHECK(contains(limited.notes(), "samples of at most 16 tokens instead of 32"));
+}
+
+}  // namespace
+}  // namespace hftrain::plan
