@@ -33,7 +33,7 @@ TEST_CASE("each task has one row, in the order of the tasks, and names of its ow
   CHECK_FALSE(task_named("poetry"));
 }
 
-TEST_CASE("--task takes the names of the table, and refuses those of tasks that are not built yet") {
+TEST_CASE("the flag --task takes the names of the table, and refuses those of tasks that are not built yet") {
   std::set<std::string> of_flag, of_table;
   for (const arguments::Choice& choice : flag_named("task").choices) {
     CAPTURE(choice.word);
