@@ -131,7 +131,7 @@ at::Tensor cross_entropy_with_gradient_operator(const at::Tensor& logits, const 
 }  // namespace hftrain::cuda
 
 TORCH_LIBRARY_IMPL(hftrain, CUDA, m) {
-  using namespace hftrain::cuda;
+  using namespace hftrain::cuda;  // NOLINT(google-build-using-namespace)
   m.impl("rms_norm", rms_norm_operator);
   m.impl("rms_norm_backward", rms_norm_backward_operator);
   m.impl("gelu_tanh", gelu_tanh_operator);

@@ -164,11 +164,11 @@ Evaluation Evaluator::run(std::shared_ptr<const data::Dataset> split, const std:
   const double loss = mean_loss(losses, samples);
   const double seconds = monotonic_seconds() - begin;
   const int64_t round = sequential(plan_, communicator_, samples).round();
-  const auto steps = static_cast<double>((samples + round - 1) / round);
+  const int64_t steps = (samples + round - 1) / round;
   return {{{prefix + "_loss", loss},
            {prefix + "_runtime", rounded(seconds, 4)},
            {prefix + "_samples_per_second", rounded(static_cast<double>(samples) / seconds, 3)},
-           {prefix + "_steps_per_second", rounded(steps / seconds, 3)}},
+           {prefix + "_steps_per_second", rounded(static_cast<double>(steps) / seconds, 3)}},
           StopSignal::kNone};
 }
 
