@@ -13,7 +13,7 @@
 
 namespace hftrain::app {
 
-using namespace front;
+using namespace front;  // NOLINT(google-build-using-namespace): its stages are the command
 namespace {
 
 Json document_of(const data::PreparedData& prepared) {

@@ -37,7 +37,7 @@
 
 namespace hftrain::app {
 
-using namespace front;
+using namespace front;  // NOLINT(google-build-using-namespace): its stages are the command
 namespace {
 
 using HelpText = void (*)(const CommandContext&, bool all);
