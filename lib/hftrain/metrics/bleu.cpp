@@ -72,12 +72,7 @@ BleuCounts& BleuCounts::operator+=(const BleuCounts& other) {
 
 BleuCounts bleu_counts(std::string_view prediction, std::span<const std::string> references,
                        const BleuOptions& options) {
-  if (references.empty()) {
-    throw Error(ExitCode::kData, "an example has no reference to compare its prediction with")
-        .where("metrics")
-        .why("BLEU and chrF count what predictions share with references")
-        .hint("leave such examples out");
-  }
+  require_references(references);
   NgramIndex index;
   const auto words_of = [&](std::string_view text) {
     return index.words(bleu_words(text, options.tokenizer, options.lowercase));

@@ -1,6 +1,5 @@
 #include "hftrain/metrics/chrf.h"
 
-#include "hftrain/base/error.h"
 #include "hftrain/base/text.h"
 #include "hftrain/metrics/ngrams.h"
 #include "hftrain/metrics/python_text.h"
@@ -67,12 +66,7 @@ ChrfCounts& ChrfCounts::operator+=(const ChrfCounts& other) {
 
 ChrfCounts chrf_counts(std::string_view prediction, std::span<const std::string> references,
                        const ChrfOptions& options) {
-  if (references.empty()) {
-    throw Error(ExitCode::kData, "an example has no reference to compare its prediction with")
-        .where("metrics")
-        .why("BLEU and chrF count what predictions share with references")
-        .hint("leave such examples out");
-  }
+  require_references(references);
   NgramIndex index;
   const auto predicted = chrf_ngrams(index, prediction, options);
   ChrfCounts best(options);

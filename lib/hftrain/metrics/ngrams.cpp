@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "hftrain/base/error.h"
+
 namespace hftrain::metrics {
 
 std::vector<int> NgramIndex::words(std::span<const std::string> words) {
@@ -56,6 +58,14 @@ int64_t overlap(const NgramCounts& a, const NgramCounts& b) {
     if (found != b.end()) sum += std::min(count, found->second);
   }
   return sum;
+}
+
+void require_references(std::span<const std::string> references) {
+  if (!references.empty()) return;
+  throw Error(ExitCode::kData, "an example has no reference to compare its prediction with")
+      .where("metrics")
+      .why("BLEU and chrF count what predictions share with references")
+      .hint("leave such examples out");
 }
 
 }  // namespace hftrain::metrics

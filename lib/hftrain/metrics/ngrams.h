@@ -33,4 +33,7 @@ int64_t total(const NgramCounts& counts);
 // The sum over n-grams of the lesser count.
 int64_t overlap(const NgramCounts& a, const NgramCounts& b);
 
+// No reference to count what a prediction shares with: Error (exit code 4).
+void require_references(std::span<const std::string> references);
+
 }  // namespace hftrain::metrics
