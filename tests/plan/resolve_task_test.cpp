@@ -91,6 +91,17 @@ TEST_CASE("what a classification cannot do is refused before it begins") {
   CHECK(contains(predicts.render(), "does not predict yet"));
 }
 
+TEST_CASE("labels that are numbers, or several at once, are not smoothed in silence") {
+  CHECK(ClassificationCase({"--label_smoothing_factor", "0.1"}).plan().optimizer.label_smoothing == 0.1);
+  for (const Json& labels : {Json{{"kind", "regression"}, {"names", Json::array()}},
+                             Json{{"kind", "multi_label"}, {"names", {"a", "b"}}}}) {
+    ClassificationCase smoothed({"--label_smoothing_factor", "0.1"});
+    smoothed.data.of_task = labels;
+    CHECK(smoothed.error().code() == ExitCode::kUsage);
+    CHECK(contains(smoothed.error().render(), "--label_smoothing_factor"));
+  }
+}
+
 TEST_CASE("no generation_config.json is promised for a model that generates nothing") {
   CHECK(contains(ClassificationCase().notes(), "the saved config.json gets the tokenizer's"));
 }

@@ -195,6 +195,7 @@ RunPlan resolve(const ResolveInput& input) {
   plan.steps.expected_seconds = expected_seconds(input, plan);
   plan.rehearse = resolve_rehearsal(input, plan);
   const auto architecture = running_architecture(input);
+  check_label_smoothing(input, *architecture, problems);
   plan.memory_per_rank = estimate_memory(*architecture, plan);
   plan.disk = estimate_disk(*architecture, plan, input.free_bytes);
   check_budget(input, plan, problems);

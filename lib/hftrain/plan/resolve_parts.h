@@ -62,6 +62,9 @@ StepsPlan resolve_steps(const ResolveInput& input, const RunPlan& plan);
 
 // resolve_training.cpp: these read plan.steps
 OptimizerPlan resolve_optimizer(const ResolveInput& input);
+// Classes alone have a probability to spread.
+void check_label_smoothing(const ResolveInput& input, const architectures::Architecture& architecture,
+                           Problems& problems);
 SchedulePlan resolve_schedule(const ResolveInput& input, const RunPlan& plan);
 // A momentum of OneCycle that decays too far; after resolve_schedule.
 void check_momentum(const ResolveInput& input, const RunPlan& plan, Problems& problems);

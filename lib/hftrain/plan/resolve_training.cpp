@@ -14,6 +14,20 @@ std::string log_level(const std::string& asked, const Environment& environment, 
 
 }  // namespace
 
+void check_label_smoothing(const ResolveInput& input, const architectures::Architecture& architecture,
+                           Problems& problems) {
+  using architectures::ProblemType;
+  const auto problem = architecture.labels().problem;
+  const bool classes = architecture.head() != architectures::Head::kSequenceClassification || !problem ||
+                       *problem == ProblemType::kSingleLabel;
+  if (classes || input.parsed.arguments.optimizer.label_smoothing_factor == 0) return;
+  problems.usage("labels of this kind are not smoothed",
+                 input.parsed.origins.describe("label_smoothing_factor"),
+                 *problem == ProblemType::kRegression ? "the labels of the data are numbers: a regression"
+                                                      : "a row of the data has several labels at once",
+                 "leave it out");
+}
+
 OptimizerPlan resolve_optimizer(const ResolveInput& input) {
   const arguments::OptimizerArguments& optimizer = input.parsed.arguments.optimizer;
   OptimizerPlan plan;
