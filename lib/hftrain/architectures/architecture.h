@@ -31,6 +31,7 @@ struct ParameterSpec {
   bool weight_decay = true;  // false: bias and norm parameters (training_loop.md 7.7)
   bool embedding = false;    // an nn.Embedding weight: left out of total_flos
   bool head = false;  // of the head: a model that is opened from a checkpoint of another head draws it anew
+  std::vector<std::string> other_names = {};  // that a file may store it under instead, from other releases
   int64_t numel() const;
 };
 

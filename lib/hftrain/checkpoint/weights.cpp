@@ -30,6 +30,13 @@ class Finder {
   Finder(const StoredWeights& weights, const ParameterTable& table)
       : weights_(weights), prefix_(table.base_prefix), other_prefixes_(table.other_prefixes) {}
 
+  const TensorEntry* find(const ParameterSpec& spec) {
+    if (const TensorEntry* entry = find(spec.name)) return entry;
+    for (const std::string& other : spec.other_names) {
+      if (const TensorEntry* entry = find(other)) return entry;
+    }
+    return nullptr;
+  }
   const TensorEntry* find(const std::string& name) {
     if (const TensorEntry* entry = take(name)) return entry;
     if (prefix_.empty() || !name.starts_with(prefix_)) return nullptr;
@@ -85,7 +92,7 @@ Error tied_but_different(const StoredParameter& parameter, const StoredWeights& 
 StoredParameter find_parameter(const ParameterSpec& spec, const std::vector<std::string>& aliases,
                                const StoredWeights& weights, StoredHead head, Finder& finder) {
   StoredParameter found{spec.name, {}};
-  if (const TensorEntry* entry = finder.find(spec.name)) found.copies.push_back(entry);
+  if (const TensorEntry* entry = finder.find(spec)) found.copies.push_back(entry);
   for (const std::string& alias : aliases) {
     if (const TensorEntry* entry = finder.find(alias)) found.copies.push_back(entry);
   }

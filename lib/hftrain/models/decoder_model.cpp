@@ -3,14 +3,12 @@
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/arange.h>
 #include <ATen/ops/full.h>
-#include <ATen/ops/scalar_tensor.h>
 
 #include <algorithm>
 #include <array>
 
 #include "hftrain/base/error.h"
 #include "hftrain/nn/dropout.h"
-#include "hftrain/nn/embedding.h"
 
 namespace hftrain::models {
 namespace {
@@ -18,29 +16,14 @@ namespace {
 using architectures::Head;
 using Tensors = std::vector<at::Tensor>;
 
-Tensors cast(at::TensorList parameters, at::ScalarType dtype) {
-  Tensors result;
-  result.reserve(parameters.size());
-  for (const at::Tensor& parameter : parameters) result.push_back(parameter.to(dtype));
-  return result;
-}
-
 // Of the head itself, a tied matrix not counted.
 int64_t own_parameters(const architectures::ParameterTable& table) {
   return std::count_if(table.parameters.begin(), table.parameters.end(),
                        [](const architectures::ParameterSpec& spec) { return spec.head; });
 }
 
-// A column that is passed over would be a batch trained wrongly.
-void refuse_columns(const Batch& batch) {
-  constexpr std::array kNotTaken = {&Batch::token_type_ids, &Batch::position_ids, &Batch::pixel_values,
-                                    &Batch::decoder_input_ids, &Batch::decoder_attention_mask};
-  for (const BatchColumn& column : kBatchColumns) {
-    const bool taken = std::find(kNotTaken.begin(), kNotTaken.end(), column.member) == kNotTaken.end();
-    if (!taken && (batch.*column.member).defined())
-      throw Error(ExitCode::kInternal, "a decoder takes no column " + std::string(column.name));
-  }
-}
+constexpr std::array kNotTaken = {&Batch::token_type_ids, &Batch::position_ids, &Batch::pixel_values,
+                                  &Batch::decoder_input_ids, &Batch::decoder_attention_mask};
 
 }  // namespace
 
@@ -56,22 +39,6 @@ void DecoderModel::draws_random(bool embeddings, bool blocks) {
   units_.front().random = embeddings || options().neftune_alpha > 0;
   const bool drops = architecture().head() == Head::kTokenClassification;
   units_.back().random = drops && architecture().labels().dropout > 0;
-}
-
-at::Tensor DecoderModel::token_embedding(const at::Tensor& table, const at::Tensor& ids,
-                                         std::optional<int64_t> padding, double scale) const {
-  at::Tensor x = nn::embed_tokens(table, ids, padding);
-  if (scale != 1) x = x * at::scalar_tensor(scale, x.options());
-  return active(options().neftune_alpha) == 0 ? x : nn::add_neftune_noise(x, options().neftune_alpha);
-}
-
-Tensors DecoderModel::run(nn::UnitRunner& runner, const nn::Unit& unit, at::TensorList inputs,
-                          const nn::UnitFunction& function) const {
-  const at::ScalarType dtype = options().compute_dtype;
-  return runner.run(unit, unit_parameters(unit), inputs,
-                    [function, dtype](at::TensorList parameters, at::TensorList given) {
-                      return function(cast(parameters, dtype), given);
-                    });
 }
 
 at::Tensor DecoderModel::last_tokens(const at::Tensor& ids) const {
@@ -102,7 +69,7 @@ HeadOutput DecoderModel::head(at::TensorList parameters, const at::Tensor& x,
 }
 
 Output DecoderModel::forward(const Batch& batch, nn::UnitRunner& runner, const Objective& objective) {
-  refuse_columns(batch);
+  refuse_columns(batch, kNotTaken);
   prepare(batch.input_ids.size(1));
   Tensors x =
       run(runner, units().front(), {batch.input_ids},

@@ -25,14 +25,8 @@ class DecoderModel : public Model {
 
   // Which units draw random numbers while training. The noise of NEFTune and the head's dropout are known here.
   void draws_random(bool embeddings, bool blocks);
-  // embed_tokens, times `scale` rounded to the compute dtype, plus NEFTune noise. The row `padding`, where one is
-  // named, gets no gradient.
-  at::Tensor token_embedding(const at::Tensor& table, const at::Tensor& ids,
-                             std::optional<int64_t> padding = std::nullopt, double scale = 1) const;
 
  private:
-  std::vector<at::Tensor> run(nn::UnitRunner& runner, const nn::Unit& unit, at::TensorList inputs,
-                              const nn::UnitFunction& function) const;
   // `places` [B]: of a head that looks at one place of a row; else undefined.
   HeadOutput head(at::TensorList parameters, const at::Tensor& x, const at::Tensor& places) const;
   // The last token of each row that is not padding, [B] int64; undefined for a head that looks at all. A batch of

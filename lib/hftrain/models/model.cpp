@@ -1,10 +1,16 @@
 #include "hftrain/models/model.h"
 
+#include <ATen/TensorOperators.h>
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/empty.h>
+#include <ATen/ops/scalar_tensor.h>
 
+#include <algorithm>
 #include <map>
 #include <utility>
+
+#include "hftrain/base/error.h"
+#include "hftrain/nn/embedding.h"
 
 namespace hftrain::models {
 namespace {
@@ -22,9 +28,19 @@ std::vector<nn::Unit> units_of(const architectures::ParameterTable& table) {
     positions[spec.name] = static_cast<int>(i);
     units.at(static_cast<size_t>(spec.unit)).parameters.push_back(static_cast<int>(i));
   }
-  for (const auto& tie : table.tied)
-    units.at(static_cast<size_t>(tie.unit)).parameters.push_back(positions.at(tie.parameter));
+  for (const auto& tie : table.tied) {
+    std::vector<int>& used = units.at(static_cast<size_t>(tie.unit)).parameters;
+    const int position = positions.at(tie.parameter);
+    if (std::find(used.begin(), used.end(), position) == used.end()) used.push_back(position);
+  }
   return units;
+}
+
+std::vector<at::Tensor> cast(at::TensorList parameters, at::ScalarType dtype) {
+  std::vector<at::Tensor> result;
+  result.reserve(parameters.size());
+  for (const at::Tensor& parameter : parameters) result.push_back(parameter.to(dtype));
+  return result;
 }
 
 }  // namespace
@@ -45,6 +61,31 @@ std::vector<at::Tensor> Model::unit_parameters(const nn::Unit& unit) const {
   result.reserve(unit.parameters.size());
   for (const int index : unit.parameters) result.push_back(parameters_[static_cast<size_t>(index)]);
   return result;
+}
+
+std::vector<at::Tensor> Model::run(nn::UnitRunner& runner, const nn::Unit& unit, at::TensorList inputs,
+                                   const nn::UnitFunction& function) const {
+  const at::ScalarType dtype = options().compute_dtype;
+  return runner.run(unit, unit_parameters(unit), inputs,
+                    [function, dtype](at::TensorList parameters, at::TensorList given) {
+                      return function(cast(parameters, dtype), given);
+                    });
+}
+
+void Model::refuse_columns(const Batch& batch, std::span<at::Tensor Batch::*const> not_taken) const {
+  for (const BatchColumn& column : kBatchColumns) {
+    const bool taken = std::find(not_taken.begin(), not_taken.end(), column.member) == not_taken.end();
+    if (!taken && (batch.*column.member).defined())
+      throw Error(ExitCode::kInternal,
+                  architecture().model_type() + " takes no column " + std::string(column.name));
+  }
+}
+
+at::Tensor Model::token_embedding(const at::Tensor& table, const at::Tensor& ids,
+                                  std::optional<int64_t> padding, double scale) const {
+  at::Tensor x = nn::embed_tokens(table, ids, padding);
+  if (scale != 1) x = x * at::scalar_tensor(scale, x.options());
+  return active(options().neftune_alpha) == 0 ? x : nn::add_neftune_noise(x, options().neftune_alpha);
 }
 
 void Model::initialise(at::Generator generator) {

@@ -12,6 +12,8 @@
 #include <ATen/core/Tensor.h>
 
 #include <memory>
+#include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -61,13 +63,22 @@ class Model {
   void compute_in(at::ScalarType dtype) noexcept { options_.compute_dtype = dtype; }
 
  protected:
-  // The unit's parameters, for UnitRunner::run.
-  std::vector<at::Tensor> unit_parameters(const nn::Unit& unit) const;
+  // Hands the unit to the runner; `function` gets its parameters in the compute dtype.
+  std::vector<at::Tensor> run(nn::UnitRunner& runner, const nn::Unit& unit, at::TensorList inputs,
+                              const nn::UnitFunction& function) const;
+  // A column that is passed over would be a batch trained wrongly: an internal Error names it.
+  void refuse_columns(const Batch& batch, std::span<at::Tensor Batch::*const> not_taken) const;
+  // embed_tokens, times `scale` rounded to the compute dtype, plus NEFTune noise. The row `padding`, where one is
+  // named, gets no gradient.
+  at::Tensor token_embedding(const at::Tensor& table, const at::Tensor& ids,
+                             std::optional<int64_t> padding = std::nullopt, double scale = 1) const;
   // `p` in training mode, else 0.
   double active(double p) const noexcept { return training_ ? p : 0; }
   std::vector<nn::Unit> units_;
 
  private:
+  std::vector<at::Tensor> unit_parameters(const nn::Unit& unit) const;
+
   std::shared_ptr<const architectures::Architecture> architecture_;
   ModelOptions options_;
   std::vector<at::Tensor> parameters_;
