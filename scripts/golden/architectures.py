@@ -21,6 +21,10 @@ LLAMA_LIKE = dict(
     num_hidden_layers=2, hidden_size=16, num_attention_heads=4, num_key_value_heads=2, intermediate_size=24,
     vocab_size=64, max_position_embeddings=32,
 )
+ENCODER = dict(num_hidden_layers=2, hidden_size=16, num_attention_heads=4, intermediate_size=24, vocab_size=64,
+               max_position_embeddings=32)
+DISTILBERT = dict(model_type="distilbert", n_layers=2, dim=16, n_heads=4, hidden_dim=24, vocab_size=64,
+                  max_position_embeddings=32)
 LLAMA3 = {"rope_type": "llama3", "factor": 8.0, "low_freq_factor": 1.0, "high_freq_factor": 4.0,
           "original_max_position_embeddings": 16}
 
@@ -49,6 +53,7 @@ CASES = {
 
 
 CLASSES = {"causal_lm": transformers.AutoModelForCausalLM,
+           "masked_lm": transformers.AutoModelForMaskedLM,
            "sequence_classification": transformers.AutoModelForSequenceClassification,
            "token_classification": transformers.AutoModelForTokenClassification,
            "question_answering": transformers.AutoModelForQuestionAnswering}
@@ -60,6 +65,23 @@ for family, fields in (("gpt2", GPT2), ("llama", dict(LLAMA_LIKE, model_type="ll
     HEADS[family + "_tokens"] = ("token_classification", dict(fields, **LABELS))
     if family != "gemma":  # which has no such class
         HEADS[family + "_answers"] = ("question_answering", fields)
+for family, fields in (("bert", dict(ENCODER, model_type="bert")), ("roberta", dict(ENCODER, model_type="roberta")),
+                       ("distilbert", DISTILBERT)):
+    HEADS[family + "_masked"] = ("masked_lm", fields)
+    HEADS[family + "_masked_untied"] = ("masked_lm", dict(fields, tie_word_embeddings=False))
+    HEADS[family + "_sequences"] = ("sequence_classification", dict(fields, num_labels=3))
+    HEADS[family + "_tokens"] = ("token_classification", dict(fields, **LABELS))
+    HEADS[family + "_answers"] = ("question_answering", fields)
+HEADS["bert_v4"] = ("sequence_classification", dict(
+    ENCODER, model_type="bert", torch_dtype="float32", position_embedding_type="absolute", classifier_dropout=0.3,
+    gradient_checkpointing=False, architectures=["BertForPreTraining"], transformers_version="4.6.0", hidden_dropout_prob=0))
+HEADS["roberta_v4"] = ("masked_lm", dict(ENCODER, model_type="roberta", type_vocab_size=1, layer_norm_eps=1e-5,
+                                         max_position_embeddings=34, bos_token_id=0, transformers_version="4.30.0"))
+HEADS["distilbert_v4"] = ("masked_lm", dict(DISTILBERT, tie_weights_=True, sinusoidal_pos_embds=True, activation="relu",
+                                            model_max_length=32))
+HEADS["distilbert_aliases"] = ("question_answering", dict(
+    {key: value for key, value in DISTILBERT.items() if key not in ("dim", "n_layers", "n_heads")},
+    hidden_size=16, num_hidden_layers=3, num_attention_heads=2))
 
 
 def describe(config_in, head="causal_lm"):

@@ -21,7 +21,13 @@ GPT2 = dict(TOKENS, model_type="gpt2", n_positions=16, n_embd=16, n_layer=2, n_h
             resid_pdrop=0.0)
 LLAMA = dict(TOKENS, model_type="llama", hidden_size=16, intermediate_size=24, num_hidden_layers=2, num_attention_heads=4,
              num_key_value_heads=2, max_position_embeddings=32)
+ENCODER = dict(TOKENS, hidden_size=12, intermediate_size=20, num_hidden_layers=2, num_attention_heads=2,
+               max_position_embeddings=14)
+BERT = dict(ENCODER, model_type="bert")
+ROBERTA = dict(ENCODER, model_type="roberta", pad_token_id=1, bos_token_id=0)
+DISTILBERT = dict(TOKENS, model_type="distilbert", dim=12, hidden_dim=20, n_layers=2, n_heads=3, max_position_embeddings=12)
 AUTO = {"causal_lm": transformers.AutoModelForCausalLM,
+        "masked_lm": transformers.AutoModelForMaskedLM,
         "sequence_classification": transformers.AutoModelForSequenceClassification,
         "token_classification": transformers.AutoModelForTokenClassification,
         "question_answering": transformers.AutoModelForQuestionAnswering}
@@ -43,6 +49,25 @@ CASES = {  # name: (head, config)
     "qwen3_tokens": ("token_classification", dict(LLAMA, model_type="qwen3", head_dim=8, num_labels=3)),
     "gemma_classes": ("sequence_classification", dict(LLAMA, model_type="gemma", head_dim=8, num_labels=3)),
     "mistral_answers": ("question_answering", dict(LLAMA, model_type="mistral", sliding_window=4)),
+    "bert_masked": ("masked_lm", BERT),
+    "bert_masked_untied": ("masked_lm", dict(BERT, tie_word_embeddings=False, hidden_act="relu", layer_norm_eps=1e-5)),
+    "bert_classes": ("sequence_classification", dict(BERT, num_labels=3)),
+    "bert_regression": ("sequence_classification", dict(BERT, num_labels=1, pad_token_id=None)),
+    "bert_several_labels": ("sequence_classification", dict(BERT, num_labels=4,
+                                                            problem_type="multi_label_classification")),
+    "bert_tokens": ("token_classification", dict(BERT, num_labels=5, hidden_act="gelu_new")),
+    "bert_answers": ("question_answering", BERT),
+    "roberta_masked": ("masked_lm", dict(ROBERTA, hidden_act="relu")),  # whose head has gelu all the same
+    "roberta_masked_untied": ("masked_lm", dict(ROBERTA, tie_word_embeddings=False)),
+    "roberta_classes": ("sequence_classification", dict(ROBERTA, num_labels=3, type_vocab_size=1)),
+    "roberta_two_numbers": ("sequence_classification", dict(ROBERTA, problem_type="regression")),
+    "roberta_tokens": ("token_classification", dict(ROBERTA, num_labels=5)),
+    "roberta_answers": ("question_answering", ROBERTA),
+    "distilbert_masked": ("masked_lm", dict(DISTILBERT, activation="relu")),
+    "distilbert_masked_untied": ("masked_lm", dict(DISTILBERT, tie_word_embeddings=False)),
+    "distilbert_classes": ("sequence_classification", dict(DISTILBERT, num_labels=3)),
+    "distilbert_tokens": ("token_classification", dict(DISTILBERT, num_labels=5)),
+    "distilbert_answers": ("question_answering", dict(DISTILBERT, sinusoidal_pos_embds=True)),
 }
 
 
@@ -52,11 +77,15 @@ def columns(head, config, labels):
     mask = torch.ones_like(ids)
     mask[1, 6:] = 0
     mask[2, :2] = 0
-    ids[mask == 0] = TOKENS["pad_token_id"]
+    padding = config.get("pad_token_id")
+    ids[mask == 0] = TOKENS["pad_token_id"] if padding is None else padding
     batch = {"input_ids": ids, "attention_mask": mask}
     if head == "causal_lm":
         batch["labels"] = ids.masked_fill(mask == 0, -100)
         batch["labels"][2, 2] = -100  # predicted by padding
+    elif head == "masked_lm":
+        batch["labels"] = torch.where(torch.rand(ids.shape) < 0.4, ids, -100).masked_fill(mask == 0, -100)
+        batch["labels"][0, 1] = ids[0, 1]
     elif head == "token_classification":
         batch["labels"] = torch.randint(0, labels, ids.shape).masked_fill(mask == 0, -100)
     elif head == "question_answering":
@@ -70,6 +99,8 @@ def columns(head, config, labels):
         batch["labels"] = torch.randint(0, 2, (ROWS, labels)).float()
     else:
         batch["labels"] = torch.randint(0, labels, (ROWS,))
+    if config["model_type"] == "bert":
+        batch["token_type_ids"] = (torch.arange(LENGTH) > 4).long().expand(ROWS, -1).masked_fill(mask == 0, 0)
     return batch
 
 
@@ -89,7 +120,8 @@ def make(name, head, config, folder):
     tensors = dict(batch, logits=logits, loss=output.loss)
     for key, parameter in model.named_parameters():
         tensors[key] = parameter
-        tensors["grad/" + key] = parameter.grad
+        # An untied encoder has a bias that nobody uses.
+        tensors["grad/" + key] = torch.zeros_like(parameter) if parameter.grad is None else parameter.grad
     tensors = {key: value.detach().clone().contiguous() for key, value in tensors.items()}
     save_file(tensors, folder / f"{name}.safetensors", metadata={"config": json.dumps(config), "head": head})
 

@@ -163,6 +163,29 @@ TEST_CASE("a parameter is found without its prefix, under its tied alias, or und
   CHECK(strategy.equals_wholes());
 }
 
+TEST_CASE("norms of the first releases and other names of a parameter are found, and none is called unused") {
+  std::vector<WholeTensor> parameters;
+  ParameterTable table;
+  for (const char* name : {"base.LayerNorm.weight", "base.LayerNorm.bias", "head.bias"}) {
+    table.parameters.push_back({.name = name, .shape = {3}});
+    const double first = 10 * static_cast<double>(table.parameters.size());
+    parameters.push_back({name, "", at::arange(3, at::kFloat).add(first)});
+  }
+  table.parameters.back().other_names = {"head.decoder.bias"};
+  table.base_prefix = "base.";
+  const bool under_both = GENERATE(false, true);
+  std::vector<Stored> stored = {{"LayerNorm.gamma", parameters[0].tensor},
+                                {"base.LayerNorm.beta", parameters[1].tensor},
+                                {"head.decoder.bias", parameters[2].tensor}};
+  if (under_both) stored.push_back({"head.bias", parameters[2].tensor});
+  const TemporaryDirectory folder;
+  write_file(folder.path(), stored);
+  RowStrategy strategy(0, 1, parameters);
+  strategy.forget();
+  CHECK(load_weights(table, storage::StoredWeights(folder.path()), strategy).unused.empty());
+  CHECK(strategy.equals_wholes());
+}
+
 TEST_CASE("what does not fit the model is refused by name") {
   std::vector<Stored> stored = plain_tensors();
   SECTION("tied tensors that differ in a row of this rank") {

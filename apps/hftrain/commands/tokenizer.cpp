@@ -30,8 +30,10 @@ struct TrainFlags {
 
 void declare_train_options(CommandOptions& options, TrainFlags& flags) {
   tokenizer::TokenizerTraining& training = flags.training;
-  options.text("--kind", flags.kind, "KIND",
-               "bpe (byte-level, as GPT-2), wordpiece (as BERT), unigram (as T5) or wordlevel (whole words)");
+  options.text(
+      "--kind", flags.kind, "KIND",
+      "bpe (byte-level), wordpiece (longest pieces first), unigram (likeliest pieces) or wordlevel (whole "
+      "words)");
   options.number("--vocab_size", training.vocab_size, 1,
                  "tokens, special ones and single characters or bytes included");
   options.texts("--files", flags.files, "FILE", "text files", Need::kRequired);

@@ -18,14 +18,17 @@ struct Family {
   FamilyMaker make;
 };
 
-constexpr std::array<Family, 6> kFamilies = {{
+constexpr std::array kFamilies = std::to_array<Family>({
     {gpt2_schema, make_gpt2},
     {llama_schema, make_llama},
     {qwen2_schema, make_llama},
     {qwen3_schema, make_llama},
     {mistral_schema, make_llama},
     {gemma_schema, make_llama},
-}};
+    {bert_schema, make_bert},
+    {roberta_schema, make_bert},
+    {distilbert_schema, make_distilbert},
+});
 
 const Family* find_family(const std::string& model_type) {
   for (const Family& family : kFamilies) {

@@ -14,11 +14,12 @@
 
 namespace hftrain::architectures {
 
-enum class InitKind { kNormal, kZeros, kOnes };
+enum class InitKind { kNormal, kZeros, kOnes, kSinusoids };
 
 struct Init {
   InitKind kind = InitKind::kNormal;
-  double std = 0.02;  // of kNormal
+  double std = 0.02;      // of kNormal
+  int64_t zero_row = -1;  // of kNormal: the row of padding, which starts at 0; -1: none
 };
 
 // One parameter tensor, in the order of `named_parameters()` of transformers (which is the order optimizer.pt
@@ -31,7 +32,7 @@ struct ParameterSpec {
   bool weight_decay = true;  // false: bias and norm parameters (training_loop.md 7.7)
   bool embedding = false;    // an nn.Embedding weight: left out of total_flos
   bool head = false;  // of the head: a model that is opened from a checkpoint of another head draws it anew
-  std::vector<std::string> other_names = {};  // that a file may store it under instead, from other releases
+  std::vector<std::string> other_names = {};  // that a file may store it under instead or besides
   int64_t numel() const;
 };
 

@@ -16,6 +16,15 @@ int64_t ConfigValues::positive(const char* key, int64_t most) {
   return std::clamp<int64_t>(value, 1, most);
 }
 
+std::optional<int64_t> ConfigValues::row(const char* key, int64_t rows) {
+  if (config_.at(key).is_null()) return std::nullopt;
+  const int64_t value = get<int64_t>(key);
+  if (value < 0 || value >= rows)
+    refuse(std::string(key) + " must be a token",
+           "it is " + std::to_string(value) + ", and tokens are 0 to " + with_thousands(rows - 1));
+  return value;
+}
+
 double ConfigValues::dropout(const char* key) {
   const double value = get<double>(key);
   if (!(value >= 0 && value < 1)) refuse(std::string(key) + " must be at least 0 and below 1");

@@ -19,20 +19,24 @@ bool counts_predicted_labels(const HeadSpec& head) {
   return std::string_view(head.class_name).find("ForCausalLM") != std::string_view::npos;
 }
 
-int64_t Architecture::outputs() const {
-  switch (head()) {
+int64_t head_outputs(Head head, int64_t vocab_size, const Labels& labels) {
+  switch (head) {
     case Head::kCausalLm:
     case Head::kMaskedLm:
     case Head::kSeq2SeqLm:
-      return vocab_size();
+      return vocab_size;
     case Head::kQuestionAnswering:
       return 2;  // a score of being the first token, and one of being the last
     case Head::kSequenceClassification:
     case Head::kTokenClassification:
     case Head::kImageClassification:
-      return labels().count;
+      return labels.count;
   }
   return 0;
+}
+
+int64_t Architecture::outputs() const {
+  return head_outputs(head(), vocab_size(), labels());
 }
 
 }  // namespace hftrain::architectures

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "hftrain/architectures/head.h"
+#include "hftrain/architectures/labels.h"
 
 namespace hftrain::architectures {
 
@@ -18,6 +19,9 @@ struct HeadSpec {
   const char* matrix;      // "classifier"
   bool bias = false;
 };
+
+// Numbers that a head gives per token or row.
+int64_t head_outputs(Head head, int64_t vocab_size, const Labels& labels);
 
 // Appends the head's parameters to the unit that was begun last. `tied_embedding` names the body's parameter that
 // the matrix of a language model is ("wte.weight", without the body's prefix); empty: it is one of its own.

@@ -43,8 +43,19 @@ void ParameterTableBuilder::add(std::string name, std::vector<int64_t> shape, In
       {prefix_ + name, std::move(shape), init, last_unit(), decay, is_embedding, in_head_});
 }
 
-void ParameterTableBuilder::embedding(const std::string& name, int64_t rows, int64_t columns) {
-  add(name + ".weight", {rows, columns}, {InitKind::kNormal, std_}, /*decay=*/true, /*is_embedding=*/true);
+void ParameterTableBuilder::embedding(const std::string& name, int64_t rows, int64_t columns, double std,
+                                      std::optional<int64_t> padding) {
+  add(name + ".weight", {rows, columns}, {InitKind::kNormal, std > 0 ? std : std_, padding.value_or(-1)},
+      /*decay=*/true, /*is_embedding=*/true);
+}
+
+void ParameterTableBuilder::sinusoids(const std::string& name, int64_t rows, int64_t columns) {
+  add(name + ".weight", {rows, columns}, {InitKind::kSinusoids, 0}, /*decay=*/true, /*is_embedding=*/true);
+}
+
+void ParameterTableBuilder::bias(const std::string& name, int64_t size, const std::string& other_name) {
+  add(name, {size}, {InitKind::kZeros, 0}, /*decay=*/false);
+  if (!other_name.empty()) table_.parameters.back().other_names = {other_name};
 }
 
 void ParameterTableBuilder::matrix(const std::string& module, int64_t rows, int64_t columns, int64_t bias,

@@ -1,6 +1,7 @@
 // Builds a ParameterTable in the order of calls.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -23,11 +24,18 @@ class ParameterTableBuilder {
   // The same, of block `index` of a stack of equal blocks.
   void begin_block(int64_t index) { table_.units.push_back({"block." + std::to_string(index), true}); }
   // What follows is the head's, and named as it is.
-  void begin_head() {
+  // `within_body`: under the body's prefix all the same, as what only some heads ask of it.
+  void begin_head(bool within_body = false) {
     in_head_ = true;
-    prefix_.clear();
+    if (!within_body) prefix_.clear();
   }
-  void embedding(const std::string& name, int64_t rows, int64_t columns);
+  // Normal with `std` (0: the config's). The row of padding, where one is named, starts at 0.
+  void embedding(const std::string& name, int64_t rows, int64_t columns, double std = 0,
+                 std::optional<int64_t> padding = std::nullopt);
+  // Positions that start as sines and cosines of them.
+  void sinusoids(const std::string& name, int64_t rows, int64_t columns);
+  // Zeros, by their full name; a file may hold them as `other_name`, too.
+  void bias(const std::string& name, int64_t size, const std::string& other_name = "");
   // A weight matrix in its stored layout, normal with `std` (0: the config's), and a zero bias of `bias`
   // numbers (0: none).
   void matrix(const std::string& module, int64_t rows, int64_t columns, int64_t bias, double std = 0);

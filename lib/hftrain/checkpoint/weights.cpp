@@ -1,11 +1,14 @@
 #include "hftrain/checkpoint/weights.h"
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <memory>
 #include <optional>
 #include <regex>
 #include <set>
+#include <string_view>
+#include <utility>
 
 #include "hftrain/base/error.h"
 #include "hftrain/base/text.h"
@@ -31,11 +34,12 @@ class Finder {
       : weights_(weights), prefix_(table.base_prefix), other_prefixes_(table.other_prefixes) {}
 
   const TensorEntry* find(const ParameterSpec& spec) {
-    if (const TensorEntry* entry = find(spec.name)) return entry;
+    const TensorEntry* found = find(spec.name);
     for (const std::string& other : spec.other_names) {
-      if (const TensorEntry* entry = find(other)) return entry;
+      const TensorEntry* entry = find(other);
+      if (found == nullptr) found = entry;
     }
-    return nullptr;
+    return found;
   }
   const TensorEntry* find(const std::string& name) {
     if (const TensorEntry* entry = take(name)) return entry;
@@ -51,8 +55,19 @@ class Finder {
  private:
   const TensorEntry* take(const std::string& name) {
     const TensorEntry* entry = weights_.find(name);
-    if (entry != nullptr) asked_.insert(name);
+    if (entry == nullptr) entry = weights_.find(with_first_norm_names(name));
+    if (entry != nullptr) asked_.insert(entry->name);
     return entry;
+  }
+
+  // As the first releases wrote them, and transformers still reads them.
+  static std::string with_first_norm_names(std::string name) {
+    constexpr std::array<std::pair<std::string_view, std::string_view>, 2> kNames = {
+        {{"LayerNorm.weight", "LayerNorm.gamma"}, {"LayerNorm.bias", "LayerNorm.beta"}}};
+    for (const auto& [present, first] : kNames) {
+      if (name.ends_with(present)) return name.replace(name.size() - present.size(), present.size(), first);
+    }
+    return name;
   }
 
   const StoredWeights& weights_;

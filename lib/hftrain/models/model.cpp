@@ -2,8 +2,11 @@
 
 #include <ATen/TensorOperators.h>
 #include <ATen/core/grad_mode.h>
+#include <ATen/ops/arange.h>
 #include <ATen/ops/empty.h>
+#include <ATen/ops/pow.h>
 #include <ATen/ops/scalar_tensor.h>
+#include <ATen/ops/where.h>
 
 #include <algorithm>
 #include <map>
@@ -41,6 +44,15 @@ std::vector<at::Tensor> cast(at::TensorList parameters, at::ScalarType dtype) {
   result.reserve(parameters.size());
   for (const at::Tensor& parameter : parameters) result.push_back(parameter.to(dtype));
   return result;
+}
+
+// Row t, column j: sin (j even) or cos (j odd) of t / 10000^(2·⌊j/2⌋/columns), Vaswani et al. 2017, section 3.5; in
+// float64, as transformers does.
+at::Tensor sinusoids(at::IntArrayRef shape) {
+  const at::Tensor columns = at::arange(shape[1], at::kLong), odd = columns.remainder(2);
+  const at::Tensor powers = (columns - odd).to(at::kDouble) / static_cast<double>(shape[1]);
+  const at::Tensor angles = at::arange(shape[0], at::kDouble).unsqueeze(1) / at::pow(10000.0, powers);
+  return at::where(odd == 0, angles.sin(), angles.cos()).to(at::kFloat);
 }
 
 }  // namespace
@@ -97,18 +109,23 @@ void Model::initialise(at::Generator generator) {
 InitialWeights::InitialWeights(const architectures::ParameterTable& table, at::Generator generator, Of which)
     : table_(table), generator_(std::move(generator)), which_(which) {}
 
+at::Tensor InitialWeights::make(const architectures::ParameterSpec& spec) {
+  using architectures::InitKind;
+  if (spec.init.kind == InitKind::kSinusoids) return sinusoids(spec.shape);
+  at::Tensor weights = at::empty(spec.shape, at::TensorOptions().dtype(at::kFloat));
+  if (spec.init.kind != InitKind::kNormal) return weights.fill_(spec.init.kind == InitKind::kOnes ? 1 : 0);
+  weights.normal_(0, spec.init.std, generator_);
+  if (spec.init.zero_row >= 0) weights.select(0, spec.init.zero_row).zero_();
+  return weights;
+}
+
 const at::Tensor& InitialWeights::at(size_t index) {
   for (; next_ <= index; ++next_) {
     const architectures::ParameterSpec& spec = table_.parameters[next_];
     const bool drawn = spec.init.kind == architectures::InitKind::kNormal;
     if ((!drawn || (which_ == Of::kHead && !spec.head)) && next_ != index) continue;
     current_ = at::Tensor();  // freed before the next is made
-    current_ = at::empty(spec.shape, at::TensorOptions().dtype(at::kFloat));
-    if (drawn) {
-      current_.normal_(0, spec.init.std, generator_);
-    } else {
-      current_.fill_(spec.init.kind == architectures::InitKind::kOnes ? 1 : 0);
-    }
+    current_ = make(spec);
   }
   return current_;
 }

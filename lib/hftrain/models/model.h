@@ -100,6 +100,8 @@ class InitialWeights {
   const at::Tensor& at(size_t index);
 
  private:
+  at::Tensor make(const architectures::ParameterSpec& spec);
+
   const architectures::ParameterTable& table_;
   at::Generator generator_;
   Of which_;

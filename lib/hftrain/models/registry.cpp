@@ -3,6 +3,7 @@
 #include <string>
 
 #include "hftrain/base/error.h"
+#include "hftrain/models/encoder_model.h"
 #include "hftrain/models/gemma_model.h"
 #include "hftrain/models/gpt2_model.h"
 #include "hftrain/models/llama_model.h"
@@ -24,8 +25,11 @@ struct Entry {
 };
 
 constexpr std::array kFamilies{
-    Entry{"gpt2", make<Gpt2Model>},   Entry{"llama", make<LlamaModel>}, Entry{"mistral", make<LlamaModel>},
-    Entry{"qwen2", make<LlamaModel>}, Entry{"qwen3", make<LlamaModel>}, Entry{"gemma", make<GemmaModel>},
+    Entry{"gpt2", make<Gpt2Model>},          Entry{"llama", make<LlamaModel>},
+    Entry{"mistral", make<LlamaModel>},      Entry{"qwen2", make<LlamaModel>},
+    Entry{"qwen3", make<LlamaModel>},        Entry{"gemma", make<GemmaModel>},
+    Entry{"bert", make<EncoderModel>},       Entry{"roberta", make<EncoderModel>},
+    Entry{"distilbert", make<EncoderModel>},
 };
 
 }  // namespace

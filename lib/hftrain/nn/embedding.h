@@ -15,7 +15,7 @@ at::Tensor embed_tokens(const at::Tensor& table, const at::Tensor& ids,
 // x [B, T, C] plus rows first … first + T − 1 of `table` [P, C]; first + T > P is an Error (exit code 4).
 at::Tensor add_positions(const at::Tensor& x, const at::Tensor& table, int64_t first = 0);
 
-// RoBERTa's positions of ids [B, T]: padding + 1, + 2, … over the tokens that are not `padding`, which stay
+// Positions of ids [B, T] that leave padding out: padding + 1, + 2, … over the tokens that are not `padding`, which stay
 // at `padding`. int64 [B, T].
 at::Tensor positions_without_padding(const at::Tensor& ids, int64_t padding);
 

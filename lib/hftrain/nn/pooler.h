@@ -7,8 +7,8 @@
 
 namespace hftrain::nn {
 
-// activation(x₀·Wᵀ + b) of the first token x₀ of hidden [B, T, C]; weight [P, C], bias [P]. BERT's and
-// RoBERTa's have tanh, ViT's names its own. Returns [B, P].
+// activation(x₀·Wᵀ + b) of the first token x₀ of hidden [B, T, C]; weight [P, C], bias [P]. Most
+// have tanh. Returns [B, P].
 at::Tensor pool_first_token(const at::Tensor& hidden, const at::Tensor& weight, const at::Tensor& bias,
                             Activation activation = Activation::kTanh);
 
