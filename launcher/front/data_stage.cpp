@@ -4,6 +4,7 @@
 
 #include "hftrain/base/clock.h"
 #include "hftrain/base/text.h"
+#include "hftrain/data/length_column.h"
 #include "launcher/front/stop_flag.h"
 
 namespace hftrain::front {
@@ -42,6 +43,8 @@ data::PrepareRequest prepare_request(const Inputs& inputs) {
   }
   request.training_split = plan::wants_training(inputs.parsed);
   request.recipe = plan::task_row(inputs.parsed).recipe(plan::task_input(inputs.parsed, inputs.model));
+  if (plan::looks_at_lengths(asked) && request.recipe.arrangement == data::Arrangement::kKeepRows)
+    request.recipe = data::with_lengths(std::move(request.recipe), asked.length_column_name.value_or(""));
   request.survey_files = asked.train_file;
   request.tokenizer_folder = inputs.model.tokenizer_folder;
   request.block_size = plan::block_size(inputs.parsed, inputs.model);

@@ -112,10 +112,9 @@ TEST_CASE("every word arrives as it was typed") {
   CHECK(parse({"--train_file", "[a].txt", "b,c.txt"}).arguments.data.train_file.front() == "[a].txt");
 }
 
-TEST_CASE("an old switch that is planned is named once") {
-  const std::string text = mistakes({"--group_by_length"});
-  CHECK(contains(text, "error: --group_by_length is planned"));
-  CHECK_FALSE(contains(text, "--group_by_length group_by_length"));
+TEST_CASE("an old switch sets the word that stands for it now") {
+  CHECK(parse({"--group_by_length"}).arguments.data.train_sampling_strategy == "group_by_length");
+  CHECK(parse({"--group_by_length", "false"}).arguments.data.train_sampling_strategy == "random");
 }
 
 TEST_CASE("a block has two tokens or more") {

@@ -187,7 +187,6 @@ TEST_CASE("planned and refused flags are refused with the word, the reason and t
   CHECK(contains(mistakes({"--fp8_margin", "1"}), "--fp8_margin is not supported"));
   CHECK(contains(mistakes({"--accelerator_config", "{\"dispatch_batches\": true}"}),
                  "key 'dispatch_batches' is planned"));
-  CHECK(contains(mistakes({"--group_by_length"}), "--group_by_length is planned"));
 }
 
 TEST_CASE("flags that come next say that they are planned, and why where they never will be") {

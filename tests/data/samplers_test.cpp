@@ -38,7 +38,7 @@ SamplerOptions options_of(const Json& row) {
   options.drop_last = row[4] == 1;
   options.even_batches = row[5] == 1;
   options.split_batches = row[6] == 1;
-  options.shuffle = false;
+  options.sampling = hftrain::data::Sampling::kSequential;
   return options;
 }
 

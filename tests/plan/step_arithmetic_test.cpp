@@ -28,6 +28,23 @@ TEST_CASE("the batches of an epoch are those that the samplers deal out to rank 
   }
 }
 
+TEST_CASE("the batches of an epoch of rebalanced updates are those of their sampler") {
+  for (const int64_t samples : {1, 23, 24, 25, 100}) {
+    for (const bool drop_last : {false, true}) {
+      EpochShape shape{samples, 4, 2, drop_last};
+      shape.even_batches = false;
+      shape.rebalanced = 3;
+      data::SamplerOptions options{.samples = samples, .batch_size = 4, .world_size = 2};
+      options.sampling = data::Sampling::kBatchRebalance;
+      options.accumulation_steps = 3;
+      options.drop_last = drop_last;
+      INFO(samples << " samples" << (drop_last ? ", the last dropped" : ""));
+      CHECK(batches_per_epoch(shape) == data::batches_per_epoch(options));
+      CHECK(ranks_agree(shape));
+    }
+  }
+}
+
 TEST_CASE("ranks disagree only without even batches, dropping or splitting") {
   CHECK(ranks_agree({100, 8, 2, false, true, false}));
   CHECK_FALSE(ranks_agree({100, 8, 2, false, false, false}));  // 13 batches for 2 ranks

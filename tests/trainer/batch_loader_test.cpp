@@ -16,7 +16,7 @@ using Samples = std::vector<std::vector<int64_t>>;
 constexpr int64_t kSamples = 11;  // of which the last batch is short
 
 data::SamplerOptions shuffled() {
-  return {.samples = kSamples, .batch_size = 2, .seed = 5, .shuffle = true};
+  return {.samples = kSamples, .batch_size = 2, .seed = 5};
 }
 
 BatchLoader loader_of(const data::SamplerOptions& options, int64_t prefetch) {
@@ -142,7 +142,8 @@ TEST_CASE("the share of an epoch that is done counts samples, those of earlier r
 
 TEST_CASE("blocks of different lengths in one batch are a data error, also when fetched ahead") {
   BatchLoader loader(memory_dataset(4, /*shorter_one=*/1), data::block_collator(),
-                     {.samples = 4, .batch_size = 2, .shuffle = false}, GENERATE(0, 2), false);
+                     {.samples = 4, .batch_size = 2, .sampling = data::Sampling::kSequential}, GENERATE(0, 2),
+                     false);
   loader.seek({});
   try {
     loader.next();

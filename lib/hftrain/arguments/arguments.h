@@ -59,7 +59,10 @@ struct DataArguments {
   bool overwrite_cache = false;
   std::optional<int64_t> preprocessing_num_workers;  // threads; unset: all cores
   std::optional<int64_t> data_seed;                  // unset: seed
-  std::string train_sampling_strategy = "random";    // random | sequential
+  // random | sequential | group_by_length | batch_rebalance
+  std::string train_sampling_strategy = "random";
+  std::optional<std::string> length_column_name = "length";  // unset: none
+  bool sortish_sampler = false;
   bool ignore_data_skip = false;
   int64_t dataloader_num_workers = 0;  // threads per rank
   std::optional<int64_t> dataloader_prefetch_factor;

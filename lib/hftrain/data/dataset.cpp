@@ -26,10 +26,14 @@ std::shared_ptr<const Dataset> Dataset::open(const std::string& prefix,
   return std::make_shared<const Dataset>(std::move(opened));
 }
 
-const ColumnFile& Dataset::column(const std::string& name) const {
+const ColumnFile* Dataset::find(const std::string& name) const {
   const auto found = std::find_if(columns_.begin(), columns_.end(),
                                   [&](const Column& column) { return column.name == name; });
-  if (found != columns_.end()) return *found->file;
+  return found == columns_.end() ? nullptr : found->file.get();
+}
+
+const ColumnFile& Dataset::column(const std::string& name) const {
+  if (const ColumnFile* file = find(name)) return *file;
   throw Error(ExitCode::kInternal, "the samples have no column '" + name + "'");
 }
 

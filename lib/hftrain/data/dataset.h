@@ -25,10 +25,13 @@ class Dataset {
                                              const std::vector<std::string>& columns);
 
   int64_t size() const { return columns_.front().file->size(); }  // number of samples
+  bool has(const std::string& name) const { return find(name) != nullptr; }
   // An Error (exit code 1) when it has no such column.
   const ColumnFile& column(const std::string& name) const;
 
  private:
+  const ColumnFile* find(const std::string& name) const;  // null when it is not there
+
   std::vector<Column> columns_;
 };
 

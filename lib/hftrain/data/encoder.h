@@ -43,6 +43,7 @@ struct Recipe {
   // What has to be known of the training rows before any row is encoded, such as the set of labels: called
   // with all of them. Nothing when `stopped` said so. Not set: nothing has to be known.
   std::function<std::optional<Json>(RowSource& rows, const std::function<bool()>& stopped)> survey;
+  std::function<ColumnRule(Split)> survey_columns;  // what it reads; not set: what encoding does
   Json facts;  // in the place of a survey's, where nothing has to be looked for; part of the cache key
   // `facts`: what the survey found, or those above.
   std::function<std::unique_ptr<Encoder>(std::shared_ptr<const tokenizer::Tokenizer> tokenizer, Split split,

@@ -2,6 +2,7 @@
 
 #include <simdjson.h>
 
+#include <algorithm>
 #include <limits>
 
 #include "hftrain/base/error.h"
@@ -138,7 +139,9 @@ std::optional<JsonColumns::Problem> JsonColumns::set(size_t column, const simdjs
   if (field.error() != simdjson::SUCCESS)
     return Problem{"the record has no field '" + name + "'", "give every record this field"};
   const element value = field.value_unsafe();
-  if (rule_.text_only && !value.is_string())
+  const auto& typed = rule_.typed_cells;
+  const bool text_only = rule_.text_only && std::find(typed.begin(), typed.end(), column) == typed.end();
+  if (text_only && !value.is_string())
     return Problem{"the field '" + name + "' is " + type_name(value) + ", not a string", ""};
   set_value(value, records.slot(column), records);
   return std::nullopt;

@@ -23,7 +23,7 @@ struct ColumnRule {
   // The name of each column, `columns` of them; "" for one that the file need not have, which is null in
   // every row. Throws an Error when a column that is needed is not there; the source says where.
   std::function<std::vector<std::string>(const std::vector<std::string>& names)> choose;
-  // Every value must be a string, as cells of .csv and .tsv files are anyway.
+  // Every value must be a string, as cells of .csv and .tsv files are anyway; but for those of typed_cells.
   bool text_only = true;
   // Columns, by number, whose cells in .csv and .tsv files are numbers where they look like such: all other
   // cells are text.

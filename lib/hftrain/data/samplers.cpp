@@ -1,41 +1,37 @@
 #include "hftrain/data/samplers.h"
 
 #include <algorithm>
-#include <limits>
 #include <numeric>
-#include <random>
 #include <utility>
 
 #include "hftrain/base/error.h"
+#include "hftrain/data/batch_rebalance.h"
 
 namespace hftrain::data {
 namespace {
 
 using Batch = std::vector<int64_t>;
 
-// torch takes 32-bit draws below this size and pairs of them from it on.
-constexpr int64_t kLargePermutation = std::numeric_limits<uint32_t>::max() / 20;
+// That the Trainer draws the order of batch_rebalance from, whatever the seeds of the run are.
+constexpr uint64_t kRebalanceSeed = 42;
 
-void shuffle_small(std::vector<int64_t>& order, std::mt19937& engine) {
-  const auto n = static_cast<int64_t>(order.size());
-  for (int64_t i = 0; i < n - 1; ++i)
-    std::swap(order[i], order[i + static_cast<int64_t>(engine()) % (n - i)]);
-}
-
-void shuffle_large(std::vector<int64_t>& order, std::mt19937& engine) {
-  for (size_t i = 0; i < order.size(); ++i) {
-    const uint64_t high = engine();
-    const uint64_t low = engine();
-    const size_t other = (high << 32 | low) % (i + 1);
-    order[i] = order[other];
-    order[other] = static_cast<int64_t>(i);
+std::vector<int64_t> sample_order(const SamplerOptions& options, int64_t epoch) {
+  const uint64_t seed = options.seed + static_cast<uint64_t>(epoch);
+  switch (options.sampling) {
+    case Sampling::kRandom:
+      return random_permutation(options.samples, seed);
+    case Sampling::kBatchRebalance:
+      return random_permutation(options.samples, kRebalanceSeed + static_cast<uint64_t>(epoch));
+    case Sampling::kGroupByLength:
+      return length_grouped_order(*options.lengths, options.length_group, seed);
+    case Sampling::kSortish:
+      return sortish_order(*options.lengths, options.length_group, seed);
+    case Sampling::kLongestFirst:
+      return longest_first_order(*options.lengths);
+    case Sampling::kSequential:
+      break;
   }
-}
-
-Batch sample_order(const SamplerOptions& options, int64_t epoch) {
-  if (options.shuffle)
-    return random_permutation(options.samples, options.seed + static_cast<uint64_t>(epoch));
-  Batch order(static_cast<size_t>(options.samples));
+  std::vector<int64_t> order(static_cast<size_t>(options.samples));
   std::iota(order.begin(), order.end(), int64_t{0});
   return order;
 }
@@ -49,6 +45,7 @@ class EpochOrder {
   }
 
   int64_t size() const { return static_cast<int64_t>(order_.size()); }
+  const std::vector<int64_t>& samples() const { return order_; }
   Batch slice(int64_t begin, int64_t end) const {
     return Batch(order_.begin() + std::min(begin, size()), order_.begin() + std::min(end, size()));
   }
@@ -125,6 +122,19 @@ std::vector<Batch> dealt_batches(const SamplerOptions& options, const EpochOrder
   return batches;
 }
 
+RebalanceShape rebalance_shape(const SamplerOptions& options) {
+  return {.update_size = options.batch_size * options.world_size * options.accumulation_steps,
+          .ranks = options.world_size,
+          .micro_batches = options.accumulation_steps};
+}
+
+bool lengths_are_sound(const SamplerOptions& options) {
+  if (options.sampling == Sampling::kRandom || options.sampling == Sampling::kSequential) return true;
+  const bool grouped = options.sampling == Sampling::kGroupByLength || options.sampling == Sampling::kSortish;
+  return options.lengths && static_cast<int64_t>(options.lengths->size()) == options.samples &&
+         (!grouped || options.length_group > 0) && options.accumulation_steps > 0;
+}
+
 void check(const SamplerOptions& options) {
   const bool sound = options.samples >= 0 && options.skip >= 0 && options.skip <= options.samples &&
                      options.batch_size > 0 && options.world_size > 0 && options.rank >= 0 &&
@@ -141,20 +151,13 @@ void check(const SamplerOptions& options) {
 
 }  // namespace
 
-std::vector<int64_t> random_permutation(int64_t n, uint64_t seed) {
-  std::vector<int64_t> order(static_cast<size_t>(n));
-  std::mt19937 engine(static_cast<uint32_t>(seed));
-  if (n >= kLargePermutation) {
-    shuffle_large(order, engine);
-    return order;
-  }
-  std::iota(order.begin(), order.end(), int64_t{0});
-  shuffle_small(order, engine);
-  return order;
-}
-
 int64_t batches_per_epoch(const SamplerOptions& options) {
   check(options);
+  if (options.sampling == Sampling::kBatchRebalance) {
+    const int64_t size = rebalance_shape(options).update_size;
+    const int64_t updates = (options.left() + (options.drop_last ? 0 : size - 1)) / size;
+    return updates * options.accumulation_steps;
+  }
   const int64_t total = total_batches(options);
   if (options.world_size == 1 || options.split_batches) return total;
   const int64_t share = total / options.world_size;
@@ -165,7 +168,13 @@ int64_t batches_per_epoch(const SamplerOptions& options) {
 
 std::vector<std::vector<int64_t>> epoch_batches(const SamplerOptions& options, int64_t epoch) {
   check(options);
+  if (!lengths_are_sound(options))
+    throw Error(ExitCode::kInternal, "a sampler that looks at lengths has none");
   const EpochOrder order(options, epoch);
+  if (options.sampling == Sampling::kBatchRebalance) {
+    return rebalanced_batches(order.samples(), *options.lengths, rebalance_shape(options), options.rank,
+                              options.drop_last);
+  }
   if (options.world_size == 1) return plain_batches(options, order);
   if (options.split_batches) return sliced_batches(options, order);
   return dealt_batches(options, order);

@@ -6,10 +6,9 @@
 #include <cstdint>
 #include <vector>
 
-namespace hftrain::data {
+#include "hftrain/data/sample_order.h"
 
-// torch.randperm(n) of a CPU generator seeded with `seed` (of which that generator uses the low 32 bits).
-std::vector<int64_t> random_permutation(int64_t n, uint64_t seed);
+namespace hftrain::data {
 
 struct SamplerOptions {
   int64_t samples = 0;
@@ -17,7 +16,12 @@ struct SamplerOptions {
   int rank = 0;
   int world_size = 1;
   uint64_t seed = 42;
-  bool shuffle = true;
+  Sampling sampling = Sampling::kRandom;
+  // Of orders that look at lengths: those of all samples, and the samples that are to have about one length
+  // (kGroupByLength, kSortish).
+  SampleLengths lengths = nullptr;
+  int64_t length_group = 0;
+  int64_t accumulation_steps = 1;  // micro-batches of an update, for kBatchRebalance
   bool drop_last = false;
   bool even_batches =
       true;  // with several ranks: fill up from the start of the epoch until all ranks are level
@@ -27,7 +31,7 @@ struct SamplerOptions {
   int64_t skip = 0;
 
   int64_t left() const { return samples - skip; }
-  // Samples that one batch of every rank makes together.
+  // Samples that one batch of every rank makes together; with kBatchRebalance on the average of an update.
   int64_t round() const { return split_batches ? batch_size : batch_size * world_size; }
 };
 

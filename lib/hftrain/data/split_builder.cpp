@@ -130,7 +130,9 @@ RowOptions SplitBuilder::row_options(Split split) const {
 
 std::optional<Json> SplitBuilder::survey(const DataFiles& files) {
   if (!request_.recipe.survey) return std::optional<Json>(std::in_place, request_.recipe.facts);
-  const auto rows = open_rows(files.rows, row_options(Split::kTrain));
+  RowOptions options = row_options(Split::kTrain);
+  if (request_.recipe.survey_columns) options.columns = request_.recipe.survey_columns(Split::kTrain);
+  const auto rows = open_rows(files.rows, options);
   return request_.recipe.survey(*rows, [&] {
     report(files, Split::kTrain, PrepareProgress::Stage::kSurveying, rows->file_position(), 0);
     return stopped();

@@ -84,6 +84,9 @@ tasks::TaskInput task_input(const arguments::ParseOutcome& parsed, const ModelFa
 // The task that --task names.
 const tasks::TaskRow& task_row(const arguments::ParseOutcome& parsed);
 
+// Samples come in an order that depends on their lengths.
+bool looks_at_lengths(const arguments::DataArguments& data);
+
 // --do_train, or none of --do_train, --do_eval and --do_predict given.
 bool wants_training(const arguments::ParseOutcome& parsed);
 // Validation data are needed: a final evaluation, evaluations while training, or one at the start.

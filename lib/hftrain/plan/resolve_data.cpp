@@ -20,12 +20,37 @@ EpochShape epoch_shape(const SplitPlan& split, int64_t batch_size, const RunPlan
           plan.data.even_batches, plan.data.split_batches};
 }
 
+// Of the training split; evaluation keeps batches of one size.
+EpochShape training_shape(const SplitPlan& split, const BatchPlan& batch, const RunPlan& plan) {
+  EpochShape shape = epoch_shape(split, batch.per_device_train, plan);
+  if (plan.data.sampling == "batch_rebalance") shape.rebalanced = batch.accumulation_steps;
+  return shape;
+}
+
+// The sampler of the training data, by the word of plans.
+std::string sampling_of(const ResolveInput& input, const DataPlan& data, Problems& problems) {
+  const arguments::DataArguments& asked = input.parsed.arguments.data;
+  const std::string& strategy = asked.train_sampling_strategy;
+  const auto refuse = [&](const char* other, const std::string& why, const std::string& hint) {
+    problems.usage("train_sampling_strategy " + strategy + " and " + other + " do not go together",
+                   input.parsed.origins.describe("train_sampling_strategy"), why, hint);
+  };
+  if (strategy == "batch_rebalance" && data.split_batches)
+    refuse("split_batches", "its micro-batches have different sizes, so there is no batch to split evenly",
+           "leave split_batches out of --accelerator_config");
+  if (!asked.sortish_sampler) return strategy;
+  if (strategy == "random" || strategy == "sequential")
+    return strategy == "random" ? "sortish" : "longest_first";
+  refuse("sortish_sampler", "each of them is an order of its own", "one of the two");
+  return strategy;
+}
+
 Diagnostic data_problem(const char* split, const std::string& why, const std::string& hint) {
   return {Diagnostic::Severity::kError, std::string("the ") + split + " data do not make a batch", "", why,
           hint};
 }
 
-void check_split(const char* name, const std::optional<SplitPlan>& split, int64_t batch_size,
+void check_split(const char* name, const std::optional<SplitPlan>& split, const EpochShape& shape,
                  const RunPlan& plan, Problems& problems) {
   if (!split || !split->exact) return;
   if (split->samples == 0) {
@@ -37,7 +62,6 @@ void check_split(const char* name, const std::optional<SplitPlan>& split, int64_
                                         : data_problem(name, "there is not one row", "files with rows"));
     return;
   }
-  const EpochShape shape = epoch_shape(*split, batch_size, plan);
   if (batches_per_epoch(shape) == 0) {
     problems.add(ExitCode::kData, data_problem(name,
                                                std::to_string(split->samples) +
@@ -139,6 +163,11 @@ const tasks::TaskRow& task_row(const arguments::ParseOutcome& parsed) {
   return tasks::row_of(*task);
 }
 
+bool looks_at_lengths(const arguments::DataArguments& data) {
+  return data.sortish_sampler || data.train_sampling_strategy == "group_by_length" ||
+         data.train_sampling_strategy == "batch_rebalance";
+}
+
 tasks::TaskInput task_input(const arguments::ParseOutcome& parsed, const ModelFacts& model) {
   return {.arguments = parsed.arguments,
           .model_config = model.architecture->config_json(),
@@ -170,12 +199,12 @@ DataPlan resolve_data(const ResolveInput& input, const RunPlan& plan, Problems& 
   if (wants_validation(input.parsed)) data.validation = split_plan(input.data.validation);
   if (plan.do_predict) data.test = split_plan(input.data.test);
   data.seed = static_cast<uint64_t>(arguments.data.data_seed.value_or(arguments.run.seed));
-  data.sampling = arguments.data.train_sampling_strategy;
   data.drop_last = arguments.batch.dataloader_drop_last;
   if (arguments.parallel.accelerator_config) {
     data.even_batches = arguments.parallel.accelerator_config->even_batches;
     data.split_batches = arguments.parallel.accelerator_config->split_batches;
   }
+  data.sampling = sampling_of(input, data, problems);
   data.loader_workers = arguments.data.dataloader_num_workers;
   data.prefetch_factor = arguments.data.dataloader_prefetch_factor.value_or(kDefaultPrefetch);
   data.pin_memory = arguments.data.dataloader_pin_memory && on_gpu(plan.ranks);
@@ -203,9 +232,13 @@ BatchPlan resolve_batch(const ResolveInput& input, const RunPlan& plan, Problems
   };
   check_split_size("per_device_train_batch_size", result.per_device_train);
   check_split_size("per_device_eval_batch_size", result.per_device_eval);
-  check_split("training", plan.data.train, result.per_device_train, plan, problems);
-  check_split("validation", plan.data.validation, result.per_device_eval, plan, problems);
-  check_split("test", plan.data.test, result.per_device_eval, plan, problems);
+  const auto shape_of = [&](const std::optional<SplitPlan>& split) {
+    return epoch_shape(split.value_or(SplitPlan()), result.per_device_eval, plan);
+  };
+  const EpochShape training = training_shape(plan.data.train.value_or(SplitPlan()), result, plan);
+  check_split("training", plan.data.train, training, plan, problems);
+  check_split("validation", plan.data.validation, shape_of(plan.data.validation), plan, problems);
+  check_split("test", plan.data.test, shape_of(plan.data.test), plan, problems);
   return result;
 }
 
@@ -219,8 +252,7 @@ StepsPlan resolve_steps(const ResolveInput& input, const RunPlan& plan) {
   if (!plan.do_train) return StepsPlan{.num_train_epochs = run.num_train_epochs};
   if (plan.data.train) {
     request.samples = plan.data.train->samples;
-    request.batches_per_epoch =
-        batches_per_epoch(epoch_shape(*plan.data.train, plan.batch.per_device_train, plan));
+    request.batches_per_epoch = batches_per_epoch(training_shape(*plan.data.train, plan.batch, plan));
   }
   return plan_steps(request);
 }

@@ -135,8 +135,9 @@ struct DataPlan {
   std::optional<SplitPlan> train;
   std::optional<SplitPlan> validation;
   std::optional<SplitPlan> test;
-  uint64_t seed = 42;               // of the data order
-  std::string sampling = "random";  // random | sequential
+  uint64_t seed = 42;  // of the data order
+  // random | sequential | group_by_length | batch_rebalance | sortish | longest_first
+  std::string sampling = "random";
   bool drop_last = false;
   bool even_batches = true;
   bool split_batches = false;

@@ -21,6 +21,11 @@ int64_t share_of(double share, int64_t total) {
 }  // namespace
 
 int64_t batches_per_epoch(const EpochShape& shape) {
+  if (shape.rebalanced > 0) {
+    const int64_t update = shape.batch_size * shape.world_size * shape.rebalanced;
+    const int64_t updates = shape.drop_last ? shape.samples / update : divide_up(shape.samples, update);
+    return updates * shape.rebalanced;
+  }
   const int64_t batches = all_batches(shape), world = shape.world_size;
   if (world == 1 || shape.split_batches || batches % world == 0) {
     return shape.split_batches ? batches : batches / world;
@@ -30,7 +35,7 @@ int64_t batches_per_epoch(const EpochShape& shape) {
 }
 
 bool ranks_agree(const EpochShape& shape) {
-  if (shape.even_batches || shape.drop_last) return true;
+  if (shape.even_batches || shape.drop_last || shape.rebalanced > 0) return true;
   if (!shape.split_batches) return all_batches(shape) % shape.world_size == 0;
   // Slices of a short last batch are handed out in order: the last rank is the first that gets none.
   const int64_t rest = shape.samples % shape.batch_size, slice = shape.batch_size / shape.world_size;

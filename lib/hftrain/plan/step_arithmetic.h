@@ -15,6 +15,8 @@ struct EpochShape {
   bool drop_last = false;
   bool even_batches = true;
   bool split_batches = false;
+  // With batch_rebalance: micro-batches of an update, whose samples are shared out among them; 0: another order.
+  int64_t rebalanced = 0;
 };
 
 // L: batches of one rank in one epoch; of rank 0 where ranks differ.

@@ -43,7 +43,8 @@ BatchLoader::BatchLoader(std::shared_ptr<const data::Dataset> dataset,
                          int64_t prefetch, bool pin_memory)
     : dataset_(std::move(dataset)),
       collator_(std::move(collator)),
-      sampler_(sampler),
+      sampler_(std::move(sampler)),
+      length_group_(sampler_.length_group),
       prefetch_(prefetch),
       pin_memory_(pin_memory) {}
 
@@ -52,6 +53,7 @@ BatchLoader::~BatchLoader() = default;
 void BatchLoader::seek(DataPosition position) {
   pending_.clear();
   sampler_.skip = std::min(position.before, sampler_.samples);
+  sampler_.length_group = position.length_group > 0 ? position.length_group : length_group_;
   epoch_ = position.epoch;
   order_ = data::epoch_batches(sampler_, position.epoch);
   next_ = scheduled_ = static_cast<size_t>(position.batch);

@@ -38,6 +38,8 @@ class BatchLoader {
 
   // O(1) in the data: only the order of that epoch is computed.
   void seek(DataPosition position);
+  // Samples that the order takes as one group of about one length, in epochs whose position does not say.
+  int64_t length_group() const { return length_group_; }
   // Of one rank in the epoch sought, those after position.before.
   int64_t batches() const { return static_cast<int64_t>(order_.size()); }
   // How much of its epoch lies before a position in the epoch sought, 0 to 1.
@@ -52,6 +54,7 @@ class BatchLoader {
   std::shared_ptr<const data::Dataset> dataset_;
   std::shared_ptr<const data::Collator> collator_;
   data::SamplerOptions sampler_;
+  int64_t length_group_;
   int64_t prefetch_;
   bool pin_memory_;
   int64_t epoch_ = 0;

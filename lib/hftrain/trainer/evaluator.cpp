@@ -9,6 +9,7 @@
 #include "hftrain/base/clock.h"
 #include "hftrain/reporting/console_text.h"
 #include "hftrain/trainer/evaluation_loss.h"
+#include "hftrain/trainer/sampler_options.h"
 #include "hftrain/trainer/step_sync.h"
 
 namespace hftrain::trainer {
@@ -17,20 +18,6 @@ namespace {
 double rounded(double value, int digits) {
   const double scale = std::pow(10.0, digits);
   return std::round(value * scale) / scale;
-}
-
-data::SamplerOptions sequential(const plan::RunPlan& plan, const comm::Communicator& communicator,
-                                int64_t samples) {
-  data::SamplerOptions options;
-  options.samples = samples;
-  options.batch_size = plan.batch.per_device_eval;
-  options.rank = communicator.rank();
-  options.world_size = communicator.world_size();
-  options.shuffle = false;
-  options.drop_last = plan.data.drop_last;
-  options.even_batches = plan.data.even_batches;
-  options.split_batches = plan.data.split_batches;
-  return options;
 }
 
 // Joins every rank's (mean loss, tokens) pairs, all ranks having the same number: [W, batches, 2].
@@ -79,7 +66,7 @@ Evaluator::Evaluator(const plan::RunPlan& plan, models::Model& model, nn::UnitRu
 StopSignal Evaluator::collect(const std::shared_ptr<const data::Dataset>& split, const std::string& prefix,
                               std::vector<BatchLoss>& losses) {
   const at::NoGradGuard no_grad;
-  BatchLoader loader(split, collator_, sequential(plan_, communicator_, split->size()), /*prefetch=*/0,
+  BatchLoader loader(split, collator_, evaluation_sampler(plan_, communicator_, *split), /*prefetch=*/0,
                      /*pin_memory=*/false);
   loader.seek({});
   const int64_t rounds = communicator_.maximum(loader.batches());
@@ -100,7 +87,7 @@ StopSignal Evaluator::collect(const std::shared_ptr<const data::Dataset>& split,
 Evaluator::BatchLoss Evaluator::next_loss(BatchLoader& loader,
                                           const std::shared_ptr<const data::Dataset>& split) {
   if (const std::optional<LoadedBatch> batch = loader.next()) return loss_of(*batch);
-  data::SamplerOptions options = sequential(plan_, communicator_, split->size());
+  data::SamplerOptions options = evaluation_sampler(plan_, communicator_, *split);
   options.even_batches = true;
   BatchLoader filler(split, collator_, options, /*prefetch=*/0, /*pin_memory=*/false);
   filler.seek({});
@@ -111,7 +98,7 @@ Evaluator::BatchLoss Evaluator::next_loss(BatchLoader& loader,
 void Evaluator::rehearse(const std::shared_ptr<const data::Dataset>& split) {
   const at::NoGradGuard no_grad;
   const bool was_training = model_.training();
-  BatchLoader loader(split, collator_, sequential(plan_, communicator_, split->size()), /*prefetch=*/0,
+  BatchLoader loader(split, collator_, evaluation_sampler(plan_, communicator_, *split), /*prefetch=*/0,
                      /*pin_memory=*/false);
   loader.seek({});
   model_.train(false);
@@ -163,7 +150,7 @@ Evaluation Evaluator::run(std::shared_ptr<const data::Dataset> split, const std:
   if (stop != StopSignal::kNone) return {nullptr, stop};
   const double loss = mean_loss(losses, samples);
   const double seconds = monotonic_seconds() - begin;
-  const int64_t round = sequential(plan_, communicator_, samples).round();
+  const int64_t round = evaluation_sampler(plan_, communicator_, *split).round();
   const int64_t steps = (samples + round - 1) / round;
   return {{{prefix + "_loss", loss},
            {prefix + "_runtime", rounded(seconds, 4)},

@@ -19,14 +19,16 @@ Json Trainer::training_state() const {
           {"callbacks", std::move(callbacks)},
           {"seed", plan_.seed},
           {"data_seed", plan_.data.seed},
-          {"samples_per_round", samples_per_round()},
+          {"samples_per_round", data_pace().round},
           {"global_batch", plan_.batch.global_train},
           {"world_size", communicator_.world_size()}};
 }
 
-int64_t Trainer::samples_per_round() const {
+DataPace Trainer::data_pace() const {
   const int64_t parts = plan_.data.split_batches ? 1 : communicator_.world_size();
-  return plan_.batch.per_device_train * parts;
+  return {.round = plan_.batch.per_device_train * parts,
+          .update = plan_.batch.global_train,
+          .by_updates = data::sampling_named(plan_.data.sampling) == data::Sampling::kBatchRebalance};
 }
 
 checkpoint::CheckpointContents Trainer::checkpoint_contents() {

@@ -2,18 +2,22 @@
 
 namespace hftrain::trainer {
 
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(DataPosition, epoch, batch, before)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(DataPosition, epoch, batch, before, length_group)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(State, global_step, epoch, position, last_logged_step,
                                                 logged_loss_sum, total_flos, input_tokens_seen, best_metric,
                                                 best_step, best_checkpoint, best_checkpoint_step,
                                                 skipped_updates, evaluation_pending, train_seconds, grad_norm,
                                                 learning_rate, epoch_closed)
 
-DataPosition moved_to(const DataPosition& position, int64_t saved_round, int64_t round) {
-  if (saved_round == round) return position;
-  const int64_t used = position.before + position.batch * saved_round;
-  if (used % round == 0) return {position.epoch, used / round, 0};
-  return {position.epoch, 0, used};
+DataPosition moved_to(const DataPosition& position, const DataPace& saved, const DataPace& pace) {
+  if (saved.round == pace.round && (!pace.by_updates || saved.update == pace.update)) return position;
+  DataPosition moved = position;
+  moved.before = position.before + position.batch * saved.round;
+  moved.batch = 0;
+  if (moved.before % (pace.by_updates ? pace.update : pace.round) != 0) return moved;
+  moved.batch = moved.before / pace.round;
+  moved.before = 0;
+  return moved;
 }
 
 Json to_json_value(const State& state) {

@@ -16,11 +16,24 @@ struct DataPosition {
   int64_t epoch = 0;
   int64_t batch = 0;   // batches of one rank already used in this epoch
   int64_t before = 0;  // samples of all ranks used in this epoch before `batch` was counted
+  // Samples that this epoch's order takes as one group of about one length; 0: as many as the plan says. An epoch
+  // keeps its order when a run goes on with batches of another size.
+  int64_t length_group = 0;
+
+  // Something of the epoch was used.
+  bool inside() const { return batch > 0 || before > 0; }
 };
 
-// The same place for ranks and batch sizes that use `round` samples at a time where it was `saved_round`: no
-// sample is repeated or left out.
-DataPosition moved_to(const DataPosition& position, int64_t saved_round, int64_t round);
+// How batches use up the samples of an epoch.
+struct DataPace {
+  int64_t round = 0;   // samples that one batch of every rank makes together
+  int64_t update = 0;  // samples of an update
+  // Batches of an update have different sizes (batch_rebalance), so only whole updates can be counted.
+  bool by_updates = false;
+};
+
+// The same place for ranks and batches of another size: no sample is repeated or left out.
+DataPosition moved_to(const DataPosition& position, const DataPace& saved, const DataPace& pace);
 
 struct State {
   int64_t global_step = 0;
@@ -42,7 +55,7 @@ struct State {
   bool epoch_closed = false;        // what happens at the end of an epoch was done at this step
 
   // Something of the epoch was used, and its end is still to come.
-  bool in_epoch() const { return !epoch_closed && (position.batch > 0 || position.before > 0); }
+  bool in_epoch() const { return !epoch_closed && position.inside(); }
 };
 
 Json to_json_value(const State& state);

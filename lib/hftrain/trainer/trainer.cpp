@@ -160,8 +160,12 @@ void Trainer::resume(const std::string& checkpoint) {
 void Trainer::resume_all_of(const std::string& checkpoint) {
   const checkpoint::CheckpointContents saved = checkpointer_->load_training_state(checkpoint);
   state_ = state_from_json(saved.training_state.at("state"));
-  const int64_t round = samples_per_round();
-  state_.position = moved_to(state_.position, saved.training_state.value("samples_per_round", round), round);
+  const DataPace pace = data_pace();
+  const Json& then = saved.training_state;
+  state_.position = moved_to(state_.position,
+                             {.round = then.value("samples_per_round", pace.round),
+                              .update = then.value("global_batch", pace.update)},
+                             pace);
   schedule_->load_state(saved.training_state.at("schedule"));
   warn_of_other_rate(saved.training_state.at("schedule"));
   scaler_.load_state(saved.training_state.at("scaler"));

@@ -101,7 +101,7 @@ class Trainer {
   std::optional<int64_t> best_checkpoint_step() const;
   void apply_retention(storage::RetentionMoment moment, int64_t newest_verified, std::optional<int64_t> best);
   Json training_state() const;
-  int64_t samples_per_round() const;
+  DataPace data_pace() const;
 
   // What was logged up to the checkpoint this run goes on from; rank 0 alone keeps it.
   reporting::LogHistory logged_before() const;

@@ -9,6 +9,7 @@
 #include "hftrain/trainer/intervals.h"
 #include "hftrain/trainer/notify.h"
 #include "hftrain/trainer/run_headers.h"
+#include "hftrain/trainer/sampler_options.h"
 #include "hftrain/trainer/step_sync.h"
 #include "hftrain/trainer/trainer.h"
 
@@ -16,19 +17,6 @@ namespace hftrain::trainer {
 namespace {
 
 constexpr int kNonFiniteLimit = 5;  // updates in a row
-
-data::SamplerOptions sampler_of(const plan::RunPlan& plan, const comm::Communicator& communicator,
-                                int64_t samples) {
-  return {.samples = samples,
-          .batch_size = plan.batch.per_device_train,
-          .rank = communicator.rank(),
-          .world_size = communicator.world_size(),
-          .seed = plan.data.seed,
-          .shuffle = plan.data.sampling == "random",
-          .drop_last = plan.data.drop_last,
-          .even_batches = plan.data.even_batches,
-          .split_batches = plan.data.split_batches};
-}
 
 StepSync tokens_of(const std::vector<LoadedBatch>& group, const models::Model& model, bool with_padding) {
   StepSync local;
@@ -62,7 +50,7 @@ void Trainer::train() {
   train_begin_ = monotonic_seconds();
   memory_.begin();
   std::shared_ptr<const data::Dataset> dataset = open_split(*plan_.data.train);
-  const data::SamplerOptions sampler = sampler_of(plan_, communicator_, dataset->size());
+  const data::SamplerOptions sampler = training_sampler(plan_, communicator_, *dataset);
   const int64_t prefetch = plan_.data.loader_workers * plan_.data.prefetch_factor;
   BatchLoader loader(std::move(dataset), collator_, sampler, prefetch,
                      plan_.data.pin_memory && context_.device.is_cuda());
@@ -110,10 +98,11 @@ void Trainer::announce_start() {
   if (!speaks()) return;
   events_.message(LogLevel::kInfo, header_of_training(plan_));
   if (!plan_.saving.resume_from.empty())
-    events_.message(LogLevel::kInfo, header_of_resume(plan_, state_, samples_per_round()));
+    events_.message(LogLevel::kInfo, header_of_resume(plan_, state_, data_pace().round));
 }
 
 void Trainer::train_epoch(BatchLoader& loader) {
+  if (!state_.position.inside()) state_.position.length_group = loader.length_group();
   loader.seek(state_.position);
   control_.should_epoch_stop = false;
   if (state_.position.batch == 0) notify(&Callback::on_epoch_begin);

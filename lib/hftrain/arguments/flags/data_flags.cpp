@@ -52,21 +52,14 @@ std::vector<Flag> data_flags() {
       {.name = "train_sampling_strategy",
        .slot = at<&Arguments::data, &DataArguments::train_sampling_strategy>,
        .help = "Which sampler orders the training data.",
-       .choices =
-           {{"random"},
-            {"sequential"},
-            {"group_by_length",
-             planned(
-                 "samples of --task clm are all of one length, and other tasks take theirs in random order",
-                 "random or sequential")},
-            {"batch_rebalance",
-             planned(
-                 "samples of --task clm are all of one length, and other tasks take theirs in random order",
-                 "random or sequential")}}},
+       .note = "group_by_length: batches of about one length; batch_rebalance: micro-batches of about one "
+               "cost, of "
+               "different sizes. Where all samples are of one length (--task clm) the first is as random.",
+       .choices = {{"random"}, {"sequential"}, {"group_by_length"}, {"batch_rebalance"}}},
       {.name = "length_column_name",
-       .slot = unread_optional(Type::kText, "length"),
+       .slot = at<&Arguments::data, &DataArguments::length_column_name>,
        .help = "Column that holds precomputed lengths for length-based samplers.",
-       .support = planned("length-grouped sampling comes later; random and sequential work today")},
+       .note = "Without such a column in the files the tokens of each sample are counted."},
       {.name = "ignore_data_skip",
        .slot = at<&Arguments::data, &DataArguments::ignore_data_skip>,
        .help = "On resume start the data from its beginning instead of at the saved position."},

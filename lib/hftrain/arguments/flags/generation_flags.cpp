@@ -5,9 +5,11 @@ namespace hftrain::arguments {
 std::vector<Flag> generation_flags() {
   return {
       {.name = "sortish_sampler",
-       .slot = unread(Type::kBool, "false"),
+       .slot = at<&Arguments::data, &DataArguments::sortish_sampler>,
        .help = "Roughly sorted batches for sequence-to-sequence data.",
-       .support = kGeneration},
+       .note =
+           "Pieces of 50 batches sorted by length, the batches then shuffled; with train_sampling_strategy "
+           "sequential all data from long to short. By the source's tokens, or length_column_name."},
       {.name = "predict_with_generate",
        .slot = unread(Type::kBool, "false"),
        .help = "Generate text in evaluation and prediction (ROUGE, BLEU).",
