@@ -1,6 +1,6 @@
 """Writes tests/golden/architectures/*.json: what transformers says about small models of every family.
 
-    python scripts/golden/architectures.py        (needs torch 2.11 and transformers 5.17)
+    python scripts/golden/architectures.py [case…]       (needs torch 2.11 and transformers 5.17)
 
 Each file holds the config given, the config.json that save_pretrained writes, names and shapes in the order of
 named_parameters(), the parameters the Trainer does not decay, the embedding weights, and the parameter count.
@@ -8,10 +8,12 @@ named_parameters(), the parameters the Trainer does not decay, the embedding wei
 
 import json
 import pathlib
+import sys
 import tempfile
 
 import torch
 import transformers
+from safetensors.torch import load_file
 from transformers import AutoConfig, Trainer
 
 TARGET = pathlib.Path(__file__).resolve().parents[2] / "tests" / "golden" / "architectures"
@@ -56,7 +58,8 @@ CLASSES = {"causal_lm": transformers.AutoModelForCausalLM,
            "masked_lm": transformers.AutoModelForMaskedLM,
            "sequence_classification": transformers.AutoModelForSequenceClassification,
            "token_classification": transformers.AutoModelForTokenClassification,
-           "question_answering": transformers.AutoModelForQuestionAnswering}
+           "question_answering": transformers.AutoModelForQuestionAnswering,
+           "image_classification": transformers.AutoModelForImageClassification}
 LABELS = {"id2label": {"0": "no", "1": "yes"}, "label2id": {"no": 0, "yes": 1}}
 HEADS = {}  # name: (head, config)
 for family, fields in (("gpt2", GPT2), ("llama", dict(LLAMA_LIKE, model_type="llama")),
@@ -83,6 +86,22 @@ HEADS["distilbert_aliases"] = ("question_answering", dict(
     {key: value for key, value in DISTILBERT.items() if key not in ("dim", "n_layers", "n_heads")},
     hidden_size=16, num_hidden_layers=3, num_attention_heads=2))
 
+VIT = dict(model_type="vit", num_hidden_layers=2, hidden_size=16, num_attention_heads=4, intermediate_size=24,
+           image_size=16, patch_size=4)
+HEADS["vit"] = ("image_classification", dict(VIT, num_labels=3))
+HEADS["vit_two_sides"] = ("image_classification", dict(VIT, **LABELS, image_size=[8, 12], qkv_bias=False, num_channels=1))
+HEADS["vit_v4"] = ("image_classification", dict(
+    VIT, torch_dtype="float32", transformers_version="4.20.0", architectures=["ViTForImageClassification"],
+    id2label={"0": "cat", "1": "dog", "2": "fox"}, label2id={"cat": 0, "dog": 1, "fox": 2}, encoder_stride=4,
+    hidden_dropout_prob=0.1, problem_type="single_label_classification"))
+
+
+def stored_names(model, folder):
+    """What save_pretrained calls each parameter, which is not always its name in memory. Values tell them apart."""
+    stored = load_file(pathlib.Path(folder) / "model.safetensors")
+    return {name: next((key for key, value in stored.items() if torch.equal(value, parameter)), name)
+            for name, parameter in model.named_parameters()}
+
 
 def describe(config_in, head="causal_lm"):
     with tempfile.TemporaryDirectory() as folder:
@@ -90,8 +109,12 @@ def describe(config_in, head="causal_lm"):
         config = AutoConfig.from_pretrained(folder)
     dtype = config.dtype or torch.float32
     model = CLASSES[head].from_config(config, dtype=dtype)
+    with torch.no_grad():
+        for parameter in model.parameters():  # so that each is known by its values
+            parameter.add_(torch.randn_like(parameter))
     with tempfile.TemporaryDirectory() as folder:
         model.save_pretrained(folder)
+        stored = stored_names(model, folder)
         written = json.loads((pathlib.Path(folder) / "config.json").read_text())
     decay = set(Trainer.get_decay_parameter_names(None, model))
     names = [name for name, _ in model.named_parameters()]
@@ -99,8 +122,8 @@ def describe(config_in, head="causal_lm"):
         "config": config_in,
         "head": head,
         "config_json": written,
-        "parameters": [[name, list(p.shape)] for name, p in model.named_parameters()],
-        "no_decay": [name for name in names if name not in decay],
+        "parameters": [[stored[name], list(p.shape)] for name, p in model.named_parameters()],
+        "no_decay": [stored[name] for name in names if name not in decay],
         "embeddings": [n + ".weight" for n, m in model.named_modules() if isinstance(m, torch.nn.Embedding)],
         "count": sum(p.numel() for p in model.parameters()),
         "count_non_embedding": model.num_parameters(exclude_embeddings=True),
@@ -109,10 +132,15 @@ def describe(config_in, head="causal_lm"):
 
 
 def main():
+    wanted = sys.argv[1:]
     TARGET.mkdir(parents=True, exist_ok=True)
     for name, config in CASES.items():
+        if wanted and name not in wanted:
+            continue
         (TARGET / f"{name}.json").write_text(json.dumps(describe(config), sort_keys=True) + "\n")
     for name, (head, config) in HEADS.items():
+        if wanted and name not in wanted:
+            continue
         (TARGET / f"{name}.json").write_text(json.dumps(describe(config, head), sort_keys=True) + "\n")
 
 

@@ -3,16 +3,17 @@
 Each file holds the parameters under their transformers names, "grad/<name>", the columns of the batch under their names,
 "logits" (start and end of question answering side by side) and "loss"; its metadata holds "config" (the config.json to
 read) and "head". Made with transformers 5.17.0 and torch 2.11.0 in float32.
-Usage: python scripts/golden/heads.py [output folder]
+Usage: python scripts/golden/heads.py [output folder [case…]]
 """
 
 import json
 import pathlib
 import sys
+import tempfile
 
 import torch
 import transformers
-from safetensors.torch import save_file
+from safetensors.torch import load_file, save_file
 from transformers import AutoConfig
 
 ROWS, LENGTH, VOCABULARY = 3, 9, 32
@@ -26,11 +27,14 @@ ENCODER = dict(TOKENS, hidden_size=12, intermediate_size=20, num_hidden_layers=2
 BERT = dict(ENCODER, model_type="bert")
 ROBERTA = dict(ENCODER, model_type="roberta", pad_token_id=1, bos_token_id=0)
 DISTILBERT = dict(TOKENS, model_type="distilbert", dim=12, hidden_dim=20, n_layers=2, n_heads=3, max_position_embeddings=12)
+VIT = dict(model_type="vit", hidden_size=16, num_hidden_layers=2, num_attention_heads=4, intermediate_size=24, image_size=12,
+           patch_size=4)
 AUTO = {"causal_lm": transformers.AutoModelForCausalLM,
         "masked_lm": transformers.AutoModelForMaskedLM,
         "sequence_classification": transformers.AutoModelForSequenceClassification,
         "token_classification": transformers.AutoModelForTokenClassification,
-        "question_answering": transformers.AutoModelForQuestionAnswering}
+        "question_answering": transformers.AutoModelForQuestionAnswering,
+        "image_classification": transformers.AutoModelForImageClassification}
 
 CASES = {  # name: (head, config)
     "gpt2_causal": ("causal_lm", GPT2),
@@ -68,11 +72,24 @@ CASES = {  # name: (head, config)
     "distilbert_classes": ("sequence_classification", dict(DISTILBERT, num_labels=3)),
     "distilbert_tokens": ("token_classification", dict(DISTILBERT, num_labels=5)),
     "distilbert_answers": ("question_answering", dict(DISTILBERT, sinusoidal_pos_embds=True)),
+    "vit_classes": ("image_classification", dict(VIT, num_labels=3)),
+    "vit_two_sides": ("image_classification", dict(VIT, image_size=[8, 14], patch_size=[4, 3], num_channels=1, qkv_bias=False,
+                                                   hidden_act="gelu_new")),
+    "vit_number": ("image_classification", dict(VIT, num_labels=1, layer_norm_eps=1e-5)),
+    "vit_several_labels": ("image_classification", dict(VIT, num_labels=4, problem_type="multi_label_classification")),
 }
+
+
+def pixels(config):
+    size = config["image_size"]
+    height, width = size if isinstance(size, list) else (size, size)
+    return torch.randn(ROWS, config.get("num_channels", 3), height, width)
 
 
 def columns(head, config, labels):
     """One row without padding, one padded on the right, one on the left; labels on padding do not count."""
+    if head == "image_classification":
+        return {"pixel_values": pixels(config), "labels": row_labels(config, labels)}
     ids = torch.randint(3, VOCABULARY, (ROWS, LENGTH))
     mask = torch.ones_like(ids)
     mask[1, 6:] = 0
@@ -91,17 +108,30 @@ def columns(head, config, labels):
     elif head == "question_answering":
         batch["start_positions"] = torch.tensor([1, 0, LENGTH + 3])  # the last one is outside and does not count
         batch["end_positions"] = torch.tensor([4, 5, LENGTH])
-    elif labels == 1:
-        batch["labels"] = torch.randn(ROWS)
-    elif config.get("problem_type") == "regression":
-        batch["labels"] = torch.randn(ROWS, labels)
-    elif config.get("problem_type") == "multi_label_classification":
-        batch["labels"] = torch.randint(0, 2, (ROWS, labels)).float()
     else:
-        batch["labels"] = torch.randint(0, labels, (ROWS,))
+        batch["labels"] = row_labels(config, labels)
     if config["model_type"] == "bert":
         batch["token_type_ids"] = (torch.arange(LENGTH) > 4).long().expand(ROWS, -1).masked_fill(mask == 0, 0)
     return batch
+
+
+def row_labels(config, labels):
+    if labels == 1:
+        return torch.randn(ROWS)
+    if config.get("problem_type") == "regression":
+        return torch.randn(ROWS, labels)
+    if config.get("problem_type") == "multi_label_classification":
+        return torch.randint(0, 2, (ROWS, labels)).float()
+    return torch.randint(0, labels, (ROWS,))
+
+
+def stored_names(model):
+    """What save_pretrained calls each parameter, which is not always its name in memory. Values tell them apart."""
+    with tempfile.TemporaryDirectory() as folder:
+        model.save_pretrained(folder)
+        stored = load_file(pathlib.Path(folder) / "model.safetensors")
+    return {name: next((key for key, value in stored.items() if torch.equal(value, parameter)), name)
+            for name, parameter in model.named_parameters()}
 
 
 def make(name, head, config, folder):
@@ -118,10 +148,11 @@ def make(name, head, config, folder):
     answers = head == "question_answering"
     logits = torch.stack([output.start_logits, output.end_logits], dim=-1) if answers else output.logits
     tensors = dict(batch, logits=logits, loss=output.loss)
+    names = stored_names(model)
     for key, parameter in model.named_parameters():
-        tensors[key] = parameter
+        tensors[names[key]] = parameter
         # An untied encoder has a bias that nobody uses.
-        tensors["grad/" + key] = torch.zeros_like(parameter) if parameter.grad is None else parameter.grad
+        tensors["grad/" + names[key]] = torch.zeros_like(parameter) if parameter.grad is None else parameter.grad
     tensors = {key: value.detach().clone().contiguous() for key, value in tensors.items()}
     save_file(tensors, folder / f"{name}.safetensors", metadata={"config": json.dumps(config), "head": head})
 
@@ -131,6 +162,8 @@ def main():
     folder = pathlib.Path(sys.argv[1]) if len(sys.argv) > 1 else default
     folder.mkdir(parents=True, exist_ok=True)
     for name, (head, config) in CASES.items():
+        if len(sys.argv) > 2 and name not in sys.argv[2:]:
+            continue
         make(name, head, config, folder)
 
 

@@ -317,5 +317,35 @@ TEST_CASE("the head of a written config is found by its class") {
     CHECK_FALSE(Architecture::head_of(other));
 }
 
+TEST_CASE("the sides of images and patches are checked") {
+  Json config = Json::parse(R"({"model_type": "vit", "hidden_size": 8, "num_attention_heads": 2})");
+  const auto error = [&] {
+    try {
+      Architecture::from_config(config, "config.json", Head::kImageClassification);
+    } catch (const Error& refused) {
+      return refused.render();
+    }
+    return std::string("accepted");
+  };
+  CHECK(error() == "accepted");
+  config["image_size"] = Json::array({8, 20});
+  CHECK(contains(error(), "patch_size must not be larger"));
+  config["image_size"] = Json::array({8, 0});
+  CHECK(contains(error(), "image_size must be one side, or height and width"));
+  config["image_size"] = Json::array({32, 32, 3});
+  CHECK(contains(error(), "it is [32,32,3]"));
+  config["image_size"] = "large";
+  CHECK(contains(error(), "image_size must be a whole number or a list of them"));
+}
+
+TEST_CASE("what an image becomes") {
+  const auto image =
+      Architecture::from_scratch("vit", "image_size=32,patch_size=8", Head::kImageClassification)->image();
+  REQUIRE(image);
+  CHECK(image->tokens == 17);
+  CHECK(image->numel() == 3 * 32 * 32);
+  CHECK_FALSE(Architecture::from_scratch("gpt2", "")->image());
+}
+
 }  // namespace
 }  // namespace hftrain::architectures

@@ -118,7 +118,7 @@ TEST_CASE("Logits, loss and gradients equal those of transformers", "[parity]") 
 }
 
 TEST_CASE("Every head on padded batches gives the logits, loss and gradients of transformers", "[parity]") {
-  REQUIRE(golden_names("heads").size() >= 14);
+  REQUIRE(golden_names("heads").size() >= 19);
   for (const std::string& name : golden_names("heads")) {
     DYNAMIC_SECTION(name << " with fused kernels") {
       check_head(name, nn::Kernels::kFused, /*recompute=*/false);
@@ -146,7 +146,7 @@ TEST_CASE("The losses of parts of a batch, each over the count of all, add up to
     };
     double sum = 0;
     int64_t items = 0;
-    std::vector<Batch> rows(static_cast<size_t>(whole.input_ids.size(0)));
+    std::vector<Batch> rows(static_cast<size_t>(main_input(whole).size(0)));
     for (size_t row = 0; row < rows.size(); ++row) {
       for (const BatchColumn& column : kBatchColumns) {
         const at::Tensor& all = whole.*column.member;
@@ -197,6 +197,44 @@ TEST_CASE("A column that a decoder does not take is refused by name") {
   nn::UnitRunner runner;
   Batch batch{.input_ids = at::ones({1, 3}, at::kLong), .position_ids = at::ones({1, 3}, at::kLong)};
   CHECK_THROWS_WITH(model->forward(batch, runner, logits_only()), Catch::Contains("position_ids"));
+}
+
+TEST_CASE("Images of another size than the model's, and columns of text, are refused") {
+  const auto architecture = architectures::Architecture::from_scratch(
+      "vit",
+      "num_hidden_layers=1,num_attention_heads=1,hidden_size=4,intermediate_size=4,image_size=8,patch_size=4",
+      architectures::Head::kImageClassification);
+  const auto model = build_model(architecture, {});
+  model->initialise(at::detail::createCPUGenerator(5));
+  nn::UnitRunner runner;
+  Batch batch{.pixel_values = at::zeros({2, 3, 8, 8})};
+  CHECK(model->forward(batch, runner, logits_only()).logits.sizes() == at::IntArrayRef({2, 2}));
+  batch.pixel_values = at::zeros({2, 3, 8, 12});
+  try {
+    model->forward(batch, runner, logits_only());
+    FAIL("accepted");
+  } catch (const Error& error) {
+    CHECK(error.code() == ExitCode::kData);
+    CHECK_THAT(error.render(), Catch::Contains("8 by 12") && Catch::Contains("8 by 8"));
+  }
+  batch.input_ids = at::ones({2, 3}, at::kLong);
+  CHECK_THROWS_WITH(model->forward(batch, runner, logits_only()), Catch::Contains("input_ids"));
+}
+
+TEST_CASE("Pixels that fill no patch are not looked at") {
+  const auto architecture = architectures::Architecture::from_scratch(
+      "vit",
+      "num_hidden_layers=1,num_attention_heads=1,hidden_size=4,intermediate_size=4,image_size=9,patch_size=4",
+      architectures::Head::kImageClassification);
+  const auto model = build_model(architecture, {});
+  model->initialise(at::detail::createCPUGenerator(5));
+  nn::UnitRunner runner;
+  Batch batch{.pixel_values = at::ones({1, 3, 9, 9})};
+  const at::Tensor before = model->forward(batch, runner, logits_only()).logits;
+  batch.pixel_values.select(3, 8).fill_(7);
+  CHECK(model->forward(batch, runner, logits_only()).logits.equal(before));
+  batch.pixel_values.select(3, 7).fill_(7);
+  CHECK_FALSE(model->forward(batch, runner, logits_only()).logits.equal(before));
 }
 
 }  // namespace hftrain::models

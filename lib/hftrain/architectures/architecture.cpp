@@ -28,6 +28,7 @@ constexpr std::array kFamilies = std::to_array<Family>({
     {bert_schema, make_bert},
     {roberta_schema, make_bert},
     {distilbert_schema, make_distilbert},
+    {vit_schema, make_vit},
 });
 
 const Family* find_family(const std::string& model_type) {

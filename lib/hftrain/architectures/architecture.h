@@ -62,6 +62,15 @@ struct ParameterTable {
   int64_t count_non_embedding() const;
 };
 
+// What a model takes that looks at images: [channels, height, width] numbers a sample.
+struct ImageShape {
+  int64_t channels = 3, height = 0, width = 0;
+  int64_t tokens = 0;          // that an image becomes
+  const char* processor = "";  // class of the family's image processor in transformers
+
+  int64_t numel() const { return channels * height * width; }
+};
+
 // What one block keeps of a batch for the backward pass: numbers per token, and `square` per token and position
 // of its row.
 struct ActivationFootprint {
@@ -106,6 +115,8 @@ class Architecture {
   // the mean.
   virtual bool counts_first_label() const = 0;
   virtual std::optional<int64_t> pad_token_id() const = 0;
+  // Of models that look at images; nothing for those that read tokens, of which alone the next three speak.
+  virtual std::optional<ImageShape> image() const { return std::nullopt; }
   virtual int64_t vocab_size() const = 0;
   virtual int64_t max_positions() const = 0;  // 0: no limit
   // Whether each position has an embedding of its own, so that max_positions() cannot be passed.

@@ -23,6 +23,8 @@ const char* type_name(ConfigType type) {
       return "a text";
     case ConfigType::kTokenIds:
       return "a token id or a list of them";
+    case ConfigType::kSizes:
+      return "a whole number or a list of them";
     case ConfigType::kStructure:
       return "a list or an object";
   }
@@ -52,6 +54,7 @@ bool has_type(const ConfigKey& key, const Json& value) {
     case ConfigType::kString:
       return value.is_string();
     case ConfigType::kTokenIds:
+    case ConfigType::kSizes:
       return value.is_number_integer() || is_list_of_integers(value);
     case ConfigType::kStructure:
       return value.is_structured();
@@ -86,6 +89,7 @@ std::optional<Json> parse_value(const ConfigKey& key, const std::string& text) {
     case ConfigType::kBoolean:
       return parse_boolean(text);
     case ConfigType::kTokenIds:
+    case ConfigType::kSizes:
     case ConfigType::kInteger:
       return parse_number(text, integer) ? std::optional<Json>(integer) : std::nullopt;
     case ConfigType::kFloat:

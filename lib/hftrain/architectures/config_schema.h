@@ -11,7 +11,7 @@
 
 namespace hftrain::architectures {
 
-enum class ConfigType { kBoolean, kInteger, kFloat, kString, kTokenIds, kStructure };
+enum class ConfigType { kBoolean, kInteger, kFloat, kString, kTokenIds, kSizes, kStructure };
 
 struct ConfigKey {
   const char* name;

@@ -14,6 +14,7 @@ const ConfigSchema& qwen2_schema();
 const ConfigSchema& qwen3_schema();
 const ConfigSchema& mistral_schema();
 const ConfigSchema& roberta_schema();
+const ConfigSchema& vit_schema();
 
 // bert and roberta.
 std::shared_ptr<const Architecture> make_bert(FamilyConfig given);
@@ -21,5 +22,6 @@ std::shared_ptr<const Architecture> make_distilbert(FamilyConfig given);
 std::shared_ptr<const Architecture> make_gpt2(FamilyConfig given);
 // llama, qwen2, qwen3, mistral and gemma.
 std::shared_ptr<const Architecture> make_llama(FamilyConfig given);
+std::shared_ptr<const Architecture> make_vit(FamilyConfig given);
 
 }  // namespace hftrain::architectures

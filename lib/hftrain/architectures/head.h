@@ -42,6 +42,11 @@ constexpr bool has_labels(Head head) {
          head == Head::kImageClassification;
 }
 
+// Whether a model with this head looks at images and reads no text.
+constexpr bool sees_images(Head head) {
+  return head == Head::kImageClassification;
+}
+
 // Whether a model with this head generates text, and so has a generation_config.json.
 constexpr bool generates(Head head) {
   return head == Head::kCausalLm || head == Head::kSeq2SeqLm;

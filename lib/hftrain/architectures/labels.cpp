@@ -72,7 +72,8 @@ Labels normalise_labels(Head head, Json& config, const std::string& origin) {
   if (!has_labels(head)) return labels;
   const Json names = read_names(config, origin);
   labels.count = static_cast<int64_t>(names.size());
-  if (head == Head::kSequenceClassification) labels.problem = read_problem(config, origin);
+  if (head == Head::kSequenceClassification || head == Head::kImageClassification)
+    labels.problem = read_problem(config, origin);
   if (head == Head::kTokenClassification) labels.dropout = read_dropout(config, origin);
   for (const char* key : {"num_labels", "id2label", "label2id"}) config.erase(key);
   if (names == unnamed_labels(kDefaultLabels)) return labels;

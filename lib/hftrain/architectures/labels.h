@@ -14,7 +14,7 @@ enum class ProblemType { kRegression, kSingleLabel, kMultiLabel };
 
 struct Labels {
   int64_t count = 2;
-  // Of sequence classification; unset: one label is a regression, else whole labels are classes and float ones
+  // Of sequence and image classification; unset: one label is a regression, else whole labels are classes and float ones
   // several labels at once.
   std::optional<ProblemType> problem;
   double dropout = 0.1;  // before the head's matrix, of token classification

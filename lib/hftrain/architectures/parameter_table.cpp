@@ -64,6 +64,15 @@ void ParameterTableBuilder::matrix(const std::string& module, int64_t rows, int6
   if (bias > 0) add(module + ".bias", {bias}, {InitKind::kZeros, 0}, /*decay=*/false);
 }
 
+void ParameterTableBuilder::kernel(const std::string& module, std::vector<int64_t> shape, int64_t bias) {
+  add(module + ".weight", std::move(shape), {InitKind::kNormal, std_}, /*decay=*/true);
+  if (bias > 0) add(module + ".bias", {bias}, {InitKind::kZeros, 0}, /*decay=*/false);
+}
+
+void ParameterTableBuilder::free_tensor(const std::string& name, std::vector<int64_t> shape) {
+  add(name, std::move(shape), {InitKind::kNormal, std_}, /*decay=*/true);
+}
+
 void ParameterTableBuilder::norm(const std::string& module, int64_t size, bool with_bias, bool adds_one) {
   add(module + ".weight", {size}, {adds_one ? InitKind::kZeros : InitKind::kOnes, 0}, /*decay=*/false);
   if (with_bias) add(module + ".bias", {size}, {InitKind::kZeros, 0}, /*decay=*/false);

@@ -39,6 +39,10 @@ class ParameterTableBuilder {
   // A weight matrix in its stored layout, normal with `std` (0: the config's), and a zero bias of `bias`
   // numbers (0: none).
   void matrix(const std::string& module, int64_t rows, int64_t columns, int64_t bias, double std = 0);
+  // A matrix of more dimensions, such as a convolution's; with a bias as above.
+  void kernel(const std::string& module, std::vector<int64_t> shape, int64_t bias);
+  // A parameter that is no module's weight: its whole name, normal, decays.
+  void free_tensor(const std::string& name, std::vector<int64_t> shape);
   // A norm's weight (ones, or zeros where 1 is added to it) and, for layer norms, its bias (zeros); neither decays.
   void norm(const std::string& module, int64_t size, bool with_bias, bool adds_one = false);
   // `parameter` of the body is used in the unit that was begun last, too, as `alias`.

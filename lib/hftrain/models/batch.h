@@ -45,4 +45,9 @@ inline constexpr std::array<BatchColumn, 10> kBatchColumns = {{
     {"end_positions", &Batch::end_positions},
 }};
 
+// What a batch's size is measured by: the images of one that has any, else the tokens.
+inline const at::Tensor& main_input(const Batch& batch) {
+  return batch.pixel_values.defined() ? batch.pixel_values : batch.input_ids;
+}
+
 }  // namespace hftrain::models

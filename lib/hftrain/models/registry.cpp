@@ -8,6 +8,7 @@
 #include "hftrain/models/gpt2_model.h"
 #include "hftrain/models/llama_model.h"
 #include "hftrain/models/model.h"
+#include "hftrain/models/vit_model.h"
 
 namespace hftrain::models {
 namespace {
@@ -29,7 +30,7 @@ constexpr std::array kFamilies{
     Entry{"mistral", make<LlamaModel>},      Entry{"qwen2", make<LlamaModel>},
     Entry{"qwen3", make<LlamaModel>},        Entry{"gemma", make<GemmaModel>},
     Entry{"bert", make<EncoderModel>},       Entry{"roberta", make<EncoderModel>},
-    Entry{"distilbert", make<EncoderModel>},
+    Entry{"distilbert", make<EncoderModel>}, Entry{"vit", make<VitModel>},
 };
 
 }  // namespace

@@ -1,0 +1,33 @@
+// ViT: patches of an image as tokens behind a class token, pre-norm blocks that see everything, and a head on the
+// class token.
+#pragma once
+
+#include "hftrain/architectures/vit.h"
+#include "hftrain/models/model.h"
+#include "hftrain/nn/activation.h"
+
+namespace hftrain::models {
+
+class VitModel final : public Model {
+ public:
+  VitModel(std::shared_ptr<const architectures::Architecture> architecture, const ModelOptions& options);
+  // Images of another size than the config's are an Error (exit code 4), as they are to transformers unless it is
+  // told to interpolate the positions.
+  Output forward(const Batch& batch, nn::UnitRunner& runner, const Objective& objective) override;
+
+ private:
+  // Each gets the unit's parameters in the compute dtype, in the order of the table.
+  at::Tensor embed(at::TensorList parameters, const at::Tensor& pixels) const;  // [B, 1 + patches, C]
+  at::Tensor block(at::TensorList parameters, const at::Tensor& x) const;       // [B, 1 + patches, C]
+  HeadOutput head(at::TensorList parameters, const at::Tensor& x) const;        // hidden [B, C]
+  at::Tensor attention(at::TensorList projections) const;                       // [B, 1 + patches, H·d]
+  // residual + dropout(x·Wᵀ + b)
+  at::Tensor project(const at::Tensor& residual, const at::Tensor& x, const at::Tensor& weight,
+                     const at::Tensor& bias) const;
+  void check(const Batch& batch) const;
+
+  const architectures::VitConfig& config_;
+  nn::Activation activation_;
+};
+
+}  // namespace hftrain::models
