@@ -262,6 +262,12 @@ def machines():
     seed("node_list", "many_brackets", parts("n[1-999999]" + "[1-1]" * 7, "1(x999999)"))
 
 
+def images():
+    golden = folder.parents[2] / "tests/golden/images"
+    for path in sorted([*golden.glob("*.png"), *golden.glob("*.jpg")]):
+        seed("image", path.stem, path.read_bytes())
+
+
 def words():
     """A list of words for each target: what stands in quotation marks in its seeds, and names that have no seed."""
     more = {
@@ -290,5 +296,5 @@ def words():
             (target_folder / seeds.name).write_text(lines)
 
 
-for write in (control_messages, safetensors, sharded_state, tokenizers, manifests, configs, configurations, rows, machines, words):
+for write in (control_messages, safetensors, sharded_state, tokenizers, manifests, configs, configurations, rows, machines, images, words):
     write()

@@ -30,7 +30,8 @@ const std::map<std::string, std::set<std::string>> kEdges = {
     {"tasks", {"arguments", "architectures", "data"}},
     {"plan", {"arguments", "architectures", "storage", "tasks"}},
     {"machine", {"plan"}},
-    {"data", {"tokenizer"}},
+    {"images", {"base"}},
+    {"data", {"tokenizer", "images"}},
     {"metrics", {"tokenizer"}},
     // below the line
     {"runtime", {"base"}},

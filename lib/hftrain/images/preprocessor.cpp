@@ -1,0 +1,119 @@
+#include "hftrain/images/preprocessor.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "hftrain/base/error.h"
+#include "hftrain/images/crop.h"
+#include "hftrain/images/image_reader.h"
+#include "hftrain/images/resize.h"
+
+namespace hftrain::images {
+namespace {
+
+constexpr int64_t kLargestSide = 1 << 16;
+
+Error unusable(const std::string& what, const Json& value, const std::string& origin) {
+  return Error(ExitCode::kData, what)
+      .where(origin)
+      .why("it is " + value.dump(-1, ' ', false, Json::error_handler_t::replace));
+}
+
+int64_t side_of(const Json& value, const std::string& origin) {
+  if (value.is_number_integer() && value >= 1 && value <= kLargestSide) return value.get<int64_t>();
+  throw unusable("a side of the images must be a whole number from 1 to " + std::to_string(kLargestSide),
+                 value, origin);
+}
+
+void read_size(const Json& size, const std::string& origin, Preprocessor& preprocessor) {
+  if (size.is_number()) {
+    preprocessor.height = preprocessor.width = side_of(size, origin);
+  } else if (size.is_object() && size.contains("height") && size.contains("width")) {
+    preprocessor.height = side_of(size["height"], origin);
+    preprocessor.width = side_of(size["width"], origin);
+  } else if (size.is_object() && size.contains("shortest_edge")) {
+    preprocessor.height = preprocessor.width = side_of(size["shortest_edge"], origin);
+    preprocessor.keeps_proportions = true;
+  } else {
+    throw unusable("size must be one side, height and width, or shortest_edge", size, origin);
+  }
+}
+
+void read_channels(const Json& config, const char* key, bool positive, const std::string& origin,
+                   std::array<double, 3>& channels) {
+  const auto found = config.find(key);
+  if (found == config.end() || found->is_null()) return;
+  const std::string what = std::string(key) + " must be three numbers" + (positive ? " above 0" : "");
+  if (!found->is_array() || found->size() != channels.size()) throw unusable(what, *found, origin);
+  for (size_t i = 0; i < channels.size(); ++i) {
+    const Json& number = (*found)[i];
+    channels[i] = number.is_number() ? number.get<double>() : std::numeric_limits<double>::quiet_NaN();
+    if (!std::isfinite(channels[i]) || (positive && !(channels[i] > 0))) throw unusable(what, *found, origin);
+  }
+}
+
+}  // namespace
+
+Preprocessor read_preprocessor(const Json& config, const std::string& origin) {
+  if (!config.is_object())
+    throw unusable("the configuration of an image processor is no object", config, origin);
+  Preprocessor preprocessor;
+  if (config.contains("size") && !config["size"].is_null()) read_size(config["size"], origin, preprocessor);
+  read_channels(config, "image_mean", /*positive=*/false, origin, preprocessor.mean);
+  read_channels(config, "image_std", /*positive=*/true, origin, preprocessor.deviation);
+  return preprocessor;
+}
+
+Json preprocessor_json(const Preprocessor& preprocessor, const std::string& type) {
+  constexpr int kBilinear = 2;
+  Json size = {{"height", preprocessor.height}, {"width", preprocessor.width}};
+  if (preprocessor.keeps_proportions) size = {{"shortest_edge", preprocessor.height}};
+  return {{"do_normalize", true},
+          {"do_rescale", true},
+          {"do_resize", true},
+          {"image_mean", preprocessor.mean},
+          {"image_processor_type", type},
+          {"image_std", preprocessor.deviation},
+          {"resample", kBilinear},
+          {"rescale_factor", 1.0 / 255.0},
+          {"size", std::move(size)}};
+}
+
+Image evaluation_view(const Image& image, const Preprocessor& preprocessor, const std::string& origin) {
+  if (!preprocessor.keeps_proportions) return resize_bilinear(image, preprocessor.width, preprocessor.height);
+  const int64_t edge = preprocessor.height, shorter = std::min(image.width, image.height);
+  const int64_t longer = std::max(image.width, image.height);
+  if (edge * longer / shorter > ImageLimits{}.pixels / edge) {
+    throw Error(ExitCode::kData, "an image is too narrow for the size that the model wants")
+        .where(origin)
+        .why("it has " + std::to_string(image.width) + " by " + std::to_string(image.height) +
+             " pixels, and its shortest edge is to become " + std::to_string(edge))
+        .hint("cut it, or name height and width as the size in " + std::string(kPreprocessorName));
+  }
+  const Image resized = resize_shortest_edge(image, edge);
+  return crop(resized, center_of(resized, edge, edge));
+}
+
+Image training_view(const Image& image, const Preprocessor& preprocessor,
+                    const std::function<double()>& uniform) {
+  const Rectangle part = random_part(image.width, image.height, uniform);
+  Image view = resize_bilinear(crop(image, part), preprocessor.width, preprocessor.height);
+  if (uniform() < 0.5) flip_horizontally(view);
+  return view;
+}
+
+void write_pixels(const Image& image, const Preprocessor& preprocessor, float* target) {
+  const auto pixels = static_cast<size_t>(image.width * image.height);
+  for (size_t channel = 0; channel < 3; ++channel) {
+    const auto mean = static_cast<float>(preprocessor.mean[channel]);
+    const auto deviation = static_cast<float>(preprocessor.deviation[channel]);
+    std::array<float, 256> values;
+    for (size_t byte = 0; byte < values.size(); ++byte)
+      values[byte] = (static_cast<float>(byte) / 255.0F - mean) / deviation;
+    float* out = target + channel * pixels;
+    for (size_t i = 0; i < pixels; ++i) out[i] = values[image.rgb[3 * i + channel]];
+  }
+}
+
+}  // namespace hftrain::images
