@@ -196,6 +196,13 @@ TEST_CASE("files that are no configuration at all") {
   CHECK(contains(mistakes({"--config", merge.path}), "merge keys are not supported"));
 }
 
+TEST_CASE("what cannot begin or follow a document is refused, and not read for ever") {
+  const WrittenFile comma(", seed: 1\n"), bracket("seed: 1\n}\n"), json("{\"seed\": 1}, {}", "run.json");
+  CHECK(contains(mistakes({"--config", comma.path}), "not valid YAML\n  where: " + comma.at("1:1")));
+  CHECK(contains(mistakes({"--config", bracket.path}), "not valid YAML\n  where: " + bracket.at("2:1")));
+  CHECK(contains(mistakes({"--config", json.path}), "not valid JSON\n  where: " + json.at("1:12")));
+}
+
 TEST_CASE("flags of the command line only cannot stand in a file") {
   const WrittenFile file("dry_run: true\nno_skip_memory_metrics: true\n");
   const std::string text = mistakes({"--config", file.path});

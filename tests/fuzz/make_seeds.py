@@ -238,6 +238,8 @@ def configurations():
     seed("yaml", "deepspeed", "deepspeed:\n  zero_optimization: {stage: 2}\n  train_micro_batch_size_per_gpu: auto\n")
     seed("yaml", "json", 'j{"model_type": "gpt2", /* a word */ "learning_rate": 1e-4, "train_file": ["a.txt"]} // end')
     seed("yaml", "block", "run_name: |\n  two\n  lines\nseed: 0x10\n? output_dir\n: 'o''x'\n")
+    seed("yaml", "comma_first", ", seed: 1\n")
+    seed("yaml", "bracket_last", "seed: 1\n}\n")
 
 
 def rows():

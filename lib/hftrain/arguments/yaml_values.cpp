@@ -1,7 +1,9 @@
 #include "hftrain/arguments/yaml_values.h"
 
+#include <optional>
 #include <utility>
-#include <vector>
+
+#include "hftrain/arguments/yaml_documents.h"
 
 namespace hftrain::arguments {
 namespace {
@@ -39,11 +41,13 @@ std::string without_comments(std::string text) {
 YAML::Node YamlValues::document(std::string text, bool json) {
   if (json) text = without_comments(std::move(text));
   try {
-    std::vector<YAML::Node> documents = YAML::LoadAll(text);
-    if (documents.size() > 1) {
-      problem("more than one YAML document", place_of(documents[1]), "", "one file for each");
+    const std::optional<YAML::Mark> second = second_document(text);
+    if (!second) return YAML::Load(text);
+    if (opens_document(text, *second)) {
+      problem("more than one YAML document", place_at(*second), "", "one file for each");
     } else {
-      return documents.empty() ? YAML::Node(YAML::NodeType::Null) : documents.front();
+      problem(json ? "not valid JSON" : "not valid YAML", place_at(*second),
+              "this cannot follow what stands before it", "see whether a bracket or a key is missing there");
     }
   } catch (const YAML::Exception& error) {
     problem(json ? "not valid JSON" : "not valid YAML", place_at(error.mark), error.msg,
