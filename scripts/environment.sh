@@ -8,6 +8,10 @@ torch_environment=${XDG_CACHE_HOME:-$HOME/.cache}/hftrain/torch-$torch_version
 ready_mark=$torch_environment/.hftrain-ready        # one word per complete installation; written last
 incomplete_mark=$torch_environment/.hftrain-incomplete
 
+# What tests compare with, besides torch.
+test_requirements=(transformers==5.17.0 accelerate==1.15.0 tensorboard datasets numpy pyyaml
+  scikit-learn==1.9.1 seqeval==1.2.2 rouge-score==0.1.2 sacrebleu==2.6.0)
+
 # ccache finds the same object again from another checkout, and takes precompiled headers by what they are made of.
 export CCACHE_BASEDIR=$source_dir CCACHE_NOHASHDIR=1 CCACHE_SLOPPINESS=pch_defines,time_macros CCACHE_INODECACHE=1 CCACHE_PCH_EXTSUM=1
 
@@ -18,10 +22,11 @@ has_gpu() { compgen -G '/dev/nvidia[0-9]*' > /dev/null; }
 has_nvcc() { type -P nvcc > /dev/null || [[ -x /usr/local/cuda/bin/nvcc ]]; }
 
 # The installations: cpu (torch and the two CUDA libraries that libtorch_cpu itself loads), nccl (what the CUDA plug-in
-# is compiled against where nvcc is present), gpu (all of torch), tests (all of torch, transformers and friends).
+# is compiled against where nvcc is present), gpu (all of torch), tests-SUM (all of torch and the packages of a list of
+# requirements with that sum, so that one which grew is installed again).
 # Prints those that are wanted for "run" or "tests", one per line.
 wanted_installations() {
-  if [[ $1 == tests ]]; then echo tests
+  if [[ $1 == tests ]]; then echo "tests-$(cksum <<< "${test_requirements[*]}" | cut -d ' ' -f 1)"
   elif has_gpu; then echo gpu
   elif has_nvcc; then printf 'cpu\nnccl\n'
   else echo cpu
@@ -34,9 +39,9 @@ is_installed() {
   [[ -e $ready_mark && ! -e $incomplete_mark ]] && ready=" $(< "$ready_mark") "
   ready=${ready//$'\n'/ }
   case $1 in
-    tests) [[ $ready == *" tests "* ]] ;;
-    gpu) [[ $ready == *" gpu "* || $ready == *" tests "* ]] ;;
-    nccl) [[ $ready == *" nccl "* || $ready == *" gpu "* || $ready == *" tests "* ]] ;;
+    tests-*) [[ $ready == *" $1 "* ]] ;;
+    gpu) [[ $ready == *" gpu "* || $ready == *" tests"[\ -]* ]] ;;
+    nccl) [[ $ready == *" nccl "* || $ready == *" gpu "* || $ready == *" tests"[\ -]* ]] ;;
     cpu) [[ $ready == *" "[cgt]* ]] ;;
   esac
 }
