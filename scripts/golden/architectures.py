@@ -27,6 +27,8 @@ ENCODER = dict(num_hidden_layers=2, hidden_size=16, num_attention_heads=4, inter
                max_position_embeddings=32)
 DISTILBERT = dict(model_type="distilbert", n_layers=2, dim=16, n_heads=4, hidden_dim=24, vocab_size=64,
                   max_position_embeddings=32)
+T5 = dict(model_type="t5", d_model=16, d_kv=6, num_heads=2, d_ff=24, num_layers=2, vocab_size=64,
+          relative_attention_num_buckets=8, relative_attention_max_distance=20)
 LLAMA3 = {"rope_type": "llama3", "factor": 8.0, "low_freq_factor": 1.0, "high_freq_factor": 4.0,
           "original_max_position_embeddings": 16}
 
@@ -59,7 +61,8 @@ CLASSES = {"causal_lm": transformers.AutoModelForCausalLM,
            "sequence_classification": transformers.AutoModelForSequenceClassification,
            "token_classification": transformers.AutoModelForTokenClassification,
            "question_answering": transformers.AutoModelForQuestionAnswering,
-           "image_classification": transformers.AutoModelForImageClassification}
+           "image_classification": transformers.AutoModelForImageClassification,
+           "seq2seq_lm": transformers.AutoModelForSeq2SeqLM}
 LABELS = {"id2label": {"0": "no", "1": "yes"}, "label2id": {"no": 0, "yes": 1}}
 HEADS = {}  # name: (head, config)
 for family, fields in (("gpt2", GPT2), ("llama", dict(LLAMA_LIKE, model_type="llama")),
@@ -94,6 +97,17 @@ HEADS["vit_v4"] = ("image_classification", dict(
     VIT, torch_dtype="float32", transformers_version="4.20.0", architectures=["ViTForImageClassification"],
     id2label={"0": "cat", "1": "dog", "2": "fox"}, label2id={"cat": 0, "dog": 1, "fox": 2}, encoder_stride=4,
     hidden_dropout_prob=0.1, problem_type="single_label_classification"))
+HEADS.update({
+    "t5": ("seq2seq_lm", T5),
+    "t5_v4": ("seq2seq_lm", dict(T5, decoder_start_token_id=0, torch_dtype="float32", n_positions=512, output_past=True,
+                                 task_specific_params={"summarization": {"num_beams": 4}}, transformers_version="4.10.0",
+                                 architectures=["T5WithLMHeadModel"])),
+    "t5_gated": ("seq2seq_lm", dict(T5, feed_forward_proj="gated-gelu", tie_word_embeddings=False, num_decoder_layers=1)),
+    "t5_gated_silu": ("seq2seq_lm", dict(T5, feed_forward_proj="gated-silu", scale_decoder_outputs=False, dropout_rate=0)),
+    "t5_sequences": ("sequence_classification", dict(T5, num_labels=3, classifier_dropout=0.2)),
+    "t5_tokens": ("token_classification", dict(T5, **LABELS)),
+    "t5_answers": ("question_answering", T5),
+})
 
 
 def stored_names(model, folder):
@@ -116,6 +130,7 @@ def describe(config_in, head="causal_lm"):
         model.save_pretrained(folder)
         stored = stored_names(model, folder)
         written = json.loads((pathlib.Path(folder) / "config.json").read_text())
+    body = {name for name, _ in transformers.AutoModel.from_config(config).named_parameters()}
     decay = set(Trainer.get_decay_parameter_names(None, model))
     names = [name for name, _ in model.named_parameters()]
     return {
@@ -124,7 +139,9 @@ def describe(config_in, head="causal_lm"):
         "config_json": written,
         "parameters": [[stored[name], list(p.shape)] for name, p in model.named_parameters()],
         "no_decay": [stored[name] for name in names if name not in decay],
-        "embeddings": [n + ".weight" for n, m in model.named_modules() if isinstance(m, torch.nn.Embedding)],
+        "embeddings": [n + ".weight" for n, m in model.named_modules()
+                       if isinstance(m, torch.nn.Embedding) and n + ".weight" in names],
+        "head_parameters": [stored[name] for name in names if name.removeprefix(model.base_model_prefix + ".") not in body],
         "count": sum(p.numel() for p in model.parameters()),
         "count_non_embedding": model.num_parameters(exclude_embeddings=True),
         "layer_classes": sorted(model._no_split_modules),
@@ -132,8 +149,8 @@ def describe(config_in, head="causal_lm"):
 
 
 def main():
-    wanted = sys.argv[1:]
     TARGET.mkdir(parents=True, exist_ok=True)
+    wanted = sys.argv[1:]
     for name, config in CASES.items():
         if wanted and name not in wanted:
             continue

@@ -29,12 +29,15 @@ ROBERTA = dict(ENCODER, model_type="roberta", pad_token_id=1, bos_token_id=0)
 DISTILBERT = dict(TOKENS, model_type="distilbert", dim=12, hidden_dim=20, n_layers=2, n_heads=3, max_position_embeddings=12)
 VIT = dict(model_type="vit", hidden_size=16, num_hidden_layers=2, num_attention_heads=4, intermediate_size=24, image_size=12,
            patch_size=4)
+T5 = dict(vocab_size=VOCABULARY, pad_token_id=0, eos_token_id=1, decoder_start_token_id=0, model_type="t5", d_model=16, d_kv=8,
+          num_heads=2, d_ff=24, num_layers=2, relative_attention_num_buckets=8, relative_attention_max_distance=16)
 AUTO = {"causal_lm": transformers.AutoModelForCausalLM,
         "masked_lm": transformers.AutoModelForMaskedLM,
         "sequence_classification": transformers.AutoModelForSequenceClassification,
         "token_classification": transformers.AutoModelForTokenClassification,
         "question_answering": transformers.AutoModelForQuestionAnswering,
-        "image_classification": transformers.AutoModelForImageClassification}
+        "image_classification": transformers.AutoModelForImageClassification,
+        "seq2seq_lm": transformers.AutoModelForSeq2SeqLM}
 
 CASES = {  # name: (head, config)
     "gpt2_causal": ("causal_lm", GPT2),
@@ -52,6 +55,11 @@ CASES = {  # name: (head, config)
     "qwen2_classes": ("sequence_classification", dict(LLAMA, model_type="qwen2", num_labels=3)),
     "qwen3_tokens": ("token_classification", dict(LLAMA, model_type="qwen3", head_dim=8, num_labels=3)),
     "gemma_classes": ("sequence_classification", dict(LLAMA, model_type="gemma", head_dim=8, num_labels=3)),
+    "t5_texts": ("seq2seq_lm", T5),
+    "t5_gated_texts": ("seq2seq_lm", dict(T5, feed_forward_proj="gated-gelu", tie_word_embeddings=False, num_decoder_layers=1)),
+    "t5_classes": ("sequence_classification", dict(T5, num_labels=3)),
+    "t5_tokens": ("token_classification", dict(T5, num_labels=5)),
+    "t5_answers": ("question_answering", T5),
     "mistral_answers": ("question_answering", dict(LLAMA, model_type="mistral", sliding_window=4)),
     "bert_masked": ("masked_lm", BERT),
     "bert_masked_untied": ("masked_lm", dict(BERT, tie_word_embeddings=False, hidden_act="relu", layer_norm_eps=1e-5)),
@@ -96,6 +104,8 @@ def columns(head, config, labels):
     mask[2, :2] = 0
     padding = config.get("pad_token_id")
     ids[mask == 0] = TOKENS["pad_token_id"] if padding is None else padding
+    if head == "sequence_classification" and "decoder_start_token_id" in config:  # which looks at the ends of texts
+        ids[[0, 1, 2], [LENGTH - 1, 5, LENGTH - 1]] = config["eos_token_id"]
     batch = {"input_ids": ids, "attention_mask": mask}
     if head == "causal_lm":
         batch["labels"] = ids.masked_fill(mask == 0, -100)
@@ -103,6 +113,13 @@ def columns(head, config, labels):
     elif head == "masked_lm":
         batch["labels"] = torch.where(torch.rand(ids.shape) < 0.4, ids, -100).masked_fill(mask == 0, -100)
         batch["labels"][0, 1] = ids[0, 1]
+    elif head == "seq2seq_lm":  # labels of another length, on either side of a padding
+        batch["decoder_attention_mask"] = torch.ones(ROWS, LENGTH - 2, dtype=torch.int64)
+        batch["decoder_attention_mask"][1, 4:] = 0
+        batch["decoder_attention_mask"][2, :2] = 0
+        batch["labels"] = torch.randint(3, VOCABULARY, (ROWS, LENGTH - 2)).masked_fill(batch["decoder_attention_mask"] == 0, -100)
+        if config.get("num_decoder_layers"):
+            batch["decoder_input_ids"] = torch.randint(3, VOCABULARY, (ROWS, LENGTH - 2))
     elif head == "token_classification":
         batch["labels"] = torch.randint(0, labels, ids.shape).masked_fill(mask == 0, -100)
     elif head == "question_answering":

@@ -245,7 +245,9 @@ TEST_CASE("no family is named outside its own files and the registries") {
   for (const char* text : {"agpt2", "gpt22", "gpt2s"}) CHECK(family_named_in(text, {"gpt2"}).empty());
   for (const Source& source : sources_under({"lib", "launcher", "apps"})) {
     // A tokenizer's patterns are known by the model that they were published with, whatever is trained.
-    if (source.module == "tokenizer" || belongs_to_a_family(source.path, families)) continue;
+    const bool makes_tokenizers =
+        source.module == "tokenizer" || source.path == "apps/hftrain/commands/tokenizer.cpp";
+    if (makes_tokenizers || belongs_to_a_family(source.path, families)) continue;
     INFO(source.path);
     CHECK(family_named_in(source.text, families) == "");
   }

@@ -29,6 +29,7 @@ constexpr std::array kFamilies = std::to_array<Family>({
     {roberta_schema, make_bert},
     {distilbert_schema, make_distilbert},
     {vit_schema, make_vit},
+    {t5_schema, make_t5},
 });
 
 const Family* find_family(const std::string& model_type) {

@@ -14,11 +14,11 @@
 
 namespace hftrain::architectures {
 
-enum class InitKind { kNormal, kZeros, kOnes, kSinusoids };
+enum class InitKind { kNormal, kZeros, kOnes, kConstant, kSinusoids };
 
 struct Init {
   InitKind kind = InitKind::kNormal;
-  double std = 0.02;      // of kNormal
+  double std = 0.02;      // of kNormal; the number itself of kConstant
   int64_t zero_row = -1;  // of kNormal: the row of padding, which starts at 0; -1: none
 };
 
@@ -36,7 +36,7 @@ struct ParameterSpec {
   int64_t numel() const;
 };
 
-// `alias` is not stored: it is the same tensor as `parameter` (tied output embedding), used once more in `unit`.
+// `alias` is not stored: it is the same tensor as `parameter` (tied output embedding), used in `unit`, too.
 struct TiedParameter {
   std::string alias;
   std::string parameter;
@@ -76,6 +76,16 @@ struct ImageShape {
 struct ActivationFootprint {
   int64_t linear = 0;
   int64_t square = 0;
+  // Of a decoder's block that attends to an encoder's: per token of the input, and per own token and token of it.
+  int64_t encoded = 0;
+  int64_t cross = 0;
+};
+
+// Blocks that are alike. Those of a decoder that attends to an encoder have other tokens than the input's.
+struct BlockStack {
+  int64_t layers = 0;
+  ActivationFootprint block;
+  bool decodes = false;
 };
 
 // The activations a config may name: those that models/ implements. "swish" is "silu".
@@ -115,6 +125,10 @@ class Architecture {
   // the mean.
   virtual bool counts_first_label() const = 0;
   virtual std::optional<int64_t> pad_token_id() const = 0;
+  virtual std::optional<int64_t> eos_token_id() const { return std::nullopt; }  // nor for several
+  // Whether a decoder attends to what an encoder made of the input; its own input begins with this token.
+  virtual bool has_encoder_and_decoder() const { return false; }
+  virtual std::optional<int64_t> decoder_start_token_id() const { return std::nullopt; }
   // Of models that look at images; nothing for those that read tokens, of which alone the next three speak.
   virtual std::optional<ImageShape> image() const { return std::nullopt; }
   virtual int64_t vocab_size() const = 0;
@@ -124,6 +138,8 @@ class Architecture {
   virtual int64_t hidden_size() const = 0;
   virtual int64_t layers() const = 0;
   virtual ActivationFootprint activations() const = 0;
+  // All layers(), in forward order. One stack of such blocks unless the family says otherwise.
+  virtual std::vector<BlockStack> stacks() const { return {{layers(), activations(), false}}; }
 
   // Numbers that the head gives per token, or per row where it looks at one place of a row.
   int64_t outputs() const;

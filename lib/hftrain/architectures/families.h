@@ -15,6 +15,7 @@ const ConfigSchema& qwen3_schema();
 const ConfigSchema& mistral_schema();
 const ConfigSchema& roberta_schema();
 const ConfigSchema& vit_schema();
+const ConfigSchema& t5_schema();
 
 // bert and roberta.
 std::shared_ptr<const Architecture> make_bert(FamilyConfig given);
@@ -23,5 +24,6 @@ std::shared_ptr<const Architecture> make_gpt2(FamilyConfig given);
 // llama, qwen2, qwen3, mistral and gemma.
 std::shared_ptr<const Architecture> make_llama(FamilyConfig given);
 std::shared_ptr<const Architecture> make_vit(FamilyConfig given);
+std::shared_ptr<const Architecture> make_t5(FamilyConfig given);
 
 }  // namespace hftrain::architectures

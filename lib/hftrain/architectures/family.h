@@ -35,10 +35,10 @@ class FamilyArchitecture : public Architecture {
   bool counts_first_label() const override {
     return head() == Head::kCausalLm && !counts_predicted_labels(given_.head);
   }
-  std::optional<int64_t> pad_token_id() const override {
-    const auto id = given_.json.find("pad_token_id");
-    if (id == given_.json.end() || !id->is_number_integer()) return std::nullopt;
-    return id->get<int64_t>();
+  std::optional<int64_t> pad_token_id() const override { return token_id("pad_token_id"); }
+  std::optional<int64_t> eos_token_id() const override { return token_id("eos_token_id"); }
+  std::optional<int64_t> decoder_start_token_id() const override {
+    return token_id("decoder_start_token_id");
   }
 
  protected:
@@ -46,11 +46,11 @@ class FamilyArchitecture : public Architecture {
       : given_(std::move(given)), model_type_(given_.schema.model_type) {}
 
   const FamilyConfig& given() const noexcept { return given_; }
-  std::string base_prefix() const { return std::string(given_.head.body) + '.'; }
+  std::string base_prefix() const { return body_prefix(given_.head); }
   // Of the derived constructor.
   void set_table(ParameterTable table) {
     for (const HeadSpec& other : given_.schema.heads) {
-      const std::string prefix = std::string(other.body) + '.';
+      const std::string prefix = body_prefix(other);
       std::vector<std::string>& known = table.other_prefixes;
       if (prefix != table.base_prefix && std::find(known.begin(), known.end(), prefix) == known.end())
         known.push_back(prefix);
@@ -59,6 +59,12 @@ class FamilyArchitecture : public Architecture {
   }
 
  private:
+  std::optional<int64_t> token_id(const char* key) const {
+    const auto id = given_.json.find(key);
+    if (id == given_.json.end() || !id->is_number_integer()) return std::nullopt;
+    return id->get<int64_t>();
+  }
+
   FamilyConfig given_;
   std::string model_type_;
   ParameterTable table_;

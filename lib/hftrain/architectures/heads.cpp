@@ -8,11 +8,16 @@
 namespace hftrain::architectures {
 
 void append_head(ParameterTableBuilder& builder, const HeadSpec& head, int64_t outputs, int64_t hidden_size,
-                 const std::string& tied_embedding) {
+                 const std::string& tied_embedding, double std) {
   const std::string matrix = head.matrix;
   if (!tied_embedding.empty()) return builder.tie(matrix + ".weight", tied_embedding);
   builder.begin_head();
-  builder.matrix(matrix, outputs, hidden_size, head.bias ? outputs : 0);
+  builder.matrix(matrix, outputs, hidden_size, head.bias ? outputs : 0, std);
+}
+
+std::string body_prefix(const HeadSpec& head) {
+  const std::string body = head.body;
+  return body.empty() ? body : body + '.';
 }
 
 bool counts_predicted_labels(const HeadSpec& head) {

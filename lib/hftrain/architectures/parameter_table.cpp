@@ -44,9 +44,9 @@ void ParameterTableBuilder::add(std::string name, std::vector<int64_t> shape, In
 }
 
 void ParameterTableBuilder::embedding(const std::string& name, int64_t rows, int64_t columns, double std,
-                                      std::optional<int64_t> padding) {
+                                      std::optional<int64_t> padding, bool decay) {
   add(name + ".weight", {rows, columns}, {InitKind::kNormal, std > 0 ? std : std_, padding.value_or(-1)},
-      /*decay=*/true, /*is_embedding=*/true);
+      decay, /*is_embedding=*/true);
 }
 
 void ParameterTableBuilder::sinusoids(const std::string& name, int64_t rows, int64_t columns) {
@@ -76,6 +76,10 @@ void ParameterTableBuilder::free_tensor(const std::string& name, std::vector<int
 void ParameterTableBuilder::norm(const std::string& module, int64_t size, bool with_bias, bool adds_one) {
   add(module + ".weight", {size}, {adds_one ? InitKind::kZeros : InitKind::kOnes, 0}, /*decay=*/false);
   if (with_bias) add(module + ".bias", {size}, {InitKind::kZeros, 0}, /*decay=*/false);
+}
+
+void ParameterTableBuilder::constant_norm(const std::string& module, int64_t size, double value) {
+  add(module + ".weight", {size}, {InitKind::kConstant, value}, /*decay=*/false);
 }
 
 ParameterTable ParameterTableBuilder::finish(std::vector<std::string> ignored_patterns) {

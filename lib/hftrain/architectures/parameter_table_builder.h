@@ -22,7 +22,10 @@ class ParameterTableBuilder {
   // The parameters that follow belong to this unit.
   void begin_unit(std::string name) { table_.units.push_back({std::move(name), false}); }
   // The same, of block `index` of a stack of equal blocks.
-  void begin_block(int64_t index) { table_.units.push_back({"block." + std::to_string(index), true}); }
+  // `stack` ("encoder.") where there are several.
+  void begin_block(int64_t index, const std::string& stack = "") {
+    table_.units.push_back({stack + "block." + std::to_string(index), true});
+  }
   // What follows is the head's, and named as it is.
   // `within_body`: under the body's prefix all the same, as what only some heads ask of it.
   void begin_head(bool within_body = false) {
@@ -31,7 +34,7 @@ class ParameterTableBuilder {
   }
   // Normal with `std` (0: the config's). The row of padding, where one is named, starts at 0.
   void embedding(const std::string& name, int64_t rows, int64_t columns, double std = 0,
-                 std::optional<int64_t> padding = std::nullopt);
+                 std::optional<int64_t> padding = std::nullopt, bool decay = true);
   // Positions that start as sines and cosines of them.
   void sinusoids(const std::string& name, int64_t rows, int64_t columns);
   // Zeros, by their full name; a file may hold them as `other_name`, too.
@@ -45,6 +48,8 @@ class ParameterTableBuilder {
   void free_tensor(const std::string& name, std::vector<int64_t> shape);
   // A norm's weight (ones, or zeros where 1 is added to it) and, for layer norms, its bias (zeros); neither decays.
   void norm(const std::string& module, int64_t size, bool with_bias, bool adds_one = false);
+  // A norm's weight that starts as `value`.
+  void constant_norm(const std::string& module, int64_t size, double value);
   // `parameter` of the body is used in the unit that was begun last, too, as `alias`.
   void tie(std::string alias, const std::string& parameter) {
     table_.tied.push_back({std::move(alias), table_.base_prefix + parameter, last_unit()});

@@ -43,7 +43,7 @@ class Finder {
   }
   const TensorEntry* find(const std::string& name) {
     if (const TensorEntry* entry = take(name)) return entry;
-    if (prefix_.empty() || !name.starts_with(prefix_)) return nullptr;
+    if (!name.starts_with(prefix_)) return nullptr;
     const std::string within = name.substr(prefix_.size());
     for (const std::string& prefix : other_prefixes_) {
       if (const TensorEntry* entry = take(prefix + within)) return entry;

@@ -55,6 +55,11 @@ at::Tensor sinusoids(at::IntArrayRef shape) {
   return at::where(odd == 0, angles.sin(), angles.cos()).to(at::kFloat);
 }
 
+double constant_of(const architectures::Init& init) {
+  if (init.kind == architectures::InitKind::kConstant) return init.std;
+  return init.kind == architectures::InitKind::kOnes ? 1 : 0;
+}
+
 }  // namespace
 
 Model::Model(std::shared_ptr<const architectures::Architecture> architecture, const ModelOptions& options)
@@ -113,7 +118,7 @@ at::Tensor InitialWeights::make(const architectures::ParameterSpec& spec) {
   using architectures::InitKind;
   if (spec.init.kind == InitKind::kSinusoids) return sinusoids(spec.shape);
   at::Tensor weights = at::empty(spec.shape, at::TensorOptions().dtype(at::kFloat));
-  if (spec.init.kind != InitKind::kNormal) return weights.fill_(spec.init.kind == InitKind::kOnes ? 1 : 0);
+  if (spec.init.kind != InitKind::kNormal) return weights.fill_(constant_of(spec.init));
   weights.normal_(0, spec.init.std, generator_);
   if (spec.init.zero_row >= 0) weights.select(0, spec.init.zero_row).zero_();
   return weights;

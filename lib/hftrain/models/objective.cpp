@@ -26,8 +26,9 @@ Objective causal_objective(const at::Tensor& labels, const LossRequest& request)
 }
 
 // Where the vocabulary is applied to less than all places, and nothing else changes: places without a label count for
-// nothing. A model that masks 15 % of its tokens so saves most of the work of its head.
-Objective masked_objective(const at::Tensor& labels, const LossRequest& request) {
+// nothing. A model that masks 15 % of its tokens so saves most of the work of its head, and one with padded targets that
+// of their padding.
+Objective vocabulary_objective(const at::Tensor& labels, const LossRequest& request) {
   return [labels, request](const HeadOutput& head) -> Output {
     const nn::LossOptions options = loss_options(request);
     if (request.want_logits) {
@@ -133,8 +134,8 @@ Objective loss_objective(const architectures::Architecture& architecture, const 
     case Head::kCausalLm:
       return causal_objective(batch.labels, request);
     case Head::kMaskedLm:
-      return masked_objective(batch.labels, request);
     case Head::kSeq2SeqLm:
+      return vocabulary_objective(batch.labels, request);
     case Head::kTokenClassification:
       return token_objective(batch.labels, request);
     case Head::kSequenceClassification:

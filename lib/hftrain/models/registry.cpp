@@ -8,6 +8,7 @@
 #include "hftrain/models/gpt2_model.h"
 #include "hftrain/models/llama_model.h"
 #include "hftrain/models/model.h"
+#include "hftrain/models/t5_model.h"
 #include "hftrain/models/vit_model.h"
 
 namespace hftrain::models {
@@ -26,11 +27,17 @@ struct Entry {
 };
 
 constexpr std::array kFamilies{
-    Entry{"gpt2", make<Gpt2Model>},          Entry{"llama", make<LlamaModel>},
-    Entry{"mistral", make<LlamaModel>},      Entry{"qwen2", make<LlamaModel>},
-    Entry{"qwen3", make<LlamaModel>},        Entry{"gemma", make<GemmaModel>},
-    Entry{"bert", make<EncoderModel>},       Entry{"roberta", make<EncoderModel>},
-    Entry{"distilbert", make<EncoderModel>}, Entry{"vit", make<VitModel>},
+    Entry{"gpt2", make<Gpt2Model>},
+    Entry{"llama", make<LlamaModel>},
+    Entry{"mistral", make<LlamaModel>},
+    Entry{"qwen2", make<LlamaModel>},
+    Entry{"qwen3", make<LlamaModel>},
+    Entry{"gemma", make<GemmaModel>},
+    Entry{"bert", make<EncoderModel>},
+    Entry{"roberta", make<EncoderModel>},
+    Entry{"distilbert", make<EncoderModel>},
+    Entry{"vit", make<VitModel>},
+    Entry{"t5", make<T5Model>},
 };
 
 }  // namespace

@@ -1,5 +1,5 @@
-// T5's relative positions: a learned number per head and bucket of distances, added to the attention's
-// scores.
+// Relative positions: a learned number per head and bucket of distances, added to the attention's scores
+// (Raffel et al. 2020, section 2.1).
 #pragma once
 
 #include <ATen/core/Tensor.h>

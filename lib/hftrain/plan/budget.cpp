@@ -13,22 +13,42 @@ namespace {
 
 constexpr int64_t kFullPrecision = 4;  // bytes
 
-int64_t activation_bytes(const architectures::Architecture& architecture, const RunPlan& plan) {
-  const int64_t tokens = plan.batch.per_device_train * plan.data.block_size /
-                         (plan.data.split_batches ? plan.ranks.world_size : 1);
-  const int64_t width = architecture.hidden_size(), layers = architecture.layers();
+// Tokens of a rank's micro-batch that a stack works on, and of the rows they stand in.
+struct StackTokens {
+  int64_t all = 0, row = 0;
+};
+
+// What the blocks of a stack keep; `input`: the tokens that a decoder attends to.
+int64_t stack_bytes(const architectures::BlockStack& stack, const StackTokens& own, const StackTokens& input,
+                    int64_t width, const RunPlan& plan) {
   const int64_t item = bytes_of(plan.precision.compute);
-  const architectures::ActivationFootprint block = architecture.activations();
-  const int64_t one_block = tokens * (block.linear + block.square * plan.data.block_size) * item;
-  int64_t blocks = layers * one_block;
-  if (plan.model.gradient_checkpointing) {
-    // Only what enters each segment is kept, and one segment at a time is computed again.
-    const int64_t segment = std::clamp<int64_t>(plan.model.checkpoint_every_n_layers, 1, layers);
-    blocks = (layers + segment - 1) / segment * tokens * width * item + segment * one_block;
+  const architectures::ActivationFootprint& block = stack.block;
+  const int64_t one_block =
+      own.all * (block.linear + block.square * own.row + block.cross * input.row) * item +
+      input.all * block.encoded * item;
+  if (!plan.model.gradient_checkpointing) return stack.layers * one_block;
+  // Only what enters each segment is kept, and one segment at a time is computed again.
+  const int64_t segment = std::clamp<int64_t>(plan.model.checkpoint_every_n_layers, 1, stack.layers);
+  return (stack.layers + segment - 1) / segment * own.all * width * item + segment * one_block;
+}
+
+int64_t activation_bytes(const architectures::Architecture& architecture, const RunPlan& plan) {
+  const int64_t split = plan.data.split_batches ? plan.ranks.world_size : 1;
+  const auto tokens_of = [&](int64_t length) {
+    return StackTokens{plan.batch.per_device_train * length / split, length};
+  };
+  const StackTokens input = tokens_of(plan.data.block_size);
+  const StackTokens target = plan.data.target_size > 0 ? tokens_of(plan.data.target_size) : input;
+  const int64_t width = architecture.hidden_size(), item = bytes_of(plan.precision.compute);
+  int64_t blocks = 0, ends = 0;
+  const StackTokens* last = &input;
+  for (const architectures::BlockStack& stack : architecture.stacks()) {
+    last = stack.decodes ? &target : &input;
+    blocks += stack_bytes(stack, *last, input, width, plan);
+    ends += 2 * last->all * width * item;
   }
   // The logits, and in float32 the softmax that becomes their gradient.
-  const int64_t logits = tokens * architecture.outputs() * (item + kFullPrecision);
-  return blocks + 2 * tokens * width * item + logits;
+  return blocks + ends + last->all * architecture.outputs() * (item + kFullPrecision);
 }
 
 int64_t saves_of_run(const RunPlan& plan) {

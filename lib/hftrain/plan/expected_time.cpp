@@ -40,7 +40,7 @@ double expected_seconds(const ResolveInput& input, const RunPlan& plan) {
   const double operations = plan.model.gradient_checkpointing ? 8 : 6;
   const double tokens = static_cast<double>(plan.steps.max_steps) *
                         static_cast<double>(plan.batch.global_train) *
-                        static_cast<double>(plan.data.block_size);
+                        static_cast<double>(std::max(plan.data.block_size, plan.data.target_size));
   return operations * tokens * static_cast<double>(plan.model.parameters) /
          (slowest * static_cast<double>(plan.ranks.world_size));
 }

@@ -190,7 +190,8 @@ DataPlan resolve_data(const ResolveInput& input, const RunPlan& plan, Problems& 
     const tasks::TaskInput facts = task_input(input.parsed, input.model);
     if (!input.data.of_task.is_null()) data.padding = task.padding(facts, input.data.of_task);
     data.block_size = task.longest(facts);
-    check_padded_task(input, task, data.block_size, problems);
+    if (task.longest_target != nullptr) data.target_size = task.longest_target(facts);
+    check_padded_task(input, task, std::max(data.block_size, data.target_size), problems);
   } else {
     data.block_size = block_size(input.parsed, input.model);
     check_block(input, data.block_size, problems);

@@ -95,6 +95,18 @@ void check_vocabulary(const ResolveInput& input, Problems& problems) {
        "name the model's own tokenizer; enlarging loaded embeddings is not implemented"});
 }
 
+void check_decoder_start(const ResolveInput& input, const architectures::Architecture& architecture,
+                         Problems& problems) {
+  if (!architecture.has_encoder_and_decoder() || architecture.decoder_start_token_id()) return;
+  problems.add(ExitCode::kData,
+               {Diagnostic::Severity::kError, "the model's config has no decoder_start_token_id",
+                input.model.source_folder.empty() ? "--model_type " + architecture.model_type()
+                                                  : input.model.source_folder + "/config.json",
+                "what the decoder reads begins with it",
+                input.model.source_folder.empty() ? "--config_overrides decoder_start_token_id=ID"
+                                                  : "add it to config.json"});
+}
+
 }  // namespace
 
 std::shared_ptr<const architectures::Architecture> running_architecture(const ResolveInput& input) {
@@ -136,6 +148,7 @@ ModelPlan resolve_model(const ResolveInput& input, Problems& problems) {
   const arguments::Arguments& arguments = input.parsed.arguments;
   const auto architecture = running_architecture(input);
   check_vocabulary(input, problems);
+  check_decoder_start(input, *architecture, problems);
   ModelPlan plan;
   plan.source_folder = input.model.source_folder;
   plan.model_type = architecture->model_type();

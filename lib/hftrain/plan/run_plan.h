@@ -131,6 +131,7 @@ struct SplitPlan {
 struct DataPlan {
   tasks::Task task = tasks::Task::kCausalLm;
   int64_t block_size = 0;        // tokens of a sample, or at most so many where rows stay as they are
+  int64_t target_size = 0;       // tokens that the decoder reads of a sample, or at most so many; 0: as many
   data::PaddingOptions padding;  // of batches; no columns: samples are blocks of one length
   std::optional<SplitPlan> train;
   std::optional<SplitPlan> validation;

@@ -54,8 +54,8 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(LossScalePlan, initial, dynamic, growth_inter
                                    minimum)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(PrecisionPlan, compute, gradient_scaler, loss_scale, tf32, eval)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(SplitPlan, cache_path, samples, tokens, exact, columns)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(DataPlan, task, block_size, padding, train, validation, test, seed,
-                                   sampling, drop_last, even_batches, split_batches, loader_workers,
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(DataPlan, task, block_size, target_size, padding, train, validation, test,
+                                   seed, sampling, drop_last, even_batches, split_batches, loader_workers,
                                    prefetch_factor, pin_memory, ignore_data_skip)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(BatchPlan, per_device_train, per_device_eval, accumulation_steps,
                                    global_train, average_tokens_across_devices)

@@ -74,7 +74,8 @@ Json generation_config_of(const Json& config) {
                      {"output_attentions", false},
                      {"output_hidden_states", false},
                      {"use_cache", true}};
-  for (const char* key : {kBos, kEos, kPad, "transformers_version"}) {
+  for (const char* key :
+       {kBos, kEos, kPad, "decoder_start_token_id", "forced_eos_token_id", "transformers_version"}) {
     if (config.contains(key) && !config[key].is_null()) generation[key] = config[key];
   }
   return generation;

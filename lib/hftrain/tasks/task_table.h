@@ -42,6 +42,8 @@ struct TaskRow {
   data::PaddingOptions (*padding)(const TaskInput& input, const Json& facts) = nullptr;
   // Tokens of the longest sample, where batches are padded.
   int64_t (*longest)(const TaskInput& input) = nullptr;
+  // Of the longest target that a decoder reads. Null: what it reads is as long as the sample.
+  int64_t (*longest_target)(const TaskInput& input) = nullptr;
   // Keys of config.json that follow from the data (labels). Null: none do.
   Json (*config_changes)(const Json& facts) = nullptr;
 

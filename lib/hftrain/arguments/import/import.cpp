@@ -14,7 +14,7 @@ bool given(const ParseOutcome& outcome, const std::string& flag) {
   return found != outcome.unread.end() && !found->second.is_null() && found->second != false;
 }
 
-// Rules 39, S5 and T5: one run has one way of sharding. False when there are several.
+// Rule 39, and the fifth of S and of T: one run has one way of sharding. False when there are several.
 bool one_format(const Environment& environment, const ParseOutcome& outcome, Diagnostics& problems) {
   std::vector<std::string> asking, places;
   const auto add = [&](bool asks, const char* name, const char* flag) {

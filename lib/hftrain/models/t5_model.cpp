@@ -1,0 +1,145 @@
+#include "hftrain/models/t5_model.h"
+
+#include <ATen/TensorOperators.h>
+#include <ATen/ops/clamp.h>
+#include <ATen/ops/where.h>
+
+#include <cmath>
+#include <limits>
+
+#include "hftrain/nn/attention.h"
+#include "hftrain/nn/dropout.h"
+#include "hftrain/nn/linear.h"
+#include "hftrain/nn/norm.h"
+#include "hftrain/nn/relative_position.h"
+
+namespace hftrain::models {
+namespace {
+
+using architectures::Head;
+
+// Infinities of float16 become large numbers.
+at::Tensor kept_finite(const at::Tensor& x) {
+  if (x.scalar_type() != at::kHalf) return x;
+  constexpr double kRoom = 1000;
+  const double most = std::numeric_limits<at::Half>::max();
+  const at::Tensor bound = at::where(x.isinf().any(), most - kRoom, most).to(at::kHalf);
+  return at::clamp(x, -bound, bound);
+}
+
+// Of block 0 the table of positions stands between the attention's matrices and its norm.
+constexpr size_t kPositionTable = 4;
+
+}  // namespace
+
+T5Model::T5Model(std::shared_ptr<const architectures::Architecture> architecture, const ModelOptions& options)
+    : EncoderDecoderModel(
+          architecture, options,
+          dynamic_cast<const architectures::T5Architecture&>(*architecture).config().num_layers),
+      config_(dynamic_cast<const architectures::T5Architecture&>(this->architecture()).config()),
+      activation_(nn::activation_by_name(config_.activation)) {
+  const bool drops = config_.dropout_rate > 0;
+  draws_random(drops, drops, drops || config_.classifier_dropout > 0);
+}
+
+at::Tensor T5Model::norm(const at::Tensor& x, const at::Tensor& weight) const {
+  return nn::rms_norm(x, weight, config_.layer_norm_epsilon, options().kernels);
+}
+
+at::Tensor T5Model::embed(at::TensorList parameters, const at::Tensor& ids) const {
+  return nn::dropout(token_embedding(parameters[0], ids), dropout());
+}
+
+EncoderDecoderModel::DecoderEntry T5Model::enter_decoder(at::TensorList parameters, const at::Tensor& x,
+                                                         const at::Tensor& ids) const {
+  at::Tensor encoded = nn::dropout(norm(x, parameters[0]), dropout());
+  return {std::move(encoded), nn::dropout(token_embedding(parameters[1], ids), dropout())};
+}
+
+at::Tensor T5Model::heads(const at::Tensor& projected) const {
+  return projected.view({projected.size(0), projected.size(1), config_.num_heads, config_.d_kv});
+}
+
+at::Tensor T5Model::add(const at::Tensor& residual, const at::Tensor& x, const at::Tensor& weight) const {
+  if (dropout() == 0) return kept_finite(nn::linear_add(residual, x, weight, {}, options().kernels));
+  return kept_finite(residual + nn::dropout(nn::linear(x, weight, {}), dropout()));
+}
+
+at::Tensor T5Model::attend_itself(Stack stack, at::TensorList p, const BlockInputs& in,
+                                  const at::Tensor& bias) const {
+  const std::vector<at::Tensor> projected =
+      nn::linear_many(norm(in.x, p[4]), {p[0], p[1], p[2]}, {}, options().kernels);
+  const at::Tensor attended =
+      nn::attention(heads(projected[0]), heads(projected[1]), heads(projected[2]),
+                    {.causal = stack == Stack::kDecoder, .padding = in.padding, .bias = bias},
+                    {.scale = 1, .dropout = dropout(), .window = {}});
+  return add(in.x, attended, p[3]);
+}
+
+at::Tensor T5Model::attend_encoder(at::TensorList p, const at::Tensor& x, const BlockInputs& in) const {
+  const at::Tensor query = nn::linear(norm(x, p[4]), p[0], {});
+  const std::vector<at::Tensor> projected = nn::linear_many(in.encoded, {p[1], p[2]}, {}, options().kernels);
+  const at::Tensor attended = nn::attention(heads(query), heads(projected[0]), heads(projected[1]),
+                                            {.causal = false, .padding = in.encoded_padding, .bias = {}},
+                                            {.scale = 1, .dropout = dropout(), .window = {}});
+  return add(x, attended, p[3]);
+}
+
+// Parameters: wi (of a gated one wi_0, wi_1), wo, norm.
+at::Tensor T5Model::feed_forward(at::TensorList p, const at::Tensor& x) const {
+  const at::Tensor normed = norm(x, p[p.size() - 1]);
+  at::Tensor inner;
+  if (config_.is_gated) {
+    const std::vector<at::Tensor> gate_up = nn::linear_many(normed, {p[0], p[1]}, {}, options().kernels);
+    inner = nn::gated(activation_, gate_up[0], gate_up[1], options().kernels);
+  } else {
+    inner = nn::activate(activation_, nn::linear(normed, p[0], {}), options().kernels);
+  }
+  return add(x, nn::dropout(inner, dropout()), p[p.size() - 2]);
+}
+
+BlockOutputs T5Model::block(Stack stack, int64_t layer, at::TensorList parameters,
+                            const BlockInputs& in) const {
+  std::vector<at::Tensor> p = parameters.vec();
+  at::Tensor bias = in.bias;
+  if (layer == 0) {
+    const nn::RelativePositions positions{config_.relative_attention_num_buckets,
+                                          config_.relative_attention_max_distance, stack == Stack::kEncoder};
+    const int64_t length = in.x.size(1);
+    bias =
+        nn::relative_bias(p[kPositionTable], nn::relative_buckets(length, length, positions, in.x.device()));
+    p.erase(p.begin() + kPositionTable);
+  }
+  constexpr size_t kAttention = 5;  // parameters: query, key, value, output, norm
+  const at::TensorList all = p;
+  at::Tensor x = attend_itself(stack, all.slice(0, kAttention), in, bias);
+  if (stack == Stack::kDecoder) x = attend_encoder(all.slice(kAttention, kAttention), x, in);
+  x = feed_forward(all.slice(stack == Stack::kDecoder ? 2 * kAttention : kAttention), x);
+  return {std::move(x), layer == 0 ? bias : at::Tensor()};
+}
+
+// Parameters: the last norm; of a classification of rows its dense layer; the head's matrix and bias.
+HeadOutput T5Model::head(at::TensorList p, const at::Tensor& x) const {
+  HeadOutput out{.hidden = nn::dropout(norm(x, p[0]), dropout()), .kernels = options().kernels};
+  const double drop = active(config_.classifier_dropout);
+  switch (architecture().head()) {
+    case Head::kSeq2SeqLm:
+      if (config_.scale_decoder_outputs) out.hidden = out.hidden * std::pow(config_.d_model, -0.5);
+      break;
+    case Head::kSequenceClassification:
+      out.hidden = nn::linear(nn::dropout(out.hidden, drop), p[1], p[2]).tanh();
+      out.hidden = nn::dropout(out.hidden, drop);
+      break;
+    case Head::kTokenClassification:
+      out.hidden = nn::dropout(out.hidden, drop);
+      break;
+    default:
+      break;
+  }
+  const bool speaks = architecture().head() == Head::kSeq2SeqLm;
+  out.weight = p[p.size() - (speaks ? 1 : 2)];
+  if (!speaks) out.bias = p.back();
+  return out;
+}
+
+}  // namespace hftrain::models
