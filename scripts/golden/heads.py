@@ -2,7 +2,8 @@
 
 Each file holds the parameters under their transformers names, "grad/<name>", the columns of the batch under their names,
 "logits" (start and end of question answering side by side) and "loss"; its metadata holds "config" (the config.json to
-read) and "head". Made with transformers 5.17.0 and torch 2.11.0 in float32.
+read) and "head". Encoders also have "training_logits", with the dropout (and the noise, where the metadata say
+"neftune_alpha") that torch draws on the CPU after manual_seed(11). Made with transformers 5.17.0 and torch 2.11.0 in float32.
 Usage: python scripts/golden/heads.py [output folder [case…]]
 """
 
@@ -71,7 +72,7 @@ CASES = {  # name: (head, config)
     "bert_answers": ("question_answering", BERT),
     "roberta_masked": ("masked_lm", dict(ROBERTA, hidden_act="relu")),  # whose head has gelu all the same
     "roberta_masked_untied": ("masked_lm", dict(ROBERTA, tie_word_embeddings=False)),
-    "roberta_classes": ("sequence_classification", dict(ROBERTA, num_labels=3, type_vocab_size=1)),
+    "roberta_classes": ("sequence_classification", dict(ROBERTA, num_labels=3, type_vocab_size=1, classifier_dropout=0.3)),
     "roberta_two_numbers": ("sequence_classification", dict(ROBERTA, problem_type="regression")),
     "roberta_tokens": ("token_classification", dict(ROBERTA, num_labels=5)),
     "roberta_answers": ("question_answering", ROBERTA),
@@ -151,6 +152,27 @@ def stored_names(model):
             for name, parameter in model.named_parameters()}
 
 
+NEFTUNE = {"bert_classes": 5.0, "roberta_masked": 5.0, "distilbert_tokens": 9.0}
+
+
+def joined(output):
+    return torch.stack([output.start_logits, output.end_logits], dim=-1) if hasattr(output, "start_logits") else output.logits
+
+
+def training_logits(model, batch, alpha):
+    """With the noise that the Trainer adds to what the token embeddings give."""
+    def noise(_, __, output):
+        bound = alpha / (output.size(1) * output.size(2)) ** 0.5
+        return output + torch.zeros_like(output).uniform_(-bound, bound)
+    hook = model.get_input_embeddings().register_forward_hook(noise) if alpha else None
+    torch.manual_seed(11)
+    with torch.no_grad():
+        output = model.train()(**batch)
+    if hook:
+        hook.remove()
+    return joined(output)
+
+
 def make(name, head, config, folder):
     torch.manual_seed(sum(map(ord, name)))
     fields = dict(config)
@@ -162,16 +184,19 @@ def make(name, head, config, folder):
     batch = columns(head, config, made.num_labels)
     output = model(**batch, use_cache=False) if head == "causal_lm" else model(**batch)
     output.loss.backward()
-    answers = head == "question_answering"
-    logits = torch.stack([output.start_logits, output.end_logits], dim=-1) if answers else output.logits
-    tensors = dict(batch, logits=logits, loss=output.loss)
+    tensors = dict(batch, logits=joined(output), loss=output.loss)
+    metadata = {"config": json.dumps(config), "head": head}
     names = stored_names(model)
     for key, parameter in model.named_parameters():
         tensors[names[key]] = parameter
         # An untied encoder has a bias that nobody uses.
         tensors["grad/" + names[key]] = torch.zeros_like(parameter) if parameter.grad is None else parameter.grad
+    if config["model_type"] in ("bert", "roberta", "distilbert"):
+        alpha = NEFTUNE.get(name, 0)
+        metadata.update({"neftune_alpha": str(alpha)} if alpha else {})
+        tensors["training_logits"] = training_logits(model, batch, alpha)
     tensors = {key: value.detach().clone().contiguous() for key, value in tensors.items()}
-    save_file(tensors, folder / f"{name}.safetensors", metadata={"config": json.dumps(config), "head": head})
+    save_file(tensors, folder / f"{name}.safetensors", metadata=metadata)
 
 
 def main():

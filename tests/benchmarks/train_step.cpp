@@ -1,9 +1,11 @@
 // Tokens per second of forward, backward, clipping and AdamW on random tokens, one process.
-// Usage: bench_train_step <model_type> <overrides> <block> <batch> <threads> <steps>; prints "<tokens/s>
-// <last loss>". scripts/bench/train_step.py runs it against the same loop with transformers, in turn.
+// Usage: bench_train_step <model_type> <overrides> <block> <batch> <threads> <steps> [<share of masked tokens>]; with a
+// share the model is one of masked language. Prints "<tokens/s> <tokens per second of CPU time> <last loss>". scripts/bench/train_step.py runs it against the same loop with transformers, in turn.
 #include <ATen/CPUGeneratorImpl.h>
 #include <ATen/Parallel.h>
+#include <ATen/TensorOperators.h>
 #include <ATen/core/grad_mode.h>
+#include <ATen/ops/rand.h>
 #include <ATen/ops/randint.h>
 
 #include <chrono>
@@ -28,24 +30,32 @@ std::vector<optim::ParameterGroup> parameter_groups(const models::Model& model) 
   return groups;
 }
 
+models::Batch random_batch(int64_t vocabulary, int64_t rows, int64_t block, double masked) {
+  models::Batch batch;
+  batch.input_ids = at::randint(vocabulary, {rows, block}, at::kLong);
+  batch.labels = batch.input_ids;
+  if (masked > 0) batch.labels = batch.input_ids.masked_fill(at::rand({rows, block}) >= masked, -100);
+  return batch;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc != 7) {
-    std::fprintf(stderr, "usage: %s model_type overrides block batch threads steps\n", argv[0]);
+  if (argc < 7 || argc > 8) {
+    std::fprintf(stderr, "usage: %s model_type overrides block batch threads steps [masked]\n", argv[0]);
     return 2;
   }
   const int64_t block = std::atoll(argv[3]), batch_size = std::atoll(argv[4]);
   const int steps = std::atoi(argv[6]);
   at::set_num_threads(std::atoi(argv[5]));
-  const auto architecture = architectures::Architecture::from_scratch(argv[1], argv[2]);
+  const double masked = argc == 8 ? std::atof(argv[7]) : 0;
+  const auto architecture = architectures::Architecture::from_scratch(
+      argv[1], argv[2], masked > 0 ? architectures::Head::kMaskedLm : architectures::Head::kCausalLm);
   const auto model = models::build_model(architecture, {});
   model->initialise(at::detail::createCPUGenerator(0));
   const auto optimizer = optim::make_optimizer("adamw_torch_fused", parameter_groups(*model), {});
   nn::UnitRunner runner;
-  models::Batch batch;
-  batch.input_ids = at::randint(architecture->vocab_size(), {batch_size, block}, at::kLong);
-  batch.labels = batch.input_ids;
+  const models::Batch batch = random_batch(architecture->vocab_size(), batch_size, block, masked);
 
   double loss = 0;
   const int warmup = 5;

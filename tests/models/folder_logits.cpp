@@ -1,7 +1,9 @@
 // The logits that our models compute from a transformers folder, for a comparison number by number.
 //
-//   folder_logits FOLDER IDS ROWS OUT      IDS: int64, ROWS sequences of one length; OUT: float32 [ROWS,
-//   length, vocabulary]
+//   folder_logits FOLDER IDS ROWS OUT [SAVED]      IDS: int64, ROWS sequences of one length; OUT: float32 [ROWS,
+//   length, outputs] or [ROWS, outputs]; SAVED: an empty folder that gets the model as a run would save it
+//
+// The head is that of the class which config.json names; without a known class, causal language modelling.
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/empty.h>
 
@@ -22,18 +24,36 @@ namespace {
 
 using namespace hftrain;
 
-std::unique_ptr<models::Model> load(const std::string& folder) {
-  const std::string config = folder + "/config.json";
-  auto model =
-      models::build_model(architectures::Architecture::from_config(read_json_file(config), config), {});
+using architectures::Architecture;
+
+parallel::ParameterList parameters_of(const models::Model& model) {
   parallel::ParameterList list{{}, {0.0}};
-  for (size_t i = 0; i < model->parameters().size(); ++i)
-    list.parameters.push_back({model->parameter_names()[i], model->parameters()[i], 0});
-  const auto alone = comm::make_communicator({}, comm::builtin_backends());
-  parallel::ReplicatedStrategy strategy({}, list, {}, *alone);
-  checkpoint::load_weights(model->architecture().parameters(), storage::StoredWeights(folder), strategy);
+  for (size_t i = 0; i < model.parameters().size(); ++i)
+    list.parameters.push_back({model.parameter_names()[i], model.parameters()[i], 0});
+  return list;
+}
+
+std::unique_ptr<models::Model> load(const std::string& folder, comm::Communicator& alone) {
+  const std::string path = folder + "/config.json";
+  const Json config = read_json_file(path);
+  const architectures::Head head = Architecture::head_of(config).value_or(architectures::Head::kCausalLm);
+  auto model = models::build_model(Architecture::from_config(config, path, head), {});
+  parallel::ReplicatedStrategy strategy({}, parameters_of(*model), {}, alone);
+  const auto loaded =
+      checkpoint::load_weights(model->architecture().parameters(), storage::StoredWeights(folder), strategy);
+  for (const std::string& name : loaded.unused) std::cerr << "unused: " << name << '\n';
   model->train(false);
   return model;
+}
+
+void save(const models::Model& model, const std::string& folder, comm::Communicator& alone) {
+  parallel::ReplicatedStrategy strategy({}, parameters_of(model), {}, alone);
+  storage::PosixFileSystem files;
+  storage::StagedFiles staged(files, folder);
+  checkpoint::DirectTarget target(staged);
+  constexpr int64_t kOneFile = int64_t{1} << 40;
+  checkpoint::save_weights(model.architecture().parameters(), at::kFloat, strategy, kOneFile, &target);
+  write_file_atomically(folder + "/config.json", dump_json(model.architecture().config_json()));
 }
 
 at::Tensor ids_from(const std::string& path, int64_t rows) {
@@ -47,10 +67,12 @@ at::Tensor ids_from(const std::string& path, int64_t rows) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc != 5) return 2;
+  if (argc < 5 || argc > 6) return 2;
   try {
     const at::NoGradGuard no_grad;
-    const std::unique_ptr<models::Model> model = load(argv[1]);
+    const auto alone = comm::make_communicator({}, comm::builtin_backends());
+    const std::unique_ptr<models::Model> model = load(argv[1], *alone);
+    if (argc == 6) save(*model, argv[5], *alone);
     nn::UnitRunner runner;
     models::Batch batch;
     batch.input_ids = ids_from(argv[2], std::stoll(argv[3]));

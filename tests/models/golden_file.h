@@ -29,6 +29,11 @@ class GoldenFile {
     return result;
   }
   bool has(const std::string& name) const { return file_.find(name) != nullptr; }
+  // Of a key that is not there: empty.
+  std::string metadata_if_any(const std::string& key) const {
+    const auto found = file_.metadata().find(key);
+    return found == file_.metadata().end() ? "" : found->second;
+  }
   const std::string& metadata(const std::string& key) const { return file_.metadata().at(key); }
 
  private:

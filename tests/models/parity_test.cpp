@@ -1,7 +1,9 @@
 // Logits, loss and gradients against transformers (fixtures of scripts/golden/models.py).
 #include <ATen/CPUGeneratorImpl.h>
+#include <ATen/Context.h>
 #include <ATen/TensorOperators.h>
 #include <ATen/core/grad_mode.h>
+#include <ATen/ops/arange.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/ones.h>
 #include <ATen/ops/scalar_tensor.h>
@@ -159,6 +161,65 @@ TEST_CASE("The losses of parts of a batch, each over the count of all, add up to
     for (const Batch& row : rows) sum += loss(row, static_cast<double>(items));
     CHECK(sum == Approx(loss(whole, static_cast<double>(items))).epsilon(1e-5));
   }
+}
+
+TEST_CASE("Encoders drop out, and add noise, at the places and in the order of transformers", "[parity]") {
+  int compared = 0;
+  for (const std::string& name : golden_names("heads")) {
+    INFO(name);
+    const GoldenFile golden("heads/" + name);
+    if (!golden.has("training_logits")) continue;
+    ++compared;
+    const std::string alpha = golden.metadata_if_any("neftune_alpha");
+    const auto model = golden_model(golden, {.neftune_alpha = alpha.empty() ? 0 : std::stod(alpha)},
+                                    architectures::head_named(golden.metadata("head")).value());
+    const at::NoGradGuard no_grad;
+    nn::UnitRunner runner;
+    at::Generator random = at::globalContext().defaultGenerator(at::kCPU);
+    random.set_current_seed(11);
+    const at::Tensor logits = model->forward(golden_batch(golden), runner, logits_only()).logits;
+    CHECK(difference(logits, golden.tensor("training_logits")) < 1e-5);
+    CHECK(difference(logits, golden.tensor("logits")) > 1e-3);
+  }
+  CHECK(compared >= 18);
+}
+
+TEST_CASE("A masked language model's head gives the same loss where it looks at labelled places alone") {
+  const GoldenFile golden("heads/bert_masked");
+  const auto model = golden_model(golden, {}, architectures::Head::kMaskedLm);
+  model->train(false);
+  nn::UnitRunner runner;
+  Batch batch = golden_batch(golden);
+  batch.labels.fill_(-100);
+  const LossRequest one_item{.num_items = at::scalar_tensor(1, at::kFloat)};
+  const Output none = model->forward(batch, runner, loss_objective(model->architecture(), batch, one_item));
+  CHECK(none.loss.item<float>() == 0);
+  none.loss.backward();
+  for (const at::Tensor& parameter : model->parameters())
+    CHECK(parameter.grad().count_nonzero().item<int64_t>() == 0);
+  CHECK(label_count(model->architecture(), batch) == 0);
+}
+
+TEST_CASE("Padding starts at zero, and sinusoidal positions at sines and cosines") {
+  const auto starts = [](const char* type, const std::string& overrides) {
+    auto model = build_model(
+        architectures::Architecture::from_scratch(type, overrides, architectures::Head::kMaskedLm), {});
+    model->initialise(at::detail::createCPUGenerator(5));
+    return model->parameters();
+  };
+  const std::vector<at::Tensor> learned =
+      starts("roberta", "hidden_size=8,num_hidden_layers=1,num_attention_heads=2,vocab_size=9");
+  CHECK(learned[0].select(0, 1).abs().max().item<float>() == 0);
+  CHECK(learned[0].select(0, 0).abs().max().item<float>() > 0);
+  CHECK(learned[4].select(0, 1).abs().max().item<float>() == 0);
+  const std::vector<at::Tensor> computed =
+      starts("distilbert",
+             "dim=8,n_layers=1,n_heads=2,vocab_size=9,max_position_embeddings=3,sinusoidal_pos_embds=true");
+  const at::Tensor& positions = computed[1];
+  CHECK(positions.select(0, 0).equal(at::arange(8, at::kLong).remainder(2).to(at::kFloat)));
+  CHECK(positions[2][0].item<float>() == Approx(0.90930));  // as transformers draws them for 8 columns
+  CHECK(positions[2][1].item<float>() == Approx(-0.41615));
+  CHECK(positions[2][4].item<float>() == Approx(0.019999).epsilon(1e-4));
 }
 
 TEST_CASE("Rows are not classified by their last token without a padding token, except one by one") {
