@@ -8,13 +8,15 @@ import csv
 import filecmp
 import json
 import os
+import pathlib
 import random
 import struct
+import subprocess
 import sys
 import tempfile
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from runs import Fixture, expect, read_json, records
+from runs import Fixture, expect, read_json, records, skip
 
 WORDS = {"bad": ["awful", "broken", "late"], "fair": ["plain", "usual", "so-so"], "good": ["bright", "quick", "lovely"]}
 MODELS = {
@@ -130,7 +132,144 @@ def wrong_rows_are_refused_and_nothing_is_written(fixture, folder):
     expect("mlm_probability" in result.stderr, "a flag of another task", result.stderr)
 
 
-SCENARIOS = [a_classification_learns_and_is_saved_under_its_class, a_saved_classification_is_evaluated_alone,
+def write_csv(path, header, rows):
+    with open(path, "w", newline="") as file:
+        csv.writer(file).writerows([header, *rows])
+
+
+class Case:
+    """Files of a task, made of words that say what is right, most of the time."""
+
+    def __init__(self, fixture, folder, task):
+        self.fixture, self.folder, self.task = fixture, folder, task
+        numbers = random.Random(task)
+
+        def row(i):
+            words = [numbers.choice(sum(WORDS.values(), [])) for _ in range(numbers.randrange(2, 9))]
+            count = sum(word in WORDS["good"] for word in words)
+            text = " ".join(words)
+            if task == "stsb":
+                return [text, text[::2], round(numbers.random() + count, 2)]
+            if task == "mrpc":
+                return [text, " ".join(words[:count]), int(count > 1)]
+            if task == "cola":
+                return [text, numbers.randrange(2) if i % 4 == 0 else int(count > 1)]
+            return [text, sorted(WORDS)[count % 3]]
+        self.header = {"stsb": ["sentence1", "sentence2", "label"], "mrpc": ["sentence1", "sentence2", "label"],
+                       "cola": ["sentence", "label"]}.get(task, ["text", "label"])
+        for name, count in (("train", 80), ("valid", 37), ("test", 21)):
+            rows = [row(i) for i in range(count)]
+            drop = slice(0, -1) if name == "test" else slice(None)
+            write_csv(self.path(name), self.header[drop], [one[drop] for one in rows])
+
+    def path(self, name):
+        return os.path.join(self.folder, name + ".csv")
+
+    def flags(self, output, *more):
+        named = ["--task_name", self.task] if self.task else []
+        return [*self.fixture.flags(output, *named, *more, model="gpt2"), "--train_file", self.path("train"),
+                "--validation_file", self.path("valid"), "--test_file", self.path("test"), "--per_device_eval_batch_size", "5"]
+
+    def peer(self, model, out, *arguments):
+        """What the Trainer makes of a model folder and these files."""
+        python = os.environ.get("HFTRAIN_TEST_PYTHON")
+        if not python:
+            skip("no Python with transformers")
+        named = ["--task_name", self.task] if self.task else []
+        script = pathlib.Path(__file__).resolve().parents[2] / "scripts" / "bench" / "peer_classification.py"
+        subprocess.run([python, str(script), "--model", model, "--validation_file", self.path("valid"), "--out", out, *named,
+                        *arguments], check=True, capture_output=True,
+                       env={**self.fixture.environment, "HF_HUB_OFFLINE": "1", "CUDA_VISIBLE_DEVICES": ""})
+        return read_json(out)
+
+
+METRICS = {"stsb": ["pearson", "spearmanr", "combined_score"], "mrpc": ["accuracy", "f1", "combined_score"],
+           "cola": ["matthews_correlation"], "": ["accuracy"]}
+
+
+def predictions(output, task):
+    with open(os.path.join(output, f"predict_results{'_' * bool(task)}{task}.txt")) as file:
+        lines = [line.rstrip("\n").split("\t") for line in file]
+    expect(lines[0] == ["index", "prediction"] and [line[0] for line in lines[1:]] == [str(i) for i in range(21)],
+           "a header and a line for each row of the test file, in its order", lines)
+    return [line[1] for line in lines[1:]]
+
+
+def metrics_and_predictions_are_those_of_the_trainer(fixture, folder):
+    for task, keys in METRICS.items():
+        place = os.path.join(folder, task or "own")
+        os.mkdir(place)
+        case = Case(fixture, place, task)
+        one, two = os.path.join(place, "one"), os.path.join(place, "two")
+        for output, more in ((one, []), (two, ["--nproc_per_node", "2"])):
+            fixture.call(*case.flags(output, "--max_steps", 80, "--learning_rate", "5e-3", "--do_predict", "--save_strategy", "no"), *more)
+        peer = case.peer(one, os.path.join(place, "peer.json"), "--test_file", case.path("test"), "--", f"output_dir={place}/peer",
+                         "per_device_eval_batch_size=5")
+        evaluated, config = read_json(one, "eval_results.json"), read_json(one, "config.json")
+        for key in keys:
+            found, wanted = evaluated[f"eval_{key}"], peer["metrics"][f"eval_{key}"]
+            expect(abs(found - wanted) <= 1e-6 or (found != found and wanted != wanted), f"{task}: {key}", [evaluated, peer["metrics"]])
+        expect(abs(evaluated["eval_loss"] - peer["metrics"]["eval_loss"]) <= 1e-5 * peer["metrics"]["eval_loss"], "loss",
+               [evaluated, peer["metrics"]])
+        wanted = [f"{row[0]:3.3f}" if task == "stsb" else config["id2label"][str(row.index(max(row)))] for row in peer["scores"]]
+        found = predictions(one, task)
+        close = task == "stsb" and all(abs(float(a) - float(b)) < 2e-3 for a, b in zip(found, wanted))
+        expect(found == wanted or close, f"{task}: predictions", [found, wanted])
+        expect("predict_loss" not in read_json(one, "predict_results.json"), "test rows have no labels", one)
+        # Evaluated by two ranks: the same model, so the same metrics.
+        again = os.path.join(place, "again")
+        alone = ["--model_name_or_path", one, "--task", "text-classification", "--validation_file", case.path("valid"), "--test_file",
+                 case.path("test"), "--do_eval", "--do_predict", "--max_seq_length", "48", "--use_cpu", "--nproc_per_node", "2",
+                 "--per_device_eval_batch_size", "5", "--output_dir", again, *(["--task_name", task] if task else [])]
+        fixture.call(*alone)
+        shared = read_json(again, "eval_results.json")
+        for key in keys:
+            expect(abs(shared[f"eval_{key}"] - evaluated[f"eval_{key}"]) <= 1e-7, f"{task}: {key} of two ranks", [shared, evaluated])
+        expect(predictions(again, task) == found, f"{task}: predictions of two ranks", found)
+        blocks = read_json(one, "all_results.json")
+        expect(blocks["predict_samples"] == 21 and blocks["eval_samples"] == 37, "all results", blocks)
+
+
+def fifty_steps_are_those_of_the_trainer(fixture, folder):
+    case = Case(fixture, folder, "")
+    start, output = os.path.join(folder, "start"), os.path.join(folder, "trained")
+    common = ["--save_strategy", "no", "--lr_scheduler_type", "linear", "--learning_rate", "2e-3"]
+    fixture.call(*case.flags(start, "--max_steps", 1, *common))
+    trained = [*case.flags(output, "--max_steps", 50, "--eval_strategy", "steps", "--eval_steps", 25, *common)]
+    where = trained.index("--model_type")
+    del trained[where:where + 6]  # with config overrides and the tokenizer
+    fixture.call(*trained, "--model_name_or_path", start)
+    peer = case.peer(start, os.path.join(folder, "peer.json"), "--train_file", case.path("train"), "--", f"output_dir={folder}/peer",
+                     "max_steps=50", "learning_rate=2e-3", "lr_scheduler_type=linear", "logging_steps=1", "eval_strategy=steps",
+                     "eval_steps=25", "per_device_eval_batch_size=5", "save_strategy=no")
+    wanted = {r["step"]: r["loss"] for r in peer["log_history"] if "loss" in r}
+    found = losses(output)
+    apart = max(abs(found[step] - loss) / loss for step, loss in wanted.items())
+    expect(len(found) == 50 and apart <= 1e-4, "losses of 50 steps", [apart, found, wanted])
+    evaluated = read_json(output, "eval_results.json")
+    expect(abs(evaluated["eval_accuracy"] - peer["metrics"]["eval_accuracy"]) <= 1e-6, "final accuracy", [evaluated, peer["metrics"]])
+
+
+def the_best_model_is_that_of_the_best_metric(fixture, folder):
+    output = os.path.join(folder, "best")
+    flags = ["--eval_strategy", "steps", "--eval_steps", 5, "--save_strategy", "steps", "--save_steps", 5, "--max_steps", 40,
+             "--load_best_model_at_end", "--metric_for_best_model", "accuracy", "--early_stopping_patience", 3]
+    fixture.call(*fixture.flags(output, *flags))
+    state = read_json(output, "trainer_state.json")
+    seen = {r["step"]: r["eval_accuracy"] for r in state["log_history"] if "eval_accuracy" in r}
+    best = max(seen.values())
+    expect(state["best_metric"] == best and seen[state["best_global_step"]] == best, "the best accuracy", [state["best_metric"], seen])
+    evaluated = read_json(output, "eval_results.json")
+    expect(evaluated["eval_accuracy"] == best, "the model at the end is that of the best accuracy", [evaluated, seen])
+    refused = os.path.join(folder, "refused")
+    result = fixture.call(*fixture.flags(refused, *flags, "--metric_for_best_model", "acuracy"), expect=2)
+    for said in ("--metric_for_best_model", "loss, accuracy, runtime", "did you mean accuracy?"):
+        expect(said in result.stderr, said, result.stderr)
+    expect(not os.path.exists(os.path.join(refused, "hftrain", "log.jsonl")), "nothing was trained", refused)
+
+
+SCENARIOS = [metrics_and_predictions_are_those_of_the_trainer, fifty_steps_are_those_of_the_trainer,
+             the_best_model_is_that_of_the_best_metric, a_classification_learns_and_is_saved_under_its_class, a_saved_classification_is_evaluated_alone,
              a_resumed_classification_gives_the_same_bits, two_ranks_compute_what_one_does,
              wrong_rows_are_refused_and_nothing_is_written]
 

@@ -86,9 +86,28 @@ TEST_CASE("what a classification cannot do is refused before it begins") {
   unpadded.model.special_tokens->pad.reset();
   CHECK(unpadded.error().code() == ExitCode::kData);
   CHECK(contains(unpadded.error().render(), "the tokenizer has no padding token"));
-  const Error predicts = ClassificationCase({"--do_predict", "--test_file", "a.csv", "--do_train"}).error();
-  CHECK(predicts.code() == ExitCode::kUsage);
-  CHECK(contains(predicts.render(), "does not predict yet"));
+}
+
+TEST_CASE("a plan says what evaluation keeps and which metrics the task has") {
+  const std::vector<std::string> evaluates = {"--eval_strategy", "epoch", "--metric_for_best_model"};
+  const auto with = [&](const std::string& metric) {
+    std::vector<std::string> flags = evaluates;
+    flags.push_back(metric);
+    return flags;
+  };
+  const RunPlan plan = ClassificationCase(with("accuracy")).plan();
+  CHECK(plan.evaluation.metric_for_best_model == "eval_accuracy");
+  CHECK(plan.evaluation.outputs == tasks::OutputForm::kBestIds);
+  CHECK(plan.evaluation.scoring.at("metric") == "accuracy");
+  CHECK(Case(with("eval_accuracy")).plan().evaluation.outputs == tasks::OutputForm::kBestIds);
+  const Error unknown = ClassificationCase(with("acuracy")).error();
+  CHECK(unknown.code() == ExitCode::kUsage);
+  CHECK(contains(unknown.render(), "there is no metric 'acuracy'"));
+  CHECK(contains(unknown.render(), "did you mean accuracy?"));
+  CHECK(contains(unknown.render(), "loss, accuracy, runtime, samples_per_second, steps_per_second"));
+  ClassificationCase regression(with("accuracy"));
+  regression.data.of_task = {{"kind", "regression"}, {"names", Json::array()}};
+  CHECK(contains(regression.error().render(), "loss, mse, runtime"));
 }
 
 TEST_CASE("labels that are numbers, or several at once, are not smoothed in silence") {

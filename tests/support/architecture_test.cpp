@@ -27,7 +27,7 @@ const std::map<std::string, std::set<std::string>> kEdges = {
     {"tokenizer", {"base"}},
     {"storage", {"base"}},
     {"reporting", {"base"}},
-    {"tasks", {"arguments", "architectures", "data"}},
+    {"tasks", {"arguments", "architectures", "data", "metrics"}},
     {"plan", {"arguments", "architectures", "storage", "tasks"}},
     {"machine", {"plan"}},
     {"images", {"base"}},

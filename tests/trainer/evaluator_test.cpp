@@ -7,6 +7,8 @@
 #include <ATen/ops/empty.h>
 #include <ATen/ops/scalar_tensor.h>
 
+#include <algorithm>
+
 #include "comm/rank_processes.h"
 #include "hftrain/trainer/components.h"
 #include "support/catch.h"
@@ -25,12 +27,18 @@ struct TinyEvaluation {
   explicit TinyEvaluation(comm::Communicator& group, plan::RunPlan wanted = testing::tiny_plan())
       : plan(std::move(wanted)),
         model(make_model(plan, at::kCPU)),
-        evaluator(plan, *model, runner, group, events, data::block_collator()) {
+        evaluator(plan, *model, runner, group, events) {
     model->initialise(at::make_generator<at::CPUGeneratorImpl>(uint64_t{7}));
   }
 
+  Evaluation run(int64_t samples, const std::string& prefix, const ScorerMaker& make_scorer = {}) {
+    return evaluator.run({.dataset = memory_dataset(samples),
+                          .collator = data::block_collator(),
+                          .prefix = prefix,
+                          .make_scorer = make_scorer});
+  }
   double loss_over(int64_t samples) {
-    const Evaluation evaluation = evaluator.run(memory_dataset(samples), "eval");
+    const Evaluation evaluation = run(samples, "eval");
     return evaluation.metrics.at("eval_loss").get<double>();
   }
   // The mean loss of one batch of these samples.
@@ -53,6 +61,81 @@ struct TinyEvaluation {
   EventChannel events{FileDescriptor(), 0};
   Evaluator evaluator;
 };
+
+// Keeps a row for each sample: its place, its labels, what the model says of each place.
+class RecordingScorer final : public tasks::Scorer {
+ public:
+  explicit RecordingScorer(std::vector<size_t>* sizes = nullptr) : sizes_(sizes) {}
+
+  void add(const tasks::OutputBatch& batch) override {
+    if (sizes_) sizes_->push_back(batch.samples.size());
+    const auto width = static_cast<size_t>(batch.output.row_size());
+    const tasks::RowValues& labels = *batch.label("labels");
+    for (size_t row = 0; row < batch.samples.size(); ++row) {
+      rows_.push_back(static_cast<double>(batch.samples[row]));
+      for (const auto& ids : {labels.ids, batch.output.ids}) {
+        for (const int64_t id : ids.subspan(row * width, width)) rows_.push_back(static_cast<double>(id));
+      }
+    }
+  }
+  std::vector<double> state() const override { return rows_; }
+  void merge(std::span<const double> state) override {
+    rows_.insert(rows_.end(), state.begin(), state.end());
+  }
+  metrics::MetricResults results() const override {
+    return {{"rows", static_cast<double>(rows_.size() / kRow)}};
+  }
+  // In the order of samples.
+  std::vector<std::vector<double>> rows() const {
+    std::vector<std::vector<double>> rows;
+    for (size_t begin = 0; begin < rows_.size(); begin += kRow)
+      rows.emplace_back(rows_.begin() + static_cast<std::ptrdiff_t>(begin),
+                        rows_.begin() + static_cast<std::ptrdiff_t>(begin + kRow));
+    std::sort(rows.begin(), rows.end());
+    return rows;
+  }
+
+ private:
+  static constexpr size_t kRow = 1 + 2 * kBlock;
+  std::vector<double> rows_;
+  std::vector<size_t>* sizes_;
+};
+
+std::vector<std::vector<double>> recorded(TinyEvaluation& tiny, int64_t samples) {
+  const Evaluation evaluation = tiny.run(samples, "eval", [] { return std::make_unique<RecordingScorer>(); });
+  CHECK(evaluation.metrics.at("eval_rows") == samples);
+  return dynamic_cast<const RecordingScorer&>(*evaluation.scorer).rows();
+}
+
+plan::RunPlan plan_with_outputs() {
+  plan::RunPlan plan = testing::tiny_plan();
+  plan.evaluation.outputs = tasks::OutputForm::kBestIds;
+  return plan;
+}
+
+// What one rank finds for each sample.
+std::vector<std::vector<double>> recorded_alone(int64_t samples) {
+  const auto alone = comm::make_communicator({}, comm::builtin_backends());
+  TinyEvaluation tiny(*alone, plan_with_outputs());
+  return recorded(tiny, samples);
+}
+
+const RankBody kOutputs("ranks hand over every sample once", [](const Rank& rank) {
+  const auto group = rank.connect();
+  for (const bool split : {false, true}) {
+    for (const bool even : {true, false}) {
+      plan::RunPlan plan = plan_with_outputs();
+      plan.data.even_batches = even;
+      plan.data.split_batches = split;
+      if (split) plan.batch.per_device_eval = 2 * group->world_size();
+      TinyEvaluation tiny(*group, plan);
+      for (const int64_t samples : {1, 3, 5, 6, 7, 8, 12, 13}) {
+        CAPTURE(split, even, samples);
+        CHECK(recorded(tiny, samples) == recorded_alone(samples));
+      }
+    }
+  }
+});
 
 struct Weighted {
   std::vector<int64_t> samples;  // of one batch
@@ -142,7 +225,7 @@ TEST_CASE("an evaluation names its metrics by the prefix and leaves the model in
   TinyEvaluation tiny(*alone, plan);
   for (const bool training : {true, false}) {
     tiny.model->train(training);
-    const Evaluation evaluation = tiny.evaluator.run(memory_dataset(5), "predict");
+    const Evaluation evaluation = tiny.run(5, "predict");
     CHECK(evaluation.stop == StopSignal::kNone);
     std::vector<std::string> names;
     for (const auto& [name, value] : evaluation.metrics.items()) names.push_back(name);
@@ -155,10 +238,55 @@ TEST_CASE("an evaluation names its metrics by the prefix and leaves the model in
   for (const at::Tensor& parameter : tiny.model->parameters()) CHECK_FALSE(parameter.grad().defined());
 }
 
+TEST_CASE(
+    "the best ids of an evaluation are those of the logits, and the loss has the same bits as without") {
+  const auto alone = comm::make_communicator({}, comm::builtin_backends());
+  TinyEvaluation tiny(*alone, plan_with_outputs());
+  const auto rows = recorded(tiny, 5);
+  REQUIRE(rows.size() == 5);
+  for (size_t sample = 0; sample < rows.size(); ++sample) {
+    const at::Tensor ids = at::empty({1, kBlock}, at::kLong);
+    MemoryColumn(5).copy_to(static_cast<int64_t>(sample), ids.data_ptr<int64_t>());
+    const at::NoGradGuard no_grad;
+    const at::Tensor logits =
+        tiny.model->forward({.input_ids = ids}, tiny.runner, models::logits_only()).logits;
+    const at::Tensor best = logits.argmax(-1);
+    CHECK(rows[sample][0] == static_cast<double>(sample));
+    for (int64_t place = 0; place < kBlock; ++place) {
+      CHECK(rows[sample][static_cast<size_t>(1 + place)] == ids[0][place].item<double>());
+      CHECK(rows[sample][static_cast<size_t>(1 + kBlock + place)] == best[0][place].item<double>());
+    }
+  }
+  TinyEvaluation without(*alone);
+  const auto make = [] { return std::make_unique<RecordingScorer>(); };
+  CHECK(tiny.run(5, "eval", make).metrics.at("eval_loss") == without.run(5, "eval").metrics.at("eval_loss"));
+}
+
+TEST_CASE("outputs are handed over after as many batches as asked for, joined or one by one") {
+  const auto alone = comm::make_communicator({}, comm::builtin_backends());
+  struct Case {
+    int64_t accumulation_steps;
+    bool joins;
+    std::vector<size_t> sizes;  // of what the scorer gets
+  };
+  for (const Case& one : {Case{1, true, {2, 2, 2, 2, 1}}, Case{2, true, {4, 4, 1}}, Case{3, true, {6, 3}},
+                          Case{3, false, {2, 2, 2, 2, 1}}}) {
+    plan::RunPlan plan = plan_with_outputs();
+    plan.evaluation.accumulation_steps = one.accumulation_steps;
+    plan.evaluation.joins_batches = one.joins;
+    TinyEvaluation tiny(*alone, plan);
+    std::vector<size_t> sizes;
+    const Evaluation evaluation =
+        tiny.run(9, "eval", [&] { return std::make_unique<RecordingScorer>(&sizes); });
+    CHECK(sizes == one.sizes);
+    CHECK(dynamic_cast<const RecordingScorer&>(*evaluation.scorer).rows() == recorded_alone(9));
+  }
+}
+
 TEST_CASE("speeds of an evaluation are samples and rounds by its time") {
   const auto alone = comm::make_communicator({}, comm::builtin_backends());
   TinyEvaluation tiny(*alone);
-  const Json metrics = tiny.evaluator.run(memory_dataset(5), "eval").metrics;
+  const Json metrics = tiny.run(5, "eval").metrics;
   const double ratio =
       metrics.at("eval_samples_per_second").get<double>() / metrics.at("eval_steps_per_second").get<double>();
   CHECK(ratio == Approx(5.0 / 3).epsilon(0.01));
@@ -168,6 +296,12 @@ TEST_CASE("several ranks evaluate to the same loss, and samples that only fill t
           "[process]") {
   require_success(testing::run_ranks("two ranks evaluate", 2));
   require_success(testing::run_ranks("three ranks evaluate less than a round", 3));
+}
+
+TEST_CASE("whatever the ranks, every sample is handed over once with what one rank finds for it",
+          "[process]") {
+  require_success(testing::run_ranks("ranks hand over every sample once", 2));
+  require_success(testing::run_ranks("ranks hand over every sample once", 3));
 }
 
 TEST_CASE("ranks that split batches evaluate their slices, and each sample counts once", "[process]") {

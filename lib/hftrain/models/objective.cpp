@@ -1,5 +1,7 @@
 #include "hftrain/models/objective.h"
 
+#include <ATen/ops/full_like.h>
+
 #include "hftrain/nn/causal_lm_loss.h"
 #include "hftrain/nn/head_loss.h"
 #include "hftrain/nn/linear.h"
@@ -18,6 +20,11 @@ nn::LossOptions loss_options(const LossRequest& request) {
 Objective causal_objective(const at::Tensor& labels, const LossRequest& request) {
   return [labels, request](const HeadOutput& head) -> Output {
     const nn::LossOptions options = loss_options(request);
+    if (request.want_best_ids) {
+      nn::LossAndBest found =
+          nn::causal_lm_loss_and_best(head.hidden, head.weight, labels, options, head.kernels);
+      return {std::move(found.loss), std::move(found.best_ids)};
+    }
     if (!request.want_logits)
       return {nn::causal_lm_loss(head.hidden, head.weight, labels, options, head.kernels), {}};
     const at::Tensor logits = head.logits();
@@ -35,19 +42,26 @@ Objective vocabulary_objective(const at::Tensor& labels, const LossRequest& requ
       const at::Tensor logits = head.logits();
       return {nn::cross_entropy(logits, labels, options), logits.detach()};
     }
-    if (head.kernels == nn::Kernels::kReference)
+    if (head.kernels == nn::Kernels::kReference && !request.want_best_ids)
       return {nn::head_loss(head.hidden, head.weight, head.bias, labels, options, head.kernels), {}};
     const at::Tensor flat = labels.reshape({-1});
     const at::Tensor counted = (flat != nn::kIgnoreIndex).nonzero().squeeze(1);
     const at::Tensor hidden = head.hidden.reshape({-1, head.hidden.size(-1)}).index_select(0, counted);
+    if (request.want_best_ids) {
+      nn::LossAndBest found = nn::head_loss_and_best(hidden, head.weight, head.bias,
+                                                     flat.index_select(0, counted), options, head.kernels);
+      const at::Tensor all = at::full_like(flat, nn::kIgnoreIndex).index_copy_(0, counted, found.best_ids);
+      return {std::move(found.loss), all.view(labels.sizes())};
+    }
     return {
         nn::head_loss(hidden, head.weight, head.bias, flat.index_select(0, counted), options, head.kernels),
         {}};
   };
 }
 
-// What is asked for: the loss alone, or beside it the logits.
+// What is asked for: the loss alone, or beside it the logits or what is best of them.
 Output give(at::Tensor loss, const at::Tensor& logits, const LossRequest& request) {
+  if (request.want_best_ids) return {std::move(loss), logits.detach().argmax(-1)};
   return {std::move(loss), request.want_logits ? logits.detach() : at::Tensor()};
 }
 
@@ -126,6 +140,12 @@ at::Tensor HeadOutput::logits() const {
 
 Objective logits_only() {
   return [](const HeadOutput& head) -> Output { return {{}, head.logits()}; };
+}
+
+Objective best_ids_only() {
+  return [](const HeadOutput& head) -> Output {
+    return {{}, nn::head_loss_and_best(head.hidden, head.weight, head.bias, {}, {}, head.kernels).best_ids};
+  };
 }
 
 Objective loss_objective(const architectures::Architecture& architecture, const Batch& batch,

@@ -23,8 +23,11 @@ struct HeadOutput {
 };
 
 struct Output {
-  at::Tensor loss;    // float32 scalar; undefined: the objective has none
-  at::Tensor logits;  // [B, T, L] or [B, L] in the compute dtype; undefined: not asked for
+  at::Tensor loss;  // float32 scalar; undefined: the objective has none
+  // [B, T, L] or [B, L] in the compute dtype; where best ids are asked for, those in their place: the number
+  // of the largest, int64 [B, T] or [B]; of a vocabulary -100 where there is no label, but for causal language
+  // modelling. Undefined: neither was asked for.
+  at::Tensor logits;
 };
 
 // Called in the head's unit. It owns what it captures: it may be called from an autograd thread, after the forward.
@@ -32,11 +35,15 @@ using Objective = std::function<Output(const HeadOutput& head)>;
 
 // The logits, for what is done with them outside.
 Objective logits_only();
+// The best ids alone, of a vocabulary chunk by chunk; without gradients.
+Objective best_ids_only();
 
 struct LossRequest {
   at::Tensor num_items;        // scalar; divisor of the summed loss; undefined: the mean over this batch
   double label_smoothing = 0;  // ε; 0: off
   bool want_logits = false;    // beside the loss (detached)
+  // In evaluation, in the place of logits: without gradients, and of a vocabulary chunk by chunk.
+  bool want_best_ids = false;
 };
 
 // The loss of the architecture's head over the batch's labels, as transformers' class has it: cross-entropy of the

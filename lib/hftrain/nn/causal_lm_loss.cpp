@@ -25,4 +25,10 @@ at::Tensor causal_lm_loss(const at::Tensor& hidden, const at::Tensor& weight, co
   return head_loss(hidden, weight, at::Tensor(), shifted_targets(labels), options, kernels);
 }
 
+LossAndBest causal_lm_loss_and_best(const at::Tensor& hidden, const at::Tensor& weight,
+                                    const at::Tensor& labels, const CausalLossOptions& options,
+                                    Kernels kernels) {
+  return head_loss_and_best(hidden, weight, at::Tensor(), shifted_targets(labels), options, kernels);
+}
+
 }  // namespace hftrain::nn

@@ -14,6 +14,11 @@ using CausalLossOptions = LossOptions;
 at::Tensor causal_lm_loss(const at::Tensor& hidden, const at::Tensor& weight, const at::Tensor& labels,
                           const CausalLossOptions& options, Kernels kernels);
 
+// The same without gradients, and the best id of every position (head_loss.h).
+LossAndBest causal_lm_loss_and_best(const at::Tensor& hidden, const at::Tensor& weight,
+                                    const at::Tensor& labels, const CausalLossOptions& options,
+                                    Kernels kernels);
+
 // The same from finished logits [B, T, V].
 at::Tensor causal_lm_loss_from_logits(const at::Tensor& logits, const at::Tensor& labels,
                                       const CausalLossOptions& options);

@@ -3,11 +3,13 @@
 #include <ATen/TensorOperators.h>
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/addmm.h>
+#include <ATen/ops/argmax.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/empty_like.h>
 #include <ATen/ops/full_like.h>
 #include <ATen/ops/log_softmax.h>
 #include <ATen/ops/mm.h>
+#include <ATen/ops/zeros.h>
 #include <ATen/ops/zeros_like.h>
 #include <torch/csrc/autograd/custom_function.h>
 
@@ -170,7 +172,52 @@ struct HeadLoss : Function<HeadLoss> {
   }
 };
 
+// The same rows and chunks as in run_head, so that the loss has the same bits.
+LossAndBest run_best(const at::Tensor& hidden, const Head& head, const at::Tensor& targets,
+                     double smoothing) {
+  const int64_t rows = hidden.size(0), vocab = head.weight.size(0);
+  if (targets.defined()) require_targets_in_range(targets, vocab);
+  const int64_t step = std::max<int64_t>(1, std::min(rows, chunk_rows(hidden, vocab)));
+  const at::Tensor buffer = at::empty({step, vocab}, hidden.options());
+  const at::ScalarType dtype = accumulation_dtype(hidden);
+  LossAndBest result;
+  result.best_ids = at::empty({rows}, hidden.options().dtype(at::kLong));
+  for (int64_t begin = 0; begin < rows; begin += step) {
+    const int64_t count = std::min(step, rows - begin);
+    at::Tensor logits = buffer.narrow(0, 0, count), best = result.best_ids.narrow(0, begin, count);
+    compute_logits(logits, hidden.narrow(0, begin, count), head);
+    at::argmax_out(best, logits, 1);
+    if (!targets.defined()) continue;
+    const at::Tensor loss =
+        loss_of_rows(logits, targets.narrow(0, begin, count), at::Tensor(), smoothing, /*gradient=*/false);
+    result.loss = result.loss.defined() ? result.loss.add_(loss) : loss;
+  }
+  if (targets.defined())
+    result.loss = rows == 0 ? at::zeros({}, hidden.options().dtype(dtype)) : result.loss.to(dtype);
+  return result;
+}
+
 }  // namespace
+
+LossAndBest head_loss_and_best(const at::Tensor& hidden, const at::Tensor& weight, const at::Tensor& bias,
+                               const at::Tensor& targets, const LossOptions& options, Kernels kernels) {
+  const at::NoGradGuard no_grad;
+  const at::IntArrayRef sizes = hidden.sizes().slice(0, static_cast<size_t>(hidden.dim() - 1));
+  LossAndBest result;
+  if (kernels == Kernels::kReference) {
+    const at::Tensor product = hidden.matmul(weight.t());
+    const at::Tensor logits = bias.defined() ? product + bias : product;
+    if (targets.defined()) result.loss = cross_entropy(logits, targets, options);
+    result.best_ids = logits.argmax(-1);
+    return result;
+  }
+  const auto given = bias.defined() ? std::optional<at::Tensor>(bias) : std::nullopt;
+  const at::Tensor flat = targets.defined() ? targets.reshape({-1}) : targets;
+  result = run_best(hidden.reshape({-1, hidden.size(-1)}), {weight, given}, flat, options.label_smoothing);
+  result.best_ids = result.best_ids.view(sizes);
+  if (flat.defined()) result.loss = result.loss / target_count(flat, options, accumulation_dtype(hidden));
+  return result;
+}
 
 at::Tensor head_loss(const at::Tensor& hidden, const at::Tensor& weight, const at::Tensor& bias,
                      const at::Tensor& targets, const LossOptions& options, Kernels kernels) {

@@ -14,4 +14,13 @@ namespace hftrain::nn {
 at::Tensor head_loss(const at::Tensor& hidden, const at::Tensor& weight, const at::Tensor& bias,
                      const at::Tensor& targets, const LossOptions& options, Kernels kernels);
 
+// Without gradients: the loss as above, and of every row the place of its largest logit (the first of equals),
+// int64 [..] in the shape of `hidden` without C. The fused form finds both chunk by chunk.
+struct LossAndBest {
+  at::Tensor loss;  // undefined without targets
+  at::Tensor best_ids;
+};
+LossAndBest head_loss_and_best(const at::Tensor& hidden, const at::Tensor& weight, const at::Tensor& bias,
+                               const at::Tensor& targets, const LossOptions& options, Kernels kernels);
+
 }  // namespace hftrain::nn

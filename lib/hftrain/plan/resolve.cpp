@@ -190,7 +190,7 @@ RunPlan resolve(const ResolveInput& input) {
   check_schedule_lengths(input, plan, problems);
   check_momentum(input, plan, problems);
   plan.logging = resolve_logging(input, plan);
-  plan.evaluation = resolve_evaluation(input, plan);
+  plan.evaluation = resolve_evaluation(input, plan, problems);
   plan.saving = resolve_saving(input, plan);
   plan.steps.expected_seconds = expected_seconds(input, plan);
   plan.rehearse = resolve_rehearsal(input, plan);

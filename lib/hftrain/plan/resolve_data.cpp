@@ -122,12 +122,6 @@ void check_padded_task(const ResolveInput& input, const tasks::TaskRow& task, in
          "--task " + std::string(task.name) + " pads the rows of a batch to one length",
          "name one as pad_token in its tokenizer_config.json"});
   }
-  if (input.parsed.arguments.run.do_predict) {
-    problems.usage("--task " + std::string(task.name) + " does not predict yet",
-                   input.parsed.origins.describe("do_predict"),
-                   "it trains and evaluates; the labels that it would write are not in this build",
-                   "leave it out, or name the labelled rows with --validation_file and --do_eval");
-  }
 }
 
 // Chosen values are obeyed; plan_notes says what they do to the global batch.

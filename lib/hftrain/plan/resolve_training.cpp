@@ -1,3 +1,6 @@
+#include <algorithm>
+#include <string_view>
+
 #include "hftrain/base/log_level.h"
 #include "hftrain/base/text.h"
 #include "hftrain/plan/resolve_parts.h"
@@ -10,6 +13,23 @@ constexpr double kDefaultEvalSteps = 500;  // what trainer_state.json holds when
 
 std::string log_level(const std::string& asked, const Environment& environment, LogLevel otherwise) {
   return log_level_name(wanted_log_level(asked, environment, otherwise));
+}
+
+// Known before the run, so that nobody trains until the first evaluation to learn of it.
+void check_metric(const ResolveInput& input, const EvaluationPlan& evaluation,
+                  const std::vector<std::string>& of_task, Problems& problems) {
+  const std::string& asked = evaluation.metric_for_best_model;
+  if (asked.empty()) return;
+  std::vector<std::string> known = {"loss"};
+  known.insert(known.end(), of_task.begin(), of_task.end());
+  for (const char* speed : {"runtime", "samples_per_second", "steps_per_second"}) known.emplace_back(speed);
+  const std::string name = asked.substr(std::string_view("eval_").size());
+  if (std::find(known.begin(), known.end(), name) != known.end()) return;
+  const std::string nearest = did_you_mean(nearest_names(name, known, 1));
+  problems.usage(
+      "there is no metric '" + name + "'", input.parsed.origins.describe("metric_for_best_model"),
+      "evaluation of --task " + std::string(task_row(input.parsed).name) + " gives " + join(known, ", "),
+      nearest.empty() ? "one of these" : nearest);
 }
 
 }  // namespace
@@ -98,7 +118,7 @@ LoggingPlan resolve_logging(const ResolveInput& input, const RunPlan& plan) {
   return result;
 }
 
-EvaluationPlan resolve_evaluation(const ResolveInput& input, const RunPlan& plan) {
+EvaluationPlan resolve_evaluation(const ResolveInput& input, const RunPlan& plan, Problems& problems) {
   const arguments::EvaluationArguments& evaluation = input.parsed.arguments.evaluation;
   const arguments::SavingArguments& saving = input.parsed.arguments.saving;
   EvaluationPlan result;
@@ -115,6 +135,15 @@ EvaluationPlan resolve_evaluation(const ResolveInput& input, const RunPlan& plan
   result.load_best_at_end = saving.load_best_model_at_end.value_or(false);
   result.early_stopping_patience = saving.early_stopping_patience;
   result.early_stopping_threshold = saving.early_stopping_threshold;
+  const tasks::TaskRow& task = task_row(input.parsed);
+  if (task.head == architectures::Head::kQuestionAnswering)
+    result.label_columns = {"start_positions", "end_positions"};
+  tasks::Scoring scoring;
+  if (task.scoring != nullptr)
+    scoring = task.scoring(task_input(input.parsed, input.model), input.data.of_task);
+  result.outputs = scoring.outputs;
+  result.scoring = scoring.options;
+  check_metric(input, result, scoring.metrics, problems);
   return result;
 }
 

@@ -12,6 +12,7 @@
 
 #include "hftrain/base/json.h"
 #include "hftrain/data/collator.h"
+#include "hftrain/tasks/scorer.h"
 #include "hftrain/tasks/task.h"
 
 namespace hftrain::plan {
@@ -223,6 +224,12 @@ struct EvaluationPlan {
   bool load_best_at_end = false;
   std::optional<int64_t> early_stopping_patience;
   double early_stopping_threshold = 0;
+  tasks::OutputForm outputs = tasks::OutputForm::kLossOnly;  // what is kept of the model's output
+  Json scoring = Json::object();                             // options of the task's scorer
+  std::vector<std::string> label_columns = {"labels"};       // of a batch, in this order
+  bool gives_inputs = false, gives_losses = false;           // to the scorer, beside outputs and labels
+  int64_t accumulation_steps = 1;  // batches whose outputs stay on the device before they are handed over
+  bool joins_batches = true;       // of those, to one
 };
 
 struct SavingPlan {

@@ -17,6 +17,10 @@ void from_json(const Json& value, Task& task) {
   task = *named;
 }
 
+NLOHMANN_JSON_SERIALIZE_ENUM(OutputForm, {{OutputForm::kLossOnly, "loss"},
+                                          {OutputForm::kBestIds, "best_ids"},
+                                          {OutputForm::kScores, "scores"}})
+
 }  // namespace hftrain::tasks
 
 namespace hftrain::data {
@@ -70,7 +74,8 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(LoggingPlan, interval, first_step, nan_inf_fi
                                    replica_level, on_each_node, arguments_json)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(EvaluationPlan, interval, delay, on_start, at_end, metric_for_best_model,
                                    greater_is_better, load_best_at_end, early_stopping_patience,
-                                   early_stopping_threshold)
+                                   early_stopping_threshold, outputs, scoring, label_columns, gives_inputs,
+                                   gives_losses, accumulation_steps, joins_batches)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(SavingPlan, interval, total_limit, only_model, asynchronous, resume_from,
                                    restore_callbacks, further_nodes, max_shard_bytes)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(MemoryPlan, parameters, gradients, optimizer, activations, buffers, total,

@@ -2,6 +2,7 @@
 // row, joined and cut into blocks of --block_size tokens; every token is predicted from those before it in its
 // block.
 #include "hftrain/tasks/task_table.h"
+#include "hftrain/tasks/token_scorer.h"
 
 namespace hftrain::tasks {
 namespace {
@@ -18,7 +19,9 @@ TaskRow causal_lm() {
           .head = architectures::Head::kCausalLm,
           .pipeline = "text-generation",
           .flags = {"block_size", "keep_linebreaks"},
-          .recipe = blocks_of_text};
+          .recipe = blocks_of_text,
+          .scoring = [](const TaskInput&, const Json&) { return token_scoring(); },
+          .scorer = [](const ScorerInput&) { return make_token_scorer(Predicts::kNextToken); }};
 }
 
 }  // namespace hftrain::tasks

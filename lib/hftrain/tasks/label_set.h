@@ -39,6 +39,8 @@ class LabelSet {
   Kind kind() const { return kind_; }
   // Outputs of the model.
   int64_t size() const { return kind_ == Kind::kRegression ? 1 : static_cast<int64_t>(names_.size()); }
+  // Of a label's number, as config.json has it.
+  const std::string& name(int64_t number) const { return names_.at(static_cast<size_t>(number)); }
   // num_labels through id2label and label2id, and problem_type where transformers would not find it out.
   Json config_changes() const;
 

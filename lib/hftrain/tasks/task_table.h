@@ -13,6 +13,7 @@
 #include "hftrain/base/json.h"
 #include "hftrain/data/collator.h"
 #include "hftrain/data/encoder.h"
+#include "hftrain/tasks/scorer.h"
 #include "hftrain/tasks/task.h"
 
 namespace hftrain::tasks {
@@ -46,6 +47,10 @@ struct TaskRow {
   int64_t (*longest_target)(const TaskInput& input) = nullptr;
   // Keys of config.json that follow from the data (labels). Null: none do.
   Json (*config_changes)(const Json& facts) = nullptr;
+  // What evaluation keeps and reports; `facts` are null before the data are prepared (a dry run). Null: the
+  // loss alone.
+  Scoring (*scoring)(const TaskInput& input, const Json& facts) = nullptr;
+  std::unique_ptr<Scorer> (*scorer)(const ScorerInput& input) = nullptr;  // there is one where `scoring` is
 
   bool built() const { return recipe != nullptr; }
 };

@@ -6,12 +6,16 @@
 //             regression; lists: several labels at once (multi-label)
 //   length    --max_seq_length tokens (128), the longer text of a pair is cut first
 //   padding   to that length, or with --no_pad_to_max_length to the longest of the batch
+//   metrics   those of the GLUE task; else accuracy, the mean squared error of a regression, and the micro F1
+//             of several labels at once
 #include <algorithm>
 #include <array>
 #include <utility>
 
 #include "hftrain/base/error.h"
 #include "hftrain/base/text.h"
+#include "hftrain/metrics/metric_table.h"
+#include "hftrain/tasks/class_scorer.h"
 #include "hftrain/tasks/label_set.h"
 #include "hftrain/tasks/task_table.h"
 
@@ -197,6 +201,49 @@ data::PaddingOptions classification_padding(const TaskInput& input, const Json& 
   return options;
 }
 
+// Before the data are read a regression cannot be told from classes, unless its GLUE task says so.
+std::optional<LabelSet> labels_known(const TaskInput& input, const Json& facts) {
+  if (!facts.is_null()) return LabelSet::from_json(facts);
+  return LabelSet::of_config(input.model_config);
+}
+
+std::string metric_of(const std::optional<GlueTask>& glue, LabelSet::Kind kind) {
+  if (glue) return std::string("glue/") + glue->name;
+  if (kind == LabelSet::Kind::kRegression) return "mse";
+  return kind == LabelSet::Kind::kMultiLabel ? "f1" : "accuracy";
+}
+
+// What the metric of a GLUE task is made for.
+void check_labels(const std::optional<GlueTask>& glue, LabelSet::Kind kind) {
+  if (!glue) return;
+  const bool classes = metrics::find_metric(metric_of(glue, kind)).input == metrics::MetricInput::kClasses;
+  if (kind == (classes ? LabelSet::Kind::kClasses : LabelSet::Kind::kRegression)) return;
+  throw Error(ExitCode::kData, std::string("the labels are not those of the GLUE task ") + glue->name)
+      .where("column label")
+      .why(std::string("its metrics are of ") + (classes ? "classes" : "numbers") + ", and the labels are " +
+           (kind == LabelSet::Kind::kRegression   ? "numbers with a fraction"
+            : kind == LabelSet::Kind::kMultiLabel ? "lists"
+                                                  : "classes"))
+      .hint("leave --task_name out for files of your own");
+}
+
+Scoring classification_scoring(const TaskInput& input, const Json& facts) {
+  const std::optional<GlueTask> glue = glue_task(input);
+  const std::optional<LabelSet> labels = labels_known(input, facts);
+  const std::string file = "predict_results" + (glue ? std::string("_") + glue->name : "") + ".txt";
+  if (labels) {
+    check_labels(glue, labels->kind());
+    return class_scoring({metric_of(glue, labels->kind()), *labels, file});
+  }
+  Scoring scoring;
+  for (const auto kind :
+       {LabelSet::Kind::kClasses, LabelSet::Kind::kRegression, LabelSet::Kind::kMultiLabel}) {
+    for (const std::string_view key : metrics::find_metric(metric_of(glue, kind)).keys)
+      scoring.metrics.emplace_back(key);
+  }
+  return scoring;
+}
+
 }  // namespace
 
 TaskRow text_classification() {
@@ -208,7 +255,9 @@ TaskRow text_classification() {
           .recipe = classification_recipe,
           .padding = classification_padding,
           .longest = longest,
-          .config_changes = [](const Json& facts) { return LabelSet::from_json(facts).config_changes(); }};
+          .config_changes = [](const Json& facts) { return LabelSet::from_json(facts).config_changes(); },
+          .scoring = classification_scoring,
+          .scorer = make_class_scorer};
 }
 
 }  // namespace hftrain::tasks

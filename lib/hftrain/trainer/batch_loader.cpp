@@ -10,12 +10,16 @@ namespace hftrain::trainer {
 
 namespace {
 
-void put_column(models::Batch& batch, const std::string& name, const at::Tensor& tensor) {
+at::Tensor models::Batch::*member_named(const std::string& name) {
   const auto column = std::find_if(models::kBatchColumns.begin(), models::kBatchColumns.end(),
                                    [&](const models::BatchColumn& one) { return one.name == name; });
   if (column == models::kBatchColumns.end())
     throw Error(ExitCode::kInternal, "a batch has no column '" + name + "'");
-  batch.*column->member = tensor;
+  return column->member;
+}
+
+void put_column(models::Batch& batch, const std::string& name, const at::Tensor& tensor) {
+  batch.*member_named(name) = tensor;
 }
 
 at::Tensor empty_tensor(const data::TensorShape& shape, bool pinned) {
@@ -24,6 +28,10 @@ at::Tensor empty_tensor(const data::TensorShape& shape, bool pinned) {
 }
 
 }  // namespace
+
+const at::Tensor& column_of(const models::Batch& batch, const std::string& name) {
+  return batch.*member_named(name);
+}
 
 models::Batch on_device(const models::Batch& batch, at::Device device) {
   models::Batch moved;

@@ -25,6 +25,9 @@ struct LoadedBatch {
   std::vector<int64_t> samples;  // which samples, for reports about bad batches
 };
 
+// A column by its name; an Error (exit code 1) when batches know none of that name.
+const at::Tensor& column_of(const models::Batch& batch, const std::string& name);
+
 // The same columns on `device`; columns that are one tensor stay one.
 models::Batch on_device(const models::Batch& batch, at::Device device);
 

@@ -1,6 +1,8 @@
 #include "hftrain/trainer/components.h"
 
+#include <algorithm>
 #include <map>
+#include <utility>
 
 #include "hftrain/nn/activation_checkpoint.h"
 #include "hftrain/parallel/nvme_optimizer.h"
@@ -65,6 +67,31 @@ std::unique_ptr<nn::UnitRunner> make_checkpointing(const plan::RunPlan& plan, pa
   if (!plan.model.gradient_checkpointing) return nullptr;
   return std::make_unique<nn::CheckpointingRunner>(strategy.unit_runner(),
                                                    plan.model.checkpoint_every_n_layers);
+}
+
+std::shared_ptr<const data::Collator> make_collator(const plan::DataPlan& data,
+                                                    const plan::SplitPlan& split) {
+  if (data.padding.columns.empty()) return data::block_collator();
+  data::PaddingOptions padding = data.padding;
+  std::erase_if(padding.columns, [&](const data::PaddedColumn& column) {
+    return std::find(split.columns.begin(), split.columns.end(), column.column) == split.columns.end();
+  });
+  return data::padding_collator(std::move(padding));
+}
+
+ScorerMaker make_scorer_maker(const plan::RunPlan& plan, std::shared_ptr<const data::Dataset> dataset,
+                              data::Split split, bool writes) {
+  const tasks::TaskRow& task = tasks::row_of(plan.data.task);
+  if (task.scorer == nullptr || plan.evaluation.outputs == tasks::OutputForm::kLossOnly) return {};
+  return [&plan, dataset = std::move(dataset), split, writes, make = task.scorer] {
+    const tasks::ScorerInput input{.options = plan.evaluation.scoring,
+                                   .model_config = plan.model.config,
+                                   .tokenizer_folder = plan.model.tokenizer_folder,
+                                   .dataset = dataset,
+                                   .split = split,
+                                   .writes = writes};
+    return make(input);
+  };
 }
 
 std::unique_ptr<optim::Schedule> make_schedule(const plan::RunPlan& plan) {

@@ -4,11 +4,15 @@
 #include <memory>
 
 #include "hftrain/comm/communicator.h"
+#include "hftrain/data/collator.h"
+#include "hftrain/data/data_files.h"
+#include "hftrain/data/dataset.h"
 #include "hftrain/models/model.h"
 #include "hftrain/optim/gradients.h"
 #include "hftrain/optim/schedule.h"
 #include "hftrain/parallel/strategy.h"
 #include "hftrain/plan/run_plan.h"
+#include "hftrain/trainer/scorer_exchange.h"
 
 namespace hftrain::trainer {
 
@@ -21,6 +25,12 @@ std::unique_ptr<parallel::Strategy> make_strategy(const plan::RunPlan& plan, con
 // Activation checkpointing around the strategy's runner; null when the plan asks for none. Must not outlive
 // the strategy.
 std::unique_ptr<nn::UnitRunner> make_checkpointing(const plan::RunPlan& plan, parallel::Strategy& strategy);
+// For the batches of a split, which may lack columns of others (labels of test data).
+std::shared_ptr<const data::Collator> make_collator(const plan::DataPlan& data, const plan::SplitPlan& split);
+// What judges an evaluation of that split; not set where the loss alone is wanted. `writes`: its files are
+// going to be asked for. `plan` must outlive what it returns.
+ScorerMaker make_scorer_maker(const plan::RunPlan& plan, std::shared_ptr<const data::Dataset> dataset,
+                              data::Split split, bool writes);
 std::unique_ptr<optim::Schedule> make_schedule(const plan::RunPlan& plan);
 optim::GradientScaler make_scaler(const plan::RunPlan& plan);
 

@@ -4,7 +4,9 @@
 #include <ATen/ops/empty.h>
 #include <ATen/ops/scalar_tensor.h>
 
+#include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "hftrain/base/clock.h"
 #include "hftrain/reporting/console_text.h"
@@ -51,74 +53,106 @@ std::vector<float> losses_of_round(const at::TensorAccessor<float, 3>& all, int6
 }  // namespace
 
 Evaluator::Evaluator(const plan::RunPlan& plan, models::Model& model, nn::UnitRunner& runner,
-                     comm::Communicator& communicator, EventChannel& events,
-                     std::shared_ptr<const data::Collator> collator)
-    : plan_(plan),
-      model_(model),
-      runner_(runner),
-      communicator_(communicator),
-      events_(events),
-      collator_(std::move(collator)) {}
+                     comm::Communicator& communicator, EventChannel& events)
+    : plan_(plan), model_(model), runner_(runner), communicator_(communicator), events_(events) {}
 
 // Sharded parameters are gathered by all ranks together, so every rank goes through as many rounds as the one
 // with most batches. One without a batch in a round (possible without even_batches) computes another and does
 // not count it.
-StopSignal Evaluator::collect(const std::shared_ptr<const data::Dataset>& split, const std::string& prefix,
+StopSignal Evaluator::collect(const EvaluationRequest& request, OutputCollector* collector,
                               std::vector<BatchLoss>& losses) {
   const at::NoGradGuard no_grad;
-  BatchLoader loader(split, collator_, evaluation_sampler(plan_, communicator_, *split), /*prefetch=*/0,
-                     /*pin_memory=*/false);
-  loader.seek({});
-  const int64_t rounds = communicator_.maximum(loader.batches());
+  const std::unique_ptr<BatchLoader> loader = first_to_last(request);
+  const int64_t rounds = communicator_.maximum(loader->batches());
   StopPoll stop(communicator_);
   double reported = monotonic_seconds();
   for (int64_t round = 0; round < rounds; ++round) {
     if (const StopSignal seen = stop.look(); seen != StopSignal::kNone) return seen;
-    losses.push_back(next_loss(loader, split));
+    losses.push_back(next_loss(*loader, request, round, collector));
     if (monotonic_seconds() - reported > 0.2) {
       reported = monotonic_seconds();
       events_.send(plan::WorkerEvent::Kind::kProgress,
-                   {{"phase", prefix}, {"done", round + 1}, {"total", rounds}});
+                   {{"phase", request.prefix}, {"done", round + 1}, {"total", rounds}});
     }
   }
+  if (collector) collector->finish();
   return StopSignal::kNone;
 }
 
-Evaluator::BatchLoss Evaluator::next_loss(BatchLoader& loader,
-                                          const std::shared_ptr<const data::Dataset>& split) {
-  if (const std::optional<LoadedBatch> batch = loader.next()) return loss_of(*batch);
-  data::SamplerOptions options = evaluation_sampler(plan_, communicator_, *split);
-  options.even_batches = true;
-  BatchLoader filler(split, collator_, options, /*prefetch=*/0, /*pin_memory=*/false);
-  filler.seek({});
-  loss_of(filler.next().value());
+std::unique_ptr<BatchLoader> Evaluator::first_to_last(const EvaluationRequest& request, bool even) const {
+  data::SamplerOptions options = evaluation_sampler(plan_, communicator_, *request.dataset);
+  options.even_batches = even || options.even_batches;
+  auto loader = std::make_unique<BatchLoader>(request.dataset, request.collator, options, /*prefetch=*/0,
+                                              /*pin_memory=*/false);
+  loader->seek({});
+  return loader;
+}
+
+Evaluator::BatchLoss Evaluator::next_loss(BatchLoader& loader, const EvaluationRequest& request,
+                                          int64_t round, OutputCollector* collector) {
+  at::Tensor output;
+  if (const std::optional<LoadedBatch> batch = loader.next()) {
+    const BatchLoss loss = loss_of(*batch, output);
+    const int64_t rows = rows_that_count(*batch, request.dataset->size(), round);
+    if (collector) collector->add(*batch, output, rows, loss.mean);
+    return loss;
+  }
+  loss_of(first_to_last(request, /*even=*/true)->next().value(), output);
   return {};
 }
 
-void Evaluator::rehearse(const std::shared_ptr<const data::Dataset>& split) {
+void Evaluator::rehearse(const EvaluationRequest& request) {
   const at::NoGradGuard no_grad;
   const bool was_training = model_.training();
-  BatchLoader loader(split, collator_, evaluation_sampler(plan_, communicator_, *split), /*prefetch=*/0,
-                     /*pin_memory=*/false);
-  loader.seek({});
+  const std::unique_ptr<BatchLoader> loader = first_to_last(request);
   model_.train(false);
-  next_loss(loader, split);
+  next_loss(*loader, request, 0, nullptr);
   model_.train(was_training);
 }
 
-Evaluator::BatchLoss Evaluator::loss_of(const LoadedBatch& batch) {
+// Samples are dealt out round by round and rank by rank; what comes behind the last one are repeated ones.
+int64_t Evaluator::rows_that_count(const LoadedBatch& batch, int64_t samples, int64_t round) const {
+  const int64_t first =
+      round * samples_of_round() + communicator_.rank() * samples_of_round() / communicator_.world_size();
+  return std::clamp<int64_t>(samples - first, 0, static_cast<int64_t>(batch.samples.size()));
+}
+
+// Of all ranks.
+int64_t Evaluator::samples_of_round() const {
+  return plan_.batch.per_device_eval * (plan_.data.split_batches ? 1 : communicator_.world_size());
+}
+
+bool Evaluator::labelled(const models::Batch& columns) const {
+  const auto& names = plan_.evaluation.label_columns;
+  return std::all_of(names.begin(), names.end(),
+                     [&](const std::string& name) { return column_of(columns, name).defined(); });
+}
+
+// What the plan keeps of the output goes to `output`.
+Evaluator::BatchLoss Evaluator::loss_of(const LoadedBatch& batch, at::Tensor& output) {
+  using tasks::OutputForm;
   const models::Batch columns = on_device(batch.tensors, model_.options().device);
+  const OutputForm form = plan_.evaluation.outputs;
+  if (!labelled(batch.tensors)) {
+    const bool best = form == OutputForm::kBestIds;
+    output = model_.forward(columns, runner_, best ? models::best_ids_only() : models::logits_only()).logits;
+    return {};
+  }
   const auto tokens = static_cast<float>(models::label_count(model_.architecture(), columns));
   const at::Tensor divisor =
       at::scalar_tensor(tokens, at::TensorOptions().dtype(at::kFloat).device(model_.options().device));
   const models::Objective objective =
       models::loss_objective(model_.architecture(), columns,
-                             {.num_items = divisor, .label_smoothing = plan_.optimizer.label_smoothing});
-  const at::Tensor loss = model_.forward(columns, runner_, objective).loss;
-  return {loss.item<float>(), tokens};
+                             {.num_items = divisor,
+                              .label_smoothing = plan_.optimizer.label_smoothing,
+                              .want_logits = form == OutputForm::kScores,
+                              .want_best_ids = form == OutputForm::kBestIds});
+  models::Output given = model_.forward(columns, runner_, objective);
+  output = std::move(given.logits);
+  return {given.loss.item<float>(), tokens};
 }
 
-double Evaluator::mean_loss(const std::vector<BatchLoss>& own, int64_t samples) {
+std::optional<double> Evaluator::mean_loss(const std::vector<BatchLoss>& own, int64_t samples) {
   at::Tensor mine = at::empty({static_cast<int64_t>(own.size()), 2}, at::kFloat);
   auto rows = mine.accessor<float, 2>();
   for (int64_t i = 0; i < rows.size(0); ++i) {
@@ -131,32 +165,45 @@ double Evaluator::mean_loss(const std::vector<BatchLoss>& own, int64_t samples) 
   EvaluationLoss loss(samples, plan_.batch.per_device_eval / parts);
   for (int64_t round = 0; round < all.size(1); ++round)
     loss.add(losses_of_round(all.accessor<float, 3>(), round));
+  if (all.select(2, 1).sum().item<float>() == 0) return std::nullopt;
   return loss.mean();
 }
 
-Evaluation Evaluator::run(std::shared_ptr<const data::Dataset> split, const std::string& prefix) {
+Json Evaluator::speeds(const std::string& prefix, int64_t samples, double seconds) const {
+  const int64_t round = samples_of_round();
+  const int64_t steps = (samples + round - 1) / round;
+  return {{prefix + "_runtime", rounded(seconds, 4)},
+          {prefix + "_samples_per_second", rounded(static_cast<double>(samples) / seconds, 3)},
+          {prefix + "_steps_per_second", rounded(static_cast<double>(steps) / seconds, 3)}};
+}
+
+Evaluation Evaluator::run(const EvaluationRequest& request) {
   const bool was_training = model_.training();
   const double begin = monotonic_seconds();
-  const int64_t samples = split->size();
+  const int64_t samples = request.dataset->size();
   if (communicator_.rank() == 0) {
     events_.message(LogLevel::kInfo,
-                    reporting::evaluation_header(prefix == "eval" ? "Evaluation" : "Prediction", samples,
-                                                 plan_.batch.per_device_eval));
+                    reporting::evaluation_header(request.prefix == "eval" ? "Evaluation" : "Prediction",
+                                                 samples, plan_.batch.per_device_eval));
   }
   std::vector<BatchLoss> losses;
+  std::unique_ptr<tasks::Scorer> scorer = request.make_scorer ? request.make_scorer() : nullptr;
+  std::optional<OutputCollector> collector;
+  if (scorer) collector.emplace(plan_.evaluation, *scorer);
   model_.train(false);
-  const StopSignal stop = collect(split, prefix, losses);
+  const StopSignal stop = collect(request, collector ? &*collector : nullptr, losses);
   model_.train(was_training);
-  if (stop != StopSignal::kNone) return {nullptr, stop};
-  const double loss = mean_loss(losses, samples);
-  const double seconds = monotonic_seconds() - begin;
-  const int64_t round = evaluation_sampler(plan_, communicator_, *split).round();
-  const int64_t steps = (samples + round - 1) / round;
-  return {{{prefix + "_loss", loss},
-           {prefix + "_runtime", rounded(seconds, 4)},
-           {prefix + "_samples_per_second", rounded(static_cast<double>(samples) / seconds, 3)},
-           {prefix + "_steps_per_second", rounded(static_cast<double>(steps) / seconds, 3)}},
-          StopSignal::kNone};
+  if (stop != StopSignal::kNone) return {nullptr, stop, nullptr};
+  Evaluation evaluation{Json::object(), stop, nullptr};
+  const std::optional<double> loss = mean_loss(losses, samples);
+  if (loss) evaluation.metrics[request.prefix + "_loss"] = *loss;
+  if (scorer) evaluation.scorer = scorer_of_all(communicator_, std::move(scorer), request.make_scorer);
+  if (loss && evaluation.scorer) {
+    for (const auto& [key, value] : evaluation.scorer->results())
+      evaluation.metrics[request.prefix + '_' + key] = value;
+  }
+  evaluation.metrics.update(speeds(request.prefix, samples, monotonic_seconds() - begin));
+  return evaluation;
 }
 
 }  // namespace hftrain::trainer

@@ -1,8 +1,9 @@
-// Runs the model over a split without gradients and makes metrics of it. Memory does not grow with the split:
-// two numbers a batch are kept.
+// Runs the model over a split without gradients and makes metrics of it. Memory does not grow with the split
+// beyond what the metrics keep: two numbers a batch for the loss, and the scorer's state.
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -14,13 +15,23 @@
 #include "hftrain/plan/run_plan.h"
 #include "hftrain/trainer/batch_loader.h"
 #include "hftrain/trainer/event_channel.h"
+#include "hftrain/trainer/output_collector.h"
+#include "hftrain/trainer/scorer_exchange.h"
 #include "hftrain/trainer/stop_request.h"
 
 namespace hftrain::trainer {
 
+struct EvaluationRequest {
+  std::shared_ptr<const data::Dataset> dataset;
+  std::shared_ptr<const data::Collator> collator;
+  std::string prefix;       // of the metrics: eval, predict
+  ScorerMaker make_scorer;  // not set: the loss alone
+};
+
 struct Evaluation {
   Json metrics;  // the same on all ranks; null when it was stopped
   StopSignal stop = StopSignal::kNone;
+  std::unique_ptr<tasks::Scorer> scorer;  // of the whole split; null where there is none, or it was stopped
 };
 
 // Collective: all ranks call run() together. Uses the model of the trainer and leaves it in the mode it was
@@ -28,35 +39,44 @@ struct Evaluation {
 class Evaluator {
  public:
   Evaluator(const plan::RunPlan& plan, models::Model& model, nn::UnitRunner& runner,
-            comm::Communicator& communicator, EventChannel& events,
-            std::shared_ptr<const data::Collator> collator);
+            comm::Communicator& communicator, EventChannel& events);
 
-  // {<prefix>_loss, <prefix>_runtime, <prefix>_samples_per_second, <prefix>_steps_per_second}. A stop signal
-  // seen by any rank ends it early on all.
-  Evaluation run(std::shared_ptr<const data::Dataset> split, const std::string& prefix);
+  // {<prefix>_loss, <prefix>_<metric of the scorer>…, <prefix>_runtime, <prefix>_samples_per_second,
+  // <prefix>_steps_per_second}; of a split without labels neither a loss nor metrics. A stop signal seen by any
+  // rank ends it early on all.
+  Evaluation run(const EvaluationRequest& request);
 
-  // One batch of the split on every rank, for what it takes; its loss is dropped.
-  void rehearse(const std::shared_ptr<const data::Dataset>& split);
+  // One batch of the split on every rank, for what it takes; what it gives is dropped.
+  void rehearse(const EvaluationRequest& request);
 
  private:
-  // A loss over some tokens.
+  // A loss over some tokens; of none, it does not count.
   struct BatchLoss {
     float mean = 0;
     float tokens = 0;
   };
-  StopSignal collect(const std::shared_ptr<const data::Dataset>& split, const std::string& prefix,
+  StopSignal collect(const EvaluationRequest& request, OutputCollector* collector,
                      std::vector<BatchLoss>& losses);
-  BatchLoss loss_of(const LoadedBatch& batch);
-  // Of the loader's next batch; of none it computes another, which does not count.
-  BatchLoss next_loss(BatchLoader& loader, const std::shared_ptr<const data::Dataset>& split);
-  double mean_loss(const std::vector<BatchLoss>& own, int64_t samples);
+  // Of the loader's next batch, which is that of round `round`; of none it computes another, which does not
+  // count.
+  BatchLoss next_loss(BatchLoader& loader, const EvaluationRequest& request, int64_t round,
+                      OutputCollector* collector);
+  BatchLoss loss_of(const LoadedBatch& batch, at::Tensor& output);
+  // At its start. `even`: filled up, so that every rank has a batch.
+  std::unique_ptr<BatchLoader> first_to_last(const EvaluationRequest& request, bool even = false) const;
+  Json speeds(const std::string& prefix, int64_t samples, double seconds) const;
+  bool labelled(const models::Batch& columns) const;
+  // Of the batch of this rank in a round, the first ones: the rest only fills it up.
+  int64_t rows_that_count(const LoadedBatch& batch, int64_t samples, int64_t round) const;
+  int64_t samples_of_round() const;
+  // Nothing where no batch had labels.
+  std::optional<double> mean_loss(const std::vector<BatchLoss>& own, int64_t samples);
 
   const plan::RunPlan& plan_;
   models::Model& model_;
   nn::UnitRunner& runner_;
   comm::Communicator& communicator_;
   EventChannel& events_;
-  std::shared_ptr<const data::Collator> collator_;
 };
 
 }  // namespace hftrain::trainer

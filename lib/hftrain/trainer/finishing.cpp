@@ -1,6 +1,5 @@
 // Trainer: the end of training, the best model, evaluation and prediction after it, and what is left in the
 // output folder.
-#include <array>
 #include <cmath>
 #include <utility>
 
@@ -122,17 +121,19 @@ void Trainer::write_card() const {
 }
 
 // Outside training the whole model may compute in half precision (--bf16_full_eval, --fp16_full_eval).
-Json Trainer::evaluate_in_full(const plan::SplitPlan& split, const std::string& prefix) {
+Evaluation Trainer::evaluate_in_full(data::Split split) {
   const PhaseClock::Span span = clock_.span("eval");
   memory_.begin();
   if (!plan_.precision.eval.empty()) model_->compute_in(dtype_named(plan_.precision.eval));
-  Evaluation evaluation = evaluator_->run(open_split(split), prefix);
+  const EvaluationRequest request = evaluation_request(split, /*writes=*/true);
+  Evaluation evaluation = evaluator_->run(request);
   model_->compute_in(dtype_named(plan_.precision.compute));
   stop_ = evaluation.stop;
   if (stop_ == StopSignal::kNone && !plan_.do_train) {
-    evaluation.metrics[prefix + "_model_preparation_time"] = reporting::python_round(preparation_seconds_, 4);
+    evaluation.metrics[request.prefix + "_model_preparation_time"] =
+        reporting::python_round(preparation_seconds_, 4);
   }
-  return evaluation.metrics;
+  return evaluation;
 }
 
 void Trainer::announce_section(const char* name) {
@@ -141,30 +142,34 @@ void Trainer::announce_section(const char* name) {
 
 void Trainer::evaluate_at_end() {
   announce_section("Evaluate");
-  Json metrics = evaluate_in_full(*plan_.data.validation, "eval");
-  if (metrics.is_null()) return;
-  metrics = record(std::move(metrics));
+  Evaluation evaluation = evaluate_in_full(data::Split::kValidation);
+  if (evaluation.metrics.is_null()) return;
+  Json metrics = record(std::move(evaluation.metrics));
   memory_.end("eval", metrics);
-  if (models_language(model_->architecture().head()))
+  if (models_language(model_->architecture().head()) && metrics.contains("eval_loss"))
     metrics["perplexity"] = std::exp(metrics["eval_loss"].get<double>());
   if (!speaks()) return;
   write_results("eval", std::move(metrics), plan_.data.validation->samples);
+  write_files(evaluation.scorer.get(), "eval");
   if (plan_.do_train) write_card();  // again, with this result
 }
 
 void Trainer::predict_at_end() {
   announce_section("Predict");
-  Json metrics = evaluate_in_full(*plan_.data.test, "predict");
-  if (metrics.is_null()) return;
-  memory_.end("test", metrics);
-  if (speaks()) write_results("predict", std::move(metrics), plan_.data.test->samples);
+  Evaluation evaluation = evaluate_in_full(data::Split::kTest);
+  if (evaluation.metrics.is_null()) return;
+  memory_.end("test", evaluation.metrics);
+  if (!speaks()) return;
+  write_results("predict", std::move(evaluation.metrics), plan_.data.test->samples);
+  write_files(evaluation.scorer.get(), "predict");
 }
 
 void Trainer::share_results() {
-  constexpr std::array kNames = {"train_results.json", "eval_results.json",  "predict_results.json",
-                                 "all_results.json",   "trainer_state.json", "README.md"};
+  std::vector<std::string> names = {"train_results.json", "eval_results.json",  "predict_results.json",
+                                    "all_results.json",   "trainer_state.json", "README.md"};
+  names.insert(names.end(), written_files_.begin(), written_files_.end());
   Json texts = Json::object();
-  for (const char* name : kNames) {
+  for (const std::string& name : names) {
     const std::string path = plan_.output_dir + '/' + name;
     if (speaks() && path_exists(path)) texts[name] = read_file(path);
   }
@@ -182,6 +187,14 @@ void Trainer::write_results(const std::string& split, Json metrics, int64_t samp
   metrics[split + "_samples"] = samples;
   reporting::save_metrics(plan_.output_dir, split, metrics);
   events_.send(plan::WorkerEvent::Kind::kMetrics, {{"text", reporting::format_metrics(split, metrics)}});
+}
+
+void Trainer::write_files(const tasks::Scorer* scorer, const std::string& prefix) {
+  if (scorer == nullptr) return;
+  for (const tasks::ResultFile& file : scorer->files(prefix)) {
+    write_file_atomically(plan_.output_dir + '/' + file.name, file.text);
+    written_files_.push_back(file.name);
+  }
 }
 
 }  // namespace hftrain::trainer

@@ -62,15 +62,13 @@ Trainer::Trainer(const plan::RunPlan& plan, runtime::WorkerContext& context, com
       losses_(context.device, plan.logging.nan_inf_filter) {
   const PhaseClock::Span span = clock_.span("load");
   runtime::seed_generators(plan.seed, *context.device_runtime, context.device);
-  const bool pads = !plan.data.padding.columns.empty();
-  collator_ = pads ? data::padding_collator(plan.data.padding) : data::block_collator();
   model_ = make_model(plan, context.device);
   strategy_ = make_strategy(plan, *model_, communicator);
   checkpointing_ = make_checkpointing(plan, *strategy_);
   nn::UnitRunner& runner = checkpointing_ ? *checkpointing_ : strategy_->unit_runner();
   schedule_ = make_schedule(plan);
   update_ = std::make_unique<Update>(plan, *model_, runner, *strategy_, *schedule_, scaler_);
-  evaluator_ = std::make_unique<Evaluator>(plan, *model_, runner, communicator, events, collator_);
+  evaluator_ = std::make_unique<Evaluator>(plan, *model_, runner, communicator, events);
   checkpointer_ = std::make_unique<checkpoint::Checkpointer>(
       plan, model_->architecture().parameters(), model_->options().parameter_dtype, *strategy_, communicator,
       files_, context.device_runtime.get(), [this](uint64_t bytes) { events_.moved(bytes); });
@@ -248,6 +246,16 @@ RunOutcome Trainer::run() {
 
 std::shared_ptr<const data::Dataset> Trainer::open_split(const plan::SplitPlan& split) const {
   return data::Dataset::open(split.cache_path, split.columns);
+}
+
+EvaluationRequest Trainer::evaluation_request(data::Split split, bool writes) const {
+  const bool test = split == data::Split::kTest;
+  const plan::SplitPlan& planned = test ? *plan_.data.test : *plan_.data.validation;
+  const std::shared_ptr<const data::Dataset> dataset = open_split(planned);
+  return {.dataset = dataset,
+          .collator = make_collator(plan_.data, planned),
+          .prefix = test ? "predict" : "eval",
+          .make_scorer = make_scorer_maker(plan_, dataset, split, writes)};
 }
 
 std::string Trainer::describe_memory() const {

@@ -111,12 +111,16 @@ class Trainer {
   bool load_best_model();
   // Why the best model cannot be loaded; empty: it can. Collective.
   std::string best_model_problem();
-  // Null when a stop came in between.
-  Json evaluate_in_full(const plan::SplitPlan& split, const std::string& prefix);
+  // `writes`: what it says of the samples is to be written.
+  EvaluationRequest evaluation_request(data::Split split, bool writes) const;
+  // Metrics are null when a stop came in between.
+  Evaluation evaluate_in_full(data::Split split);
   void evaluate_at_end();
   void predict_at_end();
   void write_card() const;
   void write_results(const std::string& split, Json metrics, int64_t samples);
+  // Files of predictions, and their names for share_results().
+  void write_files(const tasks::Scorer* scorer, const std::string& prefix);
   // What only rank 0 has written beside the checkpoints goes to the other nodes' folders.
   void share_results();
   Json stats() const;
@@ -136,7 +140,6 @@ class Trainer {
   PhaseClock clock_;
   MemoryStages memory_;
 
-  std::shared_ptr<const data::Collator> collator_;
   std::unique_ptr<models::Model> model_;
   std::unique_ptr<parallel::Strategy> strategy_;
   std::unique_ptr<nn::UnitRunner> checkpointing_;  // null: units run as the strategy runs them
@@ -153,6 +156,7 @@ class Trainer {
   Throughput throughput_;
   int64_t tokens_trained_ = 0;  // in this attempt
   std::unique_ptr<RunLog> log_;
+  std::vector<std::string> written_files_;  // by rank 0 beside the results
   StopSignal stop_ = StopSignal::kNone;
   int non_finite_in_a_row_ = 0;
   int64_t last_saved_step_ = -1;

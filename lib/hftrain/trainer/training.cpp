@@ -6,6 +6,7 @@
 #include "hftrain/reporting/python_text.h"
 #include "hftrain/runtime/host_memory.h"
 #include "hftrain/trainer/best_model.h"
+#include "hftrain/trainer/components.h"
 #include "hftrain/trainer/intervals.h"
 #include "hftrain/trainer/notify.h"
 #include "hftrain/trainer/run_headers.h"
@@ -30,6 +31,12 @@ StepSync tokens_of(const std::vector<LoadedBatch>& group, const models::Model& m
   return local;
 }
 
+std::vector<std::string> names_of(const Json& metrics) {
+  std::vector<std::string> names;
+  for (const auto& [name, value] : metrics.items()) names.push_back(name);
+  return names;
+}
+
 std::vector<LoadedBatch> next_group(BatchLoader& loader, int64_t size) {
   std::vector<LoadedBatch> group;
   while (static_cast<int64_t>(group.size()) < size) {
@@ -52,7 +59,7 @@ void Trainer::train() {
   std::shared_ptr<const data::Dataset> dataset = open_split(*plan_.data.train);
   const data::SamplerOptions sampler = training_sampler(plan_, communicator_, *dataset);
   const int64_t prefetch = plan_.data.loader_workers * plan_.data.prefetch_factor;
-  BatchLoader loader(std::move(dataset), collator_, sampler, prefetch,
+  BatchLoader loader(std::move(dataset), make_collator(plan_.data, *plan_.data.train), sampler, prefetch,
                      plan_.data.pin_memory && context_.device.is_cuda());
   if (plan_.data.ignore_data_skip && !plan_.saving.resume_from.empty()) begin_epoch_again(loader);
   announce_start();
@@ -274,7 +281,7 @@ void Trainer::evaluate_and_track() {
   Evaluation evaluation;
   {
     const PhaseClock::Span span = clock_.span("eval");
-    evaluation = evaluator_->run(open_split(*plan_.data.validation), "eval");
+    evaluation = evaluator_->run(evaluation_request(data::Split::kValidation, /*writes=*/false));
   }
   stop_ = evaluation.stop;
   state_.evaluation_pending = stop_ != StopSignal::kNone;
@@ -288,7 +295,7 @@ void Trainer::evaluate_and_track() {
   if (!metrics.contains(wanted.metric_for_best_model)) {
     throw Error(ExitCode::kUsage, "there is no metric '" + wanted.metric_for_best_model + "'")
         .where("--metric_for_best_model")
-        .why("evaluation gives eval_loss, eval_runtime, eval_samples_per_second and eval_steps_per_second");
+        .why("evaluation gives " + join(names_of(metrics), ", "));
   }
   const double value = metrics[wanted.metric_for_best_model].get<double>();
   if (schedule_->watches_metric() && state_.global_step > 0) schedule_->observe(value);
