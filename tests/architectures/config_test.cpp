@@ -23,13 +23,17 @@ Json tiny_llama() {
       "num_hidden_layers": 2, "num_attention_heads": 4, "num_key_value_heads": 2})");
 }
 
-Error error_of(const Json& config) {
+Error error_of_head(const Json& config, Head head) {
   try {
-    Architecture::from_config(config, "config.json");
+    Architecture::from_config(config, "config.json", head);
   } catch (const Error& error) {
     return error;
   }
   return Error(ExitCode::kDone, "no error");
+}
+
+Error error_of(const Json& config) {
+  return error_of_head(config, Head::kCausalLm);
 }
 
 Error error_of(const std::string& model_type, const std::string& overrides) {
@@ -307,6 +311,35 @@ TEST_CASE("a head that a family does not have is refused with those it has") {
                Catch::Contains("llama has no seq2seq_lm head") &&
                    Catch::Contains("causal_lm, sequence_classification, token_classification"));
   }
+}
+
+TEST_CASE("the labels of another head do not become scores of answers") {
+  Json config = {{"model_type", "bert"}, {"id2label", {{"0", "a"}, {"1", "b"}, {"2", "c"}}}};
+  config["label2id"] = {{"a", 0}, {"b", 1}, {"c", 2}};
+  const auto answers = Architecture::from_config(config, "c", Head::kQuestionAnswering);
+  CHECK(answers->outputs() == 2);
+  CHECK_FALSE(answers->config_json().contains("id2label"));
+  CHECK_FALSE(answers->config_json().contains("label2id"));
+  config = {{"model_type", "bert"}, {"id2label", {{"0", "start"}, {"1", "end"}}}};
+  CHECK(Architecture::from_config(config, "c", Head::kQuestionAnswering)->config_json().contains("id2label"));
+}
+
+TEST_CASE("an encoder refuses what would make it another model") {
+  const auto refusal = [](const char* type, const Json& keys) {
+    Json config = {{"model_type", type}};
+    config.update(keys);
+    return error_of_head(config, Head::kMaskedLm).render();
+  };
+  CHECK(contains(refusal("bert", {{"is_decoder", true}}), "as a decoder is not implemented"));
+  CHECK(contains(refusal("roberta", {{"add_cross_attention", true}}), "add_cross_attention"));
+  CHECK(contains(refusal("bert", {{"position_embedding_type", "relative_key"}}), "relative_key"));
+  CHECK(contains(refusal("bert", {{"pad_token_id", 30522}}), "pad_token_id must be a token"));
+  CHECK(contains(refusal("roberta", {{"max_position_embeddings", 2}}), "max_position_embeddings"));
+  CHECK(contains(refusal("distilbert", {{"dropout", 1.5}}), "dropout must be at least 0"));
+  CHECK(contains(refusal("bert", {{"classifier_dropout", "x"}}), "classifier_dropout must be a number"));
+  const auto published = Architecture::from_config(
+      {{"model_type", "roberta"}, {"max_position_embeddings", 514}}, "c", Head::kMaskedLm);
+  CHECK(published->max_positions() == 512);
 }
 
 TEST_CASE("the head of a written config is found by its class") {

@@ -65,17 +65,25 @@ double read_dropout(const Json& config, const std::string& origin) {
   return kDefaultDropout;
 }
 
+void erase_names(Json& config) {
+  for (const char* key : {"num_labels", "id2label", "label2id"}) config.erase(key);
+}
+
 }  // namespace
 
 Labels normalise_labels(Head head, Json& config, const std::string& origin) {
   Labels labels;
-  if (!has_labels(head)) return labels;
+  if (!has_labels(head) && head != Head::kQuestionAnswering) return labels;
   const Json names = read_names(config, origin);
+  if (head == Head::kQuestionAnswering) {
+    if (names.size() != kDefaultLabels) erase_names(config);
+    return labels;
+  }
   labels.count = static_cast<int64_t>(names.size());
   if (head == Head::kSequenceClassification || head == Head::kImageClassification)
     labels.problem = read_problem(config, origin);
   if (head == Head::kTokenClassification) labels.dropout = read_dropout(config, origin);
-  for (const char* key : {"num_labels", "id2label", "label2id"}) config.erase(key);
+  erase_names(config);
   if (names == unnamed_labels(kDefaultLabels)) return labels;
   config["id2label"] = names;
   config["label2id"] = Json::object();

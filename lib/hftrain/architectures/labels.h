@@ -22,7 +22,8 @@ struct Labels {
 
 // Reads id2label, num_labels, problem_type and the dropout of a complete config for `head`, and leaves in it what
 // transformers 5.17 writes: id2label and label2id unless they are the two unnamed ones, no num_labels. Bad values
-// are an Error (exit code 4) that names `origin`. A config of a head without labels is left alone.
+// are an Error (exit code 4) that names `origin`. A config of a head without labels is left
+// alone, but for answers: transformers gives them as many scores as there are labels, so other than two are left out.
 Labels normalise_labels(Head head, Json& config, const std::string& origin);
 
 }  // namespace hftrain::architectures
