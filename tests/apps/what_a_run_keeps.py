@@ -43,7 +43,7 @@ def results_and_readme_say_what_was_logged(fixture, output):
     evaluations = [r for r in log if "eval_loss" in r]
     expect([r["step"] for r in evaluations] == [2, 4, 6, 6], "three evaluations, and one at the end", evaluations)
     expect(evaluation["eval_loss"] == evaluations[-1]["eval_loss"] == evaluations[-2]["eval_loss"], "the same loss", log)
-    expect(set(prediction) == {"epoch", "predict_loss", "predict_runtime", "predict_samples", "predict_samples_per_second",
+    expect(set(prediction) == {"epoch", "predict_accuracy", "predict_loss", "predict_runtime", "predict_samples", "predict_samples_per_second",
                                "predict_steps_per_second"} and prediction["predict_samples"] == 30, "keys", prediction)
     expect(not any("predict_loss" in r for r in log), "a prediction is no record of training", log)
     expect(read_json(output, "all_results.json") == {**train, **evaluation, **prediction}, "all of them merged", by_split)
@@ -59,7 +59,7 @@ def results_and_readme_say_what_was_logged(fixture, output):
              "- num_devices: 2", "- total_train_batch_size: 16", "- lr_scheduler_type: cosine", "- training_steps: 6")
     rows = [line.split("|")[1:-1] for line in card.splitlines() if line.startswith("| ")]
     expect([[float(cell) for cell in row] for row in rows[1:]] ==
-           [[round(loss, 4), round(r["epoch"], 4), r["step"], round(r["eval_loss"], 4)]
+           [[round(loss, 4), round(r["epoch"], 4), r["step"], round(r["eval_loss"], 4), round(r["eval_accuracy"], 4)]
             for loss, r in zip(losses, evaluations)], "one row per evaluation while training", card)
 
 
