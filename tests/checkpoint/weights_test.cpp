@@ -222,7 +222,7 @@ TEST_CASE("a body is found under the prefix of another head, and a head that is 
   strategy.forget();
   const storage::StoredWeights weights(folder.path());
   CHECK_THROWS_WITH(load_weights(table, weights, strategy), Catch::Contains("lack 'score.weight'"));
-  const LoadedWeights loaded = load_weights(table, weights, strategy, {}, StoredHead::kAnother);
+  const LoadedWeights loaded = load_weights(table, weights, strategy, {}, {.head = StoredHead::kAnother});
   CHECK(loaded.missing == std::vector<std::string>{"score.weight"});
   CHECK(loaded.unused == std::vector<std::string>{"old_head.weight"});
   CHECK(strategy.equals_wholes());

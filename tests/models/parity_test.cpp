@@ -240,13 +240,28 @@ TEST_CASE("Rows are not classified by their last token without a padding token, 
   CHECK(model->forward(batch, runner, logits_only()).logits.sizes() == at::IntArrayRef({1, 2}));
 }
 
+TEST_CASE("Parameters that are frozen are leaves without a gradient") {
+  const auto architecture = architectures::Architecture::from_scratch(
+      "gpt2", "n_layer=1,n_head=1,n_embd=4,n_positions=8,vocab_size=9");
+  const auto model = build_model(architecture, {.frozen = {0, 3}});
+  model->initialise(at::detail::createCPUGenerator(5));
+  nn::UnitRunner runner;
+  const Batch batch{.input_ids = at::ones({2, 3}, at::kLong), .labels = at::ones({2, 3}, at::kLong)};
+  model->forward(batch, runner, loss_objective(*architecture, batch, {})).loss.backward();
+  for (size_t i = 0; i < model->parameters().size(); ++i) {
+    INFO(model->parameter_names()[i]);
+    CHECK(model->parameters()[i].grad().defined() == (i != 0 && i != 3));
+  }
+}
+
 TEST_CASE("A new head is drawn alone, from the beginning of the stream") {
   const auto architecture = architectures::Architecture::from_scratch(
       "gpt2", "n_layer=1,n_head=1,n_embd=4,n_positions=8,vocab_size=9",
       architectures::Head::kTokenClassification);
   const architectures::ParameterTable& table = architecture->parameters();
   const size_t matrix = table.parameters.size() - 2;
-  InitialWeights weights(table, at::detail::createCPUGenerator(5), InitialWeights::Of::kHead);
+  InitialWeights weights(table, at::detail::createCPUGenerator(5),
+                         InitialWeights::Positions{matrix, matrix + 1});
   const at::Tensor expected = at::empty({2, 4}).normal_(0, 0.02, at::detail::createCPUGenerator(5));
   CHECK(weights.at(matrix).equal(expected));
   CHECK(weights.at(matrix + 1).equal(at::zeros({2})));

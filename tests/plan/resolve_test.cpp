@@ -1,7 +1,9 @@
 #include "hftrain/plan/resolve.h"
 
+#include <algorithm>
 #include <fstream>
 
+#include "hftrain/plan/resolve_parts.h"
 #include "resolve_case.h"
 #include "support/catch.h"
 #include "support/temporary_directory.h"
@@ -229,6 +231,7 @@ class Unlimited : public architectures::Architecture {
   bool learned_positions() const override { return false; }
   architectures::ActivationFootprint activations() const override { return of_->activations(); }
   Json config_json() const override { return of_->config_json(); }
+  std::string config_key(const std::string& common) const override { return of_->config_key(common); }
   const architectures::ParameterTable& parameters() const override { return of_->parameters(); }
   std::vector<std::string> layer_class_names() const override { return of_->layer_class_names(); }
   int64_t vocab_size() const override { return of_->vocab_size(); }
@@ -317,7 +320,7 @@ TEST_CASE("an evaluation at the start needs the validation data too") {
   CHECK_FALSE(Case().plan().data.validation);
 }
 
-TEST_CASE("a tokenizer larger than a new model enlarges it, and does not fit a loaded one") {
+TEST_CASE("a tokenizer larger than the model enlarges it, and what a loaded one lacks is said") {
   Case scratch;
   scratch.model.tokenizer_vocabulary = 120;
   const RunPlan plan = scratch.plan();
@@ -327,7 +330,104 @@ TEST_CASE("a tokenizer larger than a new model enlarges it, and does not fit a l
   Case loaded;
   loaded.model.tokenizer_vocabulary = 120;
   loaded.model.source_folder = "/model";
-  CHECK(loaded.error().code() == ExitCode::kData);
+  const ModelPlan grown = loaded.plan().model;
+  CHECK(grown.config["vocab_size"] == 120);
+  REQUIRE(grown.grown.size() == 1);
+  CHECK(grown.grown[0].name == "transformer.wte.weight");
+  CHECK(grown.grown[0].rows_before == 100);
+  CHECK(grown.grown[0].kind == GrowthKind::kTokens);
+  CHECK(plan.model.grown.empty());
+  loaded.model.tokenizer_vocabulary = 90;
+  CHECK(loaded.plan().model.config["vocab_size"] == 100);
+  CHECK(loaded.plan().model.grown.empty());
+}
+
+TEST_CASE("a masked language model grows its output's bias too, and any family its positions") {
+  const std::string sizes =
+      "hidden_size=8,num_attention_heads=2,num_hidden_layers=1,intermediate_size=8,max_position_embeddings="
+      "32,";
+  const auto masked = [&](const std::string& more) {
+    return architectures::Architecture::from_scratch("bert", sizes + more, architectures::Head::kMaskedLm);
+  };
+  const auto grown = grown_parameters(*masked("vocab_size=100"), *masked("vocab_size=120"));
+  REQUIRE(grown.size() == 2);
+  CHECK(grown[0].name == "bert.embeddings.word_embeddings.weight");
+  CHECK(grown[0].kind == GrowthKind::kTokens);
+  CHECK(grown[1].name == "cls.predictions.bias");
+  CHECK(grown[1].kind == GrowthKind::kZeros);
+  const std::string small = "dim=8,n_heads=2,n_layers=1,hidden_dim=8,vocab_size=50,max_position_embeddings=";
+  const auto before =
+      architectures::Architecture::from_scratch("distilbert", small + "32", architectures::Head::kMaskedLm);
+  const auto after =
+      architectures::Architecture::from_scratch("distilbert", small + "40", architectures::Head::kMaskedLm);
+  const auto positions = grown_parameters(*before, *after);
+  REQUIRE(positions.size() == 1);
+  CHECK(positions[0].name == "distilbert.embeddings.position_embeddings.weight");
+  CHECK(positions[0].rows_before == 32);
+  CHECK(positions[0].kind == GrowthKind::kPositions);
+}
+
+TEST_CASE("a frozen encoder is its blocks, its norm and the embedding that the decoder shares") {
+  const auto model = architectures::Architecture::from_scratch(
+      "t5", "d_model=8,d_kv=4,d_ff=8,num_layers=1,num_decoder_layers=1,num_heads=2,vocab_size=50",
+      architectures::Head::kSeq2SeqLm);
+  const auto names = [&](const std::vector<std::string>& flags) {
+    const Case run(flags);
+    Problems problems;
+    std::vector<std::string> frozen;
+    for (const int position : frozen_parameters(run.input(), *model, problems))
+      frozen.push_back(model->parameters().parameters[static_cast<size_t>(position)].name);
+    return frozen;
+  };
+  CHECK(names({}).empty());
+  CHECK(names({"--freeze_embeds"}) == std::vector<std::string>{"shared.weight"});
+  const std::vector<std::string> encoder = names({"--freeze_encoder"});
+  REQUIRE(encoder.size() > 8);
+  CHECK(encoder.front() == "shared.weight");
+  CHECK(encoder.back() == "encoder.final_layer_norm.weight");
+  for (size_t i = 1; i < encoder.size(); ++i) CHECK(encoder[i].starts_with("encoder."));
+  const auto& all = model->parameters().parameters;
+  const auto of_encoder = std::count_if(all.begin(), all.end(),
+                                        [](const auto& spec) { return spec.name.starts_with("encoder."); });
+  CHECK(static_cast<int64_t>(encoder.size()) == of_encoder + 1);
+}
+
+TEST_CASE("positions are added when that is asked for") {
+  Case longer({"--block_size", "80", "--resize_position_embeddings"});
+  longer.model.source_folder = "/model";
+  const ModelPlan plan = longer.plan().model;
+  CHECK(plan.config["n_positions"] == 80);
+  REQUIRE(plan.grown.size() == 1);
+  CHECK(plan.grown[0].name == "transformer.wpe.weight");
+  CHECK(plan.grown[0].rows_before == 64);
+  CHECK(plan.grown[0].kind == GrowthKind::kPositions);
+  CHECK(contains(longer.notes(), "80 positions instead of 64"));
+  CHECK(contains(Case({"--block_size", "80"}).error().render(), "--resize_position_embeddings"));
+  CHECK(contains(Case({"--block_size", "80", "--resize_position_embeddings", "false"}).error().render(),
+                 "64 positions"));
+  CHECK(Case({"--block_size", "48", "--resize_position_embeddings"}).plan().model.config["n_positions"] ==
+        64);
+}
+
+TEST_CASE("frozen parameters have no gradient and no state in the plan, whatever the strategy") {
+  const RunPlan all = Case().plan(), some = Case({"--freeze_embeds"}).plan();
+  CHECK(all.model.frozen.empty());
+  CHECK(some.model.frozen == std::vector<int>{0, 1});
+  const int64_t embeddings = (100 + 64) * 8;
+  CHECK(some.model.parameters - some.model.trainable_parameters == embeddings);
+  CHECK(all.memory_per_rank.parameters == some.memory_per_rank.parameters);
+  CHECK(all.memory_per_rank.gradients - some.memory_per_rank.gradients == 4 * embeddings);
+  CHECK(all.memory_per_rank.optimizer - some.memory_per_rank.optimizer == 8 * embeddings);
+  CHECK(contains(Case({"--freeze_embeds"}).notes(), "2 parameters are not trained, 1312 of"));
+  for (const char* fsdp : {"shard_grad_op auto_wrap", "full_shard auto_wrap"}) {
+    const std::vector<std::string> flags = {"--fsdp", fsdp, "--nproc_per_node", "2"};
+    std::vector<std::string> frozen = flags;
+    frozen.emplace_back("--freeze_embeds");
+    const MemoryPlan before = Case(flags).plan().memory_per_rank, after = Case(frozen).plan().memory_per_rank;
+    CHECK(before.gradients - after.gradients == 4 * embeddings / 2);
+    CHECK(before.optimizer - after.optimizer == 8 * embeddings / 2);
+  }
+  CHECK(contains(Case({"--freeze_encoder"}).error().render(), "an encoder and a decoder"));
 }
 
 TEST_CASE("the config gets the tokenizer's special ids, the dtype and use_cache") {

@@ -115,6 +115,9 @@ class Architecture {
   virtual Head head() const = 0;
   // The config.json to write (sorted keys, v5 spellings plus what a v4 reader needs, unknown keys kept).
   virtual Json config_json() const = 0;
+  // What this family's config calls a common key: "n_positions" for "max_position_embeddings". The key itself where it
+  // has no other name.
+  virtual std::string config_key(const std::string& common) const = 0;
   virtual const ParameterTable& parameters() const = 0;
   // Class names of the repeated block in transformers.
   virtual std::vector<std::string> layer_class_names() const = 0;

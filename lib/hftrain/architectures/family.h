@@ -29,6 +29,10 @@ class FamilyArchitecture : public Architecture {
   const std::string& model_type() const override { return model_type_; }
   Head head() const override { return given_.head.head; }
   Json config_json() const override { return given_.json; }
+  std::string config_key(const std::string& common) const override {
+    const ConfigKey* key = given_.schema.find(common);
+    return key == nullptr ? common : key->name;
+  }
   const ParameterTable& parameters() const override { return table_; }
   std::vector<std::string> layer_class_names() const override { return {given_.schema.layer_class}; }
   const Labels& labels() const override { return given_.labels; }

@@ -111,6 +111,10 @@ struct ModelArguments {
   std::string model_revision = "main";
   std::optional<std::string> dtype;  // auto | bfloat16 | float16 | float32
   bool use_cache = false;            // only what config.json says
+  bool ignore_mismatched_sizes = false;
+  std::optional<bool> resize_position_embeddings;  // unset: where the task does
+  bool freeze_embeds = false;
+  bool freeze_encoder = false;
 };
 
 struct EvaluationArguments {

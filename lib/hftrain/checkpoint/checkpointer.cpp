@@ -293,10 +293,10 @@ void Checkpointer::write_model(SaveTarget* target) {
   save_weights(table_, weight_dtype_, strategy_, plan_.saving.max_shard_bytes, target);
 }
 
-LoadedWeights Checkpointer::load_model(const std::string& folder, StoredHead head) {
+LoadedWeights Checkpointer::load_model(const std::string& folder, const OpeningRules& rules) {
   LoadedWeights loaded;
   const std::optional<Error> failure = attempt(
-      [&] { loaded = load_weights(table_, storage::StoredWeights(folder), strategy_, progress_, head); });
+      [&] { loaded = load_weights(table_, storage::StoredWeights(folder), strategy_, progress_, rules); });
   check_collective_status(communicator_, failure, "load the model");
   return loaded;
 }

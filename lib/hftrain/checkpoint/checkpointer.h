@@ -93,7 +93,7 @@ class Checkpointer {
 
   // Fills this rank's parts of the parameters from a transformers folder or a checkpoint. After prepare the
   // strategy is to be told: parameters_changed().
-  LoadedWeights load_model(const std::string& folder, StoredHead head = StoredHead::kThisOne);
+  LoadedWeights load_model(const std::string& folder, const OpeningRules& rules = {});
   // Fills the optimizer and returns the rest. The trainer_state text stays empty. A rank that the saved run
   // did not have gets no random state; when the number of ranks differs, each gets the mean of the running
   // losses.

@@ -1,5 +1,7 @@
 #include "hftrain/checkpoint/weights.h"
 
+#include <ATen/core/grad_mode.h>
+
 #include <algorithm>
 #include <array>
 #include <map>
@@ -12,6 +14,7 @@
 
 #include "hftrain/base/error.h"
 #include "hftrain/base/text.h"
+#include "hftrain/checkpoint/added_rows.h"
 #include "hftrain/checkpoint/collective_status.h"
 #include "hftrain/checkpoint/state_parts.h"
 #include "hftrain/checkpoint/tensor_bytes.h"
@@ -80,13 +83,8 @@ class Finder {
 struct StoredParameter {
   std::string name;  // of the parameter
   std::vector<const TensorEntry*> copies;
+  const TensorEntry* mismatch = nullptr;  // one of another shape, for which nothing is loaded
 };
-
-std::string shape_text(const std::vector<int64_t>& shape) {
-  std::vector<std::string> dims;
-  for (const int64_t dim : shape) dims.push_back(std::to_string(dim));
-  return '[' + join(dims, ", ") + ']';
-}
 
 Error missing(const std::string& name, const StoredWeights& weights) {
   std::vector<std::string> names;
@@ -104,35 +102,55 @@ Error tied_but_different(const StoredParameter& parameter, const StoredWeights& 
       .hint("set tie_word_embeddings to false in config.json to train them apart");
 }
 
+Error wrong_shape(const ParameterSpec& spec, const TensorEntry& copy, const StoredWeights& weights,
+                  const OpeningRules& rules) {
+  return Error(ExitCode::kData, "'" + copy.name + "' has the wrong shape")
+      .where(weights.folder() + '/' + weights.files_of(copy.name).front())
+      .why("config.json asks for " + shape_text(spec.shape) + ", the file holds " + shape_text(copy.shape))
+      .hint(rules.told ? "--ignore_mismatched_sizes starts it from random numbers" : "");
+}
+
+// A tensor of the file to which rows are added.
+bool grows(const ParameterSpec& spec, const TensorEntry& copy, const OpeningRules& rules) {
+  for (const plan::GrownParameter& grown : rules.grown) {
+    if (grown.name != spec.name || copy.shape.size() != spec.shape.size()) continue;
+    return copy.shape.front() == grown.rows_before &&
+           std::equal(copy.shape.begin() + 1, copy.shape.end(), spec.shape.begin() + 1);
+  }
+  return false;
+}
+
 StoredParameter find_parameter(const ParameterSpec& spec, const std::vector<std::string>& aliases,
-                               const StoredWeights& weights, StoredHead head, Finder& finder) {
+                               const StoredWeights& weights, const OpeningRules& rules, Finder& finder) {
   StoredParameter found{spec.name, {}};
   if (const TensorEntry* entry = finder.find(spec)) found.copies.push_back(entry);
   for (const std::string& alias : aliases) {
     if (const TensorEntry* entry = finder.find(alias)) found.copies.push_back(entry);
   }
-  if (found.copies.empty() && !(spec.head && head == StoredHead::kAnother)) throw missing(spec.name, weights);
+  if (found.copies.empty() && !(spec.head && rules.head == StoredHead::kAnother))
+    throw missing(spec.name, weights);
   for (const TensorEntry* copy : found.copies) {
-    if (copy->shape != spec.shape) {
-      throw Error(ExitCode::kData, "'" + copy->name + "' has the wrong shape")
-          .where(weights.folder() + '/' + weights.files_of(copy->name).front())
-          .why("config.json asks for " + shape_text(spec.shape) + ", the file holds " +
-               shape_text(copy->shape));
+    if (copy->shape != spec.shape && !grows(spec, *copy, rules)) {
+      if (!rules.ignore_mismatched_sizes) throw wrong_shape(spec, *copy, weights, rules);
+      found.mismatch = copy;
+      found.copies.clear();
+      break;
     }
-    if (copy->dtype != found.copies[0]->dtype) throw tied_but_different(found, weights);
+    if (copy->dtype != found.copies[0]->dtype || copy->shape != found.copies[0]->shape)
+      throw tied_but_different(found, weights);
   }
   return found;
 }
 
 // By parameter name. Looks at headers only.
 std::map<std::string, StoredParameter> find_parameters(const ParameterTable& table,
-                                                       const StoredWeights& weights, StoredHead head,
-                                                       Finder& finder) {
+                                                       const StoredWeights& weights,
+                                                       const OpeningRules& rules, Finder& finder) {
   std::map<std::string, std::vector<std::string>> aliases;
   for (const auto& tied : table.tied) aliases[tied.parameter].push_back(tied.alias);
   std::map<std::string, StoredParameter> found;
   for (const ParameterSpec& spec : table.parameters)
-    found[spec.name] = find_parameter(spec, aliases[spec.name], weights, head, finder);
+    found[spec.name] = find_parameter(spec, aliases[spec.name], weights, rules, finder);
   return found;
 }
 
@@ -150,6 +168,29 @@ void check_copies(const StoredParameter& parameter, const storage::Box& part, co
       if (first != other) throw tied_but_different(parameter, weights);
     }
   }
+}
+
+const ParameterSpec& spec_named(const ParameterTable& table, const std::string& name) {
+  return *std::find_if(table.parameters.begin(), table.parameters.end(),
+                       [&](const ParameterSpec& spec) { return spec.name == name; });
+}
+
+// The rows of the part that the file has, and behind them those that it does not have.
+void load_part(const StatePart& part, const StoredParameter& parameter, const StoredWeights& weights,
+               const AddedRows& added) {
+  const at::NoGradGuard no_grad;  // parts of leaves are written to
+  const TensorEntry& entry = *parameter.copies[0];
+  storage::Box box = stored_box(part);
+  at::Tensor target = part.tensor;
+  if (entry.shape != stored_shape(part)) {
+    const int64_t rows = std::clamp<int64_t>(entry.shape.front() - box.offsets.front(), 0, box.sizes.front());
+    added.copy_to(part, rows);
+    if (rows == 0) return;
+    box.sizes.front() = rows;
+    target = target.narrow(0, 0, rows);
+  }
+  check_copies(parameter, box, weights);
+  fill(target, entry.dtype, [&](std::span<char> bytes) { weights.read(entry.name, box, bytes); });
 }
 
 std::vector<std::string> unasked_names(const ParameterTable& table, const StoredWeights& weights,
@@ -212,25 +253,40 @@ class WeightsWriter {
 
 }  // namespace
 
+std::string shape_text(const std::vector<int64_t>& shape) {
+  std::vector<std::string> dims;
+  for (const int64_t dim : shape) dims.push_back(std::to_string(dim));
+  return '[' + join(dims, ", ") + ']';
+}
+
 LoadedWeights load_weights(const ParameterTable& table, const StoredWeights& weights,
                            parallel::Strategy& strategy, const storage::ByteProgress& progress,
-                           StoredHead head) {
+                           const OpeningRules& rules) {
   Finder finder(weights, table);
-  const std::map<std::string, StoredParameter> stored = find_parameters(table, weights, head, finder);
+  const std::map<std::string, StoredParameter> stored = find_parameters(table, weights, rules, finder);
+  AddedRows added(rules.generator);
+  for (const plan::GrownParameter& grown : rules.grown) {
+    const StoredParameter& parameter = stored.at(grown.name);
+    const ParameterSpec& spec = spec_named(table, grown.name);
+    if (!parameter.copies.empty() && parameter.copies[0]->shape != spec.shape)
+      added.add(spec, grown, weights, *parameter.copies[0]);
+  }
   strategy.visit_parameters(
       [&](const StatePart& part) {
         const StoredParameter& parameter = stored.at(part.parameter);
         if (parameter.copies.empty()) return;
-        const storage::Box box = stored_box(part);
-        check_copies(parameter, box, weights);
-        const TensorEntry& entry = *parameter.copies[0];
-        fill(part.tensor, entry.dtype, [&](std::span<char> bytes) { weights.read(entry.name, box, bytes); });
+        load_part(part, parameter, weights, added);
         if (progress) progress(part.tensor.nbytes());
       },
       Access::kWrite);
-  LoadedWeights loaded{unasked_names(table, weights, finder), {}};
+  LoadedWeights loaded{unasked_names(table, weights, finder), {}, {}};
   for (const ParameterSpec& spec : table.parameters) {
-    if (stored.at(spec.name).copies.empty()) loaded.missing.push_back(spec.name);
+    const StoredParameter& parameter = stored.at(spec.name);
+    if (parameter.mismatch != nullptr) {
+      loaded.mismatched.push_back({spec.name, parameter.mismatch->shape, spec.shape});
+    } else if (parameter.copies.empty()) {
+      loaded.missing.push_back(spec.name);
+    }
   }
   return loaded;
 }

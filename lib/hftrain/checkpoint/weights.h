@@ -2,6 +2,7 @@
 // them.
 #pragma once
 
+#include <ATen/core/Generator.h>
 #include <c10/core/ScalarType.h>
 
 #include <string>
@@ -10,6 +11,7 @@
 #include "hftrain/architectures/architecture.h"
 #include "hftrain/checkpoint/save_target.h"
 #include "hftrain/parallel/strategy.h"
+#include "hftrain/plan/run_plan.h"
 #include "hftrain/storage/stored_weights.h"
 #include "hftrain/storage/watched_file_system.h"
 
@@ -19,10 +21,25 @@ namespace hftrain::checkpoint {
 // another task than it was saved from.
 enum class StoredHead { kThisOne, kAnother };
 
+// How a folder may differ from the model that is opened from it.
+struct OpeningRules {
+  StoredHead head = StoredHead::kThisOne;
+  // A parameter of another shape is left as it was; otherwise it is an Error, which names this way out when `told`.
+  bool ignore_mismatched_sizes = false;
+  bool told = false;
+  std::vector<plan::GrownParameter> grown;  // whose last rows the files do not have
+  at::Generator generator = {};             // what these are drawn from; equal on all ranks
+};
+
 struct LoadedWeights {
+  struct Mismatch {
+    std::string name;
+    std::vector<int64_t> stored, wanted;  // shapes
+  };
   std::vector<std::string>
       unused;  // stored tensors that nothing asked for, apart from known buffers: worth a warning
   std::vector<std::string> missing;  // parameters of the head that are left as they were
+  std::vector<Mismatch> mismatched;  // parameters of another shape that are left as they were
 };
 
 // Fills this rank's parts of the parameters from `weights` and reads no other bytes of the files. A stored
@@ -31,7 +48,10 @@ struct LoadedWeights {
 // the file. `progress` is told of every part.
 LoadedWeights load_weights(const architectures::ParameterTable& table, const storage::StoredWeights& weights,
                            parallel::Strategy& strategy, const storage::ByteProgress& progress = {},
-                           StoredHead head = StoredHead::kThisOne);
+                           const OpeningRules& rules = {});
+
+// "[3, 2]"
+std::string shape_text(const std::vector<int64_t>& shape);
 
 // Collective. Gathers every parameter, one at a time, and writes them to `target`, which is null on all ranks
 // but 0, as model.safetensors or as shards of at most `max_shard_bytes` and their index. `dtype` is that of

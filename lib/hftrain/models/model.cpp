@@ -71,6 +71,8 @@ Model::Model(std::shared_ptr<const architectures::Architecture> architecture, co
     parameters_.push_back(at::empty(spec.shape, leaf).requires_grad_(true));
     names_.push_back(spec.name);
   }
+  for (const int position : options.frozen)
+    parameters_.at(static_cast<size_t>(position)).requires_grad_(false);
 }
 
 std::vector<at::Tensor> Model::unit_parameters(const nn::Unit& unit) const {
@@ -111,8 +113,9 @@ void Model::initialise(at::Generator generator) {
   for (size_t i = 0; i < parameters_.size(); ++i) parameters_[i].copy_(weights.at(i));
 }
 
-InitialWeights::InitialWeights(const architectures::ParameterTable& table, at::Generator generator, Of which)
-    : table_(table), generator_(std::move(generator)), which_(which) {}
+InitialWeights::InitialWeights(const architectures::ParameterTable& table, at::Generator generator,
+                               std::optional<Positions> only)
+    : table_(table), generator_(std::move(generator)), only_(std::move(only)) {}
 
 at::Tensor InitialWeights::make(const architectures::ParameterSpec& spec) {
   using architectures::InitKind;
@@ -128,7 +131,7 @@ const at::Tensor& InitialWeights::at(size_t index) {
   for (; next_ <= index; ++next_) {
     const architectures::ParameterSpec& spec = table_.parameters[next_];
     const bool drawn = spec.init.kind == architectures::InitKind::kNormal;
-    if ((!drawn || (which_ == Of::kHead && !spec.head)) && next_ != index) continue;
+    if ((!drawn || (only_ && only_->count(next_) == 0)) && next_ != index) continue;
     current_ = at::Tensor();  // freed before the next is made
     current_ = make(spec);
   }

@@ -13,6 +13,7 @@
 
 #include <memory>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -31,9 +32,10 @@ struct ModelOptions {
   at::Device device = at::kCPU;
   nn::Kernels kernels = nn::Kernels::kFused;
   double neftune_alpha = 0;  // 0: off
+  std::vector<int> frozen;   // positions of parameters that are not trained: leaves without grad
 };
 
-// Owns its parameters: leaves that require grad, in the order of the architecture's parameter table,
+// Owns its parameters: leaves that require grad unless they are frozen, in the order of the architecture's parameter table,
 // cast to the compute dtype where they are used. One thread at a time; the backward may run on autograd's
 // threads.
 class Model {
@@ -91,10 +93,11 @@ class Model {
 // thread.
 class InitialWeights {
  public:
-  // Of the head alone: only its parameters may be asked for, and nothing is drawn for the others.
-  enum class Of { kAll, kHead };
+  // Positions in the table. Of `only` alone: just these may be asked for, and nothing is drawn for the others.
+  using Positions = std::set<size_t>;
   // `table` must outlive the object.
-  InitialWeights(const architectures::ParameterTable& table, at::Generator generator, Of which = Of::kAll);
+  InitialWeights(const architectures::ParameterTable& table, at::Generator generator,
+                 std::optional<Positions> only = std::nullopt);
   // The whole of parameter `index`; valid until the next call. Indices must not go back; those passed over
   // are drawn too.
   const at::Tensor& at(size_t index);
@@ -104,7 +107,7 @@ class InitialWeights {
 
   const architectures::ParameterTable& table_;
   at::Generator generator_;
-  Of which_;
+  std::optional<Positions> only_;
   size_t next_ = 0;  // to draw
   at::Tensor current_;
 };

@@ -40,6 +40,17 @@ ParameterTable local_table(const ParameterTable& table, const StrategyPlan& stra
   return local;
 }
 
+// The parameters that are trained: the others have no gradient and no state.
+ParameterTable trained(const ParameterTable& table, const std::vector<int>& frozen) {
+  ParameterTable trained = table;
+  trained.parameters.clear();
+  for (size_t i = 0; i < table.parameters.size(); ++i) {
+    if (!std::binary_search(frozen.begin(), frozen.end(), static_cast<int>(i)))
+      trained.parameters.push_back(table.parameters[i]);
+  }
+  return trained;
+}
+
 // Numbers of each unit that are not there between two uses, and its gradients.
 struct UnitNumbers {
   int64_t transient = 0;
@@ -56,13 +67,14 @@ bool holds_tied(const ParameterTable& table, const UnitPlan& unit) {
   });
 }
 
-std::vector<UnitNumbers> unit_numbers(const ParameterTable& table, const StrategyPlan& strategy) {
+std::vector<UnitNumbers> unit_numbers(const ParameterTable& table, const StrategyPlan& strategy,
+                                      const std::vector<int>& frozen) {
   std::vector<UnitNumbers> units;
   for (const UnitPlan& unit : strategy.units) {
     UnitNumbers numbers{.stays = !unit.reshard_after_forward || holds_tied(table, unit)};
     for (const int index : unit.parameters) {
       const Part part = part_of(table.parameters[static_cast<size_t>(index)], strategy);
-      numbers.gradients += part.whole;
+      if (!std::binary_search(frozen.begin(), frozen.end(), index)) numbers.gradients += part.whole;
       if (strategy.stage == 3 && part.sharded) numbers.transient += part.whole;
     }
     units.push_back(numbers);
@@ -97,7 +109,8 @@ void replicated(const ParameterTable& table, const RunPlan& plan, RankMemory& me
     memory.gathered = table.count() * bytes_of(plan.precision.compute);
   if (!plan.do_train) return;
   memory.gradients = plan.model.trainable_parameters * master;
-  memory.optimizer = optimizer_state_bytes(plan.optimizer, table, plan.model.master_dtype);
+  memory.optimizer =
+      optimizer_state_bytes(plan.optimizer, trained(table, plan.model.frozen), plan.model.master_dtype);
 }
 
 void sharded(const ParameterTable& table, const RunPlan& plan, RankMemory& memory) {
@@ -106,24 +119,27 @@ void sharded(const ParameterTable& table, const RunPlan& plan, RankMemory& memor
   const int64_t compute = plan.model.master_dtype == "float32" ? bytes_of(plan.precision.compute) : master;
   const bool gpu = plan.ranks.ranks.front().device == DeviceKind::kCuda;
   const bool to_host = gpu && (strategy.offload_parameters != "none" || strategy.offload_optimizer != "none");
-  int64_t shards = 0, whole = 0, numbers = 0;
+  int64_t shards = 0, whole = 0;
   for (const ParameterSpec& parameter : table.parameters) {
     const Part part = part_of(parameter, strategy);
     const bool resident = strategy.stage < 3 || !part.sharded;
     const bool same_memory = resident && compute == master && !to_host;
     if (resident) whole += part.whole * compute;
     if (!same_memory) shards += part.local * master;
-    numbers += part.local;
   }
+  const ParameterTable learns = trained(table, plan.model.frozen);
+  int64_t numbers = 0;
+  for (const ParameterSpec& parameter : learns.parameters) numbers += part_of(parameter, strategy).local;
   if (strategy.offload_parameters == "nvme") memory.on_nvme = std::exchange(shards, 0);
   memory.parameters = whole + shards;
-  memory.gathered = gathered_bytes(unit_numbers(table, strategy), strategy, compute, plan.do_train);
+  memory.gathered =
+      gathered_bytes(unit_numbers(table, strategy, plan.model.frozen), strategy, compute, plan.do_train);
   if (to_host) memory.on_host = shards;
   if (!plan.do_train) return;
   const bool accumulates = strategy.stage == 1 && plan.batch.accumulation_steps > 1;
-  memory.gradients = accumulates ? table.count() * kMasterBytes : numbers * master;
+  memory.gradients = accumulates ? learns.count() * kMasterBytes : numbers * master;
   memory.optimizer =
-      optimizer_state_bytes(plan.optimizer, local_table(table, strategy), plan.model.master_dtype);
+      optimizer_state_bytes(plan.optimizer, local_table(learns, strategy), plan.model.master_dtype);
   if (strategy.offload_optimizer == "nvme") {
     memory.nvme_staging = nvme_staging(strategy.nvme, memory.optimizer).bytes();
     memory.on_nvme += std::exchange(memory.optimizer, 0);
@@ -181,7 +197,9 @@ int64_t weights_bytes(const RunPlan& plan) {
 }
 
 int64_t whole_optimizer_bytes(const ParameterTable& table, const RunPlan& plan) {
-  return plan.do_train ? optimizer_state_bytes(plan.optimizer, table, plan.model.master_dtype) : 0;
+  return plan.do_train ? optimizer_state_bytes(plan.optimizer, trained(table, plan.model.frozen),
+                                               plan.model.master_dtype)
+                       : 0;
 }
 
 }  // namespace hftrain::plan

@@ -215,12 +215,8 @@ std::vector<Diagnostic> plan_notes(const ResolveInput& input, const RunPlan& pla
   notes.insert(notes.end(), strategy.begin(), strategy.end());
   const std::vector<Diagnostic> kernels = kernel_notes(input, plan);
   notes.insert(notes.end(), kernels.begin(), kernels.end());
-  const int64_t vocabulary = input.model.architecture->vocab_size();
-  if (plan.model.config["vocab_size"] != vocabulary) {
-    notes.push_back(note("the model gets " + plan.model.config["vocab_size"].dump() +
-                             " embeddings instead of " + std::to_string(vocabulary),
-                         "the tokenizer has that many ids"));
-  }
+  const std::vector<Diagnostic> opening = opening_notes(input, plan);
+  notes.insert(notes.end(), opening.begin(), opening.end());
   note_special_tokens(input, plan, notes);
   note_length(input, plan, notes);
   if (!input.model.missing.empty())

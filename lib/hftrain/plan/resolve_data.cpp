@@ -79,7 +79,7 @@ void check_split(const char* name, const std::optional<SplitPlan>& split, const 
 }
 
 void check_block(const ResolveInput& input, int64_t block, Problems& problems) {
-  const int64_t positions = input.model.architecture->max_positions();
+  const int64_t positions = input.model.architecture->max_positions() + added_positions(input);
   const std::string where = input.parsed.origins.describe("block_size");
   if (block < 2)
     problems.usage("block_size must be 2 or more", where, "every token predicts the next one of its block");
@@ -87,7 +87,7 @@ void check_block(const ResolveInput& input, int64_t block, Problems& problems) {
     problems.usage("block_size " + std::to_string(block) + " is larger than the model's " +
                        std::to_string(positions) + " positions",
                    where, "the model has an embedding for each position",
-                   "--block_size " + std::to_string(positions));
+                   "--block_size " + std::to_string(positions) + ", or --resize_position_embeddings");
   }
 }
 
@@ -107,13 +107,13 @@ void check_task_flags(const ResolveInput& input, const tasks::TaskRow& task, Pro
 // What tasks whose rows stay as they are need beside their rows.
 void check_padded_task(const ResolveInput& input, const tasks::TaskRow& task, int64_t longest,
                        Problems& problems) {
-  const int64_t positions = input.model.architecture->max_positions();
+  const int64_t positions = input.model.architecture->max_positions() + added_positions(input);
   if (longest > positions && input.model.architecture->learned_positions()) {
     problems.usage("samples of " + std::to_string(longest) + " tokens are longer than the model's " +
                        std::to_string(positions) + " positions",
                    input.parsed.origins.describe("max_seq_length"),
                    "the model has an embedding for each position",
-                   "--max_seq_length " + std::to_string(positions));
+                   "--max_seq_length " + std::to_string(positions) + ", or --resize_position_embeddings");
   }
   if (input.model.special_tokens && !input.model.special_tokens->pad) {
     problems.add(

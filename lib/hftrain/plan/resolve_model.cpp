@@ -84,15 +84,25 @@ bool fused_kernels(const ResolveInput& input, Problems& problems) {
   return !off && without == 0;
 }
 
-void check_vocabulary(const ResolveInput& input, Problems& problems) {
-  const int64_t ids = input.model.tokenizer_vocabulary.value_or(0),
-                rows = input.model.architecture->vocab_size();
-  if (ids <= rows || input.model.source_folder.empty()) return;
-  problems.add(
-      ExitCode::kData,
-      {Diagnostic::Severity::kError, "the tokenizer has more ids than the model has embeddings",
-       input.model.tokenizer_folder, std::to_string(ids) + " ids, " + std::to_string(rows) + " embeddings",
-       "name the model's own tokenizer; enlarging loaded embeddings is not implemented"});
+// With the labels of the data; `grows` adds the tokenizer's ids and longer samples' positions.
+std::shared_ptr<const architectures::Architecture> adapted(const ResolveInput& input, bool grows) {
+  const ModelFacts& model = input.model;
+  const tasks::TaskRow& task = task_row(input.parsed);
+  const int64_t ids = grows ? model.tokenizer_vocabulary.value_or(0) : 0,
+                positions = grows ? added_positions(input) : 0;
+  const bool more_ids = ids > model.architecture->vocab_size();
+  const bool labelled = task.config_changes != nullptr && !input.data.of_task.is_null();
+  if (!more_ids && positions == 0 && !labelled) return model.architecture;
+  Json config = model.architecture->config_json();
+  if (more_ids) config["vocab_size"] = ids;
+  if (positions > 0) {
+    Json& reach = config[model.architecture->config_key("max_position_embeddings")];
+    reach = reach.get<int64_t>() + positions;
+  }
+  if (labelled) config.update(task.config_changes(input.data.of_task));
+  return architectures::Architecture::from_config(
+      config, "the config with the tokenizer's vocabulary and the labels of the data",
+      model.architecture->head());
 }
 
 void check_decoder_start(const ResolveInput& input, const architectures::Architecture& architecture,
@@ -110,18 +120,7 @@ void check_decoder_start(const ResolveInput& input, const architectures::Archite
 }  // namespace
 
 std::shared_ptr<const architectures::Architecture> running_architecture(const ResolveInput& input) {
-  const ModelFacts& model = input.model;
-  const tasks::TaskRow& task = task_row(input.parsed);
-  const int64_t ids = model.tokenizer_vocabulary.value_or(0);
-  const bool grows = model.source_folder.empty() && ids > model.architecture->vocab_size();
-  const bool labelled = task.config_changes != nullptr && !input.data.of_task.is_null();
-  if (!grows && !labelled) return model.architecture;
-  Json config = model.architecture->config_json();
-  if (grows) config["vocab_size"] = ids;
-  if (labelled) config.update(task.config_changes(input.data.of_task));
-  return architectures::Architecture::from_config(
-      config, "the config with the tokenizer's vocabulary and the labels of the data",
-      model.architecture->head());
+  return adapted(input, /*grows=*/true);
 }
 
 PrecisionPlan resolve_precision(const ResolveInput& input, const RanksPlan& ranks, Problems& problems) {
@@ -147,7 +146,6 @@ PrecisionPlan resolve_precision(const ResolveInput& input, const RanksPlan& rank
 ModelPlan resolve_model(const ResolveInput& input, Problems& problems) {
   const arguments::Arguments& arguments = input.parsed.arguments;
   const auto architecture = running_architecture(input);
-  check_vocabulary(input, problems);
   check_decoder_start(input, *architecture, problems);
   ModelPlan plan;
   plan.source_folder = input.model.source_folder;
@@ -160,7 +158,13 @@ ModelPlan resolve_model(const ResolveInput& input, Problems& problems) {
   align_config(input.model, plan.config);
   if (generates(architecture->head()))
     plan.generation_config = generation_config_text(input.model, plan.config);
+  plan.ignore_mismatched_sizes = arguments.model.ignore_mismatched_sizes;
+  if (!plan.source_folder.empty())
+    plan.grown = grown_parameters(*adapted(input, /*grows=*/false), *architecture);
+  plan.frozen = frozen_parameters(input, *architecture, problems);
   plan.parameters = plan.trainable_parameters = architecture->parameters().count();
+  for (const int position : plan.frozen)
+    plan.trainable_parameters -= architecture->parameters().parameters[static_cast<size_t>(position)].numel();
   plan.non_embedding_parameters = architecture->parameters().count_non_embedding();
   plan.gradient_checkpointing = recomputes_activations(arguments);
   if (arguments.precision.gradient_checkpointing_kwargs) {

@@ -79,8 +79,20 @@ DiskPlan estimate_disk(const architectures::Architecture& architecture, const Ru
 void check_budget(const ResolveInput& input, const RunPlan& plan, Problems& problems);
 
 // The architecture that runs: the model's, with the labels that the data have, and with as many embeddings as the
-// tokenizer needs when it starts from scratch.
+// tokenizer and, where they may be added, the samples' positions need.
 std::shared_ptr<const architectures::Architecture> running_architecture(const ResolveInput& input);
+
+// resolve_opening.cpp: how the model that runs differs from the one that is loaded
+// The positions that the model gets because samples are longer than it reaches; 0: none are added.
+int64_t added_positions(const ResolveInput& input);
+// Parameters of `running` that have more rows than those of `loaded`.
+std::vector<GrownParameter> grown_parameters(const architectures::Architecture& loaded,
+                                             const architectures::Architecture& running);
+// Positions of the parameters that are not trained.
+std::vector<int> frozen_parameters(const ResolveInput& input, const architectures::Architecture& running,
+                                   Problems& problems);
+// What the user should know of all that.
+std::vector<Diagnostic> opening_notes(const ResolveInput& input, const RunPlan& plan);
 
 inline bool recomputes_activations(const arguments::Arguments& arguments) {
   return arguments.precision.gradient_checkpointing ||

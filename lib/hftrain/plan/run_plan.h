@@ -86,6 +86,22 @@ struct StrategyPlan {
   bool sharded() const { return stage > 0; }
 };
 
+// What rows that a file does not have begin as.
+enum class GrowthKind {
+  kTokens,     // near the mean of the others (checkpoint/added_rows.h)
+  kPositions,  // as in a new model
+  kZeros,
+  kMean,  // of the others
+};
+
+// A parameter with more rows than the file that it is loaded from: the tokenizer has more ids than the model had
+// embeddings, or samples are longer than its positions.
+struct GrownParameter {
+  std::string name;
+  int64_t rows_before = 0;
+  GrowthKind kind = GrowthKind::kTokens;
+};
+
 struct ModelPlan {
   std::string source_folder;      // transformers folder to load weights from; empty: from scratch
   std::string model_type;         // the family, as config.json names it
@@ -96,6 +112,9 @@ struct ModelPlan {
   int64_t parameters = 0;  // numbers, tied tensors once
   int64_t trainable_parameters = 0;
   int64_t non_embedding_parameters = 0;  // for total_flos
+  bool ignore_mismatched_sizes = false;  // of the source folder: such weights start anew
+  std::vector<GrownParameter> grown;     // when loaded from the source folder, in the table's order
+  std::vector<int> frozen;               // positions in the parameter table, rising: they are not trained
   bool gradient_checkpointing = false;
   int64_t checkpoint_every_n_layers = 1;
   double neftune_noise_alpha = 0;  // 0: off

@@ -50,10 +50,16 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(StrategyPlan, name, stage, mesh_replicate, me
                                    offload_optimizer, nvme, units, backward_prefetch, forward_prefetch,
                                    limit_all_gathers, reduce_dtype, state_dict, full_parameter_limit,
                                    find_unused_parameters, static_graph, bucket_cap_mb)
+NLOHMANN_JSON_SERIALIZE_ENUM(GrowthKind, {{GrowthKind::kTokens, "tokens"},
+                                          {GrowthKind::kPositions, "positions"},
+                                          {GrowthKind::kZeros, "zeros"},
+                                          {GrowthKind::kMean, "mean"}})
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(GrownParameter, name, rows_before, kind)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ModelPlan, source_folder, model_type, config, generation_config,
                                    tokenizer_folder, master_dtype, parameters, trainable_parameters,
                                    non_embedding_parameters, gradient_checkpointing,
-                                   checkpoint_every_n_layers, neftune_noise_alpha, fused_kernels)
+                                   checkpoint_every_n_layers, neftune_noise_alpha, fused_kernels,
+                                   ignore_mismatched_sizes, grown, frozen)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(LossScalePlan, initial, dynamic, growth_interval, hysteresis, refill,
                                    minimum)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(PrecisionPlan, compute, gradient_scaler, loss_scale, tf32, eval)

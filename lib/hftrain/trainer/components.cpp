@@ -40,6 +40,7 @@ std::unique_ptr<models::Model> make_model(const plan::RunPlan& plan, at::Device 
   options.device = device;
   options.kernels = plan.model.fused_kernels ? nn::Kernels::kFused : nn::Kernels::kReference;
   options.neftune_alpha = plan.model.neftune_noise_alpha;
+  options.frozen = plan.model.frozen;
   using architectures::Architecture;
   const architectures::Head head = tasks::row_of(plan.data.task).head;
   return models::build_model(Architecture::from_config(plan.model.config, "the plan", head), options);

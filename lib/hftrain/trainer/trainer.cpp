@@ -5,6 +5,7 @@
 #include <cmath>
 #include <map>
 #include <random>
+#include <set>
 
 #include "hftrain/base/error.h"
 #include "hftrain/base/file.h"
@@ -95,7 +96,7 @@ void Trainer::load() {
   const std::string& resume_from = plan_.saving.resume_from;
   const std::string& folder = resume_from.empty() ? plan_.model.source_folder : resume_from;
   if (folder.empty()) {
-    draw_initial_weights(models::InitialWeights::Of::kAll);
+    draw_initial_weights(std::nullopt);
   } else {
     load_weights_of(folder);
   }
@@ -110,29 +111,51 @@ void Trainer::load() {
 
 // A model that is opened for another task than it was saved from gets a new head.
 void Trainer::load_weights_of(const std::string& folder) {
-  const bool other = folder != plan_.saving.resume_from && names_other_class(folder, plan_.model.config);
-  if (other) draw_initial_weights(models::InitialWeights::Of::kHead);
-  const checkpoint::LoadedWeights loaded = checkpointer_->load_model(
-      folder, other ? checkpoint::StoredHead::kAnother : checkpoint::StoredHead::kThisOne);
-  if (!speaks()) return;
-  for (const std::string& name : loaded.unused)
-    events_.message(LogLevel::kWarning, "'" + name + "' of " + folder + " is not used by this model");
-  for (const std::string& name : loaded.missing)
-    events_.message(LogLevel::kWarning,
-                    "'" + name + "' is not in " + folder + " and starts from random numbers");
+  checkpoint::OpeningRules rules;
+  if (folder != plan_.saving.resume_from) {
+    const bool other = names_other_class(folder, plan_.model.config);
+    rules.head = other ? checkpoint::StoredHead::kAnother : checkpoint::StoredHead::kThisOne;
+    rules.ignore_mismatched_sizes = plan_.model.ignore_mismatched_sizes;
+    rules.told = true;
+    rules.grown = plan_.model.grown;
+    rules.generator = context_.device_runtime->generator(c10::Device(c10::DeviceType::CPU));
+  }
+  const checkpoint::LoadedWeights loaded = checkpointer_->load_model(folder, rules);
+  std::set<std::string> left(loaded.missing.begin(), loaded.missing.end());
+  for (const auto& mismatch : loaded.mismatched) left.insert(mismatch.name);
+  models::InitialWeights::Positions only;
+  const auto& table = model_->architecture().parameters().parameters;
+  for (size_t i = 0; i < table.size(); ++i) {
+    if (left.count(table[i].name) > 0) only.insert(i);
+  }
+  if (!only.empty()) draw_initial_weights(only);
+  if (speaks()) say_what_differs(folder, loaded);
 }
 
-void Trainer::draw_initial_weights(models::InitialWeights::Of which) {
+void Trainer::say_what_differs(const std::string& folder, const checkpoint::LoadedWeights& loaded) {
+  const auto warn = [&](const std::string& name, const std::string& what) {
+    events_.message(LogLevel::kWarning, "'" + name + "' " + what);
+  };
+  for (const std::string& name : loaded.unused) warn(name, "of " + folder + " is not used by this model");
+  for (const std::string& name : loaded.missing)
+    warn(name, "is not in " + folder + " and starts from random numbers");
+  for (const auto& [name, stored, wanted] : loaded.mismatched) {
+    warn(name, "of " + folder + " has the shape " + checkpoint::shape_text(stored) + " and not " +
+                   checkpoint::shape_text(wanted) + ": it starts from random numbers");
+  }
+}
+
+void Trainer::draw_initial_weights(const std::optional<models::InitialWeights::Positions>& only) {
   const architectures::ParameterTable& table = model_->architecture().parameters();
   std::map<std::string, size_t> positions;
   for (size_t i = 0; i < table.parameters.size(); ++i) positions[table.parameters[i].name] = i;
   models::InitialWeights weights(table, context_.device_runtime->generator(c10::Device(c10::DeviceType::CPU)),
-                                 which);
+                                 only);
   const at::NoGradGuard no_grad;
   strategy_->visit_parameters(
       [&](const parallel::StatePart& part) {
         const size_t position = positions.at(part.parameter);
-        if (which == models::InitialWeights::Of::kHead && !table.parameters[position].head) return;
+        if (only && only->count(position) == 0) return;
         at::Tensor box = weights.at(position);
         for (size_t dim = 0; dim < part.offset.size(); ++dim) {
           const auto d = static_cast<int64_t>(dim);

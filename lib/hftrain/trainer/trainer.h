@@ -54,7 +54,9 @@ class Trainer {
  private:
   void load();
   void load_weights_of(const std::string& folder);
-  void draw_initial_weights(models::InitialWeights::Of which);
+  // Of all parameters, or those at these positions of the table.
+  void draw_initial_weights(const std::optional<models::InitialWeights::Positions>& only);
+  void say_what_differs(const std::string& folder, const checkpoint::LoadedWeights& loaded);
   void resume(const std::string& checkpoint);
   void resume_all_of(const std::string& checkpoint);
   void resume_model_of(const std::string& checkpoint);

@@ -65,13 +65,15 @@ std::vector<Flag> model_flags() {
        .help = "Load weights without a second copy in memory.",
        .support = accepted("weights are always loaded by mapping, one tensor at a time")},
       {.name = "ignore_mismatched_sizes",
-       .slot = unread(Type::kBool, "false"),
-       .help = "Re-initialise head weights whose shape differs instead of failing.",
-       .support = kOtherTask},
+       .slot = at<&Arguments::model, &ModelArguments::ignore_mismatched_sizes>,
+       .help = "Re-initialise weights whose shape differs instead of failing.",
+       .note = "Such as a head for another number of labels."},
       {.name = "resize_position_embeddings",
-       .slot = unread_optional(Type::kBool),
-       .help = "Enlarge the position embeddings when the sources are longer.",
-       .support = kOtherTask},
+       .slot = at<&Arguments::model, &ModelArguments::resize_position_embeddings>,
+       .help = "Enlarge the position embeddings when samples are longer.",
+       .note = "Of models that learn an embedding for each position. Unset: sequence-to-sequence tasks do, "
+               "with a "
+               "warning; others refuse."},
       {.name = "image_processor_name",
        .slot = unread_optional(Type::kText),
        .help = "Image preprocessing config.",
@@ -83,13 +85,14 @@ std::vector<Flag> model_flags() {
        .path = true,
        .replaced_by = {.flag = "image_processor_name"}},
       {.name = "freeze_embeds",
-       .slot = unread(Type::kBool, "false"),
+       .slot = at<&Arguments::model, &ModelArguments::freeze_embeds>,
        .help = "Do not train the embeddings.",
-       .support = kOtherTask},
+       .note = "Of tokens, positions and types; a tied output matrix is the token embedding and stays too."},
       {.name = "freeze_encoder",
-       .slot = unread(Type::kBool, "false"),
+       .slot = at<&Arguments::model, &ModelArguments::freeze_encoder>,
        .help = "Do not train the encoder.",
-       .support = kOtherTask},
+       .note =
+           "Of models that have a decoder besides; its token embedding too, which the decoder may share."},
   };
 }
 

@@ -1,0 +1,120 @@
+// How the model that runs differs from the one that is loaded: more embeddings, more positions, parameters that stay.
+#include <algorithm>
+
+#include "hftrain/plan/resolve_parts.h"
+
+namespace hftrain::plan {
+namespace {
+
+using architectures::Architecture;
+using architectures::ParameterSpec;
+using architectures::ParameterTable;
+
+// The name of units and modules of a model that has a decoder besides.
+constexpr const char* kEncoder = "encoder.";
+
+const ParameterSpec* find_parameter(const ParameterTable& table, const std::string& name) {
+  const auto found = std::find_if(table.parameters.begin(), table.parameters.end(),
+                                  [&](const ParameterSpec& spec) { return spec.name == name; });
+  return found == table.parameters.end() ? nullptr : &*found;
+}
+
+// As transformers resizes: an output matrix of its own as the embeddings, its bias by the mean of the others, and
+// the bias beside a tied one with zeros.
+GrowthKind kind_of(const ParameterSpec& spec, const Architecture& loaded, const Architecture& running) {
+  const bool tokens = running.vocab_size() > loaded.vocab_size() &&
+                      spec.shape.front() - find_parameter(loaded.parameters(), spec.name)->shape.front() ==
+                          running.vocab_size() - loaded.vocab_size() &&
+                      spec.shape.front() == running.vocab_size();
+  if (!tokens) return GrowthKind::kPositions;
+  if (spec.shape.size() > 1) return GrowthKind::kTokens;
+  return running.parameters().tied.empty() ? GrowthKind::kMean : GrowthKind::kZeros;
+}
+
+// Tokens of the longest sample that the flags allow.
+int64_t longest_sample(const ResolveInput& input) {
+  const tasks::TaskRow& task = task_row(input.parsed);
+  if (task.longest == nullptr) return block_size(input.parsed, input.model);
+  const tasks::TaskInput facts = task_input(input.parsed, input.model);
+  return std::max(task.longest(facts), task.longest_target != nullptr ? task.longest_target(facts) : 0);
+}
+
+bool reads_flag(const tasks::TaskRow& task, std::string_view flag) {
+  return std::find(task.flags.begin(), task.flags.end(), flag) != task.flags.end();
+}
+
+bool is_embedding(const ParameterTable& table, const ParameterSpec& spec) {
+  return spec.embedding && !table.units[static_cast<size_t>(spec.unit)].repeated;
+}
+
+// Of the encoder of a model that has a decoder besides, with the token embedding that it uses.
+bool is_encoder(const ParameterTable& table, const ParameterSpec& spec) {
+  const std::string& unit = table.units[static_cast<size_t>(spec.unit)].name;
+  return unit.starts_with(kEncoder) || spec.name.find(std::string(".") + kEncoder) != std::string::npos ||
+         spec.name.starts_with(kEncoder);
+}
+
+}  // namespace
+
+int64_t added_positions(const ResolveInput& input) {
+  const Architecture& model = *input.model.architecture;
+  if (!model.learned_positions() || model.max_positions() <= 0) return 0;
+  const bool of_task = reads_flag(task_row(input.parsed), "max_source_length");
+  if (!input.parsed.arguments.model.resize_position_embeddings.value_or(of_task)) return 0;
+  return std::max<int64_t>(0, longest_sample(input) - model.max_positions());
+}
+
+std::vector<GrownParameter> grown_parameters(const Architecture& loaded, const Architecture& running) {
+  std::vector<GrownParameter> grown;
+  for (const ParameterSpec& spec : running.parameters().parameters) {
+    const ParameterSpec* before = find_parameter(loaded.parameters(), spec.name);
+    if (before == nullptr || before->shape == spec.shape || spec.shape.empty()) continue;
+    grown.push_back({spec.name, before->shape.front(), kind_of(spec, loaded, running)});
+  }
+  return grown;
+}
+
+std::vector<int> frozen_parameters(const ResolveInput& input, const Architecture& running,
+                                   Problems& problems) {
+  const arguments::ModelArguments& asked = input.parsed.arguments.model;
+  const ParameterTable& table = running.parameters();
+  const bool with_decoder = running.has_encoder_and_decoder();
+  if (asked.freeze_encoder && !with_decoder) {
+    problems.usage("freeze_encoder is for models with an encoder and a decoder",
+                   input.parsed.origins.describe("freeze_encoder"),
+                   running.model_type() + " with this head has one stack of blocks",
+                   "--freeze_embeds, or leave it out");
+  }
+  std::vector<int> frozen;
+  for (size_t i = 0; i < table.parameters.size(); ++i) {
+    const ParameterSpec& spec = table.parameters[i];
+    const bool encoder = asked.freeze_encoder && with_decoder && (is_encoder(table, spec) || i == 0);
+    if (encoder || (asked.freeze_embeds && is_embedding(table, spec))) frozen.push_back(static_cast<int>(i));
+  }
+  return frozen;
+}
+
+std::vector<Diagnostic> opening_notes(const ResolveInput& input, const RunPlan& plan) {
+  std::vector<Diagnostic> notes;
+  const int64_t vocabulary = input.model.architecture->vocab_size();
+  if (plan.model.config["vocab_size"] != vocabulary) {
+    notes.push_back(note("the model gets " + plan.model.config["vocab_size"].dump() +
+                             " embeddings instead of " + std::to_string(vocabulary),
+                         "the tokenizer has that many ids"));
+  }
+  if (const int64_t added = added_positions(input); added > 0) {
+    const int64_t before = input.model.architecture->max_positions();
+    notes.push_back(warning("the model gets " + std::to_string(before + added) + " positions instead of " +
+                                std::to_string(before),
+                            "samples may be that long; the new ones start from random numbers",
+                            "--resize_position_embeddings false to refuse that"));
+  }
+  if (!plan.model.frozen.empty()) {
+    notes.push_back(note(std::to_string(plan.model.frozen.size()) + " parameters are not trained, " +
+                         std::to_string(plan.model.parameters - plan.model.trainable_parameters) + " of " +
+                         std::to_string(plan.model.parameters) + " numbers"));
+  }
+  return notes;
+}
+
+}  // namespace hftrain::plan
