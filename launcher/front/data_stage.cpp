@@ -1,5 +1,6 @@
 #include "launcher/front/data_stage.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "hftrain/base/clock.h"
@@ -42,13 +43,18 @@ data::PrepareRequest prepare_request(const Inputs& inputs) {
     request.hold_out_percent = static_cast<int>(*asked.validation_split_percentage);
   }
   request.training_split = plan::wants_training(inputs.parsed);
-  request.recipe = plan::task_row(inputs.parsed).recipe(plan::task_input(inputs.parsed, inputs.model));
+  const tasks::TaskRow& task = plan::task_row(inputs.parsed);
+  const tasks::TaskInput input = plan::task_input(inputs.parsed, inputs.model);
+  request.recipe = task.recipe(input);
   if (plan::looks_at_lengths(asked) && request.recipe.arrangement == data::Arrangement::kKeepRows)
     request.recipe = data::with_lengths(std::move(request.recipe), asked.length_column_name.value_or(""));
   request.survey_files = asked.train_file;
   request.tokenizer_folder = inputs.model.tokenizer_folder;
-  request.block_size = plan::block_size(inputs.parsed, inputs.model);
-  request.keep_linebreaks = asked.keep_linebreaks;
+  request.block_size =
+      task.longest != nullptr ? task.longest(input) : plan::block_size(inputs.parsed, inputs.model);
+  const auto& flags = task.flags;
+  request.keep_linebreaks =
+      asked.keep_linebreaks && std::find(flags.begin(), flags.end(), "keep_linebreaks") != flags.end();
   request.max_train_samples = asked.max_train_samples;
   request.max_eval_samples = asked.max_eval_samples;
   request.max_predict_samples = asked.max_predict_samples;

@@ -36,7 +36,8 @@ void add_tokenizer_facts(plan::ModelFacts& facts) {
   const auto tokenizer = tokenizer::Tokenizer::load(facts.tokenizer_folder);
   facts.tokenizer_vocabulary = tokenizer->vocab_size();
   facts.tokenizer_pads_on_left = tokenizer->pads_on_left();
-  facts.special_tokens = plan::SpecialTokens{tokenizer->bos_id(), tokenizer->eos_id(), tokenizer->pad_id()};
+  facts.special_tokens = plan::SpecialTokens{tokenizer->bos_id(), tokenizer->eos_id(), tokenizer->pad_id(),
+                                             tokenizer->mask_id()};
 }
 
 // Where state that is offloaded to NVMe will be, if anywhere.

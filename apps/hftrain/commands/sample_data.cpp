@@ -9,16 +9,62 @@
 #include "hftrain/base/error.h"
 #include "hftrain/base/file.h"
 #include "hftrain/base/text.h"
+#include "hftrain/data/sample_tags.h"
 #include "hftrain/data/sample_text.h"
 
 namespace hftrain::app {
 namespace {
 
-const std::vector<std::string> kPlannedKinds = {"instructions", "classification", "pairs", "tags",
+const std::vector<std::string> kPlannedKinds = {"instructions", "classification", "pairs",
                                                 "qa",           "seq2seq",        "images"};
-// The validation file of a folder: other text of the same kind, and how much less of it.
+// The validation file of a folder: other rows of the same kind, and how much less of them.
 constexpr uint64_t kOtherStream = 0x5DEECE66Dull << 20;
 constexpr int64_t kValidationShare = 20;
+
+std::string text_floor_line() {
+  const double nats = data::sample_text_floor().nats_per_character();
+  return fmt::format(
+      "loss floor: {:.4f} nats ({:.4f} bits) per character; times the characters per token of a tokenizer it "
+      "is "
+      "the lowest loss per token",
+      nats, nats / std::log(2.0));
+}
+
+std::string tags_floor_line() {
+  const data::TagFloor floor = data::sample_tags_floor();
+  return fmt::format("loss floor: {:.4f} nats per word, accuracy {:.4f}", floor.nats_per_word,
+                     floor.accuracy);
+}
+
+struct SampleKind {
+  std::string name;
+  std::string extension;
+  std::string (*make)(uint64_t seed, int64_t bytes);
+  std::string (*floor_line)();
+};
+
+const std::vector<SampleKind>& sample_kinds() {
+  static const std::vector<SampleKind> kKinds = {{"text", ".txt", data::sample_text, text_floor_line},
+                                                 {"tags", ".jsonl", data::sample_tags, tags_floor_line}};
+  return kKinds;
+}
+
+std::string kind_names() {
+  std::vector<std::string> names;
+  for (const SampleKind& kind : sample_kinds()) names.push_back(kind.name);
+  return join(names, ", ");
+}
+
+const SampleKind& kind_named(const std::string& name) {
+  for (const SampleKind& kind : sample_kinds()) {
+    if (kind.name == name) return kind;
+  }
+  const bool planned = std::find(kPlannedKinds.begin(), kPlannedKinds.end(), name) != kPlannedKinds.end();
+  Error error(ExitCode::kUsage, planned ? "sample data of the kind " + name + " is planned and not there yet"
+                                        : "unknown kind '" + name + "'");
+  throw error.why("planned are " + join(kPlannedKinds, ", "))
+      .hint("the kinds that are there are " + kind_names());
+}
 
 struct SampleFlags {
   std::string kind;
@@ -37,23 +83,16 @@ void write_sample(const std::string& path, const std::string& text, const Comman
   context.err << with_thousands(static_cast<int64_t>(text.size())) << " bytes of text in " << path << '\n';
 }
 
-void write_text(const SampleFlags& flags, const CommandContext& context) {
+void write_samples(const SampleKind& kind, const SampleFlags& flags, const CommandContext& context) {
   const auto seed = static_cast<uint64_t>(flags.seed);
-  if (flags.out.ends_with(".txt")) {
-    write_sample(flags.out, data::sample_text(seed, flags.size), context);
+  if (flags.out.ends_with(kind.extension)) {
+    write_sample(flags.out, kind.make(seed, flags.size), context);
   } else {
-    write_sample(flags.out + "/train.txt", data::sample_text(seed, flags.size), context);
-    write_sample(flags.out + "/validation.txt",
-                 data::sample_text(seed ^ kOtherStream, flags.size / kValidationShare), context);
+    write_sample(flags.out + "/train" + kind.extension, kind.make(seed, flags.size), context);
+    write_sample(flags.out + "/validation" + kind.extension,
+                 kind.make(seed ^ kOtherStream, flags.size / kValidationShare), context);
   }
-  const data::TextFloor floor = data::sample_text_floor();
-  const double nats = floor.nats_per_character();
-  context.err
-      << fmt::format(
-             "loss floor: {:.4f} nats ({:.4f} bits) per character; times the characters per token of a "
-             "tokenizer it is the lowest loss per token",
-             nats, nats / std::log(2.0))
-      << std::endl;
+  context.err << kind.floor_line() << std::endl;
 }
 
 }  // namespace
@@ -61,25 +100,17 @@ void write_text(const SampleFlags& flags, const CommandContext& context) {
 ExitCode run_sample_data(const CommandContext& context) {
   SampleFlags flags;
   CommandOptions options("hftrain sample-data", "Write seeded example data with a known loss floor");
-  options.text("KIND", flags.kind, "KIND", "text; planned: " + join(kPlannedKinds, ", "),
+  options.text("KIND", flags.kind, "KIND", kind_names() + "; planned: " + join(kPlannedKinds, ", "),
                CommandOptions::Need::kRequired);
   options.text(
       "OUT", flags.out, "OUT",
-      "a file when it ends in .txt, else a folder that gets train.txt and validation.txt (a twentieth "
-      "of the size)",
+      "a file when it ends in the kind's extension (.txt of text, .jsonl of tags), else a folder that "
+      "gets train and validation files (a twentieth of the size)",
       CommandOptions::Need::kRequired);
   options.number("--seed", flags.seed, 0, "the same seed gives the same bytes on every machine");
-  options.number("--size", flags.size, 1, "bytes of training text; whole lines, so a little less");
+  options.number("--size", flags.size, 1, "bytes of training data; whole lines, so a little less");
   if (!options.read(context.arguments, context)) return ExitCode::kDone;
-  if (std::find(kPlannedKinds.begin(), kPlannedKinds.end(), flags.kind) != kPlannedKinds.end()) {
-    throw Error(ExitCode::kUsage, "sample data of the kind " + flags.kind + " is planned and not there yet")
-        .hint("the kind that is there is text");
-  }
-  if (flags.kind != "text") {
-    throw Error(ExitCode::kUsage, "unknown kind '" + flags.kind + "'")
-        .why("the kind that is there is text; planned are " + join(kPlannedKinds, ", "));
-  }
-  write_text(flags, context);
+  write_samples(kind_named(flags.kind), flags, context);
   return ExitCode::kDone;
 }
 

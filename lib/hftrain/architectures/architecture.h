@@ -132,6 +132,8 @@ class Architecture {
   // Whether a decoder attends to what an encoder made of the input; its own input begins with this token.
   virtual bool has_encoder_and_decoder() const { return false; }
   virtual std::optional<int64_t> decoder_start_token_id() const { return std::nullopt; }
+  // Whether the example scripts have the family's tokenizers put a space before each word of a list.
+  virtual bool spaces_words() const { return false; }
   // Of models that look at images; nothing for those that read tokens, of which alone the next three speak.
   virtual std::optional<ImageShape> image() const { return std::nullopt; }
   virtual int64_t vocab_size() const = 0;

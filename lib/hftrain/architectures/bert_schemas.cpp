@@ -69,8 +69,9 @@ const ConfigSchema& bert_schema() {
 }
 
 const ConfigSchema& roberta_schema() {
-  static constexpr ConfigSchema kSchema = {"roberta", kRobertaHeads, "RobertaLayer", kRobertaKeys, {},
-                                           {},        false};
+  static constexpr ConfigSchema kSchema = {
+      "roberta",      kRobertaHeads,        "RobertaLayer", kRobertaKeys, {}, {},
+      /*rope=*/false, /*spaces_words=*/true};
   return kSchema;
 }
 

@@ -35,6 +35,7 @@ struct ConfigSchema {
   // Keys of older releases that are folded into others; accepted in overrides, never written.
   std::span<const ConfigKey> old_keys;
   bool has_rope = false;
+  bool spaces_words = false;  // Architecture::spaces_words
 
   const ConfigKey* find(const std::string& name_or_alias) const;
   const HeadSpec* find(Head head) const;  // null: the family has no such head

@@ -122,7 +122,10 @@ ActivationFootprint Gpt2Architecture::activations() const {
 }
 
 const ConfigSchema& gpt2_schema() {
-  static constexpr ConfigSchema kSchema = {"gpt2", kHeads, "GPT2Block", kKeys, kAliases, {}, false};
+  static constexpr ConfigSchema kSchema = {"gpt2",         kHeads,
+                                           "GPT2Block",    kKeys,
+                                           kAliases,       {},
+                                           /*rope=*/false, /*spaces_words=*/true};
   return kSchema;
 }
 

@@ -53,9 +53,15 @@ struct DataArguments {
   std::optional<int64_t> validation_split_percentage = 5;
   std::optional<int64_t> block_size;  // tokens
   bool keep_linebreaks = true;
-  std::optional<std::string> task_name;   // of GLUE
-  std::optional<int64_t> max_seq_length;  // tokens; unset: the task's
-  bool pad_to_max_length = false;         // where it was not chosen: the task's
+  std::optional<std::string> task_name;          // of GLUE, or a set of tags
+  std::optional<int64_t> max_seq_length;         // tokens; unset: the task's
+  bool pad_to_max_length = false;                // where it was not chosen: the task's
+  std::optional<std::string> text_column_name;   // of words; unset: tokens, else the first
+  std::optional<std::string> label_column_name;  // of tags; unset: <task_name>_tags, else the second
+  bool label_all_tokens = false;
+  double mlm_probability = 0.15;
+  bool line_by_line = false;
+  bool whole_word_mask = false;
   bool overwrite_cache = false;
   std::optional<int64_t> preprocessing_num_workers;  // threads; unset: all cores
   std::optional<int64_t> data_seed;                  // unset: seed
@@ -123,6 +129,7 @@ struct EvaluationArguments {
       eval_steps;  // parse_arguments fills it under eval_strategy steps; below 1: share of all updates
   std::optional<double> eval_delay = 0;  // epochs or updates, by strategy
   bool eval_on_start = false;
+  bool return_entity_level_metrics = false;
 };
 
 struct LoggingArguments {

@@ -4,22 +4,39 @@
 
 namespace hftrain::data {
 
+BlockPacker::BlockPacker(int64_t block_size, std::optional<int64_t> max_blocks,
+                         const std::vector<std::unique_ptr<ColumnWriter>>& writers)
+    : block_size_(static_cast<size_t>(block_size)), max_blocks_(max_blocks) {
+  for (const auto& writer : writers) columns_.push_back({*writer});
+}
+
+void BlockPacker::add(const Features& features) {
+  tokens_seen_ += static_cast<int64_t>(features.columns.front().integers.size());
+  for (size_t i = 0; i < columns_.size(); ++i) add_to(columns_[i], features.columns[i].integers);
+}
+
 void BlockPacker::add(std::span<const int32_t> ids) {
   tokens_seen_ += static_cast<int64_t>(ids.size());
-  if (!open_block_.empty()) {
-    const size_t taken = std::min(ids.size(), block_size_ - open_block_.size());
-    open_block_.insert(open_block_.end(), ids.begin(), ids.begin() + static_cast<std::ptrdiff_t>(taken));
-    ids = ids.subspan(taken);
-    if (open_block_.size() < block_size_) return;
-    write(open_block_);
-    open_block_.clear();
+  add_to(columns_.front(), ids);
+}
+
+void BlockPacker::add_to(PackedColumn& column, std::span<const int32_t> numbers) const {
+  std::vector<int32_t>& open = column.open_block;
+  if (!open.empty()) {
+    const size_t taken = std::min(numbers.size(), block_size_ - open.size());
+    open.insert(open.end(), numbers.begin(), numbers.begin() + static_cast<std::ptrdiff_t>(taken));
+    numbers = numbers.subspan(taken);
+    if (open.size() < block_size_) return;
+    write(column, open);
+    open.clear();
   }
-  for (; ids.size() >= block_size_; ids = ids.subspan(block_size_)) write(ids.first(block_size_));
-  open_block_.assign(ids.begin(), ids.end());
+  for (; numbers.size() >= block_size_; numbers = numbers.subspan(block_size_))
+    write(column, numbers.first(block_size_));
+  open.assign(numbers.begin(), numbers.end());
 }
 
 void BlockPacker::end_group() {
-  open_block_.clear();
+  for (PackedColumn& column : columns_) column.open_block.clear();
 }
 
 }  // namespace hftrain::data

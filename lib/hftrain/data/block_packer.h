@@ -1,8 +1,9 @@
-// Cuts token ids into blocks for causal language modelling, as run_clm does with
+// Cuts token ids into blocks for language modelling, as run_clm and run_mlm do with
 // `datasets.map(batched=True)`.
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <vector>
@@ -15,30 +16,40 @@ namespace hftrain::data {
 // of `datasets.map`.
 inline constexpr int64_t kRowsPerGroup = 1000;
 
-// Used by one thread. Holds less than one block.
+// Used by one thread. Holds less than one block of each column.
 class BlockPacker final : public FeatureSink {
  public:
   // Blocks go to `writer`, which outlives the packer; after `max_blocks` of them nothing more is written.
   BlockPacker(int64_t block_size, std::optional<int64_t> max_blocks, ColumnWriter& writer)
-      : block_size_(static_cast<size_t>(block_size)), max_blocks_(max_blocks), writer_(writer) {}
+      : block_size_(static_cast<size_t>(block_size)), max_blocks_(max_blocks), columns_{{writer}} {}
+  // The same of several columns, whose sequences are of one length each; one writer a column.
+  BlockPacker(int64_t block_size, std::optional<int64_t> max_blocks,
+              const std::vector<std::unique_ptr<ColumnWriter>>& writers);
 
-  void add(const Features& features) override { add(features.columns.front().integers); }
-  void add(std::span<const int32_t> ids);
+  void add(const Features& features) override;
+  void add(std::span<const int32_t> ids);  // of the first column
   void end_group() override;
 
   // All blocks that were asked for are there: further text cannot change the result.
-  bool full() const override { return max_blocks_ && writer_.sequences() >= *max_blocks_; }
+  bool full() const override { return is_full(columns_.front()); }
   int64_t tokens_seen() const override { return tokens_seen_; }
 
  private:
-  void write(std::span<const int32_t> block) {
-    if (!full()) writer_.add(block);
+  struct PackedColumn {
+    ColumnWriter& writer;
+    std::vector<int32_t> open_block = {};
+  };
+  bool is_full(const PackedColumn& column) const {
+    return max_blocks_ && column.writer.sequences() >= *max_blocks_;
+  }
+  void add_to(PackedColumn& column, std::span<const int32_t> numbers) const;
+  void write(const PackedColumn& column, std::span<const int32_t> block) const {
+    if (!is_full(column)) column.writer.add(block);
   }
 
   size_t block_size_;
   std::optional<int64_t> max_blocks_;
-  ColumnWriter& writer_;
-  std::vector<int32_t> open_block_;
+  std::vector<PackedColumn> columns_;
   int64_t tokens_seen_ = 0;
 };
 

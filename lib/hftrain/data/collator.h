@@ -68,6 +68,14 @@ struct PaddingOptions {
   bool on_left = false;  // `pad` and 0 come before a sequence
 };
 
+// masking.h says what is done.
+struct MaskingOptions {
+  double probability = 0.15;
+  int64_t mask_id = 0;
+  int64_t vocabulary = 1;  // random tokens are of 0 to below this
+  bool whole_words = false;
+};
+
 // Tensors of whole numbers are int64, of floats float32. A sequence longer than `length`, a row of another
 // number of numbers than its form allows: Error (exit code 4).
 std::unique_ptr<Collator> padding_collator(PaddingOptions options);

@@ -38,6 +38,7 @@ struct Recipe {
   // All that decides the features beside files, tokenizer and what the survey finds; part of the cache key.
   Json options = Json::object();
   Arrangement arrangement = Arrangement::kPack;
+  bool takes_token_files = false;  // files that hold its input_ids already are data too; only of kPack
   // Which columns of the rows are read for a split.
   std::function<ColumnRule(Split)> columns;
   // What has to be known of the training rows before any row is encoded, such as the set of labels: called

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -29,6 +30,11 @@ struct FeatureValues {
   std::vector<int32_t> integers;  // of columns of whole numbers
   std::vector<float> floats;      // of the others
   std::vector<int32_t> lengths;   // of the sequences
+
+  void add_sequence(std::span<const int32_t> numbers) {
+    integers.insert(integers.end(), numbers.begin(), numbers.end());
+    lengths.push_back(static_cast<int32_t>(numbers.size()));
+  }
 };
 
 // In the order of a FeatureSchema; all columns have as many lengths. Those of a task that joins its rows

@@ -6,6 +6,8 @@
 #include <string_view>
 #include <vector>
 
+#include "hftrain/data/split_mix.h"
+
 namespace hftrain::data {
 namespace {
 
@@ -40,25 +42,6 @@ const std::vector<Pattern>& patterns() {
   return kPatterns;
 }
 
-// SplitMix64: the whole state is a counter, and the constants are the published ones.
-class Random {
- public:
-  explicit Random(uint64_t seed) : state_(seed) {}
-  uint64_t below(uint64_t bound) {
-    __extension__ using Wide = unsigned __int128;
-    return static_cast<uint64_t>(static_cast<Wide>(next()) * bound >> 64);
-  }
-
- private:
-  uint64_t next() {
-    uint64_t z = state_ += 0x9E3779B97F4A7C15ull;
-    z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9ull;
-    z = (z ^ z >> 27) * 0x94D049BB133111EBull;
-    return z ^ z >> 31;
-  }
-  uint64_t state_;
-};
-
 // Calls text(view), word(place) and sum(a, b) for the parts of a pattern in order.
 template <typename Text, typename Word, typename Sum>
 void visit_parts(std::string_view pattern, Text text, Word word, Sum sum) {
@@ -78,7 +61,7 @@ void visit_parts(std::string_view pattern, Text text, Word word, Sum sum) {
   }
 }
 
-std::string draw_line(Random& random) {
+std::string draw_line(SplitMix64& random) {
   const Pattern& pattern = patterns()[random.below(patterns().size())];
   std::vector<size_t> drawn;
   for (const Words& words : pattern.places) drawn.push_back(random.below(words.size()));
@@ -107,7 +90,7 @@ double mean_sum_length() {
 }  // namespace
 
 std::string sample_text(uint64_t seed, int64_t bytes) {
-  Random random(seed);
+  SplitMix64 random(seed);
   std::string text = draw_line(random);
   while (true) {
     const std::string line = draw_line(random);

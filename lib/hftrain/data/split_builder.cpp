@@ -106,10 +106,10 @@ Error no_sample(const SplitRequest& split, int64_t tokens, int64_t block_size) {
 std::optional<PreparedSplit> SplitBuilder::build(const SplitRequest& split, const std::string& prefix,
                                                  const Json& facts) {
   if (!split.files.tokenized()) return build_from_rows(split, prefix, facts);
-  if (request_.recipe.arrangement == Arrangement::kPack) return build_from_tokens(split, prefix);
+  if (request_.recipe.takes_token_files) return build_from_tokens(split, prefix);
   throw Error(ExitCode::kUsage, "token files are no data of the task " + request_.recipe.task)
       .where(split.files.token_prefixes.front() + ".bin")
-      .why("they hold blocks of language modelling")
+      .why("they hold blocks of causal language modelling")
       .hint("name the files with the rows");
 }
 
@@ -191,7 +191,7 @@ std::unique_ptr<FeatureSink> SplitBuilder::sink_for(const SplitRequest& split, c
                                                     Writers& writers) const {
   if (request_.recipe.arrangement == Arrangement::kKeepRows)
     return std::make_unique<RowKeeper>(schema, writers, split.max_samples);
-  return std::make_unique<BlockPacker>(request_.block_size, split.max_samples, *writers.front());
+  return std::make_unique<BlockPacker>(request_.block_size, split.max_samples, writers);
 }
 
 bool SplitBuilder::encode_rows(const SplitRequest& split, RowSource& rows, const Encoder& encoder,

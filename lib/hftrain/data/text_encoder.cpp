@@ -29,6 +29,7 @@ class TextEncoder final : public Encoder {
 Recipe packed_text(const std::string& task) {
   Recipe recipe;
   recipe.task = task;
+  recipe.takes_token_files = true;
   recipe.columns = [](Split) { return text_column(); };
   recipe.encoder = [](std::shared_ptr<const tokenizer::Tokenizer> tokenizer, Split, const Json&) {
     return std::make_unique<TextEncoder>(std::move(tokenizer));

@@ -15,7 +15,7 @@
 namespace hftrain::plan {
 
 struct SpecialTokens {
-  std::optional<int64_t> bos, eos, pad;
+  std::optional<int64_t> bos, eos, pad, mask = std::nullopt;
 };
 
 struct ModelFacts {

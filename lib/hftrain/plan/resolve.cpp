@@ -219,6 +219,7 @@ std::vector<Diagnostic> plan_notes(const ResolveInput& input, const RunPlan& pla
   notes.insert(notes.end(), opening.begin(), opening.end());
   note_special_tokens(input, plan, notes);
   note_length(input, plan, notes);
+  note_labels(input, plan, notes);
   if (!input.model.missing.empty())
     notes.push_back(warning("not here, and needed by a run: " + join(input.model.missing, ", "),
                             "the plan goes by config.json and the sizes of the data files"));

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <set>
 
 #include "hftrain/plan/resolve_parts.h"
 #include "hftrain/plan/step_arithmetic.h"
@@ -91,15 +92,25 @@ void check_block(const ResolveInput& input, int64_t block, Problems& problems) {
   }
 }
 
+// The tasks that read a flag, as flags: "--task a or --task b".
+std::string readers_of(std::string_view flag) {
+  std::string readers;
+  for (const tasks::TaskRow& row : tasks::task_table()) {
+    if (std::find(row.flags.begin(), row.flags.end(), flag) != row.flags.end())
+      readers += (readers.empty() ? "--task " : " or --task ") + std::string(row.name);
+  }
+  return readers;
+}
+
 // Flags of other tasks would do nothing.
 void check_task_flags(const ResolveInput& input, const tasks::TaskRow& task, Problems& problems) {
+  std::set<std::string_view> known(task.flags.begin(), task.flags.end());
   for (const tasks::TaskRow& other : tasks::task_table()) {
     for (const std::string_view flag : other.flags) {
-      const bool reads = std::find(task.flags.begin(), task.flags.end(), flag) != task.flags.end();
-      if (reads || !input.parsed.origins.is_chosen(std::string(flag))) continue;
+      if (!known.insert(flag).second || !input.parsed.origins.is_chosen(std::string(flag))) continue;
       problems.usage("--task " + std::string(task.name) + " does not read --" + std::string(flag),
-                     input.parsed.origins.describe(std::string(flag)),
-                     "it belongs to --task " + std::string(other.name), "leave it out");
+                     input.parsed.origins.describe(std::string(flag)), "it belongs to " + readers_of(flag),
+                     "leave it out");
     }
   }
 }
@@ -171,6 +182,10 @@ tasks::TaskInput task_input(const arguments::ParseOutcome& parsed, const ModelFa
           .pad_to_max_length = parsed.origins.is_chosen("pad_to_max_length")
                                    ? std::optional(parsed.arguments.data.pad_to_max_length)
                                    : std::nullopt,
+          .mask_id = model.special_tokens ? model.special_tokens->mask : std::nullopt,
+          .tokenizer_size = model.tokenizer_vocabulary.value_or(0),
+          .model_positions = model.architecture->max_positions(),
+          .spaces_words = model.architecture->spaces_words(),
           .trains = wants_training(parsed)};
 }
 
@@ -182,7 +197,9 @@ DataPlan resolve_data(const ResolveInput& input, const RunPlan& plan, Problems& 
   check_task_flags(input, task, problems);
   if (task.padding != nullptr) {
     const tasks::TaskInput facts = task_input(input.parsed, input.model);
-    if (!input.data.of_task.is_null()) data.padding = task.padding(facts, input.data.of_task);
+    const bool waits_for_data = task.config_changes != nullptr && input.data.of_task.is_null();
+    if (!waits_for_data) data.padding = task.padding(facts, input.data.of_task);
+    if (task.masking != nullptr) data.masking = task.masking(facts);
     data.block_size = task.longest(facts);
     if (task.longest_target != nullptr) data.target_size = task.longest_target(facts);
     check_padded_task(input, task, std::max(data.block_size, data.target_size), problems);

@@ -60,6 +60,10 @@ DataPlan resolve_data(const ResolveInput& input, const RunPlan& plan, Problems& 
 BatchPlan resolve_batch(const ResolveInput& input, const RunPlan& plan, Problems& problems);
 StepsPlan resolve_steps(const ResolveInput& input, const RunPlan& plan);
 
+// label_notes.cpp
+// A model whose labels are not those of the data.
+void note_labels(const ResolveInput& input, const RunPlan& plan, std::vector<Diagnostic>& notes);
+
 // resolve_training.cpp: these read plan.steps
 OptimizerPlan resolve_optimizer(const ResolveInput& input);
 // Classes alone have a probability to spread.

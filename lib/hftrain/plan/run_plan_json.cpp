@@ -32,6 +32,7 @@ NLOHMANN_JSON_SERIALIZE_ENUM(PaddedForm, {{PaddedForm::kSequence, "sequence"},
                                           {PaddedForm::kVector, "vector"}})
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(PaddedColumn, tensor, column, form, pad)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(PaddingOptions, columns, length, multiple, on_left)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(MaskingOptions, probability, mask_id, vocabulary, whole_words)
 
 }  // namespace hftrain::data
 
@@ -64,9 +65,9 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(LossScalePlan, initial, dynamic, growth_inter
                                    minimum)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(PrecisionPlan, compute, gradient_scaler, loss_scale, tf32, eval)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(SplitPlan, cache_path, samples, tokens, exact, columns)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(DataPlan, task, block_size, target_size, padding, train, validation, test,
-                                   seed, sampling, drop_last, even_batches, split_batches, loader_workers,
-                                   prefetch_factor, pin_memory, ignore_data_skip)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(DataPlan, task, block_size, target_size, padding, masking, train,
+                                   validation, test, seed, sampling, drop_last, even_batches, split_batches,
+                                   loader_workers, prefetch_factor, pin_memory, ignore_data_skip)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(BatchPlan, per_device_train, per_device_eval, accumulation_steps,
                                    global_train, average_tokens_across_devices)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(StepsPlan, batches_per_epoch, updates_per_epoch, max_steps, epochs,

@@ -37,6 +37,7 @@ class LabelSet {
   Json to_json_value() const;
 
   Kind kind() const { return kind_; }
+  const std::vector<std::string>& names() const { return names_; }  // by number; empty: regression
   // Outputs of the model.
   int64_t size() const { return kind_ == Kind::kRegression ? 1 : static_cast<int64_t>(names_.size()); }
   // Of a label's number, as config.json has it.

@@ -26,6 +26,10 @@ struct TaskInput {
   std::optional<int64_t> pad_id = std::nullopt;                // of the tokenizer
   bool pads_on_left = false;                                   // the tokenizer does
   std::optional<bool> pad_to_max_length = std::nullopt;        // as asked for; unset: the task decides
+  std::optional<int64_t> mask_id = std::nullopt;               // of the tokenizer
+  int64_t tokenizer_size = 0;                                  // its ids; 0: it is not known
+  int64_t model_positions = 0;                                 // of the model; 0: no limit
+  bool spaces_words = false;  // the model's tokenizers put a space before each word (Architecture)
   bool trains = true;
 };
 
@@ -41,6 +45,8 @@ struct TaskRow {
   data::Recipe (*recipe)(const TaskInput& input) = nullptr;  // null: the task is not built yet
   // How a batch is padded; `facts`: what the recipe's survey found. Null: samples are blocks of one length.
   data::PaddingOptions (*padding)(const TaskInput& input, const Json& facts) = nullptr;
+  // Which tokens of a sample are hidden. Null: none.
+  data::MaskingOptions (*masking)(const TaskInput& input) = nullptr;
   // Tokens of the longest sample, where batches are padded.
   int64_t (*longest)(const TaskInput& input) = nullptr;
   // Of the longest target that a decoder reads. Null: what it reads is as long as the sample.
@@ -63,6 +69,8 @@ std::optional<Task> task_named(std::string_view name);
 
 // Their rows.
 TaskRow causal_lm();
+TaskRow masked_lm();
 TaskRow text_classification();
+TaskRow token_classification();
 
 }  // namespace hftrain::tasks

@@ -17,6 +17,7 @@
 #include "hftrain/metrics/metric_table.h"
 #include "hftrain/tasks/class_scorer.h"
 #include "hftrain/tasks/label_set.h"
+#include "hftrain/tasks/padded_sequences.h"
 #include "hftrain/tasks/task_table.h"
 
 namespace hftrain::tasks {
@@ -181,23 +182,12 @@ data::Recipe classification_recipe(const TaskInput& input) {
   return recipe;
 }
 
-// type_vocab_size: models with one row embed no types, or all the same.
 data::PaddingOptions classification_padding(const TaskInput& input, const Json& facts) {
   using Form = data::PaddedColumn::Form;
   const bool several = LabelSet::from_json(facts).kind() == LabelSet::Kind::kMultiLabel;
-  data::PaddingOptions options;
-  options.columns = {{"input_ids", data::kInputIds, Form::kSequence, input.pad_id.value_or(0)},
-                     {"attention_mask", data::kInputIds, Form::kMask}};
-  const auto types = input.model_config.find("type_vocab_size");
-  if (types != input.model_config.end() && types->is_number() && types->get<int64_t>() > 1)
-    options.columns.push_back({"token_type_ids", "token_type_ids", Form::kSequence});
+  data::PaddingOptions options = padded_sequences(input);
   options.columns.push_back({"labels", "labels", several ? Form::kVector : Form::kScalar});
-  options.on_left = input.pads_on_left;
-  if (input.pad_to_max_length.value_or(true)) {
-    options.length = longest(input);
-  } else if (input.arguments.precision.fp16) {
-    options.multiple = 8;  // what the script asks of its collator, for the GPU's sake
-  }
+  if (input.pad_to_max_length.value_or(true)) fix_length(options, longest(input));
   return options;
 }
 

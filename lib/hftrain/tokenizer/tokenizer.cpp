@@ -128,6 +128,26 @@ void read_further_tokens(const Json& config, std::vector<std::string>& tokens) {
   }
 }
 
+// Classes of transformers that build their pre-tokenizer themselves, and so can be told of spaces. A folder
+// that names no class gets that of its model; the caller knows it to be one of these.
+bool takes_prefix_space(const std::string& folder) {
+  const std::string file = folder + "/tokenizer_config.json";
+  if (!path_exists(file)) return true;
+  const Json config = read_json_file(file);
+  if (!config.is_object() || !config.contains("tokenizer_class")) return true;
+  const Json& name = config.at("tokenizer_class");
+  const auto is = [&](const char* known) { return name == known; };
+  return name.is_null() || is("GPT2Tokenizer") || is("GPT2TokenizerFast") || is("RobertaTokenizer") ||
+         is("RobertaTokenizerFast");
+}
+
+std::shared_ptr<const PreTokenizer> spacing_pre_tokenizer(const std::string& file) {
+  simdjson::dom::parser parser;
+  const simdjson::padded_string text(
+      std::string_view(R"({"type": "ByteLevel", "add_prefix_space": true, "use_regex": true})"));
+  return read_pre_tokenizer(JsonPart(parser.parse(text).value(), file));
+}
+
 bool says_left(const Json& config, const char* key) {
   return config.is_object() && config.contains(key) && config.at(key) == "left";
 }
@@ -172,13 +192,15 @@ void Tokenizer::encode_row(const EncodeInput& input, const EncodeOptions& option
   if (is_words(input.first) || (input.second && is_words(*input.second))) row.word_ids = encoding.word_ids;
 }
 
-std::shared_ptr<const Tokenizer> Tokenizer::load(const std::string& place) {
+std::shared_ptr<const Tokenizer> Tokenizer::load(const std::string& place, const LoadOptions& options) {
   const std::string file = file_of(place);
   TokenizerSettings settings;
   const fs::path folder = fs::path(file).parent_path();
   settings.folder = (folder.empty() ? fs::path(".") : folder).string();
   simdjson::dom::parser parser;
   PipelineParts parts = read_parts(JsonPart(parse(parser, file), file));
+  if (options.add_prefix_space && takes_prefix_space(settings.folder))
+    parts.pre_tokenizer = spacing_pre_tokenizer(file);
   read_settings(settings.folder + "/tokenizer_config.json", settings);
   read_settings(settings.folder + "/special_tokens_map.json", settings);
   return std::make_shared<Pipeline>(std::move(parts), std::move(settings));

@@ -13,12 +13,18 @@
 
 namespace hftrain::tokenizer {
 
+struct LoadOptions {
+  // A space before every text and every word that has none, where the tokenizer's class has that option: what
+  // transformers' from_pretrained(add_prefix_space=True) does.
+  bool add_prefix_space = false;
+};
+
 // Immutable after loading. All const methods may be called from any number of threads at once.
 class Tokenizer {
  public:
   // `place` is a folder that holds tokenizer.json (tokenizer_config.json is read when there), or the file
   // itself. Errors (exit code 4) name the file and, for an unsupported part of the pipeline, its `type`.
-  static std::shared_ptr<const Tokenizer> load(const std::string& place);
+  static std::shared_ptr<const Tokenizer> load(const std::string& place, const LoadOptions& options = {});
 
   virtual ~Tokenizer() = default;
 

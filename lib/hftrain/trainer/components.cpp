@@ -4,6 +4,7 @@
 #include <map>
 #include <utility>
 
+#include "hftrain/data/masking.h"
 #include "hftrain/nn/activation_checkpoint.h"
 #include "hftrain/parallel/nvme_optimizer.h"
 #include "hftrain/parallel/replicated_strategy.h"
@@ -77,6 +78,7 @@ std::shared_ptr<const data::Collator> make_collator(const plan::DataPlan& data,
   std::erase_if(padding.columns, [&](const data::PaddedColumn& column) {
     return std::find(split.columns.begin(), split.columns.end(), column.column) == split.columns.end();
   });
+  if (data.masking) return data::masking_collator(std::move(padding), *data.masking);
   return data::padding_collator(std::move(padding));
 }
 

@@ -158,10 +158,13 @@ bool Trainer::train_step(const std::vector<LoadedBatch>& group, const BatchLoade
 }
 
 // The model divides a sum over its own tokens and gradients are averaged over ranks; dividing by N / W makes
-// the average the mean over all tokens of the update.
+// the average the mean over all tokens of the update. Of no tokens (no token of a batch was masked) the loss and
+// its gradients are 0, and not 0 / 0, which would end in the parameters.
 double Trainer::divisor_of(const StepSync& all, int64_t own_label_tokens) const {
-  if (!plan_.batch.average_tokens_across_devices) return static_cast<double>(own_label_tokens);
-  return static_cast<double>(all.label_tokens) / communicator_.world_size();
+  const bool average = plan_.batch.average_tokens_across_devices;
+  const int64_t tokens = average ? all.label_tokens : own_label_tokens;
+  if (tokens == 0) return 1;
+  return static_cast<double>(tokens) / (average ? communicator_.world_size() : 1);
 }
 
 void Trainer::after_step() {

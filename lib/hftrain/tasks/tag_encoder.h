@@ -1,0 +1,23 @@
+// Rows of words with tags to tokens with labels, as run_ner aligns them.
+#pragma once
+
+#include <memory>
+
+#include "hftrain/data/encoder.h"
+#include "hftrain/tasks/tag_set.h"
+
+namespace hftrain::tasks {
+
+struct TagEncoding {
+  size_t words = 0, tags = 1;  // columns of the records
+  int64_t max_length = 0;      // tokens, with the special ones; what is longer is cut
+  bool label_all_tokens = false;
+};
+
+// Columns input_ids, token_type_ids and labels: the number of a word's tag at its first token; at its further
+// ones TagSet::continued with label_all_tokens, else -100; -100 at special tokens. A row without words, or with
+// another number of tags than of words, is an Error (exit code 4).
+std::unique_ptr<data::Encoder> tag_encoder(std::shared_ptr<const tokenizer::Tokenizer> tokenizer, TagSet tags,
+                                           const TagEncoding& encoding);
+
+}  // namespace hftrain::tasks
