@@ -1,9 +1,11 @@
 #include "launcher/front/data_stage.h"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "hftrain/base/clock.h"
+#include "hftrain/base/error.h"
 #include "hftrain/base/text.h"
 #include "hftrain/data/length_column.h"
 #include "launcher/front/stop_flag.h"
@@ -27,6 +29,21 @@ std::string describe(const data::PreparedData& prepared) {
   return join(splits, ", ") + " samples";
 }
 
+Error images_have_no_length() {
+  return Error(ExitCode::kUsage, "images cannot be ordered by their lengths")
+      .where("--train_sampling_strategy")
+      .why("the images of a batch are all of one size")
+      .hint("random or sequential");
+}
+
+Error no_validation_data() {
+  return Error(ExitCode::kUsage, "there is no validation data to evaluate with")
+      .why("none is named, and none of the training data is held out")
+      .hint(
+          "--validation_file or of images --validation_dir; or --validation_split_percentage, of images "
+          "--train_val_split");
+}
+
 }  // namespace
 
 data::PrepareRequest prepare_request(const Inputs& inputs) {
@@ -46,8 +63,15 @@ data::PrepareRequest prepare_request(const Inputs& inputs) {
   const tasks::TaskRow& task = plan::task_row(inputs.parsed);
   const tasks::TaskInput input = plan::task_input(inputs.parsed, inputs.model);
   request.recipe = task.recipe(input);
+  if (plan::looks_at_lengths(asked) && !request.recipe.reads_text) throw images_have_no_length();
   if (plan::looks_at_lengths(asked) && request.recipe.arrangement == data::Arrangement::kKeepRows)
     request.recipe = data::with_lengths(std::move(request.recipe), asked.length_column_name.value_or(""));
+  if (plan::task_row(inputs.parsed).preprocessor != nullptr) {
+    const double share = asked.train_val_split.value_or(0);
+    request.hold_out_percent.reset();
+    if (hold_out && share > 0) request.hold_out_percent = static_cast<int>(std::lround(100 * share));
+  }
+  if (hold_out && !request.hold_out_percent) throw no_validation_data();
   request.survey_files = asked.train_file;
   request.tokenizer_folder = inputs.model.tokenizer_folder;
   request.block_size =

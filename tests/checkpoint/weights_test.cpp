@@ -102,6 +102,19 @@ void save_weights_by(int world_size, bool sharded, int64_t max_shard_bytes, cons
   }
 }
 
+TEST_CASE("a parameter is found under the name that another release stores it by") {
+  const TemporaryDirectory folder;
+  std::vector<Stored> tensors = plain_tensors();
+  tensors[1].name = "h.old_weight";  // without the prefix, too
+  write_file(folder.path(), tensors);
+  ParameterTable table = tied_parameters();
+  table.parameters[1].other_names = {"base.older_weight", "base.old_weight", "base.h.old_weight"};
+  RowStrategy strategy(0, 1, wholes());
+  strategy.forget();
+  CHECK(load_weights(table, storage::StoredWeights(folder.path()), strategy).unused.empty());
+  CHECK(strategy.equals_wholes());
+}
+
 TEST_CASE("any number of ranks loads what any other saved, whole or sharded") {
   const TemporaryDirectory folder;
   const bool sharded = GENERATE(false, true);

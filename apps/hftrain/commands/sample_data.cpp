@@ -9,17 +9,19 @@
 #include "hftrain/base/error.h"
 #include "hftrain/base/file.h"
 #include "hftrain/base/text.h"
+#include "hftrain/data/sample_images.h"
 #include "hftrain/data/sample_tags.h"
 #include "hftrain/data/sample_text.h"
 
 namespace hftrain::app {
 namespace {
 
-const std::vector<std::string> kPlannedKinds = {"instructions", "classification", "pairs",
-                                                "qa",           "seq2seq",        "images"};
+const std::vector<std::string> kPlannedKinds = {"instructions", "classification", "pairs", "qa", "seq2seq"};
 // The validation file of a folder: other rows of the same kind, and how much less of them.
+constexpr const char* kImages = "images";  // the kind that is a folder of files
 constexpr uint64_t kOtherStream = 0x5DEECE66Dull << 20;
 constexpr int64_t kValidationShare = 20;
+constexpr int64_t kImageValidationShare = 5;  // of images there are fewer
 
 std::string text_floor_line() {
   const double nats = data::sample_text_floor().nats_per_character();
@@ -52,6 +54,7 @@ const std::vector<SampleKind>& sample_kinds() {
 std::string kind_names() {
   std::vector<std::string> names;
   for (const SampleKind& kind : sample_kinds()) names.push_back(kind.name);
+  names.push_back(kImages);
   return join(names, ", ");
 }
 
@@ -73,13 +76,17 @@ struct SampleFlags {
   int64_t size = 1 << 20;
 };
 
-void write_sample(const std::string& path, const std::string& text, const CommandContext& context) {
-  if (path_exists(path) && read_file(path) != text) {
+void put_sample(const std::string& path, const std::string& bytes) {
+  if (path_exists(path) && read_file(path) != bytes) {
     throw Error(ExitCode::kUsage, "the file is there already and holds something else")
         .where(path)
         .hint("remove it, or name another place");
   }
-  write_file_atomically(path, text);
+  write_file_atomically(path, bytes);
+}
+
+void write_sample(const std::string& path, const std::string& text, const CommandContext& context) {
+  put_sample(path, text);
   context.err << with_thousands(static_cast<int64_t>(text.size())) << " bytes of text in " << path << '\n';
 }
 
@@ -95,6 +102,25 @@ void write_samples(const SampleKind& kind, const SampleFlags& flags, const Comma
   context.err << kind.floor_line() << std::endl;
 }
 
+// OUT/train/CLASS/NUMBER.png and so on.
+void write_images(const SampleFlags& flags, const CommandContext& context) {
+  const auto seed = static_cast<uint64_t>(flags.seed);
+  const auto write = [&](const char* split, uint64_t stream, int64_t bytes) {
+    int64_t images = 0;
+    data::sample_images(stream, bytes, [&](const data::SampleImage& image) {
+      put_sample(flags.out + '/' + split + '/' + image.name, image.bytes);
+      ++images;
+    });
+    context.err << with_thousands(images) << " images in " << flags.out << '/' << split << '\n';
+  };
+  write("train", seed, flags.size);
+  write("validation", seed ^ kOtherStream, flags.size / kImageValidationShare);
+  const data::ImageFloor floor = data::sample_images_floor();
+  context.err << fmt::format("loss floor: {:.4f} nats per image; accuracy at most {:.4f}",
+                             floor.nats_per_image, floor.accuracy)
+              << std::endl;
+}
+
 }  // namespace
 
 ExitCode run_sample_data(const CommandContext& context) {
@@ -105,11 +131,16 @@ ExitCode run_sample_data(const CommandContext& context) {
   options.text(
       "OUT", flags.out, "OUT",
       "a file when it ends in the kind's extension (.txt of text, .jsonl of tags), else a folder that "
-      "gets train and validation files (a twentieth of the size)",
+      "gets train and validation files (a twentieth of the size); of images a folder that gets train and "
+      "validation (a fifth), each with a folder for each class",
       CommandOptions::Need::kRequired);
   options.number("--seed", flags.seed, 0, "the same seed gives the same bytes on every machine");
-  options.number("--size", flags.size, 1, "bytes of training data; whole lines, so a little less");
+  options.number("--size", flags.size, 1, "bytes of training data; of lines whole ones, so a little less");
   if (!options.read(context.arguments, context)) return ExitCode::kDone;
+  if (flags.kind == kImages) {
+    write_images(flags, context);
+    return ExitCode::kDone;
+  }
   write_samples(kind_named(flags.kind), flags, context);
   return ExitCode::kDone;
 }

@@ -47,6 +47,11 @@ struct DataArguments {
   std::vector<std::string> train_file;  // paths or globs; empty: none
   std::vector<std::string> validation_file;
   std::vector<std::string> test_file;
+  std::optional<std::string> train_dir,
+      validation_dir;                            // of images; stand in train_file and validation_file, too
+  std::optional<double> train_val_split = 0.15;  // share of the training images
+  std::string image_column_name = "image";
+  std::optional<std::string> label_column_name;  // unset: the task's
   std::optional<int64_t> max_train_samples;
   std::optional<int64_t> max_eval_samples;
   std::optional<int64_t> max_predict_samples;
@@ -113,6 +118,7 @@ struct ModelArguments {
   std::optional<std::string> config_overrides;  // key=value,key=value
   std::optional<std::string> config_name;
   std::optional<std::string> tokenizer_name;
+  std::optional<std::string> image_processor_name;  // a folder
   std::optional<std::string> cache_dir;
   std::string model_revision = "main";
   std::optional<std::string> dtype;  // auto | bfloat16 | float16 | float32

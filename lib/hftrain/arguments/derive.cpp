@@ -16,6 +16,7 @@ class Derivation {
 
   void run() {
     output();
+    folders_of_images();
     evaluation();
     best_model();
     logging();
@@ -34,6 +35,19 @@ class Derivation {
     if (arguments_.output.output_dir && !arguments_.output.output_dir->empty()) return;
     arguments_.output.output_dir = "trainer_output";
     note("the output folder is trainer_output", "--output_dir was not given");
+  }
+
+  // They are what the task reads in the place of files.
+  void folders_of_images() {
+    DataArguments& data = arguments_.data;
+    const auto read = [&](const std::optional<std::string>& folder, const char* flag,
+                          std::vector<std::string>& files, const char* files_flag) {
+      if (!folder || !files.empty()) return;
+      files = {*folder};
+      from(files_flag, flag);
+    };
+    read(data.train_dir, "train_dir", data.train_file, "train_file");
+    read(data.validation_dir, "validation_dir", data.validation_file, "validation_file");
   }
 
   void evaluation() {

@@ -408,8 +408,28 @@ const Rule kRules[] = {
      },
      "there is no training data",
      "train_file was not given",
-     "--train_file FILE…",
+     "--train_file FILE…, or of images --train_dir FOLDER",
      true},
+    {"H14",
+     Severity::kError,
+     {"train_dir", "train_file"},
+     [](Outcome o) {
+       const DataArguments& data = o.arguments.data;
+       return data.train_dir && data.train_file != std::vector<std::string>{*data.train_dir};
+     },
+     "train_dir and train_file both name training data",
+     "",
+     "leave one of them out"},
+    {"H14",
+     Severity::kError,
+     {"validation_dir", "validation_file"},
+     [](Outcome o) {
+       const DataArguments& data = o.arguments.data;
+       return data.validation_dir && data.validation_file != std::vector<std::string>{*data.validation_dir};
+     },
+     "validation_dir and validation_file both name validation data",
+     "",
+     "leave one of them out"},
     {"T1",
      Severity::kError,
      {"eval_strategy", "validation_file"},

@@ -21,6 +21,7 @@ void append(std::string& bytes, T value) {
 
 NumberType stored_type(FeatureType type, int64_t vocab_size) {
   if (type == FeatureType::kFloat) return NumberType::kFloat32;
+  if (type == FeatureType::kByte) return NumberType::kUint8;
   const bool small = type == FeatureType::kTokenIds && vocab_size <= std::numeric_limits<uint16_t>::max() + 1;
   return small ? NumberType::kUint16 : NumberType::kInt32;
 }
@@ -40,6 +41,8 @@ ColumnWriter::ColumnWriter(const std::string& prefix, FeatureType type, int64_t 
 void ColumnWriter::add(std::span<const int32_t> sequence) {
   if (feature_type_ == FeatureType::kTokenIds) {
     add_ids(sequence);
+  } else if (feature_type_ == FeatureType::kByte) {
+    for (const int32_t byte : sequence) append(buffer_, static_cast<uint8_t>(byte));
   } else {
     for (const int32_t number : sequence) append(buffer_, number);
   }
@@ -88,7 +91,7 @@ void ColumnWriter::finish() {
   append(index, static_cast<uint64_t>(lengths_.size()));
   append(index, static_cast<uint64_t>(lengths_.size() + 1));
   for (const int32_t length : lengths_) append(index, length);
-  const int64_t width = type_ == NumberType::kUint16 ? 2 : 4;
+  const int64_t width = type_ == NumberType::kUint8 ? 1 : type_ == NumberType::kUint16 ? 2 : 4;
   int64_t offset = 0;
   for (const int32_t length : lengths_) {
     append(index, offset);

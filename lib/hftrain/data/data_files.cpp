@@ -10,6 +10,7 @@
 #include "hftrain/base/error.h"
 #include "hftrain/base/file.h"
 #include "hftrain/base/text.h"
+#include "hftrain/data/image_folder.h"
 
 namespace hftrain::data {
 namespace {
@@ -73,8 +74,15 @@ std::optional<std::string> token_prefix(const std::string& path, Split split) {
   return std::nullopt;
 }
 
-void add_file(const std::string& path, Split split, DataFiles& files) {
-  if (const auto prefix = token_prefix(path, split)) {
+bool is_image_folder(const std::string& path) {
+  std::error_code ignored;
+  return fs::is_directory(path, ignored) && !path_exists(path + "/meta.json");
+}
+
+void add_file(const std::string& path, Split split, bool image_folders, DataFiles& files) {
+  if (image_folders && is_image_folder(path)) {
+    files.rows.push_back({path, RowFormat::kImageFolder});
+  } else if (const auto prefix = token_prefix(path, split)) {
     auto& prefixes = files.token_prefixes;
     // A glob names both files of a pair.
     if (std::find(prefixes.begin(), prefixes.end(), *prefix) == prefixes.end()) prefixes.push_back(*prefix);
@@ -111,10 +119,29 @@ std::vector<std::string> DataFiles::paths() const {
   return all;
 }
 
-DataFiles find_data_files(const std::vector<std::string>& patterns, Split split) {
+uint64_t bytes_of_file(const std::string& path) {
+  std::error_code error;
+  const uintmax_t bytes = fs::file_size(path, error);
+  if (error) throw system_error(error.value(), "cannot read the size of", path, ExitCode::kData);
+  return bytes;
+}
+
+uint64_t bytes_of(const RowFile& file) {
+  return file.format == RowFormat::kImageFolder ? image_files(file.path).size() : bytes_of_file(file.path);
+}
+
+uint64_t bytes_of(const DataFiles& files) {
+  uint64_t total = 0;
+  for (const RowFile& file : files.rows) total += bytes_of(file);
+  for (const std::string& prefix : files.token_prefixes)
+    total += bytes_of_file(prefix + ".idx") + bytes_of_file(prefix + ".bin");
+  return total;
+}
+
+DataFiles find_data_files(const std::vector<std::string>& patterns, Split split, bool image_folders) {
   DataFiles files;
   for (const std::string& pattern : patterns) {
-    for (const std::string& path : expand(pattern)) add_file(path, split, files);
+    for (const std::string& path : expand(pattern)) add_file(path, split, image_folders, files);
   }
   if (!files.rows.empty() && files.tokenized()) {
     throw Error(ExitCode::kUsage, "text and token files cannot be mixed")

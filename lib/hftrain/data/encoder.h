@@ -20,12 +20,15 @@ namespace hftrain::data {
 class Encoder {
  public:
   virtual ~Encoder() = default;
-  // The first column is input_ids.
+  // The first column is input_ids where there is a tokenizer.
   virtual FeatureSchema schema() const = 0;
   // Adds the features of all rows, in their order. What a row lacks or holds wrongly is an Error (exit code
   // 4) at Records::where().
   virtual void encode(const Records& records, Features& features) const = 0;
 };
+
+// The part of the training rows that a split gets.
+enum class RowShare { kAll, kHeldOut, kAfterHeldOut };
 
 enum class Arrangement {
   kPack,      // all sequences are joined and cut into blocks of one length
@@ -41,6 +44,13 @@ struct Recipe {
   bool takes_token_files = false;  // files that hold its input_ids already are data too; only of kPack
   // Which columns of the rows are read for a split.
   std::function<ColumnRule(Split)> columns;
+  bool reads_text = true;      // the encoder needs a tokenizer; false: it is given none
+  bool image_folders = false;  // folders of images are files with rows
+  // Which rows of `rows` a split has, and in which order; not set: all, or their first ones, as they stand in the
+  // files. Rows are then kept in memory until they are encoded, and hold single values only.
+  std::function<std::vector<int64_t>(int64_t rows, Split split, RowShare share,
+                                     std::optional<int64_t> max_samples)>
+      order;
   // What has to be known of the training rows before any row is encoded, such as the set of labels: called
   // with all of them. Nothing when `stopped` said so. Not set: nothing has to be known.
   std::function<std::optional<Json>(RowSource& rows, const std::function<bool()>& stopped)> survey;

@@ -13,6 +13,7 @@
 #include "hftrain/base/hash.h"
 #include "hftrain/base/json.h"
 #include "hftrain/data/file_hashes.h"
+#include "hftrain/data/image_folder.h"
 #include "hftrain/data/line_reader.h"
 #include "hftrain/data/split_builder.h"
 #include "hftrain/data/token_cache.h"
@@ -27,7 +28,8 @@ std::vector<SplitRequest> splits_of(const PrepareRequest& request) {
   std::vector<SplitRequest> splits;
   const auto add = [&](Split split, const std::vector<std::string>& patterns, std::optional<int64_t> limit) {
     if (!patterns.empty())
-      splits.push_back({split, find_data_files(patterns, split), RowShare::kAll, 0, limit});
+      splits.push_back(
+          {split, find_data_files(patterns, split, request.recipe.image_folders), RowShare::kAll, 0, limit});
   };
   add(Split::kTrain, request.train_files, request.max_train_samples);
   add(Split::kValidation, request.validation_files, request.max_eval_samples);
@@ -50,10 +52,20 @@ std::vector<SplitRequest> splits_of(const PrepareRequest& request) {
   return splits;
 }
 
+// What tells the contents of a file of rows from others. Of images their places and sizes: the cache holds no more of
+// them than where they are.
+Json key_of_rows(const RowFile& file, const FileHashes& hashes) {
+  if (file.format != RowFormat::kImageFolder) return {static_cast<int>(file.format), hashes.hash(file.path)};
+  std::string listing;
+  for (const ImageFile& image : image_files(file.path))
+    listing += image.path + '\0' + std::to_string(image.bytes) + '\n';
+  return {static_cast<int>(file.format), fs::absolute(file.path).lexically_normal().string(),
+          hash_bytes(listing)};
+}
+
 Json key_of_split(const SplitRequest& split, const FileHashes& hashes) {
   Json files = Json::array();
-  for (const RowFile& file : split.files.rows)
-    files.push_back({static_cast<int>(file.format), hashes.hash(file.path)});
+  for (const RowFile& file : split.files.rows) files.push_back(key_of_rows(file, hashes));
   for (const std::string& prefix : split.files.token_prefixes) {
     files.push_back({"tokens", hashes.hash(prefix + ".idx"), hashes.hash(prefix + ".bin")});
   }
@@ -63,8 +75,9 @@ Json key_of_split(const SplitRequest& split, const FileHashes& hashes) {
           {"max_samples", split.max_samples ? Json(*split.max_samples) : Json()}};
 }
 
-bool has_text(const std::vector<SplitRequest>& splits) {
-  return std::any_of(splits.begin(), splits.end(),
+bool has_text(const PrepareRequest& request, const std::vector<SplitRequest>& splits) {
+  return request.recipe.reads_text &&
+         std::any_of(splits.begin(), splits.end(),
                      [](const SplitRequest& split) { return !split.files.tokenized(); });
 }
 
@@ -85,7 +98,7 @@ bool packs(const PrepareRequest& request) {
 // Rows that the recipe wants to see first; none without a survey.
 DataFiles survey_files(const PrepareRequest& request) {
   if (!request.recipe.survey || request.survey_files.empty()) return {};
-  return find_data_files(request.survey_files, Split::kTrain);
+  return find_data_files(request.survey_files, Split::kTrain, request.recipe.image_folders);
 }
 
 // A hash of everything that decides the result: contents and formats of the files, tokenizer, options.
@@ -99,9 +112,8 @@ std::string key_of(const PrepareRequest& request, const std::vector<SplitRequest
               {"keep_linebreaks", request.keep_linebreaks}};
   for (const SplitRequest& split : splits)
     key["splits"][split_name(split.split)] = key_of_split(split, hashes);
-  for (const RowFile& file : survey_files(request).rows)
-    key["survey"].push_back({static_cast<int>(file.format), hashes.hash(file.path)});
-  if (has_text(splits)) key["tokenizer"] = key_of_tokenizer(request.tokenizer_folder, hashes);
+  for (const RowFile& file : survey_files(request).rows) key["survey"].push_back(key_of_rows(file, hashes));
+  if (has_text(request, splits)) key["tokenizer"] = key_of_tokenizer(request.tokenizer_folder, hashes);
   return hash_bytes(dump_json(key, -1));
 }
 
@@ -117,7 +129,8 @@ Json made_from(const PrepareRequest& request, const std::vector<SplitRequest>& s
   }
   std::sort(sources.begin(), sources.end());
   sources.erase(std::unique(sources.begin(), sources.end()), sources.end());
-  return {{"sources", sources}, {"tokenizer", has_text(splits) ? absolute(request.tokenizer_folder) : ""}};
+  return {{"sources", sources},
+          {"tokenizer", has_text(request, splits) ? absolute(request.tokenizer_folder) : ""}};
 }
 
 void check(const PrepareRequest& request) {
@@ -137,16 +150,9 @@ std::optional<PreparedSplit>& member_of(PreparedData& data, Split split) {
   return data.test;
 }
 
-uint64_t file_bytes(const std::string& path) {
-  std::error_code error;
-  const uintmax_t bytes = fs::file_size(path, error);
-  if (error) throw system_error(error.value(), "cannot read the size of", path, ExitCode::kData);
-  return bytes;
-}
-
 uint64_t uncompressed_size(const std::string& path) {
   constexpr uint64_t kTextCompresses = 3;  // what gzip and zstd do to plain text, about
-  const uint64_t size = file_bytes(path);
+  const uint64_t size = bytes_of_file(path);
   return path.ends_with(".gz") || path.ends_with(".zst") ? size * kTextCompresses : size;
 }
 
@@ -186,10 +192,10 @@ void look_at_head(const RowFile& file, Split split, const PrepareRequest& reques
 void look_at_heads(const SplitRequest& split, const PrepareRequest& request) {
   const std::vector<RowFile>& files = split.files.rows;
   const std::vector<std::string>& prefixes = split.files.token_prefixes;
-  const bool empty = std::all_of(files.begin(), files.end(),
-                                 [](const RowFile& file) { return file_bytes(file.path) == 0; }) &&
-                     std::all_of(prefixes.begin(), prefixes.end(),
-                                 [](const std::string& prefix) { return file_bytes(prefix + ".bin") == 0; });
+  const bool empty =
+      std::all_of(files.begin(), files.end(), [](const RowFile& file) { return bytes_of(file) == 0; }) &&
+      std::all_of(prefixes.begin(), prefixes.end(),
+                  [](const std::string& prefix) { return bytes_of_file(prefix + ".bin") == 0; });
   if (empty) throw no_sample(split, 0, request.block_size);
   for (size_t i = 0; i < std::min(files.size(), kMostHeads); ++i)
     look_at_head(files[i], split.split, request);
@@ -197,7 +203,8 @@ void look_at_heads(const SplitRequest& split, const PrepareRequest& request) {
 
 uint64_t text_bytes(const SplitRequest& split) {
   uint64_t bytes = 0;
-  for (const RowFile& file : split.files.rows) bytes += uncompressed_size(file.path);
+  for (const RowFile& file : split.files.rows)
+    bytes += file.format == RowFormat::kImageFolder ? bytes_of(file) : uncompressed_size(file.path);
   return bytes;
 }
 
@@ -231,12 +238,36 @@ class ScratchFolder {
   std::string path_;
 };
 
+// Rows that have an order of their own are counted, and the first of them encoded: what is wrong with them is told before
+// anything is written.
+PreparedSplit ordered(const SplitRequest& split, const PrepareRequest& request, const Json& facts) {
+  constexpr int64_t kMostEncoded = 10'000;
+  const Recipe& recipe = request.recipe;
+  const ColumnRule columns = recipe.columns(split.split);
+  const auto open = [&] { return open_rows(split.files.rows, {.columns = columns}); };
+  Records records(columns.columns);
+  int64_t rows = 0;
+  for (const auto source = open(); source->next(records); records.clear()) ++rows;
+  std::vector<int64_t> order = recipe.order(rows, split.split, split.share, split.max_samples);
+  PreparedSplit guess;
+  guess.exact = false;
+  guess.samples = guess.tokens = static_cast<int64_t>(order.size());
+  if (recipe.reads_text) return guess;
+  const std::unique_ptr<Encoder> encoder = recipe.encoder(nullptr, split.split, facts);
+  const auto chosen = row_order(open(), columns.columns, std::move(order));
+  for (int64_t row = 0; row < kMostEncoded && chosen->next(records); ++row, records.clear()) {
+    Features features{.columns = std::vector<FeatureValues>(encoder->schema().size())};
+    encoder->encode(records, features);
+  }
+  return guess;
+}
+
 PreparedSplit guessed(const SplitRequest& split, const PrepareRequest& request) {
   constexpr uint64_t kBytesPerToken = 4;
   constexpr int64_t kTokensPerRow = 64;  // where rows stay as they are
   const int64_t sample = packs(request) ? request.block_size : kTokensPerRow;
   uint64_t tokens = text_bytes(split) / kBytesPerToken;
-  for (const std::string& prefix : split.files.token_prefixes) tokens += file_bytes(prefix + ".bin") / 2;
+  for (const std::string& prefix : split.files.token_prefixes) tokens += bytes_of_file(prefix + ".bin") / 2;
   if (split.share == RowShare::kHeldOut)
     tokens = tokens * static_cast<uint64_t>(split.hold_out_percent) / 100;
   if (split.share == RowShare::kAfterHeldOut)
@@ -288,7 +319,7 @@ std::optional<PreparedData> find_prepared(const PrepareRequest& request) {
   check(request);
   if (request.overwrite_cache) return std::nullopt;
   const std::vector<SplitRequest> splits = splits_of(request);
-  if (has_text(splits) && request.tokenizer_folder.empty())
+  if (has_text(request, splits) && request.tokenizer_folder.empty())
     return std::nullopt;  // of a plan without a tokenizer
   return TokenCache(request.cache_folder).find(key_of(request, splits));
 }
@@ -329,7 +360,9 @@ PreparedData estimate_prepared(const PrepareRequest& request, const TokenizerLoa
     if (split.max_samples && *split.max_samples <= 0) throw no_samples_asked(split);
     look_at_heads(split, request);
     std::optional<PreparedSplit>& guess = member_of(data, split.split);
-    if (load_tokenizer && is_small(split, request)) {
+    if (request.recipe.order) {
+      guess = ordered(split, request, data.facts);
+    } else if (load_tokenizer && is_small(split, request)) {
       guess = counted(split, request, load_tokenizer, data.facts);
     } else {
       guess = guessed(split, request);

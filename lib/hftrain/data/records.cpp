@@ -71,7 +71,8 @@ std::optional<Value> Value::find(std::string_view name) const {
 }
 
 std::string Records::where(size_t row) const {
-  return paths_[rows_[row].path] + ':' + std::to_string(rows_[row].line);
+  const std::string& path = paths_[rows_[row].path];
+  return rows_[row].line > 0 ? path + ':' + std::to_string(rows_[row].line) : path;
 }
 
 void Records::begin_row(const std::string& path, int64_t line) {
@@ -122,6 +123,23 @@ size_t Records::add_slots(size_t slot, ValueKind kind, size_t size, size_t slots
   cells_[slot].begin = first;
   cells_[slot].size = size;
   return first;
+}
+
+void Records::add_copy(const Records& from, size_t row) {
+  begin_row(from.paths_[from.rows_[row].path], from.rows_[row].line);
+  for (size_t column = 0; column < columns_; ++column) {
+    const Value value = from.value(row, column);
+    switch (value.kind()) {
+      case ValueKind::kText:
+        set_text(slot(column), value.text());
+        break;
+      case ValueKind::kList:
+      case ValueKind::kObject:
+        throw Error(ExitCode::kInternal, "a row with lists or objects is not copied");
+      default:
+        cells_[slot(column)] = from.cells_[from.rows_[row].first_slot + column];
+    }
+  }
 }
 
 void Records::drop_last_row() {

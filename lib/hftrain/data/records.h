@@ -51,7 +51,7 @@ class Records {
   size_t columns() const { return columns_; }
   size_t rows() const { return rows_.size(); }
   Value value(size_t row, size_t column) const { return {*this, rows_[row].first_slot + column}; }
-  // "path:line" of the row, for messages.
+  // "path:line" of the row, for messages; the path alone of a row that is a file (line 0).
   std::string where(size_t row) const;
   // Of all text; what a chunk of rows is measured by.
   size_t text_bytes() const { return text_.size(); }
@@ -71,6 +71,9 @@ class Records {
   // `begin`, its size before.
   std::string& open_text() { return text_; }
   void close_text(size_t slot, size_t begin);
+
+  // Adds a row of another object, of single values only: a list or an object is an Error (exit code 1).
+  void add_copy(const Records& from, size_t row);
 
   void drop_last_row();
   void clear();

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "hftrain/data/image_folder.h"
+
 namespace hftrain::data {
 namespace {
 
@@ -18,6 +20,8 @@ std::unique_ptr<RowSource> open_file(const RowFile& file, const RowOptions& opti
       return open_delimited_rows(file.path, ',', options);
     case RowFormat::kTsv:
       return open_delimited_rows(file.path, '\t', options);
+    case RowFormat::kImageFolder:
+      return open_image_folder_rows(file.path, options);
   }
   return nullptr;
 }
@@ -75,6 +79,29 @@ class RowWindow final : public RowSource {
   int64_t row_ = 0;
 };
 
+class RowOrder final : public RowSource {
+ public:
+  RowOrder(std::unique_ptr<RowSource> source, size_t columns, std::vector<int64_t> order)
+      : source_(std::move(source)), rows_(columns), order_(std::move(order)) {}
+
+  bool next(Records& records) override {
+    if (next_ == 0) {
+      while (source_->next(rows_)) continue;
+    }
+    if (next_ == order_.size()) return false;
+    records.add_copy(rows_, static_cast<size_t>(order_[next_++]));
+    return true;
+  }
+
+  uint64_t file_position() const override { return source_->file_position(); }
+
+ private:
+  std::unique_ptr<RowSource> source_;
+  Records rows_;
+  std::vector<int64_t> order_;
+  size_t next_ = 0;
+};
+
 }  // namespace
 
 ColumnRule text_column() {
@@ -90,6 +117,11 @@ std::unique_ptr<RowSource> open_rows(std::vector<RowFile> files, const RowOption
 
 std::unique_ptr<RowSource> row_window(std::unique_ptr<RowSource> source, int64_t begin, int64_t end) {
   return std::make_unique<RowWindow>(std::move(source), begin, end);
+}
+
+std::unique_ptr<RowSource> row_order(std::unique_ptr<RowSource> source, size_t columns,
+                                     std::vector<int64_t> order) {
+  return std::make_unique<RowOrder>(std::move(source), columns, std::move(order));
 }
 
 }  // namespace hftrain::data

@@ -54,7 +54,7 @@ class RowSource {
   virtual uint64_t file_position() const = 0;
 };
 
-enum class RowFormat { kText, kJsonLines, kJson, kCsv, kTsv };
+enum class RowFormat { kText, kJsonLines, kJson, kCsv, kTsv, kImageFolder };
 
 // The rows of one file, by the extension of its name.
 std::unique_ptr<RowSource> open_text_rows(const std::string& path, const RowOptions& options);
@@ -73,5 +73,10 @@ std::unique_ptr<RowSource> open_rows(std::vector<RowFile> files, const RowOption
 
 // Rows [begin, end) of `source`; end -1 means all that follow.
 std::unique_ptr<RowSource> row_window(std::unique_ptr<RowSource> source, int64_t begin, int64_t end);
+
+// Rows `order` of `source`, in that order; `columns` of them, which hold no lists and no objects. All rows are kept in
+// memory.
+std::unique_ptr<RowSource> row_order(std::unique_ptr<RowSource> source, size_t columns,
+                                     std::vector<int64_t> order);
 
 }  // namespace hftrain::data

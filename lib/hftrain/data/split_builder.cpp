@@ -119,9 +119,8 @@ void SplitBuilder::report(const DataFiles& files, Split split, PrepareProgress::
   const double now = monotonic_seconds();
   if (now - last_report_ < kSecondsBetweenReports) return;
   last_report_ = now;
-  uint64_t total = 0;
-  for (const std::string& path : files.paths()) total += std::filesystem::file_size(path);
-  observer_.progress({stage, split, bytes_done, total, tokens});
+  if (!total_bytes_ || total_bytes_->first != split) total_bytes_ = {split, bytes_of(files)};
+  observer_.progress({stage, split, bytes_done, total_bytes_->second, tokens});
 }
 
 RowOptions SplitBuilder::row_options(Split split) const {
@@ -165,24 +164,35 @@ SplitBuilder::RowRange SplitBuilder::range_of(const SplitRequest& split, int64_t
   return split.share == RowShare::kHeldOut ? RowRange{0, held_out} : RowRange{held_out, -1};
 }
 
+std::unique_ptr<RowSource> SplitBuilder::rows_of(const SplitRequest& split) {
+  const Recipe& recipe = request_.recipe;
+  std::optional<int64_t> count = split.share == RowShare::kAll ? std::nullopt : training_rows_;
+  if (!count && (split.share != RowShare::kAll || recipe.order)) count = count_rows(split);
+  if (split.share != RowShare::kAll) training_rows_ = count;
+  if (!count && (split.share != RowShare::kAll || recipe.order)) return nullptr;
+  const RowOptions options = row_options(split.split);
+  auto rows = open_rows(split.files.rows, options);
+  if (recipe.order) {
+    return row_order(std::move(rows), options.columns.columns,
+                     recipe.order(*count, split.split, split.share, split.max_samples));
+  }
+  const RowRange range = count ? range_of(split, *count) : RowRange{};
+  return row_window(std::move(rows), range.begin, range.end);
+}
+
 std::optional<PreparedSplit> SplitBuilder::build_from_rows(const SplitRequest& split,
                                                            const std::string& prefix, const Json& facts) {
-  RowRange range;
-  if (split.share != RowShare::kAll) {
-    if (!training_rows_) training_rows_ = count_rows(split);
-    if (!training_rows_) return std::nullopt;
-    range = range_of(split, *training_rows_);
-  }
-  if (!tokenizer_) tokenizer_ = load_tokenizer_();
+  const std::unique_ptr<RowSource> rows = rows_of(split);
+  if (!rows) return std::nullopt;
+  if (!tokenizer_ && request_.recipe.reads_text) tokenizer_ = load_tokenizer_();
   const std::unique_ptr<Encoder> encoder = request_.recipe.encoder(tokenizer_, split.split, facts);
   const FeatureSchema schema = encoder->schema();
   Writers writers;
   for (const FeatureColumn& column : schema) {
     writers.push_back(std::make_unique<ColumnWriter>(column_prefix(prefix, column.name), column.type,
-                                                     tokenizer_->vocab_size()));
+                                                     tokenizer_ ? tokenizer_->vocab_size() : 0));
   }
   const std::unique_ptr<FeatureSink> sink = sink_for(split, schema, writers);
-  const auto rows = row_window(open_rows(split.files.rows, row_options(split.split)), range.begin, range.end);
   if (!encode_rows(split, *rows, *encoder, *sink)) return std::nullopt;
   return finish(split, *sink, schema, writers, prefix);
 }
@@ -273,6 +283,7 @@ PreparedSplit SplitBuilder::finish(const SplitRequest& split, const FeatureSink&
   const ColumnWriter& ids = *writers.front();
   if (ids.sequences() == 0) throw no_sample(split, sink.tokens_seen(), request_.block_size);
   PreparedSplit made{prefix, ids.sequences(), ids.tokens(), ids.largest_id()};
+  if (!request_.recipe.reads_text) made.tokens = made.samples;
   made.columns.clear();
   for (size_t column = 0; column < schema.size(); ++column) {
     writers[column]->finish();

@@ -15,8 +15,6 @@
 
 namespace hftrain::data {
 
-enum class RowShare { kAll, kHeldOut, kAfterHeldOut };
-
 struct SplitRequest {
   Split split = Split::kTrain;
   DataFiles files;
@@ -57,6 +55,8 @@ class SplitBuilder {
   std::optional<PreparedSplit> build_from_tokens(const SplitRequest& split, const std::string& prefix);
   std::optional<int64_t> count_rows(const SplitRequest& split);
   RowRange range_of(const SplitRequest& split, int64_t rows) const;
+  // The rows of a split in the order that they are to be encoded in. Nothing when the observer's stop became true.
+  std::unique_ptr<RowSource> rows_of(const SplitRequest& split);
   std::unique_ptr<FeatureSink> sink_for(const SplitRequest& split, const FeatureSchema& schema,
                                         Writers& writers) const;
   RowOptions row_options(Split split) const;
@@ -78,6 +78,7 @@ class SplitBuilder {
   std::shared_ptr<const tokenizer::Tokenizer> tokenizer_;
   std::optional<int64_t> training_rows_;  // counted once for both shares of the training rows
   double last_report_ = 0;
+  std::optional<std::pair<Split, uint64_t>> total_bytes_;  // of the split that was reported last
 };
 
 }  // namespace hftrain::data

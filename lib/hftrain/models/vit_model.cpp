@@ -10,6 +10,7 @@
 #include "hftrain/base/error.h"
 #include "hftrain/nn/attention.h"
 #include "hftrain/nn/dropout.h"
+#include "hftrain/nn/embedding.h"
 #include "hftrain/nn/linear.h"
 #include "hftrain/nn/norm.h"
 
@@ -40,13 +41,16 @@ VitModel::VitModel(std::shared_ptr<const architectures::Architecture> architectu
       activation_(nn::activation_by_name(config_.hidden_act)) {
   const bool hidden = config_.hidden_dropout_prob > 0, weights = config_.attention_probs_dropout_prob > 0;
   for (nn::Unit& unit : units_) unit.random = unit.repeated && (hidden || weights);
-  units_.front().random = hidden;
+  units_.front().random = hidden || options.neftune_alpha > 0;
 }
 
 // Parameters: class token; positions; projection weight, bias.
 at::Tensor VitModel::embed(at::TensorList p, const at::Tensor& pixels) const {
   const at::Tensor patches = patches_of(pixels.to(options().compute_dtype), config_);
-  const at::Tensor embedded = nn::linear(patches, p[2].flatten(1), p[3]);
+  at::Tensor embedded = nn::linear(patches, p[2].flatten(1), p[3]);
+  // The module that the Trainer's hook hangs on is the projection.
+  const double alpha = active(this->options().neftune_alpha);
+  if (alpha > 0) embedded = nn::add_neftune_noise(embedded, alpha);
   const at::Tensor x = at::cat({p[0].expand({pixels.size(0), -1, -1}), embedded}, 1) + p[1];
   return nn::dropout(x, active(config_.hidden_dropout_prob));
 }

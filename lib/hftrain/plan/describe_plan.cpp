@@ -123,20 +123,29 @@ std::string precision_text(const PrecisionPlan& precision) {
   return text;
 }
 
-std::string split_text(const std::string& name, const std::optional<SplitPlan>& split) {
+std::string split_text(const std::string& name, const std::optional<SplitPlan>& split, bool images) {
   if (!split || (split->samples == 0 && !split->exact)) return name + " not prepared yet";
-  return name + (split->exact ? " " : " about ") + counted(split->samples, "sample") + " (" +
-         counted(split->tokens, "token") + ")";
+  const std::string count = name + (split->exact ? " " : " about ") + counted(split->samples, "sample");
+  return images ? count : count + " (" + counted(split->tokens, "token") + ")";
+}
+
+std::string shape_text(const DataPlan& data) {
+  const std::string tokens = with_thousands(data.block_size) + " tokens";
+  if (data.preprocessor) {
+    return "images of " + std::to_string(data.preprocessor->height) + " by " +
+           std::to_string(data.preprocessor->width) + " pixels, " + tokens + " each";
+  }
+  return (data.padding.columns.empty() ? "blocks of " : "samples of at most ") + tokens;
 }
 
 std::string data_text(const RunPlan& plan) {
   const DataPlan& data = plan.data;
-  const std::string shape = data.padding.columns.empty() ? "blocks of " : "samples of at most ";
-  std::vector<std::string> parts = {std::string(tasks::row_of(data.task).name),
-                                    shape + with_thousands(data.block_size) + " tokens"};
-  if (plan.do_train) parts.push_back(split_text("training", data.train));
-  if (plan.do_eval || plan.evaluation.on_start) parts.push_back(split_text("validation", data.validation));
-  if (plan.do_predict) parts.push_back(split_text("test", data.test));
+  const bool images = data.preprocessor.has_value();
+  std::vector<std::string> parts = {std::string(tasks::row_of(data.task).name), shape_text(data)};
+  if (plan.do_train) parts.push_back(split_text("training", data.train, images));
+  if (plan.do_eval || plan.evaluation.on_start)
+    parts.push_back(split_text("validation", data.validation, images));
+  if (plan.do_predict) parts.push_back(split_text("test", data.test, images));
   parts.push_back(data.sampling + " order, seed " + std::to_string(data.seed));
   return join(parts, ", ");
 }

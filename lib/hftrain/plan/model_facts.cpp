@@ -7,6 +7,7 @@
 
 #include "hftrain/base/error.h"
 #include "hftrain/base/file.h"
+#include "hftrain/images/preprocessor.h"
 #include "hftrain/plan/hub_cache.h"
 #include "hftrain/storage/safetensors_file.h"
 
@@ -160,6 +161,18 @@ void load_tokenizer(const arguments::Arguments& arguments, const std::string& ca
   facts.tokenizer_max_length = max_length(facts.tokenizer_folder);
 }
 
+// The model's own may be missing.
+void load_preprocessor(const arguments::ModelArguments& model, const std::string& cache, ModelFacts& facts) {
+  const std::optional<std::string>& named = model.image_processor_name;
+  const std::string folder =
+      named ? resolve_model_folder(*named, "--image_processor_name", model.model_revision, cache)
+            : facts.source_folder;
+  const std::string path = folder + '/' + images::kPreprocessorName;
+  if (!named && (folder.empty() || !path_exists(path))) return;
+  facts.preprocessor = read_json_file(path);
+  facts.preprocessor_origin = path;
+}
+
 }  // namespace
 
 ModelFacts load_model_facts(const arguments::Arguments& arguments, const Environment& environment,
@@ -167,7 +180,11 @@ ModelFacts load_model_facts(const arguments::Arguments& arguments, const Environ
   const std::string cache = hub_cache_folder(arguments.model.cache_dir, environment);
   ModelFacts facts;
   load_model(arguments.model, cache, needed, head, facts);
-  load_tokenizer(arguments, cache, needed, facts);
+  if (sees_images(head)) {
+    load_preprocessor(arguments.model, cache, facts);
+  } else {
+    load_tokenizer(arguments, cache, needed, facts);
+  }
   return facts;
 }
 

@@ -186,7 +186,10 @@ tasks::TaskInput task_input(const arguments::ParseOutcome& parsed, const ModelFa
           .tokenizer_size = model.tokenizer_vocabulary.value_or(0),
           .model_positions = model.architecture->max_positions(),
           .spaces_words = model.architecture->spaces_words(),
-          .trains = wants_training(parsed)};
+          .trains = wants_training(parsed),
+          .image = model.architecture->image(),
+          .preprocessor = model.preprocessor,
+          .preprocessor_origin = model.preprocessor_origin};
 }
 
 DataPlan resolve_data(const ResolveInput& input, const RunPlan& plan, Problems& problems) {
@@ -195,7 +198,10 @@ DataPlan resolve_data(const ResolveInput& input, const RunPlan& plan, Problems& 
   const tasks::TaskRow& task = task_row(input.parsed);
   data.task = task.task;
   check_task_flags(input, task, problems);
-  if (task.padding != nullptr) {
+  if (task.preprocessor != nullptr) {
+    data.preprocessor = task.preprocessor(task_input(input.parsed, input.model));
+    data.block_size = input.model.architecture->image()->tokens;
+  } else if (task.padding != nullptr) {
     const tasks::TaskInput facts = task_input(input.parsed, input.model);
     const bool waits_for_data = task.config_changes != nullptr && input.data.of_task.is_null();
     if (!waits_for_data) data.padding = task.padding(facts, input.data.of_task);

@@ -154,7 +154,7 @@ ModelPlan resolve_model(const ResolveInput& input, Problems& problems) {
   plan.master_dtype = master_dtype(input);
   plan.config = architecture->config_json();
   plan.config["dtype"] = plan.master_dtype;
-  plan.config["use_cache"] = arguments.model.use_cache;
+  if (!sees_images(architecture->head())) plan.config["use_cache"] = arguments.model.use_cache;
   align_config(input.model, plan.config);
   if (generates(architecture->head()))
     plan.generation_config = generation_config_text(input.model, plan.config);
@@ -162,6 +162,14 @@ ModelPlan resolve_model(const ResolveInput& input, Problems& problems) {
   if (!plan.source_folder.empty())
     plan.grown = grown_parameters(*adapted(input, /*grows=*/false), *architecture);
   plan.frozen = frozen_parameters(input, *architecture, problems);
+  if (const auto make = task_row(input.parsed).preprocessor) {
+    plan.preprocessor_config =
+        dump_json(input.model.preprocessor.is_null()
+                      ? images::preprocessor_json(make(task_input(input.parsed, input.model)),
+                                                  architecture->image()->processor)
+                      : input.model.preprocessor) +
+        '\n';
+  }
   plan.parameters = plan.trainable_parameters = architecture->parameters().count();
   for (const int position : plan.frozen)
     plan.trainable_parameters -= architecture->parameters().parameters[static_cast<size_t>(position)].numel();

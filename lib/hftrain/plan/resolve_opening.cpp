@@ -97,7 +97,7 @@ std::vector<int> frozen_parameters(const ResolveInput& input, const Architecture
 std::vector<Diagnostic> opening_notes(const ResolveInput& input, const RunPlan& plan) {
   std::vector<Diagnostic> notes;
   const int64_t vocabulary = input.model.architecture->vocab_size();
-  if (plan.model.config["vocab_size"] != vocabulary) {
+  if (plan.model.config.value("vocab_size", vocabulary) != vocabulary) {  // models of images have none
     notes.push_back(note("the model gets " + plan.model.config["vocab_size"].dump() +
                              " embeddings instead of " + std::to_string(vocabulary),
                          "the tokenizer has that many ids"));

@@ -12,6 +12,7 @@
 
 #include "hftrain/base/json.h"
 #include "hftrain/data/collator.h"
+#include "hftrain/images/preprocessor.h"
 #include "hftrain/tasks/scorer.h"
 #include "hftrain/tasks/task.h"
 
@@ -103,11 +104,12 @@ struct GrownParameter {
 };
 
 struct ModelPlan {
-  std::string source_folder;      // transformers folder to load weights from; empty: from scratch
-  std::string model_type;         // the family, as config.json names it
-  Json config;                    // the complete config.json content the run uses
-  std::string generation_config;  // text of the generation_config.json that is saved
-  std::string tokenizer_folder;   // whose files are copied beside every saved model; may be empty
+  std::string source_folder;        // transformers folder to load weights from; empty: from scratch
+  std::string model_type;           // the family, as config.json names it
+  Json config;                      // the complete config.json content the run uses
+  std::string generation_config;    // text of the generation_config.json that is saved
+  std::string preprocessor_config;  // text of the preprocessor_config.json that is saved; empty: none
+  std::string tokenizer_folder;     // whose files are copied beside every saved model; may be empty
   std::string master_dtype = "float32";
   int64_t parameters = 0;  // numbers, tied tensors once
   int64_t trainable_parameters = 0;
@@ -150,8 +152,9 @@ struct SplitPlan {
 
 struct DataPlan {
   tasks::Task task = tasks::Task::kCausalLm;
-  int64_t block_size = 0;        // tokens of a sample, or at most so many where rows stay as they are
-  int64_t target_size = 0;       // tokens that the decoder reads of a sample, or at most so many; 0: as many
+  int64_t block_size = 0;   // tokens of a sample, or at most so many where rows stay as they are
+  int64_t target_size = 0;  // tokens that the decoder reads of a sample, or at most so many; 0: as many
+  std::optional<images::Preprocessor> preprocessor;  // of samples that are such
   data::PaddingOptions padding;  // of batches; no columns: samples are blocks of one length
   std::optional<data::MaskingOptions> masking;  // unset: no token is hidden
   std::optional<SplitPlan> train;

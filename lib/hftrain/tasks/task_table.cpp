@@ -18,9 +18,7 @@ const std::vector<TaskRow>& task_table() {
       text_classification(),
       token_classification(),
       {.task = Task::kQuestionAnswering, .name = "question-answering", .head = Head::kQuestionAnswering},
-      {.task = Task::kImageClassification,
-       .name = "image-classification",
-       .head = Head::kImageClassification},
+      image_classification(),
   };
   return rows;
 }

@@ -8,11 +8,13 @@
 #include <string_view>
 #include <vector>
 
+#include "hftrain/architectures/architecture.h"
 #include "hftrain/architectures/head.h"
 #include "hftrain/arguments/arguments.h"
 #include "hftrain/base/json.h"
 #include "hftrain/data/collator.h"
 #include "hftrain/data/encoder.h"
+#include "hftrain/images/preprocessor.h"
 #include "hftrain/tasks/scorer.h"
 #include "hftrain/tasks/task.h"
 
@@ -31,6 +33,9 @@ struct TaskInput {
   int64_t model_positions = 0;                                 // of the model; 0: no limit
   bool spaces_words = false;  // the model's tokenizers put a space before each word (Architecture)
   bool trains = true;
+  std::optional<architectures::ImageShape> image = std::nullopt;  // that the model looks at
+  Json preprocessor = nullptr;  // preprocessor_config.json of its image processor; null: none is named
+  std::string preprocessor_origin = {};
 };
 
 struct TaskRow {
@@ -47,6 +52,8 @@ struct TaskRow {
   data::PaddingOptions (*padding)(const TaskInput& input, const Json& facts) = nullptr;
   // Which tokens of a sample are hidden. Null: none.
   data::MaskingOptions (*masking)(const TaskInput& input) = nullptr;
+  // How images become a batch, where samples are such. Null: they are not.
+  images::Preprocessor (*preprocessor)(const TaskInput& input) = nullptr;
   // Tokens of the longest sample, where batches are padded.
   int64_t (*longest)(const TaskInput& input) = nullptr;
   // Of the longest target that a decoder reads. Null: what it reads is as long as the sample.
@@ -69,6 +76,7 @@ std::optional<Task> task_named(std::string_view name);
 
 // Their rows.
 TaskRow causal_lm();
+TaskRow image_classification();
 TaskRow masked_lm();
 TaskRow text_classification();
 TaskRow token_classification();

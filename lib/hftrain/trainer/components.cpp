@@ -4,6 +4,7 @@
 #include <map>
 #include <utility>
 
+#include "hftrain/data/image_collator.h"
 #include "hftrain/data/masking.h"
 #include "hftrain/nn/activation_checkpoint.h"
 #include "hftrain/parallel/nvme_optimizer.h"
@@ -71,8 +72,12 @@ std::unique_ptr<nn::UnitRunner> make_checkpointing(const plan::RunPlan& plan, pa
                                                    plan.model.checkpoint_every_n_layers);
 }
 
-std::shared_ptr<const data::Collator> make_collator(const plan::DataPlan& data,
-                                                    const plan::SplitPlan& split) {
+std::shared_ptr<const data::Collator> make_collator(const plan::DataPlan& data, const plan::SplitPlan& split,
+                                                    bool trains) {
+  if (data.preprocessor) {
+    return data::image_collator(*data.preprocessor,
+                                trains ? data::ImageView::kTraining : data::ImageView::kEvaluation);
+  }
   if (data.padding.columns.empty()) return data::block_collator();
   data::PaddingOptions padding = data.padding;
   std::erase_if(padding.columns, [&](const data::PaddedColumn& column) {

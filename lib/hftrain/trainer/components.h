@@ -26,7 +26,8 @@ std::unique_ptr<parallel::Strategy> make_strategy(const plan::RunPlan& plan, con
 // the strategy.
 std::unique_ptr<nn::UnitRunner> make_checkpointing(const plan::RunPlan& plan, parallel::Strategy& strategy);
 // For the batches of a split, which may lack columns of others (labels of test data).
-std::shared_ptr<const data::Collator> make_collator(const plan::DataPlan& data, const plan::SplitPlan& split);
+std::shared_ptr<const data::Collator> make_collator(const plan::DataPlan& data, const plan::SplitPlan& split,
+                                                    bool trains = false);
 // What judges an evaluation of that split; not set where the loss alone is wanted. `writes`: its files are
 // going to be asked for. `plan` must outlive what it returns.
 ScorerMaker make_scorer_maker(const plan::RunPlan& plan, std::shared_ptr<const data::Dataset> dataset,

@@ -25,7 +25,8 @@ StepSync tokens_of(const std::vector<LoadedBatch>& group, const models::Model& m
     const models::Batch& tensors = batch.tensors;
     local.label_tokens += models::label_count(model.architecture(), tensors);
     const bool skips = !with_padding && tensors.attention_mask.defined();
-    local.input_tokens += skips ? tensors.attention_mask.sum().item<int64_t>() : tensors.input_ids.numel();
+    local.input_tokens +=
+        skips ? tensors.attention_mask.sum().item<int64_t>() : models::main_input(tensors).numel();
   }
   local.stop = StopRequest::seen();
   return local;
@@ -35,6 +36,12 @@ std::vector<std::string> names_of(const Json& metrics) {
   std::vector<std::string> names;
   for (const auto& [name, value] : metrics.items()) names.push_back(name);
   return names;
+}
+
+// What `numbers` of main inputs are in tokens: of images the patches that they become.
+int64_t tokens_in(const plan::DataPlan& data, int64_t numbers) {
+  if (!data.preprocessor) return numbers;
+  return numbers / (3 * data.preprocessor->height * data.preprocessor->width) * data.block_size;
 }
 
 std::vector<LoadedBatch> next_group(BatchLoader& loader, int64_t size) {
@@ -59,8 +66,8 @@ void Trainer::train() {
   std::shared_ptr<const data::Dataset> dataset = open_split(*plan_.data.train);
   const data::SamplerOptions sampler = training_sampler(plan_, communicator_, *dataset);
   const int64_t prefetch = plan_.data.loader_workers * plan_.data.prefetch_factor;
-  BatchLoader loader(std::move(dataset), make_collator(plan_.data, *plan_.data.train), sampler, prefetch,
-                     plan_.data.pin_memory && context_.device.is_cuda());
+  BatchLoader loader(std::move(dataset), make_collator(plan_.data, *plan_.data.train, /*trains=*/true),
+                     sampler, prefetch, plan_.data.pin_memory && context_.device.is_cuda());
   if (plan_.data.ignore_data_skip && !plan_.saving.resume_from.empty()) begin_epoch_again(loader);
   announce_start();
   model_->train(true);
@@ -149,7 +156,7 @@ bool Trainer::train_step(const std::vector<LoadedBatch>& group, const BatchLoade
   state_.epoch = static_cast<double>(state_.position.epoch) + loader.share_done(state_.position);
   state_.total_flos +=
       6.0 * static_cast<double>(all.input_tokens) * static_cast<double>(plan_.model.non_embedding_parameters);
-  tokens_trained_ += all.input_tokens;
+  tokens_trained_ += tokens_in(plan_.data, all.input_tokens);
   throughput_.add(tokens_trained_, training_seconds());
   if (plan_.logging.count_input_tokens != "no") state_.input_tokens_seen += all.input_tokens;
   if (state_.global_step == start_step_ + 1) clock_.set("first_step", monotonic_seconds() - begin);

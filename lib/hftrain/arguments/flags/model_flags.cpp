@@ -75,10 +75,11 @@ std::vector<Flag> model_flags() {
                "with a "
                "warning; others refuse."},
       {.name = "image_processor_name",
-       .slot = unread_optional(Type::kText),
+       .slot = at<&Arguments::model, &ModelArguments::image_processor_name>,
        .help = "Image preprocessing config.",
-       .path = true,
-       .support = kImageTask},
+       .note = "The folder of a preprocessor_config.json. Unset: the model's; of a model from scratch its "
+               "image_size.",
+       .path = true},
       {.name = "feature_extractor_name",
        .slot = unread_optional(Type::kText),
        .help = "Old name of image_processor_name.",

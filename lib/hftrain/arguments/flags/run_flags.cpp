@@ -54,7 +54,7 @@ std::vector<Flag> run_flags() {
                    {"text-classification"},
                    {"token-classification"},
                    {"question-answering", planned("this task comes later", "clm or text-classification")},
-                   {"image-classification", planned("this task comes later", "clm or text-classification")},
+                   {"image-classification"},
                    {"summarization", planned("this task comes later", "clm or text-classification")},
                    {"translation", planned("this task comes later", "clm or text-classification")}},
        .common = true},

@@ -1,0 +1,79 @@
+#include "hftrain/data/image_collator.h"
+
+#include "hftrain/data/split_mix.h"
+#include "hftrain/images/image_reader.h"
+
+namespace hftrain::data {
+namespace {
+
+class ImageDraws {
+ public:
+  ImageDraws(const DrawKey& key, int64_t sample)
+      : state_(mixed(mixed(mixed(key.seed) + static_cast<uint64_t>(key.epoch)) +
+                     static_cast<uint64_t>(sample))) {}
+
+  double uniform() {
+    constexpr double kUnit = 0x1p-53;
+    return static_cast<double>(split_mix(state_ += kSplitMixIncrement) >> 11) * kUnit;
+  }
+
+ private:
+  static uint64_t mixed(uint64_t number) { return split_mix(number + kSplitMixIncrement); }
+
+  uint64_t state_;
+};
+
+std::string path_of(const ColumnFile& paths, int64_t sample) {
+  std::vector<int64_t> bytes(static_cast<size_t>(paths.length(sample)));
+  paths.copy_to(sample, bytes.data());
+  std::string path;
+  for (const int64_t byte : bytes) path.push_back(static_cast<char>(byte));
+  return path;
+}
+
+class ImageCollator final : public Collator {
+ public:
+  ImageCollator(const images::Preprocessor& preprocessor, ImageView view)
+      : preprocessor_(preprocessor), view_(view) {}
+
+  std::vector<TensorShape> shapes(const Dataset& dataset, std::span<const int64_t> samples) const override {
+    const auto rows = static_cast<int64_t>(samples.size());
+    std::vector<TensorShape> shapes = {
+        {"pixel_values", TensorType::kFloat32, {rows, 3, preprocessor_.height, preprocessor_.width}}};
+    if (dataset.has(kImageClass)) shapes.push_back({"labels", TensorType::kInt64, {rows}});
+    return shapes;
+  }
+
+  void fill(const Dataset& dataset, std::span<const int64_t> samples, const DrawKey& key,
+            std::span<void* const> memory) const override {
+    const ColumnFile& paths = dataset.column(kImagePath);
+    auto* pixels = static_cast<float*>(memory[0]);
+    for (const int64_t sample : samples) {
+      const std::string path = path_of(paths, sample);
+      write_pixels(seen(path, sample, key), preprocessor_, pixels);
+      pixels += 3 * preprocessor_.height * preprocessor_.width;
+    }
+    if (!dataset.has(kImageClass)) return;
+    auto* label = static_cast<int64_t*>(memory[1]);
+    for (const int64_t sample : samples) dataset.column(kImageClass).copy_to(sample, label++);
+  }
+
+ private:
+  images::Image seen(const std::string& path, int64_t sample, const DrawKey& key) const {
+    const images::Image image = images::read_image(path);
+    if (view_ == ImageView::kEvaluation) return evaluation_view(image, preprocessor_, path);
+    ImageDraws draws(key, sample);
+    return training_view(image, preprocessor_, [&] { return draws.uniform(); });
+  }
+
+  images::Preprocessor preprocessor_;
+  ImageView view_;
+};
+
+}  // namespace
+
+std::unique_ptr<Collator> image_collator(const images::Preprocessor& preprocessor, ImageView view) {
+  return std::make_unique<ImageCollator>(preprocessor, view);
+}
+
+}  // namespace hftrain::data
