@@ -26,8 +26,8 @@ const std::set<std::string> kOtherStatus = {
     "launcher_args",
     // one of the two values is refused
     "use_fast_tokenizer", "save_safetensors"};
-// Unset means one rank per device here, not 1.
-const std::set<std::string> kOtherDefault = {"nproc_per_node"};
+// Unset means one rank per device here, not 1; and what the task does, which the contract says in a note.
+const std::set<std::string> kOtherDefault = {"nproc_per_node", "pad_to_max_length"};
 
 std::string type_in_contract(const Flag& flag) {
   switch (flag.slot.type) {

@@ -10,15 +10,17 @@
 #include "hftrain/base/file.h"
 #include "hftrain/base/text.h"
 #include "hftrain/data/sample_images.h"
+#include "hftrain/data/sample_questions.h"
+#include "hftrain/data/sample_sequences.h"
 #include "hftrain/data/sample_tags.h"
 #include "hftrain/data/sample_text.h"
 
 namespace hftrain::app {
 namespace {
 
-const std::vector<std::string> kPlannedKinds = {"instructions", "classification", "pairs", "qa", "seq2seq"};
-// The validation file of a folder: other rows of the same kind, and how much less of them.
+const std::vector<std::string> kPlannedKinds = {"instructions", "classification", "pairs"};
 constexpr const char* kImages = "images";  // the kind that is a folder of files
+// The validation file of a folder: other rows of the same kind, and how much less of them.
 constexpr uint64_t kOtherStream = 0x5DEECE66Dull << 20;
 constexpr int64_t kValidationShare = 20;
 constexpr int64_t kImageValidationShare = 5;  // of images there are fewer
@@ -38,6 +40,14 @@ std::string tags_floor_line() {
                      floor.accuracy);
 }
 
+std::string questions_floor_line() {
+  return "loss floor: 0, exact match 100: every answer follows from its context";
+}
+
+std::string sequences_floor_line() {
+  return "loss floor: 0: summaries and translations follow from what is read";
+}
+
 struct SampleKind {
   std::string name;
   std::string extension;
@@ -46,8 +56,11 @@ struct SampleKind {
 };
 
 const std::vector<SampleKind>& sample_kinds() {
-  static const std::vector<SampleKind> kKinds = {{"text", ".txt", data::sample_text, text_floor_line},
-                                                 {"tags", ".jsonl", data::sample_tags, tags_floor_line}};
+  static const std::vector<SampleKind> kKinds = {
+      {"text", ".txt", data::sample_text, text_floor_line},
+      {"tags", ".jsonl", data::sample_tags, tags_floor_line},
+      {"qa", ".jsonl", data::sample_questions, questions_floor_line},
+      {"seq2seq", ".jsonl", data::sample_sequences, sequences_floor_line}};
   return kKinds;
 }
 
@@ -130,7 +143,7 @@ ExitCode run_sample_data(const CommandContext& context) {
                CommandOptions::Need::kRequired);
   options.text(
       "OUT", flags.out, "OUT",
-      "a file when it ends in the kind's extension (.txt of text, .jsonl of tags), else a folder that "
+      "a file when it ends in the kind's extension (.txt of text, .jsonl of the others), else a folder that "
       "gets train and validation files (a twentieth of the size); of images a folder that gets train and "
       "validation (a fifth), each with a folder for each class",
       CommandOptions::Need::kRequired);

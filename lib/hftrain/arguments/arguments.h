@@ -51,7 +51,6 @@ struct DataArguments {
       validation_dir;                            // of images; stand in train_file and validation_file, too
   std::optional<double> train_val_split = 0.15;  // share of the training images
   std::string image_column_name = "image";
-  std::optional<std::string> label_column_name;  // unset: the task's
   std::optional<int64_t> max_train_samples;
   std::optional<int64_t> max_eval_samples;
   std::optional<int64_t> max_predict_samples;
@@ -60,13 +59,23 @@ struct DataArguments {
   bool keep_linebreaks = true;
   std::optional<std::string> task_name;          // of GLUE, or a set of tags
   std::optional<int64_t> max_seq_length;         // tokens; unset: the task's
-  bool pad_to_max_length = false;                // where it was not chosen: the task's
   std::optional<std::string> text_column_name;   // of words; unset: tokens, else the first
-  std::optional<std::string> label_column_name;  // of tags; unset: <task_name>_tags, else the second
+  std::optional<std::string> label_column_name;  // of tags or classes; unset: the task's
   bool label_all_tokens = false;
   double mlm_probability = 0.15;
   bool line_by_line = false;
   bool whole_word_mask = false;
+  std::optional<bool> pad_to_max_length;  // unset: the task's
+  int64_t doc_stride = 128;               // tokens
+  bool version_2_with_negative = false;
+  std::optional<std::string> text_column;     // of sources; unset: the first
+  std::optional<std::string> summary_column;  // of targets; unset: the second
+  std::optional<std::string> source_lang, target_lang;
+  std::optional<std::string> source_prefix;
+  std::optional<int64_t> max_source_length = 1024;  // tokens; null: the tokenizer's limit
+  std::optional<int64_t> max_target_length = 128;   // tokens; the same
+  std::optional<int64_t> val_max_target_length;     // tokens; unset: max_target_length
+  bool ignore_pad_token_for_loss = true;
   bool overwrite_cache = false;
   std::optional<int64_t> preprocessing_num_workers;  // threads; unset: all cores
   std::optional<int64_t> data_seed;                  // unset: seed
@@ -136,6 +145,9 @@ struct EvaluationArguments {
   std::optional<double> eval_delay = 0;  // epochs or updates, by strategy
   bool eval_on_start = false;
   bool return_entity_level_metrics = false;
+  double null_score_diff_threshold = 0.0;
+  int64_t n_best_size = 20;
+  int64_t max_answer_length = 30;  // tokens
 };
 
 struct LoggingArguments {

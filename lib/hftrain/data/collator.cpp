@@ -46,7 +46,7 @@ class PaddingCollator final : public Collator {
       shape.name = column.tensor;
       shape.type = floats(dataset, column) ? TensorType::kFloat32 : TensorType::kInt64;
       shape.sizes = {rows};
-      if (column.form != PaddedColumn::Form::kScalar) shape.sizes.push_back(width(dataset, column, samples));
+      if (!single(column)) shape.sizes.push_back(width(dataset, column, samples));
       shapes.push_back(std::move(shape));
     }
     return shapes;
@@ -56,7 +56,9 @@ class PaddingCollator final : public Collator {
             std::span<void* const> memory) const override {
     for (size_t i = 0; i < options_.columns.size(); ++i) {
       const PaddedColumn& column = options_.columns[i];
-      if (floats(dataset, column)) {
+      if (column.form == PaddedColumn::Form::kPlace) {
+        fill_places(dataset, column, samples, static_cast<int64_t*>(memory[i]));
+      } else if (floats(dataset, column)) {
         fill_column(dataset, column, samples, static_cast<float*>(memory[i]));
       } else {
         fill_column(dataset, column, samples, static_cast<int64_t*>(memory[i]));
@@ -69,15 +71,33 @@ class PaddingCollator final : public Collator {
     return column.form != PaddedColumn::Form::kMask && dataset.column(column.column).floats();
   }
 
+  static bool single(const PaddedColumn& column) {
+    return column.form == PaddedColumn::Form::kScalar || column.form == PaddedColumn::Form::kPlace;
+  }
+
   // Numbers of a row of the tensor.
   int64_t width(const Dataset& dataset, const PaddedColumn& column, std::span<const int64_t> samples) const {
     const ColumnFile& file = dataset.column(column.column);
-    if (column.form == PaddedColumn::Form::kScalar) return 1;
+    if (single(column)) return 1;
     if (column.form == PaddedColumn::Form::kVector) return file.length(samples.front());
-    if (options_.length > 0) return options_.length;
-    int64_t longest = 0;
-    for (const int64_t sample : samples) longest = std::max(longest, file.length(sample));
+    int64_t longest = column.own_length ? 0 : options_.length;
+    if (longest == 0) {
+      for (const int64_t sample : samples) longest = std::max(longest, file.length(sample));
+    }
     return (longest + options_.multiple - 1) / options_.multiple * options_.multiple;
+  }
+
+  void fill_places(const Dataset& dataset, const PaddedColumn& column, std::span<const int64_t> samples,
+                   int64_t* place) const {
+    const ColumnFile &places = dataset.column(column.column), &ids = dataset.column(kInputIds);
+    const int64_t size = width(dataset, {"", kInputIds}, samples);
+    for (const int64_t sample : samples) {
+      if (places.length(sample) != 1) throw wrong_length(column, sample, places.length(sample), 1);
+      places.copy_to(sample, place);
+      if (*place >= 0 && options_.on_left) *place += size - ids.length(sample);
+      *place = std::max<int64_t>(0, *place);
+      ++place;
+    }
   }
 
   template <typename T>

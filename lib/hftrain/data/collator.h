@@ -54,11 +54,13 @@ struct PaddedColumn {
     kMask,      // [B, T]: 1 for each number of the column, 0 for the rest
     kScalar,    // [B]: the one number of each row
     kVector,    // [B, N]: rows have N numbers
+    kPlace,  // [B]: the number of a token of input_ids, moved by the padding before it; below 0: the row's first place
   };
   std::string tensor;
   std::string column;
   Form form = Form::kSequence;
   int64_t pad = 0;
+  bool own_length = false;  // of kSequence and kMask: T is that of its own longest sequence of the batch
 };
 
 struct PaddingOptions {

@@ -26,6 +26,11 @@ NumberType stored_type(FeatureType type, int64_t vocab_size) {
   return small ? NumberType::kUint16 : NumberType::kInt32;
 }
 
+int64_t stored_bytes(NumberType type) {
+  if (type == NumberType::kUint8) return 1;
+  return type == NumberType::kUint16 ? 2 : 4;
+}
+
 }  // namespace
 
 ColumnWriter::ColumnWriter(const std::string& prefix, int64_t vocab_size)
@@ -91,7 +96,7 @@ void ColumnWriter::finish() {
   append(index, static_cast<uint64_t>(lengths_.size()));
   append(index, static_cast<uint64_t>(lengths_.size() + 1));
   for (const int32_t length : lengths_) append(index, length);
-  const int64_t width = type_ == NumberType::kUint8 ? 1 : type_ == NumberType::kUint16 ? 2 : 4;
+  const int64_t width = stored_bytes(type_);
   int64_t offset = 0;
   for (const int32_t length : lengths_) {
     append(index, offset);

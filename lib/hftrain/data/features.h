@@ -16,7 +16,7 @@ inline constexpr const char* kInputIds = "input_ids";
 enum class FeatureType {
   kTokenIds,  // whole numbers from 0 to below the vocabulary
   kInteger,   // int32
-  kByte,      // 0 to 255: of texts that go with a sample, such as the path of a file
+  kByte,      // 0 to 255: text as UTF-8, such as the path of a file
   kFloat,     // float32
 };
 

@@ -32,6 +32,23 @@ struct AnswerRules {
   double null_score_diff_threshold = 0;
 };
 
+// A possible answer: its characters and the logits of its first and of its last token.
+struct AnswerSpan {
+  ContextSpan span;
+  float start_logit = 0;
+  float end_logit = 0;
+  float score() const { return start_logit + end_logit; }
+};
+
+// What one piece has to say: all that has to be kept of its logits.
+struct FeatureAnswers {
+  std::optional<AnswerSpan> none;  // "no answer"; not set: the piece had no logits
+  std::vector<AnswerSpan> best;    // by falling score, n_best_size at most
+};
+
+// Time and memory: n_best_size squared; what is returned takes n_best_size.
+FeatureAnswers feature_answers(const AnswerFeature& feature, const AnswerRules& rules = {});
+
 struct AnswerCandidate {
   std::string text;
   double start_logit = 0;
@@ -47,9 +64,11 @@ struct AnswerPrediction {
 
 // The answer of one question from all its pieces (postprocess_qa_predictions of transformers' examples).
 // Scores are sums of logits in float32. Of equal logits the later position comes first, of equal scores the
-// pair looked at first. When no span is left the answer is the word "empty", as there. Time and memory of
-// one piece: n_best_size squared.
+// pair looked at first. When no span is left the answer is the word "empty", as there.
 AnswerPrediction predict_answer(std::string_view context, std::span<const AnswerFeature> features,
                                 const AnswerRules& rules = {});
+// The same, of what feature_answers() kept under the same rules.
+AnswerPrediction answer_of_pieces(std::string_view context, std::span<const FeatureAnswers> pieces,
+                                  const AnswerRules& rules = {});
 
 }  // namespace hftrain::metrics

@@ -122,9 +122,10 @@ void check_padded_task(const ResolveInput& input, const tasks::TaskRow& task, in
   if (longest > positions && input.model.architecture->learned_positions()) {
     problems.usage("samples of " + std::to_string(longest) + " tokens are longer than the model's " +
                        std::to_string(positions) + " positions",
-                   input.parsed.origins.describe("max_seq_length"),
+                   input.parsed.origins.describe(std::string(task.length_flag)),
                    "the model has an embedding for each position",
-                   "--max_seq_length " + std::to_string(positions) + ", or --resize_position_embeddings");
+                   "--" + std::string(task.length_flag) + ' ' + std::to_string(positions) +
+                       ", or --resize_position_embeddings");
   }
   if (input.model.special_tokens && !input.model.special_tokens->pad) {
     problems.add(
@@ -179,9 +180,7 @@ tasks::TaskInput task_input(const arguments::ParseOutcome& parsed, const ModelFa
           .tokenizer_max_length = model.tokenizer_max_length,
           .pad_id = model.special_tokens ? model.special_tokens->pad : std::nullopt,
           .pads_on_left = model.tokenizer_pads_on_left,
-          .pad_to_max_length = parsed.origins.is_chosen("pad_to_max_length")
-                                   ? std::optional(parsed.arguments.data.pad_to_max_length)
-                                   : std::nullopt,
+          .pad_to_max_length = parsed.arguments.data.pad_to_max_length,
           .mask_id = model.special_tokens ? model.special_tokens->mask : std::nullopt,
           .tokenizer_size = model.tokenizer_vocabulary.value_or(0),
           .model_positions = model.architecture->max_positions(),

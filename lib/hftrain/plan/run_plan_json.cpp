@@ -35,8 +35,9 @@ using PaddedForm = PaddedColumn::Form;
 NLOHMANN_JSON_SERIALIZE_ENUM(PaddedForm, {{PaddedForm::kSequence, "sequence"},
                                           {PaddedForm::kMask, "mask"},
                                           {PaddedForm::kScalar, "scalar"},
-                                          {PaddedForm::kVector, "vector"}})
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(PaddedColumn, tensor, column, form, pad)
+                                          {PaddedForm::kVector, "vector"},
+                                          {PaddedForm::kPlace, "place"}})
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(PaddedColumn, tensor, column, form, pad, own_length)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(PaddingOptions, columns, length, multiple, on_left)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(MaskingOptions, probability, mask_id, vocabulary, whole_words)
 

@@ -69,6 +69,8 @@ class Scorer {
   virtual void merge(std::span<const double> state) = 0;
   // Keys without a prefix. The same whatever ranks the samples were on; those of files() in their order.
   virtual metrics::MetricResults results() const = 0;
+  // Whether results() are of something though the batches had no labels: the dataset knows what is right.
+  virtual bool judges_by_itself() const { return false; }
   // Of the whole split; asked for on rank 0. `prefix`: eval or predict.
   virtual std::vector<ResultFile> files(std::string_view /*prefix*/) const { return {}; }
 };

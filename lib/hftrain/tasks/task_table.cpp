@@ -7,18 +7,10 @@ namespace hftrain::tasks {
 const std::vector<TaskRow>& task_table() {
   using architectures::Head;
   static const std::vector<TaskRow> rows = {
-      causal_lm(),
-      {.task = Task::kInstructionTuning, .name = "sft", .head = Head::kCausalLm},
-      masked_lm(),
-      {.task = Task::kSeq2Seq,
-       .name = "seq2seq",
-       .other_names = {"summarization", "translation"},
-       .head = Head::kSeq2SeqLm,
-       .flags = {"sortish_sampler"}},
-      text_classification(),
-      token_classification(),
-      {.task = Task::kQuestionAnswering, .name = "question-answering", .head = Head::kQuestionAnswering},
-      image_classification(),
+      causal_lm(),           {.task = Task::kInstructionTuning, .name = "sft", .head = Head::kCausalLm},
+      masked_lm(),           sequence_to_sequence(),
+      text_classification(), token_classification(),
+      question_answering(),  image_classification(),
   };
   return rows;
 }

@@ -56,6 +56,7 @@ struct TaskRow {
   images::Preprocessor (*preprocessor)(const TaskInput& input) = nullptr;
   // Tokens of the longest sample, where batches are padded.
   int64_t (*longest)(const TaskInput& input) = nullptr;
+  std::string_view length_flag = "max_seq_length";  // limits `longest`
   // Of the longest target that a decoder reads. Null: what it reads is as long as the sample.
   int64_t (*longest_target)(const TaskInput& input) = nullptr;
   // Keys of config.json that follow from the data (labels). Null: none do.
@@ -78,6 +79,8 @@ std::optional<Task> task_named(std::string_view name);
 TaskRow causal_lm();
 TaskRow image_classification();
 TaskRow masked_lm();
+TaskRow question_answering();
+TaskRow sequence_to_sequence();
 TaskRow text_classification();
 TaskRow token_classification();
 

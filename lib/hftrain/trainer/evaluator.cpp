@@ -198,7 +198,7 @@ Evaluation Evaluator::run(const EvaluationRequest& request) {
   const std::optional<double> loss = mean_loss(losses, samples);
   if (loss) evaluation.metrics[request.prefix + "_loss"] = *loss;
   if (scorer) evaluation.scorer = scorer_of_all(communicator_, std::move(scorer), request.make_scorer);
-  if (loss && evaluation.scorer) {
+  if (evaluation.scorer && (loss || evaluation.scorer->judges_by_itself())) {
     for (const auto& [key, value] : evaluation.scorer->results())
       evaluation.metrics[request.prefix + '_' + key] = value;
   }

@@ -50,13 +50,13 @@ std::vector<Flag> run_flags() {
        .choices = {{"clm"},
                    {"sft", planned("this task comes later", "clm or text-classification")},
                    {"mlm"},
-                   {"seq2seq", planned("this task comes later", "clm or text-classification")},
+                   {"seq2seq"},
                    {"text-classification"},
                    {"token-classification"},
-                   {"question-answering", planned("this task comes later", "clm or text-classification")},
+                   {"question-answering"},
                    {"image-classification"},
-                   {"summarization", planned("this task comes later", "clm or text-classification")},
-                   {"translation", planned("this task comes later", "clm or text-classification")}},
+                   {"summarization"},
+                   {"translation"}},
        .common = true},
   };
 }
