@@ -268,7 +268,58 @@ def the_best_model_is_that_of_the_best_metric(fixture, folder):
     expect(not os.path.exists(os.path.join(refused, "hftrain", "log.jsonl")), "nothing was trained", refused)
 
 
-SCENARIOS = [metrics_and_predictions_are_those_of_the_trainer, fifty_steps_are_those_of_the_trainer,
+def flags_of_evaluation_do_what_they_say(fixture, folder):
+    start = os.path.join(folder, "start")
+    fixture.call(*fixture.flags(start, "--max_steps", 5, "--save_strategy", "no"))
+
+    def evaluate(name, *flags, yaml=None):
+        output = os.path.join(folder, name)
+        more = []
+        if yaml:
+            path = os.path.join(folder, name + ".yaml")
+            with open(path, "w") as file:
+                file.write(yaml)
+            more = ["--config", path]
+        result = fixture.call("train", "--task", "text-classification", "--model_name_or_path", start, "--validation_file", fixture.valid,
+                              "--do_eval", "--max_seq_length", "48", "--use_cpu", "--per_device_eval_batch_size", "8",
+                              "--output_dir", output, *more, *flags)
+        return read_json(output, "eval_results.json"), result.stderr + result.stdout
+
+    usual, said = evaluate("usual")
+    expect("eval_accuracy" in usual and "eval_input_tokens" not in usual and "after batch" not in said, "by default", [usual, said])
+    for way, flags in (("flag", {"only": ["--prediction_loss_only"], "extra": ["--include_for_metrics", "inputs", "loss"],
+                                 "running": ["--batch_eval_metrics"], "joined": ["--eval_accumulation_steps", "3"],
+                                 "first": ["--max_eval_samples", "9"], "other": ["--label_names", "labels", "attention_mask"]}),
+                       ("yaml", {"only": "prediction_loss_only: true", "extra": "include_for_metrics: [inputs, loss]",
+                                 "running": "batch_eval_metrics: true",
+                                 "joined": "eval_accumulation_steps: 3\neval_do_concat_batches: false", "first": "max_eval_samples: 9",
+                                 "other": "label_names: [labels, attention_mask]"})):
+        found = {name: evaluate(f"{way}-{name}", *(value if way == "flag" else []), yaml=value if way == "yaml" else None)
+                 for name, value in flags.items()}
+        only, extra, joined, first, other = (found[name][0] for name in ("only", "extra", "joined", "first", "other"))
+        expect("eval_accuracy" not in only and only["eval_loss"] == usual["eval_loss"], "the loss alone", only)
+        expect(extra["eval_input_tokens"] > 50 and extra["eval_loss_std"] > 0 and extra["eval_accuracy"] == usual["eval_accuracy"],
+               "inputs and losses", extra)
+        expect("after batch 7 of 7: accuracy" in found["running"][1], "metrics so far", found["running"][1])
+        expect(joined["eval_accuracy"] == usual["eval_accuracy"], "the same metrics of joined batches", joined)
+        expect(first["eval_samples"] == 9, "the first rows", first)
+        expect(other["eval_accuracy"] == usual["eval_accuracy"], "one more label", other)
+
+
+def evaluations_wait_and_start_as_asked(fixture, folder):
+    def steps_of(name, *flags):
+        output = os.path.join(folder, name)
+        fixture.call(*fixture.flags(output, "--max_steps", 8, "--eval_strategy", "steps", "--eval_steps", 2, "--save_strategy", "no",
+                                    *flags))
+        return [r["step"] for r in records(output) if "eval_accuracy" in r]
+
+    usual = steps_of("usual")
+    expect(usual[:4] == [2, 4, 6, 8], "every second update", usual)
+    expect(steps_of("late", "--eval_delay", 5)[:2] == [6, 8], "none before the fifth", usual)
+    expect(steps_of("start", "--eval_on_start")[:2] == [0, 2], "once before the first", usual)
+
+
+SCENARIOS = [flags_of_evaluation_do_what_they_say, evaluations_wait_and_start_as_asked, metrics_and_predictions_are_those_of_the_trainer, fifty_steps_are_those_of_the_trainer,
              the_best_model_is_that_of_the_best_metric, a_classification_learns_and_is_saved_under_its_class, a_saved_classification_is_evaluated_alone,
              a_resumed_classification_gives_the_same_bits, two_ranks_compute_what_one_does,
              wrong_rows_are_refused_and_nothing_is_written]

@@ -19,7 +19,7 @@ Json golden_flags() {
 // Where this build differs from the contract on purpose.
 const std::set<std::string> kOtherStatus = {
     // accepted: the only behaviour there is
-    "dataloader_in_order", "prediction_loss_only", "eval_accumulation_steps",
+    "dataloader_in_order",
     // nothing that it could act on
     "ddp_broadcast_buffers",
     // the contract accepts it without effect; it reaches ssh here

@@ -110,6 +110,68 @@ TEST_CASE("a plan says what evaluation keeps and which metrics the task has") {
   CHECK(contains(regression.error().render(), "loss, mse, runtime"));
 }
 
+TEST_CASE("the plan follows what is said of evaluation's outputs") {
+  const EvaluationPlan usual = ClassificationCase().plan().evaluation;
+  CHECK(usual.accumulation_steps == 1);
+  CHECK(usual.joins_batches);
+  CHECK_FALSE(usual.gives_inputs);
+  CHECK_FALSE(usual.gives_losses);
+  CHECK_FALSE(usual.shows_running_metrics);
+  CHECK(usual.label_columns == std::vector<std::string>{"labels"});
+  const EvaluationPlan other =
+      ClassificationCase({"--eval_accumulation_steps", "7", "--no_eval_do_concat_batches",
+                          "--batch_eval_metrics", "--include_for_metrics", "inputs", "loss", "--label_names",
+                          "labels", "attention_mask", "--eval_strategy", "epoch", "--metric_for_best_model",
+                          "loss_std"})
+          .plan()
+          .evaluation;
+  CHECK(other.accumulation_steps == 7);
+  CHECK_FALSE(other.joins_batches);
+  CHECK(other.gives_inputs);
+  CHECK(other.gives_losses);
+  CHECK(other.shows_running_metrics);
+  CHECK(other.label_columns == std::vector<std::string>{"labels", "attention_mask"});
+  const Error unknown = ClassificationCase({"--label_names", "label"}).error();
+  CHECK(unknown.code() == ExitCode::kUsage);
+  CHECK(contains(unknown.render(), "a batch has no column 'label'"));
+  CHECK(contains(unknown.render(), "input_ids, attention_mask, labels"));
+}
+
+TEST_CASE("with prediction_loss_only nothing is kept, no metric is known, and nothing can be written") {
+  const std::vector<std::string> flags = {"--prediction_loss_only", "--eval_strategy", "epoch"};
+  const EvaluationPlan plan = ClassificationCase(flags).plan().evaluation;
+  CHECK(plan.outputs == tasks::OutputForm::kLossOnly);
+  std::vector<std::string> metric = flags, predicts = flags;
+  metric.insert(metric.end(), {"--metric_for_best_model", "accuracy"});
+  CHECK(contains(ClassificationCase(metric).error().render(), "gives loss, runtime"));
+  predicts.insert(predicts.end(), {"--do_predict", "--test_file", "a.csv"});
+  CHECK(contains(ClassificationCase(predicts).error().render(),
+                 "prediction_loss_only leaves nothing to write"));
+}
+
+TEST_CASE("evaluation is in the plan's memory: it grows with the batch and what is kept, not with the data") {
+  const auto evaluation = [](std::vector<std::string> flags, int64_t samples) {
+    Case one(std::move(flags));
+    one.data.validation =
+        SplitFacts{.cache_path = "v", .samples = samples, .tokens = samples * 64, .exact = true};
+    return one.plan().memory_per_rank.evaluation;
+  };
+  const std::vector<std::string> evaluates = {"--do_train", "--do_eval"};
+  const auto with = [&](const std::string& flag, const std::string& value) {
+    std::vector<std::string> flags = evaluates;
+    flags.insert(flags.end(), {flag, value});
+    return flags;
+  };
+  const int64_t small = evaluation(evaluates, 100);
+  CHECK(small > 0);
+  CHECK(evaluation(evaluates, 10'000'000) == small);
+  CHECK(evaluation(with("--per_device_eval_batch_size", "64"), 100) > small);
+  // 9 more batches of best ids, and all ten once more joined.
+  const int64_t kept = evaluation(with("--eval_accumulation_steps", "10"), 100) - small;
+  const int64_t one_batch = 8 * Case(evaluates).plan().data.block_size * 8;
+  CHECK(kept == 19 * one_batch);
+}
+
 TEST_CASE("labels that are numbers, or several at once, are not smoothed in silence") {
   CHECK(ClassificationCase({"--label_smoothing_factor", "0.1"}).plan().optimizer.label_smoothing == 0.1);
   for (const Json& labels : {Json{{"kind", "regression"}, {"names", Json::array()}},

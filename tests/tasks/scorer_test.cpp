@@ -1,10 +1,12 @@
 // Scorers of classes and tokens: what they make of outputs, and that ranks and batches make no difference.
 #include "hftrain/tasks/scorer.h"
 
+#include <cmath>
 #include <map>
 
 #include "hftrain/base/error.h"
 #include "hftrain/tasks/class_scorer.h"
+#include "hftrain/tasks/extra_scorer.h"
 #include "hftrain/tasks/task_table.h"
 #include "hftrain/tasks/token_scorer.h"
 #include "support/catch.h"
@@ -132,6 +134,30 @@ TEST_CASE("tokens are judged against their own labels or against those of the ne
   both->merge(same->state());
   both->merge(same->state());
   CHECK(both->state() == std::vector<double>{2, 10});
+}
+
+TEST_CASE("inputs and losses are judged beside a task's own metrics, and merge") {
+  const auto make = [] { return with_extra_metrics(make_token_scorer(Predicts::kSameToken), {true, true}); };
+  const Ids samples = {0, 1}, ids = {1, 2, 3, 4}, mask = {1, 1, 1, 0};
+  const Scores first = {1.0F, 1.0F}, second = {2.0F, 4.0F};
+  OutputBatch batch{.samples = samples, .output = {.name = "output", .sizes = {2}, .ids = ids}};
+  batch.labels.push_back({.name = "labels", .sizes = {2}, .ids = ids});
+  batch.inputs.push_back({.name = "input_ids", .sizes = {2}, .ids = ids});
+  batch.losses = first;
+  const auto one = make(), two = make(), whole = make();
+  one->add(batch);
+  batch.inputs.push_back({.name = "attention_mask", .sizes = {2}, .ids = mask});
+  batch.losses = second;
+  two->add(batch);
+  whole->merge(one->state());
+  whole->merge(two->state());
+  const auto results = results_of(*whole);
+  CHECK(results.at("accuracy") == 1);
+  CHECK(results.at("input_tokens") == 4 + 3);
+  CHECK(results.at("loss_std") == Approx(std::sqrt((1 + 1 + 0 + 4) / 4.0)));  // of 1, 1, 2, 4 around 2
+  CHECK(ExtraMetrics{true, true}.names() == std::vector<std::string>{"input_tokens", "loss_std"});
+  CHECK(with_extra_metrics(make_token_scorer(Predicts::kSameToken), {})->state().size() == 2);
+  CHECK_THROWS(whole->merge(std::vector<double>{1, 2}));
 }
 
 TEST_CASE("every task of GLUE has its metrics, and rows of one's own go by their labels") {

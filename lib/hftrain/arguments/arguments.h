@@ -57,10 +57,11 @@ struct DataArguments {
   std::optional<int64_t> validation_split_percentage = 5;
   std::optional<int64_t> block_size;  // tokens
   bool keep_linebreaks = true;
-  std::optional<std::string> task_name;          // of GLUE, or a set of tags
-  std::optional<int64_t> max_seq_length;         // tokens; unset: the task's
-  std::optional<std::string> text_column_name;   // of words; unset: tokens, else the first
-  std::optional<std::string> label_column_name;  // of tags or classes; unset: the task's
+  std::optional<std::vector<std::string>> label_names;  // columns of a batch; unset: the task's
+  std::optional<std::string> task_name;                 // of GLUE, or a set of tags
+  std::optional<int64_t> max_seq_length;                // tokens; unset: the task's
+  std::optional<std::string> text_column_name;          // of words; unset: tokens, else the first
+  std::optional<std::string> label_column_name;         // of tags or classes; unset: the task's
   bool label_all_tokens = false;
   double mlm_probability = 0.15;
   bool line_by_line = false;
@@ -148,6 +149,11 @@ struct EvaluationArguments {
   double null_score_diff_threshold = 0.0;
   int64_t n_best_size = 20;
   int64_t max_answer_length = 30;  // tokens
+  bool prediction_loss_only = false;
+  std::optional<int64_t> eval_accumulation_steps;  // batches; unset: 1
+  bool eval_do_concat_batches = true;
+  bool batch_eval_metrics = false;
+  std::vector<std::string> include_for_metrics;  // inputs, loss
 };
 
 struct LoggingArguments {

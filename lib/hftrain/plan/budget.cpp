@@ -12,6 +12,9 @@ namespace hftrain::plan {
 namespace {
 
 constexpr int64_t kFullPrecision = 4;  // bytes
+// Of logits, in evaluation (nn/head_loss.cpp).
+constexpr int64_t kHostChunkBytes = int64_t{16} << 20, kDeviceChunkBytes = int64_t{256} << 20;
+constexpr int64_t kHostChunkRows = 256, kDeviceChunkRows = 1024;  // at least
 
 // Tokens of a rank's micro-batch that a stack works on, and of the rows they stand in.
 struct StackTokens {
@@ -49,6 +52,37 @@ int64_t activation_bytes(const architectures::Architecture& architecture, const 
   }
   // The logits, and in float32 the softmax that becomes their gradient.
   return blocks + ends + last->all * architecture.outputs() * (item + kFullPrecision);
+}
+
+// Without gradients one block is computed at a time. Of a vocabulary there are the logits of a chunk, and in
+// float32 their probabilities (nn/head_loss.cpp); other heads have all of theirs. Outputs of as many batches as
+// are moved together stand on the device, and once more joined; scorers keep what their metrics need, and where
+// several ranks merge theirs, all of it twice.
+int64_t evaluation_bytes(const architectures::Architecture& architecture, const RunPlan& plan) {
+  const EvaluationPlan& evaluation = plan.evaluation;
+  if (!plan.data.validation && !plan.data.test) return 0;
+  const int64_t rows = plan.batch.per_device_eval / (plan.data.split_batches ? plan.ranks.world_size : 1);
+  const int64_t tokens = rows * plan.data.block_size, outputs = architecture.outputs();
+  const int64_t item = bytes_of(plan.precision.compute);
+  const architectures::ActivationFootprint block = architecture.activations();
+  const int64_t one_block = tokens * (block.linear + block.square * plan.data.block_size) * item;
+  using architectures::Head;
+  const bool vocabulary = outputs == architecture.vocab_size();
+  const bool chunked = vocabulary && evaluation.outputs != tasks::OutputForm::kScores;
+  const bool gpu = on_gpu(plan.ranks);
+  const int64_t chunk_rows =
+      std::max(gpu ? kDeviceChunkRows : kHostChunkRows,
+               (gpu ? kDeviceChunkBytes : kHostChunkBytes) / (outputs * kFullPrecision));
+  const int64_t at_once = chunked ? std::min(tokens, chunk_rows) : tokens;
+  const int64_t logits = at_once * outputs * (item + kFullPrecision);
+  int64_t kept = 0;
+  if (evaluation.outputs == tasks::OutputForm::kBestIds)
+    kept = tokens * static_cast<int64_t>(sizeof(int64_t));
+  if (evaluation.outputs == tasks::OutputForm::kScores) kept = tokens * outputs * kFullPrecision;
+  const int64_t copies = evaluation.joins_batches && evaluation.accumulation_steps > 1 ? 2 : 1;
+  const int64_t scorers = evaluation.kept_bytes * (plan.ranks.world_size > 1 ? 2 : 1);
+  return one_block + 2 * tokens * architecture.hidden_size() * item + logits +
+         kept * evaluation.accumulation_steps * copies + scorers;
 }
 
 int64_t saves_of_run(const RunPlan& plan) {
@@ -176,8 +210,9 @@ MemoryPlan estimate_memory(const architectures::Architecture& architecture, cons
   memory.host = bytes.on_host;
   memory.saving = bytes.saving;
   if (plan.do_train) memory.activations = activation_bytes(architecture, plan);
-  memory.total =
-      memory.parameters + memory.gradients + memory.optimizer + memory.activations + memory.buffers;
+  memory.evaluation = evaluation_bytes(architecture, plan);
+  memory.total = memory.parameters + memory.gradients + memory.optimizer +
+                 std::max(memory.activations, memory.evaluation) + memory.buffers;
   return memory;
 }
 

@@ -216,10 +216,14 @@ std::string evaluation_text(const RunPlan& plan) {
 
 std::string memory_text(const RunPlan& plan) {
   const MemoryPlan& memory = plan.memory_per_rank;
-  std::string text = "parameters " + bytes_text(memory.parameters) + ", gradients " +
-                     bytes_text(memory.gradients) + ", optimizer " + bytes_text(memory.optimizer) +
-                     ", activations about " + bytes_text(memory.activations) + ", buffers " +
-                     bytes_text(memory.buffers) + "; in all about " + bytes_text(memory.total) + " per rank";
+  std::string text =
+      "parameters " + bytes_text(memory.parameters) + ", gradients " + bytes_text(memory.gradients) +
+      ", optimizer " + bytes_text(memory.optimizer) + ", activations about " +
+      bytes_text(memory.activations) + ", buffers " + bytes_text(memory.buffers) +
+      (memory.evaluation > 0
+           ? ", an evaluation about " + bytes_text(memory.evaluation) + " in the place of activations"
+           : "") +
+      "; in all about " + bytes_text(memory.total) + " per rank";
   if (memory.host > 0) text += ", of which " + bytes_text(memory.host) + " in host memory";
   if (memory.saving > 0) {
     text += plan.saving.asynchronous ? "; saving in the background keeps " + bytes_text(memory.saving) +

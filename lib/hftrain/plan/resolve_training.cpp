@@ -1,10 +1,12 @@
 #include <algorithm>
 #include <string_view>
+#include <utility>
 
 #include "hftrain/base/log_level.h"
 #include "hftrain/base/text.h"
 #include "hftrain/plan/resolve_parts.h"
 #include "hftrain/plan/step_arithmetic.h"
+#include "hftrain/tasks/extra_scorer.h"
 
 namespace hftrain::plan {
 namespace {
@@ -13,6 +15,53 @@ constexpr double kDefaultEvalSteps = 500;  // what trainer_state.json holds when
 
 std::string log_level(const std::string& asked, const Environment& environment, LogLevel otherwise) {
   return log_level_name(wanted_log_level(asked, environment, otherwise));
+}
+
+tasks::ExtraMetrics extra_metrics(const arguments::EvaluationArguments& evaluation) {
+  const auto asked = [&](const char* word) {
+    const std::vector<std::string>& words = evaluation.include_for_metrics;
+    return !evaluation.prediction_loss_only && std::find(words.begin(), words.end(), word) != words.end();
+  };
+  return {.of_inputs = asked("inputs"), .of_losses = asked("loss")};
+}
+
+tasks::Scoring scoring_of(const ResolveInput& input) {
+  const tasks::TaskRow& task = task_row(input.parsed);
+  const arguments::EvaluationArguments& evaluation = input.parsed.arguments.evaluation;
+  if (task.scoring == nullptr || evaluation.prediction_loss_only) return {};
+  tasks::Scoring scoring = task.scoring(task_input(input.parsed, input.model), input.data.of_task);
+  for (std::string& name : extra_metrics(evaluation).names()) scoring.metrics.push_back(std::move(name));
+  return scoring;
+}
+
+int64_t kept_bytes(const RunPlan& plan, const tasks::Scoring& scoring) {
+  int64_t most = 0;
+  for (const auto& split : {plan.data.validation, plan.data.test}) {
+    if (split)
+      most = std::max(most, split->samples * (scoring.bytes_per_sample + scoring.bytes_per_written_sample));
+  }
+  return most;
+}
+
+// Those of the task's batches, or of them those that were named.
+std::vector<std::string> label_columns(const ResolveInput& input, const RunPlan& plan, Problems& problems) {
+  using architectures::Head;
+  const bool answers = task_row(input.parsed).head == Head::kQuestionAnswering;
+  const auto& named = input.parsed.arguments.data.label_names;
+  if (!named)
+    return answers ? std::vector<std::string>{"start_positions", "end_positions"}
+                   : std::vector<std::string>{"labels"};
+  std::vector<std::string> known;
+  for (const data::PaddedColumn& column : plan.data.padding.columns) known.push_back(column.tensor);
+  if (known.empty()) known = {"input_ids", "labels"};
+  for (const std::string& name : *named) {
+    if (std::find(known.begin(), known.end(), name) != known.end()) continue;
+    problems.usage(
+        "a batch has no column '" + name + "'", input.parsed.origins.describe("label_names"),
+        "batches of --task " + std::string(task_row(input.parsed).name) + " have " + join(known, ", "),
+        "some of these, or leave it out");
+  }
+  return *named;
 }
 
 // Known before the run, so that nobody trains until the first evaluation to learn of it.
@@ -135,15 +184,26 @@ EvaluationPlan resolve_evaluation(const ResolveInput& input, const RunPlan& plan
   result.load_best_at_end = saving.load_best_model_at_end.value_or(false);
   result.early_stopping_patience = saving.early_stopping_patience;
   result.early_stopping_threshold = saving.early_stopping_threshold;
-  const tasks::TaskRow& task = task_row(input.parsed);
-  if (task.head == architectures::Head::kQuestionAnswering)
-    result.label_columns = {"start_positions", "end_positions"};
-  tasks::Scoring scoring;
-  if (task.scoring != nullptr)
-    scoring = task.scoring(task_input(input.parsed, input.model), input.data.of_task);
+  const tasks::ExtraMetrics extra = extra_metrics(evaluation);
+  result.gives_inputs = extra.of_inputs;
+  result.gives_losses = extra.of_losses;
+  result.accumulation_steps = evaluation.eval_accumulation_steps.value_or(1);
+  result.joins_batches = evaluation.eval_do_concat_batches;
+  result.shows_running_metrics = evaluation.batch_eval_metrics;
+  result.label_columns = label_columns(input, plan, problems);
+  const tasks::Scoring scoring = scoring_of(input);
   result.outputs = scoring.outputs;
   result.scoring = scoring.options;
+  result.kept_bytes = kept_bytes(plan, scoring);
   check_metric(input, result, scoring.metrics, problems);
+  if (plan.do_predict && evaluation.prediction_loss_only && task_row(input.parsed).scoring != nullptr &&
+      task_row(input.parsed)
+              .scoring(task_input(input.parsed, input.model), input.data.of_task)
+              .bytes_per_written_sample > 0) {
+    problems.usage("prediction_loss_only leaves nothing to write of the predictions",
+                   input.parsed.origins.describe("prediction_loss_only"), "do_predict asks for them",
+                   "leave one of the two out");
+  }
   return result;
 }
 

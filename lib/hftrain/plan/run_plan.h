@@ -253,6 +253,8 @@ struct EvaluationPlan {
   bool gives_inputs = false, gives_losses = false;           // to the scorer, beside outputs and labels
   int64_t accumulation_steps = 1;  // batches whose outputs stay on the device before they are handed over
   bool joins_batches = true;       // of those, to one
+  bool shows_running_metrics = false;
+  int64_t kept_bytes = 0;  // of one scorer of the whole of a split, at most
 };
 
 struct SavingPlan {
@@ -271,7 +273,8 @@ struct SavingPlan {
 // Bytes of one rank by kind, from the plan's arithmetic (rank_memory.h).
 struct MemoryPlan {
   int64_t parameters = 0, gradients = 0, optimizer = 0, activations = 0, buffers = 0, total = 0;
-  int64_t host = 0;  // of these, in host memory while the rank computes on a GPU
+  int64_t evaluation = 0;  // in the place of gradients' activations, while the model is evaluated
+  int64_t host = 0;        // of these, in host memory while the rank computes on a GPU
   int64_t saving =
       0;  // more, on rank 0, while a checkpoint is written; from the first one on when asynchronous
 };

@@ -90,11 +90,12 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(LoggingPlan, interval, first_step, nan_inf_fi
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(EvaluationPlan, interval, delay, on_start, at_end, metric_for_best_model,
                                    greater_is_better, load_best_at_end, early_stopping_patience,
                                    early_stopping_threshold, outputs, scoring, label_columns, gives_inputs,
-                                   gives_losses, accumulation_steps, joins_batches)
+                                   gives_losses, accumulation_steps, joins_batches, shows_running_metrics,
+                                   kept_bytes)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(SavingPlan, interval, total_limit, only_model, asynchronous, resume_from,
                                    restore_callbacks, further_nodes, max_shard_bytes)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(MemoryPlan, parameters, gradients, optimizer, activations, buffers, total,
-                                   host, saving)
+                                   evaluation, host, saving)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(DiskPlan, checkpoint_bytes, checkpoints_kept, needed_bytes, free_bytes,
                                    nvme_bytes)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(RunPlan, schema, hftrain_version, output_dir, do_train, do_eval,

@@ -10,6 +10,7 @@
 #include "hftrain/parallel/nvme_optimizer.h"
 #include "hftrain/parallel/replicated_strategy.h"
 #include "hftrain/parallel/sharded_strategy.h"
+#include "hftrain/tasks/extra_scorer.h"
 #include "hftrain/tasks/task_table.h"
 
 namespace hftrain::trainer {
@@ -98,7 +99,8 @@ ScorerMaker make_scorer_maker(const plan::RunPlan& plan, std::shared_ptr<const d
                                    .dataset = dataset,
                                    .split = split,
                                    .writes = writes};
-    return make(input);
+    return tasks::with_extra_metrics(
+        make(input), {.of_inputs = plan.evaluation.gives_inputs, .of_losses = plan.evaluation.gives_losses});
   };
 }
 

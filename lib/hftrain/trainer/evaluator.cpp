@@ -10,6 +10,7 @@
 
 #include "hftrain/base/clock.h"
 #include "hftrain/reporting/console_text.h"
+#include "hftrain/reporting/python_text.h"
 #include "hftrain/trainer/evaluation_loss.h"
 #include "hftrain/trainer/sampler_options.h"
 #include "hftrain/trainer/step_sync.h"
@@ -73,10 +74,24 @@ StopSignal Evaluator::collect(const EvaluationRequest& request, OutputCollector*
       reported = monotonic_seconds();
       events_.send(plan::WorkerEvent::Kind::kProgress,
                    {{"phase", request.prefix}, {"done", round + 1}, {"total", rounds}});
+      if (collector) show_running_metrics(collector->scorer(), round + 1, rounds);
     }
   }
-  if (collector) collector->finish();
+  if (collector) {
+    collector->finish();
+    show_running_metrics(collector->scorer(), rounds, rounds);
+  }
   return StopSignal::kNone;
+}
+
+// --batch_eval_metrics. Of rank 0's own batches: the others' are not known before the end.
+void Evaluator::show_running_metrics(const tasks::Scorer& scorer, int64_t done, int64_t rounds) {
+  if (!plan_.evaluation.shows_running_metrics || communicator_.rank() != 0) return;
+  std::string text = "after batch " + std::to_string(done) + " of " + std::to_string(rounds) +
+                     (communicator_.world_size() > 1 ? " of rank 0:" : ":");
+  for (const auto& [name, value] : scorer.results())
+    text += ' ' + name + ' ' + reporting::python_general(value, 4);
+  events_.message(LogLevel::kInfo, text);
 }
 
 std::unique_ptr<BatchLoader> Evaluator::first_to_last(const EvaluationRequest& request, bool even) const {

@@ -22,6 +22,7 @@ class OutputCollector {
   void add(const LoadedBatch& batch, const at::Tensor& output, int64_t rows, float loss);
   // Hands over what is left.
   void finish();
+  const tasks::Scorer& scorer() const { return scorer_; }
 
  private:
   // Some batches' rows: outputs on the model's device, the rest on the CPU.

@@ -42,9 +42,10 @@ std::vector<Flag> data_flags() {
        .support =
            planned("language modelling reads the text column only, so unused columns are always dropped")},
       {.name = "label_names",
-       .slot = unread_optional(Type::kList),
+       .slot = at<&Arguments::data, &DataArguments::label_names>,
        .help = "Names of the batch fields that are labels.",
-       .support = planned("each task knows which of its columns are labels")},
+       .note = "Unset: labels; question answering: start_positions and end_positions. A split without one of "
+               "them is evaluated without loss and metrics."},
       {.name = "group_by_length",
        .slot = unread(Type::kBool, "false"),
        .help = "Old switch for the length-grouped sampler.",
