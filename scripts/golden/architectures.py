@@ -29,6 +29,8 @@ DISTILBERT = dict(model_type="distilbert", n_layers=2, dim=16, n_heads=4, hidden
                   max_position_embeddings=32)
 T5 = dict(model_type="t5", d_model=16, d_kv=6, num_heads=2, d_ff=24, num_layers=2, vocab_size=64,
           relative_attention_num_buckets=8, relative_attention_max_distance=20)
+BART = dict(model_type="bart", d_model=16, encoder_layers=2, decoder_layers=1, encoder_attention_heads=2, decoder_attention_heads=4,
+            encoder_ffn_dim=24, decoder_ffn_dim=20, vocab_size=64, max_position_embeddings=12)
 LLAMA3 = {"rope_type": "llama3", "factor": 8.0, "low_freq_factor": 1.0, "high_freq_factor": 4.0,
           "original_max_position_embeddings": 16}
 
@@ -107,6 +109,13 @@ HEADS.update({
     "t5_sequences": ("sequence_classification", dict(T5, num_labels=3, classifier_dropout=0.2)),
     "t5_tokens": ("token_classification", dict(T5, **LABELS)),
     "t5_answers": ("question_answering", T5),
+    "bart": ("seq2seq_lm", BART),
+    "bart_v4": ("seq2seq_lm", dict(BART, torch_dtype="float32", scale_embedding=True, add_bias_logits=False, normalize_before=False,
+                                   classif_dropout=0.1, num_hidden_layers=2, transformers_version="4.7.0", static_position_embeddings=False,
+                                   id2label={"0": "a", "1": "b", "2": "c"}, label2id={"a": 0, "b": 1, "c": 2})),
+    "bart_sequences": ("sequence_classification", BART),
+    "bart_two_labels": ("sequence_classification", dict(BART, num_labels=2)),
+    "bart_answers": ("question_answering", BART),
 })
 
 

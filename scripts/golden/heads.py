@@ -32,6 +32,9 @@ VIT = dict(model_type="vit", hidden_size=16, num_hidden_layers=2, num_attention_
            patch_size=4)
 T5 = dict(vocab_size=VOCABULARY, pad_token_id=0, eos_token_id=1, decoder_start_token_id=0, model_type="t5", d_model=16, d_kv=8,
           num_heads=2, d_ff=24, num_layers=2, relative_attention_num_buckets=8, relative_attention_max_distance=16)
+BART = dict(vocab_size=VOCABULARY, model_type="bart", d_model=12, encoder_layers=2, decoder_layers=2, encoder_attention_heads=2,
+            decoder_attention_heads=3, encoder_ffn_dim=20, decoder_ffn_dim=16, max_position_embeddings=10, bos_token_id=0,
+            pad_token_id=1, eos_token_id=2, decoder_start_token_id=2)
 AUTO = {"causal_lm": transformers.AutoModelForCausalLM,
         "masked_lm": transformers.AutoModelForMaskedLM,
         "sequence_classification": transformers.AutoModelForSequenceClassification,
@@ -59,8 +62,13 @@ CASES = {  # name: (head, config)
     "t5_texts": ("seq2seq_lm", T5),
     "t5_gated_texts": ("seq2seq_lm", dict(T5, feed_forward_proj="gated-gelu", tie_word_embeddings=False, num_decoder_layers=1)),
     "t5_classes": ("sequence_classification", dict(T5, num_labels=3)),
-    "t5_tokens": ("token_classification", dict(T5, num_labels=5)),
+    "t5_tokens": ("token_classification", dict(T5, num_labels=5, classifier_dropout=0.3)),
     "t5_answers": ("question_answering", T5),
+    "bart_texts": ("seq2seq_lm", dict(BART, encoder_layerdrop=1e-9, decoder_layerdrop=1e-9, attention_dropout=0.2,
+                                     activation_dropout=0.3)),
+    "bart_scaled_texts": ("seq2seq_lm", dict(BART, scale_embedding=True, activation_function="relu", encoder_layerdrop=1e-9, decoder_layerdrop=1e-9)),
+    "bart_classes": ("sequence_classification", BART),
+    "bart_answers": ("question_answering", dict(BART, encoder_layerdrop=1e-9, decoder_layerdrop=1e-9)),
     "mistral_answers": ("question_answering", dict(LLAMA, model_type="mistral", sliding_window=4)),
     "bert_masked": ("masked_lm", BERT),
     "bert_masked_untied": ("masked_lm", dict(BERT, tie_word_embeddings=False, hidden_act="relu", layer_norm_eps=1e-5)),
@@ -181,6 +189,8 @@ def make(name, head, config, folder):
     with torch.no_grad():
         for parameter in model.parameters():  # so that norms and biases matter
             parameter.add_(0.05 * torch.randn_like(parameter))
+    for buffer in (b for name, b in model.named_buffers() if name == "final_logits_bias"):
+        buffer.copy_(torch.randn_like(buffer))
     batch = columns(head, config, made.num_labels)
     output = model(**batch, use_cache=False) if head == "causal_lm" else model(**batch)
     output.loss.backward()
@@ -191,7 +201,10 @@ def make(name, head, config, folder):
         tensors[names[key]] = parameter
         # An untied encoder has a bias that nobody uses.
         tensors["grad/" + names[key]] = torch.zeros_like(parameter) if parameter.grad is None else parameter.grad
-    if config["model_type"] in ("bert", "roberta", "distilbert"):
+    tensors.update({key: value for key, value in model.named_buffers() if key == "final_logits_bias"})
+    # Rows are classified by one place; here nothing is drawn for the others.
+    two_stacks = config["model_type"] in ("t5", "bart") and head != "sequence_classification"
+    if two_stacks or config["model_type"] in ("bert", "roberta", "distilbert"):
         alpha = NEFTUNE.get(name, 0)
         metadata.update({"neftune_alpha": str(alpha)} if alpha else {})
         tensors["training_logits"] = training_logits(model, batch, alpha)

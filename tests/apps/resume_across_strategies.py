@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """A checkpoint saved by one strategy on 4 ranks is continued by another on 2 and 1: the losses go on as if nothing had happened.
 
-  resume_across_strategies.py [--all] [--from NAME...] [--to NAME...] [--state_dict full sharded]
+  resume_across_strategies.py [--all] [--from NAME...] [--to NAME...] [--state_dict full sharded] [--family gpt2|t5|bart]
 
 The global batch stays the same through accumulation and dropout is off, so every later loss must be within 1e-6 of the
 undisturbed run; the data goes on in the middle of an epoch and into the next one, so that a batch seen twice or left out would
@@ -14,6 +14,7 @@ import sys
 import tempfile
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from classified_rows import ClassifiedRows
 from runs import Fixture
 
 STRATEGIES = {
@@ -45,8 +46,8 @@ def run(fixture, output, strategy, state_dict, ranks, *more):
                         RANKS // ranks, "--max_train_samples", 32, "--weight_decay", 0.1, "--save_strategy", "steps",
                         "--save_steps", SAVED, *flags_of(strategy, state_dict), *more, ranks=ranks)
     overrides = flags.index("--config_overrides") + 1
-    flags[overrides] += ",embd_pdrop=0,attn_pdrop=0,resid_pdrop=0"
-    fixture.call(*flags)
+    flags[overrides] += fixture.WITHOUT_DROPOUT
+    fixture.call(*(fixture.LAYER if flag == "GPT2Block" else flag for flag in flags))
     with open(os.path.join(output, "hftrain", "log.jsonl")) as file:
         records = [json.loads(line) for line in file]
     return {record["step"]: record["loss"] for record in records if "loss" in record}
@@ -80,11 +81,12 @@ def main():
     parser.add_argument("--from", dest="sources", nargs="*", choices=STRATEGIES)
     parser.add_argument("--to", dest="targets", nargs="*", choices=STRATEGIES)
     parser.add_argument("--state_dict", nargs="*", choices=["full", "sharded"], default=["full", "sharded"])
+    parser.add_argument("--family", choices=["gpt2", *ClassifiedRows.MODELS], default="gpt2")
     options = parser.parse_args()
     every = [(a, b) for a in options.sources or STRATEGIES for b in options.targets or STRATEGIES]
     chosen = every if options.all or options.sources or options.targets else FEW
     with tempfile.TemporaryDirectory() as folder:
-        fixture = Fixture(folder)
+        fixture = Fixture(folder) if options.family == "gpt2" else ClassifiedRows(folder, options.family)
         for source in dict.fromkeys(a for a, _ in chosen):
             for layout in layouts_of(source):
                 if layout in options.state_dict:

@@ -92,6 +92,8 @@ def records(output):
 
 class Fixture:
     """A folder with text, a tokenizer and a cache of its own."""
+    WITHOUT_DROPOUT = ",embd_pdrop=0,attn_pdrop=0,resid_pdrop=0"
+    LAYER = "GPT2Block"
 
     def __init__(self, folder):
         self.folder = str(folder)

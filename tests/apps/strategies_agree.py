@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Whole runs of the parallel strategies against plain data parallelism: losses, parameters, memory and traffic.
 
-  strategies_agree.py [--ranks 2 4] [--steps 50] [--modes NAME…] [--bf16]
+  strategies_agree.py [--ranks 2 4] [--steps 50] [--modes NAME…] [--bf16] [--family gpt2|t5|bart]
 
 Losses lie within 1e-6 of DDP's at every step (bf16: 2e-2); the final parameters of zero1 to zero3 are DDP's bit for bit
 in fp32; model-state bytes per rank, as counted at the allocator, are within 5 % of the formula; bytes sent per step are
@@ -17,6 +17,7 @@ import sys
 import tempfile
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from classified_rows import ClassifiedRows
 from runs import Fixture
 
 FLAGS = {
@@ -112,6 +113,7 @@ def main():
     parser.add_argument("--steps", type=int, default=50)
     parser.add_argument("--modes", nargs="*", choices=FLAGS, help="all that the fewest ranks allow when not given")
     parser.add_argument("--bf16", action="store_true")
+    parser.add_argument("--family", choices=["gpt2", *ClassifiedRows.MODELS], default="gpt2")
     options = parser.parse_args()
     few = min(options.ranks) < 4
     modes = options.modes or [mode for mode in FLAGS if not (few and mode == "hybrid")]
@@ -122,7 +124,7 @@ def main():
     extra, bound = (["--bf16"], 2e-2) if options.bf16 else ([], 1e-6)
     passed = []
     with tempfile.TemporaryDirectory() as folder:
-        fixture = Fixture(folder)
+        fixture = Fixture(folder) if options.family == "gpt2" else ClassifiedRows(folder, options.family)
         for ranks in options.ranks:
             base = Run(fixture, "ddp", ranks, options.steps, extra)
             for mode in modes:

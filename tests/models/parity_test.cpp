@@ -44,6 +44,7 @@ std::unique_ptr<Model> golden_model(const GoldenFile& golden, const ModelOptions
 void check_gradients(const Model& model, const GoldenFile& golden) {
   for (size_t i = 0; i < model.parameters().size(); ++i) {
     const std::string& parameter = model.parameter_names()[i];
+    if (model.architecture().parameters().parameters[i].buffer) continue;
     INFO(parameter);
     REQUIRE(model.parameters()[i].grad().defined());
     CHECK(difference(model.parameters()[i].grad(), golden.tensor("grad/" + parameter)) < 1e-5);
@@ -163,7 +164,7 @@ TEST_CASE("The losses of parts of a batch, each over the count of all, add up to
   }
 }
 
-TEST_CASE("Encoders drop out, and add noise, at the places and in the order of transformers", "[parity]") {
+TEST_CASE("Models drop out, and add noise, at the places and in the order of transformers", "[parity]") {
   int compared = 0;
   for (const std::string& name : golden_names("heads")) {
     INFO(name);
@@ -181,7 +182,7 @@ TEST_CASE("Encoders drop out, and add noise, at the places and in the order of t
     CHECK(difference(logits, golden.tensor("training_logits")) < 1e-5);
     CHECK(difference(logits, golden.tensor("logits")) > 1e-3);
   }
-  CHECK(compared >= 18);
+  CHECK(compared >= 25);
 }
 
 TEST_CASE("A masked language model's head gives the same loss where it looks at labelled places alone") {

@@ -105,6 +105,31 @@ TEST_CASE("a model that is nowhere names the command that would fetch it") {
   CHECK(contains(error_of(arguments).render(), "the folder does not exist"));
 }
 
+TEST_CASE("an output matrix that a file keeps apart from the embedding is one of the model's own") {
+  TemporaryDirectory folder;
+  write_model(folder.path());
+  write_file_atomically(
+      folder / "config.json",
+      R"({"model_type": "t5", "d_model": 8, "d_kv": 4, "num_heads": 2, "d_ff": 8, "num_layers": 1,
+                            "vocab_size": 16, "tie_word_embeddings": false})");
+  arguments::Arguments arguments;
+  arguments.model.model_name_or_path = folder.path();
+  const auto outputs_are_own = [&](const std::string& numbers) {
+    const std::string header = R"({"lm_head.weight": {"dtype": "F32", "shape": [1], "data_offsets": [0, 4]},)"
+                               R"( "shared.weight": {"dtype": "F32", "shape": [1], "data_offsets": [4, 8]}})";
+    write_file_atomically(folder / "model.safetensors", safetensors(header) + numbers);
+    const ModelFacts facts =
+        load_model_facts(arguments, {}, FilesNeeded::kOfRun, architectures::Head::kSeq2SeqLm);
+    const Json config = facts.architecture->config_json();
+    CHECK(config["scale_decoder_outputs"] == false);
+    const bool own = facts.architecture->parameters().parameters.back().name == "lm_head.weight";
+    CHECK(config["tie_word_embeddings"] == !own);
+    return own;
+  };
+  CHECK(outputs_are_own("abcdefgh"));
+  CHECK_FALSE(outputs_are_own("abcdabcd"));
+}
+
 TEST_CASE("a folder without weights, or with pickled ones, says what to do") {
   TemporaryDirectory folder;
   write_file_atomically(folder / "config.json", kConfig);

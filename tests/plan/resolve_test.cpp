@@ -441,6 +441,41 @@ TEST_CASE("the config gets the tokenizer's special ids, the dtype and use_cache"
   CHECK(config["dtype"] == "float32");
 }
 
+std::shared_ptr<const architectures::Architecture> two_stacks(const std::string& family,
+                                                              const std::string& more) {
+  return architectures::Architecture::from_scratch(family, "d_model=8,vocab_size=100," + more,
+                                                   architectures::Head::kSeq2SeqLm);
+}
+
+TEST_CASE("a decoder without a token to begin with is refused") {
+  Case run;
+  run.model.architecture = two_stacks("t5", "num_layers=1");
+  CHECK(run.error().code() == ExitCode::kUsage);
+  CHECK(run.error().render().find("decoder_start_token_id=ID") != std::string::npos);
+  run.model.source_folder = "/model";
+  CHECK(run.error().code() == ExitCode::kData);
+  run.model.architecture = two_stacks("t5", "num_layers=1,decoder_start_token_id=0");
+  CHECK(run.error().code() == ExitCode::kDone);
+}
+
+TEST_CASE("the memory of an encoder and a decoder counts the blocks of both") {
+  const auto activations = [](const std::string& more, std::vector<std::string> flags = {}) {
+    Case run(std::move(flags));
+    run.model.architecture = two_stacks("bart",
+                                        "max_position_embeddings=64,encoder_attention_heads=2,"
+                                        "decoder_attention_heads=2,encoder_ffn_dim=16,decoder_ffn_dim=16," +
+                                            more);
+    return run.plan().memory_per_rank.activations;
+  };
+  const int64_t one = activations("encoder_layers=1,decoder_layers=1");
+  const int64_t encoder = activations("encoder_layers=2,decoder_layers=1") - one;
+  const int64_t decoder = activations("encoder_layers=1,decoder_layers=2") - one;
+  CHECK(encoder == 8 * 64 * (8 * 8 + 2 * 16 + 2 * 8) * 4);
+  CHECK(decoder == encoder + 8 * 64 * (4 * 8 + 8 + 2 * 8) * 4);
+  CHECK(activations("encoder_layers=9,decoder_layers=9", {"--gradient_checkpointing"}) <
+        activations("encoder_layers=9,decoder_layers=9"));
+}
+
 TEST_CASE("state bytes are exact: parameters, gradients and two moments") {
   const RunPlan plan = Case().plan();
   const int64_t count = plan.model.parameters;

@@ -30,6 +30,7 @@ constexpr std::array kFamilies = std::to_array<Family>({
     {distilbert_schema, make_distilbert},
     {vit_schema, make_vit},
     {t5_schema, make_t5},
+    {bart_schema, make_bart},
 });
 
 const Family* find_family(const std::string& model_type) {
@@ -76,7 +77,7 @@ std::shared_ptr<const Architecture> build(const Family& family, const Json& conf
   Json complete = complete_config(schema, config, origin);
   normalise_common(schema, head, complete);
   if (schema.has_rope) normalise_rope(complete);
-  const Labels labels = normalise_labels(wanted, complete, origin);
+  const Labels labels = normalise_labels(wanted, schema.default_labels, complete, origin);
   return family.make({schema, head, labels, std::move(complete), origin});
 }
 

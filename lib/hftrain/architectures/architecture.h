@@ -33,6 +33,7 @@ struct ParameterSpec {
   bool embedding = false;    // an nn.Embedding weight: left out of total_flos
   bool head = false;  // of the head: a model that is opened from a checkpoint of another head draws it anew
   std::vector<std::string> other_names = {};  // that a file may store it under instead or besides
+  bool buffer = false;  // saved with the parameters, never trained, none of count(); a file may lack it
   int64_t numel() const;
 };
 

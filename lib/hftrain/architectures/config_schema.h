@@ -36,6 +36,7 @@ struct ConfigSchema {
   std::span<const ConfigKey> old_keys;
   bool has_rope = false;
   bool spaces_words = false;  // Architecture::spaces_words
+  int64_t default_labels = kUnnamedLabels;
 
   const ConfigKey* find(const std::string& name_or_alias) const;
   const HeadSpec* find(Head head) const;  // null: the family has no such head

@@ -5,6 +5,7 @@
 
 namespace hftrain::architectures {
 
+const ConfigSchema& bart_schema();
 const ConfigSchema& bert_schema();
 const ConfigSchema& distilbert_schema();
 const ConfigSchema& gpt2_schema();
@@ -17,6 +18,7 @@ const ConfigSchema& roberta_schema();
 const ConfigSchema& vit_schema();
 const ConfigSchema& t5_schema();
 
+std::shared_ptr<const Architecture> make_bart(FamilyConfig given);
 // bert and roberta.
 std::shared_ptr<const Architecture> make_bert(FamilyConfig given);
 std::shared_ptr<const Architecture> make_distilbert(FamilyConfig given);

@@ -5,7 +5,7 @@
 namespace hftrain::architectures {
 namespace {
 
-constexpr int64_t kDefaultLabels = 2, kMostLabels = 1'000'000;
+constexpr int64_t kMostLabels = 1'000'000;
 constexpr double kDefaultDropout = 0.1;
 
 bool is_set(const Json& config, const char* key) {
@@ -25,10 +25,10 @@ Json unnamed_labels(int64_t count) {
 }
 
 // The names by number, "0" to "count - 1".
-Json read_names(const Json& config, const std::string& origin) {
+Json read_names(const Json& config, int64_t default_labels, const std::string& origin) {
   if (!is_set(config, "id2label")) {
     const Json count = config.value("num_labels", Json());
-    if (count.is_null()) return unnamed_labels(kDefaultLabels);
+    if (count.is_null()) return unnamed_labels(default_labels);
     if (!count.is_number_integer() || count < 1 || count > kMostLabels)
       throw bad_labels("num_labels must be a whole number above 0", count, origin);
     return unnamed_labels(count.get<int64_t>());
@@ -71,20 +71,22 @@ void erase_names(Json& config) {
 
 }  // namespace
 
-Labels normalise_labels(Head head, Json& config, const std::string& origin) {
+Labels normalise_labels(Head head, int64_t default_labels, Json& config, const std::string& origin) {
   Labels labels;
-  if (!has_labels(head) && head != Head::kQuestionAnswering) return labels;
-  const Json names = read_names(config, origin);
-  if (head == Head::kQuestionAnswering) {
-    if (names.size() != kDefaultLabels) erase_names(config);
+  const bool always_named = default_labels != kUnnamedLabels, answers = head == Head::kQuestionAnswering;
+  if (!has_labels(head) && !answers && !always_named) return labels;
+  Json names = read_names(config, default_labels, origin);
+  if (answers && !always_named) {
+    if (names.size() != kUnnamedLabels) erase_names(config);
     return labels;
   }
-  labels.count = static_cast<int64_t>(names.size());
+  if (answers && names.size() != kUnnamedLabels) names = unnamed_labels(kUnnamedLabels);
+  if (has_labels(head)) labels.count = static_cast<int64_t>(names.size());
   if (head == Head::kSequenceClassification || head == Head::kImageClassification)
     labels.problem = read_problem(config, origin);
   if (head == Head::kTokenClassification) labels.dropout = read_dropout(config, origin);
   erase_names(config);
-  if (names == unnamed_labels(kDefaultLabels)) return labels;
+  if (!always_named && names == unnamed_labels(kUnnamedLabels)) return labels;
   config["id2label"] = names;
   config["label2id"] = Json::object();
   for (const auto& [number, name] : names.items())

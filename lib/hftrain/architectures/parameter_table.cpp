@@ -15,13 +15,14 @@ int64_t ParameterSpec::numel() const {
 
 int64_t ParameterTable::count() const {
   int64_t sum = 0;
-  for (const ParameterSpec& parameter : parameters) sum += parameter.numel();
+  for (const ParameterSpec& parameter : parameters) sum += parameter.buffer ? 0 : parameter.numel();
   return sum;
 }
 
 int64_t ParameterTable::count_non_embedding() const {
   int64_t sum = 0;
-  for (const ParameterSpec& parameter : parameters) sum += parameter.embedding ? 0 : parameter.numel();
+  for (const ParameterSpec& parameter : parameters)
+    sum += parameter.embedding || parameter.buffer ? 0 : parameter.numel();
   return sum;
 }
 
@@ -39,8 +40,7 @@ void ParameterTableBuilder::add(std::string name, std::vector<int64_t> shape, In
         .hint("see whether the sizes in the config are right");
   }
   numbers_ = *numbers;
-  table_.parameters.push_back(
-      {prefix_ + name, std::move(shape), init, last_unit(), decay, is_embedding, in_head_});
+  table_.parameters.push_back({prefix_ + name, std::move(shape), init, unit_, decay, is_embedding, in_head_});
 }
 
 void ParameterTableBuilder::embedding(const std::string& name, int64_t rows, int64_t columns, double std,
@@ -80,6 +80,17 @@ void ParameterTableBuilder::norm(const std::string& module, int64_t size, bool w
 
 void ParameterTableBuilder::constant_norm(const std::string& module, int64_t size, double value) {
   add(module + ".weight", {size}, {InitKind::kConstant, value}, /*decay=*/false);
+}
+
+void ParameterTableBuilder::continue_unit(const std::string& name) {
+  for (size_t i = 0; i < table_.units.size(); ++i) {
+    if (table_.units[i].name == name) unit_ = static_cast<int>(i);
+  }
+}
+
+void ParameterTableBuilder::buffer(const std::string& name, std::vector<int64_t> shape) {
+  add(name, std::move(shape), {InitKind::kZeros, 0}, /*decay=*/false);
+  table_.parameters.back().buffer = true;
 }
 
 ParameterTable ParameterTableBuilder::finish(std::vector<std::string> ignored_patterns) {

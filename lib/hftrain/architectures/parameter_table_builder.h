@@ -20,11 +20,17 @@ class ParameterTableBuilder {
   }
 
   // The parameters that follow belong to this unit.
-  void begin_unit(std::string name) { table_.units.push_back({std::move(name), false}); }
+  void begin_unit(std::string name) {
+    table_.units.push_back({std::move(name), false});
+    unit_ = last_unit();
+  }
+  // What follows stands later in the order of parameters, and belongs to this earlier unit.
+  void continue_unit(const std::string& name);
   // The same, of block `index` of a stack of equal blocks.
   // `stack` ("encoder.") where there are several.
   void begin_block(int64_t index, const std::string& stack = "") {
     table_.units.push_back({stack + "block." + std::to_string(index), true});
+    unit_ = last_unit();
   }
   // What follows is the head's, and named as it is.
   // `within_body`: under the body's prefix all the same, as what only some heads ask of it.
@@ -50,6 +56,8 @@ class ParameterTableBuilder {
   void norm(const std::string& module, int64_t size, bool with_bias, bool adds_one = false);
   // A norm's weight that starts as `value`.
   void constant_norm(const std::string& module, int64_t size, double value);
+  // Zeros that are no parameter, by their full name.
+  void buffer(const std::string& name, std::vector<int64_t> shape);
   // `parameter` of the body is used in the unit that was begun last, too, as `alias`.
   void tie(std::string alias, const std::string& parameter) {
     table_.tied.push_back({std::move(alias), table_.base_prefix + parameter, last_unit()});
@@ -65,6 +73,7 @@ class ParameterTableBuilder {
   std::string prefix_;
   std::string origin_;
   bool in_head_ = false;
+  int unit_ = -1;  // that parameters belong to
   int64_t numbers_ = 0;
   ParameterTable table_;
 };

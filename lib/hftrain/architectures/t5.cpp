@@ -126,18 +126,19 @@ class T5Table {
   T5Table(const T5Config& config, const FamilyConfig& given, const std::string& prefix, int64_t outputs)
       : config_(config),
         given_(given),
+        prefix_(prefix),
         outputs_(outputs),
         builder_(config.initializer_factor, prefix, given.origin) {}
 
   ParameterTable build() {
     builder_.begin_unit("embeddings");
     builder_.embedding("shared", config_.vocab_size, config_.d_model);
-    builder_.tie("encoder.embed_tokens.weight", "shared.weight");
+    builder_.tie(prefix_ + "encoder.embed_tokens.weight", "shared.weight");
     stack("encoder.", config_.num_layers, false);
     if (config_.num_decoder_layers > 0) {
       builder_.begin_unit("decoder.embeddings");
       norm("encoder.final_layer_norm");
-      builder_.tie("decoder.embed_tokens.weight", "shared.weight");
+      builder_.tie(prefix_ + "decoder.embed_tokens.weight", "shared.weight");
       stack("decoder.", config_.num_decoder_layers, true);
     }
     builder_.begin_unit("head");
@@ -215,6 +216,7 @@ class T5Table {
 
   const T5Config& config_;
   const FamilyConfig& given_;
+  std::string prefix_;
   int64_t outputs_;
   ParameterTableBuilder builder_;
 };

@@ -82,6 +82,7 @@ class Finder {
 // Where a parameter is stored: more than once when a file keeps tied tensors apart.
 struct StoredParameter {
   std::string name;  // of the parameter
+  bool buffer = false;
   std::vector<const TensorEntry*> copies;
   const TensorEntry* mismatch = nullptr;  // one of another shape, for which nothing is loaded
 };
@@ -122,13 +123,13 @@ bool grows(const ParameterSpec& spec, const TensorEntry& copy, const OpeningRule
 
 StoredParameter find_parameter(const ParameterSpec& spec, const std::vector<std::string>& aliases,
                                const StoredWeights& weights, const OpeningRules& rules, Finder& finder) {
-  StoredParameter found{spec.name, {}};
+  StoredParameter found{spec.name, spec.buffer, {}};
   if (const TensorEntry* entry = finder.find(spec)) found.copies.push_back(entry);
   for (const std::string& alias : aliases) {
     if (const TensorEntry* entry = finder.find(alias)) found.copies.push_back(entry);
   }
-  if (found.copies.empty() && !(spec.head && rules.head == StoredHead::kAnother))
-    throw missing(spec.name, weights);
+  const bool may_lack = spec.buffer || (spec.head && rules.head == StoredHead::kAnother);
+  if (found.copies.empty() && !may_lack) throw missing(spec.name, weights);
   for (const TensorEntry* copy : found.copies) {
     if (copy->shape != spec.shape && !grows(spec, *copy, rules)) {
       if (!rules.ignore_mismatched_sizes) throw wrong_shape(spec, *copy, weights, rules);
@@ -274,7 +275,10 @@ LoadedWeights load_weights(const ParameterTable& table, const StoredWeights& wei
   strategy.visit_parameters(
       [&](const StatePart& part) {
         const StoredParameter& parameter = stored.at(part.parameter);
-        if (parameter.copies.empty()) return;
+        if (parameter.copies.empty()) {
+          if (parameter.buffer) part.tensor.zero_();
+          return;
+        }
         load_part(part, parameter, weights, added);
         if (progress) progress(part.tensor.nbytes());
       },
@@ -284,7 +288,7 @@ LoadedWeights load_weights(const ParameterTable& table, const StoredWeights& wei
     const StoredParameter& parameter = stored.at(spec.name);
     if (parameter.mismatch != nullptr) {
       loaded.mismatched.push_back({spec.name, parameter.mismatch->shape, spec.shape});
-    } else if (parameter.copies.empty()) {
+    } else if (parameter.copies.empty() && !spec.buffer) {
       loaded.missing.push_back(spec.name);
     }
   }

@@ -2,9 +2,12 @@
 
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/arange.h>
+#include <ATen/ops/clamp.h>
 #include <ATen/ops/full_like.h>
+#include <ATen/ops/where.h>
 
 #include <array>
+#include <limits>
 
 #include "hftrain/base/error.h"
 #include "hftrain/nn/loss.h"
@@ -41,6 +44,14 @@ void EncoderDecoderModel::draws_random(bool embeddings, bool blocks, bool head) 
   const bool embeds_random = embeddings || options().neftune_alpha > 0;
   for (nn::Unit& unit : units_) unit.random = unit.repeated ? blocks : embeds_random;
   units_.back().random = head;
+}
+
+at::Tensor EncoderDecoderModel::kept_finite(const at::Tensor& x) {
+  if (x.scalar_type() != at::kHalf) return x;
+  constexpr double kRoom = 1000;
+  const double most = std::numeric_limits<at::Half>::max();
+  const at::Tensor bound = at::where(x.isinf().any(), most - kRoom, most).to(at::kHalf);
+  return at::clamp(x, -bound, bound);
 }
 
 at::Tensor EncoderDecoderModel::decoder_ids(const Batch& batch) const {

@@ -48,6 +48,8 @@ class EncoderDecoderModel : public Model {
   // x [B, D, C] of the last block, or [B, C] of the place that a row is classified by.
   virtual HeadOutput head(at::TensorList parameters, const at::Tensor& x) const = 0;
 
+  // In float16 x without infinities, which become large numbers; x itself in other dtypes.
+  static at::Tensor kept_finite(const at::Tensor& x);
   // Which units draw random numbers while training. The noise of NEFTune is known here.
   void draws_random(bool embeddings, bool blocks, bool head);
 

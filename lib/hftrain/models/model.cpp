@@ -68,7 +68,7 @@ Model::Model(std::shared_ptr<const architectures::Architecture> architecture, co
       options_(options) {
   const auto leaf = at::TensorOptions().dtype(options.parameter_dtype).device(options.device);
   for (const auto& spec : architecture_->parameters().parameters) {
-    parameters_.push_back(at::empty(spec.shape, leaf).requires_grad_(true));
+    parameters_.push_back(at::empty(spec.shape, leaf).requires_grad_(!spec.buffer));
     names_.push_back(spec.name);
   }
   for (const int position : options.frozen)

@@ -35,7 +35,7 @@ struct ModelOptions {
   std::vector<int> frozen;   // positions of parameters that are not trained: leaves without grad
 };
 
-// Owns its parameters: leaves that require grad unless they are frozen, in the order of the architecture's parameter table,
+// Owns its parameters: leaves that require grad unless they are frozen or buffers, in the order of the architecture's parameter table,
 // cast to the compute dtype where they are used. One thread at a time; the backward may run on autograd's
 // threads.
 class Model {

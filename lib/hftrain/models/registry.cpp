@@ -3,6 +3,7 @@
 #include <string>
 
 #include "hftrain/base/error.h"
+#include "hftrain/models/bart_model.h"
 #include "hftrain/models/encoder_model.h"
 #include "hftrain/models/gemma_model.h"
 #include "hftrain/models/gpt2_model.h"
@@ -38,6 +39,7 @@ constexpr std::array kFamilies{
     Entry{"distilbert", make<EncoderModel>},
     Entry{"vit", make<VitModel>},
     Entry{"t5", make<T5Model>},
+    Entry{"bart", make<BartModel>},
 };
 
 }  // namespace

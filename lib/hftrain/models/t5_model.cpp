@@ -1,11 +1,8 @@
 #include "hftrain/models/t5_model.h"
 
 #include <ATen/TensorOperators.h>
-#include <ATen/ops/clamp.h>
-#include <ATen/ops/where.h>
 
 #include <cmath>
-#include <limits>
 
 #include "hftrain/nn/attention.h"
 #include "hftrain/nn/dropout.h"
@@ -17,15 +14,6 @@ namespace hftrain::models {
 namespace {
 
 using architectures::Head;
-
-// Infinities of float16 become large numbers.
-at::Tensor kept_finite(const at::Tensor& x) {
-  if (x.scalar_type() != at::kHalf) return x;
-  constexpr double kRoom = 1000;
-  const double most = std::numeric_limits<at::Half>::max();
-  const at::Tensor bound = at::where(x.isinf().any(), most - kRoom, most).to(at::kHalf);
-  return at::clamp(x, -bound, bound);
-}
 
 // Of block 0 the table of positions stands between the attention's matrices and its norm.
 constexpr size_t kPositionTable = 4;

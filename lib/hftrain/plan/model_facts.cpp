@@ -9,7 +9,7 @@
 #include "hftrain/base/file.h"
 #include "hftrain/images/preprocessor.h"
 #include "hftrain/plan/hub_cache.h"
-#include "hftrain/storage/safetensors_file.h"
+#include "hftrain/storage/model_folder.h"
 
 namespace hftrain::plan {
 namespace {
@@ -83,6 +83,25 @@ std::string auto_dtype(const arguments::ModelArguments& model, const Json& confi
   return has_weights(folder) ? dtype_of_weights(first_weights_file(folder)) : "float32";
 }
 
+// As transformers: an output matrix that a file keeps beside the embedding with other numbers is one of its own. Configs
+// of encoders with decoders do not say so; those of others do.
+std::shared_ptr<const Architecture> as_stored(std::shared_ptr<const Architecture> architecture,
+                                              const std::string& folder, const std::string& origin) {
+  const architectures::ParameterTable& table = architecture->parameters();
+  if (!architecture->has_encoder_and_decoder() || !has_weights(folder)) return architecture;
+  const storage::ModelWeights weights(folder);
+  for (const architectures::TiedParameter& tied : table.tied) {
+    if (tied.unit + 1 != static_cast<int>(table.units.size())) continue;  // of an input
+    const storage::StoredTensor* own = weights.find(tied.alias);
+    const storage::StoredTensor* shared = weights.find(tied.parameter);
+    if (own == nullptr || shared == nullptr || own->bytes == shared->bytes) continue;
+    Json config = architecture->config_json();
+    config["tie_word_embeddings"] = false;
+    return Architecture::from_config(config, origin, architecture->head());
+  }
+  return architecture;
+}
+
 void load_model(const arguments::ModelArguments& model, const std::string& cache, FilesNeeded needed,
                 architectures::Head head, ModelFacts& facts) {
   if (model.model_name_or_path) {
@@ -106,6 +125,7 @@ void load_model(const arguments::ModelArguments& model, const std::string& cache
   const Json config = read_json_file(path);
   facts.architecture = Architecture::from_config(config, path, head);
   if (facts.source_folder.empty()) return;
+  facts.architecture = as_stored(facts.architecture, facts.source_folder, path);
   facts.auto_dtype = auto_dtype(model, config, facts.source_folder);
   const std::string generation = facts.source_folder + "/generation_config.json";
   if (path_exists(generation)) facts.generation_config = read_file(generation);

@@ -60,7 +60,8 @@ int64_t optimizer_state_bytes(const OptimizerPlan& optimizer, const architecture
   int64_t numbers = copies(optimizer) * table.count();
   if (optimizer.name == "adafactor") {
     numbers = 0;
-    for (const ParameterSpec& parameter : table.parameters) numbers += adafactor_numbers(parameter);
+    for (const ParameterSpec& parameter : table.parameters)
+      numbers += parameter.buffer ? 0 : adafactor_numbers(parameter);
   }
   return numbers * bytes_of(master_dtype);
 }

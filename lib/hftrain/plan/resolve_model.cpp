@@ -108,7 +108,7 @@ std::shared_ptr<const architectures::Architecture> adapted(const ResolveInput& i
 void check_decoder_start(const ResolveInput& input, const architectures::Architecture& architecture,
                          Problems& problems) {
   if (!architecture.has_encoder_and_decoder() || architecture.decoder_start_token_id()) return;
-  problems.add(ExitCode::kData,
+  problems.add(input.model.source_folder.empty() ? ExitCode::kUsage : ExitCode::kData,
                {Diagnostic::Severity::kError, "the model's config has no decoder_start_token_id",
                 input.model.source_folder.empty() ? "--model_type " + architecture.model_type()
                                                   : input.model.source_folder + "/config.json",

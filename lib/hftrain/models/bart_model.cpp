@@ -1,0 +1,122 @@
+#include "hftrain/models/bart_model.h"
+
+#include <ATen/TensorOperators.h>
+#include <ATen/ops/rand.h>
+
+#include <cmath>
+
+#include "hftrain/nn/attention.h"
+#include "hftrain/nn/dropout.h"
+#include "hftrain/nn/embedding.h"
+#include "hftrain/nn/linear.h"
+#include "hftrain/nn/norm.h"
+
+namespace hftrain::models {
+
+using architectures::BartConfig;
+using architectures::BartStack;
+
+BartModel::BartModel(std::shared_ptr<const architectures::Architecture> architecture,
+                     const ModelOptions& options)
+    : EncoderDecoderModel(
+          architecture, options,
+          dynamic_cast<const architectures::BartArchitecture&>(*architecture).config().encoder.layers),
+      config_(dynamic_cast<const architectures::BartArchitecture&>(this->architecture()).config()),
+      activation_(nn::activation_by_name(config_.activation)) {
+  const bool blocks = config_.dropout > 0 || config_.attention_dropout > 0 ||
+                      config_.activation_dropout > 0 || config_.encoder.layerdrop > 0 ||
+                      config_.decoder.layerdrop > 0;
+  draws_random(config_.dropout > 0, blocks, config_.classifier_dropout > 0);
+}
+
+at::Tensor BartModel::embed_at_positions(const at::Tensor& tokens, at::TensorList p,
+                                         const at::Tensor& ids) const {
+  const double scale = config_.scale_embedding ? std::sqrt(static_cast<double>(config_.d_model)) : 1;
+  const at::Tensor x = nn::add_positions(token_embedding(tokens, ids, architecture().pad_token_id(), scale),
+                                         p[0], BartConfig::kPositionOffset);
+  return nn::dropout(nn::layer_norm(x, p[1], p[2], BartConfig::kNormEpsilon), active(config_.dropout));
+}
+
+// Parameters: the tokens' embedding, then what embed_at_positions takes.
+at::Tensor BartModel::embed(at::TensorList parameters, const at::Tensor& ids) const {
+  return embed_at_positions(parameters[0], parameters.slice(1), ids);
+}
+
+EncoderDecoderModel::DecoderEntry BartModel::enter_decoder(at::TensorList parameters, const at::Tensor& x,
+                                                           const at::Tensor& ids) const {
+  return {x.view_as(x), embed_at_positions(parameters[3], parameters.slice(0, 3), ids)};
+}
+
+at::Tensor BartModel::add_and_norm(const at::Tensor& residual, const at::Tensor& x, const at::Tensor& weight,
+                                   const at::Tensor& bias, at::TensorList norm) const {
+  const double p = active(config_.dropout);
+  const at::Tensor sum = p == 0 ? nn::linear_add(residual, x, weight, bias, options().kernels)
+                                : residual + nn::dropout(nn::linear(x, weight, bias), p);
+  return nn::layer_norm(sum, norm[0], norm[1], BartConfig::kNormEpsilon);
+}
+
+at::Tensor BartModel::attend(const BartStack& stack, at::TensorList p, const at::Tensor& x,
+                             const at::Tensor& encoded, const at::Tensor& padding, bool causal) const {
+  const int64_t heads = stack.attention_heads, size = config_.d_model / heads;
+  const auto split = [&](const at::Tensor& projected) {
+    return projected.view({projected.size(0), projected.size(1), heads, size});
+  };
+  std::vector<at::Tensor> projected;  // key, value, query
+  if (encoded.defined()) {
+    projected = nn::linear_many(encoded, {p[0], p[2]}, {p[1], p[3]}, options().kernels);
+    projected.push_back(nn::linear(x, p[4], p[5]));
+  } else {
+    projected = nn::linear_many(x, {p[0], p[2], p[4]}, {p[1], p[3], p[5]}, options().kernels);
+  }
+  const at::Tensor attended = nn::attention(split(projected[2]), split(projected[0]), split(projected[1]),
+                                            {.causal = causal, .padding = padding, .bias = {}},
+                                            {.scale = 1 / std::sqrt(static_cast<double>(size)),
+                                             .dropout = active(config_.attention_dropout),
+                                             .window = {}});
+  return add_and_norm(x, attended, p[6], p[7], p.slice(8, 2));
+}
+
+// Parameters: weight and bias of fc1, fc2 and the norm.
+at::Tensor BartModel::feed_forward(at::TensorList p, const at::Tensor& x) const {
+  const at::Tensor inner = nn::activate(activation_, nn::linear(x, p[0], p[1]), options().kernels);
+  return add_and_norm(x, nn::dropout(inner, active(config_.activation_dropout)), p[2], p[3], p.slice(4, 2));
+}
+
+// One number of the CPU's generator a block, as transformers draws it.
+bool BartModel::drops_layer(double layerdrop) const {
+  return active(layerdrop) > 0 && at::rand({}).item<double>() < layerdrop;
+}
+
+BlockOutputs BartModel::block(Stack which, int64_t, at::TensorList p, const BlockInputs& in) const {
+  const bool decodes = which == Stack::kDecoder;
+  const BartStack& stack = decodes ? config_.decoder : config_.encoder;
+  if (drops_layer(stack.layerdrop)) return {in.x.view_as(in.x), {}};
+  constexpr size_t kAttention = 10;  // parameters
+  at::Tensor x = attend(stack, p.slice(0, kAttention), in.x, {}, in.padding, /*causal=*/decodes);
+  if (decodes) {
+    p = p.slice(kAttention);
+    x = attend(stack, p.slice(0, kAttention), x, in.encoded, in.encoded_padding, /*causal=*/false);
+  }
+  x = feed_forward(p.slice(kAttention), x);
+  return {decodes ? x : kept_finite(x), {}};
+}
+
+// Parameters: of a language model the bias of its outputs and the tied matrix; of a classification of rows its dense
+// layer; the head's matrix and bias.
+HeadOutput BartModel::head(at::TensorList p, const at::Tensor& x) const {
+  HeadOutput out{.hidden = x, .kernels = options().kernels};
+  if (architecture().head() == architectures::Head::kSeq2SeqLm) {
+    out.weight = p[1];
+    out.bias = p[0].view({-1});
+    return out;
+  }
+  if (architecture().head() == architectures::Head::kSequenceClassification) {
+    const double drop = active(config_.classifier_dropout);
+    out.hidden = nn::dropout(nn::linear(nn::dropout(x, drop), p[0], p[1]).tanh(), drop);
+  }
+  out.weight = p[p.size() - 2];
+  out.bias = p.back();
+  return out;
+}
+
+}  // namespace hftrain::models

@@ -1,0 +1,39 @@
+// BART: learned positions, post-norm blocks with LayerNorm and biases, weights stored [out, in].
+#pragma once
+
+#include "hftrain/architectures/bart.h"
+#include "hftrain/models/encoder_decoder_model.h"
+#include "hftrain/nn/activation.h"
+
+namespace hftrain::models {
+
+class BartModel final : public EncoderDecoderModel {
+ public:
+  BartModel(std::shared_ptr<const architectures::Architecture> architecture, const ModelOptions& options);
+
+ protected:
+  at::Tensor embed(at::TensorList parameters, const at::Tensor& ids) const override;
+  BlockOutputs block(Stack stack, int64_t layer, at::TensorList parameters,
+                     const BlockInputs& in) const override;
+  DecoderEntry enter_decoder(at::TensorList parameters, const at::Tensor& x,
+                             const at::Tensor& ids) const override;
+  HeadOutput head(at::TensorList parameters, const at::Tensor& x) const override;
+
+ private:
+  // `p`: positions, then the norm's weight and bias.
+  at::Tensor embed_at_positions(const at::Tensor& tokens, at::TensorList p, const at::Tensor& ids) const;
+  // norm(x + attention of x); `p`: weight and bias of key, value, query, output and norm. Keys and values are x's, or
+  // those of what the encoder made where that is given.
+  at::Tensor attend(const architectures::BartStack& stack, at::TensorList p, const at::Tensor& x,
+                    const at::Tensor& encoded, const at::Tensor& padding, bool causal) const;
+  at::Tensor feed_forward(at::TensorList p, const at::Tensor& x) const;
+  // norm(residual + dropout(x·weightᵀ + bias)); `p`: weight and bias of the product and of the norm.
+  at::Tensor add_and_norm(const at::Tensor& residual, const at::Tensor& x, const at::Tensor& weight,
+                          const at::Tensor& bias, at::TensorList norm) const;
+  bool drops_layer(double layerdrop) const;
+
+  const architectures::BartConfig& config_;
+  nn::Activation activation_;
+};
+
+}  // namespace hftrain::models
