@@ -141,6 +141,11 @@ bool takes_prefix_space(const std::string& folder) {
          is("RobertaTokenizerFast");
 }
 
+PipelineParts parts_of(const std::string& file) {
+  simdjson::dom::parser parser;
+  return read_parts(JsonPart(parse(parser, file), file));
+}
+
 std::shared_ptr<const PreTokenizer> spacing_pre_tokenizer(const std::string& file) {
   simdjson::dom::parser parser;
   const simdjson::padded_string text(
@@ -197,8 +202,7 @@ std::shared_ptr<const Tokenizer> Tokenizer::load(const std::string& place, const
   TokenizerSettings settings;
   const fs::path folder = fs::path(file).parent_path();
   settings.folder = (folder.empty() ? fs::path(".") : folder).string();
-  simdjson::dom::parser parser;
-  PipelineParts parts = read_parts(JsonPart(parse(parser, file), file));
+  PipelineParts parts = parts_of(file);
   if (options.add_prefix_space && takes_prefix_space(settings.folder))
     parts.pre_tokenizer = spacing_pre_tokenizer(file);
   read_settings(settings.folder + "/tokenizer_config.json", settings);
