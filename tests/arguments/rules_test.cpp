@@ -128,6 +128,11 @@ const std::vector<Case>& errors() {
        {"--signals_to_handle", "SIGTERM,SIGKILL"},
        {"--signals_to_handle", "SIGTERM,SIGQUIT"},
        "SIGKILL"},
+      {"H14", {"--train_dir", "images"}, {"--seed", "1"}, "train_dir and train_file both name training data"},
+      {"H14",
+       {"--validation_file", "v.csv", "--validation_dir", "images"},
+       {"--validation_dir", "images"},
+       "validation_dir and validation_file both name validation data"},
       {"H7", {"--log_ranks", "0,x"}, {"--log_ranks", "all"}, "log_ranks '0,x' names no ranks"},
   };
   return cases;

@@ -76,6 +76,8 @@ TEST_CASE("rows are padded to the longest, to a multiple of it, or to a length")
   options.multiple = 4;
   CHECK(batch({1, 0}).integers[0] == std::vector<int64_t>{8, 9, 9, 9, 5, 6, 7, 9});
   options.length = 6;
+  CHECK(batch({1}).integers[0] == std::vector<int64_t>{8, 9, 9, 9, 9, 9, 9, 9});
+  options.multiple = 1;
   CHECK(batch({1}).integers[0] == std::vector<int64_t>{8, 9, 9, 9, 9, 9});
   options.on_left = true;
   CHECK(batch({1}).integers[0] == std::vector<int64_t>{9, 9, 9, 9, 9, 8});

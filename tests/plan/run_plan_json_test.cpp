@@ -21,6 +21,7 @@ RunPlan sample_plan() {
                       {1, 1, 0, DeviceKind::kCpu, -1, "cpu", "", 2}};
   plan.strategy.units = {{"model", {0, 1}, false}};
   plan.data.train = SplitPlan{"/cache/x", 10, 1000, true};
+  plan.model.grown = {{"wte.weight", 100, GrowthKind::kTokens}};
   plan.precision.tf32 = false;
   plan.saving.total_limit = 2;
   plan.optimizer.options = {{"weight_decay", "0.1"}};
@@ -101,6 +102,7 @@ TEST_CASE("every member of every struct of the plan is written") {
   CHECK(header.at("RunPlan") == keys(plan));
   CHECK(header.at("RankPlan") == keys(plan["ranks"]["ranks"][0]));
   CHECK(header.at("SplitPlan") == keys(plan["data"]["train"]));
+  CHECK(header.at("GrownParameter") == keys(plan["model"]["grown"][0]));
   CHECK(header.at("IntervalPlan") == keys(plan["saving"]["interval"]));
   CHECK(header.at("UnitPlan") == keys(plan["strategy"]["units"][0]));
   CHECK(header.at("NvmePlan") == keys(plan["strategy"]["nvme"]));
@@ -123,7 +125,7 @@ TEST_CASE("every member of every struct of the plan is written") {
     INFO(type);
     CHECK(header.at(type) == keys(plan[key]));
   }
-  CHECK(header.size() == parts.size() + 7);
+  CHECK(header.size() == parts.size() + 8);
 }
 
 }  // namespace

@@ -156,12 +156,14 @@ TEST_CASE("files with paths and classes are rows too, and columns have the names
   fixture.arguments.data.label_column_name = "animal";
   data::PrepareRequest request = fixture.request();
   request.train_files = request.survey_files = {fixture.folder / "rows/list.csv"};
-  const data::PreparedData data = ImageFixture::prepare(request);
-  CHECK(fixture.paths(*data.train) == std::vector<std::string>{"a/0.png", "b/7.png"});
-  CHECK(data.facts["names"] == Json::array({"cat", "fox"}));
   fixture.arguments.data.image_column_name = "picture";
   request.recipe = image_classification().recipe(fixture.input);
   CHECK_THAT(fixture.refusal(request), Catch::Contains("there is no column 'picture'"));
+  fixture.arguments.data.image_column_name = "where";
+  request.recipe = image_classification().recipe(fixture.input);
+  const data::PreparedData data = ImageFixture::prepare(request);
+  CHECK(fixture.paths(*data.train) == std::vector<std::string>{"a/0.png", "b/7.png"});
+  CHECK(data.facts["names"] == Json::array({"cat", "fox"}));
 }
 
 TEST_CASE("what is no data for this task is refused in four parts") {

@@ -40,14 +40,14 @@ class Derivation {
   // They are what the task reads in the place of files.
   void folders_of_images() {
     DataArguments& data = arguments_.data;
-    const auto read = [&](const std::optional<std::string>& folder, const char* flag,
-                          std::vector<std::string>& files, const char* files_flag) {
-      if (!folder || !files.empty()) return;
-      files = {*folder};
-      from(files_flag, flag);
-    };
-    read(data.train_dir, "train_dir", data.train_file, "train_file");
-    read(data.validation_dir, "validation_dir", data.validation_file, "validation_file");
+    if (data.train_dir && data.train_file.empty()) {
+      data.train_file = {*data.train_dir};
+      from("train_file", "train_dir");
+    }
+    if (data.validation_dir && data.validation_file.empty()) {
+      data.validation_file = {*data.validation_dir};
+      from("validation_file", "validation_dir");
+    }
   }
 
   void evaluation() {

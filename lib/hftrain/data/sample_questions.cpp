@@ -15,8 +15,8 @@ constexpr std::string_view kDays[] = {"Monday", "Tuesday", "Thursday", "Friday",
 constexpr std::string_view kFinders[] = {"Ada", "Boris", "Clara", "David", "Elena", "Felix", "Greta", "Hugo"};
 constexpr std::string_view kAmounts[] = {"two", "three", "five", "seven", "nine", "twelve"};
 constexpr std::string_view kFinds[] = {"apples", "stones", "letters", "coins", "feathers", "candles"};
-constexpr std::string_view kSpots[] = {"by the river", "in the barn", "near the bridge", "under the oak",
-                                       "on the hill"};
+constexpr std::string_view kAnswerPlaces[] = {"by the river", "in the barn", "near the bridge",
+                                              "under the oak", "on the hill"};
 constexpr std::string_view kWeather[] = {"It was cold.", "A wind blew.", "Rain fell.", "The sky was grey.",
                                          "It was late."};
 
@@ -30,7 +30,7 @@ constexpr std::array<FindPart, 5> kFindParts = {{{"On ", kDays, "When was it?"},
                                                  {" ", kFinders, "Who found something?"},
                                                  {" found ", kAmounts, "How many were there?"},
                                                  {" ", kFinds, "What was found?"},
-                                                 {" ", kSpots, "Where was it?"}}};
+                                                 {" ", kAnswerPlaces, "Where was it?"}}};
 
 std::string draw_weather(SplitMix64& random) {
   constexpr uint64_t kMostSentences = 2;
