@@ -155,7 +155,7 @@ struct DataPlan {
   int64_t block_size = 0;   // tokens of a sample, or at most so many where rows stay as they are
   int64_t target_size = 0;  // tokens that the decoder reads of a sample, or at most so many; 0: as many
   std::optional<images::Preprocessor> preprocessor;  // of samples that are such
-  data::PaddingOptions padding;  // of batches; no columns: samples are blocks of one length
+  data::PaddingOptions padding;                 // of batches; no columns: samples are blocks of one length
   std::optional<data::MaskingOptions> masking;  // unset: no token is hidden
   std::optional<SplitPlan> train;
   std::optional<SplitPlan> validation;
