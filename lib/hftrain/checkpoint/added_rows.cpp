@@ -1,5 +1,6 @@
 #include "hftrain/checkpoint/added_rows.h"
 
+#include <ATen/TensorOperators.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/linalg_cholesky_ex.h>
 #include <ATen/ops/zeros.h>

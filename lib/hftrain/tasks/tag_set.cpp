@@ -102,7 +102,7 @@ std::optional<TagSet> TagSet::of_rows(data::RowSource& rows, size_t columns, siz
   }
   std::vector<std::string> names = survey.names();
   if (names.size() < 2) throw no_tags(names);
-  return TagSet(same_names(names, of_model) ? of_model : std::move(names));
+  return TagSet(same_names(names, of_model) ? of_model : names);
 }
 
 TagSet TagSet::from_json(const Json& value) {
