@@ -8,10 +8,9 @@ import argparse
 import json
 import os
 import sys
-import tempfile
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from runs import expect, read_json, records
+from runs import expect, read_json, records, run_scenarios
 from strategies_agree import parameters_of
 from text_classification import Rows, losses, tensors_of
 
@@ -171,15 +170,7 @@ def main():
     parser.add_argument("--ranks", nargs="*", type=int, default=[2, 4])
     parser.add_argument("--steps", type=int, default=6)
     options = parser.parse_args()
-    with tempfile.TemporaryDirectory(prefix="hftrain-encoders-") as folder:
-        fixture = Encoders(folder, options)
-        for scenario in SCENARIOS:
-            if options.scenarios and scenario.__name__ not in options.scenarios:
-                continue
-            place = os.path.join(folder, scenario.__name__)
-            os.mkdir(place)
-            scenario(fixture, place)
-            print("ok:", scenario.__name__.replace("_", " "), flush=True)
+    run_scenarios(SCENARIOS, options.scenarios, lambda folder: Encoders(folder, options))
 
 
 if __name__ == "__main__":

@@ -11,10 +11,9 @@ import shlex
 import shutil
 import subprocess
 import sys
-import tempfile
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from runs import HFTRAIN, expect, read_json, records
+from runs import HFTRAIN, expect, read_json, records, run_scenarios
 
 VIT = ("num_hidden_layers=2,num_attention_heads=2,hidden_size=32,intermediate_size=64,image_size=16,patch_size=4,"
        "hidden_dropout_prob=0,attention_probs_dropout_prob=0")
@@ -193,17 +192,5 @@ SCENARIOS = [it_learns_to_its_floor_and_is_saved_with_its_processor, validation_
              the_page_does_what_it_says]
 
 
-def main():
-    with tempfile.TemporaryDirectory(prefix="hftrain-images-") as folder:
-        fixture = Pictures(folder)
-        for scenario in SCENARIOS:
-            if sys.argv[1:] and scenario.__name__ not in sys.argv[1:]:
-                continue
-            place = os.path.join(folder, scenario.__name__)
-            os.mkdir(place)
-            scenario(fixture, place)
-            print("ok:", scenario.__name__.replace("_", " "), flush=True)
-
-
 if __name__ == "__main__":
-    main()
+    run_scenarios(SCENARIOS, sys.argv[1:], Pictures)

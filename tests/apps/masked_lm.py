@@ -10,10 +10,9 @@ import math
 import os
 import shlex
 import sys
-import tempfile
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from runs import Fixture, expect, read_json, records, tell
+from runs import Fixture, expect, read_json, records, run_scenarios
 
 MODEL = ("hidden_size=64,num_hidden_layers=2,num_attention_heads=4,intermediate_size=128,max_position_embeddings=64,hidden_dropout_prob=0,"
          "attention_probs_dropout_prob=0")
@@ -138,17 +137,5 @@ SCENARIOS = [a_masked_model_learns_what_can_be_known, a_resumed_run_masks_the_sa
              flags_and_files_change_what_is_masked, what_cannot_be_masked_is_refused, the_run_of_the_page_works]
 
 
-def main():
-    with tempfile.TemporaryDirectory(prefix="hftrain-masks-") as folder:
-        fixture = Text(folder)
-
-        def run(name, scenario):
-            place = os.path.join(folder, name)
-            os.mkdir(place)
-            scenario(fixture, place)
-            print("ok:", name.replace("_", " "), flush=True)
-        tell({s.__name__: s for s in SCENARIOS}, sys.argv[1:], run)
-
-
 if __name__ == "__main__":
-    main()
+    run_scenarios(SCENARIOS, sys.argv[1:], Text)

@@ -11,10 +11,9 @@ import pathlib
 import re
 import subprocess
 import sys
-import tempfile
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from runs import HFTRAIN, Fixture, expect, read_json, records, tell
+from runs import HFTRAIN, Fixture, expect, read_json, records, run_scenarios
 
 PAGE = pathlib.Path(__file__).resolve().parents[2] / "docs" / "question-answering.md"
 MODEL = "n_layer=2,n_head=2,n_embd=32,n_positions=128,vocab_size=512,bos_token_id=0,eos_token_id=0,pad_token_id=0,resid_pdrop=0,embd_pdrop=0,attn_pdrop=0"
@@ -194,18 +193,5 @@ SCENARIOS = [the_run_of_the_page_reaches_the_floor, flags_of_data_change_windows
              a_resumed_run_gives_the_same_bits, ranks_compute_what_one_does, wrong_rows_are_refused_and_nothing_is_written]
 
 
-def main():
-    with tempfile.TemporaryDirectory(prefix="hftrain-questions-") as folder:
-        fixture = Questions(folder)
-
-        def run(name, scenario):
-            place = os.path.join(folder, name)
-            os.mkdir(place)
-            scenario(fixture, place)
-            print("ok:", name.replace("_", " "), flush=True)
-
-        tell({scenario.__name__: scenario for scenario in SCENARIOS}, sys.argv[1:], run)
-
-
 if __name__ == "__main__":
-    main()
+    run_scenarios(SCENARIOS, sys.argv[1:], Questions)

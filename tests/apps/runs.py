@@ -5,6 +5,7 @@ import pathlib
 import socket
 import subprocess
 import sys
+import tempfile
 import time
 
 BUILD = pathlib.Path(os.environ.get("HFTRAIN_BUILD_DIR", pathlib.Path(__file__).resolve().parents[2] / "build"))
@@ -30,6 +31,20 @@ def tell(scenarios, names, run):
                 raise
             skipped.append(name)
     sys.exit(SKIPPED if skipped else 0)
+
+
+def run_scenarios(scenarios, names, make_fixture):
+    """Runs those functions (fixture, folder), or all, each in a new folder; `make_fixture` gets the folder above them."""
+    with tempfile.TemporaryDirectory(prefix="hftrain-scenarios-") as folder:
+        fixture = make_fixture(folder)
+
+        def run(name, scenario):
+            place = os.path.join(folder, name)
+            os.mkdir(place)
+            scenario(fixture, place)
+            print("ok:", name.replace("_", " "), flush=True)
+
+        tell({scenario.__name__: scenario for scenario in scenarios}, names, run)
 
 
 def slowness():

@@ -10,10 +10,9 @@ import json
 import os
 import random
 import sys
-import tempfile
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from runs import expect, read_json, records
+from runs import expect, read_json, records, run_scenarios
 from text_classification import Rows, losses
 
 
@@ -124,17 +123,5 @@ SCENARIOS = [every_sampler_has_an_order_of_its_own, batches_of_one_length_have_l
              a_run_that_goes_on_with_other_ranks_keeps_the_order_of_its_epoch, orders_that_do_not_go_together_are_refused]
 
 
-def main():
-    with tempfile.TemporaryDirectory(prefix="hftrain-samplers-") as folder:
-        fixture = LongAndShort(folder)
-        for scenario in SCENARIOS:
-            if sys.argv[1:] and scenario.__name__ not in sys.argv[1:]:
-                continue
-            place = os.path.join(folder, scenario.__name__)
-            os.mkdir(place)
-            scenario(fixture, place)
-            print("ok:", scenario.__name__.replace("_", " "), flush=True)
-
-
 if __name__ == "__main__":
-    main()
+    run_scenarios(SCENARIOS, sys.argv[1:], LongAndShort)

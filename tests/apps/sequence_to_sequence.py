@@ -10,10 +10,9 @@ import pathlib
 import re
 import subprocess
 import sys
-import tempfile
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from runs import HFTRAIN, Fixture, expect, read_json, records, tell
+from runs import HFTRAIN, Fixture, expect, read_json, records, run_scenarios
 
 PAGE = pathlib.Path(__file__).resolve().parents[2] / "docs" / "sequence-to-sequence.md"
 MODEL = ("d_model=32,d_kv=8,d_ff=64,num_layers=2,num_heads=4,vocab_size=512,decoder_start_token_id=0,pad_token_id=0,eos_token_id=1,"
@@ -130,18 +129,5 @@ SCENARIOS = [the_run_of_the_page_reaches_the_floor, flags_change_what_is_learned
              ranks_compute_what_one_does, wrong_rows_are_refused_and_nothing_is_written]
 
 
-def main():
-    with tempfile.TemporaryDirectory(prefix="hftrain-pairs-") as folder:
-        fixture = Pairs(folder)
-
-        def run(name, scenario):
-            place = os.path.join(folder, name)
-            os.mkdir(place)
-            scenario(fixture, place)
-            print("ok:", name.replace("_", " "), flush=True)
-
-        tell({scenario.__name__: scenario for scenario in SCENARIOS}, sys.argv[1:], run)
-
-
 if __name__ == "__main__":
-    main()
+    run_scenarios(SCENARIOS, sys.argv[1:], Pairs)

@@ -13,10 +13,9 @@ import random
 import struct
 import subprocess
 import sys
-import tempfile
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from runs import Fixture, expect, read_json, records, skip
+from runs import Fixture, expect, read_json, records, run_scenarios, skip
 
 WORDS = {"bad": ["awful", "broken", "late"], "fair": ["plain", "usual", "so-so"], "good": ["bright", "quick", "lovely"]}
 MODELS = {
@@ -325,17 +324,5 @@ SCENARIOS = [flags_of_evaluation_do_what_they_say, evaluations_wait_and_start_as
              wrong_rows_are_refused_and_nothing_is_written]
 
 
-def main():
-    with tempfile.TemporaryDirectory(prefix="hftrain-classification-") as folder:
-        fixture = Rows(folder)
-        for scenario in SCENARIOS:
-            if sys.argv[1:] and scenario.__name__ not in sys.argv[1:]:
-                continue
-            place = os.path.join(folder, scenario.__name__)
-            os.mkdir(place)
-            scenario(fixture, place)
-            print("ok:", scenario.__name__.replace("_", " "), flush=True)
-
-
 if __name__ == "__main__":
-    main()
+    run_scenarios(SCENARIOS, sys.argv[1:], Rows)

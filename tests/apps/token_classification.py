@@ -10,10 +10,9 @@ import os
 import re
 import shlex
 import sys
-import tempfile
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from runs import Fixture, expect, read_json, records, tell
+from runs import Fixture, expect, read_json, records, run_scenarios
 
 MODEL = dict(model_type="gpt2", n_layer=2, n_head=2, n_embd=32, n_positions=64, vocab_size=512, bos_token_id=0, eos_token_id=0, resid_pdrop=0,
              embd_pdrop=0, attn_pdrop=0, classifier_dropout=0)
@@ -175,17 +174,5 @@ SCENARIOS = [a_tagger_learns_down_to_the_floor, predictions_are_those_of_the_sav
              wrong_tags_are_refused_and_nothing_is_written, the_run_of_the_page_works]
 
 
-def main():
-    with tempfile.TemporaryDirectory(prefix="hftrain-tags-") as folder:
-        fixture = Rows(folder)
-
-        def run(name, scenario):
-            place = os.path.join(folder, name)
-            os.mkdir(place)
-            scenario(fixture, place)
-            print("ok:", name.replace("_", " "), flush=True)
-        tell({s.__name__: s for s in SCENARIOS}, sys.argv[1:], run)
-
-
 if __name__ == "__main__":
-    main()
+    run_scenarios(SCENARIOS, sys.argv[1:], Rows)
