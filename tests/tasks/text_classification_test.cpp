@@ -1,68 +1,23 @@
 // Files to batches, against what the packages of the example script made of the same files
 // (scripts/golden/text_classification.py).
-#include "hftrain/base/error.h"
-#include "hftrain/base/file.h"
-#include "hftrain/data/dataset.h"
-#include "hftrain/data/prepare.h"
-#include "hftrain/tasks/task_table.h"
-#include "support/catch.h"
-#include "support/paths.h"
-#include "support/temporary_directory.h"
+#include "task_fixture.h"
 
 namespace hftrain::tasks {
 namespace {
 
-using testing::TemporaryDirectory;
+using testing::all_samples_of;
+using testing::integers_of;
+using testing::open_split;
 
 const Json& golden() {
-  static const Json document =
-      read_json_file(testing::source_dir() + "/tests/golden/tasks/text_classification.json");
+  static const Json document = testing::golden_document("text_classification.json");
   return document;
 }
 
-// A folder with the tokenizer of the golden cases, files of a case, and a cache.
-struct ClassificationFixture {
-  TemporaryDirectory folder;
-  arguments::Arguments arguments;
-  TaskInput input{.arguments = arguments, .model_config = {{"type_vocab_size", 2}}, .pad_id = 0};
-
-  ClassificationFixture() {
-    write_file_atomically(folder / "tokenizer/tokenizer.json", dump_json(golden().at("tokenizer")));
-  }
-  ClassificationFixture(const ClassificationFixture&) = delete;
-  ClassificationFixture& operator=(const ClassificationFixture&) = delete;
-
-  data::PrepareRequest request(const std::string& name, const std::string& content) {
-    write_file_atomically(folder / name, content);
-    data::PrepareRequest request;
-    request.train_files = request.survey_files = {folder / name};
-    request.tokenizer_folder = folder / "tokenizer";
-    request.cache_folder = folder / "cache";
-    request.workers = 2;
-    request.recipe = text_classification().recipe(input);
-    return request;
-  }
-  data::PreparedData prepare(const data::PrepareRequest& request) const {
-    return data::prepare(request, [&] { return tokenizer::Tokenizer::load(folder / "tokenizer"); }, {})
-        .value();
-  }
-  std::string refusal(const data::PrepareRequest& request, ExitCode code) const {
-    try {
-      prepare(request);
-    } catch (const Error& error) {
-      CHECK(error.code() == code);
-      return error.render();
-    }
-    return "";
-  }
+// With the tokenizer of the golden cases.
+struct ClassificationFixture : testing::TaskFixture {
+  ClassificationFixture() : TaskFixture(text_classification(), golden().at("tokenizer")) {}
 };
-
-std::vector<int64_t> integers(const data::Dataset& dataset, const std::string& column, int64_t sample) {
-  const data::ColumnFile& file = dataset.column(column);
-  std::vector<int64_t> values(static_cast<size_t>(file.length(sample)));
-  file.copy_to(sample, values.data());
-  return values;
-}
 
 // A tensor of the batch as nested lists.
 Json tensor_of(const data::Collator& collator, const data::Dataset& dataset,
@@ -96,13 +51,6 @@ Json tensor_of(const data::Collator& collator, const data::Dataset& dataset,
   return nullptr;
 }
 
-// All rows of the training split, as one batch.
-std::vector<int64_t> all_samples(const data::Dataset& dataset) {
-  std::vector<int64_t> samples(static_cast<size_t>(dataset.size()));
-  for (size_t i = 0; i < samples.size(); ++i) samples[i] = static_cast<int64_t>(i);
-  return samples;
-}
-
 TEST_CASE("batches and labels equal those that the packages of the example script make of the same files") {
   for (const Json& entry : golden().at("cases")) {
     CAPTURE(entry.at("name").get<std::string>());
@@ -112,8 +60,8 @@ TEST_CASE("batches and labels equal those that the packages of the example scrip
     if (entry.contains("max_seq_length")) asked.max_seq_length = entry["max_seq_length"];
     if (entry.contains("pad_to_max_length")) fixture.input.pad_to_max_length = entry["pad_to_max_length"];
     const data::PreparedData prepared = fixture.prepare(fixture.request(entry["file"], entry["content"]));
-    const auto dataset = data::Dataset::open(prepared.train->cache_path, prepared.train->columns);
-    const std::vector<int64_t> samples = all_samples(*dataset);
+    const auto dataset = open_split(prepared.train);
+    const std::vector<int64_t> samples = all_samples_of(*dataset);
     REQUIRE(samples.size() == entry["features"].size());
     const auto collator =
         data::padding_collator(text_classification().padding(fixture.input, prepared.facts));
@@ -136,9 +84,9 @@ TEST_CASE("the first rows are taken, but the labels are those of all") {
   const data::PreparedData prepared = fixture.prepare(request);
   CHECK(prepared.train->samples == 2);
   CHECK(prepared.facts["names"] == Json({"a", "b", "c", "d"}));
-  const auto dataset = data::Dataset::open(prepared.train->cache_path, prepared.train->columns);
-  CHECK(integers(*dataset, "labels", 0) == std::vector<int64_t>{2});
-  CHECK(integers(*dataset, "labels", 1) == std::vector<int64_t>{1});
+  const auto dataset = open_split(prepared.train);
+  CHECK(integers_of(*dataset, "labels", 0) == std::vector<int64_t>{2});
+  CHECK(integers_of(*dataset, "labels", 1) == std::vector<int64_t>{1});
 }
 
 TEST_CASE("test data need no labels, and validation data get the numbers of the training data") {
@@ -153,8 +101,8 @@ TEST_CASE("test data need no labels, and validation data get the numbers of the 
   using Names = std::vector<std::string>;
   CHECK(prepared.validation->columns == Names{"input_ids", "token_type_ids", "labels"});
   CHECK(prepared.test->columns == Names{"input_ids", "token_type_ids"});
-  const auto dev = data::Dataset::open(prepared.validation->cache_path, prepared.validation->columns);
-  CHECK(integers(*dev, "labels", 0) == std::vector<int64_t>{1});
+  const auto dev = open_split(prepared.validation);
+  CHECK(integers_of(*dev, "labels", 0) == std::vector<int64_t>{1});
   CHECK(fixture.prepare(request).from_cache);
 }
 
@@ -181,8 +129,8 @@ TEST_CASE("a run that does not train takes the labels of its model") {
   request.validation_files = request.train_files;
   request.train_files.clear();
   const data::PreparedData prepared = fixture.prepare(request);
-  const auto dev = data::Dataset::open(prepared.validation->cache_path, prepared.validation->columns);
-  CHECK(integers(*dev, "labels", 0) == std::vector<int64_t>{1});
+  const auto dev = open_split(prepared.validation);
+  CHECK(integers_of(*dev, "labels", 0) == std::vector<int64_t>{1});
   CHECK(text_classification().config_changes(prepared.facts)["label2id"] ==
         fixture.input.model_config["label2id"]);
 }
@@ -194,7 +142,7 @@ TEST_CASE("sequences are padded on the side of the tokenizer, and models without
   fixture.input.model_config = Json::object();
   fixture.arguments.data.max_seq_length = 6;
   const data::PreparedData prepared = fixture.prepare(fixture.request("a.csv", "text,label\nx,0\ny,1\n"));
-  const auto dataset = data::Dataset::open(prepared.train->cache_path, prepared.train->columns);
+  const auto dataset = open_split(prepared.train);
   const auto collator = data::padding_collator(text_classification().padding(fixture.input, prepared.facts));
   CHECK(tensor_of(*collator, *dataset, {0}, "attention_mask") == Json::parse("[[0, 0, 0, 1, 1, 1]]"));
   CHECK(tensor_of(*collator, *dataset, {0}, "input_ids")[0][2] == 7);
