@@ -168,11 +168,13 @@ def scenario_strangers_at_the_port_of_a_run_are_refused(scenario):
     hello = json.dumps({"message": "hello", "job_id": "", "agent": 1, "agents": 2, "host": "intruder", "version": "0",
                         "build": "0"})
     said = (f"hftrain 1 {'0' * 32} - {hello}", "[" * 100_000, "GET / HTTP/1.1", hello)
-    program = ("import socket, sys\nfor text in sys.argv[2:]:\n" +
-               "    s = socket.create_connection((sys.argv[1], %d)); s.recv(4096)\n" % scenario.port +
-               "    s.sendall(text.encode() + b'\\n'); s.settimeout(20)\n"
-               "    try:\n        while s.recv(4096): pass\n    except ConnectionError: pass\n")
-    subprocess.run(machines.inside(1, [sys.executable, "-c", program, host, *said]), check=True, timeout=120)
+    # A stranger may be shut out before it has said all: that ends its visit, at whatever call it is.
+    program = ("import json, socket, sys\nfor text in json.load(sys.stdin):\n" +
+               "    s = socket.create_connection((sys.argv[1], int(sys.argv[2]))); s.settimeout(20)\n"
+               "    try:\n        s.recv(4096); s.sendall(text.encode() + b'\\n')\n"
+               "        while s.recv(4096): pass\n    except ConnectionError: pass\n")
+    subprocess.run(machines.inside(1, [sys.executable, "-c", program, host, str(scenario.port)]), check=True, timeout=120,
+                   input=json.dumps(said), text=True)
     before = len(losses(run.output))
     deadline = time.monotonic() + 60
     while len(losses(run.output)) < before + 3 and time.monotonic() < deadline:
