@@ -20,7 +20,7 @@ import tempfile
 import evaluate
 import numpy as np
 
-from metrics_cases import all_cases, altered, case, text
+from metrics_cases import all_cases, altered, answer, case, text
 
 TARGET = pathlib.Path(__file__).resolve().parents[2] / "tests" / "golden" / "metrics"
 
@@ -63,10 +63,6 @@ def exact_match_cases(rng, folder):
         out = metric.compute(predictions=predictions, references=references, **options)
         yield case("exact_match", {"predictions": predictions, "references": references, "options": options},
                    {"exact_match": float(out["exact_match"])})
-
-
-def answer(rng):
-    return rng.choice(["", "the", "The end!", "an apple", "a", "a-b", "a–b", "Ａ", "Σίσυφος", text(rng, 4), text(rng, 4), text(rng, 4)])
 
 
 def squad_cases(rng, folder):

@@ -285,6 +285,86 @@ def chrf_cases(rng, count):
         yield case("chrf", {"predictions": predictions, "references": references, "options": options}, {"score": score})
 
 
+# ---- answers, GLUE, exact match, perplexity
+
+def answer(rng):
+    return rng.choice(["", "the", "The end!", "an apple", "a", "a-b", "a–b", "Ａ", "Σίσυφος", text(rng, 4), text(rng, 4), text(rng, 4)])
+
+
+class Example:
+    """A question as the scorer of SQuAD 2 in transformers wants it."""
+
+    def __init__(self, number, answers):
+        self.qas_id, self.answers = str(number), [{"text": one} for one in answers]
+
+
+def squad_v1(texts, answers):
+    """The scores of version 1.1, over the words that transformers' scorer of version 2 compares: without a shared word F1 is 0."""
+    from collections import Counter
+    from transformers.data.metrics import squad_metrics
+
+    def f1(gold, predicted):
+        gold, predicted = squad_metrics.get_tokens(gold), squad_metrics.get_tokens(predicted)
+        shared = sum((Counter(gold) & Counter(predicted)).values())
+        return 2 * shared / (len(gold) + len(predicted)) if shared else 0.0
+
+    exact = [max(squad_metrics.compute_exact(one, given) for one in some) for given, some in zip(texts, answers)]
+    shares = [max(f1(one, given) for one in some) for given, some in zip(texts, answers)]
+    return {"exact_match": 100 * float(np.mean(exact)), "f1": 100 * float(np.mean(shares))}
+
+
+def question_cases(rng, count):
+    from transformers.data.metrics import squad_metrics
+    for i in range(count):
+        version_2, n = i % 2 == 1, rng.choice([1, 2, 5, 60])
+        answers = [[answer(rng) for _ in range(rng.randint(0 if version_2 else 1, 3))] for _ in range(n)]
+        texts = [altered(rng, rng.choice(a)) if a and rng.random() < 0.7 else answer(rng) for a in answers]
+        silence = [rng.choice([0.0, 0.0, 0.3, 0.9]) for _ in range(n)]
+        threshold = rng.choice([1.0, 0.5])
+        if version_2:
+            keyed = {str(at): one for at, one in enumerate(texts)}, {str(at): one for at, one in enumerate(silence)}
+            out = squad_metrics.squad_evaluate([Example(at, some) for at, some in enumerate(answers)], *keyed, threshold)
+        else:
+            out = squad_v1(texts, answers)
+        yield case("questions", {"name": "squad_v2" if version_2 else "squad", "predictions": texts, "no_answer": silence, "answers": answers,
+                                 "threshold": threshold}, {key: float(value) for key, value in out.items()})
+
+
+def glue_pair_cases(rng, count):
+    """Two metrics and their mean, as run_glue reports them."""
+    from scipy.stats import pearsonr, spearmanr
+    from sklearn.metrics import accuracy_score, f1_score
+    for i in range(count):
+        n = rng.choice([2, 5, 60])
+        if i % 2:
+            references = [at % 2 if at < 2 else rng.randrange(2) for at in range(n)]
+            predictions = [r if rng.random() < 0.7 else rng.randrange(2) for r in references]
+            out = {"accuracy": float(accuracy_score(references, predictions)), "f1": float(f1_score(references, predictions, zero_division=0))}
+        else:
+            references = [at if at < 2 else round(rng.uniform(0, 5) * 4) / 4 for at in range(n)]
+            predictions = [r + rng.choice([-0.5, 0.0, 0.25, 1.5]) for r in references]
+            if len(set(predictions)) < 2:
+                continue
+            out = {"pearson": float(pearsonr(predictions, references)[0]), "spearmanr": float(spearmanr(predictions, references)[0])}
+        out["combined_score"] = float(np.mean(list(out.values())))
+        yield case("metric", {"name": rng.choice(["glue/mrpc", "glue/qqp"]) if i % 2 else "glue/stsb", "predictions": predictions,
+                              "references": references}, out)
+
+
+def exact_match_cases(rng, count):
+    for _ in range(count):
+        references = [text(rng, 2) for _ in range(rng.choice([1, 2, 30]))]
+        predictions = [rng.choice([r, r, r.upper(), r + " ", altered(rng, r)]) for r in references]
+        yield case("exact_match", {"predictions": predictions, "references": references, "options": {}},
+                   {"exact_match": float(np.mean([p == r for p, r in zip(predictions, references)]))})
+
+
+def perplexity_cases(rng, count):
+    losses = [0.0, 709.0, 710.0, 1e300, -3.5, math.inf] + [rng.uniform(0, 20) for _ in range(count)]
+    with np.errstate(over="ignore"):
+        yield case("perplexity", {"losses": losses}, [float(np.exp(np.float64(loss))) for loss in losses])
+
+
 # ---- what Python itself decides
 
 def python_cases(rng, count):
@@ -306,3 +386,11 @@ def all_cases(seed, count):
     yield from rouge_set_cases(rng, max(1, count // 10))
     yield from stem_cases(rng, 40 * count)
     yield from python_cases(rng, count)
+
+
+def live_cases(seed, count):
+    """About 16 × count cases: those, and what the package transformers has of SQuAD."""
+    yield from all_cases(seed, count)
+    rng = random.Random(seed)
+    for make in (question_cases, glue_pair_cases, exact_match_cases, perplexity_cases):
+        yield from make(rng, count)

@@ -140,6 +140,11 @@ def test_data_are_answered_and_judged_where_answers_are_known(fixture, folder):
     known, unknown = (read_json(place, "predict_results.json") for place in (output, silent))
     expect(any(key.endswith("exact_match") for key in known), "judged", known)
     expect(not any(key.endswith("exact_match") for key in unknown), "not judged", unknown)
+    more = os.path.join(folder, "more")
+    fixture.call("train", "--task", "question-answering", "--model_name_or_path", output, "--test_file", fixture.valid, "--do_predict", "--max_seq_length",
+                 "96", "--doc_stride", "16", "--use_cpu", "--include_for_metrics", "inputs", "--output_dir", more)
+    beside = read_json(more, "predict_results.json")
+    expect(beside["predict_exact_match"] == known["predict_exact_match"] and beside["predict_input_tokens"] > 0, "beside metrics of inputs", beside)
 
 
 def a_resumed_run_gives_the_same_bits(fixture, folder):

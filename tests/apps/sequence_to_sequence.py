@@ -97,6 +97,27 @@ def a_resumed_run_gives_the_same_bits(fixture, folder):
     expect(same, "weights", parts)
 
 
+def sortish_batches_are_learned_and_resume_in_mid_epoch(fixture, folder):
+    """The same bits after a stop in the middle of an epoch, on one rank and on two; on other ranks the same samples an update."""
+    common = ["--sortish_sampler", "--save_strategy", "steps", "--save_steps", 3, "--include_num_input_tokens_seen", "all"]
+    for ranks in (1, 2):
+        straight, parts, plain = (os.path.join(folder, f"{name}-{ranks}") for name in ("straight", "parts", "plain"))
+        fixture.call(*fixture.flags(straight, "--max_steps", 7, *common, ranks=ranks, batch=4))
+        fixture.call(*fixture.flags(parts, "--max_steps", 3, *common, ranks=ranks, batch=4))
+        fixture.call(*fixture.flags(parts, "--max_steps", 7, *common, ranks=ranks, batch=4))
+        fixture.call(*fixture.flags(plain, "--max_steps", 7, *common[3:], ranks=ranks, batch=4))
+        expect(losses(straight) == losses(parts) and len(losses(parts)) == 7, f"losses on {ranks}", [losses(straight), losses(parts)])
+        expect(losses(straight) != losses(plain), "an order of its own", [losses(straight), losses(plain)])
+        same = filecmp.cmp(os.path.join(straight, "model.safetensors"), os.path.join(parts, "model.safetensors"), shallow=False)
+        expect(same, f"weights on {ranks}", parts)
+    moved = os.path.join(folder, "moved")
+    fixture.call(*fixture.flags(moved, "--max_steps", 3, *common, ranks=2, batch=4))
+    fixture.call(*fixture.flags(moved, "--max_steps", 7, *common, ranks=1, batch=8))
+    whole = losses(os.path.join(folder, "straight-2"))
+    for step, loss in losses(moved).items():
+        expect(abs(loss - whole[step]) < 5e-4, f"loss of step {step} on other ranks", [losses(moved), whole])
+
+
 def ranks_compute_what_one_does(fixture, folder):
     outputs = {name: os.path.join(folder, name) for name in ("one", "two", "sharded")}
     fixture.call(*fixture.flags(outputs["one"], "--max_steps", 5))
@@ -126,7 +147,7 @@ def wrong_rows_are_refused_and_nothing_is_written(fixture, folder):
 
 
 SCENARIOS = [the_run_of_the_page_reaches_the_floor, flags_change_what_is_learned, a_resumed_run_gives_the_same_bits,
-             ranks_compute_what_one_does, wrong_rows_are_refused_and_nothing_is_written]
+             sortish_batches_are_learned_and_resume_in_mid_epoch, ranks_compute_what_one_does, wrong_rows_are_refused_and_nothing_is_written]
 
 
 if __name__ == "__main__":

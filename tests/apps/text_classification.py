@@ -318,7 +318,45 @@ def evaluations_wait_and_start_as_asked(fixture, folder):
     expect(steps_of("start", "--eval_on_start")[:2] == [0, 2], "once before the first", usual)
 
 
-SCENARIOS = [flags_of_evaluation_do_what_they_say, evaluations_wait_and_start_as_asked, metrics_and_predictions_are_those_of_the_trainer, fifty_steps_are_those_of_the_trainer,
+def the_evaluation_before_the_first_update_is_no_candidate_for_the_best(fixture, folder):
+    output = os.path.join(folder, "worse")  # and worse: only the start is better than what is learned
+    flags = ["--max_steps", 4, "--learning_rate", 5, "--eval_on_start", "--eval_strategy", "steps", "--eval_steps", 2]
+    fixture.call(*fixture.flags(output, *flags, "--save_strategy", "steps", "--save_steps", 2, "--load_best_model_at_end"))
+    seen = {r["step"]: r["eval_loss"] for r in records(output) if "eval_loss" in r}
+    state = read_json(output, "trainer_state.json")
+    expect(seen[0] < seen[2], "the start is better", seen)
+    best = state["best_global_step"]
+    expect(best in (2, 4) and state["best_model_checkpoint"].endswith(f"checkpoint-{best}"), "one of training is the best", state)
+    expect(read_json(output, "eval_results.json")["eval_loss"] == state["best_metric"], "and is loaded", state)
+    output = os.path.join(folder, "saved")
+    fixture.call(*fixture.flags(output, *flags, "--save_strategy", "best", "--metric_for_best_model", "loss"))
+    expect(not os.path.exists(os.path.join(output, "checkpoint-0")) and fixture.checkpoints(output)[0] == 2, "nothing is saved of the start", output)
+
+
+def samples_count_once_whatever_the_ranks(fixture, folder):
+    """Fewer samples than ranks, one, and rounds that are not full: the metrics and predictions of one rank."""
+    start = os.path.join(folder, "start")
+    fixture.call(*fixture.flags(start, "--max_steps", 5, "--save_strategy", "no"))
+    for count, ways in ((1, ((4, []),)), (3, ((2, []), (4, ["--fsdp", "full_shard"]))),
+                        (23, ((2, ["--eval_accumulation_steps", "3"]), (3, ["--fsdp", "full_shard"]), (4, ["--dataloader_drop_last", "false"])))):
+        rows, found = os.path.join(folder, f"{count}.csv"), []
+        write_rows(rows, 5, count)
+        for ranks, more in ((1, []), *ways):
+            output = os.path.join(folder, f"{count}-of-{ranks}")
+            fixture.call("train", "--task", "text-classification", "--model_name_or_path", start, "--validation_file", rows, "--test_file", rows,
+                         "--do_eval", "--do_predict", "--max_seq_length", "48", "--use_cpu", "--nproc_per_node", str(ranks),
+                         "--per_device_eval_batch_size", "4", "--max_eval_samples", "1000", "--max_predict_samples", "1000", "--output_dir", output, *more)
+            results = read_json(output, "all_results.json")
+            with open(os.path.join(output, "predict_results.txt")) as file:
+                found.append([file.read(), *(results[key] for key in ("eval_accuracy", "eval_samples", "predict_samples"))])
+        expect(all(one == found[0] for one in found) and found[0][0].count("\n") == count + 1 and found[0][2:] == [count, count],
+               f"{count} samples", found)
+        expect("epoch" not in read_json(output, "predict_results.json"), "a prediction is of no epoch", output)
+
+
+SCENARIOS = [flags_of_evaluation_do_what_they_say, evaluations_wait_and_start_as_asked,
+             the_evaluation_before_the_first_update_is_no_candidate_for_the_best, samples_count_once_whatever_the_ranks,
+             metrics_and_predictions_are_those_of_the_trainer, fifty_steps_are_those_of_the_trainer,
              the_best_model_is_that_of_the_best_metric, a_classification_learns_and_is_saved_under_its_class, a_saved_classification_is_evaluated_alone,
              a_resumed_classification_gives_the_same_bits, two_ranks_compute_what_one_does,
              wrong_rows_are_refused_and_nothing_is_written]

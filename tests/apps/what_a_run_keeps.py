@@ -43,7 +43,7 @@ def results_and_readme_say_what_was_logged(fixture, output):
     evaluations = [r for r in log if "eval_loss" in r]
     expect([r["step"] for r in evaluations] == [2, 4, 6, 6], "three evaluations, and one at the end", evaluations)
     expect(evaluation["eval_loss"] == evaluations[-1]["eval_loss"] == evaluations[-2]["eval_loss"], "the same loss", log)
-    expect(set(prediction) == {"epoch", "predict_accuracy", "predict_loss", "predict_runtime", "predict_samples", "predict_samples_per_second",
+    expect(set(prediction) == {"predict_accuracy", "predict_loss", "predict_runtime", "predict_samples", "predict_samples_per_second",
                                "predict_steps_per_second"} and prediction["predict_samples"] == 30, "keys", prediction)
     expect(not any("predict_loss" in r for r in log), "a prediction is no record of training", log)
     expect(read_json(output, "all_results.json") == {**train, **evaluation, **prediction}, "all of them merged", by_split)

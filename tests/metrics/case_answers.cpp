@@ -230,6 +230,12 @@ Json answer_exact_match(const Json& in) {
   return with_key(in_parts("exact_match", options, TextBatch{predictions, references, {}, {}}));
 }
 
+Json answer_perplexity(const Json& in) {
+  Json out = Json::array();
+  for (const double loss : in.at("losses").get<std::vector<double>>()) out.push_back(perplexity(loss));
+  return out;
+}
+
 Json answer_questions(const Json& in) {
   const auto predictions = in.at("predictions").get<Texts>();
   const auto silence = in.at("no_answer").get<std::vector<double>>();

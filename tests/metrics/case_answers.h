@@ -19,6 +19,7 @@ Json answer_python(const Json& in);
 Json answer_rounded(const Json& in);
 Json answer_metric(const Json& in);
 Json answer_exact_match(const Json& in);
+Json answer_perplexity(const Json& in);
 Json answer_questions(const Json& in);
 Json answer_answer(const Json& in);
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Writes random cases and what the reference packages make of them, for live_parity_test.cpp.
 
-    live_parity.py FILE COUNT        (about 12 × COUNT cases; ends with 77 where a package is missing, which it names)
+    live_parity.py FILE COUNT        (about 16 × COUNT cases; ends with 77 where a package is missing, which it names)
 
 The first case holds every code point that this Python knows: what it is in lower case, and whether it splits words.
 """
@@ -12,7 +12,7 @@ import sys
 import unicodedata
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "scripts", "golden"))
-PACKAGES = ["scipy", "sklearn", "seqeval", "rouge_score", "sacrebleu"]
+PACKAGES = ["scipy", "sklearn", "seqeval", "rouge_score", "sacrebleu", "transformers"]
 
 
 CHANGED = 0x1171E  # a mark that became another kind of mark in Unicode 16, which our tables have
@@ -34,10 +34,10 @@ def main():
         except ImportError:
             print(package)
             return 77
-    from metrics_cases import all_cases
+    from metrics_cases import live_cases
     logging.getLogger("sacrebleu").setLevel(logging.ERROR)
     with open(path, "w") as out:
-        for case in [code_points(), *all_cases("live", count)]:
+        for case in [code_points(), *live_cases("live", count)]:
             out.write(json.dumps(case, separators=(",", ":")) + "\n")
     return 0
 

@@ -51,6 +51,7 @@ Json our_answer(const std::string& kind, const Json& in) {
                                                                      {"rounded", answer_rounded},
                                                                      {"metric", answer_metric},
                                                                      {"exact_match", answer_exact_match},
+                                                                     {"perplexity", answer_perplexity},
                                                                      {"questions", answer_questions},
                                                                      {"answer", answer_answer}};
   return kAnswers.at(kind)(in);

@@ -1,6 +1,7 @@
 // Bytes a run needs. Parameters, gradients and optimizer state are exact; activations are an estimate from
 // the tensors that the backward pass keeps; disk counts what a checkpoint holds.
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 
 #include "hftrain/base/text.h"
@@ -12,9 +13,25 @@ namespace hftrain::plan {
 namespace {
 
 constexpr int64_t kFullPrecision = 4;  // bytes
-// Of logits, in evaluation (nn/head_loss.cpp).
+// Of logits of a vocabulary (nn/head_loss.cpp).
 constexpr int64_t kHostChunkBytes = int64_t{16} << 20, kDeviceChunkBytes = int64_t{256} << 20;
 constexpr int64_t kHostChunkRows = 256, kDeviceChunkRows = 1024;  // at least
+
+bool ends_in_vocabulary(const architectures::Architecture& architecture) {
+  return architecture.outputs() == architecture.vocab_size();
+}
+
+// Of so many tokens the rows whose logits are there at once: the fused loss goes through a vocabulary chunk by
+// chunk, and only through places with a label, of which masking makes the share that it is asked for.
+int64_t rows_of_logits(const architectures::Architecture& architecture, const RunPlan& plan, int64_t tokens) {
+  if (!ends_in_vocabulary(architecture) || !plan.model.fused_kernels) return tokens;
+  const bool gpu = on_gpu(plan.ranks);
+  const int64_t chunk =
+      std::max(gpu ? kDeviceChunkRows : kHostChunkRows,
+               (gpu ? kDeviceChunkBytes : kHostChunkBytes) / (architecture.outputs() * kFullPrecision));
+  const double share = plan.data.masking ? plan.data.masking->probability : 1;
+  return std::min(chunk, static_cast<int64_t>(std::ceil(share * static_cast<double>(tokens))));
+}
 
 // Tokens of a rank's micro-batch that a stack works on, and of the rows they stand in.
 struct StackTokens {
@@ -50,8 +67,13 @@ int64_t activation_bytes(const architectures::Architecture& architecture, const 
     blocks += stack_bytes(stack, *last, input, width, plan);
     ends += 2 * last->all * width * item;
   }
-  // The logits, and in float32 the softmax that becomes their gradient.
-  return blocks + ends + last->all * architecture.outputs() * (item + kFullPrecision);
+  // The logits, and in float32 the softmax that becomes their gradient. The fused loss of a vocabulary makes the
+  // gradients of its last matrix and of what it is applied to at once, and backward hands them on.
+  const int64_t outputs = architecture.outputs();
+  const bool fused = ends_in_vocabulary(architecture) && plan.model.fused_kernels;
+  const int64_t handed_on = fused ? (outputs + last->all) * width * item : 0;
+  return blocks + ends + handed_on +
+         rows_of_logits(architecture, plan, last->all) * outputs * (item + kFullPrecision);
 }
 
 // Without gradients one block is computed at a time. Of a vocabulary there are the logits of a chunk, and in
@@ -66,14 +88,8 @@ int64_t evaluation_bytes(const architectures::Architecture& architecture, const 
   const int64_t item = bytes_of(plan.precision.compute);
   const architectures::ActivationFootprint block = architecture.activations();
   const int64_t one_block = tokens * (block.linear + block.square * plan.data.block_size) * item;
-  using architectures::Head;
-  const bool vocabulary = outputs == architecture.vocab_size();
-  const bool chunked = vocabulary && evaluation.outputs != tasks::OutputForm::kScores;
-  const bool gpu = on_gpu(plan.ranks);
-  const int64_t chunk_rows =
-      std::max(gpu ? kDeviceChunkRows : kHostChunkRows,
-               (gpu ? kDeviceChunkBytes : kHostChunkBytes) / (outputs * kFullPrecision));
-  const int64_t at_once = chunked ? std::min(tokens, chunk_rows) : tokens;
+  const bool whole = evaluation.outputs == tasks::OutputForm::kScores;
+  const int64_t at_once = whole ? tokens : rows_of_logits(architecture, plan, tokens);
   const int64_t logits = at_once * outputs * (item + kFullPrecision);
   int64_t kept = 0;
   if (evaluation.outputs == tasks::OutputForm::kBestIds)

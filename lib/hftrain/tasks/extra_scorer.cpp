@@ -52,6 +52,7 @@ class ExtraScorer final : public Scorer {
     if (wanted_.of_losses) results.emplace_back("loss_std", std::sqrt(losses_.square_x / losses_.count));
     return results;
   }
+  bool judges_by_itself() const override { return scorer_->judges_by_itself(); }
   std::vector<ResultFile> files(std::string_view prefix) const override { return scorer_->files(prefix); }
 
  private:

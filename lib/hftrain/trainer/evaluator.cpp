@@ -137,10 +137,12 @@ int64_t Evaluator::samples_of_round() const {
   return plan_.batch.per_device_eval * (plan_.data.split_batches ? 1 : communicator_.world_size());
 }
 
+// Where no column is named a label (--label_names without names), nothing is.
 bool Evaluator::labelled(const models::Batch& columns) const {
   const auto& names = plan_.evaluation.label_columns;
-  return std::all_of(names.begin(), names.end(),
-                     [&](const std::string& name) { return column_of(columns, name).defined(); });
+  return !names.empty() && std::all_of(names.begin(), names.end(), [&](const std::string& name) {
+    return column_of(columns, name).defined();
+  });
 }
 
 // What the plan keeps of the output goes to `output`.

@@ -182,8 +182,9 @@ void Trainer::share_results() {
   checkpoint::check_collective_status(communicator_, failure, "write the results");
 }
 
+// Training and evaluations are logged records, which have an epoch; the Trainer logs no prediction.
 void Trainer::write_results(const std::string& split, Json metrics, int64_t samples) {
-  metrics["epoch"] = state_.epoch;
+  if (split != "predict") metrics["epoch"] = state_.epoch;
   metrics[split + "_samples"] = samples;
   reporting::save_metrics(plan_.output_dir, split, metrics);
   events_.send(plan::WorkerEvent::Kind::kMetrics, {{"text", reporting::format_metrics(split, metrics)}});
