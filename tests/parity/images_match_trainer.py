@@ -100,6 +100,7 @@ def peer(folder, model_folder, train, validation, classes):
     model = AutoModelForImageClassification.from_pretrained(
         model_folder, num_labels=len(classes), id2label=dict(enumerate(classes)), label2id={n: i for i, n in enumerate(classes)})
     trainer = Trainer(
+        compute_metrics=lambda judged: {"accuracy": float((judged.predictions.argmax(-1) == judged.label_ids).mean())},
         model=model, train_dataset=Pictures(train, True), eval_dataset=Pictures(validation, False),
         args=TrainingArguments(output_dir=os.path.join(folder, "peer"), use_cpu=True, report_to="none", disable_tqdm=True,
                                remove_unused_columns=False, **ARGUMENTS))
@@ -158,9 +159,11 @@ def main():
         with open(os.path.join(output, "eval_results.json")) as file:
             results = json.load(file)
         loss = abs(results["eval_loss"] - evaluated["eval_loss"]) / evaluated["eval_loss"]
+        accuracy = abs(results["eval_accuracy"] - evaluated["eval_accuracy"])
         print(f"vit: loss {theirs[1]['loss']:.4f} -> {theirs[max(theirs)]['loss']:.4f}, worst relative difference {worst:.2e}; "
-              f"eval_loss {evaluated['eval_loss']:.4f}, {loss:.1e} apart", flush=True)
-        good = sorted(mine) == sorted(theirs) and worst <= 1e-4 and loss <= 1e-4
+              f"eval_loss {evaluated['eval_loss']:.4f}, {loss:.1e} apart; "
+              f"eval_accuracy {evaluated['eval_accuracy']:.4f}, {accuracy:.1e} apart", flush=True)
+        good = sorted(mine) == sorted(theirs) and worst <= 1e-4 and loss <= 1e-4 and accuracy <= 1e-6
         good = opens_in_transformers(output, trained, validation) and good
     sys.exit(0 if good else 1)
 

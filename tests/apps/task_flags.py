@@ -1,0 +1,276 @@
+#!/usr/bin/env python3
+"""Every flag of the tasks, their data and their evaluation changes what its documentation says, on the command line and in YAML alike.
+
+  task_flags.py [TASK]…     runs of those tasks, or of all; then that no flag was forgotten
+
+CHANGES holds the flags, each with a value that is not its default and with what must differ from a run without it; SHOWN_BY names the
+scenario of the others. `hftrain docs arguments` says which flags there are.
+"""
+import csv
+import glob
+import json
+import os
+import random
+import re
+import subprocess
+import sys
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from runs import HFTRAIN, expect, read_json, records, run_scenarios
+from tiny_tasks import TinyTasks, rows, write
+
+SPEEDS = ("runtime", "per_second", "model_preparation_time")
+
+
+def seen(output):
+    """What a run shows of its data, its losses and its evaluations."""
+    log = records(output)
+    data = read_json(output, "hftrain", "plan.json")["data"]
+
+    def results(name):
+        path = os.path.join(output, name + "_results.json")
+        found = read_json(path) if os.path.exists(path) else {}
+        return {key: value for key, value in found.items() if not any(word in key for word in SPEEDS)}
+    files = {}
+    for name in sorted(os.listdir(output)):
+        if re.match(r"(predict|eval|predictions|generation_config).*\.(txt|json)$", name) and not name.endswith("_results.json"):
+            with open(os.path.join(output, name)) as file:
+                files[name] = file.read()
+    return {"losses": {r["step"]: r["loss"] for r in log if "loss" in r}, "evaluated": [r["step"] for r in log if "eval_runtime" in r],
+            "eval": results("eval"), "predict": results("predict"), "files": files, "padding": (data.get("padding") or {}).get("length"),
+            "samples": {split: (data[split] or {}).get("samples") for split in ("train", "validation", "test")}, "block": data.get("block_size")}
+
+
+class Change:
+    """A flag, its value, what it changes (a function of the run without and the run with it), and what both runs are told besides."""
+
+    def __init__(self, flag, value, differs, *more, base=None):
+        self.flag, self.value, self.differs, self.more = flag, value, differs, [str(word) for word in more]
+        self.base = base  # the flags of the run without it; else `more`
+
+    def words(self):
+        if isinstance(self.value, bool):
+            return ["--" + self.flag] if self.value else ["--no_" + self.flag]
+        return ["--" + self.flag, *map(str, self.value if isinstance(self.value, list) else [self.value])]
+
+
+def losses_differ(plain, changed):
+    return plain["losses"] != changed["losses"]
+
+
+def only_files_differ(plain, changed):
+    return plain["losses"] == changed["losses"] and plain["files"] != changed["files"]
+
+
+def samples(split, count):
+    return lambda plain, changed: plain["samples"][split] != count and changed["samples"][split] == count
+
+
+def padded_to(length):
+    return lambda plain, changed: plain["padding"] != length and changed["padding"] == length
+
+
+# batch_rebalance draws with 42 whatever the seed.
+ORDERS = [Change("train_sampling_strategy", name, losses_differ, "--no_pad_to_max_length", *seed)
+          for name, seed in (("sequential", []), ("group_by_length", []), ("batch_rebalance", ["--seed", 7]))]
+CHANGES = {
+    "text-classification": [
+        Change("max_seq_length", 9, lambda a, b: losses_differ(a, b) and b["padding"] == 9),
+        Change("pad_to_max_length", False, padded_to(0)),
+        Change("task_name", "cola", lambda a, b: losses_differ(a, b) and "eval_matthews_correlation" in b["eval"] and "predict_results_cola.txt" in b["files"]),
+        Change("max_train_samples", 5, samples("train", 5)), Change("max_eval_samples", 3, samples("validation", 3)),
+        Change("max_predict_samples", 2, lambda a, b: samples("test", 2)(a, b) and len(b["files"]["predict_results.txt"].splitlines()) == 3),
+        Change("length_column_name", "size", losses_differ, "--train_sampling_strategy", "group_by_length", "--no_pad_to_max_length"),
+        *ORDERS, Change("data_seed", 5, losses_differ),
+        Change("include_for_metrics", ["inputs", "loss"], lambda a, b: {"eval_input_tokens", "eval_loss_std"} <= set(b["eval"]) - set(a["eval"])),
+        Change("eval_strategy", "steps", lambda a, b: len(b["evaluated"]) > len(a["evaluated"]), "--eval_steps", 1),
+        Change("eval_steps", 2, lambda a, b: len(b["evaluated"]) < len(a["evaluated"]), "--eval_strategy", "steps"),
+        Change("eval_delay", 2, lambda a, b: a["evaluated"][:2] == [1, 2] and 1 not in b["evaluated"], "--eval_strategy", "steps", "--eval_steps", 1),
+        Change("eval_on_start", True, lambda a, b: 0 in b["evaluated"] and 0 not in a["evaluated"], "--eval_strategy", "steps", "--eval_steps", 1)],
+    "token-classification": [
+        Change("text_column_name", "others", losses_differ), Change("label_column_name", "pos_tags", losses_differ),
+        Change("task_name", "POS", losses_differ), Change("label_all_tokens", True, losses_differ), Change("max_seq_length", 4, losses_differ),
+        Change("pad_to_max_length", True, padded_to(64)),
+        Change("return_entity_level_metrics", True, lambda a, b: "eval_overall_f1" in b["eval"] and "eval_f1" in a["eval"] and a["losses"] == b["losses"])],
+    "question-answering": [
+        Change("max_seq_length", 30, lambda a, b: losses_differ(a, b) and b["samples"]["train"] > a["samples"]["train"], "--doc_stride", 4, base=["--doc_stride", 4, "--max_seq_length", 60]),
+        Change("doc_stride", 8, lambda a, b: b["samples"]["train"] > a["samples"]["train"], "--max_seq_length", 30, base=["--doc_stride", 1, "--max_seq_length", 30]),
+        Change("pad_to_max_length", False, padded_to(0), "--max_seq_length", 60, "--doc_stride", 4),
+        Change("version_2_with_negative", True, lambda a, b: "eval_HasAns_f1" in b["eval"] and "eval_null_odds.json" in b["files"], "--max_seq_length", 60, "--doc_stride", 4),
+        Change("n_best_size", 2, lambda a, b: most_answers(b) == 2 and most_answers(a) > 2, "--max_seq_length", 60, "--doc_stride", 4),
+        Change("max_answer_length", 1, only_files_differ, "--max_seq_length", 60, "--doc_stride", 4),
+        Change("null_score_diff_threshold", -1e9, lambda a, b: set(answers(b)) == {""} and set(answers(a)) != {""}, "--version_2_with_negative", "--max_seq_length", 60,
+               "--doc_stride", 4)],
+    "summarization": [
+        Change("text_column", "other", losses_differ), Change("summary_column", "other", losses_differ), Change("source_prefix", "say: ", losses_differ),
+        Change("max_source_length", 5, losses_differ), Change("max_target_length", 3, losses_differ),
+        Change("val_max_target_length", 3, lambda a, b: a["losses"] == b["losses"] and a["eval"]["eval_loss"] != b["eval"]["eval_loss"]),
+        Change("pad_to_max_length", True, padded_to(40), "--max_source_length", 40, "--max_target_length", 40),
+        Change("ignore_pad_token_for_loss", False, losses_differ), Change("sortish_sampler", True, losses_differ)],
+    "translation": [Change("source_lang", "other_XX", losses_differ, "--target_lang", "ro", base=["--source_lang", "en", "--target_lang", "ro"]),
+                    Change("target_lang", "other_XX", losses_differ, "--source_lang", "en", base=["--source_lang", "en", "--target_lang", "ro"])],
+    "mlm": [
+        Change("mlm_probability", 0.5, losses_differ), Change("line_by_line", True, losses_differ), Change("whole_word_mask", True, losses_differ),
+        Change("max_seq_length", 9, losses_differ), Change("pad_to_max_length", True, padded_to(32), "--line_by_line", "--max_seq_length", 32),
+        Change("validation_split_percentage", 50, lambda a, b: b["samples"]["train"] < a["samples"]["train"])],
+    "clm": [
+        Change("block_size", 8, losses_differ), Change("keep_linebreaks", False, losses_differ),
+        Change("validation_split_percentage", 50, lambda a, b: b["samples"]["train"] < a["samples"]["train"]),
+        Change("dataloader_drop_last", True, lambda a, b: a["losses"].keys() != b["losses"].keys() or losses_differ(a, b), "--max_steps", -1, "--num_train_epochs", 1,
+               "--max_train_samples", 3)],
+    "image-classification": [
+        Change("train_val_split", 0.5, lambda a, b: b["samples"]["validation"] > a["samples"]["validation"]),
+        Change("max_train_samples", 4, samples("train", 4)), Change("max_eval_samples", 2, samples("validation", 2))],
+}
+# Of flags whose runs are longer, or that name files: where they are shown.
+SHOWN_BY = {
+    "train_file": "every scenario", "validation_file": "every scenario", "test_file": "text_classification.py metrics_and_predictions_are_those_of_the_trainer",
+    "train_dir": "task_flags.py folders_and_columns_of_images", "validation_dir": "task_flags.py folders_and_columns_of_images",
+    "image_column_name": "task_flags.py folders_and_columns_of_images", "image_processor_name": "task_flags.py folders_and_columns_of_images",
+    "label_names": "text_classification.py flags_of_evaluation_do_what_they_say",
+    "overwrite_cache": "cache_command_test.cpp, prepare_test.cpp", "preprocessing_num_workers": "prepare_test.cpp: no result depends on it",
+    "ignore_data_skip": "run_test.cpp", "dataloader_num_workers": "image_classification.py a_resumed_run_gives_the_same_bits: speed alone",
+    "dataloader_prefetch_factor": "tests/trainer: speed alone", "dataloader_pin_memory": "rules_test.cpp: of GPUs",
+    "prediction_loss_only": "text_classification.py flags_of_evaluation_do_what_they_say",
+    "eval_accumulation_steps": "text_classification.py flags_of_evaluation_do_what_they_say", "batch_eval_metrics": "text_classification.py flags_of_evaluation_do_what_they_say",
+    "eval_do_concat_batches": "text_classification.py flags_of_evaluation_do_what_they_say",
+}
+SECTIONS = ("Data", "Evaluation", "Generation")
+
+
+def answers(run):
+    return list(json.loads(run["files"]["eval_predictions.json"]).values())
+
+
+def most_answers(run):
+    return max(len(each) for each in json.loads(run["files"]["eval_nbest_predictions.json"]).values())
+
+
+def made_rows(task, count):
+    numbers = random.Random(count)
+    words = "the fox owl horse rabbit sings sleeps waits by river barn bridge".split()
+
+    def text(least=2, most=9):
+        return " ".join(numbers.choice(words) for _ in range(numbers.randint(least, most)))
+    for i in range(count):
+        if task == "text-classification":
+            yield {"sentence1": text(), "sentence2": text(), "sentence": text(), "label": i % 2, "size": 50 - i, "note": "x"}
+        elif task == "token-classification":
+            tokens = text().split()
+            tags = ["B-LOC" if word in ("river", "barn") else "I-LOC" if word == "bridge" else "O" for word in tokens]
+            yield {"tokens": [word + "ford" for word in tokens], "ner_tags": tags, "pos_tags": ["B-X" if len(word) > 3 else "O" for word in tokens], "others": tokens[::-1]}
+        elif task == "question-answering":
+            context = text(20, 30)
+            yield {"id": f"q{i}", "question": "who", "context": context, "answers": {"text": [context.split()[0]], "answer_start": [0]}}
+        elif task == "translation":
+            yield {"translation": {"en": text(), "ro": text(), "other": text()}}
+        else:
+            yield {"text": text(4, 9), "summary": text(4, 5), "other": text()}
+
+
+def data_flags(fixture, task, folder):
+    if task == "image-classification":
+        return ["--train_dir", f"{fixture.pictures}/train"]
+    if task in ("clm", "mlm"):
+        write(folder, {"train.txt": "".join(row["text"] + "\n" for row in made_rows(task, 400))})
+        return ["--train_file", os.path.join(folder, "train.txt")]
+    write(folder, {f"{split}.jsonl": rows(*made_rows(task, count)) for split, count in (("train", 24), ("valid", 7), ("test", 4))})
+    paths = [os.path.join(folder, split + ".jsonl") for split in ("train", "valid", "test")]
+    predicts = task in ("text-classification", "token-classification", "question-answering")
+    return ["--train_file", paths[0], "--validation_file", paths[1], *(["--test_file", paths[2], "--do_predict"] if predicts else [])]
+
+
+# The length that a run has unless the flag that is shown says another one, or the run names one itself.
+LENGTH = {"text-classification": ("--max_seq_length", "48"), "mlm": ("--max_seq_length", "32"), "clm": ("--block_size", "16")}
+
+
+def flags_of(task):
+    def scenario(fixture, folder):
+        data, known = data_flags(fixture, task, folder), {}
+
+        def run(name, *more, unsaid=""):
+            output = os.path.join(folder, name)
+            flag, tokens = LENGTH.get(task, ("", ""))
+            length = [flag, tokens] if flag and flag not in more and flag != "--" + unsaid else []  # the command line wins over files
+            fixture.call(*fixture.flags(task, output, *data, "--do_eval", *length, *more))
+            return seen(output)
+
+        for number, change in enumerate(CHANGES[task]):
+            plain = [str(word) for word in (change.base if change.base is not None else change.more)]
+            key = " ".join(plain)
+            if key not in known:
+                known[key] = run(f"plain{number}", *plain)
+            path = os.path.join(folder, f"{number}.yaml")
+            with open(path, "w") as file:
+                file.write(json.dumps({change.flag: change.value}) + "\n")
+            by_flag = run(f"flag{number}", *change.more, *change.words(), unsaid=change.flag)
+            by_file = run(f"file{number}", "--config", path, *change.more, unsaid=change.flag)
+            what = f"{task}: {' '.join(change.words())}"
+            expect(change.differs(known[key], by_flag), f"{what} changes what it says", f"{known[key]}\n{by_flag}")
+            expect(by_flag == by_file, f"{what} in YAML", f"{by_flag}\n{by_file}")
+            expect(known[key] != by_flag, f"{what} changes something", by_flag)
+    scenario.__name__ = "flags_of_" + task.replace("-", "_")
+    return scenario
+
+
+def folders_and_columns_of_images(fixture, folder):
+    """Folders, and the same pictures named by rows, under columns of any name; another image processor gives other numbers."""
+    task = "image-classification"
+
+    def run(name, *more):
+        output = os.path.join(folder, name)
+        fixture.call(*fixture.flags(task, output, "--do_eval", *more))
+        return seen(output)
+
+    def in_yaml(name, **values):
+        path = os.path.join(folder, name)
+        with open(path, "w") as file:
+            json.dump(values, file)
+        return ["--config", path]
+    train, valid = (f"{fixture.pictures}/{split}" for split in ("train", "validation"))
+    plain = run("plain", "--train_dir", train, "--validation_dir", valid)
+    expect(plain == run("yaml", *in_yaml("dirs.yaml", train_dir=train, validation_dir=valid)), "folders in YAML", plain)
+    expect(plain["samples"]["validation"] == len(glob.glob(valid + "/*/*")), "the validation folder is evaluated", plain["samples"])
+    expect(run("held", "--train_dir", train)["samples"]["train"] < plain["samples"]["train"], "without it some are held out", plain["samples"])
+    for split, place in (("train", train), ("valid", valid)):
+        with open(os.path.join(folder, split + ".csv"), "w", newline="") as file:
+            writer = csv.writer(file)
+            writer.writerow(["nothing", "picture", "colour"])
+            writer.writerows(["x", path, os.path.basename(os.path.dirname(path))] for path in sorted(glob.glob(place + "/*/*")))
+    listed = ["--train_file", f"{folder}/train.csv", "--validation_file", f"{folder}/valid.csv"]
+    named = {"image_column_name": "picture", "label_column_name": "colour"}
+    for name, more in (("flags", [word for flag, value in named.items() for word in ("--" + flag, value)]), ("file", in_yaml("columns.yaml", **named))):
+        expect(run("listed-" + name, *listed, *more) == plain, f"the same pictures by columns named in {name}", plain)
+    result = fixture.call(*fixture.flags(task, os.path.join(folder, "none"), *listed), expect=4)
+    expect("no column 'image'" in result.stderr, "without their names", result.stderr)
+    write(folder, {"processor/preprocessor_config.json": json.dumps({"do_resize": True, "size": {"height": 16, "width": 16}, "do_normalize": True, "do_rescale": True,
+                                                                     "image_mean": [0.1, 0.2, 0.3], "image_std": [0.2, 0.2, 0.2]})})
+    place = os.path.join(folder, "processor")
+    other = run("processor", "--train_dir", train, "--validation_dir", valid, "--image_processor_name", place)
+    expect(losses_differ(plain, other), "another processor", plain)
+    expect(other == run("processor-yaml", "--train_dir", train, "--validation_dir", valid, *in_yaml("processor.yaml", image_processor_name=place)), "in YAML", other)
+
+
+def no_flag_is_forgotten(fixture, folder):
+    page = subprocess.run([HFTRAIN, "docs", "arguments"], text=True, capture_output=True, check=True).stdout
+    shown = {change.flag for changes in CHANGES.values() for change in changes} | set(SHOWN_BY)
+    for section in SECTIONS:
+        text = re.search(rf"\n## {section}\n(.*?)(\n## |$)", page, re.S)
+        expect(text is not None, f"a section {section}", page[:2000])
+        flags = {line.split("|")[1].strip() for line in text[1].splitlines() if line.startswith("| ") and not re.search(r"\*(planned|accepted|not supported|old name)", line)}
+        expect(flags - {"flag"} <= shown, f"section {section}: every flag that works is shown to work", sorted(flags - shown))
+    here = os.path.dirname(os.path.abspath(__file__))
+    for place in SHOWN_BY.values():
+        for script, scenario in re.findall(r"(\w+\.py) (\w+)", place):
+            with open(os.path.join(here, script)) as file:
+                expect(f"def {scenario}(" in file.read(), f"{script} has {scenario}", place)
+
+
+def main():
+    tasks = {"flags_of_" + task.replace("-", "_"): flags_of(task) for task in CHANGES}
+    others = [folders_and_columns_of_images, no_flag_is_forgotten]
+    run_scenarios([*tasks.values(), *others], sys.argv[1:], TinyTasks)
+
+
+if __name__ == "__main__":
+    main()
