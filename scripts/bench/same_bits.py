@@ -1,23 +1,29 @@
 #!/usr/bin/env python3
 """Whether two builds of hftrain train the same, to the last bit: what a change that must not change training is held to.
 
-  same_bits.py OLD_BIN NEW_BIN [--cases NAME…] [--keep FOLDER]
+  same_bits.py OLD_BIN NEW_BIN [--cases NAME…] [--keep FOLDER] [--flags="FLAGS OF EVERY RUN"] [--added KEY…]
 
 OLD_BIN and NEW_BIN hold hftrain and its worker (build/bin). Each case is run with both, on the same made-up text, each side with
 a cache of its own. Compared are the token blocks, every file of the output folder and of its checkpoints, the records of the
 log in their order, and the lines of the terminal without what is measured (times, speeds, memory). Ends with 1 at a difference.
+Records of a build that knows more metrics differ by these: --flags="--prediction_loss_only" leaves them out on both sides; --added names
+keys that the new build writes beside those of the old one.
 """
 import argparse
 import json
 import os
 import pathlib
 import re
+import shlex
 import subprocess
 import sys
 import tempfile
 
 # What a run measures or is named by; the rest of a record is what it computed.
 MEASURED = re.compile(r"_(runtime|per_second|seconds|mem_\w+)$|^(time|timestamp|seconds|start_time|end_time)$")
+ADDED = set()  # --added
+# What a build says that does not know a flag of --flags yet.
+UNKNOWN_FLAG = re.compile(r"^note: \S+ has no effect here\n(  .*\n)*", re.MULTILINE)
 # Files that say how a run was asked for, by which program, and when.
 ABOUT_THE_RUN = {"arguments.yaml", "plan.json", "summary.json", "lock", "manifest.json"}
 
@@ -52,7 +58,8 @@ CASES = {  # name: (family, ranks, flags)
 class Side:
     """One build, in a folder of its own: paths on its command lines are relative, so both sides' lines are equal."""
 
-    def __init__(self, programs, folder):
+    def __init__(self, programs, folder, flags):
+        self.flags = flags
         self.program = str(pathlib.Path(programs).resolve() / "hftrain")
         self.folder = folder
         folder.mkdir(parents=True)
@@ -75,14 +82,14 @@ class Side:
                 "--train_file", "text.txt", "--validation_split_percentage", "5", "--block_size", "64", "--use_cpu",
                 "--do_train", "--do_eval", "--nproc_per_node", str(ranks), "--output_dir", name, "--learning_rate", "1e-3",
                 "--per_device_train_batch_size", "2", "--logging_steps", "1", "--eval_strategy", "steps", "--eval_steps", "3",
-                "--save_steps", "4", "--seed", "11", *more]
+                "--save_steps", "4", "--seed", "11", *more, *self.flags]
         first = self.call(*line, "--max_steps", "6")
         return first + self.call(*line, "--max_steps", "10", "--resume_from_checkpoint", f"{name}/checkpoint-4")
 
 
 def without_measured(value):
     if isinstance(value, dict):
-        return {key: without_measured(item) for key, item in value.items() if not MEASURED.search(key)}
+        return {key: without_measured(item) for key, item in value.items() if not MEASURED.search(key) and key not in ADDED}
     return [without_measured(item) for item in value] if isinstance(value, list) else value
 
 
@@ -99,8 +106,9 @@ def content(path):
 
 def without_figures(text):
     """The words of lines; of numbers only that there was one. What a run computed is compared in its files."""
+    text = UNKNOWN_FLAG.sub("", text)
     lines = (re.sub(r" *[0-9][0-9.,:e+-]*", " N", line) for line in re.split(r"[\r\n]+", text))
-    return [line for line in lines if not re.search(r"it/s|tok(en)?s?/s|\bETA\b|%\|", line)]
+    return [line for line in lines if not re.search(r"^still waiting for|it/s|tok(en)?s?/s|\bETA\b|%\|", line)]
 
 
 def files_of(folder):
@@ -134,11 +142,15 @@ def main():
     parser.add_argument("old_bin")
     parser.add_argument("new_bin")
     parser.add_argument("--cases", nargs="+", choices=CASES, default=list(CASES), metavar="NAME")
+    parser.add_argument("--flags", type=shlex.split, default=[], help="more flags of every run")
+    parser.add_argument("--added", nargs="+", default=[], metavar="KEY")
     parser.add_argument("--keep", help="work in this new folder and leave it")
     arguments = parser.parse_args()
+    ADDED.update(arguments.added)
     with tempfile.TemporaryDirectory() as scratch:
         folder = pathlib.Path(arguments.keep or scratch)
-        old, new = Side(arguments.old_bin, folder / "old"), Side(arguments.new_bin, folder / "new")
+        old, new = (Side(programs, folder / name, arguments.flags)
+                    for name, programs in (("old", arguments.old_bin), ("new", arguments.new_bin)))
         old.prepare(), new.prepare()
         different = 0
         for name in arguments.cases:

@@ -161,4 +161,13 @@ TEST_CASE("of equal logits the later position answers") {
   CHECK(predict_answer("a b c", std::vector{feature}).text == "c");
 }
 
+TEST_CASE("a piece keeps no more memory than its best answers take") {
+  const std::vector<float> logits(64, 1.0F);
+  std::vector<ContextSpan> spans;
+  for (int64_t at = 0; at < 64; ++at) spans.push_back({at, at + 1});
+  const FeatureAnswers answers = feature_answers({logits, logits, spans});  // of 210 possible ones
+  CHECK(answers.best.size() == 20);
+  CHECK(answers.best.capacity() == 20);
+}
+
 }  // namespace hftrain::metrics

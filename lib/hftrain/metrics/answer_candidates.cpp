@@ -115,6 +115,7 @@ FeatureAnswers feature_answers(const AnswerFeature& feature, const AnswerRules& 
   FeatureAnswers answers;
   answers.best = spans_of_feature(feature, rules);
   keep_best(answers.best, rules);
+  answers.best.shrink_to_fit();  // there were up to n_best_size squared, and these are kept for every piece
   if (!feature.start_logits.empty() && !feature.end_logits.empty())
     answers.none = AnswerSpan{{0, 0}, feature.start_logits[0], feature.end_logits[0]};
   return answers;

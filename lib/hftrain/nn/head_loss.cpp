@@ -14,6 +14,7 @@
 #include <torch/csrc/autograd/custom_function.h>
 
 #include <algorithm>
+#include <bit>
 
 #include "hftrain/base/error.h"
 #include "hftrain/nn/accumulation.h"
@@ -69,6 +70,13 @@ int64_t chunk_rows(const at::Tensor& hidden, int64_t vocab) {
   return std::max(least, bytes / (vocab * static_cast<int64_t>(sizeof(float))));
 }
 
+// For the logits of `rows` rows at a time. Batches with masked tokens have another number each; buffers of few sizes
+// are found again by the allocator, where those of every number would be kept side by side.
+at::Tensor logits_buffer(const at::Tensor& hidden, int64_t rows, int64_t vocab) {
+  const auto rounded = static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(rows)));
+  return at::empty({std::min(rounded, std::max(rows, chunk_rows(hidden, vocab))), vocab}, hidden.options());
+}
+
 void compute_logits(at::Tensor& logits, const at::Tensor& hidden, const Head& head) {
   if (head.bias) {
     at::addmm_out(logits, *head.bias, hidden, head.weight.t());
@@ -106,7 +114,7 @@ HeadGradients run_head(const at::Tensor& hidden, const Head& head, const at::Ten
   const int64_t rows = hidden.size(0), vocab = head.weight.size(0);
   require_targets_in_range(targets, vocab);
   const int64_t step = std::max<int64_t>(1, std::min(rows, chunk_rows(hidden, vocab)));
-  const at::Tensor buffer = at::empty({step, vocab}, hidden.options());
+  const at::Tensor buffer = logits_buffer(hidden, step, vocab);
   HeadGradients result;
   if (gradient) result = empty_gradients(hidden, head);
   if (gradient && rows == 0) result.weight.zero_();
@@ -178,7 +186,7 @@ LossAndBest run_best(const at::Tensor& hidden, const Head& head, const at::Tenso
   const int64_t rows = hidden.size(0), vocab = head.weight.size(0);
   if (targets.defined()) require_targets_in_range(targets, vocab);
   const int64_t step = std::max<int64_t>(1, std::min(rows, chunk_rows(hidden, vocab)));
-  const at::Tensor buffer = at::empty({step, vocab}, hidden.options());
+  const at::Tensor buffer = logits_buffer(hidden, step, vocab);
   const at::ScalarType dtype = accumulation_dtype(hidden);
   LossAndBest result;
   result.best_ids = at::empty({rows}, hidden.options().dtype(at::kLong));

@@ -1,6 +1,7 @@
 // Bytes a run needs. Parameters, gradients and optimizer state are exact; activations are an estimate from
 // the tensors that the backward pass keeps; disk counts what a checkpoint holds.
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstdio>
 
@@ -21,16 +22,33 @@ bool ends_in_vocabulary(const architectures::Architecture& architecture) {
   return architecture.outputs() == architecture.vocab_size();
 }
 
-// Of so many tokens the rows whose logits are there at once: the fused loss goes through a vocabulary chunk by
-// chunk, and only through places with a label, of which masking makes the share that it is asked for.
+// The most tokens of so many that are masked in all but one batch of a thousand.
+int64_t masked_tokens(double probability, int64_t tokens) {
+  constexpr double kDeviations = 3;
+  const double count = static_cast<double>(tokens), mean = probability * count;
+  const double spread = kDeviations * std::sqrt(mean * (1 - probability));
+  return std::min(tokens, static_cast<int64_t>(std::ceil(mean + spread)));
+}
+
+// Of so many tokens the rows whose logits there is room for at once: the fused loss goes through a vocabulary
+// chunk by chunk, only through places with a label, in buffers of powers of two.
 int64_t rows_of_logits(const architectures::Architecture& architecture, const RunPlan& plan, int64_t tokens) {
   if (!ends_in_vocabulary(architecture) || !plan.model.fused_kernels) return tokens;
   const bool gpu = on_gpu(plan.ranks);
   const int64_t chunk =
       std::max(gpu ? kDeviceChunkRows : kHostChunkRows,
                (gpu ? kDeviceChunkBytes : kHostChunkBytes) / (architecture.outputs() * kFullPrecision));
-  const double share = plan.data.masking ? plan.data.masking->probability : 1;
-  return std::min(chunk, static_cast<int64_t>(std::ceil(share * static_cast<double>(tokens))));
+  const int64_t labelled = plan.data.masking ? masked_tokens(plan.data.masking->probability, tokens) : tokens;
+  return std::min(chunk, static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(labelled))));
+}
+
+// Of such a row: its logits and what is computed of them in float32, which the processor's kernel writes in their
+// place.
+int64_t bytes_of_logit(const architectures::Architecture& architecture, const RunPlan& plan) {
+  const int64_t item = bytes_of(plan.precision.compute);
+  const bool in_place = ends_in_vocabulary(architecture) && plan.model.fused_kernels && !on_gpu(plan.ranks) &&
+                        item == kFullPrecision;
+  return item + (in_place ? 0 : kFullPrecision);
 }
 
 // Tokens of a rank's micro-batch that a stack works on, and of the rows they stand in.
@@ -73,7 +91,7 @@ int64_t activation_bytes(const architectures::Architecture& architecture, const 
   const bool fused = ends_in_vocabulary(architecture) && plan.model.fused_kernels;
   const int64_t handed_on = fused ? (outputs + last->all) * width * item : 0;
   return blocks + ends + handed_on +
-         rows_of_logits(architecture, plan, last->all) * outputs * (item + kFullPrecision);
+         rows_of_logits(architecture, plan, last->all) * outputs * bytes_of_logit(architecture, plan);
 }
 
 // Without gradients one block is computed at a time. Of a vocabulary there are the logits of a chunk, and in
@@ -90,7 +108,8 @@ int64_t evaluation_bytes(const architectures::Architecture& architecture, const 
   const int64_t one_block = tokens * (block.linear + block.square * plan.data.block_size) * item;
   const bool whole = evaluation.outputs == tasks::OutputForm::kScores;
   const int64_t at_once = whole ? tokens : rows_of_logits(architecture, plan, tokens);
-  const int64_t logits = at_once * outputs * (item + kFullPrecision);
+  // The last batch may be smaller, and its buffer is then kept beside the others'.
+  const int64_t logits = (at_once + at_once / 2) * outputs * bytes_of_logit(architecture, plan);
   int64_t kept = 0;
   if (evaluation.outputs == tasks::OutputForm::kBestIds)
     kept = tokens * static_cast<int64_t>(sizeof(int64_t));

@@ -204,11 +204,13 @@ Scoring answer_scoring(const TaskInput& input) {
   const arguments::EvaluationArguments& asked = input.arguments.evaluation;
   const bool negative = input.arguments.data.version_2_with_negative;
   constexpr int64_t kNumberBytes = sizeof(double), kNumbers = 4;  // of a window, and of an answer
+  constexpr int64_t kWrittenAnswer = 256;  // of the n-best file: keys, numbers, some words
   const metrics::MetricEntry& metric = metrics::find_metric(metric_name(negative));
   Scoring scoring;
   scoring.outputs = OutputForm::kScores;
   scoring.metrics.assign(metric.keys.begin(), metric.keys.end());
   scoring.bytes_per_sample = kNumberBytes * kNumbers * (1 + asked.n_best_size);
+  scoring.bytes_per_written_sample = kWrittenAnswer * asked.n_best_size;
   scoring.options = {{"n_best_size", asked.n_best_size},
                      {"max_answer_length", asked.max_answer_length},
                      {"version_2_with_negative", negative},
