@@ -33,6 +33,7 @@ const std::map<std::string, std::set<std::string>> kEdges = {
     {"images", {"base"}},
     {"data", {"tokenizer", "images"}},
     {"metrics", {"tokenizer"}},
+    {"generation", {"base"}},
     // below the line
     {"runtime", {"base"}},
     {"comm", {"base"}},
@@ -41,7 +42,6 @@ const std::map<std::string, std::set<std::string>> kEdges = {
     {"optim", {"base"}},
     {"parallel", {"plan", "comm", "nn", "optim", "storage"}},
     {"checkpoint", {"storage", "parallel", "runtime"}},
-    {"generation", {"models"}},
     {"cuda", {"runtime"}},
     {"trainer", {"checkpoint", "data", "generation", "models", "reporting", "runtime"}},
     {"plugin", {"trainer"}},
@@ -53,8 +53,8 @@ const std::map<std::string, std::set<std::string>> kEdges = {
 };
 
 const std::set<std::string> kBelowTheLine = {"runtime", "comm",     "nn",         "models",
-                                             "optim",   "parallel", "checkpoint", "generation",
-                                             "cuda",    "trainer",  "plugin",     "apps/hftrain-worker"};
+                                             "optim",   "parallel", "checkpoint", "cuda",
+                                             "trainer", "plugin",   "apps/hftrain-worker"};
 
 struct Source {
   std::string path;    // relative to the checkout

@@ -1,0 +1,53 @@
+#include "hftrain/generation/draws.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "hftrain/generation/probabilities.h"
+
+namespace hftrain::generation {
+namespace {
+
+// The finaliser of SplitMix64 (Steele et al. 2014): every bit of the input reaches every bit of the output.
+uint64_t mixed(uint64_t x) {
+  x += 0x9e3779b97f4a7c15;
+  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9;
+  x = (x ^ (x >> 27)) * 0x94d049bb133111eb;
+  return x ^ (x >> 31);
+}
+
+}  // namespace
+
+double uniform(const DrawKey& key) {
+  const uint64_t bits = mixed(key.number ^ mixed(key.step ^ mixed(key.text ^ mixed(key.seed))));
+  return (static_cast<double>(bits >> 11) + 0.5) * 0x1p-53;
+}
+
+int64_t draw_token(std::span<const float> scores, const DrawKey& key) {
+  const float most = *std::ranges::max_element(scores);
+  double sum = 0;
+  for (const float score : scores) sum += std::exp(score - most);
+  double left = uniform(key) * sum;
+  int64_t last = 0;
+  for (size_t id = 0; id < scores.size(); ++id) {
+    const double power = std::exp(scores[id] - most);
+    if (power <= 0) continue;
+    last = static_cast<int64_t>(id);
+    left -= power;
+    if (left < 0) break;
+  }
+  return last;
+}
+
+std::vector<int64_t> draw_without_replacement(std::span<const float> scores, size_t count,
+                                              const DrawKey& key) {
+  std::vector<float> noisy(scores.begin(), scores.end());
+  DrawKey place = key;
+  for (float& score : noisy) {
+    score += static_cast<float>(-std::log(-std::log(uniform(place))));
+    ++place.number;
+  }
+  return largest(noisy, count);
+}
+
+}  // namespace hftrain::generation

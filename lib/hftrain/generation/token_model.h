@@ -1,0 +1,22 @@
+// What a search asks of a language model. Above the line, so that searches are tested without one.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+namespace hftrain::generation {
+
+// Rows are texts that are being written, numbered from 0 in each call. Used by one thread.
+class TokenModel {
+ public:
+  virtual ~TokenModel() = default;
+  // Scores of a row (logits, before softmax).
+  virtual int64_t vocabulary() const = 0;
+  // Reads the prompts; scores of what follows each, [prompts × vocabulary], valid until the next call.
+  virtual std::span<const float> start() = 0;
+  // One more token for every row: row i goes on where row parents[i] of the call before stood, and reads tokens[i]. A
+  // row that is nobody's parent ends; one may have several children. Scores as above, [tokens × vocabulary].
+  virtual std::span<const float> next(std::span<const int64_t> tokens, std::span<const int64_t> parents) = 0;
+};
+
+}  // namespace hftrain::generation

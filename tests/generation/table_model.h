@@ -1,0 +1,38 @@
+// A language model that is a table, as scripts/golden/generation.py has it: the scores of the next token are those of the
+// last token, of the one before and of how many there are.
+#pragma once
+
+#include <vector>
+
+#include "hftrain/generation/generate.h"
+
+namespace hftrain::generation {
+
+struct Tables {
+  std::vector<std::vector<float>> last, second, place;
+};
+
+class TableModel : public TokenModel {
+ public:
+  TableModel(const Tables& tables, std::vector<Ids> prompts) : tables_(tables), rows_(std::move(prompts)) {}
+  int64_t vocabulary() const override { return static_cast<int64_t>(tables_.last.size()); }
+  std::span<const float> start() override;
+  std::span<const float> next(std::span<const int64_t> tokens, std::span<const int64_t> parents) override;
+  // How many rows each call had.
+  const std::vector<size_t>& calls() const { return calls_; }
+
+ private:
+  std::span<const float> score();
+
+  const Tables& tables_;
+  std::vector<Ids> rows_;
+  std::vector<float> scores_;
+  std::vector<size_t> calls_;
+};
+
+// Numbers that look random, of 24 tokens; token 23 hardly ever comes.
+Tables some_tables();
+
+std::vector<Prompt> prompts_of(const std::vector<Ids>& texts);
+
+}  // namespace hftrain::generation
