@@ -38,7 +38,7 @@ const std::map<std::string, std::set<std::string>> kEdges = {
     {"runtime", {"base"}},
     {"comm", {"base"}},
     {"nn", {"base"}},
-    {"models", {"nn", "architectures"}},
+    {"models", {"nn", "architectures", "generation"}},
     {"optim", {"base"}},
     {"parallel", {"plan", "comm", "nn", "optim", "storage"}},
     {"checkpoint", {"storage", "parallel", "runtime"}},

@@ -29,22 +29,23 @@ BartModel::BartModel(std::shared_ptr<const architectures::Architecture> architec
   draws_random(config_.dropout > 0, blocks, config_.classifier_dropout > 0);
 }
 
-at::Tensor BartModel::embed_at_positions(const at::Tensor& tokens, at::TensorList p,
-                                         const at::Tensor& ids) const {
+at::Tensor BartModel::embed_at_positions(const at::Tensor& tokens, at::TensorList p, const at::Tensor& ids,
+                                         int64_t first) const {
   const double scale = config_.scale_embedding ? std::sqrt(static_cast<double>(config_.d_model)) : 1;
   const at::Tensor x = nn::add_positions(token_embedding(tokens, ids, architecture().pad_token_id(), scale),
-                                         p[0], BartConfig::kPositionOffset);
+                                         p[0], BartConfig::kPositionOffset + first);
   return nn::dropout(nn::layer_norm(x, p[1], p[2], BartConfig::kNormEpsilon), active(config_.dropout));
 }
 
 // Parameters: the tokens' embedding, then what embed_at_positions takes.
 at::Tensor BartModel::embed(at::TensorList parameters, const at::Tensor& ids) const {
-  return embed_at_positions(parameters[0], parameters.slice(1), ids);
+  return embed_at_positions(parameters[0], parameters.slice(1), ids, 0);
 }
 
 EncoderDecoderModel::DecoderEntry BartModel::enter_decoder(at::TensorList parameters, const at::Tensor& x,
                                                            const at::Tensor& ids) const {
-  return {x.view_as(x), embed_at_positions(parameters[3], parameters.slice(0, 3), ids)};
+  return {x.defined() ? x.view_as(x) : x,
+          embed_at_positions(parameters[3], parameters.slice(0, 3), ids, past())};
 }
 
 at::Tensor BartModel::add_and_norm(const at::Tensor& residual, const at::Tensor& x, const at::Tensor& weight,
@@ -55,24 +56,44 @@ at::Tensor BartModel::add_and_norm(const at::Tensor& residual, const at::Tensor&
   return nn::layer_norm(sum, norm[0], norm[1], BartConfig::kNormEpsilon);
 }
 
-at::Tensor BartModel::attend(const BartStack& stack, at::TensorList p, const at::Tensor& x,
-                             const at::Tensor& encoded, const at::Tensor& padding, bool causal) const {
-  const int64_t heads = stack.attention_heads, size = config_.d_model / heads;
-  const auto split = [&](const at::Tensor& projected) {
-    return projected.view({projected.size(0), projected.size(1), heads, size});
-  };
-  std::vector<at::Tensor> projected;  // key, value, query
-  if (encoded.defined()) {
-    projected = nn::linear_many(encoded, {p[0], p[2]}, {p[1], p[3]}, options().kernels);
-    projected.push_back(nn::linear(x, p[4], p[5]));
-  } else {
-    projected = nn::linear_many(x, {p[0], p[2], p[4]}, {p[1], p[3], p[5]}, options().kernels);
-  }
-  const at::Tensor attended = nn::attention(split(projected[2]), split(projected[0]), split(projected[1]),
-                                            {.causal = causal, .padding = padding, .bias = {}},
-                                            {.scale = 1 / std::sqrt(static_cast<double>(size)),
-                                             .dropout = active(config_.attention_dropout),
-                                             .window = {}});
+at::Tensor BartModel::heads(const BartStack& stack, const at::Tensor& projected) const {
+  const int64_t heads = stack.attention_heads;
+  return projected.view({projected.size(0), projected.size(1), heads, config_.d_model / heads});
+}
+
+nn::AttentionOptions BartModel::attention_options(const BartStack& stack) const {
+  const int64_t size = config_.d_model / stack.attention_heads;
+  return {.scale = 1 / std::sqrt(static_cast<double>(size)),
+          .dropout = active(config_.attention_dropout),
+          .window = {}};
+}
+
+at::Tensor BartModel::attend_itself(Stack which, int64_t layer, at::TensorList p, const at::Tensor& x,
+                                    const at::Tensor& padding) const {
+  const BartStack& stack = which == Stack::kDecoder ? config_.decoder : config_.encoder;
+  const std::vector<at::Tensor> projected =
+      nn::linear_many(x, {p[0], p[2], p[4]}, {p[1], p[3], p[5]}, options().kernels);
+  const at::Tensor key = heads(stack, projected[0]), value = heads(stack, projected[1]),
+                   query = heads(stack, projected[2]);
+  const nn::AttentionOptions options = attention_options(stack);
+  const at::Tensor attended =
+      which == Stack::kDecoder
+          ? attend_back(layer, query, key, value, {.causal = true, .padding = padding, .bias = {}}, options)
+          : nn::attention(query, key, value, {.causal = false, .padding = padding, .bias = {}}, options);
+  return add_and_norm(x, attended, p[6], p[7], p.slice(8, 2));
+}
+
+at::Tensor BartModel::attend_encoder(int64_t layer, at::TensorList p, const at::Tensor& x,
+                                     const BlockInputs& in) const {
+  const BartStack& stack = config_.decoder;
+  const KeysAndValues of_encoder = attend_to_encoder(layer, [&]() -> KeysAndValues {
+    const std::vector<at::Tensor> both =
+        nn::linear_many(in.encoded, {p[0], p[2]}, {p[1], p[3]}, options().kernels);
+    return {heads(stack, both[0]), heads(stack, both[1])};
+  });
+  const at::Tensor attended =
+      nn::attention(heads(stack, nn::linear(x, p[4], p[5])), of_encoder.keys, of_encoder.values,
+                    {.causal = false, .padding = in.encoded_padding, .bias = {}}, attention_options(stack));
   return add_and_norm(x, attended, p[6], p[7], p.slice(8, 2));
 }
 
@@ -87,15 +108,15 @@ bool BartModel::drops_layer(double layerdrop) const {
   return active(layerdrop) > 0 && at::rand({}).item<double>() < layerdrop;
 }
 
-BlockOutputs BartModel::block(Stack which, int64_t, at::TensorList p, const BlockInputs& in) const {
+BlockOutputs BartModel::block(Stack which, int64_t layer, at::TensorList p, const BlockInputs& in) const {
   const bool decodes = which == Stack::kDecoder;
   const BartStack& stack = decodes ? config_.decoder : config_.encoder;
   if (drops_layer(stack.layerdrop)) return {in.x.view_as(in.x), {}};
   constexpr size_t kAttention = 10;  // parameters
-  at::Tensor x = attend(stack, p.slice(0, kAttention), in.x, {}, in.padding, /*causal=*/decodes);
+  at::Tensor x = attend_itself(which, layer, p.slice(0, kAttention), in.x, in.padding);
   if (decodes) {
     p = p.slice(kAttention);
-    x = attend(stack, p.slice(0, kAttention), x, in.encoded, in.encoded_padding, /*causal=*/false);
+    x = attend_encoder(layer, p.slice(0, kAttention), x, in);
   }
   x = feed_forward(p.slice(kAttention), x);
   return {decodes ? x : kept_finite(x), {}};

@@ -20,12 +20,17 @@ class BartModel final : public EncoderDecoderModel {
   HeadOutput head(at::TensorList parameters, const at::Tensor& x) const override;
 
  private:
-  // `p`: positions, then the norm's weight and bias.
-  at::Tensor embed_at_positions(const at::Tensor& tokens, at::TensorList p, const at::Tensor& ids) const;
-  // norm(x + attention of x); `p`: weight and bias of key, value, query, output and norm. Keys and values are x's, or
-  // those of what the encoder made where that is given.
-  at::Tensor attend(const architectures::BartStack& stack, at::TensorList p, const at::Tensor& x,
-                    const at::Tensor& encoded, const at::Tensor& padding, bool causal) const;
+  // `p`: positions, then the norm's weight and bias. The first of ids is at position `first`.
+  at::Tensor embed_at_positions(const at::Tensor& tokens, at::TensorList p, const at::Tensor& ids,
+                                int64_t first) const;
+  // norm(x + attention of x) over itself and over what the encoder made; `p`: weight and bias of key, value, query,
+  // output and norm.
+  at::Tensor attend_itself(Stack which, int64_t layer, at::TensorList p, const at::Tensor& x,
+                           const at::Tensor& padding) const;
+  at::Tensor attend_encoder(int64_t layer, at::TensorList p, const at::Tensor& x,
+                            const BlockInputs& in) const;
+  at::Tensor heads(const architectures::BartStack& stack, const at::Tensor& projected) const;
+  nn::AttentionOptions attention_options(const architectures::BartStack& stack) const;
   at::Tensor feed_forward(at::TensorList p, const at::Tensor& x) const;
   // norm(residual + dropout(x·weightᵀ + bias)); `p`: weight and bias of the product and of the norm.
   at::Tensor add_and_norm(const at::Tensor& residual, const at::Tensor& x, const at::Tensor& weight,

@@ -70,16 +70,16 @@ HeadOutput DecoderModel::head(at::TensorList parameters, const at::Tensor& x,
 
 Output DecoderModel::forward(const Batch& batch, nn::UnitRunner& runner, const Objective& objective) {
   refuse_columns(batch, kNotTaken);
-  prepare(batch.input_ids.size(1));
+  prepare(past() + batch.input_ids.size(1));
+  const at::Tensor& padding = cache() == nullptr ? batch.attention_mask : cache()->padding();
   Tensors x =
       run(runner, units().front(), {batch.input_ids},
           [this](at::TensorList parameters, at::TensorList in) { return Tensors{embed(parameters, in[0])}; });
   for (size_t i = 1; i + 1 < units().size(); ++i) {
     const int64_t layer = static_cast<int64_t>(i) - 1;
-    x = run(runner, units()[i], {x[0], batch.attention_mask},
-            [this, layer](at::TensorList parameters, at::TensorList in) {
-              return Tensors{block(layer, parameters, in[0], in[1])};
-            });
+    x = run(runner, units()[i], {x[0], padding}, [this, layer](at::TensorList parameters, at::TensorList in) {
+      return Tensors{block(layer, parameters, in[0], in[1])};
+    });
   }
   const at::Tensor places = last_tokens(batch.input_ids);
   const Tensors result =

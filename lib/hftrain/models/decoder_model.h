@@ -13,7 +13,7 @@ class DecoderModel : public Model {
   Output forward(const Batch& batch, nn::UnitRunner& runner, const Objective& objective) override;
 
  protected:
-  // Called before the units of each forward; sequences have `length` tokens.
+  // Called before the units of each forward; sequences have `length` tokens, with those that were read before.
   virtual void prepare(int64_t length);
   // ids [B, T] → [B, T, C], noise of NEFTune included.
   virtual at::Tensor embed(at::TensorList parameters, const at::Tensor& ids) const = 0;

@@ -42,7 +42,8 @@ class EncoderDecoderModel : public Model {
   struct DecoderEntry {
     at::Tensor encoded, x;
   };
-  // x [B, S, C] of the encoder's last block and the decoder's ids [B, D].
+  // x [B, S, C] of the encoder's last block (undefined while a text goes on: then so is what is given of it) and the
+  // decoder's ids [B, D].
   virtual DecoderEntry enter_decoder(at::TensorList parameters, const at::Tensor& x,
                                      const at::Tensor& ids) const = 0;
   // x [B, D, C] of the last block, or [B, C] of the place that a row is classified by.
@@ -60,6 +61,8 @@ class EncoderDecoderModel : public Model {
   // The last end of a text in each row, [B] int64; undefined for a head that looks at all places. Rows with different
   // numbers of them, or none, are an Error (exit code 4).
   at::Tensor last_ends(const Batch& batch) const;
+  // The encoder's last block, [B, S, C].
+  at::Tensor encode(const Batch& batch, nn::UnitRunner& runner) const;
   at::Tensor run_stack(Stack stack, size_t first_unit, BlockInputs in, nn::UnitRunner& runner) const;
 
   int64_t encoder_layers_;

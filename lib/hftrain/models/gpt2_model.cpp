@@ -19,7 +19,10 @@ Gpt2Model::Gpt2Model(std::shared_ptr<const architectures::Architecture> architec
 }
 
 at::Tensor Gpt2Model::embed(at::TensorList parameters, const at::Tensor& ids) const {
-  const at::Tensor x = nn::add_positions(token_embedding(parameters[0], ids), parameters[1]);
+  at::Tensor x = token_embedding(parameters[0], ids);
+  const bool padded = cache() != nullptr && cache()->positions().defined();
+  x = padded ? nn::add_position_rows(x, parameters[1], cache()->positions())
+             : nn::add_positions(x, parameters[1], past());
   return nn::dropout(x, active(config_.embd_pdrop));
 }
 
@@ -30,8 +33,8 @@ at::Tensor Gpt2Model::attention(int64_t layer, const at::Tensor& qkv, const at::
   attention.dropout = active(config_.attn_pdrop);
   if (config_.scale_attn_weights) attention.scale = 1.0 / std::sqrt(static_cast<double>(head_dim));
   if (config_.scale_attn_by_inverse_layer_idx) attention.scale /= static_cast<double>(layer + 1);
-  return nn::attention(split.select(2, 0), split.select(2, 1), split.select(2, 2),
-                       {.causal = true, .padding = padding}, attention);
+  return attend_back(layer, split.select(2, 0), split.select(2, 1), split.select(2, 2),
+                     {.causal = true, .padding = padding}, attention);
 }
 
 at::Tensor Gpt2Model::project(const at::Tensor& residual, const at::Tensor& x, const at::Tensor& weight,

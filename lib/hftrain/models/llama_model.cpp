@@ -74,7 +74,10 @@ LlamaModel::BlockParameters LlamaModel::name_parameters(at::TensorList parameter
 at::Tensor LlamaModel::heads(const at::Tensor& projected, const at::Tensor& norm) const {
   at::Tensor x = projected.view({projected.size(0), projected.size(1), -1, config_.head_dim});
   if (norm.defined()) x = this->norm(x, norm);
-  return nn::rotate(x, tables_, options().kernels);
+  if (cache() == nullptr) return nn::rotate(x, tables_, options().kernels);
+  const at::Tensor& positions = cache()->positions();
+  return positions.defined() ? nn::rotate_at(x, tables_, positions)
+                             : nn::rotate(x, tables_.part(past(), x.size(1)), options().kernels);
 }
 
 at::Tensor LlamaModel::attention(int64_t layer, const BlockParameters& p, const at::Tensor& x,
@@ -86,8 +89,8 @@ at::Tensor LlamaModel::attention(int64_t layer, const BlockParameters& p, const 
   attention.scale = 1.0 / std::sqrt(static_cast<double>(config_.head_dim));
   attention.dropout = active(config_.attention_dropout);
   attention.window = config_.sliding_window[static_cast<size_t>(layer)];
-  return nn::attention(heads(projected[0], p.query_norm), heads(projected[1], p.key_norm), value,
-                       {.causal = true, .padding = padding}, attention);
+  return attend_back(layer, heads(projected[0], p.query_norm), heads(projected[1], p.key_norm), value,
+                     {.causal = true, .padding = padding}, attention);
 }
 
 at::Tensor LlamaModel::block(int64_t layer, at::TensorList parameters, const at::Tensor& x,

@@ -107,6 +107,36 @@ at::Tensor Model::token_embedding(const at::Tensor& table, const at::Tensor& ids
   return active(options().neftune_alpha) == 0 ? x : nn::add_neftune_noise(x, options().neftune_alpha);
 }
 
+at::Tensor Model::next_logits(const Batch& batch, KeyValueCache& cache, nn::UnitRunner& runner) {
+  struct Writing {
+    KeyValueCache*& place;
+    ~Writing() { place = nullptr; }
+  };
+  const at::NoGradGuard no_grad;
+  const bool encodes = batch.decoder_input_ids.defined();
+  cache.begin(encodes ? batch.decoder_input_ids : batch.input_ids,
+              encodes ? batch.decoder_attention_mask : batch.attention_mask);
+  cache_ = &cache;
+  const Writing writing{cache_};
+  Output output = forward(batch, runner, last_logits());
+  cache.end();
+  return output.logits;
+}
+
+at::Tensor Model::attend_back(int64_t layer, const at::Tensor& query, const at::Tensor& key,
+                              const at::Tensor& value, const nn::AttentionMask& mask,
+                              const nn::AttentionOptions& options) const {
+  if (cache_ == nullptr) return nn::attention(query, key, value, mask, options);
+  const KeysAndValues all = cache_->append(layer, key, value);
+  nn::AttentionMask behind = mask;
+  behind.past = cache_->length();
+  return nn::attention(query, all.keys, all.values, behind, options);
+}
+
+KeysAndValues Model::attend_to_encoder(int64_t layer, const std::function<KeysAndValues()>& project) const {
+  return cache_ == nullptr ? project() : cache_->of_encoder(layer, project);
+}
+
 void Model::initialise(at::Generator generator) {
   const at::NoGradGuard no_grad;
   InitialWeights weights(architecture_->parameters(), std::move(generator));

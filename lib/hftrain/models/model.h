@@ -20,7 +20,9 @@
 
 #include "hftrain/architectures/architecture.h"
 #include "hftrain/models/batch.h"
+#include "hftrain/models/key_value_cache.h"
 #include "hftrain/models/objective.h"
+#include "hftrain/nn/attention.h"
 #include "hftrain/nn/kernels.h"
 #include "hftrain/nn/unit_runner.h"
 
@@ -49,6 +51,11 @@ class Model {
   // positions reach is an Error (exit code 4), a column that the family does not take an internal one.
   virtual Output forward(const Batch& batch, nn::UnitRunner& runner, const Objective& objective) = 0;
 
+  // A step of writing text: reads what the decoder is given (`decoder_input_ids` of a model that has an encoder, which
+  // reads its own ids in the first step only) after what `cache` holds, and adds it there. Logits of what follows the
+  // last place of each row, [B, L] in the compute dtype, without gradients. Padding may stand before a prompt (left).
+  at::Tensor next_logits(const Batch& batch, KeyValueCache& cache, nn::UnitRunner& runner);
+
   const architectures::Architecture& architecture() const noexcept { return *architecture_; }
   const ModelOptions& options() const noexcept { return options_; }
   const std::vector<at::Tensor>& parameters() const noexcept { return parameters_; }
@@ -74,6 +81,16 @@ class Model {
   // named, gets no gradient.
   at::Tensor token_embedding(const at::Tensor& table, const at::Tensor& ids,
                              std::optional<int64_t> padding = std::nullopt, double scale = 1) const;
+  // Of the text that is being written; null in training and evaluation.
+  KeyValueCache* cache() const noexcept { return cache_; }
+  // Places before the first that is given.
+  int64_t past() const noexcept { return cache_ == nullptr ? 0 : cache_->length(); }
+  // nn::attention of a layer that sees what stands before it, and remembers it while text is being written.
+  at::Tensor attend_back(int64_t layer, const at::Tensor& query, const at::Tensor& key,
+                         const at::Tensor& value, const nn::AttentionMask& mask,
+                         const nn::AttentionOptions& options) const;
+  // A decoder's keys and values of the encoder's output: projected once for a text.
+  KeysAndValues attend_to_encoder(int64_t layer, const std::function<KeysAndValues()>& project) const;
   // `p` in training mode, else 0.
   double active(double p) const noexcept { return training_ ? p : 0; }
   std::vector<nn::Unit> units_;
@@ -86,6 +103,7 @@ class Model {
   std::vector<at::Tensor> parameters_;
   std::vector<std::string> names_;
   bool training_ = true;
+  KeyValueCache* cache_ = nullptr;
 };
 
 // The initial weights of a model, drawn one after the other in table order, on the CPU and in float32: every

@@ -138,6 +138,14 @@ at::Tensor HeadOutput::logits() const {
   return nn::linear(hidden, weight, bias);
 }
 
+Objective last_logits() {
+  return [](const HeadOutput& head) -> Output {
+    HeadOutput last = head;
+    last.hidden = head.hidden.select(1, -1);
+    return {{}, last.logits()};
+  };
+}
+
 Objective logits_only() {
   return [](const HeadOutput& head) -> Output { return {{}, head.logits()}; };
 }

@@ -35,6 +35,8 @@ using Objective = std::function<Output(const HeadOutput& head)>;
 
 // The logits, for what is done with them outside.
 Objective logits_only();
+// Those of the last place of each row, [B, L].
+Objective last_logits();
 // The best ids alone, of a vocabulary chunk by chunk; without gradients.
 Objective best_ids_only();
 

@@ -40,7 +40,7 @@ at::Tensor T5Model::embed(at::TensorList parameters, const at::Tensor& ids) cons
 
 EncoderDecoderModel::DecoderEntry T5Model::enter_decoder(at::TensorList parameters, const at::Tensor& x,
                                                          const at::Tensor& ids) const {
-  at::Tensor encoded = nn::dropout(norm(x, parameters[0]), dropout());
+  at::Tensor encoded = x.defined() ? nn::dropout(norm(x, parameters[0]), dropout()) : x;
   return {std::move(encoded), nn::dropout(token_embedding(parameters[1], ids), dropout())};
 }
 
@@ -53,21 +53,26 @@ at::Tensor T5Model::add(const at::Tensor& residual, const at::Tensor& x, const a
   return kept_finite(residual + nn::dropout(nn::linear(x, weight, {}), dropout()));
 }
 
-at::Tensor T5Model::attend_itself(Stack stack, at::TensorList p, const BlockInputs& in,
+at::Tensor T5Model::attend_itself(Stack stack, int64_t layer, at::TensorList p, const BlockInputs& in,
                                   const at::Tensor& bias) const {
   const std::vector<at::Tensor> projected =
       nn::linear_many(norm(in.x, p[4]), {p[0], p[1], p[2]}, {}, options().kernels);
-  const at::Tensor attended =
-      nn::attention(heads(projected[0]), heads(projected[1]), heads(projected[2]),
-                    {.causal = stack == Stack::kDecoder, .padding = in.padding, .bias = bias},
-                    {.scale = 1, .dropout = dropout(), .window = {}});
-  return add(in.x, attended, p[3]);
+  const nn::AttentionOptions options{.scale = 1, .dropout = dropout(), .window = {}};
+  const at::Tensor query = heads(projected[0]), key = heads(projected[1]), value = heads(projected[2]);
+  if (stack == Stack::kEncoder)
+    return add(in.x, nn::attention(query, key, value, {.padding = in.padding, .bias = bias}, options), p[3]);
+  const nn::AttentionMask mask{.causal = true, .padding = in.padding, .bias = bias};
+  return add(in.x, attend_back(layer, query, key, value, mask, options), p[3]);
 }
 
-at::Tensor T5Model::attend_encoder(at::TensorList p, const at::Tensor& x, const BlockInputs& in) const {
+at::Tensor T5Model::attend_encoder(int64_t layer, at::TensorList p, const at::Tensor& x,
+                                   const BlockInputs& in) const {
   const at::Tensor query = nn::linear(norm(x, p[4]), p[0], {});
-  const std::vector<at::Tensor> projected = nn::linear_many(in.encoded, {p[1], p[2]}, {}, options().kernels);
-  const at::Tensor attended = nn::attention(heads(query), heads(projected[0]), heads(projected[1]),
+  const KeysAndValues of_encoder = attend_to_encoder(layer, [&]() -> KeysAndValues {
+    const std::vector<at::Tensor> both = nn::linear_many(in.encoded, {p[1], p[2]}, {}, options().kernels);
+    return {heads(both[0]), heads(both[1])};
+  });
+  const at::Tensor attended = nn::attention(heads(query), of_encoder.keys, of_encoder.values,
                                             {.causal = false, .padding = in.encoded_padding, .bias = {}},
                                             {.scale = 1, .dropout = dropout(), .window = {}});
   return add(x, attended, p[3]);
@@ -93,15 +98,15 @@ BlockOutputs T5Model::block(Stack stack, int64_t layer, at::TensorList parameter
   if (layer == 0) {
     const nn::RelativePositions positions{config_.relative_attention_num_buckets,
                                           config_.relative_attention_max_distance, stack == Stack::kEncoder};
-    const int64_t length = in.x.size(1);
-    bias =
-        nn::relative_bias(p[kPositionTable], nn::relative_buckets(length, length, positions, in.x.device()));
+    const int64_t length = in.x.size(1), before = stack == Stack::kDecoder ? past() : 0;
+    bias = nn::relative_bias(p[kPositionTable],
+                             nn::relative_buckets(length, before + length, positions, in.x.device(), before));
     p.erase(p.begin() + kPositionTable);
   }
   constexpr size_t kAttention = 5;  // parameters: query, key, value, output, norm
   const at::TensorList all = p;
-  at::Tensor x = attend_itself(stack, all.slice(0, kAttention), in, bias);
-  if (stack == Stack::kDecoder) x = attend_encoder(all.slice(kAttention, kAttention), x, in);
+  at::Tensor x = attend_itself(stack, layer, all.slice(0, kAttention), in, bias);
+  if (stack == Stack::kDecoder) x = attend_encoder(layer, all.slice(kAttention, kAttention), x, in);
   x = feed_forward(all.slice(stack == Stack::kDecoder ? 2 * kAttention : kAttention), x);
   return {std::move(x), layer == 0 ? bias : at::Tensor()};
 }

@@ -24,10 +24,11 @@ class T5Model final : public EncoderDecoderModel {
   // [B, T, h·d] → [B, T, h, d]
   at::Tensor heads(const at::Tensor& projected) const;
   // x, plus the attention of norm(x) to itself; `p`: query, key, value, output and norm.
-  at::Tensor attend_itself(Stack stack, at::TensorList p, const BlockInputs& in,
+  at::Tensor attend_itself(Stack stack, int64_t layer, at::TensorList p, const BlockInputs& in,
                            const at::Tensor& bias) const;
   // x, plus the attention of norm(x) to what the encoder made.
-  at::Tensor attend_encoder(at::TensorList p, const at::Tensor& x, const BlockInputs& in) const;
+  at::Tensor attend_encoder(int64_t layer, at::TensorList p, const at::Tensor& x,
+                            const BlockInputs& in) const;
   at::Tensor feed_forward(at::TensorList p, const at::Tensor& x) const;
   // residual + dropout(x·weightᵀ), kept finite in float16.
   at::Tensor add(const at::Tensor& residual, const at::Tensor& x, const at::Tensor& weight) const;

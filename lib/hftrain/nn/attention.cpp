@@ -11,9 +11,9 @@ namespace hftrain::nn {
 namespace {
 
 // [T, S], true where the key may be seen.
-at::Tensor causal_mask(int64_t queries, int64_t keys, std::optional<int64_t> window,
+at::Tensor causal_mask(int64_t queries, int64_t keys, int64_t past, std::optional<int64_t> window,
                        const at::TensorOptions& options) {
-  const at::Tensor query = at::arange(queries, options.dtype(at::kLong));
+  const at::Tensor query = at::arange(past, past + queries, options.dtype(at::kLong));
   const at::Tensor key = at::arange(keys, options.dtype(at::kLong));
   const at::Tensor distance = query.unsqueeze(1) - key.unsqueeze(0);
   const at::Tensor behind = distance >= 0;
@@ -48,10 +48,13 @@ at::Tensor attention(const at::Tensor& query, const at::Tensor& key, const at::T
   const int64_t batch = query.size(0), queries = query.size(1), keys = key.size(1);
   const bool cut = mask.causal && options.window && *options.window < keys;
   at::Tensor seen = visible_keys(mask.padding);
+  // One query behind all keys, as a text's next token is, may see them all.
+  const bool ordered = mask.causal && (cut || queries > 1 || mask.past == 0);
   // The fused kernels know `causal` by a flag and take no mask beside it.
-  const bool flag = mask.causal && !cut && !seen.defined() && !mask.bias.defined();
-  if (mask.causal && !flag) {
-    const at::Tensor order = causal_mask(queries, keys, cut ? options.window : std::nullopt, query.options());
+  const bool flag = ordered && !cut && mask.past == 0 && !seen.defined() && !mask.bias.defined();
+  if (ordered && !flag) {
+    const at::Tensor order =
+        causal_mask(queries, keys, mask.past, cut ? options.window : std::nullopt, query.options());
     seen = seen.defined() ? seen.logical_and(order) : order;
   }
   std::optional<at::Tensor> given;

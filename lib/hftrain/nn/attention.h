@@ -11,16 +11,17 @@ namespace hftrain::nn {
 struct AttentionOptions {
   double scale = 1.0;    // multiplies the scores
   double dropout = 0.0;  // of the weights; 0 outside training
-  std::optional<int64_t>
-      window;  // causal: key j is seen by query i when i - window < j <= i; unset: all j <= i
+  // causal: of the keys that a query may see (its own and those before it) only that many; unset: all
+  std::optional<int64_t> window;
 };
 
 // What a query of a sequence of T may see of a sequence of S, and what is added to its scores.
 struct AttentionMask {
-  bool causal = false;  // key j is hidden from query i when j > i
+  bool causal = false;  // key j is hidden from query i when j > past + i
   at::Tensor padding;   // [B, S], bool or integers, 0 where there is no token; undefined: all are tokens
   at::Tensor
       bias;  // [1 or B, 1 or H, T, S], added to the scaled scores; may require a gradient; undefined: none
+  int64_t past = 0;  // causal: keys that stand before the first query's own
 };
 
 // query [B, T, H, d], key and value [B, S, K, d] with H a multiple of K: key head j serves the H/K

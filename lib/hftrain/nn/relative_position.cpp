@@ -11,10 +11,10 @@
 namespace hftrain::nn {
 
 at::Tensor relative_buckets(int64_t queries, int64_t keys, const RelativePositions& positions,
-                            at::Device device) {
+                            at::Device device, int64_t past) {
   const auto options = at::TensorOptions(device).dtype(at::kLong);
   const at::Tensor offset =
-      at::arange(keys, options).unsqueeze(0) - at::arange(queries, options).unsqueeze(1);
+      at::arange(keys, options).unsqueeze(0) - at::arange(past, past + queries, options).unsqueeze(1);
   const int64_t buckets = positions.bidirectional ? positions.buckets / 2 : positions.buckets;
   const at::Tensor distance = positions.bidirectional ? offset.abs() : offset.neg().clamp_min(0);
   const int64_t exact = buckets / 2;

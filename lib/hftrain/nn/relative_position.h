@@ -12,11 +12,11 @@ struct RelativePositions {
   bool bidirectional = true;   // half of the buckets are for keys behind the query, half for those before it
 };
 
-// int64 [queries, keys]. With r the distance of key and query (0 for later keys unless bidirectional) and n
+// int64 [queries, keys], `past` keys before the first query's own. With r the distance of key and query (0 for later keys unless bidirectional) and n
 // the buckets of one direction: r below n/2, else n/2 + int(log(r/(n/2))/log(max_distance/(n/2))·(n/2)), at
 // most n − 1, in float32; later keys of a bidirectional attention n more.
 at::Tensor relative_buckets(int64_t queries, int64_t keys, const RelativePositions& positions,
-                            at::Device device);
+                            at::Device device, int64_t past = 0);
 
 // table [buckets, H] -> [1, H, queries, keys], the bias of an AttentionMask.
 at::Tensor relative_bias(const at::Tensor& table, const at::Tensor& buckets);

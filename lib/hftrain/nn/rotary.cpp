@@ -47,6 +47,15 @@ at::Tensor frequencies(const RotarySetting& setting, int64_t head_dim) {
   return base;
 }
 
+// x [B, T, H, d]; cos and sin [T, d/2] or [B, T, d/2].
+at::Tensor turned(const at::Tensor& x, const at::Tensor& cosines, const at::Tensor& sines) {
+  const int64_t half = x.size(3) / 2;
+  const at::Tensor cos = cosines.unsqueeze(-2).to(x.scalar_type());
+  const at::Tensor sin = sines.unsqueeze(-2).to(x.scalar_type());
+  const at::Tensor first = x.narrow(3, 0, half), second = x.narrow(3, half, half);
+  return at::cat({first * cos - second * sin, second * cos + first * sin}, 3);
+}
+
 // A rotation is orthogonal: its backward turns the gradient back, and nothing of x is kept.
 struct Rotate : Function<Rotate> {
   static at::Tensor forward(AutogradContext* ctx, const at::Tensor& x, const at::Tensor& cos,
@@ -74,11 +83,14 @@ at::Tensor rotate(const at::Tensor& x, const RotaryTables& tables, Kernels kerne
   if (kernels == Kernels::kFused && ops::has_kernel(ops::Operator::kRotate, x)) {
     return Rotate::apply(x.contiguous(), tables.cos, tables.sin);
   }
-  const int64_t half = x.size(3) / 2;
-  const at::Tensor cos = tables.cos.narrow(0, 0, x.size(1)).unsqueeze(1).to(x.scalar_type());
-  const at::Tensor sin = tables.sin.narrow(0, 0, x.size(1)).unsqueeze(1).to(x.scalar_type());
-  const at::Tensor first = x.narrow(3, 0, half), second = x.narrow(3, half, half);
-  return at::cat({first * cos - second * sin, second * cos + first * sin}, 3);
+  return turned(x, tables.cos.narrow(0, 0, x.size(1)), tables.sin.narrow(0, 0, x.size(1)));
+}
+
+at::Tensor rotate_at(const at::Tensor& x, const RotaryTables& tables, const at::Tensor& positions) {
+  const auto rows = [&](const at::Tensor& table) {
+    return table.index_select(0, positions.reshape({-1})).view({positions.size(0), positions.size(1), -1});
+  };
+  return turned(x, rows(tables.cos), rows(tables.sin));
 }
 
 }  // namespace hftrain::nn

@@ -20,6 +20,10 @@ struct RotarySetting {
 struct RotaryTables {
   at::Tensor cos, sin;
   int64_t length() const { return cos.defined() ? cos.size(0) : 0; }
+  // Those of `count` positions from `first` on.
+  RotaryTables part(int64_t first, int64_t count) const {
+    return {cos.narrow(0, first, count), sin.narrow(0, first, count)};
+  }
 };
 
 RotaryTables make_rotary_tables(const RotarySetting& setting, int64_t head_dim, int64_t length,
@@ -28,5 +32,8 @@ RotaryTables make_rotary_tables(const RotarySetting& setting, int64_t head_dim, 
 // x [B, T, H, d], positions 0 … T − 1 (T <= tables.length()):
 // (x₁·cos − x₂·sin, x₂·cos + x₁·sin) with x₁ and x₂ the halves of d; cos and sin are cast to x's dtype.
 at::Tensor rotate(const at::Tensor& x, const RotaryTables& tables, Kernels kernels);
+
+// The same at `positions` [B, T], int64.
+at::Tensor rotate_at(const at::Tensor& x, const RotaryTables& tables, const at::Tensor& positions);
 
 }  // namespace hftrain::nn

@@ -1,0 +1,110 @@
+#include "hftrain/models/text_model.h"
+
+#include <ATen/TensorOperators.h>
+#include <ATen/ops/empty.h>
+#include <ATen/ops/full.h>
+#include <ATen/ops/zeros.h>
+
+#include <algorithm>
+#include <limits>
+#include <numeric>
+
+#include "hftrain/base/error.h"
+
+namespace hftrain::models {
+namespace {
+
+using generation::Ids;
+using generation::Prompt;
+
+enum class Side { kLeft, kRight };
+
+struct Padded {
+  at::Tensor ids, mask;  // [R, T]; no mask where nothing is padded
+};
+
+at::Tensor column(std::span<const int64_t> values, at::Device device) {
+  at::Tensor result = at::empty({static_cast<int64_t>(values.size())}, at::kLong);
+  std::ranges::copy(values, result.mutable_data_ptr<int64_t>());
+  return result.to(device);
+}
+
+Padded padded(std::span<const Prompt> prompts, Ids Prompt::*member, Side side, int64_t padding,
+              at::Device device) {
+  size_t width = 0, least = std::numeric_limits<size_t>::max();
+  for (const Prompt& prompt : prompts) {
+    width = std::max(width, (prompt.*member).size());
+    least = std::min(least, (prompt.*member).size());
+  }
+  const std::vector<int64_t> shape = {static_cast<int64_t>(prompts.size()), static_cast<int64_t>(width)};
+  at::Tensor ids = at::full(shape, padding, at::kLong), mask = at::zeros(shape, at::kLong);
+  for (size_t row = 0; row < prompts.size(); ++row) {
+    const Ids& text = prompts[row].*member;
+    const size_t first = row * width + (side == Side::kLeft ? width - text.size() : 0);
+    std::ranges::copy(text, ids.mutable_data_ptr<int64_t>() + first);
+    std::fill_n(mask.mutable_data_ptr<int64_t>() + first, text.size(), 1);
+  }
+  return {ids.to(device), least == width ? at::Tensor() : mask.to(device)};
+}
+
+}  // namespace
+
+TextModel::TextModel(Model& model, nn::UnitRunner& runner, std::span<const Prompt> prompts, int64_t places,
+                     int64_t padding)
+    : model_(model), runner_(runner), prompts_(prompts), padding_(padding), cache_(places) {}
+
+int64_t TextModel::vocabulary() const {
+  return scores_.size(1);
+}
+
+std::span<const float> TextModel::read(const Batch& batch) {
+  scores_ = model_.next_logits(batch, cache_, runner_).to(at::kFloat).cpu().contiguous();
+  rows_ = scores_.size(0);
+  return {scores_.const_data_ptr<float>(), static_cast<size_t>(scores_.numel())};
+}
+
+std::span<const float> TextModel::start() {
+  const at::Device device = model_.options().device;
+  const Padded given = padded(prompts_, &Prompt::ids, Side::kLeft, padding_, device);
+  Batch batch;
+  if (model_.architecture().has_encoder_and_decoder()) {
+    if (given.mask.defined()) throw Error(ExitCode::kInternal, "decoders begin with equally many tokens");
+    const Padded source = padded(prompts_, &Prompt::encoder_ids, Side::kRight, padding_, device);
+    batch.input_ids = source.ids;
+    batch.attention_mask = source.mask;
+    batch.decoder_input_ids = given.ids;
+  } else {
+    batch.input_ids = given.ids;
+    batch.attention_mask = given.mask;
+  }
+  return read(batch);
+}
+
+std::span<const float> TextModel::next(std::span<const int64_t> tokens, std::span<const int64_t> parents) {
+  std::vector<int64_t> as_they_are(static_cast<size_t>(rows_));
+  std::iota(as_they_are.begin(), as_they_are.end(), 0);
+  const at::Device device = model_.options().device;
+  if (!std::ranges::equal(parents, as_they_are)) cache_.select(column(parents, device));
+  Batch batch;
+  const bool encodes = model_.architecture().has_encoder_and_decoder();
+  (encodes ? batch.decoder_input_ids : batch.input_ids) = column(tokens, device).unsqueeze(1);
+  return read(batch);
+}
+
+void require_room(const architectures::Architecture& architecture, std::span<const Prompt> prompts,
+                  const generation::GenerationConfig& config) {
+  if (!architecture.learned_positions()) return;
+  for (const Prompt& prompt : prompts) {
+    const auto length = static_cast<int64_t>(prompt.ids.size());
+    // The last token of a text is not read.
+    const int64_t decoder = length + config.most_new_tokens(length) - 1;
+    const int64_t needed = std::max(decoder, static_cast<int64_t>(prompt.encoder_ids.size()));
+    if (needed <= architecture.max_positions()) continue;
+    throw Error(ExitCode::kData, "a text of " + std::to_string(needed) + " tokens is too long for the model")
+        .where("prompt " + std::to_string(prompt.number))
+        .why("it has learned " + std::to_string(architecture.max_positions()) + " positions")
+        .hint("a smaller max_new_tokens or max_length, or a shorter prompt");
+  }
+}
+
+}  // namespace hftrain::models

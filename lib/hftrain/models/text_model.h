@@ -1,0 +1,42 @@
+// A model as the searches of generation/ see it.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "hftrain/generation/generate.h"
+#include "hftrain/models/model.h"
+
+namespace hftrain::models {
+
+// Reads the prompts as one batch, of decoders padded on the left, and goes on from a cache of keys and values. Scores are
+// float32. Everything that it is given must outlive it; used by one thread.
+class TextModel final : public generation::TokenModel {
+ public:
+  // `model` in evaluation mode, with a head that speaks. `places` is the room that the cache has from the start, in
+  // tokens; `padding` the id that stands where there is no token.
+  TextModel(Model& model, nn::UnitRunner& runner, std::span<const generation::Prompt> prompts, int64_t places,
+            int64_t padding);
+
+  int64_t vocabulary() const override;
+  std::span<const float> start() override;
+  std::span<const float> next(std::span<const int64_t> tokens, std::span<const int64_t> parents) override;
+
+ private:
+  std::span<const float> read(const Batch& batch);
+
+  Model& model_;
+  nn::UnitRunner& runner_;
+  std::span<const generation::Prompt> prompts_;
+  int64_t padding_;
+  KeyValueCache cache_;
+  int64_t rows_ = 0;
+  at::Tensor scores_;  // [rows, vocabulary] float32 on the CPU
+};
+
+// Texts that go on beyond the positions that a model has learned are an Error (exit code 4), found before any is read.
+void require_room(const architectures::Architecture& architecture,
+                  std::span<const generation::Prompt> prompts, const generation::GenerationConfig& config);
+
+}  // namespace hftrain::models
