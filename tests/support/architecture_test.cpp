@@ -52,9 +52,17 @@ const std::map<std::string, std::set<std::string>> kEdges = {
     {"apps/hftrain-worker", {"trainer"}},
 };
 
-const std::set<std::string> kBelowTheLine = {"runtime", "comm",     "nn",         "models",
-                                             "optim",   "parallel", "checkpoint", "cuda",
-                                             "trainer", "plugin",   "apps/hftrain-worker"};
+const std::set<std::string> kBelowTheLine = {"runtime",
+                                             "comm",
+                                             "nn",
+                                             "models",
+                                             "optim",
+                                             "parallel",
+                                             "checkpoint",
+                                             "cuda",
+                                             "trainer",
+                                             "plugin",
+                                             "apps/hftrain-worker"};
 
 struct Source {
   std::string path;    // relative to the checkout
