@@ -264,6 +264,23 @@ def machines():
     seed("node_list", "many_brackets", parts("n[1-999999]" + "[1-1]" * 7, "1(x999999)"))
 
 
+def chat_templates():
+    """Templates of our own, and small ones for each part of the language."""
+    golden = folder.parents[2] / "tests/golden/chat/templates"
+    from chat_expressions import EXPRESSIONS, STATEMENTS
+    chat = json.dumps({"bos_token": "<s>", "eos_token": "</s>", "messages": [
+        {"role": "user", "content": " a\n"}, {"role": "assistant", "content": "b", "tool_calls": [
+            {"id": "abcdefghi", "function": {"name": "f", "arguments": {"x": [1, None, 0.5]}}}]}], "tools": None})
+    for path in sorted(golden.glob("*.jinja")):
+        seed("chat_template", path.stem, parts(path.read_text(), chat))
+    small = json.dumps({"n": 7, "s": "a o\u00e9", "nums": [3, 1], "d": {"b": 1, "a": [1]}, "users": [{"name": "x", "age": 1}]})
+    for number, source in enumerate(STATEMENTS[::3]):
+        seed("chat_template", f"statement_{number}", parts(source, small))
+    for number in range(0, len(EXPRESSIONS), 8):
+        lines = "".join("{% if n %}{{ [" + line + "] }}{% endif %}\n" for line in EXPRESSIONS[number:number + 8])
+        seed("chat_template", f"expressions_{number // 8}", parts(lines, small))
+
+
 def images():
     golden = folder.parents[2] / "tests/golden/images"
     for path in sorted([*golden.glob("*.png"), *golden.glob("*.jpg")]):
@@ -282,6 +299,8 @@ def words():
         "safetensors": "BOOL I8 U8 I16 U16 F16 I32 U32 I64 U64 F8_E4M3 F8_E5M2".split(),
         "config_json": """layer_types sliding_attention full_attention dtype mlp_bias NaN Infinity gelu relu partial_rotary_factor
             yarn eos_token_id rope_theta""".split(),
+        "chat_template": "{%- -%} {{- -}} endfor endif endset endmacro endcall endgeneration endfilter namespace recursive loop. "
+                         "|tojson |map |select |sort |groupby |batch |default |replace .split( .format( .items() is defined not in".split(),
         "yaml": [name for source in sorted((folder.parents[2] / "lib/hftrain/arguments/flags").glob("*.cpp"))
                  for name in re.findall(r'\.name = "([a-z0-9_]+)"', source.read_text())],
     }
@@ -298,5 +317,5 @@ def words():
             (target_folder / seeds.name).write_text(lines)
 
 
-for write in (control_messages, safetensors, sharded_state, tokenizers, manifests, configs, configurations, rows, machines, images, words):
+for write in (control_messages, safetensors, sharded_state, tokenizers, manifests, configs, configurations, rows, machines, chat_templates, images, words):
     write()

@@ -25,6 +25,7 @@ const std::map<std::string, std::set<std::string>> kEdges = {
     {"arguments", {"base"}},
     {"architectures", {"base"}},
     {"tokenizer", {"base"}},
+    {"chat", {"tokenizer"}},
     {"storage", {"base"}},
     {"reporting", {"base"}},
     {"tasks", {"arguments", "architectures", "data", "metrics"}},

@@ -7,16 +7,16 @@
 #include <string_view>
 #include <vector>
 
+#include "hftrain/tokenizer/unicode/python_text.h"
+
 namespace hftrain::metrics {
 
-bool is_python_space(char32_t c);  // str.isspace, \s
-bool is_python_word(char32_t c);   // \w: letters, numbers and the underscore; no combining marks
+using tokenizer::unicode::characters;
+using tokenizer::unicode::is_python_space;
+using tokenizer::unicode::is_python_word;
+using tokenizer::unicode::python_lower;
+using tokenizer::unicode::utf8;
 
-// The characters of a text.
-std::u32string characters(std::string_view text);
-std::string utf8(std::u32string_view characters);
-
-std::string python_lower(std::string_view text);               // str.lower()
 std::vector<std::string> python_split(std::string_view text);  // str.split(): on runs of spaces
 std::string python_rstrip(std::string_view text);              // str.rstrip()
 

@@ -1,0 +1,110 @@
+#include "hftrain/chat/template_folder.h"
+
+#include <algorithm>
+#include <filesystem>
+
+#include "hftrain/base/error.h"
+#include "hftrain/base/file.h"
+#include "hftrain/base/json.h"
+
+namespace hftrain::chat {
+namespace {
+
+namespace fs = std::filesystem;
+
+Json object_at(const fs::path& path) {
+  if (!fs::exists(path)) return Json::object();
+  Json json = read_json_file(path.string());
+  if (json.is_object()) return json;
+  throw Error(ExitCode::kData, "not a tokenizer's settings")
+      .where(path.string())
+      .why("the file holds no JSON object");
+}
+
+void add_file(const std::string& name, const fs::path& path, TemplateFolder& found) {
+  if (fs::is_regular_file(path))
+    found.templates[name] = {read_file(path.string(), ExitCode::kData), path.string()};
+}
+
+void add_jinja_files(const fs::path& folder, TemplateFolder& found) {
+  add_file("default", folder / "chat_template.jinja", found);
+  const fs::path more = folder / "additional_chat_templates";
+  if (!fs::is_directory(more)) return;
+  for (const fs::directory_entry& entry : fs::directory_iterator(more)) {
+    if (entry.path().extension() == ".jinja") add_file(entry.path().stem().string(), entry.path(), found);
+  }
+}
+
+[[noreturn]] void refuse_shape(const std::string& origin) {
+  throw Error(ExitCode::kData, "chat_template cannot be read")
+      .where(origin)
+      .why("it is a text, or a list of objects with a name and a template");
+}
+
+void add_from_settings(const Json& settings, const std::string& origin, TemplateFolder& found) {
+  const auto held = settings.find("chat_template");
+  if (held == settings.end() || held->is_null()) return;
+  if (held->is_string()) {
+    found.templates["default"] = {held->get<std::string>(), origin + " (chat_template)"};
+    return;
+  }
+  if (!held->is_array()) refuse_shape(origin);
+  for (const Json& one : *held) {
+    const bool named = one.is_object() && one.contains("name") && one["name"].is_string() &&
+                       one.contains("template") && one["template"].is_string();
+    if (!named) refuse_shape(origin);
+    const auto name = one["name"].get<std::string>();
+    found.templates[name] = {one["template"].get<std::string>(), origin + " (chat_template " + name + ")"};
+  }
+}
+
+// A special token is a text, or an object with its text as content.
+std::optional<std::string> token_text(const Json& settings, const std::string& name) {
+  const auto held = settings.find(name);
+  if (held == settings.end()) return std::nullopt;
+  if (held->is_string()) return held->get<std::string>();
+  if (held->is_object() && held->contains("content") && (*held)["content"].is_string()) {
+    return (*held)["content"].get<std::string>();
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+TemplateFolder read_template_folder(const std::string& folder) {
+  TemplateFolder found;
+  const fs::path place(folder);
+  const Json settings = object_at(place / "tokenizer_config.json"),
+             older = object_at(place / "special_tokens_map.json");
+  add_jinja_files(place, found);
+  if (found.templates.empty()) add_from_settings(settings, (place / "tokenizer_config.json").string(), found);
+  if (found.templates.empty()) {
+    add_from_settings(object_at(place / "chat_template.json"), (place / "chat_template.json").string(),
+                      found);
+  }
+  for (const char* name :
+       {"bos_token", "eos_token", "unk_token", "sep_token", "pad_token", "cls_token", "mask_token"}) {
+    auto text = token_text(settings, name);
+    if (!text) text = token_text(older, name);
+    if (text) found.special_tokens.emplace_back(name, Value::text(std::move(*text)));
+  }
+  return found;
+}
+
+const TemplateFolder::Source& choose_template(const TemplateFolder& folder,
+                                              const std::optional<std::string>& name, bool has_tools) {
+  const auto at = [&](const std::string& wanted) { return folder.templates.find(wanted); };
+  auto chosen = name ? at(*name) : folder.templates.end();
+  if (!name && has_tools) chosen = at("tool_use");
+  if (!name && chosen == folder.templates.end()) chosen = at("default");
+  if (chosen != folder.templates.end()) return chosen->second;
+  std::string names;
+  for (const auto& [other, source] : folder.templates) names += (names.empty() ? "" : ", ") + other;
+  throw Error(ExitCode::kData, name ? "the tokenizer has no chat template '" + *name + "'"
+                                    : "the tokenizer has no chat template")
+      .why(names.empty() ? "neither chat_template.jinja nor chat_template in tokenizer_config.json is there"
+                         : "it has " + names)
+      .hint("name a template's file with --chat_template_path");
+}
+
+}  // namespace hftrain::chat

@@ -1,0 +1,95 @@
+#include "hftrain/chat/conversation.h"
+
+#include <filesystem>
+#include <fstream>
+
+#include "chat/chat_cases.h"
+#include "hftrain/base/error.h"
+#include "hftrain/chat/json_input.h"
+#include "hftrain/chat/template_folder.h"
+#include "support/catch.h"
+#include "support/temporary_directory.h"
+
+namespace hftrain::chat {
+namespace {
+
+// A tokenizer whose tokens are the words and signs of a text.
+constexpr const char* kTokenizer =
+    R"({"version": "1.0", "truncation": null, "padding": null, "added_tokens": [], "normalizer": null,
+  "pre_tokenizer": {"type": "Whitespace"}, "post_processor": null, "decoder": null,
+  "model": {"type": "WordLevel", "vocab": {"[UNK]": 0, "user": 1, "assistant": 2, ":": 3, "hi": 4, "yes": 5, "é": 6, ".": 7}, "unk_token": "[UNK]"}})";
+
+void write_file(const std::string& path, const std::string& text) {
+  std::ofstream(path) << text;
+}
+
+}  // namespace
+
+TEST_CASE("a conversation becomes ids and a mask of what the assistant says") {
+  const testing::TemporaryDirectory folder;
+  write_file(folder / "tokenizer.json", kTokenizer);
+  const auto tokenizer = tokenizer::Tokenizer::load(folder / "tokenizer.json");
+  const ChatTemplate marked = ChatTemplate::parse(
+      "{% for m in messages %}{{ m.role }}: {% if m.role == 'assistant' %}{% generation %}{{ m.content }}{{ "
+      "eos_token }}"
+      "{% endgeneration %} {% else %}{{ m.content }} {% endif %}{% endfor %}{% if add_generation_prompt "
+      "%}assistant:{% endif %}",
+      "t.jinja");
+  const Conversation conversation{
+      .messages = value_from_json(
+          R"([{"role": "user", "content": "é hi"}, {"role": "assistant", "content": "yes é"}, {"role": "user", "content": "hi"}])",
+          "c"),
+      .add_generation_prompt = true};
+  const Variables specials = {{"eos_token", Value::text(".")}};
+  const EncodedConversation made =
+      encode_conversation(marked, specials, conversation, time_of_cases(), *tokenizer);
+  CHECK(made.text == "user: é hi assistant: yes é. user: hi assistant:");
+  CHECK(made.ids == std::vector<tokenizer::TokenId>{1, 3, 6, 4, 2, 3, 5, 6, 7, 1, 3, 4, 2, 3});
+  CHECK(made.assistant == std::vector<uint8_t>{0, 0, 0, 0, 0, 0, 1, 1, 1, 0, 0, 0, 0, 0});
+}
+
+TEST_CASE("a conversation without messages is refused, and further names win over special tokens") {
+  const ChatTemplate plain =
+      ChatTemplate::parse("{{ bos_token }}{{ messages | length }}{{ tools is none }}", "t.jinja");
+  Conversation conversation{.messages = Value::list({})};
+  CHECK_THROWS_AS(render_conversation(plain, {}, conversation, time_of_cases()), Error);
+  conversation.messages = value_from_json("[{}]", "c");
+  conversation.more = {{"bos_token", Value::text("B")}};
+  CHECK(render_conversation(plain, {{"bos_token", Value::text("A")}}, conversation, time_of_cases()).text ==
+        "B1True");
+}
+
+TEST_CASE("the template of a folder is found where transformers finds it") {
+  const testing::TemporaryDirectory folder;
+  CHECK_THROWS_AS(choose_template(read_template_folder(folder.path()), std::nullopt, false), Error);
+  write_file(folder / "chat_template.json", R"({"chat_template": "processor"})");
+  CHECK(choose_template(read_template_folder(folder.path()), std::nullopt, true).text == "processor");
+  write_file(folder / "tokenizer_config.json",
+             R"({"bos_token": {"content": "<s>"}, "eos_token": "</s>", "pad_token": null,
+                 "chat_template": [{"name": "default", "template": "d"}, {"name": "tool_use", "template": "t"}]})");
+  write_file(folder / "special_tokens_map.json", R"({"eos_token": "other", "unk_token": "<unk>"})");
+  const TemplateFolder named = read_template_folder(folder.path());
+  CHECK(choose_template(named, std::nullopt, false).text == "d");
+  CHECK(choose_template(named, std::nullopt, true).text == "t");
+  CHECK(choose_template(named, "tool_use", false).origin.find("(chat_template tool_use)") !=
+        std::string::npos);
+  CHECK_THROWS_AS(choose_template(named, "rag", false), Error);
+  REQUIRE(named.special_tokens.size() == 3);
+  CHECK(named.special_tokens[1].second.as_text()->bytes == "</s>");
+  write_file(folder / "chat_template.jinja", "file");
+  std::filesystem::create_directory(folder / "additional_chat_templates");
+  write_file(folder / "additional_chat_templates/rag.jinja", "rag");
+  const TemplateFolder files = read_template_folder(folder.path());
+  CHECK(choose_template(files, std::nullopt, true).text == "file");
+  CHECK(choose_template(files, "rag", false).text == "rag");
+}
+
+TEST_CASE("settings of another shape are refused") {
+  const testing::TemporaryDirectory folder;
+  write_file(folder / "tokenizer_config.json", R"({"chat_template": [1]})");
+  CHECK_THROWS_AS(read_template_folder(folder.path()), Error);
+  write_file(folder / "tokenizer_config.json", "[]");
+  CHECK_THROWS_AS(read_template_folder(folder.path()), Error);
+}
+
+}  // namespace hftrain::chat
