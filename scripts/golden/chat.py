@@ -8,6 +8,7 @@ expressions.jsonl     small templates, each for one part of the language (chat_e
 A case is {"template": file or "source": text, "variables": {...}} and "text" with "generated" (ranges of characters), or
 "error" where the package raises. A line of "variables" alone holds those of the cases behind it.
 """
+import copy
 import datetime
 import json
 import pathlib
@@ -29,7 +30,8 @@ chat_template_utils.datetime = FixedTime
 
 def outcome(source, variables):
     """The text and the assistant's ranges, or the error."""
-    variables = {"messages": [], "tools": None, "documents": None, "add_generation_prompt": False, **variables}
+    variables = {"messages": [], "tools": None, "documents": None, "add_generation_prompt": False,
+                 **copy.deepcopy(variables)}  # the filter indent adds to a list in place
     try:
         template = chat_template_utils._cached_compile_jinja_template(source)
         text, generated = chat_template_utils._render_with_assistant_indices(template, **variables)

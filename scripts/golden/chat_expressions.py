@@ -57,7 +57,7 @@ nums[0], nums[-1], nums[1:], nums[::-1], nums[10], nums['0'], nums[true]
 nums[1.0]
 (1, 2, 3)[1:], range(10)[2:5], range(10)[-1], range(10)[::3] | list
 n[0], none.x, none['x']
-none[1:]
+n[1:]
 missing.x
 missing[0]
 missing.x.y

@@ -64,7 +64,7 @@ struct SliceBounds {
   int64_t count() const { return Range{start, stop, step}.size(); }
 };
 
-// Nothing where Python raises TypeError, which leaves the slice undefined.
+// Python takes nothing else.
 bool are_bounds(std::initializer_list<const Value*> values) {
   return std::ranges::all_of(values, [](const Value* value) {
     return value == nullptr || value->is<None>() || value->as_integer().has_value();
@@ -133,7 +133,7 @@ Value slice_of(Runtime& runtime, const Value& value, const Value* start, const V
   const Sequence* sequence = value.as_sequence();
   const auto* range = value.get<Range>();
   if ((text == nullptr && sequence == nullptr && range == nullptr) || !are_bounds({start, stop, step})) {
-    return missing(runtime, value, runtime.text("a slice"));
+    runtime.fail("'" + type_name(value) + "' object has no slice with these bounds");
   }
   const SliceBounds bounds = bounds_of(runtime, *length, start, stop, step);
   if (text != nullptr) return slice_of_text(runtime, *text, bounds);

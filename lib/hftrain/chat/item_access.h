@@ -11,7 +11,7 @@ namespace hftrain::chat {
 Value member_of(Runtime& runtime, const Value& value, std::string_view name);
 // The item first, then the member.
 Value item_of(Runtime& runtime, const Value& value, const Value& key);
-// Each bound an integer, None, or null. Undefined where the value has no slices, or a bound is of another type.
+// Each bound an integer, None, or null. Errors: the value has no slices, or a bound is of another type.
 Value slice_of(Runtime& runtime, const Value& value, const Value* start, const Value* stop,
                const Value* step);
 

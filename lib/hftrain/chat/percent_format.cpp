@@ -31,8 +31,9 @@ class PercentFormat {
       runtime_.step();
       runtime_.expect_held(out.size());
     }
-    const bool more =
-        tuple_ != nullptr ? used_ < tuple_->items.size() : used_ == 0 && values_.as_dict() == nullptr;
+    const bool more = tuple_ != nullptr ? used_ < tuple_->items.size()
+                                        : used_ == 0 && values_.as_dict() == nullptr &&
+                                              !values_.is<Undefined>() && !values_.is<Range>();
     if (more && !by_name_ && !(values_.as_sequence() != nullptr && tuple_ == nullptr)) {
       runtime_.fail("not all arguments converted during string formatting");
     }

@@ -83,9 +83,13 @@ Value indent_filter(Runtime& runtime, const Value& value, const Arguments& argum
 
 Value truncate_filter(Runtime& runtime, const Value& value, const Arguments& arguments) {
   const BoundArguments bound(runtime, "truncate", arguments, {"length", "killwords", "end", "leeway"});
-  const Text* text = value.as_text();
-  if (text == nullptr) runtime.fail("truncate() takes a text, not a " + type_name(value));
   const int64_t leeway = bound.given(3) == nullptr ? 5 : bound.integer(3, 5);
+  const Text* text = value.as_text();
+  if (text == nullptr) {  // Jinja looks at the length alone before it cuts
+    const auto length = length_of(runtime, value);
+    if (length && *length <= bound.integer(0, 255) + leeway && bound.integer(0, 255) >= 3) return value;
+    runtime.fail("truncate() takes a text, not a " + type_name(value));
+  }
   return truncated_text(runtime, *text, bound.integer(0, 255), bound.truth(1, false), bound.text(2, "..."),
                         leeway);
 }

@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "hftrain/chat/arguments.h"
+#include "hftrain/chat/arithmetic.h"
 #include "hftrain/chat/format.h"
 #include "hftrain/chat/iteration.h"
 #include "hftrain/chat/methods.h"
@@ -135,8 +136,10 @@ Value count_in_text(Runtime& runtime, const Value& self, const Arguments& argume
 
 Value replace_in_text(Runtime& runtime, const Value& self, const Arguments& arguments) {
   const BoundArguments bound(runtime, "replace", arguments, {"old", "new", "count"}, 2);
-  return runtime.text(
-      replaced(runtime, self.as_text()->bytes, bound.text(0), bound.text(1), bound.integer(2, -1)));
+  const Text& text = *self.as_text();
+  const std::string fresh(bound.text(1));
+  const std::string put = text.escaped ? escaped_for_html(runtime, *bound.get(1)) : fresh;
+  return runtime.text(replaced(runtime, text.bytes, bound.text(0), put, bound.integer(2, -1)), text.escaped);
 }
 
 Value join_texts(Runtime& runtime, const Value& self, const Arguments& arguments) {
