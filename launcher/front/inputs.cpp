@@ -9,6 +9,7 @@
 
 #include "hftrain/arguments/other_machines.h"
 #include "hftrain/arguments/print_config.h"
+#include "hftrain/base/error.h"
 #include "hftrain/base/file.h"
 #include "hftrain/base/json.h"
 #include "hftrain/machine/detect_topology.h"
@@ -31,9 +32,20 @@ std::string label_of_this_run() {
   return std::string(text, size) + host;
 }
 
-void add_tokenizer_facts(plan::ModelFacts& facts) {
+std::optional<int64_t> forced_bos_id(const tokenizer::Tokenizer& tokenizer,
+                                     const std::optional<std::string>& token) {
+  if (!token) return std::nullopt;
+  if (const auto id = tokenizer.token_to_id(*token)) return *id;
+  throw Error(ExitCode::kUsage, "the tokenizer has no token '" + *token + "'")
+      .where("--forced_bos_token")
+      .why("its id would stand in generation_config.json")
+      .hint("a token of " + tokenizer.folder() + "/tokenizer.json");
+}
+
+void add_tokenizer_facts(const std::optional<std::string>& forced_bos_token, plan::ModelFacts& facts) {
   if (facts.tokenizer_folder.empty()) return;
   const auto tokenizer = tokenizer::Tokenizer::load(facts.tokenizer_folder);
+  facts.forced_bos = forced_bos_id(*tokenizer, forced_bos_token);
   facts.tokenizer_vocabulary = tokenizer->vocab_size();
   facts.tokenizer_pads_on_left = tokenizer->pads_on_left();
   facts.special_tokens = plan::SpecialTokens{tokenizer->bos_id(), tokenizer->eos_id(), tokenizer->pad_id(),
@@ -132,7 +144,7 @@ void add_model(Inputs& inputs) {
       inputs.other_machines ? plan::FilesNeeded::kOfPlan : plan::FilesNeeded::kOfRun;
   inputs.model = plan::load_model_facts(inputs.parsed.arguments, inputs.environment, needed,
                                         plan::task_row(inputs.parsed).head);
-  add_tokenizer_facts(inputs.model);
+  add_tokenizer_facts(inputs.parsed.arguments.data.forced_bos_token, inputs.model);
 }
 
 plan::RunPlan resolve_plan(const Inputs& inputs, const plan::DataFacts& data,

@@ -12,15 +12,13 @@
 #include "hftrain/base/file.h"
 #include "hftrain/base/hash.h"
 #include "hftrain/base/json.h"
-#include "hftrain/data/sample_text.h"
 #include "hftrain/machine/detect_topology.h"
 #include "hftrain/plan/topology.h"
 #include "hftrain/storage/checkpoint_folder.h"
-#include "hftrain/tokenizer/bpe_trainer.h"
-#include "hftrain/tokenizer/tokenizer_writer.h"
 #include "launcher/front/run_record.h"
 #include "launcher/front/smoke_data.h"
 #include "launcher/front/smoke_flags.h"
+#include "launcher/front/smoke_sample.h"
 #include "launcher/process/watched_process.h"
 
 namespace hftrain::front {
@@ -28,8 +26,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int64_t kTextBytes = 200'000;
-constexpr uint64_t kTextSeed = 42;
 // What of the user's data is trained on and evaluated on, about.
 constexpr uint64_t kMostTrainingBytes = 4'000'000, kMostEvaluationBytes = 200'000;
 constexpr int kKillTries = 5;  // a run of a tiny model may be over before it can be hit
@@ -134,29 +130,20 @@ class Smoke {
     const auto cut = [&](const std::vector<std::string>& files, data::Split split, uint64_t most) {
       return cut_data(files, split, data.keep_linebreaks, most, folder_ + "/data");
     };
-    add("--train_file", setting_.makes_data ? std::vector<std::string>{make_text()}
-                                            : cut(data.train_file, data::Split::kTrain, kMostTrainingBytes));
-    add("--validation_file", cut(data.validation_file, data::Split::kValidation, kMostEvaluationBytes));
-    add("--test_file", cut(data.test_file, data::Split::kTest, kMostEvaluationBytes));
-    if (setting_.makes_tokenizer) add("--tokenizer_name", {make_tokenizer()});
+    const bool of_text = setting_.task == tasks::Task::kCausalLm || setting_.task == tasks::Task::kMaskedLm;
+    if (setting_.makes_data) {
+      const auto made = write_sample_data(setting_.task, parsed_.arguments, folder_);
+      flags.insert(flags.end(), made.begin(), made.end());
+    } else if (of_text) {
+      add("--train_file", cut(data.train_file, data::Split::kTrain, kMostTrainingBytes));
+    }
+    if (of_text) {
+      add("--validation_file", cut(data.validation_file, data::Split::kValidation, kMostEvaluationBytes));
+      add("--test_file", cut(data.test_file, data::Split::kTest, kMostEvaluationBytes));
+    }
+    if (setting_.makes_tokenizer) add("--tokenizer_name", {write_sample_tokenizer(setting_.task, folder_)});
     flags_ = std::move(flags);
     return "";
-  }
-
-  std::string make_text() const {
-    const std::string path = folder_ + "/text.txt";
-    write_file_atomically(path, data::sample_text(kTextSeed, kTextBytes));
-    return path;
-  }
-  std::string make_tokenizer() const {
-    tokenizer::BpeTrainingOptions options;
-    options.vocab_size = 512;
-    tokenizer::BpeTrainer trainer(options);
-    trainer.add_text(data::sample_text(kTextSeed, kTextBytes));
-    const std::string place = folder_ + "/tokenizer";
-    tokenizer::write_tokenizer(tokenizer::byte_level_draft(), tokenizer::byte_level_model(trainer.train()),
-                               options.special_tokens, true, place);
-    return place;
   }
 
   std::string output_of(const std::string& name) const { return folder_ + '/' + name; }

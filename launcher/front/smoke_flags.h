@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "hftrain/arguments/parse.h"
+#include "hftrain/tasks/task.h"
 
 namespace hftrain::front {
 
@@ -17,16 +18,17 @@ struct SmokeLength {
 
 struct SmokeSetting {
   SmokeLength length;
-  bool named_model = false;  // the configuration names one
-  bool makes_data = false;   // it names no training data
-  bool makes_tokenizer = false;
+  tasks::Task task = tasks::Task::kCausalLm;
+  bool named_model = false;          // the configuration names one
+  bool makes_data = false;           // it names no training data
+  bool makes_tokenizer = false;      // it names none, and the task reads text
   int restarts = 0;                  // that the run makes by itself
   std::vector<std::string> flags;    // that come behind the user's; those of the same name are left out there
   std::vector<std::string> notices;  // what is not as the configuration says, for people
   std::map<std::string, std::string> environment;  // on top of the inherited one
 };
 
-// A task without a smoke run is an Error (exit code 2). `gpus`: those that runs on this machine see; 0 for the CPU.
+// A task that is not built yet is an Error (exit code 2). `gpus`: those that runs on this machine see; 0 for the CPU.
 SmokeSetting smoke_setting(const arguments::ParseOutcome& parsed, int gpus);
 
 // The user's command line in front of these flags.

@@ -83,6 +83,16 @@ def scenario_a_configuration_that_cannot_run_fails_with_its_code(fixture):
         raise SystemExit(f"missing data ended with {result.returncode}:\n{result.stdout}{result.stderr}")
 
 
+def scenario_every_task(fixture):
+    for task in ("mlm", "text-classification", "token-classification", "question-answering", "seq2seq", "translation", "image-classification"):
+        passes(fixture, "--task", task, "--use_cpu")
+        print("  ", task, flush=True)
+    rows = pathlib.Path(fixture.folder) / "rows"
+    fixture.call("sample-data", "classification", str(rows), "--size", "100000")
+    passes(fixture, "--task", "text-classification", "--use_cpu", "--train_file", rows / "train.jsonl", "--validation_file", rows / "validation.jsonl",
+           "--eval_strategy", "epoch", "--no_pad_to_max_length")
+
+
 # Stands for hftrain-worker; $2 is the plan, $PLAN a copy of it to spoil.
 WRAPPER = """#!/bin/sh
 PLAN="$2.$RANK"; cp "$2" "$PLAN"; RESUMES=no

@@ -70,6 +70,11 @@ def padded_to(length):
     return lambda plain, changed: plain["padding"] != length and changed["padding"] == length
 
 
+def nothing(plain, changed):
+    """Accepted flags: the run is the same, and says why."""
+    return plain == changed
+
+
 # batch_rebalance draws with 42 whatever the seed.
 ORDERS = [Change("train_sampling_strategy", name, losses_differ, "--no_pad_to_max_length", *seed)
           for name, seed in (("sequential", []), ("group_by_length", []), ("batch_rebalance", ["--seed", 7]))]
@@ -80,8 +85,11 @@ CHANGES = {
         Change("task_name", "cola", lambda a, b: losses_differ(a, b) and "eval_matthews_correlation" in b["eval"] and "predict_results_cola.txt" in b["files"]),
         Change("max_train_samples", 5, samples("train", 5)), Change("max_eval_samples", 3, samples("validation", 3)),
         Change("max_predict_samples", 2, lambda a, b: samples("test", 2)(a, b) and len(b["files"]["predict_results.txt"].splitlines()) == 3),
+        # What is a label is no input: without the mask tokens are counted with their padding.
+        Change("label_names", ["labels", "attention_mask"], lambda a, b: a["eval"]["eval_input_tokens"] < b["eval"]["eval_input_tokens"], "--include_for_metrics",
+               "inputs"),
         Change("length_column_name", "size", losses_differ, "--train_sampling_strategy", "group_by_length", "--no_pad_to_max_length"),
-        *ORDERS, Change("data_seed", 5, losses_differ),
+        Change("remove_unused_columns", False, nothing), *ORDERS, Change("data_seed", 5, losses_differ),
         Change("include_for_metrics", ["inputs", "loss"], lambda a, b: {"eval_input_tokens", "eval_loss_std"} <= set(b["eval"]) - set(a["eval"])),
         Change("eval_strategy", "steps", lambda a, b: len(b["evaluated"]) > len(a["evaluated"]), "--eval_steps", 1),
         Change("eval_steps", 2, lambda a, b: len(b["evaluated"]) < len(a["evaluated"]), "--eval_strategy", "steps"),
@@ -106,7 +114,9 @@ CHANGES = {
         Change("max_source_length", 5, losses_differ), Change("max_target_length", 3, losses_differ),
         Change("val_max_target_length", 3, lambda a, b: a["losses"] == b["losses"] and a["eval"]["eval_loss"] != b["eval"]["eval_loss"]),
         Change("pad_to_max_length", True, padded_to(40), "--max_source_length", 40, "--max_target_length", 40),
-        Change("ignore_pad_token_for_loss", False, losses_differ), Change("sortish_sampler", True, losses_differ)],
+        Change("ignore_pad_token_for_loss", False, losses_differ), Change("sortish_sampler", True, losses_differ),
+        Change("forced_bos_token", "the", lambda a, b: "forced_bos_token_id" in b["files"]["generation_config.json"] and a["losses"] == b["losses"]),
+        Change("lang", "en", nothing)],
     "translation": [Change("source_lang", "other_XX", losses_differ, "--target_lang", "ro", base=["--source_lang", "en", "--target_lang", "ro"]),
                     Change("target_lang", "other_XX", losses_differ, "--source_lang", "en", base=["--source_lang", "en", "--target_lang", "ro"])],
     "mlm": [
@@ -120,14 +130,15 @@ CHANGES = {
                "--max_train_samples", 3)],
     "image-classification": [
         Change("train_val_split", 0.5, lambda a, b: b["samples"]["validation"] > a["samples"]["validation"]),
-        Change("max_train_samples", 4, samples("train", 4)), Change("max_eval_samples", 2, samples("validation", 2))],
+        Change("max_train_samples", 4, samples("train", 4)), Change("max_eval_samples", 2, samples("validation", 2)),
+        Change("remove_unused_columns", False, nothing)],
 }
 # Of flags whose runs are longer, or that name files: where they are shown.
 SHOWN_BY = {
     "train_file": "every scenario", "validation_file": "every scenario", "test_file": "text_classification.py metrics_and_predictions_are_those_of_the_trainer",
     "train_dir": "task_flags.py folders_and_columns_of_images", "validation_dir": "task_flags.py folders_and_columns_of_images",
     "image_column_name": "task_flags.py folders_and_columns_of_images", "image_processor_name": "task_flags.py folders_and_columns_of_images",
-    "label_names": "text_classification.py flags_of_evaluation_do_what_they_say",
+    "data_dir": "task_flags.py pairs_of_files_are_rows",
     "overwrite_cache": "cache_command_test.cpp, prepare_test.cpp", "preprocessing_num_workers": "prepare_test.cpp: no result depends on it",
     "ignore_data_skip": "run_test.cpp", "dataloader_num_workers": "image_classification.py a_resumed_run_gives_the_same_bits: speed alone",
     "dataloader_prefetch_factor": "tests/trainer: speed alone", "dataloader_pin_memory": "rules_test.cpp: of GPUs",
@@ -192,23 +203,26 @@ def flags_of(task):
             output = os.path.join(folder, name)
             flag, tokens = LENGTH.get(task, ("", ""))
             length = [flag, tokens] if flag and flag not in more and flag != "--" + unsaid else []  # the command line wins over files
-            fixture.call(*fixture.flags(task, output, *data, "--do_eval", *length, *more))
-            return seen(output)
+            said = fixture.call(*fixture.flags(task, output, *data, "--do_eval", *length, *more)).stderr
+            return seen(output), said
 
         for number, change in enumerate(CHANGES[task]):
             plain = [str(word) for word in (change.base if change.base is not None else change.more)]
             key = " ".join(plain)
             if key not in known:
-                known[key] = run(f"plain{number}", *plain)
+                known[key] = run(f"plain{number}", *plain)[0]
             path = os.path.join(folder, f"{number}.yaml")
             with open(path, "w") as file:
                 file.write(json.dumps({change.flag: change.value}) + "\n")
-            by_flag = run(f"flag{number}", *change.more, *change.words(), unsaid=change.flag)
-            by_file = run(f"file{number}", "--config", path, *change.more, unsaid=change.flag)
+            by_flag, told = run(f"flag{number}", *change.more, *change.words(), unsaid=change.flag)
+            by_file, told_too = run(f"file{number}", "--config", path, *change.more, unsaid=change.flag)
             what = f"{task}: {' '.join(change.words())}"
             expect(change.differs(known[key], by_flag), f"{what} changes what it says", f"{known[key]}\n{by_flag}")
             expect(by_flag == by_file, f"{what} in YAML", f"{by_flag}\n{by_file}")
-            expect(known[key] != by_flag, f"{what} changes something", by_flag)
+            if change.differs is nothing:
+                expect(all(f"{change.flag} has no effect here" in text for text in (told, told_too)), f"{what} is told", told)
+            else:
+                expect(known[key] != by_flag, f"{what} changes something", by_flag)
     scenario.__name__ = "flags_of_" + task.replace("-", "_")
     return scenario
 
@@ -251,6 +265,28 @@ def folders_and_columns_of_images(fixture, folder):
     expect(other == run("processor-yaml", "--train_dir", train, "--validation_dir", valid, *in_yaml("processor.yaml", image_processor_name=place)), "in YAML", other)
 
 
+def pairs_of_files_are_rows(fixture, folder):
+    """The files of --data_dir are the rows that a .jsonl file of them is, of summaries and of translations."""
+    pairs = {split: list(made_rows("summarization", count)) for split, count in (("train", 24), ("val", 7))}
+    for split, some in pairs.items():
+        write(folder, {f"old/{split}.source": "".join(row["text"] + "\n" for row in some), f"old/{split}.target": "".join(row["summary"] + "\n" for row in some),
+                       f"{split}.jsonl": rows(*some)})
+    old = os.path.join(folder, "old")
+    write(folder, {"old.yaml": json.dumps({"data_dir": old})})
+
+    def run(name, task, *more):
+        output = os.path.join(folder, name)
+        fixture.call(*fixture.flags(task, output, "--do_eval", *more))
+        return seen(output)
+    plain = run("rows", "summarization", "--train_file", f"{folder}/train.jsonl", "--validation_file", f"{folder}/val.jsonl")
+    expect(plain["samples"]["train"] == 24 and plain["samples"]["validation"] == 7, "rows", plain)
+    for name, task, how in (("flag", "summarization", ["--data_dir", old]), ("yaml", "seq2seq", ["--config", f"{folder}/old.yaml"]),
+                            ("translated", "translation", ["--data_dir", old, "--src_lang", "en", "--tgt_lang", "ro"])):
+        expect(run(name, task, *how) == plain, f"pairs of files: {name}", plain)
+    fewer = run("fewer", "summarization", "--data_dir", old, "--n_train", 9, "--n_val", 3, "--n_test", -1)
+    expect(fewer["samples"]["train"] == 9 and fewer["samples"]["validation"] == 3, "n_train and n_val", fewer["samples"])
+
+
 def no_flag_is_forgotten(fixture, folder):
     page = subprocess.run([HFTRAIN, "docs", "arguments"], text=True, capture_output=True, check=True).stdout
     shown = {change.flag for changes in CHANGES.values() for change in changes} | set(SHOWN_BY)
@@ -268,7 +304,7 @@ def no_flag_is_forgotten(fixture, folder):
 
 def main():
     tasks = {"flags_of_" + task.replace("-", "_"): flags_of(task) for task in CHANGES}
-    others = [folders_and_columns_of_images, no_flag_is_forgotten]
+    others = [folders_and_columns_of_images, pairs_of_files_are_rows, no_flag_is_forgotten]
     run_scenarios([*tasks.values(), *others], sys.argv[1:], TinyTasks)
 
 

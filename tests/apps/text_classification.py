@@ -10,6 +10,8 @@ import json
 import os
 import pathlib
 import random
+import re
+import shlex
 import struct
 import subprocess
 import sys
@@ -24,6 +26,8 @@ MODELS = {
     "llama": "num_hidden_layers=2,num_attention_heads=4,num_key_value_heads=2,hidden_size=32,intermediate_size=64,vocab_size=512,"
              "bos_token_id=0,eos_token_id=0",
 }
+BERT = "hidden_size=64,num_hidden_layers=2,num_attention_heads=4,intermediate_size=128,max_position_embeddings=64"
+PAGE = pathlib.Path(__file__).resolve().parents[2] / "docs" / "text-classification.md"
 CLASSES = {"gpt2": "GPT2ForSequenceClassification", "llama": "LlamaForSequenceClassification"}
 
 
@@ -359,7 +363,36 @@ def samples_count_once_whatever_the_ranks(fixture, folder):
         expect("epoch" not in read_json(output, "predict_results.json"), "a prediction is of no epoch", output)
 
 
-SCENARIOS = [flags_of_evaluation_do_what_they_say, evaluations_wait_and_start_as_asked,
+def the_runs_of_the_page_reach_the_floor(fixture, folder):
+    with open(PAGE) as file:
+        commands = [line.strip() for line in file.read().replace("\\\n", " ").splitlines() if line.startswith("    hftrain ")]
+    expect(len(commands) == 5, "the page has commands", commands)
+    os.chdir(folder)
+    told = [fixture.call(*shlex.split(command)[1:]).stderr for command in commands]
+    floor, best = (float(re.search(text + r" ([0-9.]+)", told[0])[1]) for text in ("loss floor:", "accuracy"))
+    found = read_json("judge", "eval_results.json")
+    expect(floor - 0.2 < found["eval_loss"] < floor + 0.15 and found["eval_accuracy"] > best - 0.08, f"near {floor} and {best}", found)
+    with open("rows/validation.jsonl") as file, open("judged/predict_results.txt") as lines:
+        labels, said = [json.loads(line)["label"] for line in file], [line.split("\t")[1].strip() for line in lines][1:]
+    right = sum(a == b for a, b in zip(labels, said)) / len(labels)
+    expect(len(labels) == len(said) and abs(right - found["eval_accuracy"]) < 1e-9, "predictions are as right as the accuracy says", [right, found])
+
+
+def pairs_are_learned_to_their_floor(fixture, folder):
+    rows, output = os.path.join(folder, "rows"), os.path.join(folder, "out")
+    told = fixture.call("sample-data", "pairs", rows, "--size", "300000").stderr
+    floor, best = (float(re.search(text + r" ([0-9.]+)", told)[1]) for text in ("loss floor:", "accuracy"))
+    pieces = os.path.join(folder, "pieces")
+    fixture.call("tokenizer", "train", "--kind", "wordpiece", "--vocab_size", "400", "--files", fixture.text, "--output", pieces)
+    fixture.call("train", "--task", "text-classification", "--model_type", "bert", "--config_overrides", BERT + ",vocab_size=400", "--tokenizer_name", pieces,
+                 "--train_file", f"{rows}/train.jsonl", "--validation_file", f"{rows}/validation.jsonl", "--do_train", "--do_eval", "--num_train_epochs", "10",
+                 "--learning_rate", "1e-3", "--per_device_train_batch_size", "16", "--max_seq_length", "64", "--no_pad_to_max_length", "--use_cpu",
+                 "--output_dir", output, "--save_strategy", "no")
+    found = read_json(output, "eval_results.json")
+    expect(floor - 0.2 < found["eval_loss"] < floor + 0.15 and found["eval_accuracy"] > best - 0.08, f"near {floor} and {best}", found)
+
+
+SCENARIOS = [the_runs_of_the_page_reach_the_floor, pairs_are_learned_to_their_floor, flags_of_evaluation_do_what_they_say, evaluations_wait_and_start_as_asked,
              the_evaluation_before_the_first_update_is_no_candidate_for_the_best, samples_count_once_whatever_the_ranks,
              metrics_and_predictions_are_those_of_the_trainer, fifty_steps_are_those_of_the_trainer,
              the_best_model_is_that_of_the_best_metric, a_classification_learns_and_is_saved_under_its_class, a_saved_classification_is_evaluated_alone,

@@ -319,3 +319,99 @@ TEST_CASE("a row beyond the limit is refused in words, however few bytes it has 
   CHECK_THAT(refusal("fields.csv", std::string(hftrain::data::kMostFields, ',')),
              Catch::Contains("100,000 fields"));
 }
+
+namespace {
+
+// Of a file with a label and a text beside it: what is said, or the labels as text.
+std::string typed_rows(const TemporaryDirectory& folder, const std::string& name,
+                       const std::string& content) {
+  hftrain::write_file_atomically(folder / name, content);
+  const hftrain::data::ColumnRule rule = {.columns = 2,
+                                          .choose =
+                                              [](const auto&) {
+                                                return Rows{"text", "label"};
+                                              },
+                                          .text_only = false,
+                                          .typed_cells = {1},
+                                          .never_null = {0}};
+  const auto files = hftrain::data::find_data_files({folder / name}, Split::kTrain);
+  try {
+    const auto source = hftrain::data::open_rows(files.rows, {.columns = rule});
+    Records records(2);
+    while (source->next(records)) continue;
+    return std::to_string(records.rows()) + " rows";
+  } catch (const Error& error) {
+    CHECK(error.code() == ExitCode::kData);
+    CHECK_FALSE(error.diagnostics().front().hint.empty());
+    return error.render();
+  }
+}
+
+}  // namespace
+
+TEST_CASE("a column that is named twice, null where a value belongs and values of two kinds are refused") {
+  const TemporaryDirectory folder;
+  CHECK_THAT(typed_rows(folder, "a.csv", "text,label,label\nx,1,2\n"),
+             Contains("two columns are called 'label'"));
+  CHECK_THAT(typed_rows(folder, "a.jsonl", R"({"text": "x", "label": 1, "label": 2})"),
+             Contains("two fields 'label'"));
+  CHECK_THAT(typed_rows(folder, "b.jsonl", R"({"text": null, "label": 1})"), Contains("'text' is null"));
+  const std::string first = R"({"text": "x", "label": 1})";
+  CHECK_THAT(typed_rows(folder, "c.jsonl", first + "\n" + R"({"text": "x", "label": "a"})"),
+             Contains("is a string, and a number before") && Contains("c.jsonl:2"));
+  CHECK_THAT(typed_rows(folder, "c.json", '[' + first + "," + R"({"text": "x", "label": true}])"),
+             Contains("is a boolean, and a number before"));
+  CHECK(typed_rows(folder, "d.jsonl", first + "\n" + R"({"text": "x", "label": 0.5})") == "2 rows");
+  CHECK(typed_rows(folder, "e.jsonl", first + "\n" + R"({"text": "x", "label": null})") == "2 rows");
+  CHECK(typed_rows(folder, "f.csv", "text,label,note,note\nx,1,,\ny,a,,\n") == "2 rows");
+}
+
+TEST_CASE("every refusal of a file says what to do") {
+  const TemporaryDirectory folder;
+  for (const auto& [name, content] :
+       std::vector<std::pair<std::string, std::string>>{{"a.csv", ""},
+                                                        {"b.csv", "text,note\nx,1,2\n"},
+                                                        {"c.csv", "note,text\nx\n"},
+                                                        {"d.csv", "text\n\"x\n"},
+                                                        {"e.csv", "text\n\xff\n"},
+                                                        {"f.json", "5"},
+                                                        {"g.json", "[[1]]"},
+                                                        {"h.json", "[{\"text\": \"x\"}"},
+                                                        {"i.json", "{\"text\": tru}"},
+                                                        {"j.jsonl", "5"},
+                                                        {"k.jsonl", "{\"text\": tru}"},
+                                                        {"l.txt.gz", "x"}}) {
+    CAPTURE(name);
+    const std::string said = complaint(folder, name, content);
+    for (const char* part : {"\n  where: ", "\n  why: ", "\n  try: "}) CHECK_THAT(said, Contains(part));
+  }
+}
+
+TEST_CASE("lines of two files are pairs, and one without its counterpart is refused") {
+  const TemporaryDirectory folder;
+  const auto pairs = [&](const std::string& sources, const std::string& targets) -> std::string {
+    hftrain::write_file_atomically(folder / "train.source", sources);
+    hftrain::write_file_atomically(folder / "train.target", targets);
+    const hftrain::data::ColumnRule rule = {.columns = 2, .choose = [](const auto& names) { return names; }};
+    try {
+      const auto files = hftrain::data::find_data_files({folder / "train.source"}, Split::kTrain);
+      CHECK(files.paths() == Rows{folder / "train.source", folder / "train.target"});
+      const auto source = hftrain::data::open_rows(files.rows, {.columns = rule});
+      Records records(2);
+      std::string text;
+      for (size_t row = 0; source->next(records); ++row)
+        text +=
+            std::string(records.value(row, 0).text()) + '=' + std::string(records.value(row, 1).text()) + ';';
+      return text;
+    } catch (const Error& error) {
+      CHECK(error.code() == ExitCode::kData);
+      return error.render();
+    }
+  };
+  CHECK(pairs("a fox\r\nan owl\n", "bim\ndap") == "a fox=bim;an owl=dap;");
+  CHECK(pairs("", "") == "");
+  CHECK_THAT(pairs("a\nb\n", "x\n"), Contains("train.source:2") && Contains("only 1 lines"));
+  CHECK_THAT(pairs("a\n", "x\ny\n"), Contains("train.target:2") && Contains("only 1 lines"));
+  CHECK_THAT(pairs("a\n\n", "x\ny\n"), Contains("train.source:2") && Contains("the line is empty"));
+  CHECK_THAT(pairs("a\n", "\xff\n"), Contains("train.target:1") && Contains("UTF-8"));
+}

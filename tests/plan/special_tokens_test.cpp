@@ -50,5 +50,18 @@ TEST_CASE("without a generation config one follows from the model's config") {
   CHECK_FALSE(made.contains("pad_token_id"));
 }
 
+TEST_CASE(
+    "the id of --forced_bos_token stands in the generation config, whether the model brings one or not") {
+  Case forced;
+  forced.model.forced_bos = 7;
+  CHECK(parse_json(forced.plan().model.generation_config, "the plan")["forced_bos_token_id"] == 7);
+  forced.model.source_folder = "/model";
+  forced.model.generation_config = "{\"forced_bos_token_id\": 3, \"own_key\": 1}";
+  CHECK(parse_json(forced.plan().model.generation_config, "the plan") ==
+        Json({{"forced_bos_token_id", 7}, {"own_key", 1}}));
+  forced.model.generation_config = "{\"forced_bos_token_id\":  7}";
+  CHECK(forced.plan().model.generation_config == forced.model.generation_config);
+}
+
 }  // namespace
 }  // namespace hftrain::plan

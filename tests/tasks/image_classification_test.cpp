@@ -113,6 +113,19 @@ TEST_CASE("numbers are shuffled as numpy shuffles them") {
   CHECK(numpy_permutation(3, 0).empty());
 }
 
+TEST_CASE("numbers with a fraction and lists are no classes of images") {
+  ImageFixture fixture;
+  const auto refusal = [&](const std::string& one, const std::string& other) {
+    fixture.put("rows.jsonl", R"({"image": "train/a/0.png", "label": )" + one + "}\n" +
+                                  R"({"image": "train/b/0.png", "label": )" + other + "}\n");
+    data::PrepareRequest request = fixture.request();
+    request.train_files = request.survey_files = {fixture.folder / "rows.jsonl"};
+    return fixture.refusal(request);
+  };
+  CHECK_THAT(refusal("0.5", "1.5"), Catch::Contains("numbers with a fraction"));
+  CHECK_THAT(refusal("[\"a\"]", "[\"b\"]"), Catch::Contains("they are lists"));
+}
+
 TEST_CASE("rows and labels of a folder are those of imagefolder") {
   ImageFixture fixture;
   fixture.put("train/a/notes.txt", "no image by its name");

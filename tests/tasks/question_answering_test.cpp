@@ -195,6 +195,25 @@ TEST_CASE("questions: rows that cannot be learnt from are refused in four parts,
              Contains("they are a string"));
 }
 
+TEST_CASE("questions: two of a split with one id are refused where answers are predicted, with both places") {
+  const QuestionFixture fixture;
+  const auto line = [](const std::string& id) {
+    return R"({"id": )" + id +
+           R"(, "question": "Who?", "context": "Ada went.", "answers": {"text": ["Ada"], "answer_start": [0]}})" +
+           '\n';
+  };
+  data::PrepareRequest request = fixture.request("a.jsonl", line("1") + line("1"));
+  CHECK(fixture.prepare(request).train->samples == 2);
+  write_file_atomically(fixture.folder / "dev.jsonl", line("7") + line("\"8\"") + line("\"7\""));
+  for (auto* files : {&request.validation_files, &request.test_files}) {
+    *files = {fixture.folder / "dev.jsonl"};
+    CHECK_THAT(fixture.refusal(request), Contains("two questions have the same id") &&
+                                             Contains("dev.jsonl:3") && Contains("'7' is that of") &&
+                                             Contains("dev.jsonl:1 too"));
+    files->clear();
+  }
+}
+
 TEST_CASE("questions: windows that cannot go on are refused") {
   QuestionFixture fixture;
   fixture.arguments.data.max_seq_length = 16;

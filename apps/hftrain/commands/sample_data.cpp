@@ -1,7 +1,6 @@
 // hftrain sample-data KIND OUT [--seed N] [--size N]: seeded example data with a known loss floor.
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cmath>
 
 #include "command.h"
@@ -9,7 +8,9 @@
 #include "hftrain/base/error.h"
 #include "hftrain/base/file.h"
 #include "hftrain/base/text.h"
+#include "hftrain/data/sample_classes.h"
 #include "hftrain/data/sample_images.h"
+#include "hftrain/data/sample_instructions.h"
 #include "hftrain/data/sample_questions.h"
 #include "hftrain/data/sample_sequences.h"
 #include "hftrain/data/sample_tags.h"
@@ -18,7 +19,6 @@
 namespace hftrain::app {
 namespace {
 
-const std::vector<std::string> kPlannedKinds = {"instructions", "classification", "pairs"};
 constexpr const char* kImages = "images";  // the kind that is a folder of files
 // The validation file of a folder: other rows of the same kind, and how much less of them.
 constexpr uint64_t kOtherStream = 0x5DEECE66Dull << 20;
@@ -48,16 +48,28 @@ std::string sequences_floor_line() {
   return "loss floor: 0: summaries and translations follow from what is read";
 }
 
+std::string class_floor_line(const data::ClassFloor& floor) {
+  return fmt::format("loss floor: {:.4f} nats per row, accuracy {:.4f}", floor.nats_per_row, floor.accuracy);
+}
+
+std::string instructions_floor_line() {
+  return "loss floor of the answers: 0: every one follows from its question";
+}
+
 struct SampleKind {
   std::string name;
   std::string extension;
   std::string (*make)(uint64_t seed, int64_t bytes);
-  std::string (*floor_line)();
+  std::string (*floor_line)();  // what no model can undercut
 };
 
 const std::vector<SampleKind>& sample_kinds() {
   static const std::vector<SampleKind> kKinds = {
       {"text", ".txt", data::sample_text, text_floor_line},
+      {"instructions", ".jsonl", data::sample_instructions, instructions_floor_line},
+      {"classification", ".jsonl", data::sample_classes,
+       [] { return class_floor_line(data::sample_classes_floor()); }},
+      {"pairs", ".jsonl", data::sample_pairs, [] { return class_floor_line(data::sample_pairs_floor()); }},
       {"tags", ".jsonl", data::sample_tags, tags_floor_line},
       {"qa", ".jsonl", data::sample_questions, questions_floor_line},
       {"seq2seq", ".jsonl", data::sample_sequences, sequences_floor_line}};
@@ -75,11 +87,10 @@ const SampleKind& kind_named(const std::string& name) {
   for (const SampleKind& kind : sample_kinds()) {
     if (kind.name == name) return kind;
   }
-  const bool planned = std::find(kPlannedKinds.begin(), kPlannedKinds.end(), name) != kPlannedKinds.end();
-  Error error(ExitCode::kUsage, planned ? "sample data of the kind " + name + " is planned and not there yet"
-                                        : "unknown kind '" + name + "'");
-  throw error.why("planned are " + join(kPlannedKinds, ", "))
-      .hint("the kinds that are there are " + kind_names());
+  throw Error(ExitCode::kUsage, "unknown kind '" + name + "'")
+      .where("KIND")
+      .why("the kinds are " + kind_names())
+      .hint("hftrain sample-data text OUT, for example");
 }
 
 struct SampleFlags {
@@ -93,6 +104,7 @@ void put_sample(const std::string& path, const std::string& bytes) {
   if (path_exists(path) && read_file(path) != bytes) {
     throw Error(ExitCode::kUsage, "the file is there already and holds something else")
         .where(path)
+        .why("nothing is written over")
         .hint("remove it, or name another place");
   }
   write_file_atomically(path, bytes);
@@ -139,8 +151,7 @@ void write_images(const SampleFlags& flags, const CommandContext& context) {
 ExitCode run_sample_data(const CommandContext& context) {
   SampleFlags flags;
   CommandOptions options("hftrain sample-data", "Write seeded example data with a known loss floor");
-  options.text("KIND", flags.kind, "KIND", kind_names() + "; planned: " + join(kPlannedKinds, ", "),
-               CommandOptions::Need::kRequired);
+  options.text("KIND", flags.kind, "KIND", kind_names(), CommandOptions::Need::kRequired);
   options.text(
       "OUT", flags.out, "OUT",
       "a file when it ends in the kind's extension (.txt of text, .jsonl of the others), else a folder that "

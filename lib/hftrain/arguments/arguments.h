@@ -73,6 +73,8 @@ struct DataArguments {
   std::optional<std::string> summary_column;  // of targets; unset: the second
   std::optional<std::string> source_lang, target_lang;
   std::optional<std::string> source_prefix;
+  std::optional<std::string> data_dir;  // of .source and .target files, which stand in train_file, … too
+  std::optional<std::string> forced_bos_token;      // of the tokenizer
   std::optional<int64_t> max_source_length = 1024;  // tokens; null: the tokenizer's limit
   std::optional<int64_t> max_target_length = 128;   // tokens; the same
   std::optional<int64_t> val_max_target_length;     // tokens; unset: max_target_length

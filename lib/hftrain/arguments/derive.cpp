@@ -17,6 +17,7 @@ class Derivation {
   void run() {
     output();
     folders_of_images();
+    folder_of_pairs();
     evaluation();
     best_model();
     logging();
@@ -48,6 +49,19 @@ class Derivation {
       data.validation_file = {*data.validation_dir};
       from("validation_file", "validation_dir");
     }
+  }
+
+  void folder_of_pairs() {
+    DataArguments& data = arguments_.data;
+    if (!data.data_dir) return;
+    const auto take = [&](std::vector<std::string>& files, const char* flag, const char* split) {
+      if (!files.empty()) return;
+      files = {*data.data_dir + '/' + split + ".source"};
+      from(flag, "data_dir");
+    };
+    take(data.train_file, "train_file", "train");
+    take(data.validation_file, "validation_file", "val");
+    take(data.test_file, "test_file", "test");
   }
 
   void evaluation() {

@@ -430,6 +430,16 @@ const Rule kRules[] = {
      "validation_dir and validation_file both name validation data",
      "",
      "leave one of them out"},
+    {"H14",
+     Severity::kError,
+     {"data_dir", "train_file"},
+     [](Outcome o) {
+       const DataArguments& data = o.arguments.data;
+       return data.data_dir && data.train_file != std::vector<std::string>{*data.data_dir + "/train.source"};
+     },
+     "data_dir and train_file both name training data",
+     "",
+     "leave one of them out"},
     {"T1",
      Severity::kError,
      {"eval_strategy", "validation_file"},

@@ -17,7 +17,10 @@ namespace hftrain::data {
 namespace {
 
 Error damaged(const std::string& path, std::string why) {
-  return Error(ExitCode::kData, "cannot decompress a data file").where(path).why(std::move(why));
+  return Error(ExitCode::kData, "cannot decompress a data file")
+      .where(path)
+      .why(std::move(why))
+      .hint("copy the file again; one that is not compressed is not called .gz or .zst");
 }
 
 class PlainStream final : public ByteStream {

@@ -18,9 +18,9 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kFormats =
-    ".txt, .jsonl, .json, .csv and .tsv, each also with .gz or .zst behind it, a .bin/.idx pair, or a folder "
-    "that "
-    "prepare wrote";
+    ".txt, .jsonl, .json, .csv and .tsv, each also with .gz or .zst behind it, .source with .target beside "
+    "it, "
+    "a .bin/.idx pair, or a folder that prepare wrote";
 
 std::vector<std::string> expand(const std::string& pattern) {
   if (path_exists(pattern) || path_exists(pattern + ".idx")) return {pattern};
@@ -49,6 +49,7 @@ std::optional<RowFormat> row_format(const std::string& path) {
   if (extension == ".json") return RowFormat::kJson;
   if (extension == ".csv") return RowFormat::kCsv;
   if (extension == ".tsv") return RowFormat::kTsv;
+  if (path.ends_with(".source")) return RowFormat::kLinePairs;
   return std::nullopt;
 }
 
@@ -65,7 +66,9 @@ std::optional<std::string> token_prefix(const std::string& path, Split split) {
     const std::string prefix = path + '/' + split_name(split);
     if (path_exists(prefix + ".idx")) return prefix;
     throw Error(ExitCode::kData, std::string("the prepared folder has no ") + split_name(split) + " data")
-        .where(path);
+        .where(path)
+        .why(std::string("there is no ") + split_name(split) + ".idx in it")
+        .hint("prepare it again with files of that split");
   }
   const fs::path name(path);
   if (name.extension() == ".bin" || name.extension() == ".idx")
@@ -91,7 +94,9 @@ void add_file(const std::string& path, Split split, bool image_folders, DataFile
   } else {
     throw Error(ExitCode::kUsage, "the format of a data file is not known")
         .where(path)
-        .why(std::string("known by their names are ") + kFormats);
+        .why(std::string("known by their names are ") + kFormats)
+        .hint(image_folders ? "name the folder of the images, or a file with their paths and classes"
+                            : "give the file the ending of what it holds");
   }
 }
 
@@ -111,7 +116,10 @@ const char* split_name(Split split) {
 
 std::vector<std::string> DataFiles::paths() const {
   std::vector<std::string> all;
-  for (const RowFile& file : rows) all.push_back(file.path);
+  for (const RowFile& file : rows) {
+    all.push_back(file.path);
+    if (file.format == RowFormat::kLinePairs) all.push_back(target_of_pair(file.path));
+  }
   for (const std::string& prefix : token_prefixes) {
     all.push_back(prefix + ".idx");
     all.push_back(prefix + ".bin");
@@ -127,7 +135,9 @@ uint64_t bytes_of_file(const std::string& path) {
 }
 
 uint64_t bytes_of(const RowFile& file) {
-  return file.format == RowFormat::kImageFolder ? image_files(file.path).size() : bytes_of_file(file.path);
+  if (file.format == RowFormat::kImageFolder) return image_files(file.path).size();
+  const bool pair = file.format == RowFormat::kLinePairs;
+  return bytes_of_file(file.path) + (pair ? bytes_of_file(target_of_pair(file.path)) : 0);
 }
 
 uint64_t bytes_of(const DataFiles& files) {

@@ -19,6 +19,8 @@ namespace {
 
 constexpr int kEnd = -1;
 constexpr size_t kBufferBytes = 1 << 18;
+constexpr const char* kQuoteIt =
+    "every record has a field for each column; one that holds the delimiter stands in quotes";
 
 // Quoted fields may hold delimiters, line ends and doubled quotes. Line ends are "\n", "\r\n" or "\r". Lines
 // of nothing but white space are skipped between records.
@@ -40,7 +42,8 @@ class DelimitedRows final : public RowSource {
     if (!read_record()) return false;
     if (field_count_ > columns_) {
       throw error("the record has " + std::to_string(field_count_) + " fields, the header " +
-                  std::to_string(columns_));
+                  std::to_string(columns_))
+          .hint(kQuoteIt);
     }
     records.begin_row(path_, record_line_);
     for (size_t i = 0; i < chosen_.size(); ++i) {
@@ -80,15 +83,19 @@ class DelimitedRows final : public RowSource {
     const std::vector<std::string> names(fields_.begin(), end);
     for (const std::string& name : chosen_columns(rule, names, path_ + ':' + std::to_string(record_line_))) {
       const auto place = std::find(names.begin(), names.end(), name);
+      if (place != names.end() && std::find(place + 1, names.end(), name) != names.end())
+        throw error("two columns are called '" + name + "'").hint("give every column a name of its own");
       chosen_.push_back({name, static_cast<size_t>(place - names.begin())});
     }
     for (const size_t column : rule.typed_cells) chosen_[column].typed = true;
   }
 
   const std::string& field(const Column& column) const {
-    if (column.place >= field_count_) throw error("the record ends before its column '" + column.name + "'");
+    if (column.place >= field_count_)
+      throw error("the record ends before its column '" + column.name + "'").hint(kQuoteIt);
     const std::string& field = fields_[column.place];
-    if (!simdjson::validate_utf8(field)) throw error("the column '" + column.name + "' is not valid UTF-8");
+    if (!simdjson::validate_utf8(field))
+      throw error("the column '" + column.name + "' is not valid UTF-8").hint(kConvertIt);
     return field;
   }
 
@@ -164,7 +171,9 @@ class DelimitedRows final : public RowSource {
   void read_quoted(std::string& field) {
     while (true) {
       const int c = peek();
-      if (c == kEnd) throw error("a quoted field is not closed");
+      if (c == kEnd)
+        throw error("a quoted field is not closed")
+            .hint("end it with a quotation mark; one within a field is written twice");
       ++position_;
       if (c == '"') {
         if (peek() != '"') return;

@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "hftrain/base/json.h"
 #include "hftrain/data/data_files.h"
@@ -41,6 +42,8 @@ struct Recipe {
   // All that decides the features beside files, tokenizer and what the survey finds; part of the cache key.
   Json options = Json::object();
   Arrangement arrangement = Arrangement::kPack;
+  std::string_view length_flag =
+      "--block_size";              // by which the length of blocks, or of the longest row, is asked for
   bool takes_token_files = false;  // files that hold its input_ids already are data too; only of kPack
   // Which columns of the rows are read for a split.
   std::function<ColumnRule(Split)> columns;
@@ -51,6 +54,9 @@ struct Recipe {
   std::function<std::vector<int64_t>(int64_t rows, Split split, RowShare share,
                                      std::optional<int64_t> max_samples)>
       order;
+  // Looks at the rows of a split as they are read, one after the other and before they are encoded, and throws an
+  // Error for one that does not go with those before it. Not set: there is nothing to look for.
+  std::function<std::function<void(const Records& records, size_t row)>(Split)> watch;
   // What has to be known of the training rows before any row is encoded, such as the set of labels: called
   // with all of them. Nothing when `stopped` said so. Not set: nothing has to be known.
   std::function<std::optional<Json>(RowSource& rows, const std::function<bool()>& stopped)> survey;

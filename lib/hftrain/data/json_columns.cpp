@@ -119,31 +119,47 @@ std::optional<JsonColumns::Problem> JsonColumns::add_row(const element& record, 
   }
   if (!chosen_) {
     names_ = chosen_columns(rule_, fields_of(object), path + ':' + std::to_string(line));
+    kinds_.resize(names_.size());
     chosen_ = true;
   }
   records.begin_row(path, line);
   for (size_t column = 0; column < names_.size(); ++column) {
     std::optional<Problem> problem = set(column, object, records);
     if (!problem) continue;
-    if (rule_.text_only) problem->hint = kHint;
+    if (rule_.text_only && problem->hint.empty()) problem->hint = kHint;
     return problem;
   }
   return std::nullopt;
 }
 
 std::optional<JsonColumns::Problem> JsonColumns::set(size_t column, const simdjson::dom::object& record,
-                                                     Records& records) const {
+                                                     Records& records) {
   const std::string& name = names_[column];
   if (name.empty()) return std::nullopt;
-  const auto field = record.at_key(name);
-  if (field.error() != simdjson::SUCCESS)
-    return Problem{"the record has no field '" + name + "'", "give every record this field"};
-  const element value = field.value_unsafe();
-  const auto& typed = rule_.typed_cells;
-  const bool text_only = rule_.text_only && std::find(typed.begin(), typed.end(), column) == typed.end();
-  if (text_only && !value.is_string())
-    return Problem{"the field '" + name + "' is " + type_name(value) + ", not a string", ""};
-  set_value(value, records.slot(column), records);
+  std::optional<element> value;
+  for (const auto field : record) {
+    if (field.key != name) continue;
+    if (value)
+      return Problem{"the record has two fields '" + name + "'", "give every field a name of its own"};
+    value = field.value;
+  }
+  if (!value) return Problem{"the record has no field '" + name + "'", "give every record this field"};
+  const auto is_one_of = [&](const std::vector<size_t>& columns) {
+    return std::find(columns.begin(), columns.end(), column) != columns.end();
+  };
+  const bool typed = is_one_of(rule_.typed_cells);
+  if (rule_.text_only && !typed && !value->is_string())
+    return Problem{"the field '" + name + "' is " + type_name(*value) + ", not a string", ""};
+  if (value->is_null() && is_one_of(rule_.never_null))
+    return Problem{"the field '" + name + "' is null", "fill it in, or leave the record out"};
+  if (typed && !value->is_null()) {
+    std::string& kind = kinds_[column];
+    if (!kind.empty() && kind != type_name(*value))
+      return Problem{"the field '" + name + "' is " + type_name(*value) + ", and " + kind + " before",
+                     "write all its values as one kind: all numbers, or all strings"};
+    kind = type_name(*value);
+  }
+  set_value(*value, records.slot(column), records);
   return std::nullopt;
 }
 

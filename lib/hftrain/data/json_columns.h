@@ -17,6 +17,8 @@ class object;
 namespace hftrain::data {
 
 inline constexpr const char* kNoRecord = "a record must be an object";
+inline constexpr const char* kWriteRecords =
+    R"(write records {"column": value, …}: whole ones, one behind the other)";
 
 // Finds the end of a JSON value in text that arrives in pieces, by counting brackets outside strings.
 class ValueScanner {
@@ -51,11 +53,12 @@ class JsonColumns {
                                  Records& records);
 
  private:
-  std::optional<Problem> set(size_t column, const simdjson::dom::object& record, Records& records) const;
+  std::optional<Problem> set(size_t column, const simdjson::dom::object& record, Records& records);
 
   const ColumnRule& rule_;
   bool chosen_ = false;
   std::vector<std::string> names_;
+  std::vector<std::string> kinds_;  // of the values of typed columns so far; empty: none was seen
 };
 
 }  // namespace hftrain::data

@@ -23,7 +23,7 @@ class JsonLinesRows final : public RowSource {
   bool next(Records& records) override {
     if (!skip_to_record()) return false;
     const std::string_view rest = std::string_view(line_).substr(position_);
-    if (!ValueScanner::can_start(rest.front())) throw lines_.error(kNoRecord);
+    if (!ValueScanner::can_start(rest.front())) throw lines_.error(kNoRecord).hint(kWriteRecords);
     ValueScanner scanner;
     size_t used = 0;
     if (scanner.feed(rest, used) == ValueScanner::State::kOpen) {
@@ -32,10 +32,10 @@ class JsonLinesRows final : public RowSource {
     simdjson::dom::element record;
     // DOM parsing reads a little past the value; the line is padded for that.
     const auto error = parser_.parse(line_.data() + position_, used, false).get(record);
-    if (error != simdjson::SUCCESS) throw lines_.error(simdjson::error_message(error));
+    if (error != simdjson::SUCCESS) throw lines_.error(simdjson::error_message(error)).hint(kWriteRecords);
     position_ += used;
     const auto problem = columns_.add_row(record, path_, lines_.line_number(), records);
-    if (problem) throw lines_.error(problem->why).hint(problem->hint);
+    if (problem) throw lines_.error(problem->why).hint(problem->hint.empty() ? kWriteRecords : problem->hint);
     return true;
   }
 

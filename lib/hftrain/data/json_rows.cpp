@@ -58,7 +58,8 @@ class JsonRows final : public RowSource {
   Error error(std::string why) const {
     return Error(ExitCode::kData, "cannot read a data file")
         .where(path_ + ':' + std::to_string(line_))
-        .why(std::move(why));
+        .why(std::move(why))
+        .hint(kWriteRecords);
   }
 
   bool refill() {
@@ -140,7 +141,9 @@ class JsonRows final : public RowSource {
     const auto problem = columns_.add_row(record, path_, record_line_, records);
     if (!problem) return;
     line_ = record_line_;
-    throw error(problem->why).hint(problem->hint);
+    Error refused = error(problem->why);
+    if (!problem->hint.empty()) refused.hint(problem->hint);
+    throw refused;
   }
 
   std::string path_;

@@ -86,7 +86,7 @@ std::string too_long(const char* what, size_t longest) {
 
 void require_utf8(std::string_view text, const LineReader& reader) {
   if (simdjson::validate_utf8(text.data(), text.size())) return;
-  throw reader.error("the line is not valid UTF-8").hint("convert the file to UTF-8, for example with iconv");
+  throw reader.error("the line is not valid UTF-8").hint(kConvertIt);
 }
 
 }  // namespace hftrain::data

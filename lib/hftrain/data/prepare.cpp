@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <cmath>
 #include <filesystem>
+#include <map>
 #include <utility>
 
 #include "hftrain/base/error.h"
@@ -55,6 +56,8 @@ std::vector<SplitRequest> splits_of(const PrepareRequest& request) {
 // What tells the contents of a file of rows from others. Of images their places and sizes: the cache holds no more of
 // them than where they are.
 Json key_of_rows(const RowFile& file, const FileHashes& hashes) {
+  if (file.format == RowFormat::kLinePairs)
+    return {static_cast<int>(file.format), hashes.hash(file.path), hashes.hash(target_of_pair(file.path))};
   if (file.format != RowFormat::kImageFolder) return {static_cast<int>(file.format), hashes.hash(file.path)};
   std::string listing;
   for (const ImageFile& image : image_files(file.path))
@@ -89,6 +92,20 @@ Json key_of_tokenizer(const std::string& place, const FileHashes& hashes) {
   const std::string companion = place + "/tokenizer_config.json";
   if (path_exists(companion)) key.push_back(hashes.hash(companion));
   return key;
+}
+
+// A file that stands several times among those of a split, by a glob beside its name for example: its rows count as often.
+void warn_of_repeated_files(const std::vector<SplitRequest>& splits, const Logger& logger) {
+  for (const SplitRequest& split : splits) {
+    if (split.share == RowShare::kHeldOut) continue;  // of the training files
+    std::map<std::string, int> named;
+    for (const std::string& path : split.files.paths()) ++named[path];
+    for (const auto& [path, times] : named) {
+      if (times > 1)
+        logger.warning(path + " is named " + std::to_string(times) + " times as " + split_name(split.split) +
+                       " data: its rows count as often");
+    }
+  }
 }
 
 bool packs(const PrepareRequest& request) {
@@ -196,7 +213,7 @@ void look_at_heads(const SplitRequest& split, const PrepareRequest& request) {
       std::all_of(files.begin(), files.end(), [](const RowFile& file) { return bytes_of(file) == 0; }) &&
       std::all_of(prefixes.begin(), prefixes.end(),
                   [](const std::string& prefix) { return bytes_of_file(prefix + ".bin") == 0; });
-  if (empty) throw no_sample(split, 0, request.block_size);
+  if (empty) throw no_sample(split, 0, request);
   for (size_t i = 0; i < std::min(files.size(), kMostHeads); ++i)
     look_at_head(files[i], split.split, request);
 }
@@ -328,6 +345,7 @@ std::optional<PreparedData> prepare(const PrepareRequest& request, const Tokeniz
                                     const PrepareObserver& observer) {
   check(request);
   const std::vector<SplitRequest> splits = splits_of(request);
+  warn_of_repeated_files(splits, observer.logger);
   const std::string key = key_of(request, splits);
   const TokenCache cache(request.cache_folder);
   if (!request.overwrite_cache) {

@@ -135,7 +135,10 @@ void Records::add_copy(const Records& from, size_t row) {
         break;
       case ValueKind::kList:
       case ValueKind::kObject:
-        throw Error(ExitCode::kInternal, "a row with lists or objects is not copied");
+        throw Error(ExitCode::kData, "a row holds more than one value where a single one belongs")
+            .where(from.where(row))
+            .why(std::string("one of its columns is ") + kind_name(value.kind()))
+            .hint("a string or a number in every column that is read");
       default:
         cells_[slot(column)] = from.cells_[from.rows_[row].first_slot + column];
     }

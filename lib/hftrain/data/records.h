@@ -72,7 +72,7 @@ class Records {
   std::string& open_text() { return text_; }
   void close_text(size_t slot, size_t begin);
 
-  // Adds a row of another object, of single values only: a list or an object is an Error (exit code 1).
+  // Adds a row of another object, of single values only: a list or an object is an Error (exit code 4).
   void add_copy(const Records& from, size_t row);
 
   void drop_last_row();

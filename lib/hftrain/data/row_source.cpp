@@ -22,6 +22,8 @@ std::unique_ptr<RowSource> open_file(const RowFile& file, const RowOptions& opti
       return open_delimited_rows(file.path, '\t', options);
     case RowFormat::kImageFolder:
       return open_image_folder_rows(file.path, options);
+    case RowFormat::kLinePairs:
+      return open_line_pairs(file.path, options);
   }
   return nullptr;
 }
@@ -79,6 +81,24 @@ class RowWindow final : public RowSource {
   int64_t row_ = 0;
 };
 
+class WatchedRows final : public RowSource {
+ public:
+  WatchedRows(std::unique_ptr<RowSource> source, std::function<void(const Records&, size_t)> look)
+      : source_(std::move(source)), look_(std::move(look)) {}
+
+  bool next(Records& records) override {
+    if (!source_->next(records)) return false;
+    look_(records, records.rows() - 1);
+    return true;
+  }
+
+  uint64_t file_position() const override { return source_->file_position(); }
+
+ private:
+  std::unique_ptr<RowSource> source_;
+  std::function<void(const Records&, size_t)> look_;
+};
+
 class RowOrder final : public RowSource {
  public:
   RowOrder(std::unique_ptr<RowSource> source, size_t columns, std::vector<int64_t> order)
@@ -117,6 +137,11 @@ std::unique_ptr<RowSource> open_rows(std::vector<RowFile> files, const RowOption
 
 std::unique_ptr<RowSource> row_window(std::unique_ptr<RowSource> source, int64_t begin, int64_t end) {
   return std::make_unique<RowWindow>(std::move(source), begin, end);
+}
+
+std::unique_ptr<RowSource> watched_rows(std::unique_ptr<RowSource> source,
+                                        std::function<void(const Records&, size_t)> look) {
+  return std::make_unique<WatchedRows>(std::move(source), std::move(look));
 }
 
 std::unique_ptr<RowSource> row_order(std::unique_ptr<RowSource> source, size_t columns,

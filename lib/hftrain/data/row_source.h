@@ -26,8 +26,10 @@ struct ColumnRule {
   // Every value must be a string, as cells of .csv and .tsv files are anyway; but for those of typed_cells.
   bool text_only = true;
   // Columns, by number, whose cells in .csv and .tsv files are numbers where they look like such: all other
-  // cells are text.
+  // cells are text. In records their values are of one kind in a file.
   std::vector<size_t> typed_cells = {};
+  std::vector<size_t> never_null =
+      {};  // columns, by number, with a value in every record where a file has them
 };
 
 // One column: `text` when there is such a one, else the first.
@@ -54,7 +56,7 @@ class RowSource {
   virtual uint64_t file_position() const = 0;
 };
 
-enum class RowFormat { kText, kJsonLines, kJson, kCsv, kTsv, kImageFolder };
+enum class RowFormat { kText, kJsonLines, kJson, kCsv, kTsv, kImageFolder, kLinePairs };
 
 // The rows of one file, by the extension of its name.
 std::unique_ptr<RowSource> open_text_rows(const std::string& path, const RowOptions& options);
@@ -62,6 +64,12 @@ std::unique_ptr<RowSource> open_json_lines_rows(const std::string& path, const R
 std::unique_ptr<RowSource> open_json_rows(const std::string& path, const RowOptions& options);
 std::unique_ptr<RowSource> open_delimited_rows(const std::string& path, char delimiter,
                                                const RowOptions& options);
+
+// Lines of NAME.source, and those of NAME.target beside them: the columns `source` and `target`. A line without its
+// counterpart, or an empty one, is an Error.
+std::unique_ptr<RowSource> open_line_pairs(const std::string& path, const RowOptions& options);
+// NAME.target of NAME.source.
+std::string target_of_pair(const std::string& source_path);
 
 struct RowFile {
   std::string path;
@@ -73,6 +81,10 @@ std::unique_ptr<RowSource> open_rows(std::vector<RowFile> files, const RowOption
 
 // Rows [begin, end) of `source`; end -1 means all that follow.
 std::unique_ptr<RowSource> row_window(std::unique_ptr<RowSource> source, int64_t begin, int64_t end);
+
+// The rows of `source`; `look` is called with each when it has been read.
+std::unique_ptr<RowSource> watched_rows(std::unique_ptr<RowSource> source,
+                                        std::function<void(const Records& records, size_t row)> look);
 
 // Rows `order` of `source`, in that order; `columns` of them, which hold no lists and no objects. All rows are kept in
 // memory.

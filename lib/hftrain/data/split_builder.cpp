@@ -49,6 +49,16 @@ bool read_chunk(RowSource& rows, int64_t& rows_in_group, RowChunk& chunk) {
   return chunk.records.rows() > 0;
 }
 
+// A row that the tokenizer cannot cut to its length, whichever it is, is too long by the flag.
+RowChunk taken(EncodePool& pool, const Recipe& recipe) {
+  try {
+    return pool.take();
+  } catch (Error& error) {
+    if (!error.diagnostics().front().where.empty()) throw;
+    throw error.where(std::string(recipe.length_flag)).hint("a larger " + std::string(recipe.length_flag));
+  }
+}
+
 // The token files of a split as one row of sequences.
 class SequenceList {
  public:
@@ -89,18 +99,18 @@ struct SequenceFacts {
 
 }  // namespace
 
-Error no_sample(const SplitRequest& split, int64_t tokens, int64_t block_size) {
+Error no_sample(const SplitRequest& split, int64_t tokens, const PrepareRequest& request) {
   const std::string name = long_name(split.split);
   Error error(ExitCode::kData, tokens == 0 ? "the " + name + " data is empty"
                                            : "the " + name + " data does not fill a single block");
   error.where(split.files.paths().front());
-  if (tokens > 0) {
-    error
-        .why(with_thousands(tokens) + " tokens, joined in groups of " + std::to_string(kRowsPerGroup) +
-             " rows; a block takes " + with_thousands(block_size))
-        .hint("choose a smaller --block_size, or add data");
-  }
-  return error;
+  if (tokens == 0)
+    return error.why("it has no row that gives a sample; empty ones do not count")
+        .hint("see whether this is the file that is meant");
+  return error
+      .why(with_thousands(tokens) + " tokens, joined in groups of " + std::to_string(kRowsPerGroup) +
+           " rows; a block takes " + with_thousands(request.block_size))
+      .hint("choose a smaller " + std::string(request.recipe.length_flag) + ", or add data");
 }
 
 std::optional<PreparedSplit> SplitBuilder::build(const SplitRequest& split, const std::string& prefix,
@@ -177,7 +187,10 @@ std::unique_ptr<RowSource> SplitBuilder::rows_of(const SplitRequest& split) {
                      recipe.order(*count, split.split, split.share, split.max_samples));
   }
   const RowRange range = count ? range_of(split, *count) : RowRange{};
-  return row_window(std::move(rows), range.begin, range.end);
+  rows = row_window(std::move(rows), range.begin, range.end);
+  if (const auto look = recipe.watch ? recipe.watch(split.split) : nullptr)
+    rows = watched_rows(std::move(rows), look);
+  return rows;
 }
 
 std::optional<PreparedSplit> SplitBuilder::build_from_rows(const SplitRequest& split,
@@ -211,7 +224,7 @@ bool SplitBuilder::encode_rows(const SplitRequest& split, RowSource& rows, const
   EncodePool pool(encoder, threads);
   const size_t columns = request_.recipe.columns(split.split).columns;
   const auto take = [&] {
-    const RowChunk chunk = pool.take();
+    const RowChunk chunk = taken(pool, request_.recipe);
     sink.add(chunk.features);
     if (chunk.ends_group) sink.end_group();
   };
@@ -281,7 +294,7 @@ PreparedSplit SplitBuilder::finish(const SplitRequest& split, const FeatureSink&
                                    const FeatureSchema& schema, Writers& writers,
                                    const std::string& prefix) const {
   const ColumnWriter& ids = *writers.front();
-  if (ids.sequences() == 0) throw no_sample(split, sink.tokens_seen(), request_.block_size);
+  if (ids.sequences() == 0) throw no_sample(split, sink.tokens_seen(), request_);
   PreparedSplit made{prefix, ids.sequences(), ids.tokens(), ids.largest_id()};
   if (!request_.recipe.reads_text) made.tokens = made.samples;
   made.columns.clear();

@@ -24,7 +24,7 @@ struct SplitRequest {
 };
 
 // Why there is nothing to train on: there are no rows, or `tokens` of them do not fill a block.
-Error no_sample(const SplitRequest& split, int64_t tokens, int64_t block_size);
+Error no_sample(const SplitRequest& split, int64_t tokens, const PrepareRequest& request);
 
 // Used by one thread; the tokenizer is loaded when the first text is met and kept for the other splits.
 class SplitBuilder {

@@ -1,4 +1,5 @@
 #include <png.h>
+#include <zlib.h>
 
 #include <algorithm>
 #include <csetjmp>
@@ -33,6 +34,25 @@ std::optional<Chunk> next_chunk(std::string_view bytes, size_t& at) {
   Chunk chunk{bytes.substr(at + 4, 4), bytes.substr(at + 8, size), size + 4 <= left};
   at = chunk.whole ? at + kChunkFrame + size : bytes.size();
   return chunk;
+}
+
+// Of a whole chunk that libpng refuses when it is damaged: its name is one, and the checksum behind it right. Pixels
+// are left to the reader, for they are most of the file.
+bool intact(const Chunk& chunk) {
+  constexpr char kAncillary = 0x20;
+  const auto letter = [](char c) { return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z'); };
+  if (!std::all_of(chunk.name.begin(), chunk.name.end(), letter)) return false;
+  if ((chunk.name[0] & kAncillary) != 0 || chunk.name == "IDAT") return true;
+  const auto* begin = reinterpret_cast<const Bytef*>(chunk.name.data());
+  const size_t size = chunk.name.size() + chunk.content.size();
+  return ::crc32_z(0, begin, size) == big_endian({chunk.name.data(), size + 4}, size);
+}
+
+// A name of a chunk for messages.
+std::string printable(std::string_view name) {
+  std::string text;
+  for (const char c : name) text += c > ' ' && c < 127 ? c : '?';
+  return text;
 }
 
 // What libpng asks its owner for. No C++ object with a destructor lives in the function that it jumps back to.
@@ -185,11 +205,13 @@ void check_png(std::string_view bytes, const std::string& origin, const ImageLim
   const auto header = next_chunk(bytes, at);
   if (!header || !header->whole || header->name != "IHDR" || header->content.size() < 8)
     throw unreadable(origin, "its PNG data have no header");
+  if (!intact(*header)) throw unreadable(origin, "its header is damaged");
   check_size(big_endian(header->content, 0), big_endian(header->content, 4), origin, limits);
   bool pixels = false;
   while (const auto chunk = next_chunk(bytes, at)) {
     if (!chunk->whole)
-      throw unreadable(origin, "it ends too early, within a chunk " + std::string(chunk->name));
+      throw unreadable(origin, "it ends too early, within a chunk " + printable(chunk->name));
+    if (!intact(*chunk)) throw unreadable(origin, "its chunk " + printable(chunk->name) + " is damaged");
     if (chunk->name == "IDAT") pixels = true;
     if (chunk->name == "IEND") break;
   }

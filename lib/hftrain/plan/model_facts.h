@@ -31,7 +31,8 @@ struct ModelFacts {
   std::optional<int64_t> tokenizer_vocabulary;  // number of ids
   std::optional<SpecialTokens> special_tokens;
   bool tokenizer_pads_on_left = false;
-  std::vector<std::string> missing;  // files that a run needs and a plan can do without, in words
+  std::optional<int64_t> forced_bos;  // of --forced_bos_token
+  std::vector<std::string> missing;   // files that a run needs and a plan can do without, in words
 };
 
 // A run needs weights and tokenizer of the model that it names; a plan for other machines takes what is here.

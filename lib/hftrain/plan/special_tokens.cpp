@@ -12,6 +12,7 @@ namespace {
 constexpr const char* kBos = "bos_token_id";
 constexpr const char* kEos = "eos_token_id";
 constexpr const char* kPad = "pad_token_id";
+constexpr const char* kForcedBos = "forced_bos_token_id";
 
 using NamedId = std::pair<const char*, std::optional<int64_t>>;
 
@@ -93,9 +94,14 @@ void align_config(const ModelFacts& model, Json& config) {
 }
 
 std::string generation_config_text(const ModelFacts& model, const Json& config) {
-  if (model.generation_config.empty()) return dump_json(generation_config_of(config)) + '\n';
+  if (model.generation_config.empty()) {
+    Json made = generation_config_of(config);
+    if (model.forced_bos) made[kForcedBos] = *model.forced_bos;
+    return dump_json(made) + '\n';
+  }
   Json generation = read_generation_config(model);
-  bool changed = false;
+  bool changed = model.forced_bos && id_in(generation, kForcedBos) != Json(*model.forced_bos);
+  if (changed) generation[kForcedBos] = *model.forced_bos;
   if (model.special_tokens) {
     for (const NamedId& id : ids_of(*model.special_tokens)) {
       if (agrees(generation, id)) continue;

@@ -16,7 +16,7 @@ void align_config(const ModelFacts& model, Json& config);
 // Text of the generation_config.json to save. What the model's folder brought is kept, byte for byte unless
 // the tokenizer has other ids: an end token that is not among the file's goes before them, the other two
 // replace the file's. Without such a file it follows from `config`, which is aligned already, as in
-// transformers.
+// transformers. The id of --forced_bos_token stands in it, too.
 std::string generation_config_text(const ModelFacts& model, const Json& config);
 
 // "eos_token_id 50256 -> 0, …": the ids by which the tokenizer differs from the model's config or generation

@@ -65,7 +65,7 @@ class ClassScorer final : public Scorer {
         keeps_(keeps) {}
 
   void add(const OutputBatch& batch) override {
-    const RowValues* labels = batch.labels.empty() ? nullptr : &batch.labels.front();
+    const RowValues* labels = batch.label("labels");
     switch (wanted_.labels.kind()) {
       case LabelSet::Kind::kClasses:
         if (labels) metric_->add(metrics::ClassBatch{batch.output.ids, labels->ids});

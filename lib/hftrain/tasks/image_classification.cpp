@@ -126,6 +126,16 @@ struct ImageOrder {
   }
 };
 
+// An image has one class: no number with a fraction, and not several.
+void require_classes(const LabelSet& labels) {
+  if (labels.kind() == LabelSet::Kind::kClasses) return;
+  const bool numbers = labels.kind() == LabelSet::Kind::kRegression;
+  throw Error(ExitCode::kData, "the labels of the images are no classes")
+      .where("the column of the labels")
+      .why(numbers ? "they are numbers with a fraction" : "they are lists")
+      .hint("one string or whole number for each image");
+}
+
 data::Recipe image_recipe(const TaskInput& input) {
   const arguments::DataArguments& asked = input.arguments.data;
   const std::string image = asked.image_column_name,
@@ -153,11 +163,13 @@ data::Recipe image_recipe(const TaskInput& input) {
         .typed_cells = {kClassColumn}};
   };
   if (!input.trains && of_model) {
+    require_classes(*of_model);
     recipe.facts = of_model->to_json_value();
   } else {
     recipe.survey = [](data::RowSource& rows, const std::function<bool()>& stopped) -> std::optional<Json> {
       const auto found =
           LabelSet::of_rows(rows, kImageColumns, kClassColumn, /*always_regression=*/false, stopped);
+      if (found) require_classes(*found);
       return found ? std::optional(found->to_json_value()) : std::nullopt;
     };
   }
@@ -179,7 +191,8 @@ images::Preprocessor preprocessor_of(const TaskInput& input) {
   if (!input.image)
     throw Error(ExitCode::kUsage, "the model does not look at images")
         .where("--model_type")
-        .hint("an image model");
+        .why("--task image-classification shows it images")
+        .hint("an image model, such as vit");
   const architectures::ImageShape& model = *input.image;
   images::Preprocessor preprocessor{.height = model.height, .width = model.width};
   if (!input.preprocessor.is_null())

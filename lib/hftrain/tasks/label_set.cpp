@@ -96,9 +96,9 @@ class LabelSurvey {
 
 Error unusable(const std::string& why) {
   return Error(ExitCode::kData, "the training data have no labels to learn")
-      .where("column label")
+      .where("the column of the labels")
       .why(why)
-      .hint("name files with labels with --train_file");
+      .hint("rows of two classes at least; of a regression a number in every row");
 }
 
 }  // namespace
@@ -118,7 +118,7 @@ std::optional<LabelSet> LabelSet::of_rows(data::RowSource& rows, size_t columns,
   }
   if (survey.empty()) throw unusable("there are no rows");
   if (always_regression || survey.has_numbers()) {
-    if (survey.has_names() || survey.lists()) throw unusable("some labels are numbers and some are not");
+    if (survey.has_names() || survey.lists()) throw unusable("some labels are no numbers");
     return LabelSet(Kind::kRegression, {});
   }
   const Kind kind = survey.lists() ? Kind::kMultiLabel : Kind::kClasses;

@@ -45,6 +45,7 @@ data::Recipe masked_recipe(const TaskInput& input) {
   if (asked.line_by_line) encoding.max_length = longest_masked(input);
   data::Recipe recipe;
   recipe.task = "mlm";
+  recipe.length_flag = "--max_seq_length";
   recipe.options = {{"line_by_line", asked.line_by_line},
                     {"max_length", encoding.max_length ? Json(*encoding.max_length) : Json()},
                     {"whole_words", encoding.whole_words}};

@@ -7,6 +7,9 @@
 //   padding   to that length, or with --no_pad_to_max_length to the longest of the batch; on the left the
 //             context comes first
 #include <algorithm>
+#include <memory>
+#include <string>
+#include <unordered_map>
 #include <utility>
 
 #include "hftrain/base/error.h"
@@ -44,6 +47,20 @@ void check_stride(int64_t stride, int64_t window) {
       .hint("a --doc_stride of a third of --max_seq_length, for example");
 }
 
+// Answers are told apart by the ids of their questions.
+std::function<void(const data::Records&, size_t)> unique_ids() {
+  return [seen = std::make_shared<std::unordered_map<std::string, std::string>>()](
+             const data::Records& records, size_t row) {
+    const std::string id = question_id(records, row);
+    const auto [first, is_new] = seen->emplace(id, records.where(row));
+    if (is_new) return;
+    throw Error(ExitCode::kData, "two questions have the same id")
+        .where(records.where(row))
+        .why("'" + id + "' is that of " + first->second + " too")
+        .hint("give every question an id of its own");
+  };
+}
+
 data::Recipe question_recipe(const TaskInput& input) {
   const arguments::DataArguments& asked = input.arguments.data;
   const bool may_lack_answers = asked.version_2_with_negative;
@@ -63,6 +80,10 @@ data::Recipe question_recipe(const TaskInput& input) {
   recipe.arrangement = data::Arrangement::kKeepRows;
   recipe.facts = Json::object();
   recipe.columns = [=](data::Split split) { return question_columns(needs_of(split, may_lack_answers)); };
+  recipe.watch = [=](data::Split split) -> std::function<void(const data::Records&, size_t)> {
+    if (needs_of(split, may_lack_answers).id) return unique_ids();
+    return nullptr;
+  };
   recipe.encoder = [=](std::shared_ptr<const tokenizer::Tokenizer> tokenizer, data::Split split,
                        const Json&) {
     QuestionEncoding options = encoding;

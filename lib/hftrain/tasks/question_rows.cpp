@@ -34,7 +34,7 @@ Error missing_column(const std::vector<std::string>& names, const char* name) {
   Error error(ExitCode::kData, std::string("there is no column '") + name + "'");
   if (names_column(names, "paragraphs"))
     return error.hint("write a record for each question: {\"id\", \"question\", \"context\", \"answers\"}");
-  return error.hint(std::string("rename the column that is meant to ") + name);
+  return error.hint(std::string("call the column that holds it '") + name + "'");
 }
 
 std::vector<std::string> chosen_columns_of(const std::vector<std::string>& names,
@@ -77,12 +77,6 @@ std::string_view filled(const data::Records& records, size_t row, size_t column)
     throw bad_row(records, row, std::string("the ") + kQuestionNames[column] + " of a row is empty",
                   "there is nothing to read an answer from", "fill it in, or leave the row out");
   return column == kQuestion ? text : records.value(row, column).text();
-}
-
-std::string id_of(const data::Records& records, size_t row) {
-  const Value value = records.value(row, kId);
-  if (value.kind() == ValueKind::kInteger) return std::to_string(value.integer());
-  return std::string(row_text(records, row, kId));
 }
 
 constexpr const char* kAnswersHint = R"(write {"text": ["…"], "answer_start": [0]}; empty lists: no answer)";
@@ -157,9 +151,15 @@ data::ColumnRule question_columns(const QuestionNeeds& needs) {
       .text_only = false};
 }
 
+std::string question_id(const data::Records& records, size_t row) {
+  const Value value = records.value(row, kId);
+  if (value.kind() == ValueKind::kInteger) return std::to_string(value.integer());
+  return std::string(row_text(records, row, kId));
+}
+
 QuestionRow question_row(const data::Records& records, size_t row, const QuestionNeeds& needs) {
   QuestionRow result;
-  if (needs.id) result.id = id_of(records, row);
+  if (needs.id) result.id = question_id(records, row);
   result.question = filled(records, row, kQuestion);
   result.context = filled(records, row, kContext);
   read_answers(records, row, needs, result);

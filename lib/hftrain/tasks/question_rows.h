@@ -41,6 +41,9 @@ struct QuestionNeeds {
 // Error (exit code 4).
 data::ColumnRule question_columns(const QuestionNeeds& needs);
 
+// The id of row `row`, as text. None that is text or a whole number: Error (exit code 4) with the place of the row.
+std::string question_id(const data::Records& records, size_t row);
+
 // Row `row` of records that were read by that rule. No text where one belongs, an empty question, context or
 // answer, an answer that does not stand in the context where `answer_start` says: Error (exit code 4) with the
 // place of the row.

@@ -2,7 +2,8 @@
 // write another.
 //
 //   columns   --text_column and --summary_column, else the first two; with --source_lang and --target_lang the
-//             object `translation`
+//             object `translation`; or lines of the
+//             .source and .target files of --data_dir
 //   length    --max_source_length tokens (1024) behind --source_prefix; --max_target_length (128), in evaluation
 //             --val_max_target_length
 //   padding   to the longest of the batch, or with --pad_to_max_length to those lengths; labels with -100, or
@@ -50,6 +51,11 @@ Error missing_language(const char* flag, const std::string& why) {
 PairColumns pair_columns_of(const TaskInput& input) {
   const arguments::DataArguments& asked = input.arguments.data;
   const std::string task = input.arguments.run.task.value_or("");
+  if (asked.data_dir && (asked.text_column || asked.summary_column))
+    throw Error(ExitCode::kUsage, "pairs of .source and .target files have no columns to choose from")
+        .where(asked.text_column ? "--text_column" : "--summary_column")
+        .why("--data_dir names files whose lines are the texts")
+        .hint("leave it out, or name files of rows with --train_file");
   const bool languages = asked.source_lang || asked.target_lang,
              columns = asked.text_column || asked.summary_column;
   if (languages && (columns || task == "summarization"))
@@ -58,6 +64,7 @@ PairColumns pair_columns_of(const TaskInput& input) {
         .why(columns ? "--text_column and --summary_column are of summaries, languages of translations"
                      : "--task summarization knows no languages")
         .hint("--task translation with two languages, or none");
+  if (asked.data_dir) return {std::nullopt, std::nullopt, "", ""};  // its files are what languages would name
   if (!languages && task != "translation") return {asked.text_column, asked.summary_column, "", ""};
   if (!asked.source_lang) throw missing_language("source_lang", "it reads the rows' text in one language");
   if (!asked.target_lang)
@@ -160,6 +167,7 @@ data::Recipe pair_recipe(const TaskInput& input) {
   const PairColumns& columns = encoding.columns;
   data::Recipe recipe;
   recipe.task = "seq2seq";
+  recipe.length_flag = "--max_source_length";
   recipe.options = {{"columns", {columns.text.value_or(""), columns.summary.value_or("")}},
                     {"languages", {columns.source_language, columns.target_language}},
                     {"prefix", encoding.prefix},
@@ -194,23 +202,24 @@ data::PaddingOptions pair_padding(const TaskInput& input, const Json&) {
 }  // namespace
 
 TaskRow sequence_to_sequence() {
-  return {.task = Task::kSeq2Seq,
-          .name = "seq2seq",
-          .other_names = {"summarization", "translation"},
-          .head = architectures::Head::kSeq2SeqLm,
-          .pipeline = "text2text-generation",
-          .flags = {"text_column", "summary_column", "source_lang", "target_lang", "source_prefix",
-                    "max_source_length", "max_target_length", "val_max_target_length", "pad_to_max_length",
-                    "ignore_pad_token_for_loss", "sortish_sampler"},
-          .recipe = pair_recipe,
-          .padding = pair_padding,
-          .longest = [](const TaskInput& input) { return limits_of(input).source; },
-          .length_flag = "max_source_length",
-          .longest_target =
-              [](const TaskInput& input) {
-                const SequenceLimits limits = limits_of(input);
-                return std::max(limits.target, limits.evaluated_target);
-              }};
+  return {
+      .task = Task::kSeq2Seq,
+      .name = "seq2seq",
+      .other_names = {"summarization", "translation"},
+      .head = architectures::Head::kSeq2SeqLm,
+      .pipeline = "text2text-generation",
+      .flags = {"data_dir", "forced_bos_token", "text_column", "summary_column", "source_lang", "target_lang",
+                "source_prefix", "max_source_length", "max_target_length", "val_max_target_length",
+                "pad_to_max_length", "ignore_pad_token_for_loss", "sortish_sampler"},
+      .recipe = pair_recipe,
+      .padding = pair_padding,
+      .longest = [](const TaskInput& input) { return limits_of(input).source; },
+      .length_flag = "max_source_length",
+      .longest_target =
+          [](const TaskInput& input) {
+            const SequenceLimits limits = limits_of(input);
+            return std::max(limits.target, limits.evaluated_target);
+          }};
 }
 
 }  // namespace hftrain::tasks

@@ -66,7 +66,7 @@ bool has(const std::vector<std::string>& names, const char* name) {
 std::string needed(const std::vector<std::string>& names, const char* name) {
   if (has(names, name)) return name;
   throw Error(ExitCode::kData, std::string("there is no column '") + name + "'")
-      .hint(std::string("rename the column that is meant to ") + name);
+      .hint(std::string("call the column that holds it '") + name + "'");
 }
 
 std::vector<std::string> chosen(const std::vector<std::string>& names, const std::optional<GlueTask>& glue,
@@ -89,7 +89,8 @@ data::ColumnRule column_rule(const std::optional<GlueTask>& glue, data::Split sp
   return {.columns = kColumns,
           .choose = [=](const std::vector<std::string>& names) { return chosen(names, glue, needs_label); },
           .text_only = false,
-          .typed_cells = {kLabelColumn}};
+          .typed_cells = {kLabelColumn},
+          .never_null = {kFirstText, kSecondText}};
 }
 
 std::string_view text_of(const data::Records& records, size_t row, size_t column) {
@@ -162,6 +163,7 @@ data::Recipe classification_recipe(const TaskInput& input) {
   const bool always_regression = glue && std::string_view(glue->name) == "stsb";
   data::Recipe recipe;
   recipe.task = "text-classification";
+  recipe.length_flag = "--max_seq_length";
   recipe.options = {{"task_name", glue ? Json(glue->name) : Json()}, {"max_length", max_length}};
   recipe.arrangement = data::Arrangement::kKeepRows;
   recipe.columns = [=](data::Split split) { return column_rule(glue, split); };

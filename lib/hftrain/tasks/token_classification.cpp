@@ -95,6 +95,7 @@ data::Recipe tag_recipe(const TaskInput& input) {
   const std::vector<std::string> of_model = tags_of_model(input);
   data::Recipe recipe;
   recipe.task = "token-classification";
+  recipe.length_flag = "--max_seq_length";
   recipe.options = {{"words", columns.words ? Json(*columns.words) : Json()},
                     {"tags", columns.tags ? Json(*columns.tags) : Json()},
                     {"task_name", columns.task_name},

@@ -13,10 +13,11 @@ class TokenScorer final : public Scorer {
       : shift_(predicts == Predicts::kNextToken ? 1 : 0), metric_(metrics::make_metric(kTokenMetric)) {}
 
   void add(const OutputBatch& batch) override {
-    if (batch.labels.empty()) return;
+    const RowValues* labels = batch.label("labels");
+    if (labels == nullptr) return;
     const auto length = static_cast<size_t>(batch.output.row_size());
     if (length <= shift_) return;
-    const std::span<const int64_t> predicted = batch.output.ids, actual = batch.labels.front().ids;
+    const std::span<const int64_t> predicted = batch.output.ids, actual = labels->ids;
     for (size_t begin = 0; begin + length <= predicted.size(); begin += length) {
       metric_->add(metrics::ClassBatch{predicted.subspan(begin, length - shift_),
                                        actual.subspan(begin + shift_, length - shift_)});

@@ -55,6 +55,7 @@ void OutputCollector::add(const LoadedBatch& batch, const at::Tensor& output, in
       const at::Tensor& column = column_of(batch.tensors, name);
       if (column.defined()) taken.labels.push_back(column.narrow(0, 0, rows));
     }
+    if (taken.labels.size() != plan_.label_columns.size()) taken.labels.clear();  // the split has none
     input_names_.clear();
     for (const models::BatchColumn& column : models::kBatchColumns) {
       const at::Tensor& tensor = batch.tensors.*column.member;

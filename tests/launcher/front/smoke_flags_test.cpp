@@ -5,8 +5,10 @@
 #include <filesystem>
 #include <fstream>
 
+#include "hftrain/architectures/architecture.h"
 #include "hftrain/base/error.h"
 #include "hftrain/base/file.h"
+#include "hftrain/tasks/task_table.h"
 #include "launcher/front/smoke_data.h"
 #include "support/catch.h"
 #include "support/temporary_directory.h"
@@ -52,14 +54,43 @@ TEST_CASE("a smoke run is short and saves, and is as configured in all else") {
   CHECK(child.launch.nproc_per_node == "2");
 }
 
-TEST_CASE("a task without a smoke run is refused") {
+TEST_CASE("a task that is not built is refused") {
   try {
-    child_of({"--task", "text-classification"});
+    child_of({"--task", "sft"});
     FAIL("it was taken");
   } catch (const Error& error) {
     CHECK(error.code() == ExitCode::kUsage);
-    CHECK(error.render().find("does not check --task text-classification") != std::string::npos);
+    CHECK(error.render().find("does not check --task sft") != std::string::npos);
   }
+}
+
+TEST_CASE(
+    "a model that is made has the head of its task, and lengths that suit it unless others are asked for") {
+  for (const char* task : {"clm", "mlm", "text-classification", "token-classification", "question-answering",
+                           "seq2seq", "image-classification"}) {
+    INFO(task);
+    const arguments::Arguments child = child_of({"--task", task}).arguments;
+    CHECK_NOTHROW(architectures::Architecture::from_scratch(
+        child.model.model_type.value(), child.model.config_overrides.value(),
+        tasks::row_of(tasks::task_named(task).value()).head));
+  }
+  CHECK(child_of({"--task", "mlm"}).arguments.data.max_seq_length == 64);
+  CHECK(child_of({"--task", "mlm", "--max_seq_length", "32"}).arguments.data.max_seq_length == 32);
+  CHECK(child_of({"--task", "seq2seq"}).arguments.data.max_source_length == 64);
+  CHECK(child_of({"--task", "question-answering"}).arguments.data.doc_stride == 16);
+}
+
+TEST_CASE("samples of tasks whose data are not copied are counted, and fewer stay fewer") {
+  const auto data = [](const Words& more) {
+    Words words = {"--task", "text-classification"};
+    words.insert(words.end(), more.begin(), more.end());
+    return child_of(words).arguments.data;
+  };
+  CHECK(data({}).max_train_samples == 2000);
+  CHECK(data({}).max_eval_samples == 200);
+  CHECK(data({"--max_train_samples", "50"}).max_train_samples == 50);
+  CHECK(data({"--max_train_samples", "5000"}).max_train_samples == 2000);
+  CHECK_FALSE(child_of({}).arguments.data.max_train_samples);
 }
 
 TEST_CASE("evaluation and saves at epochs come after updates, and none stays none") {

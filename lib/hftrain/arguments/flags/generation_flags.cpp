@@ -36,9 +36,9 @@ std::vector<Flag> generation_flags() {
        .aliases = {"eval_beams"},
        .support = kGeneration},
       {.name = "forced_bos_token",
-       .slot = unread_optional(Type::kText),
+       .slot = at<&Arguments::data, &DataArguments::forced_bos_token>,
        .help = "First token that generation must produce.",
-       .support = kGeneration},
+       .note = "Its id stands as forced_bos_token_id in the saved generation_config.json."},
   };
 }
 

@@ -1,0 +1,24 @@
+// What a smoke run trains with where the configuration names no data, no tokenizer or no model of its task.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "hftrain/arguments/arguments.h"
+#include "hftrain/tasks/task.h"
+
+namespace hftrain::front {
+
+// Writes sample data of the task below `folder`; the flags that name them.
+std::vector<std::string> write_sample_data(tasks::Task task, const arguments::Arguments& asked,
+                                           const std::string& folder);
+
+// Trains a tokenizer of the kind that the task's models have on sample text, into `folder`/tokenizer, which is
+// returned.
+std::string write_sample_tokenizer(tasks::Task task, const std::string& folder);
+
+// --model_type and --config_overrides of a model that is trained in milliseconds, and the lengths that suit it where
+// none are asked for.
+std::vector<std::string> sample_model_flags(tasks::Task task, const arguments::Arguments& asked);
+
+}  // namespace hftrain::front
