@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
 """Tokenizing speed on one thread: hftrain against the PyPI `tokenizers` package, same vocabulary, same text, by turns.
 
-    scripts/bench/tokenizer.py --bench build/bin/bench_tokenizer [--text FILE…] [--megabytes 8] [--vocab_size 16384] [--rounds 7]
+    scripts/bench/tokenizer.py --bench build/bin/bench_tokenizer [--corpus prose|languages|nasty] [--text FILE…] [--offsets]
+                               [--megabytes 8] [--vocab_size 16384] [--rounds 7] [--pipelines NAME…]
 
 Prints both speeds in MB/s and their ratio (median, smallest and largest over the rounds) for each pipeline. The package
-runs encode_batch_fast (no offsets), its fastest way, with its thread pool switched off. Without --text the English prose
-in the documentation of this machine is taken. Token counts of the two must agree, or the row is void.
+runs encode_batch_fast (no offsets), its fastest way, with its thread pool switched off; with --offsets both make whole
+encodings (encode_batch there). Prose is the English one in the documentation of this machine; the vocabulary is made of
+the text that is measured, of nasty text of that in languages. Token counts of the two must agree, or the row is void.
 """
 import argparse
 import math
@@ -15,6 +17,7 @@ import sys
 import tempfile
 import time
 
+import texts
 import turns
 
 os.environ["TOKENIZERS_PARALLELISM"] = "false"
@@ -119,8 +122,8 @@ PIPELINES = {
 
 
 class Ours:
-    def __init__(self, bench, folder, text):
-        self.process = subprocess.Popen([bench, folder, text], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    def __init__(self, bench, folder, text, offsets):
+        self.process = subprocess.Popen([bench, folder, text] + ["offsets"] * offsets, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         self.load_seconds = float(self.process.stdout.readline().split()[1])
 
     def measure(self):
@@ -131,26 +134,27 @@ class Ours:
 
 
 class Package:
-    def __init__(self, file, lines):
+    def __init__(self, file, lines, offsets):
         begin = time.perf_counter()
         self.tokenizer = Tokenizer.from_file(file)
         self.load_seconds = time.perf_counter() - begin
         self.lines = lines
+        self.encode = self.tokenizer.encode_batch if offsets else self.tokenizer.encode_batch_fast
 
     def measure(self):
         tokens = 0
         begin = time.perf_counter()
         for i in range(0, len(self.lines), 1000):
-            for encoding in self.tokenizer.encode_batch_fast(self.lines[i:i + 1000], add_special_tokens=False):
+            for encoding in self.encode(self.lines[i:i + 1000], add_special_tokens=False):
                 tokens += len(encoding)
         return time.perf_counter() - begin, tokens
 
 
-def compare(name, tokenizer, lines, folder, bench, rounds):
+def compare(name, tokenizer, lines, folder, bench, rounds, offsets):
     file = os.path.join(folder, name, "tokenizer.json")
     os.makedirs(os.path.dirname(file))
     tokenizer.save(file)
-    ours, package = Ours(bench, os.path.dirname(file), os.path.join(folder, "text")), Package(file, lines)
+    ours, package = Ours(bench, os.path.dirname(file), os.path.join(folder, "text"), offsets), Package(file, lines, offsets)
     size = sum(len(line.encode()) + 1 for line in lines) / 1e6
     taken, whole = turns.take({"hftrain": ours.measure, "package": package.measure}, rounds,
                               lambda result: f"{size / result[0]:.2f} MB/s", warm_up=1)  # warms both caches
@@ -168,6 +172,8 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--bench", required=True)
     parser.add_argument("--text", nargs="*")
+    parser.add_argument("--corpus", choices=("prose", "languages", "nasty"), default="prose")
+    parser.add_argument("--offsets", action="store_true")
     parser.add_argument("--megabytes", type=float, default=8)
     parser.add_argument("--vocab_size", type=int, default=16384)
     parser.add_argument("--rounds", type=int, default=7)
@@ -177,13 +183,15 @@ def main():
     if arguments.text:
         text = "\n".join(open(name, encoding="utf-8").read() for name in arguments.text)[:limit]
     else:
-        text = documentation(limit)
+        text = {"prose": documentation, "languages": texts.languages, "nasty": texts.nasty}[arguments.corpus](limit)
     lines = text.replace("\r", "").split("\n")
+    learned = texts.languages(limit).split("\n") if arguments.corpus == "nasty" else lines
     with tempfile.TemporaryDirectory() as folder:
         with open(os.path.join(folder, "text"), "w", encoding="utf-8", newline="") as out:
             out.write("\n".join(lines))
         print(f"{sum(len(line) for line in lines) / 1e6:.1f} MB in {len(lines)} lines, vocabulary {arguments.vocab_size}")
-        whole = [compare(name, PIPELINES[name](lines, arguments.vocab_size), lines, folder, arguments.bench, arguments.rounds)
+        whole = [compare(name, PIPELINES[name](learned, arguments.vocab_size), lines, folder, arguments.bench, arguments.rounds,
+                         arguments.offsets)
                  for name in arguments.pipelines]
     return 0 if all(whole) else 1
 

@@ -21,6 +21,10 @@ from tokenizer_pipelines import BERT_TOKENS, NASTY, PIPELINES, SPLITS, corpus, r
 
 TARGET = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "tests", "golden", "tokenizer")
 
+# What large random corpora have found, once it is mended: characters in front of everything that come from nowhere or vanish.
+FOUND = {"t5": ["\u000b\t\b\u0004 a \u1f68 e", "?\uac00e\u00b2<pad>\u00bd[MASK]\u0f73\u093c<pad>\u0301\u3300  \u0915\ud807\udf02\u4e2d\u3300\u30ab\uff76\u302ee e"],
+         "xlm_roberta": ["\u0301\u200b\u0301[MASK] \u3300\u30fc  a q\u0130", "\u0301\u0e33<pad> ##\uff76[MASK] e"]}
+
 
 def write_training():
     folder = os.path.join(TARGET, "training")
@@ -76,7 +80,7 @@ def main():
         with open(os.path.join(folder, "tokenizer.json"), "w") as out:
             out.write(tokenizer.to_str())
         rng = random.Random(name)
-        texts = NASTY + [random_text(rng) for _ in range(8)]
+        texts = NASTY + [random_text(rng) for _ in range(8)] + FOUND.get(name, [])
         with open(os.path.join(folder, "cases.jsonl"), "w") as out:
             for text in texts:
                 out.write(json.dumps(record(tokenizer, text), ensure_ascii=True, separators=(",", ":")) + "\n")

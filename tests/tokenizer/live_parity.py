@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 """Writes large random corpora and what the PyPI `tokenizers` package makes of them, for live_parity_test.cpp.
 
-    live_parity.py FOLDER TEXTS_PER_PIPELINE [PIPELINE…]     all pipelines, or these
+    live_parity.py FOLDER TEXTS_PER_PIPELINE[:INPUTS] [PIPELINE…]     all pipelines, or these
+
+INPUTS are texts and pairs with options of truncation and padding, as many as texts when not said.
 """
 import json
 import os
@@ -66,7 +68,9 @@ def hard_text(rng):
 
 
 def main():
-    folder, count, names = sys.argv[1], int(sys.argv[2]), sys.argv[3:]
+    folder, names = sys.argv[1], sys.argv[3:]
+    count, _, inputs = sys.argv[2].partition(":")
+    count, inputs = int(count), int(inputs or count)
     for name, make in {**PIPELINES, **SPLITS, **PARTS}.items():
         if names and name not in names:
             continue
@@ -80,11 +84,11 @@ def main():
         texts = [(hard_text if i % 4 == 3 else random_mixture)(rng) for i in range(count)] + list(every_code_point(rng))
         if name in ("gpt2", "llama3", "qwen2", "llama2", "llama2_old", "unigram_bytes"):  # a megabyte without a space
             texts.append("".join(rng.choice("abcdefghijklmnopqrstuvwxyzäßя東") for _ in range(1_000_000)))
-        write_inputs(tokenizer, os.path.join(target, "inputs.jsonl"), rng, count, random_mixture)
+        write_inputs(tokenizer, os.path.join(target, "inputs.jsonl"), rng, inputs, random_mixture)
         tokenizer = Tokenizer.from_str(text_of_tokenizer)
         with open(os.path.join(target, "cases.jsonl"), "w") as out, quiet():
-            for text in texts:
-                out.write(json.dumps(record(tokenizer, text), separators=(",", ":")) + "\n")
+            for i, text in enumerate(texts):  # of many, all is asked about some
+                out.write(json.dumps(record(tokenizer, text, count < 10_000 or i % 20 == 0), separators=(",", ":")) + "\n")
 
 
 if __name__ == "__main__":

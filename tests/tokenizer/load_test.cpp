@@ -49,6 +49,30 @@ TEST_CASE("a folder without tokenizer.json is named in the error") {
   }
 }
 
+TEST_CASE("a folder with the files of an older tokenizer is told how to get tokenizer.json") {
+  for (const char* name : {"vocab.txt", "spiece.model", "merges.txt"}) {
+    const testing::TemporaryDirectory folder;
+    write_file_atomically(folder / name, "x");
+    try {
+      Tokenizer::load(folder.path());
+      FAIL("loaded a folder without tokenizer.json");
+    } catch (const Error& error) {
+      CHECK(mentions(error.render(), std::string("has ") + name));
+      CHECK(mentions(error.render(), "AutoTokenizer"));
+    }
+  }
+}
+
+TEST_CASE("a version of the file that is not known is refused, as by the package") {
+  CHECK(mentions(refusal("gpt2", [](Json& file) { file["version"] = "2.0"; }), "the version '2.0'"));
+  CHECK(refusal("gpt2", [](Json& file) { file.erase("version"); }).empty());
+}
+
+TEST_CASE("refusals of a file say what to do") {
+  CHECK(mentions(refusal("gpt2", [](Json& file) { file["model"].erase("vocab"); }), "try: "));
+  CHECK(mentions(refusal("gpt2", [](Json& file) { file["decoder"]["type"] = "Other"; }), "try: "));
+}
+
 TEST_CASE("a place that the system cannot look at is a mistake with its reason") {
   const hftrain::testing::TemporaryDirectory folder;
   std::filesystem::create_symlink("loop", folder / "loop");  // as a folder without rights, also for root

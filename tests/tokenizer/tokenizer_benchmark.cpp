@@ -1,5 +1,6 @@
 // One side of scripts/bench/tokenizer.py: loads a tokenizer and a text, then encodes the whole text, line by
-// line, once for every line on standard input, and prints seconds, bytes and tokens of that pass.
+// line, once for every line on standard input, and prints seconds, bytes and tokens of that pass. With `offsets` it makes
+// whole encodings, else ids alone.
 #include <chrono>
 #include <iostream>
 #include <string>
@@ -16,7 +17,7 @@ double seconds_since(std::chrono::steady_clock::time_point begin) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
 }
 
-int run(const std::string& tokenizer_folder, const std::string& text_file) {
+int run(const std::string& tokenizer_folder, const std::string& text_file, bool offsets) {
   const auto begin = std::chrono::steady_clock::now();
   const auto tokenizer = hftrain::tokenizer::Tokenizer::load(tokenizer_folder);
   std::cout << "loaded " << seconds_since(begin) << std::endl;
@@ -27,9 +28,14 @@ int run(const std::string& tokenizer_folder, const std::string& text_file) {
     size_t tokens = 0;
     for (size_t i = 0; i < text.size();) {
       const size_t end = std::min(text.find('\n', i), text.size());
-      ids.clear();
-      tokenizer->encode_into(std::string_view(text).substr(i, end - i), false, ids);
-      tokens += ids.size();
+      const std::string_view line = std::string_view(text).substr(i, end - i);
+      if (offsets) {
+        tokens += tokenizer->encode(line, false).size();
+      } else {
+        ids.clear();
+        tokenizer->encode_into(line, false, ids);
+        tokens += ids.size();
+      }
       i = end + 1;
     }
     std::cout << seconds_since(start) << ' ' << text.size() << ' ' << tokens << std::endl;
@@ -40,12 +46,13 @@ int run(const std::string& tokenizer_folder, const std::string& text_file) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc != 3) {
-    std::cerr << "usage: bench_tokenizer TOKENIZER_FOLDER TEXT_FILE" << std::endl;
+  const bool offsets = argc == 4 && std::string_view(argv[3]) == "offsets";
+  if (argc != 3 && !offsets) {
+    std::cerr << "usage: bench_tokenizer TOKENIZER_FOLDER TEXT_FILE [offsets]" << std::endl;
     return 2;
   }
   try {
-    return run(argv[1], argv[2]);
+    return run(argv[1], argv[2], offsets);
   } catch (const hftrain::Error& error) {
     std::cerr << error.render() << std::endl;
     return static_cast<int>(error.code());

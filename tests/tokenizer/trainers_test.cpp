@@ -171,4 +171,20 @@ TEST_CASE("an option that a kind does not have, and special tokens that lack one
   CHECK_THROWS_AS(tokenizer_kind("sentencepiece"), Error);
 }
 
+TEST_CASE("a compressed file is not taken for text to train on") {
+  const testing::TemporaryDirectory folder;
+  for (const std::string start : {"\x1F\x8B\b", "\x28\xB5\x2F\xFD"}) {
+    write_file_atomically(folder / "packed", start + " some bytes");
+    for (const TokenizerKind kind : {TokenizerKind::kBpe, TokenizerKind::kWordLevel}) {
+      try {
+        train_tokenizer({.kind = kind, .vocab_size = 300}, {folder / "packed"}, folder / "out");
+        FAIL("trained on a compressed file");
+      } catch (const Error& error) {
+        CHECK(error.code() == ExitCode::kData);
+        CHECK(error.render().find("unpack it first") != std::string::npos);
+      }
+    }
+  }
+}
+
 }  // namespace hftrain::tokenizer

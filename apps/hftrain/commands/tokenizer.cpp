@@ -131,7 +131,10 @@ ExitCode encode(const CommandContext& context, const std::vector<std::string>& w
                "one object per text: ids, tokens, offsets in characters, type_ids, attention_mask");
   if (!options.read(words, context)) return ExitCode::kDone;
   if (!flags.file.empty() && !flags.words.empty()) {
-    throw Error(ExitCode::kUsage, "--file and TEXT cannot be given together");
+    throw Error(ExitCode::kUsage, "--file and TEXT cannot be given together")
+        .where("--file")
+        .why("texts come from one place: the file, the command line, or standard input")
+        .hint("leave one of them out");
   }
   const auto tokenizer = Tokenizer::load(flags.tokenizer_name);
   for_each_line(flags, [&](const std::string& text) {
@@ -147,7 +150,10 @@ std::vector<TokenId> read_ids(const std::string& text) {
   for (const std::string& word : split_words(text)) {
     const auto id = whole_number<TokenId>(word);
     if (!id)
-      throw Error(ExitCode::kUsage, "'" + word + "' is not a token id").why("ids are whole numbers from 0");
+      throw Error(ExitCode::kUsage, "'" + word + "' is not a token id")
+          .where("IDS")
+          .why("ids are whole numbers from 0 to 2147483647, with spaces between them")
+          .hint("as 'hftrain tokenizer encode' prints them: 15496 995");
     ids.push_back(*id);
   }
   return ids;

@@ -69,7 +69,20 @@ bool AlignedText::is_plain_ascii() const {
 
 void AlignedText::transform(const std::vector<Change>& changes, size_t removed) {
   const auto [begin, end] = touched_by_original();
+  const bool whole = begin == 0 && end == text_.size();
+  if (whole && removed == 0 && is_text(changes)) return;  // most steps leave most words as they are
+  is_skewed_ = is_skewed_ || !whole;
   transform_range(begin, end, changes, removed);
+}
+
+bool AlignedText::is_text(const std::vector<Change>& changes) const {
+  size_t at = 0;
+  for (const Change& change : changes) {
+    if (at >= text_.size() || change.change != 0 || unicode::decode(text_.data() + at) != change.character)
+      return false;
+    at += unicode::size_of(text_[at]);
+  }
+  return at == text_.size();
 }
 
 void AlignedText::refuse_growth(size_t size) const {
@@ -83,8 +96,10 @@ void AlignedText::refuse_growth(size_t size) const {
 void AlignedText::transform_range(size_t begin, size_t end, const std::vector<Change>& changes,
                                   size_t removed) {
   size_t replaced = begin;  // the next character of the range that a change replaces
+  bool too_many = false;
   const auto pass = [&](int characters) {
     for (; characters > 0 && replaced < end; --characters) replaced += unicode::size_of(text_[replaced]);
+    too_many = too_many || characters > 0;
   };
   pass(static_cast<int>(removed));
   std::string text;
@@ -98,6 +113,7 @@ void AlignedText::transform_range(size_t begin, size_t end, const std::vector<Ch
     unicode::append(change.character, text);
     origins.resize(text.size(), origin);
   }
+  is_skewed_ = is_skewed_ || (!changes.empty() && (too_many || replaced != end));
   refuse_growth(text_.size() - (end - begin) + text.size());
   text_.replace(begin, end - begin, text);
   const auto at = origins_.begin() + static_cast<long>(begin);

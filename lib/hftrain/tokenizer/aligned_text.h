@@ -31,6 +31,9 @@ class AlignedText {
   // ASCII, every byte from a place in the original: normal forms leave it as it is.
   bool is_plain_ascii() const;
   size_t original_begin() const { return original_begin_; }  // in bytes of the whole input
+  // A transformation replaced more characters or fewer than there were, as the package's do at times (a charsmap that takes
+  // the first character away; one in front that came from nowhere): origins are beside their places from there to the end.
+  bool is_skewed() const { return is_skewed_; }
 
   // Bytes of the whole input that bytes [begin, end) of the text come from.
   std::pair<size_t, size_t> original_of(size_t begin, size_t end) const;
@@ -57,7 +60,8 @@ class AlignedText {
   AlignedText() = default;
   std::pair<size_t, size_t> touched_by_original() const;
   bool map_ascii(char32_t (*change)(char32_t));
-  void refuse_growth(size_t size) const;  // to so many bytes
+  bool is_text(const std::vector<unicode::Change>& changes) const;  // they change nothing
+  void refuse_growth(size_t size) const;                            // to so many bytes
   void transform_range(size_t begin, size_t end, const std::vector<unicode::Change>& changes, size_t removed);
   Origin origin_before(size_t position) const {
     return position == 0 ? Origin{0, 0} : origins_[position - 1];
@@ -67,6 +71,7 @@ class AlignedText {
   std::vector<Origin> origins_;  // of each byte of the text
   size_t original_begin_ = 0;
   size_t original_size_ = 0;
+  bool is_skewed_ = false;
 };
 
 }  // namespace hftrain::tokenizer

@@ -37,11 +37,16 @@ BpeTrainer::BpeTrainer(BpeTrainingOptions options) : options_(std::move(options)
   const auto least = static_cast<int64_t>(options_.special_tokens.size()) + 256;
   if (options_.vocab_size < least) {
     throw Error(ExitCode::kUsage, "--vocab_size " + std::to_string(options_.vocab_size) + " is too small")
-        .why("the special tokens and the 256 bytes alone are " + std::to_string(least));
+        .where("--vocab_size")
+        .why("the special tokens and the 256 bytes alone are " + std::to_string(least))
+        .hint("ask for more tokens than that");
   }
   for (const std::string& token : options_.special_tokens) {
     if (token.empty())
-      throw Error(ExitCode::kUsage, "a special token cannot be empty").where("--special_tokens");
+      throw Error(ExitCode::kUsage, "a special token cannot be empty")
+          .where("--special_tokens")
+          .why("no text holds it")
+          .hint("leave the empty one out");
   }
 }
 

@@ -1,6 +1,8 @@
 #include "hftrain/tokenizer/encoding.h"
 
 #include <algorithm>
+#include <iterator>
+#include <utility>
 
 namespace hftrain::tokenizer {
 namespace {
@@ -15,15 +17,23 @@ std::vector<T> part_of(const std::vector<T>& values, size_t begin, size_t end) {
   return {values.begin() + static_cast<long>(begin), values.begin() + static_cast<long>(end)};
 }
 
+void append_texts(std::vector<std::string>& texts, const std::vector<std::string>& more) {
+  append_values(texts, more);
+}
+void append_texts(std::vector<std::string>& texts, std::vector<std::string>&& more) {
+  texts.insert(texts.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
+}
+
 // The tokens of `tail` behind those of `head`; windows stay as they are.
-void append_tokens(Encoding& head, const Encoding& tail) {
+template <typename Tail>
+void append_tokens(Encoding& head, Tail&& tail) {
   const size_t before = head.size();
   for (const Encoding::SequenceRange& range : tail.sequence_ranges) {
     std::erase_if(head.sequence_ranges, [&](const auto& known) { return known.id == range.id; });
     head.sequence_ranges.push_back({range.id, before + range.begin, before + range.end});
   }
   append_values(head.ids, tail.ids);
-  append_values(head.tokens, tail.tokens);
+  append_texts(head.tokens, std::forward<Tail>(tail).tokens);
   append_values(head.offsets, tail.offsets);
   append_values(head.type_ids, tail.type_ids);
   append_values(head.attention_mask, tail.attention_mask);
@@ -81,7 +91,11 @@ void Encoding::set_sequence_id(int32_t id) {
   sequence_ranges.push_back({id, 0, size()});
 }
 
-void Encoding::append(const Encoding& tail) {
+void Encoding::append(Encoding tail) {
+  if (ids.empty() && sequence_ranges.empty() && overflowing.empty()) {
+    *this = std::move(tail);
+    return;
+  }
   std::vector<Encoding> windows;
   windows.reserve(overflowing.size() + tail.overflowing.size());
   for (const Encoding& window : overflowing) {
@@ -90,7 +104,7 @@ void Encoding::append(const Encoding& tail) {
   }
   overflowing.clear();
   for (const Encoding& other : tail.overflowing) windows.push_back(joined(*this, other));
-  append_tokens(*this, tail);
+  append_tokens(*this, std::move(tail));
   overflowing = std::move(windows);
 }
 

@@ -54,7 +54,7 @@ struct Encoding {
 
   // The steps of the pipeline behind the model.
   void set_sequence_id(int32_t id);                // of all tokens
-  void append(const Encoding& tail);               // with the windows of both combined, as the package does
+  void append(Encoding tail);                      // with the windows of both combined, as the package does
   Encoding slice(size_t begin, size_t end) const;  // tokens alone, without ranges and windows
 };
 

@@ -40,7 +40,7 @@ Encoding surround(const PostProcessor* processor, std::vector<Encoding> texts, b
   }
   if (processor != nullptr) processor->process(texts, add_special_tokens);
   Encoding whole;
-  for (const Encoding& text : texts) whole.append(text);
+  for (Encoding& text : texts) whole.append(std::move(text));
   return whole;
 }
 

@@ -9,13 +9,17 @@ namespace hftrain::tokenizer {
 Error JsonPart::error(std::string why) const {
   return Error(ExitCode::kData, "not a usable tokenizer file")
       .where(path_.empty() ? *file_ : *file_ + ": " + path_)
-      .why(std::move(why));
+      .why(std::move(why))
+      .hint("take the file as it was published, or save it again with the tokenizers package");
 }
 
 Error JsonPart::unsupported(std::string_view what) const {
   return Error(ExitCode::kData, "this tokenizer needs a part that hftrain does not have")
       .where(*file_ + ": " + path_)
-      .why(std::string(what));
+      .why(std::string(what))
+      .hint(
+          "take another tokenizer, or change this part of the file; docs/tokenizer.md lists what is "
+          "understood");
 }
 
 std::optional<JsonPart> JsonPart::find(std::string_view key) const {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <cstring>
 #include <new>
 
 #include "hftrain/tokenizer/vocabulary.h"
@@ -41,8 +42,8 @@ void PieceCache::insert(std::string_view piece, const TokenId* ids, size_t count
     long_pieces_[hash % kLongSlots] = {hash, std::string(piece), {ids, ids + count}};
     return;
   }
-  const Key key = key_of(piece, piece.data() + piece.size());
-  Slot& slot = slots_[slot_of(key)];
+  const PieceKey key = PieceKey::of(piece, piece.data() + piece.size());
+  Slot& slot = slots_[key.slot(kSlotBits)];
   slot.key = key;
   slot.count = static_cast<uint32_t>(count);
   if (count <= kInlineIds) {

@@ -144,12 +144,17 @@ class TemplateProcessor : public PostProcessor {
 
   void process(Parts& parts, bool add_special_tokens) const override {
     Parts result;
-    for (const Piece& piece : parts.size() == 2 ? for_two_ : for_one_) {
+    const std::vector<Piece>& pieces = parts.size() == 2 ? for_two_ : for_one_;
+    for (size_t i = 0; i < pieces.size(); ++i) {
+      const Piece& piece = pieces[i];
       if (piece.sequence >= 0) {
         if (static_cast<size_t>(piece.sequence) >= parts.size()) {
           throw Error(ExitCode::kData, "the tokenizer's template asks for a second text");
         }
-        Encoding part = parts[static_cast<size_t>(piece.sequence)];
+        Encoding& text = parts[static_cast<size_t>(piece.sequence)];
+        const bool again = std::any_of(pieces.begin() + static_cast<long>(i) + 1, pieces.end(),
+                                       [&](const Piece& later) { return later.sequence == piece.sequence; });
+        Encoding part = again ? text : std::move(text);
         std::fill(part.type_ids.begin(), part.type_ids.end(), piece.type_id);  // windows keep theirs
         part.set_sequence_id(piece.sequence);
         result.push_back(std::move(part));

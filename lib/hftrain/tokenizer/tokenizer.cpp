@@ -22,11 +22,26 @@ constexpr double kNoLimit = 1e9;
 // Tokens that a file may have every text padded to, and the bytes of their text together.
 constexpr int64_t kMostPadded = int64_t{1} << 20, kMostPaddedBytes = int64_t{1} << 26;
 
+constexpr const char* kNameTokenizer =
+    "name the folder of a tokenizer with --tokenizer_name, or make one with 'hftrain tokenizer train'";
+
+// What a folder has of the tokenizers before tokenizer.json; empty when nothing.
+std::string files_of_older_tokenizer(const std::string& folder) {
+  for (const char* name :
+       {"vocab.txt", "spiece.model", "tokenizer.model", "sentencepiece.bpe.model", "merges.txt"}) {
+    if (path_exists(folder + "/" + name)) return name;
+  }
+  return "";
+}
+
 std::string file_of(const std::string& place) {
   std::error_code error;
   const fs::file_status status = fs::status(place, error);
   if (status.type() == fs::file_type::not_found)
-    throw Error(ExitCode::kData, "no tokenizer at '" + place + "'").why("there is no such folder or file");
+    throw Error(ExitCode::kData, "no tokenizer at '" + place + "'")
+        .where(place)
+        .why("there is no such folder or file")
+        .hint(kNameTokenizer);
   if (error) throw system_error(error.value(), "cannot read the tokenizer", place, ExitCode::kData);
   if (status.type() != fs::file_type::directory) return place;
   const std::string file = (fs::path(place) / "tokenizer.json").string();
@@ -34,16 +49,25 @@ std::string file_of(const std::string& place) {
   if (found.type() == fs::file_type::none)
     throw system_error(error.value(), "cannot read the tokenizer", file, ExitCode::kData);
   if (found.type() != fs::file_type::not_found) return file;
+  const std::string old = files_of_older_tokenizer(place);
   throw Error(ExitCode::kData, "no tokenizer in '" + place + "'")
-      .why("the folder has no tokenizer.json")
-      .hint(
-          "name the folder of a tokenizer with --tokenizer_name, or make one with 'hftrain tokenizer train'");
+      .where(file)
+      .why(old.empty() ? "the folder has no tokenizer.json"
+                       : "the folder has " + old + " and no tokenizer.json, which is all that hftrain reads")
+      .hint(old.empty()
+                ? std::string(kNameTokenizer)
+                : "let transformers write it: python3 -c \"from transformers import AutoTokenizer as T; "
+                  "T.from_pretrained('" +
+                      place + "').save_pretrained('" + place + "')\"");
 }
 
 simdjson::dom::element parse(simdjson::dom::parser& parser, const std::string& file) {
   simdjson::padded_string text;
   if (simdjson::padded_string::load(file).get(text) != simdjson::SUCCESS) {
-    throw Error(ExitCode::kData, "cannot read the tokenizer").where(file);
+    throw Error(ExitCode::kData, "cannot read the tokenizer")
+        .where(file)
+        .why("it cannot be opened, or not be read to its end")
+        .hint("see whether it is a file, and may be read");
   }
   simdjson::dom::element root;
   const simdjson::error_code error = parser.parse(text).get(root);
@@ -90,6 +114,9 @@ Padding read_padding(const JsonPart& part) {
 PipelineParts read_parts(const JsonPart& root) {
   PipelineParts parts;
   if (!root.is_object()) throw root.error("an object is needed here");
+  if (const auto version = root.find("version"); version && version->text() != "1.0")
+    throw version->unsupported("the version '" + std::string(version->text()) +
+                               "' is not known here; 1.0 is");
   parts.model = read_model(root.at("model"));
   if (const auto part = root.find("normalizer")) parts.normalizer = read_normalizer(*part);
   if (const auto part = root.find("pre_tokenizer")) parts.pre_tokenizer = read_pre_tokenizer(*part);

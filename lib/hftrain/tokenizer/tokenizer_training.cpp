@@ -76,9 +76,28 @@ void check_options(const TokenizerTraining& training) {
       .hint("ask for more tokens than that");
 }
 
+// Training on the bytes of a compressed file would learn nothing and say nothing.
+void refuse_compressed(std::string_view bytes, const std::string& file) {
+  const bool gzip = bytes.starts_with("\x1F\x8B"), zstd = bytes.starts_with("\x28\xB5\x2F\xFD");
+  if (!gzip && !zstd) return;
+  throw Error(ExitCode::kData, "a tokenizer cannot be trained on a compressed file")
+      .where(file)
+      .why(std::string("it is packed with ") + (gzip ? "gzip" : "zstd"))
+      .hint(std::string("unpack it first: ") + (gzip ? "gzip" : "zstd") + " --decompress --keep");
+}
+
+template <typename Words>
+void add_files(const std::vector<std::string>& files, Words& words) {
+  for (const std::string& file : files) {
+    const MappedFile mapped(file);
+    refuse_compressed(mapped.bytes(), file);
+    words.add_text(mapped.bytes());
+  }
+}
+
 WordCounts count_words(const PipelineDraft& pipeline, const std::vector<std::string>& files) {
   TrainingWords words(pipeline.normalizer, pipeline.pre_tokenizer);
-  for (const std::string& file : files) words.add_text(MappedFile(file).bytes());
+  add_files(files, words);
   return words.count();
 }
 
@@ -87,7 +106,7 @@ size_t make_bpe(const TokenizerTraining& training, const std::vector<std::string
   BpeTrainer trainer({.vocab_size = training.vocab_size,
                       .min_frequency = training.min_frequency.value_or(kUsualMinFrequency),
                       .special_tokens = training.special_tokens});
-  for (const std::string& file : files) trainer.add_text(MappedFile(file).bytes());
+  add_files(files, trainer);
   const LearnedMerges learned = trainer.train();
   write_tokenizer(byte_level_draft(), byte_level_model(learned), training.special_tokens, true, folder);
   return learned.tokens.size();

@@ -5,11 +5,10 @@
 #include <limits>
 
 #include "hftrain/tokenizer/unicode/utf8.h"
+#include "hftrain/tokenizer/unigram_model.h"
 
 namespace hftrain::tokenizer {
 namespace {
-
-constexpr double kUnknownPenalty = 10;
 
 Vocabulary vocabulary_of(const std::vector<ScoredPiece>& pieces) {
   Vocabulary vocabulary;

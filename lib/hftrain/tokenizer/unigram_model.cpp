@@ -9,12 +9,6 @@
 #include "hftrain/tokenizer/unicode/utf8.h"
 
 namespace hftrain::tokenizer {
-namespace {
-
-constexpr double kUnknownPenalty = 10;  // below the lowest score
-
-}  // namespace
-
 UnigramModel::UnigramModel(Vocabulary vocabulary, std::vector<double> scores,
                            std::optional<TokenId> unknown_id, bool byte_fallback)
     : vocabulary_(std::move(vocabulary)),

@@ -11,6 +11,8 @@
 
 namespace hftrain::tokenizer {
 
+constexpr double kUnknownPenalty = 10;  // so far below the lowest score is that of an unknown character
+
 class UnigramModel : public Model {
  public:
   // `scores` by id, one for each of `vocabulary`'s ids. `unknown_id` stands for characters that no token is;
