@@ -6,6 +6,20 @@ import random
 from runs import Fixture
 
 
+def write_rows(text, path):
+    """Rows of 3 to 19 words of the text, each with one of four labels; gives the path."""
+    with open(text) as file:
+        words = file.read().split()
+    numbers = random.Random(4)
+    with open(path, "w", newline="") as file:
+        rows = csv.writer(file)
+        rows.writerow(["sentence", "label"])
+        for _ in range(240):
+            start = numbers.randrange(len(words) - 20)
+            rows.writerow([" ".join(words[start:start + numbers.randrange(3, 20)]), numbers.choice(["a", "b", "c", "d"])])
+    return path
+
+
 class ClassifiedRows(Fixture):
     MODELS = {
         "t5": "d_model={0},d_kv=16,num_heads=2,d_ff=64,num_layers=2,vocab_size=512,decoder_start_token_id=0",
@@ -21,16 +35,7 @@ class ClassifiedRows(Fixture):
         self.tokenizer = os.path.join(self.folder, "ending-tokenizer")  # one that ends every text
         self.call("tokenizer", "train", "--kind", "unigram", "--vocab_size", "300", "--files", self.text, "--output",
                   self.tokenizer)
-        self.rows = os.path.join(self.folder, "rows.csv")
-        with open(self.text) as file:
-            words = file.read().split()
-        numbers = random.Random(4)
-        with open(self.rows, "w", newline="") as file:
-            rows = csv.writer(file)
-            rows.writerow(["sentence", "label"])
-            for _ in range(240):
-                start = numbers.randrange(len(words) - 20)
-                rows.writerow([" ".join(words[start:start + numbers.randrange(3, 20)]), numbers.choice(["a", "b", "c", "d"])])
+        self.rows = write_rows(self.text, os.path.join(self.folder, "rows.csv"))
 
     def flags(self, output, *more, ranks=2, width=32):
         return ["--task", "text-classification", "--model_type", self.family, "--config_overrides",

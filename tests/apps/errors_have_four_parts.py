@@ -58,6 +58,10 @@ def mistakes(fixture):
         (2, {**rank, "MASTER_ADDR": "a"}, []),
         (2, {**rank, "MASTER_ADDR": "a", "MASTER_PORT": "x"}, []),
         (2, {}, ["--overwrite_output_dir", "--dry_run", "--output_dir", file]),
+        (2, {}, ["--task", "mlm"]),
+        (2, {}, ["--config_overrides", "n_layer=1,n_embd=30,n_head=4"]),
+        (2, {}, ["--config_overrides", "n_layer=1,n_embd=8,n_head=2,resid_pdrop=1"]),
+        (2, {}, ["--model_type", "t5", "--config_overrides", "num_layers=1,initializer_factor=0"]),
         (4, {}, ["--train_file", os.path.join(fixture.folder, "absent.txt")]),
         (4, {}, ["--tokenizer_name", os.path.join(fixture.folder, "absent")]),
     ]

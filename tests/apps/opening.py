@@ -13,6 +13,7 @@ import sys
 import tempfile
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from classified_rows import ClassifiedRows
 from runs import Fixture, expect, read_json
 from text_classification import MODELS, Rows, losses, tensors_of
 
@@ -136,7 +137,63 @@ def frozen_embeddings_stay_whatever_the_strategy_and_after_a_resume(fixture, fol
     expect("an encoder and a decoder" in refused.stderr, "a model without an encoder", refused.stderr)
 
 
+def a_frozen_encoder_stays_and_the_decoder_learns(_, folder):
+    """The encoder and the embedding that it shares, to the last bit, whatever the strategy; nothing is held for them."""
+    for family, shared in (("t5", "transformer.shared.weight"), ("bart", "model.shared.weight")):
+        fixture = ClassifiedRows(tempfile.mkdtemp(dir=folder), family)
+        start = os.path.join(folder, family + "-start")
+        fixture.call(*fixture.flags(start, "--max_steps", 1, "--save_strategy", "no", ranks=1))
+        model = ["--model_name_or_path", start]
+        for name, ranks, more in (("one", 1, []), ("full_shard", 2, ["--fsdp", "full_shard auto_wrap", "--gradient_checkpointing"])):
+            output = os.path.join(folder, f"{family}-{name}")
+            flags = fixture.flags(output, "--max_steps", 2, "--save_strategy", "no", "--freeze_encoder", *more, ranks=ranks)
+            at = flags.index("--model_type")
+            flags[at:at + 4] = model
+            fixture.call(*flags)
+            path, before = output + "/model.safetensors", start + "/model.safetensors"
+            for tensor in tensors_of(path):
+                stays = ".encoder." in tensor or tensor == shared
+                same = numbers_of(path, tensor) == numbers_of(before, tensor)
+                expect(same == stays or "layer_norm" in tensor or "bias" in tensor, f"{family}, {name}: {tensor}", [same, stays])
+                expect(same or not stays, f"{family}, {name}: {tensor} stays", output)
+            trained = read_json(output, "hftrain", "plan.json")["model"]
+            held = sum(rank["state_bytes"]["optimizer"] for rank in read_json(output, "hftrain", "summary.json")["ranks"])
+            expect(trained["trainable_parameters"] * 8 <= held < trained["parameters"] * 8, f"{family}, {name}: state", [trained, held])
+
+
+def a_grown_tokenizer_widens_the_bias_of_outputs(fixture, folder):
+    """Of BART, which keeps a number for each token beside the tied matrix; those of new tokens are 0."""
+    tokenizer, grown, model = (os.path.join(folder, name) for name in ("tokenizer", "grown", "model"))
+    fixture.call("tokenizer", "train", "--kind", "unigram", "--vocab_size", "300", "--files", fixture.text, "--output", tokenizer)
+    rows = write(os.path.join(folder, "rows.jsonl"), '{"text": "she was late", "summary": "late"}\n' * 8)
+    flags = ["--task", "summarization", "--train_file", rows, "--max_source_length", "12", "--max_target_length", "6", "--use_cpu",
+             "--do_train", "--max_steps", "1", "--save_strategy", "no"]
+    sizes = ("d_model=16,encoder_layers=1,decoder_layers=1,encoder_attention_heads=2,decoder_attention_heads=2,encoder_ffn_dim=16,"
+             "decoder_ffn_dim=16,max_position_embeddings=16,vocab_size=300")
+    fixture.call(*flags, "--model_type", "bart", "--config_overrides", sizes, "--tokenizer_name", tokenizer, "--output_dir", model)
+    path = os.path.join(model, "model.safetensors")
+    with open(path, "r+b") as file:  # as some published models have it
+        size = struct.unpack("<Q", file.read(8))[0]
+        begin, end = json.loads(file.read(size))["final_logits_bias"]["data_offsets"]
+        file.seek(8 + size + begin)
+        file.write(struct.pack(f"<{(end - begin) // 4}f", *range(1, (end - begin) // 4 + 1)))
+    before = numbers_of(path, "final_logits_bias")
+    shutil.copytree(tokenizer, grown)
+    content = read_json(grown, "tokenizer.json")
+    ids = len(content["model"]["vocab"])
+    content["added_tokens"] += [{"id": ids + i, "content": f"<new{i}>", "single_word": False, "lstrip": False, "rstrip": False,
+                                 "normalized": False, "special": False} for i in range(303 - ids)]
+    write(os.path.join(grown, "tokenizer.json"), json.dumps(content))
+    for ranks, more in ((1, []), (2, ["--fsdp", "full_shard auto_wrap"])):
+        output = os.path.join(folder, f"out-{ranks}")
+        fixture.call(*flags, *more, "--nproc_per_node", str(ranks), "--model_name_or_path", model, "--tokenizer_name", grown, "--output_dir", output)
+        path = os.path.join(output, "model.safetensors")
+        expect(tensors_of(path)["final_logits_bias"] == [1, 303] and tensors_of(path)["model.shared.weight"] == [303, 16], "shapes", output)
+        expect(numbers_of(path, "final_logits_bias") == before + (0.0,) * (303 - len(before)), "the bias of old and of new tokens", output)
+
+
 SCENARIOS = [a_head_of_another_size_is_drawn_anew_where_that_is_asked_for, a_grown_tokenizer_adds_embeddings_near_the_mean_of_the_others,
+             a_grown_tokenizer_widens_the_bias_of_outputs, a_frozen_encoder_stays_and_the_decoder_learns,
              positions_are_added_where_samples_are_longer, frozen_embeddings_stay_whatever_the_strategy_and_after_a_resume]
 
 

@@ -88,7 +88,7 @@ TEST_CASE("all wrong overrides are reported together, as a usage error with the 
   const Error error = error_of("gpt2", "n_layers=4,n_head=four,resid_pdrop");
   CHECK(error.code() == ExitCode::kUsage);
   REQUIRE(error.diagnostics().size() == 3);
-  CHECK(contains(error.diagnostics()[0].what, "did you mean n_layer"));
+  CHECK(contains(error.diagnostics()[0].hint, "did you mean n_layer"));
   CHECK(contains(error.diagnostics()[1].what, "'n_head=four' is not a whole number"));
   CHECK(contains(error.diagnostics()[2].what, "not of the form key=value"));
 }
@@ -310,6 +310,33 @@ TEST_CASE("a head that a family does not have is refused with those it has") {
     CHECK_THAT(error.render(),
                Catch::Contains("llama has no seq2seq_lm head") &&
                    Catch::Contains("causal_lm, sequence_classification, token_classification"));
+  }
+}
+
+TEST_CASE("every refusal of a config is told in four parts") {
+  std::vector<Error> refusals = {error_of("gtp2", ""),
+                                 error_of("gpt2", "n_layers=4,zzzzzz=1,n_head=four,resid_pdrop"),
+                                 error_of(Json::array()),
+                                 error_of(Json::object()),
+                                 error_of_head({{"model_type", "mamba"}}, Head::kMaskedLm),
+                                 error_of_head({{"model_type", "gpt2"}}, Head::kMaskedLm)};
+  for (const char* config :
+       {R"({"hidden_size": "x"})", R"({"hidden_dropout_prob": 1})", R"({"layer_norm_eps": 0})",
+        R"({"num_hidden_layers": 0})", R"({"hidden_act": "mish"})", R"({"hidden_size": 30})",
+        R"({"is_decoder": true})", R"({"add_cross_attention": true})", R"({"pad_token_id": -1})",
+        R"({"id2label": {"1": "a"}})", R"({"num_labels": 0})", R"({"problem_type": "x"})"}) {
+    Json keys = {{"model_type", "bert"}};
+    keys.update(parse_json(config, "here"));
+    refusals.push_back(error_of_head(keys, Head::kSequenceClassification));
+  }
+  for (const Error& error : refusals) {
+    for (const Diagnostic& diagnostic : error.diagnostics()) {
+      INFO(error.render());
+      CHECK_FALSE(diagnostic.what.empty());
+      CHECK_FALSE(diagnostic.where.empty());
+      CHECK_FALSE(diagnostic.why.empty());
+      CHECK_FALSE(diagnostic.hint.empty());
+    }
   }
 }
 

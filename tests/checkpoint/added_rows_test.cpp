@@ -12,6 +12,7 @@
 #include <ATen/ops/zeros.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "checkpoint/row_strategy.h"
 #include "hftrain/base/error.h"
@@ -144,16 +145,38 @@ TEST_CASE("new tokens get the rows that transformers draws for the same generato
 TEST_CASE("the bias of a grown head and new positions begin as their kinds say") {
   const auto before = at::arange(4, at::kFloat);
   GrowthCase run;
-  write_tensors(run.folder.path(), {{"zeros", before}, {"mean", before}, {"positions", at::ones({4, 2})}});
+  write_tensors(
+      run.folder.path(),
+      {{"zeros", before}, {"mean", before}, {"positions", at::ones({4, 2})}, {"sines", at::ones({4, 2})}});
   run.add("zeros", at::cat({before, at::zeros({2})}), 4, plan::GrowthKind::kZeros);
   run.add("mean", at::cat({before, at::full({2}, 1.5)}), 4, plan::GrowthKind::kMean);
   run.add("positions", at::ones({400, 2}), 4, plan::GrowthKind::kPositions);
+  run.add("sines", at::ones({6, 2}), 4, plan::GrowthKind::kPositions);
+  run.table.parameters.back().init.kind = architectures::InitKind::kSinusoids;
   const std::vector<at::Tensor> loaded = run.loaded(0, 1);
   CHECK(loaded[0].equal(run.expected[0].tensor));
   CHECK(loaded[1].equal(run.expected[1].tensor));
   CHECK(loaded[2].narrow(0, 0, 4).equal(at::ones({4, 2})));
   const double spread = loaded[2].narrow(0, 4, 396).std().item<double>();
   CHECK((spread > 0.015 && spread < 0.025));  // the config's 0.02
+  CHECK(loaded[3].narrow(0, 0, 4).equal(at::ones({4, 2})));
+  CHECK(loaded[3][5][0].item<double>() == Approx(std::sin(5.0)));
+  CHECK(loaded[3][4][1].item<double>() == Approx(std::cos(4.0)));
+}
+
+TEST_CASE("numbers of tokens in one row grow to the right, on any number of ranks") {
+  const auto before = at::arange(1, 5, at::kFloat).unsqueeze(0);
+  GrowthCase run;
+  write_tensors(run.folder.path(), {{"bias", before}});
+  run.add("bias", at::cat({before, at::zeros({1, 3})}, 1), 4, plan::GrowthKind::kZeros);
+  for (const int world : {1, 2}) {
+    std::vector<at::Tensor> rows;
+    for (int rank = 0; rank < world; ++rank) rows.push_back(run.loaded(rank, world).at(0));
+    CHECK(at::cat(rows).equal(run.expected[0].tensor));
+  }
+  CHECK(differing_dim({1, 4}, {1, 7}) == std::optional<size_t>(1));
+  CHECK_FALSE(differing_dim({1, 4}, {2, 7}));
+  CHECK_FALSE(differing_dim({4}, {4}));
 }
 
 TEST_CASE("a tensor with another number of rows than the plan counted is still refused") {

@@ -1,7 +1,8 @@
 // The logits that our models compute from a transformers folder, for a comparison number by number.
 //
-//   folder_logits FOLDER IDS ROWS OUT [SAVED]      IDS: int64, ROWS sequences of one length; OUT: float32 [ROWS,
-//   length, outputs] or [ROWS, outputs]; SAVED: an empty folder that gets the model as a run would save it
+//   folder_logits FOLDER INPUT ROWS OUT [SAVED]    INPUT: int64, ROWS sequences of one length, which a decoder besides
+//   reads, too, or float32, ROWS images; OUT: float32 [ROWS, length, outputs] or [ROWS, outputs]; SAVED: an empty
+//   folder that gets the model as a run would save it
 //
 // The head is that of the class which config.json names; without a known class, causal language modelling.
 #include <ATen/core/grad_mode.h>
@@ -56,12 +57,24 @@ void save(const models::Model& model, const std::string& folder, comm::Communica
   write_file_atomically(folder + "/config.json", dump_json(model.architecture().config_json()));
 }
 
-at::Tensor ids_from(const std::string& path, int64_t rows) {
+at::Tensor read_rows(const std::string& path, int64_t rows, at::ScalarType dtype) {
   const std::string bytes = read_file(path);
-  const int64_t count = static_cast<int64_t>(bytes.size() / sizeof(int64_t));
-  const at::Tensor ids = at::empty({rows, count / rows}, at::TensorOptions().dtype(at::kLong));
-  std::memcpy(ids.mutable_data_ptr(), bytes.data(), ids.nbytes());
-  return ids;
+  const auto count = static_cast<int64_t>(bytes.size() / at::elementSize(dtype));
+  const at::Tensor numbers = at::empty({rows, count / rows}, at::TensorOptions().dtype(dtype));
+  std::memcpy(numbers.mutable_data_ptr(), bytes.data(), numbers.nbytes());
+  return numbers;
+}
+
+models::Batch batch_of(const Architecture& architecture, const std::string& path, int64_t rows) {
+  models::Batch batch;
+  if (const auto image = architecture.image()) {
+    const at::Tensor pixels = read_rows(path, rows, at::kFloat);
+    batch.pixel_values = pixels.view({rows, image->channels, image->height, image->width});
+    return batch;
+  }
+  batch.input_ids = read_rows(path, rows, at::kLong);
+  if (architecture.head() == architectures::Head::kSeq2SeqLm) batch.decoder_input_ids = batch.input_ids;
+  return batch;
 }
 
 }  // namespace
@@ -74,8 +87,7 @@ int main(int argc, char** argv) {
     const std::unique_ptr<models::Model> model = load(argv[1], *alone);
     if (argc == 6) save(*model, argv[5], *alone);
     nn::UnitRunner runner;
-    models::Batch batch;
-    batch.input_ids = ids_from(argv[2], std::stoll(argv[3]));
+    const models::Batch batch = batch_of(model->architecture(), argv[2], std::stoll(argv[3]));
     const at::Tensor logits = model->forward(batch, runner, models::logits_only()).logits.contiguous();
     std::ofstream out(argv[4], std::ios::binary);
     out.write(static_cast<const char*>(logits.const_data_ptr()),

@@ -9,36 +9,26 @@
 #include <ATen/ops/scalar_tensor.h>
 #include <ATen/ops/zeros.h>
 
-#include <filesystem>
+#include <set>
+#include <utility>
 
 #include "hftrain/base/error.h"
 #include "hftrain/models/model.h"
 #include "hftrain/nn/activation_checkpoint.h"
-#include "models/golden_file.h"
+#include "models/golden_model.h"
 #include "support/catch.h"
-#include "support/paths.h"
 
 namespace hftrain::models {
 namespace {
 
+using testing::golden_batch;
+using testing::golden_model;
+using testing::golden_names;
 using testing::GoldenFile;
 
 // Absolute where all numbers are below 1, else relative to the largest.
 double difference(const at::Tensor& a, const at::Tensor& b) {
   return (a - b).abs().max().item<double>() / std::max(1.0, b.abs().max().item<double>());
-}
-
-std::unique_ptr<Model> golden_model(const GoldenFile& golden, const ModelOptions& options,
-                                    architectures::Head head = architectures::Head::kCausalLm) {
-  const auto architecture = architectures::Architecture::from_config(
-      parse_json(golden.metadata("config"), "golden config"), "golden", head);
-  auto model = build_model(architecture, options);
-  const at::NoGradGuard no_grad;
-  for (size_t i = 0; i < model->parameters().size(); ++i) {
-    at::Tensor parameter = model->parameters()[i];
-    parameter.copy_(golden.tensor(model->parameter_names()[i]));
-  }
-  return model;
 }
 
 void check_gradients(const Model& model, const GoldenFile& golden) {
@@ -67,15 +57,6 @@ void check_parity(const std::string& name, nn::Kernels kernels) {
   check_gradients(*model, golden);
 }
 
-Batch golden_batch(const GoldenFile& golden) {
-  Batch batch;
-  for (const BatchColumn& column : kBatchColumns) {
-    const std::string name(column.name);
-    if (golden.has(name)) batch.*column.member = golden.tensor(name);
-  }
-  return batch;
-}
-
 // Left padding is computed, too, and its logits are what transformers gives for queries that see nothing.
 void check_head(const std::string& name, nn::Kernels kernels, bool recompute) {
   const GoldenFile golden("heads/" + name);
@@ -97,16 +78,6 @@ void check_head(const std::string& name, nn::Kernels kernels, bool recompute) {
   check_gradients(*model, golden);
 }
 
-std::vector<std::string> golden_names(const std::string& folder) {
-  std::vector<std::string> names;
-  for (const auto& entry :
-       std::filesystem::directory_iterator(testing::source_dir() + "/tests/golden/" + folder)) {
-    names.push_back(entry.path().stem());
-  }
-  std::sort(names.begin(), names.end());
-  return names;
-}
-
 }  // namespace
 
 TEST_CASE("Logits, loss and gradients equal those of transformers", "[parity]") {
@@ -121,6 +92,35 @@ TEST_CASE("Logits, loss and gradients equal those of transformers", "[parity]") 
   }
 }
 
+// A head without a golden file would be one that nobody has compared.
+TEST_CASE("There are numbers of transformers for every head of every family") {
+  std::set<std::pair<std::string, architectures::Head>> compared;
+  for (const std::string& name : golden_names("models")) {
+    const Json config = parse_json(GoldenFile("models/" + name).metadata("config"), name);
+    compared.insert({config["model_type"].get<std::string>(), architectures::Head::kCausalLm});
+  }
+  for (const std::string& name : golden_names("heads")) {
+    const GoldenFile golden("heads/" + name);
+    compared.insert({parse_json(golden.metadata("config"), name)["model_type"].get<std::string>(),
+                     architectures::head_named(golden.metadata("head")).value()});
+  }
+  int heads = 0;
+  for (const std::string& family : architectures::Architecture::model_types()) {
+    for (const std::string_view word : architectures::kHeadWords) {
+      const architectures::Head head = architectures::head_named(word).value();
+      try {
+        architectures::Architecture::from_scratch(family, "", head);
+      } catch (const Error&) {
+        continue;  // the family has no such head
+      }
+      INFO(family << ' ' << word);
+      CHECK(compared.count({family, head}) == 1);
+      ++heads;
+    }
+  }
+  CHECK(heads >= 43);
+}
+
 TEST_CASE("Every head on padded batches gives the logits, loss and gradients of transformers", "[parity]") {
   REQUIRE(golden_names("heads").size() >= 20);
   for (const std::string& name : golden_names("heads")) {
@@ -129,6 +129,34 @@ TEST_CASE("Every head on padded batches gives the logits, loss and gradients of 
     }
     DYNAMIC_SECTION(name << " with reference operators, recomputed") {
       check_head(name, nn::Kernels::kReference, /*recompute=*/true);
+    }
+  }
+}
+
+TEST_CASE("Every head computes the same bits where blocks are computed again for the backward pass") {
+  const bool drops = GENERATE(true, false);
+  for (const std::string& name : golden_names("heads")) {
+    INFO(name << (drops ? " with" : " without") << " dropout");
+    const GoldenFile golden("heads/" + name);
+    const auto head = architectures::head_named(golden.metadata("head")).value();
+    const Batch batch = golden_batch(golden);
+    const auto trained = [&](nn::UnitRunner& runner) {
+      auto model = golden_model(golden, {}, head, drops);
+      at::Generator random = at::globalContext().defaultGenerator(at::kCPU);
+      random.set_current_seed(11);
+      const Output output = model->forward(batch, runner, loss_objective(model->architecture(), batch, {}));
+      output.loss.backward();
+      return std::pair(output.loss.item<float>(), std::move(model));
+    };
+    nn::UnitRunner plain;
+    nn::CheckpointingRunner checkpointing(plain, 1);
+    const auto [loss, model] = trained(plain);
+    const auto [again, recomputed] = trained(checkpointing);
+    CHECK(again == loss);
+    for (size_t i = 0; i < model->parameters().size(); ++i) {
+      if (!model->parameters()[i].grad().defined()) continue;
+      INFO(model->parameter_names()[i]);
+      CHECK(recomputed->parameters()[i].grad().equal(model->parameters()[i].grad()));
     }
   }
 }

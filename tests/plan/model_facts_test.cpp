@@ -136,9 +136,12 @@ TEST_CASE("a folder without weights, or with pickled ones, says what to do") {
   arguments::Arguments arguments;
   arguments.model.model_name_or_path = folder.path();
   CHECK(contains(error_of(arguments).render(), "--config_name"));
-  write_file_atomically(folder / "pytorch_model.bin", "");
-  CHECK(contains(error_of(arguments).render(), "pickle"));
-  CHECK(error_of(arguments).code() == ExitCode::kData);
+  for (const char* name : {"pytorch_model.bin", "pytorch_model.bin.index.json"}) {
+    write_file_atomically(folder / name, "{}");
+    CHECK(contains(error_of(arguments).render(), "pickle"));
+    CHECK(error_of(arguments).code() == ExitCode::kData);
+    std::filesystem::remove(folder / name);
+  }
 }
 
 TEST_CASE("from scratch the tokenizer must be named, unless all data are tokens already") {
@@ -211,6 +214,25 @@ TEST_CASE("dtype auto is the config's, else that of the weights") {
   write_file_atomically(folder / "config.json",
                         std::string(R"({"torch_dtype": "bfloat16", )") + (kConfig + 1));
   CHECK(load_model_facts(arguments, {}).auto_dtype == "bfloat16");
+}
+
+TEST_CASE("the dtype of a config is one that can be trained in, in any of its spellings") {
+  TemporaryDirectory folder;
+  write_model(folder.path());
+  arguments::Arguments arguments;
+  arguments.model.model_name_or_path = folder.path();
+  arguments.model.dtype = "auto";
+  const auto with = [&](const std::string& key) {
+    std::string config = kConfig;
+    write_file_atomically(folder / "config.json", config.insert(1, key + ", "));
+  };
+  with(R"("torch_dtype": "torch.bfloat16")");
+  CHECK(load_model_facts(arguments, {}).auto_dtype == "bfloat16");
+  with(R"("dtype": "float64")");
+  CHECK(error_of(arguments).code() == ExitCode::kData);
+  CHECK(contains(error_of(arguments).render(), "it is float64; float32, bfloat16 and float16 can"));
+  arguments.model.dtype = "float32";
+  CHECK(error_of(arguments).code() == ExitCode::kDone);
 }
 
 }  // namespace

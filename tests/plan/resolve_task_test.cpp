@@ -194,5 +194,38 @@ TEST_CASE("a length above the tokenizer's limit is cut, with a warning") {
   CHECK(contains(limited.notes(), "samples of at most 16 tokens instead of 32"));
 }
 
+TEST_CASE("a family that counts positions from its padding counts them from the tokenizer's") {
+  const auto reading = [](int64_t pad, const char* length) {
+    ClassificationCase run({"--max_seq_length", length});
+    run.model.architecture = Architecture::from_scratch(
+        "roberta",
+        "hidden_size=8,num_attention_heads=2,num_hidden_layers=1,intermediate_size=8,vocab_size=100,"
+        "max_position_embeddings=34",
+        Head::kSequenceClassification);
+    run.model.special_tokens->pad = pad;
+    return run;
+  };
+  CHECK(reading(1, "32").plan().model.config["pad_token_id"] == 1);
+  CHECK(reading(0, "33").plan().data.block_size == 33);
+  CHECK(contains(reading(5, "32").error().render(), "32 tokens are longer than the model's 28 positions"));
+  const Error none = reading(40, "32").error();
+  CHECK(none.code() == ExitCode::kData);
+  CHECK(contains(none.render(),
+                 "pad_token_id must be a token, and max_position_embeddings more than one above"));
+}
+
+TEST_CASE("rows that are classified by their last end of text need a tokenizer that has one") {
+  ClassificationCase run;
+  run.model.architecture = Architecture::from_scratch(
+      "bart",
+      "d_model=8,encoder_layers=1,decoder_layers=1,encoder_attention_heads=2,decoder_attention_heads=2,"
+      "encoder_ffn_dim=8,decoder_ffn_dim=8,max_position_embeddings=64,vocab_size=100",
+      Head::kSequenceClassification);
+  CHECK(run.plan().model.config["eos_token_id"] == 1);
+  run.model.special_tokens->eos.reset();
+  CHECK(run.error().code() == ExitCode::kData);
+  CHECK(contains(run.error().render(), "the tokenizer has no end of text"));
+}
+
 }  // namespace
 }  // namespace hftrain::plan

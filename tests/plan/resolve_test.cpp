@@ -355,6 +355,19 @@ TEST_CASE("a masked language model grows its output's bias too, and any family i
   CHECK(grown[0].kind == GrowthKind::kTokens);
   CHECK(grown[1].name == "cls.predictions.bias");
   CHECK(grown[1].kind == GrowthKind::kZeros);
+  const auto speaking = [](const std::string& vocabulary) {
+    return architectures::Architecture::from_scratch(
+        "bart",
+        "d_model=8,encoder_layers=1,decoder_layers=1,encoder_attention_heads=2,decoder_attention_heads=2,"
+        "encoder_ffn_dim=8,decoder_ffn_dim=8,max_position_embeddings=16,vocab_size=" +
+            vocabulary,
+        architectures::Head::kSeq2SeqLm);
+  };
+  const auto biased = grown_parameters(*speaking("100"), *speaking("120"));
+  REQUIRE(biased.size() == 2);
+  CHECK(biased[1].name == "final_logits_bias");
+  CHECK(biased[1].rows_before == 100);
+  CHECK(biased[1].kind == GrowthKind::kZeros);
   const std::string small = "dim=8,n_heads=2,n_layers=1,hidden_dim=8,vocab_size=50,max_position_embeddings=";
   const auto before =
       architectures::Architecture::from_scratch("distilbert", small + "32", architectures::Head::kMaskedLm);
@@ -456,6 +469,11 @@ TEST_CASE("a decoder without a token to begin with is refused") {
   CHECK(run.error().code() == ExitCode::kData);
   run.model.architecture = two_stacks("t5", "num_layers=1,decoder_start_token_id=0");
   CHECK(run.error().code() == ExitCode::kDone);
+  for (const char* outside : {"100", "-1"}) {
+    run.model.architecture = two_stacks("t5", std::string("num_layers=1,decoder_start_token_id=") + outside);
+    CHECK(run.error().code() == ExitCode::kData);
+    CHECK(contains(run.error().render(), "tokens are 0 to 99"));
+  }
 }
 
 TEST_CASE("the memory of an encoder and a decoder counts the blocks of both") {

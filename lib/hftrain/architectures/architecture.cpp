@@ -42,9 +42,10 @@ const Family* find_family(const std::string& model_type) {
 
 Error unknown_family(ExitCode code, const std::string& model_type) {
   const std::vector<std::string> names = Architecture::model_types();
-  return Error(code, "model family '" + model_type + "' is not implemented" +
-                         did_you_mean(nearest_names(model_type, names)))
-      .why("the implemented families are " + join(names, ", "));
+  const std::string nearest = did_you_mean(nearest_names(to_lower(model_type), names));
+  return Error(code, "model family '" + model_type + "' is not implemented")
+      .why("the implemented families are " + join(names, ", "))
+      .hint(nearest.empty() ? "a model of one of them" : nearest);
 }
 
 // Keys of every family, and what transformers 5.17 drops or renames when it writes a config.
@@ -62,12 +63,16 @@ void normalise_common(const ConfigSchema& schema, const HeadSpec& head, Json& co
 
 const HeadSpec& head_in(const ConfigSchema& schema, Head wanted, const std::string& origin) {
   if (const HeadSpec* head = schema.find(wanted)) return *head;
-  std::vector<std::string> words;
+  std::vector<std::string> words, others;
   for (const HeadSpec& head : schema.heads) words.emplace_back(head_word(head.head));
+  for (const Family& family : kFamilies) {
+    if (family.schema().find(wanted) != nullptr) others.emplace_back(family.schema().model_type);
+  }
   throw Error(ExitCode::kData,
               std::string(schema.model_type) + " has no " + std::string(head_word(wanted)) + " head")
       .where(origin)
-      .why("the heads of this family are " + join(words, ", "));
+      .why("the heads of this family are " + join(words, ", "))
+      .hint("another --task, or a model of a family that has one: " + join(others, ", "));
 }
 
 std::shared_ptr<const Architecture> build(const Family& family, const Json& config, const std::string& origin,
@@ -108,10 +113,16 @@ std::optional<Head> Architecture::head_of(const Json& config) {
 
 std::shared_ptr<const Architecture> Architecture::from_config(const Json& config, const std::string& origin,
                                                               Head head) {
-  if (!config.is_object()) throw Error(ExitCode::kData, "a model config must be a JSON object").where(origin);
+  if (!config.is_object()) {
+    throw Error(ExitCode::kData, "a model config must be a JSON object")
+        .where(origin)
+        .why("it is " + std::string(config.type_name()))
+        .hint("the config.json of a model");
+  }
   if (!config.contains("model_type") || !config["model_type"].is_string()) {
     throw Error(ExitCode::kData, "the model config has no model_type")
         .where(origin)
+        .why("it says which family the model is of")
         .hint("add \"model_type\": one of " + join(model_types(), ", "));
   }
   const std::string model_type = config["model_type"];

@@ -76,7 +76,8 @@ BartConfig read_bart(const Json& json, const std::string& origin) {
   config.classifier_dropout = values.dropout("classifier_dropout");
   config.init_std = values.positive_number("init_std");
   config.scale_embedding = values.get<bool>("scale_embedding");
-  if (values.get<bool>("is_decoder")) values.refuse("a decoder of BART alone is not implemented");
+  if (values.get<bool>("is_decoder"))
+    values.refuse("a decoder of BART alone is not implemented", "is_decoder is true");
   if (!values.get<bool>("tie_word_embeddings"))
     values.refuse("BART with embeddings of its own in each stack is not implemented",
                   "tie_word_embeddings is false; published models tie them");

@@ -49,7 +49,8 @@ void refuse_other_kinds(const FamilyConfig& given, ConfigValues& values) {
   if (values.get<bool>("is_decoder"))
     values.refuse("is_decoder: " + std::string(given.schema.model_type) + " as a decoder is not implemented",
                   "its attention would look at earlier tokens alone");
-  if (values.get<bool>("add_cross_attention")) values.refuse("add_cross_attention is not implemented");
+  if (values.get<bool>("add_cross_attention"))
+    values.refuse("add_cross_attention is not implemented", "there is no decoder that it would attend for");
   const Json positions = given.json.value("position_embedding_type", Json());
   if (!positions.is_null() && positions != "absolute")
     values.refuse("position_embedding_type must be \"absolute\"",

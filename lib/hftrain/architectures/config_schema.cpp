@@ -115,10 +115,11 @@ std::vector<std::string> overridable_names(const ConfigSchema& schema) {
 Diagnostic unknown_key(const ConfigSchema& schema, const std::string& name) {
   const std::vector<std::string> names = overridable_names(schema);
   Diagnostic diagnostic;
-  diagnostic.what = "the " + std::string(schema.model_type) + " config has no key '" + name + "'" +
-                    did_you_mean(nearest_names(name, names));
+  diagnostic.what = "the " + std::string(schema.model_type) + " config has no key '" + name + "'";
   diagnostic.where = "--config_overrides";
   diagnostic.why = "the keys are " + join(names, ", ");
+  diagnostic.hint = did_you_mean(nearest_names(name, names));
+  if (diagnostic.hint.empty()) diagnostic.hint = "leave it out";
   return diagnostic;
 }
 
@@ -128,8 +129,9 @@ Diagnostic bad_value(const ConfigKey& key, const std::string& assignment) {
   diagnostic.where = "--config_overrides";
   diagnostic.why =
       std::string(key.name) + " is " + type_name(key.type) + "; its default is " + key.default_text;
-  if (key.type == ConfigType::kStructure)
-    diagnostic.hint = "write it into a config.json and name that with --config_name";
+  diagnostic.hint = key.type == ConfigType::kStructure
+                        ? "write it into a config.json and name that with --config_name"
+                        : "correct the value, or leave it out";
   return diagnostic;
 }
 
@@ -171,6 +173,7 @@ Json complete_config(const ConfigSchema& schema, const Json& config, const std::
       diagnostic.what = std::string(key.name) + " must be " + type_name(key.type);
       diagnostic.where = origin;
       diagnostic.why = "it is " + complete[key.name].dump(-1, ' ', false, Json::error_handler_t::replace);
+      diagnostic.hint = std::string("correct the value, or leave it out: its default is ") + key.default_text;
       mistakes.push_back(std::move(diagnostic));
     }
   }
@@ -189,6 +192,7 @@ Json parse_overrides(const ConfigSchema& schema, const std::string& overrides) {
       Diagnostic diagnostic;
       diagnostic.what = "'" + assignment + "' is not of the form key=value";
       diagnostic.where = "--config_overrides";
+      diagnostic.why = "it is a list of keys of the config with their values";
       diagnostic.hint = "write --config_overrides key=value,key=value";
       mistakes.push_back(std::move(diagnostic));
       continue;

@@ -7,6 +7,13 @@
 #include "hftrain/base/text.h"
 
 namespace hftrain::architectures {
+namespace {
+
+std::string number_text(double value) {
+  return Json(value).dump();
+}
+
+}  // namespace
 
 int64_t ConfigValues::positive(const char* key, int64_t most) {
   const int64_t value = get<int64_t>(key);
@@ -27,13 +34,15 @@ std::optional<int64_t> ConfigValues::row(const char* key, int64_t rows) {
 
 double ConfigValues::dropout(const char* key) {
   const double value = get<double>(key);
-  if (!(value >= 0 && value < 1)) refuse(std::string(key) + " must be at least 0 and below 1");
+  if (!(value >= 0 && value < 1))
+    refuse(std::string(key) + " must be at least 0 and below 1", "it is " + number_text(value));
   return value;
 }
 
 double ConfigValues::positive_number(const char* key) {
   const double value = get<double>(key);
-  if (!(value > 0) || !std::isfinite(value)) refuse(std::string(key) + " must be above 0");
+  if (!(value > 0) || !std::isfinite(value))
+    refuse(std::string(key) + " must be above 0", "it is " + number_text(value));
   return value;
 }
 
@@ -58,6 +67,7 @@ void ConfigValues::refuse(const std::string& what, const std::string& why) {
   diagnostic.what = what;
   diagnostic.where = origin_;
   diagnostic.why = why;
+  diagnostic.hint = "change the config, or choose another model";
   mistakes_.push_back(std::move(diagnostic));
 }
 

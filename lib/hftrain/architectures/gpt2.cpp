@@ -69,7 +69,8 @@ Gpt2Config read_config(const Json& json, const std::string& origin) {
   config.initializer_range = values.positive_number("initializer_range");
   config.tie_word_embeddings = values.get<bool>("tie_word_embeddings");
   values.require_multiple("n_embd", config.n_embd, "n_head", config.n_head);
-  if (values.get<bool>("add_cross_attention")) values.refuse("GPT-2 with cross attention is not implemented");
+  if (values.get<bool>("add_cross_attention"))
+    values.refuse("GPT-2 with cross attention is not implemented", "add_cross_attention is true");
   values.finish();
   return config;
 }

@@ -15,7 +15,8 @@ bool is_set(const Json& config, const char* key) {
 Error bad_labels(const std::string& what, const Json& value, const std::string& origin) {
   return Error(ExitCode::kData, what)
       .where(origin)
-      .why("it is " + value.dump(-1, ' ', false, Json::error_handler_t::replace));
+      .why("it is " + value.dump(-1, ' ', false, Json::error_handler_t::replace))
+      .hint("correct it, or leave the key out");
 }
 
 Json unnamed_labels(int64_t count) {

@@ -95,7 +95,8 @@ LlamaConfig read_config(const ConfigSchema& schema, const Json& json, const std:
   read_biases(schema, values, config);
   config.norm_adds_one = config.model_type == "gemma";
   if (json.value("use_bidirectional_attention", Json()) == true)
-    values.refuse("attention in both directions is not implemented for this family");
+    values.refuse("attention in both directions is not implemented for this family",
+                  "use_bidirectional_attention is true");
   read_windows(schema, json, values, config);
   values.finish();
   config.rope = read_rope(json, origin);

@@ -104,9 +104,11 @@ T5Config read_config(const FamilyConfig& given) {
   config.relative_attention_max_distance = values.positive("relative_attention_max_distance");
   // A direction has half of them, and half of those are for single distances.
   if (config.relative_attention_num_buckets < 4)
-    values.refuse("relative_attention_num_buckets must be 4 or more");
+    values.refuse("relative_attention_num_buckets must be 4 or more",
+                  "a direction has half of them, and half of those are for single distances");
   if (config.relative_attention_max_distance <= config.relative_attention_num_buckets / 2)
-    values.refuse("relative_attention_max_distance must be above half of relative_attention_num_buckets");
+    values.refuse("relative_attention_max_distance must be above half of relative_attention_num_buckets",
+                  "the other buckets are for the distances between");
   config.activation = values.activation("dense_act_fn");
   config.is_gated = values.get<bool>("is_gated_act");
   check_projection(values.get<std::string>("feed_forward_proj"), values);
@@ -116,7 +118,8 @@ T5Config read_config(const FamilyConfig& given) {
   config.initializer_factor = values.positive_number("initializer_factor");
   config.scale_decoder_outputs = values.get<bool>("scale_decoder_outputs");
   config.tied = values.get<bool>("tie_word_embeddings");
-  if (values.get<bool>("is_decoder")) values.refuse("a decoder of T5 alone is not implemented");
+  if (values.get<bool>("is_decoder"))
+    values.refuse("a decoder of T5 alone is not implemented", "is_decoder is true");
   values.finish();
   return config;
 }

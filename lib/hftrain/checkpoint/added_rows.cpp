@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "hftrain/checkpoint/state_parts.h"
+#include "hftrain/nn/embedding.h"
 #include "hftrain/storage/box.h"
 
 namespace hftrain::checkpoint {
@@ -62,17 +63,31 @@ void pass_over(int64_t numbers, bool normal, const at::Generator& generator) {
 
 }  // namespace
 
+std::optional<size_t> differing_dim(const std::vector<int64_t>& a, const std::vector<int64_t>& b) {
+  if (a.size() != b.size()) return std::nullopt;
+  std::optional<size_t> found;
+  for (size_t dim = 0; dim < a.size(); ++dim) {
+    if (a[dim] == b[dim]) continue;
+    if (found) return std::nullopt;
+    found = dim;
+  }
+  return found;
+}
+
 void AddedRows::add(const architectures::ParameterSpec& spec, const plan::GrownParameter& grown,
                     const storage::StoredWeights& weights, const storage::TensorEntry& entry) {
+  const size_t dim = differing_dim(spec.shape, entry.shape).value();
   std::vector<int64_t> sizes = spec.shape;
-  sizes.front() -= entry.shape.front();
+  sizes[dim] -= entry.shape[dim];
   at::Tensor rows;
   switch (grown.kind) {
     case plan::GrowthKind::kTokens:
       rows = token_rows(spec, weights, entry);
       break;
     case plan::GrowthKind::kPositions:
-      rows = at::empty(sizes, at::kFloat).normal_(0, spec.init.std, generator_);
+      rows = spec.init.kind == architectures::InitKind::kSinusoids
+                 ? nn::sinusoids(spec.shape[0], spec.shape[1]).narrow(0, entry.shape[0], sizes[0])
+                 : at::empty(sizes, at::kFloat).normal_(0, spec.init.std, generator_);
       break;
     case plan::GrowthKind::kZeros:
       rows = at::zeros(sizes, at::kFloat);
@@ -81,7 +96,7 @@ void AddedRows::add(const architectures::ParameterSpec& spec, const plan::GrownP
       rows = mean_of(weights, entry).expand(sizes).clone();
       break;
   }
-  added_[spec.name] = {entry.shape.front(), rows};
+  added_[spec.name] = {entry.shape[dim], dim, rows};
 }
 
 at::Tensor AddedRows::token_rows(const architectures::ParameterSpec& spec,
@@ -97,15 +112,16 @@ at::Tensor AddedRows::token_rows(const architectures::ParameterSpec& spec,
 
 void AddedRows::copy_to(const parallel::StatePart& part, int64_t stored_rows) const {
   const Rows& added = added_.at(part.parameter);
-  const int64_t begin = part.offset.front() + stored_rows - added.first,
-                count = part.tensor.size(0) - stored_rows;
+  const auto along = static_cast<int64_t>(added.dim);
+  const int64_t count = part.tensor.size(along) - stored_rows;
   if (count == 0) return;
-  at::Tensor rows = added.rows.narrow(0, begin, count);
-  for (size_t dim = 1; dim < part.offset.size(); ++dim) {
+  at::Tensor rows = added.rows;
+  for (size_t dim = 0; dim < part.offset.size(); ++dim) {
     const auto d = static_cast<int64_t>(dim);
-    rows = rows.narrow(d, part.offset[dim], part.tensor.size(d));
+    rows = dim == added.dim ? rows.narrow(d, part.offset[dim] + stored_rows - added.first, count)
+                            : rows.narrow(d, part.offset[dim], part.tensor.size(d));
   }
-  part.tensor.narrow(0, stored_rows, count).copy_(rows);
+  part.tensor.narrow(along, stored_rows, count).copy_(rows);
 }
 
 }  // namespace hftrain::checkpoint

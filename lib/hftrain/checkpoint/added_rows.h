@@ -6,7 +6,9 @@
 #include <ATen/core/Tensor.h>
 
 #include <map>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "hftrain/architectures/architecture.h"
 #include "hftrain/parallel/strategy.h"
@@ -14,6 +16,9 @@
 #include "hftrain/storage/stored_weights.h"
 
 namespace hftrain::checkpoint {
+
+// The dimension that alone is another in two shapes, as that of rows is; nothing where there is none or more than one.
+std::optional<size_t> differing_dim(const std::vector<int64_t>& a, const std::vector<int64_t>& b);
 
 // New tokens begin as in transformers 5.17 (PreTrainedModel.resize_token_embeddings, mean_resizing): drawn from a
 // normal distribution with the mean of the stored rows and 1e-9 of their covariance, or at the mean itself where that
@@ -27,12 +32,14 @@ class AddedRows {
   // then the head. Reads the stored rows in groups, twice.
   void add(const architectures::ParameterSpec& spec, const plan::GrownParameter& grown,
            const storage::StoredWeights& weights, const storage::TensorEntry& entry);
-  // To the rows of the part from `stored_rows` of it on, of a parameter that was added.
+  // To the rows of the part from `stored_rows` of it on, of a parameter that was added. Rows are counted along the
+  // dimension that grew.
   void copy_to(const parallel::StatePart& part, int64_t stored_rows) const;
 
  private:
   struct Rows {
     int64_t first = 0;  // row of the parameter
+    size_t dim = 0;     // that rows are counted along
     at::Tensor rows;    // float32
   };
 

@@ -114,9 +114,8 @@ Error wrong_shape(const ParameterSpec& spec, const TensorEntry& copy, const Stor
 // A tensor of the file to which rows are added.
 bool grows(const ParameterSpec& spec, const TensorEntry& copy, const OpeningRules& rules) {
   for (const plan::GrownParameter& grown : rules.grown) {
-    if (grown.name != spec.name || copy.shape.size() != spec.shape.size()) continue;
-    return copy.shape.front() == grown.rows_before &&
-           std::equal(copy.shape.begin() + 1, copy.shape.end(), spec.shape.begin() + 1);
+    const std::optional<size_t> dim = differing_dim(copy.shape, spec.shape);
+    if (grown.name == spec.name && dim) return copy.shape[*dim] == grown.rows_before;
   }
   return false;
 }
@@ -183,12 +182,12 @@ void load_part(const StatePart& part, const StoredParameter& parameter, const St
   const TensorEntry& entry = *parameter.copies[0];
   storage::Box box = stored_box(part);
   at::Tensor target = part.tensor;
-  if (entry.shape != stored_shape(part)) {
-    const int64_t rows = std::clamp<int64_t>(entry.shape.front() - box.offsets.front(), 0, box.sizes.front());
+  if (const std::optional<size_t> dim = differing_dim(entry.shape, stored_shape(part))) {
+    const int64_t rows = std::clamp<int64_t>(entry.shape[*dim] - box.offsets[*dim], 0, box.sizes[*dim]);
     added.copy_to(part, rows);
     if (rows == 0) return;
-    box.sizes.front() = rows;
-    target = target.narrow(0, 0, rows);
+    box.sizes[*dim] = rows;
+    target = target.narrow(static_cast<int64_t>(*dim), 0, rows);
   }
   check_copies(parameter, box, weights);
   fill(target, entry.dtype, [&](std::span<char> bytes) { weights.read(entry.name, box, bytes); });

@@ -2,11 +2,8 @@
 
 #include <ATen/TensorOperators.h>
 #include <ATen/core/grad_mode.h>
-#include <ATen/ops/arange.h>
 #include <ATen/ops/empty.h>
-#include <ATen/ops/pow.h>
 #include <ATen/ops/scalar_tensor.h>
-#include <ATen/ops/where.h>
 
 #include <algorithm>
 #include <map>
@@ -44,15 +41,6 @@ std::vector<at::Tensor> cast(at::TensorList parameters, at::ScalarType dtype) {
   result.reserve(parameters.size());
   for (const at::Tensor& parameter : parameters) result.push_back(parameter.to(dtype));
   return result;
-}
-
-// Row t, column j: sin (j even) or cos (j odd) of t / 10000^(2·⌊j/2⌋/columns), Vaswani et al. 2017, section 3.5; in
-// float64, as transformers does.
-at::Tensor sinusoids(at::IntArrayRef shape) {
-  const at::Tensor columns = at::arange(shape[1], at::kLong), odd = columns.remainder(2);
-  const at::Tensor powers = (columns - odd).to(at::kDouble) / static_cast<double>(shape[1]);
-  const at::Tensor angles = at::arange(shape[0], at::kDouble).unsqueeze(1) / at::pow(10000.0, powers);
-  return at::where(odd == 0, angles.sin(), angles.cos()).to(at::kFloat);
 }
 
 double constant_of(const architectures::Init& init) {
@@ -149,7 +137,7 @@ InitialWeights::InitialWeights(const architectures::ParameterTable& table, at::G
 
 at::Tensor InitialWeights::make(const architectures::ParameterSpec& spec) {
   using architectures::InitKind;
-  if (spec.init.kind == InitKind::kSinusoids) return sinusoids(spec.shape);
+  if (spec.init.kind == InitKind::kSinusoids) return nn::sinusoids(spec.shape[0], spec.shape[1]);
   at::Tensor weights = at::empty(spec.shape, at::TensorOptions().dtype(at::kFloat));
   if (spec.init.kind != InitKind::kNormal) return weights.fill_(constant_of(spec.init));
   weights.normal_(0, spec.init.std, generator_);

@@ -59,9 +59,9 @@ at::Tensor T5Model::attend_itself(Stack stack, int64_t layer, at::TensorList p, 
       nn::linear_many(norm(in.x, p[4]), {p[0], p[1], p[2]}, {}, options().kernels);
   const nn::AttentionOptions options{.scale = 1, .dropout = dropout(), .window = {}};
   const at::Tensor query = heads(projected[0]), key = heads(projected[1]), value = heads(projected[2]);
-  if (stack == Stack::kEncoder)
-    return add(in.x, nn::attention(query, key, value, {.padding = in.padding, .bias = bias}, options), p[3]);
-  const nn::AttentionMask mask{.causal = true, .padding = in.padding, .bias = bias};
+  const nn::AttentionMask mask{
+      .causal = stack == Stack::kDecoder, .padding = in.padding, .bias = bias, .bias_learns = training()};
+  if (stack == Stack::kEncoder) return add(in.x, nn::attention(query, key, value, mask, options), p[3]);
   return add(in.x, attend_back(layer, query, key, value, mask, options), p[3]);
 }
 

@@ -1,6 +1,7 @@
 #include "hftrain/nn/attention.h"
 
 #include <ATen/TensorOperators.h>
+#include <ATen/ops/_scaled_dot_product_attention_math.h>
 #include <ATen/ops/arange.h>
 #include <ATen/ops/scaled_dot_product_attention.h>
 #include <ATen/ops/where.h>
@@ -65,15 +66,20 @@ at::Tensor attention(const at::Tensor& query, const at::Tensor& key, const at::T
     given = seen;
   }
   const bool grouped = key.size(2) != query.size(2);
-  const at::Tensor out =
-      at::scaled_dot_product_attention(query.transpose(1, 2), key.transpose(1, 2), value.transpose(1, 2),
-                                       given, options.dropout, /*is_causal=*/flag, options.scale, grouped);
+  const at::Tensor q = query.transpose(1, 2), k = key.transpose(1, 2), v = value.transpose(1, 2);
+  // On the CPU ATen takes this form for a bias that requires a gradient and the fused one for others.
+  const bool composed = mask.bias_learns && given && query.is_cpu();
+  const at::Tensor out = composed
+                             ? std::get<0>(at::_scaled_dot_product_attention_math(
+                                   q, k, v, given, options.dropout, flag, {}, options.scale, grouped))
+                             : at::scaled_dot_product_attention(q, k, v, given, options.dropout,
+                                                                /*is_causal=*/flag, options.scale, grouped);
   return out.transpose(1, 2).reshape({batch, queries, -1});
 }
 
 at::Tensor causal_attention(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value,
                             const AttentionOptions& options) {
-  return attention(query, key, value, {.causal = true, .padding = {}, .bias = {}}, options);
+  return attention(query, key, value, {.causal = true}, options);
 }
 
 }  // namespace hftrain::nn

@@ -22,6 +22,9 @@ struct AttentionMask {
   at::Tensor
       bias;  // [1 or B, 1 or H, T, S], added to the scaled scores; may require a gradient; undefined: none
   int64_t past = 0;  // causal: keys that stand before the first query's own
+  // Whether the bias will need a gradient, though this pass may record none: one that is repeated in the backward pass
+  // then computes the same bits both times.
+  bool bias_learns = false;
 };
 
 // query [B, T, H, d], key and value [B, S, K, d] with H a multiple of K: key head j serves the H/K

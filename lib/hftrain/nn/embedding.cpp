@@ -1,8 +1,11 @@
 #include "hftrain/nn/embedding.h"
 
 #include <ATen/TensorOperators.h>
+#include <ATen/ops/arange.h>
 #include <ATen/ops/embedding.h>
 #include <ATen/ops/empty_like.h>
+#include <ATen/ops/pow.h>
+#include <ATen/ops/where.h>
 
 #include <cmath>
 
@@ -57,6 +60,13 @@ at::Tensor add_token_types(const at::Tensor& x, const at::Tensor& table, const a
     }
   }
   return x + at::embedding(table, types);
+}
+
+at::Tensor sinusoids(int64_t positions, int64_t columns) {
+  const at::Tensor column = at::arange(columns, at::kLong), odd = column.remainder(2);
+  const at::Tensor powers = (column - odd).to(at::kDouble) / static_cast<double>(columns);
+  const at::Tensor angles = at::arange(positions, at::kDouble).unsqueeze(1) / at::pow(10000.0, powers);
+  return at::where(odd == 0, angles.sin(), angles.cos()).to(at::kFloat);
 }
 
 at::Tensor add_neftune_noise(const at::Tensor& x, double alpha) {

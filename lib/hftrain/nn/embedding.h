@@ -28,6 +28,10 @@ at::Tensor add_position_rows(const at::Tensor& x, const at::Tensor& table, const
 // outside the table is an Error (exit code 4).
 at::Tensor add_token_types(const at::Tensor& x, const at::Tensor& table, const at::Tensor& types);
 
+// [T, C] float32, of positions that are not learned: row t, column j is sin (j even) or cos (j odd) of
+// t / 10000^(2·⌊j/2⌋/C); Vaswani et al. 2017, section 3.5. In float64 until the end, as transformers does.
+at::Tensor sinusoids(int64_t positions, int64_t columns);
+
 // NEFTune (training_loop.md 7.10): x [B, T, C] plus uniform(−a, a) per element, a = alpha/sqrt(T·C). Training
 // only.
 at::Tensor add_neftune_noise(const at::Tensor& x, double alpha);

@@ -40,7 +40,7 @@ void require_weights(const std::string& folder) {
   if (has_weights(folder)) return;
   Error error(ExitCode::kData, "the model folder holds no weights");
   error.where("--model_name_or_path " + folder).why("there is neither model.safetensors nor its index");
-  if (path_exists(folder + "/pytorch_model.bin")) {
+  if (path_exists(folder + "/pytorch_model.bin") || path_exists(folder + "/pytorch_model.bin.index.json")) {
     error.hint("pytorch_model.bin is a Python pickle and is not read: save the model as safetensors first");
   } else {
     error.hint("to train from scratch with this configuration: --config_name " + folder);
@@ -74,11 +74,21 @@ std::string dtype_of_weights(const std::string& path) {
       .why("float32, bfloat16 and float16 can");
 }
 
+// "torch.bfloat16" is how some tools write it.
 std::string auto_dtype(const arguments::ModelArguments& model, const Json& config,
                        const std::string& folder) {
   if (model.dtype != "auto") return "float32";
   for (const char* key : {"dtype", "torch_dtype"}) {
-    if (config.contains(key) && config[key].is_string()) return config[key].get<std::string>();
+    if (!config.contains(key) || !config[key].is_string() || config[key] == "auto") continue;
+    std::string name = config[key].get<std::string>();
+    if (name.starts_with("torch.")) name.erase(0, 6);
+    for (const char* known : {"float32", "bfloat16", "float16"}) {
+      if (name == known) return name;
+    }
+    throw Error(ExitCode::kData, "the model's " + std::string(key) + " cannot be trained in")
+        .where(folder + "/config.json")
+        .why("it is " + name + "; float32, bfloat16 and float16 can")
+        .hint("--dtype float32");
   }
   return has_weights(folder) ? dtype_of_weights(first_weights_file(folder)) : "float32";
 }

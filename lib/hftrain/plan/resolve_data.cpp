@@ -80,7 +80,7 @@ void check_split(const char* name, const std::optional<SplitPlan>& split, const 
 }
 
 void check_block(const ResolveInput& input, int64_t block, Problems& problems) {
-  const int64_t positions = input.model.architecture->max_positions() + added_positions(input);
+  const int64_t positions = usable_positions(input.model) + added_positions(input);
   const std::string where = input.parsed.origins.describe("block_size");
   if (block < 2)
     problems.usage("block_size must be 2 or more", where, "every token predicts the next one of its block");
@@ -118,7 +118,7 @@ void check_task_flags(const ResolveInput& input, const tasks::TaskRow& task, Pro
 // What tasks whose rows stay as they are need beside their rows.
 void check_padded_task(const ResolveInput& input, const tasks::TaskRow& task, int64_t longest,
                        Problems& problems) {
-  const int64_t positions = input.model.architecture->max_positions() + added_positions(input);
+  const int64_t positions = usable_positions(input.model) + added_positions(input);
   if (longest > positions && input.model.architecture->learned_positions()) {
     problems.usage("samples of " + std::to_string(longest) + " tokens are longer than the model's " +
                        std::to_string(positions) + " positions",
@@ -154,7 +154,7 @@ void keep_global_batch(const ResolveInput& input, int64_t parts, int world_size,
 
 int64_t block_size(const arguments::ParseOutcome& parsed, const ModelFacts& model) {
   const std::optional<int64_t>& asked = parsed.arguments.data.block_size;
-  const int64_t positions = model.architecture->max_positions();
+  const int64_t positions = usable_positions(model);
   if (asked) return std::min(*asked, model.tokenizer_max_length.value_or(*asked));
   if (positions <= 0)  // no limit
     return std::min(kLargestDefaultBlock, model.tokenizer_max_length.value_or(kLargestDefaultBlock));
@@ -183,7 +183,7 @@ tasks::TaskInput task_input(const arguments::ParseOutcome& parsed, const ModelFa
           .pad_to_max_length = parsed.arguments.data.pad_to_max_length,
           .mask_id = model.special_tokens ? model.special_tokens->mask : std::nullopt,
           .tokenizer_size = model.tokenizer_vocabulary.value_or(0),
-          .model_positions = model.architecture->max_positions(),
+          .model_positions = usable_positions(model),
           .spaces_words = model.architecture->spaces_words(),
           .trains = wants_training(parsed),
           .image = model.architecture->image(),

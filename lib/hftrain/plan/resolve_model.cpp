@@ -84,40 +84,74 @@ bool fused_kernels(const ResolveInput& input, Problems& problems) {
   return !off && without == 0;
 }
 
+constexpr const char* kAdaptedConfig = "the config with the ids of the tokenizer and the labels of the data";
+
+// With the ids that the tokenizer has.
+Json config_of_tokenizer(const ModelFacts& model) {
+  Json config = model.architecture->config_json();
+  align_config(model, config);
+  const int64_t ids = model.tokenizer_vocabulary.value_or(0);
+  if (ids > model.architecture->vocab_size()) config["vocab_size"] = ids;
+  return config;
+}
+
 // With the labels of the data; `grows` adds the tokenizer's ids and longer samples' positions.
 std::shared_ptr<const architectures::Architecture> adapted(const ResolveInput& input, bool grows) {
-  const ModelFacts& model = input.model;
+  const std::shared_ptr<const architectures::Architecture>& model = input.model.architecture;
   const tasks::TaskRow& task = task_row(input.parsed);
-  const int64_t ids = grows ? model.tokenizer_vocabulary.value_or(0) : 0,
-                positions = grows ? added_positions(input) : 0;
-  const bool more_ids = ids > model.architecture->vocab_size();
-  const bool labelled = task.config_changes != nullptr && !input.data.of_task.is_null();
-  if (!more_ids && positions == 0 && !labelled) return model.architecture;
-  Json config = model.architecture->config_json();
-  if (more_ids) config["vocab_size"] = ids;
-  if (positions > 0) {
-    Json& reach = config[model.architecture->config_key("max_position_embeddings")];
+  const Json before = model->config_json();
+  Json config = grows ? config_of_tokenizer(input.model) : before;
+  if (const int64_t positions = grows ? added_positions(input) : 0; positions > 0) {
+    Json& reach = config[model->config_key("max_position_embeddings")];
     reach = reach.get<int64_t>() + positions;
   }
-  if (labelled) config.update(task.config_changes(input.data.of_task));
-  return architectures::Architecture::from_config(
-      config, "the config with the tokenizer's vocabulary and the labels of the data",
-      model.architecture->head());
+  if (task.config_changes != nullptr && !input.data.of_task.is_null())
+    config.update(task.config_changes(input.data.of_task));
+  if (config == before) return model;
+  return architectures::Architecture::from_config(config, kAdaptedConfig, model->head());
 }
 
 void check_decoder_start(const ResolveInput& input, const architectures::Architecture& architecture,
                          Problems& problems) {
-  if (!architecture.has_encoder_and_decoder() || architecture.decoder_start_token_id()) return;
-  problems.add(input.model.source_folder.empty() ? ExitCode::kUsage : ExitCode::kData,
-               {Diagnostic::Severity::kError, "the model's config has no decoder_start_token_id",
-                input.model.source_folder.empty() ? "--model_type " + architecture.model_type()
-                                                  : input.model.source_folder + "/config.json",
-                "what the decoder reads begins with it",
-                input.model.source_folder.empty() ? "--config_overrides decoder_start_token_id=ID"
-                                                  : "add it to config.json"});
+  if (!architecture.has_encoder_and_decoder()) return;
+  const std::optional<int64_t> start = architecture.decoder_start_token_id();
+  if (start && *start >= 0 && *start < architecture.vocab_size()) return;
+  const std::string& folder = input.model.source_folder;
+  const bool scratch = folder.empty();
+  problems.add(
+      scratch ? ExitCode::kUsage : ExitCode::kData,
+      {Diagnostic::Severity::kError,
+       start ? "decoder_start_token_id must be a token" : "the model's config has no decoder_start_token_id",
+       scratch ? "--model_type " + architecture.model_type() : folder + "/config.json",
+       start ? "it is " + std::to_string(*start) + ", and tokens are 0 to " +
+                   std::to_string(architecture.vocab_size() - 1)
+             : "what the decoder reads begins with it",
+       scratch ? "--config_overrides decoder_start_token_id=ID" : "give one in config.json"});
+}
+
+// Rows are classified by the last end of a text.
+void check_ends(const ResolveInput& input, const architectures::Architecture& architecture,
+                Problems& problems) {
+  const bool looks = architecture.has_encoder_and_decoder() &&
+                     architecture.head() == architectures::Head::kSequenceClassification;
+  if (!looks || !input.model.special_tokens || architecture.eos_token_id()) return;
+  problems.add(
+      ExitCode::kData,
+      {Diagnostic::Severity::kError, "the tokenizer has no end of text", input.model.tokenizer_folder,
+       architecture.model_type() + " classifies a row by the last end of a text in it",
+       "name one as eos_token in its tokenizer_config.json, which ends every text with it"});
 }
 
 }  // namespace
+
+int64_t usable_positions(const ModelFacts& model) {
+  if (!model.special_tokens || !model.architecture->learned_positions())
+    return model.architecture->max_positions();
+  const Json config = config_of_tokenizer(model);
+  if (config == model.architecture->config_json()) return model.architecture->max_positions();
+  return architectures::Architecture::from_config(config, kAdaptedConfig, model.architecture->head())
+      ->max_positions();
+}
 
 std::shared_ptr<const architectures::Architecture> running_architecture(const ResolveInput& input) {
   return adapted(input, /*grows=*/true);
@@ -147,6 +181,7 @@ ModelPlan resolve_model(const ResolveInput& input, Problems& problems) {
   const arguments::Arguments& arguments = input.parsed.arguments;
   const auto architecture = running_architecture(input);
   check_decoder_start(input, *architecture, problems);
+  check_ends(input, *architecture, problems);
   ModelPlan plan;
   plan.source_folder = input.model.source_folder;
   plan.model_type = architecture->model_type();

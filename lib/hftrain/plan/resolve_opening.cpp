@@ -19,15 +19,21 @@ const ParameterSpec* find_parameter(const ParameterTable& table, const std::stri
   return found == table.parameters.end() ? nullptr : &*found;
 }
 
+// The dimension along which a parameter grew.
+size_t grown_dim(const ParameterSpec& before, const ParameterSpec& after) {
+  const auto [place, other] = std::mismatch(before.shape.begin(), before.shape.end(), after.shape.begin());
+  return static_cast<size_t>(place - before.shape.begin());
+}
+
 // As transformers resizes: an output matrix of its own as the embeddings, its bias by the mean of the others, and
-// the bias beside a tied one with zeros.
-GrowthKind kind_of(const ParameterSpec& spec, const Architecture& loaded, const Architecture& running) {
-  const bool tokens = running.vocab_size() > loaded.vocab_size() &&
-                      spec.shape.front() - find_parameter(loaded.parameters(), spec.name)->shape.front() ==
-                          running.vocab_size() - loaded.vocab_size() &&
-                      spec.shape.front() == running.vocab_size();
+// with zeros the bias beside a tied one and what no gradient changes.
+GrowthKind kind_of(const ParameterSpec& before, const ParameterSpec& after, const Architecture& loaded,
+                   const Architecture& running) {
+  const size_t dim = grown_dim(before, after);
+  const bool tokens = before.shape[dim] == loaded.vocab_size() && after.shape[dim] == running.vocab_size();
   if (!tokens) return GrowthKind::kPositions;
-  if (spec.shape.size() > 1) return GrowthKind::kTokens;
+  if (after.buffer) return GrowthKind::kZeros;
+  if (after.shape.size() > 1) return GrowthKind::kTokens;
   return running.parameters().tied.empty() ? GrowthKind::kMean : GrowthKind::kZeros;
 }
 
@@ -58,10 +64,11 @@ bool is_encoder(const ParameterTable& table, const ParameterSpec& spec) {
 
 int64_t added_positions(const ResolveInput& input) {
   const Architecture& model = *input.model.architecture;
-  if (!model.learned_positions() || model.max_positions() <= 0) return 0;
+  const int64_t positions = usable_positions(input.model);
+  if (!model.learned_positions() || positions <= 0) return 0;
   const bool of_task = reads_flag(task_row(input.parsed), "max_source_length");
   if (!input.parsed.arguments.model.resize_position_embeddings.value_or(of_task)) return 0;
-  return std::max<int64_t>(0, longest_sample(input) - model.max_positions());
+  return std::max<int64_t>(0, longest_sample(input) - positions);
 }
 
 std::vector<GrownParameter> grown_parameters(const Architecture& loaded, const Architecture& running) {
@@ -69,7 +76,8 @@ std::vector<GrownParameter> grown_parameters(const Architecture& loaded, const A
   for (const ParameterSpec& spec : running.parameters().parameters) {
     const ParameterSpec* before = find_parameter(loaded.parameters(), spec.name);
     if (before == nullptr || before->shape == spec.shape || spec.shape.empty()) continue;
-    grown.push_back({spec.name, before->shape.front(), kind_of(spec, loaded, running)});
+    grown.push_back(
+        {spec.name, before->shape[grown_dim(*before, spec)], kind_of(*before, spec, loaded, running)});
   }
   return grown;
 }
@@ -103,7 +111,7 @@ std::vector<Diagnostic> opening_notes(const ResolveInput& input, const RunPlan& 
                          "the tokenizer has that many ids"));
   }
   if (const int64_t added = added_positions(input); added > 0) {
-    const int64_t before = input.model.architecture->max_positions();
+    const int64_t before = usable_positions(input.model);
     notes.push_back(warning("the model gets " + std::to_string(before + added) + " positions instead of " +
                                 std::to_string(before),
                             "samples may be that long; the new ones start from random numbers",

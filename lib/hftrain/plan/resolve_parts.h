@@ -82,7 +82,10 @@ DiskPlan estimate_disk(const architectures::Architecture& architecture, const Ru
                        std::optional<uint64_t> free_bytes);
 void check_budget(const ResolveInput& input, const RunPlan& plan, Problems& problems);
 
-// The architecture that runs: the model's, with the labels that the data have, and with as many embeddings as the
+// The positions that samples may have: some families count them from the padding token's number on, and that is the
+// tokenizer's. Throws an Error (kData) for a tokenizer whose ids do not suit the model.
+int64_t usable_positions(const ModelFacts& model);
+// The architecture that runs: the model's, with the tokenizer's special ids and the labels that the data have, and with as many embeddings as the
 // tokenizer and, where they may be added, the samples' positions need.
 std::shared_ptr<const architectures::Architecture> running_architecture(const ResolveInput& input);
 

@@ -39,13 +39,12 @@ double logged_loss(const reporting::LogHistory& history) {
   return sum;
 }
 
-// Whether the model in a folder was saved as another class than `config` names. One that names none is taken for
-// this one.
-bool names_other_class(const std::string& folder, const Json& config) {
+// Whether a folder says that its model has this head. One that says nothing may be of any, as transformers takes it.
+bool names_class_of(const std::string& folder, const Json& config) {
   const std::string path = folder + "/config.json";
-  if (!path_exists(path)) return false;
-  const Json saved = read_json_file(path).value("architectures", Json());
-  return saved.is_array() && !saved.empty() && saved.front() != config.at("architectures").front();
+  const Json saved = path_exists(path) ? read_json_file(path) : Json();
+  const Json classes = saved.is_object() ? saved.value("architectures", Json()) : Json();
+  return classes.is_array() && !classes.empty() && classes.front() == config.at("architectures").front();
 }
 
 }  // namespace
@@ -113,8 +112,8 @@ void Trainer::load() {
 void Trainer::load_weights_of(const std::string& folder) {
   checkpoint::OpeningRules rules;
   if (folder != plan_.saving.resume_from) {
-    const bool other = names_other_class(folder, plan_.model.config);
-    rules.head = other ? checkpoint::StoredHead::kAnother : checkpoint::StoredHead::kThisOne;
+    const bool same = names_class_of(folder, plan_.model.config);
+    rules.head = same ? checkpoint::StoredHead::kThisOne : checkpoint::StoredHead::kAnother;
     rules.ignore_mismatched_sizes = plan_.model.ignore_mismatched_sizes;
     rules.told = true;
     rules.grown = plan_.model.grown;
