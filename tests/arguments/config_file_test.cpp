@@ -257,4 +257,26 @@ TEST_CASE("every implemented flag is set the same by a flag and by a file") {
   }
 }
 
+TEST_CASE("bytes that are no text are refused with their place, wherever they come from") {
+  const WrittenFile file("seed: 3\noutput_dir: caf\xe9 \n");  // Latin-1
+  const std::string of_file = mistakes({"--config", file.path});
+  CHECK(of_file.find("not UTF-8 text") != std::string::npos);
+  CHECK(of_file.find(file.path + ":2:16") != std::string::npos);
+  CHECK(of_file.find("\\xe9") != std::string::npos);
+  const WrittenFile mapping("? output_dir\n: {a: \"\xbd\"}\n");
+  CHECK(mistakes({"--config", mapping.path}).find("not UTF-8 text") != std::string::npos);
+  CHECK(mistakes({"--run_name", "caf\xe9"}).find("'caf\\xe9' is not UTF-8 text") != std::string::npos);
+  CHECK(mistakes({}, Environment({{"HF_DATASETS_CACHE", "caf\xe9"}})).empty());  // is no flag's
+  CHECK(mistakes({}, Environment({{"ACCELERATE_MIXED_PRECISION", "caf\xe9"}}))
+            .find("ACCELERATE_MIXED_PRECISION") != std::string::npos);
+}
+
+TEST_CASE("a configuration file may be UTF-16, as some shells write it") {
+  const std::string narrow = "seed: 7\n";
+  std::string wide = "\xFF\xFE";
+  for (const char c : narrow) wide += c, wide += '\0';
+  const WrittenFile file(wide);
+  CHECK(parse({"--config", file.path}).arguments.training.seed == 7);
+}
+
 }  // namespace hftrain::arguments

@@ -30,4 +30,14 @@ TEST_CASE("every text of a value is made printable, its keys too") {
   CHECK(value == Json{{"a\\x1b", {"b\\x1b", 1, nullptr, {{"c", "d\ne"}}}}});
 }
 
+TEST_CASE("the first byte that is no UTF-8 is found") {
+  CHECK(!first_invalid_utf8("caf\xc3\xa9 \xf0\x9f\x98\x80 \xef\xbf\xbf"));
+  CHECK(first_invalid_utf8("caf\xe9") == 3);
+  CHECK(first_invalid_utf8("ab\xc0\x80") == 2);        // an overlong 0
+  CHECK(first_invalid_utf8("a\xed\xa0\x80") == 1);     // half of a surrogate pair
+  CHECK(first_invalid_utf8("\xf4\x90\x80\x80") == 0);  // above U+10FFFF
+  CHECK(first_invalid_utf8("\xe0\x80\xaf") == 0);
+  CHECK(first_invalid_utf8("ok\xe2\x82") == 2);  // cut off
+}
+
 }  // namespace hftrain

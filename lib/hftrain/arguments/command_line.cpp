@@ -7,6 +7,7 @@
 #include "hftrain/arguments/flag_table.h"
 #include "hftrain/arguments/merge.h"
 #include "hftrain/arguments/suggestions.h"
+#include "hftrain/base/printable.h"
 
 namespace hftrain::arguments {
 namespace {
@@ -26,7 +27,14 @@ bool is_flag(const std::string& word) {
 class CommandLineReader {
  public:
   CommandLineReader(std::span<const std::string> words, Diagnostics& problems)
-      : words_(words), problems_(problems) {}
+      : words_(words.begin(), words.end()), problems_(problems) {
+    for (std::string& word : words_) {
+      if (!first_invalid_utf8(word)) continue;
+      word = printable(word);
+      problem("'" + word + "' is not UTF-8 text", "names and values are written into plans and reports",
+              "another name for the file or folder");
+    }
+  }
 
   std::vector<RawArgument> read() {
     while (at_ < words_.size()) {
@@ -114,7 +122,7 @@ class CommandLineReader {
         {.what = std::move(what), .where = "command line", .why = std::move(why), .hint = std::move(hint)});
   }
 
-  std::span<const std::string> words_;
+  std::vector<std::string> words_;
   Diagnostics& problems_;
   size_t at_ = 0;
   std::vector<RawArgument> raw_;

@@ -6,6 +6,7 @@
 
 #include "hftrain/arguments/flag_table.h"
 #include "hftrain/arguments/value.h"
+#include "hftrain/base/printable.h"
 #include "hftrain/base/text.h"
 
 namespace hftrain::arguments {
@@ -26,6 +27,8 @@ class Merger {
       : home_(home), outcome_(outcome), problems_(problems), unsupported_(unsupported) {}
 
   void add(const RawArgument& raw) {
+    if (raw.written.is_string() && first_invalid_utf8(raw.written.get_ref<const std::string&>()))
+      return mistake(raw, {"its text is not UTF-8", "", ""});
     Result<Json> converted = convert(*raw.flag, raw.written, home_);
     if (const auto* error = std::get_if<ValueError>(&converted)) return mistake(raw, *error);
     Json value = std::get<Json>(std::move(converted));

@@ -1,9 +1,12 @@
 #include "hftrain/arguments/yaml_values.h"
 
+#include <algorithm>
+#include <cstddef>
 #include <optional>
 #include <utility>
 
 #include "hftrain/arguments/yaml_documents.h"
+#include "hftrain/base/printable.h"
 
 namespace hftrain::arguments {
 namespace {
@@ -38,7 +41,25 @@ std::string without_comments(std::string text) {
 
 }  // namespace
 
+bool YamlValues::is_readable(const std::string& text) {
+  // YAML may be UTF-16 or UTF-32 too: it begins with a mark then, or with a character of which one byte is 0.
+  const bool wide = text.starts_with("\xFE\xFF") || text.starts_with("\xFF\xFE") ||
+                    text.substr(0, 4).find('\0') != std::string::npos;
+  const std::optional<size_t> bad = wide ? std::nullopt : first_invalid_utf8(text);
+  if (!bad) return true;
+  YAML::Mark mark;
+  mark.line =
+      static_cast<int>(std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(*bad), '\n'));
+  const size_t line = *bad == 0 ? std::string::npos : text.rfind('\n', *bad - 1);
+  mark.column = static_cast<int>(*bad - (line == std::string::npos ? 0 : line + 1));
+  mark.pos = static_cast<int>(*bad);
+  problem("not UTF-8 text", place_at(mark), "a byte there is " + printable(text.substr(*bad, 1)),
+          "save the file as UTF-8");
+  return false;
+}
+
 YAML::Node YamlValues::document(std::string text, bool json) {
+  if (!is_readable(text)) return YAML::Node(YAML::NodeType::Undefined);
   if (json) text = without_comments(std::move(text));
   try {
     const std::optional<YAML::Mark> second = second_document(text);

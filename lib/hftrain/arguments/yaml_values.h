@@ -27,6 +27,8 @@ class YamlValues {
   void problem(std::string what, std::string where, std::string why, std::string hint);
 
  private:
+  // Bytes that are no text are a mistake: what is read from them could not be written into a plan.
+  bool is_readable(const std::string& text);
   std::string place_at(const YAML::Mark& mark) const;
 
   std::string name_;

@@ -7,6 +7,15 @@
 namespace hftrain {
 namespace {
 
+bool is_shortest(uint32_t code, size_t size) {
+  constexpr uint32_t kLeast[] = {0, 0, 0x80, 0x800, 0x10000};
+  return code >= kLeast[size];
+}
+
+bool is_surrogate(uint32_t code) {
+  return code >= 0xD800 && code < 0xE000;
+}
+
 // The code point at the beginning of a text and how many bytes it takes; no bytes where that is not UTF-8.
 std::pair<uint32_t, size_t> first_code_point(std::string_view text) {
   const auto lead = static_cast<unsigned char>(text[0]);
@@ -22,7 +31,9 @@ std::pair<uint32_t, size_t> first_code_point(std::string_view text) {
     if ((next & 0xC0) != 0x80) return {0, 0};
     code = code << 6 | (next & 0x3FU);
   }
-  return {code, size};
+  return is_shortest(code, size) && !is_surrogate(code) && code <= 0x10FFFF
+             ? std::pair{code, size}
+             : std::pair<uint32_t, size_t>{0, 0};
 }
 
 bool is_control(uint32_t code) {
@@ -41,6 +52,15 @@ void append_escaped(uint32_t code, const char* form, std::string& out) {
 }
 
 }  // namespace
+
+std::optional<size_t> first_invalid_utf8(std::string_view text) {
+  for (size_t at = 0; at < text.size();) {
+    const size_t size = first_code_point(text.substr(at)).second;
+    if (size == 0) return at;
+    at += size;
+  }
+  return std::nullopt;
+}
 
 std::string printable(std::string_view text, Lines lines) {
   std::string out;

@@ -2,12 +2,18 @@
 // the terminal, or stand in for other text, is written out instead.
 #pragma once
 
+#include <cstddef>
+#include <optional>
 #include <string>
 #include <string_view>
 
 #include "hftrain/base/json.h"
 
 namespace hftrain {
+
+// Where the first byte is that is no UTF-8 (overlong forms, halves of surrogate pairs and what lies above U+10FFFF are
+// none); nothing in text that is all UTF-8, as JSON must be.
+std::optional<size_t> first_invalid_utf8(std::string_view text);
 
 enum class Lines { kOne, kMany };
 
