@@ -19,7 +19,8 @@ bool worth_naming(const std::string& name) {
 }  // namespace
 
 std::vector<std::string> suggest_flags(std::string_view written) {
-  std::vector<std::string> names = suggest_names(written, flag_table().spellings(), flag_synonyms());
+  static const KnownNames known(flag_table().spellings());
+  std::vector<std::string> names = suggest_names(written, known, flag_synonyms());
   if (std::any_of(names.begin(), names.end(), worth_naming)) {
     std::erase_if(names, [](const std::string& name) { return !worth_naming(name); });
   }

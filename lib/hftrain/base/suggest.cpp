@@ -47,56 +47,66 @@ bool means_word(const std::string& part, const std::string& word) {
          (word.size() >= kShortestWord && part.starts_with(word));
 }
 
+using Name = KnownNames::Name;
+
+Name in_its_forms(std::string_view text) {
+  std::string normal = normalised(text);
+  std::vector<std::string> words = split(normal, '_');
+  return {std::string(text), std::move(normal), squeezed(text), std::move(words)};
+}
+
 class Suggestions {
  public:
-  Suggestions(std::string_view written, std::span<const std::string> names, std::span<const Synonym> synonyms)
-      : name_(normalised(written)), squeezed_(squeezed(written)), names_(names), synonyms_(synonyms) {}
+  Suggestions(std::string_view written, const KnownNames& names, std::span<const Synonym> synonyms)
+      : written_(in_its_forms(written)), names_(names), synonyms_(synonyms) {}
 
   std::vector<std::string> find() {
-    const auto same = [&](std::string_view word) { return squeezed(word) == squeezed_ ? 0 : kNo; };
-    take_names(same);
-    take_synonyms(same);
-    if (found_.empty()) take_names([&](std::string_view name) { return slips(name); });
-    if (found_.empty()) take_synonyms([&](std::string_view word) { return slips(word) == 1 ? 1 : kNo; });
-    if (found_.empty()) take_names([&](std::string_view name) { return unsaid(name); });
+    take_names([&](const Name& name) { return name.squeezed == written_.squeezed ? 0 : kNo; });
+    take_synonyms([&](std::string_view word) { return squeezed(word) == written_.squeezed; });
+    if (found_.empty()) take_names([&](const Name& name) { return slips(name.text, name.normal); });
+    if (found_.empty())
+      take_synonyms([&](std::string_view word) { return slips(word, normalised(word)) == 1; });
+    if (found_.empty()) take_names([&](const Name& name) { return unsaid(name.words); });
     return std::move(found_);
   }
 
  private:
-  int slips(std::string_view name) const {
-    const int one = std::max(name_.size(), name.size()) >= kShortestSlip ? 1 : 0;
-    const int allowed = std::max(one, std::min(allowed_slips(name_), allowed_slips(name)));
-    const std::string other = normalised(name);
+  int slips(std::string_view name, std::string_view other) const {
+    const std::string& mine = written_.normal;
+    const int one = std::max(mine.size(), name.size()) >= kShortestSlip ? 1 : 0;
+    const int allowed = std::max(one, std::min(allowed_slips(mine), allowed_slips(name)));
     const auto apart =
-        static_cast<int>(std::max(name_.size(), other.size()) - std::min(name_.size(), other.size()));
+        static_cast<int>(std::max(mine.size(), other.size()) - std::min(mine.size(), other.size()));
     if (apart > allowed) return kNo;
-    const int distance = edit_distance(name_, other, std::max(allowed, 1));
+    const int distance = edit_distance(mine, other, std::max(allowed, 1));
     if (distance == 1 && changed_places(name)) return distance;
     return distance <= allowed ? distance : kNo;
   }
 
   // The letters are those of the name, however short it is.
   bool changed_places(std::string_view name) const {
-    return name.size() == name_.size() && std::is_permutation(name.begin(), name.end(), name_.begin());
+    const std::string& mine = written_.normal;
+    return name.size() == mine.size() && std::is_permutation(name.begin(), name.end(), mine.begin());
   }
 
   // How many words of the name were not written, when all that was written is in it.
-  int unsaid(std::string_view name) const {
-    std::vector<std::string> words = split(normalised(name), '_');
-    for (const std::string& part : split(name_, '_')) {
-      const auto match = std::find_if(words.begin(), words.end(),
-                                      [&](const std::string& word) { return means_word(part, word); });
-      if (match == words.end()) return kNo;
-      words.erase(match);
+  int unsaid(const std::vector<std::string>& words) const {
+    if (written_.words.size() > words.size()) return kNo;
+    std::vector<bool> said(words.size());
+    for (const std::string& part : written_.words) {
+      size_t match = 0;
+      while (match < words.size() && (said[match] || !means_word(part, words[match]))) ++match;
+      if (match == words.size()) return kNo;
+      said[match] = true;
     }
-    const int left = static_cast<int>(words.size());
+    const auto left = static_cast<int>(words.size() - written_.words.size());
     return left <= kMostUnsaid ? left : kNo;
   }
 
-  template <typename Score>
-  void take_synonyms(Score score) {
+  template <typename Meant>
+  void take_synonyms(Meant meant) {
     for (const Synonym& synonym : synonyms_) {
-      if (score(synonym.word) == kNo) continue;
+      if (!meant(synonym.word)) continue;
       add(synonym.name);
       add(synonym.other);
     }
@@ -106,8 +116,8 @@ class Suggestions {
   template <typename Score>
   void take_names(Score score) {
     std::vector<std::pair<int, std::string_view>> scored;
-    for (const std::string& name : names_) {
-      if (const int value = score(name); value != kNo) scored.emplace_back(value, name);
+    for (const Name& name : names_.all()) {
+      if (const int value = score(name); value != kNo) scored.emplace_back(value, name.text);
     }
     std::stable_sort(scored.begin(), scored.end(),
                      [](const auto& a, const auto& b) { return a.first < b.first; });
@@ -117,24 +127,35 @@ class Suggestions {
   }
 
   void add(std::string_view name) {
-    const bool known = std::find(names_.begin(), names_.end(), name) != names_.end();
     const bool fresh = std::find(found_.begin(), found_.end(), name) == found_.end();
-    if (known && fresh && found_.size() < kMostNames) found_.emplace_back(name);
+    if (fresh && found_.size() < kMostNames && names_.holds(name)) found_.emplace_back(name);
   }
 
-  const std::string name_;
-  const std::string squeezed_;
-  std::span<const std::string> names_;
+  const Name written_;
+  const KnownNames& names_;
   std::span<const Synonym> synonyms_;
   std::vector<std::string> found_;
 };
 
 }  // namespace
 
-std::vector<std::string> suggest_names(std::string_view written, std::span<const std::string> names,
+KnownNames::KnownNames(std::span<const std::string> names) {
+  for (const std::string& name : names) names_.push_back(in_its_forms(name));
+}
+
+bool KnownNames::holds(std::string_view text) const {
+  return std::any_of(names_.begin(), names_.end(), [&](const Name& name) { return name.text == text; });
+}
+
+std::vector<std::string> suggest_names(std::string_view written, const KnownNames& names,
                                        std::span<const Synonym> synonyms) {
   if (written.size() > kLongest) return {};
   return Suggestions(written, names, synonyms).find();
+}
+
+std::vector<std::string> suggest_names(std::string_view written, std::span<const std::string> names,
+                                       std::span<const Synonym> synonyms) {
+  return suggest_names(written, KnownNames(names), synonyms);
 }
 
 }  // namespace hftrain

@@ -15,10 +15,29 @@ struct Synonym {
   std::string_view other = {};
 };
 
+// Names in the forms that they are looked up by. Made once for a list that is asked often.
+class KnownNames {
+ public:
+  struct Name {
+    std::string text;
+    std::string normal;              // lower case, words divided by underscores
+    std::string squeezed;            // without them
+    std::vector<std::string> words;  // between them
+  };
+  explicit KnownNames(std::span<const std::string> names);
+  const std::vector<Name>& all() const noexcept { return names_; }
+  bool holds(std::string_view text) const;
+
+ private:
+  std::vector<Name> names_;
+};
+
 // At most three of `names`, the likeliest first; none where nothing comes close. Looked at in turn: synonyms
 // and names that differ in dashes, underscores and capitals only, slips of the hand, synonyms with one slip,
 // and names that have every part of the written one ("grad_norm": "max_grad_norm"). Synonyms that stand for
 // no name of `names` do not count.
+std::vector<std::string> suggest_names(std::string_view written, const KnownNames& names,
+                                       std::span<const Synonym> synonyms = {});
 std::vector<std::string> suggest_names(std::string_view written, std::span<const std::string> names,
                                        std::span<const Synonym> synonyms = {});
 
