@@ -60,6 +60,11 @@ std::vector<OperatorCase> kernel_cases() {
          return Tensors{noise({rows, 3, width}, 1), noise({width}, 2)};
        },
        [](const Tensors& in, Kernels kernels) { return rms_norm(in[0], in[1], 1e-6, kernels); }},
+      {"gelu", Operator::kGelu,
+       [](int64_t rows, int64_t width) {
+         return Tensors{noise({rows, width}, 1) * 3};
+       },
+       [](const Tensors& in, Kernels kernels) { return activate(Activation::kGelu, in[0], kernels); }},
       {"gelu_tanh", Operator::kGeluTanh,
        [](int64_t rows, int64_t width) {
          return Tensors{noise({rows, width}, 1) * 3};

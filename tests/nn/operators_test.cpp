@@ -2,6 +2,7 @@
 #include <ATen/CPUGeneratorImpl.h>
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/cat.h>
+#include <ATen/ops/erfc.h>
 #include <ATen/ops/ones_like.h>
 #include <ATen/ops/randint.h>
 #include <ATen/ops/randn.h>
@@ -81,6 +82,13 @@ TEST_CASE("The forms of the tanh gelu agree, also far from zero") {
   const at::Tensor far = at::tensor({-1e6f, -50.0f, -12.0f, 12.0f, 50.0f, 1e6f});
   CHECK(activate(Activation::kGeluTanh, far, Kernels::kFused)
             .allclose(activate(Activation::kGeluTanh, far, Kernels::kReference), 1e-6, 1e-6));
+}
+
+TEST_CASE("The exact gelu keeps its digits where almost nothing is left") {
+  const at::Tensor x = at::tensor({-1e6f, -30.0f, -12.0f, -8.0f, -5.0f, -3.0f, -1e-3f, 0.0f, 4.0f, 1e6f});
+  const at::Tensor fused = activate(Activation::kGelu, x, Kernels::kFused);
+  const at::Tensor wide = x.to(at::kDouble), expected = wide * 0.5 * at::erfc(-wide / std::sqrt(2.0));
+  CHECK(fused.to(at::kDouble).allclose(expected, 2e-5, 1e-36));
 }
 
 TEST_CASE("Silu stays finite and right where its exponential overflows or vanishes") {

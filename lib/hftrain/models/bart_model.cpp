@@ -51,8 +51,8 @@ EncoderDecoderModel::DecoderEntry BartModel::enter_decoder(at::TensorList parame
 at::Tensor BartModel::add_and_norm(const at::Tensor& residual, const at::Tensor& x, const at::Tensor& weight,
                                    const at::Tensor& bias, at::TensorList norm) const {
   const double p = active(config_.dropout);
-  const at::Tensor sum = p == 0 ? nn::linear_add(residual, x, weight, bias, options().kernels)
-                                : residual + nn::dropout(nn::linear(x, weight, bias), p);
+  const at::Tensor sum = p == 0 ? nn::linear_add(residual, x, weight, bias, options().kernels, products())
+                                : nn::add_dropout(residual, nn::linear(x, weight, bias, products()), p);
   return nn::layer_norm(sum, norm[0], norm[1], BartConfig::kNormEpsilon);
 }
 
@@ -72,7 +72,7 @@ at::Tensor BartModel::attend_itself(Stack which, int64_t layer, at::TensorList p
                                     const at::Tensor& padding) const {
   const BartStack& stack = which == Stack::kDecoder ? config_.decoder : config_.encoder;
   const std::vector<at::Tensor> projected =
-      nn::linear_many(x, {p[0], p[2], p[4]}, {p[1], p[3], p[5]}, options().kernels);
+      nn::linear_many(x, {p[0], p[2], p[4]}, {p[1], p[3], p[5]}, options().kernels, products());
   const at::Tensor key = heads(stack, projected[0]), value = heads(stack, projected[1]),
                    query = heads(stack, projected[2]);
   const nn::AttentionOptions options = attention_options(stack);
@@ -88,18 +88,19 @@ at::Tensor BartModel::attend_encoder(int64_t layer, at::TensorList p, const at::
   const BartStack& stack = config_.decoder;
   const KeysAndValues of_encoder = attend_to_encoder(layer, [&]() -> KeysAndValues {
     const std::vector<at::Tensor> both =
-        nn::linear_many(in.encoded, {p[0], p[2]}, {p[1], p[3]}, options().kernels);
+        nn::linear_many(in.encoded, {p[0], p[2]}, {p[1], p[3]}, options().kernels, products());
     return {heads(stack, both[0]), heads(stack, both[1])};
   });
   const at::Tensor attended =
-      nn::attention(heads(stack, nn::linear(x, p[4], p[5])), of_encoder.keys, of_encoder.values,
+      nn::attention(heads(stack, nn::linear(x, p[4], p[5], products())), of_encoder.keys, of_encoder.values,
                     {.causal = false, .padding = in.encoded_padding, .bias = {}}, attention_options(stack));
   return add_and_norm(x, attended, p[6], p[7], p.slice(8, 2));
 }
 
 // Parameters: weight and bias of fc1, fc2 and the norm.
 at::Tensor BartModel::feed_forward(at::TensorList p, const at::Tensor& x) const {
-  const at::Tensor inner = nn::activate(activation_, nn::linear(x, p[0], p[1]), options().kernels);
+  const at::Tensor inner =
+      nn::activate(activation_, nn::linear(x, p[0], p[1], products()), options().kernels);
   return add_and_norm(x, nn::dropout(inner, active(config_.activation_dropout)), p[2], p[3], p.slice(4, 2));
 }
 
@@ -125,7 +126,7 @@ BlockOutputs BartModel::block(Stack which, int64_t layer, at::TensorList p, cons
 // Parameters: of a language model the bias of its outputs and the tied matrix; of a classification of rows its dense
 // layer; the head's matrix and bias.
 HeadOutput BartModel::head(at::TensorList p, const at::Tensor& x) const {
-  HeadOutput out{.hidden = x, .kernels = options().kernels};
+  HeadOutput out{.hidden = x, .kernels = options().kernels, .products = products()};
   if (architecture().head() == architectures::Head::kSeq2SeqLm) {
     out.weight = p[1];
     out.bias = p[0].view({-1});
@@ -133,7 +134,7 @@ HeadOutput BartModel::head(at::TensorList p, const at::Tensor& x) const {
   }
   if (architecture().head() == architectures::Head::kSequenceClassification) {
     const double drop = active(config_.classifier_dropout);
-    out.hidden = nn::dropout(nn::linear(nn::dropout(x, drop), p[0], p[1]).tanh(), drop);
+    out.hidden = nn::dropout(nn::linear(nn::dropout(x, drop), p[0], p[1], products()).tanh(), drop);
   }
   out.weight = p[p.size() - 2];
   out.bias = p.back();

@@ -64,7 +64,8 @@ at::Tensor EncoderModel::embed(at::TensorList p, const at::Tensor& ids, const at
 // Weights and biases of query, key and value.
 at::Tensor EncoderModel::attention(at::TensorList p, const at::Tensor& x, const at::Tensor& padding) const {
   const int64_t heads = config_.heads, head_dim = config_.hidden_size / heads;
-  Tensors projected = nn::linear_many(x, {p[0], p[2], p[4]}, {p[1], p[3], p[5]}, options().kernels);
+  Tensors projected =
+      nn::linear_many(x, {p[0], p[2], p[4]}, {p[1], p[3], p[5]}, options().kernels, products());
   for (at::Tensor& one : projected) one = one.view({x.size(0), x.size(1), heads, head_dim});
   nn::AttentionOptions attention;
   attention.scale = 1.0 / std::sqrt(static_cast<double>(head_dim));
@@ -75,8 +76,8 @@ at::Tensor EncoderModel::attention(at::TensorList p, const at::Tensor& x, const 
 at::Tensor EncoderModel::project(const at::Tensor& residual, const at::Tensor& x, const at::Tensor& weight,
                                  const at::Tensor& bias, double dropout) const {
   const double p = active(dropout);
-  if (p == 0) return nn::linear_add(residual, x, weight, bias, options().kernels);
-  return residual + nn::dropout(nn::linear(x, weight, bias), p);
+  if (p == 0) return nn::linear_add(residual, x, weight, bias, options().kernels, products());
+  return nn::add_dropout(residual, nn::linear(x, weight, bias, products()), p);
 }
 
 // Parameters: query, key, value, the attention's output, its norm; inner and outer layer, their norm.
@@ -85,7 +86,8 @@ at::Tensor EncoderModel::block(at::TensorList p, const at::Tensor& x, const at::
   const at::Tensor seen = attention(p.slice(0, 6), x, padding);
   const at::Tensor attended =
       nn::layer_norm(project(x, seen, p[6], p[7], config_.attended_dropout), p[8], p[9], eps);
-  const at::Tensor inner = nn::activate(activation_, nn::linear(attended, p[10], p[11]), options().kernels);
+  const at::Tensor inner =
+      nn::activate(activation_, nn::linear(attended, p[10], p[11], products()), options().kernels);
   return nn::layer_norm(project(attended, inner, p[12], p[13], config_.dropout), p[14], p[15], eps);
 }
 
@@ -93,8 +95,8 @@ at::Tensor EncoderModel::block(at::TensorList p, const at::Tensor& x, const at::
 // comes last when it is tied, and with a bias of its own when it is not.
 HeadOutput EncoderModel::masked_lm(at::TensorList p, const at::Tensor& x) const {
   const size_t first = config_.head.bias_first ? 1 : 0;
-  const at::Tensor inner = nn::linear(x, p[first], p[first + 1]);
-  HeadOutput out{.kernels = options().kernels};
+  const at::Tensor inner = nn::linear(x, p[first], p[first + 1], products());
+  HeadOutput out{.kernels = options().kernels, .products = products()};
   out.hidden = nn::layer_norm(nn::activate(head_activation_, inner, options().kernels), p[first + 2],
                               p[first + 3], config_.layer_norm_eps);
   const at::TensorList rest = p.slice(first + 4);
@@ -123,7 +125,8 @@ HeadOutput EncoderModel::head(at::TensorList p, const at::Tensor& x) const {
   return {.hidden = nn::dropout(pools ? pooled(p, x) : x, active(config_.head.dropout)),
           .weight = last[0],
           .bias = last[1],
-          .kernels = options().kernels};
+          .kernels = options().kernels,
+          .products = products()};
 }
 
 Output EncoderModel::forward(const Batch& batch, nn::UnitRunner& runner, const Objective& objective) {

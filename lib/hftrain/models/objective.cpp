@@ -43,19 +43,22 @@ Objective vocabulary_objective(const at::Tensor& labels, const LossRequest& requ
       return {nn::cross_entropy(logits, labels, options), logits.detach()};
     }
     if (head.kernels == nn::Kernels::kReference && !request.want_best_ids)
-      return {nn::head_loss(head.hidden, head.weight, head.bias, labels, options, head.kernels), {}};
+      return {
+          nn::head_loss(head.hidden, head.weight, head.bias, labels, options, head.kernels, head.products),
+          {}};
     const at::Tensor flat = labels.reshape({-1});
     const at::Tensor counted = (flat != nn::kIgnoreIndex).nonzero().squeeze(1);
     const at::Tensor hidden = head.hidden.reshape({-1, head.hidden.size(-1)}).index_select(0, counted);
     if (request.want_best_ids) {
-      nn::LossAndBest found = nn::head_loss_and_best(hidden, head.weight, head.bias,
-                                                     flat.index_select(0, counted), options, head.kernels);
+      nn::LossAndBest found =
+          nn::head_loss_and_best(hidden, head.weight, head.bias, flat.index_select(0, counted), options,
+                                 head.kernels, head.products);
       const at::Tensor all = at::full_like(flat, nn::kIgnoreIndex).index_copy_(0, counted, found.best_ids);
       return {std::move(found.loss), all.view(labels.sizes())};
     }
-    return {
-        nn::head_loss(hidden, head.weight, head.bias, flat.index_select(0, counted), options, head.kernels),
-        {}};
+    return {nn::head_loss(hidden, head.weight, head.bias, flat.index_select(0, counted), options,
+                          head.kernels, head.products),
+            {}};
   };
 }
 
@@ -152,7 +155,9 @@ Objective logits_only() {
 
 Objective best_ids_only() {
   return [](const HeadOutput& head) -> Output {
-    return {{}, nn::head_loss_and_best(head.hidden, head.weight, head.bias, {}, {}, head.kernels).best_ids};
+    return {{},
+            nn::head_loss_and_best(head.hidden, head.weight, head.bias, {}, {}, head.kernels, head.products)
+                .best_ids};
   };
 }
 

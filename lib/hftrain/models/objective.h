@@ -18,6 +18,7 @@ struct HeadOutput {
   at::Tensor weight;  // [L, C]
   at::Tensor bias;    // [L]; undefined: none
   nn::Kernels kernels = nn::Kernels::kFused;
+  nn::Products products = nn::Products::kAten;
 
   at::Tensor logits() const;  // [.., L]
 };

@@ -49,14 +49,15 @@ at::Tensor T5Model::heads(const at::Tensor& projected) const {
 }
 
 at::Tensor T5Model::add(const at::Tensor& residual, const at::Tensor& x, const at::Tensor& weight) const {
-  if (dropout() == 0) return kept_finite(nn::linear_add(residual, x, weight, {}, options().kernels));
-  return kept_finite(residual + nn::dropout(nn::linear(x, weight, {}), dropout()));
+  if (dropout() == 0)
+    return kept_finite(nn::linear_add(residual, x, weight, {}, options().kernels, products()));
+  return kept_finite(nn::add_dropout(residual, nn::linear(x, weight, {}, products()), dropout()));
 }
 
 at::Tensor T5Model::attend_itself(Stack stack, int64_t layer, at::TensorList p, const BlockInputs& in,
                                   const at::Tensor& bias) const {
   const std::vector<at::Tensor> projected =
-      nn::linear_many(norm(in.x, p[4]), {p[0], p[1], p[2]}, {}, options().kernels);
+      nn::linear_many(norm(in.x, p[4]), {p[0], p[1], p[2]}, {}, options().kernels, products());
   const nn::AttentionOptions options{.scale = 1, .dropout = dropout(), .window = {}};
   const at::Tensor query = heads(projected[0]), key = heads(projected[1]), value = heads(projected[2]);
   const nn::AttentionMask mask{
@@ -67,9 +68,10 @@ at::Tensor T5Model::attend_itself(Stack stack, int64_t layer, at::TensorList p, 
 
 at::Tensor T5Model::attend_encoder(int64_t layer, at::TensorList p, const at::Tensor& x,
                                    const BlockInputs& in) const {
-  const at::Tensor query = nn::linear(norm(x, p[4]), p[0], {});
+  const at::Tensor query = nn::linear(norm(x, p[4]), p[0], {}, products());
   const KeysAndValues of_encoder = attend_to_encoder(layer, [&]() -> KeysAndValues {
-    const std::vector<at::Tensor> both = nn::linear_many(in.encoded, {p[1], p[2]}, {}, options().kernels);
+    const std::vector<at::Tensor> both =
+        nn::linear_many(in.encoded, {p[1], p[2]}, {}, options().kernels, products());
     return {heads(both[0]), heads(both[1])};
   });
   const at::Tensor attended = nn::attention(heads(query), of_encoder.keys, of_encoder.values,
@@ -83,10 +85,11 @@ at::Tensor T5Model::feed_forward(at::TensorList p, const at::Tensor& x) const {
   const at::Tensor normed = norm(x, p[p.size() - 1]);
   at::Tensor inner;
   if (config_.is_gated) {
-    const std::vector<at::Tensor> gate_up = nn::linear_many(normed, {p[0], p[1]}, {}, options().kernels);
+    const std::vector<at::Tensor> gate_up =
+        nn::linear_many(normed, {p[0], p[1]}, {}, options().kernels, products());
     inner = nn::gated(activation_, gate_up[0], gate_up[1], options().kernels);
   } else {
-    inner = nn::activate(activation_, nn::linear(normed, p[0], {}), options().kernels);
+    inner = nn::activate(activation_, nn::linear(normed, p[0], {}, products()), options().kernels);
   }
   return add(x, nn::dropout(inner, dropout()), p[p.size() - 2]);
 }
@@ -113,14 +116,15 @@ BlockOutputs T5Model::block(Stack stack, int64_t layer, at::TensorList parameter
 
 // Parameters: the last norm; of a classification of rows its dense layer; the head's matrix and bias.
 HeadOutput T5Model::head(at::TensorList p, const at::Tensor& x) const {
-  HeadOutput out{.hidden = nn::dropout(norm(x, p[0]), dropout()), .kernels = options().kernels};
+  HeadOutput out{
+      .hidden = nn::dropout(norm(x, p[0]), dropout()), .kernels = options().kernels, .products = products()};
   const double drop = active(config_.classifier_dropout);
   switch (architecture().head()) {
     case Head::kSeq2SeqLm:
       if (config_.scale_decoder_outputs) out.hidden = out.hidden * std::pow(config_.d_model, -0.5);
       break;
     case Head::kSequenceClassification:
-      out.hidden = nn::linear(nn::dropout(out.hidden, drop), p[1], p[2]).tanh();
+      out.hidden = nn::linear(nn::dropout(out.hidden, drop), p[1], p[2], products()).tanh();
       out.hidden = nn::dropout(out.hidden, drop);
       break;
     case Head::kTokenClassification:

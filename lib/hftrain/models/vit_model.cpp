@@ -47,7 +47,7 @@ VitModel::VitModel(std::shared_ptr<const architectures::Architecture> architectu
 // Parameters: class token; positions; projection weight, bias.
 at::Tensor VitModel::embed(at::TensorList p, const at::Tensor& pixels) const {
   const at::Tensor patches = patches_of(pixels.to(options().compute_dtype), config_);
-  at::Tensor embedded = nn::linear(patches, p[2].flatten(1), p[3]);
+  at::Tensor embedded = nn::linear(patches, p[2].flatten(1), p[3], products());
   // The module that the Trainer's hook hangs on is the projection.
   const double alpha = active(this->options().neftune_alpha);
   if (alpha > 0) embedded = nn::add_neftune_noise(embedded, alpha);
@@ -68,8 +68,8 @@ at::Tensor VitModel::attention(at::TensorList projections) const {
 at::Tensor VitModel::project(const at::Tensor& residual, const at::Tensor& x, const at::Tensor& weight,
                              const at::Tensor& bias) const {
   const double p = active(config_.hidden_dropout_prob);
-  if (p == 0) return nn::linear_add(residual, x, weight, bias, options().kernels);
-  return residual.add(nn::dropout(nn::linear(x, weight, bias), p));
+  if (p == 0) return nn::linear_add(residual, x, weight, bias, options().kernels, products());
+  return nn::add_dropout(residual, nn::linear(x, weight, bias, products()), p);
 }
 
 // Parameters: query, key and value, each with its bias if there are any; output; norm before; norm after; MLP in; out.
@@ -83,9 +83,9 @@ at::Tensor VitModel::block(at::TensorList p, const at::Tensor& x) const {
   }
   p = p.slice(3 * step);
   const at::Tensor normed = nn::layer_norm(x, p[2], p[3], eps);
-  const at::Tensor seen = attention(nn::linear_many(normed, weights, biases, options().kernels));
+  const at::Tensor seen = attention(nn::linear_many(normed, weights, biases, options().kernels, products()));
   const at::Tensor attended = project(x, seen, p[0], p[1]);
-  const at::Tensor inner = nn::linear(nn::layer_norm(attended, p[4], p[5], eps), p[6], p[7]);
+  const at::Tensor inner = nn::linear(nn::layer_norm(attended, p[4], p[5], eps), p[6], p[7], products());
   return project(attended, nn::activate(activation_, inner, options().kernels), p[8], p[9]);
 }
 
@@ -95,7 +95,8 @@ HeadOutput VitModel::head(at::TensorList p, const at::Tensor& x) const {
   return {.hidden = nn::layer_norm(x.select(1, 0), p[0], p[1], config_.layer_norm_eps),
           .weight = p[2],
           .bias = p[3],
-          .kernels = options().kernels};
+          .kernels = options().kernels,
+          .products = products()};
 }
 
 void VitModel::check(const Batch& batch) const {

@@ -33,6 +33,17 @@ constexpr std::array<std::pair<const char*, Activation>, 9> kActivations{{
     {"tanh", Activation::kTanh},
 }};
 
+struct Gelu : Function<Gelu> {
+  static at::Tensor forward(AutogradContext* ctx, const at::Tensor& x) {
+    ctx->save_for_backward({x});
+    return ops::gelu(x);
+  }
+
+  static variable_list backward(AutogradContext* ctx, variable_list grads) {
+    return {ops::gelu_backward(grads[0].contiguous(), ctx->get_saved_variables()[0])};
+  }
+};
+
 struct GeluTanh : Function<GeluTanh> {
   static at::Tensor forward(AutogradContext* ctx, const at::Tensor& x) {
     ctx->save_for_backward({x});
@@ -78,9 +89,16 @@ const std::vector<std::string>& activation_names() {
   return names;
 }
 
+Kernels keeps_bits(Activation activation, Kernels kernels) {
+  return activation == Activation::kGelu ? Kernels::kReference : kernels;
+}
+
 at::Tensor activate(Activation activation, const at::Tensor& x, Kernels kernels) {
   switch (activation) {
     case Activation::kGelu:
+      if (kernels == Kernels::kFused && ops::has_kernel(ops::Operator::kGelu, x)) {
+        return Gelu::apply(x.contiguous());
+      }
       return at::gelu(x);
     case Activation::kGeluTanh:
       if (kernels == Kernels::kFused && ops::has_kernel(ops::Operator::kGeluTanh, x)) {
@@ -104,7 +122,7 @@ at::Tensor gated(Activation activation, const at::Tensor& gate, const at::Tensor
   if (fused && gate.sizes() == up.sizes() && ops::has_kernel(ops::Operator::kSwiglu, gate, up)) {
     return Swiglu::apply(gate.contiguous(), up.contiguous());
   }
-  return activate(activation, gate, kernels) * up;
+  return activate(activation, gate, keeps_bits(activation, kernels)) * up;
 }
 
 }  // namespace hftrain::nn

@@ -22,6 +22,9 @@ Activation activation_by_name(const std::string& name);
 // For the tanh form of gelu one pass with its own backward.
 at::Tensor activate(Activation activation, const at::Tensor& x, Kernels kernels);
 
+// `kernels`, but kReference for the exact gelu: decoders have always had that of ATen, and keep their bits.
+Kernels keeps_bits(Activation activation, Kernels kernels);
+
 // activation(gate) · up. For silu one pass with its own backward.
 at::Tensor gated(Activation activation, const at::Tensor& gate, const at::Tensor& up, Kernels kernels);
 

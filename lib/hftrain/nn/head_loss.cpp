@@ -2,13 +2,11 @@
 
 #include <ATen/TensorOperators.h>
 #include <ATen/core/grad_mode.h>
-#include <ATen/ops/addmm.h>
 #include <ATen/ops/argmax.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/empty_like.h>
 #include <ATen/ops/full_like.h>
 #include <ATen/ops/log_softmax.h>
-#include <ATen/ops/mm.h>
 #include <ATen/ops/zeros.h>
 #include <ATen/ops/zeros_like.h>
 #include <torch/csrc/autograd/custom_function.h>
@@ -19,6 +17,7 @@
 #include "hftrain/base/error.h"
 #include "hftrain/nn/accumulation.h"
 #include "hftrain/nn/ops.h"
+#include "hftrain/nn/product.h"
 
 namespace hftrain::nn {
 namespace {
@@ -30,6 +29,7 @@ using torch::autograd::variable_list;
 struct Head {
   at::Tensor weight;               // [V, C]
   std::optional<at::Tensor> bias;  // [V]
+  Products products = Products::kAten;
 };
 
 struct HeadGradients {
@@ -78,22 +78,18 @@ at::Tensor logits_buffer(const at::Tensor& hidden, int64_t rows, int64_t vocab) 
 }
 
 void compute_logits(at::Tensor& logits, const at::Tensor& hidden, const Head& head) {
-  if (head.bias) {
-    at::addmm_out(logits, *head.bias, hidden, head.weight.t());
-  } else {
-    at::mm_out(logits, hidden, head.weight.t());
-  }
+  multiply_into(logits, hidden, head.weight.t(), head.bias.value_or(at::Tensor()), head.products);
 }
 
 // Adds what the rows `begin` … of the chunk give; `grad` are the gradients of their logits.
-void add_gradients(HeadGradients& result, const at::Tensor& grad, const at::Tensor& hidden,
-                   const at::Tensor& weight, int64_t begin) {
+void add_gradients(HeadGradients& result, const at::Tensor& grad, const at::Tensor& hidden, const Head& head,
+                   int64_t begin) {
   at::Tensor grad_hidden = result.hidden.narrow(0, begin, grad.size(0));
-  at::mm_out(grad_hidden, grad, weight);
+  multiply_into(grad_hidden, grad, head.weight, {}, head.products);
   if (begin == 0) {
-    at::mm_out(result.weight, grad.t(), hidden);
+    multiply_into(result.weight, grad.t(), hidden, {}, head.products);
   } else {
-    result.weight.addmm_(grad.t(), hidden);
+    add_product(result.weight, grad.t(), hidden, head.products);
   }
   if (result.bias.defined()) result.bias.add_(grad.sum({0}, false, result.bias.scalar_type()));
 }
@@ -125,7 +121,7 @@ HeadGradients run_head(const at::Tensor& hidden, const Head& head, const at::Ten
     compute_logits(logits, x, head);
     const at::Tensor loss = loss_of_rows(logits, targets.narrow(0, begin, count), scale, smoothing, gradient);
     result.loss = result.loss.defined() ? result.loss.add_(loss) : loss;
-    if (gradient) add_gradients(result, logits, x, head.weight, begin);
+    if (gradient) add_gradients(result, logits, x, head, begin);
   }
   const at::ScalarType dtype = accumulation_dtype(hidden);
   result.loss = rows == 0 ? at::zeros({}, hidden.options().dtype(dtype)) : result.loss.to(dtype);
@@ -138,12 +134,12 @@ HeadGradients run_head(const at::Tensor& hidden, const Head& head, const at::Ten
 struct HeadLoss : Function<HeadLoss> {
   static at::Tensor forward(AutogradContext* ctx, const at::Tensor& hidden, const at::Tensor& weight,
                             const std::optional<at::Tensor>& bias, const at::Tensor& targets,
-                            const at::Tensor& items, double smoothing) {
+                            const at::Tensor& items, double smoothing, bool quickest) {
     const at::Tensor flat = hidden.reshape({-1, hidden.size(-1)});
     const at::Tensor inverse = items.reciprocal();
     const bool late = hidden.scalar_type() == at::kHalf;
-    HeadGradients head =
-        run_head(flat, {weight, bias}, targets, late ? at::full_like(inverse, 1) : inverse, smoothing, true);
+    HeadGradients head = run_head(flat, {weight, bias, quickest ? Products::kQuickest : Products::kAten},
+                                  targets, late ? at::full_like(inverse, 1) : inverse, smoothing, true);
     ctx->saved_data["hidden"] = head.hidden.view(hidden.sizes());
     ctx->saved_data["weight"] = head.weight;
     if (bias) ctx->saved_data["bias"] = head.bias;
@@ -164,7 +160,7 @@ struct HeadLoss : Function<HeadLoss> {
       if (bias.defined()) bias.mul_(factor);
     }
     if (bias.defined()) bias = bias.to(static_cast<at::ScalarType>(ctx->saved_data["bias_dtype"].toInt()));
-    return {hidden, weight, bias, at::Tensor(), at::Tensor(), at::Tensor()};
+    return {hidden, weight, bias, at::Tensor(), at::Tensor(), at::Tensor(), at::Tensor()};
   }
 
   // The gradients are handed out, not copied: a second backward through the same loss finds none.
@@ -208,7 +204,8 @@ LossAndBest run_best(const at::Tensor& hidden, const Head& head, const at::Tenso
 }  // namespace
 
 LossAndBest head_loss_and_best(const at::Tensor& hidden, const at::Tensor& weight, const at::Tensor& bias,
-                               const at::Tensor& targets, const LossOptions& options, Kernels kernels) {
+                               const at::Tensor& targets, const LossOptions& options, Kernels kernels,
+                               Products products) {
   const at::NoGradGuard no_grad;
   const at::IntArrayRef sizes = hidden.sizes().slice(0, static_cast<size_t>(hidden.dim() - 1));
   LossAndBest result;
@@ -221,14 +218,16 @@ LossAndBest head_loss_and_best(const at::Tensor& hidden, const at::Tensor& weigh
   }
   const auto given = bias.defined() ? std::optional<at::Tensor>(bias) : std::nullopt;
   const at::Tensor flat = targets.defined() ? targets.reshape({-1}) : targets;
-  result = run_best(hidden.reshape({-1, hidden.size(-1)}), {weight, given}, flat, options.label_smoothing);
+  result = run_best(hidden.reshape({-1, hidden.size(-1)}), {weight, given, products}, flat,
+                    options.label_smoothing);
   result.best_ids = result.best_ids.view(sizes);
   if (flat.defined()) result.loss = result.loss / target_count(flat, options, accumulation_dtype(hidden));
   return result;
 }
 
 at::Tensor head_loss(const at::Tensor& hidden, const at::Tensor& weight, const at::Tensor& bias,
-                     const at::Tensor& targets, const LossOptions& options, Kernels kernels) {
+                     const at::Tensor& targets, const LossOptions& options, Kernels kernels,
+                     Products products) {
   if (kernels == Kernels::kReference) {
     const at::Tensor logits = hidden.matmul(weight.t());
     return cross_entropy(bias.defined() ? logits + bias : logits, targets, options);
@@ -239,10 +238,12 @@ at::Tensor head_loss(const at::Tensor& hidden, const at::Tensor& weight, const a
   const bool wanted =
       hidden.requires_grad() || weight.requires_grad() || (bias.defined() && bias.requires_grad());
   if (at::GradMode::is_enabled() && wanted) {
-    return HeadLoss::apply(hidden, weight, given, flat, items, options.label_smoothing);
+    return HeadLoss::apply(hidden, weight, given, flat, items, options.label_smoothing,
+                           products == Products::kQuickest);
   }
   const at::Tensor rows = hidden.reshape({-1, hidden.size(-1)});
-  return run_head(rows, {weight, given}, flat, at::Tensor(), options.label_smoothing, false).loss / items;
+  return run_head(rows, {weight, given, products}, flat, at::Tensor(), options.label_smoothing, false).loss /
+         items;
 }
 
 }  // namespace hftrain::nn

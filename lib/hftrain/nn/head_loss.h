@@ -12,7 +12,8 @@ namespace hftrain::nn {
 // targets int64 [..]. The fused form computes the loss and all gradients chunk by chunk, in place of the
 // logits, so that the [N, V] logits never exist as a whole. It can be differentiated once.
 at::Tensor head_loss(const at::Tensor& hidden, const at::Tensor& weight, const at::Tensor& bias,
-                     const at::Tensor& targets, const LossOptions& options, Kernels kernels);
+                     const at::Tensor& targets, const LossOptions& options, Kernels kernels,
+                     Products products = Products::kAten);
 
 // Without gradients: the loss as above, and of every row the place of its largest logit (the first of equals),
 // int64 [..] in the shape of `hidden` without C. The fused form finds both chunk by chunk.
@@ -21,6 +22,7 @@ struct LossAndBest {
   at::Tensor best_ids;
 };
 LossAndBest head_loss_and_best(const at::Tensor& hidden, const at::Tensor& weight, const at::Tensor& bias,
-                               const at::Tensor& targets, const LossOptions& options, Kernels kernels);
+                               const at::Tensor& targets, const LossOptions& options, Kernels kernels,
+                               Products products = Products::kAten);
 
 }  // namespace hftrain::nn

@@ -7,6 +7,9 @@
 #include <ATen/ops/mm.h>
 #include <torch/csrc/autograd/custom_function.h>
 
+#include "hftrain/nn/cpu/sgemm.h"
+#include "hftrain/nn/product.h"
+
 namespace hftrain::nn {
 namespace {
 
@@ -29,19 +32,49 @@ std::optional<at::Tensor> given(const at::Tensor& tensor) {
   return tensor.defined() ? std::optional<at::Tensor>(tensor) : std::nullopt;
 }
 
+Products products_of(AutogradContext* ctx) {
+  return ctx->saved_data["quickest"].toBool() ? Products::kQuickest : Products::kAten;
+}
+
+// x·Wᵀ + b, where at::linear is not the quickest.
+struct Linear : Function<Linear> {
+  static at::Tensor forward(AutogradContext* ctx, const at::Tensor& x, const at::Tensor& weight,
+                            const std::optional<at::Tensor>& bias) {
+    const at::Tensor matrix = as_matrix(x);
+    ctx->save_for_backward({matrix, weight});
+    ctx->saved_data["bias"] = bias.has_value();
+    const at::Tensor out = multiply(matrix, weight.t(), bias.value_or(at::Tensor()), Products::kQuickest);
+    return with_last_dim(out, x, weight.size(0));
+  }
+
+  static variable_list backward(AutogradContext* ctx, variable_list grads) {
+    const variable_list saved = ctx->get_saved_variables();
+    const at::Tensor& x = saved[0];
+    const at::Tensor& weight = saved[1];
+    const at::Tensor grad = as_matrix(grads[0].contiguous());
+    at::Tensor grad_x, grad_weight, grad_bias;
+    if (ctx->needs_input_grad(0))
+      grad_x = with_last_dim(multiply(grad, weight, {}, Products::kQuickest), grads[0], x.size(1));
+    if (ctx->needs_input_grad(1)) grad_weight = multiply(grad.t(), x, {}, Products::kQuickest);
+    if (ctx->saved_data["bias"].toBool()) grad_bias = grad.sum(0);
+    return {grad_x, grad_weight, grad_bias};
+  }
+};
+
 // residual + x·W' + b. `transposed`: W is [out, in] and W' its transpose.
 struct ProductAdd : Function<ProductAdd> {
   static at::Tensor forward(AutogradContext* ctx, const at::Tensor& residual, const at::Tensor& x,
-                            const at::Tensor& weight, const std::optional<at::Tensor>& bias,
-                            bool transposed) {
+                            const at::Tensor& weight, const std::optional<at::Tensor>& bias, bool transposed,
+                            bool quickest) {
     const at::Tensor matrix = as_matrix(x);
+    ctx->saved_data["quickest"] = quickest;
     ctx->save_for_backward({matrix, weight});
     ctx->saved_data["transposed"] = transposed;
     ctx->saved_data["bias"] = bias.has_value();
     const at::Tensor start = residual.contiguous();  // a sum keeps the layout of what it starts from
     at::Tensor out = bias ? at::add(start, *bias) : start.clone();
     at::Tensor flat = out.view({-1, out.size(-1)});
-    flat.addmm_(matrix, transposed ? weight.t() : weight);
+    add_product(flat, matrix, transposed ? weight.t() : weight, products_of(ctx));
     return out;
   }
 
@@ -51,26 +84,31 @@ struct ProductAdd : Function<ProductAdd> {
     const at::Tensor& x = saved[0];
     const at::Tensor& weight = saved[1];
     const at::Tensor grad = as_matrix(grads[0].contiguous());
+    const Products products = products_of(ctx);
     at::Tensor grad_x, grad_weight, grad_bias;
     if (ctx->needs_input_grad(1)) {
-      grad_x = with_last_dim(at::mm(grad, transposed ? weight : weight.t()), grads[0], x.size(1));
+      grad_x =
+          with_last_dim(multiply(grad, transposed ? weight : weight.t(), {}, products), grads[0], x.size(1));
     }
-    if (ctx->needs_input_grad(2)) grad_weight = transposed ? at::mm(grad.t(), x) : at::mm(x.t(), grad);
+    if (ctx->needs_input_grad(2))
+      grad_weight = transposed ? multiply(grad.t(), x, {}, products) : multiply(x.t(), grad, {}, products);
     if (ctx->saved_data["bias"].toBool()) grad_bias = grad.sum(0);
-    return {grads[0], grad_x, grad_weight, grad_bias, at::Tensor()};
+    return {grads[0], grad_x, grad_weight, grad_bias, at::Tensor(), at::Tensor()};
   }
 };
 
 // Inputs: x, weights…, biases… (the latter all or none).
 struct LinearMany : Function<LinearMany> {
-  static variable_list forward(AutogradContext* ctx, at::TensorList inputs, int64_t count) {
+  static variable_list forward(AutogradContext* ctx, at::TensorList inputs, int64_t count, bool quickest) {
+    ctx->saved_data["quickest"] = quickest;
     ctx->save_for_backward(inputs.slice(0, 1 + count).vec());
     ctx->saved_data["count"] = count;
     const bool biased = inputs.size() > static_cast<size_t>(1 + count);
     ctx->saved_data["biased"] = biased;
     variable_list outputs;
     for (int64_t i = 0; i < count; ++i) {
-      outputs.push_back(linear(inputs[0], inputs[1 + i], biased ? inputs[1 + count + i] : at::Tensor()));
+      outputs.push_back(
+          linear(inputs[0], inputs[1 + i], biased ? inputs[1 + count + i] : at::Tensor(), products_of(ctx)));
     }
     return outputs;
   }
@@ -80,19 +118,21 @@ struct LinearMany : Function<LinearMany> {
     const int64_t count = ctx->saved_data["count"].toInt();
     const bool biased = ctx->saved_data["biased"].toBool();
     const at::Tensor x = as_matrix(saved[0]);
+    const Products products = products_of(ctx);
     variable_list result(1 + count * (biased ? 2 : 1));
     at::Tensor grad_x;
     for (int64_t i = 0; i < count; ++i) {
       const at::Tensor grad = as_matrix(grads[i].contiguous());
-      result[1 + i] = at::mm(grad.t(), x);
+      result[1 + i] = multiply(grad.t(), x, {}, products);
       if (biased) result[1 + count + i] = grad.sum(0);
       if (grad_x.defined()) {
-        grad_x.addmm_(grad, saved[1 + i]);
+        add_product(grad_x, grad, saved[1 + i], products);
       } else {
-        grad_x = at::mm(grad, saved[1 + i]);
+        grad_x = multiply(grad, saved[1 + i], {}, products);
       }
     }
     result[0] = grad_x.view(saved[0].sizes());
+    result.emplace_back();
     result.emplace_back();
     return result;
   }
@@ -107,22 +147,25 @@ at::Tensor conv1d(const at::Tensor& x, const at::Tensor& weight, const at::Tenso
 at::Tensor conv1d_add(const at::Tensor& residual, const at::Tensor& x, const at::Tensor& weight,
                       const at::Tensor& bias, Kernels kernels) {
   if (kernels == Kernels::kReference) return residual + conv1d(x, weight, bias);
-  return ProductAdd::apply(residual, x, weight, given(bias), false);
+  return ProductAdd::apply(residual, x, weight, given(bias), false, false);
 }
 
-at::Tensor linear(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias) {
+at::Tensor linear(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias, Products products) {
+  if (products == Products::kQuickest && cpu::prefers_sgemm() && x.is_cpu() &&
+      x.scalar_type() == at::kFloat && x.numel() > 0)
+    return Linear::apply(x, weight, given(bias));
   if (bias.defined()) return at::linear(x, weight, bias);
   return at::linear(x, weight);
 }
 
 at::Tensor linear_add(const at::Tensor& residual, const at::Tensor& x, const at::Tensor& weight,
-                      const at::Tensor& bias, Kernels kernels) {
+                      const at::Tensor& bias, Kernels kernels, Products products) {
   if (kernels == Kernels::kReference) return residual + linear(x, weight, bias);
-  return ProductAdd::apply(residual, x, weight, given(bias), true);
+  return ProductAdd::apply(residual, x, weight, given(bias), true, products == Products::kQuickest);
 }
 
 std::vector<at::Tensor> linear_many(const at::Tensor& x, at::TensorList weights, at::TensorList biases,
-                                    Kernels kernels) {
+                                    Kernels kernels, Products products) {
   const bool biased = !biases.empty() && biases[0].defined();
   std::vector<at::Tensor> result;
   if (kernels == Kernels::kReference) {
@@ -134,7 +177,8 @@ std::vector<at::Tensor> linear_many(const at::Tensor& x, at::TensorList weights,
   std::vector<at::Tensor> inputs{x};
   inputs.insert(inputs.end(), weights.begin(), weights.end());
   if (biased) inputs.insert(inputs.end(), biases.begin(), biases.end());
-  return LinearMany::apply(at::TensorList(inputs), static_cast<int64_t>(weights.size()));
+  return LinearMany::apply(at::TensorList(inputs), static_cast<int64_t>(weights.size()),
+                           products == Products::kQuickest);
 }
 
 }  // namespace hftrain::nn

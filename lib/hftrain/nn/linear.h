@@ -19,15 +19,16 @@ at::Tensor conv1d_add(const at::Tensor& residual, const at::Tensor& x, const at:
                       const at::Tensor& bias, Kernels kernels);
 
 // x·Wᵀ (+ b) with W [out, in]; an undefined bias is none.
-at::Tensor linear(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias);
+at::Tensor linear(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias,
+                  Products products = Products::kAten);
 
 // residual + x·Wᵀ (+ b) with W [out, in].
 at::Tensor linear_add(const at::Tensor& residual, const at::Tensor& x, const at::Tensor& weight,
-                      const at::Tensor& bias, Kernels kernels);
+                      const at::Tensor& bias, Kernels kernels, Products products = Products::kAten);
 
 // Several linear layers of one input ([out_i, in] each, biases all defined or all undefined): the gradients
 // with respect to the input are accumulated by the products themselves.
 std::vector<at::Tensor> linear_many(const at::Tensor& x, at::TensorList weights, at::TensorList biases,
-                                    Kernels kernels);
+                                    Kernels kernels, Products products = Products::kAten);
 
 }  // namespace hftrain::nn

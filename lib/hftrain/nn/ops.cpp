@@ -14,6 +14,8 @@
 TORCH_LIBRARY(hftrain, m) {
   m.def("rms_norm(Tensor x, Tensor weight, float eps) -> (Tensor, Tensor)");
   m.def("rms_norm_backward(Tensor grad, Tensor x, Tensor weight, Tensor rstd) -> (Tensor, Tensor)");
+  m.def("gelu(Tensor x) -> Tensor");
+  m.def("gelu_backward(Tensor grad, Tensor x) -> Tensor");
   m.def("gelu_tanh(Tensor x) -> Tensor");
   m.def("gelu_tanh_backward(Tensor grad, Tensor x) -> Tensor");
   m.def("swiglu(Tensor gate, Tensor up) -> Tensor");
@@ -35,8 +37,9 @@ namespace {
 constexpr std::array kFloatOnly{at::kFloat};
 constexpr std::array kFloatAndHalves{at::kFloat, at::kBFloat16, at::kHalf};
 
-constexpr std::array<KernelRow, 10> kKernels{{
+constexpr std::array<KernelRow, 11> kKernels{{
     {Operator::kRmsNorm, c10::DeviceType::CPU, kFloatOnly},
+    {Operator::kGelu, c10::DeviceType::CPU, kFloatOnly},
     {Operator::kGeluTanh, c10::DeviceType::CPU, kFloatOnly},
     {Operator::kSwiglu, c10::DeviceType::CPU, kFloatOnly},
     {Operator::kRotate, c10::DeviceType::CPU, kFloatOnly},
@@ -78,8 +81,9 @@ std::span<const KernelRow> kernel_table() {
 }
 
 const std::vector<std::string>& schema_names(Operator op) {
-  static const std::array<std::vector<std::string>, 5> names{{
+  static const std::array<std::vector<std::string>, 6> names{{
       {"rms_norm", "rms_norm_backward"},
+      {"gelu", "gelu_backward"},
       {"gelu_tanh", "gelu_tanh_backward"},
       {"swiglu", "swiglu_backward"},
       {"rotate"},
@@ -90,8 +94,8 @@ const std::vector<std::string>& schema_names(Operator op) {
 
 bool is_registered(Operator op, c10::DeviceType device) {
   using Handles = std::vector<c10::OperatorHandle>;
-  static const std::array<Handles, 5> handles = [] {
-    std::array<Handles, 5> found;
+  static const std::array<Handles, 6> handles = [] {
+    std::array<Handles, 6> found;
     for (size_t i = 0; i < found.size(); ++i) {
       for (const std::string& name : schema_names(static_cast<Operator>(i))) {
         found[i].push_back(c10::Dispatcher::singleton().findSchemaOrThrow(("hftrain::" + name).c_str(), ""));
@@ -125,6 +129,16 @@ Pair rms_norm_backward(const at::Tensor& grad, const at::Tensor& x, const at::Te
   static const Handle<Pair(const at::Tensor&, const at::Tensor&, const at::Tensor&, const at::Tensor&)> call(
       "rms_norm_backward");
   return call(grad, x, weight, rstd);
+}
+
+at::Tensor gelu(const at::Tensor& x) {
+  static const Handle<at::Tensor(const at::Tensor&)> call("gelu");
+  return call(x);
+}
+
+at::Tensor gelu_backward(const at::Tensor& grad, const at::Tensor& x) {
+  static const Handle<at::Tensor(const at::Tensor&, const at::Tensor&)> call("gelu_backward");
+  return call(grad, x);
 }
 
 at::Tensor gelu_tanh(const at::Tensor& x) {

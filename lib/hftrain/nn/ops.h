@@ -22,7 +22,7 @@
 
 namespace hftrain::nn::ops {
 
-enum class Operator : uint8_t { kRmsNorm, kGeluTanh, kSwiglu, kRotate, kCrossEntropy };
+enum class Operator : uint8_t { kRmsNorm, kGelu, kGeluTanh, kSwiglu, kRotate, kCrossEntropy };
 
 // A kernel for a kind of device: the dtypes that it takes.
 struct KernelRow {
@@ -60,6 +60,10 @@ std::tuple<at::Tensor, at::Tensor> rms_norm(const at::Tensor& x, const at::Tenso
 // -> gradients of x and of weight.
 std::tuple<at::Tensor, at::Tensor> rms_norm_backward(const at::Tensor& grad, const at::Tensor& x,
                                                      const at::Tensor& weight, const at::Tensor& rstd);
+
+// x·Φ(x) with the normal distribution's Φ, any shape. On the CPU alone.
+at::Tensor gelu(const at::Tensor& x);
+at::Tensor gelu_backward(const at::Tensor& grad, const at::Tensor& x);
 
 // x/2·(1 + tanh(sqrt(2/π)·(x + 0.044715·x³))), any shape.
 at::Tensor gelu_tanh(const at::Tensor& x);

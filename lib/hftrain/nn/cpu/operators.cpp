@@ -63,23 +63,24 @@ Pair rms_norm_backward_operator(const at::Tensor& grad, const at::Tensor& x, con
   return {grad_x, partial.sum(0)};
 }
 
-at::Tensor gelu_tanh_operator(const at::Tensor& x) {
+template <void (*loop)(const float*, float*, int64_t)>
+at::Tensor gelu_operator(const at::Tensor& x) {
   at::Tensor out = at::empty_like(x);
   const float* source = x.const_data_ptr<float>();
   float* target = out.data_ptr<float>();
-  at::parallel_for(0, x.numel(), kActivationGrain, [&](int64_t begin, int64_t end) {
-    gelu_tanh(source + begin, target + begin, end - begin);
-  });
+  at::parallel_for(0, x.numel(), kActivationGrain,
+                   [&](int64_t begin, int64_t end) { loop(source + begin, target + begin, end - begin); });
   return out;
 }
 
-at::Tensor gelu_tanh_backward_operator(const at::Tensor& grad, const at::Tensor& x) {
+template <void (*loop)(const float*, const float*, float*, int64_t)>
+at::Tensor gelu_backward_operator(const at::Tensor& grad, const at::Tensor& x) {
   at::Tensor grad_x = at::empty_like(x);
   const float* d = grad.const_data_ptr<float>();
   const float* source = x.const_data_ptr<float>();
   float* dx = grad_x.data_ptr<float>();
   at::parallel_for(0, x.numel(), kActivationGrain, [&](int64_t begin, int64_t end) {
-    gelu_tanh_backward(d + begin, source + begin, dx + begin, end - begin);
+    loop(d + begin, source + begin, dx + begin, end - begin);
   });
   return grad_x;
 }
@@ -163,8 +164,10 @@ at::Tensor cross_entropy_with_gradient_operator(const at::Tensor& logits, const 
 void register_operators(torch::Library& library) {
   library.impl("rms_norm", rms_norm_operator);
   library.impl("rms_norm_backward", rms_norm_backward_operator);
-  library.impl("gelu_tanh", gelu_tanh_operator);
-  library.impl("gelu_tanh_backward", gelu_tanh_backward_operator);
+  library.impl("gelu", gelu_operator<gelu>);
+  library.impl("gelu_backward", gelu_backward_operator<gelu_backward>);
+  library.impl("gelu_tanh", gelu_operator<gelu_tanh>);
+  library.impl("gelu_tanh_backward", gelu_backward_operator<gelu_tanh_backward>);
   library.impl("swiglu", swiglu_operator);
   library.impl("swiglu_backward", swiglu_backward_operator);
   library.impl("rotate", rotate_operator);

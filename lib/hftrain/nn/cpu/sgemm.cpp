@@ -1,0 +1,244 @@
+#include "hftrain/nn/cpu/sgemm.h"
+
+#if defined(__x86_64__) && defined(__GNUC__)
+#include <immintrin.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <memory>
+#include <new>
+
+namespace hftrain::nn::cpu {
+namespace {
+
+#define HFTRAIN_AVX512 __attribute__((target("avx512f,avx512dq,avx512vl,avx512bw,fma")))
+#define HFTRAIN_AVX512_INLINE \
+  __attribute__((target("avx512f,avx512dq,avx512vl,avx512bw,fma"), always_inline)) inline
+
+constexpr int kTileRows = 12, kTileColumns = 32, kLanes = 16;
+constexpr int64_t kInner = 512;     // of a block; a panel of the left matrix then has 24 KiB
+constexpr int64_t kRows = 16 * 12;  // of a block of the left matrix: 384 KiB
+constexpr int64_t kColumns = 2048;  // of a block of the right one: 4 MiB
+
+// Packed panels of a thread, kept: pages that are new each time cost more than the packing.
+class Panels {
+ public:
+  float* at_least(int64_t count) {
+    if (count > size_) {
+      constexpr size_t kAlignment = 64;
+      const size_t bytes =
+          (static_cast<size_t>(count) * sizeof(float) + kAlignment - 1) / kAlignment * kAlignment;
+      memory_.reset(static_cast<float*>(std::aligned_alloc(kAlignment, bytes)));
+      size_ = memory_ ? count : 0;
+      if (!memory_) throw std::bad_alloc();
+    }
+    return memory_.get();
+  }
+
+ private:
+  struct Free {
+    void operator()(float* memory) const { std::free(memory); }
+  };
+  std::unique_ptr<float[], Free> memory_;
+  int64_t size_ = 0;
+};
+
+int64_t rounded_up(int64_t n, int64_t step) {
+  return (n + step - 1) / step * step;
+}
+
+// rows r[i] of 16 → columns.
+HFTRAIN_AVX512_INLINE void transpose(__m512 (&r)[kLanes]) {
+  __m512 t[kLanes];
+#pragma GCC unroll 8
+  for (int i = 0; i < kLanes; i += 2) {
+    t[i] = _mm512_unpacklo_ps(r[i], r[i + 1]);
+    t[i + 1] = _mm512_unpackhi_ps(r[i], r[i + 1]);
+  }
+#pragma GCC unroll 4
+  for (int i = 0; i < kLanes; i += 4) {
+    r[i] = _mm512_castpd_ps(_mm512_unpacklo_pd(_mm512_castps_pd(t[i]), _mm512_castps_pd(t[i + 2])));
+    r[i + 1] = _mm512_castpd_ps(_mm512_unpackhi_pd(_mm512_castps_pd(t[i]), _mm512_castps_pd(t[i + 2])));
+    r[i + 2] = _mm512_castpd_ps(_mm512_unpacklo_pd(_mm512_castps_pd(t[i + 1]), _mm512_castps_pd(t[i + 3])));
+    r[i + 3] = _mm512_castpd_ps(_mm512_unpackhi_pd(_mm512_castps_pd(t[i + 1]), _mm512_castps_pd(t[i + 3])));
+  }
+#pragma GCC unroll 4
+  for (int i = 0; i < 4; ++i) {
+    t[i] = _mm512_shuffle_f32x4(r[i], r[i + 4], 0x88);
+    t[i + 4] = _mm512_shuffle_f32x4(r[i], r[i + 4], 0xdd);
+    t[i + 8] = _mm512_shuffle_f32x4(r[i + 8], r[i + 12], 0x88);
+    t[i + 12] = _mm512_shuffle_f32x4(r[i + 8], r[i + 12], 0xdd);
+  }
+#pragma GCC unroll 4
+  for (int i = 0; i < 4; ++i) {
+    r[i] = _mm512_shuffle_f32x4(t[i], t[i + 8], 0x88);
+    r[i + 8] = _mm512_shuffle_f32x4(t[i], t[i + 8], 0xdd);
+    r[i + 4] = _mm512_shuffle_f32x4(t[i + 4], t[i + 12], 0x88);
+    r[i + 12] = _mm512_shuffle_f32x4(t[i + 4], t[i + 12], 0xdd);
+  }
+}
+
+// `count` lines of `inner` numbers, one `stride` from the next, become packed[k·width + line]; lines up to `width` are zeros.
+// Writes up to 16 numbers beyond the last.
+template <int width>
+HFTRAIN_AVX512 void pack_lines(const float* source, int64_t stride, int64_t count, int64_t inner,
+                               float* packed) {
+  for (int64_t first = 0; first < width; first += kLanes) {
+    const int64_t lines = std::clamp<int64_t>(count - first, 0, kLanes);
+    for (int64_t k = 0; k < inner; k += kLanes) {
+      const int64_t numbers = std::min<int64_t>(kLanes, inner - k);
+      const auto mask = static_cast<__mmask16>((1U << numbers) - 1U);
+      __m512 r[kLanes];
+      for (int i = 0; i < kLanes; ++i) {
+        r[i] =
+            i < lines ? _mm512_maskz_loadu_ps(mask, source + (first + i) * stride + k) : _mm512_setzero_ps();
+      }
+      transpose(r);
+      for (int64_t i = 0; i < numbers; ++i) _mm512_storeu_ps(packed + (k + i) * width + first, r[i]);
+    }
+  }
+}
+
+// The same of lines that lie across: number k of all of them side by side.
+template <int width>
+HFTRAIN_AVX512 void pack_across(const float* source, int64_t stride, int64_t count, int64_t inner,
+                                float* packed) {
+  for (int64_t first = 0; first < width; first += kLanes) {
+    const int64_t lines = std::clamp<int64_t>(count - first, 0, std::min<int64_t>(kLanes, width - first));
+    const auto mask = static_cast<__mmask16>((1U << lines) - 1U);
+    for (int64_t k = 0; k < inner; ++k)
+      _mm512_storeu_ps(packed + k * width + first, _mm512_maskz_loadu_ps(mask, source + k * stride + first));
+  }
+}
+
+// A tile of 12 × 32: left[k·12 + i], right[k·32 + j].
+HFTRAIN_AVX512 void multiply_tile(int64_t inner, const float* left, const float* right, const float* bias,
+                                  bool add, float* out, int64_t stride) {
+  __m512 sum[kTileRows][2];
+#pragma GCC unroll 12
+  for (int i = 0; i < kTileRows; ++i) sum[i][0] = sum[i][1] = _mm512_setzero_ps();
+  for (int64_t k = 0; k < inner; ++k) {
+    const __m512 first = _mm512_load_ps(right), second = _mm512_load_ps(right + kLanes);
+#pragma GCC unroll 12
+    for (int i = 0; i < kTileRows; ++i) {
+      const __m512 factor = _mm512_set1_ps(left[i]);
+      sum[i][0] = _mm512_fmadd_ps(factor, first, sum[i][0]);
+      sum[i][1] = _mm512_fmadd_ps(factor, second, sum[i][1]);
+    }
+    left += kTileRows;
+    right += kTileColumns;
+  }
+  const __m512 start[2] = {bias ? _mm512_loadu_ps(bias) : _mm512_setzero_ps(),
+                           bias ? _mm512_loadu_ps(bias + kLanes) : _mm512_setzero_ps()};
+#pragma GCC unroll 12
+  for (int i = 0; i < kTileRows; ++i) {
+    float* line = out + i * stride;
+    _mm512_storeu_ps(line, _mm512_add_ps(sum[i][0], add ? _mm512_loadu_ps(line) : start[0]));
+    _mm512_storeu_ps(line + kLanes,
+                     _mm512_add_ps(sum[i][1], add ? _mm512_loadu_ps(line + kLanes) : start[1]));
+  }
+}
+
+struct Tile {
+  int64_t rows, columns;  // that count
+};
+
+// A tile at an edge, over a whole one.
+void multiply_edge(const Tile& tile, int64_t inner, const float* left, const float* right, const float* bias,
+                   bool add, float* out, int64_t stride) {
+  alignas(64) std::array<float, kTileRows * kTileColumns> whole{};
+  alignas(64) std::array<float, kTileColumns> start{};
+  if (bias) std::copy_n(bias, tile.columns, start.data());
+  if (add) {
+    for (int64_t i = 0; i < tile.rows; ++i)
+      std::copy_n(out + i * stride, tile.columns, whole.data() + i * kTileColumns);
+  }
+  multiply_tile(inner, left, right, start.data(), add, whole.data(), kTileColumns);
+  for (int64_t i = 0; i < tile.rows; ++i)
+    std::copy_n(whole.data() + i * kTileColumns, tile.columns, out + i * stride);
+}
+
+template <int width>
+void pack_panels(const float* data, int64_t across, int64_t along, int64_t count, int64_t inner,
+                 float* packed) {
+  for (int64_t first = 0; first < count; first += width) {
+    const int64_t lines = std::min<int64_t>(width, count - first);
+    if (along == 1) {
+      pack_lines<width>(data + first * across, across, lines, inner, packed);
+    } else {
+      pack_across<width>(data + first * across, along, lines, inner, packed);
+    }
+    packed += width * inner;
+  }
+}
+
+}  // namespace
+
+bool has_sgemm() {
+  static const bool has = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
+                          __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512bw");
+  return has;
+}
+
+bool prefers_sgemm() {
+  static const bool prefers = has_sgemm() && __builtin_cpu_is("amd");
+  return prefers;
+}
+
+void sgemm(const ProductSize& size, const MatrixView& left, const MatrixView& right, const float* bias,
+           bool add, float* out, int64_t stride) {
+  const int64_t most_inner = std::min(kInner, size.inner);
+  const int64_t most_columns = rounded_up(std::min(kColumns, size.columns), kTileColumns);
+  const int64_t most_rows = rounded_up(std::min(kRows, size.rows), kTileRows);
+  thread_local Panels right_panels, left_panels;
+  float* columns = right_panels.at_least(most_inner * most_columns + kLanes);
+  float* rows = left_panels.at_least(most_inner * most_rows + kLanes);
+  for (int64_t j0 = 0; j0 < size.columns; j0 += kColumns) {
+    const int64_t nj = std::min(kColumns, size.columns - j0);
+    for (int64_t k0 = 0; k0 < size.inner; k0 += kInner) {
+      const int64_t nk = std::min(kInner, size.inner - k0);
+      pack_panels<kTileColumns>(right.data + k0 * right.row + j0 * right.column, right.column, right.row, nj,
+                                nk, columns);
+      const bool adds = add || k0 > 0;
+      for (int64_t i0 = 0; i0 < size.rows; i0 += kRows) {
+        const int64_t ni = std::min(kRows, size.rows - i0);
+        pack_panels<kTileRows>(left.data + i0 * left.row + k0 * left.column, left.row, left.column, ni, nk,
+                               rows);
+        for (int64_t j = 0; j < nj; j += kTileColumns) {
+          for (int64_t i = 0; i < ni; i += kTileRows) {
+            const Tile tile{std::min<int64_t>(kTileRows, ni - i), std::min<int64_t>(kTileColumns, nj - j)};
+            float* corner = out + (i0 + i) * stride + j0 + j;
+            const float* start = bias ? bias + j0 + j : nullptr;
+            const float* a = rows + i * nk;
+            const float* b = columns + j * nk;
+            if (tile.rows == kTileRows && tile.columns == kTileColumns) {
+              multiply_tile(nk, a, b, start, adds, corner, stride);
+            } else {
+              multiply_edge(tile, nk, a, b, start, adds, corner, stride);
+            }
+          }
+        }
+      }
+    }
+  }
+}
+
+}  // namespace hftrain::nn::cpu
+
+#else
+
+namespace hftrain::nn::cpu {
+
+bool has_sgemm() {
+  return false;
+}
+
+bool prefers_sgemm() {
+  return false;
+}
+
+void sgemm(const ProductSize&, const MatrixView&, const MatrixView&, const float*, bool, float*, int64_t) {}
+
+}  // namespace hftrain::nn::cpu
+#endif

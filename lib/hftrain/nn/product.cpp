@@ -1,0 +1,81 @@
+#include "hftrain/nn/product.h"
+
+#include <ATen/Parallel.h>
+#include <ATen/ops/addmm.h>
+#include <ATen/ops/empty.h>
+#include <ATen/ops/mm.h>
+
+#include <algorithm>
+
+#include "hftrain/nn/cpu/sgemm.h"
+
+namespace hftrain::nn {
+namespace {
+
+constexpr int64_t kWorthPacking = int64_t{1} << 20;  // multiplications; below it MKL needs less preparation
+constexpr int64_t kTile = 96;                        // strips of whole tiles, either way
+
+bool has_unit_stride(const at::Tensor& matrix) {
+  return matrix.stride(0) == 1 || matrix.stride(1) == 1;
+}
+
+bool is_ours(const at::Tensor& left, const at::Tensor& right, Products products) {
+  return products == Products::kQuickest && cpu::prefers_sgemm() && left.is_cpu() &&
+         left.scalar_type() == at::kFloat && right.scalar_type() == at::kFloat && has_unit_stride(left) &&
+         has_unit_stride(right) && left.size(0) >= kTile / 8 &&
+         left.size(0) * left.size(1) * right.size(1) >= kWorthPacking;
+}
+
+// Each thread makes a strip of the longer side. Every element is summed as one thread alone would.
+void run_strips(at::Tensor& out, const at::Tensor& left, const at::Tensor& right, const float* bias,
+                bool add) {
+  const int64_t rows = left.size(0), inner = left.size(1), columns = right.size(1), stride = out.stride(0);
+  const cpu::MatrixView a{left.const_data_ptr<float>(), left.stride(0), left.stride(1)};
+  const cpu::MatrixView b{right.const_data_ptr<float>(), right.stride(0), right.stride(1)};
+  float* target = out.data_ptr<float>();
+  const bool by_rows = rows >= columns;
+  const int64_t length = by_rows ? rows : columns, strips = (length + kTile - 1) / kTile;
+  at::parallel_for(0, strips, 1, [&](int64_t first, int64_t last) {
+    const int64_t begin = first * kTile, count = std::min(last * kTile, length) - begin;
+    if (by_rows) {
+      const cpu::MatrixView part{a.data + begin * a.row, a.row, a.column};
+      cpu::sgemm({count, columns, inner}, part, b, bias, add, target + begin * stride, stride);
+    } else {
+      const cpu::MatrixView part{b.data + begin * b.column, b.row, b.column};
+      cpu::sgemm({rows, count, inner}, a, part, bias ? bias + begin : nullptr, add, target + begin, stride);
+    }
+  });
+}
+
+}  // namespace
+
+void multiply_into(at::Tensor& out, const at::Tensor& left, const at::Tensor& right, const at::Tensor& bias,
+                   Products products) {
+  if (is_ours(left, right, products)) {
+    const at::Tensor given = bias.defined() ? bias.contiguous() : bias;
+    run_strips(out, left, right, given.defined() ? given.const_data_ptr<float>() : nullptr, false);
+  } else if (bias.defined()) {
+    at::addmm_out(out, bias, left, right);
+  } else {
+    at::mm_out(out, left, right);
+  }
+}
+
+at::Tensor multiply(const at::Tensor& left, const at::Tensor& right, const at::Tensor& bias,
+                    Products products) {
+  if (!is_ours(left, right, products))
+    return bias.defined() ? at::addmm(bias, left, right) : at::mm(left, right);
+  at::Tensor out = at::empty({left.size(0), right.size(1)}, left.options());
+  multiply_into(out, left, right, bias, products);
+  return out;
+}
+
+void add_product(at::Tensor& out, const at::Tensor& left, const at::Tensor& right, Products products) {
+  if (is_ours(left, right, products)) {
+    run_strips(out, left, right, nullptr, true);
+  } else {
+    out.addmm_(left, right);
+  }
+}
+
+}  // namespace hftrain::nn

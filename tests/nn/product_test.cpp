@@ -1,0 +1,111 @@
+// Products of our own against LibTorch's: every way to lie in memory, sizes around the tiles, bias, addition, threads.
+#include "hftrain/nn/product.h"
+
+#include <ATen/CPUGeneratorImpl.h>
+#include <ATen/Parallel.h>
+#include <ATen/TensorOperators.h>
+#include <ATen/ops/empty.h>
+#include <ATen/ops/full.h>
+#include <ATen/ops/randn.h>
+
+#include "hftrain/nn/cpu/sgemm.h"
+#include "hftrain/nn/linear.h"
+#include "support/catch.h"
+#include "support/skip.h"
+
+namespace hftrain::nn {
+namespace {
+
+at::Tensor drawn(int64_t rows, int64_t columns, bool across, uint64_t seed) {
+  const at::Generator generator = at::detail::createCPUGenerator(seed);
+  return across ? at::randn({columns, rows}, generator).t() : at::randn({rows, columns}, generator);
+}
+
+cpu::MatrixView view_of(const at::Tensor& matrix) {
+  return {matrix.const_data_ptr<float>(), matrix.stride(0), matrix.stride(1)};
+}
+
+double worst_of(const at::Tensor& actual, const at::Tensor& expected) {
+  return (actual.to(at::kDouble) - expected).abs().max().item<double>();
+}
+
+// In a frame of numbers that nobody may touch.
+void check_product(const cpu::ProductSize& size, bool left_across, bool right_across) {
+  INFO(size.rows << " x " << size.inner << " x " << size.columns << ", across " << left_across
+                 << right_across);
+  const at::Tensor left = drawn(size.rows, size.inner, left_across, 1);
+  const at::Tensor right = drawn(size.inner, size.columns, right_across, 2);
+  const at::Tensor bias = at::randn({size.columns}, at::detail::createCPUGenerator(3));
+  const at::Tensor exact = left.to(at::kDouble).matmul(right.to(at::kDouble));
+  at::Tensor frame = at::full({size.rows + 2, size.columns + 5}, 7.0f);
+  at::Tensor out = frame.narrow(0, 1, size.rows).narrow(1, 2, size.columns);
+  const double tolerance = 3e-6 * static_cast<double>(size.inner + 10);
+  cpu::sgemm(size, view_of(left), view_of(right), bias.const_data_ptr<float>(), false, out.data_ptr<float>(),
+             out.stride(0));
+  CHECK(worst_of(out, exact + bias) < tolerance);
+  cpu::sgemm(size, view_of(left), view_of(right), nullptr, true, out.data_ptr<float>(), out.stride(0));
+  CHECK(worst_of(out, exact * 2 + bias) < 2 * tolerance);
+  cpu::sgemm(size, view_of(left), view_of(right), nullptr, false, out.data_ptr<float>(), out.stride(0));
+  CHECK(worst_of(out, exact) < tolerance);
+  out.fill_(7.0f);
+  CHECK(frame.eq(7.0f).all().item<bool>());
+}
+
+}  // namespace
+
+TEST_CASE("product: sgemm multiplies whatever way its matrices lie, to the edges and not beyond them") {
+  if (!cpu::has_sgemm()) HFTRAIN_SKIP("this processor has no AVX-512");
+  for (const bool left : {false, true}) {
+    for (const bool right : {false, true}) {
+      for (const cpu::ProductSize& size : {cpu::ProductSize{1, 1, 1},
+                                           {12, 32, 16},
+                                           {13, 33, 17},
+                                           {11, 31, 15},
+                                           {25, 70, 513},
+                                           {193, 40, 520},
+                                           {30, 2085, 19}}) {
+        check_product(size, left, right);
+      }
+    }
+  }
+}
+
+TEST_CASE("product: threads change no bit of a product") {
+  if (!cpu::prefers_sgemm()) HFTRAIN_SKIP("products are LibTorch's on this processor");
+  const at::Tensor left = drawn(500, 300, false, 1), wide = drawn(300, 700, true, 2),
+                   narrow = drawn(300, 90, false, 3);
+  const int threads = at::get_num_threads();
+  at::set_num_threads(1);
+  const at::Tensor alone = multiply(left, wide, {}, Products::kQuickest);
+  const at::Tensor alone_narrow = multiply(left, narrow, {}, Products::kQuickest);
+  at::set_num_threads(3);
+  CHECK(multiply(left, wide, {}, Products::kQuickest).equal(alone));
+  CHECK(multiply(left, narrow, {}, Products::kQuickest).equal(alone_narrow));
+  at::set_num_threads(threads);
+  CHECK_FALSE(alone.equal(multiply(left, wide, {}, Products::kAten)));  // it is ours that was compared
+}
+
+TEST_CASE("product: linear layers of both products agree, gradients too, and frozen weights get none") {
+  const auto run = [](Products products, bool frozen) {
+    const at::Generator generator = at::detail::createCPUGenerator(5);
+    at::Tensor x = at::randn({4, 50, 96}, generator).requires_grad_(true);
+    at::Tensor weight = (at::randn({160, 96}, generator) * 0.1).requires_grad_(!frozen);
+    at::Tensor bias = at::randn({160}, generator).requires_grad_(true);
+    at::Tensor back = (at::randn({96, 160}, generator) * 0.1).requires_grad_(true);
+    const at::Tensor inner = linear(x, weight, bias, products).tanh();
+    const auto twice = linear_many(linear_add(x, inner, back, {}, Kernels::kFused, products),
+                                   {weight, weight}, {bias, bias}, Kernels::kFused, products);
+    const at::Tensor out = twice[0] + twice[1].sin();
+    out.backward(at::randn(out.sizes(), generator));
+    return std::vector<at::Tensor>{out.detach(), x.grad(), weight.grad(), bias.grad(), back.grad()};
+  };
+  const auto mine = run(Products::kQuickest, false), theirs = run(Products::kAten, false);
+  for (size_t i = 0; i < mine.size(); ++i) {
+    INFO("tensor " << i);
+    const double largest = theirs[i].abs().max().item<double>();
+    CHECK(worst_of(mine[i], theirs[i].to(at::kDouble)) < 1e-5 * largest);
+  }
+  CHECK_FALSE(run(Products::kQuickest, true)[2].defined());
+}
+
+}  // namespace hftrain::nn
