@@ -266,9 +266,16 @@ TEST_CASE("bytes that are no text are refused with their place, wherever they co
   const WrittenFile mapping("? output_dir\n: {a: \"\xbd\"}\n");
   CHECK(mistakes({"--config", mapping.path}).find("not UTF-8 text") != std::string::npos);
   CHECK(mistakes({"--run_name", "caf\xe9"}).find("'caf\\xe9' is not UTF-8 text") != std::string::npos);
-  CHECK(mistakes({}, Environment({{"HF_DATASETS_CACHE", "caf\xe9"}})).empty());  // is no flag's
-  CHECK(mistakes({}, Environment({{"ACCELERATE_MIXED_PRECISION", "caf\xe9"}}))
-            .find("ACCELERATE_MIXED_PRECISION") != std::string::npos);
+  const WrittenFile escape(
+      "? output_dir\n: {a: \"\\_\"}\nenv: {A: \"\\_\"}\n");  // its reader makes a byte of \_
+  const std::string of_escape = mistakes({"--config", escape.path});
+  CHECK(of_escape.find(escape.path + ":2:7") != std::string::npos);
+  CHECK(of_escape.find(escape.path + ":3:10") != std::string::npos);
+  const auto in_environment = [](const std::string& name) {
+    return mistakes({}, Environment(std::map<std::string, std::string>{{name, "caf\xe9"}}));
+  };
+  CHECK(in_environment("HF_DATASETS_CACHE").empty());  // is no flag's
+  CHECK(in_environment("ACCELERATE_MIXED_PRECISION").find("ACCELERATE_MIXED_PRECISION") != std::string::npos);
 }
 
 TEST_CASE("a configuration file may be UTF-16, as some shells write it") {

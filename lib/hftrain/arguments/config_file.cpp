@@ -112,7 +112,7 @@ class ConfigFileReader {
         problem("env: '" + item.first.Scalar() + "' is not one text", place_of(item.second), "", "");
         continue;
       }
-      if (!file_.environment.emplace(item.first.Scalar(), item.second.Scalar()).second) {
+      if (!file_.environment.emplace(values_.text_of(item.first), values_.text_of(item.second)).second) {
         problem("env: '" + item.first.Scalar() + "' is given twice", place_of(item.first), "",
                 "keep one of the two");
       }

@@ -77,6 +77,16 @@ YAML::Node YamlValues::document(std::string text, bool json) {
   return YAML::Node(YAML::NodeType::Undefined);
 }
 
+std::string YamlValues::text_of(const YAML::Node& scalar) {
+  const std::string& text = scalar.Scalar();
+  if (!first_invalid_utf8(text)) return text;
+  const std::string shown = printable(text);
+  problem("'" + shown + "' is not UTF-8 text", place_of(scalar),
+          "an escape there stands for a byte, not for a character",
+          "write the character itself, or its number as \\u00A0");
+  return shown;
+}
+
 Json YamlValues::value(const YAML::Node& node, const std::string& pointer,
                        std::map<std::string, std::string>& places, int depth) {
   if (depth > kDeepest || ++values_ > kLargest) {
@@ -91,10 +101,10 @@ Json YamlValues::value(const YAML::Node& node, const std::string& pointer,
     }
     return list;
   }
-  if (!node.IsMap()) return node.IsScalar() ? Json(node.Scalar()) : Json(nullptr);
+  if (!node.IsMap()) return node.IsScalar() ? Json(text_of(node)) : Json(nullptr);
   Json mapping = Json::object();
   for (const auto& item : node) {
-    const std::string& key = item.first.Scalar();
+    const std::string key = text_of(item.first);
     if (mapping.contains(key)) {
       const auto first = places.find(pointer + '/' + key);
       problem("key '" + key + "' is given twice", place_of(item.first),

@@ -23,6 +23,8 @@ class YamlValues {
   // The value below `pointer`; its places are added to `places`.
   Json value(const YAML::Node& node, const std::string& pointer, std::map<std::string, std::string>& places,
              int depth = 0);
+  // Of a scalar. Escapes of YAML can make bytes that are no text of what is: that is a mistake.
+  std::string text_of(const YAML::Node& scalar);
   std::string place_of(const YAML::Node& node) const { return place_at(node.Mark()); }
   void problem(std::string what, std::string where, std::string why, std::string hint);
 
