@@ -107,9 +107,10 @@ std::optional<Value> reversed(Runtime& runtime, const Value& value) {
   }
   auto places = places_of(runtime, value);
   if (!places) return std::nullopt;
-  const auto [size, at] = std::move(*places);
+  const size_t size = places->first;
   return Value(count_up(
-      runtime, size, [size, at](size_t i) { return at(size - 1 - i); }, depth_of(value)));
+      runtime, size, [size, at = std::move(places->second)](size_t i) { return at(size - 1 - i); },
+      depth_of(value)));
 }
 
 std::optional<int64_t> length_of(Runtime& runtime, const Value& value) {
