@@ -4,7 +4,6 @@
 #include <string_view>
 
 #include "hftrain/arguments/command_line.h"
-#include "hftrain/base/error.h"
 #include "hftrain/tasks/task_table.h"
 #include "launcher/front/smoke_sample.h"
 
@@ -150,13 +149,6 @@ class Setting {
 }  // namespace
 
 SmokeSetting smoke_setting(const arguments::ParseOutcome& parsed, int gpus) {
-  const std::string task = parsed.arguments.run.task.value_or("clm");
-  if (const auto known = tasks::task_named(task); !known || !tasks::row_of(*known).built()) {
-    throw Error(ExitCode::kUsage, "a smoke run does not check --task " + task)
-        .where(parsed.origins.describe("task"))
-        .why("this build does not train it")
-        .hint("hftrain explain task");
-  }
   return Setting(parsed, gpus).make();
 }
 

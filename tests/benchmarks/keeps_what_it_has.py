@@ -9,6 +9,7 @@ import importlib
 import io
 import os
 import sys
+import types
 from unittest import mock
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -56,6 +57,20 @@ class Side:
         self.measure = measure
 
 
+class RunningSide:
+    """A run that is stopped and goes on; theirs fails in its second turn."""
+
+    def __init__(self, name, *_):
+        self.turn = steady((0.5, 0.25)) if name == "ours" else FailsInTurn2((1.0, 0.5))
+        self.wait_for = self.signal_all = self.end = steady(None)
+        self.peak = steady(2**20)
+
+
+def told(text):
+    """A process that says this."""
+    return types.SimpleNamespace(stdout=text + "\n")
+
+
 # Script: (command line, {name to replace: stand-in}, replaced in other modules, what must be shown)
 SCRIPTS = {
     "sharding": (["--peers", "--runs", "3", "--only", "zero3"],
@@ -90,6 +105,13 @@ SCRIPTS = {
                   {"Ours": lambda *_: Side(steady((0.1, 7))), "Package": lambda *_: Side(FailsInTurn2((0.2, 7))),
                    "PIPELINES": {"one": mock.MagicMock()}, "documentation": steady("text\n" * 1000)}, {},
                   ["hftrain", "package not measured"]),
+    "preparation": (["--tasks", "mlm", "--turns", "3"],
+                    {"prepare": steady(("folder", __file__)), "ours": steady((2.0, 1.0)),
+                     "fixtures": mock.MagicMock(run=FailsInTurn2(told("[4.0, 2.0]")))}, {},
+                    ["by the clock: ours", "ours / datasets median 2.00", "over 1 pairs"]),
+    "task_speed": (["--shapes", "bert-base", "--ranks", "1", "--turns", "3"],
+                   {"prepare": steady(("folder", "data")), "Side": RunningSide}, {},
+                   ["by the clock: ours 2048 tokens/s", "ours / other median 2.00", "ours / other 1.00"]),
     "async_save": (["--rounds", "3"],
                    {"Fixture": mock.MagicMock(), "measure_run": steady((1_000_000, 1.0)), "direct_write_seconds": steady(0.5),
                     "train": FailsInTurn2(([(2, 1.0, 0.1)], {}))}, {},

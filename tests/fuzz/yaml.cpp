@@ -16,6 +16,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     arguments::read_config_file(path, /*layer=*/1, problems);
     // A command line over four hundred flags takes twenty times as long as reading most files, and of a broken one says
     // what is known already.
-    if (problems.empty()) arguments::parse_arguments(std::vector<std::string>{"--config", path}, Environment());
+    if (problems.empty())
+      arguments::parse_arguments(std::vector<std::string>{"--config", path}, Environment());
   });
 }

@@ -47,9 +47,9 @@ using ObjectPtr = std::shared_ptr<Object>;
 
 // Whether T is one of the types of a variant.
 template <typename T, typename Variant>
-constexpr bool kIsAlternative = false;
+inline constexpr bool kIsAlternative = false;
 template <typename T, typename... Types>
-constexpr bool kIsAlternative<T, std::variant<Types...>> = (std::is_same_v<T, Types> || ...);
+inline constexpr bool kIsAlternative<T, std::variant<Types...>> = (std::is_same_v<T, Types> || ...);
 
 class Value {
  public:

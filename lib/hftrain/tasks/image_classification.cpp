@@ -192,7 +192,7 @@ images::Preprocessor preprocessor_of(const TaskInput& input) {
     throw Error(ExitCode::kUsage, "the model does not look at images")
         .where("--model_type")
         .why("--task image-classification shows it images")
-        .hint("an image model, such as vit");
+        .hint("the folder of a model that looks at images");
   const architectures::ImageShape& model = *input.image;
   images::Preprocessor preprocessor{.height = model.height, .width = model.width};
   if (!input.preprocessor.is_null())

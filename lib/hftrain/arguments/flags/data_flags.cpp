@@ -230,8 +230,8 @@ std::vector<Flag> data_flags() {
        .slot = unread_optional(Type::kText),
        .help = "Language of multilingual tokenizers in summarization.",
        .support =
-           accepted("texts are encoded in the language that tokenizer.json was saved with; tokenizers of T5 "
-                    "and BART have none")},
+           accepted("texts are encoded in the language that tokenizer.json was saved with; tokenizers of one "
+                    "language have none")},
       {.name = "source_lang",
        .slot = at<&Arguments::data, &DataArguments::source_lang>,
        .help = "Source language of translation.",

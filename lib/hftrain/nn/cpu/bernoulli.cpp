@@ -109,7 +109,7 @@ void draw_bernoulli(double p, uint8_t* out, int64_t count) {
     at::from_blob(out, {count}, at::kByte).bernoulli_(p);
     return;
   }
-  const at::Generator generator = at::detail::getDefaultCPUGenerator();
+  const at::Generator& generator = at::detail::getDefaultCPUGenerator();
   auto* kept = at::check_generator<at::CPUGeneratorImpl>(generator);
   const std::lock_guard<std::mutex> lock(kept->mutex_);
   at::mt19937 engine = kept->engine();
