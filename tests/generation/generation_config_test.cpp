@@ -60,6 +60,7 @@ TEST_CASE("mistakes in a generation config are told together") {
   CHECK(refusal(R"({"num_return_sequences": 3, "num_beams": 2})").find("num_beams texts: 2") !=
         std::string::npos);
   CHECK(refusal(R"({"num_return_sequences": 3, "do_sample": true})").empty());
+  CHECK_FALSE(refusal(R"({"num_return_sequences": 3, "num_beams": 2, "do_sample": true})").empty());
 }
 
 }  // namespace hftrain::generation

@@ -212,10 +212,11 @@ void take_json(GenerationConfig& config, const Json& json, int64_t vocabulary, c
     refuse(std::string(key) + " asks for a way of generating that is not supported", "it is " + found->dump(),
            "leave it out: greedy search, beams and sampling are here");
   }
-  if (config.num_return_sequences > config.num_beams && !config.do_sample)
-    refuse("num_return_sequences is " + std::to_string(config.num_return_sequences),
-           "a search without sampling finds num_beams texts: " + std::to_string(config.num_beams),
-           "more num_beams, or do_sample");
+  if (config.num_return_sequences > config.num_beams && (config.num_beams > 1 || !config.do_sample))
+    refuse(
+        "num_return_sequences is " + std::to_string(config.num_return_sequences),
+        "a search with beams or without sampling finds num_beams texts: " + std::to_string(config.num_beams),
+        "more num_beams, or do_sample without beams");
   if (!mistakes.empty()) throw Error(ExitCode::kData, std::move(mistakes));
 }
 
