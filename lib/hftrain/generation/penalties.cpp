@@ -19,26 +19,18 @@ void penalise(std::span<const int64_t> ids, float penalty, std::span<float> scor
   }
 }
 
+// The ids of a row that a setting looks at: its own or its encoder's.
+using IdsOfRow = std::span<const int64_t> RowSoFar::*;
+
 class RepetitionPenalty : public ScoreProcessor {
  public:
-  explicit RepetitionPenalty(double penalty) : penalty_(static_cast<float>(penalty)) {}
+  RepetitionPenalty(IdsOfRow ids, double penalty) : ids_(ids), penalty_(static_cast<float>(penalty)) {}
   void apply(const RowSoFar& row, std::span<float> scores) const override {
-    penalise(row.ids, penalty_, scores);
+    penalise(row.*ids_, penalty_, scores);
   }
 
  private:
-  float penalty_;
-};
-
-// A penalty above 1 makes the tokens of the source more likely: it is applied upside down.
-class EncoderRepetitionPenalty : public ScoreProcessor {
- public:
-  explicit EncoderRepetitionPenalty(double penalty) : penalty_(static_cast<float>(1 / penalty)) {}
-  void apply(const RowSoFar& row, std::span<float> scores) const override {
-    penalise(row.encoder_ids, penalty_, scores);
-  }
-
- private:
+  IdsOfRow ids_;
   float penalty_;
 };
 
@@ -55,40 +47,30 @@ void ban_followers(std::span<const int64_t> text, std::span<const int64_t> ids, 
 
 class NoRepeatedNgram : public ScoreProcessor {
  public:
-  explicit NoRepeatedNgram(int64_t size) : size_(static_cast<size_t>(size)) {}
+  NoRepeatedNgram(IdsOfRow ids, int64_t size) : ids_(ids), size_(static_cast<size_t>(size)) {}
   void apply(const RowSoFar& row, std::span<float> scores) const override {
-    ban_followers(row.ids, row.ids, size_, scores);
+    ban_followers(row.*ids_, row.ids, size_, scores);
   }
 
  private:
-  size_t size_;
-};
-
-class NoNgramOfEncoder : public ScoreProcessor {
- public:
-  explicit NoNgramOfEncoder(int64_t size) : size_(static_cast<size_t>(size)) {}
-  void apply(const RowSoFar& row, std::span<float> scores) const override {
-    ban_followers(row.encoder_ids, row.ids, size_, scores);
-  }
-
- private:
+  IdsOfRow ids_;
   size_t size_;
 };
 
 }  // namespace
 
 void add_penalties(const GenerationConfig& config, ScoreProcessors& to) {
-  if (config.encoder_repetition_penalty != 1)
-    to.push_back(std::make_unique<EncoderRepetitionPenalty>(config.encoder_repetition_penalty));
-  if (config.repetition_penalty != 1)
-    to.push_back(std::make_unique<RepetitionPenalty>(config.repetition_penalty));
+  // A penalty above 1 makes the tokens of the source more likely: it is applied upside down.
+  const double of_encoder = config.encoder_repetition_penalty, own = config.repetition_penalty;
+  if (of_encoder != 1)
+    to.push_back(std::make_unique<RepetitionPenalty>(&RowSoFar::encoder_ids, 1 / of_encoder));
+  if (own != 1) to.push_back(std::make_unique<RepetitionPenalty>(&RowSoFar::ids, own));
 }
 
 void add_repeated_ngrams(const GenerationConfig& config, ScoreProcessors& to) {
-  if (config.no_repeat_ngram_size > 0)
-    to.push_back(std::make_unique<NoRepeatedNgram>(config.no_repeat_ngram_size));
-  if (config.encoder_no_repeat_ngram_size > 0)
-    to.push_back(std::make_unique<NoNgramOfEncoder>(config.encoder_no_repeat_ngram_size));
+  const int64_t own = config.no_repeat_ngram_size, of_encoder = config.encoder_no_repeat_ngram_size;
+  if (own > 0) to.push_back(std::make_unique<NoRepeatedNgram>(&RowSoFar::ids, own));
+  if (of_encoder > 0) to.push_back(std::make_unique<NoRepeatedNgram>(&RowSoFar::encoder_ids, of_encoder));
 }
 
 }  // namespace hftrain::generation
