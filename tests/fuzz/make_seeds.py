@@ -240,6 +240,9 @@ def configurations():
     seed("yaml", "block", "run_name: |\n  two\n  lines\nseed: 0x10\n? output_dir\n: 'o''x'\n")
     seed("yaml", "comma_first", ", seed: 1\n")
     seed("yaml", "bracket_last", "seed: 1\n}\n")
+    # Findings: a byte that is no UTF-8, and a NUL that the reader takes for an escape and makes such a byte of.
+    seed("yaml", "not_utf8", b'deepspeed:\n  zero_optimizati\x14seed: 0x10\n? output_dir\n: Oty`pe"\xbd "per_gpu: auto\n')
+    seed("yaml", "no_text", b'deepspeed:\n- zeFS<\x00_:_speed8\n- zeFS1\x00rcF  model__igligle')
 
 
 def rows():
