@@ -76,14 +76,14 @@ const HeadSpec& head_in(const ConfigSchema& schema, Head wanted, const std::stri
 }
 
 std::shared_ptr<const Architecture> build(const Family& family, const Json& config, const std::string& origin,
-                                          Head wanted) {
+                                          Head wanted, const std::optional<AdapterSpec>& adapter) {
   const ConfigSchema& schema = family.schema();
   const HeadSpec& head = head_in(schema, wanted, origin);
   Json complete = complete_config(schema, config, origin);
   normalise_common(schema, head, complete);
   if (schema.has_rope) normalise_rope(complete);
   const Labels labels = normalise_labels(wanted, schema.default_labels, complete, origin);
-  return family.make({schema, head, labels, std::move(complete), origin});
+  return family.make({schema, head, labels, std::move(complete), origin, adapter});
 }
 
 }  // namespace
@@ -112,7 +112,8 @@ std::optional<Head> Architecture::head_of(const Json& config) {
 }
 
 std::shared_ptr<const Architecture> Architecture::from_config(const Json& config, const std::string& origin,
-                                                              Head head) {
+                                                              Head head,
+                                                              const std::optional<AdapterSpec>& adapter) {
   if (!config.is_object()) {
     throw Error(ExitCode::kData, "a model config must be a JSON object")
         .where(origin)
@@ -128,7 +129,7 @@ std::shared_ptr<const Architecture> Architecture::from_config(const Json& config
   const std::string model_type = config["model_type"];
   const Family* family = find_family(model_type);
   if (family == nullptr) throw unknown_family(ExitCode::kData, model_type).where(origin);
-  return build(*family, config, origin, head);
+  return build(*family, config, origin, head, adapter);
 }
 
 std::shared_ptr<const Architecture> Architecture::from_scratch(const std::string& model_type,
@@ -137,7 +138,8 @@ std::shared_ptr<const Architecture> Architecture::from_scratch(const std::string
   if (family == nullptr) throw unknown_family(ExitCode::kUsage, model_type).where("--model_type");
   const Json config = parse_overrides(family->schema(), overrides);
   try {
-    return build(*family, config, "--model_type " + model_type + " with --config_overrides", head);
+    return build(*family, config, "--model_type " + model_type + " with --config_overrides", head,
+                 std::nullopt);
   } catch (const Error& error) {
     throw Error(ExitCode::kUsage, error.diagnostics());
   }

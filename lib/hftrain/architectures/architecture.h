@@ -8,18 +8,25 @@
 #include <string>
 #include <vector>
 
+#include "hftrain/architectures/adapter.h"
 #include "hftrain/architectures/head.h"
 #include "hftrain/architectures/labels.h"
 #include "hftrain/base/json.h"
 
 namespace hftrain::architectures {
 
-enum class InitKind { kNormal, kZeros, kOnes, kConstant, kSinusoids };
+enum class InitKind { kNormal, kZeros, kOnes, kConstant, kSinusoids, kUniform };
 
 struct Init {
   InitKind kind = InitKind::kNormal;
-  double std = 0.02;      // of kNormal; the number itself of kConstant
+  double std = 0.02;      // of kNormal; the number itself of kConstant, the bound of kUniform
   int64_t zero_row = -1;  // of kNormal: the row of padding, which starts at 0; -1: none
+};
+
+// What an adapter's matrix stands beside, and which half of it.
+struct Adapts {
+  int parameter = 0;  // position in the table of what is adapted
+  AdapterHalf half = AdapterHalf::kDown;
 };
 
 // One parameter tensor, in the order of `named_parameters()` of transformers (which is the order optimizer.pt
@@ -33,7 +40,9 @@ struct ParameterSpec {
   bool embedding = false;    // an nn.Embedding weight: left out of total_flos
   bool head = false;  // of the head: a model that is opened from a checkpoint of another head draws it anew
   std::vector<std::string> other_names = {};  // that a file may store it under instead or besides
-  bool buffer = false;  // saved with the parameters, never trained, none of count(); a file may lack it
+  bool buffer = false;       // saved with the parameters, never trained, none of count(); a file may lack it
+  bool input_first = false;  // of a matrix: [in, out], as few families store it
+  std::optional<Adapts> adapts = {};  // an adapter's; all of them stand at the table's end, kDown before kUp
   int64_t numel() const;
 };
 
@@ -100,8 +109,10 @@ class Architecture {
   // From the content of a config.json, v4 and v5 spellings, whatever head its `architectures` name; `origin`
   // names it in errors (exit code 4). An unknown model_type is refused with the list of known ones; a head that
   // the family does not have and an unsupported option (activation, RoPE type) by name.
+  // With `adapter` the table has it, too.
   static std::shared_ptr<const Architecture> from_config(const Json& config, const std::string& origin,
-                                                         Head head = Head::kCausalLm);
+                                                         Head head = Head::kCausalLm,
+                                                         const std::optional<AdapterSpec>& adapter = {});
   // Class defaults of `model_type` with `overrides` ("n_layer=4,n_head=4") applied, each converted to the
   // type of the key it replaces; an unknown key or a bad value is an error (exit code 2) with the nearest
   // name.
@@ -120,6 +131,10 @@ class Architecture {
   // has no other name.
   virtual std::string config_key(const std::string& common) const = 0;
   virtual const ParameterTable& parameters() const = 0;
+  // Of the table's adapters; nothing: there are none.
+  virtual const std::optional<AdapterSpec>& adapter() const = 0;
+  // Modules that peft adapts in this family unless it is told which; none are known of some.
+  virtual std::vector<std::string> adapter_targets() const = 0;
   // Class names of the repeated block in transformers.
   virtual std::vector<std::string> layer_class_names() const = 0;
   // What the head's config says of labels; of heads without labels the defaults.

@@ -188,7 +188,8 @@ const ConfigSchema& bart_schema() {
                                            .layer_class = "BartEncoderLayer",
                                            .keys = kBartKeys,
                                            .aliases = kBartAliases,
-                                           .default_labels = kBartLabels};
+                                           .default_labels = kBartLabels,
+                                           .adapter_targets = "q_proj,v_proj"};
   return kSchema;
 }
 

@@ -64,14 +64,25 @@ constexpr HeadSpec kRobertaHeads[] = {
 }  // namespace
 
 const ConfigSchema& bert_schema() {
-  static constexpr ConfigSchema kSchema = {"bert", kBertHeads, "BertLayer", kBertKeys, {}, {}, false};
+  static constexpr ConfigSchema kSchema = {.model_type = "bert",
+                                           .heads = kBertHeads,
+                                           .layer_class = "BertLayer",
+                                           .keys = kBertKeys,
+                                           .aliases = {},
+                                           .old_keys = {},
+                                           .adapter_targets = "query,value"};
   return kSchema;
 }
 
 const ConfigSchema& roberta_schema() {
-  static constexpr ConfigSchema kSchema = {
-      "roberta",      kRobertaHeads,        "RobertaLayer", kRobertaKeys, {}, {},
-      /*rope=*/false, /*spaces_words=*/true};
+  static constexpr ConfigSchema kSchema = {.model_type = "roberta",
+                                           .heads = kRobertaHeads,
+                                           .layer_class = "RobertaLayer",
+                                           .keys = kRobertaKeys,
+                                           .aliases = {},
+                                           .old_keys = {},
+                                           .spaces_words = true,
+                                           .adapter_targets = "query,value"};
   return kSchema;
 }
 

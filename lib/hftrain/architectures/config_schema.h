@@ -37,6 +37,8 @@ struct ConfigSchema {
   bool has_rope = false;
   bool spaces_words = false;  // Architecture::spaces_words
   int64_t default_labels = kUnnamedLabels;
+  const char* adapter_targets =
+      "";  // modules that peft adapts unless told which, with commas; empty: none are known
 
   const ConfigKey* find(const std::string& name_or_alias) const;
   const HeadSpec* find(Head head) const;  // null: the family has no such head

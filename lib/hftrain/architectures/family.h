@@ -10,6 +10,7 @@
 
 #include "hftrain/architectures/architecture.h"
 #include "hftrain/architectures/config_schema.h"
+#include "hftrain/base/text.h"
 
 namespace hftrain::architectures {
 
@@ -21,6 +22,7 @@ struct FamilyConfig {
   Labels labels;
   Json json;
   std::string origin;
+  std::optional<AdapterSpec> adapter = {};
 };
 
 // A family reads its typed config, and builds the table in its constructor: the units of the body, and append_head.
@@ -34,6 +36,11 @@ class FamilyArchitecture : public Architecture {
     return key == nullptr ? common : key->name;
   }
   const ParameterTable& parameters() const override { return table_; }
+  const std::optional<AdapterSpec>& adapter() const override { return given_.adapter; }
+  std::vector<std::string> adapter_targets() const override {
+    const std::string targets = given_.schema.adapter_targets;
+    return targets.empty() ? std::vector<std::string>() : split(targets, ',');
+  }
   std::vector<std::string> layer_class_names() const override { return {given_.schema.layer_class}; }
   const Labels& labels() const override { return given_.labels; }
   bool counts_first_label() const override {
@@ -60,6 +67,7 @@ class FamilyArchitecture : public Architecture {
       if (prefix != table.base_prefix && std::find(known.begin(), known.end(), prefix) == known.end())
         known.push_back(prefix);
     }
+    if (given_.adapter) append_adapters(table, *given_.adapter, model_type_);
     table_ = std::move(table);
   }
 

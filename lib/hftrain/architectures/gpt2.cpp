@@ -83,11 +83,11 @@ void add_block(ParameterTableBuilder& builder, const Gpt2Config& config, int64_t
   const double residual_std = config.initializer_range / std::sqrt(2.0 * static_cast<double>(config.n_layer));
   builder.begin_block(layer);
   builder.norm(block + "ln_1", width, /*with_bias=*/true);
-  builder.matrix(block + "attn.c_attn", width, 3 * width, 3 * width);
-  builder.matrix(block + "attn.c_proj", width, width, width, residual_std);
+  builder.conv1d(block + "attn.c_attn", width, 3 * width);
+  builder.conv1d(block + "attn.c_proj", width, width, residual_std);
   builder.norm(block + "ln_2", width, /*with_bias=*/true);
-  builder.matrix(block + "mlp.c_fc", width, inner, inner);
-  builder.matrix(block + "mlp.c_proj", inner, width, width, residual_std);
+  builder.conv1d(block + "mlp.c_fc", width, inner);
+  builder.conv1d(block + "mlp.c_proj", inner, width, residual_std);
 }
 
 ParameterTable build_table(const Gpt2Config& config, const FamilyConfig& given, const std::string& prefix,
@@ -123,10 +123,14 @@ ActivationFootprint Gpt2Architecture::activations() const {
 }
 
 const ConfigSchema& gpt2_schema() {
-  static constexpr ConfigSchema kSchema = {"gpt2",         kHeads,
-                                           "GPT2Block",    kKeys,
-                                           kAliases,       {},
-                                           /*rope=*/false, /*spaces_words=*/true};
+  static constexpr ConfigSchema kSchema = {.model_type = "gpt2",
+                                           .heads = kHeads,
+                                           .layer_class = "GPT2Block",
+                                           .keys = kKeys,
+                                           .aliases = kAliases,
+                                           .old_keys = {},
+                                           .spaces_words = true,
+                                           .adapter_targets = "c_attn"};
   return kSchema;
 }
 

@@ -154,13 +154,23 @@ constexpr HeadSpec kGemmaHeads[] = {
     {Head::kTokenClassification, "GemmaForTokenClassification", "model", "score", /*bias=*/true},
 };
 
-constexpr ConfigSchema kLlama = {"llama", kLlamaHeads, "LlamaDecoderLayer", kLlamaKeys, {}, kOldKeys, true};
-constexpr ConfigSchema kQwen2 = {"qwen2", kQwen2Heads, "Qwen2DecoderLayer", kQwen2Keys, {}, kOldKeys, true};
-constexpr ConfigSchema kQwen3 = {"qwen3", kQwen3Heads, "Qwen3DecoderLayer", kQwen3Keys, {}, kOldKeys, true};
-constexpr ConfigSchema kMistral = {"mistral", kMistralHeads, "MistralDecoderLayer", kMistralKeys, {},
-                                   kOldKeys,  true};
+constexpr ConfigSchema schema_of(const char* model_type, std::span<const HeadSpec> heads,
+                                 const char* layer_class, std::span<const ConfigKey> keys) {
+  return {.model_type = model_type,
+          .heads = heads,
+          .layer_class = layer_class,
+          .keys = keys,
+          .aliases = {},
+          .old_keys = kOldKeys,
+          .has_rope = true,
+          .adapter_targets = "q_proj,v_proj"};
+}
 
-constexpr ConfigSchema kGemma = {"gemma", kGemmaHeads, "GemmaDecoderLayer", kGemmaKeys, {}, kOldKeys, true};
+constexpr ConfigSchema kLlama = schema_of("llama", kLlamaHeads, "LlamaDecoderLayer", kLlamaKeys);
+constexpr ConfigSchema kQwen2 = schema_of("qwen2", kQwen2Heads, "Qwen2DecoderLayer", kQwen2Keys);
+constexpr ConfigSchema kQwen3 = schema_of("qwen3", kQwen3Heads, "Qwen3DecoderLayer", kQwen3Keys);
+constexpr ConfigSchema kMistral = schema_of("mistral", kMistralHeads, "MistralDecoderLayer", kMistralKeys);
+constexpr ConfigSchema kGemma = schema_of("gemma", kGemmaHeads, "GemmaDecoderLayer", kGemmaKeys);
 
 }  // namespace
 

@@ -64,6 +64,11 @@ void ParameterTableBuilder::matrix(const std::string& module, int64_t rows, int6
   if (bias > 0) add(module + ".bias", {bias}, {InitKind::kZeros, 0}, /*decay=*/false);
 }
 
+void ParameterTableBuilder::conv1d(const std::string& module, int64_t inputs, int64_t outputs, double std) {
+  matrix(module, inputs, outputs, outputs, std);
+  table_.parameters[table_.parameters.size() - 2].input_first = true;
+}
+
 void ParameterTableBuilder::kernel(const std::string& module, std::vector<int64_t> shape, int64_t bias) {
   add(module + ".weight", std::move(shape), {InitKind::kNormal, std_}, /*decay=*/true);
   if (bias > 0) add(module + ".bias", {bias}, {InitKind::kZeros, 0}, /*decay=*/false);

@@ -264,8 +264,13 @@ std::vector<BlockStack> T5Architecture::stacks() const {
 }
 
 const ConfigSchema& t5_schema() {
-  static constexpr ConfigSchema kSchema = {"t5",       kT5Heads,          "T5Block", kT5Keys,
-                                           kT5Aliases, kT5GenerationKeys, false};
+  static constexpr ConfigSchema kSchema = {.model_type = "t5",
+                                           .heads = kT5Heads,
+                                           .layer_class = "T5Block",
+                                           .keys = kT5Keys,
+                                           .aliases = kT5Aliases,
+                                           .old_keys = kT5GenerationKeys,
+                                           .adapter_targets = "q,v"};
   return kSchema;
 }
 

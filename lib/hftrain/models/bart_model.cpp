@@ -29,7 +29,7 @@ BartModel::BartModel(std::shared_ptr<const architectures::Architecture> architec
   draws_random(config_.dropout > 0, blocks, config_.classifier_dropout > 0);
 }
 
-at::Tensor BartModel::embed_at_positions(const at::Tensor& tokens, at::TensorList p, const at::Tensor& ids,
+at::Tensor BartModel::embed_at_positions(const at::Tensor& tokens, nn::Parameters p, const at::Tensor& ids,
                                          int64_t first) const {
   const double scale = config_.scale_embedding ? std::sqrt(static_cast<double>(config_.d_model)) : 1;
   const at::Tensor x = nn::add_positions(token_embedding(tokens, ids, architecture().pad_token_id(), scale),
@@ -38,18 +38,19 @@ at::Tensor BartModel::embed_at_positions(const at::Tensor& tokens, at::TensorLis
 }
 
 // Parameters: the tokens' embedding, then what embed_at_positions takes.
-at::Tensor BartModel::embed(at::TensorList parameters, const at::Tensor& ids) const {
+at::Tensor BartModel::embed(nn::Parameters parameters, const at::Tensor& ids) const {
   return embed_at_positions(parameters[0], parameters.slice(1), ids, 0);
 }
 
-EncoderDecoderModel::DecoderEntry BartModel::enter_decoder(at::TensorList parameters, const at::Tensor& x,
+EncoderDecoderModel::DecoderEntry BartModel::enter_decoder(nn::Parameters parameters, const at::Tensor& x,
                                                            const at::Tensor& ids) const {
   return {x.defined() ? x.view_as(x) : x,
           embed_at_positions(parameters[3], parameters.slice(0, 3), ids, past())};
 }
 
-at::Tensor BartModel::add_and_norm(const at::Tensor& residual, const at::Tensor& x, const at::Tensor& weight,
-                                   const at::Tensor& bias, at::TensorList norm) const {
+at::Tensor BartModel::add_and_norm(const at::Tensor& residual, const at::Tensor& x,
+                                   const nn::Parameter& weight, const at::Tensor& bias,
+                                   nn::Parameters norm) const {
   const double p = active(config_.dropout);
   const at::Tensor sum = p == 0 ? nn::linear_add(residual, x, weight, bias, options().kernels, products())
                                 : nn::add_dropout(residual, nn::linear(x, weight, bias, products()), p);
@@ -68,7 +69,7 @@ nn::AttentionOptions BartModel::attention_options(const BartStack& stack) const 
           .window = {}};
 }
 
-at::Tensor BartModel::attend_itself(Stack which, int64_t layer, at::TensorList p, const at::Tensor& x,
+at::Tensor BartModel::attend_itself(Stack which, int64_t layer, nn::Parameters p, const at::Tensor& x,
                                     const at::Tensor& padding) const {
   const BartStack& stack = which == Stack::kDecoder ? config_.decoder : config_.encoder;
   const std::vector<at::Tensor> projected =
@@ -83,7 +84,7 @@ at::Tensor BartModel::attend_itself(Stack which, int64_t layer, at::TensorList p
   return add_and_norm(x, attended, p[6], p[7], p.slice(8, 2));
 }
 
-at::Tensor BartModel::attend_encoder(int64_t layer, at::TensorList p, const at::Tensor& x,
+at::Tensor BartModel::attend_encoder(int64_t layer, nn::Parameters p, const at::Tensor& x,
                                      const BlockInputs& in) const {
   const BartStack& stack = config_.decoder;
   const KeysAndValues of_encoder = attend_to_encoder(layer, [&]() -> KeysAndValues {
@@ -98,7 +99,7 @@ at::Tensor BartModel::attend_encoder(int64_t layer, at::TensorList p, const at::
 }
 
 // Parameters: weight and bias of fc1, fc2 and the norm.
-at::Tensor BartModel::feed_forward(at::TensorList p, const at::Tensor& x) const {
+at::Tensor BartModel::feed_forward(nn::Parameters p, const at::Tensor& x) const {
   const at::Tensor inner =
       nn::activate(activation_, nn::linear(x, p[0], p[1], products()), options().kernels);
   return add_and_norm(x, nn::dropout(inner, active(config_.activation_dropout)), p[2], p[3], p.slice(4, 2));
@@ -109,7 +110,7 @@ bool BartModel::drops_layer(double layerdrop) const {
   return active(layerdrop) > 0 && at::rand({}).item<double>() < layerdrop;
 }
 
-BlockOutputs BartModel::block(Stack which, int64_t layer, at::TensorList p, const BlockInputs& in) const {
+BlockOutputs BartModel::block(Stack which, int64_t layer, nn::Parameters p, const BlockInputs& in) const {
   const bool decodes = which == Stack::kDecoder;
   const BartStack& stack = decodes ? config_.decoder : config_.encoder;
   if (drops_layer(stack.layerdrop)) return {in.x.view_as(in.x), {}};
@@ -125,11 +126,11 @@ BlockOutputs BartModel::block(Stack which, int64_t layer, at::TensorList p, cons
 
 // Parameters: of a language model the bias of its outputs and the tied matrix; of a classification of rows its dense
 // layer; the head's matrix and bias.
-HeadOutput BartModel::head(at::TensorList p, const at::Tensor& x) const {
+HeadOutput BartModel::head(nn::Parameters p, const at::Tensor& x) const {
   HeadOutput out{.hidden = x, .kernels = options().kernels, .products = products()};
   if (architecture().head() == architectures::Head::kSeq2SeqLm) {
     out.weight = p[1];
-    out.bias = p[0].view({-1});
+    out.bias = p[0].base().view({-1});
     return out;
   }
   if (architecture().head() == architectures::Head::kSequenceClassification) {

@@ -35,10 +35,10 @@ DecoderModel::DecoderModel(std::shared_ptr<const architectures::Architecture> ar
 void DecoderModel::prepare(int64_t) {}
 
 void DecoderModel::draws_random(bool embeddings, bool blocks) {
-  for (nn::Unit& unit : units_) unit.random = unit.repeated && blocks;
-  units_.front().random = embeddings || options().neftune_alpha > 0;
+  for (nn::Unit& unit : units_) set_random(unit, unit.repeated && blocks);
+  set_random(units_.front(), embeddings || options().neftune_alpha > 0);
   const bool drops = architecture().head() == Head::kTokenClassification;
-  units_.back().random = drops && architecture().labels().dropout > 0;
+  set_random(units_.back(), drops && architecture().labels().dropout > 0);
 }
 
 at::Tensor DecoderModel::last_tokens(const at::Tensor& ids) const {
@@ -52,7 +52,7 @@ at::Tensor DecoderModel::last_tokens(const at::Tensor& ids) const {
       .hint("a tokenizer with a padding token, or batches of one row");
 }
 
-HeadOutput DecoderModel::head(at::TensorList parameters, const at::Tensor& x,
+HeadOutput DecoderModel::head(nn::Parameters parameters, const at::Tensor& x,
                               const at::Tensor& places) const {
   const size_t norm = parameters.size() - (head_has_bias_ ? 2 : 1);
   HeadOutput out{.weight = parameters[norm], .kernels = options().kernels};
@@ -74,16 +74,16 @@ Output DecoderModel::forward(const Batch& batch, nn::UnitRunner& runner, const O
   const at::Tensor& padding = cache() == nullptr ? batch.attention_mask : cache()->padding();
   Tensors x =
       run(runner, units().front(), {batch.input_ids},
-          [this](at::TensorList parameters, at::TensorList in) { return Tensors{embed(parameters, in[0])}; });
+          [this](nn::Parameters parameters, at::TensorList in) { return Tensors{embed(parameters, in[0])}; });
   for (size_t i = 1; i + 1 < units().size(); ++i) {
     const int64_t layer = static_cast<int64_t>(i) - 1;
-    x = run(runner, units()[i], {x[0], padding}, [this, layer](at::TensorList parameters, at::TensorList in) {
+    x = run(runner, units()[i], {x[0], padding}, [this, layer](nn::Parameters parameters, at::TensorList in) {
       return Tensors{block(layer, parameters, in[0], in[1])};
     });
   }
   const at::Tensor places = last_tokens(batch.input_ids);
   const Tensors result =
-      run(runner, units().back(), x, [this, objective, places](at::TensorList parameters, at::TensorList in) {
+      run(runner, units().back(), x, [this, objective, places](nn::Parameters parameters, at::TensorList in) {
         Output output = objective(head(parameters, in[0], places));
         return Tensors{std::move(output.loss), std::move(output.logits)};
       });

@@ -16,19 +16,19 @@ class DecoderModel : public Model {
   // Called before the units of each forward; sequences have `length` tokens, with those that were read before.
   virtual void prepare(int64_t length);
   // ids [B, T] → [B, T, C], noise of NEFTune included.
-  virtual at::Tensor embed(at::TensorList parameters, const at::Tensor& ids) const = 0;
+  virtual at::Tensor embed(nn::Parameters parameters, const at::Tensor& ids) const = 0;
   // `padding` [B, T]: 0 where there is no token; undefined: all are tokens.
-  virtual at::Tensor block(int64_t layer, at::TensorList parameters, const at::Tensor& x,
+  virtual at::Tensor block(int64_t layer, nn::Parameters parameters, const at::Tensor& x,
                            const at::Tensor& padding) const = 0;
   // x [B, T, C]; `parameters` are those of the head's unit that are not the head's own.
-  virtual at::Tensor final_norm(at::TensorList parameters, const at::Tensor& x) const = 0;
+  virtual at::Tensor final_norm(nn::Parameters parameters, const at::Tensor& x) const = 0;
 
   // Which units draw random numbers while training. The noise of NEFTune and the head's dropout are known here.
   void draws_random(bool embeddings, bool blocks);
 
  private:
   // `places` [B]: of a head that looks at one place of a row; else undefined.
-  HeadOutput head(at::TensorList parameters, const at::Tensor& x, const at::Tensor& places) const;
+  HeadOutput head(nn::Parameters parameters, const at::Tensor& x, const at::Tensor& places) const;
   // The last token of each row that is not padding, [B] int64; undefined for a head that looks at all. A batch of
   // several rows without a padding token is an Error (exit code 4).
   at::Tensor last_tokens(const at::Tensor& ids) const;

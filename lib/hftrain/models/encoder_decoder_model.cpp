@@ -42,8 +42,8 @@ EncoderDecoderModel::EncoderDecoderModel(std::shared_ptr<const architectures::Ar
 
 void EncoderDecoderModel::draws_random(bool embeddings, bool blocks, bool head) {
   const bool embeds_random = embeddings || options().neftune_alpha > 0;
-  for (nn::Unit& unit : units_) unit.random = unit.repeated ? blocks : embeds_random;
-  units_.back().random = head;
+  for (nn::Unit& unit : units_) set_random(unit, unit.repeated ? blocks : embeds_random);
+  set_random(units_.back(), head);
 }
 
 at::Tensor EncoderDecoderModel::kept_finite(const at::Tensor& x) {
@@ -89,7 +89,7 @@ at::Tensor EncoderDecoderModel::run_stack(Stack stack, size_t first_unit, BlockI
     const std::vector<at::Tensor> out =
         run(runner, units().at(first_unit + static_cast<size_t>(layer)),
             {in.x, in.padding, in.bias, in.encoded, in.encoded_padding},
-            [this, stack, layer](at::TensorList parameters, at::TensorList given) {
+            [this, stack, layer](nn::Parameters parameters, at::TensorList given) {
               const BlockInputs inputs{given[0], given[1], given[2], given[3], given[4]};
               BlockOutputs outputs = block(stack, layer, parameters, inputs);
               return std::vector<at::Tensor>{std::move(outputs.x), std::move(outputs.bias)};
@@ -102,7 +102,7 @@ at::Tensor EncoderDecoderModel::run_stack(Stack stack, size_t first_unit, BlockI
 
 at::Tensor EncoderDecoderModel::encode(const Batch& batch, nn::UnitRunner& runner) const {
   const at::Tensor x =
-      run(runner, units().front(), {batch.input_ids}, [this](at::TensorList parameters, at::TensorList in) {
+      run(runner, units().front(), {batch.input_ids}, [this](nn::Parameters parameters, at::TensorList in) {
         return std::vector<at::Tensor>{embed(parameters, in[0])};
       })[0];
   return run_stack(Stack::kEncoder, 1, {.x = x, .padding = batch.attention_mask}, runner);
@@ -117,7 +117,7 @@ Output EncoderDecoderModel::forward(const Batch& batch, nn::UnitRunner& runner, 
   if (architecture().has_encoder_and_decoder()) {
     const std::vector<at::Tensor> entry =
         run(runner, units().at(encoder_units + 1), {x, decoder_ids(batch)},
-            [this](at::TensorList parameters, at::TensorList in) {
+            [this](nn::Parameters parameters, at::TensorList in) {
               DecoderEntry given = enter_decoder(parameters, in[0], in[1]);
               return std::vector<at::Tensor>{std::move(given.encoded), std::move(given.x)};
             });
@@ -130,7 +130,7 @@ Output EncoderDecoderModel::forward(const Batch& batch, nn::UnitRunner& runner, 
   }
   const std::vector<at::Tensor> result =
       run(runner, units().back(), {x, last_ends(batch)},
-          [this, objective](at::TensorList parameters, at::TensorList in) {
+          [this, objective](nn::Parameters parameters, at::TensorList in) {
             at::Tensor hidden = in[0];
             if (in[1].defined()) {
               const at::Tensor index = in[1].view({-1, 1, 1}).expand({-1, 1, hidden.size(2)});

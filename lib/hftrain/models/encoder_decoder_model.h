@@ -36,18 +36,18 @@ class EncoderDecoderModel : public Model {
                       const ModelOptions& options, int64_t encoder_layers);
 
   // ids [B, S] → [B, S, C], noise of NEFTune included.
-  virtual at::Tensor embed(at::TensorList parameters, const at::Tensor& ids) const = 0;
-  virtual BlockOutputs block(Stack stack, int64_t layer, at::TensorList parameters,
+  virtual at::Tensor embed(nn::Parameters parameters, const at::Tensor& ids) const = 0;
+  virtual BlockOutputs block(Stack stack, int64_t layer, nn::Parameters parameters,
                              const BlockInputs& in) const = 0;
   struct DecoderEntry {
     at::Tensor encoded, x;
   };
   // x [B, S, C] of the encoder's last block (undefined while a text goes on: then so is what is given of it) and the
   // decoder's ids [B, D].
-  virtual DecoderEntry enter_decoder(at::TensorList parameters, const at::Tensor& x,
+  virtual DecoderEntry enter_decoder(nn::Parameters parameters, const at::Tensor& x,
                                      const at::Tensor& ids) const = 0;
   // x [B, D, C] of the last block, or [B, C] of the place that a row is classified by.
-  virtual HeadOutput head(at::TensorList parameters, const at::Tensor& x) const = 0;
+  virtual HeadOutput head(nn::Parameters parameters, const at::Tensor& x) const = 0;
 
   // In float16 x without infinities, which become large numbers; x itself in other dtypes.
   static at::Tensor kept_finite(const at::Tensor& x);

@@ -35,9 +35,9 @@ EncoderModel::EncoderModel(std::shared_ptr<const architectures::Architecture> ar
 
 void EncoderModel::mark_random() {
   const bool blocks = config_.dropout > 0 || config_.attended_dropout > 0 || config_.attention_dropout > 0;
-  for (nn::Unit& unit : units_) unit.random = unit.repeated && blocks;
-  units_.front().random = config_.dropout > 0 || options().neftune_alpha > 0;
-  units_.back().random = config_.head.dropout > 0;
+  for (nn::Unit& unit : units_) set_random(unit, unit.repeated && blocks);
+  set_random(units_.front(), config_.dropout > 0 || options().neftune_alpha > 0);
+  set_random(units_.back(), config_.head.dropout > 0);
 }
 
 at::Tensor EncoderModel::add_positions(const at::Tensor& x, const at::Tensor& table, const at::Tensor& ids,
@@ -49,7 +49,7 @@ at::Tensor EncoderModel::add_positions(const at::Tensor& x, const at::Tensor& ta
 }
 
 // Parameters: tokens, positions unless they come last, types where there are any, the norm's weight and bias.
-at::Tensor EncoderModel::embed(at::TensorList p, const at::Tensor& ids, const at::Tensor& types,
+at::Tensor EncoderModel::embed(nn::Parameters p, const at::Tensor& ids, const at::Tensor& types,
                                const at::Tensor& positions) const {
   size_t next = 0;
   const at::Tensor& tokens = p[next++];
@@ -62,7 +62,7 @@ at::Tensor EncoderModel::embed(at::TensorList p, const at::Tensor& ids, const at
 }
 
 // Weights and biases of query, key and value.
-at::Tensor EncoderModel::attention(at::TensorList p, const at::Tensor& x, const at::Tensor& padding) const {
+at::Tensor EncoderModel::attention(nn::Parameters p, const at::Tensor& x, const at::Tensor& padding) const {
   const int64_t heads = config_.heads, head_dim = config_.hidden_size / heads;
   Tensors projected =
       nn::linear_many(x, {p[0], p[2], p[4]}, {p[1], p[3], p[5]}, options().kernels, products());
@@ -73,7 +73,7 @@ at::Tensor EncoderModel::attention(at::TensorList p, const at::Tensor& x, const 
   return nn::attention(projected[0], projected[1], projected[2], {.padding = padding}, attention);
 }
 
-at::Tensor EncoderModel::project(const at::Tensor& residual, const at::Tensor& x, const at::Tensor& weight,
+at::Tensor EncoderModel::project(const at::Tensor& residual, const at::Tensor& x, const nn::Parameter& weight,
                                  const at::Tensor& bias, double dropout) const {
   const double p = active(dropout);
   if (p == 0) return nn::linear_add(residual, x, weight, bias, options().kernels, products());
@@ -81,7 +81,7 @@ at::Tensor EncoderModel::project(const at::Tensor& residual, const at::Tensor& x
 }
 
 // Parameters: query, key, value, the attention's output, its norm; inner and outer layer, their norm.
-at::Tensor EncoderModel::block(at::TensorList p, const at::Tensor& x, const at::Tensor& padding) const {
+at::Tensor EncoderModel::block(nn::Parameters p, const at::Tensor& x, const at::Tensor& padding) const {
   const double eps = config_.layer_norm_eps;
   const at::Tensor seen = attention(p.slice(0, 6), x, padding);
   const at::Tensor attended =
@@ -93,13 +93,13 @@ at::Tensor EncoderModel::block(at::TensorList p, const at::Tensor& x, const at::
 
 // Parameters: the vocabulary's bias, here or at the end; the transform and its norm; the vocabulary's matrix, which
 // comes last when it is tied, and with a bias of its own when it is not.
-HeadOutput EncoderModel::masked_lm(at::TensorList p, const at::Tensor& x) const {
+HeadOutput EncoderModel::masked_lm(nn::Parameters p, const at::Tensor& x) const {
   const size_t first = config_.head.bias_first ? 1 : 0;
   const at::Tensor inner = nn::linear(x, p[first], p[first + 1], products());
   HeadOutput out{.kernels = options().kernels, .products = products()};
   out.hidden = nn::layer_norm(nn::activate(head_activation_, inner, options().kernels), p[first + 2],
                               p[first + 3], config_.layer_norm_eps);
-  const at::TensorList rest = p.slice(first + 4);
+  const nn::Parameters rest = p.slice(first + 4);
   if (config_.tie_word_embeddings) {
     out.weight = rest.back();
     out.bias = first == 1 ? p[0] : rest[0];
@@ -107,21 +107,21 @@ HeadOutput EncoderModel::masked_lm(at::TensorList p, const at::Tensor& x) const 
   }
   out.weight = rest[0];
   // The first bias has no effect then; times zero it gets a gradient of zero like any other parameter's.
-  out.bias = first == 1 ? rest[1] + p[0] * 0 : rest[1];
+  out.bias = first == 1 ? rest[1].base() + p[0].base() * 0 : rest[1].base();
   return out;
 }
 
-at::Tensor EncoderModel::pooled(at::TensorList p, const at::Tensor& x) const {
+at::Tensor EncoderModel::pooled(nn::Parameters p, const at::Tensor& x) const {
   const bool drops = config_.head.drops_first_too;
   return nn::pool_first_token(drops ? nn::dropout(x.narrow(1, 0, 1), active(config_.head.dropout)) : x, p[0],
                               p[1], head_activation_);
 }
 
-HeadOutput EncoderModel::head(at::TensorList p, const at::Tensor& x) const {
+HeadOutput EncoderModel::head(nn::Parameters p, const at::Tensor& x) const {
   const Head kind = architecture().head();
   if (kind == Head::kMaskedLm) return masked_lm(p, x);
   const bool pools = kind == Head::kSequenceClassification;
-  const at::TensorList last = p.slice(pools ? 2 : 0);
+  const nn::Parameters last = p.slice(pools ? 2 : 0);
   return {.hidden = nn::dropout(pools ? pooled(p, x) : x, active(config_.head.dropout)),
           .weight = last[0],
           .bias = last[1],
@@ -136,17 +136,17 @@ Output EncoderModel::forward(const Batch& batch, nn::UnitRunner& runner, const O
     refuse_columns(batch, kNotReadWithoutTypes);
   }
   Tensors x = run(runner, units().front(), {batch.input_ids, batch.token_type_ids, batch.position_ids},
-                  [this](at::TensorList parameters, at::TensorList in) {
+                  [this](nn::Parameters parameters, at::TensorList in) {
                     return Tensors{embed(parameters, in[0], in[1], in[2])};
                   });
   for (size_t i = 1; i + 1 < units().size(); ++i) {
     x = run(runner, units()[i], {x[0], batch.attention_mask},
-            [this](at::TensorList parameters, at::TensorList in) {
+            [this](nn::Parameters parameters, at::TensorList in) {
               return Tensors{block(parameters, in[0], in[1])};
             });
   }
   const Tensors result =
-      run(runner, units().back(), x, [this, objective](at::TensorList parameters, at::TensorList in) {
+      run(runner, units().back(), x, [this, objective](nn::Parameters parameters, at::TensorList in) {
         Output output = objective(head(parameters, in[0]));
         return Tensors{std::move(output.loss), std::move(output.logits)};
       });

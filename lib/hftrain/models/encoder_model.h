@@ -17,20 +17,20 @@ class EncoderModel final : public Model {
   // Which units draw random numbers while training.
   void mark_random();
   // `ids` [B, T]; `types` and `positions` [B, T] or undefined → [B, T, C].
-  at::Tensor embed(at::TensorList parameters, const at::Tensor& ids, const at::Tensor& types,
+  at::Tensor embed(nn::Parameters parameters, const at::Tensor& ids, const at::Tensor& types,
                    const at::Tensor& positions) const;
   at::Tensor add_positions(const at::Tensor& x, const at::Tensor& table, const at::Tensor& ids,
                            const at::Tensor& positions) const;
   // `padding` [B, T]: 0 where there is no token; undefined: all are tokens.
-  at::Tensor attention(at::TensorList parameters, const at::Tensor& x, const at::Tensor& padding) const;
-  at::Tensor block(at::TensorList parameters, const at::Tensor& x, const at::Tensor& padding) const;
+  at::Tensor attention(nn::Parameters parameters, const at::Tensor& x, const at::Tensor& padding) const;
+  at::Tensor block(nn::Parameters parameters, const at::Tensor& x, const at::Tensor& padding) const;
   // residual + dropout(x·weightᵀ + bias)
-  at::Tensor project(const at::Tensor& residual, const at::Tensor& x, const at::Tensor& weight,
+  at::Tensor project(const at::Tensor& residual, const at::Tensor& x, const nn::Parameter& weight,
                      const at::Tensor& bias, double dropout) const;
-  HeadOutput head(at::TensorList parameters, const at::Tensor& x) const;
-  HeadOutput masked_lm(at::TensorList parameters, const at::Tensor& x) const;
+  HeadOutput head(nn::Parameters parameters, const at::Tensor& x) const;
+  HeadOutput masked_lm(nn::Parameters parameters, const at::Tensor& x) const;
   // [B, C]: the first token, through the first matrix of the head.
-  at::Tensor pooled(at::TensorList parameters, const at::Tensor& x) const;
+  at::Tensor pooled(nn::Parameters parameters, const at::Tensor& x) const;
 
   const architectures::EncoderConfig& config_;
   nn::Activation activation_;

@@ -18,7 +18,7 @@ Gpt2Model::Gpt2Model(std::shared_ptr<const architectures::Architecture> architec
   draws_random(config_.embd_pdrop > 0, config_.attn_pdrop > 0 || config_.resid_pdrop > 0);
 }
 
-at::Tensor Gpt2Model::embed(at::TensorList parameters, const at::Tensor& ids) const {
+at::Tensor Gpt2Model::embed(nn::Parameters parameters, const at::Tensor& ids) const {
   at::Tensor x = token_embedding(parameters[0], ids);
   const bool padded = cache() != nullptr && cache()->positions().defined();
   x = padded ? nn::add_position_rows(x, parameters[1], cache()->positions())
@@ -37,7 +37,7 @@ at::Tensor Gpt2Model::attention(int64_t layer, const at::Tensor& qkv, const at::
                      {.causal = true, .padding = padding}, attention);
 }
 
-at::Tensor Gpt2Model::project(const at::Tensor& residual, const at::Tensor& x, const at::Tensor& weight,
+at::Tensor Gpt2Model::project(const at::Tensor& residual, const at::Tensor& x, const nn::Parameter& weight,
                               const at::Tensor& bias) const {
   const double p = active(config_.resid_pdrop);
   if (p == 0) return nn::conv1d_add(residual, x, weight, bias, options().kernels);
@@ -45,7 +45,7 @@ at::Tensor Gpt2Model::project(const at::Tensor& residual, const at::Tensor& x, c
 }
 
 // Parameters: ln_1 weight, bias; c_attn; attention c_proj; ln_2; c_fc; mlp c_proj.
-at::Tensor Gpt2Model::block(int64_t layer, at::TensorList p, const at::Tensor& x,
+at::Tensor Gpt2Model::block(int64_t layer, nn::Parameters p, const at::Tensor& x,
                             const at::Tensor& padding) const {
   const double eps = config_.layer_norm_epsilon;
   const at::Tensor qkv = nn::conv1d(nn::layer_norm(x, p[0], p[1], eps), p[2], p[3]);
@@ -55,7 +55,7 @@ at::Tensor Gpt2Model::block(int64_t layer, at::TensorList p, const at::Tensor& x
                  p[10], p[11]);
 }
 
-at::Tensor Gpt2Model::final_norm(at::TensorList parameters, const at::Tensor& x) const {
+at::Tensor Gpt2Model::final_norm(nn::Parameters parameters, const at::Tensor& x) const {
   return nn::layer_norm(x, parameters[0], parameters[1], config_.layer_norm_epsilon);
 }
 

@@ -12,15 +12,15 @@ class Gpt2Model final : public DecoderModel {
   Gpt2Model(std::shared_ptr<const architectures::Architecture> architecture, const ModelOptions& options);
 
  protected:
-  at::Tensor embed(at::TensorList parameters, const at::Tensor& ids) const override;
-  at::Tensor block(int64_t layer, at::TensorList parameters, const at::Tensor& x,
+  at::Tensor embed(nn::Parameters parameters, const at::Tensor& ids) const override;
+  at::Tensor block(int64_t layer, nn::Parameters parameters, const at::Tensor& x,
                    const at::Tensor& padding) const override;
-  at::Tensor final_norm(at::TensorList parameters, const at::Tensor& x) const override;
+  at::Tensor final_norm(nn::Parameters parameters, const at::Tensor& x) const override;
 
  private:
   at::Tensor attention(int64_t layer, const at::Tensor& qkv, const at::Tensor& padding) const;
   // residual + dropout(x·weight + bias)
-  at::Tensor project(const at::Tensor& residual, const at::Tensor& x, const at::Tensor& weight,
+  at::Tensor project(const at::Tensor& residual, const at::Tensor& x, const nn::Parameter& weight,
                      const at::Tensor& bias) const;
 
   const architectures::Gpt2Config& config_;

@@ -47,16 +47,16 @@ void LlamaModel::prepare(int64_t length) {
   tables_ = nn::make_rotary_tables(rotary_setting(config_.rope), config_.head_dim, length, options().device);
 }
 
-at::Tensor LlamaModel::embed(at::TensorList parameters, const at::Tensor& ids) const {
+at::Tensor LlamaModel::embed(nn::Parameters parameters, const at::Tensor& ids) const {
   // Blocks of text hold no padding, and a token that stands for it elsewhere (the end of a text) is learnt.
   const bool padded = architecture().head() != architectures::Head::kCausalLm;
   return token_embedding(parameters[0], ids, padded ? architecture().pad_token_id() : std::nullopt,
                          embedding_scale());
 }
 
-LlamaModel::BlockParameters LlamaModel::name_parameters(at::TensorList parameters) const {
+LlamaModel::BlockParameters LlamaModel::name_parameters(nn::Parameters parameters) const {
   size_t next = 0;
-  const auto take = [&](bool present) { return present ? parameters[next++] : at::Tensor(); };
+  const auto take = [&](bool present) { return present ? parameters[next++] : nn::Parameter(); };
   const bool qkv_bias = config_.attention_bias || config_.qkv_bias, qk_norm = config_.qk_norm;
   BlockParameters p;
   p.query = take(true), p.query_bias = take(qkv_bias);
@@ -93,7 +93,7 @@ at::Tensor LlamaModel::attention(int64_t layer, const BlockParameters& p, const 
                      {.causal = true, .padding = padding}, attention);
 }
 
-at::Tensor LlamaModel::block(int64_t layer, at::TensorList parameters, const at::Tensor& x,
+at::Tensor LlamaModel::block(int64_t layer, nn::Parameters parameters, const at::Tensor& x,
                              const at::Tensor& padding) const {
   const BlockParameters p = name_parameters(parameters);
   const nn::Kernels kernels = options().kernels;
@@ -107,7 +107,7 @@ at::Tensor LlamaModel::block(int64_t layer, at::TensorList parameters, const at:
                         p.down_bias, kernels);
 }
 
-at::Tensor LlamaModel::final_norm(at::TensorList parameters, const at::Tensor& x) const {
+at::Tensor LlamaModel::final_norm(nn::Parameters parameters, const at::Tensor& x) const {
   return norm(x, parameters[0]);
 }
 

@@ -16,10 +16,10 @@ class LlamaModel : public DecoderModel {
 
  protected:
   void prepare(int64_t length) override;
-  at::Tensor embed(at::TensorList parameters, const at::Tensor& ids) const override;
-  at::Tensor block(int64_t layer, at::TensorList parameters, const at::Tensor& x,
+  at::Tensor embed(nn::Parameters parameters, const at::Tensor& ids) const override;
+  at::Tensor block(int64_t layer, nn::Parameters parameters, const at::Tensor& x,
                    const at::Tensor& padding) const override;
-  at::Tensor final_norm(at::TensorList parameters, const at::Tensor& x) const override;
+  at::Tensor final_norm(nn::Parameters parameters, const at::Tensor& x) const override;
   virtual double embedding_scale() const { return 1; }
   // Of the last dimension, over `weight`.
   virtual at::Tensor norm(const at::Tensor& x, const at::Tensor& weight) const;
@@ -29,10 +29,11 @@ class LlamaModel : public DecoderModel {
  private:
   // Parameters of a block by what they do; undefined where the family has none.
   struct BlockParameters {
-    at::Tensor query, query_bias, key, key_bias, value, value_bias, output, output_bias, query_norm, key_norm;
-    at::Tensor gate, gate_bias, up, up_bias, down, down_bias, input_norm, post_norm;
+    nn::Parameter query, key, value, output, gate, up, down;
+    at::Tensor query_bias, key_bias, value_bias, output_bias, query_norm, key_norm;
+    at::Tensor gate_bias, up_bias, down_bias, input_norm, post_norm;
   };
-  BlockParameters name_parameters(at::TensorList parameters) const;
+  BlockParameters name_parameters(nn::Parameters parameters) const;
   at::Tensor attention(int64_t layer, const BlockParameters& p, const at::Tensor& x,
                        const at::Tensor& padding) const;
   // Normalised (Qwen3) and rotated heads of a projection.

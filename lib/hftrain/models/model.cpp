@@ -26,21 +26,18 @@ std::vector<nn::Unit> units_of(const architectures::ParameterTable& table) {
   for (size_t i = 0; i < table.parameters.size(); ++i) {
     const auto& spec = table.parameters[i];
     positions[spec.name] = static_cast<int>(i);
-    units.at(static_cast<size_t>(spec.unit)).parameters.push_back(static_cast<int>(i));
+    if (!spec.adapts) units.at(static_cast<size_t>(spec.unit)).parameters.push_back(static_cast<int>(i));
   }
   for (const auto& tie : table.tied) {
     std::vector<int>& used = units.at(static_cast<size_t>(tie.unit)).parameters;
     const int position = positions.at(tie.parameter);
     if (std::find(used.begin(), used.end(), position) == used.end()) used.push_back(position);
   }
+  for (size_t i = 0; i < table.parameters.size(); ++i) {
+    const auto& spec = table.parameters[i];
+    if (spec.adapts) units.at(static_cast<size_t>(spec.unit)).parameters.push_back(static_cast<int>(i));
+  }
   return units;
-}
-
-std::vector<at::Tensor> cast(at::TensorList parameters, at::ScalarType dtype) {
-  std::vector<at::Tensor> result;
-  result.reserve(parameters.size());
-  for (const at::Tensor& parameter : parameters) result.push_back(parameter.to(dtype));
-  return result;
 }
 
 double constant_of(const architectures::Init& init) {
@@ -61,6 +58,41 @@ Model::Model(std::shared_ptr<const architectures::Architecture> architecture, co
   }
   for (const int position : options.frozen)
     parameters_.at(static_cast<size_t>(position)).requires_grad_(false);
+  for (const nn::Unit& unit : units_) adapters_.push_back(adapter_places(unit));
+}
+
+std::vector<Model::AdapterPlace> Model::adapter_places(const nn::Unit& unit) const {
+  const auto& specs = architecture_->parameters().parameters;
+  std::vector<AdapterPlace> places;
+  for (size_t i = 0; i < unit.parameters.size(); ++i) {
+    const auto& adapts = specs[static_cast<size_t>(unit.parameters[i])].adapts;
+    if (!adapts || adapts->half != architectures::AdapterHalf::kDown) continue;
+    const auto base = std::find(unit.parameters.begin(), unit.parameters.end(), adapts->parameter);
+    places.push_back({static_cast<size_t>(base - unit.parameters.begin()), i, i + 1});
+  }
+  return places;
+}
+
+void Model::set_random(nn::Unit& unit, bool draws) const {
+  const bool adapted = !adapters_[static_cast<size_t>(unit.index)].empty();
+  unit.random = draws || (adapted && architecture_->adapter()->dropout > 0);
+}
+
+std::vector<nn::Parameter> Model::bind(const nn::Unit& unit, at::TensorList handed) const {
+  const std::vector<AdapterPlace>& places = adapters_[static_cast<size_t>(unit.index)];
+  const at::ScalarType dtype = options().compute_dtype;
+  std::vector<nn::Parameter> bound;
+  for (const at::Tensor& parameter : handed.slice(0, handed.size() - 2 * places.size()))
+    bound.emplace_back(parameter.to(dtype));
+  for (const AdapterPlace& place : places) {
+    const architectures::AdapterSpec& adapter = *architecture_->adapter();
+    bound[place.base] = {bound[place.base].base(),
+                         {.down = handed[place.down].to(dtype),
+                          .up = handed[place.up].to(dtype),
+                          .scale = adapter.scale(),
+                          .dropout = active(adapter.dropout)}};
+  }
+  return bound;
 }
 
 std::vector<at::Tensor> Model::unit_parameters(const nn::Unit& unit) const {
@@ -71,11 +103,10 @@ std::vector<at::Tensor> Model::unit_parameters(const nn::Unit& unit) const {
 }
 
 std::vector<at::Tensor> Model::run(nn::UnitRunner& runner, const nn::Unit& unit, at::TensorList inputs,
-                                   const nn::UnitFunction& function) const {
-  const at::ScalarType dtype = options().compute_dtype;
+                                   const UnitMaths& maths) const {
   return runner.run(unit, unit_parameters(unit), inputs,
-                    [function, dtype](at::TensorList parameters, at::TensorList given) {
-                      return function(cast(parameters, dtype), given);
+                    [this, &unit, maths](at::TensorList parameters, at::TensorList given) {
+                      return maths(bind(unit, parameters), given);
                     });
 }
 
@@ -139,6 +170,8 @@ at::Tensor InitialWeights::make(const architectures::ParameterSpec& spec) {
   using architectures::InitKind;
   if (spec.init.kind == InitKind::kSinusoids) return nn::sinusoids(spec.shape[0], spec.shape[1]);
   at::Tensor weights = at::empty(spec.shape, at::TensorOptions().dtype(at::kFloat));
+  if (spec.init.kind == InitKind::kUniform)
+    return weights.uniform_(-spec.init.std, spec.init.std, generator_);
   if (spec.init.kind != InitKind::kNormal) return weights.fill_(constant_of(spec.init));
   weights.normal_(0, spec.init.std, generator_);
   if (spec.init.zero_row >= 0) weights.select(0, spec.init.zero_row).zero_();
@@ -148,7 +181,8 @@ at::Tensor InitialWeights::make(const architectures::ParameterSpec& spec) {
 const at::Tensor& InitialWeights::at(size_t index) {
   for (; next_ <= index; ++next_) {
     const architectures::ParameterSpec& spec = table_.parameters[next_];
-    const bool drawn = spec.init.kind == architectures::InitKind::kNormal;
+    const bool drawn = spec.init.kind == architectures::InitKind::kNormal ||
+                       spec.init.kind == architectures::InitKind::kUniform;
     if ((!drawn || (only_ && only_->count(next_) == 0)) && next_ != index) continue;
     current_ = at::Tensor();  // freed before the next is made
     current_ = make(spec);

@@ -24,6 +24,7 @@
 #include "hftrain/models/objective.h"
 #include "hftrain/nn/attention.h"
 #include "hftrain/nn/kernels.h"
+#include "hftrain/nn/parameter.h"
 #include "hftrain/nn/unit_runner.h"
 
 namespace hftrain::models {
@@ -72,15 +73,19 @@ class Model {
   void compute_in(at::ScalarType dtype) noexcept { options_.compute_dtype = dtype; }
 
  protected:
-  // Hands the unit to the runner; `function` gets its parameters in the compute dtype.
+  // Maths of a unit (nn::UnitFunction says what it may do) over its parameters, matrices with their adapters.
+  using UnitMaths = std::function<std::vector<at::Tensor>(nn::Parameters parameters, at::TensorList inputs)>;
+  // Hands the unit to the runner; `maths` gets its parameters in the compute dtype.
   std::vector<at::Tensor> run(nn::UnitRunner& runner, const nn::Unit& unit, at::TensorList inputs,
-                              const nn::UnitFunction& function) const;
+                              const UnitMaths& maths) const;
   // A column that is passed over would be a batch trained wrongly: an internal Error names it.
   void refuse_columns(const Batch& batch, std::span<at::Tensor Batch::*const> not_taken) const;
   // embed_tokens, times `scale` rounded to the compute dtype, plus NEFTune noise. The row `padding`, where one is
   // named, gets no gradient.
   at::Tensor token_embedding(const at::Tensor& table, const at::Tensor& ids,
                              std::optional<int64_t> padding = std::nullopt, double scale = 1) const;
+  // Whether a unit draws random numbers while training; one whose adapters drop out always does.
+  void set_random(nn::Unit& unit, bool draws) const;
   // Of the text that is being written; null in training and evaluation.
   KeyValueCache* cache() const noexcept { return cache_; }
   // Places before the first that is given.
@@ -100,12 +105,21 @@ class Model {
   std::vector<nn::Unit> units_;
 
  private:
+  // Both halves of an adapter, by their places among the parameters of its unit.
+  struct AdapterPlace {
+    size_t base = 0, down = 0, up = 0;
+  };
+
+  std::vector<AdapterPlace> adapter_places(const nn::Unit& unit) const;
   std::vector<at::Tensor> unit_parameters(const nn::Unit& unit) const;
+  // What a unit's function was handed, as the maths takes it.
+  std::vector<nn::Parameter> bind(const nn::Unit& unit, at::TensorList handed) const;
 
   std::shared_ptr<const architectures::Architecture> architecture_;
   ModelOptions options_;
   std::vector<at::Tensor> parameters_;
   std::vector<std::string> names_;
+  std::vector<std::vector<AdapterPlace>> adapters_;  // by unit; what they name comes last in its parameters
   bool training_ = true;
   KeyValueCache* cache_ = nullptr;
 };

@@ -34,11 +34,11 @@ at::Tensor T5Model::norm(const at::Tensor& x, const at::Tensor& weight) const {
   return nn::rms_norm(x, weight, config_.layer_norm_epsilon, options().kernels);
 }
 
-at::Tensor T5Model::embed(at::TensorList parameters, const at::Tensor& ids) const {
+at::Tensor T5Model::embed(nn::Parameters parameters, const at::Tensor& ids) const {
   return nn::dropout(token_embedding(parameters[0], ids), dropout());
 }
 
-EncoderDecoderModel::DecoderEntry T5Model::enter_decoder(at::TensorList parameters, const at::Tensor& x,
+EncoderDecoderModel::DecoderEntry T5Model::enter_decoder(nn::Parameters parameters, const at::Tensor& x,
                                                          const at::Tensor& ids) const {
   at::Tensor encoded = x.defined() ? nn::dropout(norm(x, parameters[0]), dropout()) : x;
   return {std::move(encoded), nn::dropout(token_embedding(parameters[1], ids), dropout())};
@@ -48,13 +48,13 @@ at::Tensor T5Model::heads(const at::Tensor& projected) const {
   return projected.view({projected.size(0), projected.size(1), config_.num_heads, config_.d_kv});
 }
 
-at::Tensor T5Model::add(const at::Tensor& residual, const at::Tensor& x, const at::Tensor& weight) const {
+at::Tensor T5Model::add(const at::Tensor& residual, const at::Tensor& x, const nn::Parameter& weight) const {
   if (dropout() == 0)
     return kept_finite(nn::linear_add(residual, x, weight, {}, options().kernels, products()));
   return kept_finite(nn::add_dropout(residual, nn::linear(x, weight, {}, products()), dropout()));
 }
 
-at::Tensor T5Model::attend_itself(Stack stack, int64_t layer, at::TensorList p, const BlockInputs& in,
+at::Tensor T5Model::attend_itself(Stack stack, int64_t layer, nn::Parameters p, const BlockInputs& in,
                                   const at::Tensor& bias) const {
   const std::vector<at::Tensor> projected =
       nn::linear_many(norm(in.x, p[4]), {p[0], p[1], p[2]}, {}, options().kernels, products());
@@ -66,7 +66,7 @@ at::Tensor T5Model::attend_itself(Stack stack, int64_t layer, at::TensorList p, 
   return add(in.x, attend_back(layer, query, key, value, mask, options), p[3]);
 }
 
-at::Tensor T5Model::attend_encoder(int64_t layer, at::TensorList p, const at::Tensor& x,
+at::Tensor T5Model::attend_encoder(int64_t layer, nn::Parameters p, const at::Tensor& x,
                                    const BlockInputs& in) const {
   const at::Tensor query = nn::linear(norm(x, p[4]), p[0], {}, products());
   const KeysAndValues of_encoder = attend_to_encoder(layer, [&]() -> KeysAndValues {
@@ -81,7 +81,7 @@ at::Tensor T5Model::attend_encoder(int64_t layer, at::TensorList p, const at::Te
 }
 
 // Parameters: wi (of a gated one wi_0, wi_1), wo, norm.
-at::Tensor T5Model::feed_forward(at::TensorList p, const at::Tensor& x) const {
+at::Tensor T5Model::feed_forward(nn::Parameters p, const at::Tensor& x) const {
   const at::Tensor normed = norm(x, p[p.size() - 1]);
   at::Tensor inner;
   if (config_.is_gated) {
@@ -94,9 +94,9 @@ at::Tensor T5Model::feed_forward(at::TensorList p, const at::Tensor& x) const {
   return add(x, nn::dropout(inner, dropout()), p[p.size() - 2]);
 }
 
-BlockOutputs T5Model::block(Stack stack, int64_t layer, at::TensorList parameters,
+BlockOutputs T5Model::block(Stack stack, int64_t layer, nn::Parameters parameters,
                             const BlockInputs& in) const {
-  std::vector<at::Tensor> p = parameters.vec();
+  std::vector<nn::Parameter> p = parameters.vec();
   at::Tensor bias = in.bias;
   if (layer == 0) {
     const nn::RelativePositions positions{config_.relative_attention_num_buckets,
@@ -107,7 +107,7 @@ BlockOutputs T5Model::block(Stack stack, int64_t layer, at::TensorList parameter
     p.erase(p.begin() + kPositionTable);
   }
   constexpr size_t kAttention = 5;  // parameters: query, key, value, output, norm
-  const at::TensorList all = p;
+  const nn::Parameters all = p;
   at::Tensor x = attend_itself(stack, layer, all.slice(0, kAttention), in, bias);
   if (stack == Stack::kDecoder) x = attend_encoder(layer, all.slice(kAttention, kAttention), x, in);
   x = feed_forward(all.slice(stack == Stack::kDecoder ? 2 * kAttention : kAttention), x);
@@ -115,7 +115,7 @@ BlockOutputs T5Model::block(Stack stack, int64_t layer, at::TensorList parameter
 }
 
 // Parameters: the last norm; of a classification of rows its dense layer; the head's matrix and bias.
-HeadOutput T5Model::head(at::TensorList p, const at::Tensor& x) const {
+HeadOutput T5Model::head(nn::Parameters p, const at::Tensor& x) const {
   HeadOutput out{
       .hidden = nn::dropout(norm(x, p[0]), dropout()), .kernels = options().kernels, .products = products()};
   const double drop = active(config_.classifier_dropout);

@@ -13,25 +13,25 @@ class T5Model final : public EncoderDecoderModel {
   T5Model(std::shared_ptr<const architectures::Architecture> architecture, const ModelOptions& options);
 
  protected:
-  at::Tensor embed(at::TensorList parameters, const at::Tensor& ids) const override;
-  BlockOutputs block(Stack stack, int64_t layer, at::TensorList parameters,
+  at::Tensor embed(nn::Parameters parameters, const at::Tensor& ids) const override;
+  BlockOutputs block(Stack stack, int64_t layer, nn::Parameters parameters,
                      const BlockInputs& in) const override;
-  DecoderEntry enter_decoder(at::TensorList parameters, const at::Tensor& x,
+  DecoderEntry enter_decoder(nn::Parameters parameters, const at::Tensor& x,
                              const at::Tensor& ids) const override;
-  HeadOutput head(at::TensorList parameters, const at::Tensor& x) const override;
+  HeadOutput head(nn::Parameters parameters, const at::Tensor& x) const override;
 
  private:
   // [B, T, h·d] → [B, T, h, d]
   at::Tensor heads(const at::Tensor& projected) const;
   // x, plus the attention of norm(x) to itself; `p`: query, key, value, output and norm.
-  at::Tensor attend_itself(Stack stack, int64_t layer, at::TensorList p, const BlockInputs& in,
+  at::Tensor attend_itself(Stack stack, int64_t layer, nn::Parameters p, const BlockInputs& in,
                            const at::Tensor& bias) const;
   // x, plus the attention of norm(x) to what the encoder made.
-  at::Tensor attend_encoder(int64_t layer, at::TensorList p, const at::Tensor& x,
+  at::Tensor attend_encoder(int64_t layer, nn::Parameters p, const at::Tensor& x,
                             const BlockInputs& in) const;
-  at::Tensor feed_forward(at::TensorList p, const at::Tensor& x) const;
+  at::Tensor feed_forward(nn::Parameters p, const at::Tensor& x) const;
   // residual + dropout(x·weightᵀ), kept finite in float16.
-  at::Tensor add(const at::Tensor& residual, const at::Tensor& x, const at::Tensor& weight) const;
+  at::Tensor add(const at::Tensor& residual, const at::Tensor& x, const nn::Parameter& weight) const;
   at::Tensor norm(const at::Tensor& x, const at::Tensor& weight) const;
   double dropout() const { return active(config_.dropout_rate); }
 

@@ -40,18 +40,18 @@ VitModel::VitModel(std::shared_ptr<const architectures::Architecture> architectu
       config_(dynamic_cast<const architectures::VitArchitecture&>(this->architecture()).config()),
       activation_(nn::activation_by_name(config_.hidden_act)) {
   const bool hidden = config_.hidden_dropout_prob > 0, weights = config_.attention_probs_dropout_prob > 0;
-  for (nn::Unit& unit : units_) unit.random = unit.repeated && (hidden || weights);
-  units_.front().random = hidden || options.neftune_alpha > 0;
+  for (nn::Unit& unit : units_) set_random(unit, unit.repeated && (hidden || weights));
+  set_random(units_.front(), hidden || options.neftune_alpha > 0);
 }
 
 // Parameters: class token; positions; projection weight, bias.
-at::Tensor VitModel::embed(at::TensorList p, const at::Tensor& pixels) const {
+at::Tensor VitModel::embed(nn::Parameters p, const at::Tensor& pixels) const {
   const at::Tensor patches = patches_of(pixels.to(options().compute_dtype), config_);
-  at::Tensor embedded = nn::linear(patches, p[2].flatten(1), p[3], products());
+  at::Tensor embedded = nn::linear(patches, p[2].base().flatten(1), p[3], products());
   // The module that the Trainer's hook hangs on is the projection.
   const double alpha = active(this->options().neftune_alpha);
   if (alpha > 0) embedded = nn::add_neftune_noise(embedded, alpha);
-  const at::Tensor x = at::cat({p[0].expand({pixels.size(0), -1, -1}), embedded}, 1) + p[1];
+  const at::Tensor x = at::cat({p[0].base().expand({pixels.size(0), -1, -1}), embedded}, 1) + p[1].base();
   return nn::dropout(x, active(config_.hidden_dropout_prob));
 }
 
@@ -65,7 +65,7 @@ at::Tensor VitModel::attention(at::TensorList projections) const {
   return nn::attention(heads(projections[0]), heads(projections[1]), heads(projections[2]), {}, attention);
 }
 
-at::Tensor VitModel::project(const at::Tensor& residual, const at::Tensor& x, const at::Tensor& weight,
+at::Tensor VitModel::project(const at::Tensor& residual, const at::Tensor& x, const nn::Parameter& weight,
                              const at::Tensor& bias) const {
   const double p = active(config_.hidden_dropout_prob);
   if (p == 0) return nn::linear_add(residual, x, weight, bias, options().kernels, products());
@@ -73,13 +73,14 @@ at::Tensor VitModel::project(const at::Tensor& residual, const at::Tensor& x, co
 }
 
 // Parameters: query, key and value, each with its bias if there are any; output; norm before; norm after; MLP in; out.
-at::Tensor VitModel::block(at::TensorList p, const at::Tensor& x) const {
+at::Tensor VitModel::block(nn::Parameters p, const at::Tensor& x) const {
   const double eps = config_.layer_norm_eps;
   const size_t step = config_.qkv_bias ? 2 : 1;
-  std::vector<at::Tensor> weights, biases;
+  std::vector<nn::Parameter> weights;
+  std::vector<at::Tensor> biases;
   for (size_t i = 0; i < 3; ++i) {
     weights.push_back(p[i * step]);
-    biases.push_back(config_.qkv_bias ? p[i * step + 1] : at::Tensor());
+    biases.push_back(config_.qkv_bias ? p[i * step + 1] : nn::Parameter());
   }
   p = p.slice(3 * step);
   const at::Tensor normed = nn::layer_norm(x, p[2], p[3], eps);
@@ -91,7 +92,7 @@ at::Tensor VitModel::block(at::TensorList p, const at::Tensor& x) const {
 
 // Parameters: norm weight, bias; classifier weight, bias. The norm looks at each token alone, and only the class token
 // is asked for.
-HeadOutput VitModel::head(at::TensorList p, const at::Tensor& x) const {
+HeadOutput VitModel::head(nn::Parameters p, const at::Tensor& x) const {
   return {.hidden = nn::layer_norm(x.select(1, 0), p[0], p[1], config_.layer_norm_eps),
           .weight = p[2],
           .bias = p[3],
@@ -121,13 +122,13 @@ Output VitModel::forward(const Batch& batch, nn::UnitRunner& runner, const Objec
   using Tensors = std::vector<at::Tensor>;
   check(batch);
   Tensors x = run(runner, units().front(), {batch.pixel_values},
-                  [this](at::TensorList p, at::TensorList in) { return Tensors{embed(p, in[0])}; });
+                  [this](nn::Parameters p, at::TensorList in) { return Tensors{embed(p, in[0])}; });
   for (size_t i = 1; i + 1 < units().size(); ++i) {
     x = run(runner, units()[i], x,
-            [this](at::TensorList p, at::TensorList in) { return Tensors{block(p, in[0])}; });
+            [this](nn::Parameters p, at::TensorList in) { return Tensors{block(p, in[0])}; });
   }
   const Tensors result =
-      run(runner, units().back(), x, [this, objective](at::TensorList p, at::TensorList in) {
+      run(runner, units().back(), x, [this, objective](nn::Parameters p, at::TensorList in) {
         Output output = objective(head(p, in[0]));
         return Tensors{std::move(output.loss), std::move(output.logits)};
       });

@@ -8,6 +8,7 @@
 #include <torch/csrc/autograd/custom_function.h>
 
 #include "hftrain/nn/cpu/sgemm.h"
+#include "hftrain/nn/dropout.h"
 #include "hftrain/nn/product.h"
 
 namespace hftrain::nn {
@@ -56,10 +57,19 @@ struct Linear : Function<Linear> {
     if (ctx->needs_input_grad(0))
       grad_x = with_last_dim(multiply(grad, weight, {}, Products::kQuickest), grads[0], x.size(1));
     if (ctx->needs_input_grad(1)) grad_weight = multiply(grad.t(), x, {}, Products::kQuickest);
-    if (ctx->saved_data["bias"].toBool()) grad_bias = grad.sum(0);
+    if (ctx->saved_data["bias"].toBool() && ctx->needs_input_grad(2)) grad_bias = grad.sum(0);
     return {grad_x, grad_weight, grad_bias};
   }
 };
+
+// x·Wᵀ + b by whoever is asked for.
+at::Tensor product(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias, Products products) {
+  if (products == Products::kQuickest && cpu::prefers_sgemm() && x.is_cpu() &&
+      x.scalar_type() == at::kFloat && x.numel() > 0)
+    return Linear::apply(x, weight, given(bias));
+  if (bias.defined()) return at::linear(x, weight, bias);
+  return at::linear(x, weight);
+}
 
 // residual + x·W' + b. `transposed`: W is [out, in] and W' its transpose.
 struct ProductAdd : Function<ProductAdd> {
@@ -92,7 +102,7 @@ struct ProductAdd : Function<ProductAdd> {
     }
     if (ctx->needs_input_grad(2))
       grad_weight = transposed ? multiply(grad.t(), x, {}, products) : multiply(x.t(), grad, {}, products);
-    if (ctx->saved_data["bias"].toBool()) grad_bias = grad.sum(0);
+    if (ctx->saved_data["bias"].toBool() && ctx->needs_input_grad(3)) grad_bias = grad.sum(0);
     return {grads[0], grad_x, grad_weight, grad_bias, at::Tensor(), at::Tensor()};
   }
 };
@@ -108,77 +118,95 @@ struct LinearMany : Function<LinearMany> {
     variable_list outputs;
     for (int64_t i = 0; i < count; ++i) {
       outputs.push_back(
-          linear(inputs[0], inputs[1 + i], biased ? inputs[1 + count + i] : at::Tensor(), products_of(ctx)));
+          product(inputs[0], inputs[1 + i], biased ? inputs[1 + count + i] : at::Tensor(), products_of(ctx)));
     }
     return outputs;
   }
 
   static variable_list backward(AutogradContext* ctx, variable_list grads) {
     const variable_list saved = ctx->get_saved_variables();
-    const int64_t count = ctx->saved_data["count"].toInt();
+    const size_t count = static_cast<size_t>(ctx->saved_data["count"].toInt());
     const bool biased = ctx->saved_data["biased"].toBool();
     const at::Tensor x = as_matrix(saved[0]);
     const Products products = products_of(ctx);
     variable_list result(1 + count * (biased ? 2 : 1));
     at::Tensor grad_x;
-    for (int64_t i = 0; i < count; ++i) {
+    for (size_t i = 0; i < count; ++i) {
       const at::Tensor grad = as_matrix(grads[i].contiguous());
-      result[1 + i] = multiply(grad.t(), x, {}, products);
-      if (biased) result[1 + count + i] = grad.sum(0);
+      // What is frozen is left out, and so is the input where all before it is.
+      if (ctx->needs_input_grad(1 + i)) result[1 + i] = multiply(grad.t(), x, {}, products);
+      if (biased && ctx->needs_input_grad(1 + count + i)) result[1 + count + i] = grad.sum(0);
+      if (!ctx->needs_input_grad(0)) continue;
       if (grad_x.defined()) {
         add_product(grad_x, grad, saved[1 + i], products);
       } else {
         grad_x = multiply(grad, saved[1 + i], {}, products);
       }
     }
-    result[0] = grad_x.view(saved[0].sizes());
+    if (grad_x.defined()) result[0] = grad_x.view(saved[0].sizes());
     result.emplace_back();
     result.emplace_back();
     return result;
   }
 };
 
-}  // namespace
-
-at::Tensor conv1d(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias) {
-  return with_last_dim(at::addmm(bias, as_matrix(x), weight), x, weight.size(1));
+// `sum` and what the weight's adapter, if it has one, makes of x.
+at::Tensor with_adapter(at::Tensor sum, const at::Tensor& x, const Parameter& weight, Products products) {
+  if (!weight.adapter()) return sum;
+  const LowRank& adapter = *weight.adapter();
+  const at::Tensor inner = product(dropout(x, adapter.dropout), adapter.down, {}, products) * adapter.scale;
+  return ProductAdd::apply(sum, inner, adapter.up, std::nullopt, true, products == Products::kQuickest);
 }
 
-at::Tensor conv1d_add(const at::Tensor& residual, const at::Tensor& x, const at::Tensor& weight,
-                      const at::Tensor& bias, Kernels kernels) {
-  if (kernels == Kernels::kReference) return residual + conv1d(x, weight, bias);
-  return ProductAdd::apply(residual, x, weight, given(bias), false, false);
-}
-
-at::Tensor linear(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias, Products products) {
-  if (products == Products::kQuickest && cpu::prefers_sgemm() && x.is_cpu() &&
-      x.scalar_type() == at::kFloat && x.numel() > 0)
-    return Linear::apply(x, weight, given(bias));
-  if (bias.defined()) return at::linear(x, weight, bias);
-  return at::linear(x, weight);
-}
-
-at::Tensor linear_add(const at::Tensor& residual, const at::Tensor& x, const at::Tensor& weight,
-                      const at::Tensor& bias, Kernels kernels, Products products) {
-  if (kernels == Kernels::kReference) return residual + linear(x, weight, bias);
-  return ProductAdd::apply(residual, x, weight, given(bias), true, products == Products::kQuickest);
-}
-
-std::vector<at::Tensor> linear_many(const at::Tensor& x, at::TensorList weights, at::TensorList biases,
-                                    Kernels kernels, Products products) {
+std::vector<at::Tensor> base_products(const at::Tensor& x, Parameters weights, at::TensorList biases,
+                                      Kernels kernels, Products products) {
   const bool biased = !biases.empty() && biases[0].defined();
   std::vector<at::Tensor> result;
   if (kernels == Kernels::kReference) {
-    for (size_t i = 0; i < weights.size(); ++i) {
-      result.push_back(linear(x, weights[i], biased ? biases[i] : at::Tensor()));
-    }
+    for (size_t i = 0; i < weights.size(); ++i)
+      result.push_back(product(x, weights[i].base(), biased ? biases[i] : at::Tensor(), Products::kAten));
     return result;
   }
   std::vector<at::Tensor> inputs{x};
-  inputs.insert(inputs.end(), weights.begin(), weights.end());
+  for (const Parameter& weight : weights) inputs.push_back(weight.base());
   if (biased) inputs.insert(inputs.end(), biases.begin(), biases.end());
   return LinearMany::apply(at::TensorList(inputs), static_cast<int64_t>(weights.size()),
                            products == Products::kQuickest);
+}
+
+}  // namespace
+
+at::Tensor conv1d(const at::Tensor& x, const Parameter& weight, const at::Tensor& bias) {
+  const at::Tensor& base = weight.base();
+  return with_adapter(with_last_dim(at::addmm(bias, as_matrix(x), base), x, base.size(1)), x, weight,
+                      Products::kAten);
+}
+
+at::Tensor conv1d_add(const at::Tensor& residual, const at::Tensor& x, const Parameter& weight,
+                      const at::Tensor& bias, Kernels kernels) {
+  if (kernels == Kernels::kReference) return residual + conv1d(x, weight, bias);
+  return with_adapter(ProductAdd::apply(residual, x, weight.base(), given(bias), false, false), x, weight,
+                      Products::kAten);
+}
+
+at::Tensor linear(const at::Tensor& x, const Parameter& weight, const at::Tensor& bias, Products products) {
+  return with_adapter(product(x, weight.base(), bias, products), x, weight, products);
+}
+
+at::Tensor linear_add(const at::Tensor& residual, const at::Tensor& x, const Parameter& weight,
+                      const at::Tensor& bias, Kernels kernels, Products products) {
+  if (kernels == Kernels::kReference) return residual + linear(x, weight, bias);
+  return with_adapter(
+      ProductAdd::apply(residual, x, weight.base(), given(bias), true, products == Products::kQuickest), x,
+      weight, products);
+}
+
+std::vector<at::Tensor> linear_many(const at::Tensor& x, Parameters weights, at::TensorList biases,
+                                    Kernels kernels, Products products) {
+  std::vector<at::Tensor> result = base_products(x, weights, biases, kernels, products);
+  for (size_t i = 0; i < weights.size(); ++i)
+    result[i] = with_adapter(std::move(result[i]), x, weights[i], products);
+  return result;
 }
 
 }  // namespace hftrain::nn

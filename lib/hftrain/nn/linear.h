@@ -1,5 +1,5 @@
 // Matrix products with parameters. Inputs have any number of leading dimensions; the last one is the feature
-// one.
+// one. A weight's adapter, where it has one, is part of its product.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -7,28 +7,29 @@
 #include <vector>
 
 #include "hftrain/nn/kernels.h"
+#include "hftrain/nn/parameter.h"
 
 namespace hftrain::nn {
 
 // x·W + b with W [in, out]: the Conv1D of GPT-2.
-at::Tensor conv1d(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias);
+at::Tensor conv1d(const at::Tensor& x, const Parameter& weight, const at::Tensor& bias);
 
 // residual + x·W + b with W [in, out]. The product is accumulated into the sum, which saves a pass over the
 // output.
-at::Tensor conv1d_add(const at::Tensor& residual, const at::Tensor& x, const at::Tensor& weight,
+at::Tensor conv1d_add(const at::Tensor& residual, const at::Tensor& x, const Parameter& weight,
                       const at::Tensor& bias, Kernels kernels);
 
 // x·Wᵀ (+ b) with W [out, in]; an undefined bias is none.
-at::Tensor linear(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias,
+at::Tensor linear(const at::Tensor& x, const Parameter& weight, const at::Tensor& bias,
                   Products products = Products::kAten);
 
 // residual + x·Wᵀ (+ b) with W [out, in].
-at::Tensor linear_add(const at::Tensor& residual, const at::Tensor& x, const at::Tensor& weight,
+at::Tensor linear_add(const at::Tensor& residual, const at::Tensor& x, const Parameter& weight,
                       const at::Tensor& bias, Kernels kernels, Products products = Products::kAten);
 
 // Several linear layers of one input ([out_i, in] each, biases all defined or all undefined): the gradients
 // with respect to the input are accumulated by the products themselves.
-std::vector<at::Tensor> linear_many(const at::Tensor& x, at::TensorList weights, at::TensorList biases,
+std::vector<at::Tensor> linear_many(const at::Tensor& x, Parameters weights, at::TensorList biases,
                                     Kernels kernels, Products products = Products::kAten);
 
 }  // namespace hftrain::nn

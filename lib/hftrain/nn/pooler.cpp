@@ -6,7 +6,7 @@ namespace hftrain::nn {
 
 at::Tensor pool_first_token(const at::Tensor& hidden, const at::Tensor& weight, const at::Tensor& bias,
                             Activation activation) {
-  return activate(activation, linear(hidden.select(1, 0), weight, bias), Kernels::kReference);
+  return activate(activation, nn::linear(hidden.select(1, 0), weight, bias), Kernels::kReference);
 }
 
 }  // namespace hftrain::nn

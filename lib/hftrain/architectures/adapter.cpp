@@ -1,0 +1,132 @@
+#include "hftrain/architectures/adapter.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "hftrain/architectures/architecture.h"
+#include "hftrain/base/error.h"
+#include "hftrain/base/text.h"
+
+namespace hftrain::architectures {
+namespace {
+
+constexpr std::string_view kWeight = ".weight";
+
+// "q_proj" names "…self_attn.q_proj", as do "self_attn.q_proj" and the whole name.
+bool names_module(const std::string& target, const std::string& module) {
+  return module == target || module.ends_with('.' + target);
+}
+
+bool names_any(const std::vector<std::string>& targets, const std::string& module) {
+  return std::any_of(targets.begin(), targets.end(),
+                     [&](const std::string& target) { return names_module(target, module); });
+}
+
+// The module of a weight; empty for other parameters.
+std::string module_of(const ParameterSpec& spec) {
+  if (!spec.name.ends_with(kWeight)) return "";
+  return spec.name.substr(0, spec.name.size() - kWeight.size());
+}
+
+// Whether the parameter is of the module itself or of one within it.
+bool belongs_to(const ParameterSpec& spec, const std::string& target) {
+  for (size_t dot = spec.name.find('.'); dot != std::string::npos; dot = spec.name.find('.', dot + 1)) {
+    if (names_module(target, spec.name.substr(0, dot))) return true;
+  }
+  return false;
+}
+
+// A projection of a block. Those of heads and poolers are trained whole.
+bool can_be_adapted(const ParameterTable& table, const ParameterSpec& spec) {
+  return table.units[static_cast<size_t>(spec.unit)].repeated && spec.shape.size() == 2 && !spec.embedding &&
+         !spec.head && !spec.buffer && !module_of(spec).empty();
+}
+
+// Last parts of the names of all modules that can have an adapter.
+std::vector<std::string> known_targets(const ParameterTable& table) {
+  std::vector<std::string> names;
+  for (const ParameterSpec& spec : table.parameters) {
+    if (!can_be_adapted(table, spec)) continue;
+    const std::string module = module_of(spec), name = module.substr(module.rfind('.') + 1);
+    if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
+  }
+  return names;
+}
+
+void check_targets(const ParameterTable& table, const AdapterSpec& spec, const std::string& model) {
+  for (const std::string& target : spec.targets) {
+    if (target == kAllLinear) continue;
+    bool named = false, refused = false;
+    for (const ParameterSpec& parameter : table.parameters) {
+      const std::string module = module_of(parameter);
+      if (module.empty() || !names_module(target, module)) continue;
+      (can_be_adapted(table, parameter) ? named : refused) = true;
+    }
+    if (named && !refused) continue;
+    throw Error(ExitCode::kUsage, refused ? "module '" + target + "' can have no adapter"
+                                          : "no module of the model is called '" + target + "'")
+        .where("lora_target_modules")
+        .why(
+            refused
+                ? "adapters stand beside the projections of the blocks; embeddings, norms and heads have none"
+                : model + " has " + join(known_targets(table), ", "))
+        .hint(refused ? "--lora_modules_to_save " + target + " trains it whole"
+                      : "names or endings of modules, or " + std::string(kAllLinear));
+  }
+}
+
+void append(ParameterTable& table, size_t position, const AdapterSpec& spec) {
+  const ParameterSpec base = table.parameters[position];
+  const int64_t in = base.shape[base.input_first ? 0 : 1], out = base.shape[base.input_first ? 1 : 0];
+  const auto half = [&](const char* name, std::vector<int64_t> shape, Init init, AdapterHalf which) {
+    ParameterSpec added{module_of(base) + name, std::move(shape), init, base.unit};
+    added.adapts = {static_cast<int>(position), which};
+    table.parameters.push_back(std::move(added));
+  };
+  // torch.nn.Linear's kaiming_uniform_ with a = sqrt(5).
+  const double bound = 1 / std::sqrt(static_cast<double>(in));
+  half(".lora_A.weight", {spec.rank, in}, {InitKind::kUniform, bound}, AdapterHalf::kDown);
+  half(".lora_B.weight", {out, spec.rank}, {InitKind::kZeros, 0}, AdapterHalf::kUp);
+}
+
+}  // namespace
+
+double AdapterSpec::scale() const {
+  const auto r = static_cast<double>(rank);
+  return alpha / (rank_stabilised ? std::sqrt(r) : r);
+}
+
+void append_adapters(ParameterTable& table, const AdapterSpec& spec, const std::string& model) {
+  check_targets(table, spec, model);
+  const bool all = std::find(spec.targets.begin(), spec.targets.end(), kAllLinear) != spec.targets.end();
+  const size_t count = table.parameters.size();
+  for (size_t i = 0; i < count; ++i) {
+    const std::string module = module_of(table.parameters[i]);
+    if (!can_be_adapted(table, table.parameters[i]) || names_any(spec.saved_modules, module)) continue;
+    if (all || names_any(spec.targets, module)) append(table, i, spec);
+  }
+}
+
+std::vector<int> saved_whole(const ParameterTable& table, const AdapterSpec& spec, const std::string& model) {
+  std::vector<int> positions;
+  for (const std::string& target : spec.saved_modules) {
+    const size_t before = positions.size();
+    for (size_t i = 0; i < table.parameters.size(); ++i) {
+      const ParameterSpec& parameter = table.parameters[i];
+      if (!parameter.adapts && !parameter.buffer && belongs_to(parameter, target))
+        positions.push_back(static_cast<int>(i));
+    }
+    if (positions.size() > before) continue;
+    throw Error(ExitCode::kUsage,
+                "no module of the model with parameters of its own is called '" + target + "'")
+        .where("lora_modules_to_save")
+        .why("the model is " + model + ", whose parameters end with " + table.parameters.back().name)
+        .hint("names or endings of modules");
+  }
+  std::sort(positions.begin(), positions.end());
+  positions.erase(std::unique(positions.begin(), positions.end()), positions.end());
+  return positions;
+}
+
+}  // namespace hftrain::architectures

@@ -1,0 +1,39 @@
+// Low-rank adapters (LoRA, arXiv 2106.09685): which matrices of a model get one, by peft's names and rules (0.19).
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace hftrain::architectures {
+
+struct ParameterTable;
+
+enum class AdapterHalf { kDown, kUp };
+
+// All projections of the blocks, in the place of a list of modules.
+inline constexpr std::string_view kAllLinear = "all-linear";
+
+struct AdapterSpec {
+  int64_t rank = 16;
+  double alpha = 32;
+  double dropout = 0.05;             // of what goes into the adapter, while training
+  bool rank_stabilised = false;      // alpha / sqrt(rank) instead of alpha / rank
+  std::vector<std::string> targets;  // names or endings of modules ("q_proj", "attn.c_attn"), or kAllLinear
+  std::vector<std::string> saved_modules;  // names or endings of modules that are trained and saved whole
+
+  double scale() const;
+  bool operator==(const AdapterSpec&) const = default;
+};
+
+// Appends to the table both halves of an adapter for every matrix that `spec` names, each in the unit of its matrix:
+// "<module>.lora_A.weight" [rank, in], uniform as torch.nn.Linear, and "<module>.lora_B.weight" [out, rank], zeros.
+// An Error (exit code 2) for a target that names nothing, or a module that can have none; `model` names it there.
+void append_adapters(ParameterTable& table, const AdapterSpec& spec, const std::string& model);
+
+// What is trained beside the adapters: positions of the parameters of spec.saved_modules, rising. An Error (exit code
+// 2) for one that names nothing.
+std::vector<int> saved_whole(const ParameterTable& table, const AdapterSpec& spec, const std::string& model);
+
+}  // namespace hftrain::architectures

@@ -1,0 +1,157 @@
+// Adapters on every head of every family: what they add to each projection, and what is trained.
+#include <ATen/Context.h>
+#include <ATen/ops/matmul.h>
+#include <ATen/ops/randn.h>
+
+#include <cmath>
+#include <map>
+
+#include "hftrain/nn/activation_checkpoint.h"
+#include "models/golden_model.h"
+#include "support/catch.h"
+
+namespace hftrain::models {
+namespace {
+
+using architectures::AdapterHalf;
+using architectures::AdapterSpec;
+using architectures::Architecture;
+using architectures::ParameterSpec;
+using testing::GoldenFile;
+
+AdapterSpec everywhere() {
+  AdapterSpec spec;
+  spec.rank = 3;
+  spec.alpha = 6;
+  spec.dropout = 0;
+  spec.targets = {"all-linear"};
+  return spec;
+}
+
+architectures::Head head_of(const GoldenFile& golden) {
+  return architectures::head_named(golden.metadata("head")).value();
+}
+
+void seed_random(uint64_t seed) {
+  at::Generator random = at::globalContext().defaultGenerator(at::kCPU);
+  random.set_current_seed(seed);
+}
+
+bool close(double found, double expected, double relative) {
+  return std::abs(found - expected) <= relative * std::abs(expected);
+}
+
+// The golden model without dropout, its own parameters frozen, with adapters of random numbers.
+std::unique_ptr<Model> adapted_model(const GoldenFile& golden, const AdapterSpec& spec,
+                                     ModelOptions options = {}) {
+  const Json config =
+      testing::without_dropout(parse_json(golden.metadata("config"), "golden config"), head_of(golden));
+  const auto architecture = Architecture::from_config(config, "golden", head_of(golden), spec);
+  const auto& specs = architecture->parameters().parameters;
+  for (size_t i = 0; i < specs.size(); ++i) {
+    if (!specs[i].adapts) options.frozen.push_back(static_cast<int>(i));
+  }
+  auto model = build_model(architecture, options);
+  const at::NoGradGuard no_grad;
+  seed_random(7);
+  for (size_t i = 0; i < specs.size(); ++i) {
+    at::Tensor parameter = model->parameters()[i];
+    parameter.copy_(specs[i].adapts ? at::randn(specs[i].shape) * 0.3 : golden.tensor(specs[i].name));
+  }
+  return model;
+}
+
+// The golden model with the product of each adapter added to its matrix.
+std::unique_ptr<Model> merged_model(const GoldenFile& golden, const Model& adapted) {
+  auto model = testing::golden_model(golden, {}, head_of(golden), /*drops=*/false);
+  const auto& specs = adapted.architecture().parameters().parameters;
+  const at::NoGradGuard no_grad;
+  for (size_t i = 0; i < specs.size(); ++i) {
+    if (!specs[i].adapts || specs[i].adapts->half != AdapterHalf::kDown) continue;
+    const auto position = static_cast<size_t>(specs[i].adapts->parameter);
+    const at::Tensor added = at::matmul(adapted.parameters()[i + 1], adapted.parameters()[i]) *
+                             adapted.architecture().adapter()->scale();
+    at::Tensor matrix = model->parameters()[position];
+    matrix.add_(specs[position].input_first ? added.t() : added);
+  }
+  return model;
+}
+
+double loss_of(Model& model, const Batch& batch, nn::UnitRunner& runner) {
+  const Output output = model.forward(batch, runner, loss_objective(model.architecture(), batch, {}));
+  if (output.loss.requires_grad()) output.loss.backward();
+  return output.loss.item<double>();
+}
+
+}  // namespace
+
+TEST_CASE("A model with adapters computes what one with merged matrices does, and trains them alone",
+          "[models]") {
+  for (const std::string& name : testing::golden_names("heads")) {
+    INFO(name);
+    const GoldenFile golden("heads/" + name);
+    const Batch batch = testing::golden_batch(golden);
+    nn::UnitRunner plain;
+    const auto adapted = adapted_model(golden, everywhere());
+    const auto merged = merged_model(golden, *adapted);
+    adapted->train(false);  // some heads drop out what no key of the config names
+    merged->train(false);
+    const double expected = loss_of(*merged, batch, plain);
+    CHECK(close(loss_of(*adapted, batch, plain), expected, 1e-5));
+    const auto bare = testing::golden_model(golden, {}, head_of(golden), /*drops=*/false);
+    bare->train(false);
+    CHECK_FALSE(close(loss_of(*bare, batch, plain), expected, 1e-4));
+    const auto& specs = adapted->architecture().parameters().parameters;
+    for (size_t i = 0; i < specs.size(); ++i) {
+      INFO(specs[i].name);
+      const at::Tensor& gradient = adapted->parameters()[i].grad();
+      if (!specs[i].adapts) {
+        CHECK_FALSE(gradient.defined());
+        continue;
+      }
+      REQUIRE(gradient.defined());
+      if (specs[i].adapts->half == AdapterHalf::kDown) continue;
+      // Of the sum W + s·B·A: the gradient of B is s·dW·Aᵀ.
+      const auto position = static_cast<size_t>(specs[i].adapts->parameter);
+      at::Tensor of_matrix = merged->parameters()[position].grad();
+      if (specs[position].input_first) of_matrix = of_matrix.t();
+      const at::Tensor wanted = at::matmul(of_matrix, adapted->parameters()[i - 1].t()) *
+                                adapted->architecture().adapter()->scale();
+      CHECK((gradient - wanted).abs().max().item<double>() <= 3e-5 * (1 + wanted.abs().max().item<double>()));
+      CHECK(wanted.abs().max().item<double>() > 0);
+    }
+  }
+}
+
+TEST_CASE("Adapters are trained the same when blocks are recomputed, dropout included", "[models]") {
+  for (const std::string name :
+       {"gpt2_causal", "llama_causal", "bert_classes", "t5_texts", "bart_texts", "vit_classes"}) {
+    INFO(name);
+    const GoldenFile golden("heads/" + name);
+    AdapterSpec spec = everywhere();
+    spec.dropout = 0.4;
+    std::vector<std::map<std::string, at::Tensor>> gradients;
+    std::vector<double> losses;
+    for (const bool recomputes : {false, true}) {
+      const auto model = adapted_model(golden, spec);
+      nn::UnitRunner plain;
+      nn::CheckpointingRunner checkpointing(plain, 1);
+      seed_random(11);
+      losses.push_back(loss_of(*model, testing::golden_batch(golden), recomputes ? checkpointing : plain));
+      auto& of_run = gradients.emplace_back();
+      for (size_t i = 0; i < model->parameters().size(); ++i) {
+        if (model->parameters()[i].grad().defined())
+          of_run[model->parameter_names()[i]] = model->parameters()[i].grad();
+      }
+      model->train(false);
+      const double quiet = loss_of(*model, testing::golden_batch(golden), plain);
+      CHECK(quiet != losses.back());
+      CHECK(quiet == loss_of(*model, testing::golden_batch(golden), plain));
+    }
+    CHECK(losses[0] == losses[1]);
+    REQUIRE(gradients[0].size() == gradients[1].size());
+    REQUIRE_FALSE(gradients[0].empty());
+  }
+}
+
+}  // namespace hftrain::models
