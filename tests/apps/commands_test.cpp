@@ -1,4 +1,9 @@
 // The built program, driven by words: what every command answers, and that words arrive as they were typed.
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/stat.h>
+
 #include <fstream>
 #include <regex>
 #include <sstream>
@@ -225,6 +230,40 @@ TEST_CASE("numbers of small commands are decimal", "[process]") {
   CHECK(run({"sample-data", "text", folder / "b.txt", "--size=2000", "--seed=10"}).exit_code == 0);
   CHECK(read_file(folder / "a.txt") == read_file(folder / "b.txt"));
   CHECK(run({"sample-data", "text", folder / "c.txt", "--size", "0x100"}).exit_code == 2);
+}
+
+// A front program that waits for its configuration, which nobody writes.
+struct WaitingProgram {
+  testing::TemporaryDirectory folder;
+  std::string pipe = folder / "run.yaml";
+  std::unique_ptr<Program> program;
+  FileDescriptor writer;
+
+  explicit WaitingProgram(const std::string& before = "") {
+    REQUIRE(::mkfifo(pipe.c_str(), 0600) == 0);
+    program = std::make_unique<Program>(
+        Words{"/bin/sh", "-c", before + "exec '" + kProgram + "' plan --config '" + pipe + "'"});
+    for (int tries = 0; tries < 2000 && !writer; ++tries) {
+      writer.reset(::open(pipe.c_str(), O_WRONLY | O_NONBLOCK | O_CLOEXEC));  // once somebody reads
+      if (!writer) ::poll(nullptr, 0, 10);
+    }
+    REQUIRE(writer);
+  }
+};
+
+TEST_CASE("a crash of the front program is told with its stack", "[process]") {
+  const WaitingProgram waiting;
+  waiting.program->child().send(SIGSEGV);
+  CHECK(waiting.program->finish() == 128 + SIGSEGV);
+  CHECK_THAT(waiting.program->err(),
+             Catch::Contains("error: internal: the program crashed: Segmentation fault\n") &&
+                 Catch::Contains("bin/hftrain"));
+}
+
+TEST_CASE("the front program raises its limit of descriptors", "[process]") {
+  const WaitingProgram waiting("ulimit -S -n 100 && ulimit -H -n 1000 && ");
+  const std::string limits = read_file("/proc/" + std::to_string(waiting.program->child().pid()) + "/limits");
+  CHECK(std::regex_search(limits, std::regex("Max open files +1000 +1000 ")));
 }
 
 }  // namespace hftrain

@@ -1,7 +1,10 @@
 #include "hftrain/base/error.h"
 
 #include <cerrno>
+#include <filesystem>
+#include <new>
 
+#include "hftrain/base/caught_error.h"
 #include "support/catch.h"
 
 namespace hftrain {
@@ -25,6 +28,21 @@ TEST_CASE("several mistakes are shown at once, warnings as such") {
   const Error error(ExitCode::kUsage, {{Diagnostic::Severity::kError, "first", "", "", ""},
                                        {Diagnostic::Severity::kWarning, "second", "x", "", ""}});
   CHECK(error.render() == "error: first\nwarning: second\n  where: x");
+}
+
+TEST_CASE("whatever was thrown becomes an error with an exit code of its own") {
+  const auto caught = [](const auto& thrown) { return error_of(std::make_exception_ptr(thrown)); };
+  const std::error_code denied = std::make_error_code(std::errc::permission_denied);
+  const std::error_code full = std::make_error_code(std::errc::no_space_on_device);
+  CHECK(caught(Error(ExitCode::kData, "torn")).render() == "error: torn");
+  CHECK(caught(std::bad_alloc()).code() == ExitCode::kHostMemory);
+  CHECK(caught(std::filesystem::filesystem_error("look", "/locked", denied)).code() ==
+        ExitCode::kEnvironment);
+  CHECK(caught(std::filesystem::filesystem_error("look", "/locked", denied)).render().find("/locked") !=
+        std::string::npos);
+  CHECK(caught(std::filesystem::filesystem_error("write", "/full", full)).code() == ExitCode::kDisk);
+  CHECK(caught(std::out_of_range("beyond")).code() == ExitCode::kInternal);
+  CHECK(caught(7).code() == ExitCode::kInternal);
 }
 
 TEST_CASE("a full disk and a write error are disk errors whoever asks; the rest is the caller's") {

@@ -165,6 +165,27 @@ TEST_CASE("more than 4 KiB without a greeting, or anything else, ends a connecti
   CHECK(job[1].finish() == 143);
 }
 
+TEST_CASE("a greeting that does not end is cut off when it is too long, not when its time is over") {
+  HubSpec spec;
+  spec.hello.agents = 2;
+  spec.addresses = {"127.0.0.1"};
+  ControlHub hub(std::move(spec));
+  std::string why;
+  const FileDescriptor stranger = connect_to({"127.0.0.1", hub.port()}, "", 5, why);
+  REQUIRE(stranger);
+  const std::string endless(kLongestGreeting + 1, 'x');
+  REQUIRE(::send(stranger.get(), endless.data(), endless.size(), MSG_NOSIGNAL) ==
+          static_cast<ssize_t>(endless.size()));
+  const double begin = monotonic_seconds();  // ten seconds are a greeting's time
+  bool cut_off = false;
+  while (!cut_off && monotonic_seconds() < begin + 5) {
+    hub.work();
+    pollfd end{stranger.get(), POLLRDHUP, 0};
+    cut_off = ::poll(&end, 1, 10) > 0;
+  }
+  CHECK(cut_off);
+}
+
 TEST_CASE("agents that know the job's secret meet; one that does not is refused, and the others still meet",
           "[process]") {
   Agents job;

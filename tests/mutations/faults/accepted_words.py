@@ -1,0 +1,70 @@
+# Flags, keys and variables that were accepted and did nothing.
+
+fault("unset, ddp_find_unused_parameters is false",
+      "lib/hftrain/plan/resolve_strategy.cpp", "parallel.ddp_find_unused_parameters.value_or(!recomputes_activations(input_.parsed.arguments));",
+      "parallel.ddp_find_unused_parameters.value_or(false);",
+      tests=["plan: DDP looks for unused parameters unless told not to or activations are recomputed"],
+      says=r"cpu_run\(2, \{\}\)")
+
+fault("ddp_static_graph is taken and acts nowhere",
+      "lib/hftrain/plan/resolve_strategy.cpp", "plan_.static_graph = parallel.ddp_static_graph;", "",
+      tests=["values: every option acts"],
+      says=r"static_graph is accepted and acts nowhere")
+
+fault("log_on_each_node is taken and acts nowhere",
+      "lib/hftrain/plan/resolve_training.cpp", "result.on_each_node = logging.log_on_each_node;", "",
+      tests=["plan: the level of the main process is that of a rank of every node, or of rank 0 alone",
+             "values: every option acts"],
+      says=r"level_of|on_each_node is accepted and acts nowhere")
+
+fault("save_on_each_node asks for a folder that all nodes share",
+      "launcher/front/job.cpp", "const bool each_node = inputs_.parsed.arguments.saving.save_on_each_node;\n  if (alone()",
+      "const bool each_node = false;\n  if (alone()",
+      tests=["runs: machines: every node ends as a complete run"],
+      says=r"FAILED|ended with")
+
+fault("use_orig_params false of version 1 is passed over",
+      "lib/hftrain/arguments/import/fsdp_rules.cpp", "if (settings_.use_orig_params.value_or(true)) return;", "if (settings_.use_orig_params.value_or(true) || !version2()) return;",
+      tests=["arguments: what sharding does in one way only says so when the other is asked for"],
+      says=r"use_orig_params false has no effect here")
+
+fault("sync_module_states false is passed over",
+      "lib/hftrain/arguments/import/fsdp_rules.cpp", "if (version2() || settings_.sync_module_states.value_or(true)) return;", "if (version2() || !version2()) return;",
+      tests=["arguments: what sharding does in one way only says so when the other is asked for"],
+      says=r"sync_module_states false has no effect here")
+
+fault("ACCELERATE_USE_CPU of an announced launch is passed over",
+      "lib/hftrain/arguments/import/environment.cpp", '    {"ACCELERATE_USE_CPU", "use_cpu"},\n', "",
+      tests=["arguments: the precision and the device of an announced launch count below every flag"],
+      says=r"device\.use_cpu")
+
+fault("PARALLELISM_CONFIG_* are passed over",
+      "lib/hftrain/arguments/import/environment.cpp", "for (const Variable& variable : kOfMesh) of_launch(variable);", "",
+      tests=["arguments: the mesh of PARALLELISM_CONFIG_* counts when accelerate says that there is one"],
+      says=r'== "hybrid_shard"|replicate_ranks == 2')
+
+fault("MKL_NUM_THREADS is passed over",
+      "lib/hftrain/plan/topology.cpp", '{"MKL_NUM_THREADS", "OMP_NUM_THREADS"}', '{"OMP_NUM_THREADS"}',
+      tests=["machine: MKL_NUM_THREADS sets the threads too, and wins over OMP_NUM_THREADS as in PyTorch"],
+      says=r'requested_threads|threads_variable == "MKL_NUM_THREADS"')
+
+fault("use_liger_kernel on GPUs is taken without a word",
+      "lib/hftrain/plan/resolve_model.cpp", "if (!on_gpu(plan.ranks) || !precision.use_liger_kernel) return {};", "if (!on_gpu(plan.ranks) || precision.use_liger_kernel) return {};",
+      tests=["plan: on GPUs a note says which operators use_liger_kernel fuses"],
+      says=r"on GPUs use_liger_kernel may fuse")
+
+fault("a run that goes on with other intervals is not told so",
+      "lib/hftrain/plan/resume_notes.cpp", "if (different.empty()) return;", "if (different.size() < 100) return;",
+      tests=["plan: a run that goes on with other intervals, another batch or version is told so",
+             "runs: a run says: a run that goes on with other settings is told"],
+      says=r"instead of|'warning: the run goes on with other settings' is not there")
+
+fault("special tokens that the tokenizer changes are not told",
+      "lib/hftrain/plan/special_tokens.cpp", "if (present == own && same_there) continue;", "if (same_there || present != own) continue;",
+      tests=["plan: special tokens that the tokenizer changes are listed in a warning"],
+      says=r"->")
+
+fault("commands do not answer --version",
+      "apps/hftrain/command_options.cpp", 'if (std::find(words.begin(), words.end(), "--version") == words.end()) return false;', "if (words.size() < 1000) return false;",
+      tests=["apps: every command answers --help, --help-all and --version, and calls itself by its whole name"],
+      says=r"--version")

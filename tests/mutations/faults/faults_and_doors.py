@@ -1,0 +1,274 @@
+# Faults of processes and doors for strangers: the control port, stop signals, crafted files, secrets, limits.
+
+HUB = "launcher/control/hub.cpp"
+
+fault("a stray greeting during training is looked at as a node's, and ends the job",
+      HUB, 'if (all_came()) return "all nodes of this job have come";', "",
+      tests=["launcher: a well-formed greeting during training is refused and logged, and training goes on"],
+      says=r'contains\(answer, "refused by node 0|all nodes of this job have come')
+
+fault("whoever greets is taken, whether or not it knows the secret",
+      HUB, "if (!spec_.key.empty() && !spec_.key.proves(", "if (spec_.key.empty() && !spec_.key.proves(",
+      tests=["launcher: agents that know the job's secret meet; one that does not is refused, and the others still meet"],
+      says=r'contains\(answer, "refused by node 0"\)')
+
+fault("a greeting may be as long as any message",
+      HUB, "LineSocket(std::move(socket), kLongestGreeting, silence", "LineSocket(std::move(socket), kLongestMessage, silence",
+      tests=["launcher: a greeting that does not end is cut off when it is too long, not when its time is over"],
+      says=r"cut_off")
+
+fault("the hub goes on listening when no descriptor is left, and spins",
+      HUB, "for (const FileDescriptor& each : listeners_)\n        ::epoll_ctl(watch_.get(), EPOLL_CTL_DEL, each.get(), nullptr);\n      if",
+      "if",
+      tests=["launcher: when no descriptor is left the hub says so, rests, and goes on when there is one"],
+      says=r"turns < 20")
+
+fault("agent 0 hears nobody while it removes left-overs and verifies checkpoints",
+      HUB, "BackgroundWork background([&work](const std::atomic<bool>&) { work(); });\n"
+      "  while (!background.over()) wait_and_ignore(background.descriptor(), next_deadline());\n  background.finish();",
+      "work();",
+      tests=["launcher: a stop signal of another agent that comes between two attempts is not lost",
+             "runs: machines: a long look at a checkpoint loses no machine"],
+      says=r"news\.said\.size\(\) == 1|FAILED: a long look")
+
+fault("JSON is read however deep it is nested",
+      "lib/hftrain/base/json.cpp", "if (++depth > kDeepestJson) return i + 1;", "++depth;",
+      tests=["base: JSON that is nested so deep that copying it would overflow the stack is refused with its place",
+             "launcher: a line that is nested too deep, or has a number that does not fit, is no message"],
+      says=r"SIGSEGV|parsed|nested|ended with -11|take_plan")
+
+fault("a follower obeys a leader that does not know the secret",
+      "launcher/control/greeting.cpp", "if (!proven) return {};", "",
+      tests=["launcher: agent 0 proves the same the other way, and not with what a follower has said",
+             "launcher: a follower obeys no leader that does not know the secret"],
+      says=r'read_answer\(line, JobKey\("other"|does not know the secret of this job')
+
+fault("a refusal is believed whoever says it",
+      "launcher/control/greeting.cpp", "proven || key.empty()", "proven || !line.empty()",
+      tests=["launcher: a refusal is heard, however long its text is, and proven to who knows the secret",
+             "launcher: who does not prove that he knows the secret ends no follower with an exit code of his own"],
+      says=r"CHECK_FALSE\( other\.proven|agent\.finish\(\) == code")
+
+fault("a proof is good for every connection",
+      "launcher/control/job_key.cpp", 'message.append(leaders_number).append("\\n")',
+      'message.append(leaders_number.substr(0, 0)).append("\\n")',
+      tests=["launcher: a greeting proves that one knows the secret, for this connection and these words only"],
+      says=r"std::string\(32, 'c'\)")
+
+fault("what a follower says serves as the leader's proof",
+      "launcher/control/job_key.cpp", '? "follower\\n" : "leader\\n"', '? "leader\\n" : "leader\\n"',
+      tests=["launcher: agent 0 proves the same the other way, and not with what a follower has said"],
+      says=r"Side::kLeader.*!=.*Side::kFollower")
+
+fault("without a secret the port is open at every address",
+      "launcher/control/meeting.cpp", "if (!key.empty()) return {};", "if (!key.empty() || key.empty()) return {};",
+      tests=["launcher: without a secret a job's port is open at the address of its name alone",
+             "runs: machines: strangers at the port of a run are refused"],
+      says=r"CHECK_FALSE\( connect_to|address of --master_addr alone")
+
+fault("a file of the secret may be readable for others",
+      "launcher/control/job_secret.cpp", "if ((status.st_mode & 077) != 0)", "if ((status.st_mode & 077) == 077)",
+      tests=["launcher: the secret of a job comes from a file of mode 0600, else from the environment",
+             "runs: only who knows the secret of a job takes part in it"],
+      says=r"others may read or write it|a file that others may read")
+
+fault("a rank that a peer names is taken for its own",
+      "launcher/control/job_worker_set.cpp", "owner != agent_of_.end() && owner->second == agent ?",
+      "owner != agent_of_.end() || agent > 0 ?",
+      tests=["launcher: ranks and signals that another agent names count only when they are its own and stop a job"],
+      says=r"lines\.empty\(\)|SIGSEGV|ended with -")
+
+fault("any number that a peer names is a stop signal",
+      "launcher/control/job_worker_set.cpp", "if (is_stop_signal(stop->signal)) changes", "if (!is_stop_signal(-1)) changes",
+      tests=["launcher: ranks and signals that another agent names count only when they are its own and stop a job"],
+      says=r"StopReceived\{signal\}\)\.stops\.empty\(\)")
+
+fault("text of others goes to the terminal as it came",
+      "launcher/control/message.cpp", "if (!is_among(kForPrograms, name))", "if (is_among(kForPrograms, name))",
+      tests=["launcher: text of others does not act on a terminal"],
+      says=r"title")
+
+fault("a worker's second signal within two seconds costs the save",
+      "lib/hftrain/trainer/stop_request.cpp", "return before != 0 && now - before >= int64_t{StopRequest::kOneWishSeconds} * 1'000'000'000;",
+      "return before != 0;",
+      tests=["trainer: a service manager that signals a worker twice at once does not lose its save"],
+      says=r"worker\.finish\(true\) == kSaves")
+
+fault("a stop that comes from the launcher and from elsewhere is two wishes",
+      "lib/hftrain/trainer/stop_request.cpp", "return g_parent_has_asked.exchange(true);",
+      "return g_parent_has_asked.exchange(true) || g_others_asked_at.exchange(1) != 0;",
+      tests=["trainer: a stop that reaches a worker and its launcher, which passes it on, is one wish"],
+      says=r"worker\.finish\(true\)")
+
+fault("the launcher takes two signals of one moment for two wishes",
+      "launcher/supervision/supervisor.cpp", "signal != SIGINT && now - stops.at < kRepeatedStopSeconds;",
+      "signal != SIGINT && now - stops.at < -kRepeatedStopSeconds;",
+      tests=["launcher: two different signals of one moment, as systemd sends them, are one wish"],
+      says=r"result\.code == ExitCode::kTerminated|notices\.size\(\) == 1")
+
+fault("the end of a slice is added up without a check",
+      "lib/hftrain/storage/sharded_state.cpp", "const std::optional<int64_t> end = checked_sum(offsets[dim], stored.entry.shape[dim]);",
+      "const std::optional<int64_t> end =\n          static_cast<int64_t>(static_cast<uint64_t>(offsets[dim]) + static_cast<uint64_t>(stored.entry.shape[dim]));",
+      tests=["storage: places beyond all memory that a shard claims are refused when it is opened"],
+      says=r'"too large"')
+
+fault("the sizes of a tensor are multiplied without a check",
+      "lib/hftrain/storage/tensor_size.cpp", "bits = checked_product(*bits, static_cast<uint64_t>(std::max<int64_t>(size, 1)));",
+      "bits = *bits * static_cast<uint64_t>(std::max<int64_t>(size, 1));",
+      tests=["storage: a crafted shard cannot make an export write past its memory",
+             "storage: every violation of the format is refused with its reason"],
+      says=r"too large|it was accepted|SIGSEGV|ended with -")
+
+fault("a shard may claim a whole that no file holds",
+      "lib/hftrain/storage/sharded_state.cpp", "if (stored >= whole.elements()) return;", "if (stored + whole.elements() > 0) return;",
+      tests=["storage: places beyond all memory that a shard claims are refused when it is opened"],
+      says=r'"not whole"')
+
+fault("agents wait eight seconds for each other, however many they are",
+      "launcher/control/link.cpp", "return kSilenceSeconds + kSilenceOfEachMore * std::max(0, agents - kFewAgents);",
+      "return kSilenceSeconds + 0 * kSilenceOfEachMore * std::max(0, agents - kFewAgents);",
+      tests=["launcher: the limit of silence grows with the number of agents, and is named when one is lost"],
+      says=r"silence_seconds\(1000\) == 26")
+
+fault("the limit of silence is not said",
+      "launcher/control/link.cpp", 'format_duration(silence_seconds(agents_)) + " are allowed in a job of " +\n                 std::to_string(agents_) + " front programs");',
+      'std::to_string(agents_) + " front programs");',
+      tests=["launcher: the limit of silence grows with the number of agents, and is named when one is lost"],
+      says=r"are allowed in a job of 1000")
+
+fault("logs are opened and written by whoever has output",
+      "launcher/process/log_writer.cpp", 'start_detached_thread([state = state_] { state->run(); }, "writes logs");',
+      "state_->stop = true;\n  state_->run();\n  state_->stop = false;",
+      tests=["launcher: a folder that does not answer holds up neither output nor its owner"],
+      says=r"lasts longer than", seconds=40)
+
+fault("trash that cannot be removed ends training",
+      "lib/hftrain/storage/checkpoint_folder.cpp", "} catch (const Error& error) {\n    return error.diagnostics().front().why;\n  }",
+      "} catch (const Error& error) {\n    throw;\n  }",
+      tests=["storage: trash that cannot be removed is told, ends nothing and is tried again",
+             "storage: a replaced checkpoint that cannot be removed does not come back"],
+      says=r"cannot remove|unexpected exception")
+
+fault("a checkpoint is replaced before the new one was read back",
+      "lib/hftrain/storage/checkpoint_folder.cpp", "  own.sync_names();\n  read_back(threads, progress);", "  own.sync_names();\n  static_cast<void>(threads);\n  static_cast<void>(progress);",
+      tests=["storage: a checkpoint is replaced only by one that reads back as it was written"],
+      says=r"it was committed")
+
+fault("the limit of descriptors stays where it was",
+      "launcher/process/descriptor_limit.cpp", "limit.rlim_cur = wanted;", "static_cast<void>(wanted);",
+      tests=["launcher: the limit of descriptors is raised to what the system allows, and named when it is too low"],
+      says=r"after\.rlim_cur ==")
+
+fault("the front program does not raise the limit of descriptors",
+      "apps/hftrain/main.cpp", "hftrain::launcher::raise_descriptor_limit();", "",
+      tests=["apps: the front program raises its limit of descriptors"],
+      says=r"Max open files")
+
+fault("the front program has no handlers of faults",
+      "apps/hftrain/main.cpp", "hftrain::install_crash_report();", "",
+      tests=["apps: a crash of the front program is told with its stack"],
+      says=r"internal: the program crashed")
+
+fault("a file that becomes shorter while it is mapped is a crash without a word",
+      "lib/hftrain/base/fault_handlers.cpp", "if (signal == SIGBUS && by_processor && path.find(", "if (signal == SIGABRT && by_processor && path.find(",
+      tests=["base: a mapped file that becomes shorter while it is read is named, and is code 4"],
+      says=r"WIFEXITED")
+
+fault("hashing maps the file",
+      "lib/hftrain/base/hash.cpp", "  const FileDescriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));\n  if (!file)",
+      "  hasher.update(MappedFile(path).bytes());\n  const FileDescriptor file(::open(\"/dev/null\", O_RDONLY | O_CLOEXEC));\n  if (!file)",
+      tests=["base: hashing reads and maps nothing, so that no file can end it by a signal"],
+      says=r"hash_file\(pipe\)|cannot map|ended with -13|ended with -6", seconds=40)
+
+fault("threads that do not start end the program",
+      "lib/hftrain/data/encode_pool.cpp", "} catch (const std::system_error& error) {\n    if (!threads_.empty()) return;",
+      "} catch (const std::system_error& error) {\n    std::terminate();",
+      tests=["data: tokenising goes on with the threads that the system gives",
+             "data: a system that gives no thread is told, and nothing is terminated"],
+      says=r"SIGABRT|ended with -6")
+
+fault("a child that nobody can watch is started all the same",
+      "launcher/process/child_process.cpp", "} catch (...) {  // nobody would notice its end\n    ::kill(pid_, SIGKILL);\n    ::waitpid(pid_, nullptr, 0);\n    throw;",
+      "} catch (...) {  // nobody would notice its end",
+      tests=["launcher: a child whose end nobody could notice is not started"],
+      says=r"WEXITSTATUS\(status\) == 0")
+
+fault("a parent outside the container is a reason not to start",
+      "launcher/environments/parent_watch.cpp", "if (parent == 0) return;", "",
+      tests=["launcher: a parent outside the container is not watched, and is no reason not to start"],
+      says=r"WEXITSTATUS\(status\) == 0")
+
+fault("nobody notices that the process which started this one was killed",
+      "launcher/environments/parent_watch.cpp", "thread_ = std::thread([this] { watch(); });", "thread_ = std::thread([] {});",
+      tests=["launcher: a process is asked to stop when the one that started it is killed"],
+      says=r"heard\(ends\[0\]\) == 't'")
+
+fault("a place that the system cannot look at is an exception",
+      "lib/hftrain/base/file.cpp", "std::error_code ignored;\n  return fs::exists(path, ignored);", "return fs::exists(path);",
+      tests=["arguments: a deepspeed file that the system cannot look at is a mistake and no surprise",
+             "tokenizer: a place that the system cannot look at is a mistake with its reason"],
+      says=r"filesystem error|unexpected exception|File name too long|Too many levels")
+
+fault("an atomic write goes through a name that anybody can foresee",
+      "lib/hftrain/base/file.cpp", 'name = path + ".tmp-" + random_name();\n    FileDescriptor file(::open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC,',
+      'name = path + ".tmp-" + std::to_string(::getpid());\n    FileDescriptor file(::open(name.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC,',
+      tests=["base: an atomic write follows no link that waits for it, and two at once do not meet"],
+      says=r'folder / "victim"|No such file')
+
+fault("a name in the host file may be an option of ssh",
+      "launcher/ssh/host_file.cpp", "return name.front() == '-' || name.find(\"@-\") != std::string::npos;", "return name.empty();",
+      tests=["launcher: a name that the remote shell would take for an option starts nothing"],
+      says=r"begins with '-'|nothing was refused|FAIL")
+
+fault("secrets stand in plans, files and printed forms",
+      "lib/hftrain/base/secrets.cpp", "return names_secret(variable) ? placeholder(variable) : without_password(value);",
+      "return names_secret(variable) ? value : without_password(value);",
+      tests=["base: a secret is shown as its name, and a password in a URL not at all",
+             "arguments: secrets of env and of flags are masked in every printed form, and reading one back sets none",
+             "runs: secrets that a file exports stand in no plan and in no file of the run"],
+      says=r"masked\(|contains\(text, secret\)|verysecret")
+
+fault("a file with a secret in it is readable for all",
+      "launcher/front/run_record.cpp", "secret ? FileAccess::kPrivate : FileAccess::kShared);", "secret ? FileAccess::kShared : FileAccess::kShared);",
+      tests=["runs: secrets that a file exports stand in no plan and in no file of the run"],
+      says=r"mode ==")
+
+fault("a line of a data file may be of any length",
+      "lib/hftrain/data/line_reader.cpp", "if (line.size() - before + length > longest_) {", "if (longest_ == 0 && line.size() - before + length > longest_) {",
+      tests=["data: a row beyond the limit is refused in words, however few bytes it has in the file"],
+      says=r"said\.empty\(\) == |longer than 4\.0 KiB")
+
+fault("a record may have any number of fields",
+      "lib/hftrain/data/delimited_rows.cpp", "if (field_count_ == kMostFields) {", "if (field_count_ > kMostFields + kMostFields) {",
+      tests=["data: a row beyond the limit is refused in words, however few bytes it has in the file"],
+      says=r"100,000 fields")
+
+fault("a header of safetensors may be of any length",
+      "lib/hftrain/storage/safetensors_file.cpp", "if (length > kLargestHeader) {", "if (length > kLargestHeader + (uint64_t{1} << 62)) {",
+      tests=["storage: every violation of the format is refused with its reason"],
+      says=r"limit|100,000,000")
+
+fault("stacks are forgotten when a rank is seen again without one",
+      "launcher/control/job_worker_set.cpp", "kept.status.stack = std::move(stack);", "",
+      tests=["launcher: a stack stays known while its rank is seen again without it"],
+      says=r'stack == "frame"')
+
+fault("every step is told, however many there are in a second",
+      "lib/hftrain/trainer/event_channel.cpp", "if (now - last_step_ < 0.1 && done != total) return;", "if (now - last_step_ < 0 && done != total) return;",
+      tests=["trainer: of many steps the first and the last are told, and of the others at most ten a second"],
+      says=r"told\.size\(\)\) <= 2 \+ 10")
+
+fault("a follower reads on when its leader takes nothing, and holds all of it",
+      "launcher/control/follower.cpp", "group_.hold_output(follower_.link_.waiting() >= kMostWaiting);", "group_.hold_output(follower_.link_.waiting() > (kMostWaiting << 20));",
+      tests=["launcher: a follower whose leader takes nothing leaves its ranks' output in their pipes"],
+      says=r'"0/stderr\.log"\) < 32')
+
+fault("workers and what they start know the secret of the job",
+      "apps/hftrain/commands/train.cpp", "inputs.environment.unset(launcher::kSecretVariable);", "",
+      tests=["runs: only who knows the secret of a job takes part in it"],
+      says=r"no worker has the secret")
+
+fault("what is no error of this program's own ends a follower as a lost worker",
+      "lib/hftrain/base/caught_error.cpp", "return Error(ExitCode::kHostMemory, \"the host is out of memory\");", "return Error(ExitCode::kWorkerLost, \"the host is out of memory\");",
+      tests=["base: whatever was thrown becomes an error with an exit code of its own"],
+      says=r"kHostMemory")

@@ -1,0 +1,43 @@
+# Plans for other machines, the cache of tokens, the rehearsal.
+
+fault("a GPU of the table is planned without its capability",
+      "lib/hftrain/plan/machine_spec.cpp", "spec_.capability = {model->compute_major, model->compute_minor};", "",
+      tests=["plan: machines x GPUs x name, with the memory, capability and cores of the table"],
+      says=r"capability|compute_major")
+
+fault("the cores of a GPU of the table are those of the whole machine",
+      "lib/hftrain/plan/machine_spec.cpp", "spec_.cores = model->cores * spec_.gpus;", "spec_.cores = model->cores;",
+      tests=["plan: machines x GPUs x name, with the memory, capability and cores of the table"],
+      says=r"cores")
+
+fault("prune removes entries that a run uses",
+      "lib/hftrain/data/cache_entries.cpp", "if (removal.answer() == CacheRemoval::Answer::kInUse) {", "if (entry.key.empty()) {",
+      tests=["data: an entry in use is never removed, and goes when its user is gone",
+             "runs: the cache entry of a run is in use from its start to its end"],
+      says=r"kept_in_use|in_use|removed")
+
+fault("prune removes the entries that were used last first",
+      "lib/hftrain/data/cache_entries.cpp", "std::reverse(entries.begin(), entries.end());  // the least recently used first", "",
+      tests=["data: prune removes what was not used for long, then the least recently used until the size fits"],
+      says=r"removed\.front\(\)\.folder == folders\[1\]")
+
+fault("a rehearsal draws from the run's random numbers",
+      "lib/hftrain/trainer/rehearsal.cpp", "runtime::restore_random_state(random, *context_.device_runtime, context_.device);", "static_cast<void>(random);\n  runtime::seed_generators(1, *context_.device_runtime, context_.device);",
+      tests=["runs: rehearsal: a rehearsed run gives the same bits under every strategy"],
+      says=r"differ")
+
+fault("the rehearsal of a save writes nothing",
+      "lib/hftrain/trainer/rehearsal.cpp", "[&] { checkpointer_->rehearse(checkpoint_contents()); }", "[] {}",
+      tests=["runs: rehearsal: a save that cannot be written ends the run before it begins"],
+      says=r"trained: True|expected 7")
+
+fault("the rehearsal of an evaluation evaluates nothing",
+      "lib/hftrain/trainer/rehearsal.cpp", "[&] { evaluator_->rehearse(evaluation_request(data::Split::kValidation, /*writes=*/false)); }", "[] {}",
+      tests=["runs: rehearsal: an evaluation without memory ends the run before it begins"],
+      says=r"trained: True|expected 6|lasts longer", seconds=120)
+
+fault("runs are rehearsed only when that is asked for",
+      "lib/hftrain/plan/resolve.cpp", "input.parsed.arguments.saving.rehearse.value_or(plan.steps.expected_seconds > kWorthIt);",
+      "input.parsed.arguments.saving.rehearse.value_or(plan.steps.expected_seconds > 1e30 * kWorthIt);",
+      tests=["runs: rehearsal: without a word only long runs are rehearsed"],
+      says=r"ended with 1")

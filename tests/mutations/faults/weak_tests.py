@@ -1,0 +1,86 @@
+# Faults that earlier tests could not see: what reaches the disk, narrow numbers, offload, resuming, whole runs by single flags.
+
+fault("files of a checkpoint are not given to fsync",
+      "lib/hftrain/storage/file_system.cpp", 'if (::fsync(file_.get()) != 0) throw', "if (!file_) throw",
+      tests=["storage: every file and folder of a checkpoint is given to fsync before the rename, the parent after",
+             "storage: an fsync that fails fails the save and leaves the earlier checkpoint"],
+      says=r"synced >= 0|manifest|nothing failed")
+
+fault("a file is renamed before it is given to fsync",
+      "lib/hftrain/base/file.cpp", 'if (::fsync(file.get()) != 0) throw system_error(errno, "cannot sync", temporary', 'if (!file) throw system_error(errno, "cannot sync", temporary',
+      tests=["storage: a file that is written atomically is given to fsync before its name, and the folder after"],
+      says=r'name == "fsync"|renamed > 0')
+
+fault("folders are not given to fsync",
+      "lib/hftrain/base/file.cpp", "if (::fsync(file.get()) != 0 && errno != EINVAL) {", "if (!file) {",
+      tests=["storage: every file and folder of a checkpoint is given to fsync before the rename, the parent after",
+             "storage: a file that is written atomically is given to fsync before its name, and the folder after"],
+      says=r"synced >= 0|names|> renamed")
+
+fault("master weights of sharded parameters are as narrow as what is computed with",
+      "lib/hftrain/parallel/sharded_parameter.cpp", "const at::TensorOptions on_master = on_device.device(placement.master_device);",
+      "const at::TensorOptions on_master = on_device.device(placement.master_device).dtype(placement.compute_dtype);",
+      tests=["parallel: bfloat16 computes on narrow copies of float32 masters"],
+      says=r"bfloat16|rank")
+
+fault("gradients of accumulated micro-batches add up in bfloat16",
+      "lib/hftrain/parallel/sharded_parameter.cpp", "if (!gradient.defined() || gradient.scalar_type() == at::kFloat) return;", "if (gradient.defined() || !gradient.defined()) return;",
+      tests=["parallel: bfloat16 computes on narrow copies of float32 masters"],
+      says=r"bfloat16|rank")
+
+fault("offloaded master weights are the leaf's memory",
+      "lib/hftrain/parallel/sharded_parameter.cpp", "aliased_ = placement.resident && placement.compute_dtype == master && !placement.apart;",
+      "aliased_ = placement.resident && placement.compute_dtype == master;",
+      tests=["parallel: offloaded master weights are memory of their own; without offload they are the leaf's"],
+      says=r"same_memory\(apart\.local_shard")
+
+fault("a run that goes on draws other random numbers",
+      "lib/hftrain/trainer/trainer.cpp", "if (!state.cpu.empty()) {", "if (state.cpu.empty()) {",
+      tests=["runs: a resumed run gives the same bits"],
+      says=r"other losses were logged|differs|ended with")
+
+fault("the data of a resumed epoch begin again",
+      "lib/hftrain/trainer/training.cpp", "  loader.seek(state_.position);\n  control_.should_epoch_stop = false;", "  loader.seek({state_.position.epoch});\n  control_.should_epoch_stop = false;",
+      tests=["runs: a resumed run gives the same bits", "trainer: a resumed run has the updates, losses and bytes of one that never stopped"],
+      says=r"other losses were logged|differs|CHECK|ended with")
+
+fault("bytes are counted that nobody sent",
+      "lib/hftrain/comm/observed_backend.cpp", "passes * bytes * (getSize() - 1) / getSize());", "passes * bytes);",
+      tests=["comm: the bytes that are counted are those that the kernel sent, but for Gloo's reduce-scatter",
+             "comm: the bytes a rank sends are those of ring algorithms"],
+      says=r"rank|bytes")
+
+fault("an agent that says nothing is waited for for ever",
+      "launcher/control/link.cpp", "return open() && now >= socket_.last_heard() + silence_seconds(agents_);", "return open() && now >= socket_.last_heard() + 1e9 * silence_seconds(agents_);",
+      tests=["launcher: a link is silent for too long only after eight seconds without a word, and beats every second"],
+      says=r"left\.open\(\)")
+
+fault("label smoothing is taken and does nothing",
+      "lib/hftrain/trainer/update.cpp", ".label_smoothing = plan_.optimizer.label_smoothing});", ".label_smoothing = 0});",
+      tests=["parity: label smoothing gives the Trainer's losses"],
+      says=r"loss", seconds=400)
+
+fault("NEFTune is taken and does nothing",
+      "lib/hftrain/trainer/components.cpp", "options.neftune_alpha = plan.model.neftune_noise_alpha;", "",
+      tests=["parity: NEFTune draws the Trainer's noise", "values: every option acts"],
+      says=r"loss|neftune", seconds=400)
+
+fault("save_only_model saves the optimizer too",
+      "lib/hftrain/checkpoint/checkpointer.cpp", "    if (!plan_.saving.only_model) {", "    if (contents.step > 0) {",
+      tests=["runs: a run keeps: only the model is saved when so asked"],
+      says=r"a model without training state")
+
+fault("report_to brings no tracker",
+      "lib/hftrain/trainer/run_log.cpp", 'if (name != "jsonl") sinks_.push_back(make_sink(name, plan, logger));', "",
+      tests=["runs: a run keeps: trackers get every record"],
+      says=r"one event file|log\.csv")
+
+fault("replicas of shard groups are not averaged",
+      "lib/hftrain/parallel/shard_unit.cpp", "if (groups_.replicate->world_size() > 1 && reduction->parts.defined()) {", "if (groups_.replicate->world_size() > 1000 && reduction->parts.defined()) {",
+      tests=["parallel: shard groups with replicas train as one group", "runs: two groups of two ranks give the losses of DDP"],
+      says=r"hybrid|rank")
+
+fault("gradient_checkpointing is taken and does nothing",
+      "lib/hftrain/trainer/components.cpp", "if (!plan.model.gradient_checkpointing) return nullptr;", "if (!plan.model.gradient_checkpointing || plan.model.gradient_checkpointing) return nullptr;",
+      tests=["runs: a run keeps: recomputed activations give the same losses in less memory"],
+      says=r"less memory")
