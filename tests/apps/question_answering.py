@@ -9,6 +9,7 @@ import json
 import os
 import pathlib
 import re
+import shutil
 import subprocess
 import sys
 
@@ -147,6 +148,39 @@ def test_data_are_answered_and_judged_where_answers_are_known(fixture, folder):
     expect(beside["predict_exact_match"] == known["predict_exact_match"] and beside["predict_input_tokens"] > 0, "beside metrics of inputs", beside)
 
 
+def answers_do_not_depend_on_how_they_are_gathered(fixture, folder):
+    """Windows of one question on several ranks, and outputs that wait for one another: the same bytes in every file."""
+    trained, tokenizer = os.path.join(folder, "trained"), os.path.join(folder, "left")
+    shutil.copytree(fixture.tokenizer, tokenizer)
+    path = os.path.join(tokenizer, "tokenizer_config.json")
+    with open(path) as file:
+        config = json.load(file)
+    with open(path, "w") as file:
+        json.dump(config | {"padding_side": "left"}, file)
+    fixture.call(*fixture.flags(trained, "--max_steps", 30, "--save_strategy", "no"))
+
+    def answers(name, *more, ranks=1):
+        output = os.path.join(folder, name)
+        fixture.call("--task", "question-answering", "--model_name_or_path", trained, "--validation_file", fixture.valid, "--test_file", fixture.valid,
+                     "--do_eval", "--do_predict", "--max_seq_length", "48", "--doc_stride", "8", "--use_cpu", "--nproc_per_node", str(ranks),
+                     "--per_device_eval_batch_size", "4", "--version_2_with_negative", "--output_dir", output, *map(str, more))
+        expect(not [name for name in os.listdir(output) if ".tmp-" in name], "nothing temporary is left", os.listdir(output))
+        files = {}
+        for split in ("eval", "predict"):
+            for kind in ("predictions", "nbest_predictions", "null_odds"):
+                with open(os.path.join(output, f"{split}_{kind}.json")) as file:
+                    files[split + kind] = file.read()
+        return files, {key: value for key, value in read_json(output, "eval_results.json").items() if "exact" in key or "f1" in key}
+
+    plain = answers("plain")
+    expect(list(json.loads(plain[0]["evalnbest_predictions"])) == [row["id"] for row in rows_of(fixture.valid)], "all questions in their order", plain[1])
+    expect(answers("two", ranks=2) == plain, "two ranks", plain[1])
+    expect(answers("three", "--eval_accumulation_steps", 3, "--fsdp", "full_shard", ranks=3) == plain, "three ranks, waiting outputs", plain[1])
+    left = ["--tokenizer_name", tokenizer, "--no_pad_to_max_length"]
+    wide = answers("wide", *left)
+    expect(answers("joined", *left, "--eval_accumulation_steps", 3) == wide, "batches of several lengths, padded on the left and joined", wide[1])
+
+
 def a_resumed_run_gives_the_same_bits(fixture, folder):
     straight, parts = os.path.join(folder, "straight"), os.path.join(folder, "parts")
     common = ["--save_strategy", "steps", "--save_steps", 4, "--no_pad_to_max_length"]
@@ -196,7 +230,7 @@ def wrong_rows_are_refused_and_nothing_is_written(fixture, folder):
 
 
 SCENARIOS = [the_run_of_the_page_reaches_the_floor, flags_of_data_change_windows, flags_of_reading_change_answers, test_data_are_answered_and_judged_where_answers_are_known,
-             a_resumed_run_gives_the_same_bits, ranks_compute_what_one_does, wrong_rows_are_refused_and_nothing_is_written]
+             answers_do_not_depend_on_how_they_are_gathered, a_resumed_run_gives_the_same_bits, ranks_compute_what_one_does, wrong_rows_are_refused_and_nothing_is_written]
 
 
 if __name__ == "__main__":

@@ -137,6 +137,18 @@ TEST_CASE("the plan follows what is said of evaluation's outputs") {
   CHECK(contains(unknown.render(), "input_ids, attention_mask, labels"));
 }
 
+TEST_CASE("columns that are no labels of the task cannot take their place where metrics are made") {
+  const std::vector<std::string> flags = {"--do_train", "--do_eval", "--label_names", "attention_mask"};
+  const Error unjudged = ClassificationCase(flags).error();
+  CHECK(unjudged.code() == ExitCode::kUsage);
+  CHECK(contains(unjudged.render(), "the metrics have no labels to judge by"));
+  CHECK(contains(unjudged.render(), "--prediction_loss_only"));
+  std::vector<std::string> loss_only = flags;
+  loss_only.push_back("--prediction_loss_only");
+  CHECK(ClassificationCase(loss_only).plan().evaluation.label_columns ==
+        std::vector<std::string>{"attention_mask"});
+}
+
 TEST_CASE("with prediction_loss_only nothing is kept, no metric is known, and nothing can be written") {
   const std::vector<std::string> flags = {"--prediction_loss_only", "--eval_strategy", "epoch"};
   const EvaluationPlan plan = ClassificationCase(flags).plan().evaluation;

@@ -2,9 +2,12 @@
 // (scripts/golden/question_answering.py).
 #include "hftrain/tasks/answer_scorer.h"
 
+#include <filesystem>
+
 #include "hftrain/base/file.h"
 #include "question_fixture.h"
 #include "support/catch.h"
+#include "support/temporary_directory.h"
 
 namespace hftrain::tasks {
 namespace {
@@ -77,11 +80,23 @@ struct ScorerFixture : QuestionFixture {
   }
 };
 
-Json file_named(const std::vector<ResultFile>& files, const std::string& name) {
-  for (const ResultFile& file : files) {
-    if (file.name == name) return parse_json(file.text, name);
+// Puts the files of a scorer of all samples into its folder, and gives their texts by name.
+std::map<std::string, std::string> kept_files(Scorer& scorer, const testing::TemporaryDirectory& folder,
+                                              const std::string& prefix) {
+  std::map<std::string, std::string> texts;
+  for (const ResultFile& file : scorer.files(prefix)) {
+    CHECK_FALSE(path_exists(folder / file.name));
+    file.grown->keep();
+    texts[file.name] = read_file(folder / file.name);
   }
-  return nullptr;
+  CHECK(std::distance(std::filesystem::directory_iterator(folder.path()), {}) ==
+        static_cast<int64_t>(texts.size()));
+  return texts;
+}
+
+Json file_named(const std::map<std::string, std::string>& files, const std::string& name) {
+  const auto found = files.find(name);
+  return found == files.end() ? Json() : parse_json(found->second, name);
 }
 
 void check_lists(const Json& found, const Json& expected) {
@@ -105,12 +120,15 @@ TEST_CASE(
     const ScorerFixture fixture(entry);
     const MadeUpLogits logits(entry, number);
     const auto first = fixture.scorer(), second = fixture.scorer(), whole = fixture.scorer();
+    const testing::TemporaryDirectory folder;
+    const ResultPlace place{folder.path(), "eval"};
+    whole->expect_all(&place);
     for (int64_t window = fixture.dataset->size() - 1; window >= 0; --window)
       fixture.add(window % 3 == 0 ? *first : *second, logits, window);
     whole->merge(second->state());
     whole->merge(first->state());
 
-    const std::vector<ResultFile> files = whole->files("eval");
+    const auto files = kept_files(*whole, folder, "eval");
     CHECK(file_named(files, "eval_predictions.json") == entry["predictions"]);
     check_lists(file_named(files, "eval_nbest_predictions.json"), entry["nbest"]);
     const Json odds = file_named(files, "eval_null_odds.json");
@@ -131,17 +149,48 @@ TEST_CASE(
 TEST_CASE("answers: files have a line for each question, in the order of the rows") {
   const Json& entry = question_golden()["cases"][9];
   const ScorerFixture fixture(entry);
-  const auto scorer = fixture.scorer();
-  CHECK(scorer->files("predict")[0].text == "{}\n");
-  CHECK(scorer->results().empty());
+  const testing::TemporaryDirectory empty, folder;
+  const ResultPlace nowhere{empty.path(), "predict"}, place{folder.path(), "predict"};
+  const auto none = fixture.scorer(), scorer = fixture.scorer();
+  none->expect_all(&nowhere);
+  CHECK(kept_files(*none, empty, "predict").at("predict_predictions.json") == "{}\n");
+  CHECK(none->results().empty());
+  scorer->expect_all(&place);
   const MadeUpLogits logits(entry, 9);
   for (int64_t window = 0; window < fixture.dataset->size(); ++window) fixture.add(*scorer, logits, window);
-  const std::vector<ResultFile> files = scorer->files("predict");
+  const auto files = kept_files(*scorer, folder, "predict");
   REQUIRE(files.size() == 2);
-  CHECK(files[0].name == "predict_predictions.json");
-  CHECK(files[0].text.starts_with("{\n    \"q0\": \"owl\",\n    \"q1\": "));
-  CHECK(files[0].text.ends_with("\"\n}\n"));
-  CHECK(files[1].text.starts_with("{\n    \"q0\": [\n        {\n            \"end_logit\": "));
+  const std::string &answers = files.at("predict_predictions.json"),
+                    &lists = files.at("predict_nbest_predictions.json");
+  CHECK(answers.starts_with("{\n    \"q0\": \"owl\",\n    \"q1\": "));
+  CHECK(answers.ends_with("\"\n}\n"));
+  CHECK(lists.starts_with("{\n    \"q0\": [\n        {\n            \"end_logit\": "));
+}
+
+TEST_CASE("answers: nothing is kept of a question whose windows were all seen, in pieces too") {
+  const Json& entry = question_golden()["cases"][0];
+  const ScorerFixture fixture(entry);
+  const MadeUpLogits logits(entry, 0);
+  const auto piece = fixture.scorer(), whole = fixture.scorer(), straight = fixture.scorer();
+  for (Scorer* one : {whole.get(), straight.get()}) one->expect_all(nullptr);
+  const int64_t windows = fixture.dataset->size();
+  REQUIRE(windows > 4);
+  REQUIRE(piece->goes_in_pieces());
+  for (int64_t window = 0; window < windows; ++window) {
+    fixture.add(*piece, logits, window);
+    fixture.add(*straight, logits, window);
+    if (window % 2 == 0) continue;
+    CHECK_FALSE(piece->state().empty());  // only who has all may forget
+    whole->merge(piece->state());
+    piece->forget();
+  }
+  CHECK((windows % 2 == 0) == piece->state().empty());
+  whole->merge(piece->state());
+  CHECK(straight->state().empty());
+  CHECK(whole->state().empty());
+  CHECK(whole->results() == straight->results());
+  CHECK_FALSE(whole->results().empty());
+  CHECK(whole->files("eval").empty());  // nowhere to write them
 }
 
 TEST_CASE("answers: what is kept of a window does not grow with its length, and the plan knows") {
@@ -150,8 +199,10 @@ TEST_CASE("answers: what is kept of a window does not grow with its length, and 
   const auto scorer = fixture.scorer();
   fixture.add(*scorer, MadeUpLogits(entry, 0), 3);
   CHECK(fixture.scoring.outputs == OutputForm::kScores);
-  CHECK(static_cast<int64_t>(scorer->state().size() * sizeof(double)) <= fixture.scoring.bytes_per_sample);
-  CHECK(fixture.scoring.bytes_per_sample < 1000);
+  CHECK(static_cast<int64_t>(scorer->state().size() * sizeof(double)) <=
+        fixture.scoring.bytes_per_pending_sample);
+  CHECK(fixture.scoring.bytes_per_pending_sample < 1000);
+  CHECK(fixture.scoring.bytes_per_sample == 0);
 }
 
 TEST_CASE("answers: questions are judged only where their answers are known") {
@@ -165,7 +216,6 @@ TEST_CASE("answers: questions are judged only where their answers are known") {
     const auto scorer = fixture.scorer();
     const MadeUpLogits logits(entry, 0);
     for (int64_t window = 0; window < fixture.dataset->size(); ++window) fixture.add(*scorer, logits, window);
-    CHECK(scorer->files("predict").size() == 2);
     return !scorer->results().empty();
   };
   const std::string begin = R"({"id": "a", "question": "Who?", "context": "Ada.")";

@@ -65,7 +65,8 @@ struct TinyEvaluation {
 // Keeps a row for each sample: its place, its labels, what the model says of each place.
 class RecordingScorer final : public tasks::Scorer {
  public:
-  explicit RecordingScorer(std::vector<size_t>* sizes = nullptr) : sizes_(sizes) {}
+  explicit RecordingScorer(std::vector<size_t>* sizes = nullptr, bool in_pieces = false)
+      : sizes_(sizes), in_pieces_(in_pieces) {}
 
   void add(const tasks::OutputBatch& batch) override {
     if (sizes_) sizes_->push_back(batch.samples.size());
@@ -85,12 +86,24 @@ class RecordingScorer final : public tasks::Scorer {
   metrics::MetricResults results() const override {
     return {{"rows", static_cast<double>(rows_.size() / kRow)}};
   }
-  // In the order of samples.
-  std::vector<std::vector<double>> rows() const {
+  bool goes_in_pieces() const override { return in_pieces_; }
+  void forget() override { rows_.clear(); }
+  void expect_all(const tasks::ResultPlace* place) override {
+    expects_all_ = rows_.empty();
+    writes_ = place != nullptr;
+  }
+  bool expects_all() const { return expects_all_; }
+  bool writes() const { return writes_; }
+  std::vector<std::vector<double>> rows_as_merged() const {
     std::vector<std::vector<double>> rows;
     for (size_t begin = 0; begin < rows_.size(); begin += kRow)
       rows.emplace_back(rows_.begin() + static_cast<std::ptrdiff_t>(begin),
                         rows_.begin() + static_cast<std::ptrdiff_t>(begin + kRow));
+    return rows;
+  }
+  // In the order of samples.
+  std::vector<std::vector<double>> rows() const {
+    std::vector<std::vector<double>> rows = rows_as_merged();
     std::sort(rows.begin(), rows.end());
     return rows;
   }
@@ -99,6 +112,7 @@ class RecordingScorer final : public tasks::Scorer {
   static constexpr size_t kRow = 1 + 2 * kBlock;
   std::vector<double> rows_;
   std::vector<size_t>* sizes_;
+  bool in_pieces_, expects_all_ = false, writes_ = false;
 };
 
 std::vector<std::vector<double>> recorded(TinyEvaluation& tiny, int64_t samples) {
@@ -134,6 +148,35 @@ const RankBody kOutputs("ranks hand over every sample once", [](const Rank& rank
         CHECK(recorded(tiny, samples) == recorded_alone(samples));
       }
     }
+  }
+});
+
+const RankBody kPieces("ranks hand over pieces", [](const Rank& rank) {
+  const auto group = rank.connect();
+  TinyEvaluation tiny(*group, plan_with_outputs());
+  const int64_t samples = 2 * tasks::kSamplesOfPiece + 7;
+  for (const bool in_pieces : {true, false}) {
+    const ScorerMaker make = [&] { return std::make_unique<RecordingScorer>(nullptr, in_pieces); };
+    EvaluationRequest request{.dataset = memory_dataset(samples),
+                              .collator = data::block_collator(),
+                              .prefix = "eval",
+                              .make_scorer = make};
+    if (group->rank() == 0) request.place = tasks::ResultPlace{"folder", "eval"};
+    const Evaluation evaluation = tiny.evaluator.run(request);
+    const auto& whole = dynamic_cast<const RecordingScorer&>(*evaluation.scorer);
+    CHECK(whole.expects_all());
+    CHECK(whole.writes() == (group->rank() == 0));
+    const auto rows = whole.rows(), in_order = whole.rows_as_merged();
+    REQUIRE(static_cast<int64_t>(rows.size()) == samples);
+    // In pieces a sample comes behind all those that are more than a piece before it.
+    const auto first_of = [&](size_t row) { return in_order[row][0]; };
+    double latest = 0, behind = 0;
+    for (size_t row = 0; row < in_order.size(); ++row) {
+      latest = std::max(latest, first_of(row));
+      behind = std::max(behind, latest - first_of(row));
+    }
+    CHECK((behind < static_cast<double>(tasks::kSamplesOfPiece)) == in_pieces);
+    for (size_t row = 0; row < rows.size(); ++row) CHECK(rows[row][0] == static_cast<double>(row));
   }
 });
 
@@ -302,6 +345,11 @@ TEST_CASE("whatever the ranks, every sample is handed over once with what one ra
           "[process]") {
   require_success(testing::run_ranks("ranks hand over every sample once", 2));
   require_success(testing::run_ranks("ranks hand over every sample once", 3));
+}
+
+TEST_CASE("what goes in pieces is merged while batches come, and one scorer expects all samples",
+          "[process]") {
+  require_success(testing::run_ranks("ranks hand over pieces", 2));
 }
 
 TEST_CASE("ranks that split batches evaluate their slices, and each sample counts once", "[process]") {

@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "hftrain/base/error.h"
+#include "hftrain/base/growing_file.h"
 #include "hftrain/base/new_file.h"
 
 namespace hftrain {
@@ -25,18 +26,6 @@ FileDescriptor open_file(const std::string& path, int flags, const char* action,
   FileDescriptor file(::open(path.c_str(), flags | O_CLOEXEC, 0666));
   if (!file) throw system_error(errno, action, path, on_error);
   return file;
-}
-
-// Never one that is there already, nor what a link of that name points to: in a folder that others may write
-// to, it may have been put there on purpose.
-FileDescriptor create_temporary(const std::string& path, FileAccess access, std::string& name) {
-  while (true) {
-    name = path + ".tmp-" + random_name();
-    FileDescriptor file(::open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC,
-                               access == FileAccess::kPrivate ? 0600 : 0666));
-    if (file) return file;
-    if (errno != EEXIST) throw system_error(errno, "cannot create", name, ExitCode::kDisk);
-  }
 }
 
 }  // namespace
@@ -124,22 +113,9 @@ void write_file_atomically(const std::string& path, std::string_view bytes) {
 }
 
 void write_file_atomically(const std::string& path, std::string_view bytes, FileAccess access) {
-  const fs::path target(path);
-  const std::string parent = target.has_parent_path() ? target.parent_path().string() : ".";
-  create_directories(parent);
-  std::string temporary;
-  const FileDescriptor file = create_temporary(path, access, temporary);
-  try {
-    write_all(file.get(), bytes, temporary);
-    if (::fsync(file.get()) != 0) throw system_error(errno, "cannot sync", temporary, ExitCode::kDisk);
-    if (::rename(temporary.c_str(), path.c_str()) != 0) {
-      throw system_error(errno, "cannot rename to", path, ExitCode::kDisk);
-    }
-  } catch (...) {
-    ::unlink(temporary.c_str());
-    throw;
-  }
-  sync_directory(parent);
+  GrowingFile file(path, access);
+  file.append(bytes);
+  file.keep();
 }
 
 std::string random_name() {

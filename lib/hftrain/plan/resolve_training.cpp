@@ -37,10 +37,27 @@ tasks::Scoring scoring_of(const ResolveInput& input) {
 int64_t kept_bytes(const RunPlan& plan, const tasks::Scoring& scoring) {
   int64_t most = 0;
   for (const auto& split : {plan.data.validation, plan.data.test}) {
-    if (split)
-      most = std::max(most, split->samples * (scoring.bytes_per_sample + scoring.bytes_per_written_sample));
+    if (!split) continue;
+    const int64_t pending = std::min(split->samples, tasks::kSamplesOfPiece);
+    most = std::max(most, split->samples * (scoring.bytes_per_sample + scoring.bytes_per_written_sample) +
+                              pending * scoring.bytes_per_pending_sample);
   }
   return most;
+}
+
+// Metrics are made of the task's own labels: with other columns in their place there would be none to say. Answers
+// to questions are judged by the data set, and without any labels nothing is.
+void check_judged_labels(const ResolveInput& input, const RunPlan& plan,
+                         const std::vector<std::string>& named, Problems& problems) {
+  const tasks::TaskRow& task = task_row(input.parsed);
+  const bool judges = task.scoring != nullptr && task.head != architectures::Head::kQuestionAnswering &&
+                      !input.parsed.arguments.evaluation.prediction_loss_only &&
+                      (plan.data.validation || plan.data.test);
+  if (!judges || named.empty() || std::find(named.begin(), named.end(), "labels") != named.end()) return;
+  problems.usage(
+      "the metrics have no labels to judge by", input.parsed.origins.describe("label_names"),
+      "those of --task " + std::string(task.name) + " are of the column labels, which is not named",
+      "name labels too, or ask for the loss alone with --prediction_loss_only");
 }
 
 // Those of the task's batches, or of them those that were named.
@@ -61,6 +78,7 @@ std::vector<std::string> label_columns(const ResolveInput& input, const RunPlan&
         "batches of --task " + std::string(task_row(input.parsed).name) + " have " + join(known, ", "),
         "some of these, or leave it out");
   }
+  check_judged_labels(input, plan, *named, problems);
   return *named;
 }
 
@@ -198,8 +216,8 @@ EvaluationPlan resolve_evaluation(const ResolveInput& input, const RunPlan& plan
   check_metric(input, result, scoring.metrics, problems);
   if (plan.do_predict && evaluation.prediction_loss_only && task_row(input.parsed).scoring != nullptr &&
       task_row(input.parsed)
-              .scoring(task_input(input.parsed, input.model), input.data.of_task)
-              .bytes_per_written_sample > 0) {
+          .scoring(task_input(input.parsed, input.model), input.data.of_task)
+          .writes_files) {
     problems.usage("prediction_loss_only leaves nothing to write of the predictions",
                    input.parsed.origins.describe("prediction_loss_only"), "do_predict asks for them",
                    "leave one of the two out");

@@ -5,8 +5,9 @@
 #include <stdexcept>
 #include <utility>
 
-#include "hftrain/base/error.h"
 #include "hftrain/metrics/metric_table.h"
+#include "hftrain/tasks/answer_files.h"
+#include "hftrain/tasks/answer_judge.h"
 #include "hftrain/tasks/question_encoder.h"
 
 namespace hftrain::tasks {
@@ -16,10 +17,6 @@ using metrics::AnswerPrediction;
 using metrics::AnswerRules;
 using metrics::AnswerSpan;
 using metrics::FeatureAnswers;
-
-const char* metric_name(bool version_2_with_negative) {
-  return version_2_with_negative ? "squad_v2" : "squad";
-}
 
 AnswerRules rules_of(const Json& options) {
   return {.n_best_size = options.at("n_best_size").get<int>(),
@@ -43,43 +40,13 @@ std::string column_text(const data::Dataset& dataset, const char* column, int64_
   return text;
 }
 
-// Files as the script has them: an object with a line for each question, in the order of the questions.
-class QuestionFile {
- public:
-  void add(const std::string& id, const Json& value) {
-    text_ += (text_.empty() ? "{\n    " : ",\n    ") + dump_json(id, -1) + ": " + indented(value);
-  }
-  std::string text() const { return (text_.empty() ? "{" : text_ + '\n') + "}\n"; }
-
- private:
-  static std::string indented(const Json& value) {
-    constexpr int kIndent = 4;
-    const std::string lines = dump_json(value, kIndent);
-    std::string moved;
-    for (const char c : lines) {
-      moved += c;
-      if (c == '\n') moved.append(kIndent, ' ');
-    }
-    return moved;
-  }
-
-  std::string text_;
-};
-
-Json json_of(const std::vector<metrics::AnswerCandidate>& candidates) {
-  Json list = Json::array();
-  for (const metrics::AnswerCandidate& one : candidates)
-    list.push_back({{"text", one.text},
-                    {"start_logit", one.start_logit},
-                    {"end_logit", one.end_logit},
-                    {"probability", one.probability}});
-  return list;
-}
-
 class AnswerScorer final : public Scorer {
  public:
   AnswerScorer(AnswerRules rules, std::shared_ptr<const data::Dataset> dataset, bool context_first)
-      : rules_(rules), dataset_(std::move(dataset)), context_first_(context_first) {}
+      : rules_(rules),
+        dataset_(std::move(dataset)),
+        context_first_(context_first),
+        judged_(rules.version_2_with_negative) {}
 
   void add(const OutputBatch& batch) override {
     const auto length = batch.output.sizes.at(0);
@@ -89,6 +56,7 @@ class AnswerScorer final : public Scorer {
       const auto size = static_cast<size_t>(2 * length);
       windows_[batch.samples[i]] = answers_of(batch.samples[i], batch.output.scores.subspan(i * size, size));
     }
+    if (has_all_) judge_complete();
   }
 
   // For each window its sample, its logits of "no answer", how many answers there are, and these.
@@ -125,42 +93,33 @@ class AnswerScorer final : public Scorer {
       }
       windows_[static_cast<int64_t>(window[0])] = std::move(answers);
     }
+    if (has_all_) judge_complete();
+  }
+
+  bool goes_in_pieces() const override { return true; }
+  void forget() override { windows_.clear(); }
+  void expect_all(const ResultPlace* place) override {
+    has_all_ = true;
+    if (place != nullptr) files_ = std::make_unique<AnswerFiles>(*place, rules_.version_2_with_negative);
   }
 
   bool judges_by_itself() const override { return true; }
 
   metrics::MetricResults results() const override {
-    const auto metric = metrics::make_metric(metric_name(rules_.version_2_with_negative));
-    bool known = !windows_.empty();
-    visit([&](int64_t first, const AnswerPrediction& prediction) {
-      const std::string answers = column_text(*dataset_, kAnswerTexts, first);
-      known = known && !answers.empty();
-      if (!known) return;
-      const std::vector<std::string> texts{prediction.text};
-      const std::vector<std::vector<std::string>> references{
-          parse_json(answers, "the prepared data").get<std::vector<std::string>>()};
-      // Only test data may have such a question in version 1.1, and it cannot be judged there.
-      known = rules_.version_2_with_negative || !references.front().empty();
-      if (!known) return;
-      metric->add(
-          metrics::AnswerBatch{.predictions = texts, .references = references, .positions = {&first, 1}});
+    AnswerJudge judge(rules_.version_2_with_negative);
+    judge.merge(judged_);
+    visit_rest([&](int64_t first, const AnswerPrediction& prediction) {
+      judge.add(first, prediction.text, column_text(*dataset_, kAnswerTexts, first));
     });
-    return known ? metric->compute() : metrics::MetricResults{};
+    return judge.results();
   }
 
-  std::vector<ResultFile> files(std::string_view prefix) const override {
-    QuestionFile predictions, n_best, odds;
-    visit([&](int64_t first, const AnswerPrediction& prediction) {
-      const std::string id = column_text(*dataset_, kQuestionId, first);
-      predictions.add(id, prediction.text);
-      n_best.add(id, json_of(prediction.n_best));
-      if (prediction.null_odds) odds.add(id, *prediction.null_odds);
+  std::vector<ResultFile> files(std::string_view /*prefix*/) const override {
+    if (!files_) return {};
+    visit_rest([&](int64_t first, const AnswerPrediction& prediction) {
+      files_->add(column_text(*dataset_, kQuestionId, first), prediction);
     });
-    const std::string begin(prefix);
-    std::vector<ResultFile> files = {{begin + "_predictions.json", predictions.text()},
-                                     {begin + "_nbest_predictions.json", n_best.text()}};
-    if (rules_.version_2_with_negative) files.push_back({begin + "_null_odds.json", odds.text()});
-    return files;
+    return files_->end();
   }
 
  private:
@@ -180,22 +139,49 @@ class AnswerScorer final : public Scorer {
     return feature_answers({starts, ends, spans}, rules_);
   }
 
-  // For each question, in their order, its first sample and what is answered.
+  // The questions that are next and whose windows are all there: nothing more is kept of them.
+  void judge_complete() {
+    while (!windows_.empty() && windows_.begin()->first == next_) {
+      std::vector<FeatureAnswers> pieces;
+      auto window = windows_.begin();
+      int64_t sample = next_;
+      do {
+        if (window == windows_.end() || window->first != sample) return;
+        pieces.push_back((window++)->second);
+      } while (++sample < dataset_->size() && continues(sample));
+      const AnswerPrediction prediction = answer(next_, pieces);
+      judged_.add(next_, prediction.text, column_text(*dataset_, kAnswerTexts, next_));
+      if (files_) files_->add(column_text(*dataset_, kQuestionId, next_), prediction);
+      windows_.erase(windows_.begin(), window);
+      next_ = sample;
+    }
+  }
+
+  // For each question that was not judged, in their order, its first sample and what is answered.
   template <typename Visitor>
-  void visit(Visitor visitor) const {
+  void visit_rest(Visitor visitor) const {
     for (auto window = windows_.begin(); window != windows_.end();) {
       const int64_t first = window->first;
       std::vector<FeatureAnswers> pieces{(window++)->second};
-      while (window != windows_.end() && column_numbers(*dataset_, kWindow, window->first).at(0) > 0)
-        pieces.push_back((window++)->second);
-      visitor(first, metrics::answer_of_pieces(column_text(*dataset_, kContextText, first), pieces, rules_));
+      while (window != windows_.end() && continues(window->first)) pieces.push_back((window++)->second);
+      visitor(first, answer(first, pieces));
     }
+  }
+
+  // Whether the sample is a further window of the question of the one before it.
+  bool continues(int64_t sample) const { return column_numbers(*dataset_, kWindow, sample).at(0) > 0; }
+  AnswerPrediction answer(int64_t first, const std::vector<FeatureAnswers>& pieces) const {
+    return metrics::answer_of_pieces(column_text(*dataset_, kContextText, first), pieces, rules_);
   }
 
   AnswerRules rules_;
   std::shared_ptr<const data::Dataset> dataset_;
   bool context_first_;  // batches are padded on the left
-  std::map<int64_t, FeatureAnswers> windows_;
+  bool has_all_ = false;
+  std::map<int64_t, FeatureAnswers> windows_;  // those of questions that were not judged
+  int64_t next_ = 0;                           // the first sample of them
+  AnswerJudge judged_;
+  std::unique_ptr<AnswerFiles> files_;
 };
 
 }  // namespace
@@ -204,13 +190,13 @@ Scoring answer_scoring(const TaskInput& input) {
   const arguments::EvaluationArguments& asked = input.arguments.evaluation;
   const bool negative = input.arguments.data.version_2_with_negative;
   constexpr int64_t kNumberBytes = sizeof(double), kNumbers = 4;  // of a window, and of an answer
-  constexpr int64_t kWrittenAnswer = 256;  // of the n-best file: keys, numbers, some words
-  const metrics::MetricEntry& metric = metrics::find_metric(metric_name(negative));
+  const metrics::MetricEntry& metric = metrics::find_metric(answer_metric_name(negative));
   Scoring scoring;
   scoring.outputs = OutputForm::kScores;
   scoring.metrics.assign(metric.keys.begin(), metric.keys.end());
-  scoring.bytes_per_sample = kNumberBytes * kNumbers * (1 + asked.n_best_size);
-  scoring.bytes_per_written_sample = kWrittenAnswer * asked.n_best_size;
+  scoring.bytes_per_sample = metrics::bytes_per_example(answer_metric_name(negative));
+  scoring.bytes_per_pending_sample = kNumberBytes * kNumbers * (1 + asked.n_best_size);
+  scoring.writes_files = true;
   scoring.options = {{"n_best_size", asked.n_best_size},
                      {"max_answer_length", asked.max_answer_length},
                      {"version_2_with_negative", negative},

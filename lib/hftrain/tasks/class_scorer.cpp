@@ -162,7 +162,8 @@ Scoring class_scoring(const ClassScoring& wanted) {
   scoring.outputs = classes ? OutputForm::kBestIds : OutputForm::kScores;
   scoring.metrics.assign(metric.keys.begin(), metric.keys.end());
   scoring.bytes_per_sample = metrics::bytes_per_example(wanted.metric);
-  if (!wanted.predictions_file.empty()) scoring.bytes_per_written_sample = (1 + values) * kNumberBytes;
+  scoring.writes_files = !wanted.predictions_file.empty();
+  if (scoring.writes_files) scoring.bytes_per_written_sample = (1 + values) * kNumberBytes;
   scoring.options = {{"metric", wanted.metric},
                      {"labels", wanted.labels.to_json_value()},
                      {"predictions_file", wanted.predictions_file}};

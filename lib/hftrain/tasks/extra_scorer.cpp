@@ -53,6 +53,13 @@ class ExtraScorer final : public Scorer {
     return results;
   }
   bool judges_by_itself() const override { return scorer_->judges_by_itself(); }
+  bool goes_in_pieces() const override { return scorer_->goes_in_pieces(); }
+  void forget() override {
+    tokens_ = 0;
+    losses_ = {};
+    scorer_->forget();
+  }
+  void expect_all(const ResultPlace* place) override { scorer_->expect_all(place); }
   std::vector<ResultFile> files(std::string_view prefix) const override { return scorer_->files(prefix); }
 
  private:

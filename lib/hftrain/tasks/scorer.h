@@ -5,6 +5,9 @@
 //             scorer->add(batch); …                             a rank's own samples, each once
 //             whole->merge(state of rank 0); …                  on every rank, in the order of ranks
 //             whole->results(), whole->files("predict")
+//
+// A task whose outputs are too much to keep until the end has a scorer that goes in pieces: the states of some
+// samples of all ranks are merged while the evaluation goes on, and the whole judges and forgets what it can.
 #pragma once
 
 #include <cstdint>
@@ -14,6 +17,7 @@
 #include <string_view>
 #include <vector>
 
+#include "hftrain/base/growing_file.h"
 #include "hftrain/base/json.h"
 #include "hftrain/data/data_files.h"
 #include "hftrain/data/dataset.h"
@@ -52,11 +56,21 @@ struct OutputBatch {
   const RowValues* label(std::string_view name) const;
 };
 
-// A file of results, to be written into the output folder.
+// Where files of results go, and how their names begin: eval or predict.
+struct ResultPlace {
+  std::string folder;
+  std::string prefix;
+};
+
+// A file of results, to be put into the output folder.
 struct ResultFile {
   std::string name;
   std::string text;
+  std::shared_ptr<GrowingFile> grown = nullptr;  // in the place of a text: written already, and to be kept
 };
+
+// So many samples a scorer that goes in pieces keeps at least before its state is merged.
+inline constexpr int64_t kSamplesOfPiece = 1024;
 
 // One for each evaluation and rank, used by one thread.
 class Scorer {
@@ -67,11 +81,18 @@ class Scorer {
   // All that was added, as numbers; merge() takes in that of another scorer made with the same input.
   virtual std::vector<double> state() const = 0;
   virtual void merge(std::span<const double> state) = 0;
+  // Whether state() may be merged while batches still come, in their order, so that nobody keeps all; forget()
+  // drops what was merged.
+  virtual bool goes_in_pieces() const { return false; }
+  virtual void forget() {}
+  // Said, before anything is added or merged, to the one scorer that gets all samples. `place`: files() is going
+  // to be asked for, and they are to stand there; null: it is not.
+  virtual void expect_all(const ResultPlace* /*place*/) {}
   // Keys without a prefix. The same whatever ranks the samples were on; those of files() in their order.
   virtual metrics::MetricResults results() const = 0;
   // Whether results() are of something though the batches had no labels: the dataset knows what is right.
   virtual bool judges_by_itself() const { return false; }
-  // Of the whole split; asked for on rank 0. `prefix`: eval or predict.
+  // Of the whole split; asked for once, on rank 0. `prefix`: eval or predict.
   virtual std::vector<ResultFile> files(std::string_view /*prefix*/) const { return {}; }
 };
 
@@ -80,7 +101,9 @@ struct Scoring {
   OutputForm outputs = OutputForm::kLossOnly;
   std::vector<std::string> metrics;      // keys that results() gives where the split has labels
   int64_t bytes_per_sample = 0;          // of state(), for metrics
+  int64_t bytes_per_pending_sample = 0;  // more, of as many as a piece has: kSamplesOfPiece
   int64_t bytes_per_written_sample = 0;  // more, where files() is going to be asked for
+  bool writes_files = false;             // files() gives some, of samples of one split at least
   Json options = Json::object();         // for the maker of the scorer; part of the plan
 };
 

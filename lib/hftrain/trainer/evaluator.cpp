@@ -60,36 +60,42 @@ Evaluator::Evaluator(const plan::RunPlan& plan, models::Model& model, nn::UnitRu
 // Sharded parameters are gathered by all ranks together, so every rank goes through as many rounds as the one
 // with most batches. One without a batch in a round (possible without even_batches) computes another and does
 // not count it.
-StopSignal Evaluator::collect(const EvaluationRequest& request, OutputCollector* collector,
+StopSignal Evaluator::collect(const EvaluationRequest& request, ScorerExchange* scorers,
                               std::vector<BatchLoss>& losses) {
   const at::NoGradGuard no_grad;
+  std::optional<OutputCollector> collector;
+  if (scorers != nullptr) collector.emplace(plan_.evaluation, plan_.data.padding.on_left, scorers->own());
+  const int64_t rounds_of_piece = std::max<int64_t>(1, tasks::kSamplesOfPiece / samples_of_round());
   const std::unique_ptr<BatchLoader> loader = first_to_last(request);
   const int64_t rounds = communicator_.maximum(loader->batches());
   StopPoll stop(communicator_);
   double reported = monotonic_seconds();
   for (int64_t round = 0; round < rounds; ++round) {
     if (const StopSignal seen = stop.look(); seen != StopSignal::kNone) return seen;
-    losses.push_back(next_loss(*loader, request, round, collector));
+    losses.push_back(next_loss(*loader, request, round, collector ? &*collector : nullptr));
+    if (scorers != nullptr && (round + 1) % rounds_of_piece == 0) scorers->hand_on();
     if (monotonic_seconds() - reported > 0.2) {
       reported = monotonic_seconds();
       events_.send(plan::WorkerEvent::Kind::kProgress,
                    {{"phase", request.prefix}, {"done", round + 1}, {"total", rounds}});
-      if (collector) show_running_metrics(collector->scorer(), round + 1, rounds);
+      if (scorers != nullptr) show_running_metrics(*scorers, round + 1, rounds);
     }
   }
   if (collector) {
     collector->finish();
-    show_running_metrics(collector->scorer(), rounds, rounds);
+    scorers->hand_on();
+    show_running_metrics(*scorers, rounds, rounds);
   }
   return StopSignal::kNone;
 }
 
-// --batch_eval_metrics. Of rank 0's own batches: the others' are not known before the end.
-void Evaluator::show_running_metrics(const tasks::Scorer& scorer, int64_t done, int64_t rounds) {
+// --batch_eval_metrics. Of rank 0's own batches, unless those of all go in pieces: the others' are not known
+// before the end.
+void Evaluator::show_running_metrics(const ScorerExchange& scorers, int64_t done, int64_t rounds) {
   if (!plan_.evaluation.shows_running_metrics || communicator_.rank() != 0) return;
   std::string text = "after batch " + std::to_string(done) + " of " + std::to_string(rounds) +
-                     (communicator_.world_size() > 1 ? " of rank 0:" : ":");
-  for (const auto& [name, value] : scorer.results())
+                     (scorers.sees_all() ? ":" : " of rank 0:");
+  for (const auto& [name, value] : scorers.widest().results())
     text += ' ' + name + ' ' + reporting::python_general(value, 4);
   events_.message(LogLevel::kInfo, text);
 }
@@ -204,17 +210,17 @@ Evaluation Evaluator::run(const EvaluationRequest& request) {
                                                  samples, plan_.batch.per_device_eval));
   }
   std::vector<BatchLoss> losses;
-  std::unique_ptr<tasks::Scorer> scorer = request.make_scorer ? request.make_scorer() : nullptr;
-  std::optional<OutputCollector> collector;
-  if (scorer) collector.emplace(plan_.evaluation, *scorer);
+  std::optional<ScorerExchange> scorers;
+  if (request.make_scorer)
+    scorers.emplace(communicator_, request.make_scorer, request.place ? &*request.place : nullptr);
   model_.train(false);
-  const StopSignal stop = collect(request, collector ? &*collector : nullptr, losses);
+  const StopSignal stop = collect(request, scorers ? &*scorers : nullptr, losses);
   model_.train(was_training);
   if (stop != StopSignal::kNone) return {nullptr, stop, nullptr};
   Evaluation evaluation{Json::object(), stop, nullptr};
   const std::optional<double> loss = mean_loss(losses, samples);
   if (loss) evaluation.metrics[request.prefix + "_loss"] = *loss;
-  if (scorer) evaluation.scorer = scorer_of_all(communicator_, std::move(scorer), request.make_scorer);
+  if (scorers) evaluation.scorer = scorers->finish();
   if (evaluation.scorer && (loss || evaluation.scorer->judges_by_itself())) {
     for (const auto& [key, value] : evaluation.scorer->results())
       evaluation.metrics[request.prefix + '_' + key] = value;

@@ -1,5 +1,6 @@
 // Runs the model over a split without gradients and makes metrics of it. Memory does not grow with the split
-// beyond what the metrics keep: two numbers a batch for the loss, and the scorer's state.
+// beyond what the metrics keep: two numbers a batch for the loss, and the scorer's state, which goes from rank to
+// rank in pieces where it is large.
 #pragma once
 
 #include <memory>
@@ -26,6 +27,8 @@ struct EvaluationRequest {
   std::shared_ptr<const data::Collator> collator;
   std::string prefix;       // of the metrics: eval, predict
   ScorerMaker make_scorer;  // not set: the loss alone
+  // Where files of results go, on the rank that writes them.
+  std::optional<tasks::ResultPlace> place = std::nullopt;
 };
 
 struct Evaluation {
@@ -55,7 +58,7 @@ class Evaluator {
     float mean = 0;
     float tokens = 0;
   };
-  StopSignal collect(const EvaluationRequest& request, OutputCollector* collector,
+  StopSignal collect(const EvaluationRequest& request, ScorerExchange* scorers,
                      std::vector<BatchLoss>& losses);
   // Of the loader's next batch, which is that of round `round`; of none it computes another, which does not
   // count.
@@ -69,7 +72,7 @@ class Evaluator {
   // Of the batch of this rank in a round, the first ones: the rest only fills it up.
   int64_t rows_that_count(const LoadedBatch& batch, int64_t samples, int64_t round) const;
   int64_t samples_of_round() const;
-  void show_running_metrics(const tasks::Scorer& scorer, int64_t done, int64_t rounds);
+  void show_running_metrics(const ScorerExchange& scorers, int64_t done, int64_t rounds);
   // Nothing where no batch had labels.
   std::optional<double> mean_loss(const std::vector<BatchLoss>& own, int64_t samples);
 

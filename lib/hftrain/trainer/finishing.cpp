@@ -5,6 +5,7 @@
 
 #include "hftrain/base/error.h"
 #include "hftrain/base/file.h"
+#include "hftrain/base/growing_file.h"
 #include "hftrain/base/text.h"
 #include "hftrain/checkpoint/collective_status.h"
 #include "hftrain/reporting/metrics_files.h"
@@ -165,21 +166,43 @@ void Trainer::predict_at_end() {
 }
 
 void Trainer::share_results() {
-  std::vector<std::string> names = {"train_results.json", "eval_results.json",  "predict_results.json",
-                                    "all_results.json",   "trainer_state.json", "README.md"};
-  names.insert(names.end(), written_files_.begin(), written_files_.end());
   Json texts = Json::object();
-  for (const std::string& name : names) {
+  for (const char* name : {"train_results.json", "eval_results.json", "predict_results.json",
+                           "all_results.json", "trainer_state.json", "README.md"}) {
     const std::string path = plan_.output_dir + '/' + name;
     if (speaks() && path_exists(path)) texts[name] = read_file(path);
   }
   texts = Json::parse(communicator_.all_gather_text(texts.dump()).front());
-  const std::optional<Error> failure = checkpoint::attempt([&] {
+  std::optional<Error> failure = checkpoint::attempt([&] {
     if (speaks() || !keeps_folder()) return;
     for (const auto& [name, text] : texts.items())
       write_file_atomically(plan_.output_dir + '/' + name, text.get<std::string>());
   });
+  const Json written = Json::parse(communicator_.all_gather_text(Json(written_files_).dump()).front());
+  for (const std::string name : written) share_file(name, failure);
   checkpoint::check_collective_status(communicator_, failure, "write the results");
+}
+
+// Piece by piece: there is a line for each sample. A piece begins with a mark, so that an empty file is one too.
+void Trainer::share_file(const std::string& name, std::optional<Error>& failure) {
+  constexpr size_t kPiece = size_t{1} << 20;
+  const std::string path = plan_.output_dir + '/' + name;
+  std::optional<MappedFile> source;
+  std::unique_ptr<GrowingFile> copy;
+  if (speaks()) source.emplace(path, ExitCode::kDisk);
+  for (size_t at = 0;; at += kPiece) {
+    const bool more = source && (at == 0 || at < source->bytes().size());
+    const std::string_view part = more ? source->bytes().substr(at, kPiece) : std::string_view();
+    const std::string piece = communicator_.all_gather_text(more ? '+' + std::string(part) : "").front();
+    release_mapped(part);
+    if (piece.empty()) break;
+    if (speaks() || !keeps_folder() || failure) continue;
+    failure = checkpoint::attempt([&] {
+      if (!copy) copy = std::make_unique<GrowingFile>(path);
+      copy->append(std::string_view(piece).substr(1));
+    });
+  }
+  if (copy && !failure) failure = checkpoint::attempt([&] { copy->keep(); });
 }
 
 // Training and evaluations are logged records, which have an epoch; the Trainer logs no prediction.
@@ -193,7 +216,11 @@ void Trainer::write_results(const std::string& split, Json metrics, int64_t samp
 void Trainer::write_files(const tasks::Scorer* scorer, const std::string& prefix) {
   if (scorer == nullptr) return;
   for (const tasks::ResultFile& file : scorer->files(prefix)) {
-    write_file_atomically(plan_.output_dir + '/' + file.name, file.text);
+    if (file.grown) {
+      file.grown->keep();
+    } else {
+      write_file_atomically(plan_.output_dir + '/' + file.name, file.text);
+    }
     written_files_.push_back(file.name);
   }
 }

@@ -88,8 +88,18 @@ OutputCollector::Rows OutputCollector::joined() const {
   return all;
 }
 
+// Joined rows are padded behind them. Where padding stands before tokens, places would move away from what they are
+// of, and the first place of a row would no longer be its own.
+bool OutputCollector::may_join() const {
+  if (!plan_.joins_batches || waiting_.size() < 2) return false;
+  if (!pads_on_left_ || waiting_.front().output.dim() < 2) return true;
+  return std::all_of(waiting_.begin(), waiting_.end(), [&](const Rows& rows) {
+    return rows.output.size(1) == waiting_.front().output.size(1);
+  });
+}
+
 void OutputCollector::finish() {
-  if (plan_.joins_batches && waiting_.size() > 1) {
+  if (may_join()) {
     hand_over(joined());
   } else {
     for (const Rows& rows : waiting_) hand_over(rows);

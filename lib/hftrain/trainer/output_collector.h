@@ -15,14 +15,15 @@ namespace hftrain::trainer {
 // Used by one thread. Both references must outlive the object.
 class OutputCollector {
  public:
-  OutputCollector(const plan::EvaluationPlan& plan, tasks::Scorer& scorer) : plan_(plan), scorer_(scorer) {}
+  // `pads_on_left`: batches are padded there, and are joined where they are of one length.
+  OutputCollector(const plan::EvaluationPlan& plan, bool pads_on_left, tasks::Scorer& scorer)
+      : plan_(plan), pads_on_left_(pads_on_left), scorer_(scorer) {}
 
   // `output`: best ids or logits of the batch on any device; its first `rows` rows count. `loss`: the batch's.
   // Outputs stay on the device for --eval_accumulation_steps batches.
   void add(const LoadedBatch& batch, const at::Tensor& output, int64_t rows, float loss);
   // Hands over what is left.
   void finish();
-  const tasks::Scorer& scorer() const { return scorer_; }
 
  private:
   // Some batches' rows: outputs on the model's device, the rest on the CPU.
@@ -33,9 +34,11 @@ class OutputCollector {
     std::vector<float> losses;               // one for each row
   };
   Rows joined() const;
+  bool may_join() const;
   void hand_over(const Rows& rows);
 
   const plan::EvaluationPlan& plan_;
+  bool pads_on_left_;
   tasks::Scorer& scorer_;
   std::vector<std::string> input_names_;
   std::vector<Rows> waiting_;  // a batch each

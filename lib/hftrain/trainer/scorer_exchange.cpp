@@ -24,18 +24,42 @@ at::Tensor states_of_all(comm::Communicator& communicator, const std::vector<dou
 
 }  // namespace
 
-std::unique_ptr<tasks::Scorer> scorer_of_all(comm::Communicator& communicator,
-                                             std::unique_ptr<tasks::Scorer> own, const ScorerMaker& make) {
-  if (communicator.world_size() == 1) return own;
-  const std::vector<double> state = own->state();
-  own.reset();
-  const at::Tensor all = states_of_all(communicator, state);
-  std::unique_ptr<tasks::Scorer> whole = make();
+ScorerExchange::ScorerExchange(comm::Communicator& communicator, const ScorerMaker& make,
+                               const tasks::ResultPlace* place)
+    : communicator_(communicator), make_(make), place_(place), own_(make()) {
+  if (communicator.world_size() == 1) {
+    own_->expect_all(place);
+  } else if (own_->goes_in_pieces()) {
+    whole_ = make();
+    whole_->expect_all(place);
+  }
+}
+
+void ScorerExchange::merge(const std::vector<double>& own) {
+  const at::Tensor all = states_of_all(communicator_, own);
   for (int64_t rank = 0; rank < all.size(0); ++rank) {
     const double* row = all.const_data_ptr<double>() + rank * all.size(1);
-    whole->merge({row + 1, static_cast<size_t>(row[0])});
+    whole_->merge({row + 1, static_cast<size_t>(row[0])});
   }
-  return whole;
+}
+
+void ScorerExchange::hand_on() {
+  if (!whole_) return;
+  const std::vector<double> state = own_->state();
+  own_->forget();
+  merge(state);
+}
+
+std::unique_ptr<tasks::Scorer> ScorerExchange::finish() {
+  if (communicator_.world_size() == 1) return std::move(own_);
+  const std::vector<double> state = own_->state();
+  own_.reset();
+  if (!whole_) {
+    whole_ = make_();
+    whole_->expect_all(place_);
+  }
+  merge(state);
+  return std::move(whole_);
 }
 
 }  // namespace hftrain::trainer

@@ -274,10 +274,13 @@ EvaluationRequest Trainer::evaluation_request(data::Split split, bool writes) co
   const bool test = split == data::Split::kTest;
   const plan::SplitPlan& planned = test ? *plan_.data.test : *plan_.data.validation;
   const std::shared_ptr<const data::Dataset> dataset = open_split(planned);
-  return {.dataset = dataset,
-          .collator = make_collator(plan_.data, planned),
-          .prefix = test ? "predict" : "eval",
-          .make_scorer = make_scorer_maker(plan_, dataset, split, writes)};
+  const std::string prefix = test ? "predict" : "eval";
+  EvaluationRequest request{.dataset = dataset,
+                            .collator = make_collator(plan_.data, planned),
+                            .prefix = prefix,
+                            .make_scorer = make_scorer_maker(plan_, dataset, split, writes)};
+  if (writes && speaks()) request.place = {plan_.output_dir, prefix};
+  return request;
 }
 
 std::string Trainer::describe_memory() const {

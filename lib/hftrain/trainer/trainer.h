@@ -125,6 +125,8 @@ class Trainer {
   void write_files(const tasks::Scorer* scorer, const std::string& prefix);
   // What only rank 0 has written beside the checkpoints goes to the other nodes' folders.
   void share_results();
+  // Of one file, which stands in rank 0's; adds to what has failed.
+  void share_file(const std::string& name, std::optional<Error>& failure);
   Json stats() const;
 
   template <typename Event, typename... Arguments>
