@@ -78,6 +78,16 @@ def predictions_are_those_of_the_saved_model(fixture, folder):
     pairs = [(a, b) for row, line in zip(wanted, found) for a, b in zip(row, line)]
     right = sum(a == b for a, b in pairs) / len(pairs)
     expect(abs(right - after["eval_accuracy"]) < 1e-12, "as many right as the accuracy says", [right, after])
+    bare = os.path.join(folder, "bare.jsonl")
+    with open(fixture.valid) as file, open(bare, "w") as words:
+        words.writelines(json.dumps({"tokens": json.loads(line)["tokens"]}) + "\n" for line in file)
+    for ranks, more in (1, []), (2, ["--eval_accumulation_steps", "3"]):
+        untagged = os.path.join(folder, f"untagged{ranks}")
+        fixture.call("--task", "token-classification", "--model_name_or_path", output, "--test_file", bare, "--do_predict", "--use_cpu",
+                     "--nproc_per_node", str(ranks), "--output_dir", untagged, *more)
+        results = read_json(untagged, "predict_results.json")
+        expect(not {"predict_loss", "predict_f1", "predict_accuracy"} & set(results), "without tags nothing is judged", results)
+        expect(filecmp.cmp(os.path.join(untagged, "predictions.txt"), os.path.join(again, "predictions.txt"), shallow=False), "the same tags", untagged)
 
 
 def a_resumed_tagger_gives_the_same_bits(fixture, folder):

@@ -1,5 +1,8 @@
 // Files to batches, against what the packages of the example script made of the same files
 // (scripts/golden/token_classification.py), and what is refused.
+#include <algorithm>
+
+#include "hftrain/tasks/tag_encoder.h"
 #include "task_fixture.h"
 
 namespace hftrain::tasks {
@@ -114,6 +117,67 @@ TEST_CASE("a run of tags that does not train keeps the labels of its model") {
   request.validation_files.swap(request.train_files);
   const data::PreparedData prepared = fixture.prepare(request);
   CHECK(prepared.facts["tags"] == Json({"O", "B-PER", "B-LOC"}));
+}
+
+// The test split of two rows that were tagged for training and are to be predicted.
+data::PreparedData predicted(TagFixture& fixture, const std::string& name, const std::string& content) {
+  data::PrepareRequest request = fixture.request("train.jsonl", kTwoRows);
+  write_file_atomically(fixture.folder / name, content);
+  request.test_files = {fixture.folder / name};
+  return fixture.prepare(request);
+}
+
+TEST_CASE("rows to be predicted need no tags, and nothing is judged there") {
+  TagFixture fixture;
+  const auto tagged = open_split(predicted(fixture, "tagged.jsonl", kTwoRows).test);
+  const std::string words = "{\"tokens\": [\"Ada\", \"ran\"]}\n{\"tokens\": [\"in\", \"Paris\"]}\n";
+  for (const std::string& content : {words, std::string(R"({"id": "x", "tokens": ["Ada", "ran"]})") + '\n' +
+                                                R"({"id": "y", "tokens": ["in", "Paris"]})" + '\n'}) {
+    const auto bare = open_split(predicted(fixture, "bare.jsonl", content).test);
+    REQUIRE(bare->size() == 2);
+    for (const int64_t sample : {0, 1}) {
+      CHECK(integers_of(*bare, "input_ids", sample) == integers_of(*tagged, "input_ids", sample));
+      const auto starts = integers_of(*bare, kWordStarts, sample);
+      CHECK(starts == integers_of(*tagged, kWordStarts, sample));
+      CHECK(std::count(starts.begin(), starts.end(), 1) == 2);
+      for (const int64_t label : integers_of(*bare, "labels", sample)) CHECK(label == -100);
+    }
+  }
+  fixture.arguments.data.label_column_name =
+      "marks";  // none of the file's: its second column is not taken for it
+  const std::string marked = R"({"tokens": ["Ada"], "marks": ["O"]})" + std::string("\n") +
+                             R"({"tokens": ["Ada"], "marks": ["B-PER"]})" + '\n';
+  data::PrepareRequest request = fixture.request("marked.jsonl", marked);
+  write_file_atomically(fixture.folder / "source.jsonl", R"({"tokens": ["Ada"], "source": "a book"})"
+                                                         "\n");
+  request.test_files = {fixture.folder / "source.jsonl"};
+  CHECK(open_split(fixture.prepare(request).test)->size() == 1);
+}
+
+TEST_CASE("predictions are of the first tokens of words, on whichever side rows are padded") {
+  TagFixture fixture;
+  const data::PreparedData prepared = predicted(fixture, "rows.jsonl", kTwoRows);
+  const auto dataset = open_split(prepared.test);
+  const std::vector<int64_t> starts = integers_of(*dataset, kWordStarts, 1);
+  const size_t padding = 3, length = starts.size() + padding;
+  for (const bool on_left : {false, true}) {
+    fixture.input.pads_on_left = on_left;
+    const Scoring scoring = fixture.row.scoring(fixture.input, prepared.facts);
+    const Json config = Json::object();
+    const auto scorer = fixture.row.scorer({.options = scoring.options,
+                                            .model_config = config,
+                                            .dataset = dataset,
+                                            .split = data::Split::kTest,
+                                            .writes = true});
+    std::vector<int64_t> ids(length, 0);  // B-LOC, B-PER, O
+    for (size_t i = 0; i < starts.size(); ++i) ids[i + (on_left ? padding : 0)] = starts[i] == 1 ? 1 : 2;
+    const std::vector<int64_t> samples = {1};
+    scorer->add({.samples = samples,
+                 .output = {.name = "output", .sizes = {static_cast<int64_t>(length)}, .ids = ids}});
+    const auto files = scorer->files("predict");
+    REQUIRE(files.size() == 1);
+    CHECK(files[0].text == "B-PER B-PER\n");
+  }
 }
 
 TEST_CASE("without a length the tokenizer and the model say how long a row of words may be") {

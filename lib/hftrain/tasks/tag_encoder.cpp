@@ -1,5 +1,6 @@
 #include "hftrain/tasks/tag_encoder.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "hftrain/base/error.h"
@@ -19,9 +20,11 @@ class TagEncoder final : public data::Encoder {
   }
 
   data::FeatureSchema schema() const override {
-    return {{data::kInputIds, data::FeatureType::kTokenIds},
-            {"token_type_ids", data::FeatureType::kInteger},
-            {"labels", data::FeatureType::kInteger}};
+    data::FeatureSchema schema = {{data::kInputIds, data::FeatureType::kTokenIds},
+                                  {"token_type_ids", data::FeatureType::kInteger},
+                                  {"labels", data::FeatureType::kInteger}};
+    if (encoding_.predicts) schema.push_back({kWordStarts, data::FeatureType::kInteger});
+    return schema;
   }
 
   void encode(const data::Records& records, data::Features& features) const override {
@@ -29,10 +32,16 @@ class TagEncoder final : public data::Encoder {
     std::vector<int32_t> labels;
     for (size_t row = 0; row < records.rows(); ++row) {
       const WordList words = read_list(records, row, encoding_.words, ListOf::kWords);
-      const std::vector<int32_t> numbers = numbers_of(records, row, words.texts.size());
+      if (words.texts.empty()) throw no_words(records.where(row), "its list is empty");
+      const bool known =
+          !encoding_.predicts || records.value(row, encoding_.tags).kind() != data::ValueKind::kNull;
+      std::vector<int32_t> numbers(words.texts.size(), 0);
+      if (known) numbers = numbers_of(records, row, words.texts.size());
       tokenizer_->encode_row({std::span<const std::string>(words.texts)}, options_, tokens);
       if (tokens.ids.empty()) throw no_words(records.where(row), "none of its words gives a token");
       align(tokens.word_ids, numbers, labels);
+      if (encoding_.predicts) mark_words(labels, features.columns[3]);
+      if (!known) std::fill(labels.begin(), labels.end(), kNotCounted);
       features.columns[0].add_sequence(tokens.ids);
       features.columns[1].add_sequence(tokens.type_ids);
       features.columns[2].add_sequence(labels);
@@ -50,7 +59,6 @@ class TagEncoder final : public data::Encoder {
   // Of the tags, one for each word.
   std::vector<int32_t> numbers_of(const data::Records& records, size_t row, size_t words) const {
     const std::string where = records.where(row);
-    if (words == 0) throw no_words(where, "its list is empty");
     const WordList tags = read_list(records, row, encoding_.tags, ListOf::kTags);
     if (tags.texts.size() != words)
       throw Error(ExitCode::kData, "a row has not as many tags as words")
@@ -60,6 +68,11 @@ class TagEncoder final : public data::Encoder {
     std::vector<int32_t> numbers;
     for (const std::string& tag : tags.texts) numbers.push_back(tags_.number_of(tag, where));
     return numbers;
+  }
+
+  static void mark_words(std::vector<int32_t> labels, data::FeatureValues& column) {
+    for (int32_t& label : labels) label = label == kNotCounted ? 0 : 1;
+    column.add_sequence(labels);
   }
 
   void align(const std::vector<int32_t>& words, const std::vector<int32_t>& numbers,

@@ -9,31 +9,33 @@
 #include "hftrain/base/text.h"
 #include "hftrain/metrics/entities.h"
 #include "hftrain/metrics/metric_table.h"
+#include "hftrain/tasks/tag_encoder.h"
 
 namespace hftrain::tasks {
 namespace {
 
 constexpr const char* kTagMetric = "seqeval";
 constexpr const char* kPredictionsFile = "predictions.txt";
-constexpr int64_t kNotJudged = -100;
 
 class TagScorer final : public Scorer {
  public:
-  TagScorer(std::vector<std::string> tags, bool entity_level, bool keeps)
+  // `rows`: those whose predictions are kept, or null.
+  TagScorer(std::vector<std::string> tags, bool entity_level, bool padded_on_left,
+            std::shared_ptr<const data::Dataset> rows)
       : tags_(std::move(tags)),
         metric_(metrics::make_metric(kTagMetric, {.tags = tags_, .entity_level = entity_level})),
-        keeps_(keeps) {}
+        padded_on_left_(padded_on_left),
+        rows_(std::move(rows)) {}
 
   void add(const OutputBatch& batch) override {
-    const RowValues* labels = batch.label("labels");
-    if (labels == nullptr) return;
-    const int64_t length = batch.output.row_size();
-    const std::vector<int64_t> lengths(batch.samples.size(), length);
-    metric_->add(metrics::TagBatch{batch.output.ids, labels->ids, lengths});
-    if (!keeps_) return;
+    const auto length = static_cast<size_t>(batch.output.row_size());
+    if (const RowValues* labels = batch.label("labels")) {
+      const std::vector<int64_t> lengths(batch.samples.size(), batch.output.row_size());
+      metric_->add(metrics::TagBatch{batch.output.ids, labels->ids, lengths});
+    }
+    if (!rows_) return;
     for (size_t row = 0; row < batch.samples.size(); ++row)
-      keep(batch.samples[row], batch.output.ids.subspan(row * static_cast<size_t>(length)),
-           labels->ids.subspan(row * static_cast<size_t>(length), static_cast<size_t>(length)));
+      keep(batch.samples[row], batch.output.ids.subspan(row * length, length));
   }
 
   // The number of numbers of the metric, these, and of each row its place, its tags' number, and they.
@@ -67,7 +69,7 @@ class TagScorer final : public Scorer {
   metrics::MetricResults results() const override { return metric_->compute(); }
 
   std::vector<ResultFile> files(std::string_view prefix) const override {
-    if (!keeps_ || prefix != "predict") return {};
+    if (!rows_ || prefix != "predict") return {};
     std::string text;
     for (const auto& [sample, tags] : predicted_) {
       std::vector<std::string> names;
@@ -78,16 +80,23 @@ class TagScorer final : public Scorer {
   }
 
  private:
-  void keep(int64_t sample, std::span<const int64_t> output, std::span<const int64_t> labels) {
+  // The tags of its words.
+  void keep(int64_t sample, std::span<const int64_t> output) {
+    const data::ColumnFile& column = rows_->column(kWordStarts);
+    std::vector<int64_t> starts(static_cast<size_t>(column.length(sample)));
+    column.copy_to(sample, starts.data());
+    if (starts.size() > output.size()) throw std::invalid_argument("a row has more tokens than outputs");
+    const size_t padding = padded_on_left_ ? output.size() - starts.size() : 0;
     std::vector<int32_t>& tags = predicted_[sample];
-    for (size_t i = 0; i < labels.size(); ++i) {
-      if (labels[i] != kNotJudged) tags.push_back(static_cast<int32_t>(output[i]));
+    for (size_t i = 0; i < starts.size(); ++i) {
+      if (starts[i] != 0) tags.push_back(static_cast<int32_t>(output[padding + i]));
     }
   }
 
   std::vector<std::string> tags_;
   std::unique_ptr<metrics::Metric> metric_;
-  bool keeps_;
+  bool padded_on_left_;
+  std::shared_ptr<const data::Dataset> rows_;
   std::map<int64_t, std::vector<int32_t>> predicted_;  // by the sample's place
 };
 
@@ -112,13 +121,17 @@ Scoring tag_scoring(const TagScoring& wanted) {
           .metrics = keys_of(wanted),
           .bytes_per_sample = metrics::bytes_per_example(kTagMetric),
           .bytes_per_written_sample = (2 + wanted.longest) * static_cast<int64_t>(sizeof(double)),
-          .options = {{"tags", wanted.tags}, {"entity_level", wanted.entity_level}}};
+          .writes_files = true,
+          .options = {{"tags", wanted.tags},
+                      {"entity_level", wanted.entity_level},
+                      {"pads_on_left", wanted.pads_on_left}}};
 }
 
 std::unique_ptr<Scorer> make_tag_scorer(const ScorerInput& input) {
-  return std::make_unique<TagScorer>(input.options.at("tags").get<std::vector<std::string>>(),
-                                     input.options.at("entity_level").get<bool>(),
-                                     input.writes && input.split == data::Split::kTest);
+  const bool keeps = input.writes && input.split == data::Split::kTest;
+  return std::make_unique<TagScorer>(
+      input.options.at("tags").get<std::vector<std::string>>(), input.options.at("entity_level").get<bool>(),
+      input.options.at("pads_on_left").get<bool>(), keeps ? input.dataset : nullptr);
 }
 
 }  // namespace hftrain::tasks

@@ -11,6 +11,7 @@ namespace hftrain::tasks {
 struct TagScoring {
   std::vector<std::string> tags;  // by number; empty: not known yet
   bool entity_level = false;      // every type of entities, not only all together
+  bool pads_on_left = false;      // batches are padded there
   int64_t longest = 0;            // tokens of a row
 };
 

@@ -1,7 +1,7 @@
 // Token classification, as run_ner has it: rows of words, each with a tag.
 //
 //   columns   --text_column_name, else `tokens`, else the first; --label_column_name, else <task_name>_tags
-//             (ner_tags), else the second
+//             (ner_tags), else the second; rows of --test_file need no tags
 //   labels    strings, sorted; or whole numbers, which are the labels' numbers; in the model's order where it
 //             was trained for the same ones
 //   length    --max_seq_length tokens, else what the tokenizer and the model take
@@ -59,7 +59,20 @@ std::string tag_column(const std::vector<std::string>& names, const TagColumns& 
   return names[1];
 }
 
-std::vector<std::string> chosen_pair(const std::vector<std::string>& names, const TagColumns& asked) {
+// Of data to be predicted: "" where there are no tags.
+std::string tag_column_if_any(const std::vector<std::string>& names, const TagColumns& asked,
+                              const std::string& words) {
+  const std::string usual = asked.tags.value_or(asked.task_name + "_tags");
+  if (is_one_of(names, usual)) return usual;
+  return asked.tags || names.size() < 2 || names[1] == words ? "" : names[1];
+}
+
+std::vector<std::string> chosen_pair(const std::vector<std::string>& names, const TagColumns& asked,
+                                     data::Split split) {
+  if (split == data::Split::kTest) {
+    const std::string words = word_column(names, asked), tags = tag_column_if_any(names, asked, words);
+    return {words, tags == words ? "" : tags};
+  }
   const std::string words = word_column(names, asked), tags = tag_column(names, asked);
   if (words == tags)
     throw Error(ExitCode::kData, "the column '" + words + "' cannot hold the words and the tags both")
@@ -102,11 +115,12 @@ data::Recipe tag_recipe(const TaskInput& input) {
                     {"max_length", encoding.max_length},
                     {"label_all_tokens", encoding.label_all_tokens},
                     {"spaces_words", spaces},
+                    {"word_starts", "of test rows"},
                     {"of_model", of_model}};
   recipe.arrangement = data::Arrangement::kKeepRows;
-  recipe.columns = [=](data::Split) -> data::ColumnRule {
+  recipe.columns = [=](data::Split split) -> data::ColumnRule {
     return {.columns = kTagTaskColumns,
-            .choose = [=](const std::vector<std::string>& names) { return chosen_pair(names, columns); },
+            .choose = [=](const auto& names) { return chosen_pair(names, columns, split); },
             .text_only = false};
   };
   // A run that does not train keeps the labels of its model.
@@ -118,10 +132,12 @@ data::Recipe tag_recipe(const TaskInput& input) {
       return found ? std::optional(found->to_json_value()) : std::nullopt;
     };
   }
-  recipe.encoder = [=](std::shared_ptr<const tokenizer::Tokenizer> tokenizer, data::Split,
+  recipe.encoder = [=](std::shared_ptr<const tokenizer::Tokenizer> tokenizer, data::Split split,
                        const Json& facts) {
     if (spaces) tokenizer = tokenizer::Tokenizer::load(tokenizer->folder(), {.add_prefix_space = true});
-    return tag_encoder(std::move(tokenizer), TagSet::from_json(facts), encoding);
+    TagEncoding of_split = encoding;
+    of_split.predicts = split == data::Split::kTest;
+    return tag_encoder(std::move(tokenizer), TagSet::from_json(facts), of_split);
   };
   return recipe;
 }
@@ -136,6 +152,7 @@ data::PaddingOptions tag_padding(const TaskInput& input, const Json&) {
 Scoring tags_scoring(const TaskInput& input, const Json& facts) {
   return tag_scoring({.tags = facts.is_null() ? tags_of_model(input) : TagSet::from_json(facts).names(),
                       .entity_level = input.arguments.evaluation.return_entity_level_metrics,
+                      .pads_on_left = input.pads_on_left,
                       .longest = longest_tagged(input)});
 }
 
