@@ -227,11 +227,14 @@ def images_with_classes(fixture, folder):
     case = Cases(fixture, folder, "image-classification",
                  {"t/a/1.png": png, "t/a/2.jpg": jpeg, "t/b/1.png": of("png", "blue"), "t/b/2.jpg": of("jpg", "blue")})
 
+    pixels = png.index(b"IDAT") + 12
+    flipped = png[:pixels] + bytes([png[pixels] ^ 1]) + png[pixels + 1:]
+
     def refused(said, files, *more, **how):
         case.refused(said, files, "--train_dir", "t", *more, train=(), **how)
     for said, name, content in (("0 bytes", "z.png", b""), ("ends too early", "z.jpg", jpeg[:len(jpeg) // 2]), ("ends too early", "z.jpg", jpeg[:10]),
                                 ("ends too early", "z.png", png[:len(png) // 2]), ("is damaged", "z.png", png[:16] + b"\x7f\xff\xff\xff" * 2 + png[24:]),
-                                ("neither a PNG nor a JPEG", "z.png", b"hello"), ("PNG and JPEG are", "z.gif", b"GIF89a")):
+                                ("IDAT is damaged", "z.png", flipped), ("neither a PNG nor a JPEG", "z.png", b"hello"), ("PNG and JPEG are", "z.gif", b"GIF89a")):
         refused(said, {"t/a/" + name: content})
         refused("t/a/" + name, {"t/a/" + name: content})
     refused("no column 'label'", {"t/z.png": png})

@@ -90,7 +90,7 @@ TEST_CASE("an image that ends too early is refused wherever it ends, and so is o
   CHECK(refusal(cut).find("it ends too early") == 0);
 }
 
-TEST_CASE("a PNG whose header, palette or names of chunks are damaged is refused when it is only checked") {
+TEST_CASE("a PNG whose header, palette, pixels or names of chunks are damaged is refused when only checked") {
   const auto damaged = [](const std::string& name, const std::string& chunk, size_t behind) {
     std::string bytes = golden_bytes(name);
     const size_t at = bytes.find(chunk);
@@ -101,6 +101,7 @@ TEST_CASE("a PNG whose header, palette or names of chunks are damaged is refused
   CHECK(damaged("rgb.png", "IHDR", 9) == "its header is damaged");
   CHECK(damaged("palette.png", "PLTE", 5) == "its chunk PLTE is damaged");
   CHECK(damaged("rgb.png", "IDAT", 2) == "its chunk ID?T is damaged");
+  CHECK(damaged("rgb.png", "IDAT", 20) == "its chunk IDAT is damaged");
 }
 
 TEST_CASE("damaged images are refused or give pixels, and never more") {

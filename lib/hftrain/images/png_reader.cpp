@@ -36,13 +36,12 @@ std::optional<Chunk> next_chunk(std::string_view bytes, size_t& at) {
   return chunk;
 }
 
-// Of a whole chunk that libpng refuses when it is damaged: its name is one, and the checksum behind it right. Pixels
-// are left to the reader, for they are most of the file.
+// Of a whole chunk that libpng refuses when it is damaged: its name is one, and the checksum behind it right.
 bool intact(const Chunk& chunk) {
   constexpr char kAncillary = 0x20;
   const auto letter = [](char c) { return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z'); };
   if (!std::all_of(chunk.name.begin(), chunk.name.end(), letter)) return false;
-  if ((chunk.name[0] & kAncillary) != 0 || chunk.name == "IDAT") return true;
+  if ((chunk.name[0] & kAncillary) != 0) return true;
   const auto* begin = reinterpret_cast<const Bytef*>(chunk.name.data());
   const size_t size = chunk.name.size() + chunk.content.size();
   return ::crc32_z(0, begin, size) == big_endian({chunk.name.data(), size + 4}, size);
