@@ -162,6 +162,18 @@ TEST_CASE("what masking cannot work with is refused") {
              Contains("does not fill a single block"));
 }
 
+TEST_CASE("rows that have room for special tokens alone are refused by their length") {
+  MaskFixture fixture;
+  fixture.arguments.data.line_by_line = true;
+  for (const int64_t length : {1, 2}) {
+    fixture.arguments.data.max_seq_length = length;
+    CHECK_THAT(fixture.refusal(fixture.request("a.txt", "a line\n"), ExitCode::kUsage),
+               Contains("have none to hide") && Contains("--max_seq_length 3 or more"));
+  }
+  fixture.arguments.data.max_seq_length = 3;
+  CHECK(fixture.refusal(fixture.request("a.txt", "a line\n"), ExitCode::kUsage).empty());
+}
+
 TEST_CASE("what changes the tokens of masked samples makes another cache entry, and masking does not") {
   MaskFixture fixture;
   fixture.arguments.data.max_seq_length = 8;

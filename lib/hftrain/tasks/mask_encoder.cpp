@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "hftrain/base/error.h"
 #include "hftrain/data/masking.h"
 #include "hftrain/metrics/python_text.h"
 
@@ -16,9 +17,10 @@ class MaskEncoder final : public data::Encoder {
  public:
   MaskEncoder(std::shared_ptr<const tokenizer::Tokenizer> tokenizer, const MaskEncoding& encoding)
       : tokenizer_(std::move(tokenizer)), encoding_(encoding) {
-    if (encoding.max_length)
-      options_.truncation = tokenizer::Truncation{.max_length = *encoding.max_length,
-                                                  .from_left = tokenizer_->truncates_from_left()};
+    if (!encoding.max_length) return;
+    require_room(*encoding.max_length);
+    options_.truncation = tokenizer::Truncation{.max_length = *encoding.max_length,
+                                                .from_left = tokenizer_->truncates_from_left()};
   }
 
   data::FeatureSchema schema() const override {
@@ -38,6 +40,18 @@ class MaskEncoder final : public data::Encoder {
   }
 
  private:
+  // For one token beside the special ones: these are never hidden, and of nothing else there is nothing to learn.
+  void require_room(int64_t max_length) const {
+    tokenizer::TokenRow nothing;
+    tokenizer_->encode_row({""}, {}, nothing);
+    const auto special = static_cast<int64_t>(nothing.ids.size());
+    if (max_length > special) return;
+    throw Error(ExitCode::kUsage, "rows of " + std::to_string(max_length) + " tokens have none to hide")
+        .where("--max_seq_length")
+        .why("the tokenizer puts " + std::to_string(special) + " special tokens around every row")
+        .hint("--max_seq_length " + std::to_string(special + 1) + " or more");
+  }
+
   void add_tokens(std::string_view text, data::Features& features) const {
     tokenizer::TokenRow tokens;
     tokenizer_->encode_row({text}, options_, tokens);
