@@ -235,19 +235,21 @@ def metrics_and_predictions_are_those_of_the_trainer(fixture, folder):
 
 def fifty_steps_are_those_of_the_trainer(fixture, folder):
     """A classification and a regression: every loss, and the metrics after the last update."""
-    for task, bar in (("", 1e-6), ("stsb", 5e-5)):  # after 50 steps scores are nearly alike, and their last digits count for much
+    # A regression goes on from a model whose scores lie apart. Those of a new one are nearly alike after 50 steps (2.0445 with a deviation of
+    # 0.0015, of which the last digit of a float32 is 1.6e-4), and their correlation is that of rounding: 1e-5 apart for the same weights.
+    for task, warm, rate in (("", ["--max_steps", 1], "2e-3"), ("stsb", ["--max_steps", 80, "--learning_rate", "5e-3"], "5e-4")):
         place = os.path.join(folder, task or "classes")
         os.mkdir(place)
         case = Case(fixture, place, task)
         start, output = os.path.join(place, "start"), os.path.join(place, "trained")
-        common = ["--save_strategy", "no", "--lr_scheduler_type", "linear", "--learning_rate", "2e-3"]
-        fixture.call(*case.flags(start, "--max_steps", 1, *common))
+        common = ["--save_strategy", "no", "--lr_scheduler_type", "linear", "--learning_rate", rate]
+        fixture.call(*case.flags(start, *common, *warm))
         trained = [*case.flags(output, "--max_steps", 50, "--eval_strategy", "steps", "--eval_steps", 25, *common)]
         where = trained.index("--model_type")
         del trained[where:where + 6]  # with config overrides and the tokenizer
         fixture.call(*trained, "--model_name_or_path", start)
         peer = case.peer(start, os.path.join(place, "peer.json"), "--train_file", case.path("train"), "--", f"output_dir={place}/peer",
-                         "max_steps=50", "learning_rate=2e-3", "lr_scheduler_type=linear", "logging_steps=1", "eval_strategy=steps",
+                         "max_steps=50", "learning_rate=" + rate, "lr_scheduler_type=linear", "logging_steps=1", "eval_strategy=steps",
                          "eval_steps=25", "per_device_eval_batch_size=5", "save_strategy=no")
         wanted = {r["step"]: r["loss"] for r in peer["log_history"] if "loss" in r}
         found, evaluated = losses(output), read_json(output, "eval_results.json")
@@ -255,7 +257,7 @@ def fifty_steps_are_those_of_the_trainer(fixture, folder):
         metrics = {key: abs(evaluated["eval_" + key] - peer["metrics"]["eval_" + key]) for key in METRICS[task]}
         print(f"{task or 'classes'}: worst relative loss difference {apart:.1e}, metrics apart {metrics}", flush=True)
         expect(len(found) == 50 and apart <= 1e-4, f"{task}: losses of 50 steps", [apart, found, wanted])
-        expect(max(metrics.values()) <= bar, f"{task}: final metrics", [evaluated, peer["metrics"]])
+        expect(max(metrics.values()) <= 1e-6, f"{task}: final metrics", [evaluated, peer["metrics"]])
 
 
 def the_best_model_is_that_of_the_best_metric(fixture, folder):

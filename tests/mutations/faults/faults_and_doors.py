@@ -210,8 +210,8 @@ fault("a place that the system cannot look at is an exception",
       says=r"filesystem error|unexpected exception|File name too long|Too many levels")
 
 fault("an atomic write goes through a name that anybody can foresee",
-      "lib/hftrain/base/file.cpp", 'name = path + ".tmp-" + random_name();\n    FileDescriptor file(::open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC,',
-      'name = path + ".tmp-" + std::to_string(::getpid());\n    FileDescriptor file(::open(name.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC,',
+      "lib/hftrain/base/growing_file.cpp", 'name = path_ + ".tmp-" + random_name();\n    file_.reset(::open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC,',
+      'name = path_ + ".tmp-" + std::to_string(::getpid());\n    file_.reset(::open(name.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC,',
       tests=["base: an atomic write follows no link that waits for it, and two at once do not meet"],
       says=r'folder / "victim"|No such file')
 

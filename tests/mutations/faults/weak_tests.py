@@ -7,7 +7,7 @@ fault("files of a checkpoint are not given to fsync",
       says=r"synced >= 0|manifest|nothing failed")
 
 fault("a file is renamed before it is given to fsync",
-      "lib/hftrain/base/file.cpp", 'if (::fsync(file.get()) != 0) throw system_error(errno, "cannot sync", temporary', 'if (!file) throw system_error(errno, "cannot sync", temporary',
+      "lib/hftrain/base/growing_file.cpp", 'if (::fsync(file_.get()) != 0) throw system_error(errno, "cannot sync", temporary_', 'if (!file_) throw system_error(errno, "cannot sync", temporary_',
       tests=["storage: a file that is written atomically is given to fsync before its name, and the folder after"],
       says=r'name == "fsync"|renamed > 0')
 
