@@ -19,8 +19,9 @@ struct TagEncoding {
 };
 
 // Columns input_ids, token_type_ids and labels: the number of a word's tag at its first token; at its further
-// ones TagSet::continued with label_all_tokens, else -100; -100 at special tokens, and everywhere in a row whose tags are not known. A row without words, or with
-// another number of tags than of words, is an Error (exit code 4).
+// ones TagSet::continued with label_all_tokens, else -100; -100 at special tokens, and everywhere in a row whose
+// tags are not known. A row without words, or with another number of tags than of words, is an Error (exit code
+// 4).
 std::unique_ptr<data::Encoder> tag_encoder(std::shared_ptr<const tokenizer::Tokenizer> tokenizer, TagSet tags,
                                            const TagEncoding& encoding);
 
