@@ -64,7 +64,10 @@ data::PrepareRequest prepare_request(const Inputs& inputs) {
   const tasks::TaskInput input = plan::task_input(inputs.parsed, inputs.model);
   request.recipe = task.recipe(input);
   if (plan::looks_at_lengths(asked) && !request.recipe.reads_text) throw images_have_no_length();
-  if (plan::looks_at_lengths(asked) && request.recipe.arrangement == data::Arrangement::kKeepRows)
+  // Packed samples have the lengths that they got.
+  const bool keeps_rows =
+      request.recipe.arrangement == data::Arrangement::kKeepRows && !request.recipe.packing;
+  if (plan::looks_at_lengths(asked) && keeps_rows)
     request.recipe = data::with_lengths(std::move(request.recipe), asked.length_column_name.value_or(""));
   if (plan::task_row(inputs.parsed).preprocessor != nullptr) {
     const double share = asked.train_val_split.value_or(0);
@@ -84,7 +87,8 @@ data::PrepareRequest prepare_request(const Inputs& inputs) {
   request.max_predict_samples = asked.max_predict_samples;
   request.cache_folder = data::cache_folder(inputs.environment);
   request.overwrite_cache = asked.overwrite_cache;
-  request.workers = static_cast<int>(asked.preprocessing_num_workers.value_or(0));
+  const std::optional<int64_t>& threads = arguments.instructions.dataset_num_proc;
+  request.workers = static_cast<int>(threads.value_or(asked.preprocessing_num_workers.value_or(0)));
   return request;
 }
 

@@ -14,6 +14,7 @@
 #include "hftrain/base/json.h"
 #include "hftrain/machine/detect_topology.h"
 #include "hftrain/tokenizer/tokenizer.h"
+#include "launcher/front/chat_facts.h"
 #include "launcher/ssh/host_file.h"
 #include "launcher/ssh/machine_start.h"
 
@@ -42,14 +43,16 @@ std::optional<int64_t> forced_bos_id(const tokenizer::Tokenizer& tokenizer,
       .hint("a token of " + tokenizer.folder() + "/tokenizer.json");
 }
 
-void add_tokenizer_facts(const std::optional<std::string>& forced_bos_token, plan::ModelFacts& facts) {
+void add_tokenizer_facts(const arguments::ParseOutcome& parsed, const Environment& environment,
+                         plan::ModelFacts& facts) {
   if (facts.tokenizer_folder.empty()) return;
   const auto tokenizer = tokenizer::Tokenizer::load(facts.tokenizer_folder);
-  facts.forced_bos = forced_bos_id(*tokenizer, forced_bos_token);
+  facts.forced_bos = forced_bos_id(*tokenizer, parsed.arguments.data.forced_bos_token);
   facts.tokenizer_vocabulary = tokenizer->vocab_size();
   facts.tokenizer_pads_on_left = tokenizer->pads_on_left();
   facts.special_tokens = plan::SpecialTokens{tokenizer->bos_id(), tokenizer->eos_id(), tokenizer->pad_id(),
                                              tokenizer->mask_id()};
+  add_chat_facts(parsed, environment, *tokenizer, facts);
 }
 
 // Where state that is offloaded to NVMe will be, if anywhere.
@@ -144,7 +147,7 @@ void add_model(Inputs& inputs) {
       inputs.other_machines ? plan::FilesNeeded::kOfPlan : plan::FilesNeeded::kOfRun;
   inputs.model = plan::load_model_facts(inputs.parsed.arguments, inputs.environment, needed,
                                         plan::task_row(inputs.parsed).head);
-  add_tokenizer_facts(inputs.parsed.arguments.data.forced_bos_token, inputs.model);
+  add_tokenizer_facts(inputs.parsed, inputs.environment, inputs.model);
 }
 
 plan::RunPlan resolve_plan(const Inputs& inputs, const plan::DataFacts& data,

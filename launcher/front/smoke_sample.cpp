@@ -5,6 +5,7 @@
 #include "hftrain/base/file.h"
 #include "hftrain/data/sample_classes.h"
 #include "hftrain/data/sample_images.h"
+#include "hftrain/data/sample_instructions.h"
 #include "hftrain/data/sample_questions.h"
 #include "hftrain/data/sample_sequences.h"
 #include "hftrain/data/sample_tags.h"
@@ -19,6 +20,12 @@ using tasks::Task;
 
 constexpr uint64_t kSampleSeed = 42;
 constexpr int64_t kSampleBytes = 200'000, kSampleVocabulary = 512;
+constexpr const char* kSampleTemplate =
+    "{% for message in messages %}{{ message['role'] }}: {% if message['role'] == 'assistant' %}{% "
+    "generation %}"
+    "{{ message['content'] }}{{ eos_token }}{% endgeneration %}{% else %}{{ message['content'] }}{% endif "
+    "%}\n"
+    "{% endfor %}{% if add_generation_prompt %}assistant: {% endif %}";
 
 std::string write_rows(const std::string& folder, const std::string& rows) {
   const std::string path = folder + "/sample.jsonl";
@@ -57,6 +64,7 @@ std::string small_config(Task task) {
   const std::string small = "num_hidden_layers=2,num_attention_heads=2,hidden_size=64,vocab_size=512";
   switch (task) {
     case Task::kCausalLm:
+    case Task::kInstructionTuning:
       return small + ",max_position_embeddings=128,bos_token_id=0,eos_token_id=0";
     case Task::kSeq2Seq:
       return small + ",decoder_start_token_id=0,pad_token_id=0,eos_token_id=1";
@@ -72,6 +80,8 @@ std::string small_config(Task task) {
 std::vector<std::string> write_sample_data(Task task, const arguments::Arguments& asked,
                                            const std::string& folder) {
   switch (task) {
+    case Task::kInstructionTuning:
+      return {"--train_file", write_rows(folder, data::sample_instructions(kSampleSeed, kSampleBytes))};
     case Task::kTextClassification:
       return {"--train_file", write_rows(folder, data::sample_classes(kSampleSeed, kSampleBytes))};
     case Task::kTokenClassification:
@@ -99,6 +109,8 @@ std::string write_sample_tokenizer(Task task, const std::string& folder) {
       .vocab_size = kSampleVocabulary};
   const std::string place = folder + "/tokenizer";
   tokenizer::train_tokenizer(training, {write_text(folder)}, place);
+  if (task == Task::kInstructionTuning)
+    write_file_atomically(place + "/chat_template.jinja", kSampleTemplate);
   return place;
 }
 
@@ -114,8 +126,10 @@ std::vector<std::string> sample_model_flags(Task task, const arguments::Argument
     add("--max_source_length", "64", data.max_source_length != arguments::DataArguments().max_source_length);
     add("--max_target_length", "32", data.max_target_length != arguments::DataArguments().max_target_length);
   }
-  const bool has_one_length =
-      task != Task::kCausalLm && task != Task::kSeq2Seq && task != Task::kImageClassification;
+  if (task == Task::kInstructionTuning)
+    add("--max_length", "64", asked.instructions.max_length != arguments::InstructionArguments().max_length);
+  const bool has_one_length = task != Task::kCausalLm && task != Task::kInstructionTuning &&
+                              task != Task::kSeq2Seq && task != Task::kImageClassification;
   if (has_one_length) add("--max_seq_length", "64", data.max_seq_length.has_value());
   if (task == Task::kQuestionAnswering)
     add("--doc_stride", "16", data.doc_stride != arguments::DataArguments().doc_stride);

@@ -146,7 +146,11 @@ SHOWN_BY = {
     "eval_accumulation_steps": "text_classification.py flags_of_evaluation_do_what_they_say", "batch_eval_metrics": "text_classification.py flags_of_evaluation_do_what_they_say",
     "eval_do_concat_batches": "text_classification.py flags_of_evaluation_do_what_they_say",
 }
-SECTIONS = ("Data", "Evaluation", "Generation")
+SHOWN_BY |= {flag: "instruction_tuning.py every_flag_acts_by_flag_and_by_file" for flag in (
+    "dataset_text_field", "chat_template_path", "max_length", "truncation_mode", "packing", "packing_strategy", "padding_free", "eval_packing", "completion_only_loss",
+    "assistant_only_loss", "eos_token", "pad_token", "pad_to_multiple_of", "shuffle_dataset", "dataset_num_proc")}
+SHOWN_BY["model_init_kwargs"] = "parse_test.cpp"
+SECTIONS = ("Data", "Evaluation", "Generation", "Instruction data")
 
 
 def answers(run):

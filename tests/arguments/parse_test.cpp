@@ -189,36 +189,25 @@ TEST_CASE("planned and refused flags are refused with the word, the reason and t
                  "key 'dispatch_batches' is planned"));
 }
 
+TEST_CASE("model_init_kwargs count where the flags of the model are not given") {
+  const std::string given =
+      R"({"torch_dtype": "bfloat16", "revision": "v2", "attn_implementation": "eager"})";
+  const ParseOutcome alone = parse({"--model_init_kwargs", given});
+  CHECK(alone.arguments.model.dtype == "bfloat16");
+  CHECK(alone.arguments.model.model_revision == "v2");
+  const ParseOutcome both =
+      parse({"--model_init_kwargs", given, "--dtype", "float32", "--model_revision", "main"});
+  CHECK(both.arguments.model.dtype == "float32");
+  CHECK(both.arguments.model.model_revision == "main");
+  CHECK(contains(mistakes({"--model_init_kwargs", R"({"quantization_config": 1})"}), "quantization_config"));
+  CHECK(contains(mistakes({"--model_init_kwargs", R"({"trust_remote_code": true})"}), "there is no Python"));
+}
+
 TEST_CASE("flags that come next say that they are planned, and why where they never will be") {
-  for (const std::string flag : {"save_for_trainer",
-                                 "chat_template_path=x",
-                                 "max_length=512",
-                                 "truncation_mode=keep_end",
-                                 "packing",
-                                 "packing_strategy=wrapped",
-                                 "padding_free",
-                                 "eval_packing=false",
-                                 "completion_only_loss",
-                                 "assistant_only_loss",
-                                 "eos_token=x",
-                                 "pad_token=x",
-                                 "pad_to_multiple_of=8",
-                                 "shuffle_dataset",
-                                 "dataset_num_proc=2",
-                                 "dataset_train_split=x",
-                                 "dataset_test_split=x",
-                                 "dataset_text_field=x",
-                                 "model_init_kwargs={\"a\": 1}",
-                                 "use_peft",
-                                 "lora_r=8",
-                                 "lora_alpha=16",
-                                 "lora_dropout=0.1",
-                                 "lora_target_modules=all-linear",
-                                 "lora_modules_to_save=a",
-                                 "use_rslora",
-                                 "lora_task_type=SEQ_CLS",
-                                 "cuda_graphs=true",
-                                 "task=sft"}) {
+  for (const std::string flag :
+       {"save_for_trainer", "use_peft", "lora_r=8", "lora_alpha=16", "lora_dropout=0.1",
+        "lora_target_modules=all-linear", "lora_modules_to_save=a", "use_rslora", "lora_task_type=SEQ_CLS",
+        "cuda_graphs=true"}) {
     INFO(flag);
     CHECK(contains(mistakes({"--" + flag}), "is planned: not in this build yet"));
   }
@@ -235,6 +224,8 @@ TEST_CASE("flags that come next say that they are planned, and why where they ne
   }
   for (const char* kernel : {"eager", "sdpa", "flash_attention_2", "flash_attention_3"})
     CHECK(contains(notes(parse({"--attn_implementation", kernel})), "the kernel is chosen by device"));
+  for (const char* split : {"--dataset_train_split", "--dataset_test_split"})
+    CHECK(contains(notes(parse({split, "x"})), "it is of data sets by name"));
   for (const char* word : {"auto", "false"}) CHECK(mistakes({"--cuda_graphs", word}).empty());
 }
 

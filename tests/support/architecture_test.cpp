@@ -28,7 +28,7 @@ const std::map<std::string, std::set<std::string>> kEdges = {
     {"chat", {"tokenizer"}},
     {"storage", {"base"}},
     {"reporting", {"base"}},
-    {"tasks", {"arguments", "architectures", "data", "metrics"}},
+    {"tasks", {"arguments", "architectures", "chat", "data", "metrics"}},
     {"plan", {"arguments", "architectures", "storage", "tasks"}},
     {"machine", {"plan"}},
     {"images", {"base"}},

@@ -92,6 +92,26 @@ struct DataArguments {
   bool dataloader_pin_memory = true;  // parse_arguments clears it under use_cpu
 };
 
+// Of --task sft: TRL's SFTConfig.
+struct InstructionArguments {
+  std::string dataset_text_field = "text";        // column of texts
+  std::optional<std::string> chat_template_path;  // a file, or a folder with a tokenizer
+  std::optional<int64_t> max_length = 1024;       // tokens; null: nothing is cut
+  std::string truncation_mode = "keep_start";     // keep_start | keep_end
+  bool packing = false;
+  std::string packing_strategy = "bfd";  // bfd | bfd_split | wrapped
+  bool padding_free = false;
+  std::optional<bool> eval_packing;          // unset: as packing
+  std::optional<bool> completion_only_loss;  // unset: where rows have a completion
+  bool assistant_only_loss = false;
+  std::optional<std::string> eos_token;                    // unset: the tokenizer's
+  std::optional<std::string> pad_token;                    // unset: the tokenizer's, else eos_token
+  std::optional<std::string> pad_to_multiple_of = "auto";  // tokens
+  bool shuffle_dataset = false;
+  std::optional<int64_t> dataset_num_proc;  // threads; unset: preprocessing_num_workers
+  std::optional<ModelInitOptions> model_init_kwargs;
+};
+
 struct OptimizerArguments {
   double learning_rate = 5e-5;
   double weight_decay = 0.0;
@@ -262,6 +282,7 @@ struct Arguments {
   RunArguments run;
   BatchArguments batch;
   DataArguments data;
+  InstructionArguments instructions;
   OptimizerArguments optimizer;
   ScheduleArguments schedule;
   PrecisionArguments precision;

@@ -23,6 +23,7 @@ class Derivation {
     logging();
     resume();
     batch();
+    model_init();
     precision();
     if (arguments_.optimizer.optim == "lion") arguments_.optimizer.optim = "lion_32bit";
     if (arguments_.device.use_cpu && arguments_.data.dataloader_pin_memory) {
@@ -36,6 +37,19 @@ class Derivation {
     if (arguments_.output.output_dir && !arguments_.output.output_dir->empty()) return;
     arguments_.output.output_dir = "trainer_output";
     note("the output folder is trainer_output", "--output_dir was not given");
+  }
+
+  void model_init() {
+    const std::optional<ModelInitOptions>& given = arguments_.instructions.model_init_kwargs;
+    if (!given) return;
+    if (given->dtype && !outcome_.origins.is_given("dtype")) {
+      arguments_.model.dtype = given->dtype;
+      from("dtype", "model_init_kwargs");
+    }
+    if (given->revision && !outcome_.origins.is_given("model_revision")) {
+      arguments_.model.model_revision = *given->revision;
+      from("model_revision", "model_init_kwargs");
+    }
   }
 
   // They are what the task reads in the place of files.

@@ -74,6 +74,38 @@ const Key kLiger[] = {
     {.name = "fused_linear_cross_entropy", .type = Type::kBool, .optional = true},
 };
 
+const Key kModelInit[] = {
+    {.name = "dtype",
+     .type = Type::kText,
+     .optional = true,
+     .words = {"auto", "bfloat16", "float16", "float32"}},
+    {.name = "torch_dtype",
+     .type = Type::kText,
+     .optional = true,
+     .words = {"auto", "bfloat16", "float16", "float32"}},
+    {.name = "revision", .type = Type::kText, .optional = true},
+    {.name = "attn_implementation",
+     .type = Type::kText,
+     .optional = true,
+     .support = accepted("the kernel is chosen by device")},
+    {.name = "low_cpu_mem_usage",
+     .type = Type::kBool,
+     .neutral = "false",
+     .support = accepted("weights are always loaded by mapping, one tensor at a time")},
+    {.name = "use_cache",
+     .type = Type::kBool,
+     .neutral = "false",
+     .support = accepted("nothing is cached in training; --use_cache is what config.json says")},
+    {.name = "device_map",
+     .type = Type::kText,
+     .optional = true,
+     .support = accepted("every rank has its device, whatever a map says")},
+    {.name = "trust_remote_code",
+     .type = Type::kBool,
+     .neutral = "false",
+     .support = refused("there is no Python", "a model family of hftrain")},
+};
+
 template <typename T>
 void read(const Json& mapping, const char* key, T& member) {
   if (mapping.contains(key)) mapping.at(key).get_to(member);
@@ -89,6 +121,21 @@ std::span<const Key> gradient_checkpointing_keys() {
 }
 std::span<const Key> liger_kernel_keys() {
   return kLiger;
+}
+std::span<const Key> model_init_keys() {
+  return kModelInit;
+}
+
+void to_json(Json& json, const ModelInitOptions& options) {
+  json = Json::object();
+  if (options.dtype) json["dtype"] = *options.dtype;
+  if (options.revision) json["revision"] = *options.revision;
+}
+
+void from_json(const Json& json, ModelInitOptions& options) {
+  read(json, "torch_dtype", options.dtype);
+  read(json, "dtype", options.dtype);
+  read(json, "revision", options.revision);
 }
 
 void to_json(Json& json, const AcceleratorOptions& options) {

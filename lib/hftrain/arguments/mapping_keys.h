@@ -11,5 +11,6 @@ namespace hftrain::arguments {
 std::span<const Key> accelerator_keys();
 std::span<const Key> gradient_checkpointing_keys();
 std::span<const Key> liger_kernel_keys();
+std::span<const Key> model_init_keys();
 
 }  // namespace hftrain::arguments

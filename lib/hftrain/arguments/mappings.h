@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 
 #include "hftrain/base/json.h"
 
@@ -35,5 +36,12 @@ struct LigerKernelOptions {
 };
 void to_json(Json& json, const LigerKernelOptions& options);
 void from_json(const Json& json, LigerKernelOptions& options);
+
+// --model_init_kwargs: where the flags of the same names are not given, these count.
+struct ModelInitOptions {
+  std::optional<std::string> dtype, revision;
+};
+void to_json(Json& json, const ModelInitOptions& options);
+void from_json(const Json& json, ModelInitOptions& options);
 
 }  // namespace hftrain::arguments

@@ -6,9 +6,11 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "hftrain/base/json.h"
 #include "hftrain/data/data_files.h"
+#include "hftrain/data/document_packer.h"
 #include "hftrain/data/features.h"
 #include "hftrain/data/records.h"
 #include "hftrain/data/row_source.h"
@@ -26,6 +28,8 @@ class Encoder {
   // Adds the features of all rows, in their order. What a row lacks or holds wrongly is an Error (exit code
   // 4) at Records::where().
   virtual void encode(const Records& records, Features& features) const = 0;
+  // What users should know of the rows encoded so far: a sentence each.
+  virtual std::vector<std::string> remarks() const { return {}; }
 };
 
 // The part of the training rows that a split gets.
@@ -43,7 +47,11 @@ struct Recipe {
   Json options = Json::object();
   Arrangement arrangement = Arrangement::kPack;
   std::string_view length_flag =
-      "--block_size";              // by which the length of blocks, or of the longest row, is asked for
+      "--block_size";  // by which the length of blocks, or of the longest row, is asked for
+  // Of kKeepRows: how the samples of a split are joined. Not set, or nothing: they stay as they are.
+  std::function<std::optional<PackingOptions>(Split)> packing;
+  std::optional<uint64_t>
+      shuffle_seed;  // samples are put into the order of datasets' shuffle, before and after packing
   bool takes_token_files = false;  // files that hold its input_ids already are data too; only of kPack
   // Which columns of the rows are read for a split.
   std::function<ColumnRule(Split)> columns;

@@ -19,6 +19,8 @@ class FeatureSink {
   virtual void add(const Features& features) = 0;
   // A group of rows is over.
   virtual void end_group() = 0;
+  // No further rows will come.
+  virtual void finish() {}
   // All samples that were asked for are there: further rows cannot change the result.
   virtual bool full() const = 0;
   virtual int64_t tokens_seen() const = 0;  // input_ids, whether they became part of a sample or not

@@ -119,6 +119,7 @@ std::optional<JsonColumns::Problem> JsonColumns::add_row(const element& record, 
   }
   if (!chosen_) {
     names_ = chosen_columns(rule_, fields_of(object), path + ':' + std::to_string(line));
+    for (const auto& [column, name] : rule_.of_some_records) names_[column] = name;
     kinds_.resize(names_.size());
     chosen_ = true;
   }
@@ -143,6 +144,10 @@ std::optional<JsonColumns::Problem> JsonColumns::set(size_t column, const simdjs
       return Problem{"the record has two fields '" + name + "'", "give every field a name of its own"};
     value = field.value;
   }
+  const auto& some = rule_.of_some_records;
+  const bool may_lack =
+      std::any_of(some.begin(), some.end(), [&](const auto& each) { return each.first == column; });
+  if (!value && may_lack) return std::nullopt;
   if (!value) return Problem{"the record has no field '" + name + "'", "give every record this field"};
   const auto is_one_of = [&](const std::vector<size_t>& columns) {
     return std::find(columns.begin(), columns.end(), column) != columns.end();

@@ -48,6 +48,8 @@ class LengthEncoder final : public Encoder {
     features.columns.push_back(std::move(lengths));
   }
 
+  std::vector<std::string> remarks() const override { return inner_->remarks(); }
+
  private:
   // The last of `lengths` are those of the records' samples.
   void take_counted(const Records& records, size_t samples, std::vector<int32_t>& lengths) const {

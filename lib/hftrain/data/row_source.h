@@ -10,6 +10,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "hftrain/data/records.h"
@@ -28,6 +29,9 @@ struct ColumnRule {
   // Columns, by number, whose cells in .csv and .tsv files are numbers where they look like such: all other
   // cells are text. In records their values are of one kind in a file.
   std::vector<size_t> typed_cells = {};
+  // Columns, by number and name, that some records of a file have and others lack, which are then null: looked for in all of
+  // them, whatever the first one has.
+  std::vector<std::pair<size_t, std::string>> of_some_records = {};
   std::vector<size_t> never_null =
       {};  // columns, by number, with a value in every record where a file has them
 };

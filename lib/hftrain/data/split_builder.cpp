@@ -14,6 +14,7 @@
 #include "hftrain/data/column_file.h"
 #include "hftrain/data/encode_pool.h"
 #include "hftrain/data/row_source.h"
+#include "hftrain/data/shuffling_sink.h"
 
 namespace hftrain::data {
 namespace {
@@ -199,22 +200,49 @@ std::optional<PreparedSplit> SplitBuilder::build_from_rows(const SplitRequest& s
   if (!rows) return std::nullopt;
   if (!tokenizer_ && request_.recipe.reads_text) tokenizer_ = load_tokenizer_();
   const std::unique_ptr<Encoder> encoder = request_.recipe.encoder(tokenizer_, split.split, facts);
-  const FeatureSchema schema = encoder->schema();
+  FeatureSchema schema = encoder->schema();
+  if (packing_of(split.split)) schema.push_back({kDocumentLengths, FeatureType::kInteger});
   Writers writers;
   for (const FeatureColumn& column : schema) {
     writers.push_back(std::make_unique<ColumnWriter>(column_prefix(prefix, column.name), column.type,
                                                      tokenizer_ ? tokenizer_->vocab_size() : 0));
   }
-  const std::unique_ptr<FeatureSink> sink = sink_for(split, schema, writers);
+  const std::unique_ptr<FeatureSink> sink = sink_for(split, schema, prefix, writers);
   if (!encode_rows(split, *rows, *encoder, *sink)) return std::nullopt;
-  return finish(split, *sink, schema, writers, prefix);
+  sink->finish();
+  tell(split.split, *encoder);
+  return finish(split, *sink, schema, writers, prefix, encoder->remarks());
+}
+
+void SplitBuilder::tell(Split split, const Encoder& encoder) const {
+  for (const std::string& remark : encoder.remarks())
+    observer_.logger.warning("the " + std::string(long_name(split)) + " data: " + remark);
 }
 
 std::unique_ptr<FeatureSink> SplitBuilder::sink_for(const SplitRequest& split, const FeatureSchema& schema,
-                                                    Writers& writers) const {
+                                                    const std::string& prefix, Writers& writers) const {
   if (request_.recipe.arrangement == Arrangement::kKeepRows)
-    return std::make_unique<RowKeeper>(schema, writers, split.max_samples);
+    return keeper_for(split, schema, prefix, writers);
   return std::make_unique<BlockPacker>(request_.block_size, split.max_samples, writers);
+}
+
+std::unique_ptr<FeatureSink> SplitBuilder::keeper_for(const SplitRequest& split, const FeatureSchema& schema,
+                                                      const std::string& prefix, Writers& writers) const {
+  const auto shuffled = [&](const char* stage, const FeatureSchema& columns,
+                            std::optional<int64_t> max_samples,
+                            std::unique_ptr<FeatureSink> next) -> std::unique_ptr<FeatureSink> {
+    const std::optional<uint64_t> seed = request_.recipe.shuffle_seed;
+    if (!seed) return next;
+    return std::make_unique<ShufflingSink>(columns, prefix + stage, tokenizer_ ? tokenizer_->vocab_size() : 0,
+                                           *seed, max_samples, std::move(next));
+  };
+  std::unique_ptr<FeatureSink> sink = shuffled(
+      ".samples", schema, split.max_samples, std::make_unique<RowKeeper>(schema, writers, split.max_samples));
+  const std::optional<PackingOptions> packing = packing_of(split.split);
+  if (!packing) return sink;
+  const FeatureSchema columns(schema.begin(), schema.end() - 1);
+  return shuffled(".rows", columns, std::nullopt,
+                  std::make_unique<DocumentPacker>(*packing, columns.size(), std::move(sink)));
 }
 
 bool SplitBuilder::encode_rows(const SplitRequest& split, RowSource& rows, const Encoder& encoder,
@@ -291,10 +319,13 @@ std::optional<PreparedSplit> SplitBuilder::build_from_tokens(const SplitRequest&
 }
 
 PreparedSplit SplitBuilder::finish(const SplitRequest& split, const FeatureSink& sink,
-                                   const FeatureSchema& schema, Writers& writers,
-                                   const std::string& prefix) const {
+                                   const FeatureSchema& schema, Writers& writers, const std::string& prefix,
+                                   const std::vector<std::string>& remarks) const {
   const ColumnWriter& ids = *writers.front();
-  if (ids.sequences() == 0) throw no_sample(split, sink.tokens_seen(), request_);
+  if (ids.sequences() == 0) {
+    Error error = no_sample(split, sink.tokens_seen(), request_);
+    throw remarks.empty() ? error : error.why(join(remarks, "; "));
+  }
   PreparedSplit made{prefix, ids.sequences(), ids.tokens(), ids.largest_id()};
   if (!request_.recipe.reads_text) made.tokens = made.samples;
   made.columns.clear();

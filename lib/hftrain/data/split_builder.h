@@ -58,11 +58,18 @@ class SplitBuilder {
   // The rows of a split in the order that they are to be encoded in. Nothing when the observer's stop became true.
   std::unique_ptr<RowSource> rows_of(const SplitRequest& split);
   std::unique_ptr<FeatureSink> sink_for(const SplitRequest& split, const FeatureSchema& schema,
-                                        Writers& writers) const;
+                                        const std::string& prefix, Writers& writers) const;
+  std::unique_ptr<FeatureSink> keeper_for(const SplitRequest& split, const FeatureSchema& schema,
+                                          const std::string& prefix, Writers& writers) const;
+  std::optional<PackingOptions> packing_of(Split split) const {
+    return request_.recipe.packing ? request_.recipe.packing(split) : std::nullopt;
+  }
   RowOptions row_options(Split split) const;
+  void tell(Split split, const Encoder& encoder) const;
   bool encode_rows(const SplitRequest& split, RowSource& rows, const Encoder& encoder, FeatureSink& sink);
   PreparedSplit finish(const SplitRequest& split, const FeatureSink& sink, const FeatureSchema& schema,
-                       Writers& writers, const std::string& prefix) const;
+                       Writers& writers, const std::string& prefix,
+                       const std::vector<std::string>& remarks = {}) const;
   void report(const SplitRequest& split, PrepareProgress::Stage stage, uint64_t bytes_done, int64_t tokens) {
     report(split.files, split.split, stage, bytes_done, tokens);
   }

@@ -12,10 +12,12 @@ namespace hftrain::models {
 // model gets them. Undefined: the batch has no such column. What is no column (the divisor of the loss,
 // whether logits are wanted) belongs to the objective.
 struct Batch {
-  at::Tensor input_ids;               // [B, T] int64
-  at::Tensor attention_mask;          // [B, T] int64, 1: a token, 0: padding; undefined: no padding
-  at::Tensor token_type_ids;          // [B, T] int64; undefined: all 0
-  at::Tensor position_ids;            // [B, T] int64; undefined: the family's own, 0 … T − 1 for most
+  at::Tensor input_ids;       // [B, T] int64
+  at::Tensor attention_mask;  // [B, T] int64, 1: a token, 0: padding; undefined: no padding
+  at::Tensor token_type_ids;  // [B, T] int64; undefined: all 0
+  // [B, T] int64; undefined: the family's own, 0 … T − 1 for most. Of a language model: a document begins at every 0, and
+  // no token sees another document.
+  at::Tensor position_ids;
   at::Tensor pixel_values;            // [B, channels, height, width] float32, normalised
   at::Tensor decoder_input_ids;       // [B, D] int64; undefined: `labels` shifted right
   at::Tensor decoder_attention_mask;  // [B, D] int64, as attention_mask

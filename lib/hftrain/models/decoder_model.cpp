@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <memory>
 
 #include "hftrain/base/error.h"
 #include "hftrain/nn/dropout.h"
@@ -22,8 +23,27 @@ int64_t own_parameters(const architectures::ParameterTable& table) {
                        [](const architectures::ParameterSpec& spec) { return spec.head; });
 }
 
-constexpr std::array kNotTaken = {&Batch::token_type_ids, &Batch::position_ids, &Batch::pixel_values,
-                                  &Batch::decoder_input_ids, &Batch::decoder_attention_mask};
+// Nothing sees what comes behind it: padding behind the rows of a language model hides nothing from its tokens, and
+// attention without a mask has a kernel of its own.
+bool only_behind(const at::Tensor& mask) {
+  const int64_t length = mask.size(1);
+  return length < 2 || (mask.narrow(1, 1, length - 1) <= mask.narrow(1, 0, length - 1)).all().item<bool>();
+}
+
+// Lengths of the documents that begin where a position is 0, and of the rows. Looked at on the CPU.
+std::vector<int64_t> documents_at(const at::Tensor& positions) {
+  const at::Tensor here = positions.to(at::kCPU).contiguous();
+  const int64_t *at = here.data_ptr<int64_t>(), width = here.size(1);
+  std::vector<int64_t> lengths;
+  for (int64_t i = 0; i < here.numel(); ++i) {
+    if (i % width == 0 || at[i] == 0) lengths.push_back(0);
+    ++lengths.back();
+  }
+  return lengths;
+}
+
+constexpr std::array kNotTaken = {&Batch::token_type_ids, &Batch::pixel_values, &Batch::decoder_input_ids,
+                                  &Batch::decoder_attention_mask};
 
 }  // namespace
 
@@ -68,17 +88,30 @@ HeadOutput DecoderModel::head(nn::Parameters parameters, const at::Tensor& x,
   return out;
 }
 
+DecoderPlaces DecoderModel::places_of(const Batch& batch) const {
+  if (cache() != nullptr) return {cache()->padding(), cache()->positions(), {}};
+  DecoderPlaces places{batch.attention_mask, batch.position_ids, {}};
+  const bool language = architecture().head() == Head::kCausalLm;
+  if (language && places.padding.defined() && only_behind(places.padding)) places.padding = at::Tensor();
+  if (!places.positions.defined()) return places;
+  if (!language || places.padding.defined())
+    throw Error(ExitCode::kInternal, "documents in a row are of language models, with padding behind them");
+  places.documents = documents_at(places.positions);
+  return places;
+}
+
 Output DecoderModel::forward(const Batch& batch, nn::UnitRunner& runner, const Objective& objective) {
   refuse_columns(batch, kNotTaken);
   prepare(past() + batch.input_ids.size(1));
-  const at::Tensor& padding = cache() == nullptr ? batch.attention_mask : cache()->padding();
-  Tensors x =
-      run(runner, units().front(), {batch.input_ids},
-          [this](nn::Parameters parameters, at::TensorList in) { return Tensors{embed(parameters, in[0])}; });
+  const auto placed = std::make_shared<const DecoderPlaces>(places_of(batch));
+  Tensors x = run(runner, units().front(), {batch.input_ids},
+                  [this, placed](nn::Parameters parameters, at::TensorList in) {
+                    return Tensors{embed(parameters, in[0], *placed)};
+                  });
   for (size_t i = 1; i + 1 < units().size(); ++i) {
     const int64_t layer = static_cast<int64_t>(i) - 1;
-    x = run(runner, units()[i], {x[0], padding}, [this, layer](nn::Parameters parameters, at::TensorList in) {
-      return Tensors{block(layer, parameters, in[0], in[1])};
+    x = run(runner, units()[i], {x[0]}, [this, layer, placed](nn::Parameters parameters, at::TensorList in) {
+      return Tensors{block(layer, parameters, in[0], *placed)};
     });
   }
   const at::Tensor places = last_tokens(batch.input_ids);

@@ -1,9 +1,19 @@
 // What the decoder-only families share: embeddings, a stack of blocks, a last norm and a head.
 #pragma once
 
+#include <vector>
+
 #include "hftrain/models/model.h"
 
 namespace hftrain::models {
+
+// Where the tokens of a batch stand, and what they may see.
+struct DecoderPlaces {
+  at::Tensor padding;    // [B, T]: 0 where there is no token; undefined: all are tokens
+  at::Tensor positions;  // [B, T] int64; undefined: one after another, behind what was read before
+  std::vector<int64_t>
+      documents;  // lengths of those in the rows, one row after another; empty: each row is one
+};
 
 // The families give the maths of their units. Each gets the unit's parameters, already in the compute dtype,
 // in the order of the table, and keeps nothing.
@@ -16,10 +26,10 @@ class DecoderModel : public Model {
   // Called before the units of each forward; sequences have `length` tokens, with those that were read before.
   virtual void prepare(int64_t length);
   // ids [B, T] → [B, T, C], noise of NEFTune included.
-  virtual at::Tensor embed(nn::Parameters parameters, const at::Tensor& ids) const = 0;
-  // `padding` [B, T]: 0 where there is no token; undefined: all are tokens.
+  virtual at::Tensor embed(nn::Parameters parameters, const at::Tensor& ids,
+                           const DecoderPlaces& places) const = 0;
   virtual at::Tensor block(int64_t layer, nn::Parameters parameters, const at::Tensor& x,
-                           const at::Tensor& padding) const = 0;
+                           const DecoderPlaces& places) const = 0;
   // x [B, T, C]; `parameters` are those of the head's unit that are not the head's own.
   virtual at::Tensor final_norm(nn::Parameters parameters, const at::Tensor& x) const = 0;
 
@@ -27,6 +37,7 @@ class DecoderModel : public Model {
   void draws_random(bool embeddings, bool blocks);
 
  private:
+  DecoderPlaces places_of(const Batch& batch) const;
   // `places` [B]: of a head that looks at one place of a row; else undefined.
   HeadOutput head(nn::Parameters parameters, const at::Tensor& x, const at::Tensor& places) const;
   // The last token of each row that is not padding, [B] int64; undefined for a head that looks at all. A batch of

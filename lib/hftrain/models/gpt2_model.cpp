@@ -18,15 +18,15 @@ Gpt2Model::Gpt2Model(std::shared_ptr<const architectures::Architecture> architec
   draws_random(config_.embd_pdrop > 0, config_.attn_pdrop > 0 || config_.resid_pdrop > 0);
 }
 
-at::Tensor Gpt2Model::embed(nn::Parameters parameters, const at::Tensor& ids) const {
+at::Tensor Gpt2Model::embed(nn::Parameters parameters, const at::Tensor& ids,
+                            const DecoderPlaces& places) const {
   at::Tensor x = token_embedding(parameters[0], ids);
-  const bool padded = cache() != nullptr && cache()->positions().defined();
-  x = padded ? nn::add_position_rows(x, parameters[1], cache()->positions())
-             : nn::add_positions(x, parameters[1], past());
+  x = places.positions.defined() ? nn::add_position_rows(x, parameters[1], places.positions)
+                                 : nn::add_positions(x, parameters[1], past());
   return nn::dropout(x, active(config_.embd_pdrop));
 }
 
-at::Tensor Gpt2Model::attention(int64_t layer, const at::Tensor& qkv, const at::Tensor& padding) const {
+at::Tensor Gpt2Model::attention(int64_t layer, const at::Tensor& qkv, const DecoderPlaces& places) const {
   const int64_t width = config_.n_embd, heads = config_.n_head, head_dim = width / heads;
   const at::Tensor split = qkv.view({qkv.size(0), qkv.size(1), 3, heads, head_dim});
   nn::AttentionOptions attention;
@@ -34,7 +34,7 @@ at::Tensor Gpt2Model::attention(int64_t layer, const at::Tensor& qkv, const at::
   if (config_.scale_attn_weights) attention.scale = 1.0 / std::sqrt(static_cast<double>(head_dim));
   if (config_.scale_attn_by_inverse_layer_idx) attention.scale /= static_cast<double>(layer + 1);
   return attend_back(layer, split.select(2, 0), split.select(2, 1), split.select(2, 2),
-                     {.causal = true, .padding = padding}, attention);
+                     {.causal = true, .padding = places.padding, .documents = places.documents}, attention);
 }
 
 at::Tensor Gpt2Model::project(const at::Tensor& residual, const at::Tensor& x, const nn::Parameter& weight,
@@ -46,10 +46,10 @@ at::Tensor Gpt2Model::project(const at::Tensor& residual, const at::Tensor& x, c
 
 // Parameters: ln_1 weight, bias; c_attn; attention c_proj; ln_2; c_fc; mlp c_proj.
 at::Tensor Gpt2Model::block(int64_t layer, nn::Parameters p, const at::Tensor& x,
-                            const at::Tensor& padding) const {
+                            const DecoderPlaces& places) const {
   const double eps = config_.layer_norm_epsilon;
   const at::Tensor qkv = nn::conv1d(nn::layer_norm(x, p[0], p[1], eps), p[2], p[3]);
-  const at::Tensor attended = project(x, attention(layer, qkv, padding), p[4], p[5]);
+  const at::Tensor attended = project(x, attention(layer, qkv, places), p[4], p[5]);
   const at::Tensor inner = nn::conv1d(nn::layer_norm(attended, p[6], p[7], eps), p[8], p[9]);
   return project(attended, nn::activate(activation_, inner, nn::keeps_bits(activation_, options().kernels)),
                  p[10], p[11]);

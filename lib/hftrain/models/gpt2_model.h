@@ -12,13 +12,14 @@ class Gpt2Model final : public DecoderModel {
   Gpt2Model(std::shared_ptr<const architectures::Architecture> architecture, const ModelOptions& options);
 
  protected:
-  at::Tensor embed(nn::Parameters parameters, const at::Tensor& ids) const override;
+  at::Tensor embed(nn::Parameters parameters, const at::Tensor& ids,
+                   const DecoderPlaces& places) const override;
   at::Tensor block(int64_t layer, nn::Parameters parameters, const at::Tensor& x,
-                   const at::Tensor& padding) const override;
+                   const DecoderPlaces& places) const override;
   at::Tensor final_norm(nn::Parameters parameters, const at::Tensor& x) const override;
 
  private:
-  at::Tensor attention(int64_t layer, const at::Tensor& qkv, const at::Tensor& padding) const;
+  at::Tensor attention(int64_t layer, const at::Tensor& qkv, const DecoderPlaces& places) const;
   // residual + dropout(x·weight + bias)
   at::Tensor project(const at::Tensor& residual, const at::Tensor& x, const nn::Parameter& weight,
                      const at::Tensor& bias) const;

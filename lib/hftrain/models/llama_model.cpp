@@ -47,7 +47,7 @@ void LlamaModel::prepare(int64_t length) {
   tables_ = nn::make_rotary_tables(rotary_setting(config_.rope), config_.head_dim, length, options().device);
 }
 
-at::Tensor LlamaModel::embed(nn::Parameters parameters, const at::Tensor& ids) const {
+at::Tensor LlamaModel::embed(nn::Parameters parameters, const at::Tensor& ids, const DecoderPlaces&) const {
   // Blocks of text hold no padding, and a token that stands for it elsewhere (the end of a text) is learnt.
   const bool padded = architecture().head() != architectures::Head::kCausalLm;
   return token_embedding(parameters[0], ids, padded ? architecture().pad_token_id() : std::nullopt,
@@ -71,17 +71,17 @@ LlamaModel::BlockParameters LlamaModel::name_parameters(nn::Parameters parameter
   return p;
 }
 
-at::Tensor LlamaModel::heads(const at::Tensor& projected, const at::Tensor& norm) const {
+at::Tensor LlamaModel::heads(const at::Tensor& projected, const at::Tensor& norm,
+                             const DecoderPlaces& places) const {
   at::Tensor x = projected.view({projected.size(0), projected.size(1), -1, config_.head_dim});
   if (norm.defined()) x = this->norm(x, norm);
+  if (places.positions.defined()) return nn::rotate_at(x, tables_, places.positions, options().kernels);
   if (cache() == nullptr) return nn::rotate(x, tables_, options().kernels);
-  const at::Tensor& positions = cache()->positions();
-  return positions.defined() ? nn::rotate_at(x, tables_, positions)
-                             : nn::rotate(x, tables_.part(past(), x.size(1)), options().kernels);
+  return nn::rotate(x, tables_.part(past(), x.size(1)), options().kernels);
 }
 
 at::Tensor LlamaModel::attention(int64_t layer, const BlockParameters& p, const at::Tensor& x,
-                                 const at::Tensor& padding) const {
+                                 const DecoderPlaces& places) const {
   const std::vector<at::Tensor> projected = nn::linear_many(
       x, {p.query, p.key, p.value}, {p.query_bias, p.key_bias, p.value_bias}, options().kernels);
   const at::Tensor value = projected[2].view({x.size(0), x.size(1), -1, config_.head_dim});
@@ -89,17 +89,18 @@ at::Tensor LlamaModel::attention(int64_t layer, const BlockParameters& p, const 
   attention.scale = 1.0 / std::sqrt(static_cast<double>(config_.head_dim));
   attention.dropout = active(config_.attention_dropout);
   attention.window = config_.sliding_window[static_cast<size_t>(layer)];
-  return attend_back(layer, heads(projected[0], p.query_norm), heads(projected[1], p.key_norm), value,
-                     {.causal = true, .padding = padding}, attention);
+  return attend_back(layer, heads(projected[0], p.query_norm, places),
+                     heads(projected[1], p.key_norm, places), value,
+                     {.causal = true, .padding = places.padding, .documents = places.documents}, attention);
 }
 
 at::Tensor LlamaModel::block(int64_t layer, nn::Parameters parameters, const at::Tensor& x,
-                             const at::Tensor& padding) const {
+                             const DecoderPlaces& places) const {
   const BlockParameters p = name_parameters(parameters);
   const nn::Kernels kernels = options().kernels;
   const at::Tensor normed = norm(x, p.input_norm);
   const at::Tensor attended =
-      nn::linear_add(x, attention(layer, p, normed, padding), p.output, p.output_bias, kernels);
+      nn::linear_add(x, attention(layer, p, normed, places), p.output, p.output_bias, kernels);
   const at::Tensor inner = norm(attended, p.post_norm);
   const std::vector<at::Tensor> gate_up =
       nn::linear_many(inner, {p.gate, p.up}, {p.gate_bias, p.up_bias}, kernels);

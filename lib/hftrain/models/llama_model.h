@@ -16,9 +16,10 @@ class LlamaModel : public DecoderModel {
 
  protected:
   void prepare(int64_t length) override;
-  at::Tensor embed(nn::Parameters parameters, const at::Tensor& ids) const override;
+  at::Tensor embed(nn::Parameters parameters, const at::Tensor& ids,
+                   const DecoderPlaces& places) const override;
   at::Tensor block(int64_t layer, nn::Parameters parameters, const at::Tensor& x,
-                   const at::Tensor& padding) const override;
+                   const DecoderPlaces& places) const override;
   at::Tensor final_norm(nn::Parameters parameters, const at::Tensor& x) const override;
   virtual double embedding_scale() const { return 1; }
   // Of the last dimension, over `weight`.
@@ -35,9 +36,9 @@ class LlamaModel : public DecoderModel {
   };
   BlockParameters name_parameters(nn::Parameters parameters) const;
   at::Tensor attention(int64_t layer, const BlockParameters& p, const at::Tensor& x,
-                       const at::Tensor& padding) const;
+                       const DecoderPlaces& places) const;
   // Normalised (Qwen3) and rotated heads of a projection.
-  at::Tensor heads(const at::Tensor& projected, const at::Tensor& norm) const;
+  at::Tensor heads(const at::Tensor& projected, const at::Tensor& norm, const DecoderPlaces& places) const;
 
   const architectures::LlamaConfig& config_;
   nn::Activation activation_;

@@ -1,5 +1,6 @@
 #include "hftrain/models/objective.h"
 
+#include <ATen/ops/cat.h>
 #include <ATen/ops/full_like.h>
 
 #include "hftrain/nn/causal_lm_loss.h"
@@ -60,6 +61,13 @@ Objective vocabulary_objective(const at::Tensor& labels, const LossRequest& requ
                           head.kernels, head.products),
             {}};
   };
+}
+
+// What each place is to say: the label of the next one. The last has none.
+at::Tensor next_labels(const at::Tensor& labels) {
+  const int64_t length = labels.size(1);
+  return at::cat({labels.narrow(1, 1, length - 1), at::full_like(labels.narrow(1, 0, 1), nn::kIgnoreIndex)},
+                 1);
 }
 
 // What is asked for: the loss alone, or beside it the logits or what is best of them.
@@ -165,7 +173,9 @@ Objective loss_objective(const architectures::Architecture& architecture, const 
                          const LossRequest& request) {
   switch (architecture.head()) {
     case Head::kCausalLm:
-      return causal_objective(batch.labels, request);
+      // Blocks of text are their own labels, and all of them count; of instructions many do not.
+      if (batch.labels.is_same(batch.input_ids)) return causal_objective(batch.labels, request);
+      return vocabulary_objective(next_labels(batch.labels), request);
     case Head::kMaskedLm:
     case Head::kSeq2SeqLm:
       return vocabulary_objective(batch.labels, request);

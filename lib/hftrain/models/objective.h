@@ -26,8 +26,8 @@ struct HeadOutput {
 struct Output {
   at::Tensor loss;  // float32 scalar; undefined: the objective has none
   // [B, T, L] or [B, L] in the compute dtype; where best ids are asked for, those in their place: the number
-  // of the largest, int64 [B, T] or [B]; of a vocabulary -100 where there is no label, but for causal language
-  // modelling. Undefined: neither was asked for.
+  // of the largest, int64 [B, T] or [B]; of a vocabulary -100 where nothing counts, but for blocks of text, all of
+  // which counts. Undefined: neither was asked for.
   at::Tensor logits;
 };
 

@@ -3,6 +3,7 @@
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/_scaled_dot_product_attention_math.h>
 #include <ATen/ops/arange.h>
+#include <ATen/ops/cat.h>
 #include <ATen/ops/scaled_dot_product_attention.h>
 #include <ATen/ops/where.h>
 
@@ -42,10 +43,24 @@ double least_number(at::ScalarType dtype) {
   }
 }
 
+// Each document for itself, by the kernels that a row has: the work is that of the blocks on the diagonal.
+at::Tensor attention_by_documents(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value,
+                                  const std::vector<int64_t>& documents, const AttentionOptions& options) {
+  const auto parts_of = [&](const at::Tensor& x) {
+    return x.reshape({1, -1, x.size(2), x.size(3)}).split_with_sizes(documents, 1);
+  };
+  const std::vector<at::Tensor> queries = parts_of(query), keys = parts_of(key), values = parts_of(value);
+  std::vector<at::Tensor> parts;
+  for (size_t i = 0; i < documents.size(); ++i)
+    parts.push_back(attention(queries[i], keys[i], values[i], {.causal = true}, options));
+  return at::cat(parts, 1).view({query.size(0), query.size(1), -1});
+}
+
 }  // namespace
 
 at::Tensor attention(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value,
                      const AttentionMask& mask, const AttentionOptions& options) {
+  if (!mask.documents.empty()) return attention_by_documents(query, key, value, mask.documents, options);
   const int64_t batch = query.size(0), queries = query.size(1), keys = key.size(1);
   const bool cut = mask.causal && options.window && *options.window < keys;
   at::Tensor seen = visible_keys(mask.padding);

@@ -5,6 +5,7 @@
 #include <ATen/core/Tensor.h>
 
 #include <optional>
+#include <vector>
 
 namespace hftrain::nn {
 
@@ -22,6 +23,9 @@ struct AttentionMask {
   at::Tensor
       bias;  // [1 or B, 1 or H, T, S], added to the scaled scores; may require a gradient; undefined: none
   int64_t past = 0;  // causal: keys that stand before the first query's own
+  // causal, T = S, nothing else given: lengths of the documents in the rows, one row after another, that see nothing of each
+  // other (a block-diagonal mask which is nowhere made). Empty: every row is one.
+  std::vector<int64_t> documents = {};
   // Whether the bias will need a gradient, though this pass may record none: one that is repeated in the backward pass
   // then computes the same bits both times.
   bool bias_learns = false;

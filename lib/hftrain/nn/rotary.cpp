@@ -86,11 +86,12 @@ at::Tensor rotate(const at::Tensor& x, const RotaryTables& tables, Kernels kerne
   return turned(x, tables.cos.narrow(0, 0, x.size(1)), tables.sin.narrow(0, 0, x.size(1)));
 }
 
-at::Tensor rotate_at(const at::Tensor& x, const RotaryTables& tables, const at::Tensor& positions) {
-  const auto rows = [&](const at::Tensor& table) {
-    return table.index_select(0, positions.reshape({-1})).view({positions.size(0), positions.size(1), -1});
-  };
-  return turned(x, rows(tables.cos), rows(tables.sin));
+// All rows as one, whose places have tables of their own.
+at::Tensor rotate_at(const at::Tensor& x, const RotaryTables& tables, const at::Tensor& positions,
+                     Kernels kernels) {
+  const at::Tensor places = positions.reshape({-1});
+  const RotaryTables own = {tables.cos.index_select(0, places), tables.sin.index_select(0, places)};
+  return rotate(x.reshape({1, -1, x.size(2), x.size(3)}), own, kernels).view(x.sizes());
 }
 
 }  // namespace hftrain::nn

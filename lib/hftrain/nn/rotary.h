@@ -34,6 +34,7 @@ RotaryTables make_rotary_tables(const RotarySetting& setting, int64_t head_dim, 
 at::Tensor rotate(const at::Tensor& x, const RotaryTables& tables, Kernels kernels);
 
 // The same at `positions` [B, T], int64.
-at::Tensor rotate_at(const at::Tensor& x, const RotaryTables& tables, const at::Tensor& positions);
+at::Tensor rotate_at(const at::Tensor& x, const RotaryTables& tables, const at::Tensor& positions,
+                     Kernels kernels);
 
 }  // namespace hftrain::nn

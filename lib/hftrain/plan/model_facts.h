@@ -11,6 +11,7 @@
 #include "hftrain/architectures/architecture.h"
 #include "hftrain/arguments/arguments.h"
 #include "hftrain/base/environment.h"
+#include "hftrain/chat/template_folder.h"
 
 namespace hftrain::plan {
 
@@ -32,7 +33,11 @@ struct ModelFacts {
   std::optional<SpecialTokens> special_tokens;
   bool tokenizer_pads_on_left = false;
   std::optional<int64_t> forced_bos;  // of --forced_bos_token
-  std::vector<std::string> missing;   // files that a run needs and a plan can do without, in words
+  // Of the tokenizer, or as the flags of instruction data have them; unset: the task has no use for them.
+  std::optional<chat::TemplateFolder> chat;
+  Json tokenizer_settings = Json::object();  // what the saved tokenizer_config.json says otherwise
+  std::string chat_template;                 // of --chat_template_path; empty: the tokenizer's stays
+  std::vector<std::string> missing;          // files that a run needs and a plan can do without, in words
 };
 
 // A run needs weights and tokenizer of the model that it names; a plan for other machines takes what is here.

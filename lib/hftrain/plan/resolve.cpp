@@ -1,5 +1,7 @@
 #include "hftrain/plan/resolve.h"
 
+#include <sstream>
+
 #include "hftrain/base/text.h"
 #include "hftrain/plan/communication_variables.h"
 #include "hftrain/plan/expected_time.h"
@@ -106,6 +108,16 @@ void note_special_tokens(const ResolveInput& input, const RunPlan& plan, std::ve
                           plan.model.generation_config.empty()
                               ? "the saved config.json gets the tokenizer's"
                               : "the saved config.json and generation_config.json get the tokenizer's"));
+}
+
+// Files of other trainers go on the defaults of those.
+void note_learning_rate(const ResolveInput& input, const RunPlan& plan, std::vector<Diagnostic>& notes) {
+  const double peers = task_row(input.parsed).peers_learning_rate;
+  if (peers == 0 || !plan.do_train || input.parsed.origins.is_chosen("learning_rate")) return;
+  std::ostringstream text;
+  text << "learning_rate is " << plan.optimizer.learning_rate
+       << ", the Trainer's default; TRL's SFTConfig has " << peers;
+  notes.push_back(note(text.str()));
 }
 
 // A given length is capped by the tokenizer's limit, as the Trainer's scripts do.
@@ -219,6 +231,7 @@ std::vector<Diagnostic> plan_notes(const ResolveInput& input, const RunPlan& pla
   notes.insert(notes.end(), opening.begin(), opening.end());
   note_special_tokens(input, plan, notes);
   note_length(input, plan, notes);
+  note_learning_rate(input, plan, notes);
   note_labels(input, plan, notes);
   if (!input.model.missing.empty())
     notes.push_back(warning("not here, and needed by a run: " + join(input.model.missing, ", "),

@@ -188,7 +188,8 @@ tasks::TaskInput task_input(const arguments::ParseOutcome& parsed, const ModelFa
           .trains = wants_training(parsed),
           .image = model.architecture->image(),
           .preprocessor = model.preprocessor,
-          .preprocessor_origin = model.preprocessor_origin};
+          .preprocessor_origin = model.preprocessor_origin,
+          .chat = model.chat};
 }
 
 DataPlan resolve_data(const ResolveInput& input, const RunPlan& plan, Problems& problems) {
@@ -204,6 +205,7 @@ DataPlan resolve_data(const ResolveInput& input, const RunPlan& plan, Problems& 
     const tasks::TaskInput facts = task_input(input.parsed, input.model);
     const bool waits_for_data = task.config_changes != nullptr && input.data.of_task.is_null();
     if (!waits_for_data) data.padding = task.padding(facts, input.data.of_task);
+    if (task.joins_samples != nullptr) data.joins_samples = task.joins_samples(facts);
     if (task.masking != nullptr) data.masking = task.masking(facts);
     data.block_size = task.longest(facts);
     if (task.longest_target != nullptr) data.target_size = task.longest_target(facts);

@@ -186,6 +186,8 @@ ModelPlan resolve_model(const ResolveInput& input, Problems& problems) {
   plan.source_folder = input.model.source_folder;
   plan.model_type = architecture->model_type();
   plan.tokenizer_folder = input.model.tokenizer_folder;
+  plan.tokenizer_settings = input.model.tokenizer_settings;
+  plan.chat_template = input.model.chat_template;
   plan.master_dtype = master_dtype(input);
   plan.config = architecture->config_json();
   plan.config["dtype"] = plan.master_dtype;

@@ -110,6 +110,8 @@ struct ModelPlan {
   std::string generation_config;    // text of the generation_config.json that is saved
   std::string preprocessor_config;  // text of the preprocessor_config.json that is saved; empty: none
   std::string tokenizer_folder;     // whose files are copied beside every saved model; may be empty
+  Json tokenizer_settings = Json::object();  // keys of its tokenizer_config.json that are saved otherwise
+  std::string chat_template;                 // that is saved in the place of its own; empty: its own
   std::string master_dtype = "float32";
   int64_t parameters = 0;  // numbers, tied tensors once
   int64_t trainable_parameters = 0;
@@ -157,6 +159,7 @@ struct DataPlan {
   std::optional<images::Preprocessor> preprocessor;  // of samples that are such
   data::PaddingOptions padding;                 // of batches; no columns: samples are blocks of one length
   std::optional<data::MaskingOptions> masking;  // unset: no token is hidden
+  bool joins_samples = false;  // of a training batch into one row, none of which sees another
   std::optional<SplitPlan> train;
   std::optional<SplitPlan> validation;
   std::optional<SplitPlan> test;

@@ -64,17 +64,17 @@ NLOHMANN_JSON_SERIALIZE_ENUM(GrowthKind, {{GrowthKind::kTokens, "tokens"},
                                           {GrowthKind::kMean, "mean"}})
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(GrownParameter, name, rows_before, kind)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ModelPlan, source_folder, model_type, config, generation_config,
-                                   preprocessor_config, tokenizer_folder, master_dtype, parameters,
-                                   trainable_parameters, non_embedding_parameters, gradient_checkpointing,
-                                   checkpoint_every_n_layers, neftune_noise_alpha, fused_kernels,
-                                   ignore_mismatched_sizes, grown, frozen)
+                                   preprocessor_config, tokenizer_folder, tokenizer_settings, chat_template,
+                                   master_dtype, parameters, trainable_parameters, non_embedding_parameters,
+                                   gradient_checkpointing, checkpoint_every_n_layers, neftune_noise_alpha,
+                                   fused_kernels, ignore_mismatched_sizes, grown, frozen)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(LossScalePlan, initial, dynamic, growth_interval, hysteresis, refill,
                                    minimum)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(PrecisionPlan, compute, gradient_scaler, loss_scale, tf32, eval)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(SplitPlan, cache_path, samples, tokens, exact, columns)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(DataPlan, task, block_size, target_size, preprocessor, padding, masking,
-                                   train, validation, test, seed, sampling, drop_last, even_batches,
-                                   split_batches, loader_workers, prefetch_factor, pin_memory,
+                                   joins_samples, train, validation, test, seed, sampling, drop_last,
+                                   even_batches, split_batches, loader_workers, prefetch_factor, pin_memory,
                                    ignore_data_skip)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(BatchPlan, per_device_train, per_device_eval, accumulation_steps,
                                    global_train, average_tokens_across_devices)

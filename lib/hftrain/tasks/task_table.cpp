@@ -5,12 +5,9 @@
 namespace hftrain::tasks {
 
 const std::vector<TaskRow>& task_table() {
-  using architectures::Head;
   static const std::vector<TaskRow> rows = {
-      causal_lm(),           {.task = Task::kInstructionTuning, .name = "sft", .head = Head::kCausalLm},
-      masked_lm(),           sequence_to_sequence(),
-      text_classification(), token_classification(),
-      question_answering(),  image_classification(),
+      causal_lm(),           instruction_tuning(),   masked_lm(),          sequence_to_sequence(),
+      text_classification(), token_classification(), question_answering(), image_classification(),
   };
   return rows;
 }

@@ -12,6 +12,7 @@
 #include "hftrain/architectures/head.h"
 #include "hftrain/arguments/arguments.h"
 #include "hftrain/base/json.h"
+#include "hftrain/chat/template_folder.h"
 #include "hftrain/data/collator.h"
 #include "hftrain/data/encoder.h"
 #include "hftrain/images/preprocessor.h"
@@ -36,6 +37,8 @@ struct TaskInput {
   std::optional<architectures::ImageShape> image = std::nullopt;  // that the model looks at
   Json preprocessor = nullptr;  // preprocessor_config.json of its image processor; null: none is named
   std::string preprocessor_origin = {};
+  // Of the tokenizer, or as the flags have them; unset: they were not read.
+  std::optional<chat::TemplateFolder> chat = std::nullopt;
 };
 
 struct TaskRow {
@@ -50,6 +53,8 @@ struct TaskRow {
   data::Recipe (*recipe)(const TaskInput& input) = nullptr;  // null: the task is not built yet
   // How a batch is padded; `facts`: what the recipe's survey found. Null: samples are blocks of one length.
   data::PaddingOptions (*padding)(const TaskInput& input, const Json& facts) = nullptr;
+  // Whether the samples of a training batch stand in one row, without padding. Null: they do not.
+  bool (*joins_samples)(const TaskInput& input) = nullptr;
   // Which tokens of a sample are hidden. Null: none.
   data::MaskingOptions (*masking)(const TaskInput& input) = nullptr;
   // How images become a batch, where samples are such. Null: they are not.
@@ -57,6 +62,8 @@ struct TaskRow {
   // Tokens of the longest sample, where batches are padded.
   int64_t (*longest)(const TaskInput& input) = nullptr;
   std::string_view length_flag = "max_seq_length";  // limits `longest`
+  double peers_learning_rate =
+      0;  // default of the script that the flags come from, where it is not the Trainer's
   // Of the longest target that a decoder reads. Null: what it reads is as long as the sample.
   int64_t (*longest_target)(const TaskInput& input) = nullptr;
   // Keys of config.json that follow from the data (labels). Null: none do.
@@ -78,6 +85,7 @@ std::optional<Task> task_named(std::string_view name);
 // Their rows.
 TaskRow causal_lm();
 TaskRow image_classification();
+TaskRow instruction_tuning();
 TaskRow masked_lm();
 TaskRow question_answering();
 TaskRow sequence_to_sequence();

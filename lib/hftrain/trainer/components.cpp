@@ -4,6 +4,8 @@
 #include <map>
 #include <utility>
 
+#include "hftrain/data/document_collator.h"
+#include "hftrain/data/document_packer.h"
 #include "hftrain/data/image_collator.h"
 #include "hftrain/data/masking.h"
 #include "hftrain/nn/activation_checkpoint.h"
@@ -84,6 +86,10 @@ std::shared_ptr<const data::Collator> make_collator(const plan::DataPlan& data, 
   std::erase_if(padding.columns, [&](const data::PaddedColumn& column) {
     return std::find(split.columns.begin(), split.columns.end(), column.column) == split.columns.end();
   });
+  const auto& columns = split.columns;
+  const bool packed = std::find(columns.begin(), columns.end(), data::kDocumentLengths) != columns.end();
+  const bool joins = trains && data.joins_samples;
+  if (packed || joins) return data::document_collator(std::move(padding), joins);
   if (data.masking) return data::masking_collator(std::move(padding), *data.masking);
   return data::padding_collator(std::move(padding));
 }

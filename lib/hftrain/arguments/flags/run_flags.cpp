@@ -48,7 +48,7 @@ std::vector<Flag> run_flags() {
        .help = "Kind of training.",
        .note = "Unset: clm.",
        .choices = {{"clm"},
-                   {"sft", planned("this task comes later", "clm")},
+                   {"sft"},
                    {"mlm"},
                    {"seq2seq"},
                    {"text-classification"},

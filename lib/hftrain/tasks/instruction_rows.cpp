@@ -1,0 +1,176 @@
+#include "hftrain/tasks/instruction_rows.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+#include <vector>
+
+#include "hftrain/base/error.h"
+#include "hftrain/chat/dict.h"
+#include "hftrain/chat/json_input.h"
+#include "hftrain/tasks/chat_value.h"
+
+namespace hftrain::tasks {
+namespace {
+
+using data::ValueKind;
+
+enum InstructionColumn : size_t { kText, kPrompt, kCompletion, kMessages, kConversations, kTools, kNames };
+constexpr size_t kInstructionColumns = 7;
+constexpr const char* kMessageHint = R"({"messages": [{"role": "user", "content": "…"}, …]})";
+
+std::vector<std::string> chosen_instructions(const std::vector<std::string>& names,
+                                             const std::string& text_field) {
+  const auto has = [&](const std::string& name) {
+    return std::find(names.begin(), names.end(), name) != names.end();
+  };
+  std::vector<std::string> chosen(kInstructionColumns);
+  const auto take = [&](InstructionColumn column, const char* name) {
+    if (has(name)) chosen[column] = name;
+    return has(name);
+  };
+  take(kTools, "tools");
+  take(kNames, "chat_template_kwargs");
+  if (has("chosen") || has("rejected"))
+    throw Error(ExitCode::kData, "these are preferences, which --task sft does not learn")
+        .hint("another trainer's data: rows with messages, with prompt and completion, or with a text");
+  if (take(kPrompt, "prompt")) {
+    if (take(kCompletion, "completion")) return chosen;
+    throw Error(ExitCode::kData, "there is a column 'prompt', but no column 'completion'")
+        .hint(
+            "write what is to be learnt beside it; reinforcement, which learns from prompts, is another "
+            "trainer's");
+  }
+  if (take(kMessages, "messages") || take(kConversations, "conversations")) return chosen;
+  if (has(text_field)) {
+    chosen[kText] = text_field;
+    return chosen;
+  }
+  throw Error(ExitCode::kData, "there are no columns of instruction data")
+      .hint("messages, prompt and completion, or a text in '" + text_field +
+            "' (--dataset_text_field names its column)");
+}
+
+Error bad_instruction(const data::Records& records, size_t row, const std::string& what,
+                      const std::string& why, const std::string& hint) {
+  return Error(ExitCode::kData, what).where(records.where(row)).why(why).hint(hint);
+}
+
+std::string it_is(const data::Value& value) {
+  return std::string("it is ") + data::kind_name(value.kind());
+}
+
+void check_message(const data::Records& records, size_t row, const data::Value& message, size_t number,
+                   const char* role) {
+  const std::string which = "message " + std::to_string(number + 1) + " of a row";
+  if (message.kind() != ValueKind::kObject)
+    throw bad_instruction(records, row, which + " is no object with a role", it_is(message), kMessageHint);
+  const auto held = message.find(role);
+  if (!held || held->kind() != ValueKind::kText)
+    throw bad_instruction(records, row, which + " has no " + role,
+                          held ? "its " + std::string(role) + " is " + data::kind_name(held->kind())
+                               : "there is no field '" + std::string(role) + "'",
+                          "who says it, as the chat template knows it: system, user, assistant, …");
+}
+
+// {"from", "value"} as {"role", "content"}.
+chat::Value renamed(const chat::Value& message) {
+  auto named = std::make_shared<chat::Dict>();
+  for (const auto& [key, value] : message.as_dict()->items()) {
+    const std::string& name = key.as_text()->bytes;
+    named->set(name == "from" ? "role" : name == "value" ? "content" : name, value);
+  }
+  return chat::Value(chat::DictPtr(std::move(named)));
+}
+
+chat::Value messages_in(const data::Records& records, size_t row, const data::Value& list,
+                        const char* column) {
+  if (list.kind() != ValueKind::kList)
+    throw bad_instruction(records, row, "the " + std::string(column) + " of a row are no list of messages",
+                          it_is(list), kMessageHint);
+  if (list.size() == 0)
+    throw bad_instruction(records, row, "the " + std::string(column) + " of a row are empty",
+                          "a conversation has one message at least", "leave the row out");
+  const bool old = std::string_view(column) == "conversations";
+  std::vector<chat::Value> messages;
+  for (size_t i = 0; i < list.size(); ++i) {
+    check_message(records, row, list[i], i, old ? "from" : "role");
+    const chat::Value message = chat_value(list[i]);
+    messages.push_back(old ? renamed(message) : message);
+  }
+  return chat::Value::list(std::move(messages));
+}
+
+chat::Value tools_of(const data::Records& records, size_t row) {
+  const data::Value tools = records.value(row, kTools);
+  if (tools.kind() == ValueKind::kText)
+    return chat::value_from_json(tools.text(), records.where(row) + ", tools");
+  if (tools.kind() != ValueKind::kNull && tools.kind() != ValueKind::kList)
+    throw bad_instruction(records, row, "the tools of a row are no list", it_is(tools),
+                          "a list of JSON schemas, or its JSON as text");
+  return chat_value(tools);
+}
+
+chat::Variables names_of(const data::Records& records, size_t row) {
+  const data::Value names = records.value(row, kNames);
+  chat::Variables more;
+  if (names.kind() == ValueKind::kNull) return more;
+  if (names.kind() != ValueKind::kObject)
+    throw bad_instruction(records, row, "the chat_template_kwargs of a row are no object", it_is(names),
+                          R"({"name": value, …}: names that the chat template sees)");
+  for (size_t i = 0; i < names.size(); ++i)
+    more.emplace_back(std::string(names.key(i)), chat_value(*names.find(names.key(i))));
+  return more;
+}
+
+std::string_view text_of(const data::Records& records, size_t row, const data::Value& value,
+                         const std::string& which) {
+  if (value.kind() == ValueKind::kText) return value.text();
+  throw bad_instruction(records, row, "the " + which + " of a row is no string", it_is(value),
+                        "write it as text");
+}
+
+Instruction pair_of(const data::Records& records, size_t row) {
+  const data::Value prompt = records.value(row, kPrompt), completion = records.value(row, kCompletion);
+  Instruction made{.has_completion = true};
+  if (prompt.kind() == ValueKind::kList || completion.kind() == ValueKind::kList) {
+    made.talk = Instruction::Talk{.messages = messages_in(records, row, prompt, "prompt"),
+                                  .completion = messages_in(records, row, completion, "completion")};
+  } else {
+    made.text = text_of(records, row, prompt, "prompt");
+    made.completion = text_of(records, row, completion, "completion");
+  }
+  return made;
+}
+
+}  // namespace
+
+data::ColumnRule instruction_columns(const std::string& text_field) {
+  return {
+      .columns = kInstructionColumns,
+      .choose = [=](const std::vector<std::string>& names) { return chosen_instructions(names, text_field); },
+      .text_only = false,
+      .of_some_records = {{kTools, "tools"}, {kNames, "chat_template_kwargs"}},
+      .never_null = {kText, kPrompt, kCompletion, kMessages, kConversations}};
+}
+
+Instruction instruction_of(const data::Records& records, size_t row) {
+  Instruction made;
+  const data::Value messages = records.value(row, kMessages), old = records.value(row, kConversations);
+  if (records.value(row, kPrompt).kind() != ValueKind::kNull) {
+    made = pair_of(records, row);
+  } else if (messages.kind() != ValueKind::kNull) {
+    made.talk = Instruction::Talk{.messages = messages_in(records, row, messages, "messages")};
+  } else if (old.kind() != ValueKind::kNull) {
+    made.talk = Instruction::Talk{.messages = messages_in(records, row, old, "conversations")};
+  } else {
+    made.text = text_of(records, row, records.value(row, kText), "text");
+  }
+  if (made.talk) {
+    made.talk->tools = tools_of(records, row);
+    made.talk->more = names_of(records, row);
+  }
+  return made;
+}
+
+}  // namespace hftrain::tasks

@@ -1,0 +1,236 @@
+// Tokens and labels of instruction data are TRL's (scripts/golden/instructions.py).
+#include "instruction_fixture.h"
+
+namespace hftrain::tasks {
+namespace {
+
+using Catch::Contains;
+using testing::golden_instructions;
+using testing::InstructionFixture;
+using testing::integers_of;
+using testing::lines_of;
+using testing::matrices_of;
+using testing::open_split;
+
+void apply_instruction_flags(const Json& flags, InstructionFixture& fixture) {
+  arguments::InstructionArguments& asked = fixture.arguments.instructions;
+  for (const auto& [name, value] : flags.items()) {
+    if (name == "dataset_text_field") asked.dataset_text_field = value.get<std::string>();
+    if (name == "eos_token") fixture.use_end(value.get<std::string>());
+    if (name == "completion_only_loss") asked.completion_only_loss = value.get<bool>();
+    if (name == "assistant_only_loss") asked.assistant_only_loss = value.get<bool>();
+    if (name == "max_length") asked.max_length = value.get<int64_t>();
+    if (name == "truncation_mode") asked.truncation_mode = value.get<std::string>();
+    if (name == "chat_template_path") fixture.use_template(value.get<std::string>());
+    if (name == "packing") asked.packing = value.get<bool>();
+    if (name == "packing_strategy") asked.packing_strategy = value.get<std::string>();
+    if (name == "shuffle_dataset") asked.shuffle_dataset = value.get<bool>();
+  }
+}
+
+Json column_of_all(const data::Dataset& dataset, const std::string& name) {
+  Json all = Json::array();
+  for (int64_t i = 0; i < dataset.size(); ++i) all.push_back(integers_of(dataset, name, i));
+  return all;
+}
+
+std::string row_refused(InstructionFixture& fixture, const std::string& rows,
+                        const std::string& name = "rows.jsonl") {
+  const std::string said = fixture.refusal(fixture.request(name, rows), ExitCode::kData);
+  CHECK(!said.empty());
+  return said;
+}
+
+}  // namespace
+
+TEST_CASE("instruction data: tokens and labels are TRL's", "[tasks][instructions]") {
+  for (const Json& wanted : golden_instructions().at("cases")) {
+    INFO(wanted.at("name").get<std::string>());
+    InstructionFixture fixture;
+    apply_instruction_flags(wanted.at("flags"), fixture);
+    const data::PreparedData made =
+        fixture.prepare(fixture.request("rows.jsonl", lines_of(wanted.at("rows"))));
+    const auto dataset = open_split(made.train);
+    CHECK(column_of_all(*dataset, "input_ids") == wanted.at("input_ids"));
+    CHECK(column_of_all(*dataset, "labels") == wanted.at("labels"));
+    if (wanted.contains("seq_lengths"))
+      CHECK(column_of_all(*dataset, "seq_lengths") == wanted.at("seq_lengths"));
+  }
+}
+
+TEST_CASE("instruction data: cells of .csv files are texts, prompts and completions",
+          "[tasks][instructions]") {
+  InstructionFixture fixture;
+  const auto of_file = [&](const std::string& name, const std::string& text) {
+    return column_of_all(*open_split(fixture.prepare(fixture.request(name, text)).train), "labels");
+  };
+  CHECK(of_file("a.csv", "prompt,completion\nthe river, bends\n") ==
+        of_file("a.jsonl", R"({"prompt": "the river", "completion": " bends"})"
+                           "\n"));
+  CHECK(of_file("b.csv", "id,text\n1,slowly\n") == of_file("b.jsonl", R"({"text": "slowly"})"
+                                                                      "\n"));
+}
+
+TEST_CASE("instruction data: a row that cannot be learnt is named with its place", "[tasks][instructions]") {
+  struct Bad {
+    const char *row, *what;
+  };
+  const Bad cases[] = {
+      {R"({"question": "a"})", "there are no columns of instruction data"},
+      {R"({"prompt": "a"})", "there is a column 'prompt', but no column 'completion'"},
+      {R"({"prompt": "a", "chosen": "b", "rejected": "c"})", "these are preferences"},
+      {R"({"messages": []})", "the messages of a row are empty"},
+      {R"({"messages": "hello"})", "the messages of a row are no list of messages"},
+      {R"({"messages": null})", "the field 'messages' is null"},
+      {R"({"messages": ["hello"]})", "message 1 of a row is no object with a role"},
+      {R"({"messages": [{"content": "x"}]})", "message 1 of a row has no role"},
+      {R"({"messages": [{"role": 3, "content": "x"}]})", "message 1 of a row has no role"},
+      {R"({"conversations": [{"role": "user", "content": "x"}]})", "message 1 of a row has no from"},
+      {R"({"prompt": [{"role": "user", "content": "x"}], "completion": "y"})",
+       "the completion of a row are no list of messages"},
+      {R"({"prompt": 7, "completion": "y"})", "the prompt of a row is no string"},
+      {R"({"text": 7})", "the text of a row is no string"},
+      {R"({"messages": [{"role": "user", "content": "x"}], "tools": 7})", "the tools of a row are no list"},
+      {R"({"messages": [{"role": "user", "content": "x"}], "tools": "{"})", "rows.jsonl:2"},
+      {R"({"messages": [{"role": "user", "content": "x"}], "chat_template_kwargs": []})",
+       "the chat_template_kwargs of a row are no object"}};
+  for (const Bad& bad : cases) {
+    InstructionFixture fixture;
+    INFO(bad.row);
+    const std::string said = row_refused(fixture, std::string("\n") + bad.row + "\n");
+    CHECK_THAT(said, Contains(bad.what) && Contains("rows.jsonl:2"));
+  }
+}
+
+TEST_CASE("instruction data: some rows have tools and others have not", "[tasks][instructions]") {
+  InstructionFixture fixture;
+  fixture.use_template(
+      "{{ messages[0]['content'] }}{% for t in tools or [] %}[{{ t }}]{% endfor %}{{ style }}");
+  const std::string
+      without = R"({"messages": [{"role": "user", "content": "river"}]})"
+                "\n",
+      with = R"({"messages": [{"role": "user", "content": "river"}], "tools": ["look"]})"
+             "\n",
+      styled =
+          R"({"messages": [{"role": "user", "content": "river"}], "chat_template_kwargs": {"style": "[look]"}})"
+          "\n";
+  const auto made =
+      open_split(fixture.prepare(fixture.request("rows.jsonl", without + with + styled + without)).train);
+  CHECK(integers_of(*made, "input_ids", 0) == integers_of(*made, "input_ids", 3));
+  CHECK(integers_of(*made, "input_ids", 1) == integers_of(*made, "input_ids", 2));
+  CHECK(integers_of(*made, "input_ids", 0) != integers_of(*made, "input_ids", 1));
+}
+
+TEST_CASE("instruction data: a template that raises is told with the row", "[tasks][instructions]") {
+  InstructionFixture fixture;
+  fixture.use_template(
+      "{% for m in messages %}{% if m['role'] not in ['user', 'assistant'] %}"
+      "{{ raise_exception('Only user and assistant roles are supported!') }}{% endif %}{{ m['content'] }}{% "
+      "endfor %}");
+  const std::string said = row_refused(fixture, R"({"messages": [{"role": "robot", "content": "x"}]})"
+                                                "\n");
+  CHECK_THAT(said, Contains("Only user and assistant roles are supported!") && Contains("rows.jsonl:1") &&
+                       Contains("the template"));
+  fixture.input.chat->templates.clear();
+  CHECK_THAT(row_refused(fixture, R"({"messages": [{"role": "user", "content": "x"}]})"
+                                  "\n"),
+             Contains("the tokenizer has no chat template") && Contains("--chat_template_path"));
+}
+
+TEST_CASE("instruction data: the loss of the assistant needs marks and conversations",
+          "[tasks][instructions]") {
+  InstructionFixture fixture;
+  fixture.arguments.instructions.assistant_only_loss = true;
+  CHECK_THAT(row_refused(fixture, R"({"text": "slowly"})"
+                                  "\n"),
+             Contains("a row is a text"));
+  CHECK_THAT(row_refused(fixture, R"({"messages": [{"role": "user", "content": "x"}]})"
+                                  "\n"),
+             Contains("nothing of a row is marked as the assistant's"));
+  fixture.use_template("{{ messages[0]['content'] }}");
+  try {
+    fixture.row.recipe(fixture.input);
+    FAIL("taken");
+  } catch (const Error& error) {
+    CHECK(error.code() == ExitCode::kData);
+    CHECK_THAT(error.render(), Contains("does not mark what the assistant says") &&
+                                   Contains("{% generation %}") && Contains("--chat_template_path"));
+  }
+}
+
+TEST_CASE("instruction data: rows whose completion is cut away are left out, all of them refused",
+          "[tasks][instructions]") {
+  InstructionFixture fixture;
+  fixture.arguments.instructions.max_length = 4;
+  const std::string long_row = R"({"prompt": "the old river bends slowly past", "completion": " why"})"
+                               "\n",
+                    short_row = R"({"prompt": "the", "completion": " river"})"
+                                "\n";
+  CHECK(open_split(fixture.prepare(fixture.request("two.jsonl", long_row + short_row)).train)->size() == 1);
+  CHECK_THAT(row_refused(fixture, long_row), Contains("1 row is left out") && Contains("--max_length"));
+}
+
+TEST_CASE("instruction data: texts need an end, conversations do not", "[tasks][instructions]") {
+  InstructionFixture fixture;
+  std::erase_if(fixture.input.chat->special_tokens,
+                [](const auto& held) { return held.first == "eos_token"; });
+  CHECK_THAT(row_refused(fixture, R"({"text": "slowly"})"
+                                  "\n"),
+             Contains("the tokenizer has no end of text") && Contains("--eos_token"));
+  CHECK(fixture
+            .refusal(fixture.request("talk.jsonl", R"({"messages": [{"role": "user", "content": "x"}]})"
+                                                   "\n"),
+                     ExitCode::kData)
+            .empty());
+}
+
+TEST_CASE("instruction data: lengths that do not go together are refused", "[tasks][instructions]") {
+  InstructionFixture fixture;
+  arguments::InstructionArguments& asked = fixture.arguments.instructions;
+  const auto said = [&] {
+    try {
+      fixture.row.recipe(fixture.input);
+    } catch (const Error& error) {
+      CHECK(error.code() == ExitCode::kUsage);
+      return error.render();
+    }
+    return std::string();
+  };
+  asked.padding_free = true;
+  CHECK_THAT(said(), Contains("--padding_free and --max_length do not go together"));
+  asked.max_length.reset();
+  CHECK(said().empty());
+  asked.packing = true;
+  CHECK_THAT(said(), Contains("--packing and --max_length do not go together"));
+}
+
+TEST_CASE("instruction data: batches are padded behind, to a multiple where one is asked for",
+          "[tasks][instructions]") {
+  InstructionFixture fixture;
+  fixture.input.pads_on_left = true;
+  const auto dataset = open_split(fixture
+                                      .prepare(fixture.request("rows.jsonl", R"({"text": "the"})"
+                                                                             "\n"
+                                                                             R"({"text": "the river bends"})"
+                                                                             "\n"))
+                                      .train);
+  const auto batch = [&] {
+    return matrices_of(*data::padding_collator(fixture.row.padding(fixture.input, nullptr)), *dataset,
+                       {0, 1});
+  };
+  auto made = batch();
+  const size_t width = made["input_ids"][0].size();
+  CHECK(made["attention_mask"][0].front() == 1);
+  CHECK(made["attention_mask"][0].back() == 0);
+  CHECK(made["labels"][0].back() == -100);
+  fixture.arguments.instructions.pad_to_multiple_of = "16";
+  made = batch();
+  CHECK(width < 16);
+  CHECK(made["input_ids"][1].size() == 16);
+  for (const char* bad : {"0", "-8", "eight", "1.5"}) {
+    fixture.arguments.instructions.pad_to_multiple_of = bad;
+    CHECK_THROWS_AS(fixture.row.padding(fixture.input, nullptr), Error);
+  }
+}
+
+}  // namespace hftrain::tasks
