@@ -227,6 +227,8 @@ class Unlimited : public architectures::Architecture {
   architectures::Head head() const override { return of_->head(); }
   const architectures::Labels& labels() const override { return of_->labels(); }
   bool counts_first_label() const override { return of_->counts_first_label(); }
+  const std::optional<architectures::AdapterSpec>& adapter() const override { return of_->adapter(); }
+  std::vector<std::string> adapter_targets() const override { return of_->adapter_targets(); }
   std::optional<int64_t> pad_token_id() const override { return of_->pad_token_id(); }
   bool learned_positions() const override { return false; }
   architectures::ActivationFootprint activations() const override { return of_->activations(); }
