@@ -10,7 +10,7 @@ incomplete_mark=$torch_environment/.hftrain-incomplete
 
 # What tests compare with, besides torch.
 test_requirements=(transformers==5.17.0 accelerate==1.15.0 tensorboard datasets numpy pyyaml
-  scikit-learn==1.9.1 seqeval==1.2.2 rouge-score==0.1.2 sacrebleu==2.6.0)
+  peft==0.21.2 scikit-learn==1.9.1 seqeval==1.2.2 rouge-score==0.1.2 sacrebleu==2.6.0)
 
 # ccache finds the same object again from another checkout, and takes precompiled headers by what they are made of.
 export CCACHE_BASEDIR=$source_dir CCACHE_NOHASHDIR=1 CCACHE_SLOPPINESS=pch_defines,time_macros CCACHE_INODECACHE=1 CCACHE_PCH_EXTSUM=1

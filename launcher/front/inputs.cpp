@@ -77,8 +77,10 @@ std::optional<plan::SavedRun> saved_run(const std::string& checkpoint) {
                                   {"train_batch_size", "per_device_train_batch_size"}}) {
     if (file.contains(key) && file[key].is_number_integer()) saved.settings[flag] = file[key].get<int64_t>();
   }
-  const Json config = read_json_file(checkpoint + "/config.json");
-  saved.transformers_version = config.value("transformers_version", std::string());
+  const std::string config =
+      checkpoint + "/config.json";  // which stands beside weights, not beside an adapter
+  if (path_exists(config))
+    saved.transformers_version = read_json_file(config).value("transformers_version", std::string());
   return saved;
 }
 

@@ -28,6 +28,7 @@ def parse():
     parser.add_argument("--threads", type=int)
     parser.add_argument("--save_model")
     parser.add_argument("--resume")
+    parser.add_argument("--adapter", help="a folder with a peft adapter, which is trained in the place of the weights")
     parser.add_argument("--exact_norm", action="store_true",
                         help="clip by the norm of the gradients summed in float64 instead of torch's float32 sums")
     parser.add_argument("--seed_at_start", type=int,
@@ -110,6 +111,9 @@ def main():
     has_weights = any(name.endswith(".safetensors") for name in os.listdir(options.model))
     model = AutoModelForCausalLM.from_pretrained(options.model, dtype=torch.float32) if has_weights else \
         AutoModelForCausalLM.from_config(config)
+    if options.adapter:
+        from peft import PeftModel
+        model = PeftModel.from_pretrained(model, options.adapter, is_trainable=True)
     clock = Clock()
     trainer = Trainer(
         model=model,

@@ -70,7 +70,7 @@ TEST_CASE("an export is the plain model folder, sharded as asked", "[storage]") 
   CHECK(model_companion_files(checkpoint) == companions);
   for (const int64_t limit : {1000, 16}) {
     const std::string target = folder / ("out-" + std::to_string(limit)) + "/";
-    const ExportResult result = export_model(files, checkpoint, target, limit);
+    const ExportResult result = export_model(files, checkpoint, target, {.max_shard_bytes = limit});
     CHECK(result.tensors == 3);
     CHECK(result.bytes == 28);
     CHECK(result.files == companions.size() + (limit == 1000 ? 1 : 3));
@@ -82,7 +82,7 @@ TEST_CASE("an export is the plain model folder, sharded as asked", "[storage]") 
   }
   // Again, from a folder without a manifest and into an empty folder.
   std::filesystem::create_directory(folder / "again");
-  export_model(files, folder / "out-16", folder / "again", 1000);
+  export_model(files, folder / "out-16", folder / "again", {.max_shard_bytes = 1000});
   CHECK(read_file(folder / "again/model.safetensors") == read_file(checkpoint + "/model.safetensors"));
 }
 
@@ -92,7 +92,7 @@ TEST_CASE("an export refuses a full target, a damaged source and a folder that i
   PosixFileSystem files;
   const auto refusal = [&](const std::string& source, const std::string& target) {
     try {
-      export_model(files, source, target, 1000);
+      export_model(files, source, target, {.max_shard_bytes = 1000});
     } catch (const Error& error) {
       return error.code();
     }
@@ -123,7 +123,7 @@ TEST_CASE("a crafted shard cannot make an export write past its memory", "[stora
       files, folder / ("model/" + shard_file_name(0)), {slice.entry}, [](const auto&) { return "abcd"; },
       sharding_metadata({slice}));
   try {
-    export_model(files, folder.path(), folder / "out", 1000);
+    export_model(files, folder.path(), folder / "out", {.max_shard_bytes = 1000});
     FAIL("it was accepted");
   } catch (const Error& error) {
     CHECK(error.code() == ExitCode::kData);
@@ -136,10 +136,10 @@ TEST_CASE("an export that fails leaves nothing", "[storage]") {
   const TemporaryDirectory folder;
   const std::string checkpoint = make_checkpoint(folder.path());
   FaultInjectingFileSystem counting;
-  export_model(counting, checkpoint, folder / "whole", 1000);
+  export_model(counting, checkpoint, folder / "whole", {.max_shard_bytes = 1000});
   for (int k = 0; k + 1 < counting.operations(); ++k) {
     FaultInjectingFileSystem files(FaultInjectingFileSystem::Trouble::kDiskFull, k);
-    CHECK_THROWS_AS(export_model(files, checkpoint, folder / "out", 1000), Error);
+    CHECK_THROWS_AS(export_model(files, checkpoint, folder / "out", {.max_shard_bytes = 1000}), Error);
     CHECK(names_in(folder.path()) == std::vector<std::string>{"checkpoint-7", "whole"});
   }
 }

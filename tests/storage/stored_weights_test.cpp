@@ -110,7 +110,8 @@ TEST_CASE("an export joins slices to the file that whole tensors make", "[storag
   write_whole(folder / "whole");
   write_slices(folder / "slices");
   PosixFileSystem files;
-  const ExportResult result = export_model(files, folder / "slices", folder / "plain", 1000);
+  const ExportResult result =
+      export_model(files, folder / "slices", folder / "plain", {.max_shard_bytes = 1000});
   CHECK(result.tensors == 2);
   CHECK(result.bytes == (15 + 4) * sizeof(float));
   CHECK(read_file(folder / "plain/model.safetensors") == read_file(folder / "whole/model.safetensors"));

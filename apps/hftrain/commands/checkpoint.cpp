@@ -1,4 +1,4 @@
-// hftrain checkpoint verify DIR | inspect DIR [--json] | export DIR OUT [--max_shard_size SIZE]
+// hftrain checkpoint verify DIR | inspect DIR [--json] | export DIR OUT | merge DIR OUT
 #include <algorithm>
 #include <map>
 #include <ostream>
@@ -12,6 +12,7 @@
 #include "hftrain/storage/checkpoint_summary.h"
 #include "hftrain/storage/model_export.h"
 #include "hftrain/storage/model_folder.h"
+#include "launcher/front/adapter_merge.h"
 
 namespace hftrain::app {
 namespace {
@@ -20,10 +21,12 @@ constexpr const char* kCheckpointUsage =
     "usage: hftrain checkpoint verify DIR\n"
     "       hftrain checkpoint inspect DIR [--json]\n"
     "       hftrain checkpoint export DIR OUT [--max_shard_size SIZE]\n"
+    "       hftrain checkpoint merge DIR OUT [--max_shard_size SIZE]\n"
     "\n"
     "verify   hashes every file against the manifest; prints ok, or names the first bad file (exit code 4)\n"
     "inspect  step, plan, tensors, shapes, dtypes and shards of a checkpoint or model folder\n"
     "export   a plain transformers folder: config, tokenizer and weights, without optimizer and run state;\n"
+    "merge    an adapter and its base model in one plain transformers folder\n"
     "         --max_shard_size (default 50GB) in KB, MB, GB or TB of 1000\n";
 
 // The words behind the action.
@@ -46,11 +49,13 @@ CommandOptions checkpoint_options(const std::string& action, CheckpointRequest& 
   const std::map<std::string, std::string> summaries = {
       {"verify", "Hash every file against the manifest; print ok, or name the first bad file (exit code 4)"},
       {"inspect", "Print step, plan, tensors, shapes, dtypes and shards of a checkpoint or model folder"},
-      {"export", "Write a plain transformers folder, tensor by tensor, without optimizer and run state"}};
+      {"export", "Write a plain transformers folder, tensor by tensor, without optimizer and run state"},
+      {"merge", "Write an adapter and its base model as one plain transformers folder"}};
   CommandOptions options("hftrain checkpoint " + action, summaries.at(action));
-  options.text("DIR", request.folder, "DIR", "the checkpoint", Need::kRequired);
+  options.text("DIR", request.folder, "DIR", action == "merge" ? "the adapter's folder" : "the checkpoint",
+               Need::kRequired);
   if (action == "inspect") options.flag("--json", request.json, "for machines");
-  if (action != "export") return options;
+  if (action != "export" && action != "merge") return options;
   options.text("OUT", request.out, "OUT", "the folder to write", Need::kRequired);
   options.text("--max_shard_size", request.max_shard_size, "SIZE", "in KB, MB, GB or TB of 1000");
   return options;
@@ -86,10 +91,18 @@ ExitCode inspect(const CheckpointRequest& request, std::ostream& out) {
 
 ExitCode export_folder(const CheckpointRequest& request, std::ostream& out) {
   storage::PosixFileSystem files;
-  const storage::ExportResult result =
-      storage::export_model(files, request.folder, request.out, shard_size(request.max_shard_size));
+  const storage::ExportResult result = storage::export_model(
+      files, request.folder, request.out, {.max_shard_bytes = shard_size(request.max_shard_size)});
   out << request.out << ": " << result.tensors << " tensors, " << format_bytes(result.bytes) << " in "
       << result.files << " files\n";
+  return ExitCode::kDone;
+}
+
+ExitCode merge(const CheckpointRequest& request, const CommandContext& context) {
+  const storage::ExportResult result = front::merge_adapter(
+      request.folder, request.out, shard_size(request.max_shard_size), context.environment);
+  context.out << request.out << ": " << result.tensors << " tensors, " << format_bytes(result.bytes) << " in "
+              << result.files << " files\n";
   return ExitCode::kDone;
 }
 
@@ -98,7 +111,7 @@ ExitCode export_folder(const CheckpointRequest& request, std::ostream& out) {
 ExitCode run_checkpoint(const CommandContext& context) {
   const std::vector<std::string>& words = context.arguments;
   const std::string action = words.empty() ? "" : words.front();
-  const std::vector<std::string> actions = {"verify", "inspect", "export"};
+  const std::vector<std::string> actions = {"verify", "inspect", "export", "merge"};
   if (std::find(actions.begin(), actions.end(), action) == actions.end()) {
     if (answered(words, kCheckpointUsage, context)) return ExitCode::kDone;
     throw_unknown_action("hftrain checkpoint", action, actions);
@@ -108,7 +121,7 @@ ExitCode run_checkpoint(const CommandContext& context) {
     return ExitCode::kDone;
   if (action == "verify") return verify(request.folder, context.out);
   if (action == "inspect") return inspect(request, context.out);
-  return export_folder(request, context.out);
+  return action == "merge" ? merge(request, context) : export_folder(request, context.out);
 }
 
 }  // namespace hftrain::app

@@ -161,6 +161,18 @@ struct ModelArguments {
   bool freeze_encoder = false;
 };
 
+// LoRA, by the names of TRL's ModelConfig.
+struct AdapterArguments {
+  bool use_peft = false;
+  int64_t lora_r = 16;
+  int64_t lora_alpha = 32;
+  double lora_dropout = 0.05;
+  std::optional<std::vector<std::string>> lora_target_modules;   // unset: the family's
+  std::optional<std::vector<std::string>> lora_modules_to_save;  // beside those of a head without text
+  bool use_rslora = false;
+  std::string lora_task_type = "CAUSAL_LM";
+};
+
 struct EvaluationArguments {
   std::string eval_strategy = "no";  // no | steps | epoch
   std::optional<double>
@@ -287,6 +299,7 @@ struct Arguments {
   ScheduleArguments schedule;
   PrecisionArguments precision;
   ModelArguments model;
+  AdapterArguments adapter;
   EvaluationArguments evaluation;
   LoggingArguments logging;
   SavingArguments saving;

@@ -1,10 +1,12 @@
 #include "hftrain/checkpoint/checkpointer.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <optional>
 #include <regex>
 #include <set>
 
+#include "hftrain/architectures/adapter_config.h"
 #include "hftrain/base/clock.h"
 #include "hftrain/base/file.h"
 #include "hftrain/base/text.h"
@@ -23,7 +25,9 @@ constexpr int kVerifyingThreads = 4;
 
 // Weights of an earlier export with another number of shards would be opened in place of the new ones.
 std::vector<std::string> weight_files(const std::string& folder) {
-  static const std::regex kWeights("model(-[0-9]+-of-[0-9]+)?[.]safetensors([.]index[.]json)?");
+  static const std::regex kWeights(
+      "model(-[0-9]+-of-[0-9]+)?[.]safetensors([.]index[.]json)?|"
+      "adapter_model[.]safetensors|adapter_config[.]json");
   std::vector<std::string> names;
   for (const auto& entry : std::filesystem::directory_iterator(folder)) {
     const std::string name = entry.path().filename().string();
@@ -147,9 +151,12 @@ uint64_t Checkpointer::copied_bytes() const {
     strategy_.visit_optimizer_state(visitor, access);
   };
   uint64_t bytes = kRest;
-  if (plan_.strategy.state_dict != "full") bytes += saved_bytes(parameters);
-  if (plan_.strategy.state_dict == "full" && writes_model())
-    bytes += static_cast<uint64_t>(table_.count()) * c10::elementSize(weight_dtype_);
+  const bool whole = plan_.strategy.state_dict == "full" || plan_.model.adapter;
+  const int64_t numbers = plan_.model.adapter ? plan_.model.trainable_parameters : table_.count();
+  if (!whole) bytes += saved_bytes(parameters);
+  if (whole && writes_model())
+    bytes += static_cast<uint64_t>(numbers) *
+             (plan_.model.adapter ? sizeof(float) : c10::elementSize(weight_dtype_));
   return plan_.saving.only_model ? bytes : bytes + saved_bytes(optimizer);
 }
 
@@ -267,7 +274,7 @@ void Checkpointer::after_commit(Save& save) {
 // Weights come first: a rank that failed before them would leave the others waiting for its parts.
 std::optional<Error> Checkpointer::write_files(const CheckpointContents& contents, SaveTarget& target) {
   const int rank = communicator_.rank();
-  const bool whole = plan_.strategy.state_dict == "full";
+  const bool whole = plan_.strategy.state_dict == "full" || plan_.model.adapter;  // which is small
   std::optional<Error> failure = attempt([&] {
     if (whole) {
       write_model(rank == 0 ? &target : nullptr);
@@ -290,6 +297,7 @@ std::optional<Error> Checkpointer::write_files(const CheckpointContents& content
 }
 
 void Checkpointer::write_model(SaveTarget* target) {
+  if (plan_.model.adapter) return save_adapter(table_, weight_dtype_, trained(), strategy_, target);
   save_weights(table_, weight_dtype_, strategy_, plan_.saving.max_shard_bytes, target);
 }
 
@@ -299,6 +307,27 @@ LoadedWeights Checkpointer::load_model(const std::string& folder, const OpeningR
       [&] { loaded = load_weights(table_, storage::StoredWeights(folder), strategy_, progress_, rules); });
   check_collective_status(communicator_, failure, "load the model");
   return loaded;
+}
+
+std::vector<size_t> Checkpointer::trained() const {
+  std::vector<size_t> positions;
+  const std::vector<int>& frozen = plan_.model.frozen;
+  for (size_t i = 0; i < table_.parameters.size(); ++i) {
+    if (!table_.parameters[i].buffer &&
+        !std::binary_search(frozen.begin(), frozen.end(), static_cast<int>(i)))
+      positions.push_back(i);
+  }
+  return positions;
+}
+
+void Checkpointer::load_saved(const std::string& folder) {
+  if (!plan_.model.adapter) {
+    load_model(folder);
+    return;
+  }
+  const std::optional<Error> failure =
+      attempt([&] { load_adapter(table_, trained(), folder, strategy_, progress_); });
+  check_collective_status(communicator_, failure, "load the adapter");
 }
 
 bool has_training_state(const std::string& checkpoint) {
@@ -367,7 +396,8 @@ void Checkpointer::publish_model(const std::vector<storage::FileRecord>& records
     written.insert(record.path);
   }
   for (const std::string& name : weight_files(folder)) {
-    if (written.count(name) == 0) files_.remove(folder + '/' + name);
+    // The weights beside an adapter may be those that it stands on.
+    if (written.count(name) == 0 && !plan_.model.adapter) files_.remove(folder + '/' + name);
   }
   files_.sync_directory(folder);
   storage::try_to_remove(files_, staging);  // nothing of worth is in it; the next export tries again

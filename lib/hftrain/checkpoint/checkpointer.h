@@ -94,6 +94,8 @@ class Checkpointer {
   // Fills this rank's parts of the parameters from a transformers folder or a checkpoint. After prepare the
   // strategy is to be told: parameters_changed().
   LoadedWeights load_model(const std::string& folder, const OpeningRules& rules = {});
+  // The same of what save() or export_model() wrote: of a run that trains an adapter this alone.
+  void load_saved(const std::string& folder);
   // Fills the optimizer and returns the rest. The trainer_state text stays empty. A rank that the saved run
   // did not have gets no random state; when the number of ranks differs, each gets the mean of the running
   // losses.
@@ -116,6 +118,8 @@ class Checkpointer {
   void check_free_space() const;
   uint64_t copied_bytes() const;
   void write_model(SaveTarget* target);
+  // Of a run that trains an adapter: positions of what is saved.
+  std::vector<size_t> trained() const;
   void publish_model(const std::vector<storage::FileRecord>& records, const std::string& staging,
                      const std::string& folder);
   bool writes_model() const { return communicator_.rank() == 0; }

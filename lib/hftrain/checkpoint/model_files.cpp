@@ -1,5 +1,6 @@
 #include "hftrain/checkpoint/model_files.h"
 
+#include "hftrain/architectures/adapter_config.h"
 #include "hftrain/base/file.h"
 #include "hftrain/storage/model_folder.h"
 
@@ -32,8 +33,13 @@ void save_tokenizer_config(const plan::ModelPlan& model, SaveTarget& target) {
 }  // namespace
 
 void save_model_files(const plan::ModelPlan& model, SaveTarget& target) {
-  target.put(kConfig, dump_json(model.config) + '\n');
-  if (!model.generation_config.empty()) target.put(kGenerationConfig, model.generation_config);
+  if (model.adapter) {
+    target.put(architectures::kAdapterConfigName, model.adapter->config);
+  } else {
+    target.put(kConfig, dump_json(model.config) + '\n');
+  }
+  if (!model.generation_config.empty() && !model.adapter)
+    target.put(kGenerationConfig, model.generation_config);
   if (!model.preprocessor_config.empty()) target.put(kPreprocessorConfig, model.preprocessor_config);
   if (model.tokenizer_folder.empty()) return;
   for (const std::string& name : storage::model_companion_files(model.tokenizer_folder)) {

@@ -12,6 +12,7 @@
 #include <string_view>
 #include <utility>
 
+#include "hftrain/architectures/adapter_config.h"
 #include "hftrain/base/error.h"
 #include "hftrain/base/text.h"
 #include "hftrain/checkpoint/added_rows.h"
@@ -127,7 +128,7 @@ StoredParameter find_parameter(const ParameterSpec& spec, const std::vector<std:
   for (const std::string& alias : aliases) {
     if (const TensorEntry* entry = finder.find(alias)) found.copies.push_back(entry);
   }
-  const bool may_lack = spec.buffer || (spec.head && rules.head == StoredHead::kAnother);
+  const bool may_lack = spec.buffer || spec.adapts || (spec.head && rules.head == StoredHead::kAnother);
   if (found.copies.empty() && !may_lack) throw missing(spec.name, weights);
   for (const TensorEntry* copy : found.copies) {
     if (copy->shape != spec.shape && !grows(spec, *copy, rules)) {
@@ -228,15 +229,33 @@ WeightFiles plan_files(const ParameterTable& table, at::ScalarType dtype, int64_
   return files;
 }
 
-// Writes whole tensors as they come, in the order that plan_files gave.
+// One file of an adapter.
+WeightFiles adapter_file(const ParameterTable& table, at::ScalarType dtype,
+                         const std::vector<size_t>& saved) {
+  storage::ShardPlan::Shard shard{architectures::kAdapterWeightsName, {}};
+  std::map<std::string, size_t> positions;
+  for (const size_t position : saved) {
+    const ParameterSpec& spec = table.parameters[position];
+    const std::string name = architectures::kAdapterPrefix + spec.name;
+    positions[name] = position;
+    shard.entries.push_back({name, dtype_of(spec.adapts ? at::kFloat : dtype), spec.shape});
+  }
+  WeightFiles files;
+  shard.entries = storage::in_file_order(std::move(shard.entries));
+  for (const TensorEntry& entry : shard.entries) files.order.push_back(positions.at(entry.name));
+  files.plan.shards.push_back(std::move(shard));
+  return files;
+}
+
+// Writes whole tensors as they come, in the order of WeightFiles.
 class WeightsWriter {
  public:
   WeightsWriter(const storage::ShardPlan& plan, SaveTarget& target) : plan_(plan), target_(target) {}
 
-  void write(const at::Tensor& whole, at::ScalarType dtype) {
+  void write(const at::Tensor& whole) {
     const auto& shard = plan_.shards[shard_];
     if (tensor_ == 0) writer_ = target_.open(shard.file, shard.entries);
-    writer_->write(shard.entries[tensor_].name, whole.to(dtype));
+    writer_->write(shard.entries[tensor_].name, whole.to(scalar_type_of(shard.entries[tensor_].dtype)));
     if (++tensor_ < shard.entries.size()) return;
     writer_->close();
     writer_.reset();
@@ -250,6 +269,16 @@ class WeightsWriter {
   std::unique_ptr<TensorWriter> writer_;
   size_t shard_ = 0, tensor_ = 0;  // what is due
 };
+
+void write_files(const WeightFiles& files, parallel::Strategy& strategy, SaveTarget* target) {
+  std::optional<WeightsWriter> writer;
+  if (target != nullptr) writer.emplace(files.plan, *target);
+  std::optional<Error> failure;
+  strategy.visit_whole_parameters(files.order, [&](size_t /*index*/, const at::Tensor& whole) {
+    if (writer && !failure) failure = attempt([&] { writer->write(whole); });
+  });
+  if (failure) throw *failure;
+}
 
 }  // namespace
 
@@ -273,7 +302,9 @@ LoadedWeights load_weights(const ParameterTable& table, const StoredWeights& wei
   }
   strategy.visit_parameters(
       [&](const StatePart& part) {
-        const StoredParameter& parameter = stored.at(part.parameter);
+        const auto found = stored.find(part.parameter);
+        if (found == stored.end()) return;  // not of this table: left as it is
+        const StoredParameter& parameter = found->second;
         if (parameter.copies.empty()) {
           if (parameter.buffer) part.tensor.zero_();
           return;
@@ -288,7 +319,7 @@ LoadedWeights load_weights(const ParameterTable& table, const StoredWeights& wei
     if (parameter.mismatch != nullptr) {
       loaded.mismatched.push_back({spec.name, parameter.mismatch->shape, spec.shape});
     } else if (parameter.copies.empty() && !spec.buffer) {
-      loaded.missing.push_back(spec.name);
+      (spec.adapts ? loaded.adapters : loaded.missing).push_back(spec.name);
     }
   }
   return loaded;
@@ -297,15 +328,34 @@ LoadedWeights load_weights(const ParameterTable& table, const StoredWeights& wei
 void save_weights(const ParameterTable& table, at::ScalarType dtype, parallel::Strategy& strategy,
                   int64_t max_shard_bytes, SaveTarget* target) {
   const WeightFiles files = plan_files(table, dtype, max_shard_bytes);
-  std::optional<WeightsWriter> writer;
-  if (target != nullptr) writer.emplace(files.plan, *target);
-  std::optional<Error> failure;
-  strategy.visit_whole_parameters(files.order, [&](size_t /*index*/, const at::Tensor& whole) {
-    if (writer && !failure) failure = attempt([&] { writer->write(whole, dtype); });
-  });
-  if (failure) throw *failure;
+  write_files(files, strategy, target);
   if (target != nullptr && !files.plan.index.empty())
     target->put(storage::kWeightsIndexName, files.plan.index);
+}
+
+void save_adapter(const ParameterTable& table, at::ScalarType dtype, const std::vector<size_t>& saved,
+                  parallel::Strategy& strategy, SaveTarget* target) {
+  write_files(adapter_file(table, dtype, saved), strategy, target);
+}
+
+std::vector<std::string> load_adapter(const ParameterTable& table, const std::vector<size_t>& saved,
+                                      const std::string& folder, parallel::Strategy& strategy,
+                                      const storage::ByteProgress& progress) {
+  const StoredWeights weights(folder, architectures::kAdapterWeightsName);
+  ParameterTable wanted;
+  for (const size_t position : saved) {
+    ParameterSpec spec = table.parameters[position];
+    const std::string stored = architectures::kAdapterPrefix + spec.name;
+    if (weights.find(stored) == nullptr) {
+      throw Error(ExitCode::kData, "the adapter lacks '" + stored + "'")
+          .where(folder + '/' + architectures::kAdapterWeightsName)
+          .why("the run trains this tensor, the file does not hold it")
+          .hint("the lora_* flags with which the adapter was made");
+    }
+    spec.other_names = {stored};
+    wanted.parameters.push_back(std::move(spec));
+  }
+  return load_weights(wanted, weights, strategy, progress).unused;
 }
 
 void save_sharded_weights(parallel::Strategy& strategy, int rank, SaveTarget& target) {

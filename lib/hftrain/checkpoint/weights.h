@@ -38,8 +38,9 @@ struct LoadedWeights {
   };
   std::vector<std::string>
       unused;  // stored tensors that nothing asked for, apart from known buffers: worth a warning
-  std::vector<std::string> missing;  // parameters of the head that are left as they were
-  std::vector<Mismatch> mismatched;  // parameters of another shape that are left as they were
+  std::vector<std::string> missing;   // parameters of the head that are left as they were
+  std::vector<std::string> adapters;  // parameters of adapters, which are in no such files: left as they were
+  std::vector<Mismatch> mismatched;   // parameters of another shape that are left as they were
 };
 
 // Fills this rank's parts of the parameters from `weights` and reads no other bytes of the files. A stored
@@ -58,6 +59,17 @@ std::string shape_text(const std::vector<int64_t>& shape);
 // the parameters. A failure to write is thrown when all ranks are through.
 void save_weights(const architectures::ParameterTable& table, at::ScalarType dtype,
                   parallel::Strategy& strategy, int64_t max_shard_bytes, SaveTarget* target);
+
+// The same of what is trained beside a frozen model: `saved` are positions in the table, adapters and modules that are
+// saved whole. One file, adapter_model.safetensors, under peft's names; adapters are float32.
+void save_adapter(const architectures::ParameterTable& table, at::ScalarType dtype,
+                  const std::vector<size_t>& saved, parallel::Strategy& strategy, SaveTarget* target);
+// Fills this rank's parts of just these parameters from the folder's adapter_model.safetensors. Returns names in the
+// file that nothing asked for. Error(kData) for a missing tensor or a wrong shape.
+std::vector<std::string> load_adapter(const architectures::ParameterTable& table,
+                                      const std::vector<size_t>& saved, const std::string& folder,
+                                      parallel::Strategy& strategy,
+                                      const storage::ByteProgress& progress = {});
 
 // This rank's parts, to model/ (see state_parts.h).
 void save_sharded_weights(parallel::Strategy& strategy, int rank, SaveTarget& target);

@@ -51,9 +51,10 @@ Model::Model(std::shared_ptr<const architectures::Architecture> architecture, co
     : units_(units_of(architecture->parameters())),
       architecture_(std::move(architecture)),
       options_(options) {
-  const auto leaf = at::TensorOptions().dtype(options.parameter_dtype).device(options.device);
+  const auto leaf = at::TensorOptions().device(options.device);
   for (const auto& spec : architecture_->parameters().parameters) {
-    parameters_.push_back(at::empty(spec.shape, leaf).requires_grad_(!spec.buffer));
+    const at::ScalarType dtype = spec.adapts ? at::kFloat : options.parameter_dtype;
+    parameters_.push_back(at::empty(spec.shape, leaf.dtype(dtype)).requires_grad_(!spec.buffer));
     names_.push_back(spec.name);
   }
   for (const int position : options.frozen)

@@ -30,8 +30,9 @@
 namespace hftrain::models {
 
 struct ModelOptions {
-  at::ScalarType compute_dtype = at::kFloat;    // of the forward; float32, bfloat16 or float16
-  at::ScalarType parameter_dtype = at::kFloat;  // of the leaves, and so of gradients and optimizer state
+  at::ScalarType compute_dtype = at::kFloat;  // of the forward; float32, bfloat16 or float16
+  // Of the leaves, and so of gradients and optimizer state; adapters always have float32.
+  at::ScalarType parameter_dtype = at::kFloat;
   at::Device device = at::kCPU;
   nn::Kernels kernels = nn::Kernels::kFused;
   double neftune_alpha = 0;  // 0: off

@@ -70,6 +70,17 @@ int64_t stack_bytes(const architectures::BlockStack& stack, const StackTokens& o
   return (stack.layers + segment - 1) / segment * own.all * width * item + segment * one_block;
 }
 
+// What the adapters of a block keep per token: what goes into each once more where it drops out, and its rank twice.
+int64_t adapter_numbers(const architectures::Architecture& architecture) {
+  if (!architecture.adapter() || architecture.layers() == 0) return 0;
+  int64_t numbers = 0;
+  for (const architectures::ParameterSpec& spec : architecture.parameters().parameters) {
+    if (!spec.adapts || spec.adapts->half != architectures::AdapterHalf::kDown) continue;
+    numbers += 2 * spec.shape[0] + (architecture.adapter()->dropout > 0 ? spec.shape[1] : 0);
+  }
+  return (numbers + architecture.layers() - 1) / architecture.layers();
+}
+
 int64_t activation_bytes(const architectures::Architecture& architecture, const RunPlan& plan) {
   const int64_t split = plan.data.split_batches ? plan.ranks.world_size : 1;
   const auto tokens_of = [&](int64_t length) {
@@ -80,7 +91,8 @@ int64_t activation_bytes(const architectures::Architecture& architecture, const 
   const int64_t width = architecture.hidden_size(), item = bytes_of(plan.precision.compute);
   int64_t blocks = 0, ends = 0;
   const StackTokens* last = &input;
-  for (const architectures::BlockStack& stack : architecture.stacks()) {
+  for (architectures::BlockStack stack : architecture.stacks()) {
+    stack.block.linear += adapter_numbers(architecture);
     last = stack.decodes ? &target : &input;
     blocks += stack_bytes(stack, *last, input, width, plan);
     ends += 2 * last->all * width * item;

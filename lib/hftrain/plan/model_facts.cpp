@@ -5,6 +5,7 @@
 #include <map>
 #include <string_view>
 
+#include "hftrain/architectures/adapter_config.h"
 #include "hftrain/base/error.h"
 #include "hftrain/base/file.h"
 #include "hftrain/images/preprocessor.h"
@@ -112,11 +113,30 @@ std::shared_ptr<const Architecture> as_stored(std::shared_ptr<const Architecture
   return architecture;
 }
 
+// A folder that holds an adapter in place of weights is opened with its base model.
+void open_adapter(const arguments::ModelArguments& model, const std::string& cache, ModelFacts& facts) {
+  const std::string path = facts.source_folder + '/' + architectures::kAdapterConfigName;
+  if (has_weights(facts.source_folder) || !path_exists(path)) return;
+  const Json config = read_json_file(path);
+  facts.adapter = architectures::adapter_from_json(config, path);
+  const Json base = config.value("base_model_name_or_path", Json());
+  if (!base.is_string() || base.get<std::string>().empty()) {
+    throw Error(ExitCode::kData, "the adapter does not say which model it stands beside")
+        .where(path)
+        .why("base_model_name_or_path is " + base.dump())
+        .hint("write the folder or the name of the base model there");
+  }
+  facts.adapter_folder = facts.source_folder;
+  facts.source_folder = resolve_model_folder(base.get<std::string>(), "base_model_name_or_path of " + path,
+                                             model.model_revision, cache);
+}
+
 void load_model(const arguments::ModelArguments& model, const std::string& cache, FilesNeeded needed,
                 architectures::Head head, ModelFacts& facts) {
   if (model.model_name_or_path) {
     facts.source_folder =
         resolve_model_folder(*model.model_name_or_path, "--model_name_or_path", model.model_revision, cache);
+    open_adapter(model, cache, facts);
     if (needed == FilesNeeded::kOfRun) require_weights(facts.source_folder);
     if (!has_weights(facts.source_folder)) facts.missing.push_back("the weights of " + facts.source_folder);
   }
@@ -177,6 +197,8 @@ void load_tokenizer(const arguments::Arguments& arguments, const std::string& ca
       model.tokenizer_name
           ? resolve_model_folder(*model.tokenizer_name, "--tokenizer_name", model.model_revision, cache)
           : facts.source_folder;
+  if (!model.tokenizer_name && path_exists(facts.adapter_folder + "/tokenizer.json"))
+    facts.tokenizer_folder = facts.adapter_folder;
   if (!path_exists(facts.tokenizer_folder + "/tokenizer.json")) {
     if (!model.tokenizer_name && all_tokenised(arguments.data)) return facts.tokenizer_folder.clear();
     if (!model.tokenizer_name && needed == FilesNeeded::kOfPlan) {

@@ -21,7 +21,10 @@ struct SpecialTokens {
 
 struct ModelFacts {
   std::shared_ptr<const architectures::Architecture> architecture;
-  std::string source_folder;                    // absolute; weights come from here. Empty: from scratch
+  std::string source_folder;  // absolute; weights come from here. Empty: from scratch
+  std::optional<architectures::AdapterSpec>
+      adapter;                                  // of the folder that was named, whose base model is opened
+  std::string adapter_folder;                   // absolute; that folder
   std::string tokenizer_folder;                 // absolute; empty when all data are token files
   std::string generation_config;                // text of the folder's generation_config.json; empty: none
   std::optional<int64_t> tokenizer_max_length;  // unset: no limit

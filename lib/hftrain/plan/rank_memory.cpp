@@ -193,7 +193,8 @@ BackgroundCopies background_copies(const RunPlan& plan) {
 }
 
 int64_t weights_bytes(const RunPlan& plan) {
-  return plan.model.parameters * bytes_of(plan.model.master_dtype);
+  const int64_t saved = plan.model.adapter ? plan.model.trainable_parameters : plan.model.parameters;
+  return saved * bytes_of(plan.model.master_dtype);
 }
 
 int64_t whole_optimizer_bytes(const ParameterTable& table, const RunPlan& plan) {

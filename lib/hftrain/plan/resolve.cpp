@@ -227,6 +227,7 @@ std::vector<Diagnostic> plan_notes(const ResolveInput& input, const RunPlan& pla
   notes.insert(notes.end(), strategy.begin(), strategy.end());
   const std::vector<Diagnostic> kernels = kernel_notes(input, plan);
   notes.insert(notes.end(), kernels.begin(), kernels.end());
+  note_adapter(input, plan, notes);
   const std::vector<Diagnostic> opening = opening_notes(input, plan);
   notes.insert(notes.end(), opening.begin(), opening.end());
   note_special_tokens(input, plan, notes);

@@ -107,8 +107,9 @@ std::shared_ptr<const architectures::Architecture> adapted(const ResolveInput& i
   }
   if (task.config_changes != nullptr && !input.data.of_task.is_null())
     config.update(task.config_changes(input.data.of_task));
-  if (config == before) return model;
-  return architectures::Architecture::from_config(config, kAdaptedConfig, model->head());
+  const std::optional<architectures::AdapterSpec> adapter = adapter_spec(input);
+  if (config == before && !adapter) return model;
+  return architectures::Architecture::from_config(config, kAdaptedConfig, model->head(), adapter);
 }
 
 void check_decoder_start(const ResolveInput& input, const architectures::Architecture& architecture,
@@ -140,6 +141,25 @@ void check_ends(const ResolveInput& input, const architectures::Architecture& ar
       {Diagnostic::Severity::kError, "the tokenizer has no end of text", input.model.tokenizer_folder,
        architecture.model_type() + " classifies a row by the last end of a text in it",
        "name one as eos_token in its tokenizer_config.json, which ends every text with it"});
+}
+
+// Rows that an adapter's file would not hold.
+void check_growth(const ResolveInput& input, const architectures::Architecture& architecture,
+                  const ModelPlan& plan, Problems& problems) {
+  if (!plan.adapter) return;
+  const auto& specs = architecture.parameters().parameters;
+  for (const int position : plan.frozen) {
+    const std::string& name = specs[static_cast<size_t>(position)].name;
+    for (const GrownParameter& grown : plan.grown) {
+      if (grown.name != name) continue;
+      return problems.usage(
+          "the model grows, and the adapter would not hold what is new",
+          input.parsed.origins.describe("use_peft"),
+          name + " gets more rows than the " + std::to_string(grown.rows_before) + " of the folder",
+          "--lora_modules_to_save " + name.substr(0, name.rfind('.')) +
+              ", or a tokenizer whose ids the model has");
+    }
+  }
 }
 
 }  // namespace
@@ -198,7 +218,9 @@ ModelPlan resolve_model(const ResolveInput& input, Problems& problems) {
   plan.ignore_mismatched_sizes = arguments.model.ignore_mismatched_sizes;
   if (!plan.source_folder.empty())
     plan.grown = grown_parameters(*adapted(input, /*grows=*/false), *architecture);
+  plan.adapter = resolve_adapter(input, *architecture, problems);
   plan.frozen = frozen_parameters(input, *architecture, problems);
+  check_growth(input, *architecture, plan, problems);
   if (const auto make = task_row(input.parsed).preprocessor) {
     plan.preprocessor_config =
         dump_json(input.model.preprocessor.is_null()

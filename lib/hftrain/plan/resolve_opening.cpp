@@ -93,11 +93,15 @@ std::vector<int> frozen_parameters(const ResolveInput& input, const Architecture
                    running.model_type() + " with this head has one stack of blocks",
                    "--freeze_embeds, or leave it out");
   }
-  std::vector<int> frozen;
+  std::vector<int> frozen, kept;
+  if (running.adapter()) kept = architectures::saved_whole(table, *running.adapter(), running.model_type());
   for (size_t i = 0; i < table.parameters.size(); ++i) {
     const ParameterSpec& spec = table.parameters[i];
     const bool encoder = asked.freeze_encoder && with_decoder && (is_encoder(table, spec) || i == 0);
-    if (encoder || (asked.freeze_embeds && is_embedding(table, spec))) frozen.push_back(static_cast<int>(i));
+    const bool beside_adapter = running.adapter() && !spec.adapts && !spec.buffer &&
+                                !std::binary_search(kept.begin(), kept.end(), static_cast<int>(i));
+    if (encoder || beside_adapter || (asked.freeze_embeds && is_embedding(table, spec)))
+      frozen.push_back(static_cast<int>(i));
   }
   return frozen;
 }
@@ -117,7 +121,7 @@ std::vector<Diagnostic> opening_notes(const ResolveInput& input, const RunPlan& 
                             "samples may be that long; the new ones start from random numbers",
                             "--resize_position_embeddings false to refuse that"));
   }
-  if (!plan.model.frozen.empty()) {
+  if (!plan.model.frozen.empty() && !plan.model.adapter) {
     notes.push_back(note(std::to_string(plan.model.frozen.size()) + " parameters are not trained, " +
                          std::to_string(plan.model.parameters - plan.model.trainable_parameters) + " of " +
                          std::to_string(plan.model.parameters) + " numbers"));

@@ -89,6 +89,14 @@ int64_t usable_positions(const ModelFacts& model);
 // tokenizer and, where they may be added, the samples' positions need.
 std::shared_ptr<const architectures::Architecture> running_architecture(const ResolveInput& input);
 
+// resolve_adapter.cpp
+// The adapter of the architecture that runs; nothing without one.
+std::optional<architectures::AdapterSpec> adapter_spec(const ResolveInput& input);
+std::optional<AdapterPlan> resolve_adapter(const ResolveInput& input,
+                                           const architectures::Architecture& running, Problems& problems);
+// How much is trained, and flags of adapters where there is none.
+void note_adapter(const ResolveInput& input, const RunPlan& plan, std::vector<Diagnostic>& notes);
+
 // resolve_opening.cpp: how the model that runs differs from the one that is loaded
 // The positions that the model gets because samples are longer than it reaches; 0: none are added.
 int64_t added_positions(const ResolveInput& input);

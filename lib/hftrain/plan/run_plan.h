@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "hftrain/architectures/adapter.h"
 #include "hftrain/base/json.h"
 #include "hftrain/data/collator.h"
 #include "hftrain/images/preprocessor.h"
@@ -103,6 +104,13 @@ struct GrownParameter {
   GrowthKind kind = GrowthKind::kTokens;
 };
 
+// An adapter: what is trained in the place of the weights, which stay as they are.
+struct AdapterPlan {
+  architectures::AdapterSpec spec;
+  std::string folder;  // that holds its weights; empty: they start anew
+  std::string config;  // text of the adapter_config.json that is saved
+};
+
 struct ModelPlan {
   std::string source_folder;        // transformers folder to load weights from; empty: from scratch
   std::string model_type;           // the family, as config.json names it
@@ -119,6 +127,7 @@ struct ModelPlan {
   bool ignore_mismatched_sizes = false;  // of the source folder: such weights start anew
   std::vector<GrownParameter> grown;     // when loaded from the source folder, in the table's order
   std::vector<int> frozen;               // positions in the parameter table, rising: they are not trained
+  std::optional<AdapterPlan> adapter;  // of the parameter table; nothing but it and what is trained is saved
   bool gradient_checkpointing = false;
   int64_t checkpoint_every_n_layers = 1;
   double neftune_noise_alpha = 0;  // 0: off

@@ -23,6 +23,12 @@ NLOHMANN_JSON_SERIALIZE_ENUM(OutputForm, {{OutputForm::kLossOnly, "loss"},
 
 }  // namespace hftrain::tasks
 
+namespace hftrain::architectures {
+
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(AdapterSpec, rank, alpha, dropout, rank_stabilised, targets, saved_modules)
+
+}  // namespace hftrain::architectures
+
 namespace hftrain::images {
 
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Preprocessor, height, width, keeps_proportions, mean, deviation)
@@ -63,11 +69,12 @@ NLOHMANN_JSON_SERIALIZE_ENUM(GrowthKind, {{GrowthKind::kTokens, "tokens"},
                                           {GrowthKind::kZeros, "zeros"},
                                           {GrowthKind::kMean, "mean"}})
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(GrownParameter, name, rows_before, kind)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(AdapterPlan, spec, folder, config)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ModelPlan, source_folder, model_type, config, generation_config,
                                    preprocessor_config, tokenizer_folder, tokenizer_settings, chat_template,
                                    master_dtype, parameters, trainable_parameters, non_embedding_parameters,
                                    gradient_checkpointing, checkpoint_every_n_layers, neftune_noise_alpha,
-                                   fused_kernels, ignore_mismatched_sizes, grown, frozen)
+                                   fused_kernels, ignore_mismatched_sizes, grown, frozen, adapter)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(LossScalePlan, initial, dynamic, growth_interval, hysteresis, refill,
                                    minimum)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(PrecisionPlan, compute, gradient_scaler, loss_scale, tf32, eval)

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <map>
 
 #include "hftrain/base/error.h"
 #include "hftrain/base/file.h"
@@ -46,24 +47,25 @@ void verify_sources(const std::string& checkpoint, const StoredWeights& weights)
 }
 
 void copy_tensor(const StoredWeights& weights, const TensorEntry& entry, std::vector<char>& buffer,
-                 SafetensorsWriter& writer) {
+                 const RowsChange& change, SafetensorsWriter& writer) {
   const auto width = static_cast<uint64_t>(std::max(1, dtype_bits(entry.dtype) / 8));
   const Box whole{std::vector<int64_t>(entry.shape.size(), 0), entry.shape};
   for (const Box& rows : row_groups(whole, kBufferBytes / width)) {
     buffer.resize(volume(rows) * width);
     weights.read(entry.name, rows, buffer);
+    if (change) change(entry, rows, buffer);
     writer.write(entry.name, {buffer.data(), buffer.size()});
   }
 }
 
-ExportResult write_weights(const StoredWeights& weights, int64_t max_shard_bytes, StagedFiles& target) {
+ExportResult write_weights(const StoredWeights& weights, const ExportOptions& options, StagedFiles& target) {
   ExportResult result;
   std::vector<char> buffer;
-  const ShardPlan plan = plan_shards(weights.entries(), max_shard_bytes);
+  const ShardPlan plan = plan_shards(weights.entries(), options.max_shard_bytes);
   for (const ShardPlan::Shard& shard : plan.shards) {
     SafetensorsWriter writer = target.open_safetensors(shard.file, shard.entries);
     for (const TensorEntry& entry : std::vector<TensorEntry>(writer.entries())) {
-      copy_tensor(weights, entry, buffer, writer);
+      copy_tensor(weights, entry, buffer, options.change, writer);
       result.bytes += entry.bytes();
       ++result.tensors;
     }
@@ -76,7 +78,7 @@ ExportResult write_weights(const StoredWeights& weights, int64_t max_shard_bytes
 }  // namespace
 
 ExportResult export_model(FileSystem& files, const std::string& checkpoint, const std::string& target,
-                          int64_t max_shard_bytes) {
+                          const ExportOptions& options) {
   check_target(target);
   if (!path_exists(checkpoint + '/' + kConfigName)) {
     throw Error(ExitCode::kData, "not a model folder or checkpoint")
@@ -92,10 +94,14 @@ ExportResult export_model(FileSystem& files, const std::string& checkpoint, cons
   files.make_directory(temporary);
   try {
     StagedFiles staged(files, temporary);
-    ExportResult result = write_weights(weights, max_shard_bytes, staged);
-    for (const std::string& name : model_companion_files(checkpoint)) {
-      staged.copy_from(checkpoint + '/' + name, name);
+    ExportResult result = write_weights(weights, options, staged);
+    if (options.check) options.check();
+    std::map<std::string, std::string> companions;  // by name: the folder that it is taken from
+    for (const std::string& name : model_companion_files(checkpoint)) companions[name] = checkpoint;
+    if (!options.over.empty()) {
+      for (const std::string& name : model_companion_files(options.over)) companions[name] = options.over;
     }
+    for (const auto& [name, source] : companions) staged.copy_from(source + '/' + name, name);
     staged.sync_names();
     files.rename(temporary, folder.string());
     files.sync_directory(folder.parent_path().string());

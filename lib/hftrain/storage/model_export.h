@@ -2,9 +2,13 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <span>
 #include <string>
 
+#include "hftrain/storage/box.h"
 #include "hftrain/storage/file_system.h"
+#include "hftrain/storage/safetensors_file.h"
 
 namespace hftrain::storage {
 
@@ -14,12 +18,23 @@ struct ExportResult {
   uint64_t bytes = 0;
 };
 
+// What is done to the weights on their way: `rows` of a tensor, whose bytes are there, dense and row-major.
+using RowsChange = std::function<void(const TensorEntry& entry, const Box& rows, std::span<char> bytes)>;
+
+struct ExportOptions {
+  int64_t max_shard_bytes = 0;
+  RowsChange change = {};
+  std::function<void()> check =
+      {};                 // called when all weights are written: what it throws leaves nothing behind
+  std::string over = {};  // a folder whose tokenizer files and configs stand in the place of the model's
+};
+
 // Writes configs, tokenizer files and weights of `checkpoint` (or of any model folder), in whichever layout,
-// to `target` as transformers has them, sharded anew by `max_shard_bytes`; a few megabytes at a time are in
+// to `target` as transformers has them, sharded anew by max_shard_bytes; a few megabytes at a time are in
 // memory. The target appears whole or not at all. What the manifest, if there is one, says of these files is
 // verified first: Error(kData) names the bad one. Error(kUsage) when `target` exists and is not an empty
 // folder.
 ExportResult export_model(FileSystem& files, const std::string& checkpoint, const std::string& target,
-                          int64_t max_shard_bytes);
+                          const ExportOptions& options);
 
 }  // namespace hftrain::storage

@@ -83,6 +83,15 @@ ModelWeights::ModelWeights(const std::string& folder) : folder_(folder) {
   }
 }
 
+ModelWeights::ModelWeights(const std::string& folder, const std::string& file) : folder_(folder) {
+  const std::string path = folder + '/' + file;
+  if (!path_exists(path))
+    throw Error(ExitCode::kData, "there are no weights").where(path).why("the file is missing");
+  shard_names_.push_back(file);
+  shards_.emplace_back(path);
+  add_all(0);
+}
+
 void ModelWeights::add_all(size_t shard) {
   for (const StoredTensor& tensor : shards_[shard].tensors()) places_[tensor.entry.name] = {shard, &tensor};
 }

@@ -23,6 +23,8 @@ inline constexpr const char* kWeightsIndexName = "model.safetensors.index.json";
 class ModelWeights {
  public:
   explicit ModelWeights(const std::string& folder);
+  // A single file of the folder alone.
+  ModelWeights(const std::string& folder, const std::string& file);
 
   const std::string& folder() const noexcept { return folder_; }
   // Sorted.

@@ -29,6 +29,12 @@ StoredWeights::StoredWeights(const std::string& folder) : folder_(folder) {
   for (size_t i = 0; i < entries_.size(); ++i) positions_[entries_[i].name] = i;
 }
 
+StoredWeights::StoredWeights(const std::string& folder, const std::string& file) : folder_(folder) {
+  whole_.emplace(folder, file);
+  add_whole_tensors();
+  for (size_t i = 0; i < entries_.size(); ++i) positions_[entries_[i].name] = i;
+}
+
 void StoredWeights::add_whole_tensors() {
   for (const SafetensorsFile& file : whole_->shards()) {
     for (const StoredTensor& stored : file.tensors()) {

@@ -23,6 +23,8 @@ inline constexpr const char* kShardedModelFolder = "model";
 class StoredWeights {
  public:
   explicit StoredWeights(const std::string& folder);
+  // A single file of the folder alone.
+  StoredWeights(const std::string& folder, const std::string& file);
 
   const std::string& folder() const noexcept { return folder_; }
   bool sharded() const noexcept { return slices_.has_value(); }

@@ -48,7 +48,10 @@ std::unique_ptr<models::Model> make_model(const plan::RunPlan& plan, at::Device 
   options.frozen = plan.model.frozen;
   using architectures::Architecture;
   const architectures::Head head = tasks::row_of(plan.data.task).head;
-  return models::build_model(Architecture::from_config(plan.model.config, "the plan", head), options);
+  std::optional<architectures::AdapterSpec> adapter;
+  if (plan.model.adapter) adapter = plan.model.adapter->spec;
+  return models::build_model(Architecture::from_config(plan.model.config, "the plan", head, adapter),
+                             options);
 }
 
 std::unique_ptr<parallel::Strategy> make_strategy(const plan::RunPlan& plan, const models::Model& model,

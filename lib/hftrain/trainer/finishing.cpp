@@ -75,7 +75,7 @@ bool Trainer::load_best_model() {
     events_.message(LogLevel::kInfo, "Loading best model from " + state_.best_checkpoint + " (score: " +
                                          reporting::python_repr(state_.best_metric.value_or(NAN)) + ").");
   }
-  checkpointer_->load_model(state_.best_checkpoint);
+  checkpointer_->load_saved(state_.best_checkpoint);
   strategy_->parameters_changed();
   return true;
 }

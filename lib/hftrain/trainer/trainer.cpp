@@ -93,12 +93,15 @@ reporting::LogHistory Trainer::logged_before() const {
 
 void Trainer::load() {
   const std::string& resume_from = plan_.saving.resume_from;
-  const std::string& folder = resume_from.empty() ? plan_.model.source_folder : resume_from;
+  const std::optional<plan::AdapterPlan>& adapter = plan_.model.adapter;
+  const std::string& folder = resume_from.empty() || adapter ? plan_.model.source_folder : resume_from;
   if (folder.empty()) {
     draw_initial_weights(std::nullopt);
   } else {
     load_weights_of(folder);
   }
+  if (adapter && !(resume_from.empty() && adapter->folder.empty()))
+    checkpointer_->load_saved(resume_from.empty() ? adapter->folder : resume_from);
   peak_host_bytes_loading_ = runtime::host_memory().peak_resident;  // before the optimizer's state is made
   // Model creation draws numbers that a resumed run does not; both start training from the same place.
   runtime::seed_generators(plan_.seed, *context_.device_runtime, context_.device);
@@ -122,6 +125,7 @@ void Trainer::load_weights_of(const std::string& folder) {
   const checkpoint::LoadedWeights loaded = checkpointer_->load_model(folder, rules);
   std::set<std::string> left(loaded.missing.begin(), loaded.missing.end());
   for (const auto& mismatch : loaded.mismatched) left.insert(mismatch.name);
+  left.insert(loaded.adapters.begin(), loaded.adapters.end());
   models::InitialWeights::Positions only;
   const auto& table = model_->architecture().parameters().parameters;
   for (size_t i = 0; i < table.size(); ++i) {

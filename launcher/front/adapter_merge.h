@@ -1,0 +1,19 @@
+// An adapter and the model that it stands beside, as one plain model.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "hftrain/base/environment.h"
+#include "hftrain/storage/model_export.h"
+
+namespace hftrain::front {
+
+// Writes base + scale · up·down of every adapted matrix, and the modules that the adapter holds whole, to `target`: a
+// folder that from_pretrained opens, with the tokenizer of the adapter's folder where it has one. Numbers are computed
+// in float32 and stored in the base model's dtypes. `folder` is an adapter's, a checkpoint or a final folder. Errors
+// carry exit code 4: no adapter, no base model, an adapter that does not fit it, a damaged file.
+storage::ExportResult merge_adapter(const std::string& folder, const std::string& target,
+                                    int64_t max_shard_bytes, const Environment& environment);
+
+}  // namespace hftrain::front

@@ -1,0 +1,151 @@
+#include "hftrain/architectures/adapter_config.h"
+
+#include <algorithm>
+#include <array>
+#include <set>
+
+#include "hftrain/architectures/architecture.h"
+#include "hftrain/base/error.h"
+
+namespace hftrain::architectures {
+namespace {
+
+// The release whose keys these are.
+constexpr const char* kPeftVersion = "0.21.2";
+
+std::string adapted_module(const ParameterTable& table, const ParameterSpec& half) {
+  const std::string& weight = table.parameters[static_cast<size_t>(half.adapts->parameter)].name;
+  return weight.substr(0, weight.rfind('.'));
+}
+
+// The shortest list of endings that names the adapted modules and no other: the last part of a name, or where a module
+// of the same ending has no adapter, whole names.
+Json target_modules(const ParameterTable& table) {
+  std::set<std::string> adapted, others;
+  for (const ParameterSpec& spec : table.parameters) {
+    if (spec.adapts) adapted.insert(adapted_module(table, spec));
+  }
+  for (const ParameterSpec& spec : table.parameters) {
+    const std::string module = spec.name.substr(0, spec.name.rfind('.'));
+    if (!spec.adapts && adapted.count(module) == 0) others.insert(module.substr(module.rfind('.') + 1));
+  }
+  std::set<std::string> names;
+  for (const std::string& module : adapted) {
+    const std::string last = module.substr(module.rfind('.') + 1);
+    names.insert(others.count(last) > 0 ? module : last);
+  }
+  return names;
+}
+
+bool stores_input_first(const ParameterTable& table) {
+  return std::any_of(table.parameters.begin(), table.parameters.end(), [&](const ParameterSpec& spec) {
+    return spec.adapts && table.parameters[static_cast<size_t>(spec.adapts->parameter)].input_first;
+  });
+}
+
+Error unusable(const std::string& origin, const std::string& what, const std::string& hint) {
+  return Error(ExitCode::kData, what)
+      .where(origin)
+      .why("adapters here are LoRA, one rank for all modules")
+      .hint(hint);
+}
+
+template <typename T>
+T value_of(const Json& config, const char* key, const T& otherwise, const std::string& origin) {
+  const auto found = config.find(key);
+  if (found == config.end() || found->is_null()) return otherwise;
+  try {
+    return found->get<T>();
+  } catch (const Json::exception&) {
+    throw unusable(origin, std::string(key) + " of the adapter is " + found->dump(),
+                   "the file that peft wrote");
+  }
+}
+
+// Keys that change what an adapter computes, and what they are where they change nothing.
+void refuse_other_forms(const Json& config, const std::string& origin) {
+  if (value_of<std::string>(config, "peft_type", "LORA", origin) != "LORA")
+    throw unusable(origin, "the folder holds a " + config["peft_type"].dump() + " adapter",
+                   "merge it by peft first");
+  constexpr std::array kOff = {"use_dora",
+                               "use_qalora",
+                               "use_bdlora",
+                               "lora_bias",
+                               "megatron_config",
+                               "layer_replication",
+                               "target_parameters",
+                               "trainable_token_indices",
+                               "rank_pattern",
+                               "alpha_pattern",
+                               "alora_invocation_tokens",
+                               "arrow_config"};
+  for (const char* key : kOff) {
+    const auto found = config.find(key);
+    const bool off = found == config.end() || found->is_null() || *found == false || found->empty();
+    if (!off)
+      throw unusable(origin, std::string(key) + " of the adapter is not supported: " + found->dump(),
+                     "peft's merge_and_unload() makes a plain model of it");
+  }
+  if (value_of<std::string>(config, "bias", "none", origin) != "none")
+    throw unusable(origin, "the adapter has biases of its own",
+                   "peft's merge_and_unload() makes a plain model of it");
+}
+
+std::vector<std::string> modules(const Json& config, const char* key, const std::string& origin) {
+  const auto found = config.find(key);
+  if (found == config.end() || found->is_null()) return {};
+  if (!found->is_string()) return value_of<std::vector<std::string>>(config, key, {}, origin);
+  if (*found == std::string(kAllLinear)) return {std::string(kAllLinear)};
+  throw unusable(origin, std::string(key) + " is a regular expression: " + found->dump(),
+                 "a list of names or endings");
+}
+
+}  // namespace
+
+Json adapter_config_json(const ParameterTable& table, const AdapterSpec& spec, const std::string& base_model,
+                         const std::string& task_type) {
+  const auto or_null = [](const auto& value) { return value.empty() ? Json() : Json(value); };
+  const double whole = static_cast<double>(static_cast<int64_t>(spec.alpha));
+  return {{"alpha_pattern", Json::object()},
+          {"auto_mapping", nullptr},
+          {"base_model_name_or_path", base_model},
+          {"bias", "none"},
+          {"fan_in_fan_out", stores_input_first(table)},
+          {"inference_mode", true},
+          {"init_lora_weights", true},
+          {"layers_pattern", nullptr},
+          {"layers_to_transform", nullptr},
+          {"lora_alpha", whole == spec.alpha ? Json(static_cast<int64_t>(spec.alpha)) : Json(spec.alpha)},
+          {"lora_dropout", spec.dropout},
+          {"modules_to_save", or_null(spec.saved_modules)},
+          {"peft_type", "LORA"},
+          {"peft_version", kPeftVersion},
+          {"r", spec.rank},
+          {"rank_pattern", Json::object()},
+          {"revision", nullptr},
+          {"target_modules", target_modules(table)},
+          {"task_type", or_null(task_type)},
+          {"use_dora", false},
+          {"use_rslora", spec.rank_stabilised}};
+}
+
+AdapterSpec adapter_from_json(const Json& config, const std::string& origin) {
+  if (!config.is_object())
+    throw unusable(origin, "the adapter's config is not a JSON object", "the file that peft wrote");
+  refuse_other_forms(config, origin);
+  AdapterSpec spec;
+  spec.rank = value_of<int64_t>(config, "r", 8, origin);
+  spec.alpha = value_of<double>(config, "lora_alpha", 8, origin);
+  spec.dropout = value_of<double>(config, "lora_dropout", 0, origin);
+  spec.rank_stabilised = value_of<bool>(config, "use_rslora", false, origin);
+  spec.targets = modules(config, "target_modules", origin);
+  spec.saved_modules = modules(config, "modules_to_save", origin);
+  const bool usable =
+      spec.rank >= 1 && spec.rank <= (int64_t{1} << 20) && spec.dropout >= 0 && spec.dropout < 1;
+  if (!usable || spec.targets.empty())
+    throw unusable(origin, "r, lora_dropout or target_modules of the adapter is missing or out of range",
+                   "the file that peft wrote");
+  return spec;
+}
+
+}  // namespace hftrain::architectures

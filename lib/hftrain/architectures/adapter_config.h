@@ -1,0 +1,25 @@
+// adapter_config.json, as peft 0.21 writes and reads it.
+#pragma once
+
+#include <string>
+
+#include "hftrain/architectures/adapter.h"
+#include "hftrain/base/json.h"
+
+namespace hftrain::architectures {
+
+inline constexpr const char* kAdapterConfigName = "adapter_config.json";
+inline constexpr const char* kAdapterWeightsName = "adapter_model.safetensors";
+// Before the names of all parameters in kAdapterWeightsName.
+inline constexpr const char* kAdapterPrefix = "base_model.model.";
+
+// The base model by the name under which it was opened; `task_type` as peft has it ("CAUSAL_LM"), empty: none. `table`
+// has the adapters, whose modules are named.
+Json adapter_config_json(const ParameterTable& table, const AdapterSpec& spec, const std::string& base_model,
+                         const std::string& task_type);
+
+// What an adapter_config.json says of an adapter. An Error (exit code 4) that names `origin` for another kind of
+// adapter and for what is not implemented: magnitudes, ranks of single modules, biases, regular expressions.
+AdapterSpec adapter_from_json(const Json& config, const std::string& origin);
+
+}  // namespace hftrain::architectures

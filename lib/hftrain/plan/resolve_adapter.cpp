@@ -1,0 +1,160 @@
+// The adapter that is trained in place of the weights, or that the opened folder holds.
+#include <algorithm>
+#include <array>
+
+#include "hftrain/architectures/adapter_config.h"
+#include "hftrain/base/file.h"
+#include "hftrain/base/text.h"
+#include "hftrain/plan/resolve_parts.h"
+
+namespace hftrain::plan {
+namespace {
+
+using architectures::AdapterSpec;
+using architectures::Architecture;
+using architectures::Head;
+using architectures::ParameterSpec;
+using arguments::AdapterArguments;
+
+constexpr std::array kAdapterFlags = {
+    "lora_r",     "lora_alpha",    "lora_dropout", "lora_target_modules", "lora_modules_to_save",
+    "use_rslora", "lora_task_type"};
+
+// As peft calls the task; of some it has no word.
+std::string task_type_of(Head head) {
+  switch (head) {
+    case Head::kCausalLm:
+      return "CAUSAL_LM";
+    case Head::kSeq2SeqLm:
+      return "SEQ_2_SEQ_LM";
+    case Head::kSequenceClassification:
+      return "SEQ_CLS";
+    case Head::kTokenClassification:
+      return "TOKEN_CLS";
+    case Head::kQuestionAnswering:
+      return "QUESTION_ANS";
+    default:
+      return "";
+  }
+}
+
+// A head that a checkpoint of a language model does not have starts from random numbers, and is trained whole.
+std::vector<std::string> modules_of_head(const Architecture& architecture) {
+  std::vector<std::string> modules;
+  if (architectures::generates(architecture.head()) || architecture.head() == Head::kMaskedLm) return modules;
+  for (const ParameterSpec& spec : architecture.parameters().parameters) {
+    const std::string module = spec.name.substr(0, spec.name.find('.'));
+    if (spec.head && std::find(modules.begin(), modules.end(), module) == modules.end())
+      modules.push_back(module);
+  }
+  return modules;
+}
+
+AdapterSpec asked_for(const AdapterArguments& asked, const Architecture& architecture) {
+  AdapterSpec spec;
+  spec.rank = asked.lora_r;
+  spec.alpha = static_cast<double>(asked.lora_alpha);
+  spec.dropout = asked.lora_dropout;
+  spec.rank_stabilised = asked.use_rslora;
+  spec.targets = asked.lora_target_modules.value_or(architecture.adapter_targets());
+  spec.saved_modules = asked.lora_modules_to_save.value_or(std::vector<std::string>());
+  for (const std::string& module : modules_of_head(architecture)) {
+    if (std::find(spec.saved_modules.begin(), spec.saved_modules.end(), module) == spec.saved_modules.end())
+      spec.saved_modules.push_back(module);
+  }
+  return spec;
+}
+
+// Flags that say otherwise than the adapter that the folder holds.
+void check_against_folder(const ResolveInput& input, const AdapterSpec& stored, Problems& problems) {
+  const AdapterSpec asked = asked_for(input.parsed.arguments.adapter, *input.model.architecture);
+  const auto compare = [&](const char* flag, const Json& wanted, const Json& held) {
+    if (!input.parsed.origins.is_given(flag) || wanted == held) return;
+    problems.usage(std::string(flag) + " is not what the adapter has", input.parsed.origins.describe(flag),
+                   input.model.adapter_folder + " has " + held.dump(),
+                   "leave it out, or name the base model to begin a new adapter");
+  };
+  compare("lora_r", asked.rank, stored.rank);
+  compare("lora_alpha", asked.alpha, stored.alpha);
+  compare("use_rslora", asked.rank_stabilised, stored.rank_stabilised);
+  compare("lora_target_modules", asked.targets, stored.targets);
+}
+
+std::string task_type(const ResolveInput& input, Head head, Problems& problems) {
+  const std::string& asked = input.parsed.arguments.adapter.lora_task_type;
+  const std::string own = task_type_of(head);
+  if (input.parsed.origins.is_given("lora_task_type") && asked != own) {
+    problems.usage("lora_task_type " + asked + " is not that of the task",
+                   input.parsed.origins.describe("lora_task_type"),
+                   own.empty() ? "peft has no word for this task" : "the model's head makes it " + own,
+                   "leave it out");
+  }
+  return own;
+}
+
+}  // namespace
+
+std::optional<AdapterSpec> adapter_spec(const ResolveInput& input) {
+  if (input.model.adapter) {
+    AdapterSpec spec = *input.model.adapter;
+    if (input.parsed.origins.is_given("lora_dropout"))
+      spec.dropout = input.parsed.arguments.adapter.lora_dropout;
+    return spec;
+  }
+  if (!input.parsed.arguments.adapter.use_peft) return std::nullopt;
+  return asked_for(input.parsed.arguments.adapter, *input.model.architecture);
+}
+
+std::optional<AdapterPlan> resolve_adapter(const ResolveInput& input, const Architecture& running,
+                                           Problems& problems) {
+  const std::optional<AdapterSpec>& spec = running.adapter();
+  const AdapterArguments& asked = input.parsed.arguments.adapter;
+  if (!spec) return std::nullopt;
+  if (input.model.source_folder.empty()) {
+    problems.usage("an adapter needs a model to stand beside", input.parsed.origins.describe("use_peft"),
+                   "weights that start from random numbers are lost with the run: only the adapter is saved",
+                   "--model_name_or_path FOLDER");
+  }
+  if (spec->targets.empty()) {
+    problems.usage("which modules get an adapter is not known", input.parsed.origins.describe("use_peft"),
+                   "peft names none for " + running.model_type(),
+                   "--lora_target_modules " + std::string(architectures::kAllLinear));
+  }
+  if (input.model.adapter && !asked.use_peft && wants_training(input.parsed)) {
+    problems.usage("the folder holds an adapter", input.model.adapter_folder,
+                   "training all weights would leave it behind",
+                   "--use_peft trains it on; hftrain checkpoint merge makes a plain model of it");
+  }
+  AdapterPlan plan{.spec = *spec, .folder = input.model.adapter_folder};
+  if (input.model.adapter) {
+    check_against_folder(input, *input.model.adapter, problems);
+    plan.config = read_file(plan.folder + '/' + architectures::kAdapterConfigName);
+    return plan;
+  }
+  const std::string type = task_type(input, running.head(), problems);
+  plan.config = dump_json(architectures::adapter_config_json(running.parameters(), *spec,
+                                                             input.model.source_folder, type)) +
+                '\n';
+  return plan;
+}
+
+void note_adapter(const ResolveInput& input, const RunPlan& plan, std::vector<Diagnostic>& notes) {
+  if (plan.model.adapter) {
+    const double share = 100.0 * static_cast<double>(plan.model.trainable_parameters) /
+                         static_cast<double>(plan.model.parameters);
+    char text[32];
+    std::snprintf(text, sizeof text, "%.2f %%", share);
+    notes.push_back(note("an adapter is trained: " + std::to_string(plan.model.trainable_parameters) +
+                         " of " + std::to_string(plan.model.parameters) + " numbers, " + text));
+    return;
+  }
+  for (const char* flag : kAdapterFlags) {
+    if (!input.parsed.origins.is_given(flag)) continue;
+    Diagnostic diagnostic =
+        warning(std::string(flag) + " has no effect", "there is no adapter", "--use_peft");
+    diagnostic.where = input.parsed.origins.describe(flag);
+    notes.push_back(std::move(diagnostic));
+  }
+}
+
+}  // namespace hftrain::plan

@@ -1,0 +1,173 @@
+#!/usr/bin/env python3
+"""Adapters (LoRA) by whole runs: what is trained and saved, every strategy, resuming, merging, and what is refused.
+
+  adapters.py [SCENARIO]…     all of them without a word
+"""
+import filecmp
+import json
+import os
+import shutil
+import sys
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from opening import numbers_of, write
+from runs import Fixture, expect, read_json, records, run_scenarios
+from text_classification import Rows, tensors_of
+
+STRATEGIES = {  # name: (ranks, flags)
+    "ddp": (2, []),
+    "zero1": (2, ["--sharded_ddp", "simple"]),
+    "zero2": (2, ["--fsdp", "shard_grad_op auto_wrap"]),
+    "full_shard": (2, ["--fsdp", "full_shard auto_wrap"]),
+    "full_shard-recomputed": (2, ["--fsdp", "full_shard auto_wrap", "--gradient_checkpointing"]),
+    "offload": (2, ["--fsdp", "full_shard offload auto_wrap"]),
+    "sharded-files": (2, ["--fsdp", "full_shard auto_wrap", "--fsdp_config", '{"state_dict_type": "SHARDED_STATE_DICT"}']),
+    "zero3": (2, ["--deepspeed", '{"zero_optimization": {"stage": 3}}']),
+}
+
+
+def losses(output):
+    return [record["loss"] for record in records(output) if "loss" in record]
+
+
+class Adapters(Fixture):
+    """A base model that was trained for two steps."""
+
+    def __init__(self, folder):
+        super().__init__(folder)
+        self.base = os.path.join(self.folder, "base")
+        self.call(*self.flags(self.base, "--max_steps", 2, "--save_strategy", "no", ranks=1))
+
+    def train(self, output, *more, model=None, ranks=1, steps=4, expect=0):
+        return self.call("--model_name_or_path", model or self.base, "--use_peft", "--train_file", self.text, "--block_size", "64",
+                         "--use_cpu", "--nproc_per_node", str(ranks), "--per_device_train_batch_size", str(8 // ranks),
+                         "--logging_steps", "1", "--learning_rate", "1e-2", "--max_steps", str(steps), "--do_train", "--output_dir",
+                         output, *map(str, more), expect=expect)
+
+
+def an_adapter_alone_is_trained_and_saved(fixture, folder):
+    output = os.path.join(folder, "run")
+    said = fixture.train(output, "--save_steps", 2, "--lora_r", 4)
+    expect("an adapter is trained" in said.stderr, "it is said", said.stderr)
+    for place in (output, output + "/checkpoint-2", output + "/checkpoint-4"):
+        names = os.listdir(place)
+        expect("adapter_model.safetensors" in names and "adapter_config.json" in names, "the adapter's files", names)
+        expect("model.safetensors" not in names and "config.json" not in names, "and not the model's", names)
+        expect("tokenizer.json" in names, "the tokenizer", names)
+    tensors = tensors_of(output + "/adapter_model.safetensors")
+    wanted = {f"base_model.model.transformer.h.{layer}.attn.c_attn.lora_{half}.weight": shape
+              for layer in (0, 1) for half, shape in (("A", [4, 32]), ("B", [96, 4]))}
+    expect(tensors == wanted, "peft's names and shapes", tensors)
+    config = read_json(output, "adapter_config.json")
+    for key, value in dict(peft_type="LORA", r=4, lora_alpha=32, lora_dropout=0.05, target_modules=["c_attn"], task_type="CAUSAL_LM",
+                           fan_in_fan_out=True, base_model_name_or_path=fixture.base, bias="none", modules_to_save=None).items():
+        expect(config.get(key) == value, key, config)
+    fell = losses(output)
+    expect(fell[-1] < fell[0], "it learns", fell)
+    plan = json.loads(fixture.train(output + "-plan", "--lora_r", 4, "--dry_run", "--json").stdout)
+    numbers = sum(a * b for a, b in tensors.values())
+    model, memory = plan["plan"]["model"] if "plan" in plan else plan["model"], plan.get("plan", plan)["memory_per_rank"]
+    expect(model["trainable_parameters"] == numbers, "trainable numbers", model)
+    expect(memory["gradients"] == 4 * numbers and memory["optimizer"] <= 8 * numbers + 1024, "memory of training", memory)
+
+
+def every_strategy_trains_the_same_adapter(fixture, folder):
+    base = os.path.join(folder, "base")
+    sizes = "n_layer=2,n_head=2,n_embd=32,n_positions=64,vocab_size=512,bos_token_id=0,eos_token_id=0" + fixture.WITHOUT_DROPOUT
+    fixture.call(*fixture.flags(base, "--config_overrides", sizes, "--max_steps", 1, "--save_strategy", "no", ranks=1))
+    fixture.train(os.path.join(folder, "one"), "--lora_dropout", 0, "--lora_target_modules", "all-linear", model=base)
+    first = losses(os.path.join(folder, "one"))
+    seen = {}
+    for name, (ranks, flags) in STRATEGIES.items():
+        output = os.path.join(folder, name)
+        fixture.train(output, *flags, "--lora_target_modules", "all-linear", "--lora_dropout", 0, "--save_strategy", "no",
+                      model=base, ranks=ranks)
+        seen[name] = losses(output)
+        expect(max(abs(a - b) / a for a, b in zip(first, seen[name])) < 1e-5, f"{name}: losses of one rank", (first, seen[name]))
+        path = output + "/adapter_model.safetensors"
+        expect(filecmp.cmp(path, os.path.join(folder, "ddp", "adapter_model.safetensors"), shallow=False), f"{name}: DDP's adapter", path)
+    expect(all(found == seen["ddp"] for found in seen.values()), "DDP's losses", seen)
+
+
+def a_resumed_adapter_is_the_same_run(fixture, folder):
+    whole, part = os.path.join(folder, "whole"), os.path.join(folder, "part")
+    common = ["--save_steps", 2, "--gradient_accumulation_steps", 2, "--bf16"]
+    fixture.train(whole, *common)
+    shutil.copytree(whole, part, ignore=shutil.ignore_patterns("checkpoint-4"))
+    fixture.train(part, *common, "--resume_from_checkpoint", part + "/checkpoint-2")
+    expect(losses(whole)[-2:] == losses(part)[-2:], "losses", (losses(whole), losses(part)))
+    expect(filecmp.cmp(whole + "/adapter_model.safetensors", part + "/adapter_model.safetensors", shallow=False), "the same bits", part)
+
+
+def an_adapter_goes_on_from_its_folder_and_merges(fixture, folder):
+    first, second, merged = (os.path.join(folder, name) for name in ("first", "second", "merged"))
+    fixture.train(first, "--lora_dropout", 0)
+    fixture.train(second, "--lora_dropout", 0, model=first, steps=2)
+    expect(losses(second)[0] < losses(first)[0], "it goes on", (losses(first), losses(second)))
+    before, after = (numbers_of(place + "/adapter_model.safetensors", "base_model.model.transformer.h.0.attn.c_attn.lora_B.weight")
+                     for place in (first, second))
+    expect(before != after, "and learns", before[:4])
+    evaluated = ["--validation_file", fixture.text, "--block_size", "64", "--use_cpu", "--do_eval", "--do_train", "false"]
+    fixture.call("checkpoint", "merge", second, merged)
+    results = []
+    for model in (second, merged, fixture.base):
+        output = os.path.join(folder, "eval-" + os.path.basename(model))
+        fixture.call("--model_name_or_path", model, *evaluated, "--output_dir", output)
+        results.append(read_json(output, "eval_results.json")["eval_loss"])
+    expect(abs(results[0] - results[1]) < 1e-6 * results[0], "merged as beside it", results)
+    expect(abs(results[0] - results[2]) > 1e-3, "and not the base", results)
+    expect(tensors_of(merged + "/model.safetensors") == tensors_of(fixture.base + "/model.safetensors"), "a plain model", merged)
+    refused = fixture.call("checkpoint", "merge", second, merged, expect=2)
+    expect("not empty" in refused.stderr, "a folder that is there", refused.stderr)
+
+
+def a_head_is_trained_whole_beside_the_adapter(fixture, folder):
+    rows = Rows(os.path.join(folder, "rows"))
+    output = os.path.join(folder, "classes")
+    rows.call("--task", "text-classification", "--model_name_or_path", fixture.base, "--tokenizer_name", rows.tokenizer, "--use_peft", "--train_file", rows.train,
+              "--max_seq_length", "48", "--use_cpu", "--max_steps", "2", "--output_dir", output, "--do_train")
+    tensors = tensors_of(output + "/adapter_model.safetensors")
+    expect("base_model.model.score.weight" in tensors, "the head's matrix", tensors)
+    config = read_json(output, "adapter_config.json")
+    expect(config["modules_to_save"] == ["score"] and config["task_type"] == "SEQ_CLS", "its name", config)
+
+
+def what_cannot_be_is_refused(fixture, folder):
+    output = os.path.join(folder, "run")
+    adapter = os.path.join(folder, "adapter")
+    fixture.train(adapter, steps=1)
+    dora = shutil.copytree(adapter, os.path.join(folder, "dora"))
+    config = read_json(adapter, "adapter_config.json")
+    write(dora + "/adapter_config.json", json.dumps(dict(config, use_dora=True)))
+    lost = shutil.copytree(adapter, os.path.join(folder, "lost"))
+    write(lost + "/adapter_config.json", json.dumps(dict(config, base_model_name_or_path=folder + "/nowhere")))
+    cases = [  # flags, model, exit code, parts of the message
+        (["--lora_target_modules", "q_prj"], None, 2, ["'q_prj'", "c_attn, c_proj, c_fc"]),
+        (["--lora_target_modules", "wte"], None, 2, ["'wte'", "--lora_modules_to_save"]),
+        (["--lora_modules_to_save", "no_such"], None, 2, ["'no_such'"]),
+        (["--lora_task_type", "SEQ_CLS"], None, 2, ["lora_task_type", "CAUSAL_LM"]),
+        (["--lora_r", "0"], None, 2, ["lora_r"]),
+        (["--lora_r", "8"], adapter, 2, ["lora_r", "16"]),
+        (["--use_peft", "false"], adapter, 2, ["the folder holds an adapter", "--use_peft"]),
+        ([], dora, 4, ["use_dora"]),
+        ([], lost, 4, ["nowhere"]),
+    ]
+    for flags, model, code, parts in cases:
+        refused = fixture.train(output, *flags, model=model, expect=code)
+        for part in parts:
+            expect(part in refused.stderr, f"{flags}: {part}", refused.stderr)
+        expect(not os.path.exists(output), "nothing is written", flags)
+    scratch = fixture.call("--model_type", "gpt2", "--config_overrides", "n_layer=1,n_embd=8,n_head=1", "--tokenizer_name", fixture.tokenizer,
+                           "--use_peft", "--train_file", fixture.text, "--block_size", "64", "--output_dir", output, "--use_cpu", expect=2)
+    expect("an adapter needs a model" in scratch.stderr, "from scratch", scratch.stderr)
+    idle = fixture.call(*fixture.flags(os.path.join(folder, "idle"), "--lora_r", 8, "--max_steps", 1, ranks=1))
+    expect("lora_r has no effect" in idle.stderr, "without --use_peft it is said", idle.stderr)
+    none = fixture.call("checkpoint", "merge", fixture.base, output, expect=4)
+    expect("holds no adapter" in none.stderr, "merge", none.stderr)
+
+
+SCENARIOS = [an_adapter_alone_is_trained_and_saved, every_strategy_trains_the_same_adapter, a_resumed_adapter_is_the_same_run,
+             an_adapter_goes_on_from_its_folder_and_merges, a_head_is_trained_whole_beside_the_adapter, what_cannot_be_is_refused]
+
+if __name__ == "__main__":
+    run_scenarios(SCENARIOS, sys.argv[1:], Adapters)

@@ -1,0 +1,123 @@
+#!/usr/bin/env python3
+"""Adapters against peft: both go on from one adapter that peft made, over the same text, and each opens what the other saved.
+
+  adapters_match_peft.py [--cases NAME…] [--steps 20]
+
+Compared are the loss of every step (bar 1e-5 relative), every tensor of the saved adapters, the model with the adapter
+merged into it by `hftrain checkpoint merge` against peft's merge_and_unload(), and what peft computes with our folder.
+Skipped by name without peft.
+"""
+import argparse
+import json
+import os
+import sys
+import tempfile
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import fixtures
+
+ARGUMENTS = dict(per_device_train_batch_size=4, logging_steps=1, save_strategy="no", learning_rate=1e-3, seed=7,
+                 lr_scheduler_type="cosine", warmup_steps=2, weight_decay=0.1, max_grad_norm=1.0)
+CASES = {  # name: (model, ranks, LoraConfig)
+    "gpt2": ("tiny-gpt2", 1, dict(r=8, lora_alpha=16)),
+    "llama-all-linear": ("tiny-llama", 1, dict(r=4, lora_alpha=16, use_rslora=True, target_modules="all-linear")),
+    "llama-two-ranks-embeddings": ("tiny-llama", 2, dict(r=4, lora_alpha=8, modules_to_save=["lm_head"])),
+}
+
+
+def first_adapter(model_folder, out, config):
+    """With numbers in both halves, so that the adapter says something from the first step on."""
+    import torch
+    from peft import LoraConfig, get_peft_model
+    from transformers import AutoModelForCausalLM
+    torch.manual_seed(3)
+    model = get_peft_model(AutoModelForCausalLM.from_pretrained(model_folder), LoraConfig(task_type="CAUSAL_LM", **config))
+    with torch.no_grad():
+        for name, parameter in model.named_parameters():
+            if "lora_B" in name:
+                parameter.normal_(0, 0.02)
+    model.save_pretrained(out)
+    return out
+
+
+def losses(records):
+    return {r["step"]: r["loss"] for r in records if "loss" in r}
+
+
+def worst_tensor(mine, theirs):
+    from safetensors.torch import load_file
+    a, b = load_file(mine), load_file(theirs)
+    if sorted(a) != sorted(b):
+        raise SystemExit(f"tensors differ: {sorted(set(a) ^ set(b))}")
+    return max(((a[k].float() - b[k].float()).abs().max() / b[k].float().abs().max().clamp_min(1e-12)).item() for k in a)
+
+
+def loss_in_peft(model_folder, adapter, text):
+    """Of our folder, opened as anybody would."""
+    import torch
+    from peft import AutoPeftModelForCausalLM
+    from transformers import AutoTokenizer
+    ids = AutoTokenizer.from_pretrained(model_folder)(open(text).read(4000), return_tensors="pt")["input_ids"][:, :128]
+    with torch.no_grad():
+        return AutoPeftModelForCausalLM.from_pretrained(adapter)(input_ids=ids, labels=ids).loss.item()
+
+
+def merged_loss(model_folder, merged, text):
+    import torch
+    from transformers import AutoModelForCausalLM, AutoTokenizer
+    ids = AutoTokenizer.from_pretrained(model_folder)(open(text).read(4000), return_tensors="pt")["input_ids"][:, :128]
+    with torch.no_grad():
+        return AutoModelForCausalLM.from_pretrained(merged)(input_ids=ids, labels=ids).loss.item()
+
+
+def compare(name, steps, scratch):
+    shape, ranks, config = CASES[name]
+    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
+    text = fixtures.sample_text(scratch)
+    model = fixtures.model_folder(scratch, shape, fixtures.tokenizer(scratch, text))
+    folder = os.path.join(scratch, name)
+    adapter = first_adapter(model, os.path.join(folder, "first"), config)
+    arguments = {**ARGUMENTS, "max_steps": steps}
+    out = os.path.join(folder, "peer.json")
+    launcher = [sys.executable] if ranks == 1 else [
+        sys.executable, "-m", "torch.distributed.run", "--standalone", f"--nproc_per_node={ranks}"]
+    fixtures.run(launcher + [fixtures.PEER, "--model", model, "--adapter", adapter, "--train_file", text, "--block_size", "128",
+                             "--out", out, "--save_model", f"{folder}/theirs", "--exact_norm", "--", f"output_dir={folder}/peer",
+                             "use_cpu=true"] + [f"{k}={json.dumps(v)}" for k, v in arguments.items()], env=environment)
+    flags = [part for k, v in arguments.items() for part in (f"--{k}", str(v))]
+    fixtures.run([fixtures.HFTRAIN, "--model_name_or_path", adapter, "--use_peft", "--train_file", text, "--block_size", "128",
+                  "--output_dir", f"{folder}/ours", "--use_cpu", "--nproc_per_node", str(ranks), "--do_train"] + flags,
+                 env=environment)
+    with open(out) as file:
+        theirs = losses(json.load(file)["log_history"])
+    mine = losses(fixtures.our_records(f"{folder}/ours"))
+    if sorted(theirs) != sorted(mine) or len(mine) != steps:
+        raise SystemExit(f"{name}: steps differ: {sorted(mine)} against {sorted(theirs)}")
+    worst = max(abs(mine[s] - theirs[s]) / theirs[s] for s in theirs)
+    if worst > 1e-5:
+        print({s: f"{abs(mine[s] - theirs[s]) / theirs[s]:.1e}" for s in theirs})
+    saved = worst_tensor(f"{folder}/ours/adapter_model.safetensors", f"{folder}/theirs/adapter_model.safetensors")
+    fixtures.run([fixtures.HFTRAIN, "checkpoint", "merge", f"{folder}/ours", f"{folder}/merged"])
+    opened, merged = loss_in_peft(model, f"{folder}/ours", text), merged_loss(model, f"{folder}/merged", text)
+    print(f"{name}: loss {theirs[1]:.4f} -> {theirs[steps]:.4f}, worst relative difference {worst:.2e}, of a saved tensor "
+          f"{saved:.2e}; in peft {opened:.6f}, merged {merged:.6f}", flush=True)
+    return worst <= 1e-5 and saved <= 1e-3 and abs(opened - merged) <= 1e-5 * opened
+
+
+def main():
+    try:
+        import peft  # noqa: F401
+    except ImportError:
+        print("SKIPPED: peft is not installed")
+        sys.exit(77)
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--cases", nargs="*", default=list(CASES))
+    parser.add_argument("--steps", type=int, default=20)
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as scratch:
+        passed = [compare(name, options.steps, scratch) for name in options.cases]
+    sys.exit(0 if all(passed) else 1)
+
+
+if __name__ == "__main__":
+    main()
