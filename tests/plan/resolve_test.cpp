@@ -496,6 +496,21 @@ TEST_CASE("the memory of an encoder and a decoder counts the blocks of both") {
         activations("encoder_layers=9,decoder_layers=9"));
 }
 
+TEST_CASE("the memory of training has room for the gradients of the largest block, while backward is in it") {
+  const auto activations = [](const std::string& encoder, const std::string& decoder) {
+    Case run;
+    run.model.architecture = two_stacks(
+        "bart",
+        "max_position_embeddings=64,encoder_attention_heads=2,decoder_attention_heads=2,encoder_layers=1,"
+        "decoder_layers=1,encoder_ffn_dim=" +
+            encoder + ",decoder_ffn_dim=" + decoder);
+    return run.plan().memory_per_rank.activations;
+  };
+  const int64_t more = int64_t{8} * 64 * (2 * 16) * 4;  // of a block whose inner layer is wider by 16
+  CHECK(activations("16", "32") - activations("16", "16") == 2 * more);
+  CHECK(activations("32", "64") - activations("16", "64") == more);  // the decoder's block is the larger one
+}
+
 TEST_CASE("state bytes are exact: parameters, gradients and two moments") {
   const RunPlan plan = Case().plan();
   const int64_t count = plan.model.parameters;

@@ -56,14 +56,19 @@ struct StackTokens {
   int64_t all = 0, row = 0;
 };
 
-// What the blocks of a stack keep; `input`: the tokens that a decoder attends to.
-int64_t stack_bytes(const architectures::BlockStack& stack, const StackTokens& own, const StackTokens& input,
-                    int64_t width, const RunPlan& plan) {
+// What a block of a stack keeps; `input`: the tokens that a decoder attends to.
+int64_t block_bytes(const architectures::BlockStack& stack, const StackTokens& own, const StackTokens& input,
+                    const RunPlan& plan) {
   const int64_t item = bytes_of(plan.precision.compute);
   const architectures::ActivationFootprint& block = stack.block;
-  const int64_t one_block =
-      own.all * (block.linear + block.square * own.row + block.cross * input.row) * item +
-      input.all * block.encoded * item;
+  return own.all * (block.linear + block.square * own.row + block.cross * input.row) * item +
+         input.all * block.encoded * item;
+}
+
+// What all of them keep.
+int64_t stack_bytes(const architectures::BlockStack& stack, const StackTokens& own, int64_t one_block,
+                    int64_t width, const RunPlan& plan) {
+  const int64_t item = bytes_of(plan.precision.compute);
   if (!plan.model.gradient_checkpointing) return stack.layers * one_block;
   // Only what enters each segment is kept, and one segment at a time is computed again.
   const int64_t segment = std::clamp<int64_t>(plan.model.checkpoint_every_n_layers, 1, stack.layers);
@@ -89,12 +94,15 @@ int64_t activation_bytes(const architectures::Architecture& architecture, const 
   const StackTokens input = tokens_of(plan.data.block_size);
   const StackTokens target = plan.data.target_size > 0 ? tokens_of(plan.data.target_size) : input;
   const int64_t width = architecture.hidden_size(), item = bytes_of(plan.precision.compute);
-  int64_t blocks = 0, ends = 0;
+  // Backward goes through one block at a time, with gradients of what it keeps.
+  int64_t blocks = 0, ends = 0, backward = 0;
   const StackTokens* last = &input;
   for (architectures::BlockStack stack : architecture.stacks()) {
     stack.block.linear += adapter_numbers(architecture);
     last = stack.decodes ? &target : &input;
-    blocks += stack_bytes(stack, *last, input, width, plan);
+    const int64_t one_block = block_bytes(stack, *last, input, plan);
+    blocks += stack_bytes(stack, *last, one_block, width, plan);
+    backward = std::max(backward, one_block);
     ends += 2 * last->all * width * item;
   }
   // The logits, and in float32 the softmax that becomes their gradient. The fused loss of a vocabulary makes the
@@ -102,7 +110,7 @@ int64_t activation_bytes(const architectures::Architecture& architecture, const 
   const int64_t outputs = architecture.outputs();
   const bool fused = ends_in_vocabulary(architecture) && plan.model.fused_kernels;
   const int64_t handed_on = fused ? (outputs + last->all) * width * item : 0;
-  return blocks + ends + handed_on +
+  return blocks + backward + ends + handed_on +
          rows_of_logits(architecture, plan, last->all) * outputs * bytes_of_logit(architecture, plan);
 }
 

@@ -143,7 +143,7 @@ void note_budget(const ResolveInput& input, const RunPlan& plan, std::vector<Dia
   }
   const int64_t copies = background_copies(plan).node, host = input.topology.host.available_bytes;
   const int64_t training =
-      (kProgramBytes + (gpu ? plan.memory_per_rank.host : needed)) * plan.ranks.local_world_size;
+      (kWorkingProgramBytes + (gpu ? plan.memory_per_rank.host : needed)) * plan.ranks.local_world_size;
   if (copies > 0 && host > 0 && training <= host && training + copies > host) {
     notes.push_back(warning("saving in the background keeps " + format_bytes(static_cast<uint64_t>(copies)) +
                                 " of host memory, and training is expected to leave " +
