@@ -1,4 +1,5 @@
-// hftrain-worker: one rank of a run. Reads a finished plan, trains, reports on its control descriptor.
+// hftrain-worker: one rank of a run, which reads a finished plan, trains and reports on its control descriptor; or, for
+// commands that generate, a model that writes texts.
 #include <exception>
 #include <iostream>
 #include <new>
@@ -9,6 +10,7 @@
 #include "hftrain/trainer/stop_request.h"
 #include "options.h"
 #include "run_rank.h"
+#include "serve_texts.h"
 
 int main(int argc, char** argv) {
   using hftrain::Error;
@@ -21,6 +23,7 @@ int main(int argc, char** argv) {
       status = hftrain::StatusPage::open(hftrain::FileDescriptor(options.status_fd));
       hftrain::install_fault_handlers(status);
     }
+    if (options.plan_path.empty()) return static_cast<int>(hftrain::worker::serve_texts(options));
     return static_cast<int>(hftrain::worker::run_rank(options, status));
   } catch (...) {
     const Error error = hftrain::runtime::translate(std::current_exception());

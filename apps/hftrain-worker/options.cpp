@@ -31,6 +31,8 @@ Options read_options(int argc, char** argv, const Environment& environment) {
     const std::string value = argv[i + 1];
     if (name == "--plan") {
       options.plan_path = value;
+    } else if (name == "--requests-fd") {
+      options.requests_fd = number(value, name);
     } else if (name == "--control-fd") {
       options.control_fd = number(value, name);
     } else if (name == "--status-fd") {
@@ -41,7 +43,7 @@ Options read_options(int argc, char** argv, const Environment& environment) {
       throw Error(ExitCode::kUsage, "unknown option " + name).hint("start runs with hftrain");
     }
   }
-  if (options.plan_path.empty())
+  if (options.plan_path.empty() && options.requests_fd < 0)
     throw Error(ExitCode::kUsage, "--plan is missing").hint("start runs with hftrain");
   return options;
 }

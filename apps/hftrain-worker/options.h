@@ -1,4 +1,4 @@
-// How the launcher starts a worker (plan/worker_protocol.h).
+// How the launcher starts a worker (plan/worker_protocol.h, generation/text_protocol.h).
 #pragma once
 
 #include <string>
@@ -8,10 +8,11 @@
 namespace hftrain::worker {
 
 struct Options {
-  std::string plan_path;
-  int control_fd = -1;  // -1: events are discarded
-  int store_fd = -1;    // rank 0: the bound socket of the store
-  int status_fd = -1;   // the status page; -1: nobody looks
+  std::string plan_path;  // empty: it writes texts, and never trains
+  int requests_fd = -1;   // without a plan: where requests for texts come from (generation/text_protocol.h)
+  int control_fd = -1;    // -1: events are discarded
+  int store_fd = -1;      // rank 0: the bound socket of the store
+  int status_fd = -1;     // the status page; -1: nobody looks
   int rank = 0;
   int attempt = 0;
   std::string master_addr = "127.0.0.1";

@@ -1,6 +1,5 @@
 #include "run_rank.h"
 
-#include <filesystem>
 #include <iostream>
 
 #include "hftrain/base/clock.h"
@@ -15,6 +14,7 @@
 #include "hftrain/runtime/worker_context.h"
 #include "hftrain/trainer/event_channel.h"
 #include "hftrain/trainer/trainer.h"
+#include "plugin_path.h"
 
 namespace hftrain::worker {
 namespace {
@@ -24,12 +24,6 @@ using Kind = plan::WorkerEvent::Kind;
 
 constexpr std::chrono::seconds kPatienceOfMpi{30};
 constexpr std::chrono::seconds kPatienceAfterStop{2};
-
-// Plug-ins lie in ../lib beside this program's folder.
-std::string plugin_path(const char* name) {
-  const std::filesystem::path program = std::filesystem::read_symlink("/proc/self/exe");
-  return (program.parent_path().parent_path() / "lib" / name).string();
-}
 
 runtime::WorkerContext make_context(const plan::RunPlan& plan, const plan::RankPlan& rank) {
   runtime::WorkerPlace place;

@@ -43,6 +43,16 @@ constexpr Synonym kSynonyms[] = {
     {"clear", "prune"},
     {"remove", "prune"},
     {"age", "older_than"},
+    {"model", "model_name_or_path"},
+    {"input", "prompt", "prompt_file"},
+    {"text", "prompt"},
+    {"max_tokens", "max_new_tokens"},
+    {"n_predict", "max_new_tokens"},
+    {"beams", "num_beams"},
+    {"temp", "temperature"},
+    {"stop", "stop_strings"},
+    {"sample", "do_sample"},
+    {"system_prompt", "system"},
 };
 
 bool is_word_for_help(const std::string& word) {
@@ -168,7 +178,11 @@ class CommandOptions::Reading {
     const auto option = std::find_if(options_.options_.begin(), options_.options_.end(),
                                      [&](const Option& each) { return each.name == name; });
     if (option == options_.options_.end()) return unknown(word.substr(0, equals));
-    if (equals == std::string::npos && !value_follows && !option->kind.empty()) return without_value(*option);
+    if (equals == std::string::npos && !value_follows && !option->kind.empty()) {
+      if (option->alone.empty()) return without_value(*option);
+      encoded_.push_back(name + '=' + value(option->alone));
+      return;
+    }
     encoded_.push_back(equals == std::string::npos ? name : name + '=' + value(word.substr(equals + 1)));
   }
 
@@ -288,6 +302,16 @@ void CommandOptions::texts(const std::string& name, std::vector<std::string>& va
                       .need = need,
                       .several = true,
                       .take = [&values](const std::vector<std::string>& words) { values = words; }});
+}
+
+void CommandOptions::value(const std::string& name, const std::string& kind, const std::string& help,
+                           Words words, const std::string& alone, Take take) {
+  options_.push_back({.name = name,
+                      .kind = kind,
+                      .help = help,
+                      .several = words == Words::kSeveral,
+                      .take = std::move(take),
+                      .alone = alone});
 }
 
 bool CommandOptions::read(const std::vector<std::string>& words, const CommandContext& context) const {

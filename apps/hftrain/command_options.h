@@ -35,12 +35,17 @@ class CommandOptions {
   void texts(const std::string& name, std::vector<std::string>& values, const std::string& kind,
              const std::string& help, Need need = Need::kOptional);
 
+  // Whatever `take` makes of the words. `alone` stands for a value that is left out; empty: it has to be there.
+  using Take = std::function<void(const std::vector<std::string>&)>;
+  enum class Words { kOne, kSeveral };
+  void value(const std::string& name, const std::string& kind, const std::string& help, Words words,
+             const std::string& alone, Take take);
+
   // Sets the values behind the options that were given; the others keep what they hold. False when help or
   // the version was asked for, and printed. Throws Error(kUsage) with every mistake that was found.
   bool read(const std::vector<std::string>& words, const CommandContext& context) const;
 
  private:
-  using Take = std::function<void(const std::vector<std::string>&)>;
   struct Option {
     std::string name = {};  // "--vocab_size", "DIR"
     std::string kind = {};  // of a value; empty: takes none
@@ -49,6 +54,7 @@ class CommandOptions {
     Need need = Need::kOptional;
     bool several = false;
     Take take = {};
+    std::string alone = {};  // in place of a value that is left out
 
     bool positional() const { return !name.starts_with("--"); }
   };

@@ -15,6 +15,7 @@ ExitCode run_docs(const CommandContext&);
 ExitCode run_completion(const CommandContext&);
 ExitCode run_sample_data(const CommandContext&);
 ExitCode run_tokenizer(const CommandContext&);
+ExitCode run_generate(const CommandContext&);
 ExitCode run_hosted(const CommandContext&);
 
 namespace {
@@ -26,6 +27,7 @@ constexpr Command kCommands[] = {
     {"cache", "the token cache: what lies there, and what to remove", run_cache},
     {"devices", "the GPUs, cores and memory that a run would see", run_devices},
     {"doctor", "what is installed, what is missing and what that costs", run_doctor},
+    {"generate", "text from a trained model: for prompts, or in a chat", run_generate},
     {"checkpoint", "verify, inspect or export a checkpoint", run_checkpoint},
     {"explain", "everything about one flag", run_explain},
     {"docs", "print docs/arguments.md or the man page", run_docs},

@@ -48,8 +48,8 @@ const std::map<std::string, std::set<std::string>> kEdges = {
     {"plugin", {"trainer"}},
     // the programs
     {"launcher", {"machine"}},
-    {"launcher/front", {"launcher", "data", "reporting", "storage"}},
-    {"apps/hftrain", {"launcher/front"}},
+    {"launcher/front", {"launcher", "data", "generation", "reporting", "storage"}},
+    {"apps/hftrain", {"launcher/front", "chat"}},
     {"apps/hftrain-worker", {"trainer"}},
 };
 

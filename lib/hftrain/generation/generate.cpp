@@ -13,8 +13,11 @@ void refuse_long_prompts(std::span<const Prompt> prompts, const GenerationConfig
     if (config.most_new_tokens(length) > 0) continue;
     throw Error(ExitCode::kData, "a prompt leaves no room for a token")
         .where("prompt " + std::to_string(prompt.number) + " of " + std::to_string(length) + " tokens")
-        .why("max_length is " + std::to_string(config.max_length) + " and counts the prompt")
-        .hint("a larger max_length, or max_new_tokens, which does not count it");
+        .why(config.max_length
+                 ? "max_length is " + std::to_string(*config.max_length) + " and counts the prompt"
+                 : "the model has " + std::to_string(config.positions) + " positions")
+        .hint(config.max_length ? "a larger max_length, or max_new_tokens, which does not count it"
+                                : "a shorter prompt, or max_new_tokens where the model may go beyond them");
   }
 }
 

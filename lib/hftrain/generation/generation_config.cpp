@@ -1,9 +1,14 @@
 #include "hftrain/generation/generation_config.h"
 
+#include <algorithm>
+
 namespace hftrain::generation {
 
 int64_t GenerationConfig::most_new_tokens(int64_t prompt) const {
-  return max_new_tokens ? *max_new_tokens : max_length - prompt;
+  constexpr int64_t kUnasked = 20;
+  if (max_new_tokens) return *max_new_tokens;
+  if (max_length) return *max_length - prompt;
+  return positions > 0 ? std::min(kUnasked, positions - prompt) : kUnasked;
 }
 
 int64_t GenerationConfig::least_new_tokens(int64_t prompt) const {

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "hftrain/base/exit_code.h"
 #include "hftrain/base/json.h"
 
 namespace hftrain::generation {
@@ -25,8 +26,9 @@ struct LengthDecay {
 
 struct GenerationConfig {
   // Lengths in tokens. max_length and min_length count the prompt (of an encoder-decoder model what its decoder begins
-  // with); max_new_tokens and min_new_tokens do not, and go before them.
-  int64_t max_length = 20;
+  // with); max_new_tokens and min_new_tokens do not, and go before them. Without either 20 tokens are generated, as far
+  // as `positions` reach.
+  std::optional<int64_t> max_length;
   std::optional<int64_t> max_new_tokens;
   int64_t min_length = 0;
   std::optional<int64_t> min_new_tokens;
@@ -64,6 +66,8 @@ struct GenerationConfig {
   std::optional<int64_t> bos_token_id, pad_token_id, decoder_start_token_id;
   Ids eos_token_id;  // text ends at any of them; none: only at its length
 
+  int64_t positions = 0;  // of the model, no setting; 0: no limit
+
   // How many tokens may follow a prompt of that many, and how many must; the first is 0 or less for a prompt that is too
   // long.
   int64_t most_new_tokens(int64_t prompt) const;
@@ -73,9 +77,10 @@ struct GenerationConfig {
 };
 
 // Takes what `json` (the text of a generation_config.json, or flags in its form) says into `config`; null means the
-// default. Ids must lie below `vocabulary`. All mistakes at once as an Error (exit code 4) at `origin`: values out of
+// default. Ids must lie below `vocabulary`. All mistakes at once as an Error (`code`) at `origin`: values out of
 // range, and what asks for a way of decoding that is not there (contrastive search, groups of beams, an assistant).
 // Keys that say nothing of the text (use_cache, output_scores) and a model's own are passed over.
-void take_json(GenerationConfig& config, const Json& json, int64_t vocabulary, const std::string& origin);
+void take_json(GenerationConfig& config, const Json& json, int64_t vocabulary, const std::string& origin,
+               ExitCode code = ExitCode::kData);
 
 }  // namespace hftrain::generation

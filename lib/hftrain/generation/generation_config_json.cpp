@@ -6,6 +6,7 @@
 
 #include "hftrain/base/error.h"
 #include "hftrain/generation/generation_config.h"
+#include "hftrain/generation/settings.h"
 
 namespace hftrain::generation {
 namespace {
@@ -101,66 +102,102 @@ LengthDecay length_decay(const Json& value) {
 }
 
 struct Key {
-  std::string_view name;
+  Setting setting;
   std::function<void(GenerationConfig&, const Json&, int64_t vocabulary)> take;
 };
 
 using Config = GenerationConfig;
+using Kind = Setting::Kind;
 
 // Keys whose values are a size, a number, a truth value or tokens, each read into its member.
-Key size(std::string_view name, int64_t Config::*member, int64_t least) {
-  return {name, [=](Config& c, const Json& v, int64_t) { c.*member = whole(v, least); }};
+Key size(std::string_view name, int64_t Config::*member, int64_t least, std::string_view help) {
+  return {{name, Kind::kWhole, help},
+          [=](Config& c, const Json& v, int64_t) { c.*member = whole(v, least); }};
 }
-Key share(std::string_view name, double Config::*member, Bounds bounds) {
-  return {name, [=](Config& c, const Json& v, int64_t) { c.*member = number(v, bounds); }};
+Key length(std::string_view name, std::optional<int64_t> Config::*member, int64_t least,
+           std::string_view help) {
+  return {{name, Kind::kWhole, help},
+          [=](Config& c, const Json& v, int64_t) { c.*member = whole(v, least); }};
 }
-Key flag(std::string_view name, bool Config::*member) {
-  return {name, [=](Config& c, const Json& v, int64_t) { c.*member = truth(v); }};
+Key share(std::string_view name, double Config::*member, Bounds bounds, std::string_view help) {
+  return {{name, Kind::kNumber, help},
+          [=](Config& c, const Json& v, int64_t) { c.*member = number(v, bounds); }};
 }
-Key one_token(std::string_view name, std::optional<int64_t> Config::*member) {
-  return {name, [=](Config& c, const Json& v, int64_t vocabulary) { c.*member = token(v, vocabulary); }};
+Key flag(std::string_view name, bool Config::*member, std::string_view help) {
+  return {{name, Kind::kTruth, help}, [=](Config& c, const Json& v, int64_t) { c.*member = truth(v); }};
 }
-Key some_tokens(std::string_view name, Ids Config::*member) {
-  return {name, [=](Config& c, const Json& v, int64_t vocabulary) { c.*member = tokens(v, vocabulary); }};
+Key one_token(std::string_view name, std::optional<int64_t> Config::*member, std::string_view help) {
+  return {{name, Kind::kWhole, help},
+          [=](Config& c, const Json& v, int64_t vocabulary) { c.*member = token(v, vocabulary); }};
+}
+Key some_tokens(std::string_view name, Ids Config::*member, std::string_view help) {
+  return {{name, Kind::kTokens, help},
+          [=](Config& c, const Json& v, int64_t vocabulary) { c.*member = tokens(v, vocabulary); }};
 }
 
 const std::vector<Key>& keys() {
   static const std::vector<Key> all = {
-      size("max_length", &Config::max_length, 1),
-      {"max_new_tokens", [](Config& c, const Json& v, int64_t) { c.max_new_tokens = whole(v, 1); }},
-      size("min_length", &Config::min_length, 0),
-      {"min_new_tokens", [](Config& c, const Json& v, int64_t) { c.min_new_tokens = whole(v, 0); }},
-      {"stop_strings", [](Config& c, const Json& v, int64_t) { c.stop_strings = texts(v); }},
-      flag("do_sample", &Config::do_sample),
-      size("num_beams", &Config::num_beams, 1),
-      size("num_return_sequences", &Config::num_return_sequences, 1),
-      share("length_penalty", &Config::length_penalty, {.least = std::numeric_limits<double>::lowest()}),
-      {"early_stopping", [](Config& c, const Json& v, int64_t) { c.early_stopping = early_stopping(v); }},
-      share("temperature", &Config::temperature, {.open = true}),
-      size("top_k", &Config::top_k, 0),
-      share("top_p", &Config::top_p, {.most = 1}),
-      {"min_p", [](Config& c, const Json& v, int64_t) { c.min_p = number(v, {.most = 1}); }},
-      share("typical_p", &Config::typical_p, {.most = 1, .open = true}),
-      share("epsilon_cutoff", &Config::epsilon_cutoff, {.most = 1}),
-      share("eta_cutoff", &Config::eta_cutoff, {.most = 1}),
-      share("repetition_penalty", &Config::repetition_penalty, {.open = true}),
-      share("encoder_repetition_penalty", &Config::encoder_repetition_penalty, {.open = true}),
-      size("no_repeat_ngram_size", &Config::no_repeat_ngram_size, 0),
-      size("encoder_no_repeat_ngram_size", &Config::encoder_no_repeat_ngram_size, 0),
-      {"bad_words_ids", [](Config& c, const Json& v, int64_t n) { c.bad_words_ids = bad_words(v, n); }},
-      {"sequence_bias", [](Config& c, const Json& v, int64_t n) { c.sequence_bias = sequence_bias(v, n); }},
-      one_token("forced_bos_token_id", &Config::forced_bos_token_id),
-      some_tokens("forced_eos_token_id", &Config::forced_eos_token_id),
-      some_tokens("suppress_tokens", &Config::suppress_tokens),
-      some_tokens("begin_suppress_tokens", &Config::begin_suppress_tokens),
-      {"exponential_decay_length_penalty",
+      length("max_new_tokens", &Config::max_new_tokens, 1,
+             "most tokens of a text; 20 unless this or max_length is set"),
+      length("max_length", &Config::max_length, 1,
+             "most tokens of a text with its prompt (of an encoder-decoder: with what the decoder begins "
+             "with)"),
+      length("min_new_tokens", &Config::min_new_tokens, 0, "no end before so many tokens"),
+      size("min_length", &Config::min_length, 0, "no end before so many tokens, those of the prompt counted"),
+      {{"stop_strings", Kind::kTexts, "texts at which generation ends; they are part of the result"},
+       [](Config& c, const Json& v, int64_t) { c.stop_strings = texts(v); }},
+      flag("do_sample", &Config::do_sample, "draw tokens by their probabilities instead of taking the best"),
+      share("temperature", &Config::temperature, {.open = true},
+            "of sampling: scores are divided by it; below 1 likely tokens become likelier"),
+      size("top_k", &Config::top_k, 0, "of sampling: from so many best tokens; 0: from all"),
+      share("top_p", &Config::top_p, {.most = 1},
+            "of sampling: from the best tokens whose probabilities sum to it"),
+      {{"min_p", Kind::kNumber,
+        "of sampling: from tokens at least so likely, as a share of the likeliest one's probability"},
+       [](Config& c, const Json& v, int64_t) { c.min_p = number(v, {.most = 1}); }},
+      share("typical_p", &Config::typical_p, {.most = 1, .open = true},
+            "of sampling: from the tokens nearest to the expected surprise whose probabilities sum to it"),
+      share("epsilon_cutoff", &Config::epsilon_cutoff, {.most = 1},
+            "of sampling: from tokens at least so likely; 0: off"),
+      share("eta_cutoff", &Config::eta_cutoff, {.most = 1},
+            "of sampling: the same, less where probabilities are spread; 0: off"),
+      size("num_beams", &Config::num_beams, 1, "texts that are followed at a time; 1: no beams"),
+      size("num_return_sequences", &Config::num_return_sequences, 1,
+           "texts for each prompt, of beams the best ones"),
+      share("length_penalty", &Config::length_penalty, {.least = std::numeric_limits<double>::lowest()},
+            "of beams: scores are divided by length^this; above 0 longer texts win"),
+      {{"early_stopping", Kind::kEarlyStopping,
+        "of beams: true ends as soon as there are enough texts, never only when none can become better"},
+       [](Config& c, const Json& v, int64_t) { c.early_stopping = early_stopping(v); }},
+      share("repetition_penalty", &Config::repetition_penalty, {.open = true},
+            "above 1: tokens that were there become less likely"),
+      share("encoder_repetition_penalty", &Config::encoder_repetition_penalty, {.open = true},
+            "above 1: tokens of the input become likelier"),
+      size("no_repeat_ngram_size", &Config::no_repeat_ngram_size, 0,
+           "no sequence of so many tokens twice; 0: off"),
+      size("encoder_no_repeat_ngram_size", &Config::encoder_no_repeat_ngram_size, 0,
+           "no sequence of so many tokens of the input; 0: off"),
+      {{"bad_words_ids", Kind::kJson, "sequences that must not come: '[[5, 7], [9]]'"},
+       [](Config& c, const Json& v, int64_t n) { c.bad_words_ids = bad_words(v, n); }},
+      {{"sequence_bias", Kind::kJson, "added to the score of sequences: '[[[5, 7], -2.5]]'"},
+       [](Config& c, const Json& v, int64_t n) { c.sequence_bias = sequence_bias(v, n); }},
+      one_token("forced_bos_token_id", &Config::forced_bos_token_id, "the first token of every text"),
+      some_tokens("forced_eos_token_id", &Config::forced_eos_token_id,
+                  "the last token where a text reaches its length"),
+      some_tokens("suppress_tokens", &Config::suppress_tokens, "tokens that must not come"),
+      some_tokens("begin_suppress_tokens", &Config::begin_suppress_tokens, "tokens that must not come first"),
+      {{"exponential_decay_length_penalty", Kind::kJson,
+        "'[start, factor]': from so many tokens on the end becomes likelier"},
        [](Config& c, const Json& v, int64_t) { c.exponential_decay_length_penalty = length_decay(v); }},
-      flag("remove_invalid_values", &Config::remove_invalid_values),
-      flag("renormalize_logits", &Config::renormalize_logits),
-      one_token("bos_token_id", &Config::bos_token_id),
-      one_token("pad_token_id", &Config::pad_token_id),
-      one_token("decoder_start_token_id", &Config::decoder_start_token_id),
-      some_tokens("eos_token_id", &Config::eos_token_id),
+      flag("remove_invalid_values", &Config::remove_invalid_values,
+           "scores that are no numbers count as 0 instead of ending generation"),
+      flag("renormalize_logits", &Config::renormalize_logits,
+           "probabilities sum to 1 again after all that changes them"),
+      some_tokens("eos_token_id", &Config::eos_token_id, "tokens that end a text"),
+      one_token("pad_token_id", &Config::pad_token_id, "the token that fills up a batch"),
+      one_token("bos_token_id", &Config::bos_token_id, "the token that an empty prompt stands for"),
+      one_token("decoder_start_token_id", &Config::decoder_start_token_id,
+                "what the decoder of an encoder-decoder begins with"),
   };
   return all;
 }
@@ -189,15 +226,25 @@ bool off(std::string_view key, const Json& value) {
 
 }  // namespace
 
-void take_json(GenerationConfig& config, const Json& json, int64_t vocabulary, const std::string& origin) {
+const std::vector<Setting>& settings() {
+  static const std::vector<Setting> all = [] {
+    std::vector<Setting> each;
+    for (const Key& key : keys()) each.push_back(key.setting);
+    return each;
+  }();
+  return all;
+}
+
+void take_json(GenerationConfig& config, const Json& json, int64_t vocabulary, const std::string& origin,
+               ExitCode code) {
   std::vector<Diagnostic> mistakes;
   const auto refuse = [&](const std::string& what, const std::string& why, const std::string& hint) {
     mistakes.push_back({.what = what, .where = origin, .why = why, .hint = hint});
   };
   for (const Key& key : keys()) {
-    const auto found = json.find(key.name);
+    const auto found = json.find(key.setting.name);
     if (found == json.end() || found->is_null()) continue;
-    const std::string what = std::string(key.name) + " is " + found->dump();
+    const std::string what = std::string(key.setting.name) + " is " + found->dump();
     try {
       key.take(config, *found, vocabulary);
     } catch (const Mistake& mistake) {
@@ -217,7 +264,7 @@ void take_json(GenerationConfig& config, const Json& json, int64_t vocabulary, c
         "num_return_sequences is " + std::to_string(config.num_return_sequences),
         "a search with beams or without sampling finds num_beams texts: " + std::to_string(config.num_beams),
         "more num_beams, or do_sample without beams");
-  if (!mistakes.empty()) throw Error(ExitCode::kData, std::move(mistakes));
+  if (!mistakes.empty()) throw Error(code, std::move(mistakes));
 }
 
 }  // namespace hftrain::generation

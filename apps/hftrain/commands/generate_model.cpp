@@ -1,0 +1,164 @@
+#include "generate_model.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "hftrain/base/error.h"
+#include "hftrain/base/file.h"
+#include "hftrain/generation/settings.h"
+#include "hftrain/machine/detect_topology.h"
+#include "hftrain/plan/hub_cache.h"
+#include "hftrain/plan/model_facts.h"
+#include "hftrain/storage/model_folder.h"
+
+namespace hftrain::app {
+namespace {
+
+using architectures::Architecture;
+using architectures::Head;
+using generation::Ids;
+using tokenizer::TokenId;
+
+constexpr int64_t kAnswerTokens = 1024;  // of a chat, where nothing says how long answers may be
+
+// A class that is not known, a body alone among them, is opened as the kind of model that its config describes.
+Head head_of(const Json& config) {
+  if (const auto head = Architecture::head_of(config)) return *head;
+  return config.value("is_encoder_decoder", false) ? Head::kSeq2SeqLm : Head::kCausalLm;
+}
+
+void require_writer(Head head, const std::string& folder) {
+  if (architectures::generates(head)) return;
+  throw Error(ExitCode::kData, "this model writes no text")
+      .where(folder + "/config.json (architectures)")
+      .why("it ends in a head for " + std::string(architectures::head_word(head)))
+      .hint("a folder of a causal language model or of a sequence-to-sequence model");
+}
+
+void require_weights(const std::string& folder) {
+  if (storage::has_model_weights(folder)) return;
+  const bool pickled = path_exists(folder + "/pytorch_model.bin");
+  const bool slices = path_exists(folder + "/model");
+  throw Error(ExitCode::kData, "the model folder holds no weights")
+      .where("--model_name_or_path " + folder)
+      .why(slices ? "it is a checkpoint of slices" : "there is neither model.safetensors nor its index")
+      .hint(pickled  ? "pytorch_model.bin is a Python pickle and is not read: save the model as safetensors"
+            : slices ? "`hftrain checkpoint export " + folder + " OUT` makes a folder of it"
+                     : "the folder of a trained model: --output_dir of a run, or one of its checkpoints");
+}
+
+Json with_flags(const generation::FolderSettings& folder, const GenerateFlags& flags) {
+  Json merged = folder.values;
+  for (const auto& [key, value] : flags.settings.items()) merged[key] = value;
+  const bool has_length =
+      !merged.value("max_new_tokens", Json()).is_null() || !merged.value("max_length", Json()).is_null();
+  if (flags.chat && !has_length) merged["max_new_tokens"] = kAnswerTokens;
+  return merged;
+}
+
+// Each source is read alone as well, so that a mistake is told where it is.
+void take_settings(const GenerateFlags& flags, const generation::FolderSettings& folder,
+                   WritingModel& model) {
+  const int64_t vocabulary = model.architecture->vocab_size();
+  generation::GenerationConfig of_folder;
+  generation::take_json(of_folder, folder.values, vocabulary, folder.origin);
+  model.settings = with_flags(folder, flags);
+  model.settings_origin = folder.origin;
+  model.config.positions = model.architecture->max_positions();
+  generation::take_json(model.config, model.settings, vocabulary, "command line", ExitCode::kUsage);
+}
+
+std::string dtype_of(const GenerateFlags& flags, const std::string& stored, bool on_gpu) {
+  const std::string dtype = flags.dtype == "auto" ? stored : flags.dtype;
+  if (dtype != "float16" || on_gpu) return dtype;
+  if (flags.dtype == "auto") return "float32";
+  throw Error(ExitCode::kUsage, "float16 does not work on the CPU")
+      .where("--dtype float16")
+      .why("there is no GPU to use, and processors compute in float32 or bfloat16")
+      .hint("--dtype float32");
+}
+
+bool uses_gpu(const GenerateFlags& flags, const plan::Topology& topology) {
+  return !flags.use_cpu && !topology.visible.devices.empty();
+}
+
+Error nothing_to_go_on_from(uint64_t number, const std::string& why, const std::string& hint) {
+  return Error(ExitCode::kData, "the model has nothing to go on from")
+      .where("prompt " + std::to_string(number))
+      .why(why)
+      .hint(hint);
+}
+
+}  // namespace
+
+std::string WritingModel::text_of(std::span<const int64_t> ids) const {
+  const std::vector<TokenId> narrow(ids.begin(), ids.end());
+  return tokenizer->decode(narrow, /*skip_special_tokens=*/true);
+}
+
+generation::Prompt WritingModel::prompt(std::string_view text, bool special_tokens, uint64_t number) const {
+  std::vector<TokenId> tokens;
+  tokenizer->encode_into(text, special_tokens, tokens);
+  Ids ids(tokens.begin(), tokens.end());
+  for (const int64_t id : ids) {
+    if (id < architecture->vocab_size()) continue;
+    throw Error(ExitCode::kData, "the tokenizer has tokens that the model does not have")
+        .where("prompt " + std::to_string(number))
+        .why("it has token " + std::to_string(id) + ", and the model's vocab_size is " +
+             std::to_string(architecture->vocab_size()))
+        .hint("the tokenizer that the model was trained with: --tokenizer_name DIR");
+  }
+  if (!architecture->has_encoder_and_decoder()) {
+    if (ids.empty() && config.bos_token_id) ids.push_back(*config.bos_token_id);
+    if (ids.empty())
+      throw nothing_to_go_on_from(number, "it is empty, and there is no bos_token_id that could stand for it",
+                                  "a text, or --bos_token_id ID");
+    return {std::move(ids), {}, number};
+  }
+  const auto start = config.decoder_start_token_id ? config.decoder_start_token_id : config.bos_token_id;
+  if (!start)
+    throw nothing_to_go_on_from(number,
+                                "generation_config.json has neither decoder_start_token_id nor bos_token_id",
+                                "--decoder_start_token_id ID: what its decoder was trained to begin with");
+  if (ids.empty())
+    throw nothing_to_go_on_from(number, "its encoder gets no token of an empty text", "a text");
+  return {{*start}, std::move(ids), number};
+}
+
+WritingModel open_writing_model(const GenerateFlags& flags, const Environment& environment) {
+  arguments::Arguments named;
+  named.model.model_name_or_path = flags.model;
+  named.model.model_revision = flags.revision;
+  named.model.dtype = "auto";
+  if (!flags.tokenizer.empty()) named.model.tokenizer_name = flags.tokenizer;
+  if (!flags.cache_dir.empty()) named.model.cache_dir = flags.cache_dir;
+  WritingModel model;
+  model.folder = plan::resolve_model_folder(flags.model, "--model_name_or_path", flags.revision,
+                                            plan::hub_cache_folder(named.model.cache_dir, environment));
+  const Head head = head_of(read_json_file(model.folder + "/config.json"));
+  require_writer(head, model.folder);
+  require_weights(model.folder);
+  const plan::ModelFacts facts = plan::load_model_facts(named, environment, plan::FilesNeeded::kOfRun, head);
+  model.architecture = facts.architecture;
+  take_settings(flags, generation::read_folder_settings(model.folder), model);
+  model.tokenizer = tokenizer::Tokenizer::load(facts.tokenizer_folder);
+  model.dtype = facts.auto_dtype;
+  return model;
+}
+
+generation::TextSetup setup_of(const WritingModel& model, const GenerateFlags& flags,
+                               const Environment& environment) {
+  const plan::Topology topology = machine::detect_topology(environment);
+  const bool on_gpu = uses_gpu(flags, topology);
+  generation::TextSetup setup;
+  setup.folder = model.folder;
+  setup.tokenizer = model.tokenizer->folder();
+  setup.config = model.architecture->config_json();
+  setup.head = std::string(architectures::head_word(model.architecture->head()));
+  setup.dtype = dtype_of(flags, model.dtype, on_gpu);
+  setup.threads = topology.host.requested_threads.value_or(topology.host.usable_cores());
+  setup.cuda_ordinal = on_gpu ? 0 : -1;
+  return setup;
+}
+
+}  // namespace hftrain::app

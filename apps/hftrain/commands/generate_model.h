@@ -1,0 +1,36 @@
+// The model that `hftrain generate` writes with, as far as it is known without its weights.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "generate_flags.h"
+#include "hftrain/architectures/architecture.h"
+#include "hftrain/generation/generate.h"
+#include "hftrain/generation/text_protocol.h"
+#include "hftrain/tokenizer/tokenizer.h"
+
+namespace hftrain::app {
+
+struct WritingModel {
+  std::string folder, dtype;
+  std::shared_ptr<const architectures::Architecture> architecture;
+  std::shared_ptr<const tokenizer::Tokenizer> tokenizer;
+  Json settings;                        // the folder's, and those that were given over them
+  std::string settings_origin;          // the folder's file; empty: none
+  generation::GenerationConfig config;  // what they come to
+
+  std::string text_of(std::span<const int64_t> ids) const;  // without special tokens
+  // What the model is to go on from. `number`: its place. Errors (exit code 4): nothing to go on from, ids that the model
+  // does not have.
+  generation::Prompt prompt(std::string_view text, bool special_tokens, uint64_t number) const;
+};
+
+// Reads small files only. Errors: exit code 4 for what is missing in the folder or cannot write text, 2 for flags that do
+// not fit.
+WritingModel open_writing_model(const GenerateFlags& flags, const Environment& environment);
+// Where it runs: the first visible GPU, or all cores.
+generation::TextSetup setup_of(const WritingModel& model, const GenerateFlags& flags,
+                               const Environment& environment);
+
+}  // namespace hftrain::app

@@ -1,0 +1,53 @@
+// What a command that generates and its worker say to each other: a JSON object per line.
+//
+// Down, to the descriptor of `hftrain-worker --requests-fd N --control-fd M`: a TextSetup, then any number of TextRequests,
+// each when the one before is answered; the end of the input ends the worker.
+// Up, on the control descriptor: {"event": "ready"} once the model is there; for a request that asks for it
+// {"event": "token", "prompt", "id"} as tokens are chosen, then {"event": "texts", "texts", "seconds"}. {"event": "failed", …} is the
+// last word of a worker that cannot go on; `refused` of a request that it cannot answer.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "hftrain/base/error.h"
+#include "hftrain/base/json.h"
+#include "hftrain/generation/generate.h"
+
+namespace hftrain::generation {
+
+struct TextSetup {
+  std::string folder;     // of the weights
+  std::string tokenizer;  // its folder
+  Json config;            // the model's
+  std::string head;       // a head's word
+  std::string dtype;      // of weights and computation: float32, bfloat16 or float16
+  int threads = 1;
+  int cuda_ordinal = -1;  // -1: the CPU
+};
+
+struct TextRequest {
+  std::vector<Prompt> prompts;
+  Json settings = Json::object();  // in the form of generation_config.json
+  uint64_t seed = 0;
+  bool tells_tokens = false;
+};
+
+using Texts = std::vector<std::vector<GeneratedText>>;  // as generate() gives them
+
+// One line each, with its newline. Reading throws Json::exception for what is none.
+std::string encode_setup(const TextSetup& setup);
+TextSetup decode_setup(const Json& line);
+std::string encode_request(const TextRequest& request);
+TextRequest decode_request(const Json& line);
+Json texts_json(const Texts& texts);
+Texts texts_from_json(const Json& json);
+// All parts of an error.
+Json error_json(const Error& error);
+Error error_from_json(const Json& json);
+
+// An object as one line.
+std::string line_of(const Json& object);
+
+}  // namespace hftrain::generation

@@ -1,0 +1,97 @@
+#include "hftrain/generation/settings.h"
+
+#include <fstream>
+#include <set>
+
+#include "hftrain/base/error.h"
+#include "hftrain/generation/generation_config.h"
+#include "support/catch.h"
+#include "support/temporary_directory.h"
+
+namespace hftrain::generation {
+namespace {
+
+const Setting& named(const std::string& name) {
+  for (const Setting& setting : settings()) {
+    if (setting.name == name) return setting;
+  }
+  throw std::runtime_error("no setting " + name);
+}
+
+Json value(const std::string& name, const std::vector<std::string>& words) {
+  return value_from_words(named(name), words);
+}
+
+int refused(const std::string& name, const std::vector<std::string>& words) {
+  try {
+    value(name, words);
+  } catch (const Error& error) {
+    CHECK(error.render().find("--" + name) != std::string::npos);
+    return static_cast<int>(error.code());
+  }
+  return 0;
+}
+
+}  // namespace
+
+TEST_CASE("words become values as a generation config holds them") {
+  CHECK(value("max_new_tokens", {"7"}) == 7);
+  CHECK(value("temperature", {"0.5"}) == 0.5);
+  CHECK(value("do_sample", {"yes"}) == true);
+  CHECK(value("early_stopping", {"never"}) == "never");
+  CHECK(value("early_stopping", {"false"}) == false);
+  CHECK(value("eos_token_id", {"5"}) == 5);
+  CHECK(value("eos_token_id", {"5", "6"}) == Json({5, 6}));
+  CHECK(value("eos_token_id", {"[5, 6]"}) == Json({5, 6}));
+  CHECK(value("stop_strings", {"null"}) == Json({"null"}));
+  CHECK(value("bad_words_ids", {"[[1, 2]]"}) == Json::parse("[[1, 2]]"));
+  CHECK(value("top_k", {"null"}).is_null());
+}
+
+TEST_CASE("words of another kind are refused by the flag's name") {
+  CHECK(refused("max_new_tokens", {"seven"}) == 2);
+  CHECK(refused("max_new_tokens", {"7.5"}) == 2);
+  CHECK(refused("temperature", {"1,5"}) == 2);
+  CHECK(refused("do_sample", {"perhaps"}) == 2);
+  CHECK(refused("early_stopping", {"sometimes"}) == 2);
+  CHECK(refused("bad_words_ids", {"[[1"}) == 2);
+  CHECK(refused("eos_token_id", {"5", "x"}) == 2);
+}
+
+TEST_CASE("every setting has one name and a help text") {
+  std::set<std::string_view> names;
+  for (const Setting& setting : settings()) {
+    INFO(setting.name);
+    CHECK(names.insert(setting.name).second);
+    CHECK(setting.help.size() > 10);
+  }
+  CHECK(names.size() == 34);
+}
+
+TEST_CASE("a folder's settings are those of its generation config, else of its config") {
+  const testing::TemporaryDirectory folder;
+  CHECK(read_folder_settings(folder.path()).values.empty());
+  std::ofstream(folder / "config.json") << R"({"n_layer": 2, "num_beams": 3, "eos_token_id": 4})";
+  const FolderSettings of_config = read_folder_settings(folder.path());
+  CHECK(of_config.values.at("num_beams") == 3);
+  CHECK(of_config.origin == folder / "config.json");
+  std::ofstream(folder / "generation_config.json") << R"({"top_p": 0.5})";
+  const FolderSettings own = read_folder_settings(folder.path());
+  CHECK(own.values == Json({{"top_p", 0.5}}));
+  CHECK_THROWS_AS(settings_from_text("[1]", "generation_config.json"), Error);
+}
+
+TEST_CASE("without a length twenty tokens are generated, as far as positions reach") {
+  GenerationConfig config;
+  CHECK(config.most_new_tokens(100) == 20);
+  config.positions = 64;
+  CHECK(config.most_new_tokens(10) == 20);
+  CHECK(config.most_new_tokens(60) == 4);
+  CHECK(config.most_new_tokens(70) < 1);
+  config.max_length = 30;
+  CHECK(config.most_new_tokens(10) == 20);
+  config.max_new_tokens = 100;
+  CHECK(config.most_new_tokens(60) == 100);
+}
+
+}  // namespace hftrain::generation
