@@ -32,6 +32,14 @@ class FailsInTurn2:
         return self.value
 
 
+class FailsInTurn3(FailsInTurn2):
+    def __call__(self, *_, **__):
+        self.calls += 1
+        if self.calls == 3:
+            raise SystemExit(REASON)
+        return self.value
+
+
 def rows(value):
     return {("all_reduce", 1024): (value, value)}
 
@@ -64,6 +72,13 @@ class RunningSide:
         self.turn = steady((0.5, 0.25)) if name == "ours" else FailsInTurn2((1.0, 0.5))
         self.wait_for = self.signal_all = self.end = steady(None)
         self.peak = steady(2**20)
+
+
+class PeerThatWrites:
+    """The warm-up is its first turn."""
+
+    def __init__(self):
+        self.ask, self.end = FailsInTurn3((2.0, [[1]])), steady(None)
 
 
 def told(text):
@@ -112,6 +127,9 @@ SCRIPTS = {
     "task_speed": (["--shapes", "bert-base", "--ranks", "1", "--turns", "3"],
                    {"prepare": steady(("folder", "data")), "Side": RunningSide}, {},
                    ["by the clock: ours 2048 tokens/s", "ours / other median 2.00", "ours / other 1.00"]),
+    "generation": (["--shapes", "tiny-gpt2", "--batches", "8", "--runs", "3"],
+                   {"ours": steady((0.5, [[1]])), "prompts_of": steady(["a"]), "Peer": lambda *_: PeerThatWrites()},
+                   models("fixtures"), ["ours 1024 tokens/s", "transformers 256 tokens/s", "ours / transformers median 4.00"]),
     "async_save": (["--rounds", "3"],
                    {"Fixture": mock.MagicMock(), "measure_run": steady((1_000_000, 1.0)), "direct_write_seconds": steady(0.5),
                     "train": FailsInTurn2(([(2, 1.0, 0.1)], {}))}, {},

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 
 namespace hftrain::generation {
 namespace {
@@ -32,17 +31,23 @@ std::vector<float> softmax(std::span<const float> scores) {
 }
 
 std::vector<int64_t> largest(std::span<const float> scores, size_t count) {
-  std::vector<int64_t> order(scores.size());
-  std::iota(order.begin(), order.end(), 0);
   const auto better = [&](int64_t a, int64_t b) {
     const float left = scores[static_cast<size_t>(a)], right = scores[static_cast<size_t>(b)];
     return left != right ? left > right : a < b;
   };
-  const auto end = order.begin() + static_cast<std::ptrdiff_t>(count);
-  if (count < order.size()) std::nth_element(order.begin(), end, order.end(), better);
-  std::sort(order.begin(), end, better);
-  order.resize(count);
-  return order;
+  // A heap whose first is the worst of the best so far: most scores are compared once.
+  std::vector<int64_t> best;
+  for (size_t i = 0; i < scores.size() && count > 0; ++i) {
+    if (best.size() == count && !(scores[i] > scores[static_cast<size_t>(best.front())])) continue;
+    if (best.size() == count) {
+      std::ranges::pop_heap(best, better);
+      best.pop_back();
+    }
+    best.push_back(static_cast<int64_t>(i));
+    std::ranges::push_heap(best, better);
+  }
+  std::ranges::sort(best, better);
+  return best;
 }
 
 }  // namespace hftrain::generation

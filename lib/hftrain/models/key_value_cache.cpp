@@ -22,6 +22,12 @@ at::Tensor with_room(const at::Tensor& old, int64_t length, int64_t capacity, co
   return room;
 }
 
+at::Tensor index_of(std::span<const int64_t> rows, at::Device device) {
+  at::Tensor result = at::empty({static_cast<int64_t>(rows.size())}, at::kLong);
+  std::ranges::copy(rows, result.mutable_data_ptr<int64_t>());
+  return result.to(device);
+}
+
 at::Tensor rows_of(const at::Tensor& tensor, const at::Tensor& parents) {
   return tensor.defined() ? tensor.index_select(0, parents) : tensor;
 }
@@ -75,19 +81,44 @@ const KeysAndValues& KeyValueCache::of_encoder(int64_t index, const std::functio
   return held;
 }
 
-void KeyValueCache::select(const at::Tensor& parents) {
+// Of as many rows as before: those that are no more what they were are read, then written.
+void KeyValueCache::exchange_rows(std::span<const int64_t> parents) {
+  std::vector<int64_t> changed, sources;
+  for (size_t row = 0; row < parents.size(); ++row) {
+    if (parents[row] == static_cast<int64_t>(row)) continue;
+    changed.push_back(static_cast<int64_t>(row));
+    sources.push_back(parents[row]);
+  }
+  if (changed.empty()) return;
+  const at::Device device = layers_.front().keys.device();
+  const at::Tensor to = index_of(changed, device), from = index_of(sources, device);
   for (KeysAndValues& held : layers_) {
-    if (!held.keys.defined()) continue;
-    held.keys = with_room(held.keys, length_, held.keys.size(1), parents);
-    held.values = with_room(held.values, length_, held.values.size(1), parents);
+    for (at::Tensor* room : {&held.keys, &held.values}) {
+      if (!room->defined()) continue;
+      at::Tensor used = room->narrow(1, 0, length_);
+      used.index_copy_(0, to, used.index_select(0, from));
+    }
+  }
+}
+
+void KeyValueCache::select(std::span<const int64_t> parents, Parents which) {
+  if (layers_.empty()) return;
+  const auto rows = static_cast<size_t>(layers_.front().keys.size(0));
+  if (parents.size() == rows) exchange_rows(parents);
+  if (parents.size() == rows && which == Parents::kSameTexts) return;
+  const at::Tensor index = index_of(parents, layers_.front().keys.device());
+  for (KeysAndValues& held : layers_) {
+    if (!held.keys.defined() || parents.size() == rows) continue;
+    held.keys = with_room(held.keys, length_, held.keys.size(1), index);
+    held.values = with_room(held.values, length_, held.values.size(1), index);
   }
   for (KeysAndValues& held : encoder_layers_) {
-    held.keys = rows_of(held.keys, parents);
-    held.values = rows_of(held.values, parents);
+    held.keys = rows_of(held.keys, index);
+    held.values = rows_of(held.values, index);
   }
-  encoder_padding = rows_of(encoder_padding, parents);
-  padding_ = rows_of(padding_, parents);
-  counts_ = rows_of(counts_, parents);
+  encoder_padding = rows_of(encoder_padding, index);
+  padding_ = rows_of(padding_, index);
+  counts_ = rows_of(counts_, index);
 }
 
 }  // namespace hftrain::models

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <span>
 #include <vector>
 
 namespace hftrain::models {
@@ -41,10 +42,13 @@ class KeyValueCache {
   // [R, S] as a mask, or undefined; set in the first step.
   at::Tensor encoder_padding;
 
-  // Row i becomes what row parents[i] (int64 [R']) was.
-  void select(const at::Tensor& parents);
+  // Row i becomes what row parents[i] (R' of them) was. With kSameTexts every row's parent has its prompt, as beams of one
+  // prompt do among each other: what the encoder gave and where padding stands is left as it is.
+  enum class Parents { kAnyText, kSameTexts };
+  void select(std::span<const int64_t> parents, Parents which = Parents::kAnyText);
 
  private:
+  void exchange_rows(std::span<const int64_t> parents);
   KeysAndValues& layer(std::vector<KeysAndValues>& layers, int64_t index) const;
 
   int64_t capacity_, length_ = 0, step_ = 0;

@@ -11,6 +11,7 @@
 
 #include "hftrain/base/error.h"
 #include "hftrain/nn/embedding.h"
+#include "hftrain/nn/product.h"
 
 namespace hftrain::models {
 namespace {
@@ -133,6 +134,7 @@ at::Tensor Model::next_logits(const Batch& batch, KeyValueCache& cache, nn::Unit
     ~Writing() { place = nullptr; }
   };
   const at::NoGradGuard no_grad;
+  const nn::NarrowProducts narrow;
   const bool encodes = batch.decoder_input_ids.defined();
   cache.begin(encodes ? batch.decoder_input_ids : batch.input_ids,
               encodes ? batch.decoder_attention_mask : batch.attention_mask);

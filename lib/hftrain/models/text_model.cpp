@@ -59,11 +59,12 @@ int64_t TextModel::vocabulary() const {
 
 std::span<const float> TextModel::read(const Batch& batch) {
   scores_ = model_.next_logits(batch, cache_, runner_).to(at::kFloat).cpu().contiguous();
-  rows_ = scores_.size(0);
   return {scores_.const_data_ptr<float>(), static_cast<size_t>(scores_.numel())};
 }
 
 std::span<const float> TextModel::start() {
+  texts_.resize(prompts_.size());
+  std::iota(texts_.begin(), texts_.end(), 0);
   const at::Device device = model_.options().device;
   const Padded given = padded(prompts_, &Prompt::ids, Side::kLeft, padding_, device);
   Batch batch;
@@ -81,10 +82,12 @@ std::span<const float> TextModel::start() {
 }
 
 std::span<const float> TextModel::next(std::span<const int64_t> tokens, std::span<const int64_t> parents) {
-  std::vector<int64_t> as_they_are(static_cast<size_t>(rows_));
-  std::iota(as_they_are.begin(), as_they_are.end(), 0);
+  std::vector<size_t> texts;
+  for (const int64_t parent : parents) texts.push_back(texts_.at(static_cast<size_t>(parent)));
+  using Parents = KeyValueCache::Parents;
+  cache_.select(parents, texts == texts_ ? Parents::kSameTexts : Parents::kAnyText);
+  texts_ = std::move(texts);
   const at::Device device = model_.options().device;
-  if (!std::ranges::equal(parents, as_they_are)) cache_.select(column(parents, device));
   Batch batch;
   const bool encodes = model_.architecture().has_encoder_and_decoder();
   (encodes ? batch.decoder_input_ids : batch.input_ids) = column(tokens, device).unsqueeze(1);

@@ -31,8 +31,8 @@ class TextModel final : public generation::TokenModel {
   std::span<const generation::Prompt> prompts_;
   int64_t padding_;
   KeyValueCache cache_;
-  int64_t rows_ = 0;
-  at::Tensor scores_;  // [rows, vocabulary] float32 on the CPU
+  std::vector<size_t> texts_;  // of each row the prompt that it goes on from
+  at::Tensor scores_;          // [rows, vocabulary] float32 on the CPU
 };
 
 // Texts that go on beyond the positions that a model has learned are an Error (exit code 4), found before any is read.

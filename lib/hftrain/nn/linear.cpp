@@ -2,7 +2,6 @@
 
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/add.h>
-#include <ATen/ops/addmm.h>
 #include <ATen/ops/linear.h>
 #include <ATen/ops/mm.h>
 #include <torch/csrc/autograd/custom_function.h>
@@ -64,6 +63,11 @@ struct Linear : Function<Linear> {
 
 // x·Wᵀ + b by whoever is asked for.
 at::Tensor product(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias, Products products) {
+  if (takes_narrow_products()) {
+    const at::Tensor matrix = as_matrix(x), transposed = weight.t();
+    if (is_narrow(matrix, transposed))
+      return with_last_dim(multiply(matrix, transposed, bias, products), x, weight.size(0));
+  }
   if (products == Products::kQuickest && cpu::prefers_sgemm() && x.is_cpu() &&
       x.scalar_type() == at::kFloat && x.numel() > 0)
     return Linear::apply(x, weight, given(bias));
@@ -178,8 +182,8 @@ std::vector<at::Tensor> base_products(const at::Tensor& x, Parameters weights, a
 
 at::Tensor conv1d(const at::Tensor& x, const Parameter& weight, const at::Tensor& bias) {
   const at::Tensor& base = weight.base();
-  return with_adapter(with_last_dim(at::addmm(bias, as_matrix(x), base), x, base.size(1)), x, weight,
-                      Products::kAten);
+  return with_adapter(with_last_dim(multiply(as_matrix(x), base, bias, Products::kAten), x, base.size(1)), x,
+                      weight, Products::kAten);
 }
 
 at::Tensor conv1d_add(const at::Tensor& residual, const at::Tensor& x, const Parameter& weight,

@@ -7,13 +7,17 @@
 
 #include <algorithm>
 
+#include "hftrain/nn/cpu/narrow_product.h"
 #include "hftrain/nn/cpu/sgemm.h"
 
 namespace hftrain::nn {
 namespace {
 
 constexpr int64_t kWorthPacking = int64_t{1} << 20;  // multiplications; below it MKL needs less preparation
+constexpr int64_t kWorthAThread = int64_t{1} << 16;  // numbers of a matrix that is read
 constexpr int64_t kTile = 96;                        // strips of whole tiles, either way
+
+thread_local bool t_narrow = false;
 
 bool has_unit_stride(const at::Tensor& matrix) {
   return matrix.stride(0) == 1 || matrix.stride(1) == 1;
@@ -47,11 +51,47 @@ void run_strips(at::Tensor& out, const at::Tensor& left, const at::Tensor& right
   });
 }
 
+void run_narrow(at::Tensor& out, const at::Tensor& left, const at::Tensor& right, const float* bias,
+                bool add) {
+  constexpr int64_t kColumns = 64;  // that a thread gets at least
+  const cpu::ProductSize size{left.size(0), right.size(1), left.size(1)};
+  const cpu::MatrixView a{left.const_data_ptr<float>(), left.stride(0), 1};
+  const cpu::MatrixView b{right.const_data_ptr<float>(), right.stride(0), right.stride(1)};
+  float* target = out.data_ptr<float>();
+  const int64_t strips = (size.columns + kColumns - 1) / kColumns;
+  const int64_t grain = std::max<int64_t>(1, kWorthAThread / (kColumns * size.inner));
+  at::parallel_for(0, strips, grain, [&](int64_t first, int64_t last) {
+    cpu::narrow_product(size, a, b, bias, add, target, out.stride(0), first * kColumns,
+                        std::min(last * kColumns, size.columns));
+  });
+}
+
 }  // namespace
+
+NarrowProducts::NarrowProducts() : before_(t_narrow) {
+  t_narrow = true;
+}
+
+NarrowProducts::~NarrowProducts() {
+  t_narrow = before_;
+}
+
+bool takes_narrow_products() {
+  return t_narrow;
+}
+
+bool is_narrow(const at::Tensor& left, const at::Tensor& right) {
+  return t_narrow && left.is_cpu() && left.size(0) > 0 && left.size(0) <= cpu::kNarrowRows &&
+         left.scalar_type() == at::kFloat && right.scalar_type() == at::kFloat && left.size(1) > 0 &&
+         right.size(1) > 0 && left.stride(1) == 1 && has_unit_stride(right) && cpu::has_narrow_product();
+}
 
 void multiply_into(at::Tensor& out, const at::Tensor& left, const at::Tensor& right, const at::Tensor& bias,
                    Products products) {
-  if (is_ours(left, right, products)) {
+  if (is_narrow(left, right)) {
+    const at::Tensor given = bias.defined() ? bias.contiguous() : bias;
+    run_narrow(out, left, right, given.defined() ? given.const_data_ptr<float>() : nullptr, false);
+  } else if (is_ours(left, right, products)) {
     const at::Tensor given = bias.defined() ? bias.contiguous() : bias;
     run_strips(out, left, right, given.defined() ? given.const_data_ptr<float>() : nullptr, false);
   } else if (bias.defined()) {
@@ -63,7 +103,7 @@ void multiply_into(at::Tensor& out, const at::Tensor& left, const at::Tensor& ri
 
 at::Tensor multiply(const at::Tensor& left, const at::Tensor& right, const at::Tensor& bias,
                     Products products) {
-  if (!is_ours(left, right, products))
+  if (!is_narrow(left, right) && !is_ours(left, right, products))
     return bias.defined() ? at::addmm(bias, left, right) : at::mm(left, right);
   at::Tensor out = at::empty({left.size(0), right.size(1)}, left.options());
   multiply_into(out, left, right, bias, products);
@@ -71,7 +111,9 @@ at::Tensor multiply(const at::Tensor& left, const at::Tensor& right, const at::T
 }
 
 void add_product(at::Tensor& out, const at::Tensor& left, const at::Tensor& right, Products products) {
-  if (is_ours(left, right, products)) {
+  if (is_narrow(left, right)) {
+    run_narrow(out, left, right, nullptr, true);
+  } else if (is_ours(left, right, products)) {
     run_strips(out, left, right, nullptr, true);
   } else {
     out.addmm_(left, right);

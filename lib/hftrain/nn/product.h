@@ -7,7 +7,23 @@
 
 namespace hftrain::nn {
 
-// left [M, K]·right [K, N] (+ bias [N] unless it is undefined): a new tensor [M, N]. No autograd.
+// While one lives, this thread takes narrow products (cpu/narrow_product.h) where there are few rows: for the next tokens of
+// texts. A row of such a product does not depend on the others. Never while gradients are recorded.
+class NarrowProducts {
+ public:
+  NarrowProducts();
+  NarrowProducts(const NarrowProducts&) = delete;
+  NarrowProducts& operator=(const NarrowProducts&) = delete;
+  ~NarrowProducts();
+
+ private:
+  bool before_;
+};
+bool takes_narrow_products();
+// Whether multiply, multiply_into and add_product take one for these, whatever their `products` says.
+bool is_narrow(const at::Tensor& left, const at::Tensor& right);
+
+// left [M, K]·right [K, N] (+ bias [N] unless it is undefined): a new tensor [M, N]. Autograd follows it where it is ATen's (kAten).
 at::Tensor multiply(const at::Tensor& left, const at::Tensor& right, const at::Tensor& bias,
                     Products products);
 
