@@ -1,6 +1,7 @@
 #include "launcher/front/attempts.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "hftrain/storage/checkpoint_folder.h"
 #include "launcher/front/run_record.h"
@@ -64,6 +65,11 @@ bool Attempts::restart_after(const launcher::JobResult& result, int number, doub
   --restarts_left_;
   ++restarts_;
   return true;
+}
+
+std::vector<std::string> Attempts::begin_anew() {
+  from_ = origin_;
+  return std::exchange(written_, {});
 }
 
 void Attempts::find_start() {

@@ -35,6 +35,9 @@ class Attempts {
 
   // An attempt has committed a checkpoint.
   void committed(const std::string& path) { written_.push_back(path); }
+  // What the attempts have done so far is given up: the next one begins where the run itself began. Returns the
+  // checkpoints that they committed.
+  std::vector<std::string> begin_anew();
   // An attempt is over, after `seconds`. True when another is to be started; find_start() says where.
   bool restart_after(const launcher::JobResult& result, int number, double seconds);
   // Fills in resume_from(). Verifies checkpoints, which takes as long as they are large.

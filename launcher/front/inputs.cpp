@@ -84,6 +84,16 @@ std::optional<plan::SavedRun> saved_run(const std::string& checkpoint) {
   return saved;
 }
 
+// What --auto_find_batch_size had come to when the checkpoint was written.
+std::optional<int64_t> saved_batch(const Inputs& inputs, const std::string& checkpoint) {
+  const std::string path = checkpoint + "/trainer_state.json";
+  if (!inputs.parsed.arguments.batch.auto_find_batch_size || checkpoint.empty() || !path_exists(path))
+    return std::nullopt;
+  const Json file = read_json_file(path);
+  const Json size = file.is_object() ? file.value("train_batch_size", Json()) : Json();
+  return size.is_number_integer() && size > 0 ? std::optional(size.get<int64_t>()) : std::nullopt;
+}
+
 // --machines in place of this machine. A host file, too, says how many machines the run has.
 void take_other_machines(Inputs& inputs) {
   arguments::LaunchArguments& launch = inputs.parsed.arguments.launch;
@@ -97,7 +107,8 @@ void take_other_machines(Inputs& inputs) {
 }
 
 plan::ResolveInput resolve_input(const Inputs& inputs, const plan::DataFacts& data,
-                                 const std::string& resume_from) {
+                                 const std::string& resume_from,
+                                 std::optional<int64_t> batch = std::nullopt) {
   const bool elsewhere = inputs.other_machines.has_value();
   return {.parsed = inputs.parsed,
           .topology = inputs.topology,
@@ -114,6 +125,7 @@ plan::ResolveInput resolve_input(const Inputs& inputs, const plan::DataFacts& da
               elsewhere ? std::nullopt : nvme_free_bytes(inputs.parsed.arguments.parallel.sharding),
           .agents = inputs.agents,
           .saved = saved_run(resume_from),
+          .found_batch = batch ? batch : saved_batch(inputs, resume_from),
           .elsewhere = elsewhere};
 }
 
@@ -152,9 +164,9 @@ void add_model(Inputs& inputs) {
   add_tokenizer_facts(inputs.parsed, inputs.environment, inputs.model);
 }
 
-plan::RunPlan resolve_plan(const Inputs& inputs, const plan::DataFacts& data,
-                           const std::string& resume_from) {
-  return plan::resolve(resolve_input(inputs, data, resume_from));
+plan::RunPlan resolve_plan(const Inputs& inputs, const plan::DataFacts& data, const std::string& resume_from,
+                           std::optional<int64_t> batch) {
+  return plan::resolve(resolve_input(inputs, data, resume_from, batch));
 }
 
 std::vector<Diagnostic> notes_of_plan(const Inputs& inputs, const plan::RunPlan& plan) {

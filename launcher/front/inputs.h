@@ -35,8 +35,10 @@ Inputs gather_inputs(arguments::ParseOutcome parsed, const Environment& environm
 Inputs gather_machine(arguments::ParseOutcome parsed, const Environment& environment);
 void add_model(Inputs& inputs);
 
-// The plan for these inputs, data and checkpoint.
-plan::RunPlan resolve_plan(const Inputs& inputs, const plan::DataFacts& data, const std::string& resume_from);
+// The plan for these inputs, data and checkpoint. `batch`: the micro-batch that earlier attempts have come to
+// (batch_search.h).
+plan::RunPlan resolve_plan(const Inputs& inputs, const plan::DataFacts& data, const std::string& resume_from,
+                           std::optional<int64_t> batch = std::nullopt);
 // Its companion: what the user should know of it.
 std::vector<Diagnostic> notes_of_plan(const Inputs& inputs, const plan::RunPlan& plan);
 

@@ -11,6 +11,7 @@
 #include "hftrain/base/secrets.h"
 #include "hftrain/base/text.h"
 #include "launcher/front/attempts.h"
+#include "launcher/front/batch_search.h"
 #include "launcher/front/cpu_binding_stage.h"
 #include "launcher/front/job_console.h"
 #include "launcher/front/patient_stream.h"
@@ -116,15 +117,43 @@ AttemptOutcome run_attempt(const CommandContext& context, const Inputs& inputs, 
   JobConsole observer(console, terminal, plan, begin);
   launcher::JobResult result = launcher::Supervisor(std::move(job), observer).run();
   console.clear();
-  if (result.failure) console.result(result.failure->render());
   return {std::move(result), launch.attempt, monotonic_seconds() - begin, observer.spawn_seconds(),
           observer.checkpoints()};
 }
 
+// Of one that ends the search, or that has nothing to do with it: nothing.
+std::optional<int64_t> next_batch(const Inputs& inputs, const plan::RunPlan& plan,
+                                  const launcher::JobResult& result) {
+  if (!inputs.parsed.arguments.batch.auto_find_batch_size || !trained_out_of_memory(result, plan))
+    return std::nullopt;
+  return smaller_batch(plan);
+}
+
+std::string line_of_search(const launcher::JobResult& result, const plan::RunPlan& plan, int64_t next) {
+  const std::string rank = result.failure ? "rank " + std::to_string(result.failure->rank) + ": " : "";
+  const std::string what = rank + (result.code == ExitCode::kDeviceMemory ? "the device" : "the host") +
+                           " has no memory for micro-batches of " +
+                           std::to_string(plan.batch.per_device_train);
+  return what + (next == 0 ? ", and no smaller ones are left to try (--auto_find_batch_size)"
+                           : ": starting again from the beginning with " + std::to_string(next) +
+                                 " (--auto_find_batch_size)");
+}
+
+// What the attempts did is moved out of the way, and the plan is made anew.
+plan::RunPlan plan_of_search(const PlanMaker& make_plan, const plan::RunPlan& plan, int64_t batch,
+                             Attempts& attempts, std::vector<std::string>& notices) {
+  const std::string aside = set_aside(attempts.begin_anew(), plan);
+  if (!aside.empty()) notices.push_back("the checkpoints of larger micro-batches are in " + aside);
+  plan::RunPlan smaller = make_plan(batch, attempts.resume_from());
+  smaller.saving.further_nodes = plan.saving.further_nodes;
+  return smaller;
+}
+
 }  // namespace
 
-ExitCode run_workers(const CommandContext& context, const Inputs& inputs, plan::RunPlan plan, Job& others,
-                     Stopwatch& stopwatch, reporting::Console& console) {
+ExitCode run_workers(const CommandContext& context, const Inputs& inputs, plan::RunPlan plan,
+                     const PlanMaker& make_plan, Job& others, Stopwatch& stopwatch,
+                     reporting::Console& console) {
   const RunFolder folder = run_folder(plan.output_dir);
   stopwatch.end();
   launcher::StopSignals stops(inputs.parsed.arguments.launch.signals_to_handle);  // also between attempts
@@ -143,19 +172,28 @@ ExitCode run_workers(const CommandContext& context, const Inputs& inputs, plan::
     if (outcome.result.stop_asked) terminal.hurry();
     for (const std::string& path : outcome.checkpoints) attempts.committed(path);
     const bool again = attempts.restart_after(outcome.result, outcome.number, outcome.seconds);
-    if (!again) {
+    const std::optional<int64_t> batch = next_batch(inputs, plan, outcome.result);
+    if (batch) console.line(line_of_search(outcome.result, plan, *batch));
+    if (outcome.result.failure && batch.value_or(0) == 0) console.result(outcome.result.failure->render());
+    if (!again && batch.value_or(0) == 0) {
       for (const std::string& notice : attempts.notices()) console.line(notice);
       break;
     }
     try {
       if (stops.next() != 0) throw Error(ExitCode::kTerminatedUnsaved, "stopped before it was started again");
+      std::vector<std::string> notices;
       others.run_in_background([&] {
-        attempts.find_start();
-        plan.saving.resume_from = attempts.resume_from();
-        plan.rehearse = false;  // it was
+        if (batch) {
+          plan = plan_of_search(make_plan, plan, *batch, attempts, notices);
+        } else {
+          attempts.find_start();
+          notices = attempts.notices();
+          plan.saving.resume_from = attempts.resume_from();
+          plan.rehearse = false;  // it was
+        }
         write_plan(folder, plan);
       });
-      for (const std::string& notice : attempts.notices()) console.line(notice);
+      for (const std::string& notice : notices) console.line(notice);
       others.share(plan);
     } catch (const Error& error) {  // of several nodes one that is gone meanwhile, or a stop signal
       context.err << error.render() << std::endl;

@@ -1,6 +1,7 @@
 // Last stage: starts the workers of a written plan, shows the run, and keeps its summary.
 #pragma once
 
+#include <functional>
 #include <ostream>
 #include <string>
 #include <vector>
@@ -25,9 +26,12 @@ launcher::LocalLaunch local_launch(const std::string& program, const Inputs& inp
 std::vector<plan::WorkerCommand> worker_commands(const launcher::LocalLaunch& launch,
                                                  const plan::RunPlan& plan, const Environment& inherited);
 
+// The plan of this run with another micro-batch, from a checkpoint or (empty) from the beginning.
+using PlanMaker = std::function<plan::RunPlan(int64_t batch, const std::string& resume_from)>;
+
 // Returns the job's exit code once every worker is gone and no attempt is left or worth it. The report of a
 // failure goes to the console.
-ExitCode run_workers(const CommandContext& context, const Inputs& inputs, plan::RunPlan plan, Job& job,
-                     Stopwatch& stopwatch, reporting::Console& console);
+ExitCode run_workers(const CommandContext& context, const Inputs& inputs, plan::RunPlan plan,
+                     const PlanMaker& make_plan, Job& job, Stopwatch& stopwatch, reporting::Console& console);
 
 }  // namespace hftrain::front

@@ -149,7 +149,10 @@ ExitCode train(const CommandContext& context, const Inputs& inputs, Job& job, St
   job.look_for_output_folder(plan);
   job.run_in_background([&] { write_plan(folder, plan); });
   job.share(plan);
-  return run_workers(context, inputs, plan, job, stopwatch, console);
+  const PlanMaker make_plan = [&](int64_t batch, const std::string& resume_from) {
+    return resolve_plan(inputs, facts_of(*prepared), resume_from, batch);
+  };
+  return run_workers(context, inputs, plan, make_plan, job, stopwatch, console);
 }
 
 // No rank needs it. Of a machine that could not be gathered only the variable itself is known, and `env:`.

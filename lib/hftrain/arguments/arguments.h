@@ -39,6 +39,7 @@ struct BatchArguments {
   int64_t per_device_train_batch_size = 8;  // samples
   int64_t per_device_eval_batch_size = 8;
   int64_t gradient_accumulation_steps = 1;
+  bool auto_find_batch_size = false;  // of training, downwards from per_device_train_batch_size
   bool average_tokens_across_devices = true;
   bool dataloader_drop_last = false;
 };

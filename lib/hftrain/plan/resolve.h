@@ -62,6 +62,8 @@ struct ResolveInput {
   // many micro-batches as that takes, or by larger or smaller ones, where these flags were left to their
   // defaults.
   std::optional<SavedRun> saved = std::nullopt;
+  // Micro-batch that --auto_find_batch_size has come to; unset: per_device_train_batch_size.
+  std::optional<int64_t> found_batch = std::nullopt;
   // The agents are of machines that `--machines` describes: what does not fit there is a mistake of the plan.
   bool elsewhere = false;
 };

@@ -239,8 +239,12 @@ BatchPlan resolve_batch(const ResolveInput& input, const RunPlan& plan, Problems
   result.accumulation_steps = batch.gradient_accumulation_steps;
   result.average_tokens_across_devices = batch.average_tokens_across_devices;
   const int64_t world = plan.ranks.world_size;
-  keep_global_batch(input, plan.data.split_batches ? 1 : world, plan.ranks.world_size, result);
-  fit_train_batch_size(input, plan.data.split_batches ? 1 : world, result, problems);
+  if (input.found_batch) {
+    result.per_device_train = *input.found_batch;
+  } else {
+    keep_global_batch(input, plan.data.split_batches ? 1 : world, plan.ranks.world_size, result);
+    fit_train_batch_size(input, plan.data.split_batches ? 1 : world, result, problems);
+  }
   result.global_train =
       result.per_device_train * result.accumulation_steps * (plan.data.split_batches ? 1 : world);
   const auto check_split_size = [&](const char* flag, int64_t size) {

@@ -45,7 +45,8 @@ void fit_train_batch_size(const ResolveInput& input, int64_t copies, BatchPlan& 
   } else if (asked(input)->accumulation_follows) {
     steps = std::max<int64_t>(1, total / (micro * copies));
   }
-  if (micro * steps * copies == total) return;
+  // As the Trainer, which lets the file's numbers stand while the batch is searched.
+  if (micro * steps * copies == total || input.parsed.arguments.batch.auto_find_batch_size) return;
   problems.usage("train_batch_size is not micro batch x accumulation steps x ranks",
                  asked(input)->train_batch_size.origin,
                  std::to_string(total) + " against " + std::to_string(micro) + " x " + std::to_string(steps) +

@@ -33,10 +33,11 @@ std::vector<Flag> batch_flags() {
        .range = at_least(1),
        .common = true},
       {.name = "auto_find_batch_size",
-       .slot = unread(Type::kBool, "false"),
-       .help = "On an out-of-memory error start the training call again with a smaller micro batch.",
-       .support = planned("the batch size is not searched yet",
-                          "a smaller --per_device_train_batch_size with more --gradient_accumulation_steps")},
+       .slot = at<&Arguments::batch, &BatchArguments::auto_find_batch_size>,
+       .help = "When memory runs out, train again from the beginning with a smaller micro batch.",
+       .note =
+           "0.9 of the size, rounded down, until it fits or reaches 0. Any rank's device or host may be what "
+           "is full. A run that goes on takes the size of its checkpoint's trainer_state.json."},
       {.name = "average_tokens_across_devices",
        .slot = at<&Arguments::batch, &BatchArguments::average_tokens_across_devices>,
        .help = "Divide summed token losses by the token count of all ranks instead of the own rank.",
