@@ -247,7 +247,13 @@ TEST_CASE("rule F10: version 2 has no local state") {
 }
 
 TEST_CASE("rule F13: recomputation with offload is not done here") {
-  CHECK(contains(mistakes_of("true", R"({"activation_checkpointing_offload": true})"), "is not supported"));
+  CHECK(contains(mistakes_of("true", R"({"activation_checkpointing_offload": true})"),
+                 "does nothing without activation_checkpointing"));
+  CHECK(mistakes_of("true", R"({"activation_checkpointing": true, "activation_checkpointing_offload": true})")
+            .empty());
+  CHECK(contains(mistakes_of("true", R"({"version": 1, "activation_checkpointing": true,
+                                         "activation_checkpointing_offload": true})"),
+                 "belongs to version 2"));
   CHECK(mistakes_of("true", R"({"activation_checkpointing_offload": false})").empty());
 }
 

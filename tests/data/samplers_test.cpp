@@ -145,3 +145,41 @@ TEST_CASE("A batch that cannot be split over the ranks is a usage error") {
     CHECK(error.code() == hftrain::ExitCode::kUsage);
   }
 }
+
+TEST_CASE("Every rank gets the batches that accelerate's DataLoaderDispatcher sends it") {
+  const Json golden =
+      hftrain::read_json_file(hftrain::testing::source_dir() + "/tests/golden/data/dispatched.json");
+  for (const Json& row : golden) {
+    SamplerOptions options;
+    options.samples = row[0];
+    options.batch_size = row[1];
+    options.world_size = row[2];
+    options.rank = row[3];
+    options.drop_last = row[4] == 1;
+    options.split_batches = row[5] == 1;
+    options.even_batches = false;
+    options.dispatched = true;
+    options.sampling = hftrain::data::Sampling::kSequential;
+    CAPTURE(row.dump());
+    CHECK(hftrain::data::batches_per_epoch(options) == row[6]);
+    CHECK(hftrain::data::epoch_batches(options, 0) == row[7].get<std::vector<std::vector<int64_t>>>());
+  }
+  CHECK(golden.size() > 300);
+}
+
+TEST_CASE(
+    "A drawn order is the permutation of its generator that is asked for, whatever seed and epoch are") {
+  SamplerOptions options;
+  options.samples = 11;
+  options.batch_size = 11;
+  options.drawn = hftrain::data::DrawnOrder{.seed = 5, .before = 2};
+  const auto third = hftrain::data::epoch_batches(options, 7).front();
+  CHECK(third == hftrain::data::random_permutation(11, 5, 2));
+  CHECK(third != hftrain::data::random_permutation(11, 5));
+  options.seed = 1;
+  CHECK(hftrain::data::epoch_batches(options, 0).front() == third);
+  // The second of torch.Generator().manual_seed(5): torch.randperm(11, generator=...) twice.
+  options.drawn->before = 1;
+  CHECK(hftrain::data::epoch_batches(options, 0).front() ==
+        std::vector<int64_t>{7, 1, 10, 3, 0, 5, 9, 4, 2, 8, 6});
+}

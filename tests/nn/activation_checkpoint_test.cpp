@@ -78,6 +78,18 @@ TEST_CASE("Recomputed blocks give the same gradients bit for bit, with and witho
   check_equal(expected, found);
 }
 
+TEST_CASE("Inputs that wait in host memory give the same gradients, and are copies") {
+  Stack stack(0.3);
+  at::Tensor input = at::randn({4, 6}, at::detail::createCPUGenerator(9));
+  UnitRunner plain;
+  CheckpointingRunner offloading(plain, 1, /*offload=*/true);
+  seed(1);
+  const auto expected = stack.gradients(plain, input);
+  seed(1);
+  check_equal(expected, stack.gradients(offloading, input));
+  CHECK(stack.calls == 13);
+}
+
 TEST_CASE("The random stream goes on after the backward as if nothing had been recomputed") {
   Stack stack(0.3);
   const at::Tensor input = at::randn({4, 6}, at::detail::createCPUGenerator(9));

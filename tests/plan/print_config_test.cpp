@@ -243,7 +243,7 @@ TEST_CASE("what print_config prints is read back as the same plan in the same en
   check_round_trip({.words = with_model({}), .environment = environment});
 }
 
-TEST_CASE("planned keys of a mapping do not vanish from what print_config prints") {
+TEST_CASE("keys of a mapping do not vanish from what print_config prints") {
   const Case run({"--print_config", "--accelerator_config",
                   R"({"dispatch_batches": true, "gradient_accumulation_kwargs": {"sync_each_batch": true}})",
                   "--gradient_checkpointing_kwargs", R"({"offload": true})"});

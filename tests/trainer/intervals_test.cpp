@@ -54,6 +54,24 @@ TEST_CASE("eval_delay counts updates under steps and epochs under epoch") {
   CHECK(second.should_evaluate);
 }
 
+TEST_CASE("older releases evaluate and save the last step in their own ways") {
+  const auto at_the_end = [](const char* strategy, int64_t release) {
+    plan::RunPlan plan = plan_with(strategy, 3);
+    plan.release = release;
+    Control control;
+    set_flags_at_step_end(plan, 10, 1.0, control);
+    return std::pair(control.should_evaluate, control.should_save);
+  };
+  CHECK(at_the_end("steps", 50500) == std::pair(true, true));
+  CHECK(at_the_end("steps", 50200) == std::pair(false, true));
+  CHECK(at_the_end("best", 50200) == std::pair(false, false));
+  CHECK(at_the_end("epoch", 45700) == std::pair(false, false));
+  CHECK(at_the_end("epoch", 45504) == std::pair(false, true));
+  CHECK(at_the_end("best", 45504) == std::pair(false, false));
+  CHECK(at_the_end("best", 44603) == std::pair(false, true));
+  CHECK(at_the_end("no", 44603) == std::pair(false, false));
+}
+
 TEST_CASE("the strategy epoch acts at the end of epochs only, the strategy no never") {
   Control step, epoch, never;
   set_flags_at_step_end(plan_with("epoch", 0), 3, 0.3, step);

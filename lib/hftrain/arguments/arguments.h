@@ -237,6 +237,12 @@ struct ParallelArguments {
 
 struct DeviceArguments {
   bool use_cpu = false;
+  std::optional<int64_t> torch_empty_cache_steps;  // updates
+};
+
+struct DebugArguments {
+  std::vector<std::string> debug;            // underflow_overflow
+  std::optional<std::string> profile_steps;  // FIRST or FIRST:LAST, updates from 1
 };
 
 // Where the ranks are. What contradicts itself is refused by import/launch.h; what the environment makes of
@@ -285,9 +291,10 @@ struct LaunchArguments {
 // How the front program talks to the user.
 struct InterfaceArguments {
   bool smoke = false;
-  std::string progress = "auto";  // auto | bar | plain | none
-  std::string color = "auto";     // auto | always | never
-  bool quiet = false;             // warnings and errors only
+  std::string progress = "auto";         // auto | bar | plain | none
+  std::string color = "auto";            // auto | always | never
+  bool quiet = false;                    // warnings and errors only
+  std::optional<std::string> hf_compat;  // a transformers release
 };
 
 struct Arguments {
@@ -306,6 +313,7 @@ struct Arguments {
   SavingArguments saving;
   ParallelArguments parallel;
   DeviceArguments device;
+  DebugArguments debug;
   LaunchArguments launch;
   InterfaceArguments interface;
 };

@@ -15,24 +15,14 @@ const Key kAccumulation[] = {
      .type = Type::kBool,
      .neutral = "true",
      .support = accepted("an epoch always ends with an update of its own")},
-    {.name = "sync_each_batch",
-     .type = Type::kBool,
-     .neutral = "false",
-     .support = planned("gradients are reduced once per update")},
+    {.name = "sync_each_batch", .type = Type::kBool},
 };
 
 const Key kAccelerator[] = {
     {.name = "split_batches", .type = Type::kBool},
-    {.name = "dispatch_batches",
-     .type = Type::kBool,
-     .optional = true,
-     .neutral = "false",
-     .support = planned("every rank reads its own batches")},
+    {.name = "dispatch_batches", .type = Type::kBool, .optional = true},
     {.name = "even_batches", .type = Type::kBool},
-    {.name = "use_seedable_sampler",
-     .type = Type::kBool,
-     .neutral = "true",
-     .support = planned("the data order always depends on seed and epoch only")},
+    {.name = "use_seedable_sampler", .type = Type::kBool},
     {.name = "non_blocking",
      .type = Type::kBool,
      .neutral = "false",
@@ -46,10 +36,7 @@ const Key kAccelerator[] = {
 
 const Key kCheckpointing[] = {
     {.name = "every_n_layers", .type = Type::kInt, .range = at_least(1)},
-    {.name = "offload",
-     .type = Type::kBool,
-     .neutral = "false",
-     .support = planned("saved activations stay on the device")},
+    {.name = "offload", .type = Type::kBool},
     {.name = "use_reentrant",
      .type = Type::kBool,
      .neutral = "false",
@@ -141,27 +128,36 @@ void from_json(const Json& json, ModelInitOptions& options) {
 void to_json(Json& json, const AcceleratorOptions& options) {
   json = {{"split_batches", options.split_batches},
           {"even_batches", options.even_batches},
+          {"use_seedable_sampler", options.use_seedable_sampler},
           {"non_blocking", options.non_blocking}};
-  if (options.accumulation_num_steps) {
-    json["gradient_accumulation_kwargs"] = {{"num_steps", *options.accumulation_num_steps}};
-  }
+  if (options.dispatch_batches) json["dispatch_batches"] = *options.dispatch_batches;
+  Json accumulation = Json::object();
+  if (options.accumulation_num_steps) accumulation["num_steps"] = *options.accumulation_num_steps;
+  if (options.sync_each_batch) accumulation["sync_each_batch"] = true;
+  if (!accumulation.empty()) json["gradient_accumulation_kwargs"] = std::move(accumulation);
 }
 
 void from_json(const Json& json, AcceleratorOptions& options) {
   read(json, "split_batches", options.split_batches);
   read(json, "even_batches", options.even_batches);
+  read(json, "use_seedable_sampler", options.use_seedable_sampler);
   read(json, "non_blocking", options.non_blocking);
+  if (json.contains("dispatch_batches") && json["dispatch_batches"].is_boolean())
+    options.dispatch_batches = json["dispatch_batches"].get<bool>();
   if (json.contains("gradient_accumulation_kwargs") && json["gradient_accumulation_kwargs"].is_object()) {
-    read(json["gradient_accumulation_kwargs"], "num_steps", options.accumulation_num_steps);
+    const Json& accumulation = json["gradient_accumulation_kwargs"];
+    read(accumulation, "num_steps", options.accumulation_num_steps);
+    read(accumulation, "sync_each_batch", options.sync_each_batch);
   }
 }
 
 void to_json(Json& json, const GradientCheckpointingOptions& options) {
-  json = {{"every_n_layers", options.every_n_layers}};
+  json = {{"every_n_layers", options.every_n_layers}, {"offload", options.offload}};
 }
 
 void from_json(const Json& json, GradientCheckpointingOptions& options) {
   read(json, "every_n_layers", options.every_n_layers);
+  read(json, "offload", options.offload);
 }
 
 void to_json(Json& json, const LigerKernelOptions& options) {

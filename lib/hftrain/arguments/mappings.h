@@ -13,12 +13,15 @@ namespace hftrain::arguments {
 
 // --accelerator_config
 struct AcceleratorOptions {
-  bool split_batches = false;  // the given batch size is the global one, split over the ranks
-  bool even_batches = true;    // complete the last round with samples from the start
-  bool non_blocking = false;   // only checked: copies from pinned memory are always asynchronous
+  bool split_batches = false;            // the given batch size is the global one, split over the ranks
+  std::optional<bool> dispatch_batches;  // rank 0 reads the training data and sends; unset: no
+  bool even_batches = true;              // complete the last round with samples from the start
+  bool use_seedable_sampler = true;      // the order of the data depends on seed and epoch alone
+  bool non_blocking = false;             // only checked: copies from pinned memory are always asynchronous
   // gradient_accumulation_kwargs.num_steps; unset when parse_arguments has moved it to
   // gradient_accumulation_steps.
   std::optional<int64_t> accumulation_num_steps;
+  bool sync_each_batch = false;  // of gradient_accumulation_kwargs: reduce gradients in every micro-batch
 };
 void to_json(Json& json, const AcceleratorOptions& options);
 void from_json(const Json& json, AcceleratorOptions& options);
@@ -26,6 +29,7 @@ void from_json(const Json& json, AcceleratorOptions& options);
 // --gradient_checkpointing_kwargs
 struct GradientCheckpointingOptions {
   int64_t every_n_layers = 1;
+  bool offload = false;  // what recomputed blocks keep lies in pinned host memory
 };
 void to_json(Json& json, const GradientCheckpointingOptions& options);
 void from_json(const Json& json, GradientCheckpointingOptions& options);

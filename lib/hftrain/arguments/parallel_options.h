@@ -49,7 +49,8 @@ struct ParallelOptions {
   // Numbers and files
   Sourced<std::string> reduce_dtype;  // float32 | bfloat16 | float16
   Sourced<std::string> state_dict;    // full | sharded | local
-  Sourced<bool> activation_checkpointing;
+  Sourced<bool> activation_checkpointing, activation_checkpointing_offload;
+  Sourced<std::string> ignored_modules;  // a regular expression of whole names: their parameters stay whole
 };
 
 // Sets `field` unless another place has given another value, which is reported: `what` names the setting in

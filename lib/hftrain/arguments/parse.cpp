@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "hftrain/arguments/command_line.h"
+#include "hftrain/arguments/compat.h"
 #include "hftrain/arguments/config_file.h"
 #include "hftrain/arguments/derive.h"
 #include "hftrain/arguments/flag_table.h"
@@ -146,6 +147,7 @@ class Parser {
     import_launch(environment_, outcome_, unrunnable);
     import_machines(environment_, outcome_, unrunnable);
     import_formats(environment_, outcome_, unrunnable);
+    apply_older_defaults(outcome_, unrunnable);
     derive(outcome_);
     check_schedule_options(outcome_, unrunnable);
     check_optimizer_options(outcome_, unrunnable);

@@ -99,8 +99,9 @@ Sampling sampling_named(std::string_view name) {
   throw Error(ExitCode::kInternal, "there is no order of samples named '" + std::string(name) + "'");
 }
 
-Order random_permutation(int64_t n, uint64_t seed) {
+Order random_permutation(int64_t n, uint64_t seed, int64_t before) {
   std::mt19937 engine(static_cast<uint32_t>(seed));
+  for (int64_t i = 0; i < before; ++i) permutation_of(n, engine);
   return permutation_of(n, engine);
 }
 

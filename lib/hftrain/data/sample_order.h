@@ -25,8 +25,9 @@ Sampling sampling_named(std::string_view name);
 // Lengths of all samples, in tokens; null where none are needed.
 using SampleLengths = std::shared_ptr<const std::vector<int32_t>>;
 
-// torch.randperm(n) of a CPU generator seeded with `seed` (of which that generator uses the low 32 bits).
-std::vector<int64_t> random_permutation(int64_t n, uint64_t seed);
+// torch.randperm(n) of a CPU generator seeded with `seed` (of which that generator uses the low 32 bits); with
+// `before` the one that follows so many others of that generator.
+std::vector<int64_t> random_permutation(int64_t n, uint64_t seed, int64_t before = 0);
 
 // transformers 5.17, trainer_pt_utils.get_length_grouped_indices, with a generator of that seed: a permutation cut
 // into pieces of min(n / (4 * group), 50) groups, each sorted from long to short, and the longest sample of all

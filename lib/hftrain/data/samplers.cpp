@@ -19,7 +19,8 @@ std::vector<int64_t> sample_order(const SamplerOptions& options, int64_t epoch) 
   const uint64_t seed = options.seed + static_cast<uint64_t>(epoch);
   switch (options.sampling) {
     case Sampling::kRandom:
-      return random_permutation(options.samples, seed);
+      return options.drawn ? random_permutation(options.samples, options.drawn->seed, options.drawn->before)
+                           : random_permutation(options.samples, seed);
     case Sampling::kBatchRebalance:
       return random_permutation(options.samples, kRebalanceSeed + static_cast<uint64_t>(epoch));
     case Sampling::kGroupByLength:
@@ -122,6 +123,23 @@ std::vector<Batch> dealt_batches(const SamplerOptions& options, const EpochOrder
   return batches;
 }
 
+// The samples of a round are cut into one part per rank. Those of an unfinished last one that are no multiple of
+// the ranks get the epoch's first ones as well, one of a rank at most.
+std::vector<Batch> dispatched_batches(const SamplerOptions& options, const EpochOrder& order) {
+  const int64_t world = options.world_size, round = options.round();
+  std::vector<Batch> batches;
+  for (int64_t begin = 0; begin < order.size(); begin += round) {
+    Batch whole = order.slice(begin, begin + round);
+    if (options.drop_last && static_cast<int64_t>(whole.size()) < round) break;
+    const int64_t part = (static_cast<int64_t>(whole.size()) + world - 1) / world;
+    int64_t position = 0;
+    fill_from_start(whole, order.slice(0, world), part * world, position);
+    const auto own = whole.begin() + part * options.rank;
+    batches.emplace_back(own, own + part);
+  }
+  return batches;
+}
+
 RebalanceShape rebalance_shape(const SamplerOptions& options) {
   return {.update_size = options.batch_size * options.world_size * options.accumulation_steps,
           .ranks = options.world_size,
@@ -163,7 +181,7 @@ int64_t batches_per_epoch(const SamplerOptions& options) {
   const int64_t share = total / options.world_size;
   const int64_t rest = total % options.world_size;
   if (rest == 0 || options.drop_last) return share;
-  return options.even_batches || options.rank < rest ? share + 1 : share;
+  return options.even_batches || options.dispatched || options.rank < rest ? share + 1 : share;
 }
 
 std::vector<std::vector<int64_t>> epoch_batches(const SamplerOptions& options, int64_t epoch) {
@@ -176,6 +194,7 @@ std::vector<std::vector<int64_t>> epoch_batches(const SamplerOptions& options, i
                               options.drop_last);
   }
   if (options.world_size == 1) return plain_batches(options, order);
+  if (options.dispatched) return dispatched_batches(options, order);
   if (options.split_batches) return sliced_batches(options, order);
   return dealt_batches(options, order);
 }

@@ -4,11 +4,19 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "hftrain/data/sample_order.h"
 
 namespace hftrain::data {
+
+// A random order that is not that of seed and epoch: the permutation of a generator with that seed which follows
+// `before` others.
+struct DrawnOrder {
+  uint64_t seed = 0;
+  int64_t before = 0;
+};
 
 struct SamplerOptions {
   int64_t samples = 0;
@@ -17,6 +25,7 @@ struct SamplerOptions {
   int world_size = 1;
   uint64_t seed = 42;
   Sampling sampling = Sampling::kRandom;
+  std::optional<DrawnOrder> drawn;  // with kRandom, in the place of seed and epoch
   // Of orders that look at lengths: those of all samples, and the samples that are to have about one length
   // (kGroupByLength, kSortish).
   SampleLengths lengths = nullptr;
@@ -25,6 +34,9 @@ struct SamplerOptions {
   bool drop_last = false;
   bool even_batches =
       true;  // with several ranks: fill up from the start of the epoch until all ranks are level
+  // With several ranks, as accelerate's DataLoaderDispatcher (dispatch_batches): the samples of a round are cut
+  // into parts of one size, of the last one too; even_batches has no say.
+  bool dispatched = false;
   bool split_batches = false;  // cut every batch into world_size slices instead of dealing whole batches out
   // Samples at the start of the epoch that are used already: what is left is dealt out as an epoch of its
   // own. For a run that goes on with another number of ranks or another batch size.

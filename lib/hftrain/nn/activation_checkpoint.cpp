@@ -2,10 +2,12 @@
 
 #include <ATen/Context.h>
 #include <ATen/core/grad_mode.h>
+#include <ATen/ops/empty.h>
 #include <torch/csrc/autograd/autograd.h>
 #include <torch/csrc/autograd/custom_function.h>
 #include <torch/custom_class.h>
 
+#include <algorithm>
 #include <mutex>
 
 namespace hftrain::nn {
@@ -65,13 +67,26 @@ struct Present {
   }
 };
 
+// A copy in host memory, from which it goes back without anybody waiting.
+at::Tensor in_host_memory(const at::Tensor& tensor) {
+  const auto options = tensor.options().device(at::kCPU).pinned_memory(!tensor.is_cpu());
+  return at::empty(tensor.sizes(), options).copy_(tensor, /*non_blocking=*/true);
+}
+
 // Carried by the graph from forward to backward.
 struct Recomputation : torch::CustomClassHolder {
   UnitFunction function;
+  bool offload = false;
+  std::vector<bool> wanted;  // of what was given and is there: its gradient
   size_t input_count = 0;
   Present given;       // of the inputs and then the parameters
   Present outputs;     // known after the forward
   RandomState random;  // empty for a unit that draws nothing
+
+  size_t inputs_there() const {
+    return static_cast<size_t>(std::count(
+        given.places.begin(), given.places.begin() + static_cast<std::ptrdiff_t>(input_count), true));
+  }
 
   variable_list call(at::TensorList present) const {
     const variable_list all = given.restored(present);
@@ -85,7 +100,12 @@ struct Recomputation : torch::CustomClassHolder {
 struct Checkpoint : Function<Checkpoint> {
   static variable_list forward(AutogradContext* ctx, at::TensorList given,
                                const c10::intrusive_ptr<Recomputation>& recomputation) {
-    ctx->save_for_backward(given.vec());
+    variable_list kept = given.vec();
+    // Parameters are not: they are there in any case. Nor is what all blocks share (masks).
+    for (size_t i = 0; recomputation->offload && i < recomputation->inputs_there(); ++i) {
+      if (recomputation->wanted[i]) kept[i] = in_host_memory(kept[i]);
+    }
+    ctx->save_for_backward(std::move(kept));
     ctx->set_materialize_grads(false);
     ctx->saved_data["recomputation"] = at::IValue::make_capsule(recomputation);
     const variable_list outputs = recomputation->call(given);
@@ -97,9 +117,12 @@ struct Checkpoint : Function<Checkpoint> {
     const auto recomputation =
         c10::static_intrusive_pointer_cast<Recomputation>(ctx->saved_data["recomputation"].toCapsule());
     variable_list leaves, wanted;
-    for (const at::Tensor& saved : ctx->get_saved_variables()) {
-      leaves.push_back(saved.detach().requires_grad_(saved.requires_grad()));
-      if (saved.requires_grad()) wanted.push_back(leaves.back());
+    const variable_list kept = ctx->get_saved_variables();
+    const at::Device device = kept.back().device();  // of a parameter
+    for (size_t i = 0; i < kept.size(); ++i) {
+      const bool wants = recomputation->wanted[i];
+      leaves.push_back(kept[i].detach().to(device, /*non_blocking=*/true).requires_grad_(wants));
+      if (wants) wanted.push_back(leaves.back());
     }
     variable_list found = gradients(recompute(*recomputation, leaves), wanted, grads);
     variable_list result;
@@ -134,7 +157,7 @@ struct Checkpoint : Function<Checkpoint> {
   }
 };
 
-variable_list checkpointed(const UnitFunction& function, bool random, at::TensorList parameters,
+variable_list checkpointed(const UnitFunction& function, bool random, bool offload, at::TensorList parameters,
                            at::TensorList inputs) {
   if (!at::GradMode::is_enabled()) return function(parameters, inputs);
   variable_list given = inputs.vec();
@@ -144,6 +167,8 @@ variable_list checkpointed(const UnitFunction& function, bool random, at::Tensor
   recomputation->input_count = inputs.size();
   recomputation->given = Present(given);
   given = Present::of(given);
+  recomputation->offload = offload;
+  for (const at::Tensor& tensor : given) recomputation->wanted.push_back(tensor.requires_grad());
   if (random) recomputation->random = RandomState::capture(given.front().device());
   const variable_list outputs = Checkpoint::apply(at::TensorList(given), recomputation);
   return recomputation->outputs.restored(outputs);
@@ -151,8 +176,8 @@ variable_list checkpointed(const UnitFunction& function, bool random, at::Tensor
 
 }  // namespace
 
-CheckpointingRunner::CheckpointingRunner(UnitRunner& next, int64_t every_n_layers)
-    : next_(next), every_n_layers_(std::max<int64_t>(1, every_n_layers)) {}
+CheckpointingRunner::CheckpointingRunner(UnitRunner& next, int64_t every_n_layers, bool offload)
+    : next_(next), every_n_layers_(std::max<int64_t>(1, every_n_layers)), offload_(offload) {}
 
 std::vector<at::Tensor> CheckpointingRunner::run(const Unit& unit, at::TensorList parameters,
                                                  at::TensorList inputs, const UnitFunction& function) {
@@ -160,10 +185,11 @@ std::vector<at::Tensor> CheckpointingRunner::run(const Unit& unit, at::TensorLis
   if (!unit.repeated || (unit.index - first_repeated_) % every_n_layers_ != 0) {
     return next_.run(unit, parameters, inputs, function);
   }
-  return next_.run(unit, parameters, inputs,
-                   [function, random = unit.random](at::TensorList handed, at::TensorList given) {
-                     return checkpointed(function, random, handed, given);
-                   });
+  return next_.run(
+      unit, parameters, inputs,
+      [function, random = unit.random, offload = offload_](at::TensorList handed, at::TensorList given) {
+        return checkpointed(function, random, offload, handed, given);
+      });
 }
 
 }  // namespace hftrain::nn

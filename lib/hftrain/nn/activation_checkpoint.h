@@ -11,14 +11,16 @@ namespace hftrain::nn {
 // restored for units that draw random numbers. Gradients come out as without checkpointing.
 class CheckpointingRunner final : public UnitRunner {
  public:
-  // `next` outlives this object. every_n_layers >= 1.
-  CheckpointingRunner(UnitRunner& next, int64_t every_n_layers);
+  // `next` outlives this object. every_n_layers >= 1. `offload`: the inputs that a block keeps, as far as gradients
+  // flow through them, lie in (on a GPU pinned) host memory from the forward to the backward pass.
+  CheckpointingRunner(UnitRunner& next, int64_t every_n_layers, bool offload = false);
   std::vector<at::Tensor> run(const Unit& unit, at::TensorList parameters, at::TensorList inputs,
                               const UnitFunction& function) override;
 
  private:
   UnitRunner& next_;
   int64_t every_n_layers_;
+  bool offload_;
   int first_repeated_ = -1;  // index of the first block seen
 };
 

@@ -10,6 +10,7 @@
 #include <cmath>
 
 #include "hftrain/base/error.h"
+#include "hftrain/nn/module_observer.h"
 
 namespace hftrain::nn {
 namespace {
@@ -27,13 +28,13 @@ void require_positions(int64_t needed, const at::Tensor& table, int64_t first) {
 }  // namespace
 
 at::Tensor embed_tokens(const at::Tensor& table, const at::Tensor& ids, std::optional<int64_t> padding) {
-  return at::embedding(table, ids, padding.value_or(-1));
+  return observed("Embedding", {table}, {ids}, at::embedding(table, ids, padding.value_or(-1)));
 }
 
 at::Tensor add_positions(const at::Tensor& x, const at::Tensor& table, int64_t first) {
   const int64_t length = x.size(1);
   require_positions(first + length, table, first);
-  return x + table.narrow(0, first, length);
+  return observed("Embedding", {table}, {x}, x + table.narrow(0, first, length));
 }
 
 at::Tensor positions_without_padding(const at::Tensor& ids, int64_t padding) {
@@ -47,7 +48,8 @@ at::Tensor add_position_rows(const at::Tensor& x, const at::Tensor& table, const
     const int64_t first = padding ? *padding + 1 : 0;  // rows that no token can have
     require_positions(positions.max().item<int64_t>() + 1, table, first);
   }
-  return x + at::embedding(table, positions, padding.value_or(-1));
+  return observed("Embedding", {table}, {positions, x},
+                  x + at::embedding(table, positions, padding.value_or(-1)));
 }
 
 at::Tensor add_token_types(const at::Tensor& x, const at::Tensor& table, const at::Tensor& types) {

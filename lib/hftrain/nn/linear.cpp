@@ -8,6 +8,7 @@
 
 #include "hftrain/nn/cpu/sgemm.h"
 #include "hftrain/nn/dropout.h"
+#include "hftrain/nn/module_observer.h"
 #include "hftrain/nn/product.h"
 
 namespace hftrain::nn {
@@ -154,12 +155,15 @@ struct LinearMany : Function<LinearMany> {
   }
 };
 
-// `sum` and what the weight's adapter, if it has one, makes of x.
-at::Tensor with_adapter(at::Tensor sum, const at::Tensor& x, const Parameter& weight, Products products) {
-  if (!weight.adapter()) return sum;
+// `sum` and what the weight's adapter, if it has one, makes of x. `kind`: of the module, for an observer.
+at::Tensor with_adapter(at::Tensor sum, const at::Tensor& x, const Parameter& weight, Products products,
+                        const char* kind = "Linear") {
+  if (!weight.adapter()) return observed(kind, {weight.base()}, {x}, std::move(sum));
   const LowRank& adapter = *weight.adapter();
   const at::Tensor inner = product(dropout(x, adapter.dropout), adapter.down, {}, products) * adapter.scale;
-  return ProductAdd::apply(sum, inner, adapter.up, std::nullopt, true, products == Products::kQuickest);
+  return observed(
+      kind, {weight.base(), adapter.down, adapter.up}, {x},
+      ProductAdd::apply(sum, inner, adapter.up, std::nullopt, true, products == Products::kQuickest));
 }
 
 std::vector<at::Tensor> base_products(const at::Tensor& x, Parameters weights, at::TensorList biases,
@@ -183,14 +187,14 @@ std::vector<at::Tensor> base_products(const at::Tensor& x, Parameters weights, a
 at::Tensor conv1d(const at::Tensor& x, const Parameter& weight, const at::Tensor& bias) {
   const at::Tensor& base = weight.base();
   return with_adapter(with_last_dim(multiply(as_matrix(x), base, bias, Products::kAten), x, base.size(1)), x,
-                      weight, Products::kAten);
+                      weight, Products::kAten, "Conv1D");
 }
 
 at::Tensor conv1d_add(const at::Tensor& residual, const at::Tensor& x, const Parameter& weight,
                       const at::Tensor& bias, Kernels kernels) {
   if (kernels == Kernels::kReference) return residual + conv1d(x, weight, bias);
   return with_adapter(ProductAdd::apply(residual, x, weight.base(), given(bias), false, false), x, weight,
-                      Products::kAten);
+                      Products::kAten, "Conv1D");
 }
 
 at::Tensor linear(const at::Tensor& x, const Parameter& weight, const at::Tensor& bias, Products products) {

@@ -6,6 +6,7 @@
 #include <torch/csrc/autograd/custom_function.h>
 
 #include "hftrain/nn/accumulation.h"
+#include "hftrain/nn/module_observer.h"
 #include "hftrain/nn/ops.h"
 
 namespace hftrain::nn {
@@ -32,15 +33,16 @@ struct RmsNorm : Function<RmsNorm> {
 }  // namespace
 
 at::Tensor layer_norm(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias, double eps) {
-  return at::layer_norm(x, {x.size(-1)}, weight, bias, eps);
+  return observed("LayerNorm", {weight, bias}, {x}, at::layer_norm(x, {x.size(-1)}, weight, bias, eps));
 }
 
 at::Tensor rms_norm(const at::Tensor& x, const at::Tensor& weight, double eps, Kernels kernels) {
   if (kernels == Kernels::kFused && ops::has_kernel(ops::Operator::kRmsNorm, x, weight)) {
-    return RmsNorm::apply(x.contiguous(), weight.contiguous(), eps);
+    return observed("RMSNorm", {weight}, {x}, RmsNorm::apply(x.contiguous(), weight.contiguous(), eps));
   }
   const at::Tensor wide = x.to(accumulation_dtype(x));
-  return weight * (wide * at::rsqrt((wide * wide).mean({-1}, true) + eps)).to(x.scalar_type());
+  return observed("RMSNorm", {weight}, {x},
+                  weight * (wide * at::rsqrt((wide * wide).mean({-1}, true) + eps)).to(x.scalar_type()));
 }
 
 }  // namespace hftrain::nn

@@ -64,7 +64,8 @@ ShardedStrategy::~ShardedStrategy() {
 ShardPlacement ShardedStrategy::placement_of(const NamedParameter& parameter, at::ScalarType compute) const {
   const at::Tensor& leaf = parameter.tensor;
   ShardPlacement placement;
-  if (leaf.numel() >= plan_.full_parameter_limit) {
+  const bool small = leaf.numel() < plan_.full_parameter_limit;
+  if (!small && !std::binary_search(plan_.ignored.begin(), plan_.ignored.end(), parameter.name)) {
     placement.parts = mesh_.shard().world_size();
     placement.index = mesh_.shard().rank();
   }

@@ -24,7 +24,9 @@ struct Part {
 
 Part part_of(const ParameterSpec& parameter, const StrategyPlan& strategy) {
   const int64_t numbers = parameter.numel();
-  if (strategy.mesh_shard == 1 || numbers < strategy.full_parameter_limit) return {numbers, numbers, false};
+  const bool ignored = std::binary_search(strategy.ignored.begin(), strategy.ignored.end(), parameter.name);
+  if (strategy.mesh_shard == 1 || ignored || numbers < strategy.full_parameter_limit)
+    return {numbers, numbers, false};
   const int64_t rows = parameter.shape.empty() ? 1 : parameter.shape.front(), ranks = strategy.mesh_shard;
   const int64_t local = (rows + ranks - 1) / ranks * (rows > 0 ? numbers / rows : 0);
   return {local * ranks, local, true};

@@ -1,7 +1,9 @@
 #include "hftrain/plan/resolve.h"
 
+#include <algorithm>
 #include <sstream>
 
+#include "hftrain/arguments/compat.h"
 #include "hftrain/base/text.h"
 #include "hftrain/plan/communication_variables.h"
 #include "hftrain/plan/expected_time.h"
@@ -189,6 +191,10 @@ RunPlan resolve(const ResolveInput& input) {
   plan.do_predict = arguments.run.do_predict;
   plan.seed = static_cast<uint64_t>(arguments.run.seed);
   plan.full_determinism = arguments.run.full_determinism;
+  plan.release = arguments::asked_release(arguments);
+  plan.empty_cache_steps = arguments.device.torch_empty_cache_steps.value_or(0);
+  const std::vector<std::string>& debug = arguments.debug.debug;
+  plan.detect_overflow = std::find(debug.begin(), debug.end(), "underflow_overflow") != debug.end();
   plan.ranks = resolve_ranks(input, problems);
   problems.throw_if_any();  // everything below divides by the number of ranks
   plan.strategy = resolve_strategy(input, plan.ranks, problems);
@@ -199,6 +205,7 @@ RunPlan resolve(const ResolveInput& input) {
   plan.steps = resolve_steps(input, plan);
   plan.optimizer = resolve_optimizer(input);
   plan.schedule = resolve_schedule(input, plan);
+  plan.profile = resolve_profile(input, plan, problems);
   check_schedule_lengths(input, plan, problems);
   check_momentum(input, plan, problems);
   plan.logging = resolve_logging(input, plan);

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <set>
 
+#include "hftrain/plan/release_habits.h"
 #include "hftrain/plan/resolve_parts.h"
 #include "hftrain/plan/step_arithmetic.h"
 
@@ -25,6 +26,7 @@ EpochShape epoch_shape(const SplitPlan& split, int64_t batch_size, const RunPlan
 EpochShape training_shape(const SplitPlan& split, const BatchPlan& batch, const RunPlan& plan) {
   EpochShape shape = epoch_shape(split, batch.per_device_train, plan);
   if (plan.data.sampling == "batch_rebalance") shape.rebalanced = batch.accumulation_steps;
+  shape.dispatched = plan.data.dispatch_batches;
   return shape;
 }
 
@@ -222,6 +224,9 @@ DataPlan resolve_data(const ResolveInput& input, const RunPlan& plan, Problems& 
   if (arguments.parallel.accelerator_config) {
     data.even_batches = arguments.parallel.accelerator_config->even_batches;
     data.split_batches = arguments.parallel.accelerator_config->split_batches;
+    data.dispatch_batches =
+        arguments.parallel.accelerator_config->dispatch_batches.value_or(false) && plan.ranks.world_size > 1;
+    data.seedable_sampler = arguments.parallel.accelerator_config->use_seedable_sampler;
   }
   data.sampling = sampling_of(input, data, problems);
   data.loader_workers = arguments.data.dataloader_num_workers;
@@ -238,6 +243,8 @@ BatchPlan resolve_batch(const ResolveInput& input, const RunPlan& plan, Problems
   result.per_device_eval = batch.per_device_eval_batch_size;
   result.accumulation_steps = batch.gradient_accumulation_steps;
   result.average_tokens_across_devices = batch.average_tokens_across_devices;
+  const auto& accelerator = input.parsed.arguments.parallel.accelerator_config;
+  result.sync_each_batch = accelerator && accelerator->sync_each_batch;
   const int64_t world = plan.ranks.world_size;
   if (input.found_batch) {
     result.per_device_train = *input.found_batch;
@@ -272,6 +279,7 @@ StepsPlan resolve_steps(const ResolveInput& input, const RunPlan& plan) {
   request.max_steps = run.max_steps;
   request.num_train_epochs = run.num_train_epochs;
   request.global_batch = plan.batch.global_train;
+  request.floors_updates = ReleaseHabits{plan.release}.floors_updates();
   if (!plan.do_train) return StepsPlan{.num_train_epochs = run.num_train_epochs};
   if (plan.data.train) {
     request.samples = plan.data.train->samples;

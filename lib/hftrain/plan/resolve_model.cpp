@@ -84,6 +84,26 @@ bool fused_kernels(const ResolveInput& input, Problems& problems) {
   return !off && without == 0;
 }
 
+// What asks for saved inputs in host memory; empty: nothing.
+std::string offload_origin(const arguments::ParseOutcome& parsed) {
+  const arguments::Arguments& arguments = parsed.arguments;
+  const auto& options = arguments.precision.gradient_checkpointing_kwargs;
+  if (options && options->offload) return parsed.origins.describe("gradient_checkpointing_kwargs");
+  const auto& sharding = arguments.parallel.sharding.activation_checkpointing_offload;
+  return sharding.value_or(false) ? sharding.origin : "";
+}
+
+// Where it has nothing to do.
+void note_offload(const ResolveInput& input, const RunPlan& plan, std::vector<Diagnostic>& notes) {
+  const std::string origin = offload_origin(input.parsed);
+  if (origin.empty() || (plan.model.checkpoint_offload && on_gpu(plan.ranks))) return;
+  notes.push_back({Diagnostic::Severity::kNote, "offload of what recomputed blocks keep has no effect here",
+                   origin,
+                   plan.model.checkpoint_offload ? "ranks compute on the CPU: it lies in host memory anyway"
+                                                 : "no block is recomputed",
+                   plan.model.checkpoint_offload ? "" : "--gradient_checkpointing"});
+}
+
 constexpr const char* kAdaptedConfig = "the config with the ids of the tokenizer and the labels of the data";
 
 // With the ids that the tokenizer has.
@@ -237,6 +257,7 @@ ModelPlan resolve_model(const ResolveInput& input, Problems& problems) {
   if (arguments.precision.gradient_checkpointing_kwargs) {
     plan.checkpoint_every_n_layers = arguments.precision.gradient_checkpointing_kwargs->every_n_layers;
   }
+  plan.checkpoint_offload = plan.gradient_checkpointing && !offload_origin(input.parsed).empty();
   plan.neftune_noise_alpha = arguments.optimizer.neftune_noise_alpha.value_or(0);
   plan.fused_kernels = fused_kernels(input, problems);
   return plan;
@@ -244,13 +265,16 @@ ModelPlan resolve_model(const ResolveInput& input, Problems& problems) {
 
 std::vector<Diagnostic> kernel_notes(const ResolveInput& input, const RunPlan& plan) {
   const PrecisionArguments& precision = input.parsed.arguments.precision;
-  if (!on_gpu(plan.ranks) || !precision.use_liger_kernel) return {};
-  return {{Diagnostic::Severity::kNote,
-           "on GPUs use_liger_kernel may fuse the loss and the projections alone",
-           input.parsed.origins.describe("use_liger_kernel"),
-           "norms, rotary embedding and activations are fused there where the CUDA plug-in was built with "
-           "nvcc; without it LibTorch's own run",
-           ""}};
+  std::vector<Diagnostic> notes;
+  note_offload(input, plan, notes);
+  if (!on_gpu(plan.ranks) || !precision.use_liger_kernel) return notes;
+  notes.push_back({Diagnostic::Severity::kNote,
+                   "on GPUs use_liger_kernel may fuse the loss and the projections alone",
+                   input.parsed.origins.describe("use_liger_kernel"),
+                   "norms, rotary embedding and activations are fused there where the CUDA plug-in was built "
+                   "with nvcc; without it LibTorch's own run",
+                   ""});
+  return notes;
 }
 
 }  // namespace hftrain::plan

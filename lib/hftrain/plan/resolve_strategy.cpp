@@ -1,6 +1,7 @@
 // From what the formats ask for to the strategy of this run: stage, mesh, units, offload.
 #include <algorithm>
 #include <array>
+#include <regex>
 
 #include "hftrain/base/text.h"
 #include "hftrain/plan/resolve_parts.h"
@@ -61,6 +62,7 @@ class Resolution {
     plan_.reduce_dtype = asked_.reduce_dtype.value_or(plan_.reduce_dtype);
     plan_.state_dict = asked_.state_dict.value_or(plan_.state_dict);
     plan_.full_parameter_limit = full_parameter_limit();
+    if (kind_.stage > 0 && asked_.ignored_modules) ignore();
     check_optimizer();
     return plan_;
   }
@@ -71,6 +73,38 @@ class Resolution {
     if (deepspeed && deepspeed->full_parameter_limit_by_hidden_size)
       return 10 * input_.model.architecture->hidden_size();
     return asked_.full_parameter_limit.value_or(plan_.full_parameter_limit);
+  }
+
+  // As accelerate: a module whose whole name matches, and with it what lies below it.
+  void ignore() {
+    std::regex pattern;
+    try {
+      pattern = std::regex(*asked_.ignored_modules, std::regex::ECMAScript);
+    } catch (const std::regex_error& error) {
+      return problems_.usage("ignored_modules is not a regular expression",
+                             where(asked_.ignored_modules.origin), error.what(),
+                             "a pattern for whole names of modules, as .*\\.mlp");
+    }
+    const auto architecture = running_architecture(input_);
+    for (const architectures::ParameterSpec& parameter : architecture->parameters().parameters) {
+      const std::string& name = parameter.name;
+      for (size_t dot = name.find('.'); dot != std::string::npos; dot = name.find('.', dot + 1)) {
+        if (!std::regex_match(name.substr(0, dot), pattern)) continue;
+        plan_.ignored.push_back(name);
+        break;
+      }
+    }
+    std::sort(plan_.ignored.begin(), plan_.ignored.end());
+    if (plan_.ignored.empty()) {
+      problems_.usage("no module's name matches ignored_modules", where(asked_.ignored_modules.origin),
+                      *asked_.ignored_modules + " is compared with whole names, such as " +
+                          module_of(architecture->parameters().parameters.back().name),
+                      "a pattern for whole names of modules, or leave it out");
+    }
+  }
+
+  static std::string module_of(const std::string& parameter) {
+    return parameter.substr(0, parameter.rfind('.'));
   }
 
   // Hybrid strategies shard inside a node unless a size is given; all others over all ranks.

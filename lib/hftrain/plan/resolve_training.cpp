@@ -4,6 +4,7 @@
 
 #include "hftrain/base/log_level.h"
 #include "hftrain/base/text.h"
+#include "hftrain/base/whole_number.h"
 #include "hftrain/plan/resolve_parts.h"
 #include "hftrain/plan/step_arithmetic.h"
 #include "hftrain/tasks/extra_scorer.h"
@@ -163,6 +164,24 @@ void check_momentum(const ResolveInput& input, const RunPlan& plan, Problems& pr
                  input.parsed.origins.describe("lr_scheduler_type"),
                  "cycle_max_mom x (1 + decay_mom_rate x " + std::to_string(after) + " / decay_step_size)",
                  "a smaller decay_mom_rate");
+}
+
+ProfilePlan resolve_profile(const ResolveInput& input, const RunPlan& plan, Problems& problems) {
+  const std::optional<std::string>& asked = input.parsed.arguments.debug.profile_steps;
+  if (!asked) return {};
+  const auto refuse = [&](const std::string& why) {
+    problems.usage("profile_steps " + *asked + " names no updates of this run",
+                   input.parsed.origins.describe("profile_steps"), why,
+                   "one update, as 10, or several, as 10:12");
+    return ProfilePlan{};
+  };
+  const size_t colon = asked->find(':');
+  const std::optional<int> first = whole_number(asked->substr(0, colon));
+  const std::optional<int> last = colon == std::string::npos ? first : whole_number(asked->substr(colon + 1));
+  if (!first || !last || *first < 1 || *last < *first) return refuse("updates are counted from 1");
+  if (plan.steps.max_steps > 0 && *last > plan.steps.max_steps)
+    return refuse("the run has " + std::to_string(plan.steps.max_steps));
+  return {*first, *last};
 }
 
 LoggingPlan resolve_logging(const ResolveInput& input, const RunPlan& plan) {

@@ -80,6 +80,7 @@ struct StrategyPlan {
   std::string reduce_dtype = "float32";  // of gradients on their way between ranks
   std::string state_dict = "full";       // full | sharded | local: model weights in checkpoints
   int64_t full_parameter_limit = 0;      // parameters of fewer numbers are never sharded; 0: all are
+  std::vector<std::string> ignored;      // names of parameters that are not sharded either, rising
   // DDP
   bool find_unused_parameters = false;
   std::optional<bool> static_graph;
@@ -130,7 +131,8 @@ struct ModelPlan {
   std::optional<AdapterPlan> adapter;  // of the parameter table; nothing but it and what is trained is saved
   bool gradient_checkpointing = false;
   int64_t checkpoint_every_n_layers = 1;
-  double neftune_noise_alpha = 0;  // 0: off
+  bool checkpoint_offload = false;  // what a recomputed block keeps lies in host memory
+  double neftune_noise_alpha = 0;   // 0: off
   bool fused_kernels = true;
 };
 
@@ -178,6 +180,9 @@ struct DataPlan {
   bool drop_last = false;
   bool even_batches = true;
   bool split_batches = false;
+  bool dispatch_batches = false;  // of training: rank 0 reads and sends
+  // The random order depends on seed and epoch alone; else it is drawn from the random numbers of the run.
+  bool seedable_sampler = true;
   int64_t loader_workers = 0;  // threads per rank
   int64_t prefetch_factor = 2;
   bool pin_memory = true;
@@ -190,6 +195,8 @@ struct BatchPlan {
   int64_t accumulation_steps = 1;
   int64_t global_train = 8;  // per_device_train * accumulation_steps * world_size
   bool average_tokens_across_devices = true;
+  bool sync_each_batch =
+      false;  // gradients are reduced in every micro-batch, not in the last of an update alone
 };
 
 struct StepsPlan {
@@ -299,6 +306,11 @@ struct DiskPlan {
   int64_t nvme_bytes = 0;  // offloaded state of all ranks of the node
 };
 
+// The updates whose operators are written down as a trace (--profile_steps).
+struct ProfilePlan {
+  int64_t first = 0, last = 0;  // counted from 1; 0: none
+};
+
 inline constexpr int kRunPlanSchema = 1;
 
 struct RunPlan {
@@ -309,6 +321,10 @@ struct RunPlan {
   bool rehearse = false;  // one evaluation batch and one save before the first update
   uint64_t seed = 42;
   bool full_determinism = false;
+  int64_t empty_cache_steps = 0;  // updates from one emptying of the allocator's cache to the next; 0: never
+  bool detect_overflow = false;   // the first module with numbers that are not finite ends the run
+  ProfilePlan profile;
+  int64_t release = 51700;  // of transformers, whose habits the run has, as arguments/compat.h numbers them
   RanksPlan ranks;
   StrategyPlan strategy;
   ModelPlan model;

@@ -62,7 +62,7 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(NvmePlan, parameters_path, optimizer_path, bl
                                    buffer_bytes, buffer_count, pipeline_read, pipeline_write)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(StrategyPlan, name, stage, mesh_replicate, mesh_shard, offload_parameters,
                                    offload_optimizer, nvme, units, backward_prefetch, forward_prefetch,
-                                   limit_all_gathers, reduce_dtype, state_dict, full_parameter_limit,
+                                   limit_all_gathers, reduce_dtype, state_dict, full_parameter_limit, ignored,
                                    find_unused_parameters, static_graph, bucket_cap_mb)
 NLOHMANN_JSON_SERIALIZE_ENUM(GrowthKind, {{GrowthKind::kTokens, "tokens"},
                                           {GrowthKind::kPositions, "positions"},
@@ -73,18 +73,19 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(AdapterPlan, spec, folder, config)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ModelPlan, source_folder, model_type, config, generation_config,
                                    preprocessor_config, tokenizer_folder, tokenizer_settings, chat_template,
                                    master_dtype, parameters, trainable_parameters, non_embedding_parameters,
-                                   gradient_checkpointing, checkpoint_every_n_layers, neftune_noise_alpha,
-                                   fused_kernels, ignore_mismatched_sizes, grown, frozen, adapter)
+                                   gradient_checkpointing, checkpoint_every_n_layers, checkpoint_offload,
+                                   neftune_noise_alpha, fused_kernels, ignore_mismatched_sizes, grown, frozen,
+                                   adapter)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(LossScalePlan, initial, dynamic, growth_interval, hysteresis, refill,
                                    minimum)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(PrecisionPlan, compute, gradient_scaler, loss_scale, tf32, eval)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(SplitPlan, cache_path, samples, tokens, exact, columns)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(DataPlan, task, block_size, target_size, preprocessor, padding, masking,
                                    joins_samples, train, validation, test, seed, sampling, drop_last,
-                                   even_batches, split_batches, loader_workers, prefetch_factor, pin_memory,
-                                   ignore_data_skip)
+                                   even_batches, split_batches, dispatch_batches, seedable_sampler,
+                                   loader_workers, prefetch_factor, pin_memory, ignore_data_skip)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(BatchPlan, per_device_train, per_device_eval, accumulation_steps,
-                                   global_train, average_tokens_across_devices)
+                                   global_train, average_tokens_across_devices, sync_each_batch)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(StepsPlan, batches_per_epoch, updates_per_epoch, max_steps, epochs,
                                    limited_by_steps, num_train_epochs, samples_for_speed, expected_seconds)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(OptimizerPlan, name, learning_rate, weight_decay, beta1, beta2, epsilon,
@@ -105,10 +106,12 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(MemoryPlan, parameters, gradients, optimizer,
                                    evaluation, host, saving)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(DiskPlan, checkpoint_bytes, checkpoints_kept, needed_bytes, free_bytes,
                                    nvme_bytes)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ProfilePlan, first, last)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(RunPlan, schema, hftrain_version, output_dir, do_train, do_eval,
-                                   do_predict, rehearse, seed, full_determinism, ranks, strategy, model,
-                                   precision, data, batch, steps, optimizer, schedule, logging, evaluation,
-                                   saving, memory_per_rank, disk)
+                                   do_predict, rehearse, seed, full_determinism, empty_cache_steps,
+                                   detect_overflow, profile, release, ranks, strategy, model, precision, data,
+                                   batch, steps, optimizer, schedule, logging, evaluation, saving,
+                                   memory_per_rank, disk)
 
 Json to_json_value(const RunPlan& plan) {
   return plan;

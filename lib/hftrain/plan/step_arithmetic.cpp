@@ -35,7 +35,7 @@ int64_t batches_per_epoch(const EpochShape& shape) {
 }
 
 bool ranks_agree(const EpochShape& shape) {
-  if (shape.even_batches || shape.drop_last || shape.rebalanced > 0) return true;
+  if (shape.even_batches || shape.drop_last || shape.dispatched || shape.rebalanced > 0) return true;
   if (!shape.split_batches) return all_batches(shape) % shape.world_size == 0;
   // Slices of a short last batch are handed out in order: the last rank is the first that gets none.
   const int64_t rest = shape.samples % shape.batch_size, slice = shape.batch_size / shape.world_size;
@@ -51,8 +51,10 @@ StepsPlan plan_steps(const StepRequest& request) {
   if (by_steps) steps.max_steps = request.max_steps;
   if (by_steps) steps.samples_for_speed = request.max_steps * request.global_batch;
   if (!known) return steps;
-  steps.updates_per_epoch =
-      std::max<int64_t>(1, divide_up(request.batches_per_epoch, request.accumulation_steps));
+  const int64_t groups = request.floors_updates
+                             ? request.batches_per_epoch / request.accumulation_steps
+                             : divide_up(request.batches_per_epoch, request.accumulation_steps);
+  steps.updates_per_epoch = std::max<int64_t>(1, groups);
   if (by_steps) {
     steps.epochs = divide_up(request.max_steps, steps.updates_per_epoch);
     return steps;

@@ -15,6 +15,7 @@ struct EpochShape {
   bool drop_last = false;
   bool even_batches = true;
   bool split_batches = false;
+  bool dispatched = false;  // rounds are cut into parts of one size
   // With batch_rebalance: micro-batches of an update, whose samples are shared out among them; 0: another order.
   int64_t rebalanced = 0;
 };
@@ -31,6 +32,7 @@ struct StepRequest {
   double num_train_epochs = 3.0;
   int64_t samples = 0;  // of the data set
   int64_t global_batch = 8;
+  bool floors_updates = false;  // U = floor(L / G), at least 1, as up to transformers 4.51
 };
 
 // L = 0 means that the data are not known yet: then only what max_steps fixes is filled in.

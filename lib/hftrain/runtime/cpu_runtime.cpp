@@ -1,6 +1,7 @@
 #include <ATen/CPUGeneratorImpl.h>
 
 #include "hftrain/runtime/device_runtime.h"
+#include "hftrain/runtime/tensor_memory.h"
 
 namespace hftrain::runtime {
 namespace {
@@ -15,7 +16,7 @@ class CpuRuntime final : public DeviceRuntime {
   c10::Allocator* pinned_allocator() const override { return nullptr; }
   DeviceMemory memory(c10::Device) const override { return {}; }
   void restart_peak(c10::Device) const override {}
-  void empty_cache() const override {}
+  void empty_cache() const override { empty_tensor_memory(); }
 };
 
 }  // namespace

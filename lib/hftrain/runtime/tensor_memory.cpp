@@ -88,6 +88,11 @@ void TensorMemory::free(void* block) noexcept {
   give_back_down_to(most_in_use_ + kAlwaysKept);
 }
 
+void TensorMemory::give_back() {
+  const std::lock_guard lock(mutex_);
+  give_back_down_to(0);
+}
+
 size_t TensorMemory::in_use() const {
   const std::lock_guard lock(mutex_);
   return in_use_;
@@ -134,6 +139,10 @@ void install_tensor_memory() {
   // back to the kernel.
   ::mallopt(M_MMAP_THRESHOLD, 1 << 20);
   ::mallopt(M_TRIM_THRESHOLD, 16 << 20);
+}
+
+void empty_tensor_memory() {
+  tensor_memory().give_back();
 }
 
 }  // namespace hftrain::runtime

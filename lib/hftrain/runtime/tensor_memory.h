@@ -33,6 +33,9 @@ class TensorMemory {
   void* allocate(size_t bytes);
   void free(void* block) noexcept;
 
+  // Blocks that are not in use go back to the kernel.
+  void give_back();
+
   // Bytes of large blocks, with what their size classes add.
   size_t in_use() const;
   size_t kept() const;
@@ -52,5 +55,8 @@ size_t size_class(size_t bytes);
 // Makes one TensorMemory, which lives as long as the process, the allocator of all CPU tensors. Running out
 // of memory is then std::bad_alloc, recognised by its type. Call once, before the first tensor is made.
 void install_tensor_memory();
+
+// Gives back what it keeps and nobody uses.
+void empty_tensor_memory();
 
 }  // namespace hftrain::runtime

@@ -4,23 +4,11 @@
 
 #include <algorithm>
 
-#include "hftrain/base/error.h"
+#include "hftrain/trainer/batch_dispatch.h"
 
 namespace hftrain::trainer {
 
 namespace {
-
-at::Tensor models::Batch::*member_named(const std::string& name) {
-  const auto column = std::find_if(models::kBatchColumns.begin(), models::kBatchColumns.end(),
-                                   [&](const models::BatchColumn& one) { return one.name == name; });
-  if (column == models::kBatchColumns.end())
-    throw Error(ExitCode::kInternal, "a batch has no column '" + name + "'");
-  return column->member;
-}
-
-void put_column(models::Batch& batch, const std::string& name, const at::Tensor& tensor) {
-  batch.*member_named(name) = tensor;
-}
 
 at::Tensor empty_tensor(const data::TensorShape& shape, bool pinned) {
   const at::ScalarType type = shape.type == data::TensorType::kFloat32 ? at::kFloat : at::kLong;
@@ -29,41 +17,36 @@ at::Tensor empty_tensor(const data::TensorShape& shape, bool pinned) {
 
 }  // namespace
 
-const at::Tensor& column_of(const models::Batch& batch, const std::string& name) {
-  return batch.*member_named(name);
-}
-
-models::Batch on_device(const models::Batch& batch, at::Device device) {
-  models::Batch moved;
-  for (size_t i = 0; i < models::kBatchColumns.size(); ++i) {
-    const at::Tensor& tensor = batch.*models::kBatchColumns[i].member;
-    if (!tensor.defined()) continue;
-    size_t first = 0;  // of the columns that are this tensor
-    while (!(batch.*models::kBatchColumns[first].member).is_same(tensor)) ++first;
-    moved.*models::kBatchColumns[i].member =
-        first < i ? moved.*models::kBatchColumns[first].member : tensor.to(device, /*non_blocking=*/true);
-  }
-  return moved;
-}
-
 BatchLoader::BatchLoader(std::shared_ptr<const data::Dataset> dataset,
                          std::shared_ptr<const data::Collator> collator, data::SamplerOptions sampler,
-                         int64_t prefetch, bool pin_memory)
+                         int64_t prefetch, bool pin_memory, comm::Communicator* dispatcher)
     : dataset_(std::move(dataset)),
       collator_(std::move(collator)),
       sampler_(std::move(sampler)),
       length_group_(sampler_.length_group),
       prefetch_(prefetch),
-      pin_memory_(pin_memory) {}
+      pin_memory_(pin_memory),
+      dispatcher_(dispatcher) {}
 
 BatchLoader::~BatchLoader() = default;
 
-void BatchLoader::seek(DataPosition position) {
+bool BatchLoader::reads() const {
+  return dispatcher_ == nullptr || dispatcher_->rank() == 0;
+}
+
+void BatchLoader::seek(DataPosition position, std::optional<data::DrawnOrder> drawn) {
   pending_.clear();
+  sampler_.drawn = drawn;
   sampler_.skip = std::min(position.before, sampler_.samples);
   sampler_.length_group = position.length_group > 0 ? position.length_group : length_group_;
   epoch_ = position.epoch;
   order_ = data::epoch_batches(sampler_, position.epoch);
+  orders_ = {order_};
+  for (int rank = 1; dispatcher_ != nullptr && reads() && rank < dispatcher_->world_size(); ++rank) {
+    data::SamplerOptions other = sampler_;
+    other.rank = rank;
+    orders_.push_back(data::epoch_batches(other, position.epoch));
+  }
   next_ = scheduled_ = static_cast<size_t>(position.batch);
 }
 
@@ -76,20 +59,37 @@ double BatchLoader::share_done(const DataPosition& position) const {
 
 std::optional<LoadedBatch> BatchLoader::next() {
   if (next_ >= order_.size()) return std::nullopt;
-  if (prefetch_ == 0) return assemble(order_[next_++]);
-  schedule_ahead();
-  LoadedBatch batch = pending_.front().get();
-  pending_.pop_front();
+  if (!reads()) {
+    LoadedBatch batch = receive_batch(*dispatcher_, pin_memory_);
+    batch.samples = order_[next_++];
+    return batch;
+  }
+  Round round = next_round();
   ++next_;
   schedule_ahead();
-  return batch;
+  if (dispatcher_ != nullptr) send_batches(*dispatcher_, round);
+  return std::move(round.front());
+}
+
+BatchLoader::Round BatchLoader::next_round() {
+  if (prefetch_ == 0) return assemble(next_);
+  schedule_ahead();
+  Round round = pending_.front().get();
+  pending_.pop_front();
+  return round;
 }
 
 void BatchLoader::schedule_ahead() {
   while (scheduled_ < order_.size() && static_cast<int64_t>(pending_.size()) < prefetch_) {
-    const std::vector<int64_t>& samples = order_[scheduled_++];
-    pending_.push_back(std::async(std::launch::async, [this, &samples] { return assemble(samples); }));
+    pending_.push_back(
+        std::async(std::launch::async, [this, number = scheduled_++] { return assemble(number); }));
   }
+}
+
+BatchLoader::Round BatchLoader::assemble(size_t number) const {
+  Round round;
+  for (const auto& order : orders_) round.push_back(assemble(order[number]));
+  return round;
 }
 
 LoadedBatch BatchLoader::assemble(const std::vector<int64_t>& samples) const {

@@ -1,9 +1,6 @@
 // Turns samples into batches of tensors, in the sampler's order, starting anywhere.
 #pragma once
 
-#include <ATen/core/Tensor.h>
-
-#include <condition_variable>
 #include <cstdint>
 #include <deque>
 #include <future>
@@ -11,36 +8,28 @@
 #include <optional>
 #include <vector>
 
+#include "hftrain/comm/communicator.h"
 #include "hftrain/data/collator.h"
 #include "hftrain/data/dataset.h"
 #include "hftrain/data/samplers.h"
-#include "hftrain/models/batch.h"
+#include "hftrain/trainer/loaded_batch.h"
 #include "hftrain/trainer/state.h"
 
 namespace hftrain::trainer {
-
-// The tensors that the collator gives, on the CPU (pinned when asked).
-struct LoadedBatch {
-  models::Batch tensors;
-  std::vector<int64_t> samples;  // which samples, for reports about bad batches
-};
-
-// A column by its name; an Error (exit code 1) when batches know none of that name.
-const at::Tensor& column_of(const models::Batch& batch, const std::string& name);
-
-// The same columns on `device`; columns that are one tensor stay one.
-models::Batch on_device(const models::Batch& batch, at::Device device);
 
 // Iterates one rank's batches of one epoch after another. Used by one thread; `prefetch` batches are
 // assembled ahead on background threads when it is above 0 (order never changes).
 class BatchLoader {
  public:
+  // With a dispatcher, next() is collective: rank 0 assembles the batches of all ranks and sends them. It must
+  // outlive the object.
   BatchLoader(std::shared_ptr<const data::Dataset> dataset, std::shared_ptr<const data::Collator> collator,
-              data::SamplerOptions sampler, int64_t prefetch, bool pin_memory);
+              data::SamplerOptions sampler, int64_t prefetch, bool pin_memory,
+              comm::Communicator* dispatcher = nullptr);
   ~BatchLoader();
 
-  // O(1) in the data: only the order of that epoch is computed.
-  void seek(DataPosition position);
+  // O(1) in the data: only the order of that epoch is computed, or of a random one that one.
+  void seek(DataPosition position, std::optional<data::DrawnOrder> drawn = std::nullopt);
   // Samples that the order takes as one group of about one length, in epochs whose position does not say.
   int64_t length_group() const { return length_group_; }
   // Of one rank in the epoch sought, those after position.before.
@@ -51,7 +40,12 @@ class BatchLoader {
   std::optional<LoadedBatch> next();
 
  private:
+  using Round = std::vector<LoadedBatch>;  // of this rank, or of all where rank 0 sends
+
+  bool reads() const;
+  Round assemble(size_t number) const;
   LoadedBatch assemble(const std::vector<int64_t>& samples) const;
+  Round next_round();
   void schedule_ahead();
 
   std::shared_ptr<const data::Dataset> dataset_;
@@ -61,10 +55,12 @@ class BatchLoader {
   int64_t prefetch_;
   bool pin_memory_;
   int64_t epoch_ = 0;
+  comm::Communicator* dispatcher_;
   std::vector<std::vector<int64_t>> order_;
-  size_t next_ = 0;       // next batch to hand out
-  size_t scheduled_ = 0;  // next batch to start assembling
-  std::deque<std::future<LoadedBatch>> pending_;
+  std::vector<std::vector<std::vector<int64_t>>> orders_;  // of those that this rank assembles
+  size_t next_ = 0;                                        // next batch to hand out
+  size_t scheduled_ = 0;                                   // next batch to start assembling
+  std::deque<std::future<Round>> pending_;
 };
 
 }  // namespace hftrain::trainer

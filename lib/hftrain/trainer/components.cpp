@@ -74,8 +74,9 @@ std::unique_ptr<parallel::Strategy> make_strategy(const plan::RunPlan& plan, con
 
 std::unique_ptr<nn::UnitRunner> make_checkpointing(const plan::RunPlan& plan, parallel::Strategy& strategy) {
   if (!plan.model.gradient_checkpointing) return nullptr;
-  return std::make_unique<nn::CheckpointingRunner>(strategy.unit_runner(),
-                                                   plan.model.checkpoint_every_n_layers);
+  const bool on_gpu = plan.ranks.ranks.front().device == plan::DeviceKind::kCuda;
+  return std::make_unique<nn::CheckpointingRunner>(
+      strategy.unit_runner(), plan.model.checkpoint_every_n_layers, plan.model.checkpoint_offload && on_gpu);
 }
 
 std::shared_ptr<const data::Collator> make_collator(const plan::DataPlan& data, const plan::SplitPlan& split,

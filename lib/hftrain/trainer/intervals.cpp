@@ -1,5 +1,7 @@
 #include "hftrain/trainer/intervals.h"
 
+#include "hftrain/plan/release_habits.h"
+
 namespace hftrain::trainer {
 namespace {
 
@@ -23,10 +25,12 @@ void set_flags_at_step_end(const plan::RunPlan& plan, int64_t step, double, Cont
   if (hits(plan.saving.interval, step)) control.should_save = true;
   if (step < plan.steps.max_steps) return;
   control.should_training_stop = true;
-  if (plan.evaluation.interval.strategy == "steps" && delay_over(plan.evaluation, position)) {
+  const plan::ReleaseHabits habits{plan.release};
+  if (plan.evaluation.interval.strategy == "steps" && !habits.evaluates_multiples_only() &&
+      delay_over(plan.evaluation, position)) {
     control.should_evaluate = true;
   }
-  if (plan.saving.interval.strategy == "steps") control.should_save = true;
+  if (habits.saves_last_update(plan.saving.interval.strategy)) control.should_save = true;
 }
 
 void set_flags_at_epoch_end(const plan::RunPlan& plan, double epoch, Control& control) {

@@ -33,6 +33,7 @@ data::SamplerOptions training_sampler(const plan::RunPlan& plan, const comm::Com
   options.accumulation_steps = plan.batch.accumulation_steps;
   // The examples' sampler knew nothing of accumulation.
   options.length_group = options.batch_size;
+  options.dispatched = plan.data.dispatch_batches;
   if (options.sampling == Sampling::kGroupByLength) options.length_group *= options.accumulation_steps;
   return options;
 }

@@ -53,6 +53,9 @@ struct State {
   double grad_norm = 0;             // of the last update, for a record that comes after a resume
   double learning_rate = 0;         // that it used
   bool epoch_closed = false;        // what happens at the end of an epoch was done at this step
+  // With use_seedable_sampler false: the generator that the random order of epoch `order_epoch` is the first of.
+  std::optional<uint64_t> order_seed;
+  int64_t order_epoch = 0;
 
   // Something of the epoch was used, and its end is still to come.
   bool in_epoch() const { return !epoch_closed && position.inside(); }

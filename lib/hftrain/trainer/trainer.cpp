@@ -59,13 +59,16 @@ Trainer::Trainer(const plan::RunPlan& plan, runtime::WorkerContext& context, com
       clock_(events),
       memory_(context, plan.logging.memory_metrics),
       scaler_(make_scaler(plan)),
-      losses_(context.device, plan.logging.nan_inf_filter) {
+      losses_(context.device, plan.logging.nan_inf_filter),
+      profile_(plan, communicator.rank()) {
   const PhaseClock::Span span = clock_.span("load");
   runtime::seed_generators(plan.seed, *context.device_runtime, context.device);
   model_ = make_model(plan, context.device);
   strategy_ = make_strategy(plan, *model_, communicator);
   checkpointing_ = make_checkpointing(plan, *strategy_);
-  nn::UnitRunner& runner = checkpointing_ ? *checkpointing_ : strategy_->unit_runner();
+  nn::UnitRunner& inner = checkpointing_ ? *checkpointing_ : strategy_->unit_runner();
+  if (plan.detect_overflow) overflow_watch_ = std::make_unique<OverflowWatch>(*model_, inner);
+  nn::UnitRunner& runner = overflow_watch_ ? static_cast<nn::UnitRunner&>(*overflow_watch_) : inner;
   schedule_ = make_schedule(plan);
   update_ = std::make_unique<Update>(plan, *model_, runner, *strategy_, *schedule_, scaler_);
   evaluator_ = std::make_unique<Evaluator>(plan, *model_, runner, communicator, events);

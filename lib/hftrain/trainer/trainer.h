@@ -22,7 +22,9 @@
 #include "hftrain/trainer/event_channel.h"
 #include "hftrain/trainer/loss_accumulator.h"
 #include "hftrain/trainer/memory_stage.h"
+#include "hftrain/trainer/overflow_watch.h"
 #include "hftrain/trainer/phase_clock.h"
+#include "hftrain/trainer/profile.h"
 #include "hftrain/trainer/run_log.h"
 #include "hftrain/trainer/step_sync.h"
 #include "hftrain/trainer/stop_request.h"
@@ -71,9 +73,14 @@ class Trainer {
   void rehearse_evaluation();
   void rehearse_save();
   void begin_epoch_again(BatchLoader& loader);
+  // With use_seedable_sampler false: the order of the epoch that begins, the same on all ranks.
+  void draw_order();
+  std::optional<data::DrawnOrder> drawn_order() const;
   void train_epoch(BatchLoader& loader);
   // False when the run is to stop before this update.
   bool train_step(const std::vector<LoadedBatch>& group, const BatchLoader& loader);
+  // Every --torch_empty_cache_steps updates, in each of their micro-batches.
+  void empty_cache() const;
   double divisor_of(const StepSync& all, int64_t own_label_tokens) const;
   void after_step();
   void act_on_flags();
@@ -149,6 +156,7 @@ class Trainer {
   std::unique_ptr<nn::UnitRunner> checkpointing_;  // null: units run as the strategy runs them
   std::unique_ptr<optim::Schedule> schedule_;
   optim::GradientScaler scaler_;
+  std::unique_ptr<OverflowWatch> overflow_watch_;  // around the runners above; null: nobody looks
   std::unique_ptr<Update> update_;
   std::unique_ptr<Evaluator> evaluator_;
   std::unique_ptr<checkpoint::Checkpointer> checkpointer_;
@@ -158,6 +166,7 @@ class Trainer {
   Callbacks callbacks_;
   LossAccumulator losses_;
   Throughput throughput_;
+  Profile profile_;
   int64_t tokens_trained_ = 0;  // in this attempt
   std::unique_ptr<RunLog> log_;
   std::vector<std::string> written_files_;  // by rank 0 beside the results

@@ -1,8 +1,12 @@
 // Trainer: the loop (training_loop.md 7.2 of the contract gives the order of things).
+#include <ATen/ops/empty.h>
+
 #include <cmath>
 
 #include "hftrain/base/error.h"
 #include "hftrain/base/text.h"
+#include "hftrain/nn/loss.h"
+#include "hftrain/plan/release_habits.h"
 #include "hftrain/reporting/python_text.h"
 #include "hftrain/runtime/host_memory.h"
 #include "hftrain/trainer/best_model.h"
@@ -19,11 +23,15 @@ namespace {
 
 constexpr int kNonFiniteLimit = 5;  // updates in a row
 
-StepSync tokens_of(const std::vector<LoadedBatch>& group, const models::Model& model, bool with_padding) {
+// `first_labels`: those of the first positions of a text count, too.
+StepSync tokens_of(const std::vector<LoadedBatch>& group, const models::Model& model, bool with_padding,
+                   bool first_labels) {
   StepSync local;
+  const bool all = first_labels && model.architecture().head() == architectures::Head::kCausalLm;
   for (const LoadedBatch& batch : group) {
     const models::Batch& tensors = batch.tensors;
-    local.label_tokens += models::label_count(model.architecture(), tensors);
+    local.label_tokens += all ? (tensors.labels != nn::kIgnoreIndex).sum().item<int64_t>()
+                              : models::label_count(model.architecture(), tensors);
     const bool skips = !with_padding && tensors.attention_mask.defined();
     local.input_tokens +=
         skips ? tensors.attention_mask.sum().item<int64_t>() : models::main_input(tensors).numel();
@@ -67,7 +75,8 @@ void Trainer::train() {
   const data::SamplerOptions sampler = training_sampler(plan_, communicator_, *dataset);
   const int64_t prefetch = plan_.data.loader_workers * plan_.data.prefetch_factor;
   BatchLoader loader(std::move(dataset), make_collator(plan_.data, *plan_.data.train, /*trains=*/true),
-                     sampler, prefetch, plan_.data.pin_memory && context_.device.is_cuda());
+                     sampler, prefetch, plan_.data.pin_memory && context_.device.is_cuda(),
+                     plan_.data.dispatch_batches ? &communicator_ : nullptr);
   if (plan_.data.ignore_data_skip && !plan_.saving.resume_from.empty()) begin_epoch_again(loader);
   announce_start();
   model_->train(true);
@@ -99,6 +108,23 @@ void Trainer::train() {
 }
 
 // Of an epoch that is through nothing is left but its end.
+// As torch's RandomSampler, which takes a seed from the global generator for every epoch, after one that the loader
+// draws for its worker processes; and as accelerate, which with several ranks makes one generator for all epochs.
+void Trainer::draw_order() {
+  const bool one_for_all = communicator_.world_size() > 1;
+  if (plan_.data.seedable_sampler || (one_for_all && state_.order_seed)) return;
+  const auto draw = [] { return at::empty({}, at::kLong).random_().item<int64_t>(); };
+  if (!one_for_all) draw();
+  const std::vector<std::string> drawn = communicator_.all_gather_text(std::to_string(draw()));
+  state_.order_seed = std::stoull(drawn.front());
+  state_.order_epoch = state_.position.epoch;
+}
+
+std::optional<data::DrawnOrder> Trainer::drawn_order() const {
+  if (plan_.data.seedable_sampler || !state_.order_seed) return std::nullopt;
+  return data::DrawnOrder{*state_.order_seed, state_.position.epoch - state_.order_epoch};
+}
+
 void Trainer::begin_epoch_again(BatchLoader& loader) {
   loader.seek(state_.position);
   const bool through = state_.position.batch >= loader.batches();
@@ -116,8 +142,11 @@ void Trainer::announce_start() {
 }
 
 void Trainer::train_epoch(BatchLoader& loader) {
-  if (!state_.position.inside()) state_.position.length_group = loader.length_group();
-  loader.seek(state_.position);
+  if (!state_.position.inside()) {
+    state_.position.length_group = loader.length_group();
+    draw_order();
+  }
+  loader.seek(state_.position, drawn_order());
   control_.should_epoch_stop = false;
   if (state_.position.batch == 0) notify(&Callback::on_epoch_begin);
   while (!control_.should_training_stop && !control_.should_epoch_stop) {
@@ -135,7 +164,8 @@ void Trainer::train_epoch(BatchLoader& loader) {
 
 bool Trainer::train_step(const std::vector<LoadedBatch>& group, const BatchLoader& loader) {
   const double begin = monotonic_seconds();
-  StepSync local = tokens_of(group, *model_, plan_.logging.count_input_tokens != "non_padding");
+  StepSync local = tokens_of(group, *model_, plan_.logging.count_input_tokens != "non_padding",
+                             plan::ReleaseHabits{plan_.release}.counts_first_labels());
   local.saves_at_rest = checkpointer_->at_rest() ? 1 : 0;
   const StepSync all = sync_step(communicator_, local);
   advance_save(all);
@@ -143,10 +173,14 @@ bool Trainer::train_step(const std::vector<LoadedBatch>& group, const BatchLoade
   if (stop_ != StopSignal::kNone) return false;
   control_.should_log = control_.should_evaluate = control_.should_save = false;
   notify(&Callback::on_step_begin);
+  profile_.before_update(state_.global_step + 1);
+  if (overflow_watch_) overflow_watch_->set_update(state_.global_step + 1);
   const UpdateResult update = update_->run(
       group, divisor_of(all, local.label_tokens), losses_, state_.global_step - state_.last_logged_step,
       {[this] { notify(&Callback::on_substep_end); }, [this] { notify(&Callback::on_pre_optimizer_step); },
-       [this] { notify(&Callback::on_optimizer_step); }});
+       [this] { notify(&Callback::on_optimizer_step); }, [this] { empty_cache(); }});
+  if (const std::string trace = profile_.after_update(state_.global_step + 1); !trace.empty() && speaks())
+    events_.message(LogLevel::kInfo, "the trace of --profile_steps is in " + trace);
   state_.grad_norm = update.grad_norm;
   state_.learning_rate = update.learning_rate;
   state_.epoch_closed = false;
@@ -162,6 +196,11 @@ bool Trainer::train_step(const std::vector<LoadedBatch>& group, const BatchLoade
   if (state_.global_step == start_step_ + 1) clock_.set("first_step", monotonic_seconds() - begin);
   after_step();
   return stop_ == StopSignal::kNone;
+}
+
+void Trainer::empty_cache() const {
+  if (plan_.empty_cache_steps > 0 && state_.global_step % plan_.empty_cache_steps == 0)
+    context_.device_runtime->empty_cache();
 }
 
 // The model divides a sum over its own tokens and gradients are averaged over ranks; dividing by N / W makes
@@ -274,10 +313,13 @@ void Trainer::log_progress() {
   state_.logged_loss_sum += loss_sum;
   state_.last_logged_step = state_.global_step;
   losses_.reset();
-  const double rate = schedule_->watches_metric() ? schedule_->rate() : state_.learning_rate;
-  Json record = {{"loss", loss_sum / static_cast<double>(steps)},
-                 {"grad_norm", state_.grad_norm},
-                 {"learning_rate", rate}};
+  const plan::ReleaseHabits habits{plan_.release};
+  const bool next_rate = schedule_->watches_metric() || habits.logs_next_rate();
+  const double loss = loss_sum / static_cast<double>(steps);
+  Json record = {{"loss", habits.rounds_losses() ? reporting::python_round(loss, 4) : loss}};
+  if (plan_.optimizer.max_grad_norm > 0 || !habits.measures_norm_only_to_clip())
+    record["grad_norm"] = state_.grad_norm;
+  record["learning_rate"] = next_rate ? schedule_->rate() : state_.learning_rate;
   if (plan_.logging.count_input_tokens != "no") {
     const double seconds = whole_training_seconds();
     record["train_runtime"] = reporting::python_round(seconds, 4);

@@ -17,7 +17,7 @@ Update::Update(const plan::RunPlan& plan, models::Model& model, nn::UnitRunner& 
       scaler_(scaler) {}
 
 void Update::accumulate(const LoadedBatch& batch, double divisor, bool synchronise, LossAccumulator& losses,
-                        int64_t steps_since_log) {
+                        int64_t steps_since_log, const UpdateHooks& hooks) {
   const at::Device device = model_.options().device;
   const models::Batch columns = on_device(batch.tensors, device);
   const at::Tensor items = at::scalar_tensor(divisor, at::TensorOptions().dtype(at::kFloat).device(device));
@@ -27,6 +27,7 @@ void Update::accumulate(const LoadedBatch& batch, double divisor, bool synchroni
                              {.num_items = items, .label_smoothing = plan_.optimizer.label_smoothing});
   const at::Tensor loss = model_.forward(columns, runner_, objective).loss;
   losses.add(loss, steps_since_log);
+  hooks.before_backward();
   strategy_.backward(plan_.precision.gradient_scaler ? at::mul(loss, at::Scalar(scaler_.scale())) : loss);
 }
 
@@ -34,7 +35,8 @@ UpdateResult Update::run(const std::vector<LoadedBatch>& micro_batches, double d
                          LossAccumulator& losses, int64_t steps_since_log, const UpdateHooks& hooks) {
   for (size_t i = 0; i < micro_batches.size(); ++i) {
     const bool last = i + 1 == micro_batches.size();
-    accumulate(micro_batches[i], divisor, last, losses, steps_since_log);
+    accumulate(micro_batches[i], divisor, last || plan_.batch.sync_each_batch, losses, steps_since_log,
+               hooks);
     if (!last) hooks.substep_end();
   }
   UpdateResult result;

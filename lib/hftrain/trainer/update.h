@@ -23,6 +23,7 @@ struct UpdateResult {
 // Moments of an update that callbacks are told about.
 struct UpdateHooks {
   std::function<void()> substep_end, pre_optimizer_step, optimizer_step;
+  std::function<void()> before_backward = [] {};  // of every micro-batch
 };
 
 class Update {
@@ -37,7 +38,7 @@ class Update {
 
  private:
   void accumulate(const LoadedBatch& batch, double divisor, bool synchronise, LossAccumulator& losses,
-                  int64_t steps_since_log);
+                  int64_t steps_since_log, const UpdateHooks& hooks);
 
   const plan::RunPlan& plan_;
   models::Model& model_;

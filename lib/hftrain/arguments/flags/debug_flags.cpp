@@ -5,15 +5,27 @@ namespace hftrain::arguments {
 std::vector<Flag> debug_flags() {
   return {
       {.name = "debug",
-       .slot = unread(Type::kList, ""),
+       .slot = at<&Arguments::debug, &DebugArguments::debug>,
        .help = "Debug features.",
+       .note = "underflow_overflow: the run ends (exit code 8) at the first module whose inputs, weights or "
+               "outputs "
+               "hold inf or NaN, and says which, with the modules before it. It looks at every number, which "
+               "takes "
+               "time.",
        .choices = {{"underflow_overflow"}, {"tpu_metrics_debug", refused("not for this hardware", "")}},
-       .commas = true,
-       .support = planned("not in this build; non-finite losses and gradients are reported always")},
+       .commas = true},
       {.name = "tpu_metrics_debug",
        .slot = unread(Type::kBool, "false"),
        .help = "Old switch for TPU metrics.",
        .support = kNoTpu},
+      {.name = "profile_steps",
+       .slot = at<&Arguments::debug, &DebugArguments::profile_steps>,
+       .help = "Write what these updates spend their time on as a trace for Chrome: N or FIRST:LAST.",
+       .note =
+           "Counted from 1. OUTPUT_DIR/hftrain/profile/rank-R.json of every rank, for chrome://tracing and "
+           "ui.perfetto.dev; operators with the shapes of their inputs, on a GPU its kernels too.",
+       .unit = "updates",
+       .ours = true},
   };
 }
 

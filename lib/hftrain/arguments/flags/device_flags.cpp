@@ -12,11 +12,14 @@ std::vector<Flag> device_flags() {
        .also_fine = "\"false\"",
        .support = planned("every kernel is launched by itself today", "auto")},
       {.name = "torch_empty_cache_steps",
-       .slot = unread_optional(Type::kInt),
+       .slot = at<&Arguments::device, &DeviceArguments::torch_empty_cache_steps>,
        .help = "Return cached device memory to the driver every N updates.",
+       .note =
+           "Before every backward pass of an update whose number of updates before it is a multiple of N. On "
+           "the "
+           "CPU the memory that tensors have left goes back to the kernel. It saves memory and costs time.",
        .unit = "updates",
-       .range = above(0),
-       .support = planned("the allocator keeps its cache in this build")},
+       .range = above(0)},
       {.name = "use_cpu",
        .slot = at<&Arguments::device, &DeviceArguments::use_cpu>,
        .help = "Train on the CPU even when GPUs are there.",

@@ -66,10 +66,14 @@ std::vector<Flag> interface_flags() {
        .ours = true,
        .support = planned("plug-ins come later")},
       {.name = "hf_compat",
-       .slot = unread_optional(Type::kText),
-       .help = "Defaults of an older transformers release.",
-       .ours = true,
-       .support = planned("the defaults are those of transformers 5.17", "the old values as flags")},
+       .slot = at<&Arguments::interface, &InterfaceArguments::hf_compat>,
+       .help = "Defaults and habits of an older transformers release, from 4.46.3 on, such as 4.49.0.",
+       .note = "Defaults of optim, report_to, average_tokens_across_devices, output_dir; updates of an "
+               "epoch, tokens "
+               "that a causal loss is divided by, the last evaluation and save, and what is logged. Flags "
+               "that are "
+               "given win; --print_config origins shows what came from it.",
+       .ours = true},
       {.name = "help",
        .slot = unread(Type::kBool, "false"),
        .help = "The flags that most runs need.",

@@ -31,7 +31,8 @@ std::vector<Flag> offload_flags() {
       {.name = "fsdp_activation_checkpointing_offload",
        .slot = unread(Type::kBool, "false"),
        .help = "Keep the saved unit inputs in pinned host memory.",
-       .support = planned("saved activations stay on the device", "--gradient_checkpointing")},
+       .note = "With activation checkpointing on a GPU; a CPU rank has them there anyway.",
+       .imported = true},
   };
 }
 

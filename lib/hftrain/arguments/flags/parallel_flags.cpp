@@ -216,7 +216,10 @@ std::vector<Flag> parallel_flags() {
       {.name = "fsdp_ignored_modules",
        .slot = unread_optional(Type::kText),
        .help = "Modules left out of sharding (regular expression over names).",
-       .support = planned("every parameter is sharded")},
+       .note = "Compared with whole names. Every rank holds the parameters of such modules, and of those "
+               "below them, "
+               "as a whole; their gradients are averaged like all others.",
+       .imported = true},
       {.name = "megatron_lm_*",
        .slot = unread_optional(Type::kText),
        .help = "All Megatron-LM options of accelerate launch (27 flags starting with megatron_lm_).",

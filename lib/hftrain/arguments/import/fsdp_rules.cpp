@@ -183,8 +183,24 @@ class Settlement {
     if (request_.words.empty() && version2() && !sharding_.state_dict)
       sharding_.state_dict = {"sharded", request_.launch_origin};
     copy(settings_.activation_checkpointing, sharding_.activation_checkpointing, "activation_checkpointing");
+    copy(settings_.ignored_modules, sharding_.ignored_modules, "ignored_modules");
+    offloaded_checkpointing();
     if (settings_.xla_checkpointing.value_or(false))
       warn("xla_fsdp_grad_ckpt has no effect without xla", settings_.xla_checkpointing.origin, "", "");
+  }
+
+  // F13.
+  void offloaded_checkpointing() {
+    const Sourced<bool>& offload = settings_.activation_checkpointing_offload;
+    copy(offload, sharding_.activation_checkpointing_offload, "activation_checkpointing_offload");
+    if (!offload.value_or(false)) return;
+    if (!settings_.activation_checkpointing.value_or(false))
+      return refuse("activation_checkpointing_offload does nothing without activation_checkpointing",
+                    offload.origin, "it is what recomputed units keep that is offloaded",
+                    "activation_checkpointing: true");
+    if (settings_.version.value_or(2) == 1)
+      refuse("activation_checkpointing_offload belongs to version 2 of FSDP", offload.origin,
+             "fsdp version is 1", "fsdp_config version 2, or --gradient_checkpointing_kwargs with offload");
   }
 
   template <typename T>

@@ -81,10 +81,8 @@ const std::vector<FsdpKeys>& FsdpKeys::all() {
       {{"use_orig_params"}, [](R& r) { r.flag(r.settings_.use_orig_params); }},
       {{"activation_checkpointing"}, [](R& r) { r.flag(r.settings_.activation_checkpointing); }},
       {{"activation_checkpointing_offload"},
-       [](R& r) {
-         r.refuse_unless_false("saved activations stay on the device", "activation_checkpointing: true");
-       }},
-      {{"ignored_modules"}, [](R& r) { r.refuse("every parameter is sharded", "leave it out"); }},
+       [](R& r) { r.flag(r.settings_.activation_checkpointing_offload); }},
+      {{"ignored_modules"}, [](R& r) { r.any_text(r.settings_.ignored_modules); }},
       {{"xla"}, [](R& r) { r.refuse_unless_false("there is no TPU runtime here", "leave it out"); }},
       {{"xla_fsdp_v2"}, [](R& r) { r.refuse_unless_false("there is no TPU runtime here", "leave it out"); }},
       {{"xla_fsdp_grad_ckpt"}, [](R& r) { r.flag(r.settings_.xla_checkpointing); }},
@@ -167,6 +165,11 @@ void FsdpReader::reshard() {
   set(settings_.reshard, value->get<bool>());
 }
 
+void FsdpReader::any_text(Sourced<std::string>& field) {
+  if (!written_->is_string()) return mistake("a text");
+  if (!written_->get_ref<const std::string&>().empty()) set(field, written_->get<std::string>());
+}
+
 void FsdpReader::classes() {
   std::vector<std::string> names;
   const Json list = written_->is_array() ? *written_ : Json::array({*written_});
@@ -180,10 +183,7 @@ void FsdpReader::classes() {
 }
 
 void FsdpReader::refuse_unless_false(const std::string& why, const std::string& hint) {
-  if (converted(Type::kBool) != Json(false)) refuse(why, hint);
-}
-
-void FsdpReader::refuse(const std::string& why, const std::string& hint) {
+  if (converted(Type::kBool) == Json(false)) return;
   if (written_->is_string() && written_->get<std::string>().empty()) return;
   problems_.push_back(
       {.what = name_ + " is not supported", .where = place(origin_), .why = why, .hint = hint});

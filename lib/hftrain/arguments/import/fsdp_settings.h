@@ -28,7 +28,8 @@ struct FsdpSettings {
   Sourced<std::string> reduce_dtype;
   Sourced<std::string> state_dict;  // full | sharded | local
   Sourced<bool> load_own_slices, sync_module_states, use_orig_params;
-  Sourced<bool> activation_checkpointing;
+  Sourced<bool> activation_checkpointing, activation_checkpointing_offload;
+  Sourced<std::string> ignored_modules;
   Sourced<bool> xla_checkpointing;  // only meant for a TPU
 };
 
@@ -61,8 +62,8 @@ class FsdpReader {
   void word(Sourced<std::string>& field, const char* const (&table)[N][2]);
   void reshard();
   void classes();
+  void any_text(Sourced<std::string>& field);
   void refuse_unless_false(const std::string& why, const std::string& hint);
-  void refuse(const std::string& why, const std::string& hint);
   // The value as `type`; nothing when it is none.
   std::optional<Json> converted(Type type, const Range& range = {}) const;
   std::string text() const;

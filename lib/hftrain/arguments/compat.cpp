@@ -1,0 +1,82 @@
+#include "hftrain/arguments/compat.h"
+
+#include <string>
+#include <vector>
+
+#include "hftrain/arguments/flag_table.h"
+#include "hftrain/base/text.h"
+#include "hftrain/base/whole_number.h"
+
+namespace hftrain::arguments {
+namespace {
+
+// "a -> b" of the contract: the last release that was seen with the old default.
+struct OlderDefault {
+  const char* flag;
+  Json value;
+  int64_t last;
+};
+
+const std::vector<OlderDefault>& older_defaults() {
+  static const std::vector<OlderDefault> kDefaults = {
+      {"optim", "adamw_torch", 45504},
+      {"report_to", Json::array({"all"}), 45701},
+      {"average_tokens_across_devices", false, 45303},
+  };
+  return kDefaults;
+}
+
+constexpr int64_t kLastWithRequiredFolder = 44701;
+
+}  // namespace
+
+std::optional<int64_t> release_number(std::string_view text) {
+  if (text.starts_with('v')) text.remove_prefix(1);
+  const std::vector<std::string> parts = split(std::string(text), '.');
+  if (parts.size() < 2 || parts.size() > 3) return std::nullopt;
+  int64_t number = 0;
+  for (size_t i = 0; i < 3; ++i) {
+    const std::optional<int> part = i < parts.size() ? whole_number(parts[i]) : std::optional(99);
+    if (!part || *part > 99) return std::nullopt;
+    number = number * 100 + *part;
+  }
+  return number;
+}
+
+int64_t asked_release(const Arguments& arguments) {
+  const std::optional<std::string>& asked = arguments.interface.hf_compat;
+  return asked ? release_number(*asked).value_or(kThisRelease) : kThisRelease;
+}
+
+void apply_older_defaults(ParseOutcome& outcome, Diagnostics& problems) {
+  const std::optional<std::string>& asked = outcome.arguments.interface.hf_compat;
+  if (!asked) return;
+  const std::optional<int64_t> release = release_number(*asked);
+  const auto refuse = [&](std::string what, std::string why) {
+    problems.push_back({.what = std::move(what),
+                        .where = outcome.origins.describe("hf_compat"),
+                        .why = std::move(why),
+                        .hint = "a release from 4.46.3 to 5.17"});
+  };
+  if (!release)
+    return refuse("hf_compat: '" + *asked + "' is no release", "releases are numbers such as 4.49.0");
+  if (*release < kOldestRelease)
+    return refuse(
+        "hf_compat " + *asked + " is too old",
+        "up to 4.45 the loss was the mean over micro-batches and leftover ones went into the next epoch, "
+        "which is not there");
+  if (*release > kThisRelease + 99)
+    return refuse("hf_compat " + *asked + " is not known", "it is newer than 5.17");
+  for (const OlderDefault& row : older_defaults()) {
+    if (*release > row.last || !outcome.origins.is_default(row.flag)) continue;
+    flag_table().named(row.flag).slot.set(outcome.arguments, row.value);
+    outcome.origins.set(row.flag, "from hf_compat " + *asked);
+  }
+  if (*release <= kLastWithRequiredFolder && !outcome.arguments.output.output_dir)
+    problems.push_back({.what = "output_dir is missing",
+                        .where = outcome.origins.describe("hf_compat"),
+                        .why = "up to transformers 4.47 it had no default",
+                        .hint = "--output_dir"});
+}
+
+}  // namespace hftrain::arguments
