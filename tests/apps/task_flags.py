@@ -33,7 +33,7 @@ def seen(output):
         return {key: value for key, value in found.items() if not any(word in key for word in SPEEDS)}
     files = {}
     for name in sorted(os.listdir(output)):
-        if re.match(r"(predict|eval|predictions|generation_config).*\.(txt|json)$", name) and not name.endswith("_results.json"):
+        if re.match(r"(predict|eval|predictions|generat).*\.(txt|json)$", name) and not name.endswith("_results.json"):
             with open(os.path.join(output, name)) as file:
                 files[name] = file.read()
     return {"losses": {r["step"]: r["loss"] for r in log if "loss" in r}, "evaluated": [r["step"] for r in log if "eval_runtime" in r],
@@ -78,6 +78,7 @@ def nothing(plain, changed):
 # batch_rebalance draws with 42 whatever the seed.
 ORDERS = [Change("train_sampling_strategy", name, losses_differ, "--no_pad_to_max_length", *seed)
           for name, seed in (("sequential", []), ("group_by_length", []), ("batch_rebalance", ["--seed", 7]))]
+WRITES = ("--predict_with_generate", "--max_steps", 20, "--learning_rate", 1e-2)  # then texts hold words
 CHANGES = {
     "text-classification": [
         Change("max_seq_length", 9, lambda a, b: losses_differ(a, b) and b["padding"] == 9),
@@ -116,7 +117,10 @@ CHANGES = {
         Change("pad_to_max_length", True, padded_to(40), "--max_source_length", 40, "--max_target_length", 40),
         Change("ignore_pad_token_for_loss", False, losses_differ), Change("sortish_sampler", True, losses_differ),
         Change("forced_bos_token", "the", lambda a, b: "forced_bos_token_id" in b["files"]["generation_config.json"] and a["losses"] == b["losses"]),
-        Change("lang", "en", nothing)],
+        Change("lang", "en", nothing),
+        Change("predict_with_generate", True, lambda a, b: "eval_rouge1" in b["eval"] and "eval_rouge1" not in a["eval"] and a["losses"] == b["losses"]),
+        Change("generation_max_length", 5, lambda a, b: b["eval"]["eval_gen_len"] <= 5 < a["eval"]["eval_gen_len"], *WRITES),
+        Change("generation_num_beams", 3, only_files_differ, *WRITES), Change("num_beams", 3, only_files_differ, *WRITES)],
     "translation": [Change("source_lang", "other_XX", losses_differ, "--target_lang", "ro", base=["--source_lang", "en", "--target_lang", "ro"]),
                     Change("target_lang", "other_XX", losses_differ, "--source_lang", "en", base=["--source_lang", "en", "--target_lang", "ro"])],
     "mlm": [
@@ -142,6 +146,7 @@ SHOWN_BY = {
     "overwrite_cache": "cache_command_test.cpp, prepare_test.cpp", "preprocessing_num_workers": "prepare_test.cpp: no result depends on it",
     "ignore_data_skip": "run_test.cpp", "dataloader_num_workers": "image_classification.py a_resumed_run_gives_the_same_bits: speed alone",
     "dataloader_prefetch_factor": "tests/trainer: speed alone", "dataloader_pin_memory": "rules_test.cpp: of GPUs",
+    "generation_config": "written_texts.py settings_of_generation_follow_their_priority",
     "prediction_loss_only": "text_classification.py flags_of_evaluation_do_what_they_say",
     "eval_accumulation_steps": "text_classification.py flags_of_evaluation_do_what_they_say", "batch_eval_metrics": "text_classification.py flags_of_evaluation_do_what_they_say",
     "eval_do_concat_batches": "text_classification.py flags_of_evaluation_do_what_they_say",
@@ -191,7 +196,7 @@ def data_flags(fixture, task, folder):
         return ["--train_file", os.path.join(folder, "train.txt")]
     write(folder, {f"{split}.jsonl": rows(*made_rows(task, count)) for split, count in (("train", 24), ("valid", 7), ("test", 4))})
     paths = [os.path.join(folder, split + ".jsonl") for split in ("train", "valid", "test")]
-    predicts = task in ("text-classification", "token-classification", "question-answering")
+    predicts = task in ("text-classification", "token-classification", "question-answering", "summarization")
     return ["--train_file", paths[0], "--validation_file", paths[1], *(["--test_file", paths[2], "--do_predict"] if predicts else [])]
 
 

@@ -182,6 +182,13 @@ TEST_CASE("warnings and notes") {
   CHECK(contains(notes(parse({"--max_steps", "5", "--num_train_epochs", "2"})),
                  "max_steps 5 wins over num_train_epochs"));
   CHECK(notes(parse({"--max_steps", "5"})).empty());
+  for (const char* flag :
+       {"--generation_max_length", "--generation_num_beams", "--num_beams", "--eval_beams"}) {
+    CHECK(contains(notes(parse({flag, "5"})), "settings of generation have no effect"));
+    CHECK(notes(parse({flag, "5", "--predict_with_generate"})).empty());
+  }
+  CHECK(contains(notes(parse({"--num_beams", "5", "--generation_num_beams", "2", "--predict_with_generate"})),
+                 "generation_num_beams 2 wins over num_beams 5"));
   CHECK(contains(notes(parse({"--accelerator_config", "{\"split_batches\": true}"})),
                  "size of the global batch"));
   CHECK(contains(notes(parse({"--warmup_steps", "2.5"})), "warmup_steps 2.5 is cut to a whole number"));

@@ -29,7 +29,7 @@ const std::map<std::string, std::set<std::string>> kEdges = {
     {"storage", {"base"}},
     {"reporting", {"base"}},
     {"tasks", {"arguments", "architectures", "chat", "data", "metrics"}},
-    {"plan", {"arguments", "architectures", "storage", "tasks"}},
+    {"plan", {"arguments", "architectures", "generation", "storage", "tasks"}},
     {"machine", {"plan"}},
     {"images", {"base"}},
     {"data", {"tokenizer", "images"}},

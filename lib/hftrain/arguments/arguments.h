@@ -189,6 +189,11 @@ struct EvaluationArguments {
   bool eval_do_concat_batches = true;
   bool batch_eval_metrics = false;
   std::vector<std::string> include_for_metrics;  // inputs, loss
+  bool predict_with_generate = false;
+  std::optional<int64_t> generation_max_length;  // tokens; unset: val_max_target_length
+  std::optional<int64_t> generation_num_beams;   // unset: num_beams
+  std::optional<int64_t> num_beams;              // unset: the generation config's
+  std::optional<std::string> generation_config;  // a folder or a file; unset: the model's
 };
 
 struct LoggingArguments {

@@ -548,6 +548,27 @@ const Rule kRules[] = {
      "ranks can be bound to cores in one way",
      "bind_cores_to_rank divides all cores, numa_binding and enable_cpu_affinity those near the GPU",
      "one of them"},
+    {"H15",
+     Severity::kWarning,
+     {"generation_max_length", "generation_num_beams", "num_beams"},
+     [](Outcome o) {
+       const auto& asked = o.arguments.evaluation;
+       return !asked.predict_with_generate &&
+              (asked.generation_max_length || asked.generation_num_beams || asked.num_beams);
+     },
+     "settings of generation have no effect",
+     "evaluation generates text with predict_with_generate",
+     "--predict_with_generate"},
+    {"H16",
+     Severity::kWarning,
+     {"generation_num_beams", "num_beams"},
+     [](Outcome o) {
+       const auto& asked = o.arguments.evaluation;
+       return asked.generation_num_beams && asked.num_beams && asked.generation_num_beams != asked.num_beams;
+     },
+     "generation_num_beams {generation_num_beams} wins over num_beams {num_beams}",
+     "both say how many beams evaluation has",
+     "one of them"},
 };
 
 // Replaces {flag} by the flag's value.

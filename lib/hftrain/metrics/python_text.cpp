@@ -49,6 +49,12 @@ std::string python_rstrip(std::string_view text) {
   return whole;
 }
 
+std::string python_strip(std::string_view text) {
+  const std::u32string whole = characters(python_rstrip(text));
+  const auto first = std::find_if_not(whole.begin(), whole.end(), is_python_space);
+  return utf8({first, whole.end()});
+}
+
 std::string without_punctuation(std::string_view text) {
   std::string result(text);
   std::erase_if(result, is_ascii_punctuation);

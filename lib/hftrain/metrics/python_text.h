@@ -19,6 +19,7 @@ using tokenizer::unicode::utf8;
 
 std::vector<std::string> python_split(std::string_view text);  // str.split(): on runs of spaces
 std::string python_rstrip(std::string_view text);              // str.rstrip()
+std::string python_strip(std::string_view text);               // str.strip()
 
 // Without the 32 characters of string.punctuation, which are ASCII.
 std::string without_punctuation(std::string_view text);

@@ -205,6 +205,12 @@ std::string interval_text(const IntervalPlan& interval) {
 std::string evaluation_text(const RunPlan& plan) {
   std::string text = interval_text(plan.evaluation.interval);
   if (plan.evaluation.at_end) text += ", and at the end";
+  const Json& written = plan.evaluation.generation;
+  if (!written.is_null()) {
+    const char* limit = written.contains("max_length") ? "max_length" : "max_new_tokens";
+    text += ", writes texts of at most " + counted(written.at(limit).get<int64_t>(), "token") + " with " +
+            counted(written.at("num_beams").get<int64_t>(), "beam");
+  }
   if (!plan.evaluation.metric_for_best_model.empty())
     text += ", best by " + plan.evaluation.metric_for_best_model;
   if (plan.evaluation.early_stopping_patience) {

@@ -157,8 +157,30 @@ void load_model(const arguments::ModelArguments& model, const std::string& cache
   if (facts.source_folder.empty()) return;
   facts.architecture = as_stored(facts.architecture, facts.source_folder, path);
   facts.auto_dtype = auto_dtype(model, config, facts.source_folder);
-  const std::string generation = facts.source_folder + "/generation_config.json";
-  if (path_exists(generation)) facts.generation_config = read_file(generation);
+}
+
+// Of the flag, else of the model's folder, which may have none.
+void load_generation_config(const arguments::Arguments& arguments, const std::string& cache,
+                            ModelFacts& facts) {
+  const std::optional<std::string>& named = arguments.evaluation.generation_config;
+  std::string path = facts.source_folder + "/generation_config.json";
+  if (named) {
+    const bool is_file = path_exists(*named) && !std::filesystem::is_directory(*named);
+    path = is_file
+               ? *named
+               : resolve_model_folder(*named, "--generation_config", arguments.model.model_revision, cache) +
+                     "/generation_config.json";
+    if (!path_exists(path)) {
+      throw Error(ExitCode::kData, "there is no generation_config.json")
+          .where("--generation_config " + *named)
+          .why("a folder of that name has none")
+          .hint("a folder with one, or the file itself");
+    }
+  } else if (facts.source_folder.empty() || !path_exists(path)) {
+    return;
+  }
+  facts.generation_config = read_file(path);
+  facts.generation_config_origin = std::move(path);
 }
 
 bool all_tokenised(const arguments::DataArguments& data) {
@@ -232,6 +254,7 @@ ModelFacts load_model_facts(const arguments::Arguments& arguments, const Environ
   const std::string cache = hub_cache_folder(arguments.model.cache_dir, environment);
   ModelFacts facts;
   load_model(arguments.model, cache, needed, head, facts);
+  if (generates(head)) load_generation_config(arguments, cache, facts);
   if (sees_images(head)) {
     load_preprocessor(arguments.model, cache, facts);
   } else {

@@ -23,10 +23,11 @@ struct ModelFacts {
   std::shared_ptr<const architectures::Architecture> architecture;
   std::string source_folder;  // absolute; weights come from here. Empty: from scratch
   std::optional<architectures::AdapterSpec>
-      adapter;                                  // of the folder that was named, whose base model is opened
-  std::string adapter_folder;                   // absolute; that folder
-  std::string tokenizer_folder;                 // absolute; empty when all data are token files
-  std::string generation_config;                // text of the folder's generation_config.json; empty: none
+      adapter;                    // of the folder that was named, whose base model is opened
+  std::string adapter_folder;     // absolute; that folder
+  std::string tokenizer_folder;   // absolute; empty when all data are token files
+  std::string generation_config;  // text of --generation_config, else of the folder's file; empty: none
+  std::string generation_config_origin;         // that file
   std::optional<int64_t> tokenizer_max_length;  // unset: no limit
   std::string auto_dtype = "float32";           // what --dtype auto means: of the files; float32 from scratch
   Json preprocessor;                // of a model of images: its preprocessor_config.json; null: none

@@ -77,6 +77,11 @@ LoggingPlan resolve_logging(const ResolveInput& input, const RunPlan& plan);
 EvaluationPlan resolve_evaluation(const ResolveInput& input, const RunPlan& plan, Problems& problems);
 SavingPlan resolve_saving(const ResolveInput& input, const RunPlan& plan);
 
+// resolve_generation.cpp
+// How evaluation writes texts: the generation config that is saved, with what the flags say; null unless it `writes`.
+// A config that was named and cannot be followed is refused in any case. After resolve_model.
+Json resolve_generation(const ResolveInput& input, const RunPlan& plan, bool writes, Problems& problems);
+
 // budget.cpp
 MemoryPlan estimate_memory(const architectures::Architecture& architecture, const RunPlan& plan);
 DiskPlan estimate_disk(const architectures::Architecture& architecture, const RunPlan& plan,

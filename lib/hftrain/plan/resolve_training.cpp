@@ -232,6 +232,7 @@ EvaluationPlan resolve_evaluation(const ResolveInput& input, const RunPlan& plan
   result.outputs = scoring.outputs;
   result.scoring = scoring.options;
   result.kept_bytes = kept_bytes(plan, scoring);
+  result.generation = resolve_generation(input, plan, scoring.outputs == tasks::OutputForm::kTexts, problems);
   check_metric(input, result, scoring.metrics, problems);
   if (plan.do_predict && evaluation.prediction_loss_only && task_row(input.parsed).scoring != nullptr &&
       task_row(input.parsed)

@@ -274,6 +274,8 @@ struct EvaluationPlan {
   bool joins_batches = true;       // of those, to one
   bool shows_running_metrics = false;
   int64_t kept_bytes = 0;  // of one scorer of the whole of a split, at most
+  // How texts are written, in the form of a generation_config.json; null: none are.
+  Json generation = nullptr;
 };
 
 struct SavingPlan {

@@ -19,7 +19,8 @@ void from_json(const Json& value, Task& task) {
 
 NLOHMANN_JSON_SERIALIZE_ENUM(OutputForm, {{OutputForm::kLossOnly, "loss"},
                                           {OutputForm::kBestIds, "best_ids"},
-                                          {OutputForm::kScores, "scores"}})
+                                          {OutputForm::kScores, "scores"},
+                                          {OutputForm::kTexts, "texts"}})
 
 }  // namespace hftrain::tasks
 
@@ -99,7 +100,7 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(EvaluationPlan, interval, delay, on_start, at
                                    greater_is_better, load_best_at_end, early_stopping_patience,
                                    early_stopping_threshold, outputs, scoring, label_columns, gives_inputs,
                                    gives_losses, accumulation_steps, joins_batches, shows_running_metrics,
-                                   kept_bytes)
+                                   kept_bytes, generation)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(SavingPlan, interval, total_limit, only_model, asynchronous, resume_from,
                                    restore_callbacks, further_nodes, max_shard_bytes)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(MemoryPlan, parameters, gradients, optimizer, activations, buffers, total,

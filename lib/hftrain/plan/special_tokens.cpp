@@ -26,13 +26,19 @@ Json id_in(const Json& config, const char* key) {
 }
 
 Json read_generation_config(const ModelFacts& model) {
-  const std::string origin = model.source_folder + "/generation_config.json";
-  Json config = parse_json(model.generation_config, origin);
+  constexpr const char* kHint = "mend or remove the file; without it one is made from config.json";
+  const std::string& origin = model.generation_config_origin;
+  Json config;
+  try {
+    config = parse_json(model.generation_config, origin);
+  } catch (Error& error) {
+    throw error.hint(kHint);
+  }
   if (config.is_object()) return config;
   throw Error(ExitCode::kData, "the generation config is not an object")
       .where(origin)
       .why("it is " + std::string(config.type_name()))
-      .hint("mend or remove the file; without it one is made from config.json");
+      .hint(kHint);
 }
 
 // The file's end tokens may be several, and generation stops at each.

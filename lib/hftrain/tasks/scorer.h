@@ -30,6 +30,7 @@ enum class OutputForm {
   kBestIds,   // the place of the largest number of the last dimension: classes, tags, tokens. Found on the
               // device; of a vocabulary chunk by chunk, so that its logits never stand in memory whole
   kScores,    // all of them, as float32: regression, several labels at once, ends of answers
+  kTexts,  // none, but ids of the text that the model writes for each row, behind what its decoder begins with
 };
 
 // Some rows of a tensor, one after the other.
@@ -45,7 +46,8 @@ struct RowValues {
 // Outputs of samples; those that only fill a round up, so that every rank has a batch, are cut off.
 struct OutputBatch {
   std::span<const int64_t> samples;  // the rows' places in the split, 0 … its size - 1
-  // kBestIds: ids; sizes {T} of language models and tags, {} of classes. kScores: scores; {L}, or {T, 2}.
+  // kBestIds: ids; sizes {T} of language models and tags, {} of classes. kScores: scores; {L}, or {T, 2}. kTexts: ids;
+  // sizes {T}, with -100 behind a text that is shorter.
   RowValues output;
   std::vector<RowValues> labels;  // --label_names, in that order; none where the split has none
   // As --include_for_metrics asks; else empty.

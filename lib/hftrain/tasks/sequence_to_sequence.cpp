@@ -8,12 +8,14 @@
 //             --val_max_target_length
 //   padding   to the longest of the batch, or with --pad_to_max_length to those lengths; labels with -100, or
 //             with --no_ignore_pad_token_for_loss with the padding token
+//   scores    with --predict_with_generate texts are written and judged: ROUGE, of translations BLEU
 #include <algorithm>
 #include <utility>
 
 #include "hftrain/base/error.h"
 #include "hftrain/tasks/sequence_pairs.h"
 #include "hftrain/tasks/task_table.h"
+#include "hftrain/tasks/text_scorer.h"
 
 namespace hftrain::tasks {
 namespace {
@@ -199,6 +201,16 @@ data::PaddingOptions pair_padding(const TaskInput& input, const Json&) {
   return options;
 }
 
+Scoring pair_scoring(const TaskInput& input, const Json&) {
+  const arguments::Arguments& asked = input.arguments;
+  if (!asked.evaluation.predict_with_generate) return {};
+  const SequenceLimits limits = limits_of(input);
+  return text_scoring({.translates = asked.data.source_lang || asked.run.task == "translation",
+                       .pad_id = input.pad_id,
+                       .seed = asked.run.seed,
+                       .longest = asked.evaluation.generation_max_length.value_or(limits.evaluated_target)});
+}
+
 }  // namespace
 
 TaskRow sequence_to_sequence() {
@@ -210,7 +222,8 @@ TaskRow sequence_to_sequence() {
       .pipeline = "text2text-generation",
       .flags = {"data_dir", "forced_bos_token", "text_column", "summary_column", "source_lang", "target_lang",
                 "source_prefix", "max_source_length", "max_target_length", "val_max_target_length",
-                "pad_to_max_length", "ignore_pad_token_for_loss", "sortish_sampler"},
+                "pad_to_max_length", "ignore_pad_token_for_loss", "sortish_sampler", "predict_with_generate",
+                "generation_max_length", "generation_num_beams", "generation_config", "num_beams"},
       .recipe = pair_recipe,
       .padding = pair_padding,
       .longest = [](const TaskInput& input) { return limits_of(input).source; },
@@ -219,7 +232,9 @@ TaskRow sequence_to_sequence() {
           [](const TaskInput& input) {
             const SequenceLimits limits = limits_of(input);
             return std::max(limits.target, limits.evaluated_target);
-          }};
+          },
+      .scoring = pair_scoring,
+      .scorer = text_scorer};
 }
 
 }  // namespace hftrain::tasks

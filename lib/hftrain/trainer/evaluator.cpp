@@ -55,7 +55,9 @@ std::vector<float> losses_of_round(const at::TensorAccessor<float, 3>& all, int6
 
 Evaluator::Evaluator(const plan::RunPlan& plan, models::Model& model, nn::UnitRunner& runner,
                      comm::Communicator& communicator, EventChannel& events)
-    : plan_(plan), model_(model), runner_(runner), communicator_(communicator), events_(events) {}
+    : plan_(plan), model_(model), runner_(runner), communicator_(communicator), events_(events) {
+  if (!plan.evaluation.generation.is_null()) writer_.emplace(plan, model, runner, communicator);
+}
 
 // Sharded parameters are gathered by all ranks together, so every rank goes through as many rounds as the one
 // with most batches. One without a batch in a round (possible without even_batches) computes another and does
@@ -151,12 +153,15 @@ bool Evaluator::labelled(const models::Batch& columns) const {
   });
 }
 
-// What the plan keeps of the output goes to `output`.
+// What the plan keeps of the output goes to `output`. Texts are written beside the pass that gives the loss, as in the
+// Trainer.
 Evaluator::BatchLoss Evaluator::loss_of(const LoadedBatch& batch, at::Tensor& output) {
   using tasks::OutputForm;
   const models::Batch columns = on_device(batch.tensors, model_.options().device);
   const OutputForm form = plan_.evaluation.outputs;
+  if (writer_) output = writer_->write(batch);
   if (!labelled(batch.tensors)) {
+    if (writer_) return {};
     const bool best = form == OutputForm::kBestIds;
     output = model_.forward(columns, runner_, best ? models::best_ids_only() : models::logits_only()).logits;
     return {};
@@ -171,7 +176,7 @@ Evaluator::BatchLoss Evaluator::loss_of(const LoadedBatch& batch, at::Tensor& ou
                               .want_logits = form == OutputForm::kScores,
                               .want_best_ids = form == OutputForm::kBestIds});
   models::Output given = model_.forward(columns, runner_, objective);
-  output = std::move(given.logits);
+  if (!writer_) output = std::move(given.logits);
   return {given.loss.item<float>(), tokens};
 }
 

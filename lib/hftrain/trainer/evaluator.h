@@ -19,6 +19,7 @@
 #include "hftrain/trainer/output_collector.h"
 #include "hftrain/trainer/scorer_exchange.h"
 #include "hftrain/trainer/stop_request.h"
+#include "hftrain/trainer/text_writer.h"
 
 namespace hftrain::trainer {
 
@@ -81,6 +82,7 @@ class Evaluator {
   nn::UnitRunner& runner_;
   comm::Communicator& communicator_;
   EventChannel& events_;
+  std::optional<TextWriter> writer_;  // where texts are judged
 };
 
 }  // namespace hftrain::trainer

@@ -8,7 +8,6 @@
 namespace hftrain::arguments {
 
 // Reasons that several flags share.
-inline constexpr Support kGeneration = planned("text generation comes later");
 inline constexpr Support kEtcd =
     refused("there is no etcd client here", "c10d or static, which need no service");
 inline constexpr Support kMvapich =
