@@ -9,8 +9,10 @@
 #include <memory>
 #include <optional>
 
+#include "hftrain/architectures/adapter_config.h"
 #include "hftrain/base/clock.h"
 #include "hftrain/base/error.h"
+#include "hftrain/base/file.h"
 #include "hftrain/base/json.h"
 #include "hftrain/checkpoint/weights.h"
 #include "hftrain/comm/communicator.h"
@@ -81,9 +83,26 @@ runtime::WorkerContext context_for(const TextSetup& setup) {
       Logger(LogLevel::kWarning, [](LogLevel, std::string_view text) { std::cerr << text << std::endl; }));
 }
 
+// Beside weights that are there.
+void load_adapter(const std::string& folder, const models::Model& model, parallel::Strategy& strategy) {
+  const architectures::ParameterTable& table = model.architecture().parameters();
+  std::vector<size_t> saved;
+  for (const int whole : architectures::saved_whole(table, *model.architecture().adapter(), folder))
+    saved.push_back(static_cast<size_t>(whole));
+  for (size_t i = 0; i < table.parameters.size(); ++i) {
+    if (table.parameters[i].adapts) saved.push_back(i);
+  }
+  checkpoint::load_adapter(table, saved, folder, strategy);
+}
+
 std::unique_ptr<models::Model> open_model(const TextSetup& setup, const runtime::WorkerContext& context) {
-  auto architecture = architectures::Architecture::from_config(setup.config, setup.folder + "/config.json",
-                                                               architectures::head_named(setup.head).value());
+  std::optional<architectures::AdapterSpec> adapter;
+  if (!setup.adapter.empty()) {
+    const std::string path = setup.adapter + '/' + architectures::kAdapterConfigName;
+    adapter = architectures::adapter_from_json(read_json_file(path), path);
+  }
+  auto architecture = architectures::Architecture::from_config(
+      setup.config, setup.folder + "/config.json", architectures::head_named(setup.head).value(), adapter);
   models::ModelOptions options;
   options.compute_dtype = options.parameter_dtype = scalar_type(setup.dtype);
   options.device = context.device;
@@ -100,6 +119,7 @@ std::unique_ptr<models::Model> open_model(const TextSetup& setup, const runtime:
   parallel::ReplicatedStrategy strategy(plain, std::move(list), {}, *communicator);
   checkpoint::load_weights(model->architecture().parameters(), storage::StoredWeights(setup.folder),
                            strategy);
+  if (adapter) load_adapter(setup.adapter, *model, strategy);
   model->train(false);
   return model;
 }

@@ -91,7 +91,7 @@ def settings_of_the_folder_count_and_flags_go_before(writer, place):
     prompt = len(writer.texts("--prompt", PROMPTS[1])[0]["prompt_ids"])
     expect(len(writer.ids("--prompt", PROMPTS[1], "--max_length", prompt + 4, "--eos_token_id", "null")[0]) == 4, "max_length", "")
     # Positions end at 64.
-    long = "the " * 30
+    long = "the " * 50
     tokens = len(writer.texts("--prompt", long)[0]["prompt_ids"])
     expect(0 < 64 - tokens < 20, "the prompt is nearly as long as positions", tokens)
     expect(len(writer.ids("--prompt", long, "--eos_token_id", "null")[0]) == 64 - tokens, "no more than positions", "")
@@ -184,16 +184,16 @@ def a_character_of_several_tokens_is_shown_whole(writer, place):
 def a_chat_follows_the_template(writer, place):
     model = writer.with_files(os.path.join(place, "chat"),
                               tokenizer_config=writer.changed_tokenizer(chat_template=TEMPLATE))
-    flags = ["--chat", "--system", "be kind", "--max_new_tokens", 12]
+    flags = ["--chat", "--system", "be kind", "--max_new_tokens", 5]
     said = json.loads(writer.generate(*flags, "--json", model=model, stdin="hello\nand now?\n").stdout)
     roles = [message["role"] for message in said["messages"]]
     expect(roles == ["system", "user", "assistant", "user", "assistant"], "the conversation", said)
     first, second = said["messages"][2]["content"], said["messages"][4]["content"]
     # The same as prompts that are written by hand.
     begin = "<system>be kind\n<user>hello\n<assistant>"
-    by_hand = writer.texts("--prompt", begin, "--max_new_tokens", 12, model=model)[0]
+    by_hand = writer.texts("--prompt", begin, "--max_new_tokens", 5, model=model)[0]
     expect(by_hand["text"] == first, "the first answer", [by_hand, first])
-    by_hand = writer.texts("--prompt", f"{begin}{first}\n<user>and now?\n<assistant>", "--max_new_tokens", 12, model=model)[0]
+    by_hand = writer.texts("--prompt", f"{begin}{first}\n<user>and now?\n<assistant>", "--max_new_tokens", 5, model=model)[0]
     expect(by_hand["text"] == second, "the second answer has seen what was before", [by_hand, second])
     piped = writer.generate(*flags, model=model, stdin="hello\nand now?\n").stdout
     expect(piped == f"{first}\n{second}\n", "answers alone are printed", piped)
@@ -201,7 +201,7 @@ def a_chat_follows_the_template(writer, place):
     own = os.path.join(place, "own.jinja")
     with open(own, "w") as file:
         file.write("{{ messages[0].content }}")
-    other = writer.texts("--prompt", "be kind", "--max_new_tokens", 12, model=model)[0]["text"]
+    other = writer.texts("--prompt", "be kind", "--max_new_tokens", 5, model=model)[0]["text"]
     expect(writer.generate(*flags, "--chat_template_path", own, "--prompt", "hello", model=model).stdout == other + "\n",
            "another template", other)
     pieces, code = on_terminal(writer, writer.words(*flags, model=model), [("> ", "hello\n"), ("> ", "and now?\n"), ("> ", "\x04")])

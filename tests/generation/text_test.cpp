@@ -122,9 +122,10 @@ TEST_CASE("texts end at a stop string, wherever tokens begin") {
 }
 
 TEST_CASE("what is said to a worker that writes arrives") {
-  const TextSetup setup{"folder", "words", {{"n_layer", 2}}, "causal_lm", "bfloat16", 3, 1};
+  const TextSetup setup{"folder", "adapter", "words", {{"n_layer", 2}}, "causal_lm", "bfloat16", 3, 1};
   const TextSetup read = decode_setup(Json::parse(encode_setup(setup)));
   CHECK(read.folder == "folder");
+  CHECK(read.adapter == "adapter");
   CHECK(read.tokenizer == "words");
   CHECK(read.config == setup.config);
   CHECK(read.head == "causal_lm");

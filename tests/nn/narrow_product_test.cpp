@@ -80,14 +80,14 @@ TEST_CASE("layers take narrow products where that is said, and only for few rows
   const at::Tensor weight = random_matrix(40, 24, false, 2), bias = random_matrix(1, 40, false, 3).view({40});
   const at::Tensor few = random_matrix(3, 24, false, 1), many = random_matrix(33, 24, false, 1);
   CHECK_FALSE(is_narrow(few, weight.t()));
-  const at::Tensor expected = linear(few, weight, bias), by_inputs = conv1d(few, weight.t(), bias);
+  const at::Tensor expected = nn::linear(few, weight, bias), by_inputs = nn::conv1d(few, weight.t(), bias);
   const NarrowProducts narrow;
   CHECK_FALSE(is_narrow(many, weight.t()));
   CHECK_FALSE(is_narrow(few.to(at::kBFloat16), weight.t().to(at::kBFloat16)));
   CHECK_FALSE(is_narrow(random_matrix(3, 24, true, 1), weight.t()));
-  CHECK(linear(few, weight, bias).equal(multiply(few, weight.t(), bias, Products::kAten)));
-  CHECK(worst_difference(linear(few.view({1, 3, 24}), weight, bias), expected.view({1, 3, 40})) < 1e-5);
-  CHECK(worst_difference(conv1d(few, weight.t().contiguous(), bias), by_inputs) < 1e-5);
+  CHECK(nn::linear(few, weight, bias).equal(multiply(few, weight.t(), bias, Products::kAten)));
+  CHECK(worst_difference(nn::linear(few.view({1, 3, 24}), weight, bias), expected.view({1, 3, 40})) < 1e-5);
+  CHECK(worst_difference(nn::conv1d(few, weight.t().contiguous(), bias), by_inputs) < 1e-5);
 }
 
 }  // namespace hftrain::nn

@@ -119,7 +119,8 @@ TEST_CASE(
   CHECK(contains(run.error().render(), "--async_save keeps copies of"));
 
   run.topology.host.memory_bytes = 16 * kGiB;
-  run.topology.host.available_bytes = (kWorkingProgramBytes + memory.total) * kRanks + background_copies(ddp).node;
+  run.topology.host.available_bytes =
+      (kWorkingProgramBytes + memory.total) * kRanks + background_copies(ddp).node;
   CHECK_FALSE(contains(run.notes(), "saving in the background"));
   --run.topology.host.available_bytes;
   CHECK(contains(run.notes(), "saving in the background keeps"));

@@ -7,6 +7,7 @@
 #include "hftrain/base/file.h"
 #include "hftrain/generation/settings.h"
 #include "hftrain/machine/detect_topology.h"
+#include "hftrain/plan/adapter_folder.h"
 #include "hftrain/plan/hub_cache.h"
 #include "hftrain/plan/model_facts.h"
 #include "hftrain/storage/model_folder.h"
@@ -133,8 +134,12 @@ WritingModel open_writing_model(const GenerateFlags& flags, const Environment& e
   if (!flags.tokenizer.empty()) named.model.tokenizer_name = flags.tokenizer;
   if (!flags.cache_dir.empty()) named.model.cache_dir = flags.cache_dir;
   WritingModel model;
-  model.folder = plan::resolve_model_folder(flags.model, "--model_name_or_path", flags.revision,
-                                            plan::hub_cache_folder(named.model.cache_dir, environment));
+  const std::string cache = plan::hub_cache_folder(named.model.cache_dir, environment);
+  const plan::OpenedFolder opened = plan::open_folder(
+      plan::resolve_model_folder(flags.model, "--model_name_or_path", flags.revision, cache), flags.revision,
+      cache);
+  model.folder = opened.weights;
+  model.adapter = opened.adapter;
   const Head head = head_of(read_json_file(model.folder + "/config.json"));
   require_writer(head, model.folder);
   require_weights(model.folder);
@@ -152,6 +157,7 @@ generation::TextSetup setup_of(const WritingModel& model, const GenerateFlags& f
   const bool on_gpu = uses_gpu(flags, topology);
   generation::TextSetup setup;
   setup.folder = model.folder;
+  setup.adapter = model.adapter;
   setup.tokenizer = model.tokenizer->folder();
   setup.config = model.architecture->config_json();
   setup.head = std::string(architectures::head_word(model.architecture->head()));

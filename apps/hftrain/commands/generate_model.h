@@ -14,6 +14,7 @@ namespace hftrain::app {
 
 struct WritingModel {
   std::string folder, dtype;
+  std::string adapter;  // the folder of one that stands beside the weights; empty: none
   std::shared_ptr<const architectures::Architecture> architecture;
   std::shared_ptr<const tokenizer::Tokenizer> tokenizer;
   Json settings;                        // the folder's, and those that were given over them

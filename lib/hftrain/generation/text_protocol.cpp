@@ -9,6 +9,7 @@ std::string line_of(const Json& object) {
 
 std::string encode_setup(const TextSetup& setup) {
   return line_of({{"folder", setup.folder},
+                  {"adapter", setup.adapter},
                   {"tokenizer", setup.tokenizer},
                   {"config", setup.config},
                   {"head", setup.head},
@@ -20,6 +21,7 @@ std::string encode_setup(const TextSetup& setup) {
 TextSetup decode_setup(const Json& line) {
   TextSetup setup;
   setup.folder = line.at("folder").get<std::string>();
+  setup.adapter = line.at("adapter").get<std::string>();
   setup.tokenizer = line.at("tokenizer").get<std::string>();
   setup.config = line.at("config");
   setup.head = line.at("head").get<std::string>();

@@ -19,6 +19,7 @@ namespace hftrain::generation {
 
 struct TextSetup {
   std::string folder;     // of the weights
+  std::string adapter;    // of an adapter that stands beside them; empty: none
   std::string tokenizer;  // its folder
   Json config;            // the model's
   std::string head;       // a head's word

@@ -5,10 +5,10 @@
 #include <map>
 #include <string_view>
 
-#include "hftrain/architectures/adapter_config.h"
 #include "hftrain/base/error.h"
 #include "hftrain/base/file.h"
 #include "hftrain/images/preprocessor.h"
+#include "hftrain/plan/adapter_folder.h"
 #include "hftrain/plan/hub_cache.h"
 #include "hftrain/storage/model_folder.h"
 
@@ -113,30 +113,15 @@ std::shared_ptr<const Architecture> as_stored(std::shared_ptr<const Architecture
   return architecture;
 }
 
-// A folder that holds an adapter in place of weights is opened with its base model.
-void open_adapter(const arguments::ModelArguments& model, const std::string& cache, ModelFacts& facts) {
-  const std::string path = facts.source_folder + '/' + architectures::kAdapterConfigName;
-  if (has_weights(facts.source_folder) || !path_exists(path)) return;
-  const Json config = read_json_file(path);
-  facts.adapter = architectures::adapter_from_json(config, path);
-  const Json base = config.value("base_model_name_or_path", Json());
-  if (!base.is_string() || base.get<std::string>().empty()) {
-    throw Error(ExitCode::kData, "the adapter does not say which model it stands beside")
-        .where(path)
-        .why("base_model_name_or_path is " + base.dump())
-        .hint("write the folder or the name of the base model there");
-  }
-  facts.adapter_folder = facts.source_folder;
-  facts.source_folder = resolve_model_folder(base.get<std::string>(), "base_model_name_or_path of " + path,
-                                             model.model_revision, cache);
-}
-
 void load_model(const arguments::ModelArguments& model, const std::string& cache, FilesNeeded needed,
                 architectures::Head head, ModelFacts& facts) {
   if (model.model_name_or_path) {
     facts.source_folder =
         resolve_model_folder(*model.model_name_or_path, "--model_name_or_path", model.model_revision, cache);
-    open_adapter(model, cache, facts);
+    const OpenedFolder opened = open_folder(facts.source_folder, model.model_revision, cache);
+    facts.source_folder = opened.weights;
+    facts.adapter_folder = opened.adapter;
+    facts.adapter = opened.spec;
     if (needed == FilesNeeded::kOfRun) require_weights(facts.source_folder);
     if (!has_weights(facts.source_folder)) facts.missing.push_back("the weights of " + facts.source_folder);
   }
@@ -228,6 +213,7 @@ void load_tokenizer(const arguments::Arguments& arguments, const std::string& ca
       return facts.tokenizer_folder.clear();
     }
     throw Error(ExitCode::kData, "there is no tokenizer.json")
+        .why("texts become numbers by it, and numbers texts")
         .where((model.tokenizer_name ? "--tokenizer_name " : "--model_name_or_path ") +
                facts.tokenizer_folder)
         .hint("--tokenizer_name FOLDER; `hftrain tokenizer train` makes one");

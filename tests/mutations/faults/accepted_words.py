@@ -49,7 +49,7 @@ fault("MKL_NUM_THREADS is passed over",
       says=r'requested_threads|threads_variable == "MKL_NUM_THREADS"')
 
 fault("use_liger_kernel on GPUs is taken without a word",
-      "lib/hftrain/plan/resolve_model.cpp", "if (!on_gpu(plan.ranks) || !precision.use_liger_kernel) return {};", "if (!on_gpu(plan.ranks) || precision.use_liger_kernel) return {};",
+      "lib/hftrain/plan/resolve_model.cpp", "if (!on_gpu(plan.ranks) || !precision.use_liger_kernel) return notes;", "if (!on_gpu(plan.ranks) || precision.use_liger_kernel) return notes;",
       tests=["plan: on GPUs a note says which operators use_liger_kernel fuses"],
       says=r"on GPUs use_liger_kernel may fuse")
 

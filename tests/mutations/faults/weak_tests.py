@@ -40,7 +40,7 @@ fault("a run that goes on draws other random numbers",
       says=r"other losses were logged|differs|ended with")
 
 fault("the data of a resumed epoch begin again",
-      "lib/hftrain/trainer/training.cpp", "  loader.seek(state_.position);\n  control_.should_epoch_stop = false;", "  loader.seek({state_.position.epoch});\n  control_.should_epoch_stop = false;",
+      "lib/hftrain/trainer/training.cpp", "  loader.seek(state_.position, drawn_order());", "  loader.seek({state_.position.epoch}, drawn_order());",
       tests=["runs: a resumed run gives the same bits", "trainer: a resumed run has the updates, losses and bytes of one that never stopped"],
       says=r"other losses were logged|differs|CHECK|ended with")
 

@@ -1,0 +1,21 @@
+// Folders that hold an adapter in the place of weights.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "hftrain/architectures/adapter.h"
+
+namespace hftrain::plan {
+
+struct OpenedFolder {
+  std::string weights;  // the folder whose weights and config.json are the model's
+  std::string adapter;  // the folder that was named, where it holds an adapter; else empty
+  std::optional<architectures::AdapterSpec> spec;  // of that adapter
+};
+
+// `folder` is absolute. One that holds an adapter is opened with its base model, by path or by name in the hub cache
+// `cache`. Reads adapter_config.json only. Errors carry exit code 4.
+OpenedFolder open_folder(const std::string& folder, const std::string& revision, const std::string& cache);
+
+}  // namespace hftrain::plan
