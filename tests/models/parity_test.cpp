@@ -301,8 +301,8 @@ TEST_CASE("A column that a decoder does not take is refused by name") {
       "gpt2", "n_layer=1,n_head=1,n_embd=4,n_positions=8,vocab_size=9");
   const auto model = build_model(architecture, {});
   nn::UnitRunner runner;
-  Batch batch{.input_ids = at::ones({1, 3}, at::kLong), .position_ids = at::ones({1, 3}, at::kLong)};
-  CHECK_THROWS_WITH(model->forward(batch, runner, logits_only()), Catch::Contains("position_ids"));
+  Batch batch{.input_ids = at::ones({1, 3}, at::kLong), .token_type_ids = at::ones({1, 3}, at::kLong)};
+  CHECK_THROWS_WITH(model->forward(batch, runner, logits_only()), Catch::Contains("token_type_ids"));
 }
 
 TEST_CASE("Images of another size than the model's, and columns of text, are refused") {

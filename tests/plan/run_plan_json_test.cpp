@@ -22,6 +22,7 @@ RunPlan sample_plan() {
   plan.strategy.units = {{"model", {0, 1}, false}};
   plan.data.train = SplitPlan{"/cache/x", 10, 1000, true};
   plan.model.grown = {{"wte.weight", 100, GrowthKind::kTokens}};
+  plan.model.adapter = AdapterPlan{};
   plan.precision.tf32 = false;
   plan.saving.total_limit = 2;
   plan.optimizer.options = {{"weight_decay", "0.1"}};
@@ -102,6 +103,8 @@ TEST_CASE("every member of every struct of the plan is written") {
   CHECK(header.at("RunPlan") == keys(plan));
   CHECK(header.at("RankPlan") == keys(plan["ranks"]["ranks"][0]));
   CHECK(header.at("SplitPlan") == keys(plan["data"]["train"]));
+  CHECK(header.at("AdapterPlan") == keys(plan["model"]["adapter"]));
+  CHECK(header.at("ProfilePlan") == keys(plan["profile"]));
   CHECK(header.at("GrownParameter") == keys(plan["model"]["grown"][0]));
   CHECK(header.at("IntervalPlan") == keys(plan["saving"]["interval"]));
   CHECK(header.at("UnitPlan") == keys(plan["strategy"]["units"][0]));
@@ -125,7 +128,7 @@ TEST_CASE("every member of every struct of the plan is written") {
     INFO(type);
     CHECK(header.at(type) == keys(plan[key]));
   }
-  CHECK(header.size() == parts.size() + 8);
+  CHECK(header.size() == parts.size() + 10);
 }
 
 }  // namespace

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Tokens a second of `hftrain generate` against transformers' generate, by turns, on the same folder and prompts.
 
-  generation.py [--shapes tiny-gpt2 tiny-llama gpt2-124m] [--batches 1 8] [--tokens 64] [--prompt_tokens 16] [--beams 1] [--threads N]
+  generation_speed.py [--shapes tiny-gpt2 tiny-llama gpt2-124m] [--batches 1 8] [--tokens 64] [--prompt_tokens 16] [--beams 1] [--threads N]
                 [--runs 5]
 
 Both sides have opened the model when the clock starts; every text has as many tokens as it may. Ours is the built program, whose own
