@@ -1,6 +1,8 @@
 // hftrain, the front program: finds the command, runs it, reports an error once.
+#include <fcntl.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstdio>
 #include <filesystem>
 #include <iostream>
@@ -99,7 +101,20 @@ int run(CommandContext& context) {
 
 }  // namespace
 
+namespace {
+
+// A number that is free would be given to the next file that is opened, and text would be read from it or written to it.
+void open_missing_standard_streams() {
+  for (const int descriptor : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+    if (::fcntl(descriptor, F_GETFD) < 0 && errno == EBADF)
+      ::open("/dev/null", O_RDWR);  // the lowest that is free
+  }
+}
+
+}  // namespace
+
 int main(int argc, char** argv) {
+  open_missing_standard_streams();
   hftrain::install_crash_report();
   std::ios::sync_with_stdio(false);
   hftrain::launcher::raise_descriptor_limit();

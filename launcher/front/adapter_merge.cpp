@@ -53,8 +53,15 @@ class AdapterMerge {
     const std::string path = folder + '/' + architectures::kAdapterConfigName;
     const Json config = read_json_file(path);
     spec_ = architectures::adapter_from_json(config, path);
-    input_first_ = config.value("fan_in_fan_out", false);
-    base_ = config.value("base_model_name_or_path", std::string());
+    input_first_ = config.value("fan_in_fan_out", Json()) == true;
+    const Json base = config.value("base_model_name_or_path", Json());
+    if (!base.is_string() || base.get<std::string>().empty()) {
+      throw Error(ExitCode::kData, "the adapter does not say which model it stands beside")
+          .where(path)
+          .why("base_model_name_or_path is " + base.dump())
+          .hint("write the folder or the name of the base model there");
+    }
+    base_ = base.get<std::string>();
     for (const TensorEntry& entry : weights_.entries()) take(entry);
   }
 
@@ -76,7 +83,12 @@ class AdapterMerge {
       if (used_.count(module) == 0) throw homeless(module);
     }
     for (const auto& [name, whole] : whole_) {
-      if (used_.count(name) == 0) throw homeless(name);
+      if (used_.count(name) > 0) continue;
+      throw Error(ExitCode::kData,
+                  "the base model has no '" + name + "' to put the adapter's in the place of")
+          .where(folder_ + '/' + architectures::kAdapterWeightsName)
+          .why("merging adds no head and no rows that " + base_ + " does not have")
+          .hint("open the adapter as it is: hftrain and peft take the base model beside it");
     }
   }
 

@@ -134,15 +134,24 @@ def a_head_is_trained_whole_beside_the_adapter(fixture, folder):
     expect("base_model.model.score.weight" in tensors, "the head's matrix", tensors)
     config = read_json(output, "adapter_config.json")
     expect(config["modules_to_save"] == ["score"] and config["task_type"] == "SEQ_CLS", "its name", config)
+    said = rows.call("--task", "text-classification", "--model_name_or_path", output, "--validation_file", rows.valid, "--max_seq_length", "48",
+                     "--use_cpu", "--do_eval", "--output_dir", output + "-judged")
+    expect("eval_accuracy" in read_json(output + "-judged", "eval_results.json"), "it is opened alone, with its labels", said.stderr)
+    refused = rows.call("checkpoint", "merge", output, output + "-merged", expect=4)
+    expect("'score.weight'" in refused.stderr and "adds no head" in refused.stderr, "merging adds no head", refused.stderr)
 
 
 def what_cannot_be_is_refused(fixture, folder):
     output = os.path.join(folder, "run")
     adapter = os.path.join(folder, "adapter")
     fixture.train(adapter, steps=1)
+    kept = os.path.join(folder, "kept")
+    fixture.train(kept, "--save_steps", 1, steps=1)
+    pissa = shutil.copytree(adapter, os.path.join(folder, "pissa"))
     dora = shutil.copytree(adapter, os.path.join(folder, "dora"))
     config = read_json(adapter, "adapter_config.json")
     write(dora + "/adapter_config.json", json.dumps(dict(config, use_dora=True)))
+    write(pissa + "/adapter_config.json", json.dumps(dict(config, init_lora_weights="pissa")))
     lost = shutil.copytree(adapter, os.path.join(folder, "lost"))
     write(lost + "/adapter_config.json", json.dumps(dict(config, base_model_name_or_path=folder + "/nowhere")))
     cases = [  # flags, model, exit code, parts of the message
@@ -154,6 +163,7 @@ def what_cannot_be_is_refused(fixture, folder):
         (["--lora_r", "8"], adapter, 2, ["lora_r", "16"]),
         (["--use_peft", "false"], adapter, 2, ["the folder holds an adapter", "--use_peft"]),
         ([], dora, 4, ["use_dora"]),
+        ([], pissa, 4, ["pissa"]),
         ([], lost, 4, ["nowhere"]),
     ]
     for flags, model, code, parts in cases:
@@ -161,6 +171,13 @@ def what_cannot_be_is_refused(fixture, folder):
         for part in parts:
             expect(part in refused.stderr, f"{flags}: {part}", refused.stderr)
         expect(not os.path.exists(output), "nothing is written", flags)
+    for flags, said in ((["--lora_alpha", "400"], "lora_alpha"), (["--use_peft", "false"], "adapter")):
+        other = fixture.call("--model_name_or_path", fixture.base, "--use_peft", "--train_file", fixture.text, "--block_size", "64", "--use_cpu",
+                             "--max_steps", "2", "--save_steps", "1", "--do_train", "--output_dir", kept, *flags, expect=2)
+        expect("holds another run" in other.stderr and said in other.stderr, f"another run than {flags}", other.stderr)
+    for flags, part in ((["--freeze_embeds"], "freeze_embeds"), (["--output_dir", fixture.base], "holds the weights")):
+        refused = fixture.train(output, *flags, expect=2)
+        expect(part in refused.stderr, part, refused.stderr)
     scratch = fixture.call("--model_type", "gpt2", "--config_overrides", "n_layer=1,n_embd=8,n_head=1", "--tokenizer_name", fixture.tokenizer,
                            "--use_peft", "--train_file", fixture.text, "--block_size", "64", "--output_dir", output, "--use_cpu", expect=2)
     expect("an adapter needs a model" in scratch.stderr, "from scratch", scratch.stderr)

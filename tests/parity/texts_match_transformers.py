@@ -57,10 +57,10 @@ def folder_of(scratch, family, words):
 
 def theirs(folder, prompts, settings, end):
     import torch
-    from transformers import AutoConfig, AutoModelForCausalLM, AutoModelForSeq2SeqLM, AutoTokenizer
+    from transformers import AutoConfig, AutoModelForCausalLM, AutoModelForSeq2SeqLM, PreTrainedTokenizerFast
     encodes = AutoConfig.from_pretrained(folder).is_encoder_decoder
     model = (AutoModelForSeq2SeqLM if encodes else AutoModelForCausalLM).from_pretrained(folder).eval()
-    tokenizer = AutoTokenizer.from_pretrained(folder)
+    tokenizer = PreTrainedTokenizerFast.from_pretrained(folder)
     texts, count = [], settings.get("num_return_sequences", 1)
     for prompt in prompts:  # alone, so that processors see no padding: what a row becomes must not depend on others
         ids = torch.tensor([tokenizer(prompt)["input_ids"]])

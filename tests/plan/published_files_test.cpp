@@ -75,6 +75,8 @@ Case case_of(const Published& published) {
     flags.insert(flags.end(), {"--train_file", "a.jsonl"});
     run.parsed = arguments::parse_arguments(flags, run.environment);
     run.model.source_folder = "/models/small";
+    run.model.architecture = architectures::Architecture::from_scratch(
+        "gpt2", "n_layer=2,n_embd=8,n_head=2,vocab_size=100,n_positions=1024");
   }
   if (run.parsed.arguments.launch.nnodes != "2") return run;
   AgentFacts agent;

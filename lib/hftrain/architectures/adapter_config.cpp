@@ -78,7 +78,15 @@ void refuse_other_forms(const Json& config, const std::string& origin) {
                                "rank_pattern",
                                "alpha_pattern",
                                "alora_invocation_tokens",
-                               "arrow_config"};
+                               "arrow_config",
+                               "exclude_modules",
+                               "layers_to_transform",
+                               "layers_pattern",
+                               "corda_config",
+                               "kasa_config",
+                               "lora_ga_config",
+                               "monteclora_config",
+                               "velora_config"};
   for (const char* key : kOff) {
     const auto found = config.find(key);
     const bool off = found == config.end() || found->is_null() || *found == false || found->empty();
@@ -86,6 +94,12 @@ void refuse_other_forms(const Json& config, const std::string& origin) {
       throw unusable(origin, std::string(key) + " of the adapter is not supported: " + found->dump(),
                      "peft's merge_and_unload() makes a plain model of it");
   }
+  // Others change the base model when they begin ("pissa", "olora", "corda", "loftq").
+  const Json begins = config.value("init_lora_weights", Json());
+  if (begins.is_string() && begins != "gaussian" && begins != "eva" && begins != "orthogonal")
+    throw unusable(
+        origin, "the adapter began as " + begins.dump() + ", which changes the base model",
+        "peft's save_pretrained with path_initial_model_for_weight_conversion makes a plain LoRA of it");
   if (value_of<std::string>(config, "bias", "none", origin) != "none")
     throw unusable(origin, "the adapter has biases of its own",
                    "peft's merge_and_unload() makes a plain model of it");

@@ -35,6 +35,8 @@ void save_tokenizer_config(const plan::ModelPlan& model, SaveTarget& target) {
 void save_model_files(const plan::ModelPlan& model, SaveTarget& target) {
   if (model.adapter) {
     target.put(architectures::kAdapterConfigName, model.adapter->config);
+    // Labels of a head that is saved whole stand nowhere else.
+    if (!model.adapter->spec.saved_modules.empty()) target.put(kConfig, dump_json(model.config) + '\n');
   } else {
     target.put(kConfig, dump_json(model.config) + '\n');
   }

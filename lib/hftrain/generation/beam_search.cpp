@@ -50,7 +50,7 @@ class BeamSearch {
       std::vector<float> own(row.begin(), row.end());
       if (!config_.remove_invalid_values) refuse_invalid(own);
       log_softmax(own);
-      apply_all(processors_, {beam.ids, prompts_[prompt].ids.size(), prompts_[prompt].encoder_ids}, own);
+      apply_all(processors_, {beam.ids, prompts_[prompt].ids.size(), prompts_[prompt].source()}, own);
       for (const float value : own) all.push_back(value + beam.score);
     }
     return all;

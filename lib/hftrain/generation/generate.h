@@ -17,6 +17,9 @@ struct Prompt {
   Ids ids;              // without padding; of an encoder-decoder what its decoder begins with
   Ids encoder_ids;      // what its encoder reads; empty for a decoder
   uint64_t number = 0;  // the text's place in the data: with the seed, its random numbers
+
+  // What the penalties of the encoder's tokens look at: of a decoder, as in transformers, its prompt.
+  const Ids& source() const { return encoder_ids.empty() ? ids : encoder_ids; }
 };
 
 struct GeneratedText {

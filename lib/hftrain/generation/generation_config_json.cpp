@@ -109,15 +109,22 @@ struct Key {
 using Config = GenerationConfig;
 using Kind = Setting::Kind;
 
+// Far from where counts of tokens and texts are added up.
+int64_t count(const Json& value, int64_t least) {
+  const int64_t number = whole(value, least);
+  if (number > int64_t{1} << 31) throw Mistake{"it is too large"};
+  return number;
+}
+
 // Keys whose values are a size, a number, a truth value or tokens, each read into its member.
 Key size(std::string_view name, int64_t Config::*member, int64_t least, std::string_view help) {
   return {{name, Kind::kWhole, help},
-          [=](Config& c, const Json& v, int64_t) { c.*member = whole(v, least); }};
+          [=](Config& c, const Json& v, int64_t) { c.*member = count(v, least); }};
 }
 Key length(std::string_view name, std::optional<int64_t> Config::*member, int64_t least,
            std::string_view help) {
   return {{name, Kind::kWhole, help},
-          [=](Config& c, const Json& v, int64_t) { c.*member = whole(v, least); }};
+          [=](Config& c, const Json& v, int64_t) { c.*member = count(v, least); }};
 }
 Key share(std::string_view name, double Config::*member, Bounds bounds, std::string_view help) {
   return {{name, Kind::kNumber, help},

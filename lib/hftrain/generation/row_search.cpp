@@ -67,7 +67,7 @@ class RowSearch {
 
   int64_t choose_token(const Row& row, std::vector<float> scores) const {
     const Prompt& prompt = prompts_[row.prompt];
-    const RowSoFar so_far{row.ids, prompt.ids.size(), prompt.encoder_ids};
+    const RowSoFar so_far{row.ids, prompt.ids.size(), prompt.source()};
     if (!config_.remove_invalid_values) refuse_invalid(scores);
     apply_all(processors_, so_far, scores);
     if (!config_.do_sample) return std::ranges::max_element(scores) - scores.begin();

@@ -16,13 +16,23 @@ Json run_identity(const RunPlan& plan) {
   // Says which program wrote the file, nothing about the model.
   config.erase("transformers_version");
   config.erase("_name_or_path");
-  return {{"model", hash_bytes(config.dump())},
-          {"model_type", plan.model.model_type},
-          {"data", plan.data.train ? cache_entry(plan.data.train->cache_path) : ""},
-          {"block_size", plan.data.block_size},
-          {"task", tasks::row_of(plan.data.task).name},
-          {"seed", plan.seed},
-          {"data_seed", plan.data.seed}};
+  Json identity = {{"model", hash_bytes(config.dump())},
+                   {"model_type", plan.model.model_type},
+                   {"data", plan.data.train ? cache_entry(plan.data.train->cache_path) : ""},
+                   {"block_size", plan.data.block_size},
+                   {"task", tasks::row_of(plan.data.task).name},
+                   {"seed", plan.seed},
+                   {"data_seed", plan.data.seed}};
+  if (plan.model.adapter) {
+    const architectures::AdapterSpec& spec = plan.model.adapter->spec;
+    identity["adapter"] = {{"r", spec.rank},
+                           {"lora_alpha", spec.alpha},
+                           {"use_rslora", spec.rank_stabilised},
+                           {"target_modules", spec.targets},
+                           {"modules_to_save", spec.saved_modules},
+                           {"base", plan.model.source_folder}};
+  }
+  return identity;
 }
 
 std::vector<std::string> identity_differences(const Json& saved, const Json& present) {
@@ -31,6 +41,9 @@ std::vector<std::string> identity_differences(const Json& saved, const Json& pre
     const Json other = saved.value(name, Json());
     if (other != value) lines.push_back(name + ": " + other.dump() + " there, " + value.dump() + " here");
   }
+  // A run that trains all weights does not go on from an adapter.
+  if (saved.contains("adapter") && !present.contains("adapter"))
+    lines.push_back("adapter: " + saved["adapter"].dump() + " there, none here");
   return lines;
 }
 

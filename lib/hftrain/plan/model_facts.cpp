@@ -113,6 +113,16 @@ std::shared_ptr<const Architecture> as_stored(std::shared_ptr<const Architecture
   return architecture;
 }
 
+// An adapter with a head of its own keeps its labels in a config.json beside it.
+void take_labels(const std::string& adapter_folder, Json& config) {
+  const std::string path = adapter_folder + "/config.json";
+  if (adapter_folder.empty() || !path_exists(path) || !config.is_object()) return;
+  const Json own = read_json_file(path);
+  for (const char* key : {"id2label", "label2id", "num_labels", "problem_type", "architectures"}) {
+    if (own.is_object() && own.contains(key)) config[key] = own[key];
+  }
+}
+
 void load_model(const arguments::ModelArguments& model, const std::string& cache, FilesNeeded needed,
                 architectures::Head head, ModelFacts& facts) {
   if (model.model_name_or_path) {
@@ -137,7 +147,8 @@ void load_model(const arguments::ModelArguments& model, const std::string& cache
   }
   const std::string path = model.config_name ? config_path(*model.config_name, "--config_name", model, cache)
                                              : facts.source_folder + "/config.json";
-  const Json config = read_json_file(path);
+  Json config = read_json_file(path);
+  take_labels(facts.adapter_folder, config);
   facts.architecture = Architecture::from_config(config, path, head);
   if (facts.source_folder.empty()) return;
   facts.architecture = as_stored(facts.architecture, facts.source_folder, path);

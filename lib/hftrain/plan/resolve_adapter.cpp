@@ -6,6 +6,7 @@
 #include "hftrain/base/file.h"
 #include "hftrain/base/text.h"
 #include "hftrain/plan/resolve_parts.h"
+#include "hftrain/storage/model_folder.h"
 
 namespace hftrain::plan {
 namespace {
@@ -124,6 +125,12 @@ std::optional<AdapterPlan> resolve_adapter(const ResolveInput& input, const Arch
     problems.usage("the folder holds an adapter", input.model.adapter_folder,
                    "training all weights would leave it behind",
                    "--use_peft trains it on; hftrain checkpoint merge makes a plain model of it");
+  }
+  if (wants_training(input.parsed) && storage::has_model_weights(input.output_dir)) {
+    problems.usage(
+        "the output folder holds the weights of a model", input.output_dir,
+        "with an adapter beside them the folder would be opened without it here, and with it by transformers",
+        "another --output_dir");
   }
   AdapterPlan plan{.spec = *spec, .folder = input.model.adapter_folder};
   if (input.model.adapter) {

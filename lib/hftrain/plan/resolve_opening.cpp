@@ -93,6 +93,12 @@ std::vector<int> frozen_parameters(const ResolveInput& input, const Architecture
                    running.model_type() + " with this head has one stack of blocks",
                    "--freeze_embeds, or leave it out");
   }
+  if (running.adapter() && (asked.freeze_encoder || asked.freeze_embeds)) {
+    const char* flag = asked.freeze_encoder ? "freeze_encoder" : "freeze_embeds";
+    problems.usage(std::string(flag) + " and an adapter exclude each other",
+                   input.parsed.origins.describe(flag),
+                   "all but the adapter and --lora_modules_to_save is frozen", "leave it out");
+  }
   std::vector<int> frozen, kept;
   if (running.adapter()) kept = architectures::saved_whole(table, *running.adapter(), running.model_type());
   for (size_t i = 0; i < table.parameters.size(); ++i) {

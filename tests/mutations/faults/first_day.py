@@ -146,10 +146,10 @@ fault("what was given at its default is left out of the short form",
       tests=["plan: what print_config prints of command lines is read back as the same plan"],
       says=r"second\.")
 
-fault("planned keys of a mapping vanish from what is printed",
+fault("keys of a mapping vanish from what is printed",
       "lib/hftrain/arguments/print_config.cpp", "if (given == outcome.mappings.end() || !given->second.is_object() || !value.is_object()) return value;",
       "if (given == outcome.mappings.end() || !given->second.is_object() || value.is_object()) return value;",
-      tests=["plan: planned keys of a mapping do not vanish from what print_config prints"],
+      tests=["plan: keys of a mapping do not vanish from what print_config prints"],
       says=r"dispatch_batches|sync_each_batch")
 
 fault("a block of no tokens is taken",
