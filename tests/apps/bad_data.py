@@ -206,6 +206,7 @@ def texts_to_continue_and_to_fill_in(fixture, folder):
     case.refused("t.txt:1", {"t.txt": b"the \xe9\n" * 30})
     case.refused("not a string", {"t.jsonl": rows({"n": 4})})
     case.refused("null", {"t.jsonl": rows({"text": "the fox"}, {"text": None})})
+    case.refused("--max_seq_length", {"t.txt": line * 30}, "--max_seq_length", 1, "--line_by_line", code=2)
     for probability in (0, 1):
         case.refused("mlm_probability", {"t.txt": line * 30}, "--mlm_probability", probability, code=2)
     case.taken({"t.txt": "\ufeffthe fox sleeps\r\n" * 30})

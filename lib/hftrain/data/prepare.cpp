@@ -298,7 +298,7 @@ PreparedSplit guessed(const SplitRequest& split, const PrepareRequest& request) 
   return guess;
 }
 
-// As prepare() makes it, and with its errors about the data; the result is thrown away. No place for it is no
+// As prepare() makes it, and with its errors about data and flags; the result is thrown away. No place for it is no
 // obstacle to the run, which keeps its data elsewhere.
 PreparedSplit counted(const SplitRequest& split, const PrepareRequest& request,
                       const TokenizerLoader& load_tokenizer, const Json& facts) {
@@ -313,7 +313,7 @@ PreparedSplit counted(const SplitRequest& split, const PrepareRequest& request,
     made.exact = false;  // of no blocks that are there
     return made;
   } catch (const Error& error) {
-    if (error.code() == ExitCode::kData) throw;
+    if (error.code() == ExitCode::kData || error.code() == ExitCode::kUsage) throw;
     return guessed(split, request);
   }
 }
