@@ -64,11 +64,13 @@ def an_adapter_alone_is_trained_and_saved(fixture, folder):
         expect(config.get(key) == value, key, config)
     fell = losses(output)
     expect(fell[-1] < fell[0], "it learns", fell)
-    plan = json.loads(fixture.train(output + "-plan", "--lora_r", 4, "--dry_run", "--json").stdout)
     numbers = sum(a * b for a, b in tensors.values())
-    model, memory = plan["plan"]["model"] if "plan" in plan else plan["model"], plan.get("plan", plan)["memory_per_rank"]
-    expect(model["trainable_parameters"] == numbers, "trainable numbers", model)
-    expect(memory["gradients"] == 4 * numbers and memory["optimizer"] <= 8 * numbers + 1024, "memory of training", memory)
+    for dtype, width in (("float32", 4), ("bfloat16", 2)):
+        plan = json.loads(fixture.train(output + "-plan", "--lora_r", 4, "--dtype", dtype, "--dry_run", "--json").stdout)
+        model, memory = plan["plan"]["model"] if "plan" in plan else plan["model"], plan.get("plan", plan)["memory_per_rank"]
+        expect(model["trainable_parameters"] == numbers, "trainable numbers", model)
+        expect(memory["parameters"] == width * (model["parameters"] - numbers) + 4 * numbers, f"{dtype} beside float32", memory)
+        expect(memory["gradients"] == 4 * numbers and 8 * numbers <= memory["optimizer"] <= 8 * numbers + 1024, "memory of training", memory)
 
 
 def every_strategy_trains_the_same_adapter(fixture, folder):

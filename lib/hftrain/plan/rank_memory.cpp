@@ -15,6 +15,19 @@ using architectures::ParameterTable;
 
 constexpr int64_t kMasterBytes = 4;  // bytes
 
+// What is trained beside frozen weights is float32, whatever their type.
+std::string trained_dtype(const RunPlan& plan) {
+  return plan.model.adapter ? "float32" : plan.model.master_dtype;
+}
+
+int64_t parameter_bytes(const ParameterTable& table, const RunPlan& plan) {
+  const int64_t master = bytes_of(plan.model.master_dtype);
+  int64_t bytes = table.count() * master;
+  for (const ParameterSpec& parameter : table.parameters)
+    bytes += parameter.adapts ? parameter.numel() * (kMasterBytes - master) : 0;
+  return bytes;
+}
+
 // One parameter as a rank of a strategy holds it.
 struct Part {
   int64_t whole = 0;  // numbers, with the rows that fill it up to a multiple of the ranks
@@ -104,15 +117,14 @@ int64_t gathered_bytes(const std::vector<UnitNumbers>& units, const StrategyPlan
 }
 
 void replicated(const ParameterTable& table, const RunPlan& plan, RankMemory& memory) {
-  const int64_t master = bytes_of(plan.model.master_dtype);
-  memory.parameters = table.count() * master;
+  memory.parameters = parameter_bytes(table, plan);
   // Weights cast for the forward pass.
   if (plan.precision.compute != plan.model.master_dtype)
     memory.gathered = table.count() * bytes_of(plan.precision.compute);
   if (!plan.do_train) return;
-  memory.gradients = plan.model.trainable_parameters * master;
+  memory.gradients = plan.model.trainable_parameters * bytes_of(trained_dtype(plan));
   memory.optimizer =
-      optimizer_state_bytes(plan.optimizer, trained(table, plan.model.frozen), plan.model.master_dtype);
+      optimizer_state_bytes(plan.optimizer, trained(table, plan.model.frozen), trained_dtype(plan));
 }
 
 void sharded(const ParameterTable& table, const RunPlan& plan, RankMemory& memory) {
@@ -139,14 +151,15 @@ void sharded(const ParameterTable& table, const RunPlan& plan, RankMemory& memor
   if (to_host) memory.on_host = shards;
   if (!plan.do_train) return;
   const bool accumulates = strategy.stage == 1 && plan.batch.accumulation_steps > 1;
-  memory.gradients = accumulates ? learns.count() * kMasterBytes : numbers * master;
+  const int64_t kept = bytes_of(trained_dtype(plan));
+  memory.gradients = accumulates ? learns.count() * kMasterBytes : numbers * kept;
   memory.optimizer =
-      optimizer_state_bytes(plan.optimizer, local_table(learns, strategy), plan.model.master_dtype);
+      optimizer_state_bytes(plan.optimizer, local_table(learns, strategy), trained_dtype(plan));
   if (strategy.offload_optimizer == "nvme") {
     memory.nvme_staging = nvme_staging(strategy.nvme, memory.optimizer).bytes();
     memory.on_nvme += std::exchange(memory.optimizer, 0);
   }
-  if (to_host) memory.on_host += numbers * master + memory.optimizer;
+  if (to_host) memory.on_host += numbers * kept + memory.optimizer;
 }
 
 // Whole parameters are put together on rank 0 one at a time.
@@ -163,7 +176,7 @@ int64_t gathering_bytes(const ParameterTable& table, const RunPlan& plan) {
 // What rank 0 writes of a checkpoint, which a save in the background copies first.
 int64_t written_bytes(const ParameterTable& table, const RunPlan& plan, const RankMemory& memory) {
   int64_t weights = weights_bytes(plan);
-  if (plan.strategy.state_dict != "full") {
+  if (plan.strategy.state_dict != "full" && !plan.model.adapter) {  // an adapter is always saved whole
     weights = 0;
     for (const ParameterSpec& parameter : table.parameters)
       weights += part_of(parameter, plan.strategy).local * bytes_of(plan.model.master_dtype);
@@ -196,13 +209,13 @@ BackgroundCopies background_copies(const RunPlan& plan) {
 
 int64_t weights_bytes(const RunPlan& plan) {
   const int64_t saved = plan.model.adapter ? plan.model.trainable_parameters : plan.model.parameters;
-  return saved * bytes_of(plan.model.master_dtype);
+  return saved * bytes_of(trained_dtype(plan));
 }
 
 int64_t whole_optimizer_bytes(const ParameterTable& table, const RunPlan& plan) {
-  return plan.do_train ? optimizer_state_bytes(plan.optimizer, trained(table, plan.model.frozen),
-                                               plan.model.master_dtype)
-                       : 0;
+  return plan.do_train
+             ? optimizer_state_bytes(plan.optimizer, trained(table, plan.model.frozen), trained_dtype(plan))
+             : 0;
 }
 
 }  // namespace hftrain::plan
