@@ -23,6 +23,7 @@
 #include "hftrain/runtime/translate.h"
 #include "hftrain/runtime/worker_context.h"
 #include "hftrain/tokenizer/tokenizer.h"
+#include "hftrain/trainer/components.h"
 #include "plugin_path.h"
 
 namespace hftrain::worker {
@@ -68,11 +69,6 @@ class RequestLines {
   std::string held_;
 };
 
-at::ScalarType scalar_type(const std::string& dtype) {
-  if (dtype == "bfloat16") return at::kBFloat16;
-  return dtype == "float16" ? at::kHalf : at::kFloat;
-}
-
 runtime::WorkerContext context_for(const TextSetup& setup) {
   runtime::WorkerPlace place;
   place.threads = setup.threads;
@@ -104,7 +100,7 @@ std::unique_ptr<models::Model> open_model(const TextSetup& setup, const runtime:
   auto architecture = architectures::Architecture::from_config(
       setup.config, setup.folder + "/config.json", architectures::head_named(setup.head).value(), adapter);
   models::ModelOptions options;
-  options.compute_dtype = options.parameter_dtype = scalar_type(setup.dtype);
+  options.compute_dtype = options.parameter_dtype = trainer::dtype_named(setup.dtype);
   options.device = context.device;
   for (size_t i = 0; i < architecture->parameters().parameters.size(); ++i)
     options.frozen.push_back(static_cast<int>(i));

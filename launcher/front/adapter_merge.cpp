@@ -8,6 +8,7 @@
 #include "hftrain/architectures/adapter_config.h"
 #include "hftrain/base/error.h"
 #include "hftrain/base/file.h"
+#include "hftrain/plan/adapter_folder.h"
 #include "hftrain/plan/hub_cache.h"
 #include "hftrain/storage/checkpoint_folder.h"
 #include "hftrain/storage/float_numbers.h"
@@ -54,14 +55,7 @@ class AdapterMerge {
     const Json config = read_json_file(path);
     spec_ = architectures::adapter_from_json(config, path);
     input_first_ = config.value("fan_in_fan_out", Json()) == true;
-    const Json base = config.value("base_model_name_or_path", Json());
-    if (!base.is_string() || base.get<std::string>().empty()) {
-      throw Error(ExitCode::kData, "the adapter does not say which model it stands beside")
-          .where(path)
-          .why("base_model_name_or_path is " + base.dump())
-          .hint("write the folder or the name of the base model there");
-    }
-    base_ = base.get<std::string>();
+    base_ = plan::base_model_of(config, path);
     for (const TensorEntry& entry : weights_.entries()) take(entry);
   }
 

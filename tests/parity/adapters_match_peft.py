@@ -7,11 +7,9 @@ Compared are the loss of every step (bar 1e-5 relative), every tensor of the sav
 merged into it by `hftrain checkpoint merge` against peft's merge_and_unload(), and what peft computes with our folder.
 Skipped by name without peft.
 """
-import argparse
 import json
 import os
 import sys
-import tempfile
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import fixtures
@@ -110,13 +108,7 @@ def main():
     except ImportError:
         print("SKIPPED: peft is not installed")
         sys.exit(77)
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--cases", nargs="*", default=list(CASES))
-    parser.add_argument("--steps", type=int, default=20)
-    options = parser.parse_args()
-    with tempfile.TemporaryDirectory() as scratch:
-        passed = [compare(name, options.steps, scratch) for name in options.cases]
-    sys.exit(0 if all(passed) else 1)
+    fixtures.compare_cases(CASES, compare, steps=20)
 
 
 if __name__ == "__main__":

@@ -1,8 +1,11 @@
 """What parity tests and benchmarks share: example text, a tokenizer and small model folders, made on the spot."""
+import argparse
 import json
 import os
 import pathlib
 import subprocess
+import sys
+import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUILD = pathlib.Path(os.environ.get("HFTRAIN_BUILD_DIR", ROOT / "build"))
@@ -22,6 +25,17 @@ def run(command, **options):
     if result.returncode != 0:
         raise SystemExit(f"{' '.join(map(str, command))}\nended with {result.returncode}\n{result.stdout}\n{result.stderr}")
     return result
+
+
+def compare_cases(cases, compare, steps):
+    """A script that compares each of its cases, `compare(name, steps, scratch)`, or those of --cases; ends with 1 unless all are as they must be."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--cases", nargs="*", default=list(cases))
+    parser.add_argument("--steps", type=int, default=steps)
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as scratch:
+        passed = [compare(name, options.steps, scratch) for name in options.cases]
+    sys.exit(0 if all(passed) else 1)
 
 
 def sample_text(folder, size=400_000, seed=1):

@@ -6,11 +6,9 @@
 Both train the same tiny model on the same rows and then evaluate and predict. Losses are within 1e-4, every generated text is the
 other's, metrics are equal to 1e-6.
 """
-import argparse
 import json
 import os
 import sys
-import tempfile
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 try:
@@ -145,13 +143,7 @@ def compare(name, steps, scratch):
 
 
 def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--cases", nargs="*", default=list(CASES))
-    parser.add_argument("--steps", type=int, default=85)
-    options = parser.parse_args()
-    with tempfile.TemporaryDirectory() as scratch:
-        passed = [compare(name, options.steps, scratch) for name in options.cases]
-    sys.exit(0 if all(passed) else 1)
+    fixtures.compare_cases(CASES, compare, steps=85)
 
 
 if __name__ == "__main__":

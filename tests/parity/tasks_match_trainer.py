@@ -6,12 +6,10 @@ shuffled, no dropout. Features are made by the rules of the example scripts in o
 
 The bar is a relative difference of 1e-4 in every loss and 1e-6 in SQuAD's metrics of the answers after the last step.
 """
-import argparse
 import json
 import os
 import pathlib
 import sys
-import tempfile
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parents[1] / "scripts" / "golden")]
@@ -169,13 +167,7 @@ def compare(name, steps, scratch):
 
 
 def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--cases", nargs="*", default=list(CASES))
-    parser.add_argument("--steps", type=int, default=50)
-    options = parser.parse_args()
-    with tempfile.TemporaryDirectory() as scratch:
-        passed = [compare(name, options.steps, scratch) for name in options.cases]
-    sys.exit(0 if all(passed) else 1)
+    fixtures.compare_cases(CASES, compare, steps=50)
 
 
 if __name__ == "__main__":

@@ -8,20 +8,22 @@
 
 namespace hftrain::plan {
 
+std::string base_model_of(const Json& config, const std::string& origin) {
+  const Json base = config.value("base_model_name_or_path", Json());
+  if (base.is_string() && !base.get<std::string>().empty()) return base.get<std::string>();
+  throw Error(ExitCode::kData, "the adapter does not say which model it stands beside")
+      .where(origin)
+      .why("base_model_name_or_path is " + base.dump())
+      .hint("write the folder or the name of the base model there");
+}
+
 OpenedFolder open_folder(const std::string& folder, const std::string& revision, const std::string& cache) {
   const std::string path = folder + '/' + architectures::kAdapterConfigName;
   if (storage::has_model_weights(folder) || !path_exists(path)) return {.weights = folder};
   const Json config = read_json_file(path);
   OpenedFolder opened{.adapter = folder, .spec = architectures::adapter_from_json(config, path)};
-  const Json base = config.value("base_model_name_or_path", Json());
-  if (!base.is_string() || base.get<std::string>().empty()) {
-    throw Error(ExitCode::kData, "the adapter does not say which model it stands beside")
-        .where(path)
-        .why("base_model_name_or_path is " + base.dump())
-        .hint("write the folder or the name of the base model there");
-  }
-  opened.weights =
-      resolve_model_folder(base.get<std::string>(), "base_model_name_or_path of " + path, revision, cache);
+  opened.weights = resolve_model_folder(base_model_of(config, path), "base_model_name_or_path of " + path,
+                                        revision, cache);
   return opened;
 }
 

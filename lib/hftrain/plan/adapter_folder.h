@@ -5,6 +5,7 @@
 #include <string>
 
 #include "hftrain/architectures/adapter.h"
+#include "hftrain/base/json.h"
 
 namespace hftrain::plan {
 
@@ -13,6 +14,9 @@ struct OpenedFolder {
   std::string adapter;  // the folder that was named, where it holds an adapter; else empty
   std::optional<architectures::AdapterSpec> spec;  // of that adapter
 };
+
+// The name or path of the base model in the content of an adapter_config.json, `origin`. Error(kData) where it names none.
+std::string base_model_of(const Json& config, const std::string& origin);
 
 // `folder` is absolute. One that holds an adapter is opened with its base model, by path or by name in the hub cache
 // `cache`. Reads adapter_config.json only. Errors carry exit code 4.
