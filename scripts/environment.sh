@@ -1,6 +1,7 @@
 # Sourced by setup, hftrain and test: where things lie and which LibTorch this machine needs. Defines names, runs nothing.
 
 torch_version=2.11.0
+pyarrow_version=26.0.1  # of its libraries and headers; lib/hftrain/data/parquet is written for this major version
 source_dir=$(cd "${BASH_SOURCE[0]%/*}/.." && pwd)
 build_dir=$source_dir/build
 programs_target=programs  # all that a run loads; CMake keeps the list (HftrainModule.cmake)
@@ -9,7 +10,7 @@ ready_mark=$torch_environment/.hftrain-ready        # one word per complete inst
 incomplete_mark=$torch_environment/.hftrain-incomplete
 
 # What tests compare with, besides torch.
-test_requirements=(transformers==5.17.0 accelerate==1.15.0 tensorboard datasets numpy pyyaml
+test_requirements=(transformers==5.17.0 accelerate==1.15.0 tensorboard datasets pyarrow==$pyarrow_version numpy pyyaml
   peft==0.21.2 scikit-learn==1.9.1 seqeval==1.2.2 rouge-score==0.1.2 sacrebleu==2.6.0)
 
 # ccache finds the same object again from another checkout, and takes precompiled headers by what they are made of.
@@ -53,6 +54,10 @@ torch_is_installed() {
     is_installed "$installation" || return 1
   done
 }
+
+# Whether the wheel pyarrow is there, beside LibTorch's; pip writes RECORD when all else is. Its only use is reading Parquet
+# files: without it a plug-in is left out of the build.
+pyarrow_is_installed() { compgen -G "$torch_environment/lib/python3.*/site-packages/pyarrow-$pyarrow_version.dist-info/RECORD" > /dev/null; }
 
 # The folder `torch` of the wheel: HFTRAIN_TORCH_DIR, or the private environment's.
 torch_dir() {

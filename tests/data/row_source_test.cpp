@@ -260,11 +260,11 @@ TEST_CASE("Files that cannot be data are refused by name") {
       CHECK_THAT(error.render(), Contains(patterns.front()));
     }
   };
-  hftrain::write_file_atomically(folder / "a.parquet", "x");
+  hftrain::write_file_atomically(folder / "a.arrow", "x");
   hftrain::write_file_atomically(folder / "a.txt", "x");
   hftrain::write_file_atomically(folder / "t.bin", "x");
   hftrain::write_file_atomically(folder / "t.idx", "x");
-  refuse({folder / "a.parquet"}, ExitCode::kUsage);
+  refuse({folder / "a.arrow"}, ExitCode::kUsage);
   refuse({folder / "missing.txt"}, ExitCode::kData);
   refuse({folder / "*.jsonl"}, ExitCode::kData);
   refuse({folder.path()}, ExitCode::kData);

@@ -1,6 +1,7 @@
 // How sources ask a ColumnRule.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -12,5 +13,24 @@ namespace hftrain::data {
 // there as its reason.
 std::vector<std::string> chosen_columns(const ColumnRule& rule, const std::vector<std::string>& names,
                                         const std::string& where);
+
+// Whether records may be without column number `column` (ColumnRule::of_some_records).
+bool may_lack(const ColumnRule& rule, size_t column);
+
+struct ColumnProblem {
+  std::string why, hint;
+};
+
+// Which values a rule takes of the records of one file. Used by one thread; `rule` outlives this.
+class ValueKinds {
+ public:
+  explicit ValueKinds(const ColumnRule& rule) : rule_(rule), seen_(rule.columns) {}
+  // Why the value of column number `column`, called `name` in the file, is refused.
+  std::optional<ColumnProblem> refuse(size_t column, const std::string& name, ValueKind kind);
+
+ private:
+  const ColumnRule& rule_;
+  std::vector<std::string> seen_;  // kinds of the values of typed columns so far; empty: none was seen
+};
 
 }  // namespace hftrain::data

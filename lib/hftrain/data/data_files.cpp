@@ -19,7 +19,7 @@ namespace fs = std::filesystem;
 
 constexpr const char* kFormats =
     ".txt, .jsonl, .json, .csv and .tsv, each also with .gz or .zst behind it, .source with .target beside "
-    "it, "
+    "it, .parquet, "
     "a .bin/.idx pair, or a folder that prepare wrote";
 
 std::vector<std::string> expand(const std::string& pattern) {
@@ -42,6 +42,7 @@ std::vector<std::string> expand(const std::string& pattern) {
 
 std::optional<RowFormat> row_format(const std::string& path) {
   fs::path name(to_lower(path));
+  if (name.extension() == ".parquet") return RowFormat::kParquet;
   if (name.extension() == ".gz" || name.extension() == ".zst") name.replace_extension();
   const std::string extension = name.extension().string();
   if (extension == ".txt" || extension == ".md") return RowFormat::kText;
@@ -61,7 +62,7 @@ std::optional<std::string> token_prefix(const std::string& path, Split split) {
       throw Error(ExitCode::kData, "a folder is not a data file")
           .where(path)
           .why("it was not written by prepare")
-          .hint("name files in it, for example '" + path + "/*.txt'");
+          .hint("name the files in it, for example '" + path + "/*.txt', *.jsonl or *.csv");
     }
     const std::string prefix = path + '/' + split_name(split);
     if (path_exists(prefix + ".idx")) return prefix;

@@ -103,8 +103,8 @@ ValueScanner::State ValueScanner::feed(std::string_view text, size_t& used) {
   return State::kOpen;
 }
 
-std::optional<JsonColumns::Problem> JsonColumns::add_row(const element& record, const std::string& path,
-                                                         int64_t line, Records& records) {
+std::optional<ColumnProblem> JsonColumns::add_row(const element& record, const std::string& path,
+                                                  int64_t line, Records& records) {
   constexpr const char* kHint = "give every record a string field 'text'";
   std::string_view text;
   if (rule_.text_only && record.get_string().get(text) == simdjson::SUCCESS) {
@@ -115,17 +115,16 @@ std::optional<JsonColumns::Problem> JsonColumns::add_row(const element& record, 
   simdjson::dom::object object;
   if (record.get_object().get(object) != simdjson::SUCCESS) {
     const std::string must = rule_.text_only ? kNoRecord : "a record must be an object";
-    return Problem{must + ", not " + type_name(record), rule_.text_only ? kHint : ""};
+    return ColumnProblem{must + ", not " + type_name(record), rule_.text_only ? kHint : ""};
   }
   if (!chosen_) {
     names_ = chosen_columns(rule_, fields_of(object), path + ':' + std::to_string(line));
     for (const auto& [column, name] : rule_.of_some_records) names_[column] = name;
-    kinds_.resize(names_.size());
     chosen_ = true;
   }
   records.begin_row(path, line);
   for (size_t column = 0; column < names_.size(); ++column) {
-    std::optional<Problem> problem = set(column, object, records);
+    std::optional<ColumnProblem> problem = set(column, object, records);
     if (!problem) continue;
     if (rule_.text_only && problem->hint.empty()) problem->hint = kHint;
     return problem;
@@ -133,39 +132,21 @@ std::optional<JsonColumns::Problem> JsonColumns::add_row(const element& record, 
   return std::nullopt;
 }
 
-std::optional<JsonColumns::Problem> JsonColumns::set(size_t column, const simdjson::dom::object& record,
-                                                     Records& records) {
+std::optional<ColumnProblem> JsonColumns::set(size_t column, const simdjson::dom::object& record,
+                                              Records& records) {
   const std::string& name = names_[column];
   if (name.empty()) return std::nullopt;
   std::optional<element> value;
   for (const auto field : record) {
     if (field.key != name) continue;
     if (value)
-      return Problem{"the record has two fields '" + name + "'", "give every field a name of its own"};
+      return ColumnProblem{"the record has two fields '" + name + "'", "give every field a name of its own"};
     value = field.value;
   }
-  const auto& some = rule_.of_some_records;
-  const bool may_lack =
-      std::any_of(some.begin(), some.end(), [&](const auto& each) { return each.first == column; });
-  if (!value && may_lack) return std::nullopt;
-  if (!value) return Problem{"the record has no field '" + name + "'", "give every record this field"};
-  const auto is_one_of = [&](const std::vector<size_t>& columns) {
-    return std::find(columns.begin(), columns.end(), column) != columns.end();
-  };
-  const bool typed = is_one_of(rule_.typed_cells);
-  if (rule_.text_only && !typed && !value->is_string())
-    return Problem{"the field '" + name + "' is " + type_name(*value) + ", not a string", ""};
-  if (value->is_null() && is_one_of(rule_.never_null))
-    return Problem{"the field '" + name + "' is null", "fill it in, or leave the record out"};
-  if (typed && !value->is_null()) {
-    std::string& kind = kinds_[column];
-    if (!kind.empty() && kind != type_name(*value))
-      return Problem{"the field '" + name + "' is " + type_name(*value) + ", and " + kind + " before",
-                     "write all its values as one kind: all numbers, or all strings"};
-    kind = type_name(*value);
-  }
+  if (!value && may_lack(rule_, column)) return std::nullopt;
+  if (!value) return ColumnProblem{"the record has no field '" + name + "'", "give every record this field"};
   set_value(*value, records.slot(column), records);
-  return std::nullopt;
+  return kinds_.refuse(column, name, records.value(records.rows() - 1, column).kind());
 }
 
 }  // namespace hftrain::data

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "hftrain/data/column_choice.h"
 #include "hftrain/data/row_source.h"
 
 namespace simdjson::dom {
@@ -43,22 +44,19 @@ class ValueScanner {
 class JsonColumns {
  public:
   // `rule` outlives this.
-  explicit JsonColumns(const ColumnRule& rule) : rule_(rule) {}
+  explicit JsonColumns(const ColumnRule& rule) : rule_(rule), kinds_(rule) {}
 
-  struct Problem {
-    std::string why, hint;
-  };
   // Adds a row for `record`, or says why it has none. `path` and `line` are the record's.
-  std::optional<Problem> add_row(const simdjson::dom::element& record, const std::string& path, int64_t line,
-                                 Records& records);
+  std::optional<ColumnProblem> add_row(const simdjson::dom::element& record, const std::string& path,
+                                       int64_t line, Records& records);
 
  private:
-  std::optional<Problem> set(size_t column, const simdjson::dom::object& record, Records& records);
+  std::optional<ColumnProblem> set(size_t column, const simdjson::dom::object& record, Records& records);
 
   const ColumnRule& rule_;
   bool chosen_ = false;
   std::vector<std::string> names_;
-  std::vector<std::string> kinds_;  // of the values of typed columns so far; empty: none was seen
+  ValueKinds kinds_;
 };
 
 }  // namespace hftrain::data

@@ -27,14 +27,17 @@ namespace fs = std::filesystem;
 // The splits that a request asks for, with the part of the rows each one gets.
 std::vector<SplitRequest> splits_of(const PrepareRequest& request) {
   std::vector<SplitRequest> splits;
-  const auto add = [&](Split split, const std::vector<std::string>& patterns, std::optional<int64_t> limit) {
+  const auto add = [&](Split split, const std::vector<std::string>& patterns, std::optional<int64_t> limit,
+                       bool mismatched = false) {
     if (!patterns.empty())
-      splits.push_back(
-          {split, find_data_files(patterns, split, request.recipe.image_folders), RowShare::kAll, 0, limit});
+      splits.push_back({split, mismatched, find_data_files(patterns, split, request.recipe.image_folders),
+                        RowShare::kAll, 0, limit});
   };
   add(Split::kTrain, request.train_files, request.max_train_samples);
   add(Split::kValidation, request.validation_files, request.max_eval_samples);
   add(Split::kTest, request.test_files, request.max_predict_samples);
+  add(Split::kValidation, request.validation_mismatched_files, request.max_eval_samples, true);
+  add(Split::kTest, request.test_mismatched_files, request.max_predict_samples, true);
   if (request.hold_out_percent && request.validation_files.empty() && !request.train_files.empty()) {
     SplitRequest& train = splits.front();
     train.share = RowShare::kAfterHeldOut;
@@ -127,8 +130,7 @@ std::string key_of(const PrepareRequest& request, const std::vector<SplitRequest
               {"facts", request.recipe.facts},
               {"block_size", packs(request) ? Json(request.block_size) : Json()},
               {"keep_linebreaks", request.keep_linebreaks}};
-  for (const SplitRequest& split : splits)
-    key["splits"][split_name(split.split)] = key_of_split(split, hashes);
+  for (const SplitRequest& split : splits) key["splits"][name_of(split)] = key_of_split(split, hashes);
   for (const RowFile& file : survey_files(request).rows) key["survey"].push_back(key_of_rows(file, hashes));
   if (has_text(request, splits)) key["tokenizer"] = key_of_tokenizer(request.tokenizer_folder, hashes);
   return hash_bytes(dump_json(key, -1));
@@ -155,22 +157,24 @@ void check(const PrepareRequest& request) {
     throw Error(ExitCode::kInternal, "the block size has not been resolved");
 }
 
-std::optional<PreparedSplit>& member_of(PreparedData& data, Split split) {
-  switch (split) {
+std::optional<PreparedSplit>& member_of(PreparedData& data, const SplitRequest& split) {
+  switch (split.split) {
     case Split::kTrain:
       return data.train;
     case Split::kValidation:
-      return data.validation;
+      return split.mismatched ? data.validation_mismatched : data.validation;
     case Split::kTest:
       break;
   }
-  return data.test;
+  return split.mismatched ? data.test_mismatched : data.test;
 }
 
 uint64_t uncompressed_size(const std::string& path) {
   constexpr uint64_t kTextCompresses = 3;  // what gzip and zstd do to plain text, about
   const uint64_t size = bytes_of_file(path);
-  return path.ends_with(".gz") || path.ends_with(".zst") ? size * kTextCompresses : size;
+  return path.ends_with(".gz") || path.ends_with(".zst") || path.ends_with(".parquet")
+             ? size * kTextCompresses
+             : size;
 }
 
 Error no_samples_asked(const SplitRequest& split) {
@@ -364,9 +368,8 @@ std::optional<PreparedData> prepare(const PrepareRequest& request, const Tokeniz
   if (!facts) return std::nullopt;
   data.facts = *facts;
   for (const SplitRequest& split : splits) {
-    member_of(data, split.split) =
-        builder.build(split, staging.folder() + '/' + split_name(split.split), data.facts);
-    if (!member_of(data, split.split)) return std::nullopt;
+    member_of(data, split) = builder.build(split, staging.folder() + '/' + name_of(split), data.facts);
+    if (!member_of(data, split)) return std::nullopt;
   }
   return cache.publish(key, staging, data, made_from(request, splits), request.overwrite_cache);
 }
@@ -378,7 +381,7 @@ PreparedData estimate_prepared(const PrepareRequest& request, const TokenizerLoa
   for (const SplitRequest& split : splits_of(request)) {
     if (split.max_samples && *split.max_samples <= 0) throw no_samples_asked(split);
     look_at_heads(split, request);
-    std::optional<PreparedSplit>& guess = member_of(data, split.split);
+    std::optional<PreparedSplit>& guess = member_of(data, split);
     if (request.recipe.order) {
       guess = ordered(split, request, data.facts);
     } else if (load_tokenizer && is_small(split, request)) {

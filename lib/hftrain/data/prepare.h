@@ -30,6 +30,7 @@ std::string cache_folder(const Environment& environment);
 struct PrepareRequest {
   // Paths and globs as find_data_files takes them; an empty list means that the split is not wanted.
   std::vector<std::string> train_files, validation_files, test_files;
+  std::vector<std::string> validation_mismatched_files, test_mismatched_files;  // second sets of these splits
   // Without validation files: this share of the training rows, the first ones, becomes the validation split.
   std::optional<int> hold_out_percent;
   bool training_split = true;  // false: of the training files only the held-out share is wanted
@@ -58,6 +59,7 @@ struct PreparedSplit {
 
 struct PreparedData {
   std::optional<PreparedSplit> train, validation, test;
+  std::optional<PreparedSplit> validation_mismatched, test_mismatched;
   std::string folder;  // of the cache entry; may be given as --train_file of a later run
   bool from_cache = false;
   Json facts;  // what the recipe's survey found

@@ -24,6 +24,8 @@ std::unique_ptr<RowSource> open_file(const RowFile& file, const RowOptions& opti
       return open_image_folder_rows(file.path, options);
     case RowFormat::kLinePairs:
       return open_line_pairs(file.path, options);
+    case RowFormat::kParquet:
+      return open_parquet_rows(file.path, options);
   }
   return nullptr;
 }

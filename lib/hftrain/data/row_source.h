@@ -1,7 +1,7 @@
 // Rows of files, and of every row the columns that were asked for: what one example is before it is encoded.
 //
 // A row is a line of a .txt or .md file, whose one column is `text`, or a record of a .jsonl, .json, .csv or
-// .tsv file; every one of them may be compressed (.gz, .zst). Rows, their order and their text are those of
+// .tsv file; every one of them may be compressed (.gz, .zst). Or a row of a .parquet file. Rows, their order and their text are those of
 // the `datasets` package 5.2 where that package does not fail; docs/data.md lists the differences.
 #pragma once
 
@@ -60,7 +60,7 @@ class RowSource {
   virtual uint64_t file_position() const = 0;
 };
 
-enum class RowFormat { kText, kJsonLines, kJson, kCsv, kTsv, kImageFolder, kLinePairs };
+enum class RowFormat { kText, kJsonLines, kJson, kCsv, kTsv, kImageFolder, kLinePairs, kParquet };
 
 // The rows of one file, by the extension of its name.
 std::unique_ptr<RowSource> open_text_rows(const std::string& path, const RowOptions& options);
@@ -68,6 +68,8 @@ std::unique_ptr<RowSource> open_json_lines_rows(const std::string& path, const R
 std::unique_ptr<RowSource> open_json_rows(const std::string& path, const RowOptions& options);
 std::unique_ptr<RowSource> open_delimited_rows(const std::string& path, char delimiter,
                                                const RowOptions& options);
+// By the plug-in that parquet_plugin.h loads; an Error (exit code 3) where there is none. Its lines are numbers of rows.
+std::unique_ptr<RowSource> open_parquet_rows(const std::string& path, const RowOptions& options);
 
 // Lines of NAME.source, and those of NAME.target beside them: the columns `source` and `target`. A line without its
 // counterpart, or an empty one, is an Error.

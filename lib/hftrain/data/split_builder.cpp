@@ -100,6 +100,10 @@ struct SequenceFacts {
 
 }  // namespace
 
+std::string name_of(const SplitRequest& split) {
+  return std::string(split_name(split.split)) + (split.mismatched ? "_mismatched" : "");
+}
+
 Error no_sample(const SplitRequest& split, int64_t tokens, const PrepareRequest& request) {
   const std::string name = long_name(split.split);
   Error error(ExitCode::kData, tokens == 0 ? "the " + name + " data is empty"
@@ -143,10 +147,19 @@ std::optional<Json> SplitBuilder::survey(const DataFiles& files) {
   RowOptions options = row_options(Split::kTrain);
   if (request_.recipe.survey_columns) options.columns = request_.recipe.survey_columns(Split::kTrain);
   const auto rows = open_rows(files.rows, options);
-  return request_.recipe.survey(*rows, [&] {
+  const auto looked = [&] {
     report(files, Split::kTrain, PrepareProgress::Stage::kSurveying, rows->file_position(), 0);
     return stopped();
-  });
+  };
+  try {
+    return request_.recipe.survey(*rows, looked);
+  } catch (Error& error) {  // of all rows together
+    if (!error.diagnostics().front().where.empty()) throw;
+    const std::vector<std::string> paths = files.paths();
+    if (paths.empty()) throw error.where("--train_file");
+    throw error.where(paths.front() +
+                      (paths.size() > 1 ? " and " + std::to_string(paths.size() - 1) + " more" : ""));
+  }
 }
 
 std::optional<int64_t> SplitBuilder::count_rows(const SplitRequest& split) {

@@ -17,11 +17,15 @@ namespace hftrain::data {
 
 struct SplitRequest {
   Split split = Split::kTrain;
+  bool mismatched = false;  // the second set of that split
   DataFiles files;
   RowShare share = RowShare::kAll;
   int hold_out_percent = 0;
   std::optional<int64_t> max_samples;
 };
+
+// "train", …, "validation_mismatched": the name in files and keys.
+std::string name_of(const SplitRequest& split);
 
 // Why there is nothing to train on: there are no rows, or `tokens` of them do not fill a block.
 Error no_sample(const SplitRequest& split, int64_t tokens, const PrepareRequest& request);

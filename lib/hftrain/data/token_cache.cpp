@@ -79,7 +79,9 @@ struct NamedSplit {
 };
 constexpr NamedSplit kSplits[] = {{"train", &PreparedData::train},
                                   {"validation", &PreparedData::validation},
-                                  {"test", &PreparedData::test}};
+                                  {"test", &PreparedData::test},
+                                  {"validation_mismatched", &PreparedData::validation_mismatched},
+                                  {"test_mismatched", &PreparedData::test_mismatched}};
 
 FileDescriptor open_folder(const std::string& path) {
   return FileDescriptor(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));

@@ -18,12 +18,11 @@ bool is_directory(const std::string& path) {
   return fs::is_directory(path, ignored);
 }
 
-// "models--org--name", the folder of a repository.
-std::string repository_folder(const std::string& cache, const std::string& name) {
-  return cache + "/models--" + join(split(name, '/'), "--");
-}
-
 }  // namespace
+
+std::string repository_folder(const std::string& cache, const std::string& name, HubKind kind) {
+  return cache + (kind == HubKind::kDataset ? "/datasets--" : "/models--") + join(split(name, '/'), "--");
+}
 
 std::string hub_cache_variable(const Environment& environment) {
   for (const char* name : {"HF_HUB_CACHE", "HUGGINGFACE_HUB_CACHE", "HF_HOME", "XDG_CACHE_HOME"}) {
@@ -53,8 +52,8 @@ bool is_hub_name(const std::string& name) {
 }
 
 std::optional<std::string> find_snapshot(const std::string& cache, const std::string& name,
-                                         const std::string& revision) {
-  const std::string repository = repository_folder(cache, name);
+                                         const std::string& revision, HubKind kind) {
+  const std::string repository = repository_folder(cache, name, kind);
   const std::string reference = repository + "/refs/" + revision;
   std::string commit = revision;
   std::error_code ignored;

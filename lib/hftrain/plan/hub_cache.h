@@ -1,5 +1,5 @@
 // The local cache of the Hugging Face Hub, read only: models--ORG--NAME/refs/REVISION names a commit, whose
-// files lie in snapshots/COMMIT.
+// files lie in snapshots/COMMIT; of data sets datasets--ORG--NAME.
 #pragma once
 
 #include <optional>
@@ -19,9 +19,14 @@ std::string hub_cache_variable(const Environment& environment);
 // "org/name" or "name", as opposed to a path.
 bool is_hub_name(const std::string& name);
 
+enum class HubKind { kModel, kDataset };
+
+// The folder of a repository in the cache, whether it is there or not.
+std::string repository_folder(const std::string& cache, const std::string& name, HubKind kind);
+
 // The snapshot of `revision` (a branch, a tag or a commit), or nullopt when the cache does not hold it.
 std::optional<std::string> find_snapshot(const std::string& cache, const std::string& name,
-                                         const std::string& revision);
+                                         const std::string& revision, HubKind kind = HubKind::kModel);
 
 // `named` as an absolute folder: a folder of that name, else a snapshot in the cache. The error (exit code 4)
 // names `flag` and the command that would fill the cache.

@@ -219,6 +219,8 @@ DataPlan resolve_data(const ResolveInput& input, const RunPlan& plan, Problems& 
   if (plan.do_train) data.train = split_plan(input.data.train);
   if (wants_validation(input.parsed)) data.validation = split_plan(input.data.validation);
   if (plan.do_predict) data.test = split_plan(input.data.test);
+  if (plan.do_eval) data.validation_mismatched = split_plan(input.data.validation_mismatched);
+  if (plan.do_predict) data.test_mismatched = split_plan(input.data.test_mismatched);
   data.seed = static_cast<uint64_t>(arguments.data.data_seed.value_or(arguments.run.seed));
   data.drop_last = arguments.batch.dataloader_drop_last;
   if (arguments.parallel.accelerator_config) {
@@ -267,8 +269,13 @@ BatchPlan resolve_batch(const ResolveInput& input, const RunPlan& plan, Problems
   };
   const EpochShape training = training_shape(plan.data.train.value_or(SplitPlan()), result, plan);
   check_split("training", plan.data.train, training, plan, problems);
-  check_split("validation", plan.data.validation, shape_of(plan.data.validation), plan, problems);
-  check_split("test", plan.data.test, shape_of(plan.data.test), plan, problems);
+  const auto check_evaluated = [&](const char* name, const std::optional<SplitPlan>& split) {
+    check_split(name, split, shape_of(split), plan, problems);
+  };
+  check_evaluated("validation", plan.data.validation);
+  check_evaluated("test", plan.data.test);
+  check_evaluated("mismatched validation", plan.data.validation_mismatched);
+  check_evaluated("mismatched test", plan.data.test_mismatched);
   return result;
 }
 

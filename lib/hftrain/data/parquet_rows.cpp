@@ -1,0 +1,153 @@
+// Rows of .parquet files, whose pages the plug-in reads.
+#include <algorithm>
+#include <cmath>
+
+#include "hftrain/base/error.h"
+#include "hftrain/data/column_choice.h"
+#include "hftrain/data/data_files.h"
+#include "hftrain/data/line_reader.h"
+#include "hftrain/data/parquet_plugin.h"
+#include "hftrain/data/row_source.h"
+
+namespace hftrain::data {
+namespace {
+
+constexpr const char* kOtherTypes =
+    "write it as text, numbers or booleans, or lists and structures of them, or name other columns";
+
+class SlotsOfRecords final : public ValueSlots {
+ public:
+  SlotsOfRecords(Records& records, int64_t row) : records_(records), row_(row) {}
+  std::string column;  // whose value is copied
+  void set_boolean(size_t slot, bool value) override { records_.set_boolean(slot, value); }
+  void set_integer(size_t slot, int64_t value) override { records_.set_integer(slot, value); }
+  void set_number(size_t slot, double value) override {
+    if (!std::isfinite(value))
+      throw ParquetProblem{column, row_, "a value is not a finite number",
+                           "put a number into every row, or leave the row out"};
+    records_.set_number(slot, value);
+  }
+  void set_text(size_t slot, std::string_view text) override { records_.set_text(slot, text); }
+  size_t set_list(size_t slot, size_t size) override { return records_.set_list(slot, size); }
+  size_t set_object(size_t slot, size_t size) override { return records_.set_object(slot, size); }
+
+ private:
+  Records& records_;
+  int64_t row_;
+};
+
+class ParquetRows final : public RowSource {
+ public:
+  ParquetRows(const std::string& path, const RowOptions& options)
+      : path_(path),
+        longest_(options.longest_row),
+        rule_(options.columns),
+        kinds_(rule_),
+        bytes_(bytes_of_file(path)),
+        reader_(opened(path)) {
+    choose();
+  }
+
+  bool next(Records& records) override {
+    if (!told([&] { return reader_->next(); })) return false;
+    records.begin_row(path_, ++row_);
+    const size_t before = records.text_bytes();
+    SlotsOfRecords slots(records, row_);
+    for (const Column& column : chosen_) {
+      slots.column = column.name;
+      told([&] { reader_->copy(column.place, records.slot(column.number), slots); });
+      const auto problem =
+          kinds_.refuse(column.number, column.name, records.value(records.rows() - 1, column.number).kind());
+      if (problem)
+        throw error(problem->why, row_)
+            .hint(problem->hint.empty() ? "put a string into every row" : problem->hint);
+    }
+    if (records.text_bytes() - before > longest_)
+      throw error(too_long("the row", longest_), row_).hint(kSplitIt);
+    return true;
+  }
+
+  uint64_t file_position() const override {
+    return static_cast<uint64_t>(reader_->share_read() * static_cast<double>(bytes_));
+  }
+
+ private:
+  struct Column {
+    size_t number;  // among those of the rule
+    size_t place;   // among those that are read
+    std::string name;
+  };
+
+  std::unique_ptr<ParquetReader> opened(const std::string& path) const {
+    const ParquetPlugin& plugin = load_parquet_plugin(parquet_plugin_path(), path);
+    return told([&] { return plugin.open(path); });
+  }
+
+  Error error(const std::string& why, int64_t row) const {
+    return Error(ExitCode::kData, "cannot read a data file")
+        .where(row > 0 ? path_ + ':' + std::to_string(row) : path_)
+        .why(why);
+  }
+
+  // What the plug-in says is wrong, in the words of this program.
+  template <typename Call>
+  auto told(const Call& call) const -> decltype(call()) {
+    try {
+      return call();
+    } catch (const ParquetProblem& problem) {
+      const std::string column = problem.column.empty() ? "" : "the column '" + problem.column + "': ";
+      throw error(column + problem.why, problem.row)
+          .hint(problem.hint.empty() ? "see whether the file is of that kind" : problem.hint);
+    }
+  }
+
+  void choose() {
+    const std::vector<ParquetColumn> columns = reader_->columns();
+    std::vector<std::string> names;
+    for (const ParquetColumn& column : columns) names.push_back(column.name);
+    std::vector<std::string> wanted = chosen_columns(rule_, names, path_);
+    for (const auto& [number, name] : rule_.of_some_records) wanted[number] = name;
+    std::vector<size_t> places;
+    for (size_t number = 0; number < wanted.size(); ++number) {
+      const auto found = std::find(names.begin(), names.end(), wanted[number]);
+      if (wanted[number].empty() || (found == names.end() && may_lack(rule_, number))) continue;
+      check(columns, wanted[number]);
+      const auto column = static_cast<size_t>(found - names.begin());
+      const auto known = std::find(places.begin(), places.end(), column);
+      chosen_.push_back({number, static_cast<size_t>(known - places.begin()), wanted[number]});
+      if (known == places.end()) places.push_back(column);
+    }
+    told([&] { reader_->select(places); });
+  }
+
+  void check(const std::vector<ParquetColumn>& columns, const std::string& name) const {
+    const auto is_it = [&](const ParquetColumn& column) { return column.name == name; };
+    const auto column = std::find_if(columns.begin(), columns.end(), is_it);
+    if (column == columns.end())
+      throw error("there is no column '" + name + "'", 0).hint("name one that is there");
+    if (std::count_if(columns.begin(), columns.end(), is_it) > 1)
+      throw error("two columns are called '" + name + "'", 0).hint("give every column a name of its own");
+    if (!column->unreadable.empty())
+      throw error("the column '" + name + "' holds values of the type " + column->unreadable +
+                      ", which no task takes",
+                  0)
+          .hint(kOtherTypes);
+  }
+
+  std::string path_;
+  size_t longest_;
+  ColumnRule rule_;
+  ValueKinds kinds_;
+  uint64_t bytes_;
+  std::unique_ptr<ParquetReader> reader_;
+  std::vector<Column> chosen_;
+  int64_t row_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<RowSource> open_parquet_rows(const std::string& path, const RowOptions& options) {
+  return std::make_unique<ParquetRows>(path, options);
+}
+
+}  // namespace hftrain::data

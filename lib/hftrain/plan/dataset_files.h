@@ -1,0 +1,36 @@
+// The files of a data set that is named by a folder or by its name on the hub, in the local cache. Nothing is fetched, and no code that comes
+// with a data set is run.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "hftrain/arguments/parse.h"
+#include "hftrain/base/environment.h"
+
+namespace hftrain::plan {
+
+// What a run trains on and is judged by: paths or globs.
+struct NamedFiles {
+  std::vector<std::string> train, validation, test;
+  std::vector<std::string> validation_mismatched, test_mismatched;  // of MNLI
+};
+
+struct DatasetSplit {
+  std::string name;
+  std::vector<std::string> files;  // absolute paths; of images the folder with the folders of their classes
+};
+
+// All splits of the data set `named`, in the order of datasets' load_dataset. `cache`: hub_cache_folder. What is not there, has files that are not
+// read here, or is a program that makes data is an Error (exit code 4) that says where was looked.
+std::vector<DatasetSplit> dataset_splits(const std::string& named,
+                                         const std::optional<std::string>& configuration,
+                                         const std::string& cache);
+
+// The files that the flags name or, of --dataset_name, those of its splits train, validation and test; of instruction tuning
+// the splits that --dataset_train_split and --dataset_test_split name. A split that training or prediction needs and the data set
+// lacks is an Error (exit code 4); without one for evaluation a share of the training rows is held out, as of files.
+NamedFiles files_of_run(const arguments::ParseOutcome& parsed, const Environment& environment);
+
+}  // namespace hftrain::plan

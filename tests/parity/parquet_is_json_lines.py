@@ -1,0 +1,176 @@
+#!/usr/bin/env python3
+"""Parquet files that pyarrow writes give every task what the same rows give as JSON lines, in any compression, in bounded memory; what cannot
+be read is refused in words.
+
+  parquet_is_json_lines.py [SCENARIO]…     all of them without a word
+"""
+import glob
+import json
+import os
+import pathlib
+import random
+import subprocess
+import sys
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pyarrow.parquet.encryption as encryption
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "apps"))
+import runs
+from errors_have_four_parts import parts_of
+from runs import HFTRAIN, expect, run_scenarios
+from task_flags import LENGTH as LENGTHS
+from task_flags import made_rows, seen
+from tiny_tasks import TinyTasks, rows, write
+
+TASKS = ("clm", "mlm", "text-classification", "token-classification", "question-answering", "summarization", "translation", "image-classification", "sft")
+LENGTH = {**LENGTHS, "question-answering": ("--max_seq_length", "60", "--doc_stride", "4")}
+PEAK_OF = """import resource, subprocess, sys
+code = subprocess.run(sys.argv[1:], stdout=subprocess.DEVNULL).returncode
+print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)
+sys.exit(code)"""
+
+
+def need_plugin():
+    if not (runs.BUILD / "lib/libhftrain_parquet.so").exists():
+        runs.skip("a build without pyarrow")
+
+
+def table(records, path, **more):
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    pq.write_table(pa.Table.from_pylist(records), path, **more)
+    return path
+
+
+def records_of(fixture, task, split, count):
+    if task == "image-classification":
+        return [{"image": path, "label": os.path.basename(os.path.dirname(path))} for path in sorted(glob.glob(f"{fixture.pictures}/{split}/*/*"))]
+    if task == "sft":
+        return [{"messages": [{"role": "user", "content": row["text"]}, {"role": "assistant", "content": row["summary"]}]} for row in made_rows("clm", count)]
+    return list(made_rows(task, count))
+
+
+def words_of(fixture, task, output, *more):
+    extra = {"translation": ["--source_lang", "en", "--target_lang", "ro"],
+             "sft": ["--pad_token", "<|endoftext|>", "--eos_token", "<|endoftext|>", "--max_length", 48, "--chat_template_path", f"{fixture.folder}/chat.jinja"]}
+    words = fixture.flags("clm" if task == "sft" else task, output, *LENGTH.get(task, []), *extra.get(task, []), *more)
+    return ["sft" if word == "clm" and task == "sft" else word for word in words]
+
+
+def every_task_reads_parquet(fixture, folder):
+    write(fixture.folder, {"chat.jinja": "{% for m in messages %}{{ m.role }}: {{ m.content }}\n{% endfor %}"})
+    codecs = ["none", "snappy", "gzip", "brotli", "zstd", "lz4"]
+    for number, task in enumerate(TASKS):
+        place = os.path.join(folder, task)
+        train, valid = records_of(fixture, task, "train", 61), records_of(fixture, task, "validation", 9)
+        write(place, {"train.jsonl": rows(*train), "valid.jsonl": rows(*valid)})
+        table(train[:2 * len(train) // 3], f"{place}/parts/a.parquet", row_group_size=7, compression=codecs[number % 6])
+        table(train[2 * len(train) // 3:], f"{place}/parts/b.parquet", use_dictionary=False, data_page_version="2.0", compression=codecs[(number + 3) % 6])
+        table(valid, f"{place}/valid.parquet", write_page_checksum=True)
+
+        def run(name, training, evaluation):
+            output = os.path.join(place, name)
+            fixture.call(*words_of(fixture, task, output, "--do_eval", "--train_file", training, "--validation_file", evaluation))
+            return seen(output)
+        plain = run("lines", f"{place}/train.jsonl", f"{place}/valid.jsonl")
+        read = run("parquet", f"{place}/parts/*.parquet", f"{place}/valid.parquet")
+        expect(plain == read, f"{task}: the same run", f"{plain}\n{read}")
+    mixed = os.path.join(folder, "mixed")
+    write(mixed, {"a.jsonl": rows(*records_of(fixture, "clm", "train", 61)[:40])})
+    table(records_of(fixture, "clm", "train", 61)[40:], f"{mixed}/b.parquet")
+    fixture.call(*words_of(fixture, "clm", f"{mixed}/out", "--train_file", f"{mixed}/*.*"))
+    plain = seen(os.path.join(mixed, "out"))
+    expect(plain["losses"] == seen(os.path.join(folder, "clm", "lines"))["losses"], "JSON lines and Parquet by one pattern", plain)
+
+
+def changed_files_are_prepared_again(fixture, folder):
+    path = f"{folder}/train.parquet"
+    counts = []
+    for count in (60, 90):
+        table(records_of(fixture, "clm", "train", count), path)
+        os.utime(path, (1, 1))
+        fixture.call(*words_of(fixture, "clm", f"{folder}/out{count}", "--train_file", path))
+        counts.append(seen(f"{folder}/out{count}")["samples"]["train"])
+    expect(counts[0] < counts[1], "the cache goes by contents", counts)
+
+
+def what_cannot_be_read_is_said(fixture, folder):
+    good = records_of(fixture, "clm", "train", 60)
+    path = table(good, f"{folder}/good.parquet")
+    whole = pathlib.Path(path).read_bytes()
+
+    def refused(said, name, *more, code=4):
+        result = subprocess.run([HFTRAIN, *words_of(fixture, "clm", f"{folder}/out", "--train_file", os.path.join(folder, name), *more)], text=True,
+                                capture_output=True, env=fixture.environment, timeout=60)
+        told = f"{name}: code {result.returncode}\n{result.stderr}"
+        expect(result.returncode == code and said in result.stderr and name in result.stderr, f"'{said}' is said, with code {code}", told)
+        expect(parts_of(result.stderr) == [{"what", "where", "why", "try"}], "one message of four parts", told)
+        expect(not os.path.exists(f"{folder}/out"), "no folder is made", told)
+    write(folder, {"text.parquet": "no table", "cut.parquet": whole[:-100], "start.parquet": whole[:50], "nothing.parquet": b"", "a.parquet.gz": whole,
+                   "turned.parquet": whole[:300] + bytes(byte ^ 255 for byte in whole[300:320]) + whole[320:]})
+    refused("Parquet magic bytes not found", "text.parquet")
+    refused("Parquet magic bytes not found", "cut.parquet")
+    refused("Parquet magic bytes not found", "start.parquet")
+    refused("the training data is empty", "nothing.parquet")
+    refused("the format of a data file is not known", "a.parquet.gz", code=2)
+    refused("cannot read a data file", "turned.parquet")
+    table([{"text": None}, {"text": "a"}], f"{folder}/null.parquet")
+    refused("the field 'text' is null, not a string", "null.parquet")
+    table([{"text": 5}], f"{folder}/number.parquet")
+    refused("the field 'text' is a number, not a string", "number.parquet")
+    table([{"text": b"\xff"}], f"{folder}/bytes.parquet")
+    refused("the column 'text' holds values of the type binary", "bytes.parquet")
+    pq.write_table(pa.table({"text": pa.Array.from_buffers(pa.string(), 2, [None, pa.array([0, 1, 2], pa.int32()).buffers()[1], pa.py_buffer(b"a\xff")])}),
+                   f"{folder}/latin.parquet")
+    refused("latin.parquet:2", "latin.parquet")
+    table([], f"{folder}/empty.parquet")
+    refused("there is no column 'text'", "empty.parquet")
+    for footer in (False, True):
+        keys = encryption.EncryptionConfiguration(footer_key="k1", column_keys={"k2": ["text"]}, plaintext_footer=footer)
+        factory = encryption.CryptoFactory(lambda config: Keys())
+        name = f"{folder}/secret{footer}.parquet"
+        with pq.ParquetWriter(name, pa.schema([("text", pa.string())]), encryption_properties=factory.file_encryption_properties(encryption.KmsConnectionConfig(), keys)) as writer:
+            writer.write_table(pa.table({"text": ["a"]}))
+        refused("is encrypted", os.path.basename(name))
+
+
+class Keys(encryption.KmsClient):
+    """Keeps no secret."""
+
+    def __init__(self):
+        super().__init__()
+
+    def wrap_key(self, key, name):
+        return key.hex()
+
+    def unwrap_key(self, wrapped, name):
+        return bytes.fromhex(wrapped)
+
+
+def memory_does_not_grow_with_the_file(fixture, folder):
+    """A file of one row group whose text is 160 MB: the peak is that of the same rows as JSON lines and a few pages."""
+    words = [row["text"] for row in made_rows("clm", 2000)]
+    draw = random.Random(1)
+    texts = [" ".join(draw.choice(words) for _ in range(25)) for _ in range(4000)]
+    path, lines = f"{folder}/large.parquet", f"{folder}/large.jsonl"
+    pq.write_table(pa.table({"text": texts * 40}), path, row_group_size=10**7, compression="snappy", use_dictionary=False)
+    with open(lines, "w") as file:
+        for _ in range(40):
+            file.writelines(json.dumps({"text": text}) + "\n" for text in texts)
+    peaks = {}
+    for name in (lines, path):
+        words_to_run = ["prepare", *words_of(fixture, "clm", f"{folder}/out", "--train_file", name, "--preprocessing_num_workers", 1)[1:]]
+        # By a process that is small itself: what the kernel counts for a child begins with the size of who starts it.
+        done = subprocess.run([sys.executable, "-c", PEAK_OF, HFTRAIN, *words_to_run], env=fixture.environment, text=True, capture_output=True)
+        expect(done.returncode == 0, "it is prepared", done.stderr)
+        peaks[name] = int(done.stdout.split()[-1]) * 1024
+    print({os.path.basename(name): f"{peak / 1e6:.0f} MB" for name, peak in peaks.items()}, os.path.getsize(lines) // 10**6, "MB of lines")
+    expect(peaks[path] < peaks[lines] + 120e6, "memory is bounded", peaks)
+
+
+SCENARIOS = [every_task_reads_parquet, changed_files_are_prepared_again, what_cannot_be_read_is_said, memory_does_not_grow_with_the_file]
+
+if __name__ == "__main__":
+    need_plugin()
+    run_scenarios(SCENARIOS, sys.argv[1:], TinyTasks)

@@ -1,0 +1,171 @@
+#include "hftrain/plan/dataset_files.h"
+
+#include <filesystem>
+#include <random>
+#include <string_view>
+
+#include "hftrain/base/error.h"
+#include "hftrain/base/file.h"
+#include "hftrain/base/json.h"
+#include "support/catch.h"
+#include "support/paths.h"
+#include "support/temporary_directory.h"
+
+namespace {
+
+using Catch::Contains;
+using hftrain::Error;
+using hftrain::ExitCode;
+using hftrain::Json;
+using hftrain::plan::dataset_splits;
+using hftrain::plan::DatasetSplit;
+using hftrain::testing::TemporaryDirectory;
+
+void make_files(const std::string& folder, const std::vector<std::string>& files,
+                const std::string& text = "") {
+  hftrain::create_directories(folder);
+  for (const std::string& file : files) hftrain::write_file_atomically(folder + '/' + file, text);
+}
+
+// {split: [paths from the folder]}, in their order.
+Json as_golden(const std::vector<DatasetSplit>& splits, const std::string& folder) {
+  Json all = Json::object();
+  for (const DatasetSplit& split : splits) {
+    Json files = Json::array();
+    for (const std::string& file : split.files) files.push_back(file.substr(folder.size() + 1));
+    all[split.name] = files;
+  }
+  return all;
+}
+
+std::string data_set_refusal(const std::string& named, const std::optional<std::string>& configuration = {},
+                             const std::string& cache = "/nowhere") {
+  try {
+    dataset_splits(named, configuration, cache);
+  } catch (const Error& error) {
+    CHECK(error.code() == ExitCode::kData);
+    for (const auto& diagnostic : error.diagnostics()) {
+      CHECK_FALSE(diagnostic.where.empty());
+      CHECK_FALSE(diagnostic.why.empty());
+      CHECK_FALSE(diagnostic.hint.empty());
+    }
+    return error.render();
+  }
+  return "";
+}
+
+}  // namespace
+
+TEST_CASE("Files of a folder belong to the splits that the datasets package finds") {
+  const Json cases =
+      hftrain::read_json_file(hftrain::testing::source_dir() + "/tests/golden/data/data_sets.json");
+  const TemporaryDirectory place;
+  int taken = 0;
+  for (const Json& each : cases) {
+    CAPTURE(each.at("name").get<std::string>(), each.at("files").dump());
+    const std::string folder = place / "set";
+    std::filesystem::remove_all(folder);
+    make_files(folder, each.at("files").get<std::vector<std::string>>());
+    for (const auto& item : each.at("texts").items())
+      hftrain::write_file_atomically(folder + '/' + item.key(), item.value().get<std::string>());
+    std::optional<std::string> configuration;
+    if (!each.at("config").is_null()) configuration = each["config"].get<std::string>();
+    if (each.at("splits").is_null()) {
+      CHECK_FALSE(data_set_refusal(folder, configuration).empty());
+    } else {
+      ++taken;
+      Json found;
+      CHECK_NOTHROW(found = as_golden(dataset_splits(folder, configuration, "/nowhere"), folder));
+      CHECK(found == each["splits"]);
+    }
+  }
+  CHECK(taken > 100);
+}
+
+TEST_CASE("Files that are read by their own ending may differ where the datasets package wants one for all") {
+  const TemporaryDirectory place;
+  const std::string folder = place / "set";
+  make_files(folder, {"train.csv", "test.tsv"});
+  CHECK(as_golden(dataset_splits(folder, {}, "/nowhere"), folder).dump() ==
+        R"({"test":["test.tsv"],"train":["train.csv"]})");
+  make_files(folder, {"deep/c.jsonl"});
+  make_files(folder, {"README.md"},
+             "---\nconfigs:\n- config_name: x\n  data_dir: deep\n  data_files: c.jsonl\n---\n");
+  CHECK(dataset_splits(folder, "x", "/nowhere").front().files ==
+        std::vector<std::string>{folder + "/deep/c.jsonl"});
+}
+
+TEST_CASE("Images of a data set lie in folders of their classes, and a split is their folder") {
+  const TemporaryDirectory place;
+  const std::string folder = place / "set";
+  make_files(folder, {"train/cat/1.png", "train/dog/2.jpg", "test/cat/3.png"});
+  const auto splits = dataset_splits(folder, {}, "/nowhere");
+  REQUIRE(splits.size() == 2);
+  CHECK(splits[0].files == std::vector<std::string>{folder + "/train"});
+  CHECK(splits[1].files == std::vector<std::string>{folder + "/test"});
+  make_files(folder, {"test/4.png"});
+  CHECK_THAT(data_set_refusal(folder), Contains("not all in SPLIT/CLASS/"));
+  const std::string flat = place / "flat";
+  make_files(flat, {"cat/train-1.png", "cat/test-2.png"});
+  CHECK_THAT(data_set_refusal(flat), Contains("do not lie in folders of their classes"));
+}
+
+TEST_CASE("A data set of the hub is its snapshot in the cache, and a folder of that name goes before it") {
+  const TemporaryDirectory cache;
+  const std::string repository = cache / "datasets--org--set";
+  hftrain::write_file_atomically(repository + "/refs/main", "abc\n");
+  make_files(repository + "/snapshots/abc", {"train.csv"});
+  CHECK(dataset_splits("org/set", {}, cache.path()).front().files ==
+        std::vector<std::string>{repository + "/snapshots/abc/train.csv"});
+  const std::string said = data_set_refusal("org/other", {}, cache.path());
+  CHECK_THAT(said, Contains(cache.path() + "/datasets--org--other"));
+  CHECK_THAT(said, Contains("hf download --repo-type dataset org/other"));
+  make_files(repository + "/snapshots/abc", {"set.py"});
+  CHECK_THAT(data_set_refusal("org/set", {}, cache.path()),
+             Contains("no code that comes with a data set is run"));
+}
+
+TEST_CASE("A card that is damaged, or leads elsewhere, is refused with its place") {
+  const TemporaryDirectory place;
+  const std::string folder = place / "set";
+  make_files(folder, {"a.csv"});
+  const auto said = [&](const std::string& configs) {
+    make_files(folder, {"README.md"}, "---\nconfigs:\n" + configs + "---\n");
+    return data_set_refusal(folder);
+  };
+  for (const char* file : {"/etc/passwd", "../a.csv", "hf://datasets/x/a.csv", "a**.csv", "b/../../a.csv"})
+    CHECK_THAT(said(std::string("- config_name: x\n  data_files: '") + file + "'\n"), Contains("README.md"));
+  CHECK_THAT(said("- config_name: [x]\n"), Contains("no config_name"));
+  CHECK_THAT(said("- config_name: x\n  data_files: {a: b}\n"), Contains("neither a path nor a list"));
+  CHECK_THAT(said("- config_name: x\n  sep: ';'\n"), Contains("'sep'"));
+  CHECK_THAT(said("- config_name: x\n  config_name: y\n"), Contains("given twice"));
+  CHECK_THAT(said("- {[}\n"), Contains("README.md:3:"));
+  std::string deep = "- config_name: x\n  data_files: ";
+  for (int i = 0; i < 5000; ++i) deep += '[';
+  CHECK_FALSE(said(deep + "\n").empty());
+}
+
+TEST_CASE("Changed bytes anywhere in a card give a data set or an error, never a crash") {
+  const TemporaryDirectory place;
+  const std::string folder = place / "set";
+  make_files(folder, {"data/a.csv", "data/b.csv"});
+  const std::string card =
+      "---\nname: x\nconfigs:\n- config_name: x\n  default: true\n  data_files:\n  - split: train\n    path: "
+      "'data/[ab]*.csv'\n  - split: test\n    path: [data/a.csv, '**/b.csv']\n- config_name: y\n  data_dir: "
+      "data\n---\n";
+  make_files(folder, {"README.md"}, card);
+  REQUIRE(dataset_splits(folder, "x", "").size() == 2);
+  std::mt19937_64 random(1);
+  constexpr std::string_view kBytes = "-:[]{}'\"*?!&#|> \n\t.,/x\xff";
+  int refused = 0;
+  for (int turn = 0; turn < 400; ++turn) {
+    std::string changed = card;
+    for (uint64_t changes = 1 + random() % 3; changes > 0; --changes)
+      changed[random() % changed.size()] = kBytes[random() % kBytes.size()];
+    CAPTURE(changed);
+    make_files(folder, {"README.md"}, changed);
+    refused += !data_set_refusal(folder, random() % 2 ? "x" : "y").empty();
+  }
+  CHECK(refused > 100);
+  CHECK(refused < 400);
+}
