@@ -186,6 +186,13 @@ Json failure(const char* event, const Error& error) {
   return line;
 }
 
+// What helps where texts are written; elsewhere hints name flags of training.
+Error with_hint(Error error) {
+  if (error.code() == ExitCode::kHostMemory || error.code() == ExitCode::kDeviceMemory)
+    error.hint("a smaller --batch_size, fewer --num_beams, shorter texts, or --dtype bfloat16");
+  return error;
+}
+
 void serve(RequestLines& lines, FileDescriptor& control) {
   const auto setup = lines.next();
   if (!setup) return;
@@ -196,7 +203,7 @@ void serve(RequestLines& lines, FileDescriptor& control) {
       runtime::translate_exceptions(
           [&] { service.answer(generation::decode_request(parse_json(*line, "a request"))); });
     } catch (const Error& error) {
-      service.tell(failure("refused", error));
+      service.tell(failure("refused", with_hint(error)));
     }
   }
 }
@@ -209,7 +216,7 @@ ExitCode serve_texts(const Options& options) {
   try {
     runtime::translate_exceptions([&] { serve(lines, control); });
   } catch (const Error& error) {
-    write_all(control.get(), generation::line_of(failure("failed", error)), "the front program");
+    write_all(control.get(), generation::line_of(failure("failed", with_hint(error))), "the front program");
     return error.code();
   }
   return ExitCode::kDone;

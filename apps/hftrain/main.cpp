@@ -99,10 +99,6 @@ int run(CommandContext& context) {
   return static_cast<int>(code);
 }
 
-}  // namespace
-
-namespace {
-
 // A number that is free would be given to the next file that is opened, and text would be read from it or written to it.
 void open_missing_standard_streams() {
   for (const int descriptor : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {

@@ -26,6 +26,8 @@ std::string describe(const data::PreparedData& prepared) {
   add("training", prepared.train);
   add("validation", prepared.validation);
   add("test", prepared.test);
+  add("mismatched validation", prepared.validation_mismatched);
+  add("mismatched test", prepared.test_mismatched);
   return join(splits, ", ") + " samples";
 }
 
@@ -52,10 +54,12 @@ data::PrepareRequest prepare_request(const Inputs& inputs) {
   data::PrepareRequest request;
   const bool validation = plan::wants_validation(inputs.parsed);
   // Held-out validation rows come out of the training files, so those are read for an evaluation alone too.
-  const bool hold_out = validation && asked.validation_file.empty();
-  if (plan::wants_training(inputs.parsed) || hold_out) request.train_files = asked.train_file;
-  if (validation) request.validation_files = asked.validation_file;
-  if (arguments.run.do_predict) request.test_files = asked.test_file;
+  const bool hold_out = validation && inputs.files.validation.empty();
+  if (plan::wants_training(inputs.parsed) || hold_out) request.train_files = inputs.files.train;
+  if (validation) request.validation_files = inputs.files.validation;
+  if (arguments.run.do_predict) request.test_files = inputs.files.test;
+  if (arguments.run.do_eval) request.validation_mismatched_files = inputs.files.validation_mismatched;
+  if (arguments.run.do_predict) request.test_mismatched_files = inputs.files.test_mismatched;
   if (hold_out && asked.validation_split_percentage) {
     request.hold_out_percent = static_cast<int>(*asked.validation_split_percentage);
   }
@@ -75,7 +79,7 @@ data::PrepareRequest prepare_request(const Inputs& inputs) {
     if (hold_out && share > 0) request.hold_out_percent = static_cast<int>(std::lround(100 * share));
   }
   if (hold_out && !request.hold_out_percent) throw no_validation_data();
-  request.survey_files = asked.train_file;
+  request.survey_files = inputs.files.train;
   request.tokenizer_folder = inputs.model.tokenizer_folder;
   request.block_size =
       task.longest != nullptr ? task.longest(input) : plan::block_size(inputs.parsed, inputs.model);
@@ -93,15 +97,24 @@ data::PrepareRequest prepare_request(const Inputs& inputs) {
 }
 
 plan::DataFacts facts_of(const data::PreparedData& prepared) {
-  return {facts_of_split(prepared.train), facts_of_split(prepared.validation), facts_of_split(prepared.test),
-          prepared.facts};
+  return {facts_of_split(prepared.train),
+          facts_of_split(prepared.validation),
+          facts_of_split(prepared.test),
+          prepared.facts,
+          facts_of_split(prepared.validation_mismatched),
+          facts_of_split(prepared.test_mismatched)};
 }
 
 std::map<std::string, std::string> paths_of(const data::PreparedData& prepared) {
   std::map<std::string, std::string> paths;
-  if (prepared.train) paths["train"] = prepared.train->cache_path;
-  if (prepared.validation) paths["validation"] = prepared.validation->cache_path;
-  if (prepared.test) paths["test"] = prepared.test->cache_path;
+  const auto add = [&](const char* name, const std::optional<data::PreparedSplit>& split) {
+    if (split) paths[name] = split->cache_path;
+  };
+  add("train", prepared.train);
+  add("validation", prepared.validation);
+  add("test", prepared.test);
+  add("validation_mismatched", prepared.validation_mismatched);
+  add("test_mismatched", prepared.test_mismatched);
   return paths;
 }
 

@@ -244,6 +244,8 @@ class FollowStage {
     point_at(paths_, "train", plan_.data.train);
     point_at(paths_, "validation", plan_.data.validation);
     point_at(paths_, "test", plan_.data.test);
+    point_at(paths_, "validation_mismatched", plan_.data.validation_mismatched);
+    point_at(paths_, "test_mismatched", plan_.data.test_mismatched);
     if (own_folder_) {
       follower_->run_in_background(
           [&](const std::atomic<bool>&) { plan_ = plan_for_own_folder(plan_, inputs_); });

@@ -162,6 +162,7 @@ void add_model(Inputs& inputs) {
   inputs.model = plan::load_model_facts(inputs.parsed.arguments, inputs.environment, needed,
                                         plan::task_row(inputs.parsed).head);
   add_tokenizer_facts(inputs.parsed, inputs.environment, inputs.model);
+  inputs.files = plan::files_of_run(inputs.parsed, inputs.environment);
 }
 
 plan::RunPlan resolve_plan(const Inputs& inputs, const plan::DataFacts& data, const std::string& resume_from,

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "hftrain/arguments/parse.h"
+#include "hftrain/plan/dataset_files.h"
 #include "hftrain/plan/machine_spec.h"
 #include "hftrain/plan/model_facts.h"
 #include "hftrain/plan/resolve.h"
@@ -22,6 +23,7 @@ struct Inputs {
       secret_variable;  // HFTRAIN_JOB_SECRET there; `environment` goes to ranks without it
   plan::Topology topology;
   plan::ModelFacts model;
+  plan::NamedFiles files;
   std::string output_dir;  // absolute
   std::string run_label;   // "Nov21_12-00-00_host"
   std::vector<plan::AgentFacts>
@@ -29,7 +31,7 @@ struct Inputs {
   std::optional<plan::MachineSpec> other_machines;  // of --machines: topology and agents are theirs
 };
 
-// Machine, model and tokenizer of parsed arguments.
+// Machine, model, tokenizer and data files of parsed arguments.
 Inputs gather_inputs(arguments::ParseOutcome parsed, const Environment& environment);
 // The machine alone, which cannot fail unless --machines describes it, and the rest.
 Inputs gather_machine(arguments::ParseOutcome parsed, const Environment& environment);

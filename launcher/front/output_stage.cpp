@@ -3,6 +3,8 @@
 #include <filesystem>
 #include <utility>
 
+#include "hftrain/architectures/adapter_config.h"
+#include "hftrain/base/file.h"
 #include "hftrain/base/text.h"
 #include "hftrain/plan/identity.h"
 #include "hftrain/storage/file_system.h"
@@ -77,6 +79,51 @@ ResumeDecision continue_or_refuse(const Inputs& inputs, const OutputState& state
   return decision;
 }
 
+// Nothing says what they are to this run, and it would replace those at its own steps.
+void refuse_others_checkpoints(const Inputs& inputs) {
+  const std::vector<std::string> others = storage::others_checkpoints(inputs.output_dir);
+  if (others.empty()) return;
+  throw Error(ExitCode::kUsage, inputs.output_dir + " holds checkpoints that hftrain did not write")
+      .where(inputs.parsed.origins.describe("output_dir"))
+      .why(join(others, ", ") + (others.size() == 1 ? " has no manifest.json" : " have no manifest.json") +
+           ", and a save at the same step would take the place of it")
+      .hint("another --output_dir, with --model_name_or_path " + inputs.output_dir + '/' + others.back() +
+            " to go on from its weights; or --overwrite_output_dir, which moves the folder aside");
+}
+
+// A run goes on with the adapter that it was trained with: its numbers mean something else under another alpha. Everything
+// else may be changed by who names a checkpoint.
+void check_adapter(const plan::RunPlan& plan, const std::string& checkpoint) {
+  const std::string path = checkpoint + '/' + architectures::kAdapterConfigName;
+  if (!path_exists(path) && plan.model.adapter) {
+    throw Error(ExitCode::kUsage, "the checkpoint holds no adapter")
+        .where(checkpoint)
+        .why("this run trains one")
+        .hint("leave --use_peft out; or --model_name_or_path " + checkpoint +
+              " begins an adapter beside its weights");
+  }
+  if (!path_exists(path)) return;
+  std::vector<std::string> different = {"it holds an adapter, and this run trains none"};
+  if (plan.model.adapter) {
+    const auto identity = [&](const Json& config) {
+      return plan::adapter_identity(architectures::adapter_from_json(config, path));
+    };
+    different = plan::identity_differences(identity(read_json_file(path)),
+                                           identity(parse_json(plan.model.adapter->config, "the plan")));
+  }
+  if (different.empty()) return;
+  throw Error(ExitCode::kUsage, "the checkpoint's adapter is not that of this run")
+      .where(path)
+      .why(join(different, "; "))
+      .hint("give the lora_* flags that it was trained with; --model_name_or_path " + checkpoint +
+            " --use_peft begins a new run from it");
+}
+
+ResumeDecision resume_as_asked(const plan::RunPlan& plan, ResumeDecision decision) {
+  check_adapter(plan, decision.from);
+  return decision;
+}
+
 void check_same_checkpoint(const std::string& own, const std::string& first) {
   const storage::Verification verified = storage::verify_checkpoint(own);
   if (verified.ok) return;
@@ -96,7 +143,7 @@ TakenFolder take_output_folder(const Inputs& inputs) {
   }
   storage::RunLock lock(inputs.output_dir);
   storage::PosixFileSystem files;
-  for (std::string& line : storage::clean_leftovers(files, inputs.output_dir))
+  for (std::string& line : storage::clean_output_dir(files, inputs.output_dir))
     lines.push_back(std::move(line));
   return {std::move(lock), std::move(lines)};
 }
@@ -110,6 +157,7 @@ plan::RunPlan plan_for_own_folder(plan::RunPlan plan, const Inputs& inputs) {
     from = own;
   }
   if (!plan.do_train || !from.empty()) return plan;
+  if (!inputs.parsed.arguments.output.overwrite_output_dir) refuse_others_checkpoints(inputs);
   const OutputState state = storage::inspect_output_dir(inputs.output_dir);
   // A checkpoint that node 0 did not commit any more, of this run, is replaced when the run comes to it.
   if (state.kind != OutputKind::kCheckpoints || (state.newest.checkpoint && differences(state, plan).empty()))
@@ -123,12 +171,16 @@ plan::RunPlan plan_for_own_folder(plan::RunPlan plan, const Inputs& inputs) {
 ResumeDecision decide_resume(const Inputs& inputs, const plan::RunPlan& plan) {
   if (!plan.do_train) return {};
   const auto& asked = inputs.parsed.arguments.saving.resume_from_checkpoint;
-  if (asked && *asked != "true" && *asked != "auto") return resume_from_folder(inputs, *asked);
+  if (asked && *asked != "true" && *asked != "auto") {
+    if (!inputs.parsed.arguments.output.overwrite_output_dir) refuse_others_checkpoints(inputs);
+    return resume_as_asked(plan, resume_from_folder(inputs, *asked));
+  }
   // What is there will have been moved aside.
   if (inputs.parsed.arguments.output.overwrite_output_dir) return {};
+  refuse_others_checkpoints(inputs);
   const OutputState state = storage::inspect_output_dir(inputs.output_dir);
   if (asked == "auto" && !state.newest.checkpoint) return {"", skipped_lines(state)};
-  if (asked) return resume_from_newest(inputs, state);
+  if (asked) return resume_as_asked(plan, resume_from_newest(inputs, state));
   if (state.kind == OutputKind::kCheckpoints) return continue_or_refuse(inputs, state, plan);
   if (state.kind == OutputKind::kForeign) {
     return {"",

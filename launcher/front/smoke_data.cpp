@@ -21,7 +21,7 @@ bool is_small(const data::DataFiles& files, uint64_t most_bytes) {
   for (const std::string& path : files.paths()) {
     std::error_code unreadable;  // whoever reads it will say why
     const uintmax_t size = fs::file_size(path, unreadable);
-    const bool compressed = path.ends_with(".gz") || path.ends_with(".zst");
+    const bool compressed = path.ends_with(".gz") || path.ends_with(".zst") || path.ends_with(".parquet");
     if (!unreadable) bytes += size * (compressed ? kTextCompresses : 1);
   }
   return bytes <= most_bytes;

@@ -50,7 +50,7 @@ class Setting {
     const arguments::ModelArguments& model = arguments_.model;
     setting_.named_model = model.model_name_or_path || model.config_name || model.model_type;
     setting_.length = setting_.named_model ? kNamedModel : kSmallModel;
-    setting_.makes_data = arguments_.data.train_file.empty();
+    setting_.makes_data = arguments_.data.train_file.empty() && !arguments_.data.dataset_name;
     setting_.task = *tasks::task_named(arguments_.run.task.value_or("clm"));
     const bool reads_text = setting_.task != tasks::Task::kImageClassification;
     setting_.makes_tokenizer = reads_text && !model.tokenizer_name && !model.model_name_or_path;
@@ -64,7 +64,8 @@ class Setting {
   // Rows of text are cut to some megabytes when they are copied; of others there is a number.
   void cut_samples() {
     const bool of_text = setting_.task == tasks::Task::kCausalLm || setting_.task == tasks::Task::kMaskedLm;
-    if (setting_.makes_data || of_text) return;
+    const bool copied = of_text && !arguments_.data.dataset_name;
+    if (setting_.makes_data || copied) return;
     const auto most = [&](const char* flag, const std::optional<int64_t>& asked, int64_t samples) {
       if (!asked || *asked > samples) set(flag, std::to_string(samples));
     };

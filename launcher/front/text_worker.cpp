@@ -48,17 +48,22 @@ TextWorker::TextWorker(const std::string& program, const Environment& environmen
   spec.descriptors = {{requests.reading.get(), kRequests}, {control.writing.get(), kControl}};
   process_ = std::make_unique<launcher::ChildProcess>(spec);
   requests_ = std::move(requests.writing);
+  ::fcntl(requests_.get(), F_SETFL, O_NONBLOCK);
   control_ = std::move(control.reading);
-  send(generation::encode_setup(setup));
+  waiting_ = generation::encode_setup(setup);
+  send();
 }
 
-void TextWorker::send(const std::string& line) {
+// As much as the pipe takes now: a worker that is busy, or stopped, must not keep stop signals from being seen.
+void TextWorker::send() {
   // For this pipe alone: a reader of the command's output that is gone ends the command.
   const auto before = ::signal(SIGPIPE, SIG_IGN);
-  try {
-    write_all(requests_.get(), line, "the worker");
-  } catch (const Error&) {
-    // It is gone, and its last words say why.
+  while (!waiting_.empty()) {
+    const ssize_t count = ::write(requests_.get(), waiting_.data(), waiting_.size());
+    if (count > 0) waiting_.erase(0, static_cast<size_t>(count));
+    if (count >= 0 || errno == EINTR) continue;
+    if (errno != EAGAIN) waiting_.clear();  // it is gone, and its last words say why
+    break;
   }
   ::signal(SIGPIPE, before);
 }
@@ -100,19 +105,23 @@ void TextWorker::wait() {
   std::string ignored;
   FileDescriptor& out = process_->standard_output();
   FileDescriptor& err = process_->standard_error();
-  std::array<pollfd, 4> watched = {{{control_.get(), POLLIN, 0},
+  const int requests = waiting_.empty() ? -1 : requests_.get();
+  std::array<pollfd, 5> watched = {{{control_.get(), POLLIN, 0},
                                     {stops_.descriptor(), POLLIN, 0},
                                     {out.get(), POLLIN, 0},  // a closed one is −1, which poll passes over
-                                    {err.get(), POLLIN, 0}}};
+                                    {err.get(), POLLIN, 0},
+                                    {requests, POLLOUT, 0}}};
   ::poll(watched.data(), watched.size(), -1);
   if (const int signal = stops_.next(); signal != 0) throw stopped_by(signal, "generating");
   if (watched[2].revents != 0) take(out, ignored);
   if (watched[3].revents != 0) read_errors();
   if (watched[0].revents != 0) read_control();
+  if (watched[4].revents != 0) send();
 }
 
 generation::Texts TextWorker::write(const generation::TextRequest& request, const TokenSink& tokens) {
-  send(generation::encode_request(request));
+  waiting_ += generation::encode_request(request);
+  send();
   while (true) {
     while (lines_.empty()) {
       if (!control_) throw_lost();

@@ -27,7 +27,7 @@ class TextWorker {
   double seconds() const { return seconds_; }
 
  private:
-  void send(const std::string& line);
+  void send();
   void wait();
   void read_control();
   void read_errors();
@@ -38,6 +38,7 @@ class TextWorker {
   uint64_t memory_kills_;  // before it was started
   std::unique_ptr<launcher::ChildProcess> process_;
   double seconds_ = 0;
+  std::string waiting_;            // that the worker has not taken yet
   std::string held_;               // of the control descriptor: a line that is not complete
   std::deque<std::string> lines_;  // that nobody has looked at
   std::string errors_;             // the end of what it wrote to its standard error

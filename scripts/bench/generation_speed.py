@@ -2,11 +2,12 @@
 """Tokens a second of `hftrain generate` against transformers' generate, by turns, on the same folder and prompts.
 
   generation_speed.py [--shapes tiny-gpt2 tiny-llama gpt2-124m] [--batches 1 8] [--tokens 64] [--prompt_tokens 16] [--beams 1] [--threads N]
-                [--runs 5]
+                [--times 4] [--runs 5]
 
-Both sides have opened the model when the clock starts; every text has as many tokens as it may. Ours is the built program, whose own
-figure is taken (`seconds` of --json: from the first prompt read to the last token); theirs is a process that stays and is asked each
-time, in evaluation and inference mode. Float32, without sampling; tokens are compared, too.
+Both sides have opened the model when the clock starts; every text has as many tokens as it may, and a batch is asked for --times in a
+turn. Ours is the built program, begun anew for each turn, whose own figure is taken (`seconds` of --json: from the first prompt read
+to the last token, all that is done for the first time in a process included); theirs is a process that stays and has been asked
+before, in evaluation and inference mode. Float32, without sampling; tokens are compared, too.
 """
 import argparse
 import json
@@ -28,12 +29,15 @@ model, tokenizer = AutoModelForCausalLM.from_pretrained(folder).eval(), AutoToke
 for line in sys.stdin:
     asked = json.loads(line)
     ids = torch.tensor([tokenizer(text)["input_ids"] for text in asked["prompts"]])
+    found = []
     with torch.inference_mode():
         begin = time.perf_counter()
-        out = model.generate(ids, attention_mask=torch.ones_like(ids), max_new_tokens=asked["tokens"], min_new_tokens=asked["tokens"],
-                             num_beams=asked["beams"], do_sample=False, pad_token_id=0)
+        for _ in range(asked["times"]):
+            out = model.generate(ids, attention_mask=torch.ones_like(ids), max_new_tokens=asked["tokens"], min_new_tokens=asked["tokens"],
+                                 num_beams=asked["beams"], do_sample=False, pad_token_id=0)
+            found += out[:, ids.shape[1]:].tolist()
         seconds = time.perf_counter() - begin
-    print(json.dumps([seconds, out[:, ids.shape[1]:].tolist()]), flush=True)
+    print(json.dumps([seconds, found]), flush=True)
 """
 
 
@@ -42,8 +46,9 @@ class Peer:
         self.process = subprocess.Popen([sys.executable, "-c", PEER, folder, str(threads)], text=True, stdin=subprocess.PIPE,
                                         stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
 
-    def ask(self, prompts, tokens, beams):
-        self.process.stdin.write(json.dumps(dict(prompts=prompts, tokens=tokens, beams=beams)) + "\n")
+    def ask(self, prompts, options):
+        asked = dict(prompts=prompts, tokens=options.tokens, beams=options.beams, times=options.times)
+        self.process.stdin.write(json.dumps(asked) + "\n")
         self.process.stdin.flush()
         line = self.process.stdout.readline()
         if not line:
@@ -55,10 +60,11 @@ class Peer:
         self.process.wait()
 
 
-def ours(folder, prompts, tokens, beams, threads):
+def ours(folder, prompts, options):
     said = fixtures.run([fixtures.HFTRAIN, "generate", "--model_name_or_path", folder, "--use_cpu", "--json", "--max_new_tokens",
-                         str(tokens), "--min_new_tokens", str(tokens), "--num_beams", str(beams), "--batch_size", str(len(prompts)),
-                         "--prompt", *prompts], env={**os.environ, "OMP_NUM_THREADS": str(threads)})
+                         str(options.tokens), "--min_new_tokens", str(options.tokens), "--num_beams", str(options.beams),
+                         "--batch_size", str(len(prompts)), "--prompt", *(prompts * options.times)],
+                        env={**os.environ, "OMP_NUM_THREADS": str(options.threads)})
     document = json.loads(said.stdout)
     return document["seconds"], [one["ids"] for one in document["generations"]]
 
@@ -85,13 +91,13 @@ def measure(folder, text, batch, options):
     def side(name, ask):
         def run():
             seconds, seen[name] = ask()
-            return batch * options.tokens / seconds
+            return options.times * batch * options.tokens / seconds
         return run
 
     try:
         taken, whole = turns.take(
-            {"ours": side("ours", lambda: ours(folder, prompts, options.tokens, options.beams, options.threads)),
-             "transformers": side("transformers", lambda: peer.ask(prompts, options.tokens, options.beams))},
+            {"ours": side("ours", lambda: ours(folder, prompts, options)),
+             "transformers": side("transformers", lambda: peer.ask(prompts, options))},
             options.runs, show=lambda value: f"{value:.1f} tokens/s", warm_up=1, change_sides=True)
     finally:
         peer.end()
@@ -107,6 +113,7 @@ def main():
     parser.add_argument("--prompt_tokens", type=int, default=16)
     parser.add_argument("--beams", type=int, default=1)
     parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)))
+    parser.add_argument("--times", type=int, default=4)
     parser.add_argument("--runs", type=int, default=5)
     options = parser.parse_args()
     complete = True

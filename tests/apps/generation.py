@@ -4,14 +4,17 @@ terminal too; chats; mistakes.
 
   generation.py [SCENARIO…]
 """
+import fcntl
 import json
 import os
 import pty
 import re
+import select
 import shutil
 import signal
 import subprocess
 import sys
+import termios
 import time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
@@ -216,6 +219,47 @@ def a_chat_follows_the_template(writer, place):
     in_order(shown.replace("\r\n", "\n"), "> ", first, "> ", second, "> ")
 
 
+def a_pipe_that_stays_open_gets_its_answers(writer, place):
+    expected = [one["text"] for one in writer.texts("--prompt", *PROMPTS)]
+    for flags in ([], ["--batch_size", "3"], ["--json"]):
+        with subprocess.Popen([HFTRAIN, *writer.words(*flags)], env=writer.environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+            said = b""
+            for prompt, text in zip(PROMPTS, expected):
+                process.stdin.write(prompt.encode() + b"\n")
+                process.stdin.flush()
+                wanted, end = json.dumps(text, ensure_ascii=False)[1:-1] if flags == ["--json"] else text, time.monotonic() + PATIENCE
+                while wanted.encode() not in said and time.monotonic() < end:
+                    if select.select([process.stdout], [], [], 1)[0]:
+                        said += os.read(process.stdout.fileno(), 65536)
+                expect(wanted.encode() in said, f"{flags}: an answer before the next line", [prompt, said])
+            process.stdin.close()
+            said += process.stdout.read()
+            expect(process.wait(PATIENCE) == 0, f"{flags}: the end of the pipe ends it", process.returncode)
+        if flags == ["--json"]:
+            document = json.loads(said)
+            expect([one["text"] for one in document["generations"]] == expected and document["seconds"] > 0, "one object", document)
+
+
+def old_folders_keep_settings_in_config_json(writer, place):
+    with open(os.path.join(writer.model, "config.json")) as file:
+        config = json.load(file)
+    with open(os.path.join(writer.model, "generation_config.json")) as file:
+        ends = {key: value for key, value in json.load(file).items() if key.endswith("_token_id")}
+    old = writer.with_files(os.path.join(place, "old"), config={**config, **ends, "num_beams": 3, "max_length": 30, "length_penalty": 2.0})
+    os.remove(os.path.join(old, "generation_config.json"))
+    flags = ["--num_beams", 3, "--max_length", 30, "--length_penalty", 2]
+    expect(writer.texts("--prompt", *PROMPTS, model=old) == writer.texts("--prompt", *PROMPTS, *flags), "beams of config.json", "")
+    # Special tokens that no text of this vocabulary has: passed over where nothing needs them.
+    strange = writer.with_files(os.path.join(place, "strange"), generation_config={"bos_token_id": 50256, "eos_token_id": 50256, "pad_token_id": -1})
+    result = writer.generate("--prompt", *PROMPTS, model=strange)
+    expect(result.stdout == writer.generate("--prompt", *PROMPTS, "--eos_token_id", "null").stdout, "texts without an end", result.stdout)
+    expect("eos_token_id" in result.stderr and "50256" in result.stderr, "it is said", result.stderr)
+    said = writer.generate("--prompt", "", model=strange, code=4).stderr
+    expect("bos_token_id" in said and "50256" in said, "where one is needed it is refused", said)
+    partly = writer.with_files(os.path.join(place, "partly"), generation_config={**ends, "eos_token_id": [50256, 0]})
+    expect(writer.generate("--prompt", *PROMPTS, model=partly).stderr == "", "one of the ends is there", "")
+
+
 def mistakes_are_told(writer, place):
     def told(code, *words, says, **options):
         said = writer.generate(*words, code=code, **options).stderr
@@ -245,10 +289,22 @@ def mistakes_are_told(writer, place):
     expect(closed.returncode == 2 and "there is no prompt" in closed.stderr, "a closed input", closed.stderr)
     told(2, "--prompt", "a", "--max_new_tokens", 2 ** 62, says="too large")
     told(2, "--prompt", "a", "--num_return_sequences", 2, says="num_return_sequences")
+    told(2, "--prompt", "a", "--stream", "--num_beams", 2, says="beams cannot be shown")
+    told(2, "--prompt", "a", "--stream", "--num_return_sequences", 2, "--do_sample", says="several texts")
+    told(2, "--prompt", "a", "--stream", "--json", says="--stream")
+    told(2, "--prompt", "a", "--stream", says=os.path.join("beams", "generation_config.json"), model=folder("beams", generation_config={"num_beams": 3}))
+    expect(writer.generate("--prompt", "a", "--stream", "false", "--num_beams", 2).stdout, "without a stream", "")
     told(4, "--prompt_file", os.path.join(place, "absent"), says="absent")
     told(4, "--prompt", "a", "--chat", says="no chat template")
     told(4, "--prompt", "a", says="absent", model=os.path.join(place, "absent"))
-    told(4, "--prompt", "a", says="no weights", model=folder("weightless", ["model.safetensors"]))
+    told(4, "--prompt", "a", says="--output_dir of a run", model=folder("weightless", ["model.safetensors"]))
+    for name, says in (("pytorch_model.bin", "Python pickle"), ("model", "checkpoint export")):
+        other = folder("with_" + name, ["model.safetensors"])
+        os.mkdir(os.path.join(other, name))
+        told(4, "--prompt", "a", says=says, model=other)
+        trained = subprocess.run([HFTRAIN, "--model_name_or_path", other, "--train_file", writer.text, "--output_dir", os.path.join(place, "out"),
+                                  "--max_steps", "1", "--use_cpu"], env=writer.environment, text=True, capture_output=True)
+        expect(trained.returncode == 4 and says in trained.stderr, f"training says of {name} the same", trained.stderr)
     told(4, "--prompt", "a", says="tokenizer", model=folder("wordless", ["tokenizer.json"]))
     told(4, "--prompt", "a", says="config.json", model=folder("shapeless", ["config.json"]))
     told(4, "--prompt", "a", says="writes no text",
@@ -276,6 +332,58 @@ def signals_end_it(writer, place):
             expect(done or process.returncode == code, f"{words} ended with {process.returncode} and not {code}", err.decode())
 
 
+def a_signal_is_heard_while_the_worker_does_not_read(writer, place):
+    # The program once more, beside a worker that takes nothing.
+    program, worker = (os.path.join(place, "bin", name) for name in ("hftrain", "hftrain-worker"))
+    os.mkdir(os.path.dirname(program))
+    os.symlink(os.path.join(os.path.dirname(os.path.dirname(HFTRAIN)), "lib"), os.path.join(place, "lib"))
+    shutil.copy(HFTRAIN, program)
+    with open(worker, "w") as file:
+        file.write("#!/bin/sh\nexec sleep 1000\n")
+    os.chmod(worker, 0o755)
+    prompts = os.path.join(place, "prompts.txt")
+    with open(prompts, "w") as file:
+        file.write("the old " * 40_000 + "\n")
+    process = subprocess.Popen([program, *writer.words("--prompt_file", prompts)], env=writer.environment, stdout=subprocess.PIPE,
+                               stderr=subprocess.PIPE)
+    seen, end = [], time.monotonic() + PATIENCE
+    while len(seen) < 4 and time.monotonic() < end:  # it has a worker, and has had nothing to do for a while
+        time.sleep(0.1)
+        with open(f"/proc/{process.pid}/task/{process.pid}/children") as file, open(f"/proc/{process.pid}/stat") as stat:
+            now = (file.read(), stat.read().rsplit(")", 1)[1].split()[11:13])
+        seen = [*seen, now] if now[0] and (not seen or seen[-1] == now) else []
+    interrupted(process)
+
+
+def interrupted(process):
+    process.send_signal(signal.SIGINT)
+    try:
+        code = process.wait(PATIENCE)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        raise
+    expect(code == 130, f"it ended with {code} and not with 130", process.stderr.read().decode())
+
+
+def a_signal_is_heard_while_nobody_reads(writer, place):
+    prompts = os.path.join(place, "prompts.txt")
+    with open(prompts, "w") as file:
+        file.write("the old\n" * 20_000)
+    flags = ["--prompt_file", prompts, "--batch_size", "64", "--max_new_tokens", "12", "--eos_token_id", "null"]
+    process = subprocess.Popen([HFTRAIN, *writer.words(*flags)], env=writer.environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    held, end = 0, time.monotonic() + PATIENCE
+    while held < 60_000 and time.monotonic() < end:  # a pipe holds 65,536 bytes
+        time.sleep(0.1)
+        held = int.from_bytes(fcntl.ioctl(process.stdout, termios.FIONREAD, b"\0" * 4), sys.byteorder)
+    expect(held >= 60_000, "the pipe is full", held)
+    time.sleep(0.5)
+    interrupted(process)
+    process.stdout.close()
+    with open("/dev/full", "w") as full:
+        said = subprocess.run([HFTRAIN, *writer.words("--prompt", "a")], env=writer.environment, stdout=full, stderr=subprocess.PIPE, text=True)
+    expect(said.returncode == 7 and "standard output" in said.stderr, "a full disk is told", said.stderr)
+
+
 def the_commands_of_the_page_work(writer, place):
     page = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "docs", "generation.md")
     with open(page) as file:
@@ -290,7 +398,9 @@ def the_commands_of_the_page_work(writer, place):
 
 SCENARIOS = [prompts_come_from_words_files_and_pipes, settings_of_the_folder_count_and_flags_go_before, texts_end_at_stop_strings,
              sampling_with_a_seed_is_the_same_for_any_batch, texts_come_as_they_are_written,
-             a_character_of_several_tokens_is_shown_whole, a_chat_follows_the_template, mistakes_are_told, signals_end_it,
+             a_character_of_several_tokens_is_shown_whole, a_chat_follows_the_template, mistakes_are_told, signals_end_it, a_pipe_that_stays_open_gets_its_answers,
+             old_folders_keep_settings_in_config_json, a_signal_is_heard_while_the_worker_does_not_read,
+             a_signal_is_heard_while_nobody_reads,
              the_commands_of_the_page_work]
 
 if __name__ == "__main__":

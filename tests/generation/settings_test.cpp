@@ -1,12 +1,10 @@
 #include "hftrain/generation/settings.h"
 
-#include <fstream>
 #include <set>
 
 #include "hftrain/base/error.h"
 #include "hftrain/generation/generation_config.h"
 #include "support/catch.h"
-#include "support/temporary_directory.h"
 
 namespace hftrain::generation {
 namespace {
@@ -66,19 +64,6 @@ TEST_CASE("every setting has one name and a help text") {
     CHECK(setting.help.size() > 10);
   }
   CHECK(names.size() == 34);
-}
-
-TEST_CASE("a folder's settings are those of its generation config, else of its config") {
-  const testing::TemporaryDirectory folder;
-  CHECK(read_folder_settings(folder.path()).values.empty());
-  std::ofstream(folder / "config.json") << R"({"n_layer": 2, "num_beams": 3, "eos_token_id": 4})";
-  const FolderSettings of_config = read_folder_settings(folder.path());
-  CHECK(of_config.values.at("num_beams") == 3);
-  CHECK(of_config.origin == folder / "config.json");
-  std::ofstream(folder / "generation_config.json") << R"({"top_p": 0.5})";
-  const FolderSettings own = read_folder_settings(folder.path());
-  CHECK(own.values == Json({{"top_p", 0.5}}));
-  CHECK_THROWS_AS(settings_from_text("[1]", "generation_config.json"), Error);
 }
 
 TEST_CASE("without a length twenty tokens are generated, as far as positions reach") {

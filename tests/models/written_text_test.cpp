@@ -1,6 +1,7 @@
 // Texts that transformers' generate writes with the same weights (scripts/golden/written_texts.py).
 #include <ATen/TensorOperators.h>
 #include <ATen/core/grad_mode.h>
+#include <ATen/ops/cat.h>
 #include <ATen/ops/ones_like.h>
 
 #include <set>
@@ -8,9 +9,11 @@
 #include "hftrain/base/error.h"
 #include "hftrain/base/file.h"
 #include "hftrain/models/text_model.h"
+#include "hftrain/nn/cpu/narrow_product.h"
 #include "models/golden_file.h"
 #include "support/catch.h"
 #include "support/paths.h"
+#include "support/skip.h"
 
 namespace hftrain::models {
 namespace {
@@ -102,6 +105,24 @@ TEST_CASE("a text that is written step by step has the logits of one that is rea
       CHECK((logits - expected.select(1, first + count - 1)).abs().max().item<double>() < 1e-4);
     }
     CHECK(cache.length() == 12);
+  }
+}
+
+TEST_CASE("the scores of a next token are the same to the bit whichever texts stand beside it") {
+  if (!nn::cpu::has_narrow_product()) HFTRAIN_SKIP("this processor has no AVX-512");
+  for (const char* name : {"models/gpt2", "models/qwen3"}) {
+    INFO(name);
+    const auto model = strong_model(name);
+    nn::UnitRunner runner;
+    const at::Tensor ids = testing::GoldenFile(name).tensor("input_ids").narrow(1, 0, 4);
+    KeyValueCache alone_cache(8), cache(8);
+    for (const auto& [first, count] : {std::pair{0, 3}, {3, 1}}) {
+      Batch alone, beside;
+      alone.input_ids = ids.narrow(0, 0, 1).narrow(1, first, count);
+      beside.input_ids = at::cat({ids, ids, ids}).narrow(1, first, count);
+      const at::Tensor expected = model->next_logits(alone, alone_cache, runner);
+      CHECK(model->next_logits(beside, cache, runner).narrow(0, 0, 1).equal(expected));
+    }
   }
 }
 

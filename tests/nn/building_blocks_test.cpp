@@ -1,6 +1,7 @@
 // Losses, embeddings, attention and the pooler where no other implementation is needed to say what is right.
 #include <ATen/CPUGeneratorImpl.h>
 #include <ATen/TensorOperators.h>
+#include <ATen/ops/allclose.h>
 #include <ATen/ops/cat.h>
 #include <ATen/ops/full.h>
 #include <ATen/ops/linear.h>
@@ -10,6 +11,7 @@
 #include <ATen/ops/tanh.h>
 #include <ATen/ops/tensor.h>
 #include <ATen/ops/zeros.h>
+#include <ATen/ops/zeros_like.h>
 
 #include <cmath>
 
@@ -51,6 +53,26 @@ TEST_CASE("The losses of micro-batches with the divisor of the update add up to 
   const at::Tensor parts = cross_entropy(logits.narrow(0, 0, 3), labels.narrow(0, 0, 3), options) +
                            cross_entropy(logits.narrow(0, 3, 5), labels.narrow(0, 3, 5), options);
   CHECK(parts.item<float>() == Approx(cross_entropy(logits, labels, {}).item<float>()).epsilon(1e-6));
+}
+
+TEST_CASE("A loss by probability is -p log p of each target, with p as a constant") {
+  const at::Tensor logits = drawn({4, 5}, 1).requires_grad_(), labels = whole_numbers({0, 3, -100, 4});
+  LossOptions options;
+  options.by_probability = true;
+  const at::Tensor loss = cross_entropy(logits, labels, options);
+  loss.backward();
+  const at::Tensor p = logits.detach().softmax(1);
+  double wanted = 0;
+  at::Tensor gradient = at::zeros_like(p);
+  for (const int64_t row : {0, 1, 3}) {
+    const int64_t label = labels[row].item<int64_t>();
+    const double own = p[row][label].item<double>();
+    wanted -= own * std::log(own) / 3;
+    gradient[row] = p[row] * (own / 3);
+    gradient[row][label] -= own / 3;
+  }
+  CHECK(loss.item<double>() == Approx(wanted).epsilon(1e-6));
+  CHECK(at::allclose(logits.grad(), gradient, 1e-5, 1e-7));
 }
 
 TEST_CASE("A cross-entropy without any target is NaN as a mean, and zero with a divisor") {

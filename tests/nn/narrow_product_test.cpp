@@ -49,7 +49,7 @@ void check_narrow(int64_t rows, int64_t inner, int64_t columns, bool by_columns)
 TEST_CASE("narrow products are right to the edges and not beyond them") {
   if (!cpu::has_narrow_product()) HFTRAIN_SKIP("this processor has no AVX-512");
   for (const bool by_columns : {false, true}) {
-    for (const int64_t rows : {1, 2, 7, 8, 9, 31, 32}) {
+    for (const int64_t rows : {1, 2, 3, 5, 7, 8, 9, 31, 32}) {
       check_narrow(rows, 1, 1, by_columns);
       check_narrow(rows, 17, 65, by_columns);
       check_narrow(rows, 129, 4200, by_columns);
@@ -68,6 +68,8 @@ TEST_CASE("a row of a narrow product does not depend on the others, nor on threa
     for (const int64_t row : {0, 5, 31}) {
       const at::Tensor alone = multiply(left.narrow(0, row, 1), right, {}, Products::kAten);
       CHECK(alone.equal(whole.narrow(0, row, 1)));
+      const at::Tensor few = multiply(left.narrow(0, row / 2, 5), right, {}, Products::kAten);
+      CHECK(few.equal(whole.narrow(0, row / 2, 5)));
     }
     at::set_num_threads(1);
     CHECK(multiply(left, right, {}, Products::kAten).equal(whole));

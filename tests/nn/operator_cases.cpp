@@ -38,19 +38,21 @@ at::Tensor some_targets(const at::Tensor& hidden, int64_t classes) {
       .to(hidden.device());
 }
 
-OperatorCase loss_case(const std::string& name, bool bias, double smoothing) {
+OperatorCase loss_case(const std::string& name, bool bias, double smoothing, bool by_probability = false) {
   return {name, Operator::kCrossEntropy,
           [bias](int64_t rows, int64_t width) {
             Tensors values{noise({rows, 6}, 1), noise({width + 1, 6}, 2)};
             if (bias) values.push_back(noise({width + 1}, 3));
             return values;
           },
-          [bias, smoothing](const Tensors& in, Kernels kernels) {
+          [bias, smoothing, by_probability](const Tensors& in, Kernels kernels) {
             LossOptions options;
             options.label_smoothing = smoothing;
+            options.by_probability = by_probability;
             const at::Tensor targets = some_targets(in[0], in[1].size(0));
             return head_loss(in[0], in[1], bias ? in[2] : at::Tensor(), targets, options, kernels);
-          }};
+          },
+          by_probability};
 }
 
 std::vector<OperatorCase> kernel_cases() {
@@ -85,6 +87,7 @@ std::vector<OperatorCase> kernel_cases() {
       loss_case("head_loss", false, 0),
       loss_case("head_loss with a bias", true, 0),
       loss_case("head_loss, smoothed", false, 0.1),
+      loss_case("head_loss by probability", true, 0, true),
   };
 }
 

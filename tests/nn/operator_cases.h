@@ -23,6 +23,8 @@ struct OperatorCase {
   // tensors.
   std::function<Tensors(int64_t rows, int64_t width)> inputs;
   std::function<at::Tensor(const Tensors&, Kernels)> apply;
+  // Part of it is a constant to the gradients, which finite differences then do not give.
+  bool holds_constant = false;
 };
 
 const std::vector<OperatorCase>& operator_cases();

@@ -18,6 +18,7 @@
 #include "hftrain/nn/attention.h"
 #include "hftrain/nn/causal_lm_loss.h"
 #include "hftrain/nn/embedding.h"
+#include "hftrain/nn/head_loss.h"
 #include "hftrain/nn/linear.h"
 #include "hftrain/nn/norm.h"
 #include "hftrain/nn/rotary.h"
@@ -142,6 +143,21 @@ TEST_CASE("Without gradient the fused loss equals the one with gradient") {
       causal_lm_loss(hidden.clone().requires_grad_(true), weight, labels, {}, Kernels::kFused);
   CHECK(value.item<float>() == Approx(graph.item<float>()).epsilon(1e-6));
   CHECK_FALSE(value.requires_grad());
+}
+
+TEST_CASE("A frozen head gets no gradient, and what it is applied to the same as before") {
+  const at::Tensor labels = labels_with_gaps(32);
+  const auto gradients = [&](bool trains, double factor) {
+    at::Tensor hidden = random({3, 11, 6}, 1).requires_grad_(true);
+    at::Tensor weight = random({32, 6}, 2).requires_grad_(trains),
+               bias = random({32}, 3).requires_grad_(trains);
+    const at::Tensor loss = head_loss(hidden, weight, bias, labels, {}, Kernels::kFused) * factor;
+    loss.backward();
+    CHECK(weight.grad().defined() == trains);
+    CHECK(bias.grad().defined() == trains);
+    return hidden.grad();
+  };
+  for (const double factor : {1.0, 3.5}) CHECK(gradients(false, factor).equal(gradients(true, factor)));
 }
 
 TEST_CASE("A gradient of the loss other than one scales both gradients") {

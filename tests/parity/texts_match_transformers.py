@@ -16,6 +16,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import fixtures
 
 VOCABULARY = 600
+END = [1, *range(40, 60)]
 LLAMA = dict(hidden_size=32, intermediate_size=48, num_hidden_layers=2, num_attention_heads=4, num_key_value_heads=2,
              max_position_embeddings=128)
 FAMILIES = {
@@ -47,11 +48,25 @@ def folder_of(scratch, family, words):
         for parameter in model.parameters():
             parameter.mul_(8 if parameter.dim() == 2 else 1)
     # What comes is not likely to end by itself: some more tokens stand for an end.
-    model.generation_config.eos_token_id = [1, *range(40, 60)]
+    model.generation_config.eos_token_id = END
     path = os.path.join(scratch, family)
     model.save_pretrained(path)
     for name in os.listdir(words):
         shutil.copy(os.path.join(words, name), path)
+    return path
+
+
+def old_folder(folder):
+    """The same model as folders were before generation_config.json: config.json holds the settings."""
+    path = folder + "-old"
+    shutil.copytree(folder, path)
+    os.remove(os.path.join(path, "generation_config.json"))
+    with open(os.path.join(path, "config.json")) as file:
+        config = json.load(file)
+    config |= {"num_beams": 3, "length_penalty": 2.0, "no_repeat_ngram_size": 2, "max_length": 40, "eos_token_id": END,
+               "force_bos_token_to_be_generated": True, "task_specific_params": {"summarization": {"num_beams": 1, "max_length": 9}}}
+    with open(os.path.join(path, "config.json"), "w") as file:
+        json.dump(config, file)
     return path
 
 
@@ -94,13 +109,14 @@ def main():
         prompts = [line[:40], line[50:59], line[70:150]]
         for family in options.families:
             folder = folder_of(scratch, family, words)
-            for settings in SETTINGS:
-                expected = theirs(folder, prompts, settings, [1, *range(40, 60)])
+            for place, settings in [*((folder, settings) for settings in SETTINGS), (old_folder(folder), {})]:
+                expected = theirs(place, prompts, settings, END)
                 for batch in (3, 1) if settings else (2,):
-                    got = ours(folder, prompts, settings, batch)
+                    got = ours(place, prompts, settings, batch)
                     good = got == expected and any(expected)
                     failed += not good
-                    print(f"{'ok      ' if good else 'FAILED  '}{family}, {settings or 'as the folder says'}, batch {batch}", flush=True)
+                    what = settings or ("as the folder says" if place == folder else "as config.json says")
+                    print(f"{'ok      ' if good else 'FAILED  '}{family}, {what}, batch {batch}", flush=True)
                     if not good:
                         print(f"  transformers {expected}\n  ours         {got}")
     sys.exit(1 if failed else 0)

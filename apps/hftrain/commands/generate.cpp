@@ -1,8 +1,6 @@
 // hftrain generate --model_name_or_path DIR [--prompt TEXT… | --prompt_file FILE] [--json] [--chat] [settings]
-#include <fcntl.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <iostream>
 #include <optional>
 
@@ -11,86 +9,71 @@
 #include "generate_flags.h"
 #include "generate_model.h"
 #include "generate_output.h"
+#include "generate_prompts.h"
 #include "hftrain/base/error.h"
 #include "hftrain/base/printable.h"
-#include "launcher/front/stoppable_lines.h"
+#include "launcher/front/stoppable_output.h"
 #include "launcher/front/text_worker.h"
 
 namespace hftrain::app {
 namespace {
 
-using front::StoppableLines;
 using front::TextWorker;
 using generation::TextRequest;
-
-// Where prompts come from, one after the other.
-class PromptSource {
- public:
-  PromptSource(const GenerateFlags& flags, launcher::StopSignals& stops) : flags_(flags) {
-    if (!flags.prompts.empty()) return;
-    if (!flags.prompt_file.empty()) {
-      file_.reset(::open(flags.prompt_file.c_str(), O_RDONLY | O_CLOEXEC));
-      if (!file_) throw system_error(errno, "cannot read the prompts", flags.prompt_file, ExitCode::kData);
-    }
-    lines_.emplace(file_ ? file_.get() : STDIN_FILENO, stops);
-  }
-  std::optional<std::string> next() {
-    if (lines_) return lines_->next(flags_.prompt_file.empty() ? "standard input" : flags_.prompt_file);
-    if (used_ == flags_.prompts.size()) return std::nullopt;
-    return flags_.prompts[used_++];
-  }
-  // Somebody types them.
-  bool asks() const { return lines_ && !file_ && ::isatty(STDIN_FILENO) == 1; }
-
- private:
-  const GenerateFlags& flags_;
-  FileDescriptor file_;
-  std::optional<StoppableLines> lines_;
-  size_t used_ = 0;
-};
 
 struct Session {
   const CommandContext& context;
   const GenerateFlags& flags;
   const WritingModel& model;
   TextWorker& worker;
+  std::ostream& out;
   bool streams = false;
 
   TextRequest request() const { return {{}, model.settings, static_cast<uint64_t>(flags.seed), streams}; }
 };
 
+// Whether texts are shown as they are written.
 bool streams(const CommandContext& context, const GenerateFlags& flags, const WritingModel& model) {
-  if (flags.json) return false;
-  const bool one = model.config.num_return_sequences == 1 && model.config.num_beams == 1;
-  return one && flags.stream.value_or(context.out_is_terminal);
+  const generation::GenerationConfig& config = model.config;
+  const bool one = config.num_return_sequences == 1 && config.num_beams == 1;
+  if (one || !flags.stream.value_or(false))
+    return one && !flags.json && flags.stream.value_or(context.out_is_terminal);
+  const bool beams = config.num_beams > 1;
+  const std::string setting = beams ? "num_beams" : "num_return_sequences";
+  const std::string value = std::to_string(beams ? config.num_beams : config.num_return_sequences);
+  throw Error(ExitCode::kUsage, beams ? "beams cannot be shown as they are written"
+                                      : "several texts for a prompt cannot be shown as they are written")
+      .where("--stream")
+      .why(setting + " is " + value +
+           (flags.settings.contains(setting) ? "" : " in " + model.settings_origin) +
+           (beams ? ", and which beam wins is known at the end" : ", and they are written at the same time"))
+      .hint("--" + setting + " 1, or leave --stream out");
 }
 
-std::vector<WrittenPrompt> read_prompts(PromptSource& source, const WritingModel& model,
-                                        const GenerateFlags& flags) {
-  std::vector<WrittenPrompt> prompts;
-  while (const auto text = source.next()) {
-    const uint64_t number = prompts.size();
-    prompts.push_back({*text, model.prompt(*text, /*special_tokens=*/true, number), {}});
+// All that are there, at least one and not more than a batch; empty at the end.
+std::vector<WrittenPrompt> next_batch(const Session& session, PromptSource& source, uint64_t number) {
+  std::vector<WrittenPrompt> batch;
+  const auto size = static_cast<size_t>(session.flags.batch_size);
+  while (batch.size() < size && (batch.empty() || source.has_one())) {
+    const auto text = source.next();
+    if (!text) break;
+    batch.push_back({*text, session.model.prompt(*text, /*special_tokens=*/true, number + batch.size()), {}});
   }
-  if (!prompts.empty()) return prompts;
-  throw Error(ExitCode::kUsage, "there is no prompt")
-      .where(flags.prompt_file.empty() ? "standard input" : "--prompt_file " + flags.prompt_file)
-      .why("it ended before a first line")
-      .hint("--prompt TEXT, or a text per line");
+  return batch;
 }
 
 void print_texts(const Session& session, const WrittenPrompt& prompt) {
   for (const generation::GeneratedText& text : prompt.texts) {
     const std::string words = session.model.text_of(text.ids);
-    session.context.out << (session.context.out_is_terminal ? printable(words, Lines::kMany) : words) << '\n';
+    session.out << (session.context.out_is_terminal ? printable(words, Lines::kMany) : words) << '\n';
   }
-  session.context.out.flush();
+  session.out.flush();
 }
 
 void write_batch(const Session& session, std::span<WrittenPrompt> batch) {
   TextRequest request = session.request();
   for (const WrittenPrompt& each : batch) request.prompts.push_back(each.prompt);
-  StreamedBatch shown(session.model, session.context.out, session.context.out_is_terminal, batch.size());
+  StreamedBatch shown(session.model, session.out, session.context.out_is_terminal, batch.size());
   generation::Texts texts =
       session.worker.write(request, [&](size_t prompt, int64_t id) { shown.add(prompt, id); });
   if (session.streams) shown.finish();
@@ -100,16 +83,24 @@ void write_batch(const Session& session, std::span<WrittenPrompt> batch) {
   }
 }
 
+// Whoever keeps a pipe open gets answers as lines come; nothing is held of what was answered.
 void continue_prompts(const Session& session, PromptSource& source) {
   if (source.asks()) session.context.err << "a prompt per line; Ctrl-D ends them" << std::endl;
-  std::vector<WrittenPrompt> prompts = read_prompts(source, session.model, session.flags);
-  const auto size = static_cast<size_t>(session.flags.batch_size);
-  for (size_t first = 0; first < prompts.size(); first += size)
-    write_batch(session, std::span(prompts).subspan(first, std::min(size, prompts.size() - first)));
-  if (!session.flags.json) return;
-  Json document = generations_json(session.model, prompts);
-  document["seconds"] = session.worker.seconds();
-  session.context.out << dump_json(document) << std::endl;
+  GenerationsJson document(session.model, session.out);
+  uint64_t number = 0;
+  while (true) {
+    std::vector<WrittenPrompt> batch = next_batch(session, source, number);
+    if (batch.empty()) break;
+    write_batch(session, batch);
+    if (session.flags.json) document.add(batch);
+    number += batch.size();
+  }
+  if (number == 0)
+    throw Error(ExitCode::kUsage, "there is no prompt")
+        .where(source.name())
+        .why("it ended before a first line")
+        .hint("--prompt TEXT, or a text per line");
+  if (session.flags.json) document.finish(session.worker.seconds());
 }
 
 void converse(const Session& session, ChatHistory& history, PromptSource& source) {
@@ -127,9 +118,17 @@ void converse(const Session& session, ChatHistory& history, PromptSource& source
   }
   if (asks) context.err << std::endl;
   if (session.flags.json)
-    context.out << dump_json(
+    session.out << dump_json(
                        {{"schema", 1}, {"model", session.model.folder}, {"messages", history.messages()}})
                 << std::endl;
+}
+
+void note_lost_ends(const CommandContext& context, const WritingModel& model) {
+  const auto ends = model.unknown_tokens.find("eos_token_id");
+  if (ends == model.unknown_tokens.end() || !model.config.eos_token_id.empty()) return;
+  context.err << "note: texts end at their length: eos_token_id of " << model.settings_origin << " is "
+              << ends->dump() << ", and the model has tokens 0 to " << model.architecture->vocab_size() - 1
+              << std::endl;
 }
 
 }  // namespace
@@ -142,9 +141,15 @@ ExitCode run_generate(const CommandContext& context) {
   const WritingModel model = open_writing_model(*flags, context.environment);
   std::optional<ChatHistory> history;
   if (flags->chat) history.emplace(model, *flags);
+  note_lost_ends(context, model);
+  const bool as_they_come = streams(context, *flags, model);
   TextWorker worker(context.program, context.environment, setup_of(model, *flags, context.environment),
                     stops);
-  const Session session{context, *flags, model, worker, streams(context, *flags, model)};
+  context.out.flush();
+  front::StoppableOutput written(STDOUT_FILENO, stops);
+  std::ostream out(&written);
+  out.exceptions(std::ios::badbit);
+  const Session session{context, *flags, model, worker, out, as_they_come};
   if (history) {
     converse(session, *history, source);
   } else {

@@ -101,6 +101,9 @@ void check(GenerateFlags& flags) {
       refuse(std::string(flag) + " is of a chat", flag, "without --chat prompts are continued as they are",
              "add --chat, or leave it out");
   }
+  if (flags.json && flags.stream.value_or(false))
+    refuse("--json and --stream cannot be given together", "--stream", "the object holds whole texts",
+           "leave one of them out");
   if (flags.bf16 && flags.fp16)
     refuse("--bf16 and --fp16 cannot be given together", "--fp16", "each names a type",
            "leave one of them out");

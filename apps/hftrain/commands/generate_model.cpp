@@ -1,11 +1,12 @@
 #include "generate_model.h"
 
 #include <algorithm>
+#include <initializer_list>
 #include <limits>
 
 #include "hftrain/base/error.h"
 #include "hftrain/base/file.h"
-#include "hftrain/generation/settings.h"
+#include "hftrain/generation/folder_settings.h"
 #include "hftrain/machine/detect_topology.h"
 #include "hftrain/plan/adapter_folder.h"
 #include "hftrain/plan/hub_cache.h"
@@ -36,20 +37,8 @@ void require_writer(Head head, const std::string& folder) {
       .hint("a folder of a causal language model or of a sequence-to-sequence model");
 }
 
-void require_weights(const std::string& folder) {
-  if (storage::has_model_weights(folder)) return;
-  const bool pickled = path_exists(folder + "/pytorch_model.bin");
-  const bool slices = path_exists(folder + "/model");
-  throw Error(ExitCode::kData, "the model folder holds no weights")
-      .where("--model_name_or_path " + folder)
-      .why(slices ? "it is a checkpoint of slices" : "there is neither model.safetensors nor its index")
-      .hint(pickled  ? "pytorch_model.bin is a Python pickle and is not read: save the model as safetensors"
-            : slices ? "`hftrain checkpoint export " + folder + " OUT` makes a folder of it"
-                     : "the folder of a trained model: --output_dir of a run, or one of its checkpoints");
-}
-
-Json with_flags(const generation::FolderSettings& folder, const GenerateFlags& flags) {
-  Json merged = folder.values;
+Json with_flags(const Json& of_folder, const GenerateFlags& flags) {
+  Json merged = of_folder;
   for (const auto& [key, value] : flags.settings.items()) merged[key] = value;
   const bool has_length =
       !merged.value("max_new_tokens", Json()).is_null() || !merged.value("max_length", Json()).is_null();
@@ -58,15 +47,18 @@ Json with_flags(const generation::FolderSettings& folder, const GenerateFlags& f
 }
 
 // Each source is read alone as well, so that a mistake is told where it is.
-void take_settings(const GenerateFlags& flags, const generation::FolderSettings& folder,
-                   WritingModel& model) {
+void take_settings(const GenerateFlags& flags, generation::FolderSettings folder, WritingModel& model) {
   const int64_t vocabulary = model.architecture->vocab_size();
+  model.unknown_tokens = generation::take_unknown_tokens(folder.values, vocabulary);
   generation::GenerationConfig of_folder;
   generation::take_json(of_folder, folder.values, vocabulary, folder.origin);
-  model.settings = with_flags(folder, flags);
+  model.settings = with_flags(folder.values, flags);
   model.settings_origin = folder.origin;
   model.config.positions = model.architecture->max_positions();
   generation::take_json(model.config, model.settings, vocabulary, "command line", ExitCode::kUsage);
+  const auto start = model.architecture->decoder_start_token_id();
+  if (!model.config.decoder_start_token_id && start && *start >= 0 && *start < vocabulary)
+    model.config.decoder_start_token_id = start;
 }
 
 std::string dtype_of(const GenerateFlags& flags, const std::string& stored, bool on_gpu) {
@@ -81,6 +73,18 @@ std::string dtype_of(const GenerateFlags& flags, const std::string& stored, bool
 
 bool uses_gpu(const GenerateFlags& flags, const plan::Topology& topology) {
   return !flags.use_cpu && !topology.visible.devices.empty();
+}
+
+// Why there is none of these special tokens: the first that the folder names is not one of the model's.
+std::string none_of(const WritingModel& model, std::initializer_list<const char*> names,
+                    const std::string& otherwise) {
+  for (const char* name : names) {
+    const auto unknown = model.unknown_tokens.find(name);
+    if (unknown == model.unknown_tokens.end()) continue;
+    return "the " + std::string(name) + " of " + model.settings_origin + " is " + unknown->dump() +
+           ", which is no token of a vocabulary of " + std::to_string(model.architecture->vocab_size());
+  }
+  return otherwise;
 }
 
 Error nothing_to_go_on_from(uint64_t number, const std::string& why, const std::string& hint) {
@@ -112,14 +116,18 @@ generation::Prompt WritingModel::prompt(std::string_view text, bool special_toke
   if (!architecture->has_encoder_and_decoder()) {
     if (ids.empty() && config.bos_token_id) ids.push_back(*config.bos_token_id);
     if (ids.empty())
-      throw nothing_to_go_on_from(number, "it is empty, and there is no bos_token_id that could stand for it",
-                                  "a text, or --bos_token_id ID");
+      throw nothing_to_go_on_from(
+          number,
+          "it is empty, and " +
+              none_of(*this, {"bos_token_id"}, "there is no bos_token_id that could stand for it"),
+          "a text, or --bos_token_id ID");
     return {std::move(ids), {}, number};
   }
   const auto start = config.decoder_start_token_id ? config.decoder_start_token_id : config.bos_token_id;
   if (!start)
     throw nothing_to_go_on_from(number,
-                                "generation_config.json has neither decoder_start_token_id nor bos_token_id",
+                                none_of(*this, {"decoder_start_token_id", "bos_token_id"},
+                                        "the folder names neither decoder_start_token_id nor bos_token_id"),
                                 "--decoder_start_token_id ID: what its decoder was trained to begin with");
   if (ids.empty())
     throw nothing_to_go_on_from(number, "its encoder gets no token of an empty text", "a text");
@@ -142,7 +150,9 @@ WritingModel open_writing_model(const GenerateFlags& flags, const Environment& e
   model.adapter = opened.adapter;
   const Head head = head_of(read_json_file(model.folder + "/config.json"));
   require_writer(head, model.folder);
-  require_weights(model.folder);
+  storage::require_model_weights(
+      model.folder, "--model_name_or_path " + model.folder,
+      "the folder of a trained model: --output_dir of a run, or one of its checkpoints");
   const plan::ModelFacts facts = plan::load_model_facts(named, environment, plan::FilesNeeded::kOfRun, head);
   model.architecture = facts.architecture;
   take_settings(flags, generation::read_folder_settings(model.folder), model);

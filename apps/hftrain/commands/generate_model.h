@@ -17,8 +17,9 @@ struct WritingModel {
   std::string adapter;  // the folder of one that stands beside the weights; empty: none
   std::shared_ptr<const architectures::Architecture> architecture;
   std::shared_ptr<const tokenizer::Tokenizer> tokenizer;
-  Json settings;                        // the folder's, and those that were given over them
-  std::string settings_origin;          // the folder's file; empty: none
+  Json settings;                // the folder's, and those that were given over them
+  std::string settings_origin;  // the folder's file; empty: none
+  Json unknown_tokens;          // of the folder's special tokens those that are no tokens of the model
   generation::GenerationConfig config;  // what they come to
 
   std::string text_of(std::span<const int64_t> ids) const;  // without special tokens

@@ -75,22 +75,31 @@ void StreamedBatch::finish() {
   while (shown_ < waiting_.size()) show_next();
 }
 
-Json generations_json(const WritingModel& model, const std::vector<WrittenPrompt>& written) {
-  Json generations = Json::array();
+GenerationsJson::GenerationsJson(const WritingModel& model, std::ostream& out) : model_(model), out_(out) {}
+
+void GenerationsJson::add(const std::vector<WrittenPrompt>& written) {
   for (const WrittenPrompt& one : written) {
-    const bool encodes = model.architecture->has_encoder_and_decoder();
+    const bool encodes = model_.architecture->has_encoder_and_decoder();
     for (size_t sequence = 0; sequence < one.texts.size(); ++sequence) {
       const generation::GeneratedText& text = one.texts[sequence];
       Json entry = {{"prompt", one.text},
                     {"prompt_ids", encodes ? one.prompt.encoder_ids : one.prompt.ids},
                     {"sequence", sequence},
-                    {"text", model.text_of(text.ids)},
+                    {"text", model_.text_of(text.ids)},
                     {"ids", text.ids}};
-      if (model.config.num_beams > 1) entry["score"] = text.score;
-      generations.push_back(std::move(entry));
+      if (model_.config.num_beams > 1) entry["score"] = text.score;
+      out_ << (empty_ ? "{\n  \"schema\": 1,\n  \"model\": " + dump_json(model_.folder) +
+                            ",\n  \"generations\": [\n"
+                      : ",\n")
+           << "    " << dump_json(entry, -1);
+      empty_ = false;
     }
   }
-  return {{"schema", 1}, {"model", model.folder}, {"generations", std::move(generations)}};
+  out_.flush();
+}
+
+void GenerationsJson::finish(double seconds) {
+  out_ << "\n  ],\n  \"seconds\": " << dump_json(seconds) << "\n}" << std::endl;
 }
 
 }  // namespace hftrain::app

@@ -52,7 +52,19 @@ struct WrittenPrompt {
   std::vector<generation::GeneratedText> texts;
 };
 
-// {schema, model, generations: [{prompt, prompt_ids, sequence, text, ids, score of beams}]}, one for each text.
-Json generations_json(const WritingModel& model, const std::vector<WrittenPrompt>& written);
+// {schema, model, generations: [{prompt, prompt_ids, sequence, text, ids, score of beams}], seconds}: one object, an entry
+// for each text, written as texts come, so that any number of them may.
+class GenerationsJson {
+ public:
+  GenerationsJson(const WritingModel& model, std::ostream& out);
+  void add(const std::vector<WrittenPrompt>& written);
+  // After at least one text. `seconds`: of generating.
+  void finish(double seconds);
+
+ private:
+  const WritingModel& model_;
+  std::ostream& out_;
+  bool empty_ = true;
+};
 
 }  // namespace hftrain::app

@@ -29,6 +29,8 @@ Json document_of(const data::PreparedData& prepared) {
   add("train", prepared.train);
   add("validation", prepared.validation);
   add("test", prepared.test);
+  add("validation_mismatched", prepared.validation_mismatched);
+  add("test_mismatched", prepared.test_mismatched);
   return {
       {"schema", 1}, {"folder", prepared.folder}, {"from_cache", prepared.from_cache}, {"splits", splits}};
 }
@@ -51,6 +53,8 @@ void describe_only(const data::PrepareRequest& request, bool json, const Command
   line("train", data.train);
   line("validation", data.validation);
   line("test", data.test);
+  line("mismatched validation", data.validation_mismatched);
+  line("mismatched test", data.test_mismatched);
 }
 
 }  // namespace

@@ -242,6 +242,10 @@ const std::vector<Setting>& settings() {
   return all;
 }
 
+std::span<const std::string_view> settings_not_here() {
+  return kNotHere;
+}
+
 void take_json(GenerationConfig& config, const Json& json, int64_t vocabulary, const std::string& origin,
                ExitCode code) {
   std::vector<Diagnostic> mistakes;

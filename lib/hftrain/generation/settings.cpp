@@ -4,7 +4,6 @@
 #include <optional>
 
 #include "hftrain/base/error.h"
-#include "hftrain/base/file.h"
 #include "hftrain/base/text.h"
 #include "hftrain/base/whole_number.h"
 
@@ -79,26 +78,6 @@ Json value_from_words(const Setting& setting, std::span<const std::string> words
   const std::optional<bool> value = truth(word);
   if (!value) throw other_kind(setting, word, may_be_never ? "true, false or never" : "true or false");
   return *value;
-}
-
-FolderSettings settings_from_text(std::string_view text, const std::string& origin) {
-  const Json file = parse_json(text, origin);
-  if (!file.is_object())
-    throw Error(ExitCode::kData, "the settings of generation are not an object")
-        .where(origin)
-        .why("it is " + std::string(file.type_name()))
-        .hint("mend or remove the file; without it config.json counts");
-  FolderSettings found{Json::object(), origin};
-  for (const auto& [key, value] : file.items()) found.values[key] = value;
-  return found;
-}
-
-FolderSettings read_folder_settings(const std::string& folder) {
-  for (const char* name : {"generation_config.json", "config.json"}) {
-    const std::string path = folder + '/' + name;
-    if (path_exists(path)) return settings_from_text(read_file(path), path);
-  }
-  return {};
 }
 
 }  // namespace hftrain::generation

@@ -22,19 +22,11 @@ struct Setting {
 // In the order of help texts.
 const std::vector<Setting>& settings();
 
+// Keys of generation_config.json that ask for ways of decoding that are not here.
+std::span<const std::string_view> settings_not_here();
+
 // The setting's value in the form of generation_config.json; null for the one word "null": its default. `words` is not
 // empty. Whether the value is in its range is take_json's to say. Error (exit code 2): words of another kind.
 Json value_from_words(const Setting& setting, std::span<const std::string> words);
-
-// What a model's folder says of generating, as transformers reads it, under the names of settings(): its
-// generation_config.json or, where there is none, config.json. Empty for a folder with neither.
-struct FolderSettings {
-  Json values = Json::object();
-  std::string origin;  // the file
-};
-// Error (exit code 4): a file that is no JSON object.
-FolderSettings read_folder_settings(const std::string& folder);
-// `text` is that of a generation_config.json at `origin`.
-FolderSettings settings_from_text(std::string_view text, const std::string& origin);
 
 }  // namespace hftrain::generation

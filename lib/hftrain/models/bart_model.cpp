@@ -52,8 +52,9 @@ at::Tensor BartModel::add_and_norm(const at::Tensor& residual, const at::Tensor&
                                    const nn::Parameter& weight, const at::Tensor& bias,
                                    nn::Parameters norm) const {
   const double p = active(config_.dropout);
-  const at::Tensor sum = p == 0 ? nn::linear_add(residual, x, weight, bias, options().kernels, products())
-                                : nn::add_dropout(residual, nn::linear(x, weight, bias, products()), p);
+  const at::Tensor sum = p == 0
+                             ? nn::linear_add(residual, x, weight, bias, options().kernels.rest, products())
+                             : nn::add_dropout(residual, nn::linear(x, weight, bias, products()), p);
   return nn::layer_norm(sum, norm[0], norm[1], BartConfig::kNormEpsilon);
 }
 
@@ -73,7 +74,7 @@ at::Tensor BartModel::attend_itself(Stack which, int64_t layer, nn::Parameters p
                                     const at::Tensor& padding) const {
   const BartStack& stack = which == Stack::kDecoder ? config_.decoder : config_.encoder;
   const std::vector<at::Tensor> projected =
-      nn::linear_many(x, {p[0], p[2], p[4]}, {p[1], p[3], p[5]}, options().kernels, products());
+      nn::linear_many(x, {p[0], p[2], p[4]}, {p[1], p[3], p[5]}, options().kernels.rest, products());
   const at::Tensor key = heads(stack, projected[0]), value = heads(stack, projected[1]),
                    query = heads(stack, projected[2]);
   const nn::AttentionOptions options = attention_options(stack);
@@ -89,7 +90,7 @@ at::Tensor BartModel::attend_encoder(int64_t layer, nn::Parameters p, const at::
   const BartStack& stack = config_.decoder;
   const KeysAndValues of_encoder = attend_to_encoder(layer, [&]() -> KeysAndValues {
     const std::vector<at::Tensor> both =
-        nn::linear_many(in.encoded, {p[0], p[2]}, {p[1], p[3]}, options().kernels, products());
+        nn::linear_many(in.encoded, {p[0], p[2]}, {p[1], p[3]}, options().kernels.rest, products());
     return {heads(stack, both[0]), heads(stack, both[1])};
   });
   const at::Tensor attended =
@@ -101,7 +102,7 @@ at::Tensor BartModel::attend_encoder(int64_t layer, nn::Parameters p, const at::
 // Parameters: weight and bias of fc1, fc2 and the norm.
 at::Tensor BartModel::feed_forward(nn::Parameters p, const at::Tensor& x) const {
   const at::Tensor inner =
-      nn::activate(activation_, nn::linear(x, p[0], p[1], products()), options().kernels);
+      nn::activate(activation_, nn::linear(x, p[0], p[1], products()), options().kernels.rest);
   return add_and_norm(x, nn::dropout(inner, active(config_.activation_dropout)), p[2], p[3], p.slice(4, 2));
 }
 
@@ -127,7 +128,7 @@ BlockOutputs BartModel::block(Stack which, int64_t layer, nn::Parameters p, cons
 // Parameters: of a language model the bias of its outputs and the tied matrix; of a classification of rows its dense
 // layer; the head's matrix and bias.
 HeadOutput BartModel::head(nn::Parameters p, const at::Tensor& x) const {
-  HeadOutput out{.hidden = x, .kernels = options().kernels, .products = products()};
+  HeadOutput out{.hidden = x, .kernels = options().kernels.loss, .products = products()};
   if (architecture().head() == architectures::Head::kSeq2SeqLm) {
     out.weight = p[1];
     out.bias = p[0].base().view({-1});

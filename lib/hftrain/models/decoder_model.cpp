@@ -75,7 +75,7 @@ at::Tensor DecoderModel::last_tokens(const at::Tensor& ids) const {
 HeadOutput DecoderModel::head(nn::Parameters parameters, const at::Tensor& x,
                               const at::Tensor& places) const {
   const size_t norm = parameters.size() - (head_has_bias_ ? 2 : 1);
-  HeadOutput out{.weight = parameters[norm], .kernels = options().kernels};
+  HeadOutput out{.weight = parameters[norm], .kernels = options().kernels.loss};
   if (head_has_bias_) out.bias = parameters[norm + 1];
   if (!places.defined()) {
     out.hidden = final_norm(parameters.slice(0, norm), x);

@@ -65,7 +65,7 @@ at::Tensor EncoderModel::embed(nn::Parameters p, const at::Tensor& ids, const at
 at::Tensor EncoderModel::attention(nn::Parameters p, const at::Tensor& x, const at::Tensor& padding) const {
   const int64_t heads = config_.heads, head_dim = config_.hidden_size / heads;
   Tensors projected =
-      nn::linear_many(x, {p[0], p[2], p[4]}, {p[1], p[3], p[5]}, options().kernels, products());
+      nn::linear_many(x, {p[0], p[2], p[4]}, {p[1], p[3], p[5]}, options().kernels.rest, products());
   for (at::Tensor& one : projected) one = one.view({x.size(0), x.size(1), heads, head_dim});
   nn::AttentionOptions attention;
   attention.scale = 1.0 / std::sqrt(static_cast<double>(head_dim));
@@ -76,7 +76,7 @@ at::Tensor EncoderModel::attention(nn::Parameters p, const at::Tensor& x, const 
 at::Tensor EncoderModel::project(const at::Tensor& residual, const at::Tensor& x, const nn::Parameter& weight,
                                  const at::Tensor& bias, double dropout) const {
   const double p = active(dropout);
-  if (p == 0) return nn::linear_add(residual, x, weight, bias, options().kernels, products());
+  if (p == 0) return nn::linear_add(residual, x, weight, bias, options().kernels.rest, products());
   return nn::add_dropout(residual, nn::linear(x, weight, bias, products()), p);
 }
 
@@ -87,7 +87,7 @@ at::Tensor EncoderModel::block(nn::Parameters p, const at::Tensor& x, const at::
   const at::Tensor attended =
       nn::layer_norm(project(x, seen, p[6], p[7], config_.attended_dropout), p[8], p[9], eps);
   const at::Tensor inner =
-      nn::activate(activation_, nn::linear(attended, p[10], p[11], products()), options().kernels);
+      nn::activate(activation_, nn::linear(attended, p[10], p[11], products()), options().kernels.rest);
   return nn::layer_norm(project(attended, inner, p[12], p[13], config_.dropout), p[14], p[15], eps);
 }
 
@@ -96,8 +96,8 @@ at::Tensor EncoderModel::block(nn::Parameters p, const at::Tensor& x, const at::
 HeadOutput EncoderModel::masked_lm(nn::Parameters p, const at::Tensor& x) const {
   const size_t first = config_.head.bias_first ? 1 : 0;
   const at::Tensor inner = nn::linear(x, p[first], p[first + 1], products());
-  HeadOutput out{.kernels = options().kernels, .products = products()};
-  out.hidden = nn::layer_norm(nn::activate(head_activation_, inner, options().kernels), p[first + 2],
+  HeadOutput out{.kernels = options().kernels.loss, .products = products()};
+  out.hidden = nn::layer_norm(nn::activate(head_activation_, inner, options().kernels.rest), p[first + 2],
                               p[first + 3], config_.layer_norm_eps);
   const nn::Parameters rest = p.slice(first + 4);
   if (config_.tie_word_embeddings) {
@@ -125,7 +125,7 @@ HeadOutput EncoderModel::head(nn::Parameters p, const at::Tensor& x) const {
   return {.hidden = nn::dropout(pools ? pooled(p, x) : x, active(config_.head.dropout)),
           .weight = last[0],
           .bias = last[1],
-          .kernels = options().kernels,
+          .kernels = options().kernels.loss,
           .products = products()};
 }
 

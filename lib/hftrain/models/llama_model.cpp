@@ -75,15 +75,15 @@ at::Tensor LlamaModel::heads(const at::Tensor& projected, const at::Tensor& norm
                              const DecoderPlaces& places) const {
   at::Tensor x = projected.view({projected.size(0), projected.size(1), -1, config_.head_dim});
   if (norm.defined()) x = this->norm(x, norm);
-  if (places.positions.defined()) return nn::rotate_at(x, tables_, places.positions, options().kernels);
-  if (cache() == nullptr) return nn::rotate(x, tables_, options().kernels);
-  return nn::rotate(x, tables_.part(past(), x.size(1)), options().kernels);
+  if (places.positions.defined()) return nn::rotate_at(x, tables_, places.positions, options().kernels.rope);
+  if (cache() == nullptr) return nn::rotate(x, tables_, options().kernels.rope);
+  return nn::rotate(x, tables_.part(past(), x.size(1)), options().kernels.rope);
 }
 
 at::Tensor LlamaModel::attention(int64_t layer, const BlockParameters& p, const at::Tensor& x,
                                  const DecoderPlaces& places) const {
   const std::vector<at::Tensor> projected = nn::linear_many(
-      x, {p.query, p.key, p.value}, {p.query_bias, p.key_bias, p.value_bias}, options().kernels);
+      x, {p.query, p.key, p.value}, {p.query_bias, p.key_bias, p.value_bias}, options().kernels.rest);
   const at::Tensor value = projected[2].view({x.size(0), x.size(1), -1, config_.head_dim});
   nn::AttentionOptions attention;
   attention.scale = 1.0 / std::sqrt(static_cast<double>(config_.head_dim));
@@ -97,15 +97,15 @@ at::Tensor LlamaModel::attention(int64_t layer, const BlockParameters& p, const 
 at::Tensor LlamaModel::block(int64_t layer, nn::Parameters parameters, const at::Tensor& x,
                              const DecoderPlaces& places) const {
   const BlockParameters p = name_parameters(parameters);
-  const nn::Kernels kernels = options().kernels;
+  const nn::KernelChoice& kernels = options().kernels;
   const at::Tensor normed = norm(x, p.input_norm);
   const at::Tensor attended =
-      nn::linear_add(x, attention(layer, p, normed, places), p.output, p.output_bias, kernels);
+      nn::linear_add(x, attention(layer, p, normed, places), p.output, p.output_bias, kernels.rest);
   const at::Tensor inner = norm(attended, p.post_norm);
   const std::vector<at::Tensor> gate_up =
-      nn::linear_many(inner, {p.gate, p.up}, {p.gate_bias, p.up_bias}, kernels);
+      nn::linear_many(inner, {p.gate, p.up}, {p.gate_bias, p.up_bias}, kernels.rest);
   return nn::linear_add(attended, nn::gated(activation_, gate_up[0], gate_up[1], kernels), p.down,
-                        p.down_bias, kernels);
+                        p.down_bias, kernels.rest);
 }
 
 at::Tensor LlamaModel::final_norm(nn::Parameters parameters, const at::Tensor& x) const {
@@ -113,7 +113,7 @@ at::Tensor LlamaModel::final_norm(nn::Parameters parameters, const at::Tensor& x
 }
 
 at::Tensor LlamaModel::norm(const at::Tensor& x, const at::Tensor& weight) const {
-  return nn::rms_norm(x, weight, config_.rms_norm_eps, options().kernels);
+  return nn::rms_norm(x, weight, config_.rms_norm_eps, options().kernels.rms_norm);
 }
 
 }  // namespace hftrain::models

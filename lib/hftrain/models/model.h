@@ -34,7 +34,7 @@ struct ModelOptions {
   // Of the leaves, and so of gradients and optimizer state; adapters always have float32.
   at::ScalarType parameter_dtype = at::kFloat;
   at::Device device = at::kCPU;
-  nn::Kernels kernels = nn::Kernels::kFused;
+  nn::KernelChoice kernels;
   double neftune_alpha = 0;  // 0: off
   std::vector<int> frozen;   // positions of parameters that are not trained: leaves without grad
 };
@@ -101,7 +101,7 @@ class Model {
   double active(double p) const noexcept { return training_ ? p : 0; }
   // For families that multiply by whoever is quickest.
   nn::Products products() const noexcept {
-    return options_.kernels == nn::Kernels::kFused ? nn::Products::kQuickest : nn::Products::kAten;
+    return options_.kernels.rest == nn::Kernels::kFused ? nn::Products::kQuickest : nn::Products::kAten;
   }
   std::vector<nn::Unit> units_;
 

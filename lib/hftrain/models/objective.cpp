@@ -15,7 +15,7 @@ using architectures::Head;
 using architectures::ProblemType;
 
 nn::LossOptions loss_options(const LossRequest& request) {
-  return {request.num_items, request.label_smoothing};
+  return {request.num_items, request.label_smoothing, request.by_probability};
 }
 
 Objective causal_objective(const at::Tensor& labels, const LossRequest& request) {
@@ -145,8 +145,9 @@ int64_t causal_count(const architectures::Architecture& architecture, const Batc
 }  // namespace
 
 at::Tensor HeadOutput::logits() const {
-  if (!bias.defined()) return hidden.matmul(weight.t());
-  return nn::linear(hidden, weight, bias);
+  // The next tokens of texts: a matrix as large as several layers, for a few rows.
+  if (bias.defined() || nn::takes_narrow_products()) return nn::linear(hidden, weight, bias);
+  return hidden.matmul(weight.t());
 }
 
 Objective last_logits() {

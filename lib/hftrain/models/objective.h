@@ -42,9 +42,10 @@ Objective last_logits();
 Objective best_ids_only();
 
 struct LossRequest {
-  at::Tensor num_items;        // scalar; divisor of the summed loss; undefined: the mean over this batch
-  double label_smoothing = 0;  // ε; 0: off
-  bool want_logits = false;    // beside the loss (detached)
+  at::Tensor num_items;         // scalar; divisor of the summed loss; undefined: the mean over this batch
+  double label_smoothing = 0;   // ε; 0: off
+  bool by_probability = false;  // of nn::LossOptions; where labels are not the input itself
+  bool want_logits = false;     // beside the loss (detached)
   // In evaluation, in the place of logits: without gradients, and of a vocabulary chunk by chunk.
   bool want_best_ids = false;
 };

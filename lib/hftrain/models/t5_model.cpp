@@ -31,7 +31,7 @@ T5Model::T5Model(std::shared_ptr<const architectures::Architecture> architecture
 }
 
 at::Tensor T5Model::norm(const at::Tensor& x, const at::Tensor& weight) const {
-  return nn::rms_norm(x, weight, config_.layer_norm_epsilon, options().kernels);
+  return nn::rms_norm(x, weight, config_.layer_norm_epsilon, options().kernels.rms_norm);
 }
 
 at::Tensor T5Model::embed(nn::Parameters parameters, const at::Tensor& ids) const {
@@ -50,14 +50,14 @@ at::Tensor T5Model::heads(const at::Tensor& projected) const {
 
 at::Tensor T5Model::add(const at::Tensor& residual, const at::Tensor& x, const nn::Parameter& weight) const {
   if (dropout() == 0)
-    return kept_finite(nn::linear_add(residual, x, weight, {}, options().kernels, products()));
+    return kept_finite(nn::linear_add(residual, x, weight, {}, options().kernels.rest, products()));
   return kept_finite(nn::add_dropout(residual, nn::linear(x, weight, {}, products()), dropout()));
 }
 
 at::Tensor T5Model::attend_itself(Stack stack, int64_t layer, nn::Parameters p, const BlockInputs& in,
                                   const at::Tensor& bias) const {
   const std::vector<at::Tensor> projected =
-      nn::linear_many(norm(in.x, p[4]), {p[0], p[1], p[2]}, {}, options().kernels, products());
+      nn::linear_many(norm(in.x, p[4]), {p[0], p[1], p[2]}, {}, options().kernels.rest, products());
   const nn::AttentionOptions options{.scale = 1, .dropout = dropout(), .window = {}};
   const at::Tensor query = heads(projected[0]), key = heads(projected[1]), value = heads(projected[2]);
   const nn::AttentionMask mask{
@@ -71,7 +71,7 @@ at::Tensor T5Model::attend_encoder(int64_t layer, nn::Parameters p, const at::Te
   const at::Tensor query = nn::linear(norm(x, p[4]), p[0], {}, products());
   const KeysAndValues of_encoder = attend_to_encoder(layer, [&]() -> KeysAndValues {
     const std::vector<at::Tensor> both =
-        nn::linear_many(in.encoded, {p[1], p[2]}, {}, options().kernels, products());
+        nn::linear_many(in.encoded, {p[1], p[2]}, {}, options().kernels.rest, products());
     return {heads(both[0]), heads(both[1])};
   });
   const at::Tensor attended = nn::attention(heads(query), of_encoder.keys, of_encoder.values,
@@ -86,10 +86,10 @@ at::Tensor T5Model::feed_forward(nn::Parameters p, const at::Tensor& x) const {
   at::Tensor inner;
   if (config_.is_gated) {
     const std::vector<at::Tensor> gate_up =
-        nn::linear_many(normed, {p[0], p[1]}, {}, options().kernels, products());
+        nn::linear_many(normed, {p[0], p[1]}, {}, options().kernels.rest, products());
     inner = nn::gated(activation_, gate_up[0], gate_up[1], options().kernels);
   } else {
-    inner = nn::activate(activation_, nn::linear(normed, p[0], {}, products()), options().kernels);
+    inner = nn::activate(activation_, nn::linear(normed, p[0], {}, products()), options().kernels.rest);
   }
   return add(x, nn::dropout(inner, dropout()), p[p.size() - 2]);
 }
@@ -116,8 +116,9 @@ BlockOutputs T5Model::block(Stack stack, int64_t layer, nn::Parameters parameter
 
 // Parameters: the last norm; of a classification of rows its dense layer; the head's matrix and bias.
 HeadOutput T5Model::head(nn::Parameters p, const at::Tensor& x) const {
-  HeadOutput out{
-      .hidden = nn::dropout(norm(x, p[0]), dropout()), .kernels = options().kernels, .products = products()};
+  HeadOutput out{.hidden = nn::dropout(norm(x, p[0]), dropout()),
+                 .kernels = options().kernels.loss,
+                 .products = products()};
   const double drop = active(config_.classifier_dropout);
   switch (architecture().head()) {
     case Head::kSeq2SeqLm:

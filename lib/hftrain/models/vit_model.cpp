@@ -68,7 +68,7 @@ at::Tensor VitModel::attention(at::TensorList projections) const {
 at::Tensor VitModel::project(const at::Tensor& residual, const at::Tensor& x, const nn::Parameter& weight,
                              const at::Tensor& bias) const {
   const double p = active(config_.hidden_dropout_prob);
-  if (p == 0) return nn::linear_add(residual, x, weight, bias, options().kernels, products());
+  if (p == 0) return nn::linear_add(residual, x, weight, bias, options().kernels.rest, products());
   return nn::add_dropout(residual, nn::linear(x, weight, bias, products()), p);
 }
 
@@ -84,10 +84,11 @@ at::Tensor VitModel::block(nn::Parameters p, const at::Tensor& x) const {
   }
   p = p.slice(3 * step);
   const at::Tensor normed = nn::layer_norm(x, p[2], p[3], eps);
-  const at::Tensor seen = attention(nn::linear_many(normed, weights, biases, options().kernels, products()));
+  const at::Tensor seen =
+      attention(nn::linear_many(normed, weights, biases, options().kernels.rest, products()));
   const at::Tensor attended = project(x, seen, p[0], p[1]);
   const at::Tensor inner = nn::linear(nn::layer_norm(attended, p[4], p[5], eps), p[6], p[7], products());
-  return project(attended, nn::activate(activation_, inner, options().kernels), p[8], p[9]);
+  return project(attended, nn::activate(activation_, inner, options().kernels.rest), p[8], p[9]);
 }
 
 // Parameters: norm weight, bias; classifier weight, bias. The norm looks at each token alone, and only the class token
@@ -96,7 +97,7 @@ HeadOutput VitModel::head(nn::Parameters p, const at::Tensor& x) const {
   return {.hidden = nn::layer_norm(x.select(1, 0), p[0], p[1], config_.layer_norm_eps),
           .weight = p[2],
           .bias = p[3],
-          .kernels = options().kernels,
+          .kernels = options().kernels.loss,
           .products = products()};
 }
 

@@ -117,12 +117,13 @@ at::Tensor activate(Activation activation, const at::Tensor& x, Kernels kernels)
   throw Error(ExitCode::kInternal, "an activation function has no formula");
 }
 
-at::Tensor gated(Activation activation, const at::Tensor& gate, const at::Tensor& up, Kernels kernels) {
-  const bool fused = kernels == Kernels::kFused && activation == Activation::kSilu;
+at::Tensor gated(Activation activation, const at::Tensor& gate, const at::Tensor& up,
+                 const KernelChoice& kernels) {
+  const bool fused = kernels.swiglu == Kernels::kFused && activation == Activation::kSilu;
   if (fused && gate.sizes() == up.sizes() && ops::has_kernel(ops::Operator::kSwiglu, gate, up)) {
     return Swiglu::apply(gate.contiguous(), up.contiguous());
   }
-  return activate(activation, gate, keeps_bits(activation, kernels)) * up;
+  return activate(activation, gate, keeps_bits(activation, kernels.geglu)) * up;
 }
 
 }  // namespace hftrain::nn

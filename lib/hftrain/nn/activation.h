@@ -26,6 +26,7 @@ at::Tensor activate(Activation activation, const at::Tensor& x, Kernels kernels)
 Kernels keeps_bits(Activation activation, Kernels kernels);
 
 // activation(gate) · up. For silu one pass with its own backward.
-at::Tensor gated(Activation activation, const at::Tensor& gate, const at::Tensor& up, Kernels kernels);
+at::Tensor gated(Activation activation, const at::Tensor& gate, const at::Tensor& up,
+                 const KernelChoice& kernels);
 
 }  // namespace hftrain::nn

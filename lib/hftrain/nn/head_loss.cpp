@@ -34,33 +34,44 @@ struct Head {
 
 struct HeadGradients {
   at::Tensor loss;                  // summed, not divided
-  at::Tensor hidden, weight, bias;  // undefined without gradient
+  at::Tensor hidden, weight, bias;  // undefined without gradient, and of what is frozen
+};
+
+// What of LossOptions the rows need.
+struct RowLoss {
+  double smoothing = 0;
+  bool by_probability = false;
 };
 
 // Where there is no kernel.
 at::Tensor composed_rows(at::Tensor& logits, const at::Tensor& targets, const at::Tensor& scale,
-                         double smoothing, bool gradient) {
+                         const RowLoss& kind, bool gradient) {
+  const double smoothing = kind.smoothing;
   const at::ScalarType dtype = accumulation_dtype(logits);
   at::Tensor log_probabilities = at::log_softmax(logits, 1, dtype);
-  at::Tensor loss = row_losses(log_probabilities, targets, smoothing).sum();
+  const at::Tensor losses = row_losses(log_probabilities, targets, smoothing);
+  const at::Tensor weights = kind.by_probability ? losses.neg().exp_() : at::Tensor();
+  const at::Tensor loss = (kind.by_probability ? losses * weights : losses).sum();
   if (!gradient) return loss;
   at::Tensor grad = log_probabilities.exp_();
   if (smoothing != 0) grad.sub_(smoothing / static_cast<double>(grad.size(1)));
   const at::Tensor index = targets.clamp_min(0).unsqueeze(1);
   grad.scatter_add_(1, index, at::full_like(index, smoothing - 1, grad.options()));
-  grad.mul_((targets != kIgnoreIndex).to(dtype).mul_(scale).unsqueeze(1));
+  at::Tensor factors = (targets != kIgnoreIndex).to(dtype).mul_(scale);
+  if (kind.by_probability) factors.mul_(weights);
+  grad.mul_(factors.unsqueeze(1));
   logits.copy_(grad);
   return loss;
 }
 
 // The summed loss of some rows; with `gradient` the logits become scale·(their gradient).
 at::Tensor loss_of_rows(at::Tensor& logits, const at::Tensor& targets, const at::Tensor& scale,
-                        double smoothing, bool gradient) {
-  if (!ops::has_kernel(ops::Operator::kCrossEntropy, logits)) {
-    return composed_rows(logits, targets, scale, smoothing, gradient);
+                        const RowLoss& kind, bool gradient) {
+  if (kind.by_probability || !ops::has_kernel(ops::Operator::kCrossEntropy, logits)) {
+    return composed_rows(logits, targets, scale, kind, gradient);
   }
-  return gradient ? ops::cross_entropy_with_gradient_(logits, targets, scale, smoothing)
-                  : ops::cross_entropy(logits, targets, smoothing);
+  return gradient ? ops::cross_entropy_with_gradient_(logits, targets, scale, kind.smoothing)
+                  : ops::cross_entropy(logits, targets, kind.smoothing);
 }
 
 // Rows of one chunk: enough for efficient products, few enough that the logits stay small.
@@ -86,9 +97,9 @@ void add_gradients(HeadGradients& result, const at::Tensor& grad, const at::Tens
                    int64_t begin) {
   at::Tensor grad_hidden = result.hidden.narrow(0, begin, grad.size(0));
   multiply_into(grad_hidden, grad, head.weight, {}, head.products);
-  if (begin == 0) {
+  if (result.weight.defined() && begin == 0) {
     multiply_into(result.weight, grad.t(), hidden, {}, head.products);
-  } else {
+  } else if (result.weight.defined()) {
     add_product(result.weight, grad.t(), hidden, head.products);
   }
   if (result.bias.defined()) result.bias.add_(grad.sum({0}, false, result.bias.scalar_type()));
@@ -97,8 +108,9 @@ void add_gradients(HeadGradients& result, const at::Tensor& grad, const at::Tens
 HeadGradients empty_gradients(const at::Tensor& hidden, const Head& head) {
   HeadGradients result;
   result.hidden = at::empty_like(hidden, at::MemoryFormat::Contiguous);
-  result.weight = at::empty_like(head.weight, at::MemoryFormat::Contiguous);
-  if (head.bias) {
+  // A frozen matrix, as beside an adapter, costs neither a product nor memory of its own size.
+  if (head.weight.requires_grad()) result.weight = at::empty_like(head.weight, at::MemoryFormat::Contiguous);
+  if (head.bias && head.bias->requires_grad()) {
     result.bias = at::zeros_like(*head.bias, head.bias->options().dtype(accumulation_dtype(hidden)));
   }
   return result;
@@ -106,20 +118,20 @@ HeadGradients empty_gradients(const at::Tensor& hidden, const Head& head) {
 
 // hidden [N, C], targets [N]; `scale` (scalar of the accumulation's dtype) multiplies the gradients.
 HeadGradients run_head(const at::Tensor& hidden, const Head& head, const at::Tensor& targets,
-                       const at::Tensor& scale, double smoothing, bool gradient) {
+                       const at::Tensor& scale, const RowLoss& kind, bool gradient) {
   const int64_t rows = hidden.size(0), vocab = head.weight.size(0);
   require_targets_in_range(targets, vocab);
   const int64_t step = std::max<int64_t>(1, std::min(rows, chunk_rows(hidden, vocab)));
   const at::Tensor buffer = logits_buffer(hidden, step, vocab);
   HeadGradients result;
   if (gradient) result = empty_gradients(hidden, head);
-  if (gradient && rows == 0) result.weight.zero_();
+  if (rows == 0 && result.weight.defined()) result.weight.zero_();
   for (int64_t begin = 0; begin < rows; begin += step) {
     const int64_t count = std::min(step, rows - begin);
     const at::Tensor x = hidden.narrow(0, begin, count);
     at::Tensor logits = buffer.narrow(0, 0, count);
     compute_logits(logits, x, head);
-    const at::Tensor loss = loss_of_rows(logits, targets.narrow(0, begin, count), scale, smoothing, gradient);
+    const at::Tensor loss = loss_of_rows(logits, targets.narrow(0, begin, count), scale, kind, gradient);
     result.loss = result.loss.defined() ? result.loss.add_(loss) : loss;
     if (gradient) add_gradients(result, logits, x, head, begin);
   }
@@ -134,33 +146,35 @@ HeadGradients run_head(const at::Tensor& hidden, const Head& head, const at::Ten
 struct HeadLoss : Function<HeadLoss> {
   static at::Tensor forward(AutogradContext* ctx, const at::Tensor& hidden, const at::Tensor& weight,
                             const std::optional<at::Tensor>& bias, const at::Tensor& targets,
-                            const at::Tensor& items, double smoothing, bool quickest) {
+                            const at::Tensor& items, double smoothing, bool by_probability, bool quickest) {
     const at::Tensor flat = hidden.reshape({-1, hidden.size(-1)});
     const at::Tensor inverse = items.reciprocal();
     const bool late = hidden.scalar_type() == at::kHalf;
-    HeadGradients head = run_head(flat, {weight, bias, quickest ? Products::kQuickest : Products::kAten},
-                                  targets, late ? at::full_like(inverse, 1) : inverse, smoothing, true);
+    HeadGradients head =
+        run_head(flat, {weight, bias, quickest ? Products::kQuickest : Products::kAten}, targets,
+                 late ? at::full_like(inverse, 1) : inverse, {smoothing, by_probability}, true);
     ctx->saved_data["hidden"] = head.hidden.view(hidden.sizes());
-    ctx->saved_data["weight"] = head.weight;
-    if (bias) ctx->saved_data["bias"] = head.bias;
-    if (bias) ctx->saved_data["bias_dtype"] = static_cast<int64_t>(bias->scalar_type());
+    if (head.weight.defined()) ctx->saved_data["weight"] = head.weight;
+    if (head.bias.defined()) ctx->saved_data["bias"] = head.bias;
+    if (head.bias.defined()) ctx->saved_data["bias_dtype"] = static_cast<int64_t>(bias->scalar_type());
     if (late) ctx->saved_data["factor"] = inverse.masked_fill(items == 0, 0);  // no target: no gradient
     return head.loss * inverse;
   }
 
   static variable_list backward(AutogradContext* ctx, variable_list grads) {
-    at::Tensor hidden = take(ctx, "hidden"), weight = take(ctx, "weight"), bias;
+    at::Tensor hidden = take(ctx, "hidden"), weight, bias;
+    if (ctx->saved_data.find("weight") != ctx->saved_data.end()) weight = take(ctx, "weight");
     if (ctx->saved_data.find("bias") != ctx->saved_data.end()) bias = take(ctx, "bias");
     at::Tensor factor = grads[0];
     const auto late = ctx->saved_data.find("factor");
     if (late != ctx->saved_data.end()) factor = factor * late->second.toTensor();
     if (!factor.is_cpu() || factor.item<double>() != 1.0) {
       hidden.mul_(factor);
-      weight.mul_(factor);
+      if (weight.defined()) weight.mul_(factor);
       if (bias.defined()) bias.mul_(factor);
     }
     if (bias.defined()) bias = bias.to(static_cast<at::ScalarType>(ctx->saved_data["bias_dtype"].toInt()));
-    return {hidden, weight, bias, at::Tensor(), at::Tensor(), at::Tensor(), at::Tensor()};
+    return {hidden, weight, bias, at::Tensor(), at::Tensor(), at::Tensor(), at::Tensor(), at::Tensor()};
   }
 
   // The gradients are handed out, not copied: a second backward through the same loss finds none.
@@ -178,7 +192,7 @@ struct HeadLoss : Function<HeadLoss> {
 
 // The same rows and chunks as in run_head, so that the loss has the same bits.
 LossAndBest run_best(const at::Tensor& hidden, const Head& head, const at::Tensor& targets,
-                     double smoothing) {
+                     const RowLoss& kind) {
   const int64_t rows = hidden.size(0), vocab = head.weight.size(0);
   if (targets.defined()) require_targets_in_range(targets, vocab);
   const int64_t step = std::max<int64_t>(1, std::min(rows, chunk_rows(hidden, vocab)));
@@ -193,7 +207,7 @@ LossAndBest run_best(const at::Tensor& hidden, const Head& head, const at::Tenso
     at::argmax_out(best, logits, 1);
     if (!targets.defined()) continue;
     const at::Tensor loss =
-        loss_of_rows(logits, targets.narrow(0, begin, count), at::Tensor(), smoothing, /*gradient=*/false);
+        loss_of_rows(logits, targets.narrow(0, begin, count), at::Tensor(), kind, /*gradient=*/false);
     result.loss = result.loss.defined() ? result.loss.add_(loss) : loss;
   }
   if (targets.defined())
@@ -219,7 +233,7 @@ LossAndBest head_loss_and_best(const at::Tensor& hidden, const at::Tensor& weigh
   const auto given = bias.defined() ? std::optional<at::Tensor>(bias) : std::nullopt;
   const at::Tensor flat = targets.defined() ? targets.reshape({-1}) : targets;
   result = run_best(hidden.reshape({-1, hidden.size(-1)}), {weight, given, products}, flat,
-                    options.label_smoothing);
+                    {options.label_smoothing, options.by_probability});
   result.best_ids = result.best_ids.view(sizes);
   if (flat.defined()) result.loss = result.loss / target_count(flat, options, accumulation_dtype(hidden));
   return result;
@@ -239,10 +253,12 @@ at::Tensor head_loss(const at::Tensor& hidden, const at::Tensor& weight, const a
       hidden.requires_grad() || weight.requires_grad() || (bias.defined() && bias.requires_grad());
   if (at::GradMode::is_enabled() && wanted) {
     return HeadLoss::apply(hidden, weight, given, flat, items, options.label_smoothing,
-                           products == Products::kQuickest);
+                           options.by_probability, products == Products::kQuickest);
   }
   const at::Tensor rows = hidden.reshape({-1, hidden.size(-1)});
-  return run_head(rows, {weight, given, products}, flat, at::Tensor(), options.label_smoothing, false).loss /
+  return run_head(rows, {weight, given, products}, flat, at::Tensor(),
+                  {options.label_smoothing, options.by_probability}, false)
+             .loss /
          items;
 }
 

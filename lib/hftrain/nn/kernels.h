@@ -8,6 +8,18 @@ namespace hftrain::nn {
 // are held to one test.
 enum class Kernels { kFused, kReference };
 
+// The forms of a model's operators: of those that may be chosen alone, and of all others (`rest`: projections, plain
+// activations).
+struct KernelChoice {
+  // NOLINTNEXTLINE(google-explicit-constructor): one word for all
+  constexpr KernelChoice(Kernels all = Kernels::kFused)
+      : rope(all), swiglu(all), geglu(all), rms_norm(all), loss(all), rest(all) {}
+
+  Kernels rope, swiglu, geglu, rms_norm;
+  Kernels loss;  // with the product before it
+  Kernels rest;
+};
+
 // Who multiplies matrices. kAten: LibTorch, on every machine. kQuickest: where it is quicker (float32, AMD's processors with
 // AVX-512, products that are worth it) cpu/sgemm.h, else LibTorch. The two add in another order, so that a model that has
 // always been trained with the one, to the bit, stays with it.

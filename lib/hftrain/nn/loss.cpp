@@ -52,8 +52,9 @@ at::Tensor cross_entropy(const at::Tensor& logits, const at::Tensor& targets, co
   require_targets_in_range(flat, classes);
   const at::ScalarType dtype = accumulation_dtype(logits);
   const at::Tensor log_probabilities = at::log_softmax(logits.reshape({-1, classes}), 1, dtype);
-  return row_losses(log_probabilities, flat, options.label_smoothing).sum() /
-         target_count(flat, options, dtype);
+  at::Tensor losses = row_losses(log_probabilities, flat, options.label_smoothing);
+  if (options.by_probability) losses = losses * losses.detach().neg().exp();
+  return losses.sum() / target_count(flat, options, dtype);
 }
 
 at::Tensor mean_squared_error(const at::Tensor& predictions, const at::Tensor& targets,

@@ -88,8 +88,11 @@ std::vector<Flag> precision_flags() {
       {.name = "liger_kernel_config",
        .slot = at<&Arguments::precision, &PrecisionArguments::liger_kernel_config>,
        .help = "Which fused kernels to use.",
-       .note = "All or none: keys that are true or missing, or every key false; a choice between them is "
-               "planned.",
+       .note =
+           "A key that is false turns that operator off; without a key it is on. The loss is fused unless "
+           "fused_linear_cross_entropy is false and cross_entropy is not true. Layer norms have one form. "
+           "Every key "
+           "false is --use_liger_kernel false.",
        .keys = liger_kernel_keys()},
       {.name = "mixed_precision",
        .slot = unread_optional(Type::kText),
