@@ -1,16 +1,16 @@
 #!/usr/bin/env python3
-"""Seconds from text files to samples, against the `datasets` package doing what the example scripts do, by turns, one thread each.
+"""Seconds from files to samples, against the `datasets` package doing what the example scripts do, by turns, one thread each.
 
-  preparation.py [--tasks clm mlm summarization text-classification] [--megabytes 4] [--turns 5]
+  preparation.py [--tasks clm mlm summarization text-classification pairs token-classification question-answering image-classification]
+                 [--megabytes 4] [--turns 5]
 
-Ours is the whole `hftrain prepare` with an empty cache, its start included. Theirs is counted from load_dataset to the end of the last
-map(), batched, without the time of their imports, with their caches empty. Both the clock and processor time are shown.
+Ours is the whole `hftrain prepare` with an empty cache, its start included; theirs is peer_preparation.py, their caches empty. Both the clock
+and processor time are shown, in megabytes of files a second.
 """
 import argparse
 import json
 import os
 import shutil
-import subprocess
 import sys
 import tempfile
 import time
@@ -20,38 +20,18 @@ sys.path.insert(0, os.path.join(HERE, "..", "..", "tests", "parity"))
 import fixtures
 import turns
 
-TASKS = {"clm": "bpe", "mlm": "wordpiece", "summarization": "unigram", "text-classification": "wordpiece"}
-MODELS = {"clm": "gpt2", "mlm": "bert", "summarization": "t5", "text-classification": "bert"}
-LENGTH, TARGET = 128, 64
-
-
-def theirs(task, folder, data, cache):
-    """Run in a process of its own."""
-    import datasets
-    import transformers
-    datasets.disable_progress_bars()
-    tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
-
-    def blocks(rows):
-        joined = {key: [x for row in values for x in row] for key, values in rows.items()}
-        whole = len(joined["input_ids"]) // LENGTH * LENGTH
-        return {key: [values[at:at + LENGTH] for at in range(0, whole, LENGTH)] for key, values in joined.items()}
-
-    def pair(rows):
-        features = tokenizer(rows["text"], max_length=LENGTH, truncation=True)
-        features["labels"] = tokenizer(text_target=rows["summary"], max_length=TARGET, truncation=True)["input_ids"]
-        return features
-
-    start, cpu = time.perf_counter(), time.process_time()
-    rows = datasets.load_dataset("text" if data.endswith(".txt") else "json", data_files=data, cache_dir=cache)["train"]
-    if task in ("clm", "mlm"):
-        options = {"return_special_tokens_mask": True} if task == "mlm" else {}
-        rows = rows.map(lambda r: tokenizer(r["text"], **options), batched=True, remove_columns=["text"]).map(blocks, batched=True)
-    elif task == "summarization":
-        rows = rows.map(pair, batched=True, remove_columns=rows.column_names)
-    else:
-        rows = rows.map(lambda r: tokenizer(r["text"], max_length=LENGTH, truncation=True), batched=True)
-    print(json.dumps([time.perf_counter() - start, time.process_time() - cpu, len(rows)]))
+LENGTH, TARGET, WINDOW, STRIDE = 128, 64, 384, 128  # tokens; as in peer_preparation.py
+TASKS = {  # name: (kind of tokenizer, family, sample data in the place of text, flags of ours)
+    "clm": ("bpe", "gpt2", None, ["--task", "clm", "--block_size", LENGTH]),
+    "mlm": ("wordpiece", "bert", None, ["--task", "mlm", "--max_seq_length", LENGTH]),
+    "summarization": ("unigram", "t5", None, ["--task", "summarization", "--max_source_length", LENGTH, "--max_target_length", TARGET]),
+    "text-classification": ("wordpiece", "bert", None, ["--task", "text-classification", "--max_seq_length", LENGTH, "--no_pad_to_max_length"]),
+    "pairs": ("wordpiece", "bert", "pairs", ["--task", "text-classification", "--max_seq_length", LENGTH, "--no_pad_to_max_length"]),
+    "token-classification": ("wordpiece", "bert", "tags", ["--task", "token-classification"]),
+    "question-answering": ("wordpiece", "bert", "qa", ["--task", "question-answering", "--max_seq_length", WINDOW, "--doc_stride", STRIDE,
+                                                       "--no_pad_to_max_length"]),
+    "image-classification": (None, "vit", "images", ["--task", "image-classification"]),
+}
 
 
 def processor_time():
@@ -62,11 +42,9 @@ def processor_time():
 
 def ours(task, folder, data, cache):
     begin, start = processor_time(), time.perf_counter()
-    command = [fixtures.HFTRAIN, "prepare", "--do_train", "--use_cpu", "--config_name", folder, "--tokenizer_name", folder, "--train_file", data,
-               "--output_dir", os.path.join(cache, "out"), "--preprocessing_num_workers", "1"]
-    command += {"clm": ["--block_size", str(LENGTH)], "mlm": ["--task", task, "--max_seq_length", str(LENGTH)],
-                "summarization": ["--task", task, "--max_source_length", str(LENGTH), "--max_target_length", str(TARGET)],
-                "text-classification": ["--task", task, "--max_seq_length", str(LENGTH), "--no_pad_to_max_length"]}[task]
+    command = [fixtures.HFTRAIN, "prepare", "--do_train", "--use_cpu", "--config_name", folder, *map(str, TASKS[task][3]), "--output_dir",
+               os.path.join(cache, "out"), "--preprocessing_num_workers", "1"]
+    command += ["--train_dir", data] if os.path.isdir(data) else ["--tokenizer_name", folder, "--train_file", data]
     fixtures.run(command, env={**os.environ, "HFTRAIN_CACHE": cache})
     return time.perf_counter() - start, processor_time() - begin
 
@@ -79,29 +57,47 @@ def write_rows(path, text, task):
     return path
 
 
+def data_of(scratch, task, text, size):
+    made = TASKS[task][2]
+    if made:
+        place = os.path.join(scratch, made)
+        fixtures.run([fixtures.HFTRAIN, "sample-data", made, place, "--size", str(size)])
+        return os.path.join(place, "train" if made == "images" else "train.jsonl")
+    if task in ("clm", "mlm"):
+        return text
+    with open(text) as file:
+        return write_rows(os.path.join(scratch, task + ".jsonl"), " ".join(file.read().split()), task)
+
+
 def prepare(scratch, task, size):
     from transformers import AutoConfig
-    text = fixtures.sample_text(scratch, size)
-    folder, data = os.path.join(scratch, "model-" + task), text
-    fixtures.run([fixtures.HFTRAIN, "tokenizer", "train", "--kind", TASKS[task], "--vocab_size", "4000", "--files", text, "--output", folder])
-    AutoConfig.for_model(MODELS[task], vocab_size=4096, **({"bos_token_id": 0, "eos_token_id": 0} if task == "clm" else {})).save_pretrained(folder)
-    if task in ("summarization", "text-classification"):
-        with open(text) as file:
-            data = write_rows(os.path.join(scratch, task + ".jsonl"), " ".join(file.read().split()), task)
-    return folder, data
+    kind, family, _, _ = TASKS[task]
+    text, folder = fixtures.sample_text(scratch, size), os.path.join(scratch, "model-" + task)
+    if kind:
+        fixtures.run([fixtures.HFTRAIN, "tokenizer", "train", "--kind", kind, "--vocab_size", "4000", "--files", text, "--output", folder])
+    more = {"bos_token_id": 0, "eos_token_id": 0} if task == "clm" else {}
+    AutoConfig.for_model(family, **(more | {"vocab_size": 4096} if kind else {})).save_pretrained(folder)
+    return folder, data_of(scratch, task, text, size)
+
+
+def bytes_of(data):
+    if not os.path.isdir(data):
+        return os.path.getsize(data)
+    return sum(os.path.getsize(os.path.join(place, name)) for place, _, names in os.walk(data) for name in names)
 
 
 def measure(task, options, scratch):
     folder, data = prepare(scratch, task, options.megabytes * 1_000_000)
-    megabytes = os.path.getsize(data) / 1e6
+    megabytes = bytes_of(data) / 1e6
     environment = {**os.environ, "TOKENIZERS_PARALLELISM": "false", "RAYON_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1"}
+    peer = os.path.join(HERE, "peer_preparation.py")
 
     def fresh(side):
         cache = tempfile.mkdtemp(dir=scratch)
         try:
             if side == "ours":
                 return ours(task, folder, data, cache)
-            result = fixtures.run([sys.executable, __file__, "--theirs", task, folder, data, cache], env=environment)
+            result = fixtures.run([sys.executable, peer, task, folder, data, cache], env=environment)
             return tuple(json.loads(result.stdout.splitlines()[-1])[:2])
         finally:
             shutil.rmtree(cache)
@@ -115,8 +111,6 @@ def measure(task, options, scratch):
 
 
 def main():
-    if len(sys.argv) > 2 and sys.argv[1] == "--theirs":
-        return theirs(*sys.argv[2:])
     parser = argparse.ArgumentParser(formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--tasks", nargs="*", choices=list(TASKS), default=list(TASKS))
     parser.add_argument("--megabytes", type=int, default=4)

@@ -65,7 +65,22 @@ def case_rows():
             ("packed and split", messages, {"packing": True, "max_length": 30, "packing_strategy": "bfd_split", "assistant_only_loss": True}),
             ("wrapped", pairs, {"packing": True, "max_length": 16, "packing_strategy": "wrapped"}),
             ("shuffled", pairs, {"shuffle_dataset": True}),
-            ("shuffled and packed", pairs, {"shuffle_dataset": True, "packing": True, "max_length": 20})]
+            ("shuffled and packed", pairs, {"shuffle_dataset": True, "packing": True, "max_length": 20}), *token_cases(numbers)]
+
+
+def token_cases(numbers):
+    """Rows that somebody else has tokenised."""
+    tokens = [[numbers.randrange(5, 250) for _ in range(numbers.randint(1, 14))] for _ in range(10)]
+    labels = [{"input_ids": ids, "labels": [-100 if numbers.random() < 0.4 else i for i in reversed(ids)], "text": "not looked at"} for ids in tokens]
+    masks = [{"input_ids": ids, "completion_mask": [int(i > 2) for i in range(len(ids))], "assistant_masks": [numbers.randint(0, 1) for _ in ids]} for ids in tokens]
+    worded = [{"prompt": "the", "completion": " river", **{k: v for k, v in row.items() if k != "assistant_masks"}} for row in masks]
+    return [("tokens", [{"input_ids": ids} for ids in tokens], {}), ("tokens with labels", labels, {}), ("tokens with labels cut", labels, {"max_length": 5}),
+            ("tokens with labels cut in front", labels, {"max_length": 4, "truncation_mode": "keep_end"}),
+            ("tokens with labels, masks unread", [{**a, **b} for a, b in zip(labels, masks)], {"completion_only_loss": True}),
+            ("tokens with masks", masks, {}), ("tokens with masks of truth values", [{k: v if k == "input_ids" else list(map(bool, v)) for k, v in row.items()} for row in masks], {}), ("tokens with masks of completions", masks, {"completion_only_loss": True}),
+            ("tokens beside words", worded, {}), ("tokens beside words, whole", worded, {"completion_only_loss": False}),
+            ("tokens packed", masks, {"packing": True, "max_length": 16}),
+            ("tokens with labels packed and split", labels, {"packing": True, "max_length": 6, "packing_strategy": "bfd_split"})]
 
 
 def prepared(folder, name, rows, flags):

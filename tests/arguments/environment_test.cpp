@@ -141,10 +141,10 @@ TEST_CASE("every flag of torchrun can come from PET_") {
   CHECK(contains(mistakes({}, Environment(Variables{{"PET_MODULE", "1"}})), "PET_MODULE is not supported"));
 }
 
-TEST_CASE("HF_DATASETS_CACHE is said to be planned") {
-  CHECK(contains(
-      notes(parse({}, Environment(Variables{{"HF_DATASETS_CACHE", "/sets"}}))),
-      "HF_DATASETS_CACHE of the environment has no effect yet\n  why: data sets by name are planned"));
+TEST_CASE("HF_DATASETS_CACHE is said not to count") {
+  CHECK(contains(notes(parse({}, Environment(Variables{{"HF_DATASETS_CACHE", "/sets"}}))),
+                 "HF_DATASETS_CACHE of the environment has no effect here\n  why: it holds tables that "
+                 "Python made; data sets by name lie in the hub cache"));
 }
 
 TEST_CASE("TRANSFORMERS_NO_ADVISORY_WARNINGS hides the advice about old names") {

@@ -221,8 +221,6 @@ TEST_CASE("flags that come next say that they are planned, and why where they ne
   }
   for (const char* kernel : {"eager", "sdpa", "flash_attention_2", "flash_attention_3"})
     CHECK(contains(notes(parse({"--attn_implementation", kernel})), "the kernel is chosen by device"));
-  for (const char* split : {"--dataset_train_split", "--dataset_test_split"})
-    CHECK(contains(notes(parse({split, "x"})), "it is of data sets by name"));
   for (const char* word : {"auto", "false"}) CHECK(mistakes({"--cuda_graphs", word}).empty());
 }
 

@@ -133,6 +133,14 @@ const std::vector<Case>& errors() {
        {"--validation_file", "v.csv", "--validation_dir", "images"},
        {"--validation_dir", "images"},
        "validation_dir and validation_file both name validation data"},
+      {"H17",
+       {"--do_eval", "--validation_mismatched_file", "mm.csv"},
+       {"--do_eval", "--validation_mismatched_file", "mm.csv", "--task_name", "MNLI"},
+       "mismatched data are those of task_name mnli"},
+      {"H17",
+       {"--do_predict", "--test_file", "t.csv", "--test_mismatched_file", "mm.csv", "--task_name", "qqp"},
+       {"--do_predict", "--test_file", "t.csv", "--test_mismatched_file", "mm.csv", "--task_name", "mnli"},
+       "mismatched data are those of task_name mnli"},
       {"H7", {"--log_ranks", "0,x"}, {"--log_ranks", "all"}, "log_ranks '0,x' names no ranks"},
   };
   return cases;
@@ -189,6 +197,14 @@ TEST_CASE("warnings and notes") {
   }
   CHECK(contains(notes(parse({"--num_beams", "5", "--generation_num_beams", "2", "--predict_with_generate"})),
                  "generation_num_beams 2 wins over num_beams 5"));
+  const Words mnli = {"--task_name", "mnli", "--test_file", "t.csv"};
+  for (const char* set : {"validation", "test"}) {
+    const std::string flag = "--" + std::string(set) + "_mismatched_file";
+    const std::string wanted = set == std::string("test") ? "--do_predict" : "--do_eval";
+    CHECK(contains(notes(parse(also(mnli, {flag, "mm.csv"}))), flag.substr(2) + " is not read"));
+    CHECK(notes(parse(also(mnli, {flag, "mm.csv", wanted}))).empty());
+    CHECK(contains(notes(parse(also(mnli, {wanted}))), "the matched " + std::string(set) + " set of mnli"));
+  }
   CHECK(contains(notes(parse({"--accelerator_config", "{\"split_batches\": true}"})),
                  "size of the global batch"));
   CHECK(contains(notes(parse({"--warmup_steps", "2.5"})), "warmup_steps 2.5 is cut to a whole number"));

@@ -428,6 +428,31 @@ const RankBody kParts("parts", [](const Rank& rank) {
   for (const auto& [name, tensor] : whole) CHECK(at::equal(tensor, values_of(kSeed).at(name)));
 });
 
+// A micro-batch of which bfloat16 would lose each number beside the first one's.
+const RankBody kSmallMicroBatches("small micro-batches", [](const Rank& rank) {
+  constexpr int kMicroBatches = 64;
+  constexpr double kShare = 1.0 / 300;
+  const auto communicator = rank.connect();
+  for (const int stage : {1, 2, 3}) {
+    INFO("stage " << stage);
+    const auto norm_after = [&](int micro_batches) {
+      const Variant variant{.name = "", .stage = stage, .compute = at::kBFloat16};
+      const UnitNet net(kSeed);
+      const auto strategy = sharded(variant, net, *communicator);
+      strategy->prepare();
+      for (int micro = 0; micro < micro_batches; ++micro) {
+        strategy->begin_micro_batch(micro + 1 == micro_batches);
+        const at::Tensor loss = net.loss(rows_of(testing::token_batch(kBatchRows, 5), *communicator),
+                                         strategy->unit_runner(), variant.compute);
+        strategy->backward(loss * (micro == 0 ? 1 : kShare));
+      }
+      return strategy->clip_gradients(1e9).item<double>();
+    };
+    CHECK(norm_after(kMicroBatches) / norm_after(1) ==
+          Approx(1 + (kMicroBatches - 1) * kShare).epsilon(0.01));
+  }
+});
+
 const RankBody kKilledInShardedBackward("killed in sharded backward", [](const Rank& rank) {
   const auto communicator = rank.connect();
   const UnitNet net(kSeed);
@@ -483,6 +508,10 @@ TEST_CASE("blocks that are computed again find their parameters gathered", "[pro
 
 TEST_CASE("bfloat16 computes on narrow copies of float32 masters", "[process]") {
   run_stages(", bfloat16", 2);
+}
+
+TEST_CASE("gradients of bfloat16 add up in float32, however small a micro-batch's are", "[process]") {
+  require_success(testing::run_ranks("small micro-batches", 2));
 }
 
 TEST_CASE("shard groups with replicas train as one group", "[process]") {

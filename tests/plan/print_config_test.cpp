@@ -245,12 +245,17 @@ TEST_CASE("what print_config prints is read back as the same plan in the same en
 
 TEST_CASE("keys of a mapping do not vanish from what print_config prints") {
   const Case run({"--print_config", "--accelerator_config",
-                  R"({"dispatch_batches": true, "gradient_accumulation_kwargs": {"sync_each_batch": true}})",
-                  "--gradient_checkpointing_kwargs", R"({"offload": true})"});
+                  R"({"dispatch_batches": true, "non_blocking": true,
+                      "gradient_accumulation_kwargs": {"sync_each_batch": true, "adjust_scheduler": false}})",
+                  "--gradient_checkpointing_kwargs", R"({"offload": true, "use_reentrant": true})"});
   const std::string printed = arguments::print_config(run.parsed, "minimal");
   CHECK(contains(printed, "dispatch_batches: true"));
   CHECK(contains(printed, "sync_each_batch: true"));
   CHECK(contains(printed, "offload: true"));
+  // Accepted, without a member of their own.
+  CHECK(contains(printed, "non_blocking: true"));
+  CHECK(contains(printed, "adjust_scheduler: false"));
+  CHECK(contains(printed, "use_reentrant: true"));
 }
 
 TEST_CASE("a default that says more than silence is printed as a comment until someone gives it") {

@@ -69,10 +69,12 @@ Case case_of(const Published& published) {
   std::vector<std::string> flags = {path.extension() == ".yaml" ? "--config" : "--deepspeed",
                                     path.filename().string()};
   flags.insert(flags.end(), published.flags.begin(), published.flags.end());
-  const bool names_model = read_file(path.string()).find("model_name_or_path:") != std::string::npos;
+  const std::string text = read_file(path.string());
+  const bool names_model = text.find("model_name_or_path:") != std::string::npos;
   Case run(names_model ? std::vector<std::string>() : flags, machine(8));
   if (names_model) {
-    flags.insert(flags.end(), {"--train_file", "a.jsonl"});
+    if (text.find("dataset_name:") == std::string::npos)
+      flags.insert(flags.end(), {"--train_file", "a.jsonl"});
     run.parsed = arguments::parse_arguments(flags, run.environment);
     run.model.source_folder = "/models/small";
     run.model.architecture = architectures::Architecture::from_scratch(

@@ -47,6 +47,27 @@ TEST_CASE("a classification's plan has its head, the labels of its data and its 
   CHECK(plan.data.train->columns == std::vector<std::string>{"input_ids", "token_type_ids", "labels"});
 }
 
+TEST_CASE("second sets are planned where they are evaluated or predicted, and counted") {
+  const auto plan_of = [](std::vector<std::string> flags, int64_t samples) {
+    flags.insert(flags.end(), {"--task_name", "mnli"});
+    ClassificationCase one(std::move(flags));
+    for (auto* set : {&one.data.validation_mismatched, &one.data.test_mismatched})
+      *set = SplitFacts{.cache_path = "mm", .samples = samples, .tokens = 5 * samples, .exact = true};
+    one.data.test = SplitFacts{.cache_path = "t", .samples = 3, .tokens = 15, .exact = true};
+    return one.plan();
+  };
+  const std::vector<std::string> predicts = {"--do_eval", "--do_predict", "--test_file",
+                                             "t.csv",     "--model_type", "gpt2"};
+  const RunPlan both = run_plan_from_json(to_json_value(plan_of(predicts, 7)), "plan.json");
+  REQUIRE(both.data.validation_mismatched);
+  REQUIRE(both.data.test_mismatched);
+  CHECK(both.data.validation_mismatched->samples == 7);
+  CHECK(plan_of(predicts, 1'000'000).evaluation.kept_bytes > both.evaluation.kept_bytes);
+  const RunPlan trains = plan_of({"--do_train"}, 7);
+  CHECK_FALSE(trains.data.validation_mismatched);
+  CHECK_FALSE(trains.data.test_mismatched);
+}
+
 TEST_CASE("workers read the task, its columns and its padding from the plan's file") {
   const RunPlan plan = ClassificationCase({"--no_pad_to_max_length"}).plan();
   const RunPlan copy = run_plan_from_json(to_json_value(plan), "plan.json");
@@ -193,6 +214,18 @@ TEST_CASE("labels that are numbers, or several at once, are not smoothed in sile
     CHECK(smoothed.error().code() == ExitCode::kUsage);
     CHECK(contains(smoothed.error().render(), "--label_smoothing_factor"));
   }
+}
+
+TEST_CASE("TRL's words for the loss and for offload act in the plan of instruction data") {
+  const auto plan_with = [](const std::vector<std::string>& more) {
+    std::vector<std::string> flags = {"--task", "sft", "--max_length", "32", "--gradient_checkpointing"};
+    flags.insert(flags.end(), more.begin(), more.end());
+    return Case(flags, machine(1)).plan();
+  };
+  CHECK_FALSE(plan_with({}).model.checkpoint_offload);
+  CHECK(plan_with({"--activation_offloading"}).model.checkpoint_offload);
+  CHECK_FALSE(plan_with({"--loss_type", "chunked_nll"}).optimizer.loss_by_probability);
+  CHECK(plan_with({"--loss_type", "dft"}).optimizer.loss_by_probability);
 }
 
 TEST_CASE("no generation_config.json is promised for a model that generates nothing") {

@@ -433,6 +433,8 @@ TEST_CASE("frozen parameters have no gradient and no state in the plan, whatever
   CHECK(all.memory_per_rank.parameters == some.memory_per_rank.parameters);
   CHECK(all.memory_per_rank.gradients - some.memory_per_rank.gradients == 4 * embeddings);
   CHECK(all.memory_per_rank.optimizer - some.memory_per_rank.optimizer == 8 * embeddings);
+  // The head shares its matrix with them: the fused loss makes no gradient of it.
+  CHECK(all.memory_per_rank.activations - some.memory_per_rank.activations == 4 * 100 * 8);
   CHECK(contains(Case({"--freeze_embeds"}).notes(), "2 parameters are not trained, 1312 of"));
   for (const char* fsdp : {"shard_grad_op auto_wrap", "full_shard auto_wrap"}) {
     const std::vector<std::string> flags = {"--fsdp", fsdp, "--nproc_per_node", "2"};
@@ -674,16 +676,29 @@ TEST_CASE("the level of the main process is that of a rank of every node, or of 
   CHECK(Case(once).plan().logging.level_of(far) == "error");
 }
 
-TEST_CASE("liger_kernel_config says all fused operators or none; a choice between them is planned") {
-  const auto config = [](const std::string& json) { return Case({"--liger_kernel_config", json}); };
-  CHECK(config(R"({"rope": true, "swiglu": null})").plan().model.fused_kernels);
-  CHECK_FALSE(
-      config(R"({"rope": false, "swiglu": false, "geglu": false, "rms_norm": false, "layer_norm": false,
-                         "cross_entropy": false, "fused_linear_cross_entropy": false})")
-          .plan()
-          .model.fused_kernels);
-  CHECK(config(R"({"rope": false})").error().code() == ExitCode::kUsage);
-  CHECK(contains(config(R"({"rope": false})").error().render(), "is planned: not in this build yet"));
+TEST_CASE("each key of liger_kernel_config turns its operator off") {
+  using Choices = std::array<bool, 6>;  // rope, swiglu, geglu, rms_norm, loss, rest
+  const auto choices = [](const std::vector<std::string>& flags) -> Choices {
+    const FusedKernels on = Case(flags).plan().model.fused_kernels;
+    return {on.rope, on.swiglu, on.geglu, on.rms_norm, on.loss, on.rest};
+  };
+  const auto fused = [&](const char* config) { return choices({"--liger_kernel_config", config}); };
+  constexpr Choices kAll = {true, true, true, true, true, true};
+  CHECK(fused(R"({"rope": true, "swiglu": null})") == kAll);
+  CHECK(fused(R"({"rope": false})") == Choices{false, true, true, true, true, true});
+  CHECK(fused(R"({"swiglu": false})") == Choices{true, false, true, true, true, true});
+  CHECK(fused(R"({"geglu": false})") == Choices{true, true, false, true, true, true});
+  CHECK(fused(R"({"rms_norm": false})") == Choices{true, true, true, false, true, true});
+  CHECK(fused(R"({"fused_linear_cross_entropy": false})") == Choices{true, true, true, true, false, true});
+  CHECK(fused(R"({"fused_linear_cross_entropy": false, "cross_entropy": true})") == kAll);
+  CHECK(fused(R"({"cross_entropy": false})") == kAll);
+  CHECK(fused(R"({"layer_norm": false})") == kAll);
+  const auto notes = [](const char* config) { return Case({"--liger_kernel_config", config}).notes(); };
+  CHECK(contains(notes(R"({"layer_norm": false})"), "layer_norm of liger_kernel_config changes nothing"));
+  CHECK_FALSE(contains(notes(R"({"rope": false})"), "changes nothing"));
+  CHECK(fused(R"({"rope": false, "swiglu": false, "geglu": false, "rms_norm": false, "layer_norm": false,
+                  "cross_entropy": false, "fused_linear_cross_entropy": false})") == Choices{});
+  CHECK(choices({"--use_liger_kernel", "false"}) == Choices{});
 }
 
 TEST_CASE("variables that choose GPUs and folders are named where they count, and nowhere else") {

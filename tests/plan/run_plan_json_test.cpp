@@ -104,6 +104,7 @@ TEST_CASE("every member of every struct of the plan is written") {
   CHECK(header.at("RankPlan") == keys(plan["ranks"]["ranks"][0]));
   CHECK(header.at("SplitPlan") == keys(plan["data"]["train"]));
   CHECK(header.at("AdapterPlan") == keys(plan["model"]["adapter"]));
+  CHECK(header.at("FusedKernels") == keys(plan["model"]["fused_kernels"]));
   CHECK(header.at("ProfilePlan") == keys(plan["profile"]));
   CHECK(header.at("GrownParameter") == keys(plan["model"]["grown"][0]));
   CHECK(header.at("IntervalPlan") == keys(plan["saving"]["interval"]));
@@ -128,7 +129,7 @@ TEST_CASE("every member of every struct of the plan is written") {
     INFO(type);
     CHECK(header.at(type) == keys(plan[key]));
   }
-  CHECK(header.size() == parts.size() + 10);
+  CHECK(header.size() == parts.size() + 11);
 }
 
 }  // namespace

@@ -156,6 +156,7 @@ TEST_CASE("every violation of the format is refused with its reason", "[storage]
       {"empty file", "", "too few"},
       {"seven bytes", "1234567", "too few"},
       {"length above the limit", huge + "{}", "100,000,000 is the limit"},
+      {"length just above it", std::string("\x01\xe1\xf5\x05\0\0\0\0", 8) + "{}", "100,000,000 is the limit"},
       {"length beyond the end", with_header(sound, "").substr(0, 20), "the file is shorter"},
       {"no header at all", with_header("", ""), "does not start with"},
       {"not an object", with_header("[]", ""), "does not start with"},

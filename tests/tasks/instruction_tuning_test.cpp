@@ -87,19 +87,38 @@ TEST_CASE("instruction data: a row that cannot be learnt is named with its place
       {R"({"messages": [{"role": 3, "content": "x"}]})", "message 1 of a row has no role"},
       {R"({"conversations": [{"role": "user", "content": "x"}]})", "message 1 of a row has no from"},
       {R"({"prompt": [{"role": "user", "content": "x"}], "completion": "y"})",
-       "the completion of a row are no list of messages"},
+       "prompt and completion of a row are of two kinds"},
       {R"({"prompt": 7, "completion": "y"})", "the prompt of a row is no string"},
       {R"({"text": 7})", "the text of a row is no string"},
       {R"({"messages": [{"role": "user", "content": "x"}], "tools": 7})", "the tools of a row are no list"},
       {R"({"messages": [{"role": "user", "content": "x"}], "tools": "{"})", "rows.jsonl:2"},
       {R"({"messages": [{"role": "user", "content": "x"}], "chat_template_kwargs": []})",
-       "the chat_template_kwargs of a row are no object"}};
+       "the chat_template_kwargs of a row are no object"},
+      {R"({"input_ids": "5 6"})", "the input_ids of a row are no list"},
+      {R"({"input_ids": []})", "the input_ids of a row are empty"},
+      {R"({"input_ids": [5, 320]})", "number 2 of the input_ids of a row does not fit"},
+      {R"({"input_ids": [5, -100]})", "number 2 of the input_ids of a row does not fit"},
+      {R"({"input_ids": [5, 6.5]})", "number 2 of the input_ids of a row does not fit"},
+      {R"({"input_ids": [5, 99999999999]})", "number 2 of the input_ids of a row does not fit"},
+      {R"({"input_ids": [5, 6], "labels": [5]})", "the labels of a row are not as many as its input_ids"},
+      {R"({"input_ids": [5, 6], "labels": []})", "the labels of a row are not as many as its input_ids"},
+      {R"({"input_ids": [5, 6], "labels": [-1, 5]})", "number 1 of the labels of a row does not fit"},
+      {R"({"input_ids": [5, 6], "assistant_masks": [2, 0]})",
+       "number 1 of the assistant_masks of a row does not fit"}};
   for (const Bad& bad : cases) {
     InstructionFixture fixture;
     INFO(bad.row);
     const std::string said = row_refused(fixture, std::string("\n") + bad.row + "\n");
     CHECK_THAT(said, Contains(bad.what) && Contains("rows.jsonl:2"));
   }
+}
+
+TEST_CASE("instruction data: rows of tokens are no conversations", "[tasks][instructions]") {
+  InstructionFixture fixture;
+  fixture.arguments.instructions.assistant_only_loss = true;
+  const std::string said = row_refused(fixture, R"({"input_ids": [5, 6], "assistant_masks": [1, 0]})"
+                                                "\n");
+  CHECK_THAT(said, Contains("a row is of tokens") && Contains("rows.jsonl:1"));
 }
 
 TEST_CASE("instruction data: some rows have tools and others have not", "[tasks][instructions]") {

@@ -45,9 +45,13 @@ struct BatchArguments {
 };
 
 struct DataArguments {
-  std::vector<std::string> train_file;  // paths or globs; empty: none
+  std::optional<std::string> dataset_name;         // a folder, or a name of the hub; in the place of files
+  std::optional<std::string> dataset_config_name;  // unset: its default one
+  std::vector<std::string> train_file;             // paths or globs; empty: none
   std::vector<std::string> validation_file;
   std::vector<std::string> test_file;
+  // Of texts from other sources than the training data: sets of their own beside those above (mnli).
+  std::vector<std::string> validation_mismatched_file, test_mismatched_file;
   std::optional<std::string> train_dir,
       validation_dir;                            // of images; stand in train_file and validation_file, too
   std::optional<double> train_val_split = 0.15;  // share of the training images
@@ -105,12 +109,16 @@ struct InstructionArguments {
   std::optional<bool> eval_packing;          // unset: as packing
   std::optional<bool> completion_only_loss;  // unset: where rows have a completion
   bool assistant_only_loss = false;
+  std::string loss_type = "nll";  // nll | chunked_nll (the same) | dft
+  bool activation_offloading = false;
   std::optional<std::string> eos_token;                    // unset: the tokenizer's
   std::optional<std::string> pad_token;                    // unset: the tokenizer's, else eos_token
   std::optional<std::string> pad_to_multiple_of = "auto";  // tokens
   bool shuffle_dataset = false;
   std::optional<int64_t> dataset_num_proc;  // threads; unset: preprocessing_num_workers
   std::optional<ModelInitOptions> model_init_kwargs;
+  std::string dataset_train_split = "train";  // of dataset_name
+  std::string dataset_test_split = "test";    // what evaluations are of
 };
 
 struct OptimizerArguments {

@@ -5,6 +5,7 @@
 #include "hftrain/arguments/suggestions.h"
 #include "hftrain/arguments/yaml_values.h"
 #include "hftrain/base/file.h"
+#include "hftrain/base/text.h"
 
 namespace hftrain::arguments {
 namespace {
@@ -14,6 +15,12 @@ constexpr int kMostHints = 50;
 
 bool is_json(const std::string& path) {
   return path.size() > 5 && path.substr(path.size() - 5) == ".json";
+}
+
+// What TrainingArguments.to_json_string writes for every token, set or not, so as not to show it. (--print_config, which
+// writes YAML, does so for one that is set.)
+bool stands_for_token(const std::string& key, const YAML::Node& value) {
+  return key.ends_with("_token") && value.IsScalar() && to_lower(value.Scalar()) == '<' + key + '>';
 }
 
 class ConfigFileReader {
@@ -69,6 +76,7 @@ class ConfigFileReader {
     if (!name.empty() && name.front() == '_') return;  // a comment, as in JSON files
     const FlagMatch match = flag_table().find(name);
     if (!match) return unknown(key);
+    if (is_json(path_) && stands_for_token(name, value)) return;
     if (match.flag->command_line_only) {
       return problem("'" + name + "' cannot stand in a configuration file", place_of(key), "",
                      "--" + name + " on the command line");

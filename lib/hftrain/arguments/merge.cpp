@@ -283,6 +283,11 @@ class Merger {
   }
 
   void mistake(const RawArgument& raw, const ValueError& error) {
+    // What is not there is refused whatever kind of value it has.
+    if (raw.flag->support.status == Support::kRefused) {
+      check(raw.flag->support, raw.spelling, Candidate{.raw = &raw});
+      return;
+    }
     problems_.push_back({.what = raw.spelling + ": " + error.what,
                          .where = where(raw, error.pointer),
                          .why = "it takes " + takes(*raw.flag),

@@ -37,6 +37,10 @@ bool training(Outcome o) {
   return o.arguments.run.do_train || (!o.arguments.run.do_eval && !o.arguments.run.do_predict) ||
          (!o.origins.is_given("do_eval") && !o.arguments.run.do_predict);
 }
+bool names_mnli(Outcome o) {
+  const std::optional<std::string>& name = o.arguments.data.task_name;
+  return name && to_lower(*name) == "mnli";
+}
 bool evaluating(Outcome o) {
   return o.arguments.run.do_eval || o.arguments.evaluation.eval_strategy != "no";
 }
@@ -404,12 +408,32 @@ const Rule kRules[] = {
      Severity::kError,
      {"train_file"},
      [](Outcome o) {
-       return training(o) && !o.arguments.interface.smoke && o.arguments.data.train_file.empty();
+       return training(o) && !o.arguments.interface.smoke && o.arguments.data.train_file.empty() &&
+              !o.arguments.data.dataset_name;
      },
      "there is no training data",
-     "train_file was not given",
-     "--train_file FILE…, or of images --train_dir FOLDER",
+     "neither train_file nor dataset_name was given",
+     "--train_file FILE…, of images --train_dir FOLDER, or --dataset_name",
      true},
+    {"H14",
+     Severity::kError,
+     {"dataset_name", "train_file", "validation_file", "test_file"},
+     [](Outcome o) {
+       const DataArguments& data = o.arguments.data;
+       return data.dataset_name &&
+              !(data.train_file.empty() && data.validation_file.empty() && data.test_file.empty() &&
+                data.validation_mismatched_file.empty() && data.test_mismatched_file.empty());
+     },
+     "dataset_name and files both name the data",
+     "",
+     "leave one of them out"},
+    {"H14",
+     Severity::kError,
+     {"dataset_config_name", "dataset_name"},
+     [](Outcome o) { return o.arguments.data.dataset_config_name && !o.arguments.data.dataset_name; },
+     "dataset_config_name is a configuration of a data set, and none is named",
+     "",
+     "--dataset_name, or leave it out"},
     {"H14",
      Severity::kError,
      {"train_dir", "train_file"},
@@ -446,7 +470,7 @@ const Rule kRules[] = {
      [](Outcome o) {
        const DataArguments& data = o.arguments.data;
        return evaluating(o) && !o.arguments.interface.smoke && data.train_file.empty() &&
-              data.validation_file.empty();
+              data.validation_file.empty() && !data.dataset_name;
      },
      "there is no evaluation data",
      "",
@@ -457,7 +481,7 @@ const Rule kRules[] = {
      {"do_predict", "test_file"},
      [](Outcome o) {
        return o.arguments.run.do_predict && !o.arguments.interface.smoke &&
-              o.arguments.data.test_file.empty();
+              o.arguments.data.test_file.empty() && !o.arguments.data.dataset_name;
      },
      "do_predict needs test data",
      "",
@@ -569,6 +593,62 @@ const Rule kRules[] = {
      "generation_num_beams {generation_num_beams} wins over num_beams {num_beams}",
      "both say how many beams evaluation has",
      "one of them"},
+    {"H17",
+     Severity::kError,
+     {"validation_mismatched_file", "test_mismatched_file", "task_name"},
+     [](Outcome o) {
+       const DataArguments& data = o.arguments.data;
+       return !names_mnli(o) &&
+              !(data.validation_mismatched_file.empty() && data.test_mismatched_file.empty());
+     },
+     "mismatched data are those of task_name mnli",
+     "no other task has a second validation or test set",
+     "--task_name mnli; or a run of its own with --validation_file or --test_file"},
+    {"H18",
+     Severity::kWarning,
+     {"validation_mismatched_file", "do_eval"},
+     [](Outcome o) { return !evaluating(o) && !o.arguments.data.validation_mismatched_file.empty(); },
+     "validation_mismatched_file is not read",
+     "the mismatched set is evaluated at the end, which do_eval asks for",
+     "--do_eval"},
+    {"H18",
+     Severity::kWarning,
+     {"test_mismatched_file", "do_predict"},
+     [](Outcome o) { return !o.arguments.run.do_predict && !o.arguments.data.test_mismatched_file.empty(); },
+     "test_mismatched_file is not read",
+     "test data are for do_predict",
+     "--do_predict"},
+    {"H19",
+     Severity::kNote,
+     {"task_name", "validation_mismatched_file"},
+     [](Outcome o) {
+       return names_mnli(o) && evaluating(o) && !o.arguments.interface.smoke &&
+              !o.arguments.data.dataset_name && o.arguments.data.validation_mismatched_file.empty();
+     },
+     "the matched validation set of mnli is evaluated alone",
+     "the mismatched one was not named",
+     "--validation_mismatched_file FILE…"},
+    {"H19",
+     Severity::kNote,
+     {"task_name", "test_mismatched_file"},
+     [](Outcome o) {
+       return names_mnli(o) && o.arguments.run.do_predict && !o.arguments.interface.smoke &&
+              !o.arguments.data.dataset_name && o.arguments.data.test_mismatched_file.empty();
+     },
+     "the matched test set of mnli is predicted alone",
+     "the mismatched one was not named",
+     "--test_mismatched_file FILE…"},
+    {"H20",
+     Severity::kWarning,
+     {"dataset_train_split", "dataset_test_split", "dataset_name"},
+     [](Outcome o) {
+       const InstructionArguments& asked = o.arguments.instructions;
+       return !o.arguments.data.dataset_name &&
+              (asked.dataset_train_split != "train" || asked.dataset_test_split != "test");
+     },
+     "dataset_train_split and dataset_test_split have no effect",
+     "they are splits of a data set, and files are named instead",
+     "--train_file and --validation_file name the files; or --dataset_name"},
 };
 
 // Replaces {flag} by the flag's value.

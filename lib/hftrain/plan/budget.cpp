@@ -35,7 +35,7 @@ int64_t masked_tokens(double probability, int64_t tokens) {
 // Of so many tokens the rows whose logits there is room for at once: the fused loss goes through a vocabulary
 // chunk by chunk, only through places with a label, in buffers of powers of two.
 int64_t rows_of_logits(const architectures::Architecture& architecture, const RunPlan& plan, int64_t tokens) {
-  if (!ends_in_vocabulary(architecture) || !plan.model.fused_kernels) return tokens;
+  if (!ends_in_vocabulary(architecture) || !plan.model.fused_kernels.loss) return tokens;
   const bool gpu = on_gpu(plan.ranks);
   const int64_t chunk =
       std::max(gpu ? kDeviceChunkRows : kHostChunkRows,
@@ -45,12 +45,14 @@ int64_t rows_of_logits(const architectures::Architecture& architecture, const Ru
 }
 
 // Of such a row: its logits and what is computed of them in float32, which the processor's kernel writes in their
-// place.
+// place. Where it has none, for smaller types, they are converted first.
 int64_t bytes_of_logit(const architectures::Architecture& architecture, const RunPlan& plan) {
   const int64_t item = bytes_of(plan.precision.compute);
-  const bool in_place = ends_in_vocabulary(architecture) && plan.model.fused_kernels && !on_gpu(plan.ranks) &&
-                        item == kFullPrecision;
-  return item + (in_place ? 0 : kFullPrecision);
+  const bool fused = ends_in_vocabulary(architecture) && plan.model.fused_kernels.loss;
+  const bool half_on_host = !on_gpu(plan.ranks) && item != kFullPrecision;
+  if (fused && !plan.optimizer.loss_by_probability && !on_gpu(plan.ranks) && !half_on_host) return item;
+  // The plain loss keeps its softmax and makes a gradient beside it.
+  return item + (1 + (half_on_host ? 1 : 0) + (fused ? 0 : 1)) * kFullPrecision;
 }
 
 // Tokens of a rank's micro-batch that a stack works on, and of the rows they stand in.
@@ -88,6 +90,17 @@ int64_t adapter_numbers(const architectures::Architecture& architecture) {
   return (numbers + architecture.layers() - 1) / architecture.layers();
 }
 
+// Whether the matrix before the logits of a vocabulary is trained: the last of its shape, which may be that of the embeddings.
+bool trains_last_matrix(const architectures::Architecture& architecture, const RunPlan& plan) {
+  const std::vector<int64_t> shape = {architecture.outputs(), architecture.hidden_size()};
+  const auto& parameters = architecture.parameters().parameters;
+  for (size_t i = parameters.size(); i-- > 0;) {
+    if (parameters[i].shape == shape)
+      return !std::ranges::binary_search(plan.model.frozen, static_cast<int>(i));
+  }
+  return true;
+}
+
 int64_t activation_bytes(const architectures::Architecture& architecture, const RunPlan& plan) {
   const int64_t split = plan.data.split_batches ? plan.ranks.world_size : 1;
   const auto tokens_of = [&](int64_t length) {
@@ -108,11 +121,14 @@ int64_t activation_bytes(const architectures::Architecture& architecture, const 
     ends += 2 * last->all * width * item;
   }
   // The logits, and in float32 the softmax that becomes their gradient. The fused loss of a vocabulary makes the
-  // gradients of its last matrix and of what it is applied to at once, and backward hands them on.
+  // gradients of its last matrix, unless that is frozen, and of what it is applied to at once, and backward hands them on.
   const int64_t outputs = architecture.outputs();
-  const bool fused = ends_in_vocabulary(architecture) && plan.model.fused_kernels;
-  const int64_t handed_on = fused ? (outputs + last->all) * width * item : 0;
-  return blocks + backward + ends + handed_on +
+  const bool fused = ends_in_vocabulary(architecture) && plan.model.fused_kernels.loss;
+  const int64_t rows = fused ? last->all + (trains_last_matrix(architecture, plan) ? outputs : 0) : 0;
+  const int64_t handed_on = rows * width * item;
+  // For products of smaller types oneDNN copies a matrix first.
+  const int64_t packed = on_gpu(plan.ranks) || item == kFullPrecision ? 0 : outputs * width * item;
+  return blocks + backward + ends + handed_on + packed +
          rows_of_logits(architecture, plan, last->all) * outputs * bytes_of_logit(architecture, plan);
 }
 

@@ -146,6 +146,9 @@ std::string data_text(const RunPlan& plan) {
   if (plan.do_eval || plan.evaluation.on_start)
     parts.push_back(split_text("validation", data.validation, images));
   if (plan.do_predict) parts.push_back(split_text("test", data.test, images));
+  if (data.validation_mismatched)
+    parts.push_back(split_text("mismatched validation", data.validation_mismatched, images));
+  if (data.test_mismatched) parts.push_back(split_text("mismatched test", data.test_mismatched, images));
   parts.push_back(data.sampling + " order, seed " + std::to_string(data.seed));
   return join(parts, ", ");
 }

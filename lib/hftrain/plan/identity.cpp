@@ -24,15 +24,18 @@ Json run_identity(const RunPlan& plan) {
                    {"seed", plan.seed},
                    {"data_seed", plan.data.seed}};
   if (plan.model.adapter) {
-    const architectures::AdapterSpec& spec = plan.model.adapter->spec;
-    identity["adapter"] = {{"r", spec.rank},
-                           {"lora_alpha", spec.alpha},
-                           {"use_rslora", spec.rank_stabilised},
-                           {"target_modules", spec.targets},
-                           {"modules_to_save", spec.saved_modules},
-                           {"base", plan.model.source_folder}};
+    identity["adapter"] = adapter_identity(plan.model.adapter->spec);
+    identity["adapter"]["base"] = plan.model.source_folder;
   }
   return identity;
+}
+
+Json adapter_identity(const architectures::AdapterSpec& spec) {
+  return {{"r", spec.rank},
+          {"lora_alpha", spec.alpha},
+          {"use_rslora", spec.rank_stabilised},
+          {"target_modules", spec.targets},
+          {"modules_to_save", spec.saved_modules}};
 }
 
 std::vector<std::string> identity_differences(const Json& saved, const Json& present) {

@@ -13,6 +13,9 @@ namespace hftrain::plan {
 // stays the same run. The data must be prepared: its content hash is part of it.
 Json run_identity(const RunPlan& plan);
 
+// What of an adapter is part of it.
+Json adapter_identity(const architectures::AdapterSpec& spec);
+
 // The cache's name of prepared data, the hash of their content and options, from the path of a split.
 std::string cache_entry(const std::string& cache_path);
 

@@ -7,6 +7,7 @@
 
 #include "hftrain/base/error.h"
 #include "hftrain/base/file.h"
+#include "hftrain/generation/folder_settings.h"
 #include "hftrain/images/preprocessor.h"
 #include "hftrain/plan/adapter_folder.h"
 #include "hftrain/plan/hub_cache.h"
@@ -17,8 +18,6 @@ namespace {
 
 using architectures::Architecture;
 
-constexpr const char* kWeights = "/model.safetensors";
-constexpr const char* kWeightsIndex = "/model.safetensors.index.json";
 // transformers writes 1e30 where a tokenizer has no limit.
 constexpr double kUnlimitedLength = 1e15;
 
@@ -33,29 +32,15 @@ std::string config_path(const std::string& named, const std::string& flag,
   return resolve_model_folder(named, flag, model.model_revision, cache) + "/config.json";
 }
 
-bool has_weights(const std::string& folder) {
-  return path_exists(folder + kWeights) || path_exists(folder + kWeightsIndex);
-}
-
-void require_weights(const std::string& folder) {
-  if (has_weights(folder)) return;
-  Error error(ExitCode::kData, "the model folder holds no weights");
-  error.where("--model_name_or_path " + folder).why("there is neither model.safetensors nor its index");
-  if (path_exists(folder + "/pytorch_model.bin") || path_exists(folder + "/pytorch_model.bin.index.json")) {
-    error.hint("pytorch_model.bin is a Python pickle and is not read: save the model as safetensors first");
-  } else {
-    error.hint("to train from scratch with this configuration: --config_name " + folder);
-  }
-  throw error;
-}
-
 // The first file of a sharded model.
 std::string first_weights_file(const std::string& folder) {
-  if (path_exists(folder + kWeights)) return folder + kWeights;
-  const Json index = read_json_file(folder + kWeightsIndex);
+  const std::string single = folder + '/' + storage::kWeightsName;
+  if (path_exists(single)) return single;
+  const std::string path = folder + '/' + storage::kWeightsIndexName;
+  const Json index = read_json_file(path);
   const Json files = index.value("weight_map", Json::object());
   if (!files.is_object() || files.empty() || !files.begin()->is_string()) {
-    throw Error(ExitCode::kData, "the index of the weights names no file").where(folder + kWeightsIndex);
+    throw Error(ExitCode::kData, "the index of the weights names no file").where(path);
   }
   return folder + '/' + files.begin()->get<std::string>();
 }
@@ -91,7 +76,7 @@ std::string auto_dtype(const arguments::ModelArguments& model, const Json& confi
         .why("it is " + name + "; float32, bfloat16 and float16 can")
         .hint("--dtype float32");
   }
-  return has_weights(folder) ? dtype_of_weights(first_weights_file(folder)) : "float32";
+  return storage::has_model_weights(folder) ? dtype_of_weights(first_weights_file(folder)) : "float32";
 }
 
 // As transformers: an output matrix that a file keeps beside the embedding with other numbers is one of its own. Configs
@@ -99,7 +84,7 @@ std::string auto_dtype(const arguments::ModelArguments& model, const Json& confi
 std::shared_ptr<const Architecture> as_stored(std::shared_ptr<const Architecture> architecture,
                                               const std::string& folder, const std::string& origin) {
   const architectures::ParameterTable& table = architecture->parameters();
-  if (!architecture->has_encoder_and_decoder() || !has_weights(folder)) return architecture;
+  if (!architecture->has_encoder_and_decoder() || !storage::has_model_weights(folder)) return architecture;
   const storage::ModelWeights weights(folder);
   for (const architectures::TiedParameter& tied : table.tied) {
     if (tied.unit + 1 != static_cast<int>(table.units.size())) continue;  // of an input
@@ -132,8 +117,12 @@ void load_model(const arguments::ModelArguments& model, const std::string& cache
     facts.source_folder = opened.weights;
     facts.adapter_folder = opened.adapter;
     facts.adapter = opened.spec;
-    if (needed == FilesNeeded::kOfRun) require_weights(facts.source_folder);
-    if (!has_weights(facts.source_folder)) facts.missing.push_back("the weights of " + facts.source_folder);
+    if (needed == FilesNeeded::kOfRun)
+      storage::require_model_weights(
+          facts.source_folder, "--model_name_or_path " + facts.source_folder,
+          "to train from scratch with this configuration: --config_name " + facts.source_folder);
+    if (!storage::has_model_weights(facts.source_folder))
+      facts.missing.push_back("the weights of " + facts.source_folder);
   }
   if (!model.model_name_or_path && !model.config_name) {
     if (!model.model_type) {
@@ -155,7 +144,7 @@ void load_model(const arguments::ModelArguments& model, const std::string& cache
   facts.auto_dtype = auto_dtype(model, config, facts.source_folder);
 }
 
-// Of the flag, else of the model's folder, which may have none.
+// Of the flag, else of the model's folder, where config.json may stand for it.
 void load_generation_config(const arguments::Arguments& arguments, const std::string& cache,
                             ModelFacts& facts) {
   const std::optional<std::string>& named = arguments.evaluation.generation_config;
@@ -172,7 +161,12 @@ void load_generation_config(const arguments::Arguments& arguments, const std::st
           .why("a folder of that name has none")
           .hint("a folder with one, or the file itself");
     }
-  } else if (facts.source_folder.empty() || !path_exists(path)) {
+  } else if (facts.source_folder.empty()) {
+    return;
+  } else if (!path_exists(path)) {
+    const generation::FolderSettings found = generation::read_folder_settings(facts.source_folder);
+    facts.generation_config = dump_json(found.values) + '\n';
+    facts.generation_config_origin = found.origin;
     return;
   }
   facts.generation_config = read_file(path);

@@ -23,11 +23,12 @@ struct ModelFacts {
   std::shared_ptr<const architectures::Architecture> architecture;
   std::string source_folder;  // absolute; weights come from here. Empty: from scratch
   std::optional<architectures::AdapterSpec>
-      adapter;                    // of the folder that was named, whose base model is opened
-  std::string adapter_folder;     // absolute; that folder
-  std::string tokenizer_folder;   // absolute; empty when all data are token files
-  std::string generation_config;  // text of --generation_config, else of the folder's file; empty: none
-  std::string generation_config_origin;         // that file
+      adapter;                   // of the folder that was named, whose base model is opened
+  std::string adapter_folder;    // absolute; that folder
+  std::string tokenizer_folder;  // absolute; empty when all data are token files
+  // Text of --generation_config, else of the folder's file, else what its config.json says; empty: from scratch.
+  std::string generation_config;
+  std::string generation_config_origin;         // the file that says it
   std::optional<int64_t> tokenizer_max_length;  // unset: no limit
   std::string auto_dtype = "float32";           // what --dtype auto means: of the files; float32 from scratch
   Json preprocessor;                // of a model of images: its preprocessor_config.json; null: none

@@ -32,6 +32,7 @@ struct SplitFacts {
 struct DataFacts {
   std::optional<SplitFacts> train, validation, test;  // unset: unknown
   Json of_task;  // what its recipe's survey found in the training rows (labels)
+  std::optional<SplitFacts> validation_mismatched = std::nullopt, test_mismatched = std::nullopt;
 };
 
 // Of the run that a checkpoint is from.

@@ -147,6 +147,7 @@ std::optional<AdapterPlan> resolve_adapter(const ResolveInput& input, const Arch
 
 void note_adapter(const ResolveInput& input, const RunPlan& plan, std::vector<Diagnostic>& notes) {
   if (plan.model.adapter) {
+    if (!plan.do_train) return;
     const double share = 100.0 * static_cast<double>(plan.model.trainable_parameters) /
                          static_cast<double>(plan.model.parameters);
     char text[32];

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "hftrain/base/error.h"
+#include "hftrain/generation/folder_settings.h"
 #include "hftrain/generation/generation_config.h"
 #include "hftrain/plan/resolve_parts.h"
 
@@ -94,6 +95,7 @@ Json resolve_generation(const ResolveInput& input, const RunPlan& plan, bool wri
   if (plan.model.generation_config.empty()) return nullptr;
   if (!writes && !input.parsed.arguments.evaluation.generation_config) return nullptr;
   Json config = parse_json(plan.model.generation_config, config_origin(input));
+  generation::take_unknown_tokens(config, running_architecture(input)->vocab_size());
   const std::string limit = writes ? limiting_flag(input, config) : "";
   if (writes) config = with_flags(input, limit, std::move(config));
   try {

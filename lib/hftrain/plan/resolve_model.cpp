@@ -61,11 +61,12 @@ std::string compute_dtype(const ResolveInput& input) {
   return precision.fp16 ? "float16" : master_dtype(input);
 }
 
-// One switch for all fused operators. Unset means fused; a choice between operators is planned.
-bool fused_kernels(const ResolveInput& input, Problems& problems) {
+// Unset means fused.
+FusedKernels fused_kernels(const ResolveInput& input) {
   const PrecisionArguments& precision = input.parsed.arguments.precision;
-  const bool off = input.parsed.origins.is_given("use_liger_kernel") && !precision.use_liger_kernel;
-  if (!precision.liger_kernel_config) return !off;
+  constexpr FusedKernels kNone{false, false, false, false, false, false};
+  if (input.parsed.origins.is_given("use_liger_kernel") && !precision.use_liger_kernel) return kNone;
+  if (!precision.liger_kernel_config) return {};
   const arguments::LigerKernelOptions& config = *precision.liger_kernel_config;
   const std::array choices = {config.rope,
                               config.swiglu,
@@ -74,14 +75,13 @@ bool fused_kernels(const ResolveInput& input, Problems& problems) {
                               config.layer_norm,
                               config.cross_entropy,
                               config.fused_linear_cross_entropy};
-  const size_t without =
-      static_cast<size_t>(std::count(choices.begin(), choices.end(), std::optional(false)));
-  if (without > 0 && without < choices.size()) {
-    problems.usage("liger_kernel_config: a choice between operators is planned: not in this build yet",
-                   input.parsed.origins.describe("liger_kernel_config"),
-                   "all fused operators are used, or none", "use --use_liger_kernel false for none");
-  }
-  return !off && without == 0;
+  if (std::ranges::all_of(choices, [](std::optional<bool> on) { return on == false; })) return kNone;
+  return {.rope = config.rope.value_or(true),
+          .swiglu = config.swiglu.value_or(true),
+          .geglu = config.geglu.value_or(true),
+          .rms_norm = config.rms_norm.value_or(true),
+          .loss = config.fused_linear_cross_entropy.value_or(true) || config.cross_entropy.value_or(false),
+          .rest = true};
 }
 
 // What asks for saved inputs in host memory; empty: nothing.
@@ -89,6 +89,7 @@ std::string offload_origin(const arguments::ParseOutcome& parsed) {
   const arguments::Arguments& arguments = parsed.arguments;
   const auto& options = arguments.precision.gradient_checkpointing_kwargs;
   if (options && options->offload) return parsed.origins.describe("gradient_checkpointing_kwargs");
+  if (arguments.instructions.activation_offloading) return parsed.origins.describe("activation_offloading");
   const auto& sharding = arguments.parallel.sharding.activation_checkpointing_offload;
   return sharding.value_or(false) ? sharding.origin : "";
 }
@@ -259,7 +260,7 @@ ModelPlan resolve_model(const ResolveInput& input, Problems& problems) {
   }
   plan.checkpoint_offload = plan.gradient_checkpointing && !offload_origin(input.parsed).empty();
   plan.neftune_noise_alpha = arguments.optimizer.neftune_noise_alpha.value_or(0);
-  plan.fused_kernels = fused_kernels(input, problems);
+  plan.fused_kernels = fused_kernels(input);
   return plan;
 }
 
@@ -267,6 +268,11 @@ std::vector<Diagnostic> kernel_notes(const ResolveInput& input, const RunPlan& p
   const PrecisionArguments& precision = input.parsed.arguments.precision;
   std::vector<Diagnostic> notes;
   note_offload(input, plan, notes);
+  const auto& choice = precision.liger_kernel_config;
+  if (choice && choice->layer_norm == false && plan.model.fused_kernels.rest)
+    notes.push_back({Diagnostic::Severity::kNote, "layer_norm of liger_kernel_config changes nothing",
+                     input.parsed.origins.describe("liger_kernel_config"),
+                     "layer norms have one form here, LibTorch's own, in one pass", ""});
   if (!on_gpu(plan.ranks) || !precision.use_liger_kernel) return notes;
   notes.push_back({Diagnostic::Severity::kNote,
                    "on GPUs use_liger_kernel may fuse the loss and the projections alone",

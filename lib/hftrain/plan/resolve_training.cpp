@@ -37,7 +37,8 @@ tasks::Scoring scoring_of(const ResolveInput& input) {
 
 int64_t kept_bytes(const RunPlan& plan, const tasks::Scoring& scoring) {
   int64_t most = 0;
-  for (const auto& split : {plan.data.validation, plan.data.test}) {
+  const DataPlan& data = plan.data;
+  for (const auto& split : {data.validation, data.test, data.validation_mismatched, data.test_mismatched}) {
     if (!split) continue;
     const int64_t pending = std::min(split->samples, tasks::kSamplesOfPiece);
     most = std::max(most, split->samples * (scoring.bytes_per_sample + scoring.bytes_per_written_sample) +
@@ -105,6 +106,12 @@ void check_metric(const ResolveInput& input, const EvaluationPlan& evaluation,
 void check_label_smoothing(const ResolveInput& input, const architectures::Architecture& architecture,
                            Problems& problems) {
   using architectures::ProblemType;
+  if (input.parsed.arguments.instructions.loss_type == "dft" &&
+      input.parsed.arguments.optimizer.label_smoothing_factor != 0)
+    problems.usage("--loss_type dft and --label_smoothing_factor do not go together",
+                   input.parsed.origins.describe("label_smoothing_factor"),
+                   "dft weighs a token's loss by the probability of that very token",
+                   "leave one of them out");
   const auto problem = architecture.labels().problem;
   const bool classes = architecture.head() != architectures::Head::kSequenceClassification || !problem ||
                        *problem == ProblemType::kSingleLabel;
@@ -127,6 +134,7 @@ OptimizerPlan resolve_optimizer(const ResolveInput& input) {
   plan.epsilon = optimizer.adam_epsilon;
   plan.max_grad_norm = optimizer.max_grad_norm;
   plan.label_smoothing = optimizer.label_smoothing_factor;
+  plan.loss_by_probability = input.parsed.arguments.instructions.loss_type == "dft";
   for (const std::string& option : split(optimizer.optim_args.value_or(""), ',')) {
     const size_t equals = option.find('=');
     if (equals == std::string::npos) continue;  // the arguments module has checked the form

@@ -112,6 +112,12 @@ struct AdapterPlan {
   std::string config;  // text of the adapter_config.json that is saved
 };
 
+// Which operators run in one pass where the model family has such a form: those that may be chosen alone, the loss with the
+// product before it, and the rest.
+struct FusedKernels {
+  bool rope = true, swiglu = true, geglu = true, rms_norm = true, loss = true, rest = true;
+};
+
 struct ModelPlan {
   std::string source_folder;        // transformers folder to load weights from; empty: from scratch
   std::string model_type;           // the family, as config.json names it
@@ -133,7 +139,7 @@ struct ModelPlan {
   int64_t checkpoint_every_n_layers = 1;
   bool checkpoint_offload = false;  // what a recomputed block keeps lies in host memory
   double neftune_noise_alpha = 0;   // 0: off
-  bool fused_kernels = true;
+  FusedKernels fused_kernels;
 };
 
 // How the loss scale of float16 moves (optim::LossScale says what each value does). The defaults are torch's.
@@ -174,6 +180,9 @@ struct DataPlan {
   std::optional<SplitPlan> train;
   std::optional<SplitPlan> validation;
   std::optional<SplitPlan> test;
+  // Second sets, of texts from other sources: for the evaluation and the prediction at the end.
+  std::optional<SplitPlan> validation_mismatched;
+  std::optional<SplitPlan> test_mismatched;
   uint64_t seed = 42;  // of the data order
   // random | sequential | group_by_length | batch_rebalance | sortish | longest_first
   std::string sampling = "random";
@@ -218,6 +227,7 @@ struct OptimizerPlan {
   double beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8;
   double max_grad_norm = 1.0;  // 0: no clipping
   double label_smoothing = 0.0;
+  bool loss_by_probability = false;            // of tokens: -p·log p instead of -log p, p without gradient
   std::map<std::string, std::string> options;  // optim_args, checked
 };
 

@@ -71,6 +71,7 @@ NLOHMANN_JSON_SERIALIZE_ENUM(GrowthKind, {{GrowthKind::kTokens, "tokens"},
                                           {GrowthKind::kMean, "mean"}})
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(GrownParameter, name, rows_before, kind)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(AdapterPlan, spec, folder, config)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(FusedKernels, rope, swiglu, geglu, rms_norm, loss, rest)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ModelPlan, source_folder, model_type, config, generation_config,
                                    preprocessor_config, tokenizer_folder, tokenizer_settings, chat_template,
                                    master_dtype, parameters, trainable_parameters, non_embedding_parameters,
@@ -82,15 +83,16 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(LossScalePlan, initial, dynamic, growth_inter
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(PrecisionPlan, compute, gradient_scaler, loss_scale, tf32, eval)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(SplitPlan, cache_path, samples, tokens, exact, columns)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(DataPlan, task, block_size, target_size, preprocessor, padding, masking,
-                                   joins_samples, train, validation, test, seed, sampling, drop_last,
-                                   even_batches, split_batches, dispatch_batches, seedable_sampler,
-                                   loader_workers, prefetch_factor, pin_memory, ignore_data_skip)
+                                   joins_samples, train, validation, test, validation_mismatched,
+                                   test_mismatched, seed, sampling, drop_last, even_batches, split_batches,
+                                   dispatch_batches, seedable_sampler, loader_workers, prefetch_factor,
+                                   pin_memory, ignore_data_skip)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(BatchPlan, per_device_train, per_device_eval, accumulation_steps,
                                    global_train, average_tokens_across_devices, sync_each_batch)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(StepsPlan, batches_per_epoch, updates_per_epoch, max_steps, epochs,
                                    limited_by_steps, num_train_epochs, samples_for_speed, expected_seconds)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(OptimizerPlan, name, learning_rate, weight_decay, beta1, beta2, epsilon,
-                                   max_grad_norm, label_smoothing, options)
+                                   max_grad_norm, label_smoothing, loss_by_probability, options)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(SchedulePlan, name, warmup_steps, options)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(IntervalPlan, strategy, steps)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(LoggingPlan, interval, first_step, nan_inf_filter, report_to,
@@ -140,7 +142,7 @@ std::string plan_hash(const RunPlan& plan) {
     value["saving"]["resume_from"] = from.substr(from.rfind('/') + 1);
   }
   // So is where it keeps its prepared data; their folder is named after the hash of the content.
-  for (const char* split : {"train", "validation", "test"}) {
+  for (const char* split : {"train", "validation", "test", "validation_mismatched", "test_mismatched"}) {
     if (!value["data"][split].is_object()) continue;
     value["data"][split]["cache_path"] = cache_entry(value["data"][split]["cache_path"].get<std::string>());
   }

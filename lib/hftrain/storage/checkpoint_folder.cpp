@@ -146,6 +146,20 @@ std::vector<CheckpointInfo> list_checkpoints(const std::string& output_dir) {
   return checkpoints;
 }
 
+std::vector<std::string> others_checkpoints(const std::string& output_dir) {
+  std::vector<std::string> names;
+  // Where a run of ours was they are its own, whatever was damaged since.
+  if (path_exists(output_dir + "/hftrain/plan.json")) return names;
+  for (const CheckpointInfo& checkpoint : named_checkpoints(output_dir)) {
+    // A damaged one of ours still has its state.
+    const bool ours = has_manifest(checkpoint.path) || path_exists(checkpoint.path + "/hftrain_state.json");
+    std::error_code ignored;
+    if (!ours && !fs::is_empty(checkpoint.path, ignored))
+      names.push_back(fs::path(checkpoint.path).filename());
+  }
+  return names;
+}
+
 NewestCheckpoint newest_verified_checkpoint(const std::string& output_dir) {
   NewestCheckpoint newest;
   std::vector<CheckpointInfo> checkpoints = named_checkpoints(output_dir);

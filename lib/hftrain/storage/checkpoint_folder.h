@@ -44,6 +44,9 @@ std::string checkpoint_path(const std::string& output_dir, int64_t step);
 
 // Committed checkpoints by ascending step: folders named checkpoint-<number> that have a manifest.
 std::vector<CheckpointInfo> list_checkpoints(const std::string& output_dir);
+// Names of folders called checkpoint-<number> that something else wrote (the Trainer's have no manifest) where no run of
+// hftrain has been, by ascending step: a save of that step would take their place.
+std::vector<std::string> others_checkpoints(const std::string& output_dir);
 
 // Verifies from the newest down and stops at the first good one. Folders named checkpoint-<number> without a
 // manifest (of another trainer, say) are among the skipped.

@@ -150,6 +150,21 @@ bool has_model_weights(const std::string& folder) {
   return path_exists(folder + '/' + kWeightsName) || path_exists(folder + '/' + kWeightsIndexName);
 }
 
+void require_model_weights(const std::string& folder, const std::string& where,
+                           const std::string& otherwise) {
+  if (has_model_weights(folder)) return;
+  const bool pickled =
+      path_exists(folder + "/pytorch_model.bin") || path_exists(folder + "/pytorch_model.bin.index.json");
+  const bool slices = path_exists(folder + "/model");
+  throw Error(ExitCode::kData, "the model folder holds no weights")
+      .where(where)
+      .why(slices ? "it is a checkpoint of slices" : "there is neither model.safetensors nor its index")
+      .hint(pickled
+                ? "pytorch_model.bin is a Python pickle and is not read: save the model as safetensors first"
+            : slices ? "`hftrain checkpoint export " + folder + " OUT` makes a folder of it"
+                     : otherwise);
+}
+
 std::vector<std::string> model_companion_files(const std::string& folder) {
   static constexpr std::array<std::string_view, 8> kExact = {"config.json",
                                                              "generation_config.json",

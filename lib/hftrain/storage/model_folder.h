@@ -54,6 +54,9 @@ class ModelWeights {
 
 // True when `folder` holds weights that ModelWeights opens.
 bool has_model_weights(const std::string& folder);
+// Error (exit code 4) where it does not, saying what lies there instead. `where` names the folder for people; `otherwise` is
+// what to do about a folder with nothing of the kind.
+void require_model_weights(const std::string& folder, const std::string& where, const std::string& otherwise);
 
 // Files of `folder` that belong to a model beside its weights: its configs, tokenizer, processor and chat
 // template files. Sorted names; nothing of a training run.

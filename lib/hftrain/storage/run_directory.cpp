@@ -11,6 +11,7 @@
 
 #include "hftrain/base/error.h"
 #include "hftrain/base/text.h"
+#include "hftrain/storage/interrupted_writes.h"
 
 namespace hftrain::storage {
 namespace {
@@ -96,6 +97,16 @@ void check_not_in_use(const std::string& output_dir) {
     throw folder_in_use(output_dir, trim(read_file(path)));
 }
 
+std::vector<std::string> clean_output_dir(FileSystem& files, const std::string& output_dir) {
+  std::vector<std::string> lines = clean_leftovers(files, output_dir);
+  // Where no run was, such a name is somebody else's.
+  if (!path_exists(output_dir + '/' + kOwnFolder + "/plan.json")) return lines;
+  for (const std::string& folder : {output_dir, output_dir + '/' + kOwnFolder}) {
+    for (std::string& line : remove_interrupted_writes(files, folder)) lines.push_back(std::move(line));
+  }
+  return lines;
+}
+
 OutputState inspect_output_dir(const std::string& output_dir) {
   OutputState state;
   if (!list_checkpoints(output_dir).empty()) {
@@ -105,7 +116,8 @@ OutputState inspect_output_dir(const std::string& output_dir) {
     return state;
   }
   for (const std::string& name : names_in(output_dir)) {
-    if (name != kOwnFolder && !is_leftover_name(name)) state.foreign_names.push_back(name);
+    if (name != kOwnFolder && !is_leftover_name(name) && !is_interrupted_write(name))
+      state.foreign_names.push_back(name);
   }
   if (!state.foreign_names.empty()) state.kind = OutputKind::kForeign;
   return state;

@@ -27,6 +27,10 @@ class RunLock {
 // What RunLock would say of a folder that another run holds; creates nothing and keeps nothing.
 void check_not_in_use(const std::string& output_dir);
 
+// Removes what a run that was killed left behind: unfinished saves, and files that were being written. Call while holding
+// the RunLock and before anything is written. For the log: what was removed or restored, and what could not be.
+std::vector<std::string> clean_output_dir(FileSystem& files, const std::string& output_dir);
+
 enum class OutputKind {
   kFresh,        // missing, or nothing but hftrain/ without a committed checkpoint
   kCheckpoints,  // at least one committed checkpoint

@@ -166,14 +166,15 @@ Scoring class_scoring(const ClassScoring& wanted) {
   if (scoring.writes_files) scoring.bytes_per_written_sample = (1 + values) * kNumberBytes;
   scoring.options = {{"metric", wanted.metric},
                      {"labels", wanted.labels.to_json_value()},
-                     {"predictions_file", wanted.predictions_file}};
+                     {"predictions_file", wanted.predictions_file},
+                     {"mismatched_file", wanted.mismatched_file}};
   return scoring;
 }
 
 std::unique_ptr<Scorer> make_class_scorer(const ScorerInput& input) {
-  ClassScoring wanted{input.options.at("metric").get<std::string>(),
-                      LabelSet::from_json(input.options.at("labels")),
-                      input.options.at("predictions_file").get<std::string>()};
+  ClassScoring wanted{
+      input.options.at("metric").get<std::string>(), LabelSet::from_json(input.options.at("labels")),
+      input.options.at(input.mismatched ? "mismatched_file" : "predictions_file").get<std::string>()};
   const bool keeps = input.writes && !wanted.predictions_file.empty() && input.split == data::Split::kTest;
   return std::make_unique<ClassScorer>(std::move(wanted), keeps);
 }

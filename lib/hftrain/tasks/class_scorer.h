@@ -18,6 +18,7 @@ struct ClassScoring {
   LabelSet labels;
   // Where predictions are written, "index\tprediction" and a line for each sample; empty: nowhere.
   std::string predictions_file;
+  std::string mismatched_file = "";  // the same of the second test set, where the task has one
 };
 
 // kBestIds of one id a sample for classes, else kScores of as many as there are labels.

@@ -131,7 +131,6 @@ void require_classes(const LabelSet& labels) {
   if (labels.kind() == LabelSet::Kind::kClasses) return;
   const bool numbers = labels.kind() == LabelSet::Kind::kRegression;
   throw Error(ExitCode::kData, "the labels of the images are no classes")
-      .where("the column of the labels")
       .why(numbers ? "they are numbers with a fraction" : "they are lists")
       .hint("one string or whole number for each image");
 }

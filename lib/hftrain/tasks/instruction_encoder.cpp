@@ -15,6 +15,7 @@ namespace {
 struct TokenizedInstruction {
   std::vector<int32_t> ids;
   std::vector<uint8_t> counts;  // 1: for the loss
+  std::vector<int32_t> labels;  // where they are not the ids; else empty
 };
 
 chat::Value joined_messages(const chat::Value& first, const chat::Value& second) {
@@ -43,10 +44,11 @@ class InstructionEncoder final : public data::Encoder {
         continue;
       }
       features.columns[0].add_sequence(tokens.ids);
-      for (size_t i = 0; i < tokens.ids.size(); ++i) {
-        if (tokens.counts[i] == 0) tokens.ids[i] = kNoLabel;
+      std::vector<int32_t>& labels = tokens.labels.empty() ? tokens.ids : tokens.labels;
+      for (size_t i = 0; i < labels.size(); ++i) {
+        if (tokens.counts[i] == 0) labels[i] = kNoLabel;
       }
-      features.columns[1].add_sequence(tokens.ids);
+      features.columns[1].add_sequence(labels);
     }
   }
 
@@ -69,9 +71,12 @@ class InstructionEncoder final : public data::Encoder {
 
  private:
   TokenizedInstruction tokens_of(const data::Records& records, size_t row) const {
-    const Instruction instruction = instruction_of(records, row);
-    if (!instruction.has_completion) ++without_completion_;
+    const Instruction instruction = instruction_of(records, row, tokenizer_->vocab_size());
+    const bool tells =
+        instruction.has_completion || (instruction.tokens && !instruction.tokens->of_completion.empty());
+    if (!tells) ++without_completion_;
     try {
+      if (instruction.tokens) return made_of(*instruction.tokens, instruction.has_completion);
       return instruction.talk ? tokens_of_talk(instruction) : tokens_of_text(instruction);
     } catch (const Error& error) {
       throw in_row(error, records.where(row));
@@ -88,6 +93,26 @@ class InstructionEncoder final : public data::Encoder {
         .why(why)
         .hint(told.hint.empty() ? "mend the row, or name another template with --chat_template_path"
                                 : told.hint);
+  }
+
+  // Rows of tokens: labels stand as they are, masks of the assistant count whatever the flags say, those of completions
+  // where completions are asked for or the row has them in words, too.
+  TokenizedInstruction made_of(const Instruction::Tokens& tokens, bool has_completion) const {
+    if (encoding_.assistant_only)
+      throw Error(ExitCode::kData, "a row is of tokens, and no conversation")
+          .why("--assistant_only_loss is of conversations")
+          .hint("leave it out: assistant_masks, where rows have them, count without it");
+    TokenizedInstruction made{.ids = tokens.ids, .counts = {}, .labels = tokens.labels};
+    made.counts.assign(made.ids.size(), 1);
+    const auto keep = [&](const std::vector<int32_t>& wanted, int32_t uncounted) {
+      for (size_t i = 0; i < wanted.size(); ++i)
+        made.counts[i] = made.counts[i] != 0 && wanted[i] != uncounted;
+    };
+    keep(tokens.labels, kNoLabel);
+    keep(tokens.of_assistant, 0);
+    if (encoding_.completion_only && (encoding_.asked_for_completions || has_completion))
+      keep(tokens.of_completion, 0);
+    return made;
   }
 
   TokenizedInstruction tokens_of_text(const Instruction& instruction) const {
@@ -124,7 +149,7 @@ class InstructionEncoder final : public data::Encoder {
       conversation.messages = joined_messages(talk.messages, talk.completion);
     }
     chat::EncodedConversation whole = encoding_.templates->encode(conversation, *tokenizer_);
-    TokenizedInstruction made{.ids = std::move(whole.ids), .counts = {}};
+    TokenizedInstruction made{.ids = std::move(whole.ids), .counts = {}, .labels = {}};
     made.counts.assign(made.ids.size(), 1);
     if (instruction.has_completion) mark_completion(prompt, made);
     if (encoding_.assistant_only) keep_assistant(whole.assistant, made.counts);
@@ -158,6 +183,7 @@ class InstructionEncoder final : public data::Encoder {
     };
     cut_one(tokens.ids);
     cut_one(tokens.counts);
+    if (!tokens.labels.empty()) cut_one(tokens.labels);
   }
 
   std::shared_ptr<const tokenizer::Tokenizer> tokenizer_;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -15,8 +16,21 @@ namespace {
 
 using data::ValueKind;
 
-enum InstructionColumn : size_t { kText, kPrompt, kCompletion, kMessages, kConversations, kTools, kNames };
-constexpr size_t kInstructionColumns = 7;
+enum InstructionColumn : size_t {
+  kText,
+  kPrompt,
+  kCompletion,
+  kMessages,
+  kConversations,
+  kTools,
+  kNames,
+  kTokens,
+  kTokenLabels,
+  kCompletionMask,
+  kAssistantMask
+};
+constexpr size_t kInstructionColumns = 11;
+constexpr int64_t kUncounted = -100;
 constexpr const char* kMessageHint = R"({"messages": [{"role": "user", "content": "…"}, …]})";
 
 std::vector<std::string> chosen_instructions(const std::vector<std::string>& names,
@@ -29,6 +43,14 @@ std::vector<std::string> chosen_instructions(const std::vector<std::string>& nam
     if (has(name)) chosen[column] = name;
     return has(name);
   };
+  if (take(kTokens, "input_ids")) {
+    // As in TRL: labels stand as they are; masks count without them.
+    if (take(kTokenLabels, "labels")) return chosen;
+    take(kCompletionMask, "completion_mask");
+    take(kAssistantMask, "assistant_masks");
+    if (has("prompt") && has("completion")) take(kCompletion, "completion");
+    return chosen;
+  }
   take(kTools, "tools");
   take(kNames, "chat_template_kwargs");
   if (has("chosen") || has("rejected"))
@@ -85,11 +107,13 @@ chat::Value renamed(const chat::Value& message) {
 
 chat::Value messages_in(const data::Records& records, size_t row, const data::Value& list,
                         const char* column) {
+  const std::string verb = std::string_view(column).ends_with('s') ? "are" : "is";
   if (list.kind() != ValueKind::kList)
-    throw bad_instruction(records, row, "the " + std::string(column) + " of a row are no list of messages",
+    throw bad_instruction(records, row,
+                          "the " + std::string(column) + " of a row " + verb + " no list of messages",
                           it_is(list), kMessageHint);
   if (list.size() == 0)
-    throw bad_instruction(records, row, "the " + std::string(column) + " of a row are empty",
+    throw bad_instruction(records, row, "the " + std::string(column) + " of a row " + verb + " empty",
                           "a conversation has one message at least", "leave the row out");
   const bool old = std::string_view(column) == "conversations";
   std::vector<chat::Value> messages;
@@ -133,13 +157,74 @@ std::string_view text_of(const data::Records& records, size_t row, const data::V
 Instruction pair_of(const data::Records& records, size_t row) {
   const data::Value prompt = records.value(row, kPrompt), completion = records.value(row, kCompletion);
   Instruction made{.has_completion = true};
-  if (prompt.kind() == ValueKind::kList || completion.kind() == ValueKind::kList) {
+  const bool talks = prompt.kind() == ValueKind::kList;
+  if (talks != (completion.kind() == ValueKind::kList))
+    throw bad_instruction(records, row, "prompt and completion of a row are of two kinds",
+                          std::string("the prompt is ") + data::kind_name(prompt.kind()) +
+                              ", the completion " + data::kind_name(completion.kind()),
+                          "two texts, or two lists of messages");
+  if (talks) {
     made.talk = Instruction::Talk{.messages = messages_in(records, row, prompt, "prompt"),
                                   .completion = messages_in(records, row, completion, "completion")};
   } else {
     made.text = text_of(records, row, prompt, "prompt");
     made.completion = text_of(records, row, completion, "completion");
   }
+  return made;
+}
+
+// The list of a column, each number 0 to `most` or `other`; empty without the column.
+std::vector<int32_t> whole_numbers(const data::Records& records, size_t row, InstructionColumn column,
+                                   const char* name, int64_t most, int64_t other) {
+  const data::Value list = records.value(row, column);
+  std::vector<int32_t> made;
+  if (list.kind() == ValueKind::kNull) return made;
+  if (list.kind() != ValueKind::kList)
+    throw bad_instruction(records, row, "the " + std::string(name) + " of a row are no list", it_is(list),
+                          "a list of whole numbers");
+  made.reserve(list.size());
+  for (size_t i = 0; i < list.size(); ++i) {
+    const data::Value value = list[i];
+    if (most == 1 && value.kind() == ValueKind::kBoolean) {  // of a mask
+      made.push_back(value.boolean() ? 1 : 0);
+      continue;
+    }
+    const bool whole = value.kind() == ValueKind::kInteger;
+    if (whole && ((value.integer() >= 0 && value.integer() <= most) || value.integer() == other)) {
+      made.push_back(static_cast<int32_t>(value.integer()));
+      continue;
+    }
+    throw bad_instruction(
+        records, row, "number " + std::to_string(i + 1) + " of the " + name + " of a row does not fit",
+        whole ? "it is " + std::to_string(value.integer()) + "; 0 to " + std::to_string(most) +
+                    (other < 0 ? " and " + std::to_string(other) : "") + " are known"
+              : it_is(value),
+        most == 1 ? "0 or 1 for each token" : "ids of this run's tokenizer, which --tokenizer_name names");
+  }
+  return made;
+}
+
+Instruction::Tokens tokens_of(const data::Records& records, size_t row, int64_t vocabulary) {
+  const auto read = [&](InstructionColumn column, const char* name, int64_t most, int64_t other) {
+    return whole_numbers(records, row, column, name, most, other);
+  };
+  Instruction::Tokens made{.ids = read(kTokens, "input_ids", vocabulary - 1, 0),
+                           .labels = read(kTokenLabels, "labels", vocabulary - 1, kUncounted),
+                           .of_completion = read(kCompletionMask, "completion_mask", 1, 0),
+                           .of_assistant = read(kAssistantMask, "assistant_masks", 1, 0)};
+  using Column = std::tuple<InstructionColumn, const char*, const std::vector<int32_t>*>;
+  for (const auto& [column, name, list] : {Column{kTokenLabels, "labels", &made.labels},
+                                           Column{kCompletionMask, "completion_mask", &made.of_completion},
+                                           Column{kAssistantMask, "assistant_masks", &made.of_assistant}}) {
+    if (records.value(row, column).kind() == ValueKind::kNull || list->size() == made.ids.size()) continue;
+    throw bad_instruction(
+        records, row, "the " + std::string(name) + " of a row are not as many as its input_ids",
+        std::to_string(list->size()) + " for " + std::to_string(made.ids.size()) + " tokens",
+        "one number for each token");
+  }
+  if (made.ids.empty())
+    throw bad_instruction(records, row, "the input_ids of a row are empty",
+                          "there is nothing to learn from it", "leave the row out");
   return made;
 }
 
@@ -151,11 +236,17 @@ data::ColumnRule instruction_columns(const std::string& text_field) {
       .choose = [=](const std::vector<std::string>& names) { return chosen_instructions(names, text_field); },
       .text_only = false,
       .of_some_records = {{kTools, "tools"}, {kNames, "chat_template_kwargs"}},
-      .never_null = {kText, kPrompt, kCompletion, kMessages, kConversations}};
+      .never_null = {kText, kPrompt, kCompletion, kMessages, kConversations, kTokens, kTokenLabels,
+                     kCompletionMask, kAssistantMask}};
 }
 
-Instruction instruction_of(const data::Records& records, size_t row) {
+Instruction instruction_of(const data::Records& records, size_t row, int64_t vocabulary) {
   Instruction made;
+  if (records.value(row, kTokens).kind() != ValueKind::kNull) {
+    made.tokens = tokens_of(records, row, vocabulary);
+    made.has_completion = records.value(row, kCompletion).kind() != ValueKind::kNull;
+    return made;
+  }
   const data::Value messages = records.value(row, kMessages), old = records.value(row, kConversations);
   if (records.value(row, kPrompt).kind() != ValueKind::kNull) {
     made = pair_of(records, row);

@@ -117,6 +117,7 @@ data::Recipe instruction_recipe(const TaskInput& input) {
                     {"max_length", asked.max_length ? Json(*asked.max_length) : Json()},
                     {"truncation", asked.truncation_mode},
                     {"completion_only", encoding.completion_only},
+                    {"completions_asked", encoding.asked_for_completions},
                     {"assistant_only", encoding.assistant_only},
                     {"chat", text_of_chat(input)}};
   recipe.arrangement = data::Arrangement::kKeepRows;
@@ -181,7 +182,8 @@ TaskRow instruction_tuning() {
           .flags = {"dataset_text_field", "chat_template_path", "max_length", "truncation_mode",
                     "completion_only_loss", "assistant_only_loss", "eos_token", "pad_token",
                     "pad_to_multiple_of", "dataset_num_proc", "packing", "packing_strategy", "padding_free",
-                    "eval_packing", "shuffle_dataset"},
+                    "eval_packing", "shuffle_dataset", "loss_type", "activation_offloading",
+                    "dataset_train_split", "dataset_test_split"},
           .recipe = instruction_recipe,
           .padding = instruction_padding,
           .joins_samples = joins_instructions,

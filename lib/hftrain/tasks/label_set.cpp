@@ -94,9 +94,9 @@ class LabelSurvey {
   int64_t rows_ = 0;
 };
 
+// The files are named by who reads them.
 Error unusable(const std::string& why) {
   return Error(ExitCode::kData, "the training data have no labels to learn")
-      .where("the column of the labels")
       .why(why)
       .hint("rows of two classes at least; of a regression a number in every row");
 }

@@ -115,7 +115,8 @@ struct ScorerInput {
   std::string tokenizer_folder;
   std::shared_ptr<const data::Dataset> dataset;
   data::Split split = data::Split::kValidation;
-  bool writes = false;  // files() is going to be asked for
+  bool mismatched = false;  // the second set of that split
+  bool writes = false;      // files() is going to be asked for
 };
 
 }  // namespace hftrain::tasks

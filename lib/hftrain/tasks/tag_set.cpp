@@ -61,11 +61,12 @@ class TagSurvey {
   int64_t largest_ = 0;
 };
 
+// The files are named by who reads them.
 Error no_tags(const std::vector<std::string>& names) {
   return Error(ExitCode::kData, "the training data have no tags to learn")
-      .where("the column of the tags")
       .why(names.empty() ? "there is no row with a word" : "all words have the tag " + names.front())
-      .hint("name the column of the tags with --label_column_name");
+      .hint(names.empty() ? "see whether this is the file that is meant"
+                          : "name the column of the tags with --label_column_name");
 }
 
 bool same_names(std::vector<std::string> left, std::vector<std::string> right) {

@@ -6,6 +6,7 @@
 //             regression; lists: several labels at once (multi-label)
 //   length    --max_seq_length tokens (128), the longer text of a pair is cut first
 //   padding   to that length, or with --no_pad_to_max_length to the longest of the batch
+//   sets      with --task_name mnli second ones of validation and test data, evaluated and predicted at the end
 //   metrics   those of the GLUE task; else accuracy, the mean squared error of a regression, and the micro F1
 //             of several labels at once
 #include <algorithm>
@@ -222,10 +223,10 @@ void check_labels(const std::optional<GlueTask>& glue, LabelSet::Kind kind) {
 Scoring classification_scoring(const TaskInput& input, const Json& facts) {
   const std::optional<GlueTask> glue = glue_task(input);
   const std::optional<LabelSet> labels = labels_known(input, facts);
-  const std::string file = "predict_results" + (glue ? std::string("_") + glue->name : "") + ".txt";
+  const std::string file = "predict_results" + (glue ? std::string("_") + glue->name : "");
   if (labels) {
     check_labels(glue, labels->kind());
-    return class_scoring({metric_of(glue, labels->kind()), *labels, file});
+    return class_scoring({metric_of(glue, labels->kind()), *labels, file + ".txt", file + "-mm.txt"});
   }
   Scoring scoring;
   for (const auto kind :
@@ -243,7 +244,8 @@ TaskRow text_classification() {
           .name = "text-classification",
           .head = architectures::Head::kSequenceClassification,
           .pipeline = "text-classification",
-          .flags = {"task_name", "max_seq_length", "pad_to_max_length"},
+          .flags = {"task_name", "max_seq_length", "pad_to_max_length", "validation_mismatched_file",
+                    "test_mismatched_file"},
           .recipe = classification_recipe,
           .padding = classification_padding,
           .longest = longest,

@@ -30,6 +30,17 @@ parallel::ParameterList parameter_list(const plan::RunPlan& plan, const models::
   return list;
 }
 
+nn::KernelChoice kernels_of(const plan::FusedKernels& fused) {
+  const auto form = [](bool on) { return on ? nn::Kernels::kFused : nn::Kernels::kReference; };
+  nn::KernelChoice choice(form(fused.rest));
+  choice.rope = form(fused.rope);
+  choice.swiglu = form(fused.swiglu);
+  choice.geglu = form(fused.geglu);
+  choice.rms_norm = form(fused.rms_norm);
+  choice.loss = form(fused.loss);
+  return choice;
+}
+
 }  // namespace
 
 at::ScalarType dtype_named(const std::string& name) {
@@ -43,7 +54,7 @@ std::unique_ptr<models::Model> make_model(const plan::RunPlan& plan, at::Device 
   options.compute_dtype = dtype_named(plan.precision.compute);
   options.parameter_dtype = dtype_named(plan.model.master_dtype);
   options.device = device;
-  options.kernels = plan.model.fused_kernels ? nn::Kernels::kFused : nn::Kernels::kReference;
+  options.kernels = kernels_of(plan.model.fused_kernels);
   options.neftune_alpha = plan.model.neftune_noise_alpha;
   options.frozen = plan.model.frozen;
   using architectures::Architecture;
@@ -99,15 +110,16 @@ std::shared_ptr<const data::Collator> make_collator(const plan::DataPlan& data, 
 }
 
 ScorerMaker make_scorer_maker(const plan::RunPlan& plan, std::shared_ptr<const data::Dataset> dataset,
-                              data::Split split, bool writes) {
+                              EvaluatedSet set, bool writes) {
   const tasks::TaskRow& task = tasks::row_of(plan.data.task);
   if (task.scorer == nullptr || plan.evaluation.outputs == tasks::OutputForm::kLossOnly) return {};
-  return [&plan, dataset = std::move(dataset), split, writes, make = task.scorer] {
+  return [&plan, dataset = std::move(dataset), set, writes, make = task.scorer] {
     const tasks::ScorerInput input{.options = plan.evaluation.scoring,
                                    .model_config = plan.model.config,
                                    .tokenizer_folder = plan.model.tokenizer_folder,
                                    .dataset = dataset,
-                                   .split = split,
+                                   .split = set.split,
+                                   .mismatched = set.mismatched,
                                    .writes = writes};
     return tasks::with_extra_metrics(
         make(input), {.of_inputs = plan.evaluation.gives_inputs, .of_losses = plan.evaluation.gives_losses});

@@ -5,13 +5,13 @@
 
 #include "hftrain/comm/communicator.h"
 #include "hftrain/data/collator.h"
-#include "hftrain/data/data_files.h"
 #include "hftrain/data/dataset.h"
 #include "hftrain/models/model.h"
 #include "hftrain/optim/gradients.h"
 #include "hftrain/optim/schedule.h"
 #include "hftrain/parallel/strategy.h"
 #include "hftrain/plan/run_plan.h"
+#include "hftrain/trainer/evaluated_set.h"
 #include "hftrain/trainer/scorer_exchange.h"
 
 namespace hftrain::trainer {
@@ -31,7 +31,7 @@ std::shared_ptr<const data::Collator> make_collator(const plan::DataPlan& data, 
 // What judges an evaluation of that split; not set where the loss alone is wanted. `writes`: its files are
 // going to be asked for. `plan` must outlive what it returns.
 ScorerMaker make_scorer_maker(const plan::RunPlan& plan, std::shared_ptr<const data::Dataset> dataset,
-                              data::Split split, bool writes);
+                              EvaluatedSet set, bool writes);
 std::unique_ptr<optim::Schedule> make_schedule(const plan::RunPlan& plan);
 optim::GradientScaler make_scaler(const plan::RunPlan& plan);
 

@@ -173,6 +173,7 @@ Evaluator::BatchLoss Evaluator::loss_of(const LoadedBatch& batch, at::Tensor& ou
       models::loss_objective(model_.architecture(), columns,
                              {.num_items = divisor,
                               .label_smoothing = plan_.optimizer.label_smoothing,
+                              .by_probability = plan_.optimizer.loss_by_probability,
                               .want_logits = form == OutputForm::kScores,
                               .want_best_ids = form == OutputForm::kBestIds});
   models::Output given = model_.forward(columns, runner_, objective);

@@ -27,6 +27,12 @@ bool models_language(architectures::Head head) {
   return head == architectures::Head::kCausalLm || head == architectures::Head::kMaskedLm;
 }
 
+Json with_suffix(const Json& metrics, const std::string& suffix) {
+  Json renamed = Json::object();
+  for (const auto& [key, value] : metrics.items()) renamed[key + suffix] = value;
+  return renamed;
+}
+
 }  // namespace
 
 // The folder may be another one than when it was written. All ranks go by what rank 0 finds.
@@ -122,11 +128,11 @@ void Trainer::write_card() const {
 }
 
 // Outside training the whole model may compute in half precision (--bf16_full_eval, --fp16_full_eval).
-Evaluation Trainer::evaluate_in_full(data::Split split) {
+Evaluation Trainer::evaluate_in_full(EvaluatedSet set) {
   const PhaseClock::Span span = clock_.span("eval");
   memory_.begin();
   if (!plan_.precision.eval.empty()) model_->compute_in(dtype_named(plan_.precision.eval));
-  const EvaluationRequest request = evaluation_request(split, /*writes=*/true);
+  const EvaluationRequest request = evaluation_request(set, /*writes=*/true);
   Evaluation evaluation = evaluator_->run(request);
   model_->compute_in(dtype_named(plan_.precision.compute));
   stop_ = evaluation.stop;
@@ -143,25 +149,45 @@ void Trainer::announce_section(const char* name) {
 
 void Trainer::evaluate_at_end() {
   announce_section("Evaluate");
-  Evaluation evaluation = evaluate_in_full(data::Split::kValidation);
+  for (const bool mismatched : {false, true}) {
+    const EvaluatedSet set{data::Split::kValidation, mismatched};
+    if (stop_ == StopSignal::kNone && set.of(plan_.data)) evaluate_set(set);
+  }
+  if (stop_ == StopSignal::kNone && speaks() && plan_.do_train) write_card();  // again, with these results
+}
+
+// A second set is logged under its own keys: under those of the first it would overwrite them in every tracker.
+void Trainer::evaluate_set(EvaluatedSet set) {
+  Evaluation evaluation = evaluate_in_full(set);
   if (evaluation.metrics.is_null()) return;
-  Json metrics = record(std::move(evaluation.metrics));
-  memory_.end("eval", metrics);
-  if (models_language(model_->architecture().head()) && metrics.contains("eval_loss"))
+  Json metrics = record(with_suffix(evaluation.metrics, set.suffix()));
+  Json memory = Json::object();
+  memory_.end("eval", memory);
+  metrics.update(with_suffix(memory, set.suffix()));
+  // Of a loss that probabilities weigh it would be none.
+  if (models_language(model_->architecture().head()) && metrics.contains("eval_loss") &&
+      !plan_.optimizer.loss_by_probability)
     metrics["perplexity"] = std::exp(metrics["eval_loss"].get<double>());
   if (!speaks()) return;
-  write_results("eval", std::move(metrics), plan_.data.validation->samples);
+  write_results("eval", std::move(metrics), set.of(plan_.data)->samples, set.suffix());
   write_files(evaluation.scorer.get(), "eval");
-  if (plan_.do_train) write_card();  // again, with this result
 }
 
 void Trainer::predict_at_end() {
   announce_section("Predict");
-  Evaluation evaluation = evaluate_in_full(data::Split::kTest);
+  for (const bool mismatched : {false, true}) {
+    const EvaluatedSet set{data::Split::kTest, mismatched};
+    if (stop_ == StopSignal::kNone && set.of(plan_.data)) predict_set(set);
+  }
+}
+
+void Trainer::predict_set(EvaluatedSet set) {
+  Evaluation evaluation = evaluate_in_full(set);
   if (evaluation.metrics.is_null()) return;
   memory_.end("test", evaluation.metrics);
   if (!speaks()) return;
-  write_results("predict", std::move(evaluation.metrics), plan_.data.test->samples);
+  write_results("predict", with_suffix(evaluation.metrics, set.suffix()), set.of(plan_.data)->samples,
+                set.suffix());
   write_files(evaluation.scorer.get(), "predict");
 }
 
@@ -206,10 +232,12 @@ void Trainer::share_file(const std::string& name, std::optional<Error>& failure)
 }
 
 // Training and evaluations are logged records, which have an epoch; the Trainer logs no prediction.
-void Trainer::write_results(const std::string& split, Json metrics, int64_t samples) {
-  if (split != "predict") metrics["epoch"] = state_.epoch;
-  metrics[split + "_samples"] = samples;
-  reporting::save_metrics(plan_.output_dir, split, metrics);
+void Trainer::write_results(const std::string& split, Json metrics, int64_t samples, const char* suffix) {
+  if (split != "predict") metrics[std::string("epoch") + suffix] = state_.epoch;
+  metrics[split + "_samples" + suffix] = samples;
+  Json& whole = results_[split];
+  whole.update(metrics);
+  reporting::save_metrics(plan_.output_dir, split, whole);
   events_.send(plan::WorkerEvent::Kind::kMetrics, {{"text", reporting::format_metrics(split, metrics)}});
 }
 

@@ -64,7 +64,7 @@ void Trainer::rehearse() {
 void Trainer::rehearse_evaluation() {
   events_.set_phase(WorkPhase::kEvaluating);
   try_out("an evaluation", "a smaller --per_device_eval_batch_size; --rehearse false goes without",
-          [&] { evaluator_->rehearse(evaluation_request(data::Split::kValidation, /*writes=*/false)); });
+          [&] { evaluator_->rehearse(evaluation_request({data::Split::kValidation}, /*writes=*/false)); });
 }
 
 void Trainer::rehearse_save() {

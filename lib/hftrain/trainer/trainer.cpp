@@ -277,15 +277,14 @@ std::shared_ptr<const data::Dataset> Trainer::open_split(const plan::SplitPlan& 
   return data::Dataset::open(split.cache_path, split.columns);
 }
 
-EvaluationRequest Trainer::evaluation_request(data::Split split, bool writes) const {
-  const bool test = split == data::Split::kTest;
-  const plan::SplitPlan& planned = test ? *plan_.data.test : *plan_.data.validation;
+EvaluationRequest Trainer::evaluation_request(EvaluatedSet set, bool writes) const {
+  const plan::SplitPlan& planned = *set.of(plan_.data);
   const std::shared_ptr<const data::Dataset> dataset = open_split(planned);
-  const std::string prefix = test ? "predict" : "eval";
+  const std::string prefix = set.predicted() ? "predict" : "eval";
   EvaluationRequest request{.dataset = dataset,
                             .collator = make_collator(plan_.data, planned),
                             .prefix = prefix,
-                            .make_scorer = make_scorer_maker(plan_, dataset, split, writes)};
+                            .make_scorer = make_scorer_maker(plan_, dataset, set, writes)};
   if (writes && speaks()) request.place = {plan_.output_dir, prefix};
   return request;
 }

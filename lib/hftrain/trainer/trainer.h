@@ -4,6 +4,7 @@
 //   RunOutcome outcome = trainer.run();
 #pragma once
 
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -18,6 +19,7 @@
 #include "hftrain/storage/retention.h"
 #include "hftrain/trainer/batch_loader.h"
 #include "hftrain/trainer/callback.h"
+#include "hftrain/trainer/evaluated_set.h"
 #include "hftrain/trainer/evaluator.h"
 #include "hftrain/trainer/event_channel.h"
 #include "hftrain/trainer/loss_accumulator.h"
@@ -121,13 +123,16 @@ class Trainer {
   // Why the best model cannot be loaded; empty: it can. Collective.
   std::string best_model_problem();
   // `writes`: what it says of the samples is to be written.
-  EvaluationRequest evaluation_request(data::Split split, bool writes) const;
+  EvaluationRequest evaluation_request(EvaluatedSet set, bool writes) const;
   // Metrics are null when a stop came in between.
-  Evaluation evaluate_in_full(data::Split split);
+  Evaluation evaluate_in_full(EvaluatedSet set);
   void evaluate_at_end();
+  void evaluate_set(EvaluatedSet set);
   void predict_at_end();
+  void predict_set(EvaluatedSet set);
   void write_card() const;
-  void write_results(const std::string& split, Json metrics, int64_t samples);
+  // The results of the sets of a split stand in one file, their keys with `suffix`.
+  void write_results(const std::string& split, Json metrics, int64_t samples, const char* suffix = "");
   // Files of predictions, and their names for share_results().
   void write_files(const tasks::Scorer* scorer, const std::string& prefix);
   // What only rank 0 has written beside the checkpoints goes to the other nodes' folders.
@@ -169,6 +174,7 @@ class Trainer {
   Profile profile_;
   int64_t tokens_trained_ = 0;  // in this attempt
   std::unique_ptr<RunLog> log_;
+  std::map<std::string, Json> results_;     // by split: what its file holds
   std::vector<std::string> written_files_;  // by rank 0 beside the results
   StopSignal stop_ = StopSignal::kNone;
   int non_finite_in_a_row_ = 0;

@@ -333,7 +333,7 @@ void Trainer::evaluate_and_track() {
   Evaluation evaluation;
   {
     const PhaseClock::Span span = clock_.span("eval");
-    evaluation = evaluator_->run(evaluation_request(data::Split::kValidation, /*writes=*/false));
+    evaluation = evaluator_->run(evaluation_request({data::Split::kValidation}, /*writes=*/false));
   }
   stop_ = evaluation.stop;
   state_.evaluation_pending = stop_ != StopSignal::kNone;

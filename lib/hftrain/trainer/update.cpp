@@ -24,7 +24,9 @@ void Update::accumulate(const LoadedBatch& batch, double divisor, bool synchroni
   strategy_.begin_micro_batch(synchronise);
   const models::Objective objective =
       models::loss_objective(model_.architecture(), columns,
-                             {.num_items = items, .label_smoothing = plan_.optimizer.label_smoothing});
+                             {.num_items = items,
+                              .label_smoothing = plan_.optimizer.label_smoothing,
+                              .by_probability = plan_.optimizer.loss_by_probability});
   const at::Tensor loss = model_.forward(columns, runner_, objective).loss;
   losses.add(loss, steps_since_log);
   hooks.before_backward();

@@ -117,7 +117,8 @@ class EnvironmentReader {
     for (const std::string name : kOfTorchrun)
       add(name, to_lower(name.substr(kTorchrunPrefix.size())), text(name));
     if (!text("HF_DATASETS_CACHE").empty())
-      note("HF_DATASETS_CACHE of the environment has no effect yet", "data sets by name are planned");
+      note("HF_DATASETS_CACHE of the environment has no effect here",
+           "it holds tables that Python made; data sets by name lie in the hub cache");
     if (announces_fsdp(environment_) || announces_deepspeed(environment_)) {
       launch();
     } else {
