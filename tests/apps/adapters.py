@@ -49,6 +49,9 @@ def an_adapter_alone_is_trained_and_saved(fixture, folder):
     output = os.path.join(folder, "run")
     said = fixture.train(output, "--save_steps", 2, "--lora_r", 4)
     expect("an adapter is trained" in said.stderr, "it is said", said.stderr)
+    judged = fixture.call("--model_name_or_path", output, "--validation_file", fixture.text, "--block_size", "64", "--use_cpu", "--do_eval",
+                          "--output_dir", output + "-judged")
+    expect("is trained" not in judged.stderr, "an evaluation trains none", judged.stderr)
     for place in (output, output + "/checkpoint-2", output + "/checkpoint-4"):
         names = os.listdir(place)
         expect("adapter_model.safetensors" in names and "adapter_config.json" in names, "the adapter's files", names)
@@ -98,6 +101,15 @@ def a_resumed_adapter_is_the_same_run(fixture, folder):
     shutil.copytree(whole, part, ignore=shutil.ignore_patterns("checkpoint-4"))
     fixture.train(part, *common, "--resume_from_checkpoint", part + "/checkpoint-2")
     expect(losses(whole)[-2:] == losses(part)[-2:], "losses", (losses(whole), losses(part)))
+    full = os.path.join(folder, "full")
+    fixture.call(*fixture.flags(full, "--max_steps", 2, "--save_steps", 2, ranks=1))
+    other = fixture.train(full + "-adapted", "--resume_from_checkpoint", full + "/checkpoint-2", expect=2)
+    expect("the checkpoint holds no adapter" in other.stderr, "weights are no adapter", other.stderr)
+    for flags, said in ((["--lora_alpha", 400], "lora_alpha: 32.0 there, 400.0 here"), (["--lora_target_modules", "c_proj"], "c_proj"),
+                        (["--use_peft", "false"], "this run trains none")):
+        for checkpoint in (part + "/checkpoint-2", "true"):
+            other = fixture.train(part, *common, "--resume_from_checkpoint", checkpoint, *flags, steps=6, expect=2)
+            expect("adapter is not that of this run" in other.stderr and said in other.stderr, f"{flags}: another adapter", other.stderr)
     expect(filecmp.cmp(whole + "/adapter_model.safetensors", part + "/adapter_model.safetensors", shallow=False), "the same bits", part)
 
 

@@ -17,7 +17,7 @@ from runs import HFTRAIN, expect, run_scenarios
 from tiny_tasks import TinyTasks, rows, write
 
 LENGTHS = {"text-classification": ["--max_seq_length", 32], "mlm": ["--max_seq_length", 32], "clm": ["--block_size", 16],
-           "question-answering": ["--max_seq_length", 32, "--doc_stride", 8]}
+           "question-answering": ["--max_seq_length", 32, "--doc_stride", 8], "sft": ["--max_length", 60]}
 
 
 class Cases:
@@ -73,7 +73,10 @@ def texts_with_labels(fixture, folder):
     case.refused("'sentence2' is null", {"t.jsonl": rows(*({**row, "sentence2": "b"} for row in good), {**good[0], "sentence2": None})})
     case.refused("all rows have the label a", {"t.jsonl": rows(good[0], good[0])})
     case.refused("all rows have the label a", {"t.csv": "sentence1,label\nthe fox,a"})
-    case.refused("there are no rows", {"t.csv": "sentence1,label\n"})
+    for name, text in (("t.csv", "sentence1,label\n"), ("t.jsonl", ""), ("t.json", "[]")):
+        case.refused("there are no rows", {name: text})
+        case.refused(f"where: {folder}/data/{name}\n", {name: text})
+    case.refused("t.csv and 1 more", {"t.csv": "sentence1,label\n", "u.csv": "sentence1,label\n"}, train=["t.csv", "u.csv"])
     case.refused("the file is empty", {"t.csv": ""})
     case.refused("'zz'", {"t.jsonl": rows(*good), "v.jsonl": rows({"sentence1": "q", "label": "zz"})}, valid="v.jsonl")
     for empty in ("", "\n\n"):
@@ -121,6 +124,7 @@ def rows_of_tags(fixture, folder):
         case.refused("t.jsonl:2", {"t.jsonl": text})
     case.refused("all words have the tag O", {"t.jsonl": rows({"tokens": ["a", "b"], "ner_tags": ["O", "O"]})})
     case.refused("there is no row with a word", {"t.jsonl": rows({"tokens": [], "ner_tags": []})})
+    case.refused(f"where: {folder}/data/t.csv\n", {"t.csv": "tokens,ner_tags\n"})
     case.refused("'B-X'", {"t.jsonl": rows(good), "v.jsonl": rows({"tokens": ["a"], "ner_tags": ["B-X"]})}, valid="v.jsonl")
     case.refused("'5'", {"t.jsonl": rows({"tokens": ["a", "b"], "ner_tags": [0, 1]}), "v.jsonl": rows({"tokens": ["a"], "ner_tags": [5]})},
                  valid="v.jsonl")
@@ -219,6 +223,35 @@ def texts_to_continue_and_to_fill_in(fixture, folder):
     case.taken({"t.txt": "the fox sleeps " * 30})
 
 
+def conversations_and_completions(fixture, folder):
+    write(folder, {"chat.jinja": "{% for m in messages %}{{ m['role'] }}: {{ m['content'] }}\n{% endfor %}"})
+    case = Cases(fixture, folder, "sft")
+    more = ["--chat_template_path", os.path.join(folder, "chat.jinja"), "--eos_token", "<|endoftext|>"]
+    talk = {"messages": [{"role": "user", "content": "hi"}, {"role": "assistant", "content": "the fox"}]}
+    pair = {"prompt": "hi", "completion": "the fox"}
+    turn = talk["messages"]
+    for good, said, row in ((talk, "is null", {"messages": None}), (talk, "are no list of messages", {"messages": "hi"}), (talk, "it is an object", {"messages": {}}),
+                            (talk, "are empty", {"messages": []}), (talk, "message 1 of a row is no object", {"messages": ["hi"]}),
+                            (talk, "message 1 of a row has no role", {"messages": [{"content": "hi"}]}), (talk, "no field 'messages'", {"note": "x"}),
+                            (pair, "the prompt is a string, the completion an array", {"prompt": "hi", "completion": turn}),
+                            (pair, "the prompt is an array, the completion a number", {"prompt": turn, "completion": 5}),
+                            (pair, "the prompt of a row is empty", {"prompt": [], "completion": turn}), (pair, "the completion of a row is no string", pair | {"completion": 5}),
+                            (pair, "no field 'completion'", {"prompt": "hi"})):
+        case.refused(said, {"t.jsonl": rows(good, row)}, *more)
+        case.refused("t.jsonl:2", {"t.jsonl": rows(good, row)}, *more)
+    case.refused("two fields 'messages'", {"t.jsonl": json.dumps(talk)[:-1] + ', "messages": []}\n'}, *more)
+    for nothing in ("", "\n"):
+        case.refused("the training data is empty", {"t.jsonl": nothing}, *more)
+    case.refused("the test data is empty", {"t.jsonl": rows(talk), "v.jsonl": ""}, *more, test="v.jsonl")
+    case.refused("no columns of instruction data", {"t.jsonl": rows(talk), "v.jsonl": rows({"zzz": 1})}, *more, valid="v.jsonl")
+    case.refused("no column 'completion'", {"t.jsonl": rows({"prompt": "hi"})}, *more)
+    case.refused("which --task sft does not learn", {"t.jsonl": rows({"prompt": "a", "chosen": "b", "rejected": "c"})}, *more)
+    case.refused("not valid UTF-8", {"t.jsonl": rows(talk).encode() + b'{"messages": "\xff"}\n'}, *more)
+    case.refused("not a data file", {"d/t.jsonl": rows(talk)}, *more, train=["d"])
+    case.taken({"t.jsonl": rows(talk)}, *more)
+    case.taken({"t.jsonl": rows({"prompt": turn[:1], "completion": turn[1:]}, {"prompt": turn[:1], "completion": turn[1:]})}, *more)
+
+
 def images_with_classes(fixture, folder):
     def of(kind, colour="red"):
         with open(sorted(glob.glob(f"{fixture.pictures}/train/{colour}/*.{kind}"))[0], "rb") as file:
@@ -262,7 +295,7 @@ def images_with_classes(fixture, folder):
 
 
 SCENARIOS = [texts_with_labels, rows_of_tags, questions_and_answers, summaries_and_translations, texts_to_continue_and_to_fill_in,
-             images_with_classes]
+             conversations_and_completions, images_with_classes]
 
 
 if __name__ == "__main__":

@@ -119,8 +119,9 @@ def seen(output):
 
 def every_flag_acts_by_flag_and_by_file(fixture, folder):
     write(folder, {"texts.jsonl": rows(*({"text": f"the river {i}", "other": f"a town {i} {i}", "prompt_": "x"} for i in range(9))),
+                   "tokens.jsonl": rows(*({"input_ids": [60 + i, 61, 62, 63 + i], "completion_mask": [0, 0, 1, 1]} for i in range(9))),
                    "pairs.jsonl": rows(*({"prompt": f"what is {i} and {i}?", "completion": f" it is {2 * i}"} for i in range(9)))})
-    texts, pairs = (os.path.join(folder, name + ".jsonl") for name in ("texts", "pairs"))
+    texts, pairs, tokens = (os.path.join(folder, name + ".jsonl") for name in ("texts", "pairs", "tokens"))
     plain = os.path.join(fixture.folder, "plain.jinja")
     other = os.path.join(folder, "other.jinja")
     write(folder, {"other.jinja": TEMPLATE.replace("assistant: ", "A: ").replace("}}: {%", "}}> {%")})
@@ -128,9 +129,9 @@ def every_flag_acts_by_flag_and_by_file(fixture, folder):
     changes = [("dataset_text_field", "other", texts, []), ("chat_template_path", other, None, []), ("max_length", 12, None, []),
                ("truncation_mode", "keep_end", None, ["--max_length", "12"]), ("packing", True, None, ["--max_length", "64"]),
                ("packing_strategy", "wrapped", None, packed), ("packing_strategy", "bfd_split", None, ["--packing", "--max_length", "16"]),
-               ("padding_free", True, None, ["--max_length", "null"]), ("eval_packing", False, None, packed), ("completion_only_loss", False, pairs, []),
+               ("padding_free", True, None, ["--max_length", "null"]), ("eval_packing", False, None, packed), ("completion_only_loss", False, pairs, []), ("completion_only_loss", True, tokens, []),
                ("assistant_only_loss", True, None, []), ("eos_token", "?", pairs, []), ("pad_token", "!", None, []), ("pad_to_multiple_of", 64, None, []),
-               ("shuffle_dataset", True, None, [])]
+               ("shuffle_dataset", True, None, []), ("loss_type", "dft", None, []), ("loss_type", "dft", None, packed)]
     for number, (flag, value, train, more) in enumerate(changes):
         def run(name, *words):
             output = os.path.join(folder, f"{number}{name}")
@@ -147,6 +148,8 @@ def every_flag_acts_by_flag_and_by_file(fixture, folder):
         expect(by_flag != base, f"{flag} {value} changes something", base)
         differs = {"padding_free": "joins", "eval_packing": "eval", "pad_token": "tokenizer", "pad_to_multiple_of": "padding"}.get(flag, "losses")
         expect(by_flag[differs] != base[differs], f"{flag} changes {differs}", [base, by_flag])
+    perplexities = ["perplexity" in read_json(folder, name, "eval_results.json") for name in ("16base", "16flag")]
+    expect(perplexities == [True, False], "dft has no perplexity", perplexities)
     expect(run("threads", "--dataset_num_proc", 1) == run("more-threads", "--dataset_num_proc", 3, "--overwrite_cache"), "threads change nothing", texts)
     told = fixture.call(*fixture.flags(os.path.join(folder, "told"), "--max_steps", 1)).stderr
     expect("2e-5" not in told, "a rate that was chosen needs no notice", told)
@@ -189,6 +192,12 @@ def what_cannot_be_learned_is_refused(fixture, folder):
     refused("no number of tokens", 2, good, "--pad_to_multiple_of", "many")
     refused("--task sft does not read --block_size", 2, good, "--block_size", 64)
     refused("another trainer", 2, good, "--beta", "0.1")
+    refused("do not go together", 2, good, "--loss_type", "dft", "--label_smoothing_factor", "0.1")
+    refused("--loss_type", 2, good, "--loss_type", "ce")
+    for key, value in (("dataset_kwargs", {"skip_prepare_dataset": False}), ("datasets", [{"path": "x"}])):
+        write(folder, {"natural.yaml": json.dumps({key: value})})
+        refused(f"{key} is not supported", 2, good, "--config", os.path.join(folder, "natural.yaml"))
+    refused("number 1 of the input_ids", 4, rows({"input_ids": [512]}))
     broken = os.path.join(folder, "broken.jinja")
     write(folder, {"broken.jinja": "{% for m in messages %}"})
     refused("rows.jsonl:1", 4, good, "--chat_template_path", broken)
@@ -203,9 +212,12 @@ def the_run_of_the_page_works(fixture, folder):
         write(folder, {name: "".join(line[4:] + "\n" for line in content.splitlines())})
     commands = [line.strip() for line in page.replace("\\\n", " ").splitlines() if line.startswith("    hftrain ")]
     expect(len(commands) >= 4, "the page has commands", commands)
-    for command in commands:
-        fixture.call(*shlex.split(command)[1:])
+    said = [fixture.call(*shlex.split(command)[1:]).stdout for command in commands]
     expect(os.path.exists("assistant/chat_template.jinja"), "a model with its template", os.listdir(folder))
+    answers = [words for command, words in zip(commands, said) if " generate " in command]
+    expect(answers == ["It begins with r.\n"] + 2 * ["I am a small model.\n"], "what the page says that is answered", answers)
+    for answer in answers:
+        expect(f"`{answer.strip()}`" in page, "the page says so", answer)
 
 
 SCENARIOS = [answers_are_learned, packed_rows_give_what_single_rows_give, a_run_resumed_within_packed_rows_gives_the_same_bits, every_flag_acts_by_flag_and_by_file,

@@ -10,11 +10,14 @@ import os
 import pathlib
 import re
 import shutil
+import signal
 import subprocess
 import sys
+import time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from runs import HFTRAIN, Fixture, expect, read_json, records, run_scenarios
+from faults import processes_of, send
+from runs import HFTRAIN, PATIENCE, Fixture, expect, read_json, records, run_scenarios
 
 PAGE = pathlib.Path(__file__).resolve().parents[2] / "docs" / "question-answering.md"
 MODEL = "n_layer=2,n_head=2,n_embd=32,n_positions=128,vocab_size=512,bos_token_id=0,eos_token_id=0,pad_token_id=0,resid_pdrop=0,embd_pdrop=0,attn_pdrop=0"
@@ -181,6 +184,26 @@ def answers_do_not_depend_on_how_they_are_gathered(fixture, folder):
     expect(answers("joined", *left, "--eval_accumulation_steps", 3) == wide, "batches of several lengths, padded on the left and joined", wide[1])
 
 
+def answers_of_a_killed_evaluation_are_gone_at_the_next_start(fixture, folder):
+    trained, output = os.path.join(folder, "trained"), os.path.join(folder, "killed")
+    fixture.call(*fixture.flags(trained, "--max_steps", 1, "--save_strategy", "no"))
+    words = ["train", "--task", "question-answering", "--model_name_or_path", trained, "--validation_file", fixture.valid, "--do_eval", "--max_seq_length", "24",
+             "--doc_stride", "2", "--per_device_eval_batch_size", "1", "--use_cpu", "--output_dir", output]
+
+    def half_written():
+        return [name for name in os.listdir(output) if ".tmp-" in name] if os.path.isdir(output) else []
+    front = subprocess.Popen([HFTRAIN, *words], env=fixture.environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    deadline = time.monotonic() + PATIENCE
+    while not half_written() and front.poll() is None and time.monotonic() < deadline:
+        time.sleep(0.002)
+    killed = [send(pid, signal.SIGKILL) for pid in processes_of(output)]
+    said = front.communicate()[1]
+    expect(killed == [True] and front.returncode == 9 and half_written(), "a worker is killed, and leaves what it was writing", [killed, front.returncode, said])
+    left, again = half_written(), fixture.call(*words).stderr
+    expect(not half_written() and all(f"removed {os.path.join(output, name)}" in again for name in left), "the next start says what it removes", [left, again])
+    expect(os.path.exists(os.path.join(output, "eval_nbest_predictions.json")), "and writes its own", os.listdir(output))
+
+
 def a_resumed_run_gives_the_same_bits(fixture, folder):
     straight, parts = os.path.join(folder, "straight"), os.path.join(folder, "parts")
     common = ["--save_strategy", "steps", "--save_steps", 4, "--no_pad_to_max_length"]
@@ -230,7 +253,8 @@ def wrong_rows_are_refused_and_nothing_is_written(fixture, folder):
 
 
 SCENARIOS = [the_run_of_the_page_reaches_the_floor, flags_of_data_change_windows, flags_of_reading_change_answers, test_data_are_answered_and_judged_where_answers_are_known,
-             answers_do_not_depend_on_how_they_are_gathered, a_resumed_run_gives_the_same_bits, ranks_compute_what_one_does, wrong_rows_are_refused_and_nothing_is_written]
+             answers_do_not_depend_on_how_they_are_gathered, answers_of_a_killed_evaluation_are_gone_at_the_next_start,
+             a_resumed_run_gives_the_same_bits, ranks_compute_what_one_does, wrong_rows_are_refused_and_nothing_is_written]
 
 
 if __name__ == "__main__":

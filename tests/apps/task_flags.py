@@ -12,12 +12,13 @@ import json
 import os
 import random
 import re
+import shutil
 import subprocess
 import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from runs import HFTRAIN, expect, read_json, records, run_scenarios
-from tiny_tasks import TinyTasks, rows, write
+from tiny_tasks import GPT2, TinyTasks, rows, write
 
 SPEEDS = ("runtime", "per_second", "model_preparation_time")
 
@@ -140,6 +141,7 @@ CHANGES = {
 # Of flags whose runs are longer, or that name files: where they are shown.
 SHOWN_BY = {
     "train_file": "every scenario", "validation_file": "every scenario", "test_file": "text_classification.py metrics_and_predictions_are_those_of_the_trainer",
+    **dict.fromkeys(("validation_mismatched_file", "test_mismatched_file"), "text_classification.py both_sets_of_mnli_are_evaluated_and_predicted"),
     "train_dir": "task_flags.py folders_and_columns_of_images", "validation_dir": "task_flags.py folders_and_columns_of_images",
     "image_column_name": "task_flags.py folders_and_columns_of_images", "image_processor_name": "task_flags.py folders_and_columns_of_images",
     "data_dir": "task_flags.py pairs_of_files_are_rows",
@@ -153,9 +155,16 @@ SHOWN_BY = {
 }
 SHOWN_BY |= {flag: "instruction_tuning.py every_flag_acts_by_flag_and_by_file" for flag in (
     "dataset_text_field", "chat_template_path", "max_length", "truncation_mode", "packing", "packing_strategy", "padding_free", "eval_packing", "completion_only_loss",
-    "assistant_only_loss", "eos_token", "pad_token", "pad_to_multiple_of", "shuffle_dataset", "dataset_num_proc")}
+    "assistant_only_loss", "eos_token", "pad_token", "pad_to_multiple_of", "shuffle_dataset", "dataset_num_proc", "loss_type")}
+SHOWN_BY["activation_offloading"] = "resolve_task_test.cpp: of GPUs"
+SHOWN_BY |= {flag: "data_sets.py snapshots_of_the_hub_cache" for flag in ("dataset_name", "dataset_config_name")}
+SHOWN_BY |= {flag: "data_sets.py splits_of_instruction_tuning" for flag in ("dataset_train_split", "dataset_test_split")}
 SHOWN_BY["model_init_kwargs"] = "parse_test.cpp"
-SECTIONS = ("Data", "Evaluation", "Generation", "Instruction data")
+SHOWN_BY |= {flag: "task_flags.py flags_of_models" for flag in (
+    "model_name_or_path", "model_type", "config_overrides", "config_name", "tokenizer_name", "cache_dir", "model_revision", "dtype", "use_cache")}
+SHOWN_BY |= {"ignore_mismatched_sizes": "opening.py a_head_of_another_size_is_drawn_anew_where_that_is_asked_for",
+             "resize_position_embeddings": "opening.py positions_are_added_where_samples_are_longer", "freeze_embeds": "opening.py frozen_embeddings_stay_whatever_the_strategy_and_after_a_resume", "freeze_encoder": "opening.py a_frozen_encoder_stays_and_the_decoder_learns"}
+SECTIONS = ("Model and tokenizer", "Data", "Evaluation", "Generation", "Instruction data")
 
 
 def answers(run):
@@ -274,6 +283,56 @@ def folders_and_columns_of_images(fixture, folder):
     expect(other == run("processor-yaml", "--train_dir", train, "--validation_dir", valid, *in_yaml("processor.yaml", image_processor_name=place)), "in YAML", other)
 
 
+def flags_of_models(fixture, folder):
+    """Where a model, its settings and its tokenizer come from; each on the command line and in YAML."""
+    write(folder, {"train.txt": "".join(row["text"] + "\n" for row in made_rows("clm", 200)), "config.json": json.dumps(
+        {"model_type": "gpt2", "n_layer": 2, "n_head": 2, "n_embd": 16, "n_positions": 64, "embd_pdrop": 0, "attn_pdrop": 0, "resid_pdrop": 0, "vocab_size": 512})})
+    data = ["--task", "clm", "--train_file", os.path.join(folder, "train.txt"), "--block_size", "16", "--use_cpu", "--nproc_per_node", "1", "--max_steps", "2",
+            "--logging_steps", "1", "--save_strategy", "no", "--do_train", "--do_eval"]
+    scratch = {"model_type": "gpt2", "config_overrides": GPT2, "tokenizer_name": fixture.tokenizer}
+
+    def run(name, flags, in_file=None):
+        output, path = os.path.join(folder, name), os.path.join(folder, name + ".yaml")
+        with open(path, "w") as file:
+            json.dump(in_file or {}, file)
+        words = [word for flag, value in flags.items() for word in ("--" + flag, str(value))]
+        fixture.call("train", *data, *words, "--config", path, "--output_dir", output)
+        return seen(output), read_json(output, "config.json")
+
+    def acts(name, base, change, differs):
+        """`change` is told by flags and by a file."""
+        plain = run(name + "-plain", base)
+        rest = {flag: value for flag, value in base.items() if flag not in change}
+        by_flag, by_file = run(name + "-flag", rest | change), run(name + "-yaml", rest, change)
+        expect(differs(plain, by_flag), f"{name} changes what it says", [plain, by_flag])
+        expect(by_flag == by_file, f"{name} in YAML", [by_flag, by_file])
+
+    def other_losses(plain, changed):
+        return losses_differ(plain[0], changed[0])
+    acts("use_cache", scratch, {"use_cache": True}, lambda a, b: (a[1]["use_cache"], b[1]["use_cache"]) == (False, True) and a[0] == b[0])
+    acts("dtype", scratch, {"dtype": "bfloat16"}, lambda a, b: other_losses(a, b) and (a[1]["dtype"], b[1]["dtype"]) == ("float32", "bfloat16"))
+    acts("config_overrides", scratch, {"config_overrides": GPT2 + ",n_inner=8"}, lambda a, b: other_losses(a, b) and b[1]["n_inner"] == 8)
+    llama = "hidden_size=16,intermediate_size=16,num_hidden_layers=1,num_attention_heads=2,num_key_value_heads=2,max_position_embeddings=64,vocab_size=512"
+    acts("model_type", scratch | {"model_type": "llama", "config_overrides": llama}, {"model_type": "mistral"},
+         lambda a, b: (a[1]["model_type"], b[1]["model_type"]) == ("llama", "mistral"))
+    other = os.path.join(folder, "other")
+    fixture.call("tokenizer", "train", "--kind", "bpe", "--vocab_size", "300", "--files", os.path.join(folder, "train.txt"), "--output", other)
+    acts("tokenizer_name", scratch, {"tokenizer_name": other}, other_losses)
+    named = {"config_name": os.path.join(folder, "config.json"), "tokenizer_name": fixture.tokenizer}
+    found = [run(name, *flags) for name, flags in (("config-flag", [named]), ("config-yaml", [{"tokenizer_name": fixture.tokenizer}, {"config_name": named["config_name"]}]))]
+    expect(found[0] == found[1] and found[0][1]["n_layer"] == 2, "config_name", found)
+    # Two revisions of a model of the hub, in a cache of its own.
+    place = os.path.join(folder, "hub", "models--org--tiny")
+    for revision, seed in (("main", 1), ("v2", 2)):
+        run(revision, scratch | {"seed": seed})
+        shutil.copytree(os.path.join(folder, revision), os.path.join(place, "snapshots", revision + "0"))
+        write(place, {"refs/" + revision: revision + "0"})
+    hub = {"model_name_or_path": "org/tiny", "cache_dir": os.path.join(folder, "hub")}
+    acts("model_revision", hub, {"model_revision": "v2"}, other_losses)
+    first = run("hub-yaml", {}, hub)
+    expect(first == run("folder", {"model_name_or_path": os.path.join(place, "snapshots", "main0")}), "model_name_or_path and cache_dir in YAML", first)
+
+
 def pairs_of_files_are_rows(fixture, folder):
     """The files of --data_dir are the rows that a .jsonl file of them is, of summaries and of translations."""
     pairs = {split: list(made_rows("summarization", count)) for split, count in (("train", 24), ("val", 7))}
@@ -313,7 +372,7 @@ def no_flag_is_forgotten(fixture, folder):
 
 def main():
     tasks = {"flags_of_" + task.replace("-", "_"): flags_of(task) for task in CHANGES}
-    others = [folders_and_columns_of_images, pairs_of_files_are_rows, no_flag_is_forgotten]
+    others = [folders_and_columns_of_images, flags_of_models, pairs_of_files_are_rows, no_flag_is_forgotten]
     run_scenarios([*tasks.values(), *others], sys.argv[1:], TinyTasks)
 
 

@@ -233,6 +233,60 @@ def metrics_and_predictions_are_those_of_the_trainer(fixture, folder):
         expect(blocks["predict_samples"] == 21 and blocks["eval_samples"] == 37, "all results", blocks)
 
 
+def both_sets_of_mnli_are_evaluated_and_predicted(fixture, folder):
+    """As run_glue does: at the end, under keys that end in _mm and in a file of its own; on the command line and in YAML."""
+    numbers = random.Random(7)
+
+    def file(name, count, labelled=True):
+        rows = [[" ".join(numbers.choice(["awful", "late", "plain", "quick", "lovely", "day"]) for _ in range(numbers.randrange(2, 9))) for _ in range(2)]
+                for _ in range(count)]
+        path = os.path.join(folder, name + ".csv")
+        write_csv(path, ["premise", "hypothesis", "label"][:3 if labelled else 2], [[*row, numbers.choice(["no", "maybe", "yes"])][:3 if labelled else 2] for row in rows])
+        return path
+    sets = {"train_file": file("train", 40), "validation_file": file("valid", 37), "test_file": file("test", 21, False),
+            "validation_mismatched_file": file("valid-mm", 29), "test_mismatched_file": file("test-mm", 17, False)}
+
+    def run(name, files, *more, model=("--model_type", "gpt2", "--config_overrides", MODELS["gpt2"], "--tokenizer_name", fixture.tokenizer)):
+        output = os.path.join(folder, name)
+        named = [word for flag, path in files.items() for word in ("--" + flag, path)]
+        fixture.call("train", "--task", "text-classification", "--task_name", "mnli", *model, "--max_seq_length", "48", "--use_cpu", "--do_eval", "--do_predict",
+                     "--per_device_eval_batch_size", "5", "--learning_rate", "5e-3", "--output_dir", output, *named, *more)
+        return output, read_json(output, "eval_results.json")
+
+    def lines(output, task):
+        with open(os.path.join(output, f"predict_results_{task}.txt")) as found:
+            return found.read().splitlines()
+    trained, both = run("trained", sets, "--do_train", "--max_steps", "9", "--eval_strategy", "steps", "--eval_steps", "3", "--save_strategy", "no")
+    first = {key for key in both if not key.endswith("_mm")}
+    expect({"eval_loss", "eval_accuracy", "eval_samples", "eval_runtime", "epoch"} <= first and {key + "_mm" for key in first} == set(both) - first, "each key twice",
+           both)
+    expect(both["eval_samples"] == 37 and both["eval_samples_mm"] == 29 and both["epoch_mm"] == both["epoch"], "of both sets", both)
+    log = records(trained)
+    expect([r["step"] for r in log if "eval_accuracy" in r] == [3, 6, 9, 9] and [r["step"] for r in log if "eval_accuracy_mm" in r] == [9], "only the matched set while training",
+           log)
+    whole = read_json(trained, "all_results.json")
+    expect(all(whole[key] == value for key, value in both.items()) and whole["predict_samples"] == 21 and whole["predict_samples_mm"] == 17, "all results", whole)
+    # The mismatched set in the place of the matched one, by the same model: the same results.
+    model = ("--model_name_or_path", trained)
+    alone, other = run("alone", {"validation_file": sets["validation_mismatched_file"], "test_file": sets["test_mismatched_file"]}, model=model)
+    for key in ("eval_loss", "eval_accuracy", "eval_samples"):
+        expect(both[key + "_mm"] == other[key] and "_mm" not in "".join(other), key, [both, other])
+    expect(both["eval_loss"] != both["eval_loss_mm"], "two sets", both)
+    expect(lines(trained, "mnli-mm") == lines(alone, "mnli") and len(lines(trained, "mnli-mm")) == 18 and len(lines(trained, "mnli")) == 22 and
+           not os.path.exists(os.path.join(alone, "predict_results_mnli-mm.txt")), "predictions", alone)
+    config = os.path.join(folder, "second.yaml")
+    with open(config, "w") as written:
+        json.dump({key: path for key, path in sets.items() if "mismatched" in key}, written)
+    evaluated = {key: path for key, path in sets.items() if key in ("validation_file", "test_file")}
+    again, shared = run("again", evaluated, "--config", config, "--nproc_per_node", "2", model=model)
+    for key in ("eval_accuracy", "eval_samples"):  # the loss counts means over rows that fill a round up, as the Trainer's does
+        for each in (key, key + "_mm"):
+            expect(abs(shared[each] - both[each]) <= 1e-6, f"{each} of two ranks, by YAML", [shared, both])
+    expect(lines(again, "mnli") == lines(trained, "mnli") and lines(again, "mnli-mm") == lines(trained, "mnli-mm"), "their predictions", again)
+    fewer, counted = run("fewer", evaluated, "--config", config, "--max_eval_samples", "31", "--max_predict_samples", "4", model=model)
+    expect(counted["eval_samples"] == 31 and counted["eval_samples_mm"] == 29 and len(lines(fewer, "mnli-mm")) == 5, "limits are of each set", counted)
+
+
 def fifty_steps_are_those_of_the_trainer(fixture, folder):
     """A classification and a regression: every loss, and the metrics after the last update."""
     # A regression goes on from a model whose scores lie apart. Those of a new one are nearly alike after 50 steps (2.0445 with a deviation of
@@ -396,7 +450,7 @@ def pairs_are_learned_to_their_floor(fixture, folder):
 
 SCENARIOS = [the_runs_of_the_page_reach_the_floor, pairs_are_learned_to_their_floor, flags_of_evaluation_do_what_they_say, evaluations_wait_and_start_as_asked,
              the_evaluation_before_the_first_update_is_no_candidate_for_the_best, samples_count_once_whatever_the_ranks,
-             metrics_and_predictions_are_those_of_the_trainer, fifty_steps_are_those_of_the_trainer,
+             both_sets_of_mnli_are_evaluated_and_predicted, metrics_and_predictions_are_those_of_the_trainer, fifty_steps_are_those_of_the_trainer,
              the_best_model_is_that_of_the_best_metric, a_classification_learns_and_is_saved_under_its_class, a_saved_classification_is_evaluated_alone,
              a_resumed_classification_gives_the_same_bits, two_ranks_compute_what_one_does,
              wrong_rows_are_refused_and_nothing_is_written]

@@ -38,7 +38,7 @@ class TinyTasks(Fixture):
         named = ["--task", task]
         if task in PAIRS:
             return [*named, "--model_type", "t5", "--config_overrides", T5, "--tokenizer_name", self.unigram]
-        if task == "clm":
+        if task in ("clm", "sft"):
             return [*named, "--model_type", "gpt2", "--config_overrides", GPT2, "--tokenizer_name", self.tokenizer]
         if task == "image-classification":
             return [*named, "--model_type", "vit", "--config_overrides", VIT]

@@ -9,6 +9,7 @@ The bar is a relative difference of 1e-4 in every loss.
 import argparse
 import json
 import os
+import random
 import shutil
 import sys
 import tempfile
@@ -29,8 +30,20 @@ CASES = {
     "messages": ("llama", "messages", {}), "answers": ("qwen3", "messages", {"assistant_only_loss": True, "max_length": 40}),
     "completions": ("gpt2", "pairs", {"max_length": 256}), "pairs": ("llama", "talks", {"completion_only_loss": False}),
     "packed": ("llama", "messages", {"packing": True, "max_length": 96, "assistant_only_loss": True}),
+    "dft": ("llama", "messages", {"loss_type": "dft", "assistant_only_loss": True}),
+    "dft-packed": ("qwen3", "talks", {"loss_type": "dft", "packing": True, "max_length": 96}),
+    "tokens": ("llama", "labels", {"max_length": 20}), "masked-tokens": ("qwen3", "masks", {"completion_only_loss": True}),
+    "unmasked-tokens": ("gpt2", "masks", {}), "packed-tokens": ("llama", "masks", {"packing": True, "max_length": 64, "completion_only_loss": True}),
     "packed-gpt2": ("gpt2", "pairs", {"packing": True, "max_length": 64, "packing_strategy": "bfd_split"}),
 }
+
+
+def tokens_of(rng, kind):
+    """A row that somebody else has tokenised; masks of both kinds, which overlap."""
+    ids = [rng.randrange(60, 90) for _ in range(rng.randrange(6, 30))]
+    if kind == "labels":
+        return {"input_ids": ids, "labels": [-100 if rng.random() < 0.3 else token + 1 for token in ids]}
+    return {"input_ids": ids, "completion_mask": [int(i > 2) for i in range(len(ids))], "assistant_masks": [int(rng.random() < 0.8) for _ in ids]}
 
 
 def made_rows(scratch, kind):
@@ -43,6 +56,8 @@ def made_rows(scratch, kind):
         rows = [{"prompt": r["messages"][0]["content"], "completion": " " + r["messages"][1]["content"]} for r in rows]
     if kind == "talks":
         rows = [{"prompt": r["messages"][:1], "completion": r["messages"][1:]} for r in rows]
+    if kind in ("labels", "masks"):
+        rows = [tokens_of(random.Random(number), kind) for number in range(120)]
     with open(path, "w") as file:
         file.writelines(json.dumps(row) + "\n" for row in rows)
     return path, rows
@@ -67,6 +82,11 @@ def features_of(tokenizer, row, flags):
     def ids_of(talk, **more):
         return tokenizer.apply_chat_template(talk, tokenize=True, return_dict=True, **more)
     hidden = 0
+    if "labels" in row:
+        return row["input_ids"], row["labels"]
+    if "input_ids" in row:
+        masks = [row["assistant_masks"]] + ([row["completion_mask"]] if flags.get("completion_only_loss") else [])
+        return row["input_ids"], [token if all(bits) else -100 for token, *bits in zip(row["input_ids"], *masks)]
     if "messages" in row:
         made = ids_of(row["messages"], return_assistant_tokens_mask=flags.get("assistant_only_loss", False))
         ids, counts = made["input_ids"], made.get("assistant_masks", [1] * len(made["input_ids"]))
@@ -117,6 +137,14 @@ class Collator:
                 "attention_mask": padded([[1] * len(ids) for ids, _ in samples], 0)}
 
 
+def dynamic_loss(outputs, labels, num_items_in_batch):
+    """-p log p of every token that counts, p a constant."""
+    import torch
+    counted = labels[:, 1:] != -100
+    chosen = torch.log_softmax(outputs.logits[:, :-1].float(), -1).gather(-1, labels[:, 1:].clamp(min=0).unsqueeze(-1)).squeeze(-1)[counted]
+    return -(chosen * chosen.detach().exp()).sum() / num_items_in_batch
+
+
 def of_trainer(scratch, folder, rows, flags, steps):
     from transformers import AutoModelForCausalLM, AutoTokenizer, Trainer, TrainingArguments
     tokenizer = AutoTokenizer.from_pretrained(folder)
@@ -131,6 +159,7 @@ def of_trainer(scratch, folder, rows, flags, steps):
     arguments = TrainingArguments(output_dir=os.path.join(scratch, "peer"), use_cpu=True, max_steps=steps, report_to=[], disable_tqdm=True,
                                   remove_unused_columns=False, **COMMON)
     trainer = Trainer(model=AutoModelForCausalLM.from_pretrained(folder), args=arguments, data_collator=Collator(tokenizer.eos_token_id),
+                      compute_loss_func=dynamic_loss if flags.get("loss_type") == "dft" else None,
                       train_dataset=[{"samples": s, "packed": bool(flags.get("packing"))} for s in sequences])
     trainer.train()
     return {r["step"]: r["loss"] for r in trainer.state.log_history if "loss" in r}

@@ -122,7 +122,7 @@ fault("the sizes of a tensor are multiplied without a check",
 fault("a shard may claim a whole that no file holds",
       "lib/hftrain/storage/sharded_state.cpp", "if (stored >= whole.elements()) return;", "if (stored + whole.elements() > 0) return;",
       tests=["storage: places beyond all memory that a shard claims are refused when it is opened"],
-      says=r'"not whole"')
+      says=r'"of its')
 
 fault("agents wait eight seconds for each other, however many they are",
       "launcher/control/link.cpp", "return kSilenceSeconds + kSilenceOfEachMore * std::max(0, agents - kFewAgents);",
@@ -212,7 +212,7 @@ fault("an atomic write goes through a name that anybody can foresee",
       "lib/hftrain/base/growing_file.cpp", 'name = path_ + ".tmp-" + random_name();\n    file_.reset(::open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC,',
       'name = path_ + ".tmp-" + std::to_string(::getpid());\n    file_.reset(::open(name.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC,',
       tests=["base: an atomic write follows no link that waits for it, and two at once do not meet"],
-      says=r'folder / "victim"|No such file')
+      says=r'folder / "victim"|No such file|cannot rename to')
 
 fault("a name in the host file may be an option of ssh",
       "launcher/ssh/host_file.cpp", "return name.front() == '-' || name.find(\"@-\") != std::string::npos;", "return name.empty();",
@@ -266,3 +266,14 @@ fault("what is no error of this program's own ends a follower as a lost worker",
       "lib/hftrain/base/caught_error.cpp", "return Error(ExitCode::kHostMemory, \"the host is out of memory\");", "return Error(ExitCode::kWorkerLost, \"the host is out of memory\");",
       tests=["base: whatever was thrown becomes an error with an exit code of its own"],
       says=r"kHostMemory")
+
+fault("files that a killed run was writing stay in its output folder",
+      "lib/hftrain/storage/run_directory.cpp", "for (const std::string& folder : {output_dir, output_dir + '/' + kOwnFolder}) {", "for (const std::string& folder : std::vector<std::string>()) {",
+      tests=["storage: what a killed write left is removed from an output folder, and nothing else",
+             "runs: question answering: answers of a killed evaluation are gone at the next start"],
+      says=r"lines\.size\(\) == 2|FAILED: the next start says what it removes")
+
+fault("empty training data of labels are told without their file",
+      "lib/hftrain/data/split_builder.cpp", "    throw error.where(paths.front() +\n", "    throw error.where(\"the column of the labels\" +\n",
+      tests=["runs: bad data: texts with labels"],
+      says=r"FAILED: 'where: .*t\.csv")

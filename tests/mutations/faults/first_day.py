@@ -150,7 +150,7 @@ fault("keys of a mapping vanish from what is printed",
       "lib/hftrain/arguments/print_config.cpp", "if (given == outcome.mappings.end() || !given->second.is_object() || !value.is_object()) return value;",
       "if (given == outcome.mappings.end() || !given->second.is_object() || value.is_object()) return value;",
       tests=["plan: keys of a mapping do not vanish from what print_config prints"],
-      says=r"dispatch_batches|sync_each_batch")
+      says=r"non_blocking|adjust_scheduler|use_reentrant")
 
 fault("a block of no tokens is taken",
       "lib/hftrain/arguments/flags/data_flags.cpp", ".range = at_least(2),\n       .common = true},\n      {.name = \"keep_linebreaks\"",

@@ -32,7 +32,7 @@ fault("the rehearsal of a save writes nothing",
       says=r"trained: True|expected 7")
 
 fault("the rehearsal of an evaluation evaluates nothing",
-      "lib/hftrain/trainer/rehearsal.cpp", "[&] { evaluator_->rehearse(evaluation_request(data::Split::kValidation, /*writes=*/false)); }", "[] {}",
+      "lib/hftrain/trainer/rehearsal.cpp", "[&] { evaluator_->rehearse(evaluation_request({data::Split::kValidation}, /*writes=*/false)); }", "[] {}",
       tests=["runs: rehearsal: an evaluation without memory ends the run before it begins"],
       says=r"trained: True|expected 6|lasts longer", seconds=120)
 

@@ -17,3 +17,8 @@ fault("distributed_type NO takes num_processes for its ranks",
       'return add("num_processes", "num_processes", std::to_string(std::max<int64_t>(total, 1)), place("num_processes"));',
       tests=["arguments: distributed_type NO is one process, whatever num_processes says, and that is told"],
       says=r'nproc_per_node == "1"')
+
+fault("the mismatched set of mnli is not evaluated",
+      "launcher/front/data_stage.cpp", "request.validation_mismatched_files = inputs.files.validation_mismatched;", "request.validation_mismatched_files = {};",
+      tests=["runs: text classification: both sets of mnli are evaluated and predicted"],
+      says=r"FAILED: each key twice")

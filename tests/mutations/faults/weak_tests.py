@@ -25,8 +25,8 @@ fault("master weights of sharded parameters are as narrow as what is computed wi
 
 fault("gradients of accumulated micro-batches add up in bfloat16",
       "lib/hftrain/parallel/sharded_parameter.cpp", "if (!gradient.defined() || gradient.scalar_type() == at::kFloat) return;", "if (gradient.defined() || !gradient.defined()) return;",
-      tests=["parallel: bfloat16 computes on narrow copies of float32 masters"],
-      says=r"bfloat16|rank")
+      tests=["parallel: gradients of bfloat16 add up in float32, however small a micro-batch's are"],
+      says=r"norm_after")
 
 fault("offloaded master weights are the leaf's memory",
       "lib/hftrain/parallel/sharded_parameter.cpp", "aliased_ = placement.resident && placement.compute_dtype == master && !placement.apart;",
@@ -56,7 +56,7 @@ fault("an agent that says nothing is waited for for ever",
       says=r"left\.open\(\)")
 
 fault("label smoothing is taken and does nothing",
-      "lib/hftrain/trainer/update.cpp", ".label_smoothing = plan_.optimizer.label_smoothing});", ".label_smoothing = 0});",
+      "lib/hftrain/trainer/update.cpp", ".label_smoothing = plan_.optimizer.label_smoothing,", ".label_smoothing = 0,",
       tests=["parity: label smoothing gives the Trainer's losses"],
       says=r"loss", seconds=400)
 

@@ -1,0 +1,27 @@
+# What people bring: pipes, old folders, tokens, folders of the Trainer.
+
+fault("a pipe is read to its end before the first prompt is answered",
+      "apps/hftrain/commands/generate.cpp", "while (batch.size() < size && (batch.empty() || source.has_one())) {", "while (batch.size() < size) {",
+      tests=["runs: generation: a pipe that stays open gets its answers"],
+      says=r"an answer before the next line")
+
+fault("a signal waits until the reader of texts has taken them",
+      "launcher/front/stoppable_output.cpp", "if (const int signal = stops_.next(); signal != 0)", "if (const int signal = 0; signal != 0)",
+      tests=["runs: generation: a signal is heard while nobody reads"],
+      says=r"TimeoutExpired|ended with")
+
+fault("a folder without generation_config.json has no settings",
+      "lib/hftrain/generation/folder_settings.cpp", "found.values = settings_of_model_config(found.values);", "found.values = Json::object();",
+      tests=["generation: a folder's settings are those of its generation config, else of its config",
+             "runs: generation: old folders keep settings in config json"],
+      says=r"num_beams|beams of config\.json")
+
+fault("rows of tokens that were prepared for other completions are taken again",
+      "lib/hftrain/tasks/instruction_tuning.cpp", '{"completions_asked", encoding.asked_for_completions},', "",
+      tests=["runs: instruction tuning: every flag acts by flag and by file"],
+      says=r"completion_only_loss True changes")
+
+fault("a checkpoint of the Trainer is replaced by one of the same step",
+      "launcher/front/output_stage.cpp", "  refuse_others_checkpoints(inputs);\n  const OutputState", "  const OutputState",
+      tests=["runs: migration: checkpoints of the trainer are left alone"],
+      says=r"ended with")
