@@ -2,11 +2,15 @@
 // a report that had to wait for it would never come.
 #include <ATen/ops/zeros.h>
 
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
+#include <cerrno>
 #include <sstream>
 
 #include "comm/rank_processes.h"
+#include "hftrain/base/file.h"
 #include "hftrain/comm/communicator.h"
 #include "hftrain/comm/shm_segment.h"
 #include "support/catch.h"
@@ -110,6 +114,17 @@ const RankBody kAfter("after a death", [](const Rank& rank) {
   lost_in([&] { communicator->barrier(); });
 });
 
+// What a rank does when the peer is gone and Gloo has not seen it: it writes to a connection that nobody reads.
+const RankBody kUnread("a write that nobody reads", [](const Rank& rank) {
+  const auto communicator = rank.connect();
+  int ends[2];
+  REQUIRE(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) == 0);
+  const FileDescriptor writing(ends[0]);
+  FileDescriptor(ends[1]).reset();
+  CHECK(::write(writing.get(), "x", 1) == -1);
+  CHECK(errno == EPIPE);
+});
+
 void check_survivors(const std::vector<testing::RankOutcome>& outcomes, size_t victim) {
   for (size_t rank = 0; rank < outcomes.size(); ++rank) {
     INFO("rank " << rank << " printed\n" << outcomes[rank].output);
@@ -128,6 +143,10 @@ TEST_CASE("the death of a peer ends a collective at once, on all survivors", "[p
 
 TEST_CASE("the death of rank 0, which serves the store, is reported as such", "[process]") {
   check_survivors(testing::run_ranks("rank 0 is killed", 3, {}, GENERATE("gloo", "shm")), 0);
+}
+
+TEST_CASE("a write to a peer that is gone fails and does not end the rank by a signal", "[process]") {
+  require_success(testing::run_ranks("a write that nobody reads", 2, {}, "gloo"));
 }
 
 TEST_CASE("a peer that hangs is named when the deadline has passed", "[process][alone]") {

@@ -2,6 +2,8 @@
 // is never linked (its layout differs), and visibility is hidden so that no inline copy gets out.
 #include "hftrain/comm/gloo_backend.h"
 
+#include <signal.h>
+
 #include <torch/csrc/distributed/c10d/ProcessGroupGloo.hpp>
 
 #include "hftrain/comm/local_address.h"
@@ -19,10 +21,19 @@ class GlooBackend final : public c10d::ProcessGroupGloo {
   }
 };
 
+// Gloo writes by writev, which cannot ask for no signal: the second write to a peer that has died would end this
+// process before it could say who died. A handler that somebody has installed stays.
+void let_writes_fail_without_a_signal() {
+  struct sigaction current {};
+  ::sigaction(SIGPIPE, nullptr, &current);
+  if ((current.sa_flags & SA_SIGINFO) == 0 && current.sa_handler == SIG_DFL) ::signal(SIGPIPE, SIG_IGN);
+}
+
 }  // namespace
 
 c10::intrusive_ptr<c10d::Backend> make_gloo_backend(const BackendRequest& request) {
   using Gloo = c10d::ProcessGroupGloo;
+  let_writes_fail_without_a_signal();
   auto options = Gloo::Options::create(request.timeout);
   options->devices.push_back(request.one_node
                                  ? Gloo::createDeviceForInterface("lo", /*lazyInit=*/false)
