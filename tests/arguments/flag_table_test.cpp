@@ -20,7 +20,7 @@ Json golden_flags() {
 const std::set<std::string> kOtherStatus = {
     // accepted: the only behaviour there is
     "dataloader_in_order",
-    // no other column is read, and tokenizers of the families here know no languages
+    // no other column is read, and tokenizers that know languages are refused
     "remove_unused_columns", "lang",
     // nothing that it could act on
     "ddp_broadcast_buffers",

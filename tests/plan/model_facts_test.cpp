@@ -91,6 +91,12 @@ TEST_CASE("a name in the cache is a model with weights and tokenizer") {
   CHECK(facts.tokenizer_folder == snapshot);
   CHECK(facts.architecture->vocab_size() == 16);
   CHECK_FALSE(facts.tokenizer_max_length);
+  CHECK(facts.tokenizer_class.empty());
+  write_file_atomically(snapshot + "/tokenizer_config.json",
+                        R"({"tokenizer_class": "MBartTokenizer", "model_max_length": 77})");
+  const ModelFacts told = load_model_facts(arguments, environment_of({{"HF_HUB_CACHE", cache.path()}}));
+  CHECK(told.tokenizer_class == "MBartTokenizer");
+  CHECK(told.tokenizer_max_length == 77);
 }
 
 TEST_CASE("a model that is nowhere names the command that would fetch it") {

@@ -119,6 +119,27 @@ TEST_CASE("pairs: what changes tokens makes another cache entry") {
   CHECK(is_new());
 }
 
+TEST_CASE("pairs: a tokenizer that wants to be told languages is refused, and no other one") {
+  for (const char* name : {"", "T5TokenizerFast", "BartTokenizer", "PreTrainedTokenizerFast"}) {
+    PairFixture fixture;
+    fixture.input.tokenizer_class = name;
+    CHECK_NOTHROW(sequence_to_sequence().recipe(fixture.input));
+  }
+  for (const char* name :
+       {"MBartTokenizer", "MBart50TokenizerFast", "M2M100Tokenizer", "NllbTokenizerFast"}) {
+    PairFixture fixture;
+    fixture.input.tokenizer_class = name;
+    try {
+      sequence_to_sequence().recipe(fixture.input);
+      FAIL("it was taken: " << name);
+    } catch (const Error& error) {
+      CHECK(error.code() == ExitCode::kData);
+      CHECK_THAT(error.render(),
+                 Contains(name) && Contains("tokenizer_config.json") && Contains("--source_prefix"));
+    }
+  }
+}
+
 TEST_CASE("pairs: summaries or a translation, with both of its languages") {
   PairFixture fixture;
   arguments::DataArguments& asked = fixture.arguments.data;

@@ -184,16 +184,17 @@ bool all_tokenised(const arguments::DataArguments& data) {
   return files > 0;
 }
 
-std::optional<int64_t> max_length(const std::string& folder) {
-  const std::string path = folder + "/tokenizer_config.json";
-  if (!path_exists(path)) return std::nullopt;
+void load_tokenizer_config(ModelFacts& facts) {
+  const std::string path = facts.tokenizer_folder + "/tokenizer_config.json";
+  if (!path_exists(path)) return;
   const Json config = read_json_file(path);
-  const Json limit = config.is_object() ? config.value("model_max_length", Json()) : Json();
-  if (!limit.is_number()) return std::nullopt;
-  const double number = limit.get<double>();
-  if (number > kUnlimitedLength) return std::nullopt;
+  if (!config.is_object()) return;
+  const Json name = config.value("tokenizer_class", Json()), limit = config.value("model_max_length", Json());
+  if (name.is_string()) facts.tokenizer_class = name.get<std::string>();
+  const double number = limit.is_number() ? limit.get<double>() : kUnlimitedLength + 1;
+  if (number > kUnlimitedLength) return;
   if (number < 1) throw Error(ExitCode::kData, "model_max_length must be 1 or more").where(path);
-  return static_cast<int64_t>(number);
+  facts.tokenizer_max_length = static_cast<int64_t>(number);
 }
 
 void load_tokenizer(const arguments::Arguments& arguments, const std::string& cache, FilesNeeded needed,
@@ -223,7 +224,7 @@ void load_tokenizer(const arguments::Arguments& arguments, const std::string& ca
                facts.tokenizer_folder)
         .hint("--tokenizer_name FOLDER; `hftrain tokenizer train` makes one");
   }
-  facts.tokenizer_max_length = max_length(facts.tokenizer_folder);
+  load_tokenizer_config(facts);
 }
 
 // The model's own may be missing.

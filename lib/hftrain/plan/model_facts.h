@@ -30,9 +30,10 @@ struct ModelFacts {
   std::string generation_config;
   std::string generation_config_origin;         // the file that says it
   std::optional<int64_t> tokenizer_max_length;  // unset: no limit
-  std::string auto_dtype = "float32";           // what --dtype auto means: of the files; float32 from scratch
-  Json preprocessor;                // of a model of images: its preprocessor_config.json; null: none
-  std::string preprocessor_origin;  // that file
+  std::string tokenizer_class;  // of transformers, as tokenizer_config.json names it; empty: it does not
+  std::string auto_dtype = "float32";  // what --dtype auto means: of the files; float32 from scratch
+  Json preprocessor;                   // of a model of images: its preprocessor_config.json; null: none
+  std::string preprocessor_origin;     // that file
   // The caller fills these in after loading the tokenizer; unset: nothing is compared or aligned.
   std::optional<int64_t> tokenizer_vocabulary;  // number of ids
   std::optional<SpecialTokens> special_tokens;

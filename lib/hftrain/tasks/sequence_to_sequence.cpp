@@ -157,7 +157,22 @@ void check_limits(const TaskInput& input, const SequenceLimits& limits) {
       .hint("--max_source_length and --max_target_length");
 }
 
+// Such tokenizers put a token of the language beside each text, and the scripts tell them which: one of sources, one of
+// targets. tokenizer.json was saved with one for both.
+void refuse_tokenizer_of_languages(const TaskInput& input) {
+  for (const char* family : {"MBart", "M2M100", "Nllb", "PLBart", "SeamlessM4T"}) {
+    if (!input.tokenizer_class.starts_with(family)) continue;
+    throw Error(ExitCode::kData, "the tokenizer has tokens of languages, which cannot be chosen here")
+        .where("tokenizer_class " + input.tokenizer_class + " in tokenizer_config.json")
+        .why("sources and targets would both get the language that tokenizer.json was saved with")
+        .hint(
+            "a tokenizer without them, as those of T5 and BART; T5's models are told the languages by "
+            "--source_prefix");
+  }
+}
+
 data::Recipe pair_recipe(const TaskInput& input) {
+  refuse_tokenizer_of_languages(input);
   const SequenceLimits limits = limits_of(input);
   check_limits(input, limits);
   PairEncoding encoding;

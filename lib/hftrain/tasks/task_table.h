@@ -26,6 +26,7 @@ struct TaskInput {
   const arguments::Arguments& arguments;
   Json model_config;  // config.json of the model that the run starts from
   std::optional<int64_t> tokenizer_max_length = std::nullopt;  // unset: no limit
+  std::string tokenizer_class = {};                            // of transformers; empty: it is not named
   std::optional<int64_t> pad_id = std::nullopt;                // of the tokenizer
   bool pads_on_left = false;                                   // the tokenizer does
   std::optional<bool> pad_to_max_length = std::nullopt;        // as asked for; unset: the task decides

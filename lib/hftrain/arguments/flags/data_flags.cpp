@@ -247,9 +247,7 @@ std::vector<Flag> data_flags() {
       {.name = "lang",
        .slot = unread_optional(Type::kText),
        .help = "Language of multilingual tokenizers in summarization.",
-       .support =
-           accepted("texts are encoded in the language that tokenizer.json was saved with; tokenizers of one "
-                    "language have none")},
+       .support = accepted("tokenizers here have no tokens of languages; those that have some are refused")},
       {.name = "source_lang",
        .slot = at<&Arguments::data, &DataArguments::source_lang>,
        .help = "Source language of translation.",
