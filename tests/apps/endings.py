@@ -21,6 +21,8 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from faults import processes_of, send
 from runs import HFTRAIN, PATIENCE, Fixture, skip, slowness, tell
 
+ONE_WISH = 0.5  # seconds in which a second signal is no second wish, docs/launcher.md
+
 
 def start(fixture, output, *flags, **popen):
     popen.setdefault("stderr", subprocess.PIPE)
@@ -78,13 +80,18 @@ def at_least(count, records):
 
 def scenario_signal_sent_twice_at_once(fixture, output):
     """As timeout(1) does, which signals its child and then the group that both are in."""
-    job = start(fixture, output, "--max_steps", 100000, "--save_strategy", "no")
-    until(job, lambda: len(records(output)) > 3, "training")
-    for _ in range(2):
+    for attempt in range(10):
+        job = start(fixture, f"{output}-{attempt}", "--max_steps", 100000, "--save_strategy", "no")
+        until(job, lambda: len(records(f"{output}-{attempt}")) > 3, "training")
         job.send_signal(signal.SIGTERM)
+        begin = time.monotonic()
         time.sleep(0.005)
-    ends_with(job, 143)
-    return f"143, checkpoint-{newest_is_whole(fixture, output)} verified"
+        job.send_signal(signal.SIGTERM)
+        if time.monotonic() - begin < ONE_WISH / 5:
+            ends_with(job, 143)
+            return f"143, checkpoint-{newest_is_whole(fixture, f'{output}-{attempt}')} verified"
+        job.communicate(timeout=PATIENCE)  # the machine let so much time pass that these may be two wishes
+    raise SystemExit("FAILED: this machine does not send two signals at once")
 
 
 def scenario_reader_of_the_output_is_gone(fixture, output):
@@ -114,12 +121,14 @@ def scenario_time_is_over(fixture, output):
 def scenario_time_is_over_and_a_scheduler_says_so_too(fixture, output):
     """As --signal=USR1@120 does, to the front program and then to all, while the run stops by itself already."""
     job = start(fixture, output, "--max_steps", 100000, "--save_strategy", "no", "--max_time", f"0:{time_to_live()}")
-    text = ""
+    text, ranks = "", {}
     for line in job.stderr:
         text += line
+        if len(ranks) < 2 and "'loss'" in line:
+            ranks = processes_of(output)
         if "the time of this job is over" in line:
             break
-    last_rank = max(processes_of(output).items(), key=lambda item: item[1])[0]
+    last_rank = max(ranks, key=ranks.get)
     send(last_rank, signal.SIGSTOP)  # so that the save is still to come
     job.send_signal(signal.SIGUSR1)
     time.sleep(0.6)
