@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""The loss and the accuracy that no masked language model of sample text can beat, one row a sample (--line_by_line).
+"""The loss and the accuracy that no masked language model of sample text can beat, one row a sample (--line_by_line); and what a model
+comes to that knows all sentences and looks at no other word of the row than the hidden one.
 
   masked_floor.py TOKENIZER [--without_numbers] [--mlm_probability 0.15] [--draws 4000] [--seed 1]
 
@@ -39,27 +40,28 @@ class Grammar:
 
     def __init__(self, tokenizer, patterns):
         by_length = {}
-        for pattern in patterns:
+        for number, pattern in enumerate(patterns):
             for encoding in tokenizer.encode_batch(pattern):
                 special = encoding.special_tokens_mask
-                by_length.setdefault(len(encoding.ids), []).append((encoding.ids, special, -numpy.log(len(patterns) * len(pattern))))
-        self.lengths = {length: (numpy.array([e[0] for e in some]), numpy.array(some[0][1], bool), numpy.array([e[2] for e in some]))
-                        for length, some in by_length.items()}
-        chances = {length: numpy.exp(log).sum() for length, (_, _, log) in self.lengths.items()}
+                by_length.setdefault(len(encoding.ids), []).append((encoding.ids, special, -numpy.log(len(patterns) * len(pattern)), number))
+        self.lengths = {length: (numpy.array([e[0] for e in some]), numpy.array(some[0][1], bool), numpy.array([e[2] for e in some]),
+                                 numpy.array([e[3] for e in some])) for length, some in by_length.items()}
+        chances = {length: numpy.exp(log).sum() for length, (_, _, log, _) in self.lengths.items()}
         self.chances = chances
         if abs(sum(chances.values()) - 1) > 1e-9:
             raise SystemExit(f"the chances of all sentences make {sum(chances.values())}")
 
     def draw(self, numbers):
         length = numbers.choice(list(self.chances), p=list(self.chances.values()))
-        ids, special, log = self.lengths[length]
+        ids, special, log, pattern = self.lengths[length]
         chances = numpy.exp(log)
-        return ids, special, log, numbers.choice(len(ids), p=chances / chances.sum())
+        return ids, special, log, pattern, numbers.choice(len(ids), p=chances / chances.sum())
 
 
 def judged(grammar, numbers, probability, mask, vocabulary):
-    """Of one row: for every hidden place -log of its best chance, and whether the likeliest token is right."""
-    ids, special, log, row = grammar.draw(numbers)
+    """Of one row: for every hidden place -log of its best chance, whether the likeliest token is right, and -log of its chance where
+    nothing of the row is known but its length and its pattern."""
+    ids, special, log, pattern, row = grammar.draw(numbers)
     truth = ids[row]
     chosen = (numbers.random(len(truth)) < probability) & ~special
     how = numbers.random(len(truth))
@@ -73,7 +75,9 @@ def judged(grammar, numbers, probability, mask, vocabulary):
         own = weights - numpy.log(anywhere[:, place]) + numpy.log(where_chosen[:, place])
         own = numpy.exp(own - own.max())
         totals = numpy.bincount(ids[:, place], weights=own, minlength=vocabulary) / own.sum()
-        yield -numpy.log(totals[truth[place]]), totals.argmax() == truth[place]
+        blind = numpy.exp(log) * where_chosen[:, place] * (pattern == pattern[row])
+        blind = numpy.bincount(ids[:, place], weights=blind, minlength=vocabulary) / blind.sum()
+        yield -numpy.log(totals[truth[place]]), totals.argmax() == truth[place], -numpy.log(blind[truth[place]])
 
 
 def main():
@@ -89,9 +93,9 @@ def main():
     grammar, numbers = Grammar(tokenizer, patterns), numpy.random.default_rng(options.seed)
     found = [pair for _ in range(options.draws)
              for pair in judged(grammar, numbers, options.mlm_probability, tokenizer.token_to_id("[MASK]"), tokenizer.get_vocab_size())]
-    losses, right = (numpy.array(column, float) for column in zip(*found))
+    losses, right, blind = (numpy.array(column, float) for column in zip(*found))
     print(f"loss {losses.mean():.4f} +- {losses.std() / len(losses) ** 0.5:.4f}, accuracy {right.mean():.4f} +- "
-          f"{right.std() / len(right) ** 0.5:.4f}, of {len(losses)} hidden tokens")
+          f"{right.std() / len(right) ** 0.5:.4f}, of {len(losses)} hidden tokens; loss without the other words {blind.mean():.4f}")
 
 
 if __name__ == "__main__":

@@ -39,8 +39,9 @@ def losses(output):
 
 
 # What no model of sample rows without numbers can beat, with the fixture's tokenizer: scripts/golden/masked_floor.py TOKENIZER
-# --without_numbers (4,000 draws, +- 0.01 and 0.005). Whoever knows no more than how often tokens occur is at 4.
-FLOOR = dict(loss=0.456, accuracy=0.802)
+# --without_numbers (4,000 draws, +- 0.01 and 0.005). Whoever knows no more than how often tokens occur is at 4; whoever knows the
+# sentences and looks at no other word of the row is at 0.717, so the bar is passed by who looks at them.
+FLOOR, BAR = dict(loss=0.456, accuracy=0.802), dict(loss=0.656, accuracy=0.742)
 
 
 def a_masked_model_learns_what_can_be_known(fixture, folder):
@@ -55,8 +56,8 @@ def a_masked_model_learns_what_can_be_known(fixture, folder):
     fixture.call(*fixture.flags(output, "--line_by_line", "--num_train_epochs", 12, "--lr_scheduler_type", "linear"), "--train_file", f"{folder}/train.txt",
                  "--validation_file", f"{folder}/valid.txt")
     found = read_json(output, "eval_results.json")
-    expect(FLOOR["loss"] - 0.05 < found["eval_loss"] < FLOOR["loss"] + 0.4, "near the floor", found)
-    expect(FLOOR["accuracy"] - 0.2 < found["eval_accuracy"] < FLOOR["accuracy"] + 0.03, "most masked tokens are said", found)
+    expect(FLOOR["loss"] - 0.05 < found["eval_loss"] < BAR["loss"], "near the floor", found)
+    expect(BAR["accuracy"] < found["eval_accuracy"] < FLOOR["accuracy"] + 0.03, "most masked tokens are said", found)
     expect(abs(found["perplexity"] - math.exp(found["eval_loss"])) < 1e-9, "perplexity", found)
     expect(read_json(output, "config.json")["architectures"] == ["BertForMaskedLM"], "its class", output)
     with open(os.path.join(output, "README.md")) as file:
