@@ -16,6 +16,7 @@ import tempfile
 import time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from faults import send
 from runs import HFTRAIN, Fixture
 
 
@@ -41,13 +42,14 @@ def crash(fixture, flags, chance):
             announced.append(int(line.split("checkpoint-")[1].split()[0]))
     # The kill itself is what is random: it must not wait for anything the run says.
     time.sleep(chance.random() * (0.9 if wanted == 0 else 0.12))
-    for pid in tree(process.pid):
-        try:
-            os.kill(pid, signal.SIGKILL)
-        except ProcessLookupError:
-            pass
+    pids = tree(process.pid)
+    for pid in pids:
+        send(pid, signal.SIGKILL)
     process.stderr.read()
-    return announced, process.wait()
+    code = process.wait()
+    while any(send(pid, 0) for pid in pids):  # the killed finish the call that they are in
+        time.sleep(0.001)
+    return announced, code
 
 
 def main():

@@ -9,7 +9,7 @@ import threading
 import time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from runs import HFTRAIN, PATIENCE, free_port
+from runs import HFTRAIN, PATIENCE, free_port, records
 
 STEPS = 24
 # Updates, evaluations and saves in turn; dropout is on, so that a repeated or lost random number would show.
@@ -22,14 +22,7 @@ ENDLESS = [*FLAGS, "--max_steps", 1_000_000, "--lr_scheduler_type", "constant", 
 
 def losses(output):
     """By step. Later lines win: those of a resumed attempt follow the ones they replace."""
-    found = {}
-    with open(os.path.join(output, "hftrain", "log.jsonl")) as file:
-        for line in file:
-            record = json.loads(line)
-            for key in ("loss", "eval_loss"):
-                if key in record:
-                    found[record["step"], key] = record[key]
-    return found
+    return {(record["step"], key): record[key] for record in records(output) for key in ("loss", "eval_loss") if key in record}
 
 
 def last_step(output):

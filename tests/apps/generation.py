@@ -320,12 +320,23 @@ def mistakes_are_told(writer, place):
     told(4, "--prompt", "", says="nothing to go on from", model=bare)
 
 
+def wait_until_heard(process, number):
+    """Until the program takes this signal by itself: before that any program ends by it."""
+    end = time.monotonic() + PATIENCE
+    while process.poll() is None and time.monotonic() < end:
+        with open(f"/proc/{process.pid}/status") as file:
+            taken = [int(line.split()[1], 16) for line in file if line.startswith(("SigBlk:", "SigCgt:"))]
+        if any(mask >> number - 1 & 1 for mask in taken):
+            return time.sleep(0.1)  # into whatever it does then
+        time.sleep(0.002)
+
+
 def signals_end_it(writer, place):
     for number, code in ((signal.SIGINT, 130), (signal.SIGTERM, 143)):
         for words, wait in ((["--prompt", "a", "--max_new_tokens", "50", "--stream"], None), ([], None)):
             process = subprocess.Popen([HFTRAIN, *writer.words(*words)], env=writer.environment, stdin=subprocess.PIPE,
                                        stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-            time.sleep(0.15)
+            wait_until_heard(process, number)
             process.send_signal(number)
             out, err = process.communicate(timeout=PATIENCE)
             done = words and process.returncode == 0  # it was quicker

@@ -4,7 +4,6 @@
 
 Every scenario makes its namespaces and removes them. Without the right to make them it says SKIPPED and why.
 """
-import json
 import os
 import pathlib
 import shutil
@@ -99,8 +98,7 @@ class Front:
 
 
 def losses(output):
-    lines = pathlib.Path(output, "hftrain", "log.jsonl").read_text().splitlines()
-    return [record["loss"] for record in map(json.loads, lines) if "loss" in record]
+    return [record["loss"] for record in runs.records(output) if "loss" in record]
 
 
 def check(what, condition, text=""):

@@ -17,15 +17,14 @@ import tempfile
 import time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from runs import HFTRAIN, PATIENCE, InTime, Fixture, free_port
+from runs import HFTRAIN, PATIENCE, InTime, Fixture, free_port, records
 
 BAR_SECONDS = 10
 MODES = {"ddp": [], "full_shard": ["--fsdp", "full_shard auto_wrap"]}
 
 
 def losses_of(folder):
-    with open(os.path.join(folder, "hftrain", "log.jsonl")) as file:
-        return [record["loss"] for record in map(json.loads, file) if "loss" in record]
+    return [record["loss"] for record in records(folder) if "loss" in record]
 
 
 class Nodes:

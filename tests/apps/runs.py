@@ -74,10 +74,15 @@ class InTime:
         return f"{self.seconds:.2f} s, {self.allowed:.2f} s allowed (slowness {self.slowness:.1f})"
 
 
+RESERVED = []
+
+
 def free_port():
-    with socket.socket() as probe:
-        probe.bind(("", 0))
-        return probe.getsockname()[1]
+    """Nobody else gets it while this process lives: it is bound and does not listen, so who is told its number may."""
+    RESERVED.append(socket.socket())
+    RESERVED[-1].setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    RESERVED[-1].bind(("", 0))
+    return RESERVED[-1].getsockname()[1]
 
 
 def expect(condition, what, text):
@@ -100,9 +105,9 @@ def read_json(*path):
 
 
 def records(output):
-    """All logged records, oldest first."""
+    """All logged records, oldest first; of a run that goes on, those that are whole."""
     with open(os.path.join(output, "hftrain", "log.jsonl")) as file:
-        return [json.loads(line) for line in file]
+        return [json.loads(line) for line in file if line.endswith("\n")]
 
 
 class Fixture:

@@ -13,10 +13,11 @@ import tempfile
 import time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from faults import STEPS, Run, losses, send
+from faults import Run, losses, send
 from runs import Fixture
 
 SAVES = 8
+STEPS = 64  # a run with a dozen saves: one of them is seen while it is written, and the run is not over then
 
 
 def save_at_every_update(fixture, folder):
@@ -58,7 +59,7 @@ def check_folder(fixture, output):
 
 
 def disturb(fixture, output, number, target, expected_code, *more):
-    run = Run(fixture, output, "--async_save", *more)
+    run = Run(fixture, output, "--max_steps", STEPS, "--async_save", *more)
     if not run.wait_for_workers():
         raise SystemExit("the run ended before its workers ran:\n" + run.finish()[1])
     wait_for_save(run)
@@ -79,7 +80,7 @@ def main():
         fixture = Fixture(folder)
         save_at_every_update(fixture, folder)
         straight = os.path.join(folder, "straight")
-        code, err = Run(fixture, straight).finish()
+        code, err = Run(fixture, straight, "--max_steps", STEPS).finish()
         if code != 0:
             raise SystemExit(err)
         expected = losses(straight)
@@ -89,7 +90,7 @@ def main():
             output = os.path.join(folder, f"out-{number}")
             disturb(fixture, output, *case)
             if case[2] != 0:
-                code, err = Run(fixture, output, "--async_save").finish()
+                code, err = Run(fixture, output, "--max_steps", STEPS, "--async_save").finish()
                 if code != 0:
                     raise SystemExit(f"started again after {case}: code {code}\n{err}")
             if losses(output) != expected or fixture.checkpoints(output)[-1] != STEPS:

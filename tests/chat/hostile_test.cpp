@@ -1,7 +1,7 @@
 // Templates that want time or memory: each ends soon, with a message, however it is run.
 #include <sys/resource.h>
 
-#include <chrono>
+#include <ctime>
 
 #include "chat/chat_cases.h"
 #include "support/catch.h"
@@ -104,11 +104,11 @@ TEST_CASE("rings of objects are let go of") {
 TEST_CASE("searching takes linear time") {
   const std::string variables =
       "{\"a\": \"" + std::string(2'000'000, 'a') + "\", \"b\": \"" + std::string(1'000'000, 'a') + "b\"}";
-  const auto start = std::chrono::steady_clock::now();
+  const std::clock_t start = std::clock();
   CHECK(render("{{ a.find(b) }}{{ a.rfind('b' ~ b) }}{{ a | replace(b, '') | length }}{{ b in a }}{{ "
                "a.split(b) | length }}",
                variables) == "-1-12000000False1");
-  CHECK(std::chrono::steady_clock::now() - start < std::chrono::seconds(20));
+  CHECK(std::clock() - start < 20 * CLOCKS_PER_SEC);
 }
 
 TEST_CASE("limits are what is given") {

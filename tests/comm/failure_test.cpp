@@ -66,7 +66,7 @@ const RankBody kServerKilled("rank 0 is killed", [](const Rank& rank) {
 });
 
 const RankBody kHung("rank 1 hangs", [](const Rank& rank) {
-  const auto communicator = rank.connect(std::chrono::seconds(3));
+  const auto communicator = rank.connect(std::chrono::seconds(5));
   communicator->barrier();
   if (rank.rank() == 1) return rank.hang();
   const at::Tensor tensor = at::zeros({16}, at::kFloat);
@@ -76,22 +76,22 @@ const RankBody kHung("rank 1 hangs", [](const Rank& rank) {
 
 const RankBody kAbsent("rank 1 never comes", [](const Rank& rank) {
   if (rank.rank() == 1) return rank.hang();
-  const Error error = lost_in([&] { rank.connect(std::chrono::seconds(3)); });
+  const Error error = lost_in([&] { rank.connect(std::chrono::seconds(5)); });
   CHECK(std::string(error.what()) == "rank 1 did not come to the rendezvous");
 });
 
 const RankBody kNoServer("rank 0 never comes", [](const Rank& rank) {
   if (rank.rank() == 0) return rank.hang();
-  lost_in([&] { rank.connect(std::chrono::seconds(3)); });
+  lost_in([&] { rank.connect(std::chrono::seconds(5)); });
 });
 
 // Present at the rendezvous, but not when the backend connects.
 const RankBody kUnconnected("rank 1 does not connect", [](const Rank& rank) {
   if (rank.rank() == 1) {
-    const auto store = comm::open_store(rank.store(), 1, rank.world_size(), std::chrono::milliseconds(5000));
+    const auto store = comm::open_store(rank.store(), 1, rank.world_size(), std::chrono::milliseconds(8000));
     return rank.hang();
   }
-  lost_in([&] { rank.connect(std::chrono::seconds(3)); });
+  lost_in([&] { rank.connect(std::chrono::seconds(5)); });
 });
 
 const RankBody kDifferent("different operations", [](const Rank& rank) {
@@ -123,6 +123,7 @@ const RankBody kUnread("a write that nobody reads", [](const Rank& rank) {
   FileDescriptor(ends[1]).reset();
   CHECK(::write(writing.get(), "x", 1) == -1);
   CHECK(errno == EPIPE);
+  communicator->barrier();  // rank 0 serves the store through which the other may still connect
 });
 
 void check_survivors(const std::vector<testing::RankOutcome>& outcomes, size_t victim) {

@@ -50,7 +50,7 @@ const RankBody kBits("bits of sums", [](const Rank& rank) {
 });
 
 const RankBody kKilledUnderMpirun("a rank is killed under mpirun", [](const Rank& rank) {
-  const auto communicator = rank.connect(std::chrono::milliseconds(1500));
+  const auto communicator = rank.connect(std::chrono::seconds(4));
   communicator->barrier();
   rank.end_without_mpi();
   if (rank.rank() == 1) rank.die();

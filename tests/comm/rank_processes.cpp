@@ -83,6 +83,8 @@ std::unique_ptr<comm::Communicator> Rank::connect(std::chrono::milliseconds time
   options.world_size = world_size_;
   options.backend = backend_;
   options.timeout = timeout;
+  // A survivor that had to wait for a processor is not to be named beside the dead.
+  options.patience = std::chrono::seconds(3);
   options.store = store_;
   comm::BackendTable backends = comm::builtin_backends();
   if (backend_.starts_with("mpi")) {

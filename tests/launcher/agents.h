@@ -13,6 +13,7 @@
 #include "contains.h"
 #include "launcher/process/child_process.h"
 #include "launcher/supervision/rendezvous.h"
+#include "reserved_port.h"
 #include "support/catch.h"
 #include "support/paths.h"
 #include "support/temporary_directory.h"
@@ -79,7 +80,8 @@ class Agent {
 
 struct Agents {
   testing::TemporaryDirectory folder;
-  int port = bind_rendezvous().port;  // free a moment ago
+  testing::ReservedPort reserved;
+  int port = reserved.number();
   std::vector<std::unique_ptr<Agent>> agents;
 
   Agent& start(int number, int count, const std::vector<std::string>& scripts, const AgentFlags& flags = {}) {

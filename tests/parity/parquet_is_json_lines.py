@@ -102,7 +102,7 @@ def what_cannot_be_read_is_said(fixture, folder):
 
     def refused(said, name, *more, code=4):
         result = subprocess.run([HFTRAIN, *words_of(fixture, "clm", f"{folder}/out", "--train_file", os.path.join(folder, name), *more)], text=True,
-                                capture_output=True, env=fixture.environment, timeout=60)
+                                capture_output=True, env=fixture.environment, timeout=300)
         told = f"{name}: code {result.returncode}\n{result.stderr}"
         expect(result.returncode == code and said in result.stderr and name in result.stderr, f"'{said}' is said, with code {code}", told)
         expect(parts_of(result.stderr) == [{"what", "where", "why", "try"}], "one message of four parts", told)

@@ -25,7 +25,8 @@ struct BackendRequest {
   std::string master_host;   // where rank 0 is; used with several nodes
   c10::Device device{c10::DeviceType::CPU};
   std::chrono::milliseconds timeout{};
-  StatusPage* status = nullptr;  // where operations are noted; null: nowhere
+  std::chrono::milliseconds patience{};  // GroupOptions::patience
+  StatusPage* status = nullptr;          // where operations are noted; null: nowhere
 };
 
 using BackendMaker = std::function<c10::intrusive_ptr<c10d::Backend>(const BackendRequest&)>;

@@ -16,10 +16,6 @@
 namespace hftrain::comm {
 namespace {
 
-// How long the report of a failure may wait for word from the other ranks. All of them notice at about the
-// same time.
-constexpr std::chrono::milliseconds kPatience{300};
-
 c10d::ReduceOp operator_of(Reduction reduction, const at::Tensor& tensor) {
   switch (reduction) {
     case Reduction::kSum:
@@ -297,7 +293,7 @@ Error Communicator::lost(const std::string& why, const Operation& operation) con
                      (name_.empty() ? "" : " of the group " + name_) + " failed: ";
   try {
     backend_->abort();
-    std::vector<int> silent = missing_at(*request_.store, "failed", rank(), world_size(), kPatience);
+    std::vector<int> silent = missing_at(*request_.store, "failed", rank(), world_size(), request_.patience);
     for (int& member : silent) member = request_.members[static_cast<size_t>(member)];
     what +=
         silent.empty() ? "all ranks are alive but did not finish it" : "no word from " + name_ranks(silent);
@@ -322,6 +318,7 @@ std::unique_ptr<Communicator> make_communicator(const GroupOptions& options, con
                          .master_host = options.store.host,
                          .device = options.device,
                          .timeout = options.timeout,
+                         .patience = options.patience,
                          .status = options.status};
   if (options.world_size == 1) return std::make_unique<Communicator>(request, connect_trivially);
   const auto maker = backends.find(options.backend);

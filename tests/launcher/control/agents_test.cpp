@@ -231,14 +231,14 @@ TEST_CASE("mixed builds, wrong counts and doubled numbers are refused at once on
 TEST_CASE("a node that does not come is named while it is waited for, and when the wait is over",
           "[process][alone]") {
   Agents job;
-  Agent& leader = job.start(0, 3, {"0 ready finish:0"}, {.seconds = "2"});
+  Agent& leader = job.start(0, 3, {"0 ready finish:0"}, {.seconds = "4"});
   Agent& other = job.start(2, 3, {"0 ready finish:0"});
   CHECK(leader.finish() == 3);
   CHECK(other.finish() == 3);
   INFO(leader.out());
   CHECK(contains(leader.out(), "still waiting for node 1 of 3 to come to 127.0.0.1 port"));
   CHECK(contains(leader.out(), "error: node 1 did not come within"));
-  CHECK(contains(leader.out(), "join_timeout=SECONDS waits longer than 0:00:02"));  // as long as it waited
+  CHECK(contains(leader.out(), "join_timeout=SECONDS waits longer than 0:00:04"));  // as long as it waited
   CHECK(contains(leader.out(), "node 2 (host-2) at 127.0.0.1"));
 }
 

@@ -12,6 +12,7 @@
 #include "launcher/environments/store_exchange.h"
 #include "launcher/process/watched_process.h"
 #include "launcher/supervision/stop_signals.h"
+#include "reserved_port.h"
 #include "support/catch.h"
 #include "support/paths.h"
 #include "support/skip.h"
@@ -70,9 +71,10 @@ TEST_CASE("a process that waits for others of mpirun says so, and a signal ends 
   const fs::path plugin =
       fs::path(testing::program("dummy_front")).parent_path().parent_path() / "lib/libhftrain_pmix.so";
   if (!fs::exists(mpirun) || !fs::exists(plugin)) HFTRAIN_SKIP("Open MPI, and a build with it");
-  // The other one never comes to the fence.
+  // The other one never comes to the fence. mpirun passes the signal on to both, and ends what is left after the first
+  // that fails: the one that is looked at.
   WatchedProcess run({mpirun, "--oversubscribe", "-n", "1", testing::program("dummy_front"), "meet", ":",
-                      "-n", "1", "/bin/sleep", "600"},
+                      "-n", "1", "/bin/sh", "-c", "trap '' USR1; exec sleep 600"},
                      as_root());
   REQUIRE(run.wait_for("still waiting for all processes that mpirun has started to meet through PMIx"));
   run.child().send(SIGUSR1);
@@ -117,7 +119,8 @@ TEST_CASE("ranks of torchrun meet through the store of its agent", "[parity][pro
   const std::string python = testing::test_python();
   if (python.empty()) HFTRAIN_SKIP("python3 with torch: set HFTRAIN_TEST_PYTHON");
   // Its two kinds of rendezvous: a fixed port, and one of its choice.
-  const std::string port = std::to_string(20000 + ::getpid() % 10000);
+  const testing::ReservedPort reserved;
+  const std::string port = std::to_string(reserved.number());
   for (const std::vector<std::string>& rendezvous :
        {std::vector<std::string>{"--master_port", port}, std::vector<std::string>{"--standalone"}}) {
     std::vector<std::string> argv = {python, "-m", "torch.distributed.run", "--nproc_per_node", "2"};

@@ -4,7 +4,7 @@
 #include <sys/socket.h>
 
 #include "launcher/control/addresses.h"
-#include "launcher/supervision/rendezvous.h"
+#include "reserved_port.h"
 #include "support/catch.h"
 
 namespace hftrain::launcher {
@@ -25,9 +25,10 @@ TEST_CASE("a peer that answers is reached, as often as it is asked") {
 
 TEST_CASE("more peers than a process has descriptors for are tried in turn") {
   const AnswerPort door;
+  const testing::ReservedPort nobody;
   std::vector<Peer> peers;
   for (int agent = 0; agent < 700; ++agent) peers.push_back(peer_at(agent, door));
-  peers.back().port = bind_rendezvous().port;  // free a moment ago
+  peers.back().port = nobody.number();
   const auto reasons = unreached(peers, 60);
   REQUIRE(reasons.size() == 1);
   CHECK(reasons.begin()->first == 699);
@@ -36,19 +37,19 @@ TEST_CASE("more peers than a process has descriptors for are tried in turn") {
 TEST_CASE("a port where nothing listens, silence, another program and a wrong address each have their reason",
           "[alone]") {
   const AnswerPort door, other;
-  const int nobody = bind_rendezvous().port;  // free a moment ago
+  const testing::ReservedPort nobody;
   const FileDescriptor silent = listen_everywhere(0, "");
   Peer imposter = peer_at(4, other);
   imposter.answer = "host-4 of another machine\n";
   const auto reasons = unreached({peer_at(1, door),
-                                  {2, "127.0.0.1", nobody, "x"},
+                                  {2, "127.0.0.1", nobody.number(), "x"},
                                   {3, "127.0.0.1", port_of(silent.get()), "x"},
                                   imposter,
                                   {5, "node-5", 80, "x"}},
-                                 1);
+                                 3);
   CHECK(reasons.size() == 4);
   CHECK(reasons.at(2) == "Connection refused");
-  CHECK(reasons.at(3) == "no answer in 0:00:01");
+  CHECK(reasons.at(3) == "no answer in 0:00:03");
   CHECK(reasons.at(4) == "something else answers there");
   CHECK(reasons.at(5) == "'node-5' is no address");
 }

@@ -352,7 +352,7 @@ TEST_CASE("machines that cannot be reached are all named before anything starts"
   cluster.add("one", {"exit", "0"}, true);
   cluster.add("bad", {"exit", "0"});
   cluster.add("slow", {"exit", "0"});
-  cluster.spec.check_seconds = 1;
+  cluster.spec.check_seconds = 3;  // enough to hear of the bad one
   const std::string text = refusal_in([&] { check_connections(cluster.spec); }, ExitCode::kEnvironment);
   CHECK(contains(text,
                  "machine bad cannot be reached\n  where: --hostfile, machine 1\n  why: no route to bad"));

@@ -256,12 +256,12 @@ TEST_CASE("a worker that fails while the job stops gives its own code", "[proces
 
 namespace {
 
-// A hang is found a moment after nothing has been said for half a second.
-constexpr HangLimits kShort{.startup_seconds = 0.5,
-                            .least_seconds = 0.1,
+// A hang is found a moment after nothing has been said for a second, in which a worker has started.
+constexpr HangLimits kShort{.startup_seconds = 1,
+                            .least_seconds = 0.25,
                             .most_seconds = 60,
                             .multiple = 10,
-                            .confirm_seconds = 0.3,
+                            .confirm_seconds = 0.5,
                             .alone = false};
 
 }  // namespace
@@ -303,11 +303,11 @@ TEST_CASE("a rank that computes is not taken for one that hangs", "[process][alo
   job.limits.hang = kShort;
   const std::string before = "answer ready phase:2 operation:all-reduce step:1 step:2 step:3 step:4 ";
   SECTION("until the patience with it is over") {
-    job.limits.hang.startup_seconds = 1.5;
+    job.limits.hang.startup_seconds = 2.5;
     const double start = monotonic_seconds();
     const JobResult result = job.run({before + "operation:all-reduce hang", before + "busy"});
     CHECK(result.failure->rank == 1);
-    CHECK(monotonic_seconds() - start >= 1.5);
+    CHECK(monotonic_seconds() - start >= 2.5);
   }
   SECTION("and one rank alone may do so for ever") {
     job.limits.hang.alone = true;
@@ -320,14 +320,14 @@ TEST_CASE("a rank that goes on without a word is left alone", "[process][alone]"
   Job job;
   job.limits.hang = kShort;
   std::string script = "answer ready phase:2 ";
-  for (int i = 0; i < 15; ++i) script += "operation:all-reduce sleep:100 ";
+  for (int i = 0; i < 30; ++i) script += "operation:all-reduce sleep:100 ";
   CHECK(job.run({script + "finish:0", script + "finish:0"}).code == ExitCode::kDone);
 }
 
 TEST_CASE("a worker that never gets ready is waited for aloud and ended by the limit", "[process][alone]") {
   Job job;
   job.limits.hang = kShort;
-  job.limits.patience_seconds = 0.1;
+  job.limits.patience_seconds = 1;  // in which the other one is ready
   const JobResult result = job.run({"ready hang", "hang"});
   CHECK(result.code == ExitCode::kWorkerLost);
   CHECK(result.failure->rank == 1);

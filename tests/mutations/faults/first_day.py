@@ -186,7 +186,7 @@ fault("explain says a sentence twice",
 fault("the hint of a wait that is over always says five minutes",
       "launcher/control/meeting.cpp", 'waits longer than " + format_duration(seconds);', 'waits longer than " + format_duration(seconds > 0 ? 300 : 0);',
       tests=["launcher: a node that does not come is named while it is waited for, and when the wait is over"],
-      says=r"waits longer than 0:00:02")
+      says=r"waits longer than 0:00:04")
 
 fault("OneCycle leaves the momentum alone",
       "lib/hftrain/optim/deepspeed_schedules.cpp", "if (!cycles) return {};", "if (cycles || !cycles) return {};",
