@@ -176,6 +176,17 @@ const ParameterSpec& spec_named(const ParameterTable& table, const std::string& 
                        [&](const ParameterSpec& spec) { return spec.name == name; });
 }
 
+// Some rows at a time: those of another type pass through memory of their own, which would be kept for tensors as large.
+void load_rows(const at::Tensor& target, const TensorEntry& entry, const storage::Box& box,
+               const StoredWeights& weights) {
+  constexpr uint64_t kNumbers = uint64_t{1} << 20;
+  for (const storage::Box& rows : storage::row_groups(box, kNumbers)) {
+    const at::Tensor group =
+        target.dim() == 0 ? target : target.narrow(0, rows.offsets[0] - box.offsets[0], rows.sizes[0]);
+    fill(group, entry.dtype, [&](std::span<char> bytes) { weights.read(entry.name, rows, bytes); });
+  }
+}
+
 // The rows of the part that the file has, and behind them those that it does not have.
 void load_part(const StatePart& part, const StoredParameter& parameter, const StoredWeights& weights,
                const AddedRows& added) {
@@ -191,7 +202,7 @@ void load_part(const StatePart& part, const StoredParameter& parameter, const St
     target = target.narrow(static_cast<int64_t>(*dim), 0, rows);
   }
   check_copies(parameter, box, weights);
-  fill(target, entry.dtype, [&](std::span<char> bytes) { weights.read(entry.name, box, bytes); });
+  load_rows(target, entry, box, weights);
 }
 
 std::vector<std::string> unasked_names(const ParameterTable& table, const StoredWeights& weights,
