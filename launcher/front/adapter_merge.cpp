@@ -1,166 +1,168 @@
 #include "launcher/front/adapter_merge.h"
 
 #include <algorithm>
-#include <map>
+#include <memory>
+#include <optional>
 #include <set>
+#include <utility>
 #include <vector>
 
 #include "hftrain/architectures/adapter_config.h"
+#include "hftrain/architectures/architecture.h"
 #include "hftrain/base/error.h"
 #include "hftrain/base/file.h"
-#include "hftrain/plan/adapter_folder.h"
 #include "hftrain/plan/hub_cache.h"
 #include "hftrain/storage/checkpoint_folder.h"
-#include "hftrain/storage/float_numbers.h"
-#include "hftrain/storage/stored_weights.h"
+#include "launcher/front/adapter_weights.h"
 
 namespace hftrain::front {
 namespace {
 
+using architectures::Architecture;
+using architectures::ParameterSpec;
+using architectures::ParameterTable;
 using storage::Box;
+using storage::ExportedTensor;
 using storage::StoredWeights;
 using storage::TensorEntry;
 
-constexpr std::string_view kDown = ".lora_A.weight", kUp = ".lora_B.weight", kWeight = ".weight";
+constexpr const char* kConfigFile = "config.json";
+constexpr const char* kByPeft =
+    "open the adapter as it is, beside its base model, or merge it by peft's merge_and_unload()";
 
-struct Matrix {
-  int64_t rows = 0, columns = 0;
-  std::vector<float> numbers;  // row-major
+Error cannot_merge(const AdapterWeights& adapter, const std::string& why, const std::string& hint = kByPeft) {
+  return Error(ExitCode::kData, "what the adapter holds whole cannot be merged")
+      .where(adapter.folder() + '/' + architectures::kAdapterWeightsName)
+      .why(why)
+      .hint(hint);
+}
+
+// What the merged folder is, where more than matrices of the base model change.
+struct MergedModel {
+  Json config;
+  bool own_config = false;  // it has to be written, for it stands in neither folder
+  std::shared_ptr<const Architecture> architecture;
 };
 
-std::vector<float> numbers_of(const StoredWeights& weights, const TensorEntry& entry) {
-  const Box whole{std::vector<int64_t>(entry.shape.size(), 0), entry.shape};
-  std::vector<char> bytes(entry.bytes());
-  weights.read(entry.name, whole, bytes);
-  return storage::to_floats(entry.dtype, bytes);
+// Where a tensor of the table stands in a base model's files, which may lack the body's prefix.
+const TensorEntry* find_stored(const StoredWeights& base, const ParameterTable& table,
+                               const ParameterSpec& spec) {
+  std::vector<std::string> names = {spec.name};
+  names.insert(names.end(), spec.other_names.begin(), spec.other_names.end());
+  for (const architectures::TiedParameter& tied : table.tied) {
+    if (tied.parameter == spec.name) names.push_back(tied.alias);
+  }
+  for (const std::string& name : names) {
+    if (const TensorEntry* entry = base.find(name)) return entry;
+    if (!name.starts_with(table.base_prefix)) continue;
+    const std::string within = name.substr(table.base_prefix.size());
+    if (const TensorEntry* entry = base.find(within)) return entry;
+    for (const std::string& prefix : table.other_prefixes) {
+      if (const TensorEntry* entry = base.find(prefix + within)) return entry;
+    }
+  }
+  return nullptr;
 }
 
-Matrix matrix_of(const StoredWeights& weights, const TensorEntry& entry) {
-  if (entry.shape.size() != 2) {
-    throw Error(ExitCode::kData, "'" + entry.name + "' of the adapter is no matrix").where(weights.folder());
-  }
-  return {entry.shape[0], entry.shape[1], numbers_of(weights, entry)};
+std::shared_ptr<const Architecture> architecture_of(const Json& config, const std::string& origin) {
+  const auto head = Architecture::head_of(config);
+  return Architecture::from_config(config, origin, head.value_or(architectures::Head::kCausalLm));
 }
 
-// A file may store the body of a model without its prefix.
-bool same_name(const std::string& full, const std::string& stored) {
-  return full == stored || full.ends_with('.' + stored) || stored.ends_with('.' + full);
+// hftrain writes a config beside such an adapter. peft does not: then it is the base model's, with the tokens that the adapter
+// has more.
+MergedModel merged_model(const AdapterWeights& adapter, const std::string& base_folder) {
+  const std::string beside = adapter.folder() + '/' + kConfigFile, of_base = base_folder + '/' + kConfigFile;
+  MergedModel model;
+  const std::string origin = path_exists(beside) ? beside : of_base;
+  model.config = read_json_file(origin);
+  model.architecture = architecture_of(model.config, origin);
+  if (origin == beside) return model;
+  for (const ParameterSpec& spec : model.architecture->parameters().parameters) {
+    const auto whole = adapter.whole().find(spec.name);
+    if (whole == adapter.whole().end() || !spec.embedding || whole->second->shape == spec.shape) continue;
+    if (spec.shape[0] != model.architecture->vocab_size())
+      continue;  // positions: told when shapes are compared
+    model.config["vocab_size"] = whole->second->shape[0];
+    model.own_config = true;
+  }
+  if (model.own_config) model.architecture = architecture_of(model.config, origin);
+  return model;
 }
 
-class AdapterMerge {
- public:
-  explicit AdapterMerge(const std::string& folder)
-      : folder_(folder), weights_(folder, architectures::kAdapterWeightsName) {
-    const std::string path = folder + '/' + architectures::kAdapterConfigName;
-    const Json config = read_json_file(path);
-    spec_ = architectures::adapter_from_json(config, path);
-    input_first_ = config.value("fan_in_fan_out", Json()) == true;
-    base_ = plan::base_model_of(config, path);
-    for (const TensorEntry& entry : weights_.entries()) take(entry);
+// Two matrices that the model has as one may be there twice, or once where both are trained as one.
+void refuse_half_of_tied(const AdapterWeights& adapter, const ParameterTable& table) {
+  const auto& held = adapter.whole();
+  for (const architectures::TiedParameter& tied : table.tied) {
+    const auto first = held.find(tied.parameter), alias = held.find(tied.alias);
+    if (first == held.end() && alias == held.end()) continue;
+    const bool as_one = adapter.config().value("ensure_weight_tying", Json()) != false;
+    const bool both = first != held.end() && alias != held.end();
+    if (both ? adapter.same(*first->second, *alias->second) : first != held.end() && as_one) continue;
+    throw cannot_merge(adapter, "'" + tied.alias + "' and '" + tied.parameter +
+                                    "' are one matrix of the model, and the adapter's are trained apart");
   }
+}
 
-  const std::string& base() const { return base_; }
+bool is_alias(const ParameterTable& table, const std::string& name) {
+  return std::ranges::any_of(table.tied, [&](const auto& tied) { return tied.alias == name; });
+}
 
-  // Rows of a tensor of the base model.
-  void change(const TensorEntry& entry, const Box& rows, std::span<char> bytes) {
-    for (const auto& [module, halves] : adapters_) {
-      if (same_name(module + std::string(kWeight), entry.name)) add(module, entry, rows, bytes);
-    }
-    for (const auto& [name, whole] : whole_) {
-      if (same_name(name, entry.name)) replace(name, *whole, entry, rows, bytes);
-    }
-  }
-
-  // Everything of the adapter found its place.
-  void check_complete() const {
-    for (const auto& [module, halves] : adapters_) {
-      if (used_.count(module) == 0) throw homeless(module);
-    }
-    for (const auto& [name, whole] : whole_) {
-      if (used_.count(name) > 0) continue;
-      throw Error(ExitCode::kData,
-                  "the base model has no '" + name + "' to put the adapter's in the place of")
-          .where(folder_ + '/' + architectures::kAdapterWeightsName)
-          .why("merging adds no head and no rows that " + base_ + " does not have")
-          .hint("open the adapter as it is: hftrain and peft take the base model beside it");
-    }
-  }
-
- private:
-  struct Halves {
-    const TensorEntry* down = nullptr;
-    const TensorEntry* up = nullptr;
+ExportedTensor from_base(const StoredWeights& base, const TensorEntry& stored, TensorEntry entry,
+                         AdapterWeights& adapter) {
+  const auto read = [&base, &adapter, name = stored.name, entry](const Box& rows, std::span<char> bytes) {
+    base.read(name, rows, bytes);
+    adapter.add_product(entry.name, entry, rows, bytes);
   };
+  return {entry, read};
+}
 
-  void take(const TensorEntry& entry) {
-    const std::string prefix = architectures::kAdapterPrefix;
-    const std::string name = entry.name.starts_with(prefix) ? entry.name.substr(prefix.size()) : entry.name;
-    const auto module = [&](std::string_view ending) { return name.substr(0, name.size() - ending.size()); };
-    if (name.ends_with(kDown)) {
-      adapters_[module(kDown)].down = &entry;
-    } else if (name.ends_with(kUp)) {
-      adapters_[module(kUp)].up = &entry;
-    } else {
-      whole_[name] = &entry;
+// A model of which nothing but adapted matrices changes keeps its tensors, however they are called.
+std::vector<ExportedTensor> changed_tensors(const StoredWeights& base, AdapterWeights& adapter) {
+  std::vector<ExportedTensor> tensors;
+  for (const TensorEntry& entry : base.entries()) tensors.push_back(from_base(base, entry, entry, adapter));
+  return tensors;
+}
+
+// The tensors of the model that the config describes: the adapter's where it holds them, the base model's otherwise. What only the base
+// model's head has is left out, and of tied matrices there is one.
+std::vector<ExportedTensor> tensors_of_model(const MergedModel& model, const StoredWeights& base,
+                                             AdapterWeights& adapter) {
+  const ParameterTable& table = model.architecture->parameters();
+  std::vector<ExportedTensor> tensors;
+  std::set<std::string> taken;
+  for (const ParameterSpec& spec : table.parameters) {
+    const TensorEntry* stored = find_stored(base, table, spec);
+    const auto whole = adapter.whole().find(spec.name);
+    const bool own = whole != adapter.whole().end();
+    if (!own && stored == nullptr && spec.buffer) continue;
+    if (!own && stored == nullptr)
+      throw cannot_merge(adapter, "the merged model has a tensor '" + spec.name + "', which neither it nor " +
+                                      base.folder() + " has");
+    const std::vector<int64_t>& shape = own ? whole->second->shape : stored->shape;
+    if (shape != spec.shape)
+      throw cannot_merge(adapter,
+                         "'" + spec.name + "' has another shape than the merged model's config says");
+    const TensorEntry entry{spec.name, stored != nullptr ? stored->dtype : base.entries().front().dtype,
+                            spec.shape};
+    if (!own) {
+      tensors.push_back(from_base(base, *stored, entry, adapter));
+      continue;
     }
+    taken.insert(spec.name);
+    const auto read = [&adapter, tensor = whole->second, entry](const Box& rows, std::span<char> bytes) {
+      adapter.read_whole(*tensor, entry, rows, bytes);
+    };
+    tensors.push_back({entry, read});
   }
-
-  Error homeless(const std::string& name) const {
-    return Error(ExitCode::kData, "the base model has no '" + name + "'")
-        .where(folder_ + '/' + architectures::kAdapterWeightsName)
-        .why("the adapter was made for another model than " + base_)
-        .hint("name the right one as base_model_name_or_path in " +
-              std::string(architectures::kAdapterConfigName));
+  for (const auto& [name, entry] : adapter.whole()) {
+    if (taken.count(name) == 0 && !is_alias(table, name))
+      throw cannot_merge(
+          adapter, "there is no '" + name + "' in the model that " + kConfigFile + " describes",
+          "write the config of the model with this head beside the adapter: its architectures and labels");
   }
-
-  // [rows of `rows`, columns] += scale · up·down, or its transpose where the input stands first.
-  void add(const std::string& module, const TensorEntry& entry, const Box& rows, std::span<char> bytes) {
-    const Halves& halves = adapters_.at(module);
-    if (halves.down == nullptr || halves.up == nullptr)
-      throw homeless(module + (halves.down ? kUp : kDown).data());
-    if (used_.insert(module).second) {
-      down_ = matrix_of(weights_, *halves.down);
-      up_ = matrix_of(weights_, *halves.up);
-    }
-    const std::vector<int64_t> shape =
-        input_first_ ? std::vector{down_.columns, up_.rows} : std::vector{up_.rows, down_.columns};
-    if (entry.shape != shape || down_.rows != up_.columns) throw homeless(module);
-    std::vector<float> numbers = storage::to_floats(entry.dtype, bytes);
-    const int64_t first = rows.offsets[0], width = shape[1];
-    const auto scale = static_cast<float>(spec_.scale());
-    for (int64_t row = 0; row < rows.sizes[0]; ++row) {
-      for (int64_t r = 0; r < down_.rows; ++r) {
-        const auto at = [&](const Matrix& m, int64_t i, int64_t j) {
-          return m.numbers[static_cast<size_t>(i * m.columns + j)];
-        };
-        const float factor = scale * (input_first_ ? at(down_, r, first + row) : at(up_, first + row, r));
-        float* target = numbers.data() + row * width;
-        for (int64_t column = 0; column < width; ++column)
-          target[column] += factor * (input_first_ ? at(up_, column, r) : at(down_, r, column));
-      }
-    }
-    storage::from_floats(entry.dtype, numbers, bytes);
-  }
-
-  void replace(const std::string& name, const TensorEntry& whole, const TensorEntry& entry, const Box& rows,
-               std::span<char> bytes) {
-    if (entry.shape != whole.shape) throw homeless(name);
-    used_.insert(name);
-    std::vector<char> stored(storage::volume(rows) * static_cast<uint64_t>(storage::dtype_bits(whole.dtype)) /
-                             8);
-    weights_.read(whole.name, rows, stored);
-    storage::from_floats(entry.dtype, storage::to_floats(whole.dtype, stored), bytes);
-  }
-
-  std::string folder_, base_;
-  StoredWeights weights_;
-  architectures::AdapterSpec spec_;
-  bool input_first_ = false;
-  std::map<std::string, Halves> adapters_;           // by module
-  std::map<std::string, const TensorEntry*> whole_;  // by name
-  std::set<std::string> used_;
-  Matrix down_, up_;  // of the module whose rows come
-};
+  return tensors;
+}
 
 void require_adapter(const std::string& folder) {
   for (const char* name : {architectures::kAdapterConfigName, architectures::kAdapterWeightsName}) {
@@ -180,25 +182,35 @@ void require_adapter(const std::string& folder) {
   }
 }
 
+std::set<std::string> names_of(const std::vector<ExportedTensor>& tensors) {
+  std::set<std::string> names;
+  for (const ExportedTensor& tensor : tensors) names.insert(tensor.entry.name);
+  return names;
+}
+
 }  // namespace
 
 storage::ExportResult merge_adapter(const std::string& folder, const std::string& target,
                                     int64_t max_shard_bytes, const Environment& environment) {
   require_adapter(folder);
-  AdapterMerge merge(folder);
+  AdapterWeights adapter(folder);
   const std::string cache = plan::hub_cache_folder(std::nullopt, environment);
-  const std::string base = plan::resolve_model_folder(
-      merge.base(), "base_model_name_or_path of " + folder + '/' + architectures::kAdapterConfigName, "main",
-      cache);
+  const std::string base_folder = plan::resolve_model_folder(
+      adapter.base(), "base_model_name_or_path of " + folder + '/' + architectures::kAdapterConfigName,
+      "main", cache);
+  const StoredWeights base(base_folder);
+  storage::ExportOptions options{.max_shard_bytes = max_shard_bytes, .over = folder};
+  if (adapter.whole().empty()) {
+    options.tensors = changed_tensors(base, adapter);
+  } else {
+    const MergedModel model = merged_model(adapter, base_folder);
+    refuse_half_of_tied(adapter, model.architecture->parameters());
+    options.tensors = tensors_of_model(model, base, adapter);
+    if (model.own_config) options.texts[kConfigFile] = dump_json(model.config) + '\n';
+  }
+  adapter.require_modules(names_of(options.tensors));
   storage::PosixFileSystem files;
-  const auto change = [&](const TensorEntry& entry, const Box& rows, std::span<char> bytes) {
-    merge.change(entry, rows, bytes);
-  };
-  return storage::export_model(files, base, target,
-                               {.max_shard_bytes = max_shard_bytes,
-                                .change = change,
-                                .check = [&] { merge.check_complete(); },
-                                .over = folder});
+  return storage::export_model(files, base_folder, target, options);
 }
 
 }  // namespace hftrain::front

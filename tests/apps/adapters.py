@@ -10,6 +10,7 @@ import shutil
 import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from errors_have_four_parts import parts_of
 from opening import numbers_of, write
 from runs import Fixture, expect, read_json, records, run_scenarios
 from text_classification import Rows, tensors_of
@@ -151,8 +152,41 @@ def a_head_is_trained_whole_beside_the_adapter(fixture, folder):
     said = rows.call("--task", "text-classification", "--model_name_or_path", output, "--validation_file", rows.valid, "--max_seq_length", "48",
                      "--use_cpu", "--do_eval", "--output_dir", output + "-judged")
     expect("eval_accuracy" in read_json(output + "-judged", "eval_results.json"), "it is opened alone, with its labels", said.stderr)
-    refused = rows.call("checkpoint", "merge", output, output + "-merged", expect=4)
-    expect("'score.weight'" in refused.stderr and "adds no head" in refused.stderr, "merging adds no head", refused.stderr)
+    rows.call("checkpoint", "merge", output, output + "-merged")
+    merged = tensors_of(output + "-merged/model.safetensors")
+    expect("score.weight" in merged and "lm_head.weight" not in merged and not any("lora" in name for name in merged), "a plain model with the head", merged)
+    rows.call("--task", "text-classification", "--model_name_or_path", output + "-merged", "--validation_file", rows.valid, "--max_seq_length", "48",
+              "--use_cpu", "--do_eval", "--output_dir", output + "-merged-judged")
+    apart, whole = (read_json(output + place, "eval_results.json") for place in ("-judged", "-merged-judged"))
+    expect(abs(apart["eval_loss"] - whole["eval_loss"]) < 1e-6 and apart["eval_accuracy"] == whole["eval_accuracy"], "it judges as beside it", (apart, whole))
+    os.remove(output + "/config.json")
+    refused = rows.call("checkpoint", "merge", output, output + "-nameless", expect=4)
+    expect("there is no 'score.weight' in the model" in refused.stderr and "labels" in refused.stderr, "a head without labels", refused.stderr)
+    expect(not os.path.exists(output + "-nameless"), "nothing is written", refused.stderr)
+
+
+def grown_embeddings_are_merged_and_half_a_tied_matrix_is_not(fixture, folder):
+    more = shutil.copytree(fixture.tokenizer, os.path.join(folder, "tokenizer"))
+    described = read_json(more, "tokenizer.json")
+    described["added_tokens"].append(dict(described["added_tokens"][0], id=len(described["model"]["vocab"]), content="<more>"))
+    write(more + "/tokenizer.json", json.dumps(described))
+    output = os.path.join(folder, "grown")
+    said = fixture.train(output, "--tokenizer_name", more, expect=2).stderr
+    expect("--lora_modules_to_save transformer.wte" in said, "rows that an adapter would not hold", said)
+    fixture.train(output, "--tokenizer_name", more, "--lora_modules_to_save", "wte", "--lora_dropout", 0)
+    fixture.call("checkpoint", "merge", output, output + "-merged")
+    rows_of = {name: shape[0] for name, shape in tensors_of(output + "-merged/model.safetensors").items() if "wte" in name or "lm_head" in name}
+    expect(rows_of == {"transformer.wte.weight": 513}, "the new row, and of tied matrices one", rows_of)
+    evaluated = ["--validation_file", fixture.text, "--block_size", "64", "--use_cpu", "--do_eval", "--do_train", "false"]
+    results = []
+    for model in (output, output + "-merged"):
+        fixture.call("--model_name_or_path", model, *evaluated, "--output_dir", model + "-judged")
+        results.append(read_json(model + "-judged", "eval_results.json")["eval_loss"])
+    expect(abs(results[0] - results[1]) < 1e-6 * results[0], "merged as beside it", results)
+    config = read_json(output, "adapter_config.json")
+    write(output + "/adapter_config.json", json.dumps(dict(config, ensure_weight_tying=False)))
+    refused = fixture.call("checkpoint", "merge", output, output + "-apart", expect=4)
+    expect("are one matrix of the model" in refused.stderr and parts_of(refused.stderr) == [{"what", "where", "why", "try"}], "trained apart", refused.stderr)
 
 
 def what_cannot_be_is_refused(fixture, folder):
@@ -202,7 +236,8 @@ def what_cannot_be_is_refused(fixture, folder):
 
 
 SCENARIOS = [an_adapter_alone_is_trained_and_saved, every_strategy_trains_the_same_adapter, a_resumed_adapter_is_the_same_run,
-             an_adapter_goes_on_from_its_folder_and_merges, a_head_is_trained_whole_beside_the_adapter, what_cannot_be_is_refused]
+             an_adapter_goes_on_from_its_folder_and_merges, a_head_is_trained_whole_beside_the_adapter, grown_embeddings_are_merged_and_half_a_tied_matrix_is_not,
+             what_cannot_be_is_refused]
 
 if __name__ == "__main__":
     run_scenarios(SCENARIOS, sys.argv[1:], Adapters)

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <map>
 
+#include "hftrain/base/error.h"
 #include "hftrain/nn/activation_checkpoint.h"
 #include "models/golden_model.h"
 #include "support/catch.h"
@@ -120,6 +121,53 @@ TEST_CASE("A model with adapters computes what one with merged matrices does, an
       CHECK((gradient - wanted).abs().max().item<double>() <= 3e-5 * (1 + wanted.abs().max().item<double>()));
       CHECK(wanted.abs().max().item<double>() > 0);
     }
+  }
+}
+
+TEST_CASE(
+    "All that is linear has an adapter: poolers too, and neither what gives the outputs nor what is saved "
+    "whole",
+    "[models]") {
+  // Modules with an adapter in the unit of the head.
+  const auto adapted = [](const std::string& name, const std::vector<std::string>& saved) {
+    const GoldenFile golden("heads/" + name);
+    AdapterSpec spec = everywhere();
+    spec.saved_modules = saved;
+    const auto architecture = Architecture::from_config(parse_json(golden.metadata("config"), "golden"),
+                                                        "golden", head_of(golden), spec);
+    const auto& table = architecture->parameters();
+    std::vector<std::string> modules;
+    for (const ParameterSpec& each : table.parameters) {
+      if (each.adapts && each.adapts->half == AdapterHalf::kDown &&
+          !table.units[static_cast<size_t>(each.unit)].repeated)
+        modules.push_back(each.name.substr(0, each.name.rfind(".lora_A")));
+    }
+    return modules;
+  };
+  using Names = std::vector<std::string>;
+  CHECK(adapted("bert_classes", {"classifier"}) == Names{"bert.pooler.dense"});
+  CHECK(adapted("bert_masked", {}) == Names{"cls.predictions.transform.dense"});
+  CHECK(adapted("bert_masked_untied", {}) == Names{"cls.predictions.transform.dense"});
+  CHECK(adapted("distilbert_masked", {}) == Names{"vocab_transform"});
+  CHECK(adapted("roberta_classes", {"classifier", "score"}).empty());
+  CHECK(adapted("roberta_classes", {}) == Names{"classifier.dense"});
+  for (const char* name : {"gpt2_causal", "llama_causal", "bert_tokens", "t5_texts", "vit_classes"})
+    CHECK(adapted(name, {}).empty());
+}
+
+TEST_CASE(
+    "Of the names that peft gives the head of a classification one is enough, and no other is passed over",
+    "[models]") {
+  const GoldenFile golden("heads/bert_classes");
+  const auto architecture =
+      Architecture::from_config(parse_json(golden.metadata("config"), "golden"), "golden", head_of(golden));
+  AdapterSpec spec = everywhere();
+  spec.saved_modules = {"classifier", "score"};
+  CHECK(architectures::saved_whole(architecture->parameters(), spec, "bert").size() == 2);
+  for (const std::vector<std::string>& names :
+       {std::vector<std::string>{"score"}, {"classifier", "score", "no_such"}}) {
+    spec.saved_modules = names;
+    CHECK_THROWS_AS(architectures::saved_whole(architecture->parameters(), spec, "bert"), Error);
   }
 }
 

@@ -1,6 +1,7 @@
 #include "hftrain/architectures/adapter.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <utility>
 
@@ -37,10 +38,11 @@ bool belongs_to(const ParameterSpec& spec, const std::string& target) {
   return false;
 }
 
-// A projection of a block. Those of heads and poolers are trained whole.
+// A projection of a block, a pooler, or what stands before the matrix of a head that gives its outputs.
 bool can_be_adapted(const ParameterTable& table, const ParameterSpec& spec) {
-  return table.units[static_cast<size_t>(spec.unit)].repeated && spec.shape.size() == 2 && !spec.embedding &&
-         !spec.head && !spec.buffer && !module_of(spec).empty();
+  const bool projects =
+      spec.head ? !spec.gives_outputs : table.units[static_cast<size_t>(spec.unit)].repeated;
+  return projects && spec.shape.size() == 2 && !spec.embedding && !spec.buffer && !module_of(spec).empty();
 }
 
 // Last parts of the names of all modules that can have an adapter.
@@ -67,13 +69,21 @@ void check_targets(const ParameterTable& table, const AdapterSpec& spec, const s
     throw Error(ExitCode::kUsage, refused ? "module '" + target + "' can have no adapter"
                                           : "no module of the model is called '" + target + "'")
         .where("lora_target_modules")
-        .why(
-            refused
-                ? "adapters stand beside the projections of the blocks; embeddings, norms and heads have none"
-                : model + " has " + join(known_targets(table), ", "))
+        .why(refused
+                 ? "adapters stand beside projections; embeddings, norms and what gives the outputs have none"
+                 : model + " has " + join(known_targets(table), ", "))
         .hint(refused ? "--lora_modules_to_save " + target + " trains it whole"
                       : "names or endings of modules, or " + std::string(kAllLinear));
   }
+}
+
+// Of a model that classifies peft writes both of its names of a head, whichever the model has.
+bool is_head_of_any_model(const AdapterSpec& spec, const std::string& target) {
+  const std::array<std::string, 2> kNames = {"classifier", "score"};
+  const auto& saved = spec.saved_modules;
+  return std::ranges::all_of(kNames,
+                             [&](const std::string& name) { return std::ranges::count(saved, name) > 0; }) &&
+         std::ranges::count(kNames, target) > 0;
 }
 
 void append(ParameterTable& table, size_t position, const AdapterSpec& spec) {
@@ -103,7 +113,9 @@ void append_adapters(ParameterTable& table, const AdapterSpec& spec, const std::
   const size_t count = table.parameters.size();
   for (size_t i = 0; i < count; ++i) {
     const std::string module = module_of(table.parameters[i]);
-    if (!can_be_adapted(table, table.parameters[i]) || names_any(spec.saved_modules, module)) continue;
+    const auto is_saved = [&](const std::string& saved) { return belongs_to(table.parameters[i], saved); };
+    if (!can_be_adapted(table, table.parameters[i]) || std::ranges::any_of(spec.saved_modules, is_saved))
+      continue;
     if (all || names_any(spec.targets, module)) append(table, i, spec);
   }
 }
@@ -117,7 +129,7 @@ std::vector<int> saved_whole(const ParameterTable& table, const AdapterSpec& spe
       if (!parameter.adapts && !parameter.buffer && belongs_to(parameter, target))
         positions.push_back(static_cast<int>(i));
     }
-    if (positions.size() > before) continue;
+    if (positions.size() > before || is_head_of_any_model(spec, target)) continue;
     throw Error(ExitCode::kUsage,
                 "no module of the model with parameters of its own is called '" + target + "'")
         .where("lora_modules_to_save")

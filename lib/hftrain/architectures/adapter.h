@@ -12,7 +12,7 @@ struct ParameterTable;
 
 enum class AdapterHalf { kDown, kUp };
 
-// All projections of the blocks, in the place of a list of modules.
+// All projections of the blocks, and poolers where they are not trained whole, in the place of a list of modules.
 inline constexpr std::string_view kAllLinear = "all-linear";
 
 struct AdapterSpec {

@@ -39,6 +39,7 @@ struct ParameterSpec {
   bool weight_decay = true;  // false: bias and norm parameters (training_loop.md 7.7)
   bool embedding = false;    // an nn.Embedding weight: left out of total_flos
   bool head = false;  // of the head: a model that is opened from a checkpoint of another head draws it anew
+  bool gives_outputs = false;  // the matrix of a head that gives its outputs, unless it is the body's
   std::vector<std::string> other_names = {};  // that a file may store it under instead or besides
   bool buffer = false;       // saved with the parameters, never trained, none of count(); a file may lack it
   bool input_first = false;  // of a matrix: [in, out], as few families store it

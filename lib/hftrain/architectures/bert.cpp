@@ -118,7 +118,7 @@ void add_bert_masked_lm(ParameterTableBuilder& builder, const EncoderConfig& con
   builder.matrix(names.dense, config.hidden_size, config.hidden_size, config.hidden_size);
   builder.norm(names.norm, config.hidden_size, /*with_bias=*/true);
   if (!config.tie_word_embeddings)
-    return builder.matrix(matrix, config.vocab_size, config.hidden_size, config.vocab_size);
+    return builder.output_matrix(matrix, config.vocab_size, config.hidden_size, config.vocab_size);
   builder.tie(matrix + ".weight", "embeddings.word_embeddings.weight");
 }
 

@@ -12,7 +12,7 @@ void append_head(ParameterTableBuilder& builder, const HeadSpec& head, int64_t o
   const std::string matrix = head.matrix;
   if (!tied_embedding.empty()) return builder.tie(matrix + ".weight", tied_embedding);
   builder.begin_head();
-  builder.matrix(matrix, outputs, hidden_size, head.bias ? outputs : 0, std);
+  builder.output_matrix(matrix, outputs, hidden_size, head.bias ? outputs : 0, std);
 }
 
 std::string body_prefix(const HeadSpec& head) {

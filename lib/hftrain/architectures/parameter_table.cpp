@@ -64,6 +64,13 @@ void ParameterTableBuilder::matrix(const std::string& module, int64_t rows, int6
   if (bias > 0) add(module + ".bias", {bias}, {InitKind::kZeros, 0}, /*decay=*/false);
 }
 
+void ParameterTableBuilder::output_matrix(const std::string& module, int64_t rows, int64_t columns,
+                                          int64_t bias, double std) {
+  const size_t place = table_.parameters.size();
+  matrix(module, rows, columns, bias, std);
+  table_.parameters[place].gives_outputs = true;
+}
+
 void ParameterTableBuilder::conv1d(const std::string& module, int64_t inputs, int64_t outputs, double std) {
   matrix(module, inputs, outputs, outputs, std);
   table_.parameters[table_.parameters.size() - 2].input_first = true;

@@ -48,7 +48,9 @@ class ParameterTableBuilder {
   // A weight matrix in its stored layout, normal with `std` (0: the config's), and a zero bias of `bias`
   // numbers (0: none).
   void matrix(const std::string& module, int64_t rows, int64_t columns, int64_t bias, double std = 0);
-  // The same, stored [inputs, outputs], with a bias (transformers' Conv1D).
+  // That of a head which gives the outputs.
+  void output_matrix(const std::string& module, int64_t rows, int64_t columns, int64_t bias, double std = 0);
+  // The same as matrix(), stored [inputs, outputs], with a bias (transformers' Conv1D).
   void conv1d(const std::string& module, int64_t inputs, int64_t outputs, double std = 0);
   // A matrix of more dimensions, such as a convolution's; with a bias as above.
   void kernel(const std::string& module, std::vector<int64_t> shape, int64_t bias);

@@ -4,7 +4,7 @@
 
 namespace hftrain::nn {
 
-at::Tensor pool_first_token(const at::Tensor& hidden, const at::Tensor& weight, const at::Tensor& bias,
+at::Tensor pool_first_token(const at::Tensor& hidden, const Parameter& weight, const at::Tensor& bias,
                             Activation activation) {
   return activate(activation, nn::linear(hidden.select(1, 0), weight, bias), Kernels::kReference);
 }

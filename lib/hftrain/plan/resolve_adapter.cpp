@@ -39,13 +39,16 @@ std::string task_type_of(Head head) {
   }
 }
 
-// A head that a checkpoint of a language model does not have starts from random numbers, and is trained whole.
+// A head that a checkpoint of a language model does not have starts from random numbers, and is trained whole. What it has of
+// the body (a pooler) is not.
 std::vector<std::string> modules_of_head(const Architecture& architecture) {
   std::vector<std::string> modules;
   if (architectures::generates(architecture.head()) || architecture.head() == Head::kMaskedLm) return modules;
+  const std::string& body = architecture.parameters().base_prefix;
   for (const ParameterSpec& spec : architecture.parameters().parameters) {
     const std::string module = spec.name.substr(0, spec.name.find('.'));
-    if (spec.head && std::find(modules.begin(), modules.end(), module) == modules.end())
+    const bool within_body = !body.empty() && spec.name.starts_with(body);
+    if (spec.head && !within_body && std::find(modules.begin(), modules.end(), module) == modules.end())
       modules.push_back(module);
   }
   return modules;

@@ -46,26 +46,44 @@ void verify_sources(const std::string& checkpoint, const StoredWeights& weights)
       .hint("export another checkpoint of the run");
 }
 
-void copy_tensor(const StoredWeights& weights, const TensorEntry& entry, std::vector<char>& buffer,
-                 const RowsChange& change, SafetensorsWriter& writer) {
+// As they are.
+std::vector<ExportedTensor> tensors_of(const StoredWeights& weights) {
+  std::vector<ExportedTensor> tensors;
+  for (const TensorEntry& entry : weights.entries()) {
+    const auto read = [&weights, name = entry.name](const Box& rows, std::span<char> bytes) {
+      weights.read(name, rows, bytes);
+    };
+    tensors.push_back({entry, read});
+  }
+  return tensors;
+}
+
+void write_tensor(const ExportedTensor& tensor, std::vector<char>& buffer, SafetensorsWriter& writer) {
+  const TensorEntry& entry = tensor.entry;
   const auto width = static_cast<uint64_t>(std::max(1, dtype_bits(entry.dtype) / 8));
   const Box whole{std::vector<int64_t>(entry.shape.size(), 0), entry.shape};
   for (const Box& rows : row_groups(whole, kBufferBytes / width)) {
     buffer.resize(volume(rows) * width);
-    weights.read(entry.name, rows, buffer);
-    if (change) change(entry, rows, buffer);
+    tensor.read(rows, buffer);
     writer.write(entry.name, {buffer.data(), buffer.size()});
   }
 }
 
-ExportResult write_weights(const StoredWeights& weights, const ExportOptions& options, StagedFiles& target) {
+ExportResult write_weights(const std::vector<ExportedTensor>& tensors, int64_t max_shard_bytes,
+                           StagedFiles& target) {
   ExportResult result;
   std::vector<char> buffer;
-  const ShardPlan plan = plan_shards(weights.entries(), options.max_shard_bytes);
+  std::vector<TensorEntry> entries;
+  std::map<std::string, const ExportedTensor*> by_name;
+  for (const ExportedTensor& tensor : tensors) {
+    entries.push_back(tensor.entry);
+    by_name[tensor.entry.name] = &tensor;
+  }
+  const ShardPlan plan = plan_shards(entries, max_shard_bytes);
   for (const ShardPlan::Shard& shard : plan.shards) {
     SafetensorsWriter writer = target.open_safetensors(shard.file, shard.entries);
     for (const TensorEntry& entry : std::vector<TensorEntry>(writer.entries())) {
-      copy_tensor(weights, entry, buffer, options.change, writer);
+      write_tensor(*by_name.at(entry.name), buffer, writer);
       result.bytes += entry.bytes();
       ++result.tensors;
     }
@@ -73,6 +91,20 @@ ExportResult write_weights(const StoredWeights& weights, const ExportOptions& op
   }
   if (!plan.index.empty()) target.put(kWeightsIndexName, plan.index);
   return result;
+}
+
+// Each from the folder that comes last.
+void write_companions(const std::string& checkpoint, const ExportOptions& options, StagedFiles& target) {
+  std::map<std::string, std::string> sources;
+  for (const std::string& folder : {checkpoint, options.over}) {
+    if (folder.empty()) continue;
+    for (const std::string& name : model_companion_files(folder)) sources[name] = folder;
+  }
+  for (const auto& [name, text] : options.texts) {
+    sources.erase(name);
+    target.put(name, text);
+  }
+  for (const auto& [name, source] : sources) target.copy_from(source + '/' + name, name);
 }
 
 }  // namespace
@@ -94,14 +126,9 @@ ExportResult export_model(FileSystem& files, const std::string& checkpoint, cons
   files.make_directory(temporary);
   try {
     StagedFiles staged(files, temporary);
-    ExportResult result = write_weights(weights, options, staged);
-    if (options.check) options.check();
-    std::map<std::string, std::string> companions;  // by name: the folder that it is taken from
-    for (const std::string& name : model_companion_files(checkpoint)) companions[name] = checkpoint;
-    if (!options.over.empty()) {
-      for (const std::string& name : model_companion_files(options.over)) companions[name] = options.over;
-    }
-    for (const auto& [name, source] : companions) staged.copy_from(source + '/' + name, name);
+    ExportResult result = write_weights(options.tensors.empty() ? tensors_of(weights) : options.tensors,
+                                        options.max_shard_bytes, staged);
+    write_companions(checkpoint, options, staged);
     staged.sync_names();
     files.rename(temporary, folder.string());
     files.sync_directory(folder.parent_path().string());

@@ -3,8 +3,10 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "hftrain/storage/box.h"
 #include "hftrain/storage/file_system.h"
@@ -18,15 +20,18 @@ struct ExportResult {
   uint64_t bytes = 0;
 };
 
-// What is done to the weights on their way: `rows` of a tensor, whose bytes are there, dense and row-major.
-using RowsChange = std::function<void(const TensorEntry& entry, const Box& rows, std::span<char> bytes)>;
+// A tensor of the target; `read` fills the bytes of `rows` of it, dense and row-major.
+struct ExportedTensor {
+  TensorEntry entry;
+  std::function<void(const Box& rows, std::span<char> bytes)> read;
+};
 
 struct ExportOptions {
   int64_t max_shard_bytes = 0;
-  RowsChange change = {};
-  std::function<void()> check =
-      {};                 // called when all weights are written: what it throws leaves nothing behind
+  std::vector<ExportedTensor> tensors =
+      {};                 // in the place of the checkpoint's, which are written where there are none
   std::string over = {};  // a folder whose tokenizer files and configs stand in the place of the model's
+  std::map<std::string, std::string> texts = {};  // files by name, in the place of both
 };
 
 // Writes configs, tokenizer files and weights of `checkpoint` (or of any model folder), in whichever layout,

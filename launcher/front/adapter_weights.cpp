@@ -1,0 +1,138 @@
+#include "launcher/front/adapter_weights.h"
+
+#include <algorithm>
+
+#include "hftrain/architectures/adapter_config.h"
+#include "hftrain/base/file.h"
+#include "hftrain/plan/adapter_folder.h"
+#include "hftrain/storage/float_numbers.h"
+
+namespace hftrain::front {
+namespace {
+
+using storage::Box;
+using storage::TensorEntry;
+
+constexpr std::string_view kDown = ".lora_A.weight", kUp = ".lora_B.weight", kWeight = ".weight";
+
+// A file may store the body of a model without its prefix.
+bool same_name(const std::string& full, const std::string& stored) {
+  return full == stored || full.ends_with('.' + stored) || stored.ends_with('.' + full);
+}
+
+}  // namespace
+
+AdapterWeights::AdapterWeights(const std::string& folder)
+    : weights_(folder, architectures::kAdapterWeightsName) {
+  const std::string path = folder + '/' + architectures::kAdapterConfigName;
+  config_ = read_json_file(path);
+  spec_ = architectures::adapter_from_json(config_, path);
+  input_first_ = config_.value("fan_in_fan_out", Json()) == true;
+  base_ = plan::base_model_of(config_, path);
+  for (const TensorEntry& entry : weights_.entries()) take(entry);
+}
+
+void AdapterWeights::take(const TensorEntry& entry) {
+  const std::string prefix = architectures::kAdapterPrefix;
+  const std::string name = entry.name.starts_with(prefix) ? entry.name.substr(prefix.size()) : entry.name;
+  const auto module = [&](std::string_view ending) { return name.substr(0, name.size() - ending.size()); };
+  if (name.ends_with(kDown)) {
+    adapters_[module(kDown)].down = &entry;
+  } else if (name.ends_with(kUp)) {
+    adapters_[module(kUp)].up = &entry;
+  } else {
+    whole_[name] = &entry;
+  }
+}
+
+AdapterWeights::Matrix AdapterWeights::matrix_of(const TensorEntry& entry) const {
+  if (entry.shape.size() != 2)
+    throw Error(ExitCode::kData, "'" + entry.name + "' of the adapter is no matrix")
+        .where(folder() + '/' + architectures::kAdapterWeightsName)
+        .why("it has " + std::to_string(entry.shape.size()) + " dimensions")
+        .hint("the file that hftrain or peft wrote");
+  const Box whole{{0, 0}, entry.shape};
+  std::vector<char> bytes(entry.bytes());
+  weights_.read(entry.name, whole, bytes);
+  return {entry.shape[0], entry.shape[1], storage::to_floats(entry.dtype, bytes)};
+}
+
+Error AdapterWeights::homeless(const std::string& name) const {
+  return Error(ExitCode::kData, "the base model has no '" + name + "'")
+      .where(folder() + '/' + architectures::kAdapterWeightsName)
+      .why("the adapter was made for another model than " + base_)
+      .hint("name the right one as base_model_name_or_path in " +
+            std::string(architectures::kAdapterConfigName));
+}
+
+void AdapterWeights::load(const std::string& module) {
+  if (loaded_ == module) return;
+  const Halves& halves = adapters_.at(module);
+  if (halves.down == nullptr || halves.up == nullptr)
+    throw homeless(module + std::string(halves.down ? kUp : kDown));
+  down_ = matrix_of(*halves.down);
+  up_ = matrix_of(*halves.up);
+  loaded_ = module;
+}
+
+// [rows of `rows`, columns] += scale · up·down, or its transpose where the input stands first.
+void AdapterWeights::add_product(const std::string& name, const TensorEntry& entry, const Box& rows,
+                                 std::span<char> bytes) {
+  const auto found = std::find_if(adapters_.begin(), adapters_.end(), [&](const auto& each) {
+    return same_name(each.first + std::string(kWeight), name);
+  });
+  if (found == adapters_.end()) return;
+  load(found->first);
+  const std::vector<int64_t> shape =
+      input_first_ ? std::vector{down_.columns, up_.rows} : std::vector{up_.rows, down_.columns};
+  if (entry.shape != shape || down_.rows != up_.columns) throw homeless(found->first);
+  std::vector<float> numbers = storage::to_floats(entry.dtype, bytes);
+  const int64_t first = rows.offsets[0], width = shape[1];
+  const auto scale = static_cast<float>(spec_.scale());
+  const auto at = [](const Matrix& m, int64_t i, int64_t j) {
+    return m.numbers[static_cast<size_t>(i * m.columns + j)];
+  };
+  for (int64_t row = 0; row < rows.sizes[0]; ++row) {
+    float* target = numbers.data() + row * width;
+    for (int64_t r = 0; r < down_.rows; ++r) {
+      const float factor = scale * (input_first_ ? at(down_, r, first + row) : at(up_, first + row, r));
+      for (int64_t column = 0; column < width; ++column)
+        target[column] += factor * (input_first_ ? at(up_, column, r) : at(down_, r, column));
+    }
+  }
+  storage::from_floats(entry.dtype, numbers, bytes);
+}
+
+void AdapterWeights::read_whole(const TensorEntry& whole, const TensorEntry& entry, const Box& rows,
+                                std::span<char> bytes) const {
+  std::vector<char> stored(storage::volume(rows) * static_cast<uint64_t>(storage::dtype_bits(whole.dtype)) /
+                           8);
+  weights_.read(whole.name, rows, stored);
+  storage::from_floats(entry.dtype, storage::to_floats(whole.dtype, stored), bytes);
+}
+
+bool AdapterWeights::same(const TensorEntry& one, const TensorEntry& other) const {
+  constexpr uint64_t kNumbers = uint64_t{1} << 20;  // compared at once
+  if (one.shape != other.shape || one.dtype != other.dtype) return false;
+  const Box whole{std::vector<int64_t>(one.shape.size(), 0), one.shape};
+  for (const Box& rows : storage::row_groups(whole, kNumbers)) {
+    std::vector<char> first(storage::volume(rows) * static_cast<uint64_t>(storage::dtype_bits(one.dtype)) /
+                            8);
+    std::vector<char> second(first.size());
+    weights_.read(one.name, rows, first);
+    weights_.read(other.name, rows, second);
+    if (first != second) return false;
+  }
+  return true;
+}
+
+void AdapterWeights::require_modules(const std::set<std::string>& names) const {
+  for (const auto& [module, halves] : adapters_) {
+    const std::string weight = module + std::string(kWeight);
+    if (std::none_of(names.begin(), names.end(),
+                     [&](const std::string& name) { return same_name(weight, name); }))
+      throw homeless(module);
+  }
+}
+
+}  // namespace hftrain::front
