@@ -172,6 +172,7 @@ plan::RunPlan resolve_plan(const Inputs& inputs, const plan::DataFacts& data, co
 
 std::vector<Diagnostic> notes_of_plan(const Inputs& inputs, const plan::RunPlan& plan) {
   std::vector<Diagnostic> notes = plan::plan_notes(resolve_input(inputs, {}, plan.saving.resume_from), plan);
+  notes.insert(notes.end(), inputs.files.notes.begin(), inputs.files.notes.end());
   if (inputs.other_machines) {
     const std::vector<Diagnostic> assumed = plan::notes_of(*inputs.other_machines, inputs.parsed, plan);
     notes.insert(notes.end(), assumed.begin(), assumed.end());

@@ -81,6 +81,15 @@ ResumeDecision continue_or_refuse(const Inputs& inputs, const OutputState& state
 
 // Nothing says what they are to this run, and it would replace those at its own steps.
 void refuse_others_checkpoints(const Inputs& inputs) {
+  const std::vector<std::string> files = storage::files_in_the_way(inputs.output_dir);
+  if (!files.empty())
+    throw Error(ExitCode::kUsage, inputs.output_dir + " holds files with names of checkpoints")
+        .where(inputs.parsed.origins.describe("output_dir"))
+        .why(join(files, ", ") + (files.size() == 1 ? " is no folder" : " are no folders") +
+             ", and a save at the same step would take the place of it")
+        .hint(
+            "move what is there away, another --output_dir, or --overwrite_output_dir, which moves the "
+            "folder aside");
   const std::vector<std::string> others = storage::others_checkpoints(inputs.output_dir);
   if (others.empty()) return;
   throw Error(ExitCode::kUsage, inputs.output_dir + " holds checkpoints that hftrain did not write")

@@ -64,6 +64,23 @@ def links_to_folders_are_not_followed(fixture, folder):
     expect(plain == shown(fixture, "clm", f"{folder}/linked", "--dataset_name", f"{folder}/set"), "the same rows", plain)
 
 
+def a_run_in_the_folder_of_its_data_goes_on(fixture, folder):
+    put(folder, "clm", (("train", 200),))
+    words = ["--dataset_name", folder, "--block_size", "16"]
+
+    def run(name, steps):
+        flags = [{"no": "steps", "2": steps}.get(word, word) for word in fixture.flags("clm", os.path.join(folder, name))]
+        return fixture.call(*flags, *words, "--save_steps", "1").stderr
+    run("inside", "2")
+    said = run("inside", "3")
+    expect("resuming from" in said and "checkpoint-2" in said, "it goes on", said)
+    expect(read_json(folder, "inside/trainer_state.json")["global_step"] == 3, "to the end", said)
+    run("whole", "3")
+    expect(seen(f"{folder}/inside")["samples"] == seen(f"{folder}/whole")["samples"], "with the same data", said)
+    said = fixture.call(*fixture.flags("clm", folder, *words), expect=2).stderr
+    expect("the output folder is the folder of the data set" in said, "the same folder", said)
+
+
 def both_sets_of_mnli_are_found_however_it_is_spelled(fixture, folder):
     made = {split: rows(*({"premise": row["sentence"], "hypothesis": "a fox", "label": row["label"]} for row in made_rows("text-classification", count)))
             for split, count in (("train", 40), ("validation_matched", 9), ("validation_mismatched", 7))}
@@ -84,6 +101,8 @@ def without_a_validation_split_some_rows_are_held_out(fixture, folder):
         plain = shown(fixture, "clm", f"{folder}/files{share}", "--train_file", files["train"], "--validation_split_percentage", share)
         expect(plain["samples"]["validation"] > 0, "some are held out", plain)
         expect(plain == shown(fixture, "clm", f"{folder}/named{share}", "--dataset_name", f"{folder}/set", "--validation_split_percentage", share), f"{share} %", plain)
+    said = fixture.call("plan", *fixture.flags("clm", f"{folder}/told", "--do_eval", *LENGTH["clm"], "--dataset_name", f"{folder}/set")[1:]).stderr
+    expect("rows of 'train' are held out to judge by" in said, "it is told", said)
     expect("do_predict needs it; the splits are train" in refused(fixture, folder, "--dataset_name", f"{folder}/set", "--do_predict"), "no split test", "")
     files = put(os.path.join(folder, "tests"), "clm", (("test", 9),))
     expect("has no split 'train'" in refused(fixture, folder, "--dataset_name", f"{folder}/tests"), "no split train", "")
@@ -117,7 +136,9 @@ def what_is_no_files_to_read_is_refused(fixture, folder):
                               ("mixed", {"train.jsonl": line, "test.csv": "text\na\n"}, "files of different kinds"),
                               ("broken", {"README.md": "---\nconfigs: [\n---\n", "train.jsonl": line}, "not valid YAML"),
                               ("options", {"README.md": "---\nconfigs:\n- config_name: x\n  data_files: a.csv\n  sep: ';'\n---\n", "a.csv": "text\na\n"}, "'sep'"),
-                              ("outside", {"README.md": "---\nconfigs:\n- config_name: x\n  data_files: ../a.csv\n---\n"}, "leads out of the folder")):
+                              ("outside", {"README.md": "---\nconfigs:\n- config_name: x\n  data_files: ../a.csv\n---\n"}, "leads out of the folder"),
+                              ("described", {"train/a/1.png": "x", "train/metadata.jsonl": line}, "described by a file, which is not read"),
+                              ("half", {"data/train-00000-of-00002.jsonl": line}, "there is no data/train-00001-of-00002")):
         write(os.path.join(folder, name), files)
         told = refused(fixture, folder, "--dataset_name", os.path.join(folder, name))
         expect(said in told, name, told)
@@ -151,7 +172,7 @@ def splits_of_instruction_tuning(fixture, folder):
 
 
 SCENARIOS = [every_task_reads_a_folder, without_a_validation_split_some_rows_are_held_out, snapshots_of_the_hub_cache, what_is_no_files_to_read_is_refused,
-             splits_of_instruction_tuning, links_to_folders_are_not_followed, both_sets_of_mnli_are_found_however_it_is_spelled]
+             splits_of_instruction_tuning, links_to_folders_are_not_followed, a_run_in_the_folder_of_its_data_goes_on, both_sets_of_mnli_are_found_however_it_is_spelled]
 
 if __name__ == "__main__":
     run_scenarios(SCENARIOS, sys.argv[1:], TinyTasks)

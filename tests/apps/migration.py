@@ -108,8 +108,20 @@ def checkpoints_of_the_trainer_are_left_alone(fixture, folder):
     expect("did not write" not in said and "checkpoint-2" in said, "a damaged one of ours is no other's", said)
 
 
+def a_file_called_like_a_checkpoint_is_left_alone(fixture, folder):
+    output = os.path.join(folder, "out")
+    write(output, {"checkpoint-2": "notes"})
+    flags = fixture.flags(output, "--max_steps", 2, "--save_steps", 2, ranks=1)
+    for more in ([], ["--resume_from_checkpoint", "auto"]):
+        said = fixture.call(*flags, *more, expect=2).stderr
+        expect("checkpoint-2 is no folder" in said and parts_of(said) == [{"what", "where", "why", "try"}], f"{more}: it is refused", said)
+        expect(open(os.path.join(output, "checkpoint-2")).read() == "notes", "it stays as it is", said)
+    fixture.call(*flags, "--overwrite_output_dir")
+    expect(open(os.path.join(folder, "out.old-1", "checkpoint-2")).read() == "notes", "moved aside", os.listdir(folder))
+
+
 SCENARIOS = [the_commands_of_the_page_work, every_flag_of_the_page_is_one, arguments_that_were_written_in_python_are_read,
-             checkpoints_of_the_trainer_are_left_alone]
+             checkpoints_of_the_trainer_are_left_alone, a_file_called_like_a_checkpoint_is_left_alone]
 
 if __name__ == "__main__":
     run_scenarios(SCENARIOS, sys.argv[1:], Fixture)

@@ -94,6 +94,24 @@ TEST_CASE("secrets of env and of flags are masked in every printed form, and rea
         std::map<std::string, std::string>{{"WANDB_PROJECT", "p"}});
 }
 
+TEST_CASE(
+    "tokens that a JSON file hides are told of, unless they are given or are no business of anybody's") {
+  const WrittenFile file(R"({"seed": 3, "eos_token": "<EOS_TOKEN>", "pad_token": "<PAD_TOKEN>",
+  "hub_token": "<HUB_TOKEN>"})",
+                         "sft.json");
+  const ParseOutcome outcome =
+      parse_arguments(Words{"--print_config", "--config", file.path, "--pad_token", "<unk>"}, {});
+  CHECK_FALSE(outcome.arguments.instructions.eos_token);
+  CHECK(outcome.arguments.instructions.pad_token == "<unk>");
+  CHECK(contains(notes(outcome), "the value of eos_token is not known"));
+  CHECK_FALSE(contains(notes(outcome), "pad_token"));
+  CHECK_FALSE(contains(notes(outcome), "hub_token"));
+  const WrittenFile later("eos_token: </s>\n", "later.yaml");
+  CHECK_FALSE(contains(
+      notes(parse_arguments(Words{"--print_config", "--config", file.path, "--config", later.path}, {})),
+      "the value of eos_token"));
+}
+
 TEST_CASE("keys of trackers in an inline configuration are masked, and what is printed is the same run") {
   const std::string inside =
       R"({"zero_optimization": {"stage": 2}, "comet": {"enabled": false, "api_key": "SEKRET123"}})";

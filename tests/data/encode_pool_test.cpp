@@ -5,9 +5,11 @@
 
 #include <atomic>
 #include <cerrno>
+#include <thread>
 
 #include "byte_tokenizer.h"
 #include "hftrain/base/error.h"
+#include "hftrain/tokenizer/encoding_stop.h"
 #include "support/catch.h"
 
 namespace {
@@ -54,7 +56,7 @@ TEST_CASE("tokenising goes on with the threads that the system gives") {
   EncodePool pool(*encoder, 8);
   for (const char* text : {"a", "b", "c", "d"}) pool.give(chunk_of(text));
   for (const int id : {'a', 'b', 'c', 'd'})
-    CHECK(pool.take().features.columns.front().integers == std::vector<tokenizer::TokenId>{256, id});
+    CHECK(pool.take()->features.columns.front().integers == std::vector<tokenizer::TokenId>{256, id});
 }
 
 TEST_CASE("a system that gives no thread is told, and nothing is terminated") {
@@ -68,6 +70,28 @@ TEST_CASE("a system that gives no thread is told, and nothing is terminated") {
     CHECK_THAT(error.render(), Catch::Contains("ulimit -u"));
   }
 }
+
+// As a text that is as long as one likes.
+class EndlessEncoder final : public Encoder {
+ public:
+  mutable std::atomic<bool> begun = false;
+
+  FeatureSchema schema() const override { return {{kInputIds, FeatureType::kTokenIds}}; }
+  void encode(const Records&, Features&) const override {
+    begun = true;
+    for (tokenizer::StopWatch watch;;) watch.next_piece();
+  }
+};
+
+TEST_CASE("whoever stops does not wait for a text that is being encoded") {
+  const EndlessEncoder encoder;
+  std::atomic<bool> stop = false;
+  EncodePool pool(encoder, 2, &stop);
+  pool.give(chunk_of("x"));
+  while (!encoder.begun) std::this_thread::yield();
+  stop = true;
+  CHECK_FALSE(pool.take());
+}  // and its end gives the text up
 
 }  // namespace
 }  // namespace hftrain::data

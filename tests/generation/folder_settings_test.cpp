@@ -19,7 +19,17 @@ TEST_CASE("a folder's settings are those of its generation config, else of its c
   std::ofstream(folder / "generation_config.json") << R"({"top_p": 0.5})";
   const FolderSettings own = read_folder_settings(folder.path());
   CHECK(own.values == Json({{"top_p", 0.5}}));
-  CHECK_THROWS_AS(settings_from_text("[1]", "generation_config.json"), Error);
+  for (const char* text : {"[1]", "", "{"}) {
+    try {
+      settings_from_text(text, "generation_config.json");
+      FAIL("it was taken");
+    } catch (const Error& error) {
+      const Diagnostic& told = error.diagnostics().front();
+      CHECK(told.where.starts_with("generation_config.json"));
+      CHECK_FALSE(told.why.empty());
+      CHECK_FALSE(told.hint.empty());
+    }
+  }
 }
 
 TEST_CASE("of a model's config the keys of generating are settings, other ways of decoding among them") {

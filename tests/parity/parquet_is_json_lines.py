@@ -126,6 +126,11 @@ def what_cannot_be_read_is_said(fixture, folder):
     refused("latin.parquet:2", "latin.parquet")
     table([], f"{folder}/empty.parquet")
     refused("there is no column 'text'", "empty.parquet")
+    table([{"text": "the fox"}], f"{folder}/short.parquet")
+    # With many columns the file is much larger than its text.
+    table([{"text": "the fox", **{f"column{i}": str(i) for i in range(300)}}], f"{folder}/wide.parquet")
+    refused("does not fill a single block", "short.parquet")
+    refused("does not fill a single block", "wide.parquet")
     for footer in (False, True):
         keys = encryption.EncryptionConfiguration(footer_key="k1", column_keys={"k2": ["text"]}, plaintext_footer=footer)
         factory = encryption.CryptoFactory(lambda config: Keys())
@@ -169,7 +174,57 @@ def memory_does_not_grow_with_the_file(fixture, folder):
     expect(peaks[path] < peaks[lines] + 120e6, "memory is bounded", peaks)
 
 
-SCENARIOS = [every_task_reads_parquet, changed_files_are_prepared_again, what_cannot_be_read_is_said, memory_does_not_grow_with_the_file]
+def a_tokenizer_learns_the_texts_and_not_the_bytes(fixture, folder):
+    texts = [row["text"] for row in made_rows("clm", 200)]
+    write(folder, {"lines.txt": "".join(text + "\n" for text in texts)})
+    table([{"number": i, "text": text + "\n"} for i, text in enumerate(texts)], f"{folder}/rows.parquet")
+    made = []
+    for name in ("lines.txt", "rows.parquet"):
+        fixture.call("tokenizer", "train", "--vocab_size", "400", "--files", f"{folder}/{name}", "--output", f"{folder}/of-{name}")
+        made.append(pathlib.Path(folder, "of-" + name, "tokenizer.json").read_text())
+    expect(made[0] == made[1], "the same vocabulary", made)
+    said = fixture.call("doctor", "--json", folder, expect=None).stdout
+    expect(json.loads(said)["parquet"] == pa.__version__, "doctor names the library", said)
+
+
+def numbers_of_classes_have_the_names_of_the_file(fixture, folder):
+    classed = {"text-classification": ("label", ["zeta", "alpha", "mid"], {"names": ["zeta", "alpha", "mid"], "_type": "ClassLabel"}),
+               "token-classification": ("ner_tags", ["O", "B-ZOO", "I-ZOO", "B-ART"], {"feature": {"names": ["O", "B-ZOO", "I-ZOO", "B-ART"], "_type": "ClassLabel"}, "_type": "List"})}
+
+    def declared(records, path, column, feature):
+        made = pa.Table.from_pylist(records)
+        pq.write_table(made.replace_schema_metadata({"huggingface": json.dumps({"info": {"features": {column: feature}}})}), path)
+    for task, (column, names, feature) in classed.items():
+        plain = list(made_rows(task, 60))
+        texts = sorted({tag for row in plain for tag in row[column]} if isinstance(plain[0][column], list) else {row[column] for row in plain})
+        number = {text: i % len(names) for i, text in enumerate(texts)}
+        numbered = [{**row, column: [number[tag] for tag in row[column]] if isinstance(row[column], list) else number[row[column]]} for row in plain]
+        path = f"{folder}/{task}.parquet"
+        declared(numbered, path, column, feature)
+        output = f"{folder}/{task}"
+        fixture.call(*words_of(fixture, task, output, "--train_file", path, "--validation_file", path, "--do_eval"))
+        config = json.loads(pathlib.Path(output, "config.json").read_text())
+        expect([config["id2label"][str(i)] for i in range(len(names))] == names, f"{task}: all classes, in their order", config["id2label"])
+        # The same rows with the names written out are known to that model, and have its metrics.
+        write(folder, {f"{task}.jsonl": rows(*({**row, column: [names[tag] for tag in row[column]] if isinstance(row[column], list) else names[row[column]]} for row in numbered))})
+        judged = {}
+        for kind in ("parquet", "jsonl"):
+            fixture.call("train", "--task", task, "--model_name_or_path", output, "--validation_file", f"{folder}/{task}.{kind}", "--do_eval", "--use_cpu", "--nproc_per_node",
+                         "1", *LENGTH.get(task, []), "--output_dir", f"{output}-{kind}")
+            judged[kind] = {key: value for key, value in json.loads(pathlib.Path(f"{output}-{kind}", "eval_results.json").read_text()).items() if not any(word in key for word in ("per_second", "runtime", "time"))}
+        expect(judged["parquet"] == judged["jsonl"], f"{task}: names and numbers are one", judged)
+    column, names, feature = classed["text-classification"]
+    for value, said in ((7, "a value is 7, and there are 3 classes"), (-1, "it is null")):
+        declared([*numbered[:0], *({"sentence": "the fox", column: i % 3} for i in range(9)), {"sentence": "a fox", column: value}], f"{folder}/odd.parquet", column, feature)
+        told = fixture.call(*words_of(fixture, "text-classification", f"{folder}/odd", "--train_file", f"{folder}/odd.parquet"), expect=4).stderr
+        expect(said in told and "odd.parquet:10" in told, f"{value}: no class", told)
+    declared([{"sentence": "the fox", column: i % 2} for i in range(9)], f"{folder}/other.parquet", column, {"names": ["a", "b"], "_type": "ClassLabel"})
+    told = fixture.call(*words_of(fixture, "text-classification", f"{folder}/odd", "--train_file", f"{folder}/other.parquet", f"{folder}/text-classification.parquet"), expect=4).stderr
+    expect("declare different classes" in told, "files of other classes", told)
+
+
+SCENARIOS = [every_task_reads_parquet, changed_files_are_prepared_again, what_cannot_be_read_is_said, a_tokenizer_learns_the_texts_and_not_the_bytes, numbers_of_classes_have_the_names_of_the_file,
+             memory_does_not_grow_with_the_file]
 
 if __name__ == "__main__":
     need_plugin()

@@ -169,3 +169,117 @@ TEST_CASE("Changed bytes anywhere in a card give a data set or an error, never a
   CHECK(refused > 100);
   CHECK(refused < 400);
 }
+
+TEST_CASE("A data set of which a part is missing is refused, unless a card names the parts") {
+  const TemporaryDirectory place;
+  const std::string folder = place / "set";
+  make_files(folder, {"data/train-00000-of-00003.csv", "data/train-00002-of-00003-abc.csv",
+                      "data/test-00000-of-00001.csv"});
+  CHECK_THAT(data_set_refusal(folder),
+             Contains("there is no data/train-00001-of-00003") && Contains("3 parts"));
+  make_files(folder, {"data/train-00001-of-00003.csv"});
+  CHECK(dataset_splits(folder, {}, "/nowhere").front().files.size() == 3);
+  std::filesystem::remove(folder + "/data/train-00001-of-00003.csv");
+  const auto card = [&](const std::string& files) {
+    make_files(folder, {"README.md"},
+               "---\nconfigs:\n- config_name: x\n  data_files: '" + files + "'\n---\n");
+  };
+  card("data/train-00000-of-00003.csv");
+  CHECK(dataset_splits(folder, {}, "/nowhere").front().files.size() == 1);
+  card("data/train-*.csv");
+  CHECK_THAT(data_set_refusal(folder), Contains("train-00001-of-00003"));
+  const std::string deep = place / "deep";
+  make_files(deep, {"a-00001-of-00002/b.csv", "x-0001-of-0002.csv"});  // no names of parts
+  CHECK(dataset_splits(deep, {}, "/nowhere").front().files.size() == 2);
+}
+
+TEST_CASE("A link of a data set that leads nowhere is refused where its file is wanted") {
+  const TemporaryDirectory place;
+  const std::string folder = place / "set";
+  make_files(folder, {"train.csv"});
+  std::filesystem::create_symlink("../blobs/1", folder + "/test.csv");
+  CHECK_THAT(data_set_refusal(folder), Contains(folder + "/test.csv") && Contains("there is no ../blobs/1"));
+  make_files(folder, {"README.md"}, "---\nconfigs:\n- config_name: x\n  data_files: train.csv\n---\n");
+  CHECK(dataset_splits(folder, {}, "/nowhere").size() == 1);
+  const std::string pictures = place / "pictures";
+  make_files(pictures, {"train/cat/1.png"});
+  std::filesystem::create_symlink("nowhere.png", pictures + "/train/cat/2.png");
+  CHECK_THAT(data_set_refusal(pictures), Contains("train/cat/2.png"));
+}
+
+TEST_CASE("Files of another kind in the folder of a configuration are no data in silence") {
+  const TemporaryDirectory place;
+  const std::string folder = place / "set";
+  make_files(folder, {"deep/train.jsonl", "deep/more.jsonl", "deep/labels.csv"});
+  make_files(folder, {"README.md"}, "---\nconfigs:\n- config_name: x\n  data_dir: deep\n---\n");
+  std::filesystem::rename(folder + "/deep/train.jsonl", folder + "/deep/other.jsonl");
+  CHECK_THAT(data_set_refusal(folder), Contains("different kinds") && Contains("'labels.csv'"));
+  std::filesystem::remove(folder + "/deep/labels.csv");
+  CHECK(dataset_splits(folder, {}, "/nowhere").front().files.size() == 2);
+}
+
+TEST_CASE("A file that says what images are is not passed over") {
+  const TemporaryDirectory place;
+  for (const char* name : {"metadata.csv", "metadata.jsonl", "train/metadata.parquet"}) {
+    const std::string folder = place / std::string(name).substr(0, 12);
+    std::filesystem::remove_all(folder);
+    make_files(folder, {"train/cat/1.png", "train/dog/2.jpg", name});
+    CHECK_THAT(data_set_refusal(folder), Contains(name) && Contains("--train_file " + folder + '/' + name));
+  }
+}
+
+TEST_CASE("What a run writes into the folder of its data is no data") {
+  const TemporaryDirectory place;
+  const std::string folder = place / "set";
+  make_files(folder, {"a.jsonl", "runs/b.jsonl"});
+  make_files(folder, {"out/hftrain/plan.json", "out/log.jsonl", "out/checkpoint-2/trainer_state.json",
+                      "new/hftrain/lock", "new/hftrain/arguments.json"});
+  CHECK(dataset_splits(folder, {}, "/nowhere").front().files ==
+        std::vector<std::string>{folder + "/a.jsonl", folder + "/runs/b.jsonl"});
+}
+
+TEST_CASE("A card of aliases that stand for ever more values gives one message") {
+  const TemporaryDirectory place;
+  const std::string folder = place / "set";
+  make_files(folder, {"a.csv"});
+  std::string card = "---\na0: &a0 [x, x, x, x, x, x, x, x, x, x]\n";
+  for (int i = 1; i < 12; ++i) {
+    const std::string before = "*a" + std::to_string(i - 1);
+    card += "a" + std::to_string(i) + ": &a" + std::to_string(i) + " [" + before;
+    for (int turn = 0; turn < 9; ++turn) card += ", " + before;
+    card += "]\n";
+  }
+  make_files(folder, {"README.md"}, card + "---\n");
+  const std::string said = data_set_refusal(folder);
+  CHECK_THAT(said, Contains("refers to itself") && Contains("README.md"));
+  CHECK(said.find("refers to itself") == said.rfind("refers to itself"));
+}
+
+TEST_CASE("A run is told of the variable that its data set was found by, and of rows that are held out") {
+  const TemporaryDirectory cache;
+  const std::string repository = cache / "datasets--org--set";
+  hftrain::write_file_atomically(repository + "/refs/main", "abc\n");
+  make_files(repository + "/snapshots/abc", {"train.csv"});
+  const hftrain::Environment environment({{"HF_HUB_CACHE", cache.path()}});
+  const auto notes_of = [&](std::vector<std::string> words) {
+    words.insert(words.end(), {"--model_type", "gpt2"});
+    const auto parsed = hftrain::arguments::parse_arguments(words, environment);
+    std::string text;
+    for (const auto& each : hftrain::plan::files_of_run(parsed, environment).notes)
+      text += each.render() + '\n';
+    return text;
+  };
+  const std::string output = cache / "out";
+  const std::string found = notes_of({"--dataset_name", "org/set", "--do_train", "--output_dir", output});
+  CHECK_THAT(found,
+             Contains("HF_HUB_CACHE=" + cache.path() + " of the environment says where data sets lie"));
+  CHECK_THAT(found, !Contains("held out"));
+  const std::string held = notes_of({"--dataset_name", "org/set", "--do_train", "--do_eval", "--output_dir",
+                                     output, "--cache_dir", cache.path()});
+  CHECK_THAT(held, !Contains("HF_HUB_CACHE"));
+  CHECK_THAT(held, Contains("no split 'validation': rows of 'train' are held out") &&
+                       Contains("its splits are train"));
+  const std::string own = repository + "/snapshots/abc";
+  CHECK_THROWS_WITH(notes_of({"--dataset_name", own, "--do_train", "--output_dir", own}),
+                    Contains("the output folder is the folder of the data set"));
+}

@@ -47,6 +47,19 @@ TEST_CASE("a classification's plan has its head, the labels of its data and its 
   CHECK(plan.data.train->columns == std::vector<std::string>{"input_ids", "token_type_ids", "labels"});
 }
 
+TEST_CASE("beside an adapter a head of classes is trained whole, and nothing of the body with it") {
+  ClassificationCase one({"--use_peft", "--lora_r", "2"});
+  one.model.architecture = Architecture::from_scratch(
+      "bert", "vocab_size=64,hidden_size=16,num_hidden_layers=1,num_attention_heads=2,intermediate_size=32",
+      Head::kSequenceClassification);
+  one.model.source_folder = "/base";
+  const RunPlan plan = one.plan();
+  REQUIRE(plan.model.adapter);
+  CHECK(plan.model.adapter->spec.saved_modules == std::vector<std::string>{"classifier"});
+  // query and value of one block, and the matrix and the bias of three classes
+  CHECK(plan.model.trainable_parameters == 2 * (2 * 16 + 16 * 2) + 3 * 16 + 3);
+}
+
 TEST_CASE("second sets are planned where they are evaluated or predicted, and counted") {
   const auto plan_of = [](std::vector<std::string> flags, int64_t samples) {
     flags.insert(flags.end(), {"--task_name", "mnli"});
@@ -96,6 +109,15 @@ TEST_CASE("flags of another task are refused by name") {
   const Error classification = ClassificationCase({"--block_size", "32"}).error();
   CHECK(classification.code() == ExitCode::kUsage);
   CHECK(contains(classification.render(), "--task text-classification does not read --block_size"));
+}
+
+TEST_CASE("the length that another task calls otherwise is named") {
+  CHECK(contains(Case({"--max_seq_length", "32"}).error().render(), "--block_size limits its samples"));
+  CHECK(contains(ClassificationCase({"--block_size", "32"}).error().render(),
+                 "--max_seq_length limits its samples"));
+  CHECK(contains(Case({"--task", "sft", "--max_seq_length", "32"}).error().render(),
+                 "--max_length limits its samples"));
+  CHECK(contains(ClassificationCase({"--keep_linebreaks"}).error().render(), "leave it out"));
 }
 
 TEST_CASE("what a classification cannot do is refused before it begins") {

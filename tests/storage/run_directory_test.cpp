@@ -101,6 +101,22 @@ TEST_CASE("an output folder is fresh, foreign, or has checkpoints", "[storage]")
   CHECK(state.newest.skipped.size() == 3);
 }
 
+TEST_CASE("a file that is called like a checkpoint is found, and no save replaces it", "[storage]") {
+  const TemporaryDirectory folder;
+  std::ofstream(folder / "checkpoint-2") << "notes";
+  std::ofstream(folder / "checkpoint-02") << "x";
+  std::filesystem::create_directory(folder / "checkpoint-4");
+  CHECK(files_in_the_way(folder.path()) == std::vector<std::string>{"checkpoint-2"});
+  try {
+    commit(folder.path(), 2);
+    FAIL("it was replaced");
+  } catch (const Error& error) {
+    CHECK(error.code() == ExitCode::kDisk);
+    CHECK(error.diagnostics().front().where == folder / "checkpoint-2");
+  }
+  CHECK(read_file(folder / "checkpoint-2") == "notes");
+}
+
 TEST_CASE("an old run steps aside under a free name", "[storage]") {
   const TemporaryDirectory folder;
   const std::string output = folder / "out";

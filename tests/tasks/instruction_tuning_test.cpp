@@ -189,6 +189,29 @@ TEST_CASE("instruction data: rows whose completion is cut away are left out, all
   CHECK_THAT(row_refused(fixture, long_row), Contains("1 row is left out") && Contains("--max_length"));
 }
 
+TEST_CASE("instruction data: rows that teach nothing are counted, nothing but such rows refused",
+          "[tasks][instructions]") {
+  InstructionFixture fixture;
+  fixture.arguments.instructions.max_length.reset();
+  const std::string masked = R"({"input_ids": [5, 6], "labels": [-100, -100]})"
+                             "\n",
+                    row = R"({"input_ids": [5, 6], "labels": [-100, 6]})"
+                          "\n";
+  std::string said;
+  data::PrepareObserver observer;
+  observer.logger = Logger(LogLevel::kInfo, [&](LogLevel, std::string_view text) { said += text; });
+  const auto load = [&] { return tokenizer::Tokenizer::load(fixture.folder / "tokenizer"); };
+  const auto made = data::prepare(fixture.request("some.jsonl", masked + row + masked), load, observer);
+  CHECK(open_split(made->train)->size() == 3);
+  CHECK_THAT(said, Contains("the training data: 2 rows have no token that counts for the loss"));
+  CHECK_THAT(row_refused(fixture, masked + masked), Contains("no row has a token that counts for the loss") &&
+                                                        Contains("rows.jsonl") &&
+                                                        Contains("every label is -100"));
+  fixture.arguments.instructions.max_length = 8;
+  fixture.arguments.instructions.packing = true;
+  CHECK_THAT(row_refused(fixture, masked), Contains("no row has a token that counts for the loss"));
+}
+
 TEST_CASE("instruction data: texts need an end, conversations do not", "[tasks][instructions]") {
   InstructionFixture fixture;
   std::erase_if(fixture.input.chat->special_tokens,

@@ -1,7 +1,9 @@
 #include <random>
 #include <thread>
 
+#include "hftrain/base/error.h"
 #include "hftrain/tokenizer/bpe_model.h"
+#include "hftrain/tokenizer/encoding_stop.h"
 #include "hftrain/tokenizer/tokenizer.h"
 #include "hftrain/tokenizer/unicode/utf8.h"
 #include "support/catch.h"
@@ -41,6 +43,21 @@ TEST_CASE("byte-level pipelines give every text back") {
       const std::string text = random_text(random, 1 + random() % 80);
       REQUIRE(tokenizer->decode(ids_of(*tokenizer, text), false) == text);
     }
+  }
+}
+
+TEST_CASE("a long text is given up when its thread is to stop, and is encoded otherwise") {
+  std::string text;
+  while (text.size() < 200'000) text += "the old river bends slowly, ";
+  std::atomic<bool> stop = false;
+  for (const char* name : {"gpt2", "llama2", "bert_uncased"}) {
+    const auto tokenizer = golden(name);
+    const std::vector<TokenId> all = ids_of(*tokenizer, text);
+    const EncodingStop stops(stop);
+    CHECK(ids_of(*tokenizer, text) == all);
+    stop = true;
+    CHECK_THROWS_AS(ids_of(*tokenizer, text), Error);
+    stop = false;
   }
 }
 

@@ -171,6 +171,27 @@ TEST_CASE("an option that a kind does not have, and special tokens that lack one
   CHECK_THROWS_AS(tokenizer_kind("sentencepiece"), Error);
 }
 
+TEST_CASE("texts of rows are learnt as lines of a file are, and a table's bytes are not") {
+  const testing::TemporaryDirectory folder;
+  write_file_atomically(folder / "text", "the river bends\nthe river sleeps\n");
+  write_file_atomically(folder / "table.parquet", "PAR1 the river");
+  const RowTexts rows = [](const std::string& path, const std::function<void(std::string_view)>& take) {
+    if (!path.ends_with(".parquet")) return false;
+    take("the river bends\n");
+    take("the river sleeps\n");
+    return true;
+  };
+  for (const TokenizerKind kind :
+       {TokenizerKind::kBpe, TokenizerKind::kWordPiece, TokenizerKind::kWordLevel, TokenizerKind::kUnigram}) {
+    const TokenizerTraining training{.kind = kind, .vocab_size = 300};
+    train_tokenizer(training, {folder / "text"}, folder / "of-text");
+    train_tokenizer(training, {folder / "table.parquet"}, folder / "of-rows", rows);
+    CHECK(read_file(folder / "of-text/tokenizer.json") == read_file(folder / "of-rows/tokenizer.json"));
+  }
+  CHECK_THROWS_WITH(train_tokenizer({.vocab_size = 300}, {folder / "table.parquet"}, folder / "out"),
+                    Catch::Contains("the bytes of a Parquet file"));
+}
+
 TEST_CASE("a compressed file is not taken for text to train on") {
   const testing::TemporaryDirectory folder;
   for (const std::string start : {"\x1F\x8B\b", "\x28\xB5\x2F\xFD"}) {

@@ -15,6 +15,7 @@
 #include "hftrain/base/file.h"
 #include "hftrain/base/json.h"
 #include "hftrain/base/text.h"
+#include "hftrain/data/parquet_plugin.h"
 #include "hftrain/machine/detect_topology.h"
 #include "hftrain/machine/installation.h"
 #include "hftrain/plan/describe.h"
@@ -106,6 +107,17 @@ Finding mpi_finding(const machine::Installation& found) {
   Finding finding{"mpi", version.value_or("not found"), version, "", false};
   if (version && !found.mpi_plugin) finding.value += ", plug-in not built";
   return finding;
+}
+
+Finding parquet_finding() {
+  try {
+    const std::string version = data::load_parquet_plugin(data::parquet_plugin_path(), "").arrow_version;
+    return {"parquet", "Arrow " + version, version, "", false};
+  } catch (const Error& error) {
+    const Diagnostic& told = error.diagnostics().front();
+    return {"parquet", "not readable", nullptr,
+            "files of that kind cannot be data: " + told.why + "; " + told.hint, false};
+  }
 }
 
 int64_t limit_of(int resource) {
@@ -205,6 +217,7 @@ std::vector<Finding> examine(const CommandContext& context, const std::string& f
           cuda_finding(found, !topology.devices.empty()),
           nccl_finding(found, topology.visible.devices.size()),
           mpi_finding(found),
+          parquet_finding(),
           {"cores", std::to_string(host.usable_cores()), host.usable_cores(), "", false},
           {"memory", format_bytes(static_cast<uint64_t>(host.available_bytes)) + " free",
            host.available_bytes, "", false},

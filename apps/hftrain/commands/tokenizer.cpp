@@ -11,6 +11,7 @@
 #include "hftrain/base/json.h"
 #include "hftrain/base/text.h"
 #include "hftrain/base/whole_number.h"
+#include "hftrain/data/row_source.h"
 #include "hftrain/tokenizer/tokenizer.h"
 #include "hftrain/tokenizer/tokenizer_training.h"
 
@@ -36,7 +37,8 @@ void declare_train_options(CommandOptions& options, TrainFlags& flags) {
       "words)");
   options.number("--vocab_size", training.vocab_size, 1,
                  "tokens, special ones and single characters or bytes included");
-  options.texts("--files", flags.files, "FILE", "text files", Need::kRequired);
+  options.texts("--files", flags.files, "FILE", "text files, or .parquet with a column text",
+                Need::kRequired);
   options.text("--output", flags.output, "DIR", "folder for tokenizer.json and tokenizer_config.json",
                Need::kRequired);
   options.number(
@@ -51,13 +53,25 @@ void declare_train_options(CommandOptions& options, TrainFlags& flags) {
                  "wordpiece: keep this many of the most frequent characters; all unless set");
 }
 
+// Rows of a .parquet file: its column text, else the first one.
+bool read_parquet(const std::string& path, const std::function<void(std::string_view)>& take) {
+  if (!to_lower(path).ends_with(".parquet")) return false;
+  const auto rows = data::open_rows({{path, data::RowFormat::kParquet}}, {});
+  data::Records records(1);
+  for (; rows->next(records); records.clear()) {
+    const data::Value value = records.value(0, 0);
+    if (value.kind() == data::ValueKind::kText) take(value.text());
+  }
+  return true;
+}
+
 ExitCode train(const CommandContext& context, const std::vector<std::string>& words) {
   TrainFlags flags;
   CommandOptions options("hftrain tokenizer train", "Learn a vocabulary from text files");
   declare_train_options(options, flags);
   if (!options.read(words, context)) return ExitCode::kDone;
   flags.training.kind = tokenizer::tokenizer_kind(flags.kind);
-  const int64_t tokens = tokenizer::train_tokenizer(flags.training, flags.files, flags.output);
+  const int64_t tokens = tokenizer::train_tokenizer(flags.training, flags.files, flags.output, read_parquet);
   context.err << with_thousands(tokens) << " tokens in " << flags.output << std::endl;
   if (tokens < flags.training.vocab_size) {
     context.err << "warning: the text does not have more that would be worth a token" << std::endl;

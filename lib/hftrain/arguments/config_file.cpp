@@ -76,7 +76,10 @@ class ConfigFileReader {
     if (!name.empty() && name.front() == '_') return;  // a comment, as in JSON files
     const FlagMatch match = flag_table().find(name);
     if (!match) return unknown(key);
-    if (is_json(path_) && stands_for_token(name, value)) return;
+    if (is_json(path_) && stands_for_token(name, value)) {
+      if (!match.flag->secret) file_.hidden.emplace(match.flag->name, place_of(value));
+      return;
+    }
     if (match.flag->command_line_only) {
       return problem("'" + name + "' cannot stand in a configuration file", place_of(key), "",
                      "--" + name + " on the command line");

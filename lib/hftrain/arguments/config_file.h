@@ -13,6 +13,8 @@ struct ConfigFile {
   std::vector<RawArgument> raw;
   std::map<std::string, std::string> environment;  // its `env:` mapping
   Diagnostics notes;
+  // Flags by name whose values the Trainer's or TRL's JSON does not show, such as eos_token, and where they stand.
+  std::map<std::string, std::string> hidden;
 };
 
 // An Accelerate file, known by distributed_type or compute_environment, becomes flags of `accelerate launch`

@@ -102,6 +102,7 @@ class Parser {
       ConfigFile file = read_config_file(path, layer++, problems_);
       raw.insert(raw.end(), file.raw.begin(), file.raw.end());
       outcome_.notes.insert(outcome_.notes.end(), file.notes.begin(), file.notes.end());
+      hidden_.merge(file.hidden);
       for (auto& [name, value] : file.environment) {
         say_too_late(name, path);
         outcome_.exported_environment[name] = value;
@@ -119,6 +120,19 @@ class Parser {
                               .where = path,
                               .why = "it counts where hftrain is started; what `env:` sets reaches the ranks",
                               .hint = "set it in the environment" + flag});
+  }
+
+  // Whether there was a value, and which, cannot be known: the run goes on with what it takes without one.
+  void tell_hidden() {
+    for (const auto& [flag, place] : hidden_) {
+      if (outcome_.origins.is_given(flag)) continue;
+      outcome_.notes.push_back({.severity = Severity::kWarning,
+                                .what = "the value of " + flag + " is not known",
+                                .where = place,
+                                .why = "to_json_string() writes such a word for every token, set or not; "
+                                       "the run takes none from there",
+                                .hint = "--" + flag + " TOKEN, if one was set"});
+    }
   }
 
   void add_advice(const Diagnostics& advice) {
@@ -141,6 +155,7 @@ class Parser {
     // Values of a wrong type and unknown names are mistakes in any case; the rest only matters to a run.
     const Diagnostics advice = merge(raw, environment_.get_or("HOME", ""), outcome_, problems_, unrunnable);
     add_advice(advice);
+    tell_hidden();
     note_used_variables(environment_, raw, outcome_);
     outcome_.actions = actions_of(outcome_.unread);
     check_accelerate_agrees(raw, outcome_, unrunnable);
@@ -167,6 +182,7 @@ class Parser {
   Environment environment_;
   Diagnostics problems_;
   ParseOutcome outcome_;
+  std::map<std::string, std::string> hidden_;  // of ConfigFile
 };
 
 }  // namespace

@@ -90,7 +90,11 @@ std::string YamlValues::text_of(const YAML::Node& scalar) {
 Json YamlValues::value(const YAML::Node& node, const std::string& pointer,
                        std::map<std::string, std::string>& places, int depth) {
   if (depth > kDeepest || ++values_ > kLargest) {
-    problem("the configuration is nested too deeply or refers to itself", place_of(node), "", "");
+    if (!std::exchange(too_large_, true))  // the rest of it would be told of once for every level
+      problem("the configuration is nested too deeply or refers to itself", place_of(node),
+              "at most " + std::to_string(kDeepest) + " levels and " + std::to_string(kLargest) +
+                  " values are read, aliases followed",
+              "fewer values, or none that refer to those around them");
     return nullptr;
   }
   if (!name_.empty()) places[pointer] = place_of(node);

@@ -36,6 +36,7 @@ class YamlValues {
   std::string name_;
   Diagnostics& problems_;
   int values_ = 0;
+  bool too_large_ = false;
 };
 
 }  // namespace hftrain::arguments

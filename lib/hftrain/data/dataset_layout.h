@@ -8,10 +8,10 @@
 //   3. all files are for training
 #pragma once
 
-#include <optional>
 #include <string>
 #include <vector>
 
+#include "hftrain/data/dataset_kinds.h"
 #include "hftrain/data/path_patterns.h"
 
 namespace hftrain::data {
@@ -21,19 +21,11 @@ struct SplitPatterns {
   std::vector<std::string> patterns;
 };
 
-struct SplitFiles {
-  std::string split;
-  RelativePaths files;  // one that two patterns name stands there twice, as datasets has it
-};
-
 // The patterns of the first way that finds one of `files`; none when there are no files but hidden ones and those that are no data.
 std::vector<SplitPatterns> patterns_by_names(const RelativePaths& files);
 
-// "parquet", "json", "csv", "text" or "images": what datasets takes the files of all splits for, by the endings that most of
-// them have. Another kind, or splits of different kinds, are an Error (exit code 4) with `where`.
-std::string kind_of_files(const std::vector<SplitFiles>& splits, const std::string& where);
-
-// The files of each split. With `of_one_kind` those that have an ending of the kind of most; without, all that could be data.
+// The files of each split. With `of_one_kind` those that have an ending of the kind of most; without, all that could be data, and one
+// of another kind is an Error (exit code 4). A set of shards that lacks one is an Error, too, unless a pattern names single files.
 std::vector<SplitFiles> files_of_splits(const RelativePaths& files,
                                         const std::vector<SplitPatterns>& patterns, bool of_one_kind,
                                         const std::string& where);

@@ -1,14 +1,16 @@
 #include "hftrain/data/encode_pool.h"
 
+#include <chrono>
 #include <system_error>
 #include <utility>
 
 #include "hftrain/base/error.h"
+#include "hftrain/tokenizer/encoding_stop.h"
 
 namespace hftrain::data {
 
-EncodePool::EncodePool(const Encoder& encoder, size_t threads)
-    : encoder_(encoder), columns_(encoder.schema().size()) {
+EncodePool::EncodePool(const Encoder& encoder, size_t threads, const std::atomic<bool>* stop)
+    : encoder_(encoder), stop_(stop), columns_(encoder.schema().size()) {
   threads_.reserve(threads);
   start(threads);
 }
@@ -49,18 +51,22 @@ void EncodePool::give(RowChunk chunk) {
   work_arrived_.notify_one();
 }
 
-RowChunk EncodePool::take() {
-  const std::shared_ptr<Job> job = std::move(ordered_.front());
-  ordered_.pop_front();
+std::optional<RowChunk> EncodePool::take() {
+  constexpr auto kBetweenLooks = std::chrono::milliseconds(50);
+  const std::shared_ptr<Job> job = ordered_.front();
   {
     std::unique_lock lock(mutex_);
-    job_done_.wait(lock, [&] { return job->done; });
+    while (!job_done_.wait_for(lock, kBetweenLooks, [&] { return job->done; })) {
+      if (stop_ != nullptr && stop_->load(std::memory_order_relaxed)) return std::nullopt;
+    }
   }
+  ordered_.pop_front();
   if (job->failure) std::rethrow_exception(job->failure);
   return std::move(job->chunk);
 }
 
 void EncodePool::work() {
+  const tokenizer::EncodingStop stops(closing_);
   while (true) {
     std::unique_lock lock(mutex_);
     work_arrived_.wait(lock, [this] { return closing_ || !waiting_.empty(); });

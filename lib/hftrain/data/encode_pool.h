@@ -1,12 +1,14 @@
 // Threads that encode chunks of rows; the results come back in the order the chunks were given.
 #pragma once
 
+#include <atomic>
 #include <condition_variable>
 #include <cstddef>
 #include <deque>
 #include <exception>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <thread>
 #include <vector>
 
@@ -26,14 +28,15 @@ struct RowChunk {
 class EncodePool {
  public:
   // `encoder` outlives the pool. Where the system gives fewer threads than `threads`, those it gives do the
-  // work; Error(kEnvironment) when it gives none.
-  EncodePool(const Encoder& encoder, size_t threads);
-  // Gives up chunks that nobody has begun.
+  // work; Error(kEnvironment) when it gives none. `stop`: true ends all waiting; null: nothing does.
+  EncodePool(const Encoder& encoder, size_t threads, const std::atomic<bool>* stop = nullptr);
+  // Gives up chunks that nobody has taken, in the middle of a text too.
   ~EncodePool();
 
   void give(RowChunk chunk);
-  // The oldest chunk that has not been taken, waiting for it; an exception of the encoder is thrown here.
-  RowChunk take();
+  // The oldest chunk that has not been taken, waiting for it; an exception of the encoder is thrown here. Nothing once
+  // `stop` is true.
+  std::optional<RowChunk> take();
   size_t size() const { return ordered_.size(); }
 
  private:
@@ -49,13 +52,14 @@ class EncodePool {
   void encode(RowChunk& chunk) const;
 
   const Encoder& encoder_;
+  const std::atomic<bool>* stop_;
   const size_t columns_;                      // of features
   std::deque<std::shared_ptr<Job>> ordered_;  // the owner's: given and not yet taken
   std::mutex mutex_;
   std::condition_variable work_arrived_;
   std::condition_variable job_done_;
   std::deque<std::shared_ptr<Job>> waiting_;
-  bool closing_ = false;
+  std::atomic<bool> closing_ = false;
   std::vector<std::thread> threads_;
 };
 

@@ -30,6 +30,9 @@ class Encoder {
   virtual void encode(const Records& records, Features& features) const = 0;
   // What users should know of the rows encoded so far: a sentence each.
   virtual std::vector<std::string> remarks() const { return {}; }
+  // Throws an Error (exit code 4) when nothing at all can be learnt from the rows encoded so far, though none is wrong by
+  // itself. The caller says where they are.
+  virtual void check_all() const {}
 };
 
 // The part of the training rows that a split gets.

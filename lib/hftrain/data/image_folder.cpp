@@ -8,6 +8,8 @@
 #include "hftrain/base/error.h"
 #include "hftrain/base/text.h"
 #include "hftrain/data/column_choice.h"
+#include "hftrain/data/dataset_kinds.h"
+#include "hftrain/data/path_patterns.h"
 
 namespace hftrain::data {
 namespace {
@@ -35,6 +37,21 @@ Error another_kind(const std::string& path) {
       .where(path)
       .why("PNG and JPEG are")
       .hint("convert it, or take it out of the folder");
+}
+
+Error dangling_link(const fs::path& path) {
+  std::error_code ignored;
+  return Error(ExitCode::kData, "an image is a link that leads nowhere")
+      .where(path.string())
+      .why("there is no " + fs::read_symlink(path, ignored).string())
+      .hint("fetch the images as a whole, or take the link away");
+}
+
+Error described_images(const std::string& path) {
+  return Error(ExitCode::kData, "a file beside the images says what they are, and is not read")
+      .where(path)
+      .why("the classes of a folder of images are the names of its sub-folders")
+      .hint("--train_file " + path + " takes its rows; or take it out of the folder");
 }
 
 Error no_images(const std::string& folder) {
@@ -91,7 +108,9 @@ std::vector<ImageFile> image_files(const std::string& folder) {
         if (item->is_directory()) item.disable_recursion_pending();
         continue;
       }
+      if (leads_nowhere(path) && is_one_of(kRead, path)) throw dangling_link(path);
       if (!item->is_regular_file()) continue;
+      if (describes_images(path.string())) throw described_images(path.string());
       if (is_one_of(kNotRead, path)) throw another_kind(path.string());
       if (is_one_of(kRead, path))
         files.push_back({path.lexically_relative(folder).string(), item->file_size()});

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "hftrain/base/error.h"
+#include "hftrain/data/class_names.h"
 #include "hftrain/data/column_choice.h"
 #include "hftrain/data/data_files.h"
 #include "hftrain/data/line_reader.h"
@@ -18,9 +19,19 @@ constexpr const char* kOtherTypes =
 class SlotsOfRecords final : public ValueSlots {
  public:
   SlotsOfRecords(Records& records, int64_t row) : records_(records), row_(row) {}
-  std::string column;  // whose value is copied
+  std::string column;                               // whose value is copied
+  const std::vector<std::string>* names = nullptr;  // of the classes that its numbers stand for
   void set_boolean(size_t slot, bool value) override { records_.set_boolean(slot, value); }
-  void set_integer(size_t slot, int64_t value) override { records_.set_integer(slot, value); }
+  void set_integer(size_t slot, int64_t value) override {
+    if (names == nullptr) return records_.set_integer(slot, value);
+    if (value == -1) return;  // a row without a class, as datasets has it
+    if (value < 0 || value >= static_cast<int64_t>(names->size()))
+      throw ParquetProblem{column, row_,
+                           "a value is " + std::to_string(value) + ", and there are " +
+                               std::to_string(names->size()) + " classes",
+                           "write the file with the features that belong to it"};
+    records_.set_text(slot, (*names)[static_cast<size_t>(value)]);
+  }
   void set_number(size_t slot, double value) override {
     if (!std::isfinite(value))
       throw ParquetProblem{column, row_, "a value is not a finite number",
@@ -55,6 +66,7 @@ class ParquetRows final : public RowSource {
     SlotsOfRecords slots(records, row_);
     for (const Column& column : chosen_) {
       slots.column = column.name;
+      slots.names = column.classes.empty() ? nullptr : &column.classes;
       told([&] { reader_->copy(column.place, records.slot(column.number), slots); });
       const auto problem =
           kinds_.refuse(column.number, column.name, records.value(records.rows() - 1, column.number).kind());
@@ -71,11 +83,18 @@ class ParquetRows final : public RowSource {
     return static_cast<uint64_t>(reader_->share_read() * static_cast<double>(bytes_));
   }
 
+  std::vector<std::string> class_names(size_t column) const override {
+    const auto found = std::find_if(chosen_.begin(), chosen_.end(),
+                                    [&](const Column& each) { return each.number == column; });
+    return found == chosen_.end() ? std::vector<std::string>() : found->classes;
+  }
+
  private:
   struct Column {
     size_t number;  // among those of the rule
     size_t place;   // among those that are read
     std::string name;
+    std::vector<std::string> classes;  // that its numbers stand for; empty: for themselves
   };
 
   std::unique_ptr<ParquetReader> opened(const std::string& path) const {
@@ -107,6 +126,7 @@ class ParquetRows final : public RowSource {
     for (const ParquetColumn& column : columns) names.push_back(column.name);
     std::vector<std::string> wanted = chosen_columns(rule_, names, path_);
     for (const auto& [number, name] : rule_.of_some_records) wanted[number] = name;
+    auto classes = class_names_of(reader_->features());
     std::vector<size_t> places;
     for (size_t number = 0; number < wanted.size(); ++number) {
       const auto found = std::find(names.begin(), names.end(), wanted[number]);
@@ -114,7 +134,8 @@ class ParquetRows final : public RowSource {
       check(columns, wanted[number]);
       const auto column = static_cast<size_t>(found - names.begin());
       const auto known = std::find(places.begin(), places.end(), column);
-      chosen_.push_back({number, static_cast<size_t>(known - places.begin()), wanted[number]});
+      chosen_.push_back(
+          {number, static_cast<size_t>(known - places.begin()), wanted[number], classes[wanted[number]]});
       if (known == places.end()) places.push_back(column);
     }
     told([&] { reader_->select(places); });

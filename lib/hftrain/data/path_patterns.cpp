@@ -116,6 +116,13 @@ Error too_large(const std::string& folder, const std::string& why) {
       .hint("name a folder within it, or its files by --train_file");
 }
 
+// The folder of a run that was put among the data: what it writes is no data of the next one.
+bool is_of_a_run(const fs::path& folder) {
+  std::error_code ignored;
+  return fs::exists(folder / "hftrain" / "lock", ignored) ||
+         fs::exists(folder / "hftrain" / "plan.json", ignored);
+}
+
 void add_files(const std::string& folder, const std::string& below, size_t depth, size_t most,
                RelativePaths& files) {
   if (depth > kDeepest)
@@ -125,9 +132,10 @@ void add_files(const std::string& folder, const std::string& below, size_t depth
     const std::string path = below + entry.path().filename().string();
     std::error_code ignored;
     if (entry.is_directory(ignored)) {
-      if (entry.is_symlink(ignored)) continue;  // as datasets does; they may lead round in a circle
+      // Links as datasets does; they may lead round in a circle.
+      if (entry.is_symlink(ignored) || is_of_a_run(entry.path())) continue;
       add_files(folder, path + '/', depth + 1, most, files);
-    } else if (entry.is_regular_file(ignored)) {
+    } else if (entry.is_regular_file(ignored) || leads_nowhere(entry.path())) {
       files.push_back(path);
     }
     if (files.size() > most) throw too_large(folder, "it has more than " + with_thousands(most) + " files");
@@ -137,6 +145,11 @@ void add_files(const std::string& folder, const std::string& below, size_t depth
 }
 
 }  // namespace
+
+bool leads_nowhere(const fs::path& path) {
+  std::error_code ignored;
+  return fs::is_symlink(path, ignored) && !fs::exists(path, ignored);
+}
 
 RelativePaths files_below(const std::string& folder, size_t most) {
   RelativePaths files;

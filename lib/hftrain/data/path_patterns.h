@@ -4,6 +4,7 @@
 // number of folders, at the end for all that is below.
 #pragma once
 
+#include <filesystem>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -13,8 +14,11 @@ namespace hftrain::data {
 // A file of those below a folder, by its path from there ("data/train.csv").
 using RelativePaths = std::vector<std::string>;
 
-// All regular files below `folder`, sorted by their bytes; links are followed. More than `most` of them, or folders deeper than
-// any real one, are an Error (exit code 4).
+// Whether it is a link to what is not there.
+bool leads_nowhere(const std::filesystem::path& path);
+
+// All regular files below `folder`, sorted by their bytes; links to files are followed, and those that lead nowhere are among them. Folders
+// of runs are left out. More than `most` of them, or folders deeper than any real one, are an Error (exit code 4).
 RelativePaths files_below(const std::string& folder, size_t most = 1'000'000);
 
 bool has_wildcards(std::string_view pattern);

@@ -237,6 +237,16 @@ bool is_small(const SplitRequest& split, const PrepareRequest& request) {
          text_bytes(split) <= (packs(request) ? std::min(kMostBytes, one_block) : kMostBytes);
 }
 
+// A Parquet file holds what its rows are beside them, which may be most of it: whether they fill a block shows when they are
+// read.
+bool may_be_short(const SplitRequest& split, const PrepareRequest& request) {
+  constexpr uint64_t kMostBytes = 1 << 20;
+  const std::vector<RowFile>& files = split.files.rows;
+  return packs(request) && bytes_of(split.files) <= kMostBytes &&
+         std::any_of(files.begin(), files.end(),
+                     [](const RowFile& file) { return file.format == RowFormat::kParquet; });
+}
+
 // A folder that is gone with this object.
 class ScratchFolder {
  public:
@@ -387,6 +397,11 @@ PreparedData estimate_prepared(const PrepareRequest& request, const TokenizerLoa
     } else if (load_tokenizer && is_small(split, request)) {
       guess = counted(split, request, load_tokenizer, data.facts);
     } else {
+      if (load_tokenizer && may_be_short(split, request)) {
+        SplitRequest first = split;
+        first.max_samples = 1;
+        counted(first, request, load_tokenizer, data.facts);  // an Error without one
+      }
       guess = guessed(split, request);
     }
   }

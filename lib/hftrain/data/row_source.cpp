@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "hftrain/base/error.h"
 #include "hftrain/data/image_folder.h"
 
 namespace hftrain::data {
@@ -41,7 +42,12 @@ class FileSequence final : public RowSource {
         if (opened_ == files_.size()) return false;
         current_ = open_file(files_[opened_++], options_);
       }
-      if (current_->next(records)) return true;
+      if (current_->next(records)) {
+        if (!began_) look_at_classes(records);
+        began_ = true;
+        return true;
+      }
+      began_ = false;
       finished_bytes_ += current_->file_position();
       current_.reset();
     }
@@ -51,7 +57,26 @@ class FileSequence final : public RowSource {
     return finished_bytes_ + (current_ ? current_->file_position() : 0);
   }
 
+  std::vector<std::string> class_names(size_t column) const override {
+    return column < classes_.size() ? classes_[column] : std::vector<std::string>();
+  }
+
  private:
+  // At the first row of a file: numbers of the files before stand for the same classes.
+  void look_at_classes(const Records& records) {
+    std::vector<std::vector<std::string>> classes;
+    for (size_t column = 0; column < options_.columns.columns; ++column)
+      classes.push_back(current_->class_names(column));
+    if (!classes_.empty() && classes != classes_)
+      throw Error(ExitCode::kData, "files of the data declare different classes")
+          .where(records.where(records.rows() - 1))
+          .why("the names of its ClassLabel are not those of the files before it")
+          .hint("write all files with the same features");
+    classes_ = std::move(classes);
+  }
+
+  std::vector<std::vector<std::string>> classes_;  // by column
+  bool began_ = false;                             // the current file
   std::vector<RowFile> files_;
   RowOptions options_;
   size_t opened_ = 0;
@@ -75,6 +100,7 @@ class RowWindow final : public RowSource {
   }
 
   uint64_t file_position() const override { return source_->file_position(); }
+  std::vector<std::string> class_names(size_t column) const override { return source_->class_names(column); }
 
  private:
   std::unique_ptr<RowSource> source_;
@@ -95,6 +121,7 @@ class WatchedRows final : public RowSource {
   }
 
   uint64_t file_position() const override { return source_->file_position(); }
+  std::vector<std::string> class_names(size_t column) const override { return source_->class_names(column); }
 
  private:
   std::unique_ptr<RowSource> source_;
@@ -116,6 +143,7 @@ class RowOrder final : public RowSource {
   }
 
   uint64_t file_position() const override { return source_->file_position(); }
+  std::vector<std::string> class_names(size_t column) const override { return source_->class_names(column); }
 
  private:
   std::unique_ptr<RowSource> source_;

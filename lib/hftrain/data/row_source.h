@@ -58,6 +58,9 @@ class RowSource {
   virtual bool next(Records& records) = 0;
   // Bytes of the files consumed so far, for progress.
   virtual uint64_t file_position() const = 0;
+  // Of a column whose values the files declare to be classes, all of their names in the order of their numbers, and its values are
+  // texts then; empty otherwise. Known once a row has been read.
+  virtual std::vector<std::string> class_names(size_t /*column*/) const { return {}; }
 };
 
 enum class RowFormat { kText, kJsonLines, kJson, kCsv, kTsv, kImageFolder, kLinePairs, kParquet };

@@ -51,7 +51,7 @@ bool read_chunk(RowSource& rows, int64_t& rows_in_group, RowChunk& chunk) {
 }
 
 // A row that the tokenizer cannot cut to its length, whichever it is, is too long by the flag.
-RowChunk taken(EncodePool& pool, const Recipe& recipe) {
+std::optional<RowChunk> taken(EncodePool& pool, const Recipe& recipe) {
   try {
     return pool.take();
   } catch (Error& error) {
@@ -223,8 +223,17 @@ std::optional<PreparedSplit> SplitBuilder::build_from_rows(const SplitRequest& s
   const std::unique_ptr<FeatureSink> sink = sink_for(split, schema, prefix, writers);
   if (!encode_rows(split, *rows, *encoder, *sink)) return std::nullopt;
   sink->finish();
+  check_all(split, *encoder);
   tell(split.split, *encoder);
   return finish(split, *sink, schema, writers, prefix, encoder->remarks());
+}
+
+void SplitBuilder::check_all(const SplitRequest& split, const Encoder& encoder) {
+  try {
+    encoder.check_all();
+  } catch (Error& error) {
+    throw error.where(split.files.paths().front());
+  }
 }
 
 void SplitBuilder::tell(Split split, const Encoder& encoder) const {
@@ -262,12 +271,14 @@ bool SplitBuilder::encode_rows(const SplitRequest& split, RowSource& rows, const
                                FeatureSink& sink) {
   const size_t threads = request_.workers > 0 ? static_cast<size_t>(request_.workers)
                                               : std::max(1u, std::thread::hardware_concurrency());
-  EncodePool pool(encoder, threads);
+  EncodePool pool(encoder, threads, observer_.stop);
   const size_t columns = request_.recipe.columns(split.split).columns;
   const auto take = [&] {
-    const RowChunk chunk = taken(pool, request_.recipe);
-    sink.add(chunk.features);
-    if (chunk.ends_group) sink.end_group();
+    const std::optional<RowChunk> chunk = taken(pool, request_.recipe);
+    if (!chunk) return false;
+    sink.add(chunk->features);
+    if (chunk->ends_group) sink.end_group();
+    return true;
   };
   int64_t rows_in_group = 0;
   while (!sink.full()) {
@@ -275,12 +286,11 @@ bool SplitBuilder::encode_rows(const SplitRequest& split, RowSource& rows, const
     RowChunk chunk{.records = Records(columns)};
     if (!read_chunk(rows, rows_in_group, chunk)) break;
     pool.give(std::move(chunk));
-    if (pool.size() >= threads * kChunksPerThread) take();
+    if (pool.size() >= threads * kChunksPerThread && !take()) return false;
     report(split, PrepareProgress::Stage::kTokenizing, rows.file_position(), sink.tokens_seen());
   }
   while (pool.size() > 0 && !sink.full()) {
-    if (stopped()) return false;
-    take();
+    if (stopped() || !take()) return false;
   }
   return true;
 }

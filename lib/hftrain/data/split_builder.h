@@ -70,6 +70,7 @@ class SplitBuilder {
   }
   RowOptions row_options(Split split) const;
   void tell(Split split, const Encoder& encoder) const;
+  static void check_all(const SplitRequest& split, const Encoder& encoder);
   bool encode_rows(const SplitRequest& split, RowSource& rows, const Encoder& encoder, FeatureSink& sink);
   PreparedSplit finish(const SplitRequest& split, const FeatureSink& sink, const FeatureSchema& schema,
                        Writers& writers, const std::string& prefix,

@@ -23,12 +23,18 @@ bool is_token(const Json& id, int64_t vocabulary) {
 }  // namespace
 
 FolderSettings settings_from_text(std::string_view text, const std::string& origin) {
-  const Json file = parse_json(text, origin);
+  constexpr const char* kHint = "mend or remove the file; without it config.json counts";
+  Json file;
+  try {
+    file = parse_json(text, origin);
+  } catch (Error& error) {
+    throw error.hint(kHint);
+  }
   if (!file.is_object())
     throw Error(ExitCode::kData, "the settings of generation are not an object")
         .where(origin)
         .why("it is " + std::string(file.type_name()))
-        .hint("mend or remove the file; without it config.json counts");
+        .hint(kHint);
   FolderSettings found{Json::object(), origin};
   for (const auto& [key, value] : file.items()) found.values[key] = value;
   return found;

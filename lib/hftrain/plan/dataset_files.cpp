@@ -8,9 +8,9 @@
 #include "hftrain/base/text.h"
 #include "hftrain/data/dataset_layout.h"
 #include "hftrain/data/image_folder.h"
+#include "hftrain/data/path_patterns.h"
 #include "hftrain/plan/dataset_card.h"
 #include "hftrain/plan/hub_cache.h"
-#include "hftrain/plan/resolve.h"
 
 namespace hftrain::plan {
 namespace {
@@ -81,32 +81,44 @@ std::string folder_of_images(const std::string& folder, const data::SplitFiles& 
   return path;
 }
 
-std::vector<DatasetSplit> absolute_files(const std::string& folder,
+// A cache that was filled in part has links without the files that they lead to.
+void require_files(const std::string& folder, const data::SplitFiles& split) {
+  for (const std::string& file : split.files) {
+    const std::string path = folder + '/' + file;
+    if (!data::leads_nowhere(path)) continue;
+    std::error_code ignored;
+    throw Error(ExitCode::kData, "a file of the data set is a link that leads nowhere")
+        .where(path)
+        .why("there is no " + fs::read_symlink(path, ignored).string())
+        .hint("fetch the data set as a whole, or " + std::string(kOrFiles));
+  }
+}
+
+// What says what images are is not read beside them.
+void refuse_descriptions(const std::string& folder, const data::RelativePaths& files) {
+  for (const std::string& file : files) {
+    if (data::describes_images(file))
+      throw Error(ExitCode::kData, "the images of the data set are described by a file, which is not read")
+          .where(folder + '/' + file)
+          .why("the classes of a folder of images are the names of its sub-folders")
+          .hint("--train_file " + folder + '/' + file + " takes its rows; or take it out of the folder");
+  }
+}
+
+std::vector<DatasetSplit> absolute_files(const std::string& folder, const data::RelativePaths& all,
                                          const std::vector<data::SplitFiles>& splits) {
   const bool images = data::kind_of_files(splits, folder) == "images";
+  if (images) refuse_descriptions(folder, all);
   std::vector<DatasetSplit> made;
   for (const data::SplitFiles& split : splits) {
     made.push_back({split.split, {}});
+    require_files(folder, split);
     if (images) made.back().files.push_back(folder_of_images(folder, split));
     for (const std::string& file : split.files) {
       if (!images) made.back().files.push_back(folder + '/' + file);
     }
   }
   return made;
-}
-
-std::string names_of(const std::vector<DatasetSplit>& splits) {
-  std::vector<std::string> names;
-  for (const DatasetSplit& split : splits) names.push_back(split.name);
-  return join(names, ", ");
-}
-
-// The files of a split of that name; none when it is not there.
-std::vector<std::string> files_named(const std::vector<DatasetSplit>& splits, const std::string& name) {
-  for (const DatasetSplit& split : splits) {
-    if (split.name == name) return split.files;
-  }
-  return {};
 }
 
 }  // namespace
@@ -136,43 +148,7 @@ std::vector<DatasetSplit> dataset_splits(const std::string& named,
                "', of SPLIT-00000-of-00009, has other characters than letters, digits, '_' and '.'")
           .hint(std::string("rename its files, or ") + kOrFiles);
   }
-  return absolute_files(folder, data::files_of_splits(files, patterns, chosen == nullptr, folder));
-}
-
-NamedFiles files_of_run(const arguments::ParseOutcome& parsed, const Environment& environment) {
-  const arguments::Arguments& arguments = parsed.arguments;
-  const arguments::DataArguments& data = arguments.data;
-  if (!data.dataset_name)
-    return {data.train_file, data.validation_file, data.test_file, data.validation_mismatched_file,
-            data.test_mismatched_file};
-  const std::string cache = hub_cache_folder(arguments.model.cache_dir, environment);
-  const std::vector<DatasetSplit> splits =
-      dataset_splits(*data.dataset_name, data.dataset_config_name, cache);
-  const bool instructions = task_row(parsed).task == tasks::Task::kInstructionTuning;
-  const std::string train = instructions ? arguments.instructions.dataset_train_split : "train";
-  const std::string validation = instructions ? arguments.instructions.dataset_test_split : "validation";
-  // GLUE's MNLI has two sets of each.
-  const bool two = data.task_name && to_lower(*data.task_name) == "mnli" && !instructions;
-  const std::string suffix = two ? "_matched" : "";
-  NamedFiles files = {files_named(splits, train), files_named(splits, validation + suffix),
-                      files_named(splits, "test" + suffix)};
-  if (two) files.validation_mismatched = files_named(splits, "validation_mismatched");
-  if (two) files.test_mismatched = files_named(splits, "test_mismatched");
-  if (files.validation.empty()) files.validation = files_named(splits, validation);
-  if (files.test.empty()) files.test = files_named(splits, "test");
-  const auto need = [&](const std::vector<std::string>& found, const std::string& name, const char* what) {
-    if (found.empty())
-      throw Error(ExitCode::kData, "the data set has no split '" + name + "'")
-          .where(kFlag + *data.dataset_name)
-          .why(std::string(what) + " needs it; the splits are " + names_of(splits))
-          .hint(kOrFiles);
-  };
-  if (instructions && wants_validation(parsed) && parsed.origins.is_given("dataset_test_split"))
-    need(files.validation, validation, "--dataset_test_split");
-  if (wants_training(parsed) || (wants_validation(parsed) && files.validation.empty()))
-    need(files.train, train, wants_training(parsed) ? "training" : "evaluation without a split 'validation'");
-  if (arguments.run.do_predict) need(files.test, "test", "do_predict");
-  return files;
+  return absolute_files(folder, files, data::files_of_splits(files, patterns, chosen == nullptr, folder));
 }
 
 }  // namespace hftrain::plan

@@ -8,6 +8,7 @@
 
 #include "hftrain/arguments/parse.h"
 #include "hftrain/base/environment.h"
+#include "hftrain/base/error.h"
 
 namespace hftrain::plan {
 
@@ -15,6 +16,7 @@ namespace hftrain::plan {
 struct NamedFiles {
   std::vector<std::string> train, validation, test;
   std::vector<std::string> validation_mismatched, test_mismatched;  // of MNLI
+  std::vector<Diagnostic> notes;  // of a data set by name: what the user should know of how it was found
 };
 
 struct DatasetSplit {

@@ -104,6 +104,21 @@ std::string readers_of(std::string_view flag) {
   return readers;
 }
 
+// The length that people of another task mean is this one's by another name.
+std::string instead_of(std::string_view flag, const tasks::TaskRow& task) {
+  const auto limits = [](std::string_view name, const tasks::TaskRow& row) {
+    const bool reads = std::find(row.flags.begin(), row.flags.end(), name) != row.flags.end();
+    return reads && (name == row.length_flag || name == "block_size");
+  };
+  const auto& table = tasks::task_table();
+  const auto own = std::find_if(task.flags.begin(), task.flags.end(),
+                                [&](std::string_view name) { return limits(name, task); });
+  const bool is_length =
+      std::any_of(table.begin(), table.end(), [&](const tasks::TaskRow& row) { return limits(flag, row); });
+  return is_length && own != task.flags.end() ? "--" + std::string(*own) + " limits its samples"
+                                              : "leave it out";
+}
+
 // Flags of other tasks would do nothing.
 void check_task_flags(const ResolveInput& input, const tasks::TaskRow& task, Problems& problems) {
   std::set<std::string_view> known(task.flags.begin(), task.flags.end());
@@ -112,7 +127,7 @@ void check_task_flags(const ResolveInput& input, const tasks::TaskRow& task, Pro
       if (!known.insert(flag).second || !input.parsed.origins.is_chosen(std::string(flag))) continue;
       problems.usage("--task " + std::string(task.name) + " does not read --" + std::string(flag),
                      input.parsed.origins.describe(std::string(flag)), "it belongs to " + readers_of(flag),
-                     "leave it out");
+                     instead_of(flag, task));
     }
   }
 }

@@ -126,6 +126,16 @@ std::optional<uint64_t> size_when_opened(const std::string& path) {
   return static_cast<uint64_t>(status.st_size);
 }
 
+// What is no folder was not written by a run.
+void require_folder(const std::string& target) {
+  std::error_code ignored;
+  if (fs::is_directory(target, ignored)) return;
+  throw Error(ExitCode::kDisk, "a file has the name of a checkpoint")
+      .where(target)
+      .why("it came there while the run went on, and is not replaced")
+      .hint("move it away, and start the run again");
+}
+
 std::string sanitized(const std::string& name) {
   const fs::path normal = fs::path(name).lexically_normal();
   if (name.empty() || normal.is_absolute() || *normal.begin() == ".." || normal.filename().empty()) {
@@ -157,6 +167,19 @@ std::vector<std::string> others_checkpoints(const std::string& output_dir) {
     if (!ours && !fs::is_empty(checkpoint.path, ignored))
       names.push_back(fs::path(checkpoint.path).filename());
   }
+  return names;
+}
+
+std::vector<std::string> files_in_the_way(const std::string& output_dir) {
+  std::vector<std::string> names;
+  std::error_code error;
+  for (fs::directory_iterator item(output_dir, error), end; !error && item != end; item.increment(error)) {
+    const auto name = parse_folder_name(item->path().filename().string());
+    std::error_code ignored;
+    if (name && name->role.empty() && !item->is_directory(ignored))
+      names.push_back(item->path().filename().string());
+  }
+  std::sort(names.begin(), names.end());
   return names;
 }
 
@@ -347,6 +370,7 @@ void CheckpointTransaction::publish() {
   const std::string target = checkpoint_path(output_dir_, step_);
   std::string replaced;
   if (path_exists(target)) {
+    require_folder(target);
     replaced = hidden_path(output_dir_, step_, kReplaced);
     rename_to_free_name(*files_, target, replaced);
   }

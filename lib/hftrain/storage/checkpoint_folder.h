@@ -47,6 +47,8 @@ std::vector<CheckpointInfo> list_checkpoints(const std::string& output_dir);
 // Names of folders called checkpoint-<number> that something else wrote (the Trainer's have no manifest) where no run of
 // hftrain has been, by ascending step: a save of that step would take their place.
 std::vector<std::string> others_checkpoints(const std::string& output_dir);
+// Names checkpoint-<number> of what is no folder, sorted.
+std::vector<std::string> files_in_the_way(const std::string& output_dir);
 
 // Verifies from the newest down and stops at the first good one. Folders named checkpoint-<number> without a
 // manifest (of another trainer, say) are among the skipped.

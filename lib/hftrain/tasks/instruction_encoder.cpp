@@ -43,6 +43,7 @@ class InstructionEncoder final : public data::Encoder {
         ++left_out_;
         continue;
       }
+      ++(teaches ? teaching_ : untaught_);
       features.columns[0].add_sequence(tokens.ids);
       std::vector<int32_t>& labels = tokens.labels.empty() ? tokens.ids : tokens.labels;
       for (size_t i = 0; i < labels.size(); ++i) {
@@ -59,6 +60,8 @@ class InstructionEncoder final : public data::Encoder {
     };
     tell(left_out_, " row is left out: nothing that counts for the loss is left of it within --max_length",
          " rows are left out: nothing that counts for the loss is left of them within --max_length");
+    tell(untaught_, " row has no token that counts for the loss: nothing is learnt from it",
+         " rows have no token that counts for the loss: nothing is learnt from them");
     tell(uneven_,
          " prompt is cut into other tokens alone than before its completion: the loss begins where they part",
          " prompts are cut into other tokens alone than before their completions: the loss begins where they "
@@ -67,6 +70,15 @@ class InstructionEncoder final : public data::Encoder {
       tell(without_completion_, " row has no completion: --completion_only_loss has no effect on it",
            " rows have no completion: --completion_only_loss has no effect on them");
     return made;
+  }
+
+  void check_all() const override {
+    if (untaught_ == 0 || teaching_ > 0) return;
+    throw Error(ExitCode::kData, "no row has a token that counts for the loss")
+        .why("every label is -100, by `labels`, by the masks of the rows, or because completions are empty")
+        .hint(
+            "see whether labels and masks are the right way round: 1 counts in a mask, -100 does not in "
+            "labels");
   }
 
  private:
@@ -189,7 +201,8 @@ class InstructionEncoder final : public data::Encoder {
   std::shared_ptr<const tokenizer::Tokenizer> tokenizer_;
   InstructionEncoding encoding_;
   // Rows, for remarks.
-  mutable std::atomic<int64_t> left_out_ = 0, uneven_ = 0, without_completion_ = 0;
+  mutable std::atomic<int64_t> left_out_ = 0, uneven_ = 0, without_completion_ = 0, teaching_ = 0,
+                               untaught_ = 0;
 };
 
 }  // namespace

@@ -122,7 +122,8 @@ std::optional<LabelSet> LabelSet::of_rows(data::RowSource& rows, size_t columns,
     return LabelSet(Kind::kRegression, {});
   }
   const Kind kind = survey.lists() ? Kind::kMultiLabel : Kind::kClasses;
-  std::vector<std::string> names = survey.names();
+  std::vector<std::string> names = rows.class_names(label_column);
+  if (names.empty()) names = survey.names();
   if (names.size() < (kind == Kind::kClasses ? 2u : 1u))
     throw unusable(names.empty() ? "every row has an empty list"
                                  : "all rows have the label " + names.front());

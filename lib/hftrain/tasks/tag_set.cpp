@@ -101,7 +101,8 @@ std::optional<TagSet> TagSet::of_rows(data::RowSource& rows, size_t columns, siz
     survey.add(row, tag_column);
     if (count % kRowsBetweenLooks == 0 && stopped()) return std::nullopt;
   }
-  std::vector<std::string> names = survey.names();
+  std::vector<std::string> names = rows.class_names(tag_column);
+  if (names.empty()) names = survey.names();
   if (names.size() < 2) throw no_tags(names);
   return TagSet(same_names(names, of_model) ? of_model : names);
 }

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "hftrain/tokenizer/encoding_stop.h"
 #include "hftrain/tokenizer/fast_plan.h"
 #include "hftrain/tokenizer/space_cuts.h"
 #include "hftrain/tokenizer/splitters.h"
@@ -99,6 +100,7 @@ class FastRun {
   bool words_between_spaces(std::string_view text, size_t origin) {
     for (size_t begin = 0, end; begin < text.size(); begin = end) {
       end = next_cut(text, begin);
+      watch_.next_piece();
       const std::string_view stretch = text.substr(begin, end - begin);
       if (!sink_.known(stretch, text.data() + text.size(), origin + begin, 0) &&
           !whole_pipeline(stretch, origin + begin))
@@ -153,6 +155,7 @@ class FastRun {
     const char* text_end = text.data() + text.size();
     if (!plan_.byte_level->pattern) return byte_level_piece(text, text_end, origin, lead);
     split(*plan_.byte_level->pattern, text, [&](const char* begin, const char* end) {
+      watch_.next_piece();
       byte_level_piece({begin, static_cast<size_t>(end - begin)}, text_end, origin, lead);
       origin += static_cast<size_t>(end - begin) - (lead > 0 ? 1 : 0);
       lead = 0;
@@ -216,6 +219,7 @@ class FastRun {
       marked_piece(first, first.data() + first.size(), origin, lead);
     }
     while (begin < text.size()) {
+      watch_.next_piece();
       const size_t end = plan_.cut_every_mark || cuts_runs
                              ? marked_piece_end(text, begin, plan_.cut_every_mark, false)
                              : text.size();
@@ -257,6 +261,7 @@ class FastRun {
   const FastParts& parts_;
   FastBuffers& buffers_;
   Sink& sink_;
+  StopWatch watch_;
 };
 
 }  // namespace hftrain::tokenizer

@@ -76,9 +76,14 @@ void check_options(const TokenizerTraining& training) {
       .hint("ask for more tokens than that");
 }
 
-// Training on the bytes of a compressed file would learn nothing and say nothing.
-void refuse_compressed(std::string_view bytes, const std::string& file) {
+// Training on the bytes of such a file would learn nothing and say nothing.
+void refuse_no_text(std::string_view bytes, const std::string& file) {
   const bool gzip = bytes.starts_with("\x1F\x8B"), zstd = bytes.starts_with("\x28\xB5\x2F\xFD");
+  if (bytes.starts_with("PAR1"))
+    throw Error(ExitCode::kData, "a tokenizer cannot be trained on the bytes of a Parquet file")
+        .where(file)
+        .why("it begins with PAR1, and its name does not say what it is")
+        .hint("call it .parquet: its column text, else the first one, is read then");
   if (!gzip && !zstd) return;
   throw Error(ExitCode::kData, "a tokenizer cannot be trained on a compressed file")
       .where(file)
@@ -86,33 +91,39 @@ void refuse_compressed(std::string_view bytes, const std::string& file) {
       .hint(std::string("unpack it first: ") + (gzip ? "gzip" : "zstd") + " --decompress --keep");
 }
 
+struct TrainingFiles {
+  const std::vector<std::string>& paths;
+  const RowTexts& read_rows;
+};
+
 template <typename Words>
-void add_files(const std::vector<std::string>& files, Words& words) {
-  for (const std::string& file : files) {
+void add_texts(const TrainingFiles& files, Words& words) {
+  for (const std::string& file : files.paths) {
+    if (files.read_rows && files.read_rows(file, [&](std::string_view text) { words.add_text(text); }))
+      continue;
     const MappedFile mapped(file);
-    refuse_compressed(mapped.bytes(), file);
+    refuse_no_text(mapped.bytes(), file);
     words.add_text(mapped.bytes());
   }
 }
 
-WordCounts count_words(const PipelineDraft& pipeline, const std::vector<std::string>& files) {
+WordCounts count_words(const PipelineDraft& pipeline, const TrainingFiles& files) {
   TrainingWords words(pipeline.normalizer, pipeline.pre_tokenizer);
-  add_files(files, words);
+  add_texts(files, words);
   return words.count();
 }
 
-size_t make_bpe(const TokenizerTraining& training, const std::vector<std::string>& files,
-                const std::string& folder) {
+size_t make_bpe(const TokenizerTraining& training, const TrainingFiles& files, const std::string& folder) {
   BpeTrainer trainer({.vocab_size = training.vocab_size,
                       .min_frequency = training.min_frequency.value_or(kUsualMinFrequency),
                       .special_tokens = training.special_tokens});
-  add_files(files, trainer);
+  add_texts(files, trainer);
   const LearnedMerges learned = trainer.train();
   write_tokenizer(byte_level_draft(), byte_level_model(learned), training.special_tokens, true, folder);
   return learned.tokens.size();
 }
 
-size_t make_word_piece(const TokenizerTraining& training, const std::vector<std::string>& files,
+size_t make_word_piece(const TokenizerTraining& training, const TrainingFiles& files,
                        const std::string& folder) {
   const PipelineDraft pipeline = bert_draft(training.lowercase.value_or(true), training.special_tokens);
   const std::vector<std::string> tokens = train_word_piece(
@@ -125,7 +136,7 @@ size_t make_word_piece(const TokenizerTraining& training, const std::vector<std:
   return tokens.size();
 }
 
-size_t make_word_level(const TokenizerTraining& training, const std::vector<std::string>& files,
+size_t make_word_level(const TokenizerTraining& training, const TrainingFiles& files,
                        const std::string& folder) {
   const PipelineDraft pipeline = plain_words_draft();
   const std::vector<std::string> tokens = train_word_level(
@@ -137,7 +148,7 @@ size_t make_word_level(const TokenizerTraining& training, const std::vector<std:
   return tokens.size();
 }
 
-size_t make_unigram(const TokenizerTraining& training, const std::vector<std::string>& files,
+size_t make_unigram(const TokenizerTraining& training, const TrainingFiles& files,
                     const std::string& folder) {
   const PipelineDraft pipeline = t5_draft(training.special_tokens);
   const std::vector<ScoredPiece> pieces =
@@ -176,7 +187,7 @@ std::vector<std::string> usual_special_tokens(TokenizerKind kind) {
 }
 
 int64_t train_tokenizer(const TokenizerTraining& asked, const std::vector<std::string>& files,
-                        const std::string& folder) {
+                        const std::string& folder, const RowTexts& read_rows) {
   TokenizerTraining training = asked;
   if (training.special_tokens.empty()) training.special_tokens = usual_special_tokens(training.kind);
   check_options(training);
@@ -193,7 +204,7 @@ int64_t train_tokenizer(const TokenizerTraining& asked, const std::vector<std::s
     }
     return make_unigram;
   };
-  return static_cast<int64_t>(train()(training, files, folder));
+  return static_cast<int64_t>(train()(training, {files, read_rows}, folder));
 }
 
 }  // namespace hftrain::tokenizer

@@ -44,6 +44,8 @@ class ParquetReader {
  public:
   virtual ~ParquetReader() = default;
   virtual std::vector<ParquetColumn> columns() const = 0;
+  // What Python's package datasets keeps in the file of the types of its columns, JSON; empty where it did not write it.
+  virtual std::string features() const = 0;
   // Which of them are read, by number; all of them readable, each once.
   virtual void select(const std::vector<size_t>& columns) = 0;
   // Goes to the next row. False at the end of the file.

@@ -5,7 +5,7 @@
 #include <arrow/memory_pool.h>
 #include <arrow/record_batch.h>
 #include <arrow/type.h>
-#include <arrow/util/compression.h>
+#include <arrow/util/key_value_metadata.h>
 #include <parquet/arrow/reader.h>
 #include <parquet/arrow/schema.h>
 #include <parquet/file_reader.h>
@@ -15,7 +15,9 @@
 #include <algorithm>
 #include <fstream>
 
+#include "hftrain/data/parquet/chunks.h"
 #include "hftrain/data/parquet/interface.h"
+#include "hftrain/data/parquet/problems.h"
 #include "hftrain/data/parquet/values.h"
 
 namespace hftrain::data {
@@ -24,39 +26,6 @@ namespace {
 // A page of the format has 2 GiB at most; a file that asks for more than this at once is none that can be read.
 constexpr int64_t kMostMemory = int64_t{4} << 30;
 constexpr int64_t kStreamBytes = 1 << 20;
-// Rows are read together until they have so many bytes, going by what the file says of itself.
-constexpr int64_t kBatchBytes = 4 << 20, kMostBatchRows = 1024;
-constexpr const char* kNoKeys = "write it without encryption; no keys are taken";
-constexpr const char* kDamaged = "write the file again, or fetch it again if it was copied";
-
-[[noreturn]] void fail(const arrow::Status& status, const std::string& column = "") {
-  throw ParquetProblem{column, 0, status.message(), status.IsOutOfMemory() ? "" : kDamaged};
-}
-
-void check(const arrow::Status& status) {
-  if (!status.ok()) fail(status);
-}
-
-template <typename T>
-T checked(arrow::Result<T> result) {
-  if (!result.ok()) fail(result.status());
-  return std::move(result).ValueUnsafe();
-}
-
-// What Arrow throws becomes a problem, too: it returns most of them, but not all.
-template <typename Call>
-auto guarded(const Call& call) {
-  try {
-    return call();
-  } catch (const ParquetProblem&) {
-    throw;
-  } catch (const std::bad_alloc&) {
-    throw ParquetProblem{"", 0, "it asks for more memory than there is", ""};
-  } catch (const std::exception& error) {
-    throw ParquetProblem{"", 0, error.what(), kDamaged};
-  }
-}
-
 // The four bytes that end a file, and that begin it: PAR1, or PARE where all of it is encrypted.
 void check_magic(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
@@ -77,6 +46,13 @@ class FileOfRows final : public ParquetReader {
     for (const auto& field : schema_->fields())
       columns.push_back({field->name(), unreadable_type(*field->type())});
     return columns;
+  }
+
+  std::string features() const override {
+    constexpr const char* kKey = "huggingface";  // by which the package datasets keeps them
+    const auto& metadata = schema_->metadata();
+    const auto found = metadata ? metadata->Get(kKey) : arrow::Result<std::string>(std::string());
+    return found.ok() ? *found : "";
   }
 
   void select(const std::vector<size_t>& columns) override {
@@ -116,67 +92,25 @@ class FileOfRows final : public ParquetReader {
 
   void start(const std::vector<size_t>& columns) {
     std::vector<int> leaves, groups(static_cast<size_t>(reader_->num_row_groups()));
+    const auto metadata = reader_->parquet_reader()->metadata();
     for (size_t group = 0; group < groups.size(); ++group) groups[group] = static_cast<int>(group);
     for (const size_t column : columns) {
       names_.push_back(schema_->field(static_cast<int>(column))->name());
       const size_t before = leaves.size();
       add_leaves(reader_->manifest().schema_fields[column], leaves);
-      for (size_t leaf = before; leaf < leaves.size(); ++leaf) look_at_chunks(leaves[leaf], names_.back());
+      for (size_t leaf = before; leaf < leaves.size(); ++leaf)
+        check_chunks(*metadata, leaves[leaf], names_.back());
     }
     // Rows of which no column is wanted are counted by reading one.
     if (leaves.empty() && schema_->num_fields() > 0) add_leaves(reader_->manifest().schema_fields[0], leaves);
     if (leaves.empty()) return;
-    reader_->set_batch_size(rows_of_a_batch(leaves));
+    reader_->set_batch_size(rows_of_a_batch(*metadata, leaves));
     batches_ = checked(reader_->GetRecordBatchReader(groups, leaves));
   }
 
   static void add_leaves(const parquet::arrow::SchemaField& field, std::vector<int>& leaves) {
     if (field.is_leaf()) leaves.push_back(field.column_index);
     for (const auto& child : field.children) add_leaves(child, leaves);
-  }
-
-  // What can be known of a column before it is read.
-  void look_at_chunks(int leaf, const std::string& name) const {
-    const auto metadata = reader_->parquet_reader()->metadata();
-    for (int group = 0; group < metadata->num_row_groups(); ++group) {
-      const auto chunk =
-          chunk_of(*metadata->RowGroup(group), leaf, name, metadata->is_encryption_algorithm_set());
-      if (!arrow::util::Codec::IsAvailable(chunk->compression()))
-        throw ParquetProblem{name, 0,
-                             "it is compressed by '" +
-                                 arrow::util::Codec::GetCodecAsString(chunk->compression()) +
-                                 "', which this Arrow cannot undo",
-                             "write the file with zstd, snappy or gzip"};
-    }
-  }
-
-  static std::unique_ptr<parquet::ColumnChunkMetaData> chunk_of(const parquet::RowGroupMetaData& group,
-                                                                int leaf, const std::string& name,
-                                                                bool has_secrets) {
-    const ParquetProblem secret{name, 0, "it is encrypted", kNoKeys};
-    try {
-      auto chunk = group.ColumnChunk(leaf);
-      if (chunk->crypto_metadata()) throw secret;
-      return chunk;
-    } catch (const parquet::ParquetException&) {  // what is said of an encrypted column cannot be read either
-      if (has_secrets) throw secret;
-      throw;
-    }
-  }
-
-  int64_t rows_of_a_batch(const std::vector<int>& leaves) const {
-    const auto metadata = reader_->parquet_reader()->metadata();
-    int64_t most = kMostBatchRows;
-    for (int group = 0; group < metadata->num_row_groups(); ++group) {
-      const auto of_group = metadata->RowGroup(group);
-      double bytes = 0;
-      for (const int leaf : leaves)
-        bytes += static_cast<double>(of_group->ColumnChunk(leaf)->total_uncompressed_size());
-      const double each = bytes / static_cast<double>(std::max<int64_t>(of_group->num_rows(), 1));
-      if (each > static_cast<double>(kBatchBytes) / kMostBatchRows)
-        most = std::min(most, std::max<int64_t>(1, static_cast<int64_t>(kBatchBytes / each)));
-    }
-    return most;
   }
 
   int64_t rows_in_batch() const { return batch_ ? batch_->num_rows() : 0; }

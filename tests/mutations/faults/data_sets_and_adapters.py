@@ -1,0 +1,26 @@
+# Data sets of which a part is missing, rows that teach nothing, and adapters with heads.
+
+fault("half of a data set is trained on",
+      "lib/hftrain/data/dataset_layout.cpp", "if (has_wildcards(pattern)) {", "if (false) {",
+      tests=["plan: A data set of which a part is missing is refused, unless a card names the parts"],
+      says=r"train-00001-of-00003")
+
+fault("the folder of a run is data of the next one",
+      "lib/hftrain/data/path_patterns.cpp", "if (entry.is_symlink(ignored) || is_of_a_run(entry.path())) continue;", "if (entry.is_symlink(ignored)) continue;",
+      tests=["plan: What a run writes into the folder of its data is no data"],
+      says=r"a\.jsonl")
+
+fault("rows without a label that counts are not counted",
+      "lib/hftrain/tasks/instruction_encoder.cpp", "++(teaches ? teaching_ : untaught_);", "++teaching_;",
+      tests=["tasks: instruction data: rows that teach nothing are counted, nothing but such rows refused"],
+      says=r"no token that counts")
+
+fault("a head within the body has the whole body trained beside an adapter",
+      "lib/hftrain/plan/resolve_adapter.cpp", "const bool within_body = !body.empty() && spec.name.starts_with(body);", "const bool within_body = false;",
+      tests=["plan: beside an adapter a head of classes is trained whole, and nothing of the body with it"],
+      says=r"classifier")
+
+fault("a text is encoded to its end, whoever stops",
+      "lib/hftrain/tokenizer/fast_run.h", "split(*plan_.byte_level->pattern, text, [&](const char* begin, const char* end) {\n      watch_.next_piece();", "split(*plan_.byte_level->pattern, text, [&](const char* begin, const char* end) {",
+      tests=["tokenizer: a long text is given up when its thread is to stop, and is encoded otherwise"],
+      says=r"ids_of|stop")
