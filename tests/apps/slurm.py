@@ -46,6 +46,7 @@ SelectType=select/cons_tres
 SelectTypeParameters=CR_Core
 SchedulerType=sched/builtin
 ReturnToService=2
+FirstJobId={job}
 KillWait=60
 SlurmdParameters=config_overrides
 NodeName={host} NodeAddr=127.0.0.1 CPUs=4 State=UNKNOWN
@@ -67,7 +68,8 @@ class Slurm:
         self.host = socket.gethostname().split(".")[0]
         path = os.path.join(self.folder, "slurm.conf")
         with open(path, "w") as file:
-            file.write(CONFIGURATION.format(host=self.host, folder=self.folder, controller=free_port(), node=free_port()))
+            file.write(CONFIGURATION.format(host=self.host, folder=self.folder, controller=free_port(), node=free_port(),
+                                            job=os.getpid()))  # steps meet at a port made from its number
         self.environment = {"SLURM_CONF": path, "PATH": os.environ["PATH"] + ":/usr/sbin"}
         self.daemons = []
 
