@@ -111,6 +111,20 @@ TEST_CASE("a model that is nowhere names the command that would fetch it") {
   CHECK(contains(error_of(arguments).render(), "the folder does not exist"));
 }
 
+TEST_CASE("an empty generation config is told, and not taken for none") {
+  TemporaryDirectory folder;
+  write_model(folder.path());
+  write_file_atomically(folder / "model.safetensors", safetensors(R"({"a": )" + empty_tensor("F32") + "}"));
+  write_file_atomically(folder / "generation_config.json", " \n");
+  arguments::Arguments arguments;
+  arguments.model.model_name_or_path = folder.path();
+  const Diagnostic told = error_of(arguments).diagnostics().front();
+  CHECK(told.what == "the generation config is empty");
+  CHECK(told.where == folder / "generation_config.json");
+  CHECK_FALSE(told.why.empty());
+  CHECK_FALSE(told.hint.empty());
+}
+
 TEST_CASE("an output matrix that a file keeps apart from the embedding is one of the model's own") {
   TemporaryDirectory folder;
   write_model(folder.path());

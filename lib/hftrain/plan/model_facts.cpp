@@ -7,6 +7,7 @@
 
 #include "hftrain/base/error.h"
 #include "hftrain/base/file.h"
+#include "hftrain/base/text.h"
 #include "hftrain/generation/folder_settings.h"
 #include "hftrain/images/preprocessor.h"
 #include "hftrain/plan/adapter_folder.h"
@@ -170,6 +171,11 @@ void load_generation_config(const arguments::Arguments& arguments, const std::st
     return;
   }
   facts.generation_config = read_file(path);
+  if (trim(facts.generation_config).empty())  // which would be taken for no such file
+    throw Error(ExitCode::kData, "the generation config is empty")
+        .where(path)
+        .why("there is no JSON in it")
+        .hint("mend or remove the file; without it one is made from config.json");
   facts.generation_config_origin = std::move(path);
 }
 
