@@ -165,9 +165,7 @@ void refuse_tokenizer_of_languages(const TaskInput& input) {
     throw Error(ExitCode::kData, "the tokenizer has tokens of languages, which cannot be chosen here")
         .where("tokenizer_class " + input.tokenizer_class + " in tokenizer_config.json")
         .why("sources and targets would both get the language that tokenizer.json was saved with")
-        .hint(
-            "a tokenizer without them, as those of T5 and BART; T5's models are told the languages by "
-            "--source_prefix");
+        .hint("a tokenizer without them; some models are told the languages in words, by --source_prefix");
   }
 }
 
