@@ -8,6 +8,7 @@
 #include "hftrain/base/error.h"
 #include "hftrain/base/text.h"
 #include "hftrain/data/length_column.h"
+#include "hftrain/data/stream_request.h"
 #include "launcher/front/stop_flag.h"
 
 namespace hftrain::front {
@@ -38,6 +39,21 @@ Error images_have_no_length() {
       .hint("random or sequential");
 }
 
+// Empty where no tokenizer is named.
+data::TokenizerLoader loader_for(const data::PrepareRequest& request) {
+  if (request.tokenizer_folder.empty()) return {};
+  return [&request] { return tokenizer::Tokenizer::load(request.tokenizer_folder); };
+}
+
+std::optional<data::StreamSpec> stream_of(const data::PrepareRequest& request) {
+  if (!request.streams_training) return std::nullopt;
+  return data::spec_of_stream(request, loader_for(request));
+}
+
+std::string and_more(size_t files) {
+  return files == 0 ? "" : " and " + std::to_string(files) + " more";
+}
+
 Error no_validation_data() {
   return Error(ExitCode::kUsage, "there is no validation data to evaluate with")
       .why("none is named, and none of the training data is held out")
@@ -64,6 +80,7 @@ data::PrepareRequest prepare_request(const Inputs& inputs) {
     request.hold_out_percent = static_cast<int>(*asked.validation_split_percentage);
   }
   request.training_split = plan::wants_training(inputs.parsed);
+  request.streams_training = asked.streaming && request.training_split;
   const tasks::TaskRow& task = plan::task_row(inputs.parsed);
   const tasks::TaskInput input = plan::task_input(inputs.parsed, inputs.model);
   request.recipe = task.recipe(input);
@@ -71,7 +88,7 @@ data::PrepareRequest prepare_request(const Inputs& inputs) {
   // Packed samples have the lengths that they got.
   const bool keeps_rows =
       request.recipe.arrangement == data::Arrangement::kKeepRows && !request.recipe.packing;
-  if (plan::looks_at_lengths(asked) && keeps_rows)
+  if (plan::looks_at_lengths(asked) && keeps_rows && !request.streams_training)
     request.recipe = data::with_lengths(std::move(request.recipe), asked.length_column_name.value_or(""));
   if (plan::task_row(inputs.parsed).preprocessor != nullptr) {
     const double share = asked.train_val_split.value_or(0);
@@ -102,7 +119,8 @@ plan::DataFacts facts_of(const data::PreparedData& prepared) {
           facts_of_split(prepared.test),
           prepared.facts,
           facts_of_split(prepared.validation_mismatched),
-          facts_of_split(prepared.test_mismatched)};
+          facts_of_split(prepared.test_mismatched),
+          prepared.stream};
 }
 
 std::map<std::string, std::string> paths_of(const data::PreparedData& prepared) {
@@ -119,13 +137,16 @@ std::map<std::string, std::string> paths_of(const data::PreparedData& prepared) 
 }
 
 data::PreparedData estimated(const data::PrepareRequest& request) {
+  std::optional<data::StreamSpec> stream = stream_of(request);
+  if (stream) data::look_at_stream(request);
+  const auto with_stream = [&](data::PreparedData prepared) {
+    prepared.stream = std::move(stream);
+    return prepared;
+  };
   if (!request.overwrite_cache) {
-    if (auto prepared = data::find_prepared(request)) return std::move(*prepared);
+    if (auto prepared = data::find_prepared(request)) return with_stream(std::move(*prepared));
   }
-  data::TokenizerLoader load_tokenizer;
-  if (!request.tokenizer_folder.empty())
-    load_tokenizer = [&] { return tokenizer::Tokenizer::load(request.tokenizer_folder); };
-  return data::estimate_prepared(request, load_tokenizer);
+  return with_stream(data::estimate_prepared(request, loader_for(request)));
 }
 
 plan::DataFacts estimate_data(const data::PrepareRequest& request) {
@@ -153,7 +174,12 @@ std::optional<data::PreparedData> prepare_data_until(const data::PrepareRequest&
   const double start = monotonic_seconds();
   auto prepared = data::prepare(
       request, [&] { return tokenizer::Tokenizer::load(request.tokenizer_folder); }, observer);
-  if (prepared) {
+  if (prepared) prepared->stream = stream_of(request);
+  if (prepared && prepared->stream)
+    console.line("data: training rows are streamed from " + prepared->stream->files.front().path +
+                 and_more(prepared->stream->files.size() - 1) + ", in the order of the files");
+  const bool any = prepared && !paths_of(*prepared).empty();
+  if (any) {
     const std::string how = prepared->from_cache
                                 ? "from the cache"
                                 : "prepared in " + format_duration(monotonic_seconds() - start);

@@ -54,7 +54,8 @@ ResumeDecision resume_from_newest(const Inputs& inputs, const OutputState& state
 
 std::vector<std::string> differences(const OutputState& state, const plan::RunPlan& plan) {
   Json saved = state.manifest->identity, present = plan::run_identity(plan);
-  if (plan.data.train && !plan.data.train->exact) present.erase("data");  // known only when prepared
+  if (plan.data.train && !plan.data.train->exact && !plan.data.stream)
+    present.erase("data");  // known only when prepared
   return plan::identity_differences(saved, present);
 }
 

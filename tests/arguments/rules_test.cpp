@@ -106,6 +106,7 @@ const std::vector<Case>& errors() {
        {"--accelerator_config", "{\"gradient_accumulation_kwargs\": {\"num_steps\": 4}}"},
        "accumulation steps are given twice"},
       {"58", {"--max_steps", "0"}, {"--max_steps", "1"}, "max_steps 0 trains nothing"},
+      {"T3", {"--streaming"}, {"--streaming", "--max_steps", "1"}, "streaming needs max_steps"},
       {"E1",
        {"--config_overrides", "n_layer=2", "--config_name", "x"},
        {"--config_overrides", "n_layer=2"},

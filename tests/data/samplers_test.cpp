@@ -1,6 +1,7 @@
 #include "hftrain/data/samplers.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "golden.h"
 #include "hftrain/base/error.h"
@@ -182,4 +183,55 @@ TEST_CASE(
   options.drawn->before = 1;
   CHECK(hftrain::data::epoch_batches(options, 0).front() ==
         std::vector<int64_t>{7, 1, 10, 3, 0, 5, 9, 4, 2, 8, 6});
+}
+
+namespace {
+
+// Rounds of a stream that turns out to have `samples` of them: the batches of that rank.
+std::vector<std::vector<int64_t>> streamed_batches(const SamplerOptions& options, int64_t samples) {
+  SamplerOptions endless = options;
+  endless.samples = std::numeric_limits<int64_t>::max();
+  std::vector<std::vector<int64_t>> batches;
+  for (int64_t begin = options.skip; begin < samples; begin += options.round()) {
+    const auto round =
+        hftrain::data::stream_round(endless, begin, std::min(options.round(), samples - begin));
+    if (!round.empty()) batches.push_back(round.at(static_cast<size_t>(options.rank)));
+  }
+  return batches;
+}
+
+}  // namespace
+
+TEST_CASE("The rounds of a stream are those that accelerate's IterableDatasetShard gives every rank") {
+  const Json golden =
+      hftrain::read_json_file(hftrain::testing::source_dir() + "/tests/golden/data/streamed.json");
+  for (const Json& row : golden) {
+    SamplerOptions options;
+    options.batch_size = row[1];
+    options.world_size = row[2];
+    options.rank = row[3];
+    options.drop_last = row[4] == 1;
+    options.split_batches = row[5] == 1;
+    CAPTURE(row.dump());
+    CHECK(streamed_batches(options, row[0]) == row[6].get<std::vector<std::vector<int64_t>>>());
+  }
+  CHECK(golden.size() > 500);
+}
+
+TEST_CASE(
+    "The rounds of a stream are the batches of as many samples in sequential order, read by all or sent") {
+  SamplerOptions options;
+  options.sampling = hftrain::data::Sampling::kSequential;
+  options.world_size = GENERATE(1, 2, 3);
+  options.rank = options.world_size - 1;
+  options.batch_size = options.world_size * GENERATE(1, 2);
+  options.drop_last = GENERATE(false, true);
+  options.split_batches = GENERATE(false, true);
+  options.dispatched = GENERATE(false, true);
+  options.skip = GENERATE(0, 5);
+  for (int64_t samples = options.skip + 1; samples < 40; ++samples) {
+    options.samples = samples;
+    CAPTURE(samples, options.world_size, options.batch_size, options.dispatched, options.split_batches);
+    CHECK(streamed_batches(options, samples) == hftrain::data::epoch_batches(options, 0));
+  }
 }

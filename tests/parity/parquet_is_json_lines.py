@@ -19,7 +19,7 @@ import pyarrow.parquet.encryption as encryption
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "apps"))
 import runs
 from errors_have_four_parts import parts_of
-from runs import HFTRAIN, expect, run_scenarios
+from runs import HFTRAIN, expect, records, run_scenarios
 from task_flags import LENGTH as LENGTHS
 from task_flags import made_rows, seen
 from tiny_tasks import TinyTasks, rows, write
@@ -223,7 +223,23 @@ def numbers_of_classes_have_the_names_of_the_file(fixture, folder):
     expect("declare different classes" in told, "files of other classes", told)
 
 
-SCENARIOS = [every_task_reads_parquet, changed_files_are_prepared_again, what_cannot_be_read_is_said, a_tokenizer_learns_the_texts_and_not_the_bytes, numbers_of_classes_have_the_names_of_the_file,
+def parquet_is_streamed(fixture, folder):
+    """Two files of Parquet, read while training, give what their rows give as prepared JSON lines."""
+    write(fixture.folder, {"chat.jinja": "{% for m in messages %}{{ m.role }}: {{ m.content }}\n{% endfor %}"})
+    for task in ("clm", "mlm", "sft"):
+        train = records_of(fixture, task, "train", 61)
+        place = os.path.join(folder, task)
+        write(place, {"train.jsonl": rows(*train)})
+        table(train[:40], f"{place}/parts/a.parquet", row_group_size=7)
+        table(train[40:], f"{place}/parts/b.parquet")
+        losses = []
+        for name, files, more in (("lines", "train.jsonl", ["--train_sampling_strategy", "sequential"]), ("parquet", "parts/*.parquet", ["--streaming"])):
+            fixture.call(*words_of(fixture, task, f"{place}/{name}", "--train_file", f"{place}/{files}", *more, "--max_steps", 40))
+            losses.append([record["loss"] for record in records(f"{place}/{name}") if "loss" in record])
+        expect(len(losses[0]) == 40 and losses[0] == losses[1], f"{task}: the same losses", losses)
+
+
+SCENARIOS = [every_task_reads_parquet, parquet_is_streamed, changed_files_are_prepared_again, what_cannot_be_read_is_said, a_tokenizer_learns_the_texts_and_not_the_bytes, numbers_of_classes_have_the_names_of_the_file,
              memory_does_not_grow_with_the_file]
 
 if __name__ == "__main__":

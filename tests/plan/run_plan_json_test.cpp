@@ -21,6 +21,10 @@ RunPlan sample_plan() {
                       {1, 1, 0, DeviceKind::kCpu, -1, "cpu", "", 2}};
   plan.strategy.units = {{"model", {0, 1}, false}};
   plan.data.train = SplitPlan{"/cache/x", 10, 1000, true};
+  plan.data.stream = data::StreamSpec{.files = {{"/data/a.csv", data::RowFormat::kCsv, 7, -3}},
+                                      .recipe = {{"whole_words", true}},
+                                      .max_samples = 9,
+                                      .identity = "stream-1"};
   plan.model.grown = {{"wte.weight", 100, GrowthKind::kTokens}};
   plan.model.adapter = AdapterPlan{};
   plan.precision.tf32 = false;
@@ -42,6 +46,9 @@ TEST_CASE("a plan survives being written and read") {
   CHECK(copy.precision.tf32 == false);
   CHECK(copy.data.validation == std::nullopt);
   CHECK(copy.data.train->samples == 10);
+  CHECK(copy.data.stream->files.front().format == data::RowFormat::kCsv);
+  CHECK(copy.data.stream->files.front().modified_ns == -3);
+  CHECK(copy.data.stream->max_samples == 9);
   CHECK(copy.saving.total_limit == 2);
   CHECK(plan_hash(copy) == plan_hash(plan));
 }
@@ -74,12 +81,13 @@ TEST_CASE("a file that is not a plan is an internal error with its name") {
   CHECK(code_of(newer) == ExitCode::kInternal);
 }
 
-// The members of every struct in run_plan.h, read from its text.
-std::map<std::string, std::set<std::string>> members_in_header() {
-  std::string text = read_file(testing::source_dir() + "/lib/hftrain/plan/run_plan.h");
+// The members of every struct in a header, read from its text.
+std::map<std::string, std::set<std::string>> members_in_header(const std::string& header) {
+  std::string text = read_file(testing::source_dir() + "/lib/hftrain/" + header);
   text = std::regex_replace(text, std::regex("//[^\n]*"), "");
   text = std::regex_replace(text, std::regex(R"(= \{[^{}]*\})"), "");  // lists to begin with
   text = std::regex_replace(text, std::regex(R"([^;{}()]*\([^()]*\) const \{[^}]*\})"), "");  // functions
+  text = std::regex_replace(text, std::regex(R"([^;{}()]*\([^()]*\) const;)"), "");
   std::map<std::string, std::set<std::string>> members;
   const std::regex struct_pattern("struct (\\w+) \\{([^}]*)\\};"), name_pattern("(\\w+)\\s*(=[^,;]*)?[,;]");
   for (std::sregex_iterator it(text.begin(), text.end(), struct_pattern), end; it != end; ++it) {
@@ -98,8 +106,10 @@ std::set<std::string> keys(const Json& object) {
 }
 
 TEST_CASE("every member of every struct of the plan is written") {
-  auto header = members_in_header();
+  auto header = members_in_header("plan/run_plan.h"), of_stream = members_in_header("data/stream_spec.h");
   const Json plan = to_json_value(sample_plan());
+  CHECK(of_stream.at("StreamSpec") == keys(plan["data"]["stream"]));
+  CHECK(of_stream.at("FileStamp") == keys(plan["data"]["stream"]["files"][0]));
   CHECK(header.at("RunPlan") == keys(plan));
   CHECK(header.at("RankPlan") == keys(plan["ranks"]["ranks"][0]));
   CHECK(header.at("SplitPlan") == keys(plan["data"]["train"]));

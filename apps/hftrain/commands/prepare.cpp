@@ -79,6 +79,11 @@ ExitCode run_prepare(const CommandContext& context) {
   }
   if (arguments::other_machines(parsed))
     throw Error(ExitCode::kUsage, "--machines is for plans").hint("hftrain plan --machines …");
+  if (parsed.arguments.data.streaming)
+    throw Error(ExitCode::kUsage, "a stream is not prepared")
+        .where(parsed.origins.describe("streaming"))
+        .why("a run with it reads the rows while it trains, and has no cache of them")
+        .hint("leave --streaming out here, or train with it and prepare nothing");
   reporting::Console console(context.err, console_style(parsed.arguments, context));
   show(parsed.notes, console);
   const Inputs inputs = gather_inputs(std::move(parsed), context.environment);

@@ -85,6 +85,7 @@ struct DataArguments {
   std::optional<int64_t> val_max_target_length;     // tokens; unset: max_target_length
   bool ignore_pad_token_for_loss = true;
   bool overwrite_cache = false;
+  bool streaming = false;                            // training rows are read while training
   std::optional<int64_t> preprocessing_num_workers;  // threads; unset: all cores
   std::optional<int64_t> data_seed;                  // unset: seed
   // random | sequential | group_by_length | batch_rebalance

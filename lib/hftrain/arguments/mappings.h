@@ -14,7 +14,7 @@ namespace hftrain::arguments {
 // --accelerator_config
 struct AcceleratorOptions {
   bool split_batches = false;            // the given batch size is the global one, split over the ranks
-  std::optional<bool> dispatch_batches;  // rank 0 reads the training data and sends; unset: no
+  std::optional<bool> dispatch_batches;  // rank 0 reads the training data and sends; unset: a stream
   bool even_batches = true;              // complete the last round with samples from the start
   bool use_seedable_sampler = true;      // the order of the data depends on seed and epoch alone
   bool non_blocking = false;             // only checked: copies from pinned memory are always asynchronous

@@ -5,9 +5,9 @@
 namespace hftrain::data {
 
 BlockPacker::BlockPacker(int64_t block_size, std::optional<int64_t> max_blocks,
-                         const std::vector<std::unique_ptr<ColumnWriter>>& writers)
+                         const std::vector<SequenceWriter*>& writers)
     : block_size_(static_cast<size_t>(block_size)), max_blocks_(max_blocks) {
-  for (const auto& writer : writers) columns_.push_back({*writer});
+  for (SequenceWriter* writer : writers) columns_.push_back({*writer});
 }
 
 void BlockPacker::add(const Features& features) {

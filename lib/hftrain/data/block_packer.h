@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
 #include <optional>
 #include <span>
 #include <vector>
@@ -19,12 +18,10 @@ inline constexpr int64_t kRowsPerGroup = 1000;
 // Used by one thread. Holds less than one block of each column.
 class BlockPacker final : public FeatureSink {
  public:
-  // Blocks go to `writer`, which outlives the packer; after `max_blocks` of them nothing more is written.
-  BlockPacker(int64_t block_size, std::optional<int64_t> max_blocks, ColumnWriter& writer)
-      : block_size_(static_cast<size_t>(block_size)), max_blocks_(max_blocks), columns_{{writer}} {}
-  // The same of several columns, whose sequences are of one length each; one writer a column.
+  // Blocks go to the writers, one a column, which outlive the packer; after `max_blocks` of them nothing more is
+  // written. Where there are several columns their sequences are of one length each.
   BlockPacker(int64_t block_size, std::optional<int64_t> max_blocks,
-              const std::vector<std::unique_ptr<ColumnWriter>>& writers);
+              const std::vector<SequenceWriter*>& writers);
 
   void add(const Features& features) override;
   void add(std::span<const int32_t> ids);  // of the first column
@@ -32,11 +29,12 @@ class BlockPacker final : public FeatureSink {
 
   // All blocks that were asked for are there: further text cannot change the result.
   bool full() const override { return is_full(columns_.front()); }
+  bool at_rest() const override { return columns_.front().open_block.empty(); }
   int64_t tokens_seen() const override { return tokens_seen_; }
 
  private:
   struct PackedColumn {
-    ColumnWriter& writer;
+    SequenceWriter& writer;
     std::vector<int32_t> open_block = {};
   };
   bool is_full(const PackedColumn& column) const {

@@ -9,12 +9,13 @@
 #include "hftrain/base/file.h"
 #include "hftrain/data/column_format.h"
 #include "hftrain/data/features.h"
+#include "hftrain/data/sequence_writer.h"
 
 namespace hftrain::data {
 
 // Used by one thread. Each sequence is a document of its own. Until finish() has returned, PREFIX.idx does
 // not exist.
-class ColumnWriter {
+class ColumnWriter final : public SequenceWriter {
  public:
   // Token ids; replaces PREFIX.bin. Ids are stored as uint16 when `vocab_size` allows, else as int32.
   ColumnWriter(const std::string& prefix, int64_t vocab_size);
@@ -22,13 +23,13 @@ class ColumnWriter {
   ColumnWriter(const std::string& prefix, FeatureType type, int64_t vocab_size);
 
   // An id outside the vocabulary is an error (exit code 1: a tokenizer never gives one).
-  void add(std::span<const int32_t> sequence);
-  void add(std::span<const float> sequence);  // where the column is of such
+  void add(std::span<const int32_t> sequence) override;
+  void add(std::span<const float> sequence) override;
   // Writes the index and makes both files durable. Nothing may be added afterwards.
   void finish();
 
-  int64_t sequences() const { return static_cast<int64_t>(lengths_.size()); }
-  int64_t tokens() const { return tokens_; }          // numbers in all sequences
+  int64_t sequences() const override { return static_cast<int64_t>(lengths_.size()); }
+  int64_t tokens() const override { return tokens_; }
   int64_t largest_id() const { return largest_id_; }  // of token ids
 
  private:

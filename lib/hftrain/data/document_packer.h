@@ -29,6 +29,7 @@ class DocumentPacker final : public FeatureSink {
   void end_group() override {}
   void finish() override;
   bool full() const override { return next_->full(); }
+  bool at_rest() const override { return held_.columns.front().lengths.empty() && next_->at_rest(); }
   int64_t tokens_seen() const override { return tokens_seen_; }
 
  private:

@@ -19,6 +19,7 @@ namespace hftrain::data {
 // Some consecutive rows of one group, and what they became once encoded.
 struct RowChunk {
   Records records;  // given up when they are encoded
+  int64_t rows = 0;
   bool ends_group = false;
   Features features;
 };

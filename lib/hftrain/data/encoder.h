@@ -72,6 +72,8 @@ struct Recipe {
   // with all of them. Nothing when `stopped` said so. Not set: nothing has to be known.
   std::function<std::optional<Json>(RowSource& rows, const std::function<bool()>& stopped)> survey;
   std::function<ColumnRule(Split)> survey_columns;  // what it reads; not set: what encoding does
+  // All that TaskRow::recipe_again() needs to make this recipe in another program; null: the task's rows cannot be streamed.
+  Json settings = nullptr;
   Json facts;  // in the place of a survey's, where nothing has to be looked for; part of the cache key
   // `facts`: what the survey found, or those above.
   std::function<std::unique_ptr<Encoder>(std::shared_ptr<const tokenizer::Tokenizer> tokenizer, Split split,

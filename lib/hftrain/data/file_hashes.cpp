@@ -69,4 +69,13 @@ std::string FileHashes::hash(const std::string& path) const {
   return hash;
 }
 
+Json key_of_tokenizer(const std::string& place, const FileHashes& hashes) {
+  std::error_code ignored;
+  if (std::filesystem::is_regular_file(place, ignored)) return Json::array({hashes.hash(place)});
+  Json key = Json::array({hashes.hash(place + "/tokenizer.json")});
+  const std::string companion = place + "/tokenizer_config.json";
+  if (path_exists(companion)) key.push_back(hashes.hash(companion));
+  return key;
+}
+
 }  // namespace hftrain::data

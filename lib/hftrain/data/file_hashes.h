@@ -3,6 +3,8 @@
 
 #include <string>
 
+#include "hftrain/base/json.h"
+
 namespace hftrain::data {
 
 // Remembers one small file per hashed file in `folder`: size, times, inode and hash. A memory counts only
@@ -18,5 +20,9 @@ class FileHashes {
  private:
   std::string folder_;
 };
+
+// What of a tokenizer decides its tokens: tokenizer.json (`place`, or in that folder) and, when there, the files beside it that
+// change what it does.
+Json key_of_tokenizer(const std::string& place, const FileHashes& hashes);
 
 }  // namespace hftrain::data

@@ -17,6 +17,7 @@
 #include "hftrain/data/image_folder.h"
 #include "hftrain/data/line_reader.h"
 #include "hftrain/data/split_builder.h"
+#include "hftrain/data/stream_spec.h"
 #include "hftrain/data/token_cache.h"
 
 namespace hftrain::data {
@@ -47,9 +48,10 @@ std::vector<SplitRequest> splits_of(const PrepareRequest& request) {
     validation.share = RowShare::kHeldOut;
     validation.max_samples = request.max_eval_samples;
     splits.insert(splits.begin() + 1, std::move(validation));
-    if (!request.training_split) splits.erase(splits.begin());
+    if (!request.training_split && !request.streams_training) splits.erase(splits.begin());
   }
-  if (splits.empty()) {
+  if (request.streams_training && !request.train_files.empty()) splits.erase(splits.begin());
+  if (splits.empty() && !request.streams_training) {
     throw Error(ExitCode::kUsage, "there is no data to prepare")
         .hint("name files with --train_file or --validation_file");
   }
@@ -69,9 +71,11 @@ Json key_of_rows(const RowFile& file, const FileHashes& hashes) {
           hash_bytes(listing)};
 }
 
-Json key_of_split(const SplitRequest& split, const FileHashes& hashes) {
+// Of rows that are held out of a stream the contents are not read for it, which may be as long as training.
+Json key_of_split(const SplitRequest& split, bool of_stream, const FileHashes& hashes) {
   Json files = Json::array();
-  for (const RowFile& file : split.files.rows) files.push_back(key_of_rows(file, hashes));
+  for (const RowFile& file : split.files.rows)
+    files.push_back(of_stream ? stamp_of(file).key() : key_of_rows(file, hashes));
   for (const std::string& prefix : split.files.token_prefixes) {
     files.push_back({"tokens", hashes.hash(prefix + ".idx"), hashes.hash(prefix + ".bin")});
   }
@@ -85,16 +89,6 @@ bool has_text(const PrepareRequest& request, const std::vector<SplitRequest>& sp
   return request.recipe.reads_text &&
          std::any_of(splits.begin(), splits.end(),
                      [](const SplitRequest& split) { return !split.files.tokenized(); });
-}
-
-// tokenizer.json and, when there, the files beside it that change what it does.
-Json key_of_tokenizer(const std::string& place, const FileHashes& hashes) {
-  std::error_code ignored;
-  if (fs::is_regular_file(place, ignored)) return Json::array({hashes.hash(place)});
-  Json key = Json::array({hashes.hash(place + "/tokenizer.json")});
-  const std::string companion = place + "/tokenizer_config.json";
-  if (path_exists(companion)) key.push_back(hashes.hash(companion));
-  return key;
 }
 
 // A file that stands several times among those of a split, by a glob beside its name for example: its rows count as often.
@@ -130,7 +124,10 @@ std::string key_of(const PrepareRequest& request, const std::vector<SplitRequest
               {"facts", request.recipe.facts},
               {"block_size", packs(request) ? Json(request.block_size) : Json()},
               {"keep_linebreaks", request.keep_linebreaks}};
-  for (const SplitRequest& split : splits) key["splits"][name_of(split)] = key_of_split(split, hashes);
+  for (const SplitRequest& split : splits) {
+    const bool of_stream = request.streams_training && split.share == RowShare::kHeldOut;
+    key["splits"][name_of(split)] = key_of_split(split, of_stream, hashes);
+  }
   for (const RowFile& file : survey_files(request).rows) key["survey"].push_back(key_of_rows(file, hashes));
   if (has_text(request, splits)) key["tokenizer"] = key_of_tokenizer(request.tokenizer_folder, hashes);
   return hash_bytes(dump_json(key, -1));
@@ -351,6 +348,7 @@ std::optional<PreparedData> find_prepared(const PrepareRequest& request) {
   check(request);
   if (request.overwrite_cache) return std::nullopt;
   const std::vector<SplitRequest> splits = splits_of(request);
+  if (splits.empty()) return PreparedData{};
   if (has_text(request, splits) && request.tokenizer_folder.empty())
     return std::nullopt;  // of a plan without a tokenizer
   return TokenCache(request.cache_folder).find(key_of(request, splits));
@@ -360,6 +358,7 @@ std::optional<PreparedData> prepare(const PrepareRequest& request, const Tokeniz
                                     const PrepareObserver& observer) {
   check(request);
   const std::vector<SplitRequest> splits = splits_of(request);
+  if (splits.empty()) return PreparedData{};
   warn_of_repeated_files(splits, observer.logger);
   const std::string key = key_of(request, splits);
   const TokenCache cache(request.cache_folder);
@@ -382,6 +381,11 @@ std::optional<PreparedData> prepare(const PrepareRequest& request, const Tokeniz
     if (!member_of(data, split)) return std::nullopt;
   }
   return cache.publish(key, staging, data, made_from(request, splits), request.overwrite_cache);
+}
+
+void look_at_stream(const PrepareRequest& request) {
+  SplitRequest split{Split::kTrain, false, find_data_files(request.train_files, Split::kTrain)};
+  look_at_heads(split, request);
 }
 
 PreparedData estimate_prepared(const PrepareRequest& request, const TokenizerLoader& load_tokenizer) {

@@ -19,6 +19,7 @@
 #include "hftrain/data/cache_use.h"
 #include "hftrain/data/data_files.h"
 #include "hftrain/data/encoder.h"
+#include "hftrain/data/stream_spec.h"
 #include "hftrain/tokenizer/tokenizer.h"
 
 namespace hftrain::data {
@@ -34,6 +35,9 @@ struct PrepareRequest {
   // Without validation files: this share of the training rows, the first ones, becomes the validation split.
   std::optional<int> hold_out_percent;
   bool training_split = true;  // false: of the training files only the held-out share is wanted
+  // The ranks read the training rows themselves (sample_stream.h): nothing is made of them here. What is held out are the
+  // first rows of every hundred, so that nobody has to count them.
+  bool streams_training = false;
   Recipe recipe = packed_text("clm");
   // What the recipe's survey looks at, whether a split is made of it or not; ignored without a survey.
   std::vector<std::string> survey_files;
@@ -62,7 +66,8 @@ struct PreparedData {
   std::optional<PreparedSplit> validation_mismatched, test_mismatched;
   std::string folder;  // of the cache entry; may be given as --train_file of a later run
   bool from_cache = false;
-  Json facts;  // what the recipe's survey found
+  Json facts;                        // what the recipe's survey found
+  std::optional<StreamSpec> stream;  // of training rows that nobody prepared
   // What prepare() returns is in use for as long as this lives; of find_prepared() it is empty.
   std::vector<std::shared_ptr<const CacheUse>> held;
 };
@@ -100,6 +105,9 @@ std::optional<PreparedData> prepare(const PrepareRequest& request, const Tokeniz
 // too as far as the first rows of the first files show it; so little text that it may not fill a block is
 // counted in blocks, if there is a tokenizer.
 PreparedData estimate_prepared(const PrepareRequest& request, const TokenizerLoader& load_tokenizer = {});
+
+// What the first rows of files that are going to be streamed show to be wrong: Error (exit code 4).
+void look_at_stream(const PrepareRequest& request);
 
 // How many of `rows` the first `percent` percent are: rounded as datasets' percent slices are, halves to
 // even.

@@ -109,6 +109,29 @@ class RowWindow final : public RowSource {
   int64_t row_ = 0;
 };
 
+class RowsOfHundreds final : public RowSource {
+ public:
+  RowsOfHundreds(std::unique_ptr<RowSource> source, int64_t count, HundredPart part)
+      : source_(std::move(source)), count_(count), part_(part) {}
+
+  bool next(Records& records) override {
+    while (source_->next(records)) {
+      const bool first = row_++ % 100 < count_;
+      if (first == (part_ == HundredPart::kFirst)) return true;
+      records.drop_last_row();
+    }
+    return false;
+  }
+
+  uint64_t file_position() const override { return source_->file_position(); }
+
+ private:
+  std::unique_ptr<RowSource> source_;
+  int64_t count_;
+  HundredPart part_;
+  int64_t row_ = 0;
+};
+
 class WatchedRows final : public RowSource {
  public:
   WatchedRows(std::unique_ptr<RowSource> source, std::function<void(const Records&, size_t)> look)
@@ -167,6 +190,11 @@ std::unique_ptr<RowSource> open_rows(std::vector<RowFile> files, const RowOption
 
 std::unique_ptr<RowSource> row_window(std::unique_ptr<RowSource> source, int64_t begin, int64_t end) {
   return std::make_unique<RowWindow>(std::move(source), begin, end);
+}
+
+std::unique_ptr<RowSource> rows_of_hundreds(std::unique_ptr<RowSource> source, int64_t count,
+                                            HundredPart part) {
+  return std::make_unique<RowsOfHundreds>(std::move(source), count, part);
 }
 
 std::unique_ptr<RowSource> watched_rows(std::unique_ptr<RowSource> source,

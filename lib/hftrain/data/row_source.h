@@ -91,6 +91,13 @@ std::unique_ptr<RowSource> open_rows(std::vector<RowFile> files, const RowOption
 // Rows [begin, end) of `source`; end -1 means all that follow.
 std::unique_ptr<RowSource> row_window(std::unique_ptr<RowSource> source, int64_t begin, int64_t end);
 
+// Which rows of every hundred: those before a number, or the others.
+enum class HundredPart { kFirst, kRest };
+
+// Of every hundred rows of `source` the first `count`, or the rest.
+std::unique_ptr<RowSource> rows_of_hundreds(std::unique_ptr<RowSource> source, int64_t count,
+                                            HundredPart part);
+
 // The rows of `source`; `look` is called with each when it has been read.
 std::unique_ptr<RowSource> watched_rows(std::unique_ptr<RowSource> source,
                                         std::function<void(const Records& records, size_t row)> look);

@@ -167,6 +167,13 @@ void check(const SamplerOptions& options) {
   }
 }
 
+// The first round of an epoch whose round at `begin` has `count` samples.
+Batch first_round(const SamplerOptions& options, int64_t begin, int64_t count) {
+  Batch first(static_cast<size_t>(begin == options.skip ? count : options.round()));
+  std::iota(first.begin(), first.end(), options.skip);
+  return first;
+}
+
 }  // namespace
 
 int64_t batches_per_epoch(const SamplerOptions& options) {
@@ -197,6 +204,26 @@ std::vector<std::vector<int64_t>> epoch_batches(const SamplerOptions& options, i
   if (options.dispatched) return dispatched_batches(options, order);
   if (options.split_batches) return sliced_batches(options, order);
   return dealt_batches(options, order);
+}
+
+std::vector<std::vector<int64_t>> stream_round(const SamplerOptions& options, int64_t begin, int64_t count) {
+  check(options);
+  if (count == 0 || (options.drop_last && count < options.round())) return {};
+  Batch whole(static_cast<size_t>(count));
+  std::iota(whole.begin(), whole.end(), begin);
+  const int64_t world = options.world_size;
+  if (world == 1) return {whole};
+  Batch start = first_round(options, begin, count);
+  int64_t part = options.round() / world, position = 0;
+  if (options.dispatched) {
+    part = (count + world - 1) / world;
+    start.resize(std::min(start.size(), static_cast<size_t>(world)));
+  }
+  fill_from_start(whole, start, part * world, position);
+  std::vector<Batch> batches;
+  for (int64_t rank = 0; rank < world; ++rank)
+    batches.emplace_back(whole.begin() + rank * part, whole.begin() + (rank + 1) * part);
+  return batches;
 }
 
 }  // namespace hftrain::data

@@ -55,4 +55,11 @@ int64_t batches_per_epoch(const SamplerOptions& options);
 // short.
 std::vector<std::vector<int64_t>> epoch_batches(const SamplerOptions& options, int64_t epoch);
 
+// Of a stream, whose end nobody knows before it comes: the batches of all ranks in the round that begins with sample
+// `begin` and for which `count` samples are there, fewer than round() where the stream ends with them. They are those of
+// epoch_batches() of as many samples in sequential order, completed from the first round of the epoch (which begins with
+// sample `skip`) unless drop_last; of accelerate's IterableDatasetShard and DataLoaderDispatcher. Nothing: the round is
+// dropped.
+std::vector<std::vector<int64_t>> stream_round(const SamplerOptions& options, int64_t begin, int64_t count);
+
 }  // namespace hftrain::data

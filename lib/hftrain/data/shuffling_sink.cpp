@@ -21,10 +21,13 @@ void add_from(const ColumnFile& file, int64_t sample, FeatureValues& values) {
 ShufflingSink::ShufflingSink(FeatureSchema schema, std::string prefix, int64_t vocabulary, uint64_t seed,
                              std::optional<int64_t> max_samples, std::unique_ptr<FeatureSink> next)
     : schema_(std::move(schema)), prefix_(std::move(prefix)), seed_(seed), next_(std::move(next)) {
-  for (const FeatureColumn& column : schema_)
+  std::vector<SequenceWriter*> into;
+  for (const FeatureColumn& column : schema_) {
     writers_.push_back(
         std::make_unique<ColumnWriter>(column_prefix(prefix_, column.name), column.type, vocabulary));
-  keeper_ = std::make_unique<RowKeeper>(schema_, writers_, max_samples);
+    into.push_back(writers_.back().get());
+  }
+  keeper_ = std::make_unique<RowKeeper>(schema_, std::move(into), max_samples);
 }
 
 ShufflingSink::~ShufflingSink() {

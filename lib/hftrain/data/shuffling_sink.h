@@ -24,6 +24,7 @@ class ShufflingSink final : public FeatureSink {
   void end_group() override {}
   void finish() override;
   bool full() const override { return keeper_->full(); }
+  bool at_rest() const override { return false; }  // before the last row
   int64_t tokens_seen() const override { return keeper_->tokens_seen(); }
 
  private:

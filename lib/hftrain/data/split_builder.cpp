@@ -12,15 +12,13 @@
 #include "hftrain/base/text.h"
 #include "hftrain/data/block_packer.h"
 #include "hftrain/data/column_file.h"
-#include "hftrain/data/encode_pool.h"
+#include "hftrain/data/row_encoding.h"
 #include "hftrain/data/row_source.h"
 #include "hftrain/data/shuffling_sink.h"
 
 namespace hftrain::data {
 namespace {
 
-constexpr size_t kChunkBytes = 256 << 10;
-constexpr size_t kChunksPerThread = 4;
 constexpr double kSecondsBetweenReports = 0.2;
 constexpr int64_t kRowsBetweenChecks = 1024;
 
@@ -36,28 +34,10 @@ const char* long_name(Split split) {
   return "";
 }
 
-// Reads rows of the current group until the chunk is large enough or the group ends. False when no row is
-// left.
-bool read_chunk(RowSource& rows, int64_t& rows_in_group, RowChunk& chunk) {
-  while (chunk.records.text_bytes() < kChunkBytes && rows_in_group < kRowsPerGroup) {
-    if (!rows.next(chunk.records)) break;
-    ++rows_in_group;
-  }
-  if (rows_in_group == kRowsPerGroup) {
-    chunk.ends_group = true;
-    rows_in_group = 0;
-  }
-  return chunk.records.rows() > 0;
-}
-
-// A row that the tokenizer cannot cut to its length, whichever it is, is too long by the flag.
-std::optional<RowChunk> taken(EncodePool& pool, const Recipe& recipe) {
-  try {
-    return pool.take();
-  } catch (Error& error) {
-    if (!error.diagnostics().front().where.empty()) throw;
-    throw error.where(std::string(recipe.length_flag)).hint("a larger " + std::string(recipe.length_flag));
-  }
+std::vector<SequenceWriter*> pointers_to(const std::vector<std::unique_ptr<ColumnWriter>>& writers) {
+  std::vector<SequenceWriter*> pointers;
+  for (const auto& writer : writers) pointers.push_back(writer.get());
+  return pointers;
 }
 
 // The token files of a split as one row of sequences.
@@ -190,6 +170,9 @@ SplitBuilder::RowRange SplitBuilder::range_of(const SplitRequest& split, int64_t
 
 std::unique_ptr<RowSource> SplitBuilder::rows_of(const SplitRequest& split) {
   const Recipe& recipe = request_.recipe;
+  if (request_.streams_training && split.share == RowShare::kHeldOut)
+    return rows_of_hundreds(open_rows(split.files.rows, row_options(split.split)), split.hold_out_percent,
+                            HundredPart::kFirst);
   std::optional<int64_t> count = split.share == RowShare::kAll ? std::nullopt : training_rows_;
   if (!count && (split.share != RowShare::kAll || recipe.order)) count = count_rows(split);
   if (split.share != RowShare::kAll) training_rows_ = count;
@@ -245,7 +228,7 @@ std::unique_ptr<FeatureSink> SplitBuilder::sink_for(const SplitRequest& split, c
                                                     const std::string& prefix, Writers& writers) const {
   if (request_.recipe.arrangement == Arrangement::kKeepRows)
     return keeper_for(split, schema, prefix, writers);
-  return std::make_unique<BlockPacker>(request_.block_size, split.max_samples, writers);
+  return std::make_unique<BlockPacker>(request_.block_size, split.max_samples, pointers_to(writers));
 }
 
 std::unique_ptr<FeatureSink> SplitBuilder::keeper_for(const SplitRequest& split, const FeatureSchema& schema,
@@ -258,8 +241,9 @@ std::unique_ptr<FeatureSink> SplitBuilder::keeper_for(const SplitRequest& split,
     return std::make_unique<ShufflingSink>(columns, prefix + stage, tokenizer_ ? tokenizer_->vocab_size() : 0,
                                            *seed, max_samples, std::move(next));
   };
-  std::unique_ptr<FeatureSink> sink = shuffled(
-      ".samples", schema, split.max_samples, std::make_unique<RowKeeper>(schema, writers, split.max_samples));
+  std::unique_ptr<FeatureSink> sink =
+      shuffled(".samples", schema, split.max_samples,
+               std::make_unique<RowKeeper>(schema, pointers_to(writers), split.max_samples));
   const std::optional<PackingOptions> packing = packing_of(split.split);
   if (!packing) return sink;
   const FeatureSchema columns(schema.begin(), schema.end() - 1);
@@ -271,28 +255,12 @@ bool SplitBuilder::encode_rows(const SplitRequest& split, RowSource& rows, const
                                FeatureSink& sink) {
   const size_t threads = request_.workers > 0 ? static_cast<size_t>(request_.workers)
                                               : std::max(1u, std::thread::hardware_concurrency());
-  EncodePool pool(encoder, threads, observer_.stop);
-  const size_t columns = request_.recipe.columns(split.split).columns;
-  const auto take = [&] {
-    const std::optional<RowChunk> chunk = taken(pool, request_.recipe);
-    if (!chunk) return false;
-    sink.add(chunk->features);
-    if (chunk->ends_group) sink.end_group();
-    return true;
-  };
-  int64_t rows_in_group = 0;
-  while (!sink.full()) {
-    if (stopped()) return false;
-    RowChunk chunk{.records = Records(columns)};
-    if (!read_chunk(rows, rows_in_group, chunk)) break;
-    pool.give(std::move(chunk));
-    if (pool.size() >= threads * kChunksPerThread && !take()) return false;
-    report(split, PrepareProgress::Stage::kTokenizing, rows.file_position(), sink.tokens_seen());
-  }
-  while (pool.size() > 0 && !sink.full()) {
-    if (stopped() || !take()) return false;
-  }
-  return true;
+  const RowEncoding how = {.threads = threads, .stop = observer_.stop, .read = [&] {
+                             report(split, PrepareProgress::Stage::kTokenizing, rows.file_position(),
+                                    sink.tokens_seen());
+                           }};
+  return data::encode_rows(rows, request_.recipe.columns(split.split).columns, encoder, request_.recipe, how,
+                           sink);
 }
 
 std::optional<PreparedSplit> SplitBuilder::build_from_tokens(const SplitRequest& split,
@@ -327,7 +295,7 @@ std::optional<PreparedSplit> SplitBuilder::build_from_tokens(const SplitRequest&
   }
   Writers writers;
   writers.push_back(std::make_unique<ColumnWriter>(prefix, facts.largest_id + 1));
-  BlockPacker packer(request_.block_size, split.max_samples, *writers.front());
+  BlockPacker packer(request_.block_size, split.max_samples, {writers.front().get()});
   int64_t rows_in_group = 0;
   sequences.visit(range.begin, range.end, [&](const std::vector<int64_t>& ids) {
     packer.add(std::vector<int32_t>(ids.begin(), ids.end()));

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "hftrain/base/error.h"
+#include "hftrain/data/column_writer.h"
 #include "hftrain/data/data_files.h"
 #include "hftrain/data/encoder.h"
 #include "hftrain/data/feature_sink.h"

@@ -190,7 +190,8 @@ int64_t evaluation_bytes(const architectures::Architecture& architecture, const 
 
 int64_t saves_of_run(const RunPlan& plan) {
   const IntervalPlan& interval = plan.saving.interval;
-  if (interval.strategy == "epoch") return plan.steps.epochs;
+  // An epoch has an update at least; of a stream nobody knows how many.
+  if (interval.strategy == "epoch") return std::min(plan.steps.epochs, plan.steps.max_steps);
   if (interval.strategy == "best") return 1;
   if (interval.strategy != "steps" || interval.steps <= 0) return 0;
   return (plan.steps.max_steps + interval.steps - 1) / interval.steps;  // the last update saves too

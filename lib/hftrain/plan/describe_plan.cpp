@@ -129,6 +129,27 @@ std::string split_text(const std::string& name, const std::optional<SplitPlan>& 
   return images ? count : count + " (" + counted(split->tokens, "token") + ")";
 }
 
+std::string stream_text(const data::StreamSpec& stream) {
+  uint64_t bytes = 0;
+  for (const data::FileStamp& file : stream.files) bytes += file.bytes;
+  std::string text = "training rows streamed from " +
+                     counted(static_cast<int64_t>(stream.files.size()), "file") + " (" + format_bytes(bytes) +
+                     "), none of them prepared or cached";
+  if (stream.hold_out_percent > 0)
+    text += ", without the first " + std::to_string(stream.hold_out_percent) + " of every hundred";
+  if (stream.max_samples) text += ", " + counted(*stream.max_samples, "sample") + " an epoch at most";
+  return text;
+}
+
+// Who reads a stream, and in which order.
+std::string stream_order_text(const RunPlan& plan) {
+  const std::string order = "in the order of the files";
+  if (plan.ranks.world_size == 1) return order;
+  if (plan.data.dispatch_batches) return order + ", read by rank 0, which sends every rank its batches";
+  if (plan.data.stream->by_files) return order + ", every rank reading files of its own";
+  return order + ", every rank reading all of them and taking its batches";
+}
+
 std::string shape_text(const DataPlan& data) {
   const std::string tokens = with_thousands(data.block_size) + " tokens";
   if (data.preprocessor) {
@@ -142,14 +163,16 @@ std::string data_text(const RunPlan& plan) {
   const DataPlan& data = plan.data;
   const bool images = data.preprocessor.has_value();
   std::vector<std::string> parts = {std::string(tasks::row_of(data.task).name), shape_text(data)};
-  if (plan.do_train) parts.push_back(split_text("training", data.train, images));
+  if (plan.do_train)
+    parts.push_back(data.stream ? stream_text(*data.stream) : split_text("training", data.train, images));
   if (plan.do_eval || plan.evaluation.on_start)
     parts.push_back(split_text("validation", data.validation, images));
   if (plan.do_predict) parts.push_back(split_text("test", data.test, images));
   if (data.validation_mismatched)
     parts.push_back(split_text("mismatched validation", data.validation_mismatched, images));
   if (data.test_mismatched) parts.push_back(split_text("mismatched test", data.test_mismatched, images));
-  parts.push_back(data.sampling + " order, seed " + std::to_string(data.seed));
+  parts.push_back(data.stream ? stream_order_text(plan)
+                              : data.sampling + " order, seed " + std::to_string(data.seed));
   return join(parts, ", ");
 }
 
@@ -177,6 +200,8 @@ std::string steps_text(const StepsPlan& steps) {
            " epochs)";
   }
   std::string text = counted(steps.max_steps, "update");
+  if (steps.epochs == kEndlessEpochs)
+    return text + "; how many epochs that is shows when the stream ends" + time_text(steps.expected_seconds);
   if (steps.batches_per_epoch == 0)
     return text + ", epochs unknown until the data are prepared" + time_text(steps.expected_seconds);
   return text + " in " + counted(steps.epochs, "epoch") + "; " + with_thousands(steps.batches_per_epoch) +

@@ -18,7 +18,9 @@ Json run_identity(const RunPlan& plan) {
   config.erase("_name_or_path");
   Json identity = {{"model", hash_bytes(config.dump())},
                    {"model_type", plan.model.model_type},
-                   {"data", plan.data.train ? cache_entry(plan.data.train->cache_path) : ""},
+                   {"data", plan.data.stream  ? plan.data.stream->identity
+                            : plan.data.train ? cache_entry(plan.data.train->cache_path)
+                                              : ""},
                    {"block_size", plan.data.block_size},
                    {"task", tasks::row_of(plan.data.task).name},
                    {"seed", plan.seed},

@@ -33,6 +33,7 @@ struct DataFacts {
   std::optional<SplitFacts> train, validation, test;  // unset: unknown
   Json of_task;  // what its recipe's survey found in the training rows (labels)
   std::optional<SplitFacts> validation_mismatched = std::nullopt, test_mismatched = std::nullopt;
+  std::optional<data::StreamSpec> stream = std::nullopt;  // in the place of `train`
 };
 
 // Of the run that a checkpoint is from.

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <set>
 
+#include "hftrain/base/text.h"
 #include "hftrain/plan/release_habits.h"
 #include "hftrain/plan/resolve_parts.h"
 #include "hftrain/plan/step_arithmetic.h"
@@ -46,6 +47,26 @@ std::string sampling_of(const ResolveInput& input, const DataPlan& data, Problem
     return strategy == "random" ? "sortish" : "longest_first";
   refuse("sortish_sampler", "each of them is an order of its own", "one of the two");
   return strategy;
+}
+
+// Files of its own for each rank leave nothing to deal out; what counts rows from the first of them needs them together.
+bool ranks_read_files(const data::StreamSpec& stream, const DataPlan& data, const RanksPlan& ranks) {
+  return ranks.world_size > 1 && !data.dispatch_batches && !data.split_batches &&
+         stream.files.size() >= static_cast<size_t>(ranks.world_size) && stream.hold_out_percent == 0 &&
+         !stream.max_samples;
+}
+
+// Training data that are read while the run trains, in their order.
+void take_stream(const data::StreamSpec& stream, const arguments::ParallelArguments& asked,
+                 const RanksPlan& ranks, DataPlan& data) {
+  const auto& accelerator = asked.accelerator_config;
+  const bool dispatches = !accelerator || accelerator->dispatch_batches.value_or(true);
+  data.dispatch_batches = dispatches && ranks.world_size > 1;
+  data.stream = stream;
+  data.stream->by_files = ranks_read_files(stream, data, ranks);
+  data.train = SplitPlan{.samples = stream.max_samples.value_or(0), .columns = stream.columns};
+  data.sampling = "sequential";
+  data.seedable_sampler = true;
 }
 
 Diagnostic data_problem(const char* split, const std::string& why, const std::string& hint) {
@@ -246,7 +267,11 @@ DataPlan resolve_data(const ResolveInput& input, const RunPlan& plan, Problems& 
         arguments.parallel.accelerator_config->dispatch_batches.value_or(false) && plan.ranks.world_size > 1;
     data.seedable_sampler = arguments.parallel.accelerator_config->use_seedable_sampler;
   }
-  data.sampling = sampling_of(input, data, problems);
+  if (plan.do_train && input.data.stream) {
+    take_stream(*input.data.stream, arguments.parallel, plan.ranks, data);
+  } else {
+    data.sampling = sampling_of(input, data, problems);
+  }
   data.loader_workers = arguments.data.dataloader_num_workers;
   data.prefetch_factor = arguments.data.dataloader_prefetch_factor.value_or(kDefaultPrefetch);
   data.pin_memory = arguments.data.dataloader_pin_memory && on_gpu(plan.ranks);
@@ -295,6 +320,47 @@ BatchPlan resolve_batch(const ResolveInput& input, const RunPlan& plan, Problems
   return result;
 }
 
+namespace {
+
+// As the Trainer: an epoch of unknown length counts as all updates of the run, and there is no end of epochs.
+StepsPlan steps_of_stream(const arguments::RunArguments& run, const BatchPlan& batch) {
+  return {.batches_per_epoch = run.max_steps * batch.accumulation_steps,
+          .updates_per_epoch = run.max_steps,
+          .max_steps = run.max_steps,
+          .epochs = kEndlessEpochs,
+          .limited_by_steps = true,
+          .num_train_epochs = run.num_train_epochs,
+          .samples_for_speed = run.max_steps * batch.global_train};
+}
+
+// Chosen flags that cannot act on a stream.
+std::vector<std::string> idle_flags(const ResolveInput& input, const RunPlan& plan) {
+  const auto& accelerator = input.parsed.arguments.parallel.accelerator_config;
+  const auto chosen = [&](const char* flag) { return input.parsed.origins.is_chosen(flag); };
+  std::vector<std::string> idle;
+  const std::string& strategy = input.parsed.arguments.data.train_sampling_strategy;
+  if (chosen("train_sampling_strategy") && strategy != "sequential")
+    idle.push_back("train_sampling_strategy " + strategy);
+  if (chosen("data_seed") && !plan.data.masking) idle.emplace_back("data_seed");
+  if (chosen("length_column_name")) idle.emplace_back("length_column_name");
+  if (accelerator && !accelerator->even_batches) idle.emplace_back("accelerator_config.even_batches");
+  if (accelerator && !accelerator->use_seedable_sampler)
+    idle.emplace_back("accelerator_config.use_seedable_sampler");
+  return idle;
+}
+
+}  // namespace
+
+void note_stream(const ResolveInput& input, const RunPlan& plan, std::vector<Diagnostic>& notes) {
+  if (!plan.data.stream) return;
+  const std::vector<std::string> idle = idle_flags(input, plan);
+  if (idle.empty()) return;
+  notes.push_back(
+      warning("a stream has no use for " + join(idle, ", "),
+              "its samples come in the order of the files, and all ranks get batches until it ends",
+              "shuffle the files beforehand, or leave --streaming out"));
+}
+
 StepsPlan resolve_steps(const ResolveInput& input, const RunPlan& plan) {
   const arguments::RunArguments& run = input.parsed.arguments.run;
   StepRequest request;
@@ -304,6 +370,7 @@ StepsPlan resolve_steps(const ResolveInput& input, const RunPlan& plan) {
   request.global_batch = plan.batch.global_train;
   request.floors_updates = ReleaseHabits{plan.release}.floors_updates();
   if (!plan.do_train) return StepsPlan{.num_train_epochs = run.num_train_epochs};
+  if (plan.data.stream) return steps_of_stream(run, plan.batch);
   if (plan.data.train) {
     request.samples = plan.data.train->samples;
     request.batches_per_epoch = batches_per_epoch(training_shape(*plan.data.train, plan.batch, plan));

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <map>
 #include <optional>
 #include <string>
@@ -13,6 +14,7 @@
 #include "hftrain/architectures/adapter.h"
 #include "hftrain/base/json.h"
 #include "hftrain/data/collator.h"
+#include "hftrain/data/stream_spec.h"
 #include "hftrain/images/preprocessor.h"
 #include "hftrain/tasks/scorer.h"
 #include "hftrain/tasks/task.h"
@@ -177,6 +179,8 @@ struct DataPlan {
   data::PaddingOptions padding;                 // of batches; no columns: samples are blocks of one length
   std::optional<data::MaskingOptions> masking;  // unset: no token is hidden
   bool joins_samples = false;  // of a training batch into one row, none of which sees another
+  // --streaming: nobody has prepared the training rows, and `train` says no more than the columns of their samples.
+  std::optional<data::StreamSpec> stream;
   std::optional<SplitPlan> train;
   std::optional<SplitPlan> validation;
   std::optional<SplitPlan> test;
@@ -207,6 +211,9 @@ struct BatchPlan {
   bool sync_each_batch =
       false;  // gradients are reduced in every micro-batch, not in the last of an update alone
 };
+
+// Of a stream: sys.maxsize, as the Trainer has it.
+inline constexpr int64_t kEndlessEpochs = std::numeric_limits<int64_t>::max();
 
 struct StepsPlan {
   int64_t batches_per_epoch = 0;  // L, per rank

@@ -47,6 +47,17 @@ NLOHMANN_JSON_SERIALIZE_ENUM(PaddedForm, {{PaddedForm::kSequence, "sequence"},
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(PaddedColumn, tensor, column, form, pad, own_length)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(PaddingOptions, columns, length, multiple, on_left)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(MaskingOptions, probability, mask_id, vocabulary, whole_words)
+NLOHMANN_JSON_SERIALIZE_ENUM(RowFormat, {{RowFormat::kText, "text"},
+                                         {RowFormat::kJsonLines, "json lines"},
+                                         {RowFormat::kJson, "json"},
+                                         {RowFormat::kCsv, "csv"},
+                                         {RowFormat::kTsv, "tsv"},
+                                         {RowFormat::kImageFolder, "image folder"},
+                                         {RowFormat::kLinePairs, "line pairs"},
+                                         {RowFormat::kParquet, "parquet"}})
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(FileStamp, path, format, bytes, modified_ns)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(StreamSpec, files, recipe, columns, tokenizer_folder, keep_linebreaks,
+                                   hold_out_percent, max_samples, block_size, threads, by_files, identity)
 
 }  // namespace hftrain::data
 
@@ -83,7 +94,7 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(LossScalePlan, initial, dynamic, growth_inter
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(PrecisionPlan, compute, gradient_scaler, loss_scale, tf32, eval)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(SplitPlan, cache_path, samples, tokens, exact, columns)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(DataPlan, task, block_size, target_size, preprocessor, padding, masking,
-                                   joins_samples, train, validation, test, validation_mismatched,
+                                   joins_samples, stream, train, validation, test, validation_mismatched,
                                    test_mismatched, seed, sampling, drop_last, even_batches, split_batches,
                                    dispatch_batches, seedable_sampler, loader_workers, prefetch_factor,
                                    pin_memory, ignore_data_skip)

@@ -7,8 +7,14 @@
 namespace hftrain::tasks {
 namespace {
 
+data::Recipe blocks_again(const Json& settings) {
+  data::Recipe recipe = data::packed_text("clm");
+  recipe.settings = settings;
+  return recipe;
+}
+
 data::Recipe blocks_of_text(const TaskInput&) {
-  return data::packed_text("clm");
+  return blocks_again(Json::object());
 }
 
 }  // namespace
@@ -20,6 +26,7 @@ TaskRow causal_lm() {
           .pipeline = "text-generation",
           .flags = {"block_size", "keep_linebreaks"},
           .recipe = blocks_of_text,
+          .recipe_again = blocks_again,
           .scoring = [](const TaskInput&, const Json&) { return token_scoring(); },
           .scorer = [](const ScorerInput&) { return make_token_scorer(Predicts::kNextToken); }};
 }

@@ -29,9 +29,9 @@ int64_t longest_instruction(const TaskInput& input) {
   return input.model_positions > 0 ? input.model_positions : kUnlimitedSample;
 }
 
-// What strftime_now() tells is of the day on which the data are prepared: prepared data stay as they are.
-std::tm local_time() {
-  const std::time_t now = std::time(nullptr);
+// What strftime_now() tells is of the moment at which the data are prepared, or the run was planned: prepared data stay as
+// they are.
+std::tm local_time(std::time_t now) {
   std::tm local{};
   ::localtime_r(&now, &local);
   return local;
@@ -44,18 +44,16 @@ std::optional<std::string> special_token(const chat::TemplateFolder& folder, std
   return std::nullopt;
 }
 
-InstructionEncoding encoding_of(const TaskInput& input) {
-  const arguments::InstructionArguments& asked = asked_of(input);
-  const chat::TemplateFolder folder = input.chat.value_or(chat::TemplateFolder());
+// `options` are those of the recipe.
+InstructionEncoding encoding_of(const chat::TemplateFolder& folder, std::time_t now, const Json& options) {
   InstructionEncoding encoding;
-  encoding.templates = std::make_shared<ConversationTemplates>(folder, local_time());
+  encoding.templates = std::make_shared<ConversationTemplates>(folder, local_time(now));
   encoding.end_of_text = special_token(folder, "eos_token");
-  encoding.completion_only = asked.completion_only_loss.value_or(true);
-  encoding.asked_for_completions = asked.completion_only_loss.value_or(false);
-  encoding.assistant_only = asked.assistant_only_loss;
-  encoding.max_length = asked.max_length;
-  encoding.keeps_end = asked.truncation_mode == "keep_end";
-  if (input.chat && encoding.assistant_only) encoding.templates->require_marks();
+  encoding.completion_only = options.at("completion_only").get<bool>();
+  encoding.asked_for_completions = options.at("completions_asked").get<bool>();
+  encoding.assistant_only = options.at("assistant_only").get<bool>();
+  if (!options.at("max_length").is_null()) encoding.max_length = options["max_length"].get<int64_t>();
+  encoding.keeps_end = options.at("truncation") == "keep_end";
   return encoding;
 }
 
@@ -65,8 +63,7 @@ bool joins_instructions(const TaskInput& input) {
   return asked.padding_free || (asked.packing && asked.packing_strategy != "wrapped");
 }
 
-data::PackingStrategy packing_strategy(const TaskInput& input) {
-  const std::string& name = asked_of(input).packing_strategy;
+data::PackingStrategy packing_strategy(const std::string& name) {
   if (name == "wrapped") return data::PackingStrategy::kWrapped;
   return name == "bfd_split" ? data::PackingStrategy::kBestFitSplit : data::PackingStrategy::kBestFit;
 }
@@ -96,46 +93,75 @@ void check_packing(const TaskInput& input) {
 }
 
 // All that the templates and special tokens are, for the cache's key.
-Json text_of_chat(const TaskInput& input) {
+Json text_of_chat(const chat::TemplateFolder& folder) {
   Json made = Json::object();
-  if (!input.chat) return made;
-  for (const auto& [name, source] : input.chat->templates) made["templates"][name] = hash_bytes(source.text);
-  for (const auto& [name, value] : input.chat->special_tokens) {
+  for (const auto& [name, source] : folder.templates) made["templates"][name] = hash_bytes(source.text);
+  for (const auto& [name, value] : folder.special_tokens) {
     if (value.as_text() != nullptr) made["tokens"][name] = value.as_text()->bytes;
   }
   return made;
 }
 
-data::Recipe instruction_recipe(const TaskInput& input) {
+// The folder itself, as values.
+Json json_of_chat(const chat::TemplateFolder& folder) {
+  Json made = {{"templates", Json::object()}, {"tokens", Json::array()}};
+  for (const auto& [name, source] : folder.templates) made["templates"][name] = {source.text, source.origin};
+  for (const auto& [name, value] : folder.special_tokens) {
+    if (value.as_text() != nullptr) made["tokens"].push_back({name, value.as_text()->bytes});
+  }
+  return made;
+}
+
+chat::TemplateFolder chat_from_json(const Json& made) {
+  chat::TemplateFolder folder;
+  for (const auto& [name, source] : made.at("templates").items())
+    folder.templates[name] = {source.at(0).get<std::string>(), source.at(1).get<std::string>()};
+  for (const Json& token : made.at("tokens"))
+    folder.special_tokens.emplace_back(token.at(0).get<std::string>(),
+                                       chat::Value::text(token.at(1).get<std::string>()));
+  return folder;
+}
+
+// Of what decides the samples.
+Json instruction_options(const TaskInput& input) {
   const arguments::InstructionArguments& asked = asked_of(input);
-  check_packing(input);
-  const InstructionEncoding encoding = encoding_of(input);
+  Json options = {{"text_field", asked.dataset_text_field},
+                  {"max_length", asked.max_length ? Json(*asked.max_length) : Json()},
+                  {"truncation", asked.truncation_mode},
+                  {"completion_only", asked.completion_only_loss.value_or(true)},
+                  {"completions_asked", asked.completion_only_loss.value_or(false)},
+                  {"assistant_only", asked.assistant_only_loss},
+                  {"chat", text_of_chat(input.chat.value_or(chat::TemplateFolder()))}};
+  const bool packs_training = packs_split(input, data::Split::kTrain),
+             packs_others = packs_split(input, data::Split::kValidation);
+  if (packs_training || packs_others)
+    options["packing"] = {asked.packing_strategy, packs_training, packs_others};
+  if (asked.shuffle_dataset) options["shuffle"] = static_cast<uint64_t>(input.arguments.run.seed);
+  return options;
+}
+
+data::Recipe instructions_again(const Json& settings) {
+  const Json& options = settings.at("options");
+  const InstructionEncoding encoding =
+      encoding_of(chat_from_json(settings.at("chat")), settings.at("time").get<std::time_t>(), options);
   data::Recipe recipe;
   recipe.task = "sft";
   recipe.length_flag = "--max_length";
-  recipe.options = {{"text_field", asked.dataset_text_field},
-                    {"max_length", asked.max_length ? Json(*asked.max_length) : Json()},
-                    {"truncation", asked.truncation_mode},
-                    {"completion_only", encoding.completion_only},
-                    {"completions_asked", encoding.asked_for_completions},
-                    {"assistant_only", encoding.assistant_only},
-                    {"chat", text_of_chat(input)}};
+  recipe.options = options;
+  recipe.settings = settings;
   recipe.arrangement = data::Arrangement::kKeepRows;
-  recipe.columns = [field = asked.dataset_text_field](data::Split) { return instruction_columns(field); };
-  const bool packs_training = packs_split(input, data::Split::kTrain),
-             packs_others = packs_split(input, data::Split::kValidation);
-  const auto packs = [=](data::Split split) {
-    return split == data::Split::kTrain ? packs_training : packs_others;
+  recipe.columns = [field = options.at("text_field").get<std::string>()](data::Split) {
+    return instruction_columns(field);
   };
-  if (packs_training || packs_others) {
-    const data::PackingOptions packing{packing_strategy(input), *asked.max_length};
-    recipe.packing = [=](data::Split split) { return packs(split) ? std::optional(packing) : std::nullopt; };
-    recipe.options["packing"] = {asked.packing_strategy, packs_training, packs_others};
+  const Json packing = options.value("packing", Json({"", false, false}));
+  const auto packs = [training = packing.at(1).get<bool>(), others = packing.at(2).get<bool>()](
+                         data::Split split) { return split == data::Split::kTrain ? training : others; };
+  if (options.contains("packing")) {
+    const data::PackingOptions length{packing_strategy(packing.at(0).get<std::string>()),
+                                      *encoding.max_length};
+    recipe.packing = [=](data::Split split) { return packs(split) ? std::optional(length) : std::nullopt; };
   }
-  if (asked.shuffle_dataset) {
-    recipe.shuffle_seed = static_cast<uint64_t>(input.arguments.run.seed);
-    recipe.options["shuffle"] = *recipe.shuffle_seed;
-  }
+  if (options.contains("shuffle")) recipe.shuffle_seed = options["shuffle"].get<uint64_t>();
   recipe.encoder = [=](std::shared_ptr<const tokenizer::Tokenizer> tokenizer, data::Split split,
                        const Json&) {
     InstructionEncoding of_split = encoding;
@@ -143,6 +169,16 @@ data::Recipe instruction_recipe(const TaskInput& input) {
     return instruction_encoder(std::move(tokenizer), std::move(of_split));
   };
   return recipe;
+}
+
+data::Recipe instruction_recipe(const TaskInput& input) {
+  check_packing(input);
+  const chat::TemplateFolder folder = input.chat.value_or(chat::TemplateFolder());
+  if (input.chat && asked_of(input).assistant_only_loss)
+    ConversationTemplates(folder, local_time(0)).require_marks();
+  return instructions_again({{"options", instruction_options(input)},
+                             {"chat", json_of_chat(folder)},
+                             {"time", std::time(nullptr)}});
 }
 
 Error no_multiple(const std::string& text) {
@@ -185,6 +221,7 @@ TaskRow instruction_tuning() {
                     "eval_packing", "shuffle_dataset", "loss_type", "activation_offloading",
                     "dataset_train_split", "dataset_test_split"},
           .recipe = instruction_recipe,
+          .recipe_again = instructions_again,
           .padding = instruction_padding,
           .joins_samples = joins_instructions,
           .longest = longest_instruction,

@@ -38,23 +38,29 @@ void require_mask_token(const TaskInput& input) {
       .hint("name one as mask_token in its tokenizer_config.json, or take the tokenizer of a masked model");
 }
 
-data::Recipe masked_recipe(const TaskInput& input) {
-  require_mask_token(input);
-  const arguments::DataArguments& asked = input.arguments.data;
-  MaskEncoding encoding{.skips_blank_rows = asked.line_by_line, .whole_words = asked.whole_word_mask};
-  if (asked.line_by_line) encoding.max_length = longest_masked(input);
+// Of what stands in the cache's key, too.
+data::Recipe masked_again(const Json& settings) {
+  const bool by_line = settings.at("line_by_line").get<bool>();
+  MaskEncoding encoding{.skips_blank_rows = by_line, .whole_words = settings.at("whole_words").get<bool>()};
+  if (by_line) encoding.max_length = settings.at("max_length").get<int64_t>();
   data::Recipe recipe;
   recipe.task = "mlm";
   recipe.length_flag = "--max_seq_length";
-  recipe.options = {{"line_by_line", asked.line_by_line},
-                    {"max_length", encoding.max_length ? Json(*encoding.max_length) : Json()},
-                    {"whole_words", encoding.whole_words}};
-  recipe.arrangement = asked.line_by_line ? data::Arrangement::kKeepRows : data::Arrangement::kPack;
+  recipe.options = recipe.settings = settings;
+  recipe.arrangement = by_line ? data::Arrangement::kKeepRows : data::Arrangement::kPack;
   recipe.columns = [](data::Split) { return data::text_column(); };
   recipe.encoder = [=](std::shared_ptr<const tokenizer::Tokenizer> tokenizer, data::Split, const Json&) {
     return mask_encoder(std::move(tokenizer), encoding);
   };
   return recipe;
+}
+
+data::Recipe masked_recipe(const TaskInput& input) {
+  require_mask_token(input);
+  const arguments::DataArguments& asked = input.arguments.data;
+  return masked_again({{"line_by_line", asked.line_by_line},
+                       {"max_length", asked.line_by_line ? Json(longest_masked(input)) : Json()},
+                       {"whole_words", asked.whole_word_mask}});
 }
 
 // Blocks are full: nothing pads them, and nothing has to be said of padding.
@@ -90,6 +96,7 @@ TaskRow masked_lm() {
       .pipeline = "fill-mask",
       .flags = {"max_seq_length", "line_by_line", "pad_to_max_length", "mlm_probability", "whole_word_mask"},
       .recipe = masked_recipe,
+      .recipe_again = masked_again,
       .padding = masked_padding,
       .masking = masking_of,
       .longest = longest_masked,

@@ -52,6 +52,8 @@ struct TaskRow {
 
   // The functions are pure. Bad values of flags are Errors (exit code 2).
   data::Recipe (*recipe)(const TaskInput& input) = nullptr;  // null: the task is not built yet
+  // The same recipe, of its settings alone. Null: the task has none (Recipe::settings).
+  data::Recipe (*recipe_again)(const Json& settings) = nullptr;
   // How a batch is padded; `facts`: what the recipe's survey found. Null: samples are blocks of one length.
   data::PaddingOptions (*padding)(const TaskInput& input, const Json& facts) = nullptr;
   // Whether the samples of a training batch stand in one row, without padding. Null: they do not.

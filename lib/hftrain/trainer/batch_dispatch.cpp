@@ -3,7 +3,6 @@
 #include <ATen/ops/empty.h>
 
 #include <cstring>
-#include <optional>
 
 #include "hftrain/base/json.h"
 
@@ -44,12 +43,15 @@ at::Tensor bytes_of(int64_t count) {
 
 }  // namespace
 
-void send_batches(comm::Communicator& communicator, const std::vector<LoadedBatch>& batches) {
+void send_batches(comm::Communicator& communicator, const std::vector<LoadedBatch>& batches, bool last) {
   int64_t bytes = 0;
   std::vector<std::vector<SentColumn>> columns;
+  std::vector<std::vector<int64_t>> samples;
   for (size_t rank = 1; rank < batches.size(); ++rank)
     columns.push_back(columns_of(batches[rank].tensors, bytes));
-  communicator.all_gather_text(Json({{"bytes", bytes}, {"columns", columns}}).dump());
+  for (const LoadedBatch& batch : batches) samples.push_back(batch.samples);
+  communicator.all_gather_text(
+      Json({{"bytes", bytes}, {"columns", columns}, {"samples", samples}, {"last", last}}).dump());
   at::Tensor all = bytes_of(bytes);
   auto* const memory = static_cast<std::byte*>(all.mutable_data_ptr());
   for (size_t rank = 1; rank < batches.size(); ++rank) {
@@ -62,15 +64,20 @@ void send_batches(comm::Communicator& communicator, const std::vector<LoadedBatc
   communicator.broadcast(all.to(communicator.device()), 0);
 }
 
-LoadedBatch receive_batch(comm::Communicator& communicator, bool pin_memory) {
+void send_no_batch(comm::Communicator& communicator) {
+  communicator.all_gather_text("{}");
+}
+
+std::optional<ReceivedBatch> receive_batch(comm::Communicator& communicator, bool pin_memory) {
   const Json header = parse_json(communicator.all_gather_text("").front(), "the batches of rank 0");
+  if (header.empty()) return std::nullopt;
+  const auto place = static_cast<size_t>(communicator.rank());
   at::Tensor all = bytes_of(header.at("bytes").get<int64_t>()).to(communicator.device());
   communicator.broadcast(all, 0);
   all = all.cpu();
-  LoadedBatch batch;
+  LoadedBatch batch{.samples = header.at("samples").at(place).get<std::vector<int64_t>>()};
   std::vector<at::Tensor> tensors;
-  for (const auto& column :
-       header.at("columns").at(static_cast<size_t>(communicator.rank()) - 1).get<std::vector<SentColumn>>()) {
+  for (const auto& column : header.at("columns").at(place - 1).get<std::vector<SentColumn>>()) {
     if (column.same_as) {
       tensors.push_back(tensors.at(*column.same_as));
     } else {
@@ -82,7 +89,7 @@ LoadedBatch receive_batch(comm::Communicator& communicator, bool pin_memory) {
     }
     put_column(batch.tensors, column.name, tensors.back());
   }
-  return batch;
+  return ReceivedBatch{std::move(batch), header.at("last").get<bool>()};
 }
 
 }  // namespace hftrain::trainer

@@ -2,6 +2,7 @@
 // function, all others the other.
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "hftrain/comm/communicator.h"
@@ -9,9 +10,16 @@
 
 namespace hftrain::trainer {
 
-// By rank; tensors on the CPU. Rank 0's own is there for the count alone.
-void send_batches(comm::Communicator& communicator, const std::vector<LoadedBatch>& batches);
-// This rank's tensors, on the CPU (pinned when asked); `samples` is empty.
-LoadedBatch receive_batch(comm::Communicator& communicator, bool pin_memory);
+// By rank; tensors on the CPU. Rank 0's own is there for the count alone. `last`: no other one follows in the epoch.
+void send_batches(comm::Communicator& communicator, const std::vector<LoadedBatch>& batches, bool last);
+// There is none in the epoch.
+void send_no_batch(comm::Communicator& communicator);
+
+struct ReceivedBatch {
+  LoadedBatch batch;  // this rank's, its tensors on the CPU (pinned when asked)
+  bool last = false;
+};
+// Nothing where rank 0 has none.
+std::optional<ReceivedBatch> receive_batch(comm::Communicator& communicator, bool pin_memory);
 
 }  // namespace hftrain::trainer

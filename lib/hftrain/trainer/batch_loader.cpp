@@ -2,7 +2,7 @@
 
 #include <ATen/ops/empty.h>
 
-#include <algorithm>
+#include <utility>
 
 #include "hftrain/trainer/batch_dispatch.h"
 
@@ -17,92 +17,96 @@ at::Tensor empty_tensor(const data::TensorShape& shape, bool pinned) {
 
 }  // namespace
 
+BatchLoader::BatchLoader(std::unique_ptr<RoundSource> rounds, std::shared_ptr<const data::Collator> collator,
+                         const Options& options)
+    : rounds_(std::move(rounds)), collator_(std::move(collator)), options_(options) {}
+
 BatchLoader::BatchLoader(std::shared_ptr<const data::Dataset> dataset,
-                         std::shared_ptr<const data::Collator> collator, data::SamplerOptions sampler,
-                         int64_t prefetch, bool pin_memory, comm::Communicator* dispatcher)
-    : dataset_(std::move(dataset)),
-      collator_(std::move(collator)),
-      sampler_(std::move(sampler)),
-      length_group_(sampler_.length_group),
-      prefetch_(prefetch),
-      pin_memory_(pin_memory),
-      dispatcher_(dispatcher) {}
+                         std::shared_ptr<const data::Collator> collator, const data::SamplerOptions& sampler,
+                         int64_t prefetch, bool pin_memory)
+    : BatchLoader(ordered_rounds(std::move(dataset), sampler, Reads::kOwn), std::move(collator),
+                  {.seed = sampler.seed,
+                   .prefetch = prefetch,
+                   .pin_memory = pin_memory,
+                   .length_group = sampler.length_group}) {}
 
 BatchLoader::~BatchLoader() = default;
 
 bool BatchLoader::reads() const {
-  return dispatcher_ == nullptr || dispatcher_->rank() == 0;
+  return options_.dispatcher == nullptr || options_.dispatcher->rank() == 0;
 }
 
 void BatchLoader::seek(DataPosition position, std::optional<data::DrawnOrder> drawn) {
   pending_.clear();
-  sampler_.drawn = drawn;
-  sampler_.skip = std::min(position.before, sampler_.samples);
-  sampler_.length_group = position.length_group > 0 ? position.length_group : length_group_;
   epoch_ = position.epoch;
-  order_ = data::epoch_batches(sampler_, position.epoch);
-  orders_ = {order_};
-  for (int rank = 1; dispatcher_ != nullptr && reads() && rank < dispatcher_->world_size(); ++rank) {
-    data::SamplerOptions other = sampler_;
-    other.rank = rank;
-    orders_.push_back(data::epoch_batches(other, position.epoch));
-  }
-  next_ = scheduled_ = static_cast<size_t>(position.batch);
+  asked_ = ended_ = false;
+  rounds_->seek(position, drawn);
 }
 
-double BatchLoader::share_done(const DataPosition& position) const {
-  const auto samples = [&](int64_t count) {
-    return static_cast<double>(position.before + count * sampler_.round());
-  };
-  return samples(position.batch) / samples(batches());
+bool BatchLoader::at_end(const DataPosition& position) {
+  if (const std::optional<int64_t> known = batches()) return position.batch >= *known;
+  return ended_ || (asked_ && options_.dispatcher == nullptr && nothing_left());
 }
 
 std::optional<LoadedBatch> BatchLoader::next() {
-  if (next_ >= order_.size()) return std::nullopt;
-  if (!reads()) {
-    LoadedBatch batch = receive_batch(*dispatcher_, pin_memory_);
-    batch.samples = order_[next_++];
-    return batch;
+  if (ended_) return std::nullopt;
+  asked_ = true;
+  if (!reads()) return receive();
+  if (nothing_left()) {
+    ended_ = true;
+    if (options_.dispatcher != nullptr) send_no_batch(*options_.dispatcher);
+    return std::nullopt;
   }
   Round round = next_round();
-  ++next_;
   schedule_ahead();
-  if (dispatcher_ != nullptr) send_batches(*dispatcher_, round);
+  if (options_.dispatcher != nullptr) {
+    ended_ = nothing_left();
+    send_batches(*options_.dispatcher, round, ended_);
+  }
   return std::move(round.front());
 }
 
+std::optional<LoadedBatch> BatchLoader::receive() {
+  std::optional<ReceivedBatch> received = receive_batch(*options_.dispatcher, options_.pin_memory);
+  ended_ = !received || received->last;
+  if (!received) return std::nullopt;
+  return std::move(received->batch);
+}
+
 BatchLoader::Round BatchLoader::next_round() {
-  if (prefetch_ == 0) return assemble(next_);
   schedule_ahead();
+  if (pending_.empty()) return assemble(rounds_->next());
   Round round = pending_.front().get();
   pending_.pop_front();
   return round;
 }
 
+// Never waits for data: what is there already is to be trained on meanwhile.
 void BatchLoader::schedule_ahead() {
-  while (scheduled_ < order_.size() && static_cast<int64_t>(pending_.size()) < prefetch_) {
+  while (static_cast<int64_t>(pending_.size()) < options_.prefetch && rounds_->ready() &&
+         !rounds_->at_end()) {
     pending_.push_back(
-        std::async(std::launch::async, [this, number = scheduled_++] { return assemble(number); }));
+        std::async(std::launch::async, [this, round = rounds_->next()] { return assemble(round); }));
   }
 }
 
-BatchLoader::Round BatchLoader::assemble(size_t number) const {
-  Round round;
-  for (const auto& order : orders_) round.push_back(assemble(order[number]));
-  return round;
+BatchLoader::Round BatchLoader::assemble(const BatchRound& round) const {
+  Round batches;
+  for (const auto& samples : round.batches) batches.push_back(assemble(*round.dataset, samples));
+  return batches;
 }
 
-LoadedBatch BatchLoader::assemble(const std::vector<int64_t>& samples) const {
-  const std::vector<data::TensorShape> shapes = collator_->shapes(*dataset_, samples);
+LoadedBatch BatchLoader::assemble(const data::Dataset& dataset, const std::vector<int64_t>& samples) const {
+  const std::vector<data::TensorShape> shapes = collator_->shapes(dataset, samples);
   LoadedBatch batch{.samples = samples};
   std::vector<at::Tensor> tensors;
   std::vector<void*> memory;
   for (const data::TensorShape& shape : shapes) {
-    tensors.push_back(shape.same_as ? tensors[*shape.same_as] : empty_tensor(shape, pin_memory_));
+    tensors.push_back(shape.same_as ? tensors[*shape.same_as] : empty_tensor(shape, options_.pin_memory));
     memory.push_back(shape.same_as ? nullptr : tensors.back().mutable_data_ptr());
     put_column(batch.tensors, shape.name, tensors.back());
   }
-  collator_->fill(*dataset_, samples, {.seed = sampler_.seed, .epoch = epoch_}, memory);
+  collator_->fill(dataset, samples, {.seed = options_.seed, .epoch = epoch_}, memory);
   return batch;
 }
 

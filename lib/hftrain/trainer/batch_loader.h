@@ -13,6 +13,7 @@
 #include "hftrain/data/dataset.h"
 #include "hftrain/data/samplers.h"
 #include "hftrain/trainer/loaded_batch.h"
+#include "hftrain/trainer/round_source.h"
 #include "hftrain/trainer/state.h"
 
 namespace hftrain::trainer {
@@ -21,21 +22,34 @@ namespace hftrain::trainer {
 // assembled ahead on background threads when it is above 0 (order never changes).
 class BatchLoader {
  public:
-  // With a dispatcher, next() is collective: rank 0 assembles the batches of all ranks and sends them. It must
-  // outlive the object.
+  struct Options {
+    uint64_t seed = 42;  // of what collators draw
+    int64_t prefetch = 0;
+    bool pin_memory = false;
+    int64_t length_group = 0;
+    // With a dispatcher, next() is collective: rank 0 assembles the batches of all ranks and sends them. It must
+    // outlive the object.
+    comm::Communicator* dispatcher = nullptr;
+  };
+
+  BatchLoader(std::unique_ptr<RoundSource> rounds, std::shared_ptr<const data::Collator> collator,
+              const Options& options);
+  // Of prepared data that this rank reads for itself.
   BatchLoader(std::shared_ptr<const data::Dataset> dataset, std::shared_ptr<const data::Collator> collator,
-              data::SamplerOptions sampler, int64_t prefetch, bool pin_memory,
-              comm::Communicator* dispatcher = nullptr);
+              const data::SamplerOptions& sampler, int64_t prefetch, bool pin_memory);
   ~BatchLoader();
 
-  // O(1) in the data: only the order of that epoch is computed, or of a random one that one.
   void seek(DataPosition position, std::optional<data::DrawnOrder> drawn = std::nullopt);
   // Samples that the order takes as one group of about one length, in epochs whose position does not say.
-  int64_t length_group() const { return length_group_; }
-  // Of one rank in the epoch sought, those after position.before.
-  int64_t batches() const { return static_cast<int64_t>(order_.size()); }
+  int64_t length_group() const { return options_.length_group; }
+  // Of one rank in the epoch sought, those after position.before; unset: nobody knows before the end.
+  std::optional<int64_t> batches() const { return rounds_->batches(); }
   // How much of its epoch lies before a position in the epoch sought, 0 to 1.
-  double share_done(const DataPosition& position) const;
+  double share_done(const DataPosition& position) const { return rounds_->share_done(position); }
+  void mark(DataPosition& position) const { rounds_->mark(position); }
+  // Such a position is behind the last batch; the same on all ranks. Of a stream, which may wait for data here, only once
+  // next() was called since the epoch was sought.
+  bool at_end(const DataPosition& position);
   // The next batch of the current epoch, or nullopt at its end.
   std::optional<LoadedBatch> next();
 
@@ -43,24 +57,20 @@ class BatchLoader {
   using Round = std::vector<LoadedBatch>;  // of this rank, or of all where rank 0 sends
 
   bool reads() const;
-  Round assemble(size_t number) const;
-  LoadedBatch assemble(const std::vector<int64_t>& samples) const;
+  Round assemble(const BatchRound& round) const;
+  LoadedBatch assemble(const data::Dataset& dataset, const std::vector<int64_t>& samples) const;
+  std::optional<LoadedBatch> receive();
+  bool nothing_left() { return pending_.empty() && rounds_->at_end(); }
   Round next_round();
   void schedule_ahead();
 
-  std::shared_ptr<const data::Dataset> dataset_;
+  std::unique_ptr<RoundSource> rounds_;
   std::shared_ptr<const data::Collator> collator_;
-  data::SamplerOptions sampler_;
-  int64_t length_group_;
-  int64_t prefetch_;
-  bool pin_memory_;
+  Options options_;
   int64_t epoch_ = 0;
-  comm::Communicator* dispatcher_;
-  std::vector<std::vector<int64_t>> order_;
-  std::vector<std::vector<std::vector<int64_t>>> orders_;  // of those that this rank assembles
-  size_t next_ = 0;                                        // next batch to hand out
-  size_t scheduled_ = 0;                                   // next batch to start assembling
-  std::deque<std::future<Round>> pending_;
+  bool asked_ = false;  // for a batch, since the epoch was sought
+  bool ended_ = false;  // the last batch of the epoch was handed out, as far as that has been told
+  std::deque<std::future<Round>> pending_;  // fetched ahead
 };
 
 }  // namespace hftrain::trainer

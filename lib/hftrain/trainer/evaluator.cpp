@@ -69,7 +69,7 @@ StopSignal Evaluator::collect(const EvaluationRequest& request, ScorerExchange* 
   if (scorers != nullptr) collector.emplace(plan_.evaluation, plan_.data.padding.on_left, scorers->own());
   const int64_t rounds_of_piece = std::max<int64_t>(1, tasks::kSamplesOfPiece / samples_of_round());
   const std::unique_ptr<BatchLoader> loader = first_to_last(request);
-  const int64_t rounds = communicator_.maximum(loader->batches());
+  const int64_t rounds = communicator_.maximum(loader->batches().value());
   StopPoll stop(communicator_);
   double reported = monotonic_seconds();
   for (int64_t round = 0; round < rounds; ++round) {

@@ -234,7 +234,7 @@ void Trainer::share_file(const std::string& name, std::optional<Error>& failure)
 // Training and evaluations are logged records, which have an epoch; the Trainer logs no prediction.
 void Trainer::write_results(const std::string& split, Json metrics, int64_t samples, const char* suffix) {
   if (split != "predict") metrics[std::string("epoch") + suffix] = state_.epoch;
-  metrics[split + "_samples" + suffix] = samples;
+  if (samples > 0) metrics[split + "_samples" + suffix] = samples;  // of a stream nobody knows them
   Json& whole = results_[split];
   whole.update(metrics);
   reporting::save_metrics(plan_.output_dir, split, whole);

@@ -5,14 +5,18 @@
 namespace hftrain::trainer {
 
 std::string header_of_training(const plan::RunPlan& plan) {
-  return reporting::training_header({.examples = plan.data.train ? plan.data.train->samples : 0,
-                                     .epochs = plan.steps.epochs,
-                                     .updates_per_epoch = plan.steps.updates_per_epoch,
-                                     .batch_per_device = plan.batch.per_device_train,
-                                     .total_batch = plan.batch.global_train,
-                                     .accumulation_steps = plan.batch.accumulation_steps,
-                                     .total_steps = plan.steps.max_steps,
-                                     .trainable_parameters = plan.model.trainable_parameters});
+  return reporting::training_header(
+      {.examples = plan.data.stream
+                       ? plan.steps.samples_for_speed  // as the Trainer, which does not know either
+                   : plan.data.train ? plan.data.train->samples
+                                     : 0,
+       .epochs = plan.steps.epochs,
+       .updates_per_epoch = plan.steps.updates_per_epoch,
+       .batch_per_device = plan.batch.per_device_train,
+       .total_batch = plan.batch.global_train,
+       .accumulation_steps = plan.batch.accumulation_steps,
+       .total_steps = plan.steps.max_steps,
+       .trainable_parameters = plan.model.trainable_parameters});
 }
 
 std::string header_of_resume(const plan::RunPlan& plan, const State& state, int64_t round) {

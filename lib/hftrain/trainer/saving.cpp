@@ -3,6 +3,7 @@
 #include "hftrain/storage/retention.h"
 #include "hftrain/trainer/notify.h"
 #include "hftrain/trainer/state_file.h"
+#include "hftrain/trainer/streamed_rounds.h"
 #include "hftrain/trainer/trainer.h"
 
 namespace hftrain::trainer {
@@ -20,6 +21,8 @@ Json Trainer::training_state() const {
           {"seed", plan_.seed},
           {"data_seed", plan_.data.seed},
           {"samples_per_round", data_pace().round},
+          {"ranks_with_files", ranks_with_files(plan_)},
+          {"stream", plan_.data.stream ? plan_.data.stream->identity : ""},
           {"global_batch", plan_.batch.global_train},
           {"world_size", communicator_.world_size()}};
 }

@@ -2,7 +2,8 @@
 
 namespace hftrain::trainer {
 
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(DataPosition, epoch, batch, before, length_group)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(DataPosition, epoch, batch, before, length_group, rows,
+                                                row_samples)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(State, global_step, epoch, position, last_logged_step,
                                                 logged_loss_sum, total_flos, input_tokens_seen, best_metric,
                                                 best_step, best_checkpoint, best_checkpoint_step,

@@ -19,6 +19,8 @@ struct DataPosition {
   // Samples that this epoch's order takes as one group of about one length; 0: as many as the plan says. An epoch
   // keeps its order when a run goes on with batches of another size.
   int64_t length_group = 0;
+  // Of a stream: this many rows of the epoch became this many samples, all of them before this place.
+  int64_t rows = 0, row_samples = 0;
 
   // Something of the epoch was used.
   bool inside() const { return batch > 0 || before > 0; }

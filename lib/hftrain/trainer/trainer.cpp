@@ -1,4 +1,5 @@
 #include "hftrain/trainer/trainer.h"
+#include "hftrain/trainer/streamed_rounds.h"
 
 #include <ATen/core/grad_mode.h>
 
@@ -18,6 +19,7 @@
 #include "hftrain/trainer/components.h"
 #include "hftrain/trainer/early_stopping.h"
 #include "hftrain/trainer/memory_account.h"
+#include "hftrain/trainer/streamed_rounds.h"
 
 namespace hftrain::trainer {
 namespace {
@@ -189,10 +191,18 @@ void Trainer::resume_all_of(const std::string& checkpoint) {
   state_ = state_from_json(saved.training_state.at("state"));
   const DataPace pace = data_pace();
   const Json& then = saved.training_state;
+  if (!plan_.data.ignore_data_skip) check_ranks_with_files(plan_, then.value("ranks_with_files", 0));
   state_.position = moved_to(state_.position,
                              {.round = then.value("samples_per_round", pace.round),
                               .update = then.value("global_batch", pace.update)},
                              pace);
+  if (plan_.data.stream && then.value("stream", "") != plan_.data.stream->identity) {
+    state_.position.rows = state_.position.row_samples = 0;
+    if (speaks())
+      events_.message(LogLevel::kWarning,
+                      "the training data are not those that the checkpoint was saved with: the run goes on "
+                      "behind as many samples of these");
+  }
   schedule_->load_state(saved.training_state.at("schedule"));
   warn_of_other_rate(saved.training_state.at("schedule"));
   scaler_.load_state(saved.training_state.at("scaler"));

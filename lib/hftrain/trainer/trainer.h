@@ -74,6 +74,7 @@ class Trainer {
   void rehearse();
   void rehearse_evaluation();
   void rehearse_save();
+  std::unique_ptr<BatchLoader> open_training_data();
   void begin_epoch_again(BatchLoader& loader);
   // With use_seedable_sampler false: the order of the epoch that begins, the same on all ranks.
   void draw_order();

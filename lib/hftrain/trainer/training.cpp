@@ -16,6 +16,7 @@
 #include "hftrain/trainer/run_headers.h"
 #include "hftrain/trainer/sampler_options.h"
 #include "hftrain/trainer/step_sync.h"
+#include "hftrain/trainer/streamed_rounds.h"
 #include "hftrain/trainer/trainer.h"
 
 namespace hftrain::trainer {
@@ -71,12 +72,8 @@ void Trainer::train() {
   if (plan_.rehearse) rehearse();
   train_begin_ = monotonic_seconds();
   memory_.begin();
-  std::shared_ptr<const data::Dataset> dataset = open_split(*plan_.data.train);
-  const data::SamplerOptions sampler = training_sampler(plan_, communicator_, *dataset);
-  const int64_t prefetch = plan_.data.loader_workers * plan_.data.prefetch_factor;
-  BatchLoader loader(std::move(dataset), make_collator(plan_.data, *plan_.data.train, /*trains=*/true),
-                     sampler, prefetch, plan_.data.pin_memory && context_.device.is_cuda(),
-                     plan_.data.dispatch_batches ? &communicator_ : nullptr);
+  const std::unique_ptr<BatchLoader> training_data = open_training_data();
+  BatchLoader& loader = *training_data;
   if (plan_.data.ignore_data_skip && !plan_.saving.resume_from.empty()) begin_epoch_again(loader);
   announce_start();
   model_->train(true);
@@ -125,9 +122,31 @@ std::optional<data::DrawnOrder> Trainer::drawn_order() const {
   return data::DrawnOrder{*state_.order_seed, state_.position.epoch - state_.order_epoch};
 }
 
+std::unique_ptr<BatchLoader> Trainer::open_training_data() {
+  const bool sends = plan_.data.dispatch_batches;
+  const Reads reads = !sends ? Reads::kOwn : communicator_.rank() == 0 ? Reads::kAll : Reads::kNothing;
+  BatchLoader::Options options{.seed = plan_.data.seed,
+                               .prefetch = plan_.data.loader_workers * plan_.data.prefetch_factor,
+                               .pin_memory = plan_.data.pin_memory && context_.device.is_cuda(),
+                               .dispatcher = sends ? &communicator_ : nullptr};
+  std::unique_ptr<RoundSource> rounds;
+  if (plan_.data.stream) {
+    rounds = streamed_rounds(plan_, communicator_, reads, [this](const std::string& remark) {
+      if (speaks()) events_.message(LogLevel::kWarning, remark);
+    });
+  } else {
+    std::shared_ptr<const data::Dataset> dataset = open_split(*plan_.data.train);
+    const data::SamplerOptions sampler = training_sampler(plan_, communicator_, *dataset);
+    options.length_group = sampler.length_group;
+    rounds = ordered_rounds(std::move(dataset), sampler, reads);
+  }
+  return std::make_unique<BatchLoader>(
+      std::move(rounds), make_collator(plan_.data, *plan_.data.train, /*trains=*/true), options);
+}
+
 void Trainer::begin_epoch_again(BatchLoader& loader) {
   loader.seek(state_.position);
-  const bool through = state_.position.batch >= loader.batches();
+  const bool through = loader.at_end(state_.position);
   if (!through && state_.global_step < plan_.steps.max_steps) state_.position = {state_.position.epoch};
 }
 
@@ -154,7 +173,7 @@ void Trainer::train_epoch(BatchLoader& loader) {
     if (group.empty()) break;
     if (!train_step(group, loader)) return;
   }
-  const bool complete = state_.position.batch >= loader.batches();
+  const bool complete = loader.at_end(state_.position);
   if (complete || control_.should_epoch_stop) state_.position = {state_.position.epoch + 1, 0};
   state_.epoch_closed = true;
   notify(&Callback::on_epoch_end);
@@ -187,6 +206,7 @@ bool Trainer::train_step(const std::vector<LoadedBatch>& group, const BatchLoade
   guard_against_divergence(update, group);
   ++state_.global_step;
   state_.position.batch += static_cast<int64_t>(group.size());
+  loader.mark(state_.position);
   state_.epoch = static_cast<double>(state_.position.epoch) + loader.share_done(state_.position);
   state_.total_flos +=
       6.0 * static_cast<double>(all.input_tokens) * static_cast<double>(plan_.model.non_embedding_parameters);

@@ -17,7 +17,7 @@ fault("a folder without generation_config.json has no settings",
       says=r"num_beams|beams of config\.json")
 
 fault("rows of tokens that were prepared for other completions are taken again",
-      "lib/hftrain/tasks/instruction_tuning.cpp", '{"completions_asked", encoding.asked_for_completions},', "",
+      "lib/hftrain/tasks/instruction_tuning.cpp", '{"completions_asked", asked.completion_only_loss.value_or(false)},', '{"completions_asked", false},',
       tests=["runs: instruction tuning: every flag acts by flag and by file"],
       says=r"completion_only_loss True changes")
 

@@ -170,16 +170,17 @@ std::vector<Flag> data_flags() {
       {.name = "validation_split_percentage",
        .slot = at<&Arguments::data, &DataArguments::validation_split_percentage>,
        .help = "Share of the training data used for validation when there is none.",
-       .note = "The first N percent of the rows.",
+       .note = "The first N percent of the rows; of a stream the first N of every hundred.",
        .unit = "percent",
        .range = strictly_between(0, 100),
        .common = true},
       {.name = "streaming",
-       .slot = unread(Type::kBool, "false"),
+       .slot = at<&Arguments::data, &DataArguments::streaming>,
        .help = "Read data without loading or tokenising all of it first.",
-       .aliases = {"dataset_streaming"},
-       .support = planned(
-           "data is tokenised once into a memory-mapped cache, whose size does not matter for memory")},
+       .note = "Training rows are tokenised while the run trains, in the order of the files; of --task clm, "
+               "mlm and "
+               "sft. Needs max_steps. What is evaluated is prepared first.",
+       .aliases = {"dataset_streaming"}},
       {.name = "block_size",
        .slot = at<&Arguments::data, &DataArguments::block_size>,
        .help = "Length of the token blocks for causal language modelling.",

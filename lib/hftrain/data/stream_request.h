@@ -1,0 +1,14 @@
+// What a run asks of a stream of its training rows.
+#pragma once
+
+#include "hftrain/data/prepare.h"
+#include "hftrain/data/stream_spec.h"
+
+namespace hftrain::data {
+
+// Of a request whose training rows are to be streamed: looks at the files and at the tokenizer, and reads no rows. Errors:
+// the task's rows cannot be streamed, or not with these options (exit code 2); files that are not there or are no text
+// (exit code 4).
+StreamSpec spec_of_stream(const PrepareRequest& request, const TokenizerLoader& load_tokenizer);
+
+}  // namespace hftrain::data
