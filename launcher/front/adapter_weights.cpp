@@ -45,6 +45,10 @@ void AdapterWeights::take(const TensorEntry& entry) {
   }
 }
 
+std::string AdapterWeights::place_of(const TensorEntry& entry) const {
+  return "'" + entry.name + "' of " + folder() + '/' + architectures::kAdapterWeightsName;
+}
+
 AdapterWeights::Matrix AdapterWeights::matrix_of(const TensorEntry& entry) const {
   if (entry.shape.size() != 2)
     throw Error(ExitCode::kData, "'" + entry.name + "' of the adapter is no matrix")
@@ -54,7 +58,7 @@ AdapterWeights::Matrix AdapterWeights::matrix_of(const TensorEntry& entry) const
   const Box whole{{0, 0}, entry.shape};
   std::vector<char> bytes(entry.bytes());
   weights_.read(entry.name, whole, bytes);
-  return {entry.shape[0], entry.shape[1], storage::to_floats(entry.dtype, bytes)};
+  return {entry.shape[0], entry.shape[1], storage::to_floats(entry.dtype, bytes, place_of(entry))};
 }
 
 Error AdapterWeights::homeless(const std::string& name) const {
@@ -86,7 +90,8 @@ void AdapterWeights::add_product(const std::string& name, const TensorEntry& ent
   const std::vector<int64_t> shape =
       input_first_ ? std::vector{down_.columns, up_.rows} : std::vector{up_.rows, down_.columns};
   if (entry.shape != shape || down_.rows != up_.columns) throw homeless(found->first);
-  std::vector<float> numbers = storage::to_floats(entry.dtype, bytes);
+  const std::string where = "'" + name + "' of " + base_;
+  std::vector<float> numbers = storage::to_floats(entry.dtype, bytes, where);
   const int64_t first = rows.offsets[0], width = shape[1];
   const auto scale = static_cast<float>(spec_.scale());
   const auto at = [](const Matrix& m, int64_t i, int64_t j) {
@@ -100,7 +105,7 @@ void AdapterWeights::add_product(const std::string& name, const TensorEntry& ent
         target[column] += factor * (input_first_ ? at(up_, column, r) : at(down_, r, column));
     }
   }
-  storage::from_floats(entry.dtype, numbers, bytes);
+  storage::from_floats(entry.dtype, numbers, bytes, where);
 }
 
 void AdapterWeights::read_whole(const TensorEntry& whole, const TensorEntry& entry, const Box& rows,
@@ -108,7 +113,9 @@ void AdapterWeights::read_whole(const TensorEntry& whole, const TensorEntry& ent
   std::vector<char> stored(storage::volume(rows) * static_cast<uint64_t>(storage::dtype_bits(whole.dtype)) /
                            8);
   weights_.read(whole.name, rows, stored);
-  storage::from_floats(entry.dtype, storage::to_floats(whole.dtype, stored), bytes);
+  const std::string where = place_of(whole);
+  storage::from_floats(entry.dtype, storage::to_floats(whole.dtype, stored, where), bytes,
+                       "'" + entry.name + "' of " + base_);
 }
 
 bool AdapterWeights::same(const TensorEntry& one, const TensorEntry& other) const {

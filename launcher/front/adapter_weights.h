@@ -50,6 +50,7 @@ class AdapterWeights {
   };
 
   void take(const storage::TensorEntry& entry);
+  std::string place_of(const storage::TensorEntry& entry) const;
   Matrix matrix_of(const storage::TensorEntry& entry) const;
   Error homeless(const std::string& name) const;
   void load(const std::string& module);

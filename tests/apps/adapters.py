@@ -10,6 +10,7 @@ import shutil
 import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from encoders import read_tensors
 from errors_have_four_parts import parts_of
 from opening import numbers_of, write
 from runs import Fixture, expect, read_json, records, run_scenarios
@@ -25,6 +26,31 @@ STRATEGIES = {  # name: (ranks, flags)
     "sharded-files": (2, ["--fsdp", "full_shard auto_wrap", "--fsdp_config", '{"state_dict_type": "SHARDED_STATE_DICT"}']),
     "zero3": (2, ["--deepspeed", '{"zero_optimization": {"stage": 3}}']),
 }
+
+
+BERT = "hidden_size=32,num_hidden_layers=2,num_attention_heads=4,intermediate_size=64,max_position_embeddings=64,vocab_size=512"
+
+
+def rewrite(path, rename, first=None):
+    """The tensors of a safetensors file under other names; those that `rename` gives none are left out, and one of integers may come first."""
+    header, data = read_tensors(path)
+    tensors = {first: ({"dtype": "I64", "shape": [1, 2]}, bytes(16))} if first else {}
+    for name, tensor in header.items():
+        if rename(name):
+            begin, end = tensor["data_offsets"]
+            tensors[rename(name)] = (tensor, data[begin:end])
+    at, kept = 0, {}
+    for name, (tensor, numbers) in tensors.items():
+        kept[name] = dict(tensor, data_offsets=[at, at + len(numbers)])
+        at += len(numbers)
+    text = json.dumps(kept).encode()
+    text += b" " * (-len(text) % 8)
+    with open(path, "wb") as file:
+        file.write(len(text).to_bytes(8, "little") + text + b"".join(numbers for _, numbers in tensors.values()))
+
+
+def change(folder, name, **values):
+    write(os.path.join(folder, name), json.dumps(read_json(folder, name) | values))
 
 
 def losses(output):
@@ -165,6 +191,63 @@ def a_head_is_trained_whole_beside_the_adapter(fixture, folder):
     expect(not os.path.exists(output + "-nameless"), "nothing is written", refused.stderr)
 
 
+def what_the_base_lacks_is_in_the_adapter(fixture, folder):
+    """A model of masked words as the first releases wrote them: no pooler, norms with gamma and beta, positions as integers first."""
+    rows = Rows(os.path.join(folder, "rows"))
+    base, output, merged = (os.path.join(folder, name) for name in ("base", "classes", "merged"))
+    common = ["--task", "text-classification", "--max_seq_length", "48", "--use_cpu"]
+    rows.call(*common, "--model_type", "bert", "--config_overrides", BERT, "--tokenizer_name", rows.tokenizer, "--train_file", rows.train, "--max_steps", "1",
+              "--save_strategy", "no", "--output_dir", base, "--do_train")
+    older = lambda name: name.replace("LayerNorm.weight", "LayerNorm.gamma").replace("LayerNorm.bias", "LayerNorm.beta")
+    rewrite(base + "/model.safetensors", lambda name: None if "pooler" in name or "classifier" in name else older(name), "bert.embeddings.position_ids")
+    change(base, "config.json", architectures=["BertForMaskedLM"])
+    said = rows.call(*common, "--model_name_or_path", base, "--use_peft", "--train_file", rows.train, "--max_steps", "2", "--save_strategy", "no",
+                     "--output_dir", output, "--do_train").stderr
+    expect("'bert.pooler.dense.weight' is not in" in said and "gamma" not in said, "a new pooler is told, and no norm", said)
+    expect(sorted(read_json(output, "adapter_config.json")["modules_to_save"]) == ["classifier", "pooler"], "what is new is saved", output)
+    rows.call("checkpoint", "merge", output, merged)
+    tensors = tensors_of(merged + "/model.safetensors")
+    expect("bert.pooler.dense.weight" in tensors and "classifier.weight" in tensors and not any("gamma" in name for name in tensors), "a plain model", tensors)
+    found = []
+    for name, model, seed in (("one", output, 1), ("two", output, 2), ("whole", merged, 3)):
+        judged = os.path.join(folder, name)
+        said = rows.call(*common, "--model_name_or_path", model, "--validation_file", rows.valid, "--do_eval", "--seed", str(seed), "--output_dir", judged).stderr
+        expect("random numbers" not in said, f"{name}: nothing is drawn", said)
+        found.append(read_json(judged, "eval_results.json")["eval_loss"])
+    expect(found[0] == found[1] and abs(found[0] - found[2]) < 1e-6, "one model, whatever the seed", found)
+    os.remove(output + "/config.json")
+    change(base, "config.json", architectures=["BertForPreTraining"])
+    refused = rows.call("checkpoint", "merge", output, merged + "-not", expect=4).stderr
+    expect("write the config of the model" in refused and "--task" not in refused and parts_of(refused) == [{"what", "where", "why", "try"}], "no class", refused)
+
+
+def whole_tensors_of_a_family_that_is_not_known_are_merged_by_name(fixture, folder):
+    known, output, other = (os.path.join(folder, name) for name in ("known", "adapter", "other"))
+    fixture.train(output, "--lora_modules_to_save", "wte", "--lora_dropout", 0)
+    fixture.call("checkpoint", "merge", output, known)
+    shutil.copytree(fixture.base, other)
+    change(other, "config.json", model_type="phi", architectures=["PhiForCausalLM"])
+    os.remove(output + "/config.json")
+    change(output, "adapter_config.json", base_model_name_or_path=other)
+    fixture.call("checkpoint", "merge", output, other + "-merged")
+    one, two = (read_tensors(place + "/model.safetensors") for place in (known, other + "-merged"))
+    expect(one == two, "the same numbers", (one[0], two[0]))
+    expect(one[1] != read_tensors(other + "/model.safetensors")[1], "and not the base", known)
+    change(output, "adapter_config.json", ensure_weight_tying=False)
+    refused = fixture.call("checkpoint", "merge", output, other + "-apart", expect=4).stderr
+    expect("only matrix with a row for each token" in refused and parts_of(refused) == [{"what", "where", "why", "try"}], "perhaps tied", refused)
+    change(output, "adapter_config.json", ensure_weight_tying=True)
+    path = output + "/adapter_model.safetensors"
+    shutil.copy(path, output + "/kept")
+    rewrite(path, lambda name: name.replace("transformer.wte", "score"))
+    refused = fixture.call("checkpoint", "merge", output, other + "-new", expect=4).stderr
+    expect("no family that is known" in refused and parts_of(refused) == [{"what", "where", "why", "try"}], "a head of its own", refused)
+    with open(output + "/kept", "rb") as kept, open(path, "wb") as file:
+        file.write(kept.read().replace(b'"F32"', b'"I32"'))
+    refused = fixture.call("checkpoint", "merge", output, other + "-integers", expect=4).stderr
+    expect("type I32 cannot be computed" in refused and parts_of(refused) == [{"what", "where", "why", "try"}], "integers", refused)
+
+
 def grown_embeddings_are_merged_and_half_a_tied_matrix_is_not(fixture, folder):
     more = shutil.copytree(fixture.tokenizer, os.path.join(folder, "tokenizer"))
     described = read_json(more, "tokenizer.json")
@@ -236,7 +319,8 @@ def what_cannot_be_is_refused(fixture, folder):
 
 
 SCENARIOS = [an_adapter_alone_is_trained_and_saved, every_strategy_trains_the_same_adapter, a_resumed_adapter_is_the_same_run,
-             an_adapter_goes_on_from_its_folder_and_merges, a_head_is_trained_whole_beside_the_adapter, grown_embeddings_are_merged_and_half_a_tied_matrix_is_not,
+             an_adapter_goes_on_from_its_folder_and_merges, a_head_is_trained_whole_beside_the_adapter, what_the_base_lacks_is_in_the_adapter,
+             whole_tensors_of_a_family_that_is_not_known_are_merged_by_name, grown_embeddings_are_merged_and_half_a_tied_matrix_is_not,
              what_cannot_be_is_refused]
 
 if __name__ == "__main__":

@@ -169,6 +169,11 @@ TEST_CASE(
     spec.saved_modules = names;
     CHECK_THROWS_AS(architectures::saved_whole(architecture->parameters(), spec, "bert"), Error);
   }
+  const GoldenFile answers("heads/bert_answers");
+  const auto of_answers =
+      Architecture::from_config(parse_json(answers.metadata("config"), "golden"), "golden", head_of(answers));
+  spec.saved_modules = {"classifier", "score"};
+  CHECK_THROWS_AS(architectures::saved_whole(of_answers->parameters(), spec, "bert"), Error);
 }
 
 TEST_CASE("Adapters are trained the same when blocks are recomputed, dropout included", "[models]") {

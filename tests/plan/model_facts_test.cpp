@@ -1,5 +1,6 @@
 #include "hftrain/plan/model_facts.h"
 
+#include <algorithm>
 #include <cstring>
 #include <filesystem>
 
@@ -148,6 +149,34 @@ TEST_CASE("an output matrix that a file keeps apart from the embedding is one of
   };
   CHECK(outputs_are_own("abcdefgh"));
   CHECK_FALSE(outputs_are_own("abcdabcd"));
+}
+
+TEST_CASE("what the files lack is known where an adapter begins, whichever names they have for the rest") {
+  TemporaryDirectory folder;
+  write_model(folder.path());
+  write_file_atomically(folder / "config.json",
+                        R"({"model_type": "bert", "num_hidden_layers": 1, "vocab_size": 16})");
+  std::string header;
+  for (const char* name : {"word_embeddings.weight", "position_embeddings.weight",
+                           "token_type_embeddings.weight", "LayerNorm.gamma", "LayerNorm.beta"})
+    header +=
+        (header.empty() ? "{" : ",") + std::string(R"("embeddings.)") + name + R"(": )" + empty_tensor("F32");
+  write_file_atomically(folder / "model.safetensors", safetensors(header + '}'));
+  arguments::Arguments arguments;
+  arguments.model.model_name_or_path = folder.path();
+  const auto lacking = [&](const std::string& part) {
+    const ModelFacts facts =
+        load_model_facts(arguments, {}, FilesNeeded::kOfRun, architectures::Head::kSequenceClassification);
+    return std::ranges::count_if(
+        facts.lacking, [&](const std::string& name) { return name.find(part) != std::string::npos; });
+  };
+  CHECK(lacking("") == 0);
+  arguments.adapter.use_peft = true;
+  CHECK(lacking("embeddings") == 0);
+  CHECK(lacking("bert.encoder.layer.0.") == 16);
+  CHECK(lacking("bert.pooler.dense.") == 2);
+  CHECK(lacking("classifier.") == 2);
+  CHECK(lacking("") == 20);
 }
 
 TEST_CASE("a folder without weights, or with pickled ones, says what to do") {

@@ -57,7 +57,13 @@ TEST_CASE("beside an adapter a head of classes is trained whole, and nothing of 
   REQUIRE(plan.model.adapter);
   CHECK(plan.model.adapter->spec.saved_modules == std::vector<std::string>{"classifier"});
   // query and value of one block, and the matrix and the bias of three classes
-  CHECK(plan.model.trainable_parameters == 2 * (2 * 16 + 16 * 2) + 3 * 16 + 3);
+  const int64_t numbers = 2 * (2 * 16 + 16 * 2) + 3 * 16 + 3;
+  CHECK(plan.model.trainable_parameters == numbers);
+  one.model.lacking = {"bert.pooler.dense.weight", "bert.pooler.dense.bias", "classifier.weight",
+                       "classifier.bias"};
+  const RunPlan lacking = one.plan();
+  CHECK(lacking.model.adapter->spec.saved_modules == std::vector<std::string>{"pooler", "classifier"});
+  CHECK(lacking.model.trainable_parameters == numbers + 16 * 16 + 16);
 }
 
 TEST_CASE("second sets are planned where they are evaluated or predicted, and counted") {

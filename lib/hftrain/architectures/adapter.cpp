@@ -77,13 +77,19 @@ void check_targets(const ParameterTable& table, const AdapterSpec& spec, const s
   }
 }
 
-// Of a model that classifies peft writes both of its names of a head, whichever the model has.
-bool is_head_of_any_model(const AdapterSpec& spec, const std::string& target) {
+bool holds_module(const ParameterTable& table, const std::string& target) {
+  return std::ranges::any_of(table.parameters, [&](const ParameterSpec& spec) {
+    return !spec.adapts && !spec.buffer && belongs_to(spec, target);
+  });
+}
+
+// Of a model that classifies peft writes both of its names of a head, and the model has one of them.
+bool is_other_name_of_head(const ParameterTable& table, const AdapterSpec& spec, const std::string& target) {
   const std::array<std::string, 2> kNames = {"classifier", "score"};
-  const auto& saved = spec.saved_modules;
-  return std::ranges::all_of(kNames,
-                             [&](const std::string& name) { return std::ranges::count(saved, name) > 0; }) &&
-         std::ranges::count(kNames, target) > 0;
+  if (std::ranges::count(kNames, target) == 0) return false;
+  return std::ranges::any_of(kNames, [&](const std::string& name) {
+    return std::ranges::count(spec.saved_modules, name) > 0 && holds_module(table, name);
+  });
 }
 
 void append(ParameterTable& table, size_t position, const AdapterSpec& spec) {
@@ -129,7 +135,7 @@ std::vector<int> saved_whole(const ParameterTable& table, const AdapterSpec& spe
       if (!parameter.adapts && !parameter.buffer && belongs_to(parameter, target))
         positions.push_back(static_cast<int>(i));
     }
-    if (positions.size() > before || is_head_of_any_model(spec, target)) continue;
+    if (positions.size() > before || is_other_name_of_head(table, spec, target)) continue;
     throw Error(ExitCode::kUsage,
                 "no module of the model with parameters of its own is called '" + target + "'")
         .where("lora_modules_to_save")

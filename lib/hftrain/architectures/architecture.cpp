@@ -111,6 +111,11 @@ std::optional<Head> Architecture::head_of(const Json& config) {
   return std::nullopt;
 }
 
+bool Architecture::has_head(const std::string& model_type, Head head) {
+  const Family* family = find_family(model_type);
+  return family != nullptr && family->schema().find(head) != nullptr;
+}
+
 std::shared_ptr<const Architecture> Architecture::from_config(const Json& config, const std::string& origin,
                                                               Head head,
                                                               const std::optional<AdapterSpec>& adapter) {

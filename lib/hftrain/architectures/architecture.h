@@ -123,6 +123,8 @@ class Architecture {
   static std::vector<std::string> model_types();
   // The head that a config's `architectures` name; nothing for a class that no family has, or none at all.
   static std::optional<Head> head_of(const Json& config);
+  // Whether the family has this head; none has one of an unknown model_type.
+  static bool has_head(const std::string& model_type, Head head);
 
   virtual const std::string& model_type() const = 0;
   virtual Head head() const = 0;

@@ -3,16 +3,15 @@
 #include <ATen/core/grad_mode.h>
 
 #include <algorithm>
-#include <array>
 #include <map>
 #include <memory>
 #include <optional>
 #include <regex>
 #include <set>
-#include <string_view>
 #include <utility>
 
 #include "hftrain/architectures/adapter_config.h"
+#include "hftrain/architectures/stored_names.h"
 #include "hftrain/base/error.h"
 #include "hftrain/base/text.h"
 #include "hftrain/checkpoint/added_rows.h"
@@ -31,11 +30,10 @@ using parallel::StatePart;
 using storage::StoredWeights;
 using storage::TensorEntry;
 
-// Finds a stored tensor under its name or without the base prefix, and remembers what was asked for.
+// Finds a stored tensor under any name that a file may give it, and remembers what was asked for.
 class Finder {
  public:
-  Finder(const StoredWeights& weights, const ParameterTable& table)
-      : weights_(weights), prefix_(table.base_prefix), other_prefixes_(table.other_prefixes) {}
+  Finder(const StoredWeights& weights, const ParameterTable& table) : weights_(weights), table_(table) {}
 
   const TensorEntry* find(const ParameterSpec& spec) {
     const TensorEntry* found = find(spec.name);
@@ -46,37 +44,19 @@ class Finder {
     return found;
   }
   const TensorEntry* find(const std::string& name) {
-    if (const TensorEntry* entry = take(name)) return entry;
-    if (!name.starts_with(prefix_)) return nullptr;
-    const std::string within = name.substr(prefix_.size());
-    for (const std::string& prefix : other_prefixes_) {
-      if (const TensorEntry* entry = take(prefix + within)) return entry;
+    for (const std::string& stored : architectures::stored_names(table_, name)) {
+      const TensorEntry* entry = weights_.find(stored);
+      if (entry == nullptr) continue;
+      asked_.insert(entry->name);
+      return entry;
     }
-    return take(within);
+    return nullptr;
   }
   bool asked_for(const std::string& stored_name) const { return asked_.count(stored_name) > 0; }
 
  private:
-  const TensorEntry* take(const std::string& name) {
-    const TensorEntry* entry = weights_.find(name);
-    if (entry == nullptr) entry = weights_.find(with_first_norm_names(name));
-    if (entry != nullptr) asked_.insert(entry->name);
-    return entry;
-  }
-
-  // As the first releases wrote them, and transformers still reads them.
-  static std::string with_first_norm_names(std::string name) {
-    constexpr std::array<std::pair<std::string_view, std::string_view>, 2> kNames = {
-        {{"LayerNorm.weight", "LayerNorm.gamma"}, {"LayerNorm.bias", "LayerNorm.beta"}}};
-    for (const auto& [present, first] : kNames) {
-      if (name.ends_with(present)) return name.replace(name.size() - present.size(), present.size(), first);
-    }
-    return name;
-  }
-
   const StoredWeights& weights_;
-  std::string prefix_;
-  std::vector<std::string> other_prefixes_;
+  const ParameterTable& table_;
   std::set<std::string> asked_;
 };
 

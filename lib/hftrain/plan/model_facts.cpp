@@ -5,6 +5,7 @@
 #include <map>
 #include <string_view>
 
+#include "hftrain/architectures/stored_names.h"
 #include "hftrain/base/error.h"
 #include "hftrain/base/file.h"
 #include "hftrain/base/text.h"
@@ -97,6 +98,19 @@ std::shared_ptr<const Architecture> as_stored(std::shared_ptr<const Architecture
     return Architecture::from_config(config, origin, architecture->head());
   }
   return architecture;
+}
+
+std::vector<std::string> lacking_parameters(const Architecture& architecture, const std::string& folder) {
+  std::vector<std::string> lacking;
+  if (!storage::has_model_weights(folder)) return lacking;
+  const storage::ModelWeights weights(folder);
+  const architectures::ParameterTable& table = architecture.parameters();
+  for (const architectures::ParameterSpec& spec : table.parameters) {
+    const std::vector<std::string> names = architectures::stored_names(table, spec);
+    const auto stored = [&](const std::string& name) { return weights.find(name) != nullptr; };
+    if (!spec.buffer && std::ranges::none_of(names, stored)) lacking.push_back(spec.name);
+  }
+  return lacking;
 }
 
 // An adapter with a head of its own keeps its labels in a config.json beside it.
@@ -252,6 +266,8 @@ ModelFacts load_model_facts(const arguments::Arguments& arguments, const Environ
   const std::string cache = hub_cache_folder(arguments.model.cache_dir, environment);
   ModelFacts facts;
   load_model(arguments.model, cache, needed, head, facts);
+  if (arguments.adapter.use_peft && !facts.adapter)
+    facts.lacking = lacking_parameters(*facts.architecture, facts.source_folder);
   if (generates(head)) load_generation_config(arguments, cache, facts);
   if (sees_images(head)) {
     load_preprocessor(arguments.model, cache, facts);

@@ -23,8 +23,10 @@ struct ModelFacts {
   std::shared_ptr<const architectures::Architecture> architecture;
   std::string source_folder;  // absolute; weights come from here. Empty: from scratch
   std::optional<architectures::AdapterSpec>
-      adapter;                   // of the folder that was named, whose base model is opened
-  std::string adapter_folder;    // absolute; that folder
+      adapter;                 // of the folder that was named, whose base model is opened
+  std::string adapter_folder;  // absolute; that folder
+  // Where an adapter begins: parameters that source_folder's files do not hold, which start from random numbers.
+  std::vector<std::string> lacking;
   std::string tokenizer_folder;  // absolute; empty when all data are token files
   // Text of --generation_config, else of the folder's file, else what its config.json says; empty: from scratch.
   std::string generation_config;

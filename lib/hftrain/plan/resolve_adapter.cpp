@@ -40,38 +40,39 @@ std::string task_type_of(Head head) {
 }
 
 // A head that a checkpoint of a language model does not have starts from random numbers, and is trained whole. What it has of
-// the body (a pooler) is not.
-std::vector<std::string> modules_of_head(const Architecture& architecture) {
+// the body (a pooler) is only where the files lack it: random and frozen, it would be lost with the run.
+std::vector<std::string> modules_of_head(const ModelFacts& model) {
   std::vector<std::string> modules;
+  const Architecture& architecture = *model.architecture;
   if (architectures::generates(architecture.head()) || architecture.head() == Head::kMaskedLm) return modules;
   const std::string& body = architecture.parameters().base_prefix;
   for (const ParameterSpec& spec : architecture.parameters().parameters) {
-    const std::string module = spec.name.substr(0, spec.name.find('.'));
     const bool within_body = !body.empty() && spec.name.starts_with(body);
-    if (spec.head && !within_body && std::find(modules.begin(), modules.end(), module) == modules.end())
-      modules.push_back(module);
+    if (!spec.head || (within_body && std::ranges::count(model.lacking, spec.name) == 0)) continue;
+    const std::string name = spec.name.substr(within_body ? body.size() : 0);
+    const std::string module = name.substr(0, name.find('.'));
+    if (std::ranges::count(modules, module) == 0) modules.push_back(module);
   }
   return modules;
 }
 
-AdapterSpec asked_for(const AdapterArguments& asked, const Architecture& architecture) {
+AdapterSpec asked_for(const AdapterArguments& asked, const ModelFacts& model) {
   AdapterSpec spec;
   spec.rank = asked.lora_r;
   spec.alpha = static_cast<double>(asked.lora_alpha);
   spec.dropout = asked.lora_dropout;
   spec.rank_stabilised = asked.use_rslora;
-  spec.targets = asked.lora_target_modules.value_or(architecture.adapter_targets());
+  spec.targets = asked.lora_target_modules.value_or(model.architecture->adapter_targets());
   spec.saved_modules = asked.lora_modules_to_save.value_or(std::vector<std::string>());
-  for (const std::string& module : modules_of_head(architecture)) {
-    if (std::find(spec.saved_modules.begin(), spec.saved_modules.end(), module) == spec.saved_modules.end())
-      spec.saved_modules.push_back(module);
+  for (const std::string& module : modules_of_head(model)) {
+    if (std::ranges::count(spec.saved_modules, module) == 0) spec.saved_modules.push_back(module);
   }
   return spec;
 }
 
 // Flags that say otherwise than the adapter that the folder holds.
 void check_against_folder(const ResolveInput& input, const AdapterSpec& stored, Problems& problems) {
-  const AdapterSpec asked = asked_for(input.parsed.arguments.adapter, *input.model.architecture);
+  const AdapterSpec asked = asked_for(input.parsed.arguments.adapter, input.model);
   const auto compare = [&](const char* flag, const Json& wanted, const Json& held) {
     if (!input.parsed.origins.is_given(flag) || wanted == held) return;
     problems.usage(std::string(flag) + " is not what the adapter has", input.parsed.origins.describe(flag),
@@ -106,7 +107,7 @@ std::optional<AdapterSpec> adapter_spec(const ResolveInput& input) {
     return spec;
   }
   if (!input.parsed.arguments.adapter.use_peft) return std::nullopt;
-  return asked_for(input.parsed.arguments.adapter, *input.model.architecture);
+  return asked_for(input.parsed.arguments.adapter, input.model);
 }
 
 std::optional<AdapterPlan> resolve_adapter(const ResolveInput& input, const Architecture& running,

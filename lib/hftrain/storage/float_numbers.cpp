@@ -12,10 +12,12 @@
 namespace hftrain::storage {
 namespace {
 
-Error no_floats(DType dtype) {
+Error no_floats(DType dtype, const std::string& where) {
   return Error(ExitCode::kData,
                std::string("weights of type ") + dtype_name(dtype) + " cannot be computed with")
-      .why("F32, BF16 and F16 can");
+      .where(where)
+      .why("F32, BF16 and F16 can")
+      .hint("the model or the adapter saved in one of these types");
 }
 
 float from_bfloat16(uint16_t bits) {
@@ -55,13 +57,13 @@ uint16_t to_half(float number) {
 
 }  // namespace
 
-std::vector<float> to_floats(DType dtype, std::span<const char> bytes) {
+std::vector<float> to_floats(DType dtype, std::span<const char> bytes, const std::string& where) {
   if (dtype == DType::kF32) {
     std::vector<float> numbers(bytes.size() / sizeof(float));
     std::memcpy(numbers.data(), bytes.data(), bytes.size());
     return numbers;
   }
-  if (dtype != DType::kBF16 && dtype != DType::kF16) throw no_floats(dtype);
+  if (dtype != DType::kBF16 && dtype != DType::kF16) throw no_floats(dtype, where);
   std::vector<float> numbers(bytes.size() / sizeof(uint16_t));
   for (size_t i = 0; i < numbers.size(); ++i) {
     uint16_t bits = 0;
@@ -71,12 +73,13 @@ std::vector<float> to_floats(DType dtype, std::span<const char> bytes) {
   return numbers;
 }
 
-void from_floats(DType dtype, std::span<const float> numbers, std::span<char> bytes) {
+void from_floats(DType dtype, std::span<const float> numbers, std::span<char> bytes,
+                 const std::string& where) {
   if (dtype == DType::kF32) {
     std::memcpy(bytes.data(), numbers.data(), numbers.size_bytes());
     return;
   }
-  if (dtype != DType::kBF16 && dtype != DType::kF16) throw no_floats(dtype);
+  if (dtype != DType::kBF16 && dtype != DType::kF16) throw no_floats(dtype, where);
   for (size_t i = 0; i < numbers.size(); ++i) {
     const uint16_t bits = dtype == DType::kBF16 ? to_bfloat16(numbers[i]) : to_half(numbers[i]);
     std::memcpy(bytes.data() + i * sizeof bits, &bits, sizeof bits);

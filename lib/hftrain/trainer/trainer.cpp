@@ -3,6 +3,7 @@
 
 #include <ATen/core/grad_mode.h>
 
+#include <algorithm>
 #include <cmath>
 #include <map>
 #include <random>
@@ -140,14 +141,25 @@ void Trainer::load_weights_of(const std::string& folder) {
   if (speaks()) say_what_differs(folder, loaded);
 }
 
+// Whether what is opened after the base model's weights fills the parameter.
+bool Trainer::held_by_adapter(const std::string& name) const {
+  const std::optional<plan::AdapterPlan>& adapter = plan_.model.adapter;
+  if (!adapter || (plan_.saving.resume_from.empty() && adapter->folder.empty())) return false;
+  const auto& table = model_->architecture().parameters().parameters;
+  const auto spec = std::ranges::find(table, name, &architectures::ParameterSpec::name);
+  return !std::ranges::binary_search(plan_.model.frozen, static_cast<int>(spec - table.begin()));
+}
+
 void Trainer::say_what_differs(const std::string& folder, const checkpoint::LoadedWeights& loaded) {
   const auto warn = [&](const std::string& name, const std::string& what) {
     events_.message(LogLevel::kWarning, "'" + name + "' " + what);
   };
   for (const std::string& name : loaded.unused) warn(name, "of " + folder + " is not used by this model");
-  for (const std::string& name : loaded.missing)
-    warn(name, "is not in " + folder + " and starts from random numbers");
+  for (const std::string& name : loaded.missing) {
+    if (!held_by_adapter(name)) warn(name, "is not in " + folder + " and starts from random numbers");
+  }
   for (const auto& [name, stored, wanted] : loaded.mismatched) {
+    if (held_by_adapter(name)) continue;
     warn(name, "of " + folder + " has the shape " + checkpoint::shape_text(stored) + " and not " +
                    checkpoint::shape_text(wanted) + ": it starts from random numbers");
   }

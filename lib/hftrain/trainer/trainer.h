@@ -60,6 +60,7 @@ class Trainer {
   void load_weights_of(const std::string& folder);
   // Of all parameters, or those at these positions of the table.
   void draw_initial_weights(const std::optional<models::InitialWeights::Positions>& only);
+  bool held_by_adapter(const std::string& name) const;
   void say_what_differs(const std::string& folder, const checkpoint::LoadedWeights& loaded);
   void resume(const std::string& checkpoint);
   void resume_all_of(const std::string& checkpoint);

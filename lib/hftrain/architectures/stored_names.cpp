@@ -1,0 +1,51 @@
+#include "hftrain/architectures/stored_names.h"
+
+#include <array>
+#include <string_view>
+#include <utility>
+
+#include "hftrain/architectures/architecture.h"
+
+namespace hftrain::architectures {
+namespace {
+
+// As the first releases wrote them, and transformers still reads them.
+std::string with_first_norm_names(std::string name) {
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 2> kNames = {
+      {{"LayerNorm.weight", "LayerNorm.gamma"}, {"LayerNorm.bias", "LayerNorm.beta"}}};
+  for (const auto& [present, first] : kNames) {
+    if (name.ends_with(present)) return name.replace(name.size() - present.size(), present.size(), first);
+  }
+  return name;
+}
+
+}  // namespace
+
+std::vector<std::string> stored_names(const ParameterTable& table, const std::string& name) {
+  std::vector<std::string> names;
+  const auto add = [&](const std::string& each) {
+    names.push_back(each);
+    if (std::string first = with_first_norm_names(each); first != each) names.push_back(std::move(first));
+  };
+  add(name);
+  if (!name.starts_with(table.base_prefix)) return names;
+  const std::string within = name.substr(table.base_prefix.size());
+  for (const std::string& prefix : table.other_prefixes) add(prefix + within);
+  add(within);
+  return names;
+}
+
+std::vector<std::string> stored_names(const ParameterTable& table, const ParameterSpec& spec) {
+  std::vector<std::string> names = stored_names(table, spec.name);
+  const auto add_all = [&](const std::string& name) {
+    const std::vector<std::string> more = stored_names(table, name);
+    names.insert(names.end(), more.begin(), more.end());
+  };
+  for (const std::string& other : spec.other_names) add_all(other);
+  for (const TiedParameter& tied : table.tied) {
+    if (tied.parameter == spec.name) add_all(tied.alias);
+  }
+  return names;
+}
+
+}  // namespace hftrain::architectures
