@@ -56,8 +56,10 @@ void Follower::pass_signals() {
   while (const int signal = signals_.next()) {
     const double now = monotonic_seconds();
     const bool repeated = stops_ > 0 && signal != SIGINT && now - last_stop_ < kRepeatedStopSeconds;
-    last_stop_ = now;
-    if (!repeated) ++stops_;
+    if (!repeated) {
+      last_stop_ = now;
+      ++stops_;
+    }
     link_.send(StopReceived{signal});
   }
 }

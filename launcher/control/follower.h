@@ -56,7 +56,7 @@ class Follower {
   std::string leader_;
   StopSignals& signals_;
   int stops_ = 0;
-  double last_stop_ = 0;  // monotonic seconds
+  double last_stop_ = 0;  // monotonic seconds: the newest that counted
   std::vector<Message> waiting_;
   std::optional<JobVerdict> verdict_;
 };

@@ -97,8 +97,9 @@ void Supervisor::stop_asked(int agent, int signal) {
   StopsOfAgent& stops = stops_by_agent_[agent];
   const double now = monotonic_seconds();
   const bool repeated = stops.count > 0 && signal != SIGINT && now - stops.at < kRepeatedStopSeconds;
+  if (repeated) return;
   stops.at = now;
-  if (repeated || ++stops.count <= stops_) return;
+  if (++stops.count <= stops_) return;
   stops_ = stops.count;
   last_signal_ = signal;
   // A scheduler announces the same end; to take it for a second wish would cost the save that it is about.

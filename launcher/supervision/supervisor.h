@@ -101,7 +101,7 @@ class Supervisor {
   int last_signal_ = 0;
   struct StopsOfAgent {
     int count = 0;
-    double at = 0;  // the newest signal
+    double at = 0;  // when the newest that counted came: a repeated one does not put off the next wish
   };
   std::map<int, StopsOfAgent> stops_by_agent_;
   int stops_ = 0;             // how often the job was asked to stop

@@ -78,7 +78,7 @@ class Slurm:
             self.daemons.append(subprocess.Popen(words, env={**os.environ, **self.environment}, stdout=subprocess.DEVNULL,
                                                  stderr=subprocess.DEVNULL, start_new_session=True))
         end = time.monotonic() + PATIENCE
-        while "idle" not in self.asked("sinfo", "-h", "-o", "%t"):
+        while self.asked("sinfo", "-h", "-o", "%t").split() != ["idle"]:  # "idle*" is a node that does not answer
             if time.monotonic() > end or any(daemon.poll() is not None for daemon in self.daemons):
                 text = self.logs()
                 self.__exit__()

@@ -142,7 +142,7 @@ struct GroupOptions {
   std::chrono::milliseconds timeout = std::chrono::minutes(30);
   // How long the report of a failure waits for word from the other ranks, all of which notice at about the same
   // time. Who is later, as on a machine with far more to do than it has processors for, is named with the dead.
-  std::chrono::milliseconds patience{300};
+  std::chrono::milliseconds patience{1000};
   StoreAddress store{};          // unused in a world of one
   StatusPage* status = nullptr;  // where operations are noted; null: nowhere
 };

@@ -299,6 +299,29 @@ TEST_CASE("a follower whose leader takes nothing leaves its ranks' output in the
   CHECK(std::filesystem::file_size(folder / "0/stderr.log") < 32'000'000);
 }
 
+TEST_CASE(
+    "a follower whose leader says nothing leaves at a second wish, also one among signals that come fast") {
+  int ends[2];
+  REQUIRE(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, ends) == 0);
+  const FileDescriptor leader(ends[1]);
+  ControlLink link{FileDescriptor(ends[0])};
+  StopSignals signals;
+  Follower follower(link, "node 0", signals);
+  std::thread sender([] {
+    for (int i = 0; i < 5; ++i) {
+      ::kill(::getpid(), SIGTERM);
+      ::poll(nullptr, 0, 400);
+    }
+  });
+  try {
+    follower.next();
+    FAIL_CHECK("it went on");
+  } catch (const JobEnded& ended) {
+    CHECK(ended.code() == ExitCode::kTerminatedUnsaved);
+  }
+  sender.join();
+}
+
 TEST_CASE("a signal while others are awaited ends the wait for all", "[process]") {
   Agents job;
   Agent& leader = job.start(0, 3, {"0 ready finish:0"});

@@ -230,6 +230,20 @@ TEST_CASE("two different signals of one moment, as systemd sends them, are one w
   CHECK(job.observer.notices.size() == 1);
 }
 
+TEST_CASE("the same signal again is a second wish when its moment is over, whatever came in between",
+          "[process]") {
+  // Each line comes with a signal. Those 0.4 s apart are within the window of the one before, but not all of the first.
+  const auto* lines = GENERATE("sleep:1000 print:again",
+                               "sleep:400 print:a sleep:400 print:b sleep:400 print:c sleep:400 print:d");
+  Job job;
+  job.observer.when_event = after(Kind::kReady, 1, [] { send_to_self(SIGTERM); });
+  job.observer.when_line = [](const OutputLine&) { send_to_self(SIGTERM); };
+  const JobResult result = job.run({std::string("ignore-stops ready ") + lines + " hang"});
+  CHECK(result.code == ExitCode::kTerminatedUnsaved);
+  REQUIRE(job.observer.notices.size() >= 2);
+  CHECK(job.observer.notices[1].find("without saving") != std::string::npos);
+}
+
 TEST_CASE("a scheduler's signal while the job stops for time costs no save; a second one does", "[process]") {
   const auto [signals, code] =
       GENERATE(std::pair(1, ExitCode::kTerminated), std::pair(2, ExitCode::kTerminatedUnsaved));

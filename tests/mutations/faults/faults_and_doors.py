@@ -106,6 +106,11 @@ fault("the launcher takes two signals of one moment for two wishes",
       tests=["launcher: two different signals of one moment, as systemd sends them, are one wish"],
       says=r"result\.code == ExitCode::kTerminated|notices\.size\(\) == 1")
 
+fault("a repeated signal puts off the second wish",
+      "launcher/supervision/supervisor.cpp", "if (repeated) return;\n  stops.at = now;", "stops.at = now;\n  if (repeated) return;",
+      tests=["launcher: the same signal again is a second wish when its moment is over, whatever came in between"],
+      says=r"without saving|notices\.size\(\) >= 2")
+
 fault("the end of a slice is added up without a check",
       "lib/hftrain/storage/sharded_state.cpp", "const std::optional<int64_t> end = checked_sum(offsets[dim], stored.entry.shape[dim]);",
       "const std::optional<int64_t> end =\n          static_cast<int64_t>(static_cast<uint64_t>(offsets[dim]) + static_cast<uint64_t>(stored.entry.shape[dim]));",
