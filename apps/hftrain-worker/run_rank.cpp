@@ -1,6 +1,8 @@
 #include "run_rank.h"
 
+#include <atomic>
 #include <iostream>
+#include <optional>
 
 #include "hftrain/base/clock.h"
 #include "hftrain/base/error.h"
@@ -24,6 +26,7 @@ using Kind = plan::WorkerEvent::Kind;
 
 constexpr std::chrono::seconds kPatienceOfMpi{30};
 constexpr std::chrono::seconds kPatienceAfterStop{2};
+constexpr std::chrono::seconds kPatienceWithDevices{10};
 
 runtime::WorkerContext make_context(const plan::RunPlan& plan, const plan::RankPlan& rank) {
   runtime::WorkerPlace place;
@@ -33,6 +36,7 @@ runtime::WorkerContext make_context(const plan::RunPlan& plan, const plan::RankP
   place.local_world_size = rank.local_world_size;
   place.threads = rank.threads;
   place.cuda_ordinal = rank.device == plan::DeviceKind::kCuda ? rank.ordinal : -1;
+  place.device_uuid = rank.device_uuid;
   place.cuda_plugin = plugin_path("libhftrain_cuda.so");
   const runtime::Numerics numerics{plan.full_determinism, plan.precision.tf32};
   const LogLevel level = log_level_named(plan.logging.level_of(rank), LogLevel::kInfo);
@@ -47,9 +51,33 @@ std::unique_ptr<comm::MpiProcess> start_mpi(const plan::RunPlan& plan) {
   return comm::load_mpi_plugin(plugin_path("libhftrain_mpi.so")).start_process({});
 }
 
+// Tells the launcher what ended this rank: once, and before anything that may wait for other ranks. Any thread.
+class FailureReport {
+ public:
+  explicit FailureReport(EventChannel& events) : events_(events) {}
+  void tell(const Error& error);
+
+ private:
+  EventChannel& events_;
+  std::atomic<bool> told_ = false;
+};
+
+void FailureReport::tell(const Error& error) {
+  if (told_.exchange(true)) return;
+  const Diagnostic& first = error.diagnostics().front();
+  Json failure = {{"exit_code", static_cast<int>(error.code())},
+                  {"what", first.what},
+                  {"where", first.where},
+                  {"why", first.why},
+                  {"hint", first.hint}};
+  if (const auto* of_peer = dynamic_cast<const checkpoint::PeerFailure*>(&error))
+    failure["of_rank"] = of_peer->rank();
+  events_.send(Kind::kFailed, failure);
+}
+
 std::unique_ptr<comm::Communicator> connect(const plan::RunPlan& plan, const Options& options,
                                             const runtime::WorkerContext& context, comm::MpiProcess* mpi,
-                                            StatusPage& status) {
+                                            StatusPage& status, FailureReport& failure) {
   comm::GroupOptions group;
   group.rank = options.rank;
   group.world_size = plan.ranks.world_size;
@@ -58,6 +86,9 @@ std::unique_ptr<comm::Communicator> connect(const plan::RunPlan& plan, const Opt
   group.device = context.device;
   group.timeout = std::chrono::seconds(plan.ranks.timeout_seconds);
   group.status = &status;
+  // Ranks of GPUs come to an operation at times of their own, and nobody wakes the others: those that are behind answer late.
+  if (context.cuda != nullptr) group.patience = kPatienceWithDevices;
+  group.lost = [&failure](const Error& error) { failure.tell(error); };
   group.store = {options.master_addr, static_cast<uint16_t>(options.master_port), options.store_fd};
   comm::BackendTable backends = comm::builtin_backends();
   if (context.cuda != nullptr) {
@@ -85,28 +116,44 @@ trainer::RunOutcome run(trainer::Trainer& trainer) {
   }
 }
 
-// All groups of ranks are gone when it returns. `begin`: when the rank started.
-ExitCode train_in_groups(const plan::RunPlan& plan, const Options& options, runtime::WorkerContext& context,
-                         comm::MpiProcess* mpi, double begin, StatusPage& status, EventChannel& events) {
-  const std::unique_ptr<comm::Communicator> communicator = connect(plan, options, context, mpi, status);
-  comm::agree_on_plan(*communicator, plan::plan_hash(plan));
-  trainer::Trainer trainer(plan, context, *communicator, events);
-  events.send(Kind::kReady, {{"seconds", monotonic_seconds() - begin}});
+ExitCode train_with(trainer::Trainer& trainer, comm::Communicator& communicator, StatusPage& status,
+                    EventChannel& events) {
   const trainer::RunOutcome outcome = run(trainer);
   status.set_phase(WorkPhase::kLeaving);
   // Nobody leaves while another rank may still need it.
-  communicator->barrier();
+  communicator.barrier();
   events.send(
       Kind::kFinished,
       {{"exit_code", static_cast<int>(outcome.code)}, {"reason", outcome.reason}, {"stats", outcome.stats}});
   return outcome.code;
 }
 
-ExitCode train(const plan::RunPlan& plan, const Options& options, StatusPage& status, EventChannel& events) {
+// All groups of ranks are gone when it returns; what fails is told while they are there. `begin`: when the rank started.
+ExitCode train_in_groups(const plan::RunPlan& plan, const Options& options, runtime::WorkerContext& context,
+                         comm::MpiProcess* mpi, double begin, StatusPage& status, EventChannel& events,
+                         FailureReport& failure) {
+  const std::unique_ptr<comm::Communicator> communicator =
+      connect(plan, options, context, mpi, status, failure);
+  std::optional<trainer::Trainer> trainer;  // has groups of its own
+  try {
+    return runtime::translate_exceptions([&] {
+      comm::agree_on_plan(*communicator, plan::plan_hash(plan));
+      trainer.emplace(plan, context, *communicator, events);
+      events.send(Kind::kReady, {{"seconds", monotonic_seconds() - begin}});
+      return train_with(*trainer, *communicator, status, events);
+    });
+  } catch (const Error& error) {
+    failure.tell(error);
+    throw;
+  }
+}
+
+ExitCode train(const plan::RunPlan& plan, const Options& options, StatusPage& status, EventChannel& events,
+               FailureReport& failure) {
   const double begin = monotonic_seconds();
   runtime::WorkerContext context = make_context(plan, plan.ranks.ranks.at(static_cast<size_t>(options.rank)));
   const std::unique_ptr<comm::MpiProcess> mpi = start_mpi(plan);
-  const ExitCode code = train_in_groups(plan, options, context, mpi.get(), begin, status, events);
+  const ExitCode code = train_in_groups(plan, options, context, mpi.get(), begin, status, events, failure);
   // mpirun, without which MPI does not end, sleeps while it waits for those it has told to stop, and then
   // kills.
   const auto patience = code == ExitCode::kDone ? kPatienceOfMpi : kPatienceAfterStop;
@@ -116,27 +163,16 @@ ExitCode train(const plan::RunPlan& plan, const Options& options, StatusPage& st
   return code;
 }
 
-void report(const Error& error, EventChannel& events) {
-  const Diagnostic& first = error.diagnostics().front();
-  Json failure = {{"exit_code", static_cast<int>(error.code())},
-                  {"what", first.what},
-                  {"where", first.where},
-                  {"why", first.why},
-                  {"hint", first.hint}};
-  if (const auto* of_peer = dynamic_cast<const checkpoint::PeerFailure*>(&error))
-    failure["of_rank"] = of_peer->rank();
-  events.send(Kind::kFailed, failure);
-}
-
 }  // namespace
 
 ExitCode run_rank(const Options& options, StatusPage& status) {
   EventChannel events(FileDescriptor(options.control_fd), options.rank, &status);
+  FailureReport failure(events);
   try {
     const plan::RunPlan plan = plan::run_plan_from_json(read_json_file(options.plan_path), options.plan_path);
-    return runtime::translate_exceptions([&] { return train(plan, options, status, events); });
+    return runtime::translate_exceptions([&] { return train(plan, options, status, events, failure); });
   } catch (const Error& error) {
-    report(error, events);
+    failure.tell(error);
     throw;
   }
 }

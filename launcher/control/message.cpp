@@ -30,8 +30,8 @@ static void from_json(const Json& json, WorkPhase& phase) {
 
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Diagnostic, severity, what, where, why, hint)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(CrashNote, signal, code, address, mapped_file)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(WorkStatus, phase, step, operations, operation, operation_bytes, stack,
-                                   crash)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(WorkStatus, phase, step, operations, operation, operation_bytes, waits,
+                                   stack, crash)
 
 }  // namespace hftrain
 

@@ -107,7 +107,8 @@ double HangWatch::patience_with_busy(WorkPhase phase) const {
 }
 
 bool HangWatch::is_busy(const WorkerSnapshot& before, const WorkerSnapshot& after, double seconds) const {
-  if (after.process.stopped()) return false;
+  // A host whose device is in an operation all the while spins; it computes nothing.
+  if (after.process.stopped() || (before.status.waits > 0 && after.status.waits > 0)) return false;
   if (after.process.state == '?') return true;  // on another machine: it has the benefit of the doubt
   const double used = after.process.cpu_seconds - before.process.cpu_seconds;
   // On a crowded machine one that is ready to run hardly gets to run.

@@ -40,6 +40,11 @@ TEST_CASE("what one process writes on a status page another one reads", "[proces
   CHECK(status.operations == 2);
   CHECK(status.operation == "a name that is ");
   CHECK(status.operation_bytes == 8);
+  CHECK(status.waits == 0);
+  page.begin_wait();
+  CHECK(page.read().waits == 1);
+  page.end_wait();
+  CHECK(page.read().waits == 0);
 }
 
 TEST_CASE("without a page writes go nowhere") {

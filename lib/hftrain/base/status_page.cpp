@@ -28,6 +28,7 @@ struct StatusPage::Fields {
   std::atomic<int64_t> steps;  // last finished update + 1
   std::atomic<uint64_t> operations;
   std::atomic<int64_t> operation_bytes;
+  std::atomic<int32_t> waits;
   std::array<std::atomic<uint64_t>, kNameBytes / 8> operation;
   std::atomic<int32_t> crash_signal;
   std::atomic<int32_t> crash_code;
@@ -94,6 +95,14 @@ void StatusPage::begin_operation(const char* name, int64_t bytes) noexcept {
   fields_->operations.fetch_add(1, kRelaxed);
 }
 
+void StatusPage::begin_wait() noexcept {
+  if (fields_ != nullptr) fields_->waits.fetch_add(1, kRelaxed);
+}
+
+void StatusPage::end_wait() noexcept {
+  if (fields_ != nullptr) fields_->waits.fetch_sub(1, kRelaxed);
+}
+
 void StatusPage::set_answers() noexcept {
   if (fields_ != nullptr) fields_->answers.store(1, kRelaxed);
 }
@@ -135,6 +144,7 @@ WorkStatus StatusPage::read() const {
   status.phase = phase();
   status.step = fields_->steps.load(kRelaxed) - 1;
   status.operations = fields_->operations.load(kRelaxed);
+  status.waits = fields_->waits.load(kRelaxed);
   std::array<uint64_t, kNameBytes / 8> words{};
   for (size_t i = 0; i < words.size(); ++i) words[i] = fields_->operation[i].load(kRelaxed);
   std::array<char, kNameBytes> name{};

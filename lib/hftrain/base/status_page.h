@@ -37,6 +37,8 @@ struct WorkStatus {
   uint64_t operations = 0;  // collective operations begun so far, of all groups
   std::string operation;    // the name of the newest one
   int64_t operation_bytes = 0;
+  int waits =
+      0;  // groups in which the device is in an operation that is not over: a host that spins then waits
   std::string stack;  // what the worker wrote when it was last asked for it, or when it crashed
   std::optional<CrashNote> crash;
 
@@ -65,6 +67,9 @@ class StatusPage {
   void set_step(int64_t step) noexcept;
   // `name`: at most 15 characters are kept.
   void begin_operation(const char* name, int64_t bytes) noexcept;
+  // Around the time in which a device is in an operation that the host need not wait for.
+  void begin_wait() noexcept;
+  void end_wait() noexcept;
 
   // For handlers. From now on the worker answers kStackSignal.
   void set_answers() noexcept;

@@ -84,10 +84,8 @@ void spread_files(comm::Communicator& communicator, const NodeFolders& nodes,
         const auto count = static_cast<int64_t>(std::min(kPiece, record.size - done));
         const at::Tensor host = at::empty({count}, at::TensorOptions().dtype(at::kByte));
         if (own == root) copy.read(static_cast<char*>(host.mutable_data_ptr()), count);
-        const at::Tensor piece = host.to(communicator.device());
-        communicator.broadcast(piece, root);
-        const at::Tensor arrived = piece.cpu();
-        copy.write(static_cast<const char*>(arrived.const_data_ptr()), count);
+        communicator.host().broadcast(host, root);
+        copy.write(static_cast<const char*>(host.const_data_ptr()), count);
       }
       copy.finish();
     }

@@ -91,7 +91,7 @@ void fill(const at::Tensor& target, storage::DType stored, const std::function<v
   const at::NoGradGuard no_grad;
   const at::ScalarType type = scalar_type_of(stored);
   const bool direct = target.is_cpu() && target.is_contiguous() && target.scalar_type() == type;
-  const at::Tensor host = direct ? target : at::empty(target.sizes(), at::TensorOptions().dtype(type));
+  const at::Tensor host = direct ? target : host_memory_for(target, type);
   read({static_cast<char*>(host.mutable_data_ptr()), host.nbytes()});
   if (!direct) target.copy_(host);
 }

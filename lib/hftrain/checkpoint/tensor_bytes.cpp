@@ -1,5 +1,8 @@
 #include "hftrain/checkpoint/tensor_bytes.h"
 
+#include <ATen/core/grad_mode.h>
+#include <ATen/ops/empty.h>
+
 #include <array>
 #include <utility>
 
@@ -48,7 +51,16 @@ std::string_view bytes_of(const at::Tensor& tensor) {
 }
 
 at::Tensor to_host(const at::Tensor& tensor) {
-  return tensor.detach().cpu().contiguous();
+  const at::NoGradGuard no_grad;
+  if (tensor.is_cpu()) return tensor.detach().contiguous();
+  return host_memory_for(tensor, tensor.scalar_type()).copy_(tensor);
+}
+
+at::Tensor host_memory_for(const at::Tensor& tensor, at::ScalarType type) {
+  // Pinned memory is kept for ever, in blocks of powers of two: not for a large table.
+  constexpr size_t kMostPinned = size_t{256} << 20;
+  const bool pinned = !tensor.is_cpu() && tensor.nbytes() <= kMostPinned;
+  return at::empty(tensor.sizes(), at::TensorOptions().dtype(type).pinned_memory(pinned));
 }
 
 }  // namespace hftrain::checkpoint

@@ -11,6 +11,7 @@
 #include <torch/csrc/distributed/c10d/Store.hpp>
 #include <vector>
 
+#include "hftrain/base/error.h"
 #include "hftrain/base/status_page.h"
 
 namespace hftrain::comm {
@@ -27,6 +28,10 @@ struct BackendRequest {
   std::chrono::milliseconds timeout{};
   std::chrono::milliseconds patience{};  // GroupOptions::patience
   StatusPage* status = nullptr;          // where operations are noted; null: nowhere
+  // wait() of the backend's works may return before they are over, as a GPU's does: their deadline is kept by a watch
+  // (work_watch.h), which tells `lost`, on a thread of its own, what it has found, since nobody may come to ask.
+  bool watched = false;
+  std::function<void(const Error&)> lost{};
 };
 
 using BackendMaker = std::function<c10::intrusive_ptr<c10d::Backend>(const BackendRequest&)>;

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <exception>
 #include <numeric>
 #include <stdexcept>
 #include <torch/csrc/distributed/c10d/PrefixStore.hpp>
@@ -77,13 +78,15 @@ void PendingOperation::wait() {
     communicator_->rethrow(std::current_exception(), operation_);
   }
   works_.clear();
+  communicator_->throw_if_given_up();
 }
 
 Communicator::Communicator(BackendRequest request, BackendMaker connect)
-    : Communicator(std::move(request), std::move(connect), "", std::make_shared<Traffic>()) {}
+    : Communicator(std::move(request), std::move(connect), "", std::make_shared<Traffic>(),
+                   std::make_shared<GivenUp>()) {}
 
 Communicator::Communicator(BackendRequest request, BackendMaker connect, std::string name,
-                           std::shared_ptr<Traffic> traffic)
+                           std::shared_ptr<Traffic> traffic, std::shared_ptr<GivenUp> given_up)
     : request_(std::move(request)),
       connect_(std::move(connect)),
       name_(std::move(name)),
@@ -91,17 +94,30 @@ Communicator::Communicator(BackendRequest request, BackendMaker connect, std::st
       backend_(c10::make_intrusive<ObservedBackend>(
           connect_backend(request_, request_.world_size == 1 ? connect_trivially : connect_), traffic_,
           request_.status)),
-      group_(c10::make_intrusive<c10d::ProcessGroup>(request_.store, rank(), world_size())) {
+      group_(c10::make_intrusive<c10d::ProcessGroup>(request_.store, rank(), world_size())),
+      given_up_(std::move(given_up)) {
   group_->setBackend(device().type(), c10d::ProcessGroup::BackendType::CUSTOM, backend_);
   group_->setDefaultBackend(c10d::ProcessGroup::BackendType::CUSTOM);
+  if (!request_.watched || world_size() == 1) return;
+  watch_ = std::make_unique<WorkWatch>(
+      device(), request_.timeout, request_.status,
+      [this](const Operation& operation, const std::string& why) { give_up(operation, why); });
+  backend_->watch_with(*watch_, device());
 }
 
+// A group is left politely when the work is done: under NCCL that waits for all ranks. A rank that fails must not wait
+// for those who wait for it.
 Communicator::~Communicator() {
   try {
-    backend_->shutdown();
+    if (std::uncaught_exceptions() > exceptions_before_) {
+      backend_->abort();
+    } else {
+      backend_->shutdown();
+    }
   } catch (const std::exception&) {
     // A lost peer has been reported by the operation that met it.
   }
+  watch_.reset();  // before what it looks at
 }
 
 std::unique_ptr<Communicator> Communicator::subgroup(const std::vector<int>& ranks,
@@ -117,7 +133,7 @@ std::unique_ptr<Communicator> Communicator::subgroup(const std::vector<int>& ran
   request.members.clear();
   for (const int member : ranks) request.members.push_back(request_.members.at(static_cast<size_t>(member)));
   return std::unique_ptr<Communicator>(
-      new Communicator(std::move(request), connect_, name, std::make_shared<Traffic>(traffic_)));
+      new Communicator(std::move(request), connect_, name, std::make_shared<Traffic>(traffic_), given_up_));
 }
 
 void Communicator::check(const at::Tensor& tensor) const {
@@ -137,6 +153,7 @@ void Communicator::check_parts(const at::Tensor& whole, const at::Tensor& part) 
 
 template <typename Start>
 PendingOperation Communicator::issue(const Start& start) const {
+  throw_if_given_up();
   return guard([&] {
     ObservedBackend::Works works = start();
     return PendingOperation(*this, backend_->last_operation(), std::move(works));
@@ -243,29 +260,28 @@ void Communicator::barrier() {
 }
 
 double Communicator::sum(double value) {
-  const at::Tensor total = at::full({1}, value, at::TensorOptions(device()).dtype(at::kDouble));
-  all_reduce(total, Reduction::kSum);
+  const at::Tensor total = at::full({1}, value, at::TensorOptions(host().device()).dtype(at::kDouble));
+  host().all_reduce(total, Reduction::kSum);
   return total.item<double>();
 }
 
 int64_t Communicator::maximum(int64_t value) {
-  const at::Tensor largest = at::full({1}, value, at::TensorOptions(device()).dtype(at::kLong));
-  all_reduce(largest, Reduction::kMaximum);
+  const at::Tensor largest = at::full({1}, value, at::TensorOptions(host().device()).dtype(at::kLong));
+  host().all_reduce(largest, Reduction::kMaximum);
   return largest.item<int64_t>();
 }
 
 std::vector<std::string> Communicator::all_gather_text(const std::string& text) {
-  const auto integers = at::TensorOptions(device()).dtype(at::kLong);
-  const auto bytes = at::TensorOptions(at::kByte);
+  const auto integers = at::TensorOptions(host().device()).dtype(at::kLong);
   const at::Tensor lengths = at::empty({world_size()}, integers);
-  all_gather(lengths, at::full({1}, static_cast<int64_t>(text.size()), integers));
+  host().all_gather(lengths, at::full({1}, static_cast<int64_t>(text.size()), integers));
   const at::Tensor sizes = lengths.cpu();
   const int64_t longest = sizes.max().item<int64_t>();
 
-  const at::Tensor padded = at::zeros({longest}, bytes);
+  const at::Tensor padded = at::zeros({longest}, at::kByte);
   if (!text.empty()) std::memcpy(padded.mutable_data_ptr(), text.data(), text.size());
-  const at::Tensor gathered = at::empty({world_size(), longest}, bytes.device(device()));
-  all_gather(gathered, padded.to(device()));
+  const at::Tensor gathered = at::empty({world_size(), longest}, padded.options().device(host().device()));
+  host().all_gather(gathered, padded.to(host().device()));
 
   const at::Tensor rows = gathered.cpu();
   std::vector<std::string> texts;
@@ -279,6 +295,7 @@ std::vector<std::string> Communicator::all_gather_text(const std::string& text) 
 // Gloo throws std::runtime_error, LibTorch's groups and stores c10::DistError. What else comes out of a
 // backward pass or a wrong call is not about communication and passes unchanged.
 void Communicator::rethrow(const std::exception_ptr& failure, const Operation& operation) const {
+  throw_if_given_up();  // what the watch has aborted fails for its reason
   try {
     std::rethrow_exception(failure);
   } catch (const c10::DistError& error) {
@@ -288,11 +305,46 @@ void Communicator::rethrow(const std::exception_ptr& failure, const Operation& o
   }
 }
 
+// Whoever comes to an operation meanwhile waits until it is known who is missing; the launcher knows it before the abort,
+// which itself may wait, lets go of hosts that wait for the device.
+void Communicator::give_up(const Operation& operation, const std::string& why) {
+  {
+    const std::lock_guard lock(given_up_->mutex);
+    if (!given_up_->error) given_up_->error = name_missing(why, operation);
+    if (request_.lost) request_.lost(*given_up_->error);
+  }
+  try {
+    backend_->abort();
+  } catch (const std::exception&) {
+    // It is told already.
+  }
+}
+
+void Communicator::throw_if_given_up() const {
+  const std::lock_guard lock(given_up_->mutex);
+  if (given_up_->error) throw Error(*given_up_->error);
+}
+
+Communicator& Communicator::host() {
+  throw_if_given_up();
+  if (host_) return *host_;
+  if (!request_.watched || world_size() == 1) return *this;
+  throw Error(ExitCode::kInternal, "the group " + name_ + " of a GPU has no group of the host");
+}
+
 Error Communicator::lost(const std::string& why, const Operation& operation) const {
+  try {
+    backend_->abort();  // so that ranks which wait for others than the dead learn of it, too
+  } catch (const std::exception&) {
+    // The operation has failed without it.
+  }
+  return name_missing(why, operation);
+}
+
+Error Communicator::name_missing(const std::string& why, const Operation& operation) const {
   std::string what = operation.name + " number " + std::to_string(operation.sequence) +
                      (name_.empty() ? "" : " of the group " + name_) + " failed: ";
   try {
-    backend_->abort();
     std::vector<int> silent = missing_at(*request_.store, "failed", rank(), world_size(), request_.patience);
     for (int& member : silent) member = request_.members[static_cast<size_t>(member)];
     what +=
@@ -319,14 +371,25 @@ std::unique_ptr<Communicator> make_communicator(const GroupOptions& options, con
                          .device = options.device,
                          .timeout = options.timeout,
                          .patience = options.patience,
-                         .status = options.status};
+                         .status = options.status,
+                         .watched = options.watched || !options.device.is_cpu(),
+                         .lost = options.lost};
   if (options.world_size == 1) return std::make_unique<Communicator>(request, connect_trivially);
   const auto maker = backends.find(options.backend);
   if (maker == backends.end()) {
     throw Error(ExitCode::kInternal, "there is no communication backend of the name " + options.backend);
   }
   request.store = open_store(options.store, options.rank, options.world_size, options.timeout);
-  return std::make_unique<Communicator>(request, maker->second);
+  auto communicator = std::make_unique<Communicator>(request, maker->second);
+  if (!request.watched) return communicator;
+  request.store = c10::make_intrusive<c10d::PrefixStore>("host", request.store);
+  request.device = c10::Device(c10::DeviceType::CPU);
+  request.watched = false;
+  request.backend = "gloo";
+  communicator->host_.reset(new Communicator(std::move(request), builtin_backends().at("gloo"), "host",
+                                             std::make_shared<Traffic>(communicator->traffic_),
+                                             communicator->given_up_));
+  return communicator;
 }
 
 void agree_on_plan(Communicator& communicator, const std::string& plan_hash) {

@@ -6,7 +6,8 @@
 // All ranks call the same operations in the same order. Tensors are contiguous and on the communicator's
 // device; a world of one is no special case. Every operation has the deadline of the group. One that fails (a
 // peer died or does not come) throws Error kWorkerLost naming the operation, its sequence number, this rank
-// and the ranks that gave no word; after that the group is unusable. One thread issues operations at a time.
+// and the ranks that gave no word; after that the group is unusable. One thread issues operations at a time. On a GPU
+// wait() returns early, and the failure is thrown by whatever comes next.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -14,7 +15,10 @@
 #include <chrono>
 #include <cstdint>
 #include <exception>
+#include <functional>
 #include <memory>
+#include <mutex>
+#include <optional>
 #include <string>
 #include <torch/csrc/distributed/c10d/ProcessGroup.hpp>
 #include <utility>
@@ -53,6 +57,7 @@ class Communicator {
   // See make_communicator. `connect` is kept for sub-groups; the request's store may be null in a world of
   // one.
   Communicator(BackendRequest request, BackendMaker connect);
+  // Leaves the group; an exception on its way aborts it for everybody instead.
   ~Communicator();
   Communicator(const Communicator&) = delete;
   Communicator& operator=(const Communicator&) = delete;
@@ -92,10 +97,14 @@ class Communicator {
   // Returns when all ranks have called it.
   void barrier();
 
-  // Single numbers and texts of the host; these wait for the result.
+  // Single numbers and texts of the host; these wait for the result, over host(), and for nothing that a device does.
   double sum(double value);
   int64_t maximum(int64_t value);
   std::vector<std::string> all_gather_text(const std::string& text);  // by rank
+
+  // The same ranks with tensors of the CPU: this group, and on a GPU one over TCP beside it.
+  // Of a sub-group on a GPU there is none.
+  Communicator& host();
 
   // For LibTorch's Reducer. Its operations are counted too.
   const c10::intrusive_ptr<c10d::ProcessGroup>& process_group() const { return group_; }
@@ -115,13 +124,25 @@ class Communicator {
 
  private:
   friend class PendingOperation;
+  friend std::unique_ptr<Communicator> make_communicator(const struct GroupOptions&, const BackendTable&);
+  // What the watch of any of a group, its sub-groups and its host's group has found: none of them goes on.
+  struct GivenUp {
+    std::mutex mutex;
+    std::optional<Error> error;
+  };
+
   Communicator(BackendRequest request, BackendMaker connect, std::string name,
-               std::shared_ptr<Traffic> traffic);
+               std::shared_ptr<Traffic> traffic, std::shared_ptr<GivenUp> given_up);
   // Issues what `start` returns.
   template <typename Start>
   PendingOperation issue(const Start& start) const;
   [[noreturn]] void rethrow(const std::exception_ptr& failure, const Operation& operation) const;
   Error lost(const std::string& why, const Operation& operation) const;
+  // The same without waking anybody.
+  Error name_missing(const std::string& why, const Operation& operation) const;
+  // On the watch's thread.
+  void give_up(const Operation& operation, const std::string& why);
+  void throw_if_given_up() const;
   void check(const at::Tensor& tensor) const;
   void check_parts(const at::Tensor& whole, const at::Tensor& part) const;
 
@@ -131,6 +152,10 @@ class Communicator {
   std::shared_ptr<Traffic> traffic_;
   c10::intrusive_ptr<ObservedBackend> backend_;
   c10::intrusive_ptr<c10d::ProcessGroup> group_;
+  int exceptions_before_ = std::uncaught_exceptions();
+  std::shared_ptr<GivenUp> given_up_;
+  std::unique_ptr<WorkWatch> watch_;  // null where wait() waits
+  std::unique_ptr<Communicator> host_;
 };
 
 struct GroupOptions {
@@ -145,6 +170,9 @@ struct GroupOptions {
   std::chrono::milliseconds patience{1000};
   StoreAddress store{};          // unused in a world of one
   StatusPage* status = nullptr;  // where operations are noted; null: nowhere
+  // As a GPU's group is: see BackendRequest; numbers of the host go over a group of their own.
+  bool watched = false;
+  std::function<void(const Error&)> lost{};
 };
 
 // Opens the store and connects all ranks. kWorkerLost when a rank does not come within the deadline.

@@ -17,16 +17,9 @@
 #include <vector>
 
 #include "hftrain/base/status_page.h"
+#include "hftrain/comm/work_watch.h"
 
 namespace hftrain::comm {
-
-// One collective as the group counts them: the same on all ranks, since all issue the same ones in the same
-// order.
-struct Operation {
-  std::string name;       // "all-reduce", …
-  uint64_t sequence = 0;  // 1 for the first of the group
-  int64_t bytes = 0;
-};
 
 // What a rank has sent over a group and all its sub-groups. Any thread.
 class Traffic {
@@ -47,11 +40,15 @@ class Traffic {
 class ObservedBackend final : public c10d::Backend {
  public:
   // What has to be waited for until an operation is over.
-  using Works = std::vector<c10::intrusive_ptr<c10d::Work>>;
+  using Works = WorkWatch::Works;
 
   // `status`, which may be null, is told of every operation as it begins.
   ObservedBackend(c10::intrusive_ptr<c10d::Backend> observed, std::shared_ptr<Traffic> traffic,
                   StatusPage* status);
+
+  // From now on operations are handed to `watch`, which tells the status page in this object's place, with the point that
+  // `device` has to reach before them. `watch` outlives the last operation.
+  void watch_with(WorkWatch& watch, c10::Device device);
 
   Operation last_operation() const;
   // Many pairs as one operation: at once where the transport can, otherwise pair by pair.
@@ -83,13 +80,23 @@ class ObservedBackend final : public c10d::Backend {
   void shutdown() override { observed_->shutdown(); }
 
  private:
+  struct Begun {
+    Operation operation;
+    std::optional<c10::Event> reached;
+  };
+
   // `passes`: how often every byte crosses the ring.
-  void note(const char* name, int64_t bytes, int passes);
-  void note_sent(const char* name, int64_t bytes, int64_t sent);
+  int64_t ring(int64_t bytes, int passes) const { return passes * bytes * (getSize() - 1) / getSize(); }
+  // Notes the operation that `start` issues and returns as Work or Works.
+  template <typename Start>
+  auto observe(const char* name, int64_t bytes, int64_t sent, const Start& start);
+  Begun begin(const char* name, int64_t bytes, int64_t sent);
 
   c10::intrusive_ptr<c10d::Backend> observed_;
   std::shared_ptr<Traffic> traffic_;
   StatusPage* status_;
+  WorkWatch* watch_ = nullptr;
+  c10::Device device_{c10::DeviceType::CPU};
   mutable std::mutex mutex_;
   Operation last_;
 };

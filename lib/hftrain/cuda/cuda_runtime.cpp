@@ -3,19 +3,36 @@
 #include <ATen/cuda/CUDAGeneratorImpl.h>
 #include <ATen/cuda/PinnedMemoryAllocator.h>
 #include <c10/cuda/CUDACachingAllocator.h>
+#include <c10/cuda/CUDAException.h>
 #include <c10/cuda/CUDAFunctions.h>
 #include <c10/cuda/CUDAGuard.h>
 #include <cuda_runtime_api.h>
+
+#include <string_view>
 
 namespace hftrain::cuda {
 namespace {
 
 constexpr auto kAggregate = static_cast<size_t>(c10::CachingAllocator::StatType::AGGREGATE);
 
+std::string uuid_of(int ordinal) {
+  cudaDeviceProp properties{};
+  C10_CUDA_CHECK(cudaGetDeviceProperties(&properties, ordinal));
+  std::string text = "GPU";
+  for (size_t i = 0; i < sizeof properties.uuid.bytes; ++i) {
+    constexpr std::string_view kDigits = "0123456789abcdef";
+    const auto byte = static_cast<unsigned char>(properties.uuid.bytes[i]);
+    if (i == 0 || i == 4 || i == 6 || i == 8 || i == 10) text += '-';
+    text += {kDigits[byte >> 4U], kDigits[byte & 15U]};
+  }
+  return text;
+}
+
 class CudaRuntime final : public runtime::DeviceRuntime {
  public:
   c10::DeviceType type() const override { return c10::DeviceType::CUDA; }
   int device_count() const override { return static_cast<int>(c10::cuda::device_count()); }
+  std::string uuid(c10::Device device) const override { return uuid_of(device.index()); }
   void set_current(c10::Device device) const override { c10::cuda::set_device(device.index()); }
   void synchronise(c10::Device device) const override {
     const c10::cuda::CUDAGuard guard(device);

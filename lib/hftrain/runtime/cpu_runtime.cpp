@@ -10,6 +10,7 @@ class CpuRuntime final : public DeviceRuntime {
  public:
   c10::DeviceType type() const override { return c10::DeviceType::CPU; }
   int device_count() const override { return 1; }
+  std::string uuid(c10::Device) const override { return ""; }
   void set_current(c10::Device) const override {}
   void synchronise(c10::Device) const override {}
   at::Generator generator(c10::Device) const override { return at::detail::getDefaultCPUGenerator(); }

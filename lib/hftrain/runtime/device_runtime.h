@@ -28,6 +28,8 @@ class DeviceRuntime {
 
   virtual c10::DeviceType type() const = 0;
   virtual int device_count() const = 0;
+  // "GPU-" and 32 hexadecimal digits in groups, as the driver's tools name it; empty on the CPU.
+  virtual std::string uuid(c10::Device device) const = 0;
   // Makes `device` current for this thread; to be done before the thread's first allocation.
   virtual void set_current(c10::Device device) const = 0;
   // Waits until everything submitted to the device has finished.

@@ -14,9 +14,12 @@ void set_unless_given(const char* name, const char* value) {
 
 void set_library_environment(const Numerics& numerics) {
   set_unless_given("CUDA_MODULE_LOADING", "LAZY");
-  // A collective that fails or outlives its deadline ends the process instead of letting it compute on with
-  // garbage; the launcher reports the loss. No flight recorder files are written beside the run.
-  set_unless_given("TORCH_NCCL_ASYNC_ERROR_HANDLING", "3");
+  // Freed memory serves tensors of any size: batches of many lengths do not leave it in pieces.
+  if (::getenv("PYTORCH_CUDA_ALLOC_CONF") == nullptr)
+    set_unless_given("PYTORCH_ALLOC_CONF", "expandable_segments:True");
+  // A collective that fails is aborted; comm's watch names it and keeps the rank from going on with garbage. No flight recorder
+  // files are written beside the run.
+  set_unless_given("TORCH_NCCL_ASYNC_ERROR_HANDLING", "2");
   set_unless_given("TORCH_NCCL_ENABLE_MONITORING", "1");
   set_unless_given("TORCH_NCCL_DUMP_ON_TIMEOUT", "0");
   if (!numerics.full_determinism) return;

@@ -52,9 +52,22 @@ void use_gpu(WorkerContext& context) {
   }
   context.device = c10::Device(c10::DeviceType::CUDA, static_cast<c10::DeviceIndex>(ordinal));
   context.device_runtime->set_current(context.device);
+  check_device_uuid(context.place, context.device_runtime->uuid(context.device), Environment::of_process());
 }
 
 }  // namespace
+
+void check_device_uuid(const WorkerPlace& place, const std::string& opened, const Environment& environment) {
+  const bool order_given = environment.get_or("CUDA_DEVICE_ORDER", "") == "PCI_BUS_ID" ||
+                           environment.get_or("CUDA_VISIBLE_DEVICES", "").find("GPU-") != std::string::npos;
+  if (!order_given) return;
+  if (place.device_uuid.compare(0, 4, "GPU-") != 0 || place.device_uuid == opened) return;
+  throw Error(ExitCode::kEnvironment,
+              "rank " + std::to_string(place.rank) + " has opened another GPU than the plan gives it")
+      .where("device " + std::to_string(place.cuda_ordinal) + " of those visible")
+      .why("the plan says " + place.device_uuid + ", this process sees " + opened + " there")
+      .hint("leave CUDA_VISIBLE_DEVICES and CUDA_DEVICE_ORDER as they were when the run was started");
+}
 
 WorkerContext make_worker_context(const WorkerPlace& place, const Numerics& numerics, Logger logger) {
   return translate_exceptions([&] {

@@ -6,6 +6,7 @@
 #include <memory>
 #include <string>
 
+#include "hftrain/base/environment.h"
 #include "hftrain/base/logger.h"
 #include "hftrain/runtime/cuda_plugin.h"
 #include "hftrain/runtime/device_runtime.h"
@@ -22,7 +23,13 @@ struct WorkerPlace {
   int threads = 1;            // for the operators of this rank
   int cuda_ordinal = -1;      // position in CUDA_VISIBLE_DEVICES; -1: the CPU
   std::string cuda_plugin{};  // path of libhftrain_cuda.so; used only with a cuda_ordinal
+  std::string device_uuid{};  // of the GPU that the plan gives this rank; empty: any
 };
+
+// kEnvironment if the GPU that was opened has another UUID than the plan's: the mask or the order of devices has changed
+// since it was made. Nothing is compared where the order is CUDA's own, which the plan can only guess (neither
+// CUDA_DEVICE_ORDER=PCI_BUS_ID nor UUIDs in CUDA_VISIBLE_DEVICES), nor instances of a MIG, which name their parents.
+void check_device_uuid(const WorkerPlace& place, const std::string& opened, const Environment& environment);
 
 struct WorkerContext {
   WorkerPlace place;

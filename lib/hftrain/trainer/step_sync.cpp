@@ -22,17 +22,14 @@ StopSignal joint_signal(int64_t terminated, int64_t interrupted) {
 
 StepSync sync_step(comm::Communicator& communicator, const StepSync& local) {
   if (communicator.world_size() == 1) return local;
-  at::Tensor facts = at::empty({5}, at::kLong);
+  const at::Tensor facts = at::empty({5}, at::kLong);
   int64_t* values = facts.data_ptr<int64_t>();
   values[0] = local.label_tokens;
   values[1] = local.input_tokens;
   values[2] = local.stop == StopSignal::kTerminate ? 1 : 0;
   values[3] = local.stop == StopSignal::kInterrupt ? 1 : 0;
   values[4] = local.saves_at_rest;
-  facts = facts.to(communicator.device());
-  communicator.all_reduce(facts, comm::Reduction::kSum);
-  facts = facts.cpu();
-  values = facts.data_ptr<int64_t>();
+  communicator.host().all_reduce(facts, comm::Reduction::kSum);
   return {.label_tokens = values[0],
           .input_tokens = values[1],
           .saves_at_rest = values[4],
@@ -47,15 +44,12 @@ StopSignal StopPoll::look() {
   if (communicator_.world_size() == 1) return local;
   if (--until_next_ > 0) return StopSignal::kNone;
   const double now = monotonic_seconds();
-  at::Tensor facts = at::empty({3}, at::kLong);
+  const at::Tensor facts = at::empty({3}, at::kLong);
   int64_t* values = facts.data_ptr<int64_t>();
   values[0] = local == StopSignal::kTerminate ? 1 : 0;
   values[1] = local == StopSignal::kInterrupt ? 1 : 0;
   values[2] = static_cast<int64_t>((now - asked_) * 1e6);
-  facts = facts.to(communicator_.device());
-  communicator_.all_reduce(facts, comm::Reduction::kSum);
-  facts = facts.cpu();
-  values = facts.data_ptr<int64_t>();
+  communicator_.host().all_reduce(facts, comm::Reduction::kSum);
   // From sums, so that all ranks come to the same number.
   const double round_seconds =
       1e-6 * static_cast<double>(values[2]) / static_cast<double>(rounds_ * communicator_.world_size());

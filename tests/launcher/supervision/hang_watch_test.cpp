@@ -222,6 +222,21 @@ TEST_CASE("the rank that the others wait for may compute or wait for a disk, but
   }
 }
 
+TEST_CASE("a host that spins while its device is in an operation does not compute") {
+  WatchFixture fixture;
+  const double now = fixture.train(4, 1) + 30;
+  fixture.snapshots[1].status.waits = 1;
+  fixture.look(now);
+  fixture.snapshots[1].process.cpu_seconds = 2;
+  SECTION("in the same one all the while: it hangs") {
+    CHECK(fixture.look(now + 2).hang);
+  }
+  SECTION("out of it by now: it may compute") {
+    fixture.snapshots[1].status.waits = 0;
+    CHECK_FALSE(fixture.look(now + 2).hang);
+  }
+}
+
 TEST_CASE("work of a rank that waits for another does not count") {
   WatchFixture fixture;
   const double now = fixture.train(4, 1) + 30;

@@ -1,0 +1,110 @@
+#include "hftrain/comm/work_watch.h"
+
+#include <c10/core/impl/VirtualGuardImpl.h>
+
+#include <algorithm>
+#include <exception>
+#include <utility>
+
+namespace hftrain::comm {
+namespace {
+
+// Between two looks while something is under way.
+constexpr std::chrono::milliseconds kBetweenLooks{20};
+
+// What the first failed one says; empty: none has.
+std::string failure_of(const WorkWatch::Works& works) {
+  for (const auto& work : works) {
+    const std::exception_ptr failure = work->exception();
+    if (!failure) continue;
+    try {
+      std::rethrow_exception(failure);
+    } catch (const std::exception& error) {
+      return error.what();
+    }
+  }
+  return "";
+}
+
+}  // namespace
+
+WorkWatch::WorkWatch(c10::Device device, std::chrono::milliseconds deadline, StatusPage* status,
+                     GiveUp give_up)
+    : device_(device), deadline_(deadline), status_(status), give_up_(std::move(give_up)), thread_([this] {
+        run();
+      }) {}
+
+WorkWatch::~WorkWatch() {
+  {
+    const std::lock_guard lock(mutex_);
+    ends_ = true;
+  }
+  changed_.notify_all();
+  thread_.join();
+  if (front_since_ && status_ != nullptr) status_->end_wait();
+}
+
+void WorkWatch::add(Operation operation, Works works, std::optional<c10::Event> reached) {
+  const std::lock_guard lock(mutex_);
+  if (given_up_) return;
+  watched_.push_back({std::move(operation), std::move(works), std::move(reached)});
+  if (watched_.size() == 1) changed_.notify_all();
+}
+
+void WorkWatch::run() {
+  // Otherwise the events that end here would make a context on the first device, whoever's it is.
+  if (!device_.is_cpu()) c10::impl::VirtualGuardImpl(device_.type()).setDevice(device_);
+  std::unique_lock lock(mutex_);
+  while (!ends_) {
+    if (const std::optional<Fault> fault = look()) {
+      given_up_ = true;
+      lock.unlock();
+      give_up_(fault->operation, fault->why);
+      return;
+    }
+    if (watched_.empty()) {
+      changed_.wait(lock, [this] { return ends_ || !watched_.empty(); });
+    } else {
+      changed_.wait_for(lock, kBetweenLooks, [this] { return ends_; });
+    }
+  }
+}
+
+bool WorkWatch::reached_front() {
+  if (front_since_) return true;
+  const Watched& front = watched_.front();
+  if (front.reached && !front.reached->query()) return false;
+  front_since_ = Clock::now();
+  if (status_ == nullptr) return true;
+  status_->begin_operation(front.operation.name.c_str(), front.operation.bytes);
+  status_->begin_wait();
+  return true;
+}
+
+// A device that has failed throws whatever it is asked.
+std::optional<WorkWatch::Fault> WorkWatch::look() {
+  try {
+    return look_at_front();
+  } catch (const std::exception& error) {
+    return Fault{watched_.front().operation, error.what()};
+  }
+}
+
+std::optional<WorkWatch::Fault> WorkWatch::look_at_front() {
+  while (!watched_.empty() && reached_front()) {
+    const Watched& front = watched_.front();
+    const bool over = std::all_of(front.works.begin(), front.works.end(),
+                                  [](const auto& work) { return work->isCompleted(); });
+    if (!over && Clock::now() - *front_since_ > deadline_)
+      return Fault{front.operation, "its deadline passed"};
+    if (!over) return std::nullopt;
+    if (std::string why = failure_of(front.works); !why.empty())
+      return Fault{front.operation, std::move(why)};
+    front_since_.reset();
+    if (status_ != nullptr) status_->end_wait();
+    watched_.pop_front();
+  }
+  return std::nullopt;
+}
+
+}  // namespace hftrain::comm

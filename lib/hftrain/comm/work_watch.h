@@ -1,0 +1,81 @@
+// Deadlines for operations that nobody waits for on the host.
+//
+// On a GPU, waiting for an operation only orders it before what the stream does next: the host runs ahead, spins where it
+// needs a number, and an operation that never ends is noticed by nobody. So a thread looks at them as the device comes to
+// them, one after the other. What it sees goes to the worker's status page: an operation counts when the device has
+// reached it, not when the host has issued it, so that ranks can be told apart.
+#pragma once
+
+#include <c10/core/Event.h>
+
+#include <chrono>
+#include <condition_variable>
+#include <deque>
+#include <functional>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+#include <torch/csrc/distributed/c10d/Work.hpp>
+#include <vector>
+
+#include "hftrain/base/status_page.h"
+
+namespace hftrain::comm {
+
+// One collective as the group counts them: the same on all ranks, since all issue the same ones in the same
+// order.
+struct Operation {
+  std::string name;       // "all-reduce", …
+  uint64_t sequence = 0;  // 1 for the first of the group
+  int64_t bytes = 0;
+};
+
+class WorkWatch {
+ public:
+  using Works = std::vector<c10::intrusive_ptr<c10d::Work>>;
+  using GiveUp = std::function<void(const Operation& operation, const std::string& why)>;
+
+  // An operation may take `deadline` from when `device` reached it. `give_up` is called at most once, on the watch's
+  // thread, for the first that takes longer, fails or cannot be looked at; then nothing is looked at any more. `status` may
+  // be null.
+  WorkWatch(c10::Device device, std::chrono::milliseconds deadline, StatusPage* status, GiveUp give_up);
+  ~WorkWatch();
+  WorkWatch(const WorkWatch&) = delete;
+  WorkWatch& operator=(const WorkWatch&) = delete;
+
+  // Operations of one group, in the order of their issue. `reached`: recorded before it on the stream that it follows;
+  // nothing: at once. Any thread.
+  void add(Operation operation, Works works, std::optional<c10::Event> reached);
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  struct Watched {
+    Operation operation;
+    Works works;
+    std::optional<c10::Event> reached;
+  };
+  struct Fault {
+    Operation operation;
+    std::string why;
+  };
+
+  void run();
+  // Those that are over go; the reason to give up, if there is one. Under the lock.
+  std::optional<Fault> look();
+  std::optional<Fault> look_at_front();
+  bool reached_front();
+
+  c10::Device device_;
+  std::chrono::milliseconds deadline_;
+  StatusPage* status_;
+  GiveUp give_up_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::deque<Watched> watched_;
+  std::optional<Clock::time_point> front_since_;  // when the device reached the first of them
+  bool ends_ = false, given_up_ = false;
+  std::thread thread_;
+};
+
+}  // namespace hftrain::comm
