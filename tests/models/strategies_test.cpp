@@ -79,7 +79,7 @@ std::unique_ptr<parallel::Strategy> strategy_for(const Layout& layout, const Mod
   plan.units = plan::make_units(model.architecture().parameters(),
                                 {.policy = layout.wraps, .reshard = layout.stage == 3});
   return std::make_unique<parallel::ShardedStrategy>(plan, trained_parameters(model), model.units(),
-                                                     at::kFloat, adamw, ranks);
+                                                     at::kFloat, adamw, ranks, nullptr);
 }
 
 // Rows go round: every rank has another one.

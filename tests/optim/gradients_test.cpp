@@ -8,6 +8,7 @@
 #include <limits>
 
 #include "hftrain/base/error.h"
+#include "hftrain/optim/gradient_norm.h"
 #include "support/catch.h"
 
 namespace hftrain::optim {
@@ -38,6 +39,12 @@ TEST_CASE("Gradients below the limit stay as they are") {
 TEST_CASE("Without any gradient the norm is zero") {
   const std::vector<at::Tensor> parameters{at::zeros({2}).requires_grad_(true)};
   CHECK(clip_grad_norm(parameters, 1.0).item<float>() == 0.0f);
+}
+
+TEST_CASE("The norm of bfloat16 gradients on a device is not rounded to bfloat16") {
+  const std::vector<at::Tensor> gradients{at::full({1000}, 1.0, at::kBFloat16),
+                                          at::full({24}, 3.0, at::kBFloat16)};
+  CHECK(squared_norm_on_device(gradients).item<double>() == Approx(1216).epsilon(1e-6));
 }
 
 TEST_CASE("A NaN gradient makes all gradients NaN") {

@@ -11,6 +11,27 @@
 namespace hftrain::parallel {
 namespace {
 
+// A device that comes to a copy when somebody waits for it.
+class WaitedCopies final : public HostCopies {
+ public:
+  void start(const at::Tensor& there, const at::Tensor& source) override {
+    waiting_.emplace_back(there, source.clone());
+  }
+  Mark mark() override { return static_cast<Mark>(waiting_.size()); }
+  void wait(Mark mark) override {
+    const at::NoGradGuard no_grad;
+    for (size_t i = 0; i < static_cast<size_t>(mark); ++i) waiting_[i].first.copy_(waiting_[i].second);
+  }
+
+ private:
+  std::vector<std::pair<at::Tensor, at::Tensor>> waiting_;
+};
+
+HostCopies* waited_copies() {
+  static WaitedCopies copies;
+  return &copies;
+}
+
 at::Tensor numbers() {
   return at::arange(12, at::kFloat).view({4, 3});
 }
@@ -19,7 +40,7 @@ ShardedParameter held(bool resident, bool apart, int parts = 1) {
   ShardPlacement placement;
   placement.parts = parts;
   placement.resident = resident;
-  placement.apart = apart;
+  if (apart) placement.copies = waited_copies();
   return ShardedParameter({"w", numbers().clone().requires_grad_(true), 0}, placement);
 }
 
@@ -78,11 +99,18 @@ TEST_CASE("of several parts the offloaded one is copied to its place before it i
 TEST_CASE("gradients of offloaded master weights are copies that add up") {
   ShardedParameter parameter = held(true, true);
   const at::Tensor reduced = at::full({12}, 3.0, at::kFloat);
+  const auto arrive = [&] {
+    waited_copies()->wait(waited_copies()->mark());
+    parameter.settle_gradient();
+  };
   parameter.add_gradient(reduced);
+  CHECK_FALSE(parameter.local_shard().grad().defined());
+  CHECK(parameter.gradient_bytes() == 48);
+  arrive();
   CHECK_FALSE(same_memory(parameter.local_shard().grad(), reduced));
-  reduced.fill_(0);  // the device's memory is used again
   CHECK(at::equal(parameter.local_shard().grad(), at::full({4, 3}, 3.0, at::kFloat)));
   parameter.add_gradient(at::full({12}, 4.0, at::kFloat));
+  arrive();
   CHECK(at::equal(parameter.local_shard().grad(), at::full({4, 3}, 7.0, at::kFloat)));
   CHECK(parameter.gradient_bytes() == 48);
   parameter.drop_gradients();

@@ -6,6 +6,7 @@
 #include <ATen/ops/full.h>
 #include <ATen/ops/zeros.h>
 
+#include <deque>
 #include <filesystem>
 #include <functional>
 #include <limits>
@@ -49,6 +50,7 @@ struct Variant {
   std::function<void(plan::StrategyPlan&)> change = [](plan::StrategyPlan&) {};
   int steps = 12;
   bool changes_no_bit = false;  // against the same strategy without `change`
+  bool late_copies = false;     // of gradients to the host, as a busy device's
 };
 
 plan::StrategyPlan plan_of(const Variant& variant, const UnitNet& net, int world_size) {
@@ -77,6 +79,25 @@ void fill(Strategy& strategy, const std::map<std::string, at::Tensor>& values) {
       Access::kWrite);
 }
 
+// What is on its way is not a number to whoever reads it before waiting for it.
+class LateCopies final : public parallel::HostCopies {
+ public:
+  void start(const at::Tensor& there, const at::Tensor& source) override {
+    there.fill_(std::numeric_limits<double>::quiet_NaN());
+    under_way_.emplace_back(there, source.clone());
+  }
+  Mark mark() override { return first_ + static_cast<Mark>(under_way_.size()); }
+  void wait(Mark mark) override {
+    const at::NoGradGuard no_grad;
+    for (; first_ < mark; ++first_, under_way_.pop_front())
+      under_way_.front().first.copy_(under_way_.front().second);
+  }
+
+ private:
+  std::deque<std::pair<at::Tensor, at::Tensor>> under_way_;
+  Mark first_ = 0;  // of those under way, counted from the first ever
+};
+
 std::map<std::string, at::Tensor> values_of(uint64_t seed) {
   std::map<std::string, at::Tensor> values;
   for (const auto& parameter : UnitNet(seed).list().parameters) {
@@ -91,7 +112,8 @@ std::unique_ptr<Strategy> sharded(const Variant& variant, const UnitNet& net,
   const parallel::OptimizerMaker maker =
       plan.offload_optimizer == "nvme" ? parallel::on_nvme(adamw, plan.nvme) : adamw;
   auto strategy =
-      std::make_unique<ShardedStrategy>(plan, net.list(), net.units(), variant.compute, maker, communicator);
+      std::make_unique<ShardedStrategy>(plan, net.list(), net.units(), variant.compute, maker, communicator,
+                                        variant.late_copies ? std::make_unique<LateCopies>() : nullptr);
   fill(*strategy, values_of(kSeed));
   return strategy;
 }
@@ -207,6 +229,14 @@ std::vector<Variant> variants() {
   all.push_back({.name = "host offload", .change = [](plan::StrategyPlan& plan) {
                    plan.offload_parameters = plan.offload_optimizer = "cpu";
                  }});
+  for (const int64_t accumulation : {1, 3}) {
+    all.push_back(
+        {.name = "host offload with late copies, accumulation " + std::to_string(accumulation),
+         .accumulation = accumulation,
+         .change = [](plan::StrategyPlan& plan) { plan.offload_parameters = plan.offload_optimizer = "cpu"; },
+         .changes_no_bit = true,
+         .late_copies = true});
+  }
   const auto nvme = [](const std::string& parameters, const std::string& optimizer) {
     return [=](plan::StrategyPlan& plan) {
       plan.offload_parameters = parameters;
@@ -246,6 +276,7 @@ void compare(const Variant& variant, const Rank& rank) {
   if (variant.changes_no_bit) {
     Variant plain = variant;
     plain.change = Variant{}.change;
+    plain.late_copies = false;
     const auto reference = sharded(plain, expected_net, *communicator);
     const History expected = train(*reference, expected_net, plain, *communicator);
     const auto strategy = sharded(variant, net, *communicator);

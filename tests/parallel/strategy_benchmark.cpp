@@ -91,7 +91,7 @@ void measure(const Rank& rank, int stage) {
   const UnitMatrices whole, cut;
   parallel::ReplicatedStrategy ddp({}, whole.list, adamw, *communicator);
   parallel::ShardedStrategy sharded(plan_of_stage(stage, cut, rank.world_size()), cut.list, cut.units,
-                                    at::kFloat, adamw, *communicator);
+                                    at::kFloat, adamw, *communicator, nullptr);
   sharded.visit_parameters([](const parallel::StatePart& part) { part.tensor.normal_(0, 0.01); },
                            parallel::Access::kWrite);
   ddp.prepare();

@@ -123,6 +123,15 @@ TEST_CASE("fsdp_config reaches the plan") {
   CHECK(plan.model.gradient_checkpointing);
 }
 
+TEST_CASE("GPUs gather the next unit ahead unless told not to") {
+  const auto ahead = [](const Case& run) { return run.plan().strategy.forward_prefetch; };
+  const Words no_prefetch{"--fsdp", "full_shard", "--fsdp_config", R"({"forward_prefetch": false})"};
+  CHECK(ahead(Case({"--fsdp", "full_shard"}, machine(2))));
+  CHECK_FALSE(ahead(Case(no_prefetch, machine(2))));
+  CHECK_FALSE(ahead(Case({"--fsdp", "shard_grad_op"}, machine(2))));
+  CHECK_FALSE(ahead(cpu_run(2, {"--fsdp", "full_shard"})));
+}
+
 TEST_CASE("offload is in the plan, and on the CPU it is said to change nothing") {
   const Case cpu = cpu_run(2, {"--fsdp", "full_shard offload"});
   CHECK(cpu.plan().strategy.offload_parameters == "cpu");

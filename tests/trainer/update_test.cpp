@@ -115,6 +115,19 @@ TEST_CASE("a loss that is no number counts as the mean so far, or as itself with
   CHECK(std::isinf(logged_after(false, {3, kInfinity})));
 }
 
+TEST_CASE("a run that divides its model makes it without memory, any other with its own") {
+  plan::RunPlan plan = testing::tiny_plan();
+  const auto bytes = [&plan] {
+    size_t sum = 0;
+    const auto model = make_model(plan, at::kCPU);
+    for (const at::Tensor& parameter : model->parameters()) sum += parameter.storage().nbytes();
+    return sum;
+  };
+  CHECK(bytes() > 1000);
+  plan.strategy.stage = 3;
+  CHECK(bytes() == 0);
+}
+
 TEST_CASE("micro-batches that are accumulated make the update of one big batch") {
   TinyTraining in_parts, whole;
   const std::vector<at::Tensor> before = whole.parameters();

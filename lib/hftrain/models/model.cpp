@@ -12,6 +12,7 @@
 #include "hftrain/base/error.h"
 #include "hftrain/nn/embedding.h"
 #include "hftrain/nn/product.h"
+#include "hftrain/nn/without_memory.h"
 
 namespace hftrain::models {
 namespace {
@@ -55,7 +56,10 @@ Model::Model(std::shared_ptr<const architectures::Architecture> architecture, co
   const auto leaf = at::TensorOptions().device(options.device);
   for (const auto& spec : architecture_->parameters().parameters) {
     const at::ScalarType dtype = spec.adapts ? at::kFloat : options.parameter_dtype;
-    parameters_.push_back(at::empty(spec.shape, leaf.dtype(dtype)).requires_grad_(!spec.buffer));
+    const at::TensorOptions typed = leaf.dtype(dtype);
+    const at::Tensor values =
+        options.allocated ? at::empty(spec.shape, typed) : nn::without_memory(spec.shape, typed);
+    parameters_.push_back(values.requires_grad_(!spec.buffer));
     names_.push_back(spec.name);
   }
   for (const int position : options.frozen)

@@ -37,6 +37,9 @@ struct ModelOptions {
   nn::KernelChoice kernels;
   double neftune_alpha = 0;  // 0: off
   std::vector<int> frozen;   // positions of parameters that are not trained: leaves without grad
+  // False: leaves have no memory until a strategy that divides them gives it (nn/without_memory.h), so that no rank ever
+  // holds a whole model that does not fit.
+  bool allocated = true;
 };
 
 // Owns its parameters: leaves that require grad unless they are frozen or buffers, in the order of the architecture's parameter table,

@@ -2,25 +2,16 @@
 
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/_scaled_dot_product_attention_math.h>
-#include <ATen/ops/arange.h>
 #include <ATen/ops/cat.h>
 #include <ATen/ops/scaled_dot_product_attention.h>
 #include <ATen/ops/where.h>
 
 #include <limits>
 
+#include "hftrain/nn/order_mask.h"
+
 namespace hftrain::nn {
 namespace {
-
-// [T, S], true where the key may be seen.
-at::Tensor causal_mask(int64_t queries, int64_t keys, int64_t past, std::optional<int64_t> window,
-                       const at::TensorOptions& options) {
-  const at::Tensor query = at::arange(past, past + queries, options.dtype(at::kLong));
-  const at::Tensor key = at::arange(keys, options.dtype(at::kLong));
-  const at::Tensor distance = query.unsqueeze(1) - key.unsqueeze(0);
-  const at::Tensor behind = distance >= 0;
-  return window ? behind.logical_and(distance < *window) : behind;
-}
 
 // [B, 1, 1, S] or undefined when it hides nothing.
 at::Tensor visible_keys(const at::Tensor& padding) {
@@ -70,7 +61,7 @@ at::Tensor attention(const at::Tensor& query, const at::Tensor& key, const at::T
   const bool flag = ordered && !cut && mask.past == 0 && !seen.defined() && !mask.bias.defined();
   if (ordered && !flag) {
     const at::Tensor order =
-        causal_mask(queries, keys, mask.past, cut ? options.window : std::nullopt, query.options());
+        order_mask({queries, keys, mask.past, cut ? options.window : std::nullopt}, query.device());
     seen = seen.defined() ? seen.logical_and(order) : order;
   }
   std::optional<at::Tensor> given;

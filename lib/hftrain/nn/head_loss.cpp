@@ -7,6 +7,7 @@
 #include <ATen/ops/empty_like.h>
 #include <ATen/ops/full_like.h>
 #include <ATen/ops/log_softmax.h>
+#include <ATen/ops/mm.h>
 #include <ATen/ops/zeros.h>
 #include <ATen/ops/zeros_like.h>
 #include <torch/csrc/autograd/custom_function.h>
@@ -33,8 +34,10 @@ struct Head {
 };
 
 struct HeadGradients {
-  at::Tensor loss;                  // summed, not divided
-  at::Tensor hidden, weight, bias;  // undefined without gradient, and of what is frozen
+  at::Tensor loss;  // summed, not divided
+  // Undefined without gradient, and of what is frozen. That of the weight may be float32 where the weight is not.
+  at::Tensor hidden, weight, bias;
+  at::Tensor product;  // of a chunk, where it is added to a wider sum
 };
 
 // What of LossOptions the rows need.
@@ -92,24 +95,60 @@ void compute_logits(at::Tensor& logits, const at::Tensor& hidden, const Head& he
   multiply_into(logits, hidden, head.weight.t(), head.bias.value_or(at::Tensor()), head.products);
 }
 
+// In float16 a sum over the rows of a chunk may be more than the type holds, before any loss scale can help: the rows
+// are made smaller by this power of two, which loses bits only of values below 0.004.
+constexpr double kShrink = 1.0 / 64;
+
+// A device's product comes in float32. On the CPU that of a chunk is rounded once, in `product`, and added to those of other
+// chunks without rounding.
+void add_wide_product(at::Tensor& sum, at::Tensor& product, const at::Tensor& grad, const at::Tensor& hidden,
+                      bool first) {
+  const bool half = grad.scalar_type() == at::kHalf;
+  double grow = 1;
+  if (!grad.is_cpu()) {
+    product = at::mm(grad.t(), hidden, sum.scalar_type());
+  } else {
+    if (!product.defined()) product = at::empty(sum.sizes(), grad.options());
+    at::mm_out(product, grad.t(), half ? hidden * kShrink : hidden);
+    if (half) grow = 1 / kShrink;
+  }
+  if (first && grow == 1) {
+    sum.copy_(product);
+  } else {
+    if (first) sum.zero_();
+    sum.add_(product, grow);
+  }
+}
+
+void add_weight_gradient(HeadGradients& result, const at::Tensor& grad, const at::Tensor& hidden,
+                         const Head& head, bool first) {
+  at::Tensor& sum = result.weight;
+  if (sum.scalar_type() != grad.scalar_type())
+    return add_wide_product(sum, result.product, grad, hidden, first);
+  if (first) return multiply_into(sum, grad.t(), hidden, {}, head.products);
+  add_product(sum, grad.t(), hidden, head.products);
+}
+
 // Adds what the rows `begin` … of the chunk give; `grad` are the gradients of their logits.
 void add_gradients(HeadGradients& result, const at::Tensor& grad, const at::Tensor& hidden, const Head& head,
                    int64_t begin) {
   at::Tensor grad_hidden = result.hidden.narrow(0, begin, grad.size(0));
   multiply_into(grad_hidden, grad, head.weight, {}, head.products);
-  if (result.weight.defined() && begin == 0) {
-    multiply_into(result.weight, grad.t(), hidden, {}, head.products);
-  } else if (result.weight.defined()) {
-    add_product(result.weight, grad.t(), hidden, head.products);
-  }
+  if (result.weight.defined()) add_weight_gradient(result, grad, hidden, head, begin == 0);
   if (result.bias.defined()) result.bias.add_(grad.sum({0}, false, result.bias.scalar_type()));
 }
 
-HeadGradients empty_gradients(const at::Tensor& hidden, const Head& head) {
+// `chunks`: in how many parts the rows are taken.
+HeadGradients empty_gradients(const at::Tensor& hidden, const Head& head, int64_t chunks) {
   HeadGradients result;
   result.hidden = at::empty_like(hidden, at::MemoryFormat::Contiguous);
   // A frozen matrix, as beside an adapter, costs neither a product nor memory of its own size.
-  if (head.weight.requires_grad()) result.weight = at::empty_like(head.weight, at::MemoryFormat::Contiguous);
+  // Of several chunks in bfloat16, each would be rounded to what the sum of those before it leaves it.
+  const bool wide = hidden.scalar_type() == at::kHalf || chunks > 1;
+  const at::ScalarType dtype = wide ? accumulation_dtype(hidden) : hidden.scalar_type();
+  if (head.weight.requires_grad())
+    result.weight =
+        at::empty_like(head.weight, head.weight.options().dtype(dtype), at::MemoryFormat::Contiguous);
   if (head.bias && head.bias->requires_grad()) {
     result.bias = at::zeros_like(*head.bias, head.bias->options().dtype(accumulation_dtype(hidden)));
   }
@@ -124,7 +163,7 @@ HeadGradients run_head(const at::Tensor& hidden, const Head& head, const at::Ten
   const int64_t step = std::max<int64_t>(1, std::min(rows, chunk_rows(hidden, vocab)));
   const at::Tensor buffer = logits_buffer(hidden, step, vocab);
   HeadGradients result;
-  if (gradient) result = empty_gradients(hidden, head);
+  if (gradient) result = empty_gradients(hidden, head, (rows + step - 1) / step);
   if (rows == 0 && result.weight.defined()) result.weight.zero_();
   for (int64_t begin = 0; begin < rows; begin += step) {
     const int64_t count = std::min(step, rows - begin);
@@ -135,6 +174,7 @@ HeadGradients run_head(const at::Tensor& hidden, const Head& head, const at::Ten
     result.loss = result.loss.defined() ? result.loss.add_(loss) : loss;
     if (gradient) add_gradients(result, logits, x, head, begin);
   }
+  result.product.reset();
   const at::ScalarType dtype = accumulation_dtype(hidden);
   result.loss = rows == 0 ? at::zeros({}, hidden.options().dtype(dtype)) : result.loss.to(dtype);
   return result;
@@ -155,6 +195,7 @@ struct HeadLoss : Function<HeadLoss> {
                  late ? at::full_like(inverse, 1) : inverse, {smoothing, by_probability}, true);
     ctx->saved_data["hidden"] = head.hidden.view(hidden.sizes());
     if (head.weight.defined()) ctx->saved_data["weight"] = head.weight;
+    ctx->saved_data["weight_dtype"] = static_cast<int64_t>(weight.scalar_type());
     if (head.bias.defined()) ctx->saved_data["bias"] = head.bias;
     if (head.bias.defined()) ctx->saved_data["bias_dtype"] = static_cast<int64_t>(bias->scalar_type());
     if (late) ctx->saved_data["factor"] = inverse.masked_fill(items == 0, 0);  // no target: no gradient
@@ -173,6 +214,8 @@ struct HeadLoss : Function<HeadLoss> {
       if (weight.defined()) weight.mul_(factor);
       if (bias.defined()) bias.mul_(factor);
     }
+    if (weight.defined())
+      weight = weight.to(static_cast<at::ScalarType>(ctx->saved_data["weight_dtype"].toInt()));
     if (bias.defined()) bias = bias.to(static_cast<at::ScalarType>(ctx->saved_data["bias_dtype"].toInt()));
     return {hidden, weight, bias, at::Tensor(), at::Tensor(), at::Tensor(), at::Tensor(), at::Tensor()};
   }

@@ -34,7 +34,7 @@ at::Tensor full_state(const at::Tensor& parameter) {
 Adafactor::Adafactor(const std::string& name, std::vector<ParameterGroup> groups, const OptimizerSettings&,
                      OptimizerOptions&)
     : StatefulOptimizer(name, std::move(groups)) {
-  add_state("step", step_counter);
+  add_state("step", host_counter);
   add_state("exp_avg_sq_row", row_state);
   add_state("exp_avg_sq_col", column_state);
   add_state("exp_avg_sq", full_state);

@@ -9,7 +9,7 @@ Adagrad::Adagrad(const std::string& name, std::vector<ParameterGroup> groups, co
     : StatefulOptimizer(name, std::move(groups)),
       rate_decay_(options.number("lr_decay", 0.0)),
       epsilon_(options.number("eps", 1e-10)) {
-  add_state("step", step_counter);
+  add_state("step", host_counter);
   add_state("sum", zeros_like);
 }
 

@@ -12,7 +12,7 @@ Adam::Adam(const std::string& name, std::vector<ParameterGroup> groups, const Op
       beta1_(settings.beta1),
       beta2_(settings.beta2),
       epsilon_(settings.epsilon) {
-  add_state("step", step_counter);
+  add_state("step", host_counter);
   add_state("exp_avg", zeros_like);
   add_state("exp_avg_sq", zeros_like);
 }

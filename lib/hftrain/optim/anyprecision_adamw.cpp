@@ -30,7 +30,7 @@ AnyprecisionAdamW::AnyprecisionAdamW(const std::string& name, std::vector<Parame
       beta2_(settings.beta2),
       epsilon_(settings.epsilon),
       kahan_(options.boolean("use_kahan_summation", false)) {
-  add_state("step", step_counter);
+  add_state("step", host_counter);
   add_state("exp_avg", maker(options, "momentum_dtype", "float32"));
   add_state("exp_avg_sq", maker(options, "variance_dtype", "float32"));
   const auto compensation = maker(options, "compensation_buffer_dtype", "bfloat16");

@@ -35,6 +35,11 @@ double sum_of_squares(const at::Tensor& gradient) {
 
 }  // namespace
 
+// Each norm as float32: that of bfloat16 gradients would itself be rounded to 8 bits.
+at::Tensor squared_norm_on_device(at::TensorList gradients) {
+  return at::stack(at::_foreach_norm(gradients, 2, at::kFloat)).to(at::kDouble).square().sum();
+}
+
 at::Tensor squared_gradient_norm(at::TensorList parameters) {
   const at::NoGradGuard no_grad;
   std::vector<at::Tensor> gradients;
@@ -42,9 +47,7 @@ at::Tensor squared_gradient_norm(at::TensorList parameters) {
     if (parameter.grad().defined()) gradients.push_back(parameter.grad());
   }
   if (gradients.empty()) return at::zeros({}, at::kDouble);
-  if (!gradients.front().is_cpu()) {
-    return at::stack(at::_foreach_norm(gradients, 2)).to(at::kDouble).square().sum();
-  }
+  if (!gradients.front().is_cpu()) return squared_norm_on_device(gradients);
   double sum = 0;
   for (const at::Tensor& gradient : gradients) sum += sum_of_squares(gradient);
   return at::scalar_tensor(sum, at::kDouble);

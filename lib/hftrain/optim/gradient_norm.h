@@ -11,4 +11,7 @@ namespace hftrain::optim {
 // device; 0 without any. The same for any number of threads.
 at::Tensor squared_gradient_norm(at::TensorList parameters);
 
+// The same of gradients that lie on a device, at least one, by its own kernels: norms and squares of float32.
+at::Tensor squared_norm_on_device(at::TensorList gradients);
+
 }  // namespace hftrain::optim

@@ -7,7 +7,7 @@ namespace hftrain::optim {
 Lion::Lion(const std::string& name, std::vector<ParameterGroup> groups, const OptimizerSettings& settings,
            OptimizerOptions&)
     : StatefulOptimizer(name, std::move(groups)), beta1_(settings.beta1), beta2_(settings.beta2) {
-  add_state("step", step_counter);
+  add_state("step", host_counter);
   add_state("exp_avg", zeros_like);
 }
 

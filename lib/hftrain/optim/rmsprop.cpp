@@ -11,7 +11,7 @@ Rmsprop::Rmsprop(const std::string& name, std::vector<ParameterGroup> groups, co
       alpha_(options.number("alpha", 0.99)),
       epsilon_(options.number("eps", 1e-8)),
       centered_(options.boolean("centered", false)) {
-  add_state("step", step_counter);
+  add_state("step", host_counter);
   add_state("square_avg", zeros_like);
   if (momentum_ > 0) add_state("momentum_buffer", zeros_like);
   if (centered_) add_state("grad_avg", zeros_like);

@@ -13,7 +13,7 @@ Sgd::Sgd(const std::string& name, std::vector<ParameterGroup> groups, const Opti
   if (nesterov_ && (momentum_ <= 0 || dampening_ != 0))
     options.fail("nesterov needs momentum and no dampening");
   if (momentum_ == 0) return;
-  add_state("step", step_counter);
+  add_state("step", host_counter);
   add_state("momentum_buffer", zeros_like);
 }
 

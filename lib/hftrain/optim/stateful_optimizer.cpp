@@ -58,6 +58,10 @@ at::Tensor StatefulOptimizer::zeros_like(const at::Tensor& parameter) {
   return at::zeros_like(parameter, at::MemoryFormat::Preserve);
 }
 
+at::Tensor StatefulOptimizer::host_counter(const at::Tensor&) {
+  return at::zeros({}, at::kFloat);
+}
+
 at::Tensor StatefulOptimizer::step_counter(const at::Tensor& parameter) {
   return at::zeros({}, at::TensorOptions().dtype(at::kFloat).device(parameter.device()));
 }

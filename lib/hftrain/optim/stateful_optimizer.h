@@ -32,11 +32,13 @@ class StatefulOptimizer : public Optimizer {
 
   // The gradient plus weight_decay·parameter (coupled decay).
   static at::Tensor with_decay(const Item& item, double weight_decay);
-  // Adds 1 to a step counter and returns the new count.
+  // Adds 1 to a counter of the host and returns the new count.
   static double advance(at::Tensor& step);
 
   static at::Tensor zeros_like(const at::Tensor& parameter);
   static at::Tensor step_counter(const at::Tensor& parameter);  // float32 scalar 0 beside the parameter
+  static at::Tensor host_counter(
+      const at::Tensor& parameter);  // the same on the CPU: reading it waits for no device
 
  private:
   std::vector<std::string> names_;

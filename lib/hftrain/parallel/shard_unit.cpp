@@ -122,10 +122,21 @@ void ShardUnit::finish_reduction() {
   add_reduced(*reduction);
 }
 
+// What the pass before has sent was on its way while this one computed.
 void ShardUnit::add_reduced(const Reduction& reduction) {
+  settle_gradients();
   for (size_t i = 0; i < reduction.sharded.size(); ++i)
     reduction.sharded[i]->add_gradient(reduction.outputs[i]);
   for (size_t i = 0; i < reduction.whole.size(); ++i) reduction.whole[i]->add_gradient(reduction.copies[i]);
+  HostCopies* copies = parameters_.front()->placement().copies;
+  if (copies != nullptr) arriving_ = copies->mark();
+}
+
+void ShardUnit::settle_gradients() {
+  if (!arriving_) return;
+  parameters_.front()->placement().copies->wait(*arriving_);
+  arriving_.reset();
+  for (ShardedParameter* parameter : parameters_) parameter->settle_gradient();
 }
 
 }  // namespace hftrain::parallel

@@ -55,6 +55,8 @@ class ShardUnit {
   void start_reduction();
   void finish_reduction();
   bool reducing() const { return reduction_ != nullptr; }
+  // Gradients of offloaded parameters that are on their way to the host are there when it returns, and added.
+  void settle_gradients();
 
  private:
   struct Reduction;
@@ -70,6 +72,7 @@ class ShardUnit {
   bool allocated_ = false;
   std::optional<comm::PendingOperation> gather_;
   std::unique_ptr<Reduction> reduction_;
+  std::optional<HostCopies::Mark> arriving_;  // behind the copies of this unit's gradients
 };
 
 }  // namespace hftrain::parallel

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "hftrain/nn/without_memory.h"
 #include "hftrain/parallel/nvme_shard.h"
 #include "hftrain/parallel/storage_resize.h"
 
@@ -15,13 +16,6 @@ namespace {
 
 int64_t bytes_if_any(const at::Tensor& tensor) {
   return tensor.defined() ? static_cast<int64_t>(tensor.nbytes()) : 0;
-}
-
-// A tensor on the same memory that autograd does not know as a view.
-at::Tensor part_of(const at::Tensor& flat, int64_t offset, at::IntArrayRef sizes) {
-  at::Tensor part = at::empty({0}, flat.options());
-  part.set_(flat.storage(), offset, sizes);
-  return part;
 }
 
 at::Tensor shard_memory(int64_t numel, const at::TensorOptions& options, bool pinned) {
@@ -44,12 +38,12 @@ ShardedParameter::ShardedParameter(const NamedParameter& parameter, const ShardP
   const at::ScalarType master = leaf_.scalar_type();
   const at::TensorOptions on_device = leaf_.options().requires_grad(false);
   const at::TensorOptions on_master = on_device.device(placement.master_device);
-  aliased_ = placement.resident && placement.compute_dtype == master && !placement.apart;
-  buffer_ = at::empty({placement.parts * part_numel()}, on_device.dtype(placement.compute_dtype));
-  slot_ = part_of(buffer_, placement.index * part_numel(), {part_numel()});
-  leaf_.set_data(buffer_.narrow(0, 0, rows_ * row_numel_).view(shape_));  // the old memory goes
-  if (!placement.resident) resize_storage(buffer_, 0);
-  const bool pinned = placement.apart && !leaf_.device().is_cpu();
+  aliased_ = placement.resident && placement.compute_dtype == master && !placement.apart();
+  buffer_ = nn::without_memory({placement.parts * part_numel()}, on_device.dtype(placement.compute_dtype));
+  slot_ = nn::part_of(buffer_, placement.index * part_numel(), {part_numel()});
+  leaf_.set_data(nn::part_of(buffer_, 0, shape_));  // memory that it had goes
+  if (placement.resident) allocate();
+  const bool pinned = placement.apart() && !leaf_.device().is_cpu();
   if (!placement.nvme_folder.empty()) {
     shard_ = make_nvme_shard(placement.nvme_folder, part_numel(), master);
   } else {
@@ -58,7 +52,7 @@ ShardedParameter::ShardedParameter(const NamedParameter& parameter, const ShardP
   std::vector<int64_t> sizes = shape_;
   if (!sizes.empty()) sizes[0] = local_rows_;
   if (sizes.empty() && local_rows_ == 0) sizes = {0};
-  local_shard_ = part_of(shard_, shard_.storage_offset(), sizes);
+  local_shard_ = nn::part_of(shard_, shard_.storage_offset(), sizes);
 }
 
 std::vector<int64_t> ShardedParameter::offset() const {
@@ -84,7 +78,7 @@ void ShardedParameter::release() {
 }
 
 at::Tensor ShardedParameter::gather_input() const {
-  const bool same = shard_.scalar_type() == slot_.scalar_type() && !placement_.apart;
+  const bool same = shard_.scalar_type() == slot_.scalar_type() && !placement_.apart();
   if (aliased_ || (same && is_sharded())) return shard_;
   const at::NoGradGuard no_grad;
   slot_.copy_(shard_, /*non_blocking=*/true);
@@ -121,15 +115,28 @@ at::Tensor ShardedParameter::take_gradient() {
 
 void ShardedParameter::add_gradient(const at::Tensor& reduced) {
   const at::NoGradGuard no_grad;
-  at::Tensor mine = part_of(reduced, reduced.storage_offset(), local_shard_.sizes());
+  at::Tensor mine = nn::part_of(reduced, reduced.storage_offset(), local_shard_.sizes());
   at::Tensor& gradient = local_shard_.mutable_grad();
-  if (gradient.defined()) {
-    gradient.add_(mine.to(local_shard_.device()));
-  } else if (placement_.apart) {
-    gradient = at::empty(local_shard_.sizes(), local_shard_.options().pinned_memory(!mine.device().is_cpu()));
-    gradient.copy_(mine, /*non_blocking=*/true);
+  if (placement_.apart()) {
+    arriving_gradient_ =
+        at::empty(local_shard_.sizes(), local_shard_.options().pinned_memory(!mine.device().is_cpu()));
+    placement_.copies->start(arriving_gradient_, mine);
+  } else if (gradient.defined()) {
+    gradient.add_(mine);
   } else {
     gradient = mine.to(local_shard_.scalar_type());
+  }
+}
+
+void ShardedParameter::settle_gradient() {
+  if (!arriving_gradient_.defined()) return;
+  const at::NoGradGuard no_grad;
+  const at::Tensor arrived = std::exchange(arriving_gradient_, {});
+  at::Tensor& gradient = local_shard_.mutable_grad();
+  if (gradient.defined()) {
+    gradient.add_(arrived);
+  } else {
+    gradient = arrived;
   }
 }
 
@@ -137,6 +144,7 @@ void ShardedParameter::drop_gradients() {
   local_shard_.mutable_grad().reset();
   leaf_.mutable_grad().reset();
   kept_gradient_.reset();
+  arriving_gradient_.reset();
 }
 
 int64_t ShardedParameter::parameter_bytes() const {
@@ -145,7 +153,8 @@ int64_t ShardedParameter::parameter_bytes() const {
 }
 
 int64_t ShardedParameter::gradient_bytes() const {
-  return bytes_if_any(local_shard_.grad()) + bytes_if_any(leaf_.grad()) + bytes_if_any(kept_gradient_);
+  return bytes_if_any(local_shard_.grad()) + bytes_if_any(leaf_.grad()) + bytes_if_any(kept_gradient_) +
+         bytes_if_any(arriving_gradient_);
 }
 
 }  // namespace hftrain::parallel

@@ -17,6 +17,7 @@
 #include <string>
 #include <vector>
 
+#include "hftrain/parallel/host_copies.h"
 #include "hftrain/parallel/strategy.h"
 
 namespace hftrain::parallel {
@@ -28,15 +29,20 @@ struct ShardPlacement {
   at::ScalarType compute_dtype = at::kFloat;  // of the buffer
   at::ScalarType reduce_dtype = at::kFloat;   // of gradients on their way between ranks
   at::Device master_device = at::kCPU;        // of shard, gradient and optimizer state
-  bool apart = false;                         // they share no memory with the buffer: offloaded
-  bool resident = false;                      // the buffer is never freed
-  std::string nvme_folder;                    // of the shard's file; empty: in memory
+  // Offloaded: they share no memory with the buffer, and gradients come by these copies, which outlive the
+  // parameter. Null: they do not.
+  HostCopies* copies = nullptr;
+  bool resident = false;    // the buffer is never freed
+  std::string nvme_folder;  // of the shard's file; empty: in memory
+
+  bool apart() const { return copies != nullptr; }
 };
 
 // Not thread-safe. No autograd in any of the functions.
 class ShardedParameter {
  public:
-  // The leaf becomes a view of the buffer; unless resident, its memory is dropped here. Values are lost.
+  // The leaf, which needs no memory of its own (nn/without_memory.h), becomes a view of the buffer; unless resident that
+  // has none yet. Values are lost.
   ShardedParameter(const NamedParameter& parameter, const ShardPlacement& placement);
 
   const std::string& name() const { return name_; }
@@ -72,8 +78,10 @@ class ShardedParameter {
   // The whole gradient with rows up to W·c, flat, in the dtype of reductions; zeros if the leaf has none. The
   // leaf's gradient is gone afterwards.
   at::Tensor take_gradient();
-  // Adds this rank's part (c rows, flat) of the reduced gradient to local_shard().grad(); may keep the tensor.
+  // Adds this rank's part (c rows, flat) of the reduced gradient to local_shard().grad(); may keep the tensor. An
+  // offloaded one is on its way after that, and counts when settle_gradient() is called after the copies' mark.
   void add_gradient(const at::Tensor& reduced);
+  void settle_gradient();
   void drop_gradients();
 
   int64_t parameter_bytes() const;  // that stay between two uses
@@ -90,7 +98,8 @@ class ShardedParameter {
   int64_t rows_, row_numel_, chunk_rows_, local_rows_;
   bool aliased_;
   at::Tensor buffer_, slot_, shard_, local_shard_;
-  at::Tensor kept_gradient_;  // whole, float32
+  at::Tensor kept_gradient_;      // whole, float32
+  at::Tensor arriving_gradient_;  // this rank's part, on its way to the host
 };
 
 }  // namespace hftrain::parallel

@@ -41,8 +41,10 @@ at::ScalarType reduce_dtype_of(const plan::StrategyPlan& plan) {
 
 ShardedStrategy::ShardedStrategy(const plan::StrategyPlan& plan, const ParameterList& parameters,
                                  const std::vector<nn::Unit>& model_units, at::ScalarType compute,
-                                 OptimizerMaker make_optimizer, comm::Communicator& communicator)
+                                 OptimizerMaker make_optimizer, comm::Communicator& communicator,
+                                 std::unique_ptr<HostCopies> copies)
     : plan_(plan),
+      copies_(std::move(copies)),
       make_optimizer_(std::move(make_optimizer)),
       weight_decays_(parameters.weight_decays),
       communicator_(communicator),
@@ -73,7 +75,9 @@ ShardPlacement ShardedStrategy::placement_of(const NamedParameter& parameter, at
   placement.reduce_dtype = reduce_dtype_of(plan_);
   const bool on_host = plan_.offload_parameters != "none" || plan_.offload_optimizer != "none";
   placement.master_device = on_host ? at::Device(at::kCPU) : leaf.device();
-  placement.apart = on_host && !leaf.device().is_cpu();  // on the CPU there is nothing to gain
+  if (on_host && !leaf.device().is_cpu() && !copies_)
+    throw Error(ExitCode::kInternal, "offload from a device has no copies to the host");
+  if (on_host) placement.copies = copies_.get();  // on the CPU there are none, and nothing to gain
   // Small ones stay in memory.
   const bool on_nvme = plan_.offload_parameters == "nvme" && leaf.numel() >= plan_.full_parameter_limit;
   if (on_nvme) placement.nvme_folder = plan_.nvme.parameters_path;
@@ -159,7 +163,12 @@ void ShardedStrategy::backward(const at::Tensor& loss) {
   most_gradient_bytes_ = std::max(most_gradient_bytes_, bytes);
 }
 
+void ShardedStrategy::settle_gradients() {
+  for (ShardUnit& unit : units_) unit.settle_gradients();
+}
+
 bool ShardedStrategy::unscale(optim::GradientScaler& scaler) {
+  settle_gradients();
   std::vector<at::Tensor> all = sharded_;
   all.insert(all.end(), whole_.begin(), whole_.end());
   const bool here = scaler.unscale(all);
@@ -170,6 +179,7 @@ bool ShardedStrategy::unscale(optim::GradientScaler& scaler) {
 
 // The sum over the parts of the shard group; replicas hold equal parts, and every rank the same whole ones.
 at::Tensor ShardedStrategy::clip_gradients(double max_norm) {
+  settle_gradients();
   const at::Device device = communicator_.device();
   const at::Tensor squares = optim::squared_gradient_norm(sharded_).to(device);
   mesh_.shard().all_reduce(squares, comm::Reduction::kSum);

@@ -28,10 +28,12 @@ class ShardedStrategy final : public Strategy {
  public:
   // Collective. The leaves lose their values and, in stage 3, their memory. A float32 leaf takes the dtype of
   // the forward pass, `compute`, and its shard stays float32. `model_units` are the model's: they say which
-  // parameters are used when. `communicator` must outlive the strategy.
+  // parameters are used when. `communicator` must outlive the strategy. With offload, `copies` bring gradients to the
+  // host; null: nothing lies apart.
   ShardedStrategy(const plan::StrategyPlan& plan, const ParameterList& parameters,
                   const std::vector<nn::Unit>& model_units, at::ScalarType compute,
-                  OptimizerMaker make_optimizer, comm::Communicator& communicator);
+                  OptimizerMaker make_optimizer, comm::Communicator& communicator,
+                  std::unique_ptr<HostCopies> copies);
   ~ShardedStrategy() override;
 
   void prepare() override;
@@ -53,11 +55,13 @@ class ShardedStrategy final : public Strategy {
   void make_units(size_t parameters);
   void watch_gradients();
   void make_replicas_equal();
+  void settle_gradients();
   std::vector<at::Tensor> shards_in_order();
   StatePart part(const ShardedParameter& parameter, const std::string& state, const at::Tensor& tensor) const;
   bool written_here(const ShardedParameter& parameter) const;
 
   plan::StrategyPlan plan_;
+  std::unique_ptr<HostCopies> copies_;
   OptimizerMaker make_optimizer_;
   std::vector<double> weight_decays_;
   comm::Communicator& communicator_;

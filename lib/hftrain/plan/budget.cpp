@@ -55,6 +55,16 @@ int64_t bytes_of_logit(const architectures::Architecture& architecture, const Ru
   return item + (1 + (half_on_host ? 1 : 0) + (fused ? 0 : 1)) * kFullPrecision;
 }
 
+// Of a number of the last matrix's gradient: in float16, and in bfloat16 of several chunks, it is summed in float32 beside a
+// chunk's product.
+int64_t bytes_of_head_gradient(const architectures::Architecture& architecture, const RunPlan& plan,
+                               int64_t tokens) {
+  const int64_t item = bytes_of(plan.precision.compute);
+  const bool chunks = tokens > rows_of_logits(architecture, plan, tokens);
+  const bool wide = item != kFullPrecision && (chunks || plan.precision.compute == "float16");
+  return wide ? kFullPrecision + item : item;
+}
+
 // Tokens of a rank's micro-batch that a stack works on, and of the rows they stand in.
 struct StackTokens {
   int64_t all = 0, row = 0;
@@ -124,8 +134,10 @@ int64_t activation_bytes(const architectures::Architecture& architecture, const 
   // gradients of its last matrix, unless that is frozen, and of what it is applied to at once, and backward hands them on.
   const int64_t outputs = architecture.outputs();
   const bool fused = ends_in_vocabulary(architecture) && plan.model.fused_kernels.loss;
-  const int64_t rows = fused ? last->all + (trains_last_matrix(architecture, plan) ? outputs : 0) : 0;
-  const int64_t handed_on = rows * width * item;
+  const bool trains_last = fused && trains_last_matrix(architecture, plan);
+  const int64_t handed_on =
+      (fused ? last->all * width * item : 0) +
+      (trains_last ? outputs * width * bytes_of_head_gradient(architecture, plan, last->all) : 0);
   // For products of smaller types oneDNN copies a matrix first.
   const int64_t packed = on_gpu(plan.ranks) || item == kFullPrecision ? 0 : outputs * width * item;
   return blocks + backward + ends + handed_on + packed +

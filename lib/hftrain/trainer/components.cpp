@@ -57,6 +57,7 @@ std::unique_ptr<models::Model> make_model(const plan::RunPlan& plan, at::Device 
   options.kernels = kernels_of(plan.model.fused_kernels);
   options.neftune_alpha = plan.model.neftune_noise_alpha;
   options.frozen = plan.model.frozen;
+  options.allocated = !plan.strategy.sharded();
   using architectures::Architecture;
   const architectures::Head head = tasks::row_of(plan.data.task).head;
   std::optional<architectures::AdapterSpec> adapter;
@@ -75,9 +76,9 @@ std::unique_ptr<parallel::Strategy> make_strategy(const plan::RunPlan& plan, con
   if (plan.strategy.offload_optimizer == "nvme")
     make_optimizer = parallel::on_nvme(std::move(make_optimizer), plan.strategy.nvme);
   if (plan.strategy.sharded()) {
-    return std::make_unique<parallel::ShardedStrategy>(plan.strategy, parameter_list(plan, model),
-                                                       model.units(), model.options().compute_dtype,
-                                                       make_optimizer, communicator);
+    return std::make_unique<parallel::ShardedStrategy>(
+        plan.strategy, parameter_list(plan, model), model.units(), model.options().compute_dtype,
+        make_optimizer, communicator, parallel::make_host_copies(model.options().device));
   }
   return std::make_unique<parallel::ReplicatedStrategy>(plan.strategy, parameter_list(plan, model),
                                                         make_optimizer, communicator);
