@@ -1,5 +1,7 @@
 #include "support/paths.h"
 
+#include <stdlib.h>
+
 namespace hftrain::testing {
 
 std::string source_dir() {
@@ -7,7 +9,8 @@ std::string source_dir() {
 }
 
 std::string binary_dir() {
-  return HFTRAIN_BINARY_DIR;
+  const char* elsewhere = ::getenv("HFTRAIN_BINARY_DIR");  // a tree that was carried to another machine
+  return elsewhere != nullptr ? elsewhere : HFTRAIN_BINARY_DIR;
 }
 
 std::string test_python() {

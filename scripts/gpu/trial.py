@@ -1,0 +1,102 @@
+"""A step's folder, its rows, and training runs on the device that is tried or on the CPU beside it."""
+import math
+import os
+import subprocess
+import time
+
+from heads_and_strategies import Heads
+from runs import HFTRAIN, read_json, records
+from strategies_agree import parameters_of
+
+
+class Trial:
+    def __init__(self, folder, tree, device, deadline):
+        self.folder, self.tree, self.device, self.deadline = folder, tree, device, deadline
+        self.rows = []
+        self._data = None
+
+    @property
+    def on_gpu(self):
+        return self.device == "cuda"
+
+    def row(self, name, good, figure):
+        """`good`: true, false, or None for what was not tried or is a figure alone."""
+        self.rows.append({"name": name, "verdict": {True: "holds", False: "FAILED", None: "-"}[good], "figure": str(figure)})
+
+    def skip(self, name, reason):
+        self.row(name, None, f"not tried: {reason}")
+
+    def seconds_left(self):
+        left = self.deadline - time.monotonic()
+        if left <= 0:
+            raise TimeoutError("the nine minutes of a step are over")
+        return left
+
+    def data(self):
+        """Sample data of every task with tokenizers, made when first asked for."""
+        if self._data is None:
+            self._data = Data(self)
+        return self._data
+
+    def call(self, *arguments, environment=None):
+        """The ended program, its output as text."""
+        return subprocess.run([HFTRAIN, *map(str, arguments)], env=environment or os.environ, text=True, capture_output=True,
+                              timeout=self.seconds_left())
+
+    def device_flags(self, device=None):
+        return ["--tf32", "false"] if (device or self.device) == "cuda" else ["--use_cpu"]
+
+    def train(self, name, *more, device=None, expect=0):
+        """A small GPT-2 with dropout on made-up text."""
+        data, output = self.data(), os.path.join(self.folder, name)
+        flags = [flag for flag in data.flags(output, ranks=1) if flag != "--use_cpu"]
+        result = self.call(*flags, *self.device_flags(device), *more, environment=data.environment)
+        if result.returncode != expect:
+            raise RuntimeError(f"{name} ended with {result.returncode}, not {expect}:\n{result.stderr[-2000:]}")
+        return Run(output, result)
+
+
+class Run:
+    """What a run left."""
+
+    def __init__(self, output, result):
+        self.output, self.result = output, result
+
+    def figures(self, key="loss"):
+        return {r["step"]: r[key] for r in records(self.output) if key in r and "step" in r}
+
+    def results(self):
+        return read_json(self.output, "all_results.json")
+
+    def weights(self):
+        return parameters_of(self.output)
+
+
+class Data(Heads):
+    """The data of the tests, with runs on a device instead of the CPU."""
+
+    def __init__(self, trial):
+        self.trial, self.on_cpu = trial, not trial.on_gpu
+        super().__init__(os.path.join(trial.folder))
+
+    def call(self, *arguments, expect=0):
+        if "--do_train" in arguments:
+            flags = [flag for flag in arguments if flag != "--use_cpu"]
+            arguments = [*flags, *self.trial.device_flags("cpu" if self.on_cpu else "cuda")]
+        result = self.trial.call(*arguments, environment=self.environment)
+        if result.returncode != expect:
+            raise RuntimeError(f"hftrain {' '.join(map(str, arguments))}\nended with {result.returncode}\n{result.stderr[-2000:]}")
+        return result
+
+    def trained(self, family, task, output, on_cpu):
+        """Losses by step and the weights of a head, without dropout."""
+        self.on_cpu = on_cpu
+        return self.train(family, task, output, 1, 0, "--save_strategy", "no")
+
+
+def apart(found, expected):
+    """The largest relative difference of two series of figures by step; infinite where one has other steps or no number."""
+    if not expected or found.keys() != expected.keys():
+        return math.inf
+    worst = max(abs(found[step] - expected[step]) / max(abs(expected[step]), 1e-30) for step in expected)
+    return worst if math.isfinite(worst) else math.inf
