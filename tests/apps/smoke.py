@@ -36,7 +36,7 @@ def passes(fixture, *flags):
 
 def scenario_restarts_and_silence(fixture):
     passes(fixture, "--max_restarts", 1, "--quiet")
-    passes(fixture, "--log_level", "error", "--save_total_limit", 1, "--async_save")
+    passes(fixture, "--max_restarts", 1, "--log_level", "error", "--save_total_limit", 1, "--async_save")
 
 
 def scenario_sharding_by_flags_and_files(fixture):

@@ -67,6 +67,7 @@ def log_levels_hide_and_show(fixture, output):
     check(said(TRANSFORMERS_VERBOSITY="error"), record, block)
     check(said("--log_level", "warning", TRANSFORMERS_VERBOSITY="debug"), warning, record, block)
     check(said("--log_level", "error", "--log_level_replica", "info"), record, block, replica)
+    check(said("--log_level", "error", "--log_level_replica", "passive", TRANSFORMERS_VERBOSITY="info"), record, block, replica)
     check(said("--log_level_replica", "info"), header, notice, warning, record, block, replica)
     expect("TRANSFORMERS_VERBOSITY=info" in said(TRANSFORMERS_VERBOSITY="info"), "a variable that counts is named", "")
 
