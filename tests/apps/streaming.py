@@ -266,7 +266,8 @@ def data_that_change_between_attempts_are_noticed(fixture, folder):
 
 
 def what_cannot_be_streamed_is_refused(fixture, folder):
-    write(folder, {"empty.txt": "", "blank.txt": "\n" * 50, "few.txt": "a b\n", "labels.jsonl": rows(*({"sentence1": "a", "label": i % 2} for i in range(9)))})
+    write(folder, {"empty.txt": "", "blank.txt": "\n" * 50, "few.txt": "a b\n", "labels.jsonl": rows(*({"sentence1": "a", "label": i % 2} for i in range(9))),
+                   "nothing.jsonl": rows(*({"input_ids": [5, 6, 7], "labels": [-100] * 3} for _ in range(9)))})
     place = {name: os.path.join(folder, name) for name in os.listdir(folder)}
     unlimited = fixture.flags("clm", os.path.join(folder, "none"), "--train_file", fixture.texts, "--streaming", *SHAPES["clm"])
     at = unlimited.index("--max_steps")
@@ -278,6 +279,7 @@ def what_cannot_be_streamed_is_refused(fixture, folder):
             (4, "empty", lambda: fixture.run("clm", os.path.join(folder, "c"), place["empty.txt"], *STREAM, expect=4)),
             (4, "no batch", lambda: fixture.run("mlm", os.path.join(folder, "d"), place["blank.txt"], *STREAM, "--line_by_line", expect=4)),
             (4, "do not fill one sample", lambda: fixture.run("clm", os.path.join(folder, "e"), place["few.txt"], *STREAM, expect=4)),
+            (4, "no row has a token that counts", lambda: fixture.run("sft", os.path.join(folder, "h"), place["nothing.jsonl"], *STREAM, "--max_length", "null", expect=4)),
             (4, "dataloader_drop_last", lambda: fixture.run("sft", os.path.join(folder, "f"), fixture.talks, *STREAM, "--dataloader_drop_last", "--max_train_samples", 2, expect=4))):
         said = done().stderr
         expect(what in said and {"what", "where", "why", "try"} in parts_of(said), f"{code}: {what}", said)

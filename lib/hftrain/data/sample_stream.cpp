@@ -107,10 +107,21 @@ void SampleStream::read() {
                            }};
   const size_t columns = source_.recipe.columns(Split::kTrain).columns;
   if (!encode_rows(*rows, columns, *source_.encoder, source_.recipe, how, *sink)) return;
+  check_all();
   sink->finish();
   tokens_seen_ = sink->tokens_seen();
   for (const FileStamp& file : source_.spec.files) check_stamp(file, source_.time);
   hand_over();
+}
+
+// What is true of all rows is known to whoever has read all of them.
+void SampleStream::check_all() const {
+  if (begin_.rows > 0 || source_.spec.by_files) return;
+  try {
+    source_.encoder->check_all();
+  } catch (Error& error) {
+    throw error.where(source_.spec.files.front().path);
+  }
 }
 
 std::unique_ptr<RowSource> SampleStream::open() const {

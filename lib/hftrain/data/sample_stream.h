@@ -64,6 +64,7 @@ class SampleStream {
   void run();
   void read();
   std::unique_ptr<FeatureSink> make_sink();
+  void check_all() const;
   std::unique_ptr<RowSource> open() const;
   // Hands samples to the owner and waits until there is room for more.
   void hand_over();

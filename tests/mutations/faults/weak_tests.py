@@ -45,7 +45,7 @@ fault("the data of a resumed epoch begin again",
       says=r"other losses were logged|differs|CHECK|ended with")
 
 fault("bytes are counted that nobody sent",
-      "lib/hftrain/comm/observed_backend.cpp", "passes * bytes * (getSize() - 1) / getSize());", "passes * bytes);",
+      "lib/hftrain/comm/observed_backend.h", "return passes * bytes * (getSize() - 1) / getSize();", "return passes * bytes;",
       tests=["comm: the bytes that are counted are those that the kernel sent, but for Gloo's reduce-scatter",
              "comm: the bytes a rank sends are those of ring algorithms"],
       says=r"rank|bytes")
