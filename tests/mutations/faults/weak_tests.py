@@ -29,7 +29,7 @@ fault("gradients of accumulated micro-batches add up in bfloat16",
       says=r"norm_after")
 
 fault("offloaded master weights are the leaf's memory",
-      "lib/hftrain/parallel/sharded_parameter.cpp", "aliased_ = placement.resident && placement.compute_dtype == master && !placement.apart;",
+      "lib/hftrain/parallel/sharded_parameter.cpp", "aliased_ = placement.resident && placement.compute_dtype == master && !placement.apart();",
       "aliased_ = placement.resident && placement.compute_dtype == master;",
       tests=["parallel: offloaded master weights are memory of their own; without offload they are the leaf's"],
       says=r"same_memory\(apart\.local_shard")
