@@ -81,6 +81,8 @@ data::PrepareRequest prepare_request(const Inputs& inputs) {
   }
   request.training_split = plan::wants_training(inputs.parsed);
   request.streams_training = asked.streaming && request.training_split;
+  // An evaluation alone judges the rows that the training of the same words left out.
+  request.holds_out_of_hundreds = asked.streaming;
   const tasks::TaskRow& task = plan::task_row(inputs.parsed);
   const tasks::TaskInput input = plan::task_input(inputs.parsed, inputs.model);
   request.recipe = task.recipe(input);

@@ -201,6 +201,22 @@ def a_run_goes_on_with_other_ranks_and_batches(fixture, folder):
     fixture.run("clm", two, fixture.texts, *STREAM, "--save_strategy", "steps", "--save_steps", 1, "--gradient_accumulation_steps", 2, steps=12, ranks=1)
     a, b = losses(one), losses(two)
     expect(len(b) == 12 and all(abs(a[s] - b[s]) < 1e-5 * a[s] for s in a), "the same global batches", [a, b])
+    # 10 samples, of which a last round of six has four: from there one rank with three is at the end of the epoch.
+    few = ["--max_train_samples", 10, "--gradient_accumulation_steps", 1, "--save_strategy", "steps", "--save_steps", 2]
+    end = os.path.join(folder, "end")
+    fixture.run("clm", end, fixture.texts, *STREAM, *few, steps=2, ranks=2)
+    fixture.run("clm", end, fixture.texts, *STREAM, *few, steps=6, ranks=1)
+    expect(sorted(losses(end)) == [1, 2, 3, 4, 5, 6], "on from the end of an epoch", losses(end))
+
+
+def a_saved_model_goes_on_behind_its_samples(fixture, folder):
+    rate = ["--learning_rate", 0]  # losses are those of samples alone
+    straight, model = os.path.join(folder, "straight"), os.path.join(folder, "model")
+    fixture.run("clm", straight, fixture.texts, *STREAM, *rate, steps=9)
+    fixture.run("clm", model, fixture.texts, *STREAM, *rate, "--save_strategy", "steps", "--save_steps", 2, "--save_only_model", steps=4)
+    fixture.run("clm", model, fixture.texts, *STREAM, *rate, "--save_strategy", "no", steps=9)
+    whole, seen = losses(straight), losses(model)
+    expect(len(seen) == 9 and all(abs(seen[s] - whole[s]) < 1e-6 * whole[s] for s in whole), "no sample twice and none left out", [whole, seen])
 
 
 def the_data_start_over_when_asked(fixture, folder):
@@ -223,6 +239,15 @@ def rows_are_held_out_by_the_hundred(fixture, folder):
     fixture.run("clm", other, os.path.join(folder, "train.txt"), *SEQUENTIAL, *evaluated[:4], "--validation_file", os.path.join(folder, "held.txt"), steps=10)
     found = [[r["eval_loss"] for r in records(place) if "eval_loss" in r] for place in (one, other)]
     expect(losses(one) == losses(other) and found[0] == found[1] and len(found[0]) == 3, "as with the two parts as files", found)
+    alone = os.path.join(folder, "alone")
+    words = fixture.flags("clm", alone, *SHAPES["clm"], "--train_file", texts, *STREAM, "--validation_split_percentage", "20", "--model_name_or_path", one)
+    words = [word for at, word in enumerate(words) if word not in ("--do_train",)]
+    for flag in ("--model_type", "--config_overrides", "--config_name"):
+        if flag in words:
+            del words[words.index(flag):words.index(flag) + 2]
+    fixture.call(*words, "--do_eval")
+    judged = read_json(alone, "all_results.json")["eval_loss"]
+    expect(abs(judged - found[0][-1]) < 1e-6 * judged, "an evaluation alone has the rows that were left out", [judged, found[0]])
     few = os.path.join(folder, "few")
     fixture.run("clm", few, texts, *STREAM, *evaluated, "--max_eval_samples", 3, "--max_train_samples", 6, steps=5)
     data = read_json(few, "hftrain", "plan.json")["data"]
@@ -318,7 +343,7 @@ def two_machines_train_as_one(fixture, folder):
 
 SCENARIOS = [every_task_trains_on_the_samples_of_prepared_data, every_source_of_rows_is_streamed, ranks_get_the_blocks_of_the_contract, ranks_read_files_of_their_own,
              memory_and_the_first_update_do_not_depend_on_the_size, a_resumed_stream_gives_the_same_bits, rows_behind_a_checkpoint_are_passed_over, a_run_goes_on_with_other_ranks_and_batches,
-             the_data_start_over_when_asked, rows_are_held_out_by_the_hundred, a_broken_row_ends_the_run_where_it_stands, data_that_change_between_attempts_are_noticed,
+             a_saved_model_goes_on_behind_its_samples, the_data_start_over_when_asked, rows_are_held_out_by_the_hundred, a_broken_row_ends_the_run_where_it_stands, data_that_change_between_attempts_are_noticed,
              what_cannot_be_streamed_is_refused, a_plan_a_smoke_run_and_the_searched_batch_know_of_it, two_machines_train_as_one]
 
 if __name__ == "__main__":

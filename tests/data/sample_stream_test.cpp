@@ -198,7 +198,7 @@ TEST_CASE("the rows of every hundred that are held out of a stream are its valid
     }
   }
   request.hold_out_percent = 7;
-  request.streams_training = true;
+  request.streams_training = request.holds_out_of_hundreds = true;
   CHECK(streamed(fixture.source(request), 4) == rest);
   const std::optional<PreparedData> data = prepare(request, StreamFixture::loader(), {});
   CHECK_FALSE(data->train);

@@ -44,7 +44,39 @@ class KeyCollator final : public data::Collator {
   }
 };
 
+// A stream with a damaged row behind its second round.
+class DamagedRounds final : public RoundSource {
+ public:
+  void seek(const DataPosition&, std::optional<data::DrawnOrder>) override {}
+  bool ready() override { return false; }
+  bool at_end() override {
+    if (given_ < 2) return false;
+    throw Error(ExitCode::kData, "a row is damaged");
+  }
+  BatchRound next() override {
+    static_cast<void>(at_end());
+    return {.dataset = memory_dataset(kSamples), .batches = {{given_++}}};
+  }
+  std::optional<int64_t> batches() const override { return std::nullopt; }
+  void mark(DataPosition&) override {}
+  double share_done(const DataPosition&) const override { return 0; }
+
+ private:
+  int64_t given_ = 0;
+};
+
 }  // namespace
+
+TEST_CASE(
+    "damaged data are a failure of who needs them: the batches before them are given, and the epoch is not "
+    "over") {
+  BatchLoader loader(std::make_unique<DamagedRounds>(), data::block_collator(), {});
+  loader.seek({});
+  CHECK(loader.next().has_value());
+  CHECK(loader.next().has_value());
+  CHECK_FALSE(loader.at_end({.batch = 2}));
+  CHECK_THROWS_AS(loader.next(), Error);
+}
 
 TEST_CASE("a collator draws with the seed and the epoch of the data, wherever the epoch was entered") {
   BatchLoader loader(memory_dataset(kSamples), std::make_shared<KeyCollator>(), shuffled(), GENERATE(0, 3),

@@ -125,7 +125,7 @@ std::string key_of(const PrepareRequest& request, const std::vector<SplitRequest
               {"block_size", packs(request) ? Json(request.block_size) : Json()},
               {"keep_linebreaks", request.keep_linebreaks}};
   for (const SplitRequest& split : splits) {
-    const bool of_stream = request.streams_training && split.share == RowShare::kHeldOut;
+    const bool of_stream = request.holds_out_of_hundreds && split.share == RowShare::kHeldOut;
     key["splits"][name_of(split)] = key_of_split(split, of_stream, hashes);
   }
   for (const RowFile& file : survey_files(request).rows) key["survey"].push_back(key_of_rows(file, hashes));

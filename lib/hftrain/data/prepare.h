@@ -38,6 +38,8 @@ struct PrepareRequest {
   // The ranks read the training rows themselves (sample_stream.h): nothing is made of them here. What is held out are the
   // first rows of every hundred, so that nobody has to count them.
   bool streams_training = false;
+  // Held-out rows are the first of every hundred: of data that are streamed where they are trained on.
+  bool holds_out_of_hundreds = false;
   Recipe recipe = packed_text("clm");
   // What the recipe's survey looks at, whether a split is made of it or not; ignored without a survey.
   std::vector<std::string> survey_files;

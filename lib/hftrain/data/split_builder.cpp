@@ -170,7 +170,7 @@ SplitBuilder::RowRange SplitBuilder::range_of(const SplitRequest& split, int64_t
 
 std::unique_ptr<RowSource> SplitBuilder::rows_of(const SplitRequest& split) {
   const Recipe& recipe = request_.recipe;
-  if (request_.streams_training && split.share == RowShare::kHeldOut)
+  if (request_.holds_out_of_hundreds && split.share == RowShare::kHeldOut)
     return rows_of_hundreds(open_rows(split.files.rows, row_options(split.split)), split.hold_out_percent,
                             HundredPart::kFirst);
   std::optional<int64_t> count = split.share == RowShare::kAll ? std::nullopt : training_rows_;

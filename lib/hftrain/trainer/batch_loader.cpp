@@ -45,7 +45,17 @@ void BatchLoader::seek(DataPosition position, std::optional<data::DrawnOrder> dr
 
 bool BatchLoader::at_end(const DataPosition& position) {
   if (const std::optional<int64_t> known = batches()) return position.batch >= *known;
-  return ended_ || (asked_ && options_.dispatcher == nullptr && nothing_left());
+  return ended_ || (asked_ && options_.dispatcher == nullptr && nothing_seems_left());
+}
+
+// What cannot be read is a failure of whoever needs it: the batches before it are trained on, and a run that needs no more
+// ends well.
+bool BatchLoader::nothing_seems_left() {
+  try {
+    return nothing_left();
+  } catch (const Error&) {
+    return false;
+  }
 }
 
 std::optional<LoadedBatch> BatchLoader::next() {
@@ -60,7 +70,7 @@ std::optional<LoadedBatch> BatchLoader::next() {
   Round round = next_round();
   schedule_ahead();
   if (options_.dispatcher != nullptr) {
-    ended_ = nothing_left();
+    ended_ = nothing_seems_left();
     send_batches(*options_.dispatcher, round, ended_);
   }
   return std::move(round.front());

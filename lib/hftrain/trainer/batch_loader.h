@@ -61,6 +61,7 @@ class BatchLoader {
   LoadedBatch assemble(const data::Dataset& dataset, const std::vector<int64_t>& samples) const;
   std::optional<LoadedBatch> receive();
   bool nothing_left() { return pending_.empty() && rounds_->at_end(); }
+  bool nothing_seems_left();
   Round next_round();
   void schedule_ahead();
 

@@ -21,6 +21,7 @@ struct DataPosition {
   int64_t length_group = 0;
   // Of a stream: this many rows of the epoch became this many samples, all of them before this place.
   int64_t rows = 0, row_samples = 0;
+  bool of_other_data = false;  // than those sought in; not kept in a checkpoint
 
   // Something of the epoch was used.
   bool inside() const { return batch > 0 || before > 0; }

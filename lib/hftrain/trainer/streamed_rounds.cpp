@@ -1,6 +1,7 @@
 #include "hftrain/trainer/streamed_rounds.h"
 
 #include <algorithm>
+#include <exception>
 #include <limits>
 #include <utility>
 
@@ -78,11 +79,19 @@ class StreamedRounds final : public RoundSource {
   bool at_end() override {
     if (!by_files_) return own_end();
     if (!agreed_end_) {
-      begin();
-      const bool ended = through_ || own_end();
+      // A rank whose data cannot be read says so when the others know whether there is another round.
+      bool ended = false;
+      std::exception_ptr failure;
+      try {
+        begin();
+        ended = through_ || own_end();
+      } catch (const Error&) {
+        failure = std::current_exception();
+      }
       const bool any = communicator_.maximum(ended ? 1 : 0) == 1,
                  all = communicator_.maximum(ended ? 0 : 1) == 0;
       agreed_end_ = sampler_.drop_last ? any : all;
+      if (failure && !*agreed_end_) std::rethrow_exception(failure);
     }
     return *agreed_end_;
   }
@@ -151,7 +160,8 @@ class StreamedRounds final : public RoundSource {
     if (completes && position_.batch > 0 && start_.empty()) start_ = first_round(*stream_);
     pass_to(*stream_, place);
     next_ = stream_->position();
-    if (place - next_ >= round()) throw too_short(place);
+    // In the same data it is the end of the epoch, whose last round was counted as a whole one of another size.
+    if (position_.of_other_data && place - next_ >= round()) throw too_short(place);
   }
 
   void begin_own_files() {

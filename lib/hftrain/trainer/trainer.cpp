@@ -50,6 +50,20 @@ bool names_class_of(const std::string& folder, const Json& config) {
   return classes.is_array() && !classes.empty() && classes.front() == config.at("architectures").front();
 }
 
+// Where in the data the epoch of a saved run is. That of a stream counts all updates which that run was to make; in its
+// first pass it is just their share.
+DataPosition position_in_data(const plan::RunPlan& plan, const reporting::TrainerState& saved) {
+  const double through = std::floor(saved.epoch);
+  const auto whole = static_cast<int64_t>(through);
+  if (!plan.data.stream)
+    return {whole, std::llround((saved.epoch - through) * static_cast<double>(plan.steps.batches_per_epoch))};
+  const int64_t accumulation = plan.batch.accumulation_steps, updates = std::max<int64_t>(1, saved.max_steps);
+  const double share = static_cast<double>(saved.global_step) / static_cast<double>(updates);
+  if (std::abs(saved.epoch - share) * static_cast<double>(updates) < 0.5)
+    return {0, saved.global_step * accumulation};
+  return {whole, std::llround((saved.epoch - through) * static_cast<double>(updates * accumulation))};
+}
+
 }  // namespace
 
 Trainer::Trainer(const plan::RunPlan& plan, runtime::WorkerContext& context, comm::Communicator& communicator,
@@ -210,6 +224,7 @@ void Trainer::resume_all_of(const std::string& checkpoint) {
                              pace);
   if (plan_.data.stream && then.value("stream", "") != plan_.data.stream->identity) {
     state_.position.rows = state_.position.row_samples = 0;
+    state_.position.of_other_data = true;
     if (speaks())
       events_.message(LogLevel::kWarning,
                       "the training data are not those that the checkpoint was saved with: the run goes on "
@@ -241,9 +256,7 @@ void Trainer::resume_model_of(const std::string& checkpoint) {
   const reporting::TrainerState saved = reporting::parse_trainer_state(read_file(path), path);
   state_.global_step = state_.last_logged_step = saved.global_step;
   state_.epoch = saved.epoch;
-  const double through = std::floor(saved.epoch);
-  const auto batches = static_cast<double>(plan_.steps.batches_per_epoch);
-  state_.position = {static_cast<int64_t>(through), std::llround((saved.epoch - through) * batches)};
+  state_.position = position_in_data(plan_, saved);
   state_.epoch_closed = true;
   state_.total_flos = saved.total_flos;
   state_.input_tokens_seen = saved.num_input_tokens_seen;
