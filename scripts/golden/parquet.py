@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Parquet files made by pyarrow, and the rows that the datasets package reads of them as JSON lines: tests/golden/data/parquet.
 
-types.parquet has a column of every type that a record's value can have, refused.parquet one of each of the others, not_finite.parquet a number that is none and a column without a name. Needs datasets, pyarrow
+types.parquet has a column of every type that a record's value can have, refused.parquet one of each of the others, not_finite.parquet a number that is none and a column without a name, *classes.parquet
+ClassLabels and none. Needs datasets, pyarrow
 and numpy. The files are small: rows are few, and lie in groups of two.
 """
 import datetime
@@ -12,7 +13,7 @@ import pathlib
 import numpy
 import pyarrow as pa
 import pyarrow.parquet as pq
-from datasets import Dataset
+from datasets import ClassLabel, Dataset, Features, Value
 
 OUTPUT = pathlib.Path(__file__).resolve().parents[2] / "tests/golden/data/parquet"
 TURN = pa.struct([("role", pa.string()), ("content", pa.large_string()), ("calls", pa.list_(pa.struct([("name", pa.string())])))])
@@ -65,6 +66,12 @@ def others():
     yield "times", pa.array([[{"at": when}]], pa.list_(pa.struct([("at", pa.timestamp("s"))])))
 
 
+def of_classes(names):
+    features = {"text": Value("string"), "coarse": ClassLabel(names=["no", "yes"]), "label": ClassLabel(names=names)}
+    values = {"text": ["a", "b", "c"], "coarse": [0, 1, 0], "label": [1, 0, -1]}
+    return Dataset.from_dict(values, features=Features(features)) if names else Dataset.from_dict(values)
+
+
 def without_nulls(value):
     """Fields of objects that are null are no fields: Parquet cannot tell."""
     if isinstance(value, dict):
@@ -79,6 +86,8 @@ def main():
     pq.write_table(table, OUTPUT / "types.parquet", row_group_size=2, compression="zstd", write_statistics=False)
     pq.write_table(pa.table(dict(others())), OUTPUT / "refused.parquet", compression="none")
     pq.write_table(pa.table({"score": [0.5, float("nan")], "": [0, 1]}), OUTPUT / "not_finite.parquet", compression="none")
+    for name, classes in (("classes", ["zeta", "alpha"]), ("other_classes", ["zeta", "beta"]), ("no_classes", [])):
+        of_classes(classes).to_parquet(OUTPUT / f"{name}.parquet")
     read = pq.read_table(OUTPUT / "types.parquet")
     # What the datasets package cannot hold (views, as of 5.2) is read as what it holds.
     plain = read.set_column(read.column_names.index("view_with_nulls"), "view_with_nulls", read["view_with_nulls"].cast(pa.string()))

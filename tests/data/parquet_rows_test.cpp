@@ -141,6 +141,54 @@ TEST_CASE(
   CHECK_THAT(refusal(path, of_columns({"absent"})), Contains("there is no column 'absent'"));
 }
 
+TEST_CASE(
+    "Numbers of classes have the names of a Parquet file in columns of classes, and are numbers in others") {
+  if (!has_parquet()) HFTRAIN_SKIP(kNoParquet);
+  const std::string path = parquet_golden("classes.parquet");
+  const auto written_rows = [&](const RowOptions& options) {
+    const Records rows = read_all(path, options);
+    std::string text;
+    for (size_t row = 0; row < rows.rows(); ++row)
+      text += written(rows.value(row, 0)) + ' ' + written(rows.value(row, 1)) + ';';
+    return text;
+  };
+  RowOptions options = of_columns({"label", "coarse"});
+  CHECK(written_rows(options) == "1 0;0 1;-1 0;");
+  options.columns.of_classes = {0};
+  CHECK(written_rows(options) == R"("alpha" 0;"zeta" 1;null 0;)");
+  RowOptions text = of_columns({"coarse"});
+  text.columns.text_only = true;
+  CHECK_THAT(refusal(path, text), Contains("'coarse' is a number, not a string"));
+}
+
+TEST_CASE("Files that declare different classes are refused, and so are some that declare none") {
+  if (!has_parquet()) HFTRAIN_SKIP(kNoParquet);
+  RowOptions options = of_columns({"label"});
+  options.columns.of_classes = {0};
+  const auto said = [&](const std::vector<std::string>& names) {
+    std::vector<std::string> paths;
+    for (const std::string& name : names) paths.push_back(parquet_golden(name));
+    try {
+      const auto source =
+          hftrain::data::open_rows(hftrain::data::find_data_files(paths, Split::kTrain).rows, options);
+      Records records(1);
+      while (source->next(records)) continue;
+    } catch (const Error& error) {
+      CHECK(error.code() == ExitCode::kData);
+      return error.render();
+    }
+    return std::string();
+  };
+  CHECK(said({"classes.parquet", "classes.parquet"}).empty());
+  CHECK_THAT(said({"classes.parquet", "other_classes.parquet"}),
+             Contains("are not those of the files before it"));
+  CHECK_THAT(
+      said({"classes.parquet", "no_classes.parquet"}),
+      Contains("no_classes.parquet:1") && Contains("it has no ClassLabel, and the files before it have one"));
+  CHECK_THAT(said({"no_classes.parquet", "classes.parquet"}),
+             Contains("it has a ClassLabel, and the files before it have none"));
+}
+
 TEST_CASE("A number of a Parquet file is finite, as it is in JSON") {
   if (!has_parquet()) HFTRAIN_SKIP(kNoParquet);
   const std::string path = parquet_golden("not_finite.parquet");

@@ -221,6 +221,13 @@ def numbers_of_classes_have_the_names_of_the_file(fixture, folder):
     declared([{"sentence": "the fox", column: i % 2} for i in range(9)], f"{folder}/other.parquet", column, {"names": ["a", "b"], "_type": "ClassLabel"})
     told = fixture.call(*words_of(fixture, "text-classification", f"{folder}/odd", "--train_file", f"{folder}/other.parquet", f"{folder}/text-classification.parquet"), expect=4).stderr
     expect("declare different classes" in told, "files of other classes", told)
+    for task in ("text-classification", "clm"):  # numbers of other columns are no texts
+        declared([{"sentence": i % 2, "label": i % 2, "text": i % 2} for i in range(9)], f"{folder}/numbers.parquet", "text" if task == "clm" else "sentence",
+                 {"names": ["a", "b"], "_type": "ClassLabel"})
+        told = fixture.call(*words_of(fixture, task, f"{folder}/odd", "--train_file", f"{folder}/numbers.parquet"), expect=4).stderr
+        expect("is a number" in told, f"{task}: numbers of classes are no texts", told)
+    told = fixture.call("tokenizer", "train", "--vocab_size", "400", "--files", f"{folder}/numbers.parquet", "--output", f"{folder}/words", expect=4).stderr
+    expect("is a number, not a string" in told, "a tokenizer learns no names of classes", told)
 
 
 def parquet_is_streamed(fixture, folder):

@@ -17,14 +17,30 @@ using Catch::Contains;
 using hftrain::Error;
 using hftrain::ExitCode;
 using hftrain::Json;
-using hftrain::plan::dataset_splits;
-using hftrain::plan::DatasetSplit;
 using hftrain::testing::TemporaryDirectory;
 
 void make_files(const std::string& folder, const std::vector<std::string>& files,
                 const std::string& text = "") {
   hftrain::create_directories(folder);
   for (const std::string& file : files) hftrain::write_file_atomically(folder + '/' + file, text);
+}
+
+struct DatasetSplit {
+  std::string name;
+  std::vector<std::string> files;
+};
+
+// As a run that takes all of them has them.
+std::vector<DatasetSplit> dataset_splits(const std::string& named,
+                                         const std::optional<std::string>& configuration,
+                                         const std::string& cache) {
+  const hftrain::plan::DatasetFiles found = hftrain::plan::find_dataset(named, configuration, cache);
+  std::vector<DatasetSplit> splits;
+  for (const auto& each : found.splits) {
+    hftrain::plan::require_whole(found, each.split);
+    splits.push_back({each.split, hftrain::plan::paths_of_split(found, each)});
+  }
+  return splits;
 }
 
 // {split: [paths from the folder]}, in their order.
@@ -193,6 +209,52 @@ TEST_CASE("A data set of which a part is missing is refused, unless a card names
   CHECK(dataset_splits(deep, {}, "/nowhere").front().files.size() == 2);
 }
 
+TEST_CASE("Parts of a data set may be counted from one") {
+  const TemporaryDirectory place;
+  const std::string folder = place / "set";
+  make_files(folder, {"data/train-00001-of-00003.csv", "data/train-00003-of-00003.csv"});
+  CHECK_THAT(data_set_refusal(folder), Contains("there is no data/train-00002-of-00003"));
+  make_files(folder, {"data/train-00002-of-00003.csv"});
+  CHECK(dataset_splits(folder, {}, "/nowhere").front().files.size() == 3);
+  std::filesystem::remove(folder + "/data/train-00003-of-00003.csv");
+  CHECK_THAT(data_set_refusal(folder), Contains("there is no data/train-00000-of-00003"));
+}
+
+TEST_CASE("Parts that are missing of files of a kind that is left out do not matter") {
+  const TemporaryDirectory place;
+  const std::string folder = place / "set";
+  make_files(folder, {"train-a.jsonl", "train-b.jsonl", "train-00000-of-00002.csv"});
+  std::filesystem::create_symlink("../blobs/1", folder + "/train-c.csv.gz");
+  CHECK(dataset_splits(folder, {}, "/nowhere").front().files ==
+        std::vector<std::string>{folder + "/train-a.jsonl", folder + "/train-b.jsonl"});
+}
+
+TEST_CASE("A run needs those splits of a data set whole that it reads") {
+  const TemporaryDirectory place;
+  const std::string set = place / "set";
+  make_files(set, {"data/train-00000-of-00002.csv", "data/validation-00000-of-00001.csv"});
+  std::filesystem::create_symlink("../blobs/1", set + "/data/test-00000-of-00001.csv");
+  const auto said = [&](std::vector<std::string> words) {
+    words.insert(words.end(), {"--model_type", "gpt2", "--dataset_name", set, "--output_dir", place / "out"});
+    const hftrain::Environment environment((std::map<std::string, std::string>()));
+    try {
+      hftrain::plan::files_of_run(hftrain::arguments::parse_arguments(words, environment), environment);
+    } catch (const Error& error) {
+      CHECK(error.code() == ExitCode::kData);
+      return error.render();
+    }
+    return std::string();
+  };
+  CHECK(said({"--do_eval"}).empty());
+  CHECK_THAT(said({"--do_train"}), Contains("there is no data/train-00001-of-00002"));
+  CHECK_THAT(said({"--do_predict"}), Contains("there is no ../blobs/1"));
+  make_files(set, {"data/train-00001-of-00002.csv"});
+  CHECK(said({"--do_train", "--do_eval"}).empty());
+  std::filesystem::remove(set + "/data/validation-00000-of-00001.csv");
+  std::filesystem::remove(set + "/data/train-00000-of-00002.csv");
+  CHECK_THAT(said({"--do_eval"}), Contains("there is no data/train-00000-of-00002"));  // held out of it
+}
+
 TEST_CASE("A link of a data set that leads nowhere is refused where its file is wanted") {
   const TemporaryDirectory place;
   const std::string folder = place / "set";
@@ -218,6 +280,17 @@ TEST_CASE("Files of another kind in the folder of a configuration are no data in
   CHECK(dataset_splits(folder, {}, "/nowhere").front().files.size() == 2);
 }
 
+TEST_CASE("Documents in the folder of a configuration are no data") {
+  const TemporaryDirectory place;
+  const std::string folder = place / "set";
+  make_files(folder, {"d/a.jsonl", "d/CHANGES.md", "d/paper.pdf"});
+  make_files(folder, {"README.md"}, "---\nconfigs:\n- config_name: x\n  data_files: 'd/*'\n---\n");
+  CHECK(dataset_splits(folder, {}, "/nowhere").front().files ==
+        std::vector<std::string>{folder + "/d/a.jsonl"});
+  make_files(folder, {"d/b.jsonl", "d/c.arrow"});
+  CHECK_THAT(data_set_refusal(folder), Contains("different kinds"));
+}
+
 TEST_CASE("A file that says what images are is not passed over") {
   const TemporaryDirectory place;
   for (const char* name : {"metadata.csv", "metadata.jsonl", "train/metadata.parquet"}) {
@@ -226,6 +299,13 @@ TEST_CASE("A file that says what images are is not passed over") {
     make_files(folder, {"train/cat/1.png", "train/dog/2.jpg", name});
     CHECK_THAT(data_set_refusal(folder), Contains(name) && Contains("--train_file " + folder + '/' + name));
   }
+}
+
+TEST_CASE("A description of other files than the images of a split says nothing of them") {
+  const TemporaryDirectory place;
+  const std::string folder = place / "set";
+  make_files(folder, {"train/cat/1.png", "train/dog/2.jpg", ".cache/metadata.csv", "notes/metadata.jsonl"});
+  CHECK(dataset_splits(folder, {}, "/nowhere").front().files == std::vector<std::string>{folder + "/train"});
 }
 
 TEST_CASE("What a run writes into the folder of its data is no data") {

@@ -44,6 +44,10 @@ bool may_lack(const ColumnRule& rule, size_t column) {
   return std::any_of(some.begin(), some.end(), [&](const auto& each) { return each.first == column; });
 }
 
+bool holds_classes(const ColumnRule& rule, size_t column) {
+  return is_one_of(rule.of_classes, column);
+}
+
 std::optional<ColumnProblem> ValueKinds::refuse(size_t column, const std::string& name, ValueKind kind) {
   const bool typed = is_one_of(rule_.typed_cells, column);
   const std::string word = kind_name(kind);

@@ -17,6 +17,9 @@ std::vector<std::string> chosen_columns(const ColumnRule& rule, const std::vecto
 // Whether records may be without column number `column` (ColumnRule::of_some_records).
 bool may_lack(const ColumnRule& rule, size_t column);
 
+// Whether the values of column number `column` are classes (ColumnRule::of_classes).
+bool holds_classes(const ColumnRule& rule, size_t column);
+
 struct ColumnProblem {
   std::string why, hint;
 };

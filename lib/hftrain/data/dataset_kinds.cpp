@@ -25,6 +25,8 @@ constexpr std::array<const char*, 36> kOthers = {
     ".h5",     ".eval",       ".toml", ".md",    ".lance", ".tsfile", ".zip",   ".pdf",    ".wav",
     ".mp3",    ".flac",       ".ogg",  ".opus",  ".mp4",   ".mkv",    ".avi",   ".mov",    ".webm",
     ".gif",    ".bmp",        ".webp", ".tif",   ".tiff",  ".fasta",  ".fastq", ".vortex", ".pdb"};
+// Of these the ones that people write beside rows.
+const std::vector<std::string> kDocuments = {".md", ".pdf", ".toml"};
 const std::set<std::string> kMetadata = {"metadata.csv", "metadata.jsonl", "metadata.parquet"};
 
 std::string name_of_file(const std::string& path) {
@@ -122,10 +124,13 @@ void keep_leading_kind(std::vector<SplitFiles>& splits, const std::string& where
     std::erase_if(each.files, [&](const std::string& file) { return !has_ending(file, endings); });
 }
 
-void require_one_kind(const std::vector<SplitFiles>& splits, const std::string& where) {
+void require_one_kind(std::vector<SplitFiles>& splits, const std::string& where) {
   const std::string kind = kind_of_files(splits, where);
   const std::vector<std::string>& endings = kReadable.at(kind);
-  for (const SplitFiles& each : splits) {
+  for (SplitFiles& each : splits) {
+    std::erase_if(each.files, [&](const std::string& file) {
+      return !has_ending(file, endings) && has_ending(file, kDocuments);
+    });
     const auto other = std::find_if(each.files.begin(), each.files.end(),
                                     [&](const std::string& file) { return !has_ending(file, endings); });
     if (other == each.files.end()) continue;

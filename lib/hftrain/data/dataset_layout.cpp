@@ -69,14 +69,11 @@ RelativePaths files_of_pattern(const RelativePaths& files, const std::string& pa
   for (const std::string& file : matching_files(files, pattern)) {
     if (could_be_data(file)) found.push_back(file);
   }
-  if (has_wildcards(pattern)) {
-    require_all_shards(found, files, where);  // a card that names single parts means them
-  } else if (found.empty()) {
+  if (found.empty() && !has_wildcards(pattern))
     throw Error(ExitCode::kData, "a file of the data set is missing")
         .where(where)
         .why("there is no data file '" + pattern + "', which its card names for the split '" + split + "'")
         .hint("fetch the data set as a whole, or see whether the path is right");
-  }
   return found;
 }
 
@@ -110,10 +107,11 @@ std::vector<SplitFiles> files_of_splits(const RelativePaths& files,
                                         const std::string& where) {
   std::vector<SplitFiles> splits;
   for (const SplitPatterns& each : patterns) {
-    splits.push_back({each.split, {}});
+    SplitFiles& split = splits.emplace_back(SplitFiles{each.split, {}, {}});
     for (const std::string& pattern : each.patterns) {
       const RelativePaths found = files_of_pattern(files, pattern, each.split, where);
-      splits.back().files.insert(splits.back().files.end(), found.begin(), found.end());
+      split.files.insert(split.files.end(), found.begin(), found.end());
+      if (!has_wildcards(pattern)) split.named_singly.insert(found.begin(), found.end());
     }
   }
   of_one_kind ? keep_leading_kind(splits, where) : require_one_kind(splits, where);

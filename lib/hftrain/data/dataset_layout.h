@@ -25,7 +25,7 @@ struct SplitPatterns {
 std::vector<SplitPatterns> patterns_by_names(const RelativePaths& files);
 
 // The files of each split. With `of_one_kind` those that have an ending of the kind of most; without, all that could be data, and one
-// of another kind is an Error (exit code 4). A set of shards that lacks one is an Error, too, unless a pattern names single files.
+// of another kind is an Error (exit code 4), unless it is a document.
 std::vector<SplitFiles> files_of_splits(const RelativePaths& files,
                                         const std::vector<SplitPatterns>& patterns, bool of_one_kind,
                                         const std::string& where);

@@ -29,14 +29,15 @@ std::string digits_of(int number) {
   return std::string(kShardDigits - std::min(kShardDigits, digits.size()), '0') + digits;
 }
 
-// Which of the numbers from 0 to `total` - 1 no file has; -1: none.
+// Which of the numbers from 0 to `total` - 1 no file has, or from 1 to `total` where they are counted so; -1: none.
 int first_missing(const std::set<int>& there, int total) {
-  int next = 0;
+  const int first = !there.contains(0) && there.contains(total) ? 1 : 0;
+  int next = first;
   for (const int number : there) {
     if (number != next) break;
     ++next;
   }
-  return next < total ? next : -1;
+  return next < first + total ? next : -1;
 }
 
 }  // namespace

@@ -10,7 +10,7 @@ namespace hftrain::data {
 
 struct Shard {
   std::string prefix;  // the path up to the dash before the numbers
-  int number = 0;      // from 0
+  int number = 0;      // from 0, or from 1
   int total = 0;
 };
 

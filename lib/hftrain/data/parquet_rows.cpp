@@ -134,8 +134,8 @@ class ParquetRows final : public RowSource {
       check(columns, wanted[number]);
       const auto column = static_cast<size_t>(found - names.begin());
       const auto known = std::find(places.begin(), places.end(), column);
-      chosen_.push_back(
-          {number, static_cast<size_t>(known - places.begin()), wanted[number], classes[wanted[number]]});
+      chosen_.push_back({number, static_cast<size_t>(known - places.begin()), wanted[number], {}});
+      if (holds_classes(rule_, number)) chosen_.back().classes = classes[wanted[number]];
       if (known == places.end()) places.push_back(column);
     }
     told([&] { reader_->select(places); });

@@ -70,9 +70,18 @@ class FileSequence final : public RowSource {
     if (!classes_.empty() && classes != classes_)
       throw Error(ExitCode::kData, "files of the data declare different classes")
           .where(records.where(records.rows() - 1))
-          .why("the names of its ClassLabel are not those of the files before it")
+          .why(difference(classes))
           .hint("write all files with the same features");
     classes_ = std::move(classes);
+  }
+
+  std::string difference(const std::vector<std::vector<std::string>>& classes) const {
+    for (size_t column = 0; column < classes.size(); ++column) {
+      if (classes[column] == classes_[column]) continue;
+      if (classes[column].empty()) return "it has no ClassLabel, and the files before it have one";
+      if (classes_[column].empty()) return "it has a ClassLabel, and the files before it have none";
+    }
+    return "the names of its ClassLabel are not those of the files before it";
   }
 
   std::vector<std::vector<std::string>> classes_;  // by column

@@ -34,6 +34,9 @@ struct ColumnRule {
   std::vector<std::pair<size_t, std::string>> of_some_records = {};
   std::vector<size_t> never_null =
       {};  // columns, by number, with a value in every record where a file has them
+  // Columns, by number, whose values are classes: numbers that a file declares to stand for names are read as these names. In all
+  // other columns they are numbers.
+  std::vector<size_t> of_classes = {};
 };
 
 // One column: `text` when there is such a one, else the first.
@@ -58,7 +61,7 @@ class RowSource {
   virtual bool next(Records& records) = 0;
   // Bytes of the files consumed so far, for progress.
   virtual uint64_t file_position() const = 0;
-  // Of a column whose values the files declare to be classes, all of their names in the order of their numbers, and its values are
+  // Of a column of classes (ColumnRule::of_classes) whose values the files declare to be such, all of their names in the order of their numbers, and its values are
   // texts then; empty otherwise. Known once a row has been read.
   virtual std::vector<std::string> class_names(size_t /*column*/) const { return {}; }
 };

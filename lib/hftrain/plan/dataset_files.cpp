@@ -7,6 +7,7 @@
 #include "hftrain/base/file.h"
 #include "hftrain/base/text.h"
 #include "hftrain/data/dataset_layout.h"
+#include "hftrain/data/dataset_shards.h"
 #include "hftrain/data/image_folder.h"
 #include "hftrain/data/path_patterns.h"
 #include "hftrain/plan/dataset_card.h"
@@ -18,6 +19,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kFlag = "--dataset_name ";
+constexpr const char* kImages = "images";  // of data::kind_of_files
 constexpr const char* kOrFiles = "name its files by --train_file and --validation_file";
 
 std::string parent(const std::string& path) {
@@ -66,19 +68,24 @@ std::string folder_of(const std::string& named, const std::string& cache) {
       .hint("hf download --repo-type dataset " + named + ", or name a folder");
 }
 
-// The folder whose sub-folders are the classes of the images; it holds those of this split alone.
+// The folder whose sub-folders are the classes of the images.
 std::string folder_of_images(const std::string& folder, const data::SplitFiles& split) {
+  const std::string common = parent(parent(split.files.front()));
+  return common.empty() ? folder : folder + '/' + common;
+}
+
+// That folder holds the images of this split alone.
+void require_classes(const std::string& folder, const data::SplitFiles& split) {
   const std::string common = parent(parent(split.files.front()));
   const bool by_class = std::all_of(split.files.begin(), split.files.end(), [&](const std::string& file) {
     return file.find('/') != std::string::npos && parent(parent(file)) == common;
   });
-  const std::string path = common.empty() ? folder : folder + '/' + common;
+  const std::string path = folder_of_images(folder, split);
   if (!by_class || data::image_files(path).size() != split.files.size())
     throw Error(ExitCode::kData, "the images of the data set do not lie in folders of their classes")
         .where(path)
         .why("those of the split '" + split.split + "' are not all in SPLIT/CLASS/")
         .hint("order them so, or name a folder by --train_dir and --validation_dir");
-  return path;
 }
 
 // A cache that was filled in part has links without the files that they lead to.
@@ -94,44 +101,45 @@ void require_files(const std::string& folder, const data::SplitFiles& split) {
   }
 }
 
-// What says what images are is not read beside them.
-void refuse_descriptions(const std::string& folder, const data::RelativePaths& files) {
-  for (const std::string& file : files) {
-    if (data::describes_images(file))
-      throw Error(ExitCode::kData, "the images of the data set are described by a file, which is not read")
-          .where(folder + '/' + file)
-          .why("the classes of a folder of images are the names of its sub-folders")
-          .hint("--train_file " + folder + '/' + file + " takes its rows; or take it out of the folder");
+// A card that names single parts means them.
+void require_parts(const DatasetFiles& found, const data::SplitFiles& split) {
+  data::RelativePaths parts = split.files;
+  std::erase_if(parts, [&](const std::string& file) { return split.named_singly.contains(file); });
+  data::require_all_shards(parts, found.all, found.folder);
+}
+
+// What says what images are is not read beside them: it lies in their folder, or in one above that.
+void refuse_descriptions(const DatasetFiles& found, const data::SplitFiles& split) {
+  for (const std::string& file : found.all) {
+    if (!data::describes_images(file)) continue;
+    const std::string above = file.substr(0, file.rfind('/') + 1);
+    if (std::none_of(split.files.begin(), split.files.end(),
+                     [&](const std::string& image) { return image.starts_with(above); }))
+      continue;
+    throw Error(ExitCode::kData, "the images of the data set are described by a file, which is not read")
+        .where(found.folder + '/' + file)
+        .why("the classes of a folder of images are the names of its sub-folders")
+        .hint("--train_file " + found.folder + '/' + file + " takes its rows; or take it out of the folder");
   }
 }
 
-std::vector<DatasetSplit> absolute_files(const std::string& folder, const data::RelativePaths& all,
-                                         const std::vector<data::SplitFiles>& splits) {
-  const bool images = data::kind_of_files(splits, folder) == "images";
-  if (images) refuse_descriptions(folder, all);
-  std::vector<DatasetSplit> made;
-  for (const data::SplitFiles& split : splits) {
-    made.push_back({split.split, {}});
-    require_files(folder, split);
-    if (images) made.back().files.push_back(folder_of_images(folder, split));
-    for (const std::string& file : split.files) {
-      if (!images) made.back().files.push_back(folder + '/' + file);
-    }
+const data::SplitFiles* split_named(const DatasetFiles& found, const std::string& name) {
+  for (const data::SplitFiles& split : found.splits) {
+    if (split.split == name) return &split;
   }
-  return made;
+  return nullptr;
 }
 
 }  // namespace
 
-std::vector<DatasetSplit> dataset_splits(const std::string& named,
-                                         const std::optional<std::string>& configuration,
-                                         const std::string& cache) {
+DatasetFiles find_dataset(const std::string& named, const std::optional<std::string>& configuration,
+                          const std::string& cache) {
   std::string folder = folder_of(named, cache);
   refuse_other_kinds(folder, last_name(fs::is_directory(named) ? folder : named));
   const std::vector<DatasetConfiguration> configurations = read_dataset_card(folder);
   const DatasetConfiguration* chosen = chosen_configuration(configurations, configuration, folder);
   if (chosen != nullptr && !chosen->folder.empty()) folder += '/' + chosen->folder;
-  const data::RelativePaths files = data::files_below(folder);
+  data::RelativePaths files = data::files_below(folder);
   const bool by_card = chosen != nullptr && !chosen->patterns.empty();
   const std::vector<data::SplitPatterns> patterns =
       by_card ? chosen->patterns : data::patterns_by_names(files);
@@ -148,7 +156,25 @@ std::vector<DatasetSplit> dataset_splits(const std::string& named,
                "', of SPLIT-00000-of-00009, has other characters than letters, digits, '_' and '.'")
           .hint(std::string("rename its files, or ") + kOrFiles);
   }
-  return absolute_files(folder, files, data::files_of_splits(files, patterns, chosen == nullptr, folder));
+  std::vector<data::SplitFiles> splits = data::files_of_splits(files, patterns, chosen == nullptr, folder);
+  const std::string kind = data::kind_of_files(splits, folder);
+  return {folder, std::move(files), std::move(splits), kind};
+}
+
+std::vector<std::string> paths_of_split(const DatasetFiles& found, const data::SplitFiles& split) {
+  if (found.kind == kImages) return {folder_of_images(found.folder, split)};
+  std::vector<std::string> paths;
+  for (const std::string& file : split.files) paths.push_back(found.folder + '/' + file);
+  return paths;
+}
+
+void require_whole(const DatasetFiles& found, const std::string& split) {
+  const data::SplitFiles* of_split = split_named(found, split);
+  if (of_split == nullptr) return;
+  require_parts(found, *of_split);
+  if (found.kind == kImages) refuse_descriptions(found, *of_split);
+  require_files(found.folder, *of_split);
+  if (found.kind == kImages) require_classes(found.folder, *of_split);
 }
 
 }  // namespace hftrain::plan

@@ -9,6 +9,7 @@
 #include "hftrain/arguments/parse.h"
 #include "hftrain/base/environment.h"
 #include "hftrain/base/error.h"
+#include "hftrain/data/dataset_kinds.h"
 
 namespace hftrain::plan {
 
@@ -19,16 +20,24 @@ struct NamedFiles {
   std::vector<Diagnostic> notes;  // of a data set by name: what the user should know of how it was found
 };
 
-struct DatasetSplit {
-  std::string name;
-  std::vector<std::string> files;  // absolute paths; of images the folder with the folders of their classes
+struct DatasetFiles {
+  std::string folder;                    // absolute
+  data::RelativePaths all;               // below it
+  std::vector<data::SplitFiles> splits;  // in the order of datasets' load_dataset
+  std::string kind;                      // data::kind_of_files
 };
 
-// All splits of the data set `named`, in the order of datasets' load_dataset. `cache`: hub_cache_folder. What is not there, has files that are not
-// read here, or is a program that makes data is an Error (exit code 4) that says where was looked.
-std::vector<DatasetSplit> dataset_splits(const std::string& named,
-                                         const std::optional<std::string>& configuration,
-                                         const std::string& cache);
+// The data set `named`. `cache`: hub_cache_folder. What is not there, has files that are not read here, or is a program that makes data is
+// an Error (exit code 4) that says where was looked. Whether files that have a name are there is not looked at.
+DatasetFiles find_dataset(const std::string& named, const std::optional<std::string>& configuration,
+                          const std::string& cache);
+
+// Absolute paths of the files of a split; of images the folder with the folders of their classes.
+std::vector<std::string> paths_of_split(const DatasetFiles& found, const data::SplitFiles& split);
+
+// An Error (exit code 4) when a part of a split is missing, or when its images lie otherwise than in folders of their classes. Nothing to
+// say when there is no such split.
+void require_whole(const DatasetFiles& found, const std::string& split);
 
 // The files that the flags name or, of --dataset_name, those of its splits train, validation and test; of instruction tuning
 // the splits that --dataset_train_split and --dataset_test_split name. A split that training or prediction needs and the data set

@@ -15,9 +15,9 @@ namespace fs = std::filesystem;
 
 constexpr const char* kDatasetFlag = "--dataset_name ";
 
-std::string names_of(const std::vector<DatasetSplit>& splits) {
+std::string names_of(const DatasetFiles& found) {
   std::vector<std::string> names;
-  for (const DatasetSplit& split : splits) names.push_back(split.name);
+  for (const data::SplitFiles& split : found.splits) names.push_back(split.split);
   return join(names, ", ");
 }
 
@@ -49,35 +49,54 @@ void refuse_own_folder(const arguments::ParseOutcome& parsed) {
 }
 
 // The files of a split of that name; none when it is not there.
-std::vector<std::string> files_named(const std::vector<DatasetSplit>& splits, const std::string& name) {
-  for (const DatasetSplit& split : splits) {
-    if (split.name == name) return split.files;
+std::vector<std::string> files_named(const DatasetFiles& found, const std::string& name) {
+  for (const data::SplitFiles& split : found.splits) {
+    if (split.split == name) return paths_of_split(found, split);
   }
   return {};
 }
 
-void require_splits(const arguments::ParseOutcome& parsed, const std::vector<DatasetSplit>& splits,
-                    const SplitNames& names, const NamedFiles& files) {
-  const auto need = [&](const std::vector<std::string>& found, const std::string& name, const char* what) {
-    if (found.empty())
+// Whether rows are read to train on, or to be held out of.
+bool takes_training_rows(const arguments::ParseOutcome& parsed, const NamedFiles& files) {
+  return wants_training(parsed) || (wants_validation(parsed) && files.validation.empty());
+}
+
+void require_splits(const arguments::ParseOutcome& parsed, const DatasetFiles& found, const SplitNames& names,
+                    const NamedFiles& files) {
+  const auto need = [&](const std::vector<std::string>& paths, const std::string& name, const char* what) {
+    if (paths.empty())
       throw Error(ExitCode::kData, "the data set has no split '" + name + "'")
           .where(kDatasetFlag + *parsed.arguments.data.dataset_name)
-          .why(std::string(what) + " needs it; the splits are " + names_of(splits))
+          .why(std::string(what) + " needs it; the splits are " + names_of(found))
           .hint("name its files by --train_file and --validation_file");
   };
   const bool named = task_row(parsed).task == tasks::Task::kInstructionTuning &&
                      parsed.origins.is_given("dataset_test_split");
   if (named && wants_validation(parsed)) need(files.validation, names.validation, "--dataset_test_split");
-  if (wants_training(parsed) || (wants_validation(parsed) && files.validation.empty()))
+  if (takes_training_rows(parsed, files))
     need(files.train, names.train, wants_training(parsed) ? "training" : "evaluation without a split for it");
   if (parsed.arguments.run.do_predict) need(files.test, "test", "do_predict");
 }
 
+// Of those alone that the run reads: who evaluates needs no part of what was trained on.
+void require_whole_splits(const arguments::ParseOutcome& parsed, const DatasetFiles& found,
+                          const SplitNames& names, const NamedFiles& files) {
+  const arguments::RunArguments& run = parsed.arguments.run;
+  const auto first = [&](const std::string& name) {
+    require_whole(found, files_named(found, name + names.suffix).empty() ? name : name + names.suffix);
+  };
+  if (takes_training_rows(parsed, files)) require_whole(found, names.train);
+  if (wants_validation(parsed)) first(names.validation);
+  if (run.do_predict) first("test");
+  if (names.suffix.empty()) return;
+  if (run.do_eval) require_whole(found, "validation_mismatched");
+  if (run.do_predict) require_whole(found, "test_mismatched");
+}
+
 // What the user should know of where the data lie and what is done for want of a split.
 std::vector<Diagnostic> notes_of_data_set(const arguments::ParseOutcome& parsed,
-                                          const Environment& environment,
-                                          const std::vector<DatasetSplit>& splits, const SplitNames& names,
-                                          const NamedFiles& files) {
+                                          const Environment& environment, const DatasetFiles& found,
+                                          const SplitNames& names, const NamedFiles& files) {
   std::vector<Diagnostic> notes;
   const std::string& named = *parsed.arguments.data.dataset_name;
   const std::string variable = hub_cache_variable(environment);
@@ -89,7 +108,7 @@ std::vector<Diagnostic> notes_of_data_set(const arguments::ParseOutcome& parsed,
   if (wants_validation(parsed) && files.validation.empty())
     notes.push_back(note("the data set has no split '" + names.validation + "': rows of '" + names.train +
                              "' are held out to judge by",
-                         "its splits are " + names_of(splits)));
+                         "its splits are " + names_of(found)));
   return notes;
 }
 
@@ -103,19 +122,19 @@ NamedFiles files_of_run(const arguments::ParseOutcome& parsed, const Environment
             data.test_mismatched_file};
   refuse_own_folder(parsed);
   const std::string cache = hub_cache_folder(arguments.model.cache_dir, environment);
-  const std::vector<DatasetSplit> splits =
-      dataset_splits(*data.dataset_name, data.dataset_config_name, cache);
+  const DatasetFiles found = find_dataset(*data.dataset_name, data.dataset_config_name, cache);
   const SplitNames names = split_names(parsed);
-  NamedFiles files = {files_named(splits, names.train), files_named(splits, names.validation + names.suffix),
-                      files_named(splits, "test" + names.suffix)};
+  NamedFiles files = {files_named(found, names.train), files_named(found, names.validation + names.suffix),
+                      files_named(found, "test" + names.suffix)};
   if (!names.suffix.empty()) {
-    files.validation_mismatched = files_named(splits, "validation_mismatched");
-    files.test_mismatched = files_named(splits, "test_mismatched");
+    files.validation_mismatched = files_named(found, "validation_mismatched");
+    files.test_mismatched = files_named(found, "test_mismatched");
   }
-  if (files.validation.empty()) files.validation = files_named(splits, names.validation);
-  if (files.test.empty()) files.test = files_named(splits, "test");
-  require_splits(parsed, splits, names, files);
-  files.notes = notes_of_data_set(parsed, environment, splits, names, files);
+  if (files.validation.empty()) files.validation = files_named(found, names.validation);
+  if (files.test.empty()) files.test = files_named(found, "test");
+  require_splits(parsed, found, names, files);
+  require_whole_splits(parsed, found, names, files);
+  files.notes = notes_of_data_set(parsed, environment, found, names, files);
   return files;
 }
 

@@ -159,7 +159,8 @@ data::Recipe image_recipe(const TaskInput& input) {
         .columns = kImageColumns,
         .choose = [=](const auto& names) { return image_columns(names, image, label, needs_label); },
         .text_only = false,
-        .typed_cells = {kClassColumn}};
+        .typed_cells = {kClassColumn},
+        .of_classes = {kClassColumn}};
   };
   if (!input.trains && of_model) {
     require_classes(*of_model);

@@ -91,7 +91,8 @@ data::ColumnRule column_rule(const std::optional<GlueTask>& glue, data::Split sp
           .choose = [=](const std::vector<std::string>& names) { return chosen(names, glue, needs_label); },
           .text_only = false,
           .typed_cells = {kLabelColumn},
-          .never_null = {kFirstText, kSecondText}};
+          .never_null = {kFirstText, kSecondText},
+          .of_classes = {kLabelColumn}};
 }
 
 std::string_view text_of(const data::Records& records, size_t row, size_t column) {

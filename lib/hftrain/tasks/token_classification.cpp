@@ -121,7 +121,8 @@ data::Recipe tag_recipe(const TaskInput& input) {
   recipe.columns = [=](data::Split split) -> data::ColumnRule {
     return {.columns = kTagTaskColumns,
             .choose = [=](const auto& names) { return chosen_pair(names, columns, split); },
-            .text_only = false};
+            .text_only = false,
+            .of_classes = {kTagColumn}};
   };
   // A run that does not train keeps the labels of its model.
   if (!input.trains && !of_model.empty()) {

@@ -1,7 +1,7 @@
 # Data sets of which a part is missing, rows that teach nothing, and adapters with heads.
 
 fault("half of a data set is trained on",
-      "lib/hftrain/data/dataset_layout.cpp", "if (has_wildcards(pattern)) {", "if (false) {",
+      "lib/hftrain/plan/dataset_files.cpp", "data::require_all_shards(parts, found.all, found.folder);", "data::require_all_shards({}, found.all, found.folder);",
       tests=["plan: A data set of which a part is missing is refused, unless a card names the parts"],
       says=r"train-00001-of-00003")
 

@@ -248,7 +248,8 @@ std::vector<Flag> data_flags() {
       {.name = "lang",
        .slot = unread_optional(Type::kText),
        .help = "Language of multilingual tokenizers in summarization.",
-       .support = accepted("tokenizers here have no tokens of languages; those that have some are refused")},
+       .support =
+           accepted("no tokenizer is told a language here; those that are known to need one are refused")},
       {.name = "source_lang",
        .slot = at<&Arguments::data, &DataArguments::source_lang>,
        .help = "Source language of translation.",
