@@ -140,6 +140,7 @@ CHANGES = {
 }
 # Of flags whose runs are longer, or that name files: where they are shown.
 SHOWN_BY = {
+    "streaming": "streaming.py every_task_trains_on_the_samples_of_prepared_data",
     "train_file": "every scenario", "validation_file": "every scenario", "test_file": "text_classification.py metrics_and_predictions_are_those_of_the_trainer",
     **dict.fromkeys(("validation_mismatched_file", "test_mismatched_file"), "text_classification.py both_sets_of_mnli_are_evaluated_and_predicted"),
     "train_dir": "task_flags.py folders_and_columns_of_images", "validation_dir": "task_flags.py folders_and_columns_of_images",
