@@ -15,7 +15,7 @@ namespace {
 class GlooBackend final : public c10d::ProcessGroupGloo {
  public:
   using ProcessGroupGloo::ProcessGroupGloo;
-  // Every operation under way or to come fails here, and at once on the peers too.
+  // Every operation under way fails here, and at once on the peers too. One that begins afterwards waits for its deadline.
   void abort() override {
     for (const auto& context : contexts_) context->closeConnections();
   }

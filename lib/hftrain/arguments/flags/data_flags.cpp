@@ -166,7 +166,7 @@ std::vector<Flag> data_flags() {
       {.name = "preprocessing_num_workers",
        .slot = at<&Arguments::data, &DataArguments::preprocessing_num_workers>,
        .help = "Threads for tokenising.",
-       .note = "Unset: all cores."},
+       .note = "Unset: all cores; of a stream one."},
       {.name = "validation_split_percentage",
        .slot = at<&Arguments::data, &DataArguments::validation_split_percentage>,
        .help = "Share of the training data used for validation when there is none.",
