@@ -16,6 +16,7 @@ ExitCode run_completion(const CommandContext&);
 ExitCode run_sample_data(const CommandContext&);
 ExitCode run_tokenizer(const CommandContext&);
 ExitCode run_generate(const CommandContext&);
+ExitCode run_report(const CommandContext&);
 ExitCode run_hosted(const CommandContext&);
 
 namespace {
@@ -29,6 +30,7 @@ constexpr Command kCommands[] = {
     {"doctor", "what is installed, what is missing and what that costs", run_doctor},
     {"generate", "text from a trained model: for prompts, or in a chat", run_generate},
     {"checkpoint", "verify, inspect or export a checkpoint", run_checkpoint},
+    {"report", "one page of a run, or of several side by side", run_report},
     {"explain", "everything about one flag", run_explain},
     {"docs", "print docs/arguments.md or the man page", run_docs},
     {"completion", "print a completion script for bash, zsh or fish", run_completion},

@@ -13,6 +13,7 @@
 #include "launcher/front/attempts.h"
 #include "launcher/front/batch_search.h"
 #include "launcher/front/cpu_binding_stage.h"
+#include "launcher/front/event_log.h"
 #include "launcher/front/job_console.h"
 #include "launcher/front/patient_stream.h"
 #include "launcher/front/rank_output.h"
@@ -114,11 +115,17 @@ AttemptOutcome run_attempt(const CommandContext& context, const Inputs& inputs, 
   job.limits = limits_of(plan, end);
 
   const double begin = monotonic_seconds();
-  JobConsole observer(console, terminal, plan, begin);
+  JobConsole shown(console, terminal, plan, begin);
+  EventLog kept(run_folder(plan.output_dir).events(), launch.attempt);
+  kept.begin(plan.ranks.world_size, plan.saving.resume_from);
+  BothObservers observer(shown, kept);
   launcher::JobResult result = launcher::Supervisor(std::move(job), observer).run();
   console.clear();
-  return {std::move(result), launch.attempt, monotonic_seconds() - begin, observer.spawn_seconds(),
-          observer.checkpoints()};
+  const double seconds = monotonic_seconds() - begin;
+  std::vector<std::string> notices;
+  others.beside_the_end([&] { notices = kept.end(result, seconds); });
+  for (const std::string& notice : notices) console.line(notice);
+  return {std::move(result), launch.attempt, seconds, shown.spawn_seconds(), shown.checkpoints()};
 }
 
 // Of one that ends the search, or that has nothing to do with it: nothing.

@@ -18,6 +18,7 @@ struct RunFolder {
   std::string plan() const { return path + "/plan.json"; }
   std::string arguments() const { return path + "/arguments.yaml"; }
   std::string summary() const { return path + "/summary.json"; }
+  std::string events() const { return path + "/events.jsonl"; }
   std::string ranks() const { return logs.empty() ? path + "/ranks" : logs; }
 };
 RunFolder run_folder(const std::string& output_dir, const std::optional<std::string>& log_dir = std::nullopt);

@@ -28,6 +28,7 @@ const std::map<std::string, std::set<std::string>> kEdges = {
     {"chat", {"tokenizer"}},
     {"storage", {"base"}},
     {"reporting", {"base"}},
+    {"report", {"storage"}},
     {"tasks", {"arguments", "architectures", "chat", "data", "metrics"}},
     {"plan", {"arguments", "architectures", "generation", "storage", "tasks"}},
     {"machine", {"plan"}},
@@ -49,7 +50,7 @@ const std::map<std::string, std::set<std::string>> kEdges = {
     // the programs
     {"launcher", {"machine"}},
     {"launcher/front", {"launcher", "data", "generation", "reporting", "storage"}},
-    {"apps/hftrain", {"launcher/front", "chat"}},
+    {"apps/hftrain", {"launcher/front", "chat", "report"}},
     {"apps/hftrain-worker", {"trainer"}},
 };
 

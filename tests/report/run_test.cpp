@@ -1,0 +1,89 @@
+#include "hftrain/report/run.h"
+
+#include "hftrain/base/error.h"
+#include "hftrain/base/file.h"
+#include "hftrain/storage/run_directory.h"
+#include "support/catch.h"
+#include "support/temporary_directory.h"
+
+namespace hftrain::report {
+namespace {
+
+using testing::TemporaryDirectory;
+
+std::string usage_error(const std::string& path) {
+  try {
+    read_run(path);
+  } catch (const Error& error) {
+    CHECK(error.code() == ExitCode::kUsage);
+    return error.what();
+  }
+  return "";
+}
+
+TEST_CASE("a run is found by its folder, however that is written", "[report]") {
+  const TemporaryDirectory folder;
+  write_file_atomically(folder / "a/hftrain/log.jsonl", "{\"step\": 1, \"loss\": 2}\n");
+  write_file_atomically(folder / "a/hftrain/events.jsonl", "{\"event\": \"start\"}\n\n{\"ev");
+  create_directories(folder / "a/checkpoint-10");
+  create_directories(folder / "a/checkpoint-9");
+  for (const char* path : {"a", "a/", "a/hftrain", "a/./hftrain/"}) {
+    CAPTURE(path);
+    const Run run = read_run(folder / path);
+    CHECK(run.name == "a");
+    CHECK(run.folder == folder / "a");
+    CHECK(run.log.metrics.at("loss").size() == 1);
+    CHECK(run.events.size() == 1);
+    CHECK(run.checkpoints == std::vector<std::string>{"checkpoint-9", "checkpoint-10"});
+    CHECK(run.state == "ended without a word: killed, or its machine lost");
+  }
+}
+
+TEST_CASE("the state of a run is that of its newest start", "[report]") {
+  const TemporaryDirectory folder;
+  const std::string run = folder / "a";
+  write_file_atomically(run + "/hftrain/plan.json",
+                        R"({"logging": {"run_name": "named", "arguments_json": "{\"seed\": 7}"}})");
+  write_file_atomically(run + "/hftrain/summary.json", R"({"exit_code": 0, "reason": "finished"})");
+  CHECK(read_run(run).state == "finished");
+  CHECK(read_run(run).name == "named");
+  CHECK(read_run(run).arguments == Json{{"seed", 7}});
+  write_file_atomically(run + "/hftrain/summary.json", R"({"exit_code": 9, "reason": "worker lost"})");
+  CHECK(read_run(run).state == "worker lost (exit code 9)");
+  const std::string before = fingerprint(run);
+  {
+    const storage::RunLock lock(run);
+    CHECK(read_run(run).state == "running");
+    CHECK(fingerprint(run) != before);
+  }
+  write_file_atomically(run + "/hftrain/log.jsonl", "{}\n");
+  CHECK(fingerprint(run) != before);
+}
+
+TEST_CASE("folders of the Python Trainer are read by their newest state", "[report]") {
+  const TemporaryDirectory folder;
+  write_file_atomically(folder / "t/checkpoint-5/trainer_state.json",
+                        R"({"log_history": [{"step": 5, "loss": 3}]})");
+  write_file_atomically(folder / "t/checkpoint-10/trainer_state.json",
+                        R"({"log_history": [{"step": 5, "loss": 3}, {"step": 10, "loss": 2}]})");
+  CHECK(read_run(folder / "t").log.metrics.at("loss").size() == 2);
+  CHECK(read_run(folder / "t/checkpoint-5").log.metrics.at("loss").size() == 1);
+}
+
+TEST_CASE("what is no run is refused, what is damaged is named", "[report]") {
+  const TemporaryDirectory folder;
+  create_directories(folder / "empty");
+  CHECK(usage_error(folder / "empty") == "there is no run in this folder");
+  CHECK(usage_error(folder / "missing") == "no such folder");
+  write_file_atomically(folder / "a/hftrain/plan.json", "{\"x\": ");
+  try {
+    read_run(folder / "a");
+    FAIL("nothing was thrown");
+  } catch (const Error& error) {
+    CHECK(error.code() == ExitCode::kData);
+    CHECK(error.diagnostics().front().where.find("plan.json") != std::string::npos);
+  }
+}
+
+}  // namespace
+}  // namespace hftrain::report
