@@ -112,8 +112,7 @@ void serve(const CommandContext& context, const ReportRequest& request) {
   context.err << "serving until Ctrl-C; only this machine sees it" << std::endl;
   server.run(stops.descriptor(), [&folders](std::string_view path) -> report::Answer {
     if (path == "/") {
-      return {200, "text/html; charset=utf-8",
-              report::page_of(read_runs(folders), report::PageKind::kLive)};
+      return {200, "text/html; charset=utf-8", report::page_of(read_runs(folders), report::PageKind::kLive)};
     }
     if (path != "/state") return {404, "text/plain; charset=utf-8", "there is / and /state\n"};
     std::string state;
