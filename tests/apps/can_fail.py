@@ -34,6 +34,7 @@ FINDS = {  # of a script: defect -> what it must say
     "mpirun_anywhere.py": (["--stops", "1", "--kills", "1", "--seed", "5"], {
         "ignores signals": "mpirun did not end",
         "ends with 0 when it is stopped": "summary 0",
+        "leaves no summary when it is stopped": "summary None",
         "saves nothing when it is stopped": "there is no checkpoint|the newest checkpoint is of",
         "ends with 10 when it is stopped": "which it could have saved",
         "does not notice a killed rank": "mpirun did not end",

@@ -4,13 +4,15 @@
   mpirun_anywhere.py [--stops 50] [--kills 20] [--seed N]
 
 A stop goes to mpirun, to a front program or to a worker; the run would go on for long. The job ends with 143 and a checkpoint
-that verifies, or, before its first loss, with 10 and the reason; mpirun ends with the same, after SIGTERM to itself with 1. A kill takes a worker of such
+that verifies, or, before its first loss, with 10 and the reason; mpirun ends with the same, after SIGTERM to itself with 1. Only
+a stop that comes before there are workers may leave no summary. A kill takes a worker of such
 a run: the job and mpirun end with 9, and its rank is named. A signal before mpirun has started anything ends it without a job.
 """
 import argparse
 import collections
 import os
 import random
+import re
 import signal
 import sys
 import tempfile
@@ -47,6 +49,19 @@ def pid_of(job, program, chance):
     return chance.choice(pids) if pids else None
 
 
+def ended_before_the_job(job, target, number, code):
+    """Whether a run without a summary has ended as it may. mpirun has codes of its own; whoever else was stopped says why and
+    ends with 10, but one that the signal met before it had said its version, and so before it could take any. Where there is
+    a worker there is a job."""
+    if target == "mpirun" and number == signal.SIGTERM:
+        return code != 0
+    if target == "hftrain-worker":
+        return False
+    if not re.search(r"(?m)^hftrain \d", job.text()):
+        return code == 128 + number
+    return code == 10 and "stop" in job.text()
+
+
 def stop_one(job, chance, length, target, number):
     pid = job.mpirun.pid if target == "mpirun" else pid_of(job, target, chance)
     if target == "mpirun" and number != signal.SIGTERM:
@@ -65,7 +80,7 @@ def stop_one(job, chance, length, target, number):
             job.fail(f"{what}: no reason is given")
         if last_step(job.output):
             job.fail(f"{what}: after update {last_step(job.output)}, which it could have saved")
-    elif summary is not None or code == 0:  # before there was a job it is mpirun's own code
+    elif summary is not None or not ended_before_the_job(job, target, number, code):
         job.fail(what)
     if code not in {summary, 1 if target == "mpirun" else summary} and summary is not None:
         job.fail(what)

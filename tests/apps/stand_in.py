@@ -119,13 +119,16 @@ class Front:
             if DEFECT != "leaves workers behind":
                 process.kill()
                 process.wait()
-        with open(self.path("summary.json"), "w") as file:
-            json.dump({"exit_code": code}, file)
+        if DEFECT != "leaves no summary when it is stopped":
+            with open(self.path("summary.json"), "w") as file:
+                json.dump({"exit_code": code}, file)
         return code
 
     def stopped(self):
         if DEFECT == "ends with 0 when it is stopped":
             return self.end(0)
+        if DEFECT == "leaves no summary when it is stopped":
+            return self.end(6)
         if DEFECT == "ends with 10 when it is stopped":
             self.say("error: stopped before a checkpoint could be committed")
             return self.end(10)
