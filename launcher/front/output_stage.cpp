@@ -6,8 +6,10 @@
 #include "hftrain/architectures/adapter_config.h"
 #include "hftrain/base/file.h"
 #include "hftrain/base/text.h"
+#include "hftrain/interchange/trainer_folder.h"
 #include "hftrain/plan/identity.h"
 #include "hftrain/storage/file_system.h"
+#include "hftrain/storage/stored_weights.h"
 
 namespace hftrain::front {
 namespace {
@@ -27,8 +29,18 @@ std::vector<std::string> skipped_lines(const OutputState& state) {
   return lines;
 }
 
+// Another trainer's folder has no hashes to verify: its files are read, and the checksums in them compared.
+ResumeDecision resume_from_trainers(const std::string& folder) {
+  const interchange::TrainerFolder found = interchange::check_trainer_folder(folder);
+  if (!path_exists(folder + '/' + architectures::kAdapterConfigName)) storage::StoredWeights{folder};
+  return {folder,
+          {"resuming from " + folder + " at step " + std::to_string(found.step) +
+           ", which transformers' Trainer wrote"}};
+}
+
 ResumeDecision resume_from_folder(const Inputs& inputs, const std::string& named) {
   const std::string folder = std::filesystem::absolute(named).lexically_normal().string();
+  if (interchange::is_of_trainer(folder)) return resume_from_trainers(folder);
   const storage::Verification verified = storage::verify_checkpoint(folder);
   if (verified.ok) return {folder, {"resuming from " + folder + " at step " + std::to_string(verified.step)}};
   throw Error(ExitCode::kData, "cannot resume from " + folder)
@@ -97,8 +109,8 @@ void refuse_others_checkpoints(const Inputs& inputs) {
       .where(inputs.parsed.origins.describe("output_dir"))
       .why(join(others, ", ") + (others.size() == 1 ? " has no manifest.json" : " have no manifest.json") +
            ", and a save at the same step would take the place of it")
-      .hint("another --output_dir, with --model_name_or_path " + inputs.output_dir + '/' + others.back() +
-            " to go on from its weights; or --overwrite_output_dir, which moves the folder aside");
+      .hint("another --output_dir, with --resume_from_checkpoint " + inputs.output_dir + '/' + others.back() +
+            " to go on from it; or --overwrite_output_dir, which moves the folder aside");
 }
 
 // A run goes on with the adapter that it was trained with: its numbers mean something else under another alpha. Everything

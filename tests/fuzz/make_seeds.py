@@ -5,11 +5,17 @@ the words that a target's inputs are made of, for libFuzzer to put in.
 Usage: tests/fuzz/make_seeds.py      (into tests/fuzz/seeds and tests/fuzz/words; the files are committed)
 """
 import base64
+import collections
+import io
 import json
+import os
 import pathlib
+import pickle
 import re
 import struct
 import sys
+import types
+import zipfile
 
 folder = pathlib.Path(__file__).parent / "seeds"
 sys.path.insert(0, str(folder.parents[2] / "scripts" / "golden"))
@@ -290,6 +296,80 @@ def images():
         seed("image", path.stem, path.read_bytes())
 
 
+class Stored:
+    """Stands in a pickle for the storage of a tensor, as torch.save has it."""
+
+    def __init__(self, kind, key, numbers):
+        self.id = ("storage", kind, key, "cpu", numbers)
+
+
+def pickled(value):
+    class Pickler(pickle.Pickler):
+        def persistent_id(self, item):
+            return item.id if isinstance(item, Stored) else None
+    out = io.BytesIO()
+    Pickler(out, protocol=2).dump(value)
+    return out.getvalue()
+
+
+class Call:
+    """What is pickled as function(*arguments), with a state."""
+
+    def __init__(self, function, *arguments, state=None):
+        self.reduced = (function, arguments) if state is None else (function, arguments, state)
+
+    def __reduce__(self):
+        return self.reduced
+
+
+def stand_in(module, name):
+    """A function that pickles write as module.name; nobody needs torch or numpy to make seeds."""
+    parts_of_name = module.split(".")
+    for end in range(1, len(parts_of_name) + 1):
+        sys.modules.setdefault(".".join(parts_of_name[:end]), types.ModuleType(".".join(parts_of_name[:end])))
+    function = type(name, (), {"__module__": module, "__qualname__": name})
+    setattr(sys.modules[module], name, function)
+    return function
+
+
+def torch_files():
+    rebuild, floats, octets = stand_in("torch._utils", "_rebuild_tensor_v2"), stand_in("torch", "FloatStorage"), stand_in("torch", "ByteStorage")
+    again, array, number = (stand_in(*place) for place in (("numpy._core.multiarray", "_reconstruct"), ("numpy", "ndarray"), ("numpy", "dtype")))
+    ordered = collections.OrderedDict
+
+    def tensor(shape, strides, kind=floats, key="0", numbers=64, offset=0):
+        return Call(rebuild, Stored(kind, key, numbers), offset, shape, strides, False, ordered())
+
+    state = {n: {"step": tensor((), (), key="1", numbers=4), "exp_avg": tensor((2, 3), (3, 1), offset=6 * n), "exp_avg_sq": tensor((2, 3), (3, 1))}
+             for n in range(2)}
+    group = {"weight_decay": 0.1, "lr": 1e-3, "betas": (0.9, 0.999), "eps": 1e-8, "amsgrad": False, "foreach": None, "params": [0]}
+    optimizer = {"state": state, "param_groups": [group, {**group, "weight_decay": 0.0, "params": [1]}]}
+    schedule = {"base_lrs": [1e-3, 1e-3], "last_epoch": 10, "_step_count": 11, "_last_lr": [1e-4, 1e-4], "lr_lambdas": [{}, None]}
+    words_of = Call(again, array, (0,), b"b", state=(1, (2,), Call(number, "u4", False, True, state=(3, "<", None, None, None, -1, -1, 0)),
+                                                     False, b"\x01\xff\x80\x00abcd"))
+    numbers = {"python": (3, (1, 2 ** 31, 624), None), "numpy": ("MT19937", words_of, 624, 0, 0.0), "cpu": tensor((256,), (1,), octets, "0", 256),
+               "cuda": [tensor((16,), (1,), octets, "1", 16)]}
+    scaler = {"scale": 65536.0, "growth_factor": 2.0, "backoff_factor": 0.5, "growth_interval": 2000, "_growth_tracker": 7}
+    seeds = {"optimizer": optimizer, "schedule": schedule, "numbers": numbers, "scaler": scaler,
+             "turned": {"state": {0: {"exp_avg": tensor((3, 2), (1, 3))}}, "param_groups": [group]},
+             "counted": {"state": {0: {"step": 3, "buffer": None}}, "param_groups": [group]}, "large": [2 ** 40, -1, 2 ** 63 - 1, -2 ** 31]}
+    for name, value in seeds.items():
+        seed("torch_pickle", name, pickled(value))
+    itself = []
+    itself.append(itself)
+    seed("torch_pickle", "itself", pickled({"state": itself, "param_groups": itself, "cpu": itself}))
+    seed("torch_pickle", "system", pickled(Call(os.system, "true")))
+    for name, mode in (("stored", zipfile.ZIP_STORED), ("compressed", zipfile.ZIP_DEFLATED)):
+        out = io.BytesIO()
+        with zipfile.ZipFile(out, "w", mode) as archive:
+            for entry, content in (("data.pkl", pickled(scaler if mode else optimizer)), ("byteorder", b"little"), ("data/0", bytes(256)),
+                                   ("data/1", bytes(16)), ("version", b"3\n")):
+                archive.writestr(zipfile.ZipInfo("state/" + entry), content, mode)
+        seed("torch_zip", name, out.getvalue())
+    for path in sorted((folder.parents[2] / "tests/golden/interchange").glob("s*.pt")):
+        seed("torch_zip", path.stem, path.read_bytes())
+
+
 def words():
     """A list of words for each target: what stands in quotation marks in its seeds, and names that have no seed."""
     more = {
@@ -304,6 +384,11 @@ def words():
             yarn eos_token_id rope_theta""".split(),
         "chat_template": "{%- -%} {{- -}} endfor endif endset endmacro endcall endgeneration endfilter namespace recursive loop. "
                          "|tojson |map |select |sort |groupby |batch |default |replace .split( .format( .items() is defined not in".split(),
+        "torch_pickle": ["torch._utils\\x0a_rebuild_tensor_v2\\x0a", "torch._utils\\x0a_rebuild_parameter\\x0a", "collections\\x0aOrderedDict\\x0a",
+                         "_codecs\\x0aencode\\x0a", "latin1", "numpy\\x0adtype\\x0a", "numpy\\x0andarray\\x0a", "numpy.core.multiarray\\x0a_reconstruct\\x0a",
+                         "torch\\x0aBFloat16Storage\\x0a", "torch\\x0aLongStorage\\x0a", "storage", "param_groups", "params", "state", "step",
+                         "lr_lambdas", "base_lrs", "last_epoch", "cuda", "scale", "_growth_tracker"],
+        "torch_zip": ["PK\\x01\\x02", "PK\\x03\\x04", "PK\\x05\\x06", "PK\\x06\\x06", "PK\\x06\\x07", "\\xff\\xff\\xff\\xff", "state/data.pkl"],
         "yaml": [name for source in sorted((folder.parents[2] / "lib/hftrain/arguments/flags").glob("*.cpp"))
                  for name in re.findall(r'\.name = "([a-z0-9_]+)"', source.read_text())],
     }
@@ -320,5 +405,5 @@ def words():
             (target_folder / seeds.name).write_text(lines)
 
 
-for write in (control_messages, safetensors, sharded_state, tokenizers, manifests, configs, configurations, rows, machines, chat_templates, images, words):
+for write in (control_messages, safetensors, sharded_state, tokenizers, manifests, configs, configurations, rows, machines, chat_templates, images, torch_files, words):
     write()

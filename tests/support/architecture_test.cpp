@@ -27,6 +27,7 @@ const std::map<std::string, std::set<std::string>> kEdges = {
     {"tokenizer", {"base"}},
     {"chat", {"tokenizer"}},
     {"storage", {"base"}},
+    {"interchange", {"storage"}},
     {"reporting", {"base"}},
     {"report", {"storage"}},
     {"tasks", {"arguments", "architectures", "chat", "data", "metrics"}},
@@ -43,13 +44,13 @@ const std::map<std::string, std::set<std::string>> kEdges = {
     {"models", {"nn", "architectures", "generation"}},
     {"optim", {"base"}},
     {"parallel", {"plan", "comm", "nn", "optim", "storage"}},
-    {"checkpoint", {"storage", "parallel", "runtime"}},
+    {"checkpoint", {"interchange", "parallel", "runtime"}},
     {"cuda", {"runtime"}},
     {"trainer", {"checkpoint", "data", "generation", "models", "reporting", "runtime"}},
     {"plugin", {"trainer"}},
     // the programs
     {"launcher", {"machine"}},
-    {"launcher/front", {"launcher", "data", "generation", "reporting", "storage"}},
+    {"launcher/front", {"launcher", "data", "generation", "interchange", "reporting"}},
     {"apps/hftrain", {"launcher/front", "chat", "report"}},
     {"apps/hftrain-worker", {"trainer"}},
 };

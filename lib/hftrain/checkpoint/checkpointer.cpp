@@ -357,6 +357,21 @@ CheckpointContents Checkpointer::load_training_state(const std::string& checkpoi
   return contents;
 }
 
+TrainerResume Checkpointer::load_trainer_state(const std::string& checkpoint) {
+  TrainerResume resume;
+  const std::optional<Error> failure = attempt([&] {
+    load_trainer_optimizer(strategy_, trainer_groups(plan_, table_), checkpoint, progress_);
+    resume.schedule = interchange::read_trainer_schedule(checkpoint);
+    resume.scaler = interchange::read_trainer_scaler(checkpoint);
+    const int rank = communicator_.rank();
+    const int local_rank = plan_.ranks.ranks[static_cast<size_t>(rank)].local_rank;
+    const interchange::TrainerRandom random = interchange::read_trainer_random(checkpoint, rank, local_rank);
+    resume.random = {random.cpu, random.device};
+  });
+  check_collective_status(communicator_, failure, "load the Trainer's state");
+  return resume;
+}
+
 void Checkpointer::export_model(const std::string& folder) {
   const std::string staging = folder + "/.model.tmp";
   std::optional<storage::StagedFiles> staged;

@@ -21,6 +21,7 @@
 #include "hftrain/checkpoint/node_folders.h"
 #include "hftrain/checkpoint/rank_state.h"
 #include "hftrain/checkpoint/staged_copy.h"
+#include "hftrain/checkpoint/trainer_checkpoint.h"
 #include "hftrain/checkpoint/weights.h"
 #include "hftrain/comm/communicator.h"
 #include "hftrain/parallel/strategy.h"
@@ -100,6 +101,8 @@ class Checkpointer {
   // did not have gets no random state; when the number of ranks differs, each gets the mean of the running
   // losses.
   CheckpointContents load_training_state(const std::string& checkpoint);
+  // The same of a folder that transformers' Trainer wrote (interchange::has_trainer_optimizer).
+  TrainerResume load_trainer_state(const std::string& checkpoint);
 
   // The plain transformers folder, each file replaced atomically.
   void export_model(const std::string& folder);

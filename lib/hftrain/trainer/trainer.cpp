@@ -12,6 +12,7 @@
 #include "hftrain/base/error.h"
 #include "hftrain/base/file.h"
 #include "hftrain/data/features.h"
+#include "hftrain/interchange/trainer_folder.h"
 #include "hftrain/nn/activation_checkpoint.h"
 #include "hftrain/reporting/python_text.h"
 #include "hftrain/reporting/trainer_state.h"
@@ -203,8 +204,11 @@ void Trainer::draw_initial_weights(const std::optional<models::InitialWeights::P
 void Trainer::resume(const std::string& checkpoint) {
   const bool whole =
       checkpoint::has_training_state(checkpoint) || !path_exists(trainer_state_path(checkpoint));
+  const bool of_trainer = !whole && interchange::has_trainer_optimizer(checkpoint);
   if (communicator_.maximum(whole ? 1 : 0) == 1) {
     resume_all_of(checkpoint);
+  } else if (communicator_.maximum(of_trainer ? 1 : 0) == 1) {
+    resume_trainers(checkpoint);
   } else {
     resume_model_of(checkpoint);
   }
@@ -234,7 +238,7 @@ void Trainer::resume_all_of(const std::string& checkpoint) {
   warn_of_other_rate(saved.training_state.at("schedule"));
   scaler_.load_state(saved.training_state.at("scaler"));
   losses_.restore(saved.rank_state.loss_sum);
-  restore_random_streams(saved);
+  restore_random_streams(saved.rank_state.random, saved.step);
   if (plan_.saving.restore_callbacks) restore_callbacks(saved.training_state.at("callbacks"));
 }
 
@@ -249,9 +253,40 @@ void Trainer::warn_of_other_rate(const Json& schedule) {
                                           "from the checkpoint's weights");
 }
 
-// From a checkpoint of --save_only_model: its trainer_state.json says how far the run was. Where in the data
-// follows from its epoch, as in the Trainer from its step.
+// From a checkpoint of --save_only_model.
 void Trainer::resume_model_of(const std::string& checkpoint) {
+  take_progress_of(checkpoint);
+  if (!speaks()) return;
+  events_.message(LogLevel::kWarning, checkpoint +
+                                          " holds a model and no training state, as with "
+                                          "--save_only_model: the run goes on at its step, and the "
+                                          "optimizer, the schedule and the random numbers begin anew");
+}
+
+// What transformers' Trainer takes from such a folder of its own.
+void Trainer::resume_trainers(const std::string& checkpoint) {
+  take_progress_of(checkpoint);
+  if (schedule_->watches_metric())
+    throw Error(ExitCode::kData, "the Trainer's schedule cannot be gone on from")
+        .where(checkpoint + '/' + interchange::kScheduleFile)
+        .why("this run's --lr_scheduler_type " + plan_.schedule.name + " follows a metric")
+        .hint("--lr_scheduler_type of the run that wrote it, when that goes by steps");
+  const checkpoint::TrainerResume saved = checkpointer_->load_trainer_state(checkpoint);
+  const Json schedule = {{"name", plan_.schedule.name},
+                         {"steps", saved.schedule.steps},
+                         {"base_rate", saved.schedule.base_rate}};
+  schedule_->load_state(schedule);
+  warn_of_other_rate(schedule);
+  if (saved.scaler)
+    scaler_.load_state({{"scale", saved.scaler->scale}, {"good_updates", saved.scaler->good_updates}});
+  // A Trainer without a GPU left no numbers for one.
+  const bool usable = context_.device.is_cpu() || !saved.random.device.empty();
+  restore_random_streams(usable ? saved.random : runtime::RandomState(), state_.global_step);
+}
+
+// Of a folder without a state of ours: trainer_state.json says how far the run was. Where in the data follows from
+// its epoch, as in the Trainer from its step.
+void Trainer::take_progress_of(const std::string& checkpoint) {
   const std::string path = trainer_state_path(checkpoint);
   const reporting::TrainerState saved = reporting::parse_trainer_state(read_file(path), path);
   state_.global_step = state_.last_logged_step = saved.global_step;
@@ -265,22 +300,15 @@ void Trainer::resume_model_of(const std::string& checkpoint) {
   state_.best_checkpoint = saved.best_model_checkpoint.value_or("");
   state_.logged_loss_sum = logged_loss(saved.log_history);
   if (plan_.saving.restore_callbacks) restore_callbacks(saved.stateful_callbacks);
-  if (!speaks()) return;
-  events_.message(LogLevel::kWarning, checkpoint +
-                                          " holds a model and no training state, as with "
-                                          "--save_only_model: the run goes on at its step, and the "
-                                          "optimizer, the schedule and the random numbers begin anew");
 }
 
 // A rank that the saved run did not have starts streams of its own from the seed, the step and its number.
-void Trainer::restore_random_streams(const checkpoint::CheckpointContents& saved) {
-  const runtime::RandomState& state = saved.rank_state.random;
+void Trainer::restore_random_streams(const runtime::RandomState& state, int64_t step) {
   if (!state.cpu.empty()) {
     runtime::restore_random_state(state, *context_.device_runtime, context_.device);
     return;
   }
-  std::seed_seq mixed{plan_.seed, static_cast<uint64_t>(saved.step),
-                      static_cast<uint64_t>(communicator_.rank())};
+  std::seed_seq mixed{plan_.seed, static_cast<uint64_t>(step), static_cast<uint64_t>(communicator_.rank())};
   uint32_t seed = 0;
   mixed.generate(&seed, &seed + 1);
   runtime::seed_generators(seed, *context_.device_runtime, context_.device);

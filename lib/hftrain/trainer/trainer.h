@@ -65,8 +65,10 @@ class Trainer {
   void resume(const std::string& checkpoint);
   void resume_all_of(const std::string& checkpoint);
   void resume_model_of(const std::string& checkpoint);
+  void resume_trainers(const std::string& checkpoint);
+  void take_progress_of(const std::string& checkpoint);
   void warn_of_other_rate(const Json& schedule);
-  void restore_random_streams(const checkpoint::CheckpointContents& saved);
+  void restore_random_streams(const runtime::RandomState& state, int64_t step);
   void restore_callbacks(const Json& saved);
 
   void train();

@@ -1,0 +1,138 @@
+#include "hftrain/checkpoint/trainer_checkpoint.h"
+
+#include <algorithm>
+#include <map>
+#include <span>
+
+#include "hftrain/base/error.h"
+#include "hftrain/base/json.h"
+#include "hftrain/base/text.h"
+#include "hftrain/checkpoint/state_parts.h"
+#include "hftrain/storage/sharded_state.h"
+
+namespace hftrain::checkpoint {
+namespace {
+
+using interchange::TrainerOptimizer;
+using parallel::Access;
+using parallel::StatePart;
+
+constexpr const char* kOtherModel =
+    "resume with the model of that run, and with the release of transformers that wrote it told by "
+    "--hf_compat; "
+    "--model_name_or_path starts a new run from its weights alone";
+
+std::string sizes_text(const std::vector<size_t>& sizes) {
+  std::vector<std::string> texts;
+  for (const size_t size : sizes) texts.push_back(std::to_string(size));
+  return join(texts, " and ");
+}
+
+void check_groups(const TrainerOptimizer& saved, const TrainerGroups& groups) {
+  std::vector<size_t> sizes;
+  for (const auto& group : groups) sizes.push_back(group.size());
+  if (saved.group_sizes() == sizes) return;
+  throw Error(ExitCode::kData, "the optimizer's state is of another model")
+      .where(saved.path())
+      .why("it has groups of " + sizes_text(saved.group_sizes()) + " parameters, and this run trains " +
+           sizes_text(sizes) + ", with weight decay and without")
+      .hint(kOtherModel);
+}
+
+void refuse_optimizer(const TrainerOptimizer& saved, const std::string& wanted) {
+  throw Error(ExitCode::kData, "the optimizer's state is of another optimizer")
+      .where(saved.path())
+      .why("it keeps " + join(saved.state_names(), ", ") + " of a parameter, and this run's --optim keeps " +
+           wanted)
+      .hint(
+          "resume with the --optim of that run; --model_name_or_path starts a new run from its weights "
+          "alone");
+}
+
+void refuse_shape(const TrainerOptimizer& saved, const StatePart& part, const storage::SlicedTensor& tensor) {
+  throw Error(ExitCode::kData, "the optimizer's state is of another model")
+      .where(saved.path())
+      .why("'" + stored_name(part) + "' has the shape " + Json(tensor.shape).dump() + " there, and " +
+           Json(stored_shape(part)).dump() + " here")
+      .hint(kOtherModel);
+}
+
+// Which of an optimizer's state is in the file. State that no update has made yet stays as it began.
+class Loading {
+ public:
+  Loading(const TrainerOptimizer& saved, const TrainerGroups& groups, const storage::ByteProgress& progress)
+      : saved_(saved), progress_(progress) {
+    for (const auto& group : groups) {
+      for (const std::string& name : group) positions_.emplace(name, positions_.size());
+    }
+  }
+  void fill_part(const StatePart& part) {
+    const size_t position = positions_.at(part.parameter);
+    const storage::SlicedTensor* tensor = saved_.find(position, part.state);
+    if (tensor == nullptr && !saved_.has_state(position)) return;
+    if (tensor == nullptr) refuse_optimizer(saved_, "'" + part.state + "'");
+    if (tensor->shape != stored_shape(part)) refuse_shape(saved_, part, *tensor);
+    fill(part.tensor, tensor->dtype,
+         [&](std::span<char> bytes) { storage::read_box(*tensor, stored_box(part), bytes, saved_.path()); });
+    if (progress_) progress_(part.tensor.nbytes());
+  }
+
+ private:
+  const TrainerOptimizer& saved_;
+  const storage::ByteProgress& progress_;
+  std::map<std::string, size_t> positions_;
+};
+
+// What it keeps and this run does not: of another optimizer, or of another form of it (amsgrad).
+void check_states(parallel::Strategy& strategy, const TrainerOptimizer& saved) {
+  std::vector<std::string> own;
+  strategy.visit_optimizer_state(
+      [&](const StatePart& part) {
+        if (std::find(own.begin(), own.end(), part.state) == own.end()) own.push_back(part.state);
+      },
+      Access::kLayout);
+  if (own.empty()) return;  // this rank holds none
+  for (const std::string& name : saved.state_names()) {
+    if (std::find(own.begin(), own.end(), name) == own.end()) refuse_optimizer(saved, join(own, ", "));
+  }
+}
+
+// Positions in the table. Adapters stand at its end, and in peft's model behind what they adapt.
+std::vector<size_t> order_of_modules(const architectures::ParameterTable& table) {
+  std::vector<std::vector<size_t>> behind(table.parameters.size());
+  for (size_t i = 0; i < table.parameters.size(); ++i) {
+    if (table.parameters[i].adapts)
+      behind[static_cast<size_t>(table.parameters[i].adapts->parameter)].push_back(i);
+  }
+  std::vector<size_t> order;
+  for (size_t i = 0; i < table.parameters.size(); ++i) {
+    if (table.parameters[i].adapts) continue;
+    order.push_back(i);
+    order.insert(order.end(), behind[i].begin(), behind[i].end());
+  }
+  return order;
+}
+
+}  // namespace
+
+TrainerGroups trainer_groups(const plan::RunPlan& plan, const architectures::ParameterTable& table) {
+  TrainerGroups groups(2);
+  const std::vector<int>& frozen = plan.model.frozen;
+  for (const size_t i : order_of_modules(table)) {
+    const architectures::ParameterSpec& spec = table.parameters[i];
+    if (spec.buffer || std::binary_search(frozen.begin(), frozen.end(), static_cast<int>(i))) continue;
+    groups[spec.weight_decay ? 0 : 1].push_back(spec.name);
+  }
+  return groups;
+}
+
+void load_trainer_optimizer(parallel::Strategy& strategy, const TrainerGroups& groups,
+                            const std::string& checkpoint, const storage::ByteProgress& progress) {
+  const TrainerOptimizer saved(checkpoint);
+  check_groups(saved, groups);
+  check_states(strategy, saved);
+  Loading loading(saved, groups, progress);
+  strategy.visit_optimizer_state([&](const StatePart& part) { loading.fill_part(part); }, Access::kWrite);
+}
+
+}  // namespace hftrain::checkpoint

@@ -1,0 +1,41 @@
+// The functions that a pickle of tensors and plain containers calls, answered without calling anything.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "hftrain/interchange/pickle_reader.h"
+
+namespace hftrain::interchange {
+
+// What a pickle's stack holds besides values: names of functions, and what only they take or give.
+struct PickleItem {
+  enum class Kind { kValue, kGlobal, kStorage, kArrayType, kArray };
+  PickledValue value;
+  Kind kind = Kind::kValue;
+  std::string name;        // of a global ("collections.OrderedDict"); of an array type its letters ("u4")
+  std::string_view bytes;  // of a storage
+  storage::DType dtype = storage::DType::kF32;  // of a storage
+};
+
+// What is being built of one pickle.
+struct PickleState {
+  std::string origin;  // for messages
+  std::vector<PickleItem> items;
+  std::vector<PickledTensor> tensors;
+};
+
+// The Error for what is no pickle of tensors and plain containers.
+[[noreturn]] void refuse_pickle(const PickleState& state, const std::string& why);
+
+// The global `name`: a function or a type that some pickle of the Trainer's names. Every other is refused by its name.
+PickleItem pickle_global(const PickleState& state, const std::string& name);
+// The storage that a persistent id names: ("storage", type, key, place, numbers).
+PickleItem pickle_storage(const PickleState& state, uint32_t id, const StorageFinder& storages);
+// function(*arguments). Gives the position of the result.
+uint32_t call_pickled(PickleState& state, uint32_t function, uint32_t arguments);
+// What BUILD does: gives `target` the state `argument`.
+void build_pickled(PickleState& state, uint32_t target, uint32_t argument);
+
+}  // namespace hftrain::interchange

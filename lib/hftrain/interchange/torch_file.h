@@ -1,0 +1,60 @@
+// A file of torch.save: a zip with a pickle and the storages of its tensors. Only tensors and plain containers are read
+// (pickle_reader.h). What lies in it: https://github.com/pytorch/pytorch/blob/v2.11.0/torch/serialization.py
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "hftrain/interchange/pickle_value.h"
+#include "hftrain/interchange/zip_file.h"
+
+namespace hftrain::interchange {
+
+class TorchFile;
+
+// A value of a file, looked at. What is not of the kind asked for is Error(kData) naming the file. Valid while the file lives.
+class TorchValue {
+ public:
+  using Kind = PickledValue::Kind;
+  TorchValue(const TorchFile& file, uint32_t position) : file_(&file), position_(position) {}
+
+  Kind kind() const { return value().kind; }
+  // `what` names the value in errors.
+  int64_t integer(const char* what) const;
+  double number(const char* what) const;  // of a whole number, too, and of a tensor with one float
+  const std::string& text(const char* what) const;
+  const PickledTensor& tensor(const char* what) const;
+  std::vector<TorchValue> items(const char* what) const;                         // of a list or a tuple
+  std::vector<std::pair<TorchValue, TorchValue>> pairs(const char* what) const;  // of a dict
+  // The value of a dict at a text; nothing when it has none. The last one counts.
+  std::optional<TorchValue> find(std::string_view key) const;
+  TorchValue at(std::string_view key) const;
+
+ private:
+  const PickledValue& value() const;
+  [[noreturn]] void refuse(const char* what, const char* wanted) const;
+  const TorchFile* file_;
+  uint32_t position_;
+};
+
+class TorchFile {
+ public:
+  explicit TorchFile(const std::string& path);
+  TorchFile(const TorchFile&) = delete;
+  TorchFile& operator=(const TorchFile&) = delete;
+
+  const std::string& path() const noexcept { return zip_.path(); }
+  TorchValue root() const { return {*this, document_.root}; }
+  const PickledDocument& document() const noexcept { return document_; }
+  // Compares the checksum of every entry; the pickle's is compared when the file is opened. Error(kData).
+  void check() const;
+
+ private:
+  ZipFile zip_;
+  PickledDocument document_;
+};
+
+}  // namespace hftrain::interchange

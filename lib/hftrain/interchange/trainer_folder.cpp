@@ -1,0 +1,247 @@
+#include "hftrain/interchange/trainer_folder.h"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <filesystem>
+#include <set>
+
+#include "hftrain/base/error.h"
+#include "hftrain/base/file.h"
+#include "hftrain/base/json.h"
+#include "hftrain/base/printable.h"
+#include "hftrain/storage/manifest.h"
+
+namespace hftrain::interchange {
+namespace {
+
+constexpr const char* kProgress = "trainer_state.json";
+constexpr const char* kRandom = "rng_state.pth";
+using Kind = TorchValue::Kind;
+
+Error bad_state(const std::string& path, std::string why) {
+  return Error(ExitCode::kData, "the Trainer's state cannot be gone on from")
+      .where(path)
+      .why(std::move(why))
+      .hint("--model_name_or_path starts a new run from the checkpoint's weights alone");
+}
+
+// Layouts that hold a run in the parts of its ranks, by what stands in the folder.
+struct Parts {
+  const char* begins;  // the name of an entry
+  const char* whose;
+  const char* hint;
+};
+constexpr std::array kParts{
+    Parts{"pytorch_model_fsdp_0", "FSDP wrote it in parts (SHARDED_STATE_DICT)",
+          "save with --fsdp_state_dict_type FULL_STATE_DICT, or make one file of the weights with "
+          "`accelerate merge-weights "
+          "CHECKPOINT/pytorch_model_fsdp_0 OUT` and start from them with --model_name_or_path OUT"},
+    Parts{"optimizer_0", "FSDP wrote its optimizer in parts (SHARDED_STATE_DICT)",
+          "save with --fsdp_state_dict_type FULL_STATE_DICT; or --model_name_or_path starts a new run from "
+          "the weights alone"},
+    Parts{"global_step", "DeepSpeed wrote it in the parts of its ranks",
+          "make one file of the weights with `python CHECKPOINT/zero_to_fp32.py CHECKPOINT OUT "
+          "--safe_serialization` and start "
+          "from them with --model_name_or_path OUT"},
+    Parts{"rank0-of-", "FSDP on a TPU wrote it in the parts of its ranks",
+          "--model_name_or_path starts a new run from weights that transformers saved whole"},
+};
+
+std::vector<std::string> names_in_folder(const std::string& folder) {
+  std::vector<std::string> names;
+  std::error_code error;
+  for (std::filesystem::directory_iterator item(folder, error), end; !error && item != end;
+       item.increment(error))
+    names.push_back(item->path().filename().string());
+  if (error) throw system_error(error.value(), "cannot list", folder, ExitCode::kData);
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+void refuse_parts(const std::string& folder, const std::vector<std::string>& names) {
+  for (const Parts& parts : kParts) {
+    const auto found = std::find_if(names.begin(), names.end(),
+                                    [&](const std::string& name) { return name.starts_with(parts.begins); });
+    if (found == names.end()) continue;
+    throw Error(ExitCode::kData, "the checkpoint is not whole in one place")
+        .where(folder + '/' + *found)
+        .why(std::string(parts.whose) + ", which hftrain does not read")
+        .hint(parts.hint);
+  }
+}
+
+int64_t step_of(const std::string& folder) {
+  const std::string path = folder + '/' + kProgress;
+  const Json state = read_json_file(path);
+  const Json step = state.is_object() ? state.value("global_step", Json()) : Json();
+  if (step.is_number_unsigned()) return step.get<int64_t>();
+  throw bad_state(path, "it does not say at which step the run was");
+}
+
+int ranks_of(const std::vector<std::string>& names) {
+  if (std::binary_search(names.begin(), names.end(), kRandom)) return 1;
+  const std::string begin = "rng_state_";
+  return static_cast<int>(std::count_if(names.begin(), names.end(), [&](const std::string& name) {
+    return name.starts_with(begin) && name.ends_with(".pth");
+  }));
+}
+
+std::string number_bytes(float value) {
+  std::string bytes(sizeof value, '\0');
+  std::memcpy(bytes.data(), &value, sizeof value);
+  return bytes;
+}
+
+std::string tensor_bytes(const TorchValue& value, const char* what) {
+  const PickledTensor& tensor = value.tensor(what);
+  return tensor.dtype == storage::DType::kU8 && tensor.dense ? std::string(tensor.bytes) : std::string();
+}
+
+}  // namespace
+
+bool is_of_trainer(const std::string& folder) {
+  return path_exists(folder + '/' + kProgress) && !path_exists(folder + '/' + storage::kManifestName) &&
+         !path_exists(folder + "/hftrain_state.json");
+}
+
+bool has_trainer_optimizer(const std::string& folder) {
+  return is_of_trainer(folder) && path_exists(folder + '/' + kOptimizerFile);
+}
+
+TrainerFolder check_trainer_folder(const std::string& folder) {
+  const std::vector<std::string> names = names_in_folder(folder);
+  const auto has = [&](const char* name) { return std::binary_search(names.begin(), names.end(), name); };
+  TrainerFolder found{step_of(folder), ranks_of(names), has(kOptimizerFile)};
+  if (!found.whole) refuse_parts(folder, names);
+  if (found.whole != has(kScheduleFile))
+    throw bad_state(folder, std::string("it holds ") + (found.whole ? kOptimizerFile : kScheduleFile) +
+                                " and no " + (found.whole ? kScheduleFile : kOptimizerFile));
+  if (!found.whole) return found;
+  for (const std::string& name : names) {
+    const bool read = name == kOptimizerFile || name == kScheduleFile || name == kScalerFile ||
+                      (name.starts_with("rng_state") && name.ends_with(".pth"));
+    if (read) TorchFile(folder + '/' + name).check();
+  }
+  TrainerOptimizer optimizer(folder);
+  read_trainer_schedule(folder);
+  read_trainer_scaler(folder);
+  for (int rank = 0; rank < found.ranks; ++rank) read_trainer_random(folder, rank, 0);
+  return found;
+}
+
+TrainerOptimizer::TrainerOptimizer(const std::string& folder) : file_(folder + '/' + kOptimizerFile) {
+  read_groups();
+  read_states();
+}
+
+void TrainerOptimizer::read_groups() {
+  for (const TorchValue& group : file_.root().at("param_groups").items("param_groups")) {
+    const std::vector<TorchValue> parameters = group.at("params").items("params");
+    group_sizes_.push_back(parameters.size());
+    for (const TorchValue& parameter : parameters) {
+      const int64_t number = parameter.integer("a parameter of a group");
+      if (!positions_.emplace(number, positions_.size()).second)
+        throw bad_state(path(), "parameter " + std::to_string(number) + " is in two groups");
+    }
+  }
+}
+
+void TrainerOptimizer::read_states() {
+  for (const auto& [number, state] : file_.root().at("state").pairs("state")) {
+    const auto position = positions_.find(number.integer("a parameter with state"));
+    if (position == positions_.end())
+      throw bad_state(path(), "it has the state of a parameter that is in no group");
+    read_state(position->second, state);
+  }
+}
+
+void TrainerOptimizer::read_state(size_t position, const TorchValue& state) {
+  for (const auto& [key, value] : state.pairs("the state of a parameter")) {
+    const std::string& name = key.text("the name of a state");
+    if (value.kind() == Kind::kNone) continue;  // SGD's buffer before its first update
+    storage::StoredTensor stored;
+    stored.entry = {name, storage::DType::kF32, {1}};
+    if (value.kind() == Kind::kTensor) {
+      const PickledTensor& tensor = value.tensor("a state");
+      if (!tensor.dense)
+        throw bad_state(path(), "a tensor of '" + printable(name) + "' is not stored row by row");
+      stored.entry.dtype = tensor.dtype;
+      if (!tensor.shape.empty()) stored.entry.shape = tensor.shape;
+      stored.bytes = tensor.bytes;
+    } else {
+      stored.bytes = own_bytes_.emplace_back(number_bytes(static_cast<float>(value.number("a counter"))));
+    }
+    const storage::StoredTensor& kept = stored_.emplace_back(std::move(stored));
+    const std::vector<int64_t> begin(kept.entry.shape.size(), 0);
+    states_[{position, name}] = {
+        name, kept.entry.dtype, kept.entry.shape, {{{begin, kept.entry.shape}, &kept}}};
+  }
+}
+
+const storage::SlicedTensor* TrainerOptimizer::find(size_t position, const std::string& name) const {
+  const auto found = states_.find({position, name});
+  return found == states_.end() ? nullptr : &found->second;
+}
+
+bool TrainerOptimizer::has_state(size_t position) const {
+  const auto found = states_.lower_bound({position, ""});
+  return found != states_.end() && found->first.first == position;
+}
+
+std::vector<std::string> TrainerOptimizer::state_names() const {
+  std::set<std::string> names;
+  for (const auto& [key, tensor] : states_) names.insert(key.second);
+  return {names.begin(), names.end()};
+}
+
+TrainerSchedule read_trainer_schedule(const std::string& folder) {
+  const TorchFile file(folder + '/' + kScheduleFile);
+  const TorchValue root = file.root();
+  if (!root.find("lr_lambdas") || !root.find("base_lrs"))
+    throw bad_state(file.path(), "its schedule is none that goes by steps alone (of torch's LambdaLR)");
+  TrainerSchedule schedule;
+  schedule.steps = root.at("last_epoch").integer("last_epoch");
+  const std::vector<TorchValue> rates = root.at("base_lrs").items("base_lrs");
+  if (schedule.steps < 0 || rates.empty())
+    throw bad_state(file.path(), "its schedule has no rate, or was never begun");
+  schedule.base_rate = rates.front().number("base_lrs");
+  for (const TorchValue& rate : rates) {
+    if (rate.number("base_lrs") != schedule.base_rate)
+      throw bad_state(file.path(),
+                      "its groups of parameters have learning rates of their own, and here all have one");
+  }
+  return schedule;
+}
+
+TrainerRandom read_trainer_random(const std::string& folder, int rank, int local_rank) {
+  const std::string alone = folder + '/' + kRandom,
+                    own = folder + "/rng_state_" + std::to_string(rank) + ".pth";
+  const std::string& path = rank == 0 && path_exists(alone) ? alone : own;
+  TrainerRandom random;
+  if (!path_exists(path)) return random;
+  const TorchFile file(path);
+  random.cpu = tensor_bytes(file.root().at("cpu"), "cpu");
+  const std::optional<TorchValue> device = file.root().find("cuda");
+  if (!device) return random;
+  if (device->kind() == Kind::kTensor) {
+    random.device = tensor_bytes(*device, "cuda");
+  } else {  // of all devices that the rank sees
+    const std::vector<TorchValue> all = device->items("cuda");
+    const auto index = static_cast<size_t>(local_rank);
+    if (index < all.size()) random.device = tensor_bytes(all[index], "cuda");
+  }
+  return random;
+}
+
+std::optional<TrainerScaler> read_trainer_scaler(const std::string& folder) {
+  const std::string path = folder + '/' + kScalerFile;
+  if (!path_exists(path)) return std::nullopt;
+  const TorchFile file(path);
+  const TorchValue root = file.root();
+  if (!root.find("scale")) return std::nullopt;  // of a scaler that was off
+  return TrainerScaler{root.at("scale").number("scale"),
+                       root.at("_growth_tracker").integer("_growth_tracker")};
+}
+
+}  // namespace hftrain::interchange

@@ -1,0 +1,38 @@
+// A zip file as torch.save writes one: its entries are stored as they are, so each is a part of the mapped file that a
+// tensor can be read from without a copy. Format: PKWARE's APPNOTE 6.3, with zip64.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+
+#include "hftrain/base/file.h"
+
+namespace hftrain::interchange {
+
+struct ZipEntry {
+  std::string_view bytes;  // valid while the ZipFile lives
+  uint32_t crc = 0;        // as the file gives it
+};
+
+// Mapped read-only and checked when opened: the directory and the header of each entry lie inside the file and say the same,
+// entries do not overlap, no name occurs twice, nothing is compressed or encrypted. Any violation is Error(kData)
+// naming the file. Checksums are compared when asked for. Several threads may read it.
+class ZipFile {
+ public:
+  explicit ZipFile(const std::string& path);
+
+  const std::string& path() const noexcept { return file_.path(); }
+  const std::map<std::string, ZipEntry, std::less<>>& entries() const noexcept { return entries_; }
+  // nullptr when there is no such entry.
+  const ZipEntry* find(std::string_view name) const;
+  // Error(kData) naming the entry when its bytes do not have its checksum. Lets its pages go.
+  void check(std::string_view name) const;
+
+ private:
+  MappedFile file_;
+  std::map<std::string, ZipEntry, std::less<>> entries_;
+};
+
+}  // namespace hftrain::interchange
