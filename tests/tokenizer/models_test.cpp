@@ -164,6 +164,12 @@ TEST_CASE("a trie finds every token that a text begins with, and no other") {
   CHECK(trie.token_at(trie.walk(TokenTrie::kRoot, "z")) == kNoToken);
   CHECK(trie.walk(TokenTrie::kRoot, "zza") == TokenTrie::kNowhere);
   CHECK(trie.walk(TokenTrie::kRoot, "c") == TokenTrie::kNowhere);
+  for (char byte = '0'; byte <= '9'; ++byte) vocabulary.add(std::string("many") + byte, byte);
+  const TokenTrie wide(vocabulary);  // a node with more children than are looked at one by one
+  for (char byte = '0'; byte <= '9'; ++byte)
+    CHECK(wide.token_at(wide.walk(TokenTrie::kRoot, std::string("many") + byte)) == byte);
+  CHECK(wide.walk(TokenTrie::kRoot, "many:") == TokenTrie::kNowhere);
+  CHECK(wide.walk(TokenTrie::kRoot, "many/") == TokenTrie::kNowhere);
   CHECK(TokenTrie(Vocabulary()).step(TokenTrie::kRoot, 'a') == TokenTrie::kNowhere);
 }
 

@@ -1,6 +1,8 @@
 #include "hftrain/tokenizer/bert_normalizer.h"
 
 #include <algorithm>
+#include <string>
+#include <vector>
 
 #include "hftrain/tokenizer/unicode/properties.h"
 #include "hftrain/tokenizer/unicode/utf8.h"
@@ -55,6 +57,17 @@ void BertNormalizer::normalize(AlignedText& text) const {
     }
   }
   if (options_.lowercase) text.lowercase();
+}
+
+// Accents are sorted before they go. Nothing tells in what order they were as long as all go that are sorted.
+bool BertNormalizer::keeps_apart(char32_t c) const {
+  if (!options_.strip_accents) return true;
+  std::string text;
+  unicode::append(c, text);
+  const std::vector<Change> parts = unicode::normalize(text, unicode::NormalForm::kNfd);
+  return std::all_of(parts.begin(), parts.end(), [](const Change& part) {
+    return unicode::combining_class(part.character) == 0 || unicode::is_bert_mark(part.character);
+  });
 }
 
 std::shared_ptr<const Normalizer> read_bert_normalizer(const JsonPart& part) {

@@ -21,6 +21,8 @@ class BertNormalizer : public Normalizer {
   explicit BertNormalizer(BertOptions options) : options_(options) {}
   void normalize(AlignedText& text) const override;
   bool works_between_spaces() const override { return true; }
+  bool keeps_apart(char32_t c) const override;
+  bool surrounds_han() const override { return options_.handle_chinese_chars; }
 
  private:
   BertOptions options_;

@@ -8,6 +8,16 @@
 namespace hftrain::tokenizer {
 namespace {
 
+// Makes room in an encoding without tokens for those that text is mostly made of, so that it need not grow.
+void reserve_tokens(Encoding& encoding, size_t bytes) {
+  constexpr size_t kBytesPerToken = 4;
+  const size_t tokens = bytes / kBytesPerToken + 8;
+  encoding.ids.reserve(tokens);
+  encoding.tokens.reserve(tokens);
+  encoding.offsets.reserve(tokens);
+  encoding.word_ids.reserve(tokens);
+}
+
 // Takes back what a run has added before it gave up.
 void cut_back(Encoding& encoding, size_t size) {
   encoding.ids.resize(size);
@@ -77,6 +87,7 @@ bool FastEncoder::encode(std::string_view text, std::vector<TokenId>& ids) const
 bool FastEncoder::encode(std::string_view text, const CharacterOffsets& offsets, int32_t word,
                          Encoding& encoding) const {
   const size_t before = encoding.size();
+  if (before == 0) reserve_tokens(encoding, text.size());
   const bool done = with_workspace([&](Workspace& workspace) {
     EncodingSink sink(workspace.tokens, offsets, word, encoding);
     return FastRun(plan_, parts_, workspace.buffers, sink).encode(text);

@@ -38,7 +38,12 @@ std::optional<FastPlan> between_spaces_plan(const FastParts& parts) {
   const bool normalizes = parts.normalizer == nullptr || parts.normalizer->works_between_spaces();
   const bool cuts = parts.pre_tokenizer != nullptr && parts.pre_tokenizer->cuts_at_spaces();
   if (!normalizes || !cuts || !parts.added_tokens.normalized().empty()) return std::nullopt;
-  return FastPlan{.way = FastPlan::Way::kBetweenSpaces};
+  FastPlan plan{.way = FastPlan::Way::kBetweenSpaces};
+  plan.plain_cut = parts.pre_tokenizer->plain_cut();
+  // In marks the spaces are seen.
+  plan.cut_around_han = plan.plain_cut && !plan.plain_cut->marks && parts.normalizer != nullptr &&
+                        parts.normalizer->surrounds_han();
+  return plan;
 }
 
 }  // namespace

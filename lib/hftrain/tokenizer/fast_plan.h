@@ -33,6 +33,8 @@ struct FastPlan {
   std::optional<ByteLevelSplit> byte_level;
   Prefix prefix = Prefix::kNone;  // a ▁ in front
   bool cut_every_mark = false;    // before every ▁; else before the first of a run, if the model allows
+  bool cut_around_han = false;    // at spaces, and where the normalizer puts some around Chinese characters
+  std::optional<PlainCut> plain_cut;  // of a stretch whose characters keep to themselves
 
   // Null when these parts allow no shortcut.
   static std::optional<FastPlan> of(const FastParts& parts);

@@ -6,8 +6,11 @@
 #include <string_view>
 #include <vector>
 
+#include "hftrain/tokenizer/character_memo.h"
 #include "hftrain/tokenizer/encoding_stop.h"
 #include "hftrain/tokenizer/fast_plan.h"
+#include "hftrain/tokenizer/plain_cut.h"
+#include "hftrain/tokenizer/plain_text.h"
 #include "hftrain/tokenizer/space_cuts.h"
 #include "hftrain/tokenizer/splitters.h"
 #include "hftrain/tokenizer/token_cache.h"
@@ -23,6 +26,8 @@ struct FastBuffers {
   std::vector<PlacedToken> placed;
   std::string text;
   std::vector<uint32_t> origins;  // of each byte of `text`: where its character begins in the piece
+  CharacterMemo characters;
+  PlainText plain, marked;
 };
 
 // Bytes of the ▁ or space at `i`, which is a ▁ once normalised; 0 for anything else.
@@ -99,12 +104,41 @@ class FastRun {
 
   bool words_between_spaces(std::string_view text, size_t origin) {
     for (size_t begin = 0, end; begin < text.size(); begin = end) {
-      end = next_cut(text, begin);
+      end = next_cut(text, begin, plan_.cut_around_han);
       watch_.next_piece();
       const std::string_view stretch = text.substr(begin, end - begin);
       if (!sink_.known(stretch, text.data() + text.size(), origin + begin, 0) &&
-          !whole_pipeline(stretch, origin + begin))
+          !plain_pipeline(stretch, origin + begin) && !whole_pipeline(stretch, origin + begin))
         return false;
+    }
+    return true;
+  }
+
+  // False, and nothing done, for a stretch with a character that does not keep to itself.
+  bool plain_pipeline(std::string_view stretch, size_t origin) {
+    PlainText& plain = buffers_.plain;
+    if (!plan_.plain_cut || !buffers_.characters.normalize(parts_.normalizer, stretch, plain)) return false;
+    const PlainText& cut = cut_plain(*plan_.plain_cut, plain, buffers_.marked) ? buffers_.marked : plain;
+    buffers_.placed.clear();
+    for (size_t i = 0; i < cut.pieces.size(); ++i) {
+      if (!place_plain_tokens(cut, cut.pieces[i], static_cast<uint32_t>(i))) return false;
+    }
+    sink_.learned(stretch, buffers_.placed, static_cast<uint32_t>(cut.pieces.size()), origin, 0);
+    return true;
+  }
+
+  bool place_plain_tokens(const PlainText& cut, const PlainText::Range& range, uint32_t word) {
+    const std::string_view piece = cut.piece(range);
+    buffers_.tokens.clear();
+    parts_.model.tokenize(piece, buffers_.tokens);
+    for (const ModelToken& token : buffers_.tokens) {
+      if constexpr (Sink::kKeepsPlaces) {
+        if (token.begin >= token.end || token.end > piece.size()) return false;
+        place(token.id, cut.origins[range.begin + token.begin].begin,
+              cut.origins[range.begin + token.end - 1].end, word, parts_.model.token_text(token, piece));
+      } else {
+        place(token.id, 0, 0, 0, {});
+      }
     }
     return true;
   }

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <optional>
 #include <stdexcept>
+#include <string>
+#include <string_view>
 
 #include "hftrain/tokenizer/bert_normalizer.h"
 #include "hftrain/tokenizer/byte_level.h"
@@ -11,6 +13,7 @@
 #include "hftrain/tokenizer/pattern_part.h"
 #include "hftrain/tokenizer/precompiled_charsmap.h"
 #include "hftrain/tokenizer/unicode/properties.h"
+#include "hftrain/tokenizer/unicode/segments.h"
 #include "hftrain/tokenizer/unicode/utf8.h"
 
 namespace hftrain::tokenizer {
@@ -26,6 +29,7 @@ class FormNormalizer : public Normalizer {
   }
   Shortcut shortcut() const override { return form_ == NormalForm::kNfc ? Shortcut::kNfc : Shortcut::kNone; }
   bool works_between_spaces() const override { return true; }
+  bool keeps_apart(char32_t c) const override { return unicode::keeps_apart(c, form_); }
 
  private:
   NormalForm form_;
@@ -35,6 +39,7 @@ class LowercaseNormalizer : public Normalizer {
  public:
   void normalize(AlignedText& text) const override { text.lowercase(); }
   bool works_between_spaces() const override { return true; }
+  bool keeps_apart(char32_t) const override { return true; }
 };
 
 // SentencePiece's rules for machine translation: controls vanish, odd spaces become plain ones.
@@ -45,6 +50,7 @@ class NmtNormalizer : public Normalizer {
     text.map([](char32_t c) { return is_space(c) ? U' ' : c; });
   }
   bool works_between_spaces() const override { return true; }
+  bool keeps_apart(char32_t) const override { return true; }
 
  private:
   static bool is_control(char32_t c) {
@@ -65,6 +71,12 @@ class PrecompiledNormalizer : public Normalizer {
     if (charsmap_.changes(text.text(), changes)) text.transform(changes);
   }
   bool works_between_spaces() const override { return !charsmap_.find(" "); }
+  // One that vanishes is told of by the character before it.
+  bool keeps_apart(char32_t c) const override {
+    std::string text;
+    unicode::append(c, text);
+    return unicode::is_own_cluster(c) && charsmap_.find(text) != std::string_view();
+  }
 
  private:
   PrecompiledCharsmap charsmap_;
@@ -76,6 +88,7 @@ class StripAccentsNormalizer : public Normalizer {
     text.filter([](char32_t c) { return !unicode::is_combining_mark(c); });
   }
   bool works_between_spaces() const override { return true; }
+  bool keeps_apart(char32_t) const override { return true; }
 };
 
 class StripNormalizer : public Normalizer {
@@ -112,6 +125,11 @@ class ReplaceNormalizer : public Normalizer {
   bool works_between_spaces() const override {
     return literal_ && literal_->find(' ') == std::string::npos && unicode::is_ascii(content_);
   }
+  bool keeps_apart(char32_t c) const override {
+    std::string text;
+    unicode::append(c, text);
+    return literal_ && literal_->find(text) == std::string::npos;
+  }
 
  private:
   std::shared_ptr<const Pattern> pattern_;
@@ -143,8 +161,25 @@ class NormalizerSequence : public Normalizer {
     return std::all_of(parts_.begin(), parts_.end(),
                        [](const auto& part) { return part->works_between_spaces(); });
   }
+  bool keeps_apart(char32_t c) const override {
+    std::string original;
+    unicode::append(c, original);
+    AlignedText text(original);
+    for (const auto& part : parts_) {
+      if (!all_apart(*part, text.text())) return false;
+      part->normalize(text);
+    }
+    return true;
+  }
 
  private:
+  static bool all_apart(const Normalizer& part, std::string_view text) {
+    for (size_t i = 0; i < text.size(); i += unicode::size_of(text[i])) {
+      if (!part.keeps_apart(unicode::decode(text.data() + i))) return false;
+    }
+    return true;
+  }
+
   std::vector<std::shared_ptr<const Normalizer>> parts_;
 };
 

@@ -26,6 +26,10 @@ class Normalizer {
   // True when a text can be cut in front of any space that stands between two characters that combine with
   // nothing (letters of ASCII and the like), and normalised part by part.
   virtual bool works_between_spaces() const { return false; }
+  // True when `c` becomes the same wherever it stands between characters of which this is true as well.
+  virtual bool keeps_apart(char32_t /*c*/) const { return false; }
+  // True when Chinese characters get spaces around them, so that a text can be cut there as at spaces.
+  virtual bool surrounds_han() const { return false; }
 };
 
 // The `normalizer` of a tokenizer.json. Throws Error (exit code 4) for a type that is not known.

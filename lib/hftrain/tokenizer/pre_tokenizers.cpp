@@ -96,6 +96,10 @@ class CharacterPreTokenizer : public PreTokenizer {
   bool cuts_at_spaces() const override {
     return behavior_ == DelimiterBehavior::kRemoved && is_delimiter_ == unicode::is_white_space;
   }
+  std::optional<PlainCut> plain_cut() const override {
+    if (!cuts_at_spaces()) return std::nullopt;
+    return PlainCut{.words = PlainCut::Words::kBetweenSpaces};
+  }
 
  private:
   bool (*is_delimiter_)(char32_t);
@@ -124,6 +128,9 @@ class WhitespacePreTokenizer : public PreTokenizer {
   }
 
   bool cuts_at_spaces() const override { return true; }
+  std::optional<PlainCut> plain_cut() const override {
+    return PlainCut{.words = PlainCut::Words::kWordsAndOthers};
+  }
 };
 
 // White space goes, punctuation stands alone.
@@ -151,6 +158,7 @@ class BertPreTokenizer : public PreTokenizer {
     });
   }
   bool cuts_at_spaces() const override { return true; }
+  std::optional<PlainCut> plain_cut() const override { return PlainCut{.words = PlainCut::Words::kBert}; }
 };
 
 // Cuts at one character, which goes.
@@ -228,6 +236,11 @@ class MetaspacePreTokenizer : public PreTokenizer {
 
   std::optional<Metaspace> metaspace() const override { return metaspace_; }
   bool cuts_at_spaces() const override { return metaspace_.split && works_piece_by_piece(); }
+  std::optional<PlainCut> plain_cut() const override {
+    if (!cuts_at_spaces()) return std::nullopt;
+    const bool prepend = metaspace_.prepend == Metaspace::Prepend::kAlways;
+    return PlainCut{.marks = PlainCut::Marks{metaspace_.replacement, prepend}};
+  }
   bool works_piece_by_piece() const override { return metaspace_.prepend != Metaspace::Prepend::kFirst; }
 
  private:
@@ -257,6 +270,16 @@ class PreTokenizerSequence : public PreTokenizer {
 
   bool cuts_at_spaces() const override {
     return !parts_.empty() && parts_.front()->cuts_at_spaces() && works_piece_by_piece();
+  }
+  // One alone, or words and marks in them.
+  std::optional<PlainCut> plain_cut() const override {
+    if (parts_.empty() || parts_.size() > 2) return std::nullopt;
+    std::optional<PlainCut> cut = parts_.front()->plain_cut();
+    if (!cut || parts_.size() == 1) return cut;
+    const std::optional<PlainCut> last = parts_.back()->plain_cut();
+    if (cut->marks || !last || last->words != PlainCut::Words::kWhole) return std::nullopt;
+    cut->marks = last->marks;
+    return cut;
   }
   bool works_piece_by_piece() const override {
     return std::all_of(parts_.begin(), parts_.end(),

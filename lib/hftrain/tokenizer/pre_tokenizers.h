@@ -9,6 +9,7 @@
 #include "hftrain/tokenizer/aligned_text.h"
 #include "hftrain/tokenizer/json_part.h"
 #include "hftrain/tokenizer/metaspace.h"
+#include "hftrain/tokenizer/plain_cut.h"
 #include "hftrain/tokenizer/splitters.h"
 
 namespace hftrain::tokenizer {
@@ -34,6 +35,8 @@ class PreTokenizer {
   // True when no piece reaches over a space, and none depends on what lies beyond one: text can be cut there
   // and its parts one by one.
   virtual bool cuts_at_spaces() const { return false; }
+  // What it comes to, where single characters alone decide on its cuts.
+  virtual std::optional<PlainCut> plain_cut() const { return std::nullopt; }
   // True when what becomes of a piece depends on its text alone.
   virtual bool works_piece_by_piece() const { return true; }
 };

@@ -7,8 +7,9 @@
 
 namespace hftrain::tokenizer {
 
-// Behind `from`, the next space between two characters that combine with nothing, of which the first may be a
-// space; or the end of the text. Valid UTF-8.
-size_t next_cut(std::string_view text, size_t from);
+// Behind `from`, which is less than the text's size, the next space between two characters that combine with
+// nothing, of which the first may be a space; or the end of the text. With `around_han` also the next place
+// before or behind a Chinese character, where a normalizer puts spaces (Normalizer::surrounds_han). Valid UTF-8.
+size_t next_cut(std::string_view text, size_t from, bool around_han = false);
 
 }  // namespace hftrain::tokenizer

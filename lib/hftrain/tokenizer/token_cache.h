@@ -51,7 +51,7 @@ class TokenCache {
   void insert(std::string_view piece, std::span<const PlacedToken> tokens, uint32_t words);
 
  private:
-  static constexpr int kSlotBits = 16, kLongSlotBits = 13;
+  static constexpr int kSlotBits = 16, kLongSlotBits = 15;
   static constexpr size_t kTokenLimit = size_t{1} << 20,
                           kTextLimit = size_t{1} << 24;  // then it starts afresh
 

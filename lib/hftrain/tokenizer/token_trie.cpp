@@ -23,9 +23,8 @@ TokenTrie::TokenTrie(const Vocabulary& vocabulary) {
   labels_.push_back(0);
   for (size_t node = 0; node < starts.size(); ++node) {
     auto [begin, end, size] = starts[node];
-    first_child_.push_back(static_cast<Node>(starts.size()));
-    tokens_.push_back(kNoToken);
-    if (begin < end && sorted[begin].first.size() == size) tokens_.back() = sorted[begin++].second;
+    places_.push_back({static_cast<Node>(starts.size()), kNoToken});
+    if (begin < end && sorted[begin].first.size() == size) places_.back().token = sorted[begin++].second;
     while (begin < end) {
       const char label = sorted[begin].first[size];
       const size_t child_begin = begin;
@@ -34,10 +33,10 @@ TokenTrie::TokenTrie(const Vocabulary& vocabulary) {
       starts.push_back({child_begin, begin, size + 1});
     }
   }
-  first_child_.push_back(static_cast<Node>(starts.size()));
-  tokens_[kRoot] = kNoToken;
+  places_.push_back({static_cast<Node>(starts.size()), kNoToken});
+  places_[kRoot].token = kNoToken;
   from_root_.fill(kNowhere);
-  for (Node child = first_child_[kRoot]; child < first_child_[kRoot + 1]; ++child)
+  for (Node child = places_[kRoot].first_child; child < places_[kRoot + 1].first_child; ++child)
     from_root_[labels_[child]] = child;
 }
 

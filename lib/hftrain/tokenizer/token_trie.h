@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstdint>
+#include <cstring>
 #include <string_view>
 #include <vector>
 
@@ -24,19 +25,31 @@ class TokenTrie {
   Node step(Node node, char byte) const {
     const auto label = static_cast<uint8_t>(byte);
     if (node == kRoot) return from_root_[label];
-    const Node end = first_child_[node + 1];
-    for (Node child = first_child_[node]; child < end; ++child) {
-      if (labels_[child] >= label) return labels_[child] == label ? child : kNowhere;
+    const Node begin = places_[node].first_child, end = places_[node + 1].first_child;
+    if (end - begin > kFew) {
+      const void* found = std::memchr(labels_.data() + begin, label, end - begin);
+      return found == nullptr ? kNowhere
+                              : static_cast<Node>(static_cast<const uint8_t*>(found) - labels_.data());
+    }
+    for (Node child = begin; child < end; ++child) {
+      if (labels_[child] == label) return child;
     }
     return kNowhere;
   }
-  Node walk(Node node, std::string_view text) const;           // a step for each byte
-  TokenId token_at(Node node) const { return tokens_[node]; }  // that ends here, or kNoToken
+  Node walk(Node node, std::string_view text) const;                 // a step for each byte
+  TokenId token_at(Node node) const { return places_[node].token; }  // that ends here, or kNoToken
 
  private:
-  std::vector<uint8_t> labels_;    // of the step that leads to a node
-  std::vector<TokenId> tokens_;    // of a node
-  std::vector<Node> first_child_;  // of a node, and one more: its children end where those of the next begin
+  static constexpr Node kFew = 6;  // children that are looked at quicker than searched
+
+  // A node's children end where those of the next begin.
+  struct Place {
+    Node first_child;
+    TokenId token;
+  };
+
+  std::vector<uint8_t> labels_;  // of the step that leads to a node
+  std::vector<Place> places_;    // of a node, and one more
   std::array<Node, 256> from_root_;
 };
 

@@ -1,6 +1,7 @@
 #include "hftrain/tokenizer/unigram_model.h"
 
 #include <algorithm>
+#include <array>
 #include <limits>
 #include <utility>
 
@@ -23,8 +24,8 @@ UnigramModel::UnigramModel(Vocabulary vocabulary, std::vector<double> scores,
         byte_fallback ? vocabulary_.id_of(byte_fallback_token(static_cast<uint8_t>(byte))) : kNoToken;
 }
 
-std::vector<UnigramModel::Arrival> UnigramModel::best_arrivals(std::string_view piece) const {
-  std::vector<Arrival> best(piece.size() + 1);
+void UnigramModel::find_best_arrivals(std::string_view piece, std::span<Arrival> best) const {
+  std::fill(best.begin(), best.end(), Arrival{0, kNever, kNoToken});
   const auto arrive = [&](size_t begin, size_t end, double score) -> Arrival* {
     Arrival& arrival = best[end];
     if (arrival.begin != kNever && !(score > arrival.score)) return nullptr;  // of equal ones the first stays
@@ -54,30 +55,43 @@ std::vector<UnigramModel::Arrival> UnigramModel::best_arrivals(std::string_view 
     }
     arrival->id = unknown_id_;
   }
-  return best;
 }
 
 void UnigramModel::tokenize(std::string_view piece, std::vector<ModelToken>& tokens) const {
-  const std::vector<Arrival> best = best_arrivals(piece);
+  constexpr size_t kShort = 255;  // most pieces, which need no memory of their own
+  if (piece.size() <= kShort) {
+    std::array<Arrival, kShort + 1> best;  // filled by who finds them
+    return append_best(piece, std::span(best).first(piece.size() + 1), tokens);
+  }
+  std::vector<Arrival> best(piece.size() + 1);
+  append_best(piece, best, tokens);
+}
+
+void UnigramModel::append_best(std::string_view piece, std::span<Arrival> best,
+                               std::vector<ModelToken>& tokens) const {
+  find_best_arrivals(piece, best);
   const size_t before = tokens.size();
+  bool has_unknown = false;
   for (auto end = static_cast<uint32_t>(piece.size()); end > 0; end = best[end].begin) {
     const auto& [score, begin, id] = best[end];
-    const bool joins = id == unknown_id_ && tokens.size() > before && tokens.back().id == unknown_id_;
-    if (joins) {
+    const bool is_unknown = unknown_id_ != kNoToken && id == unknown_id_;
+    if (is_unknown && tokens.size() > before && tokens.back().id == unknown_id_) {
       tokens.back().begin = begin;
     } else {
       tokens.push_back({id, begin, end});
     }
+    has_unknown |= is_unknown;
   }
   std::reverse(tokens.begin() + static_cast<long>(before), tokens.end());
-  const auto is_unknown = [this](const ModelToken& token) { return token.id == unknown_id_; };
-  if (unknown_id_ == kNoToken ||
-      std::none_of(tokens.begin() + static_cast<long>(before), tokens.end(), is_unknown))
-    return;
-  const std::vector<ModelToken> spelled(tokens.begin() + static_cast<long>(before), tokens.end());
-  tokens.resize(before);
+  if (has_unknown) spell_unknown(piece, before, tokens);
+}
+
+// Tokens from `from` on, of which some are unknown.
+void UnigramModel::spell_unknown(std::string_view piece, size_t from, std::vector<ModelToken>& tokens) const {
+  const std::vector<ModelToken> spelled(tokens.begin() + static_cast<long>(from), tokens.end());
+  tokens.resize(from);
   for (const ModelToken& token : spelled) {
-    if (is_unknown(token)) {
+    if (token.id == unknown_id_) {
       append_unknown(piece, token.begin, token.end, tokens);
     } else {
       tokens.push_back(token);
@@ -105,7 +119,7 @@ void UnigramModel::append_unknown(std::string_view piece, uint32_t begin, uint32
 
 std::string_view UnigramModel::token_text(const ModelToken& token, std::string_view piece) const {
   const std::string_view text = piece.substr(token.begin, token.end - token.begin);
-  const bool is_byte = vocabulary_.id_of(text) == kNoToken && knows_bytes(text);
+  const bool is_byte = knows_bytes(text) && vocabulary_.id_of(text) == kNoToken;
   return is_byte ? vocabulary_.token_of(token.id) : text;
 }
 

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "hftrain/tokenizer/model.h"
@@ -29,13 +30,16 @@ class UnigramModel : public Model {
  private:
   // The best way to spell what ends at a byte: its last token.
   struct Arrival {
-    double score = 0;
-    uint32_t begin = kNever;
-    TokenId id = kNoToken;
+    double score;
+    uint32_t begin;  // kNever while there is none
+    TokenId id;
   };
   static constexpr uint32_t kNever = UINT32_MAX;
 
-  std::vector<Arrival> best_arrivals(std::string_view piece) const;
+  // Of every place in `piece` and its end.
+  void find_best_arrivals(std::string_view piece, std::span<Arrival> best) const;
+  void append_best(std::string_view piece, std::span<Arrival> best, std::vector<ModelToken>& tokens) const;
+  void spell_unknown(std::string_view piece, size_t from, std::vector<ModelToken>& tokens) const;
   void append_unknown(std::string_view piece, uint32_t begin, uint32_t end,
                       std::vector<ModelToken>& tokens) const;
   bool knows_bytes(std::string_view text) const;

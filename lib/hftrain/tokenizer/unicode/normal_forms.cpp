@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <string>
 
 #include "hftrain/tokenizer/unicode/normal_form_tables.h"
 #include "hftrain/tokenizer/unicode/properties.h"
@@ -17,14 +18,6 @@ constexpr char32_t kSyllableCount = kLeadCount * kVowelCount * kTailCount;
 
 bool is_syllable(char32_t c) {
   return c >= kSyllables && c < kSyllables + kSyllableCount;
-}
-
-uint8_t combining_class(char32_t c) {
-  const CombiningClass* end = kCombiningClasses + kCombiningClassesCount;
-  const auto* at =
-      std::upper_bound(kCombiningClasses, end, c,
-                       [](char32_t value, const CombiningClass& range) { return value < range.first; });
-  return at != kCombiningClasses && c <= at[-1].last ? at[-1].value : 0;
 }
 
 const Decomposition* find(const Decomposition* table, size_t count, char32_t c) {
@@ -162,6 +155,14 @@ class Composer {
 
 }  // namespace
 
+uint8_t combining_class(char32_t c) {
+  const CombiningClass* end = kCombiningClasses + kCombiningClassesCount;
+  const auto* at =
+      std::upper_bound(kCombiningClasses, end, c,
+                       [](char32_t value, const CombiningClass& range) { return value < range.first; });
+  return at != kCombiningClasses && c <= at[-1].last ? at[-1].value : 0;
+}
+
 std::vector<Change> normalize(std::string_view text, NormalForm form) {
   const bool compatible = form == NormalForm::kNfkd || form == NormalForm::kNfkc;
   std::vector<Change> changes = Decomposer(compatible).run(text);
@@ -186,6 +187,16 @@ std::vector<Change> lowercase(std::string_view text) {
     if (c == 0x130) changes.push_back({0x307, 1});
   }
   return changes;
+}
+
+// Marks are sorted up to the next character of class 0, and only some characters are taken up by one before them.
+bool keeps_apart(char32_t c, NormalForm form) {
+  const bool compatible = form == NormalForm::kNfkd || form == NormalForm::kNfkc;
+  const bool composes = form == NormalForm::kNfc || form == NormalForm::kNfkc;
+  std::string text;
+  append(c, text);
+  const char32_t first = Decomposer(compatible).run(text).front().character;
+  return combining_class(first) == 0 && (!composes || is_nfc_inert(first));
 }
 
 bool is_plain_nfc(std::string_view text) {

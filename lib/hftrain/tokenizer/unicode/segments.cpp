@@ -96,6 +96,11 @@ size_t grapheme_size(std::string_view text) {
   return at;
 }
 
+bool is_own_cluster(char32_t c) {
+  const GraphemeClass value = grapheme_class(c);
+  return value == kOther || value == kLV || value == kLVT || value == kPictographic || value == kConsonant;
+}
+
 uint8_t script_of(char32_t c) {
   const ScriptRange* range = range_with(kScriptRanges, kScriptRangesCount, c);
   return range == nullptr ? 0 : range->script;

@@ -47,6 +47,8 @@ extern const size_t kScriptRangesCount;
 // Bytes of the extended grapheme cluster that valid text, which is not empty, begins with (UAX 29, section
 // 3).
 size_t grapheme_size(std::string_view text);
+// Whether `c` is a cluster of its own wherever it stands between characters of which this is true as well.
+bool is_own_cluster(char32_t c);
 // A number for each script that UnicodeScripts tells apart; 0 goes with any.
 uint8_t script_of(char32_t c);
 
