@@ -76,6 +76,32 @@ def it_learns_to_its_floor_and_is_saved_with_its_processor(fixture, folder):
     expect(read_json(again, "eval_results.json")["eval_loss"] == result["eval_loss"], "the same alone", again)
 
 
+def test_pictures_get_their_classes(fixture, folder):
+    """Pictures of a folder, and rows of paths without classes in another order: those of the model, by one rank and by two."""
+    model, rows = os.path.join(folder, "model"), os.path.join(folder, "rows.jsonl")
+    fixture.call(*fixture.flags(model, "--do_eval", "--num_train_epochs", 3, "--save_strategy", "no"))
+    valid = f"{fixture.data}/validation"
+    paths = sorted(os.path.join(place, name) for place, _, names in os.walk(valid) for name in names)
+    with open(rows, "w") as file:
+        file.writelines(json.dumps({"image": path}) + "\n" for path in reversed(paths))
+
+    def predicted(name, tested, *more):
+        output = os.path.join(folder, name)
+        fixture.call("--task", "image-classification", "--model_name_or_path", model, "--test_file", tested, "--do_predict", "--use_cpu",
+                     "--per_device_eval_batch_size", 3, "--output_dir", output, *more)
+        expect(not {"predict_loss", "predict_accuracy"} & set(read_json(output, "predict_results.json")), "nothing is judged", output)
+        with open(os.path.join(output, "predict_results.txt")) as file:
+            lines = [line.split("\t") for line in file.read().splitlines()]
+        expect(lines[0] == ["index", "prediction"] and [line[0] for line in lines[1:]] == [str(i) for i in range(len(lines) - 1)], "numbered", lines)
+        return [line[1] for line in lines[1:]]
+    found = predicted("folder", valid)
+    right = sum(os.path.basename(os.path.dirname(path)) == name for path, name in zip(paths, found)) / len(paths)
+    accuracy = read_json(model, "eval_results.json")["eval_accuracy"]
+    expect(len(found) == len(paths) and len(set(found)) > 1 and abs(right - accuracy) < 1e-9, "as many right as the accuracy says", [right, accuracy])
+    expect(predicted("rows", rows, "--nproc_per_node", 2) == found[::-1], "rows of paths, by two ranks", found)
+    expect(predicted("fewer", rows, "--max_predict_samples", 4) == found[::-1][:4], "the first of them", found)
+
+
 def validation_images_are_held_out_and_fewer_are_taken(fixture, folder):
     def plan(*more):
         flags = fixture.flags(os.path.join(folder, "out"), "--do_eval", *more)
@@ -186,7 +212,7 @@ def the_page_does_what_it_says(fixture, folder):
     expect(trained == judged and trained < FLOOR + 0.3, "one loss, near the floor", [trained, judged])
 
 
-SCENARIOS = [it_learns_to_its_floor_and_is_saved_with_its_processor, validation_images_are_held_out_and_fewer_are_taken,
+SCENARIOS = [it_learns_to_its_floor_and_is_saved_with_its_processor, test_pictures_get_their_classes, validation_images_are_held_out_and_fewer_are_taken,
              a_resumed_run_gives_the_same_bits, every_strategy_computes_what_one_rank_does,
              wrong_folders_are_refused_and_nothing_is_written, an_image_that_breaks_after_the_preparation_ends_the_run,
              the_page_does_what_it_says]

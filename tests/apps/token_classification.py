@@ -153,11 +153,16 @@ def wrong_tags_are_refused_and_nothing_is_written(fixture, folder):
     good = {"tokens": ["Ada", "sings"], "ner_tags": ["B-PER", "O"]}
     for wrong, said in (({"tokens": ["a"], "ner_tags": ["O", "O"]}, "1 words, 2 tags"), ({"tokens": [], "ner_tags": []}, "no words"),
                         ({"tokens": ["a"]}, "ner_tags"), ({"tokens": "a", "ner_tags": ["O"]}, "list of words"),
-                        ({"tokens": ["a"], "ner_tags": [-1]}, "tag")):
+                        ({"tokens": ["a"], "ner_tags": [-1]}, "it is a number, and those of the rows before are not")):
         with open(rows, "w") as file:
             file.write("".join(json.dumps(row) + "\n" for row in (good, wrong)))
         result = fixture.call(*fixture.flags(output), "--train_file", rows, expect=4)
         expect(said in result.stderr and "wrong.jsonl:2" in result.stderr and not os.path.exists(output), said, result.stderr)
+    for wrong, said in (([-1], "it is -1"), ([""], "it is empty"), ([0], "all words have the tag 0"), (["O"], "all words have the tag O")):
+        with open(rows, "w") as file:
+            file.write(json.dumps({"tokens": ["a"], "ner_tags": wrong}) + "\n")
+        result = fixture.call(*fixture.flags(output), "--train_file", rows, expect=4)
+        expect(said in result.stderr and not os.path.exists(output), said, result.stderr)
     with open(rows, "w") as file:
         file.write(json.dumps({"tokens": ["a"], "ner_tags": ["B-EVENT"]}) + "\n")
     result = fixture.call(*fixture.flags(output), "--validation_file", rows, expect=4)

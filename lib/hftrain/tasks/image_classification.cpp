@@ -6,6 +6,7 @@
 //   training    RandomResizedCrop and RandomHorizontalFlip; evaluation: Resize and CenterCrop; sizes, mean and deviation of
 //               preprocessor_config.json
 //   fewer rows  --max_train_samples and --max_eval_samples are taken after a shuffle with the seed
+//   prediction  --test_file: the class of each picture, which needs none, in predict_results.txt
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
@@ -216,7 +217,8 @@ images::Preprocessor preprocessor_of(const TaskInput& input) {
 Scoring image_scoring(const TaskInput& input, const Json& facts) {
   const std::optional<LabelSet> labels =
       facts.is_null() ? LabelSet::of_config(input.model_config) : std::optional(LabelSet::from_json(facts));
-  if (labels && labels->kind() == LabelSet::Kind::kClasses) return class_scoring({"accuracy", *labels, ""});
+  if (labels && labels->kind() == LabelSet::Kind::kClasses)
+    return class_scoring({"accuracy", *labels, "predict_results.txt"});
   Scoring scoring;
   if (!labels) scoring.metrics.emplace_back("accuracy");
   return scoring;
