@@ -6,7 +6,7 @@ fault("half of a data set is trained on",
       says=r"train-00001-of-00003")
 
 fault("the folder of a run is data of the next one",
-      "lib/hftrain/data/path_patterns.cpp", "if (entry.is_symlink(ignored) || is_of_a_run(entry.path())) continue;", "if (entry.is_symlink(ignored)) continue;",
+      "lib/hftrain/data/path_patterns.cpp", "if (entry.is_symlink(ignored) || is_of_a_run(entry.path())) continue;", "if (entry.is_symlink(ignored) || (false && is_of_a_run(entry.path()))) continue;",
       tests=["plan: What a run writes into the folder of its data is no data"],
       says=r"a\.jsonl")
 

@@ -11,6 +11,6 @@ fault("a stream reads ahead without an end",
       says=r"rows < 20")
 
 fault("the last round of a stream stays short",
-      "lib/hftrain/data/samplers.cpp", "  fill_from_start(whole, start, part * world, position);\n  std::vector<Batch> batches;\n  for (int64_t rank", "  part = count / world;\n  std::vector<Batch> batches;\n  for (int64_t rank",
+      "lib/hftrain/data/samplers.cpp", "  fill_from_start(whole, start, part * world, position);\n  std::vector<Batch> batches;\n  for (int64_t rank", "  part = count / world + position;\n  std::vector<Batch> batches;\n  for (int64_t rank",
       tests=["data: The rounds of a stream are those that accelerate's IterableDatasetShard gives every rank"],
       says=r"streamed_batches")
