@@ -17,6 +17,7 @@ ExitCode run_sample_data(const CommandContext&);
 ExitCode run_tokenizer(const CommandContext&);
 ExitCode run_generate(const CommandContext&);
 ExitCode run_report(const CommandContext&);
+ExitCode run_search(const CommandContext&);
 ExitCode run_hosted(const CommandContext&);
 
 namespace {
@@ -31,6 +32,7 @@ constexpr Command kCommands[] = {
     {"generate", "text from a trained model: for prompts, or in a chat", run_generate},
     {"checkpoint", "verify, inspect or export a checkpoint", run_checkpoint},
     {"report", "one page of a run, or of several side by side", run_report},
+    {"search", "try values of flags in many runs, and say which were best", run_search},
     {"explain", "everything about one flag", run_explain},
     {"docs", "print docs/arguments.md or the man page", run_docs},
     {"completion", "print a completion script for bash, zsh or fish", run_completion},

@@ -30,6 +30,7 @@ const std::map<std::string, std::set<std::string>> kEdges = {
     {"interchange", {"storage"}},
     {"reporting", {"base"}},
     {"report", {"storage"}},
+    {"search", {"arguments"}},
     {"tasks", {"arguments", "architectures", "chat", "data", "metrics"}},
     {"plan", {"arguments", "architectures", "generation", "storage", "tasks"}},
     {"machine", {"plan"}},
@@ -50,7 +51,7 @@ const std::map<std::string, std::set<std::string>> kEdges = {
     {"plugin", {"trainer"}},
     // the programs
     {"launcher", {"machine"}},
-    {"launcher/front", {"launcher", "data", "generation", "interchange", "reporting"}},
+    {"launcher/front", {"launcher", "data", "generation", "interchange", "report", "reporting", "search"}},
     {"apps/hftrain", {"launcher/front", "chat", "report"}},
     {"apps/hftrain-worker", {"trainer"}},
 };

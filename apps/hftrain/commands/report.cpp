@@ -56,7 +56,8 @@ CommandOptions report_options(ReportRequest& request) {
       "hftrain report",
       "One page of a run, or of several side by side: losses, speed, memory, where the time went, "
       "arguments, checkpoints, events",
-      "RUN is an output folder of hftrain, or of the Python Trainer.\n");
+      "RUN is an output folder of hftrain, of `hftrain search` (all of its trials), or of the Python "
+      "Trainer.\n");
   options.texts("RUN", request.folders, "RUN", "output folders");
   options.text("--output", request.output, "FILE", "the page; report.html, - for standard output");
   options.value("--serve", "PORT",
@@ -68,7 +69,9 @@ CommandOptions report_options(ReportRequest& request) {
 
 std::vector<report::Run> read_runs(const std::vector<std::string>& folders) {
   std::vector<report::Run> runs;
-  for (const std::string& folder : folders) runs.push_back(report::read_run(folder));
+  for (const std::string& named : folders) {
+    for (const std::string& folder : report::folders_of(named)) runs.push_back(report::read_run(folder));
+  }
   return runs;
 }
 

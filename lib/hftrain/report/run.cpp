@@ -156,6 +156,19 @@ Run read_run(const std::string& path) {
   return run;
 }
 
+std::vector<std::string> folders_of(const std::string& path) {
+  const fs::path list = fs::path(path) / "search.json";
+  if (!path_exists(list) || is_hftrains(path)) return {path};
+  std::vector<std::string> folders;
+  const Json search = read_json_file(list, static_cast<int>(ExitCode::kData));
+  for (const Json& trial : search.value("trials", Json::array())) {
+    // Beside search.json, wherever the folder was moved.
+    const fs::path folder = fs::path(path) / fs::path(trial.value("folder", std::string())).filename();
+    if (is_hftrains(folder)) folders.push_back(folder);
+  }
+  return folders.empty() ? std::vector<std::string>{path} : folders;
+}
+
 std::string fingerprint(const std::string& folder) {
   std::string text;
   for (const char* name : kFiles) {

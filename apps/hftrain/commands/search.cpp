@@ -1,0 +1,158 @@
+// hftrain search [--config FILE] [FLAGS] --search FILE.yaml [--json]
+#include <signal.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <ostream>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "command.h"
+#include "command_options.h"
+#include "hftrain/arguments/flag_table.h"
+#include "hftrain/arguments/parse.h"
+#include "hftrain/arguments/suggestions.h"
+#include "hftrain/base/error.h"
+#include "hftrain/base/file.h"
+#include "hftrain/search/study.h"
+#include "hftrain/storage/run_directory.h"
+#include "launcher/front/inputs.h"
+#include "launcher/front/trial_runner.h"
+
+namespace hftrain::app {
+namespace {
+
+constexpr const char* kSearchUsage =
+    "usage: hftrain search [--config FILE] [FLAGS] --search FILE.yaml [--json]\n"
+    "\n"
+    "Runs trials of `hftrain train` with values chosen for some flags, each in OUTPUT_DIR/trial-N, and says "
+    "which\n"
+    "was best. Results are in OUTPUT_DIR/search.json; the same command started again goes on.\n"
+    "\n"
+    "--search FILE   what to try:\n"
+    "    space:                     flags: {choices: [a, b]}, or {low: 1e-5, high: 1e-2, log: true}, or with "
+    "step: 1\n"
+    "      learning_rate: {low: 1e-5, high: 1e-2, log: true}\n"
+    "      per_device_train_batch_size: {choices: [4, 8, 16]}\n"
+    "    method: tpe                grid, random, tpe, asha\n"
+    "    trials: 20                 of a grid: all of its points\n"
+    "    metric: eval_loss          its newest value in a trial's log\n"
+    "    greater_is_better: false   unless the metric's name ends with loss: true\n"
+    "    parallel: 1                trials at a time; the visible GPUs are shared out among them\n"
+    "    seed: 42\n"
+    "--json          search.json on standard output when all is over, in place of a table\n"
+    "FLAGS           those of every trial; `hftrain train --help`\n";
+
+struct SearchRequest {
+  std::string file;
+  bool json = false;
+  std::vector<std::string> flags;  // of every trial
+};
+
+Error no_file() {
+  return Error(ExitCode::kUsage, "nothing says what to search")
+      .where("hftrain search")
+      .why("--search names a YAML file with a space")
+      .hint("hftrain search --config run.yaml --search search.yaml; see hftrain search --help");
+}
+
+SearchRequest read_words(const std::vector<std::string>& words) {
+  SearchRequest request;
+  for (size_t i = 0; i < words.size(); ++i) {
+    constexpr std::string_view kName = "--search=";
+    if (words[i] == "--search" && i + 1 < words.size()) {
+      request.file = words[++i];
+    } else if (words[i].starts_with(kName)) {
+      request.file = words[i].substr(kName.size());
+    } else if (words[i] == "--json") {
+      request.json = true;
+    } else {
+      request.flags.push_back(words[i]);
+    }
+  }
+  if (request.file.empty()) throw no_file();
+  return request;
+}
+
+std::vector<std::string> with_values(std::vector<std::string> flags, const search::Space& space,
+                                     double place) {
+  for (const search::Parameter& parameter : space)
+    flags.push_back("--" + parameter.flag + '=' + search::word_of(parameter.value_at(place)));
+  return flags;
+}
+
+void check_names(const search::Space& space, const std::string& file) {
+  for (const search::Parameter& parameter : space) {
+    if (arguments::flag_table().find(parameter.flag)) continue;
+    throw Error(ExitCode::kUsage, "unknown flag '" + parameter.flag + "'")
+        .where(file + ": space." + parameter.flag)
+        .why("a space names flags of hftrain")
+        .hint(arguments::hint_for_unknown(parameter.flag, ""));
+  }
+}
+
+// What trials would end with is said before the first: at both ends of every range, and for all choices.
+arguments::ParseOutcome check_ends(const CommandContext& context, const SearchRequest& request,
+                                   const search::Space& space) {
+  size_t most = 2;
+  for (const search::Parameter& parameter : space) most = std::max(most, parameter.choices.size());
+  arguments::ParseOutcome parsed;
+  for (size_t i = 0; i < most; ++i) {
+    const double place = static_cast<double>(i) / static_cast<double>(most - 1);
+    parsed = arguments::parse_arguments(with_values(request.flags, space, place), context.environment);
+  }
+  const arguments::Actions& asked = parsed.actions;
+  if (asked.dry_run || asked.print_config || parsed.arguments.interface.smoke) {
+    throw Error(ExitCode::kUsage, "a search trains")
+        .where("hftrain search")
+        .why("--dry_run, --print_config and --smoke do not")
+        .hint("try one trial by hand: hftrain plan with the same flags");
+  }
+  return parsed;
+}
+
+// The GPUs to share out, as CUDA_VISIBLE_DEVICES names them.
+std::vector<std::string> gpus_of(const front::Inputs& inputs) {
+  std::vector<std::string> gpus;
+  for (const plan::VisibleDevice& visible : inputs.topology.visible.devices)
+    gpus.push_back(visible.mask_entry.empty() ? visible.device.uuid : visible.mask_entry);
+  return gpus;
+}
+
+void show_trials(const CommandContext& context, const SearchRequest& request, const search::Study& study) {
+  if (request.json) {
+    context.out << dump_json(study.document()) << '\n';
+    return;
+  }
+  context.out << table_of(study);
+  if (const search::Trial* best = study.best())
+    context.out << "best: trial " << best->number << " in " << best->folder << '\n';
+}
+
+}  // namespace
+
+ExitCode run_search(const CommandContext& context) {
+  if (context.arguments.empty() || answered(context.arguments, kSearchUsage, context)) {
+    if (context.arguments.empty()) throw no_file();
+    return ExitCode::kDone;
+  }
+  const SearchRequest request = read_words(context.arguments);
+  search::Specification specification =
+      search::read_specification(read_file(request.file, ExitCode::kUsage), request.file);
+  check_names(specification.space, request.file);
+  const front::Inputs inputs =
+      front::gather_machine(check_ends(context, request, specification.space), context.environment);
+  ::signal(SIGPIPE, SIG_IGN);
+  const storage::RunLock lock(inputs.output_dir);
+  search::Study study(std::move(specification), inputs.output_dir);
+  const ExitCode code = front::TrialRunner(context, request.flags, gpus_of(inputs), study).run();
+  show_trials(context, request, study);
+  if (code != ExitCode::kDone || study.best() != nullptr) return code;
+  throw Error(ExitCode::kData, "no trial ended with a metric")
+      .where(inputs.output_dir + "/search.json")
+      .why("each failed, or logged no " + study.specification().metric)
+      .hint("look into trial-0.log there; evaluations need --eval_strategy or --do_eval");
+}
+
+}  // namespace hftrain::app

@@ -1,0 +1,190 @@
+#include "launcher/front/trial_runner.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <optional>
+#include <ostream>
+
+#include "hftrain/base/error.h"
+#include "hftrain/base/file.h"
+#include "hftrain/base/text.h"
+#include "hftrain/search/successive_halving.h"
+
+namespace hftrain::front {
+namespace {
+
+constexpr int kBetweenLooks = 500;  // milliseconds
+
+// What a child must not take for its own: the search's place in a job, and the descriptors of one.
+const char* const kOwnVariables[] = {"RANK", "LOCAL_RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE"};
+
+FileDescriptor open_log(const std::string& path) {
+  FileDescriptor file(::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666));
+  if (!file) throw system_error(errno, "cannot open the log of a trial", path, ExitCode::kDisk);
+  return file;
+}
+
+std::vector<double> values_of(const report::RunLog& log, const std::string& metric) {
+  std::vector<double> values;
+  const auto found = log.metrics.find(metric);
+  if (found == log.metrics.end()) return values;
+  for (const report::Point& point : found->second) values.push_back(point.value);
+  return values;
+}
+
+}  // namespace
+
+TrialRunner::TrialRunner(const CommandContext& context, std::vector<std::string> flags,
+                         std::vector<std::string> gpus, search::Study& study)
+    : context_(context), flags_(std::move(flags)), study_(study), interrupted_(study.interrupted()) {
+  const auto slots = static_cast<size_t>(study.specification().parallel);
+  if (slots < 2 || gpus.empty()) return;
+  if (gpus.size() >= slots) {
+    gpus_ = std::move(gpus);
+  } else {
+    context_.err << "warning: " << slots << " trials at a time on " << gpus.size()
+                 << " GPUs: each sees all of them" << std::endl;
+  }
+}
+
+std::string TrialRunner::devices_of(size_t slot) const {
+  const size_t share = gpus_.size() / static_cast<size_t>(study_.specification().parallel);
+  const auto begin = gpus_.begin() + static_cast<std::ptrdiff_t>(slot * share);
+  return join({begin, begin + static_cast<std::ptrdiff_t>(share)}, ",");
+}
+
+size_t TrialRunner::free_slot() const {
+  size_t slot = 0;
+  while (
+      std::any_of(running_.begin(), running_.end(), [&](const Running& each) { return each.slot == slot; }))
+    ++slot;
+  return slot;
+}
+
+void TrialRunner::start(int number) {
+  launcher::ChildSpec child;
+  child.argv = {context_.program, "train"};
+  child.argv.insert(child.argv.end(), flags_.begin(), flags_.end());
+  for (const auto& [flag, value] : trial(number).parameters.items())
+    child.argv.push_back("--" + flag + '=' + search::word_of(value));
+  child.argv.push_back("--output_dir=" + trial(number).folder);
+  child.environment = context_.environment;
+  for (const char* name : kOwnVariables) child.environment.unset(name);
+  const size_t slot = free_slot();
+  if (!gpus_.empty()) child.environment.set("CUDA_VISIBLE_DEVICES", devices_of(slot));
+  Running running{
+      .number = number, .slot = slot, .child = nullptr, .log = open_log(trial(number).folder + ".log")};
+  running.child = std::make_unique<launcher::ChildProcess>(child);
+  running_.push_back(std::move(running));
+}
+
+bool TrialRunner::start_next() {
+  if (!interrupted_.empty()) {
+    const int number = interrupted_.front();
+    interrupted_.erase(interrupted_.begin());
+    start(number);
+    return true;
+  }
+  const std::optional<int> number = study_.begin();
+  if (number) start(*number);
+  return number.has_value();
+}
+
+// A disk that is full costs the log its rest, and the trial nothing.
+void TrialRunner::drain(Running& trial) {
+  for (FileDescriptor* stream : {&trial.child->standard_output(), &trial.child->standard_error()}) {
+    char buffer[16 << 10];
+    ssize_t count = 0;
+    while (*stream && (count = ::read(stream->get(), buffer, sizeof(buffer))) > 0) {
+      if (trial.log && ::write(trial.log.get(), buffer, static_cast<size_t>(count)) < 0) trial.log.reset();
+    }
+    if (*stream && count == 0) stream->reset();
+  }
+}
+
+report::RunLog TrialRunner::log_of(int number) const {
+  const std::string path = trial(number).folder + "/hftrain/log.jsonl";
+  return path_exists(path) ? report::read_log_lines(read_file(path)) : report::RunLog{};
+}
+
+void TrialRunner::record_end(const Running& running, const launcher::ExitStatus& status) {
+  const std::vector<double> values = values_of(log_of(running.number), study_.specification().metric);
+  const std::optional<double> metric = values.empty() ? std::nullopt : std::optional(values.back());
+  const bool well = status.signal == 0 && status.code == 0;
+  const bool stopped = !well && stops_ > 0 && !running.pruned;
+  if (stopped) return;  // it stays as it is, to be gone on with
+  study_.end(running.number,
+             running.pruned ? search::TrialState::kPruned
+             : well         ? search::TrialState::kComplete
+                            : search::TrialState::kFailed,
+             metric);
+  const search::Trial& ended = trial(running.number);
+  context_.err << "trial " << ended.number << ": " << trial_state_name(ended.state);
+  if (ended.metric) context_.err << ", " << study_.specification().metric << ' ' << *ended.metric;
+  if (!ended.metric && well) context_.err << ": its log has no finite " << study_.specification().metric;
+  if (!well && !running.pruned) context_.err << ": see " << ended.folder << ".log";
+  if (const search::Trial* best = study_.best())
+    context_.err << " (best: trial " << best->number << ", " << *best->metric << ')';
+  context_.err << std::endl;
+}
+
+bool TrialRunner::finished(Running& trial) {
+  drain(trial);
+  const std::optional<launcher::ExitStatus> status = trial.child->reap();
+  if (!status) return false;
+  drain(trial);
+  record_end(trial, *status);
+  return true;
+}
+
+void TrialRunner::prune() {
+  if (study_.specification().method != search::Method::kAsha || stops_ > 0) return;
+  std::vector<std::vector<double>> metrics;
+  for (const search::Trial& each : study_.trials())
+    metrics.push_back(values_of(log_of(each.number), study_.specification().metric));
+  for (Running& each : running_) {
+    const auto own = static_cast<size_t>(each.number);
+    if (each.pruned || metrics[own].empty()) continue;
+    each.pruned = search::is_behind(metrics, own, study_.specification().greater_is_better);
+    if (each.pruned) each.child->send(SIGTERM);
+  }
+}
+
+void TrialRunner::handle_signals() {
+  for (int signal = signals_.next(); signal != 0; signal = signals_.next()) {
+    ++stops_;
+    last_signal_ = signal;
+    for (const Running& each : running_) each.child->send(SIGTERM);
+    if (stops_ == 1)
+      context_.err << "stopping: the trials that run save and leave; the same command goes on with them"
+                   << std::endl;
+  }
+}
+
+ExitCode TrialRunner::run() {
+  const auto slots = static_cast<size_t>(study_.specification().parallel);
+  for (;;) {
+    while (stops_ == 0 && running_.size() < slots && start_next()) {
+    }
+    if (running_.empty()) break;
+    std::vector<pollfd> watched = {{signals_.descriptor(), POLLIN, 0}};
+    for (Running& each : running_) {
+      watched.push_back({each.child->exit_descriptor(), POLLIN, 0});
+      if (each.child->standard_output()) watched.push_back({each.child->standard_output().get(), POLLIN, 0});
+      if (each.child->standard_error()) watched.push_back({each.child->standard_error().get(), POLLIN, 0});
+    }
+    ::poll(watched.data(), watched.size(), kBetweenLooks);
+    handle_signals();
+    std::erase_if(running_, [this](Running& each) { return finished(each); });
+    prune();
+  }
+  if (stops_ == 0) return ExitCode::kDone;
+  return last_signal_ == SIGINT ? ExitCode::kInterrupted : ExitCode::kTerminated;
+}
+
+}  // namespace hftrain::front

@@ -1,0 +1,60 @@
+// Runs the trials of a search as child runs of this program, several at a time.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "hftrain/report/run_log.h"
+#include "hftrain/search/study.h"
+#include "launcher/front/command_context.h"
+#include "launcher/process/child_process.h"
+#include "launcher/supervision/stop_signals.h"
+
+namespace hftrain::front {
+
+class TrialRunner {
+ public:
+  // `flags`: of every trial, as the user typed them. `gpus`: what CUDA_VISIBLE_DEVICES may name; trials that run at a time
+  // share them out, or see all of them where there are too few. References must outlive the object.
+  TrialRunner(const CommandContext& context, std::vector<std::string> flags, std::vector<std::string> gpus,
+              search::Study& study);
+
+  // Goes on with interrupted trials, then begins new ones, until all are over: kDone. After a stop signal trials save and
+  // leave, and stay to be gone on with: kInterrupted or kTerminated; after a second one they end at once. A trial that
+  // fails does not end the search. This thread has to outlive it: children end with it, however it ends.
+  ExitCode run();
+
+ private:
+  struct Running {
+    int number = 0;
+    size_t slot = 0;
+    std::unique_ptr<launcher::ChildProcess> child;
+    FileDescriptor log;  // trial-N.log
+    bool pruned = false;
+  };
+
+  void start(int number);
+  bool start_next();
+  void drain(Running& trial);
+  // True when it is over, and its end on record.
+  bool finished(Running& trial);
+  void record_end(const Running& trial, const launcher::ExitStatus& status);
+  void prune();
+  void handle_signals();
+  size_t free_slot() const;
+  std::string devices_of(size_t slot) const;
+  report::RunLog log_of(int number) const;
+  const search::Trial& trial(int number) const { return study_.trials()[static_cast<size_t>(number)]; }
+
+  const CommandContext& context_;
+  std::vector<std::string> flags_;
+  search::Study& study_;
+  std::vector<std::string> gpus_;  // where every slot has its share; else empty
+  std::vector<int> interrupted_;
+  std::vector<Running> running_;
+  launcher::StopSignals signals_;
+  int stops_ = 0, last_signal_ = 0;
+};
+
+}  // namespace hftrain::front

@@ -1,0 +1,58 @@
+#include "hftrain/search/space.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace hftrain::search {
+namespace {
+
+// Steps between the ends of a range, which a last, shorter one does not count among.
+size_t whole_steps(const Parameter& parameter) {
+  return static_cast<size_t>(std::floor((parameter.high - parameter.low) / parameter.step + 1e-9));
+}
+
+Json number(double value, bool whole) {
+  return whole ? Json(static_cast<int64_t>(std::llround(value))) : Json(value);
+}
+
+}  // namespace
+
+size_t Parameter::count() const {
+  if (!choices.empty()) return choices.size();
+  return step > 0 ? whole_steps(*this) + 1 : 0;
+}
+
+Json Parameter::value_number(size_t at) const {
+  if (!choices.empty()) return choices.at(at);
+  return number(std::min(high, low + step * static_cast<double>(at)), whole);
+}
+
+Json Parameter::value_at(double place) const {
+  if (!choices.empty()) {
+    const auto at = static_cast<size_t>(place * static_cast<double>(choices.size()));
+    return choices[std::min(at, choices.size() - 1)];
+  }
+  const double value = log ? low * std::pow(high / low, place) : low + (high - low) * place;
+  if (step == 0) return number(std::clamp(value, low, high), false);
+  const double steps =
+      std::clamp(std::round((value - low) / step), 0.0, static_cast<double>(whole_steps(*this)));
+  return value_number(static_cast<size_t>(steps));
+}
+
+double Parameter::place_of(const Json& value) const {
+  if (!choices.empty()) {
+    const auto found = std::find(choices.begin(), choices.end(), value);
+    const auto at = static_cast<double>(found == choices.end() ? 0 : found - choices.begin());
+    return (at + 0.5) / static_cast<double>(choices.size());
+  }
+  const double drawn = value.is_number() ? value.get<double>() : low;
+  if (high == low) return 0.5;
+  return std::clamp(log ? std::log(drawn / low) / std::log(high / low) : (drawn - low) / (high - low), 0.0,
+                    1.0);
+}
+
+std::string word_of(const Json& value) {
+  return value.is_string() ? value.get<std::string>() : dump_json(value, -1);
+}
+
+}  // namespace hftrain::search

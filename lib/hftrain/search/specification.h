@@ -1,0 +1,32 @@
+// The file behind --search.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "hftrain/search/space.h"
+
+namespace hftrain::search {
+
+enum class Method { kGrid, kRandom, kTpe, kAsha };
+
+struct Specification {
+  Space space;
+  Method method = Method::kTpe;
+  int trials = 0;  // 0 only of a grid: all of its points
+  std::string metric = "eval_loss";
+  bool greater_is_better = false;
+  int parallel = 1;
+  uint64_t seed = 42;
+
+  // What makes two searches the same: not how many trials, nor how many at a time.
+  Json identity() const;
+};
+
+const char* method_name(Method method);
+
+// `text` is YAML; `name` stands in messages. Error(kUsage) with every mistake that was found: keys, ranges, and flags that a
+// trial sets itself. Whether a flag exists and takes its values is for the arguments module to say.
+Specification read_specification(const std::string& text, const std::string& name);
+
+}  // namespace hftrain::search

@@ -1,0 +1,151 @@
+#include "hftrain/search/study.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "hftrain/base/error.h"
+#include "hftrain/base/file.h"
+#include "hftrain/search/sampler.h"
+
+namespace hftrain::search {
+namespace {
+
+constexpr std::array<std::pair<TrialState, const char*>, 4> kStates = {{{TrialState::kRunning, "running"},
+                                                                        {TrialState::kComplete, "complete"},
+                                                                        {TrialState::kPruned, "pruned"},
+                                                                        {TrialState::kFailed, "failed"}}};
+
+Json to_json_value(const Trial& trial) {
+  return {{"number", trial.number},
+          {"parameters", trial.parameters},
+          {"state", trial_state_name(trial.state)},
+          {"metric", trial.metric ? Json(*trial.metric) : Json()},
+          {"folder", trial.folder}};
+}
+
+Error damaged(const std::string& path, const std::string& why) {
+  return Error(ExitCode::kData, "search.json is damaged")
+      .where(path)
+      .why(why)
+      .hint("search in another --output_dir");
+}
+
+Trial read_trial(const Json& written, int number, const std::string& path) {
+  Trial trial;
+  try {
+    const std::string state = written.at("state");
+    const auto* const found =
+        std::find_if(kStates.begin(), kStates.end(), [&](const auto& each) { return state == each.second; });
+    if (found == kStates.end()) throw damaged(path, "a trial is in the state " + state);
+    trial.state = found->first;
+    trial.number = written.at("number").get<int>();
+    trial.parameters = written.at("parameters");
+    trial.folder = written.at("folder").get<std::string>();
+    if (written.at("metric").is_number()) trial.metric = written.at("metric").get<double>();
+  } catch (const Json::exception& error) {
+    throw damaged(path, error.what());
+  }
+  if (trial.number != number || !trial.parameters.is_object())
+    throw damaged(path, "a trial is out of its place");
+  return trial;
+}
+
+}  // namespace
+
+const char* trial_state_name(TrialState state) {
+  for (const auto& [each, name] : kStates) {
+    if (each == state) return name;
+  }
+  return "?";
+}
+
+Study::Study(Specification specification, std::string folder)
+    : specification_(std::move(specification)), folder_(std::move(folder)) {
+  load();
+}
+
+void Study::load() {
+  const std::string path = folder_ + "/search.json";
+  if (!path_exists(path)) return;
+  const Json written = read_json_file(path, static_cast<int>(ExitCode::kData));
+  if (!written.is_object() || !written.contains("trials") || !written["trials"].is_array())
+    throw damaged(path, "it holds no trials");
+  if (written.value("search", Json()) != specification_.identity()) {
+    throw Error(ExitCode::kUsage, "another search is in this folder")
+        .where(path)
+        .why("method, metric, seed or space are not those of --search")
+        .hint("another --output_dir, or the file that this search began with");
+  }
+  for (const Json& trial : written["trials"])
+    trials_.push_back(read_trial(trial, static_cast<int>(trials_.size()), path));
+}
+
+void Study::save() const {
+  write_file_atomically(folder_ + "/search.json", dump_json(document()) + '\n');
+}
+
+std::vector<int> Study::interrupted() const {
+  std::vector<int> numbers;
+  for (const Trial& trial : trials_) {
+    if (trial.state == TrialState::kRunning) numbers.push_back(trial.number);
+  }
+  return numbers;
+}
+
+std::optional<int> Study::begin() {
+  const int number = static_cast<int>(trials_.size());
+  if (specification_.trials > 0 && number >= specification_.trials) return std::nullopt;
+  std::optional<Json> parameters = draw(specification_, number, trials_);
+  if (!parameters) return std::nullopt;
+  trials_.push_back({.number = number,
+                     .parameters = std::move(*parameters),
+                     .state = TrialState::kRunning,
+                     .metric = std::nullopt,
+                     .folder = folder_ + "/trial-" + std::to_string(number)});
+  save();
+  return number;
+}
+
+void Study::end(int number, TrialState state, std::optional<double> metric) {
+  Trial& trial = trials_.at(static_cast<size_t>(number));
+  trial.metric = metric && std::isfinite(*metric) ? metric : std::nullopt;
+  trial.state = state == TrialState::kComplete && !trial.metric ? TrialState::kFailed : state;
+  save();
+}
+
+const Trial* Study::best() const {
+  const Trial* best = nullptr;
+  for (const Trial& trial : trials_) {
+    if (trial.state != TrialState::kComplete) continue;
+    const bool better = best == nullptr || (specification_.greater_is_better ? *trial.metric > *best->metric
+                                                                             : *trial.metric < *best->metric);
+    if (better) best = &trial;
+  }
+  return best;
+}
+
+Json Study::document() const {
+  Json trials = Json::array();
+  for (const Trial& trial : trials_) trials.push_back(to_json_value(trial));
+  const Trial* const found = best();
+  return {{"schema", 1},
+          {"search", specification_.identity()},
+          {"trials", std::move(trials)},
+          {"best", found == nullptr ? Json() : to_json_value(*found)}};
+}
+
+std::string table_of(const Study& study) {
+  const Trial* const best = study.best();
+  std::string text;
+  for (const Trial& trial : study.trials()) {
+    text += (&trial == best ? "* " : "  ") + std::to_string(trial.number) + "  " +
+            trial_state_name(trial.state) + "  " + study.specification().metric + ' ' +
+            (trial.metric ? word_of(*trial.metric) : "-");
+    for (const auto& [flag, value] : trial.parameters.items()) text += "  " + flag + ' ' + word_of(value);
+    text += '\n';
+  }
+  return text;
+}
+
+}  // namespace hftrain::search

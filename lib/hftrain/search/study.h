@@ -1,0 +1,60 @@
+// The trials of a search: what was tried, what came of it, what to try next. Kept as search.json.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "hftrain/search/specification.h"
+
+namespace hftrain::search {
+
+enum class TrialState {
+  kRunning,   // begun; of a search that was killed: to be gone on with
+  kComplete,  // ended well, with a metric
+  kPruned,    // stopped by asha, with the metric that it had
+  kFailed,    // ended badly, or without the metric
+};
+const char* trial_state_name(TrialState state);
+
+struct Trial {
+  int number = 0;                    // from 0
+  Json parameters = Json::object();  // flag -> value
+  TrialState state = TrialState::kRunning;
+  std::optional<double> metric;
+  std::string folder;  // its run's output folder
+};
+
+class Study {
+ public:
+  // Of `folder`, whose search.json it goes on from when there is one. Error(kUsage) when that is of another search, or no
+  // search.json; Error(kData) when it is damaged.
+  Study(Specification specification, std::string folder);
+
+  const Specification& specification() const { return specification_; }
+  const std::vector<Trial>& trials() const { return trials_; }
+  // Those that were running when search.json was read, by number.
+  std::vector<int> interrupted() const;
+  // A further trial, running, or nothing: all were begun. Saved when it returns, so that none is run twice.
+  std::optional<int> begin();
+  // Saved when it returns.
+  void end(int number, TrialState state, std::optional<double> metric);
+
+  // By the metric, of those that are complete.
+  const Trial* best() const;
+  // search.json, and `--json`.
+  Json document() const;
+
+ private:
+  void load();
+  void save() const;
+
+  Specification specification_;
+  std::string folder_;
+  std::vector<Trial> trials_;
+};
+
+// For people: a line per trial; a star marks the best.
+std::string table_of(const Study& study);
+
+}  // namespace hftrain::search

@@ -1,0 +1,145 @@
+#!/usr/bin/env python3
+"""`hftrain search`: trials of runs, killed and gone on with, several at a time, stopped early.
+
+  search.py [SCENARIO]…     all of them without a word
+"""
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from runs import HFTRAIN, PATIENCE, Fixture, expect, read_json, records, run_scenarios
+
+EVALUATED = ["--eval_strategy", "steps", "--eval_steps", 2, "--validation_split_percentage", 10, "--save_strategy", "no", "--max_eval_samples", 8]
+
+
+def words(fixture, output, text, *more):
+    file = os.path.join(os.path.dirname(output), "search.yaml")
+    with open(file, "w") as written:
+        written.write(text)
+    return [HFTRAIN, "search", *fixture.flags(output, "--max_steps", 4, *EVALUATED, *more, ranks=1, width=16), "--search", file]
+
+
+def run(fixture, command, code=0):
+    result = subprocess.run([*map(str, command)], env=fixture.environment, text=True, capture_output=True, timeout=PATIENCE)
+    expect(result.returncode == code, f"ends with {code}", f"{result.returncode}\n{result.stdout}{result.stderr}")
+    return result
+
+
+def newest(folder, metric="eval_loss"):
+    return [record[metric] for record in records(folder) if metric in record][-1]
+
+
+def a_grid_is_tried_and_the_best_named(fixture, folder):
+    output = os.path.join(folder, "out")
+    command = words(fixture, output, "space:\n  learning_rate: {choices: [1e-5, 1e-2]}\n  max_grad_norm: {choices: [1.0, 0.5]}\nmethod: grid\n")
+    result = run(fixture, [*command, "--json"])
+    found = json.loads(result.stdout)
+    expect(found == read_json(output, "search.json"), "search.json is what --json says", result.stdout)
+    trials = found["trials"]
+    expect([trial["parameters"] for trial in trials] == [{"learning_rate": rate, "max_grad_norm": norm} for rate in (1e-5, 1e-2) for norm in (1.0, 0.5)],
+           "every point once", trials)
+    for number, trial in enumerate(trials):
+        expect(trial["number"] == number and trial["state"] == "complete" and trial["folder"] == os.path.join(output, f"trial-{number}"), "a trial", trial)
+        expect(trial["metric"] == newest(trial["folder"]), "the newest metric of its log", trial)
+        with open(os.path.join(trial["folder"], "hftrain", "arguments.yaml")) as file:
+            expect(f"max_grad_norm: {trial['parameters']['max_grad_norm']}" in file.read(), "the values act", trial)
+    expect(found["best"] == min(trials, key=lambda trial: trial["metric"]) and found["best"]["number"] in (2, 3), "the best", found["best"])
+    again = run(fixture, command)
+    expect("* %d  complete" % found["best"]["number"] in again.stdout and not again.stderr, "nothing is run twice, and a table is shown", again)
+    expect(read_json(output, "search.json") == found, "nothing changed", "")
+    page = subprocess.run([HFTRAIN, "report", output, "--output", "-"], env=fixture.environment, text=True, capture_output=True)
+    expect(page.returncode == 0 and all(f"trial-{number}" in page.stdout for number in range(4)), "a report shows its trials", page.stderr)
+
+
+def killed_at_random_no_trial_is_lost_or_run_twice(fixture, folder):
+    output = os.path.join(folder, "out")
+    command = words(fixture, output, "space:\n  learning_rate: {low: 1e-5, high: 1e-1, log: true}\nmethod: random\ntrials: 5\nparallel: 2\n")
+    chance, kills, ended = random.Random(7), 0, {}
+    deadline = time.monotonic() + 3 * PATIENCE
+    while True:
+        expect(time.monotonic() < deadline, "the search comes to its end", "")
+        search = subprocess.Popen([*map(str, command)], env=fixture.environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        try:
+            search.wait(timeout=chance.uniform(0.2, 3.5) if kills < 4 else PATIENCE)
+        except subprocess.TimeoutExpired:
+            search.kill()
+            kills += 1
+        search.wait()
+        if os.path.exists(os.path.join(output, "search.json")):
+            for trial in read_json(output, "search.json")["trials"]:
+                if trial["number"] in ended:
+                    expect(ended[trial["number"]] == trial, "what has ended stays", trial)
+                elif trial["state"] == "complete":
+                    ended[trial["number"]] = trial
+        if search.returncode == 0:
+            break
+    expect(sorted(ended) == [0, 1, 2, 3, 4] and kills >= 1, f"five trials after {kills} kills", ended)
+    straight = os.path.join(folder, "straight")
+    command[command.index(output)] = straight
+    run(fixture, command)
+    for trial in read_json(straight, "search.json")["trials"]:
+        expect(trial["parameters"] == ended[trial["number"]]["parameters"] and abs(trial["metric"] - ended[trial["number"]]["metric"]) < 1e-6,
+               "the same trials as without kills", [trial, ended])
+
+
+def ctrl_c_lets_trials_save_and_the_same_command_goes_on(fixture, folder):
+    output = os.path.join(folder, "out")
+    command = words(fixture, output, "space: {seed: {choices: [1, 2]}}\nmethod: grid\n", "--max_steps", 60, "--save_strategy", "steps", "--save_steps", 1000)
+    search = subprocess.Popen([*map(str, command)], env=fixture.environment, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    log = os.path.join(output, "trial-0", "hftrain", "log.jsonl")
+    deadline = time.monotonic() + PATIENCE
+    while not os.path.exists(log):
+        expect(time.monotonic() < deadline and search.poll() is None, "a trial trains", "")
+        time.sleep(0.02)
+    search.send_signal(signal.SIGINT)
+    text = search.communicate(timeout=PATIENCE)[1]
+    expect(search.returncode == 130 and "the same command goes on" in text, "interrupted", [search.returncode, text])
+    expect([trial["state"] for trial in read_json(output, "search.json")["trials"]] == ["running"], "to be gone on with", text)
+    checkpoints = [name for name in os.listdir(os.path.join(output, "trial-0")) if name.startswith("checkpoint-")]
+    expect(len(checkpoints) == 1, "the trial has saved", checkpoints)
+    run(fixture, command)
+    expect([trial["state"] for trial in read_json(output, "search.json")["trials"]] == ["complete", "complete"], "both are complete", "")
+    steps = [record["step"] for record in records(os.path.join(output, "trial-0")) if "loss" in record]
+    expect(steps == sorted(set(steps)) and steps[-1] == 60, "no step is done twice", steps)
+
+
+def a_failed_trial_is_a_row_and_asha_stops_early(fixture, folder):
+    output = os.path.join(folder, "out")
+    command = words(fixture, output, "space: {learning_rate: {choices: [1e-3, 5e-3, 1e-2, 1e-6, 1e-7, 1e-8]}}\nmethod: asha\ntrials: 8\nseed: 3\n",
+                    "--max_steps", 400, "--eval_steps", 20)
+    found = json.loads(run(fixture, [*command, "--json"]).stdout)
+    states = [trial["state"] for trial in found["trials"]]
+    expect("pruned" in states and found["best"]["state"] == "complete", "some are stopped, the best is not", found)
+    pruned = [trial for trial in found["trials"] if trial["state"] == "pruned"]
+    expect(all(max(record["step"] for record in records(trial["folder"])) < 400 for trial in pruned), "before their end", pruned)
+
+    other = os.path.join(folder, "failing")
+    command = words(fixture, other, "space: {train_file: {choices: [%s, /nowhere/text.txt]}}\nmethod: grid\n" % fixture.text)
+    result = run(fixture, command)
+    states = [trial["state"] for trial in read_json(other, "search.json")["trials"]]
+    expect(states == ["complete", "failed"] and "trial-1.log" in result.stderr, "one fails, the search does not", [states, result.stderr])
+    with open(os.path.join(other, "trial-1.log")) as file:
+        expect("/nowhere/text.txt" in file.read(), "its log says why", "")
+
+
+def mistakes_are_told_before_the_first_trial(fixture, folder):
+    output = os.path.join(folder, "out")
+    for text, says in (("space: {learning_rat: {choices: [1]}}", "learning_rate"), ("space: {max_steps: {choices: [a]}}", "max_steps"),
+                       ("space: {bf16: {choices: [true, perhaps]}}", "bf16"), ("trials: 3\n", "nothing to search"), ("space: [", "search.yaml")):
+        result = run(fixture, words(fixture, output, text), code=2)
+        expect(says in result.stderr and not os.path.exists(os.path.join(output, "search.json")), f"{text}: {says}", result.stderr)
+    expect("--search names" in run(fixture, [HFTRAIN, "search", "--output_dir", output], code=2).stderr, "a file is wanted", "")
+    run(fixture, words(fixture, output, "space: {seed: {choices: [1]}}\nmethod: grid\n"))
+    expect("another search" in run(fixture, words(fixture, output, "space: {seed: {choices: [2]}}\nmethod: grid\n"), code=2).stderr, "another search", "")
+
+
+SCENARIOS = [a_grid_is_tried_and_the_best_named, killed_at_random_no_trial_is_lost_or_run_twice, ctrl_c_lets_trials_save_and_the_same_command_goes_on,
+             a_failed_trial_is_a_row_and_asha_stops_early, mistakes_are_told_before_the_first_trial]
+
+if __name__ == "__main__":
+    run_scenarios(SCENARIOS, sys.argv[1:], Fixture)

@@ -1,0 +1,93 @@
+#include "hftrain/search/specification.h"
+
+#include "hftrain/base/error.h"
+#include "support/catch.h"
+
+namespace hftrain::search {
+namespace {
+
+std::vector<std::string> mistakes(const std::string& text) {
+  std::vector<std::string> words;
+  try {
+    read_specification(text, "search.yaml");
+  } catch (const Error& error) {
+    CHECK(error.code() == ExitCode::kUsage);
+    for (const Diagnostic& diagnostic : error.diagnostics()) {
+      CHECK_FALSE(diagnostic.hint.empty());
+      words.push_back(diagnostic.where + ": " + diagnostic.what);
+    }
+  }
+  return words;
+}
+
+TEST_CASE("a search is read with its defaults", "[search]") {
+  const Specification read = read_specification(
+      "space:\n  learning_rate: {low: 1e-5, high: 1e-2, log: true}\n  optim: {choices: [adamw_torch, sgd]}\n"
+      "  num_train_epochs: {low: 1, high: 6, step: 2}\n  bf16: {choices: [true, false]}\n",
+      "search.yaml");
+  CHECK(read.method == Method::kTpe);
+  CHECK(read.trials == 20);
+  CHECK(read.metric == "eval_loss");
+  CHECK_FALSE(read.greater_is_better);
+  CHECK(read.parallel == 1);
+  CHECK(read.seed == 42);
+  REQUIRE(read.space.size() == 4);
+  CHECK(read.space[0].flag == "bf16");
+  CHECK(read.space[0].choices == std::vector<Json>{true, false});
+  CHECK(read.space[1].flag == "learning_rate");
+  CHECK(read.space[1].log);
+  CHECK(read.space[2].count() == 3);
+  CHECK(read.space[2].value_number(2) == Json(5));
+  CHECK(read_specification("{space: {a: {choices: [1]}}, metric: eval_f1}", "x").greater_is_better);
+  CHECK_FALSE(read_specification("{space: {a: {choices: [1]}}, metric: eval_f1, greater_is_better: no}", "x")
+                  .greater_is_better);
+}
+
+TEST_CASE("every mistake in a search is told at once, with its place", "[search]") {
+  using Words = std::vector<std::string>;
+  CHECK(mistakes("- a\n") == Words{"search.yaml: the file: no mapping"});
+  CHECK(mistakes("space: {}\ntrails: 3\n") ==
+        Words{"search.yaml: trails: unknown key 'trails'", "search.yaml: space: nothing to search"});
+  CHECK(
+      mistakes(
+          "space:\n  a: {low: 3, high: 1}\n  b: {low: 0, high: 1, log: true}\n  c: {low: 0, high: 1, step: "
+          "0}\n"
+          "  d: {low: x, high: 1}\n  e: {choices: []}\n  f: 3\n  g: {low: 1}\n  output_dir: {choices: [a]}\n"
+          "trials: 0\nmethod: bayes\nparallel: 1.5\nseed: -1\ngreater_is_better: maybe\n") ==
+      Words{"search.yaml: space.a: low is above high",
+            "search.yaml: space.b: a logarithmic range that begins at 0 or below",
+            "search.yaml: space.c.step: a step of nothing", "search.yaml: space.d.low: 'x' is no number",
+            "search.yaml: space.e.choices: no list of choices", "search.yaml: space.f: no mapping",
+            "search.yaml: space.g: neither choices nor a range",
+            "search.yaml: space.output_dir: output_dir is not searched",
+            "search.yaml: method: unknown method 'bayes'", "search.yaml: trials: '0' is out of range",
+            "search.yaml: greater_is_better: 'maybe' is neither true nor false",
+            "search.yaml: parallel: '1.5' is out of range", "search.yaml: seed: '-1' is out of range"});
+  CHECK(mistakes("{method: grid, space: {a: {low: 0, high: 1}}}") ==
+        Words{"search.yaml: space.a: a grid has no points between low and high"});
+  CHECK(mistakes("{space: {a: {choices: [[1, 2]]}}}") ==
+        Words{"search.yaml: space.a.choices: a choice is no single value"});
+}
+
+TEST_CASE("values and their places belong together", "[search]") {
+  const Parameter log{.flag = "a", .low = 1e-4, .high = 1, .log = true};
+  CHECK(log.value_at(0) == Json(1e-4));
+  CHECK(log.value_at(0.5).get<double>() == Approx(1e-2));
+  CHECK(log.value_at(1) == Json(1.0));
+  CHECK(log.place_of(1e-3) == Approx(0.25));
+  const Parameter steps{.flag = "a", .low = 2, .high = 9, .step = 3, .whole = true};
+  CHECK(steps.count() == 3);
+  CHECK(steps.value_at(0) == Json(2));
+  CHECK(steps.value_at(0.6) == Json(5));
+  CHECK(steps.value_at(1) == Json(8));
+  const Parameter words{.flag = "a", .choices = {"x", "y", "z"}};
+  for (size_t i = 0; i < 3; ++i)
+    CHECK(words.value_at(words.place_of(words.value_number(i))) == words.value_number(i));
+  CHECK(words.value_at(1) == Json("z"));
+  CHECK(word_of("[a]") == "[a]");
+  CHECK(word_of(5e-05) == "5e-05");
+  CHECK(word_of(true) == "true");
+}
+
+}  // namespace
+}  // namespace hftrain::search

@@ -1,0 +1,86 @@
+#include "hftrain/search/study.h"
+
+#include <cmath>
+
+#include "hftrain/base/error.h"
+#include "hftrain/base/file.h"
+#include "support/catch.h"
+#include "support/temporary_directory.h"
+
+namespace hftrain::search {
+namespace {
+
+using testing::TemporaryDirectory;
+
+Specification five_random() {
+  Specification specification;
+  specification.method = Method::kRandom;
+  specification.trials = 5;
+  specification.space = {{.flag = "rate", .low = 0, .high = 1}};
+  return specification;
+}
+
+TEST_CASE("a search that is started again goes on: no trial is lost or begun twice", "[search]") {
+  const TemporaryDirectory folder;
+  std::vector<Json> parameters;
+  {
+    Study study(five_random(), folder / "s");
+    for (const double metric : {3.0, 1.0, 2.0}) study.end(*study.begin(), TrialState::kComplete, metric);
+    study.begin();  // and is killed
+    for (const Trial& trial : study.trials()) parameters.push_back(trial.parameters);
+  }
+  Study again(five_random(), folder / "s");
+  REQUIRE(again.trials().size() == 4);
+  for (size_t i = 0; i < 4; ++i) CHECK(again.trials()[i].parameters == parameters[i]);
+  CHECK(again.interrupted() == std::vector<int>{3});
+  CHECK(again.best()->number == 1);
+  again.end(3, TrialState::kComplete, 0.5);
+  CHECK(again.begin() == 4);
+  CHECK_FALSE(again.begin());
+  CHECK(again.best()->number == 3);
+  CHECK(again.trials()[4].folder == folder / "s/trial-4");
+  CHECK(read_json_file(folder / "s/search.json") == again.document());
+}
+
+TEST_CASE("a trial without a finite metric has failed, and pruned ones are not the best", "[search]") {
+  const TemporaryDirectory folder;
+  Study study(five_random(), folder / "s");
+  CHECK(study.best() == nullptr);
+  CHECK(study.document()["best"].is_null());
+  study.end(*study.begin(), TrialState::kComplete, NAN);
+  study.end(*study.begin(), TrialState::kComplete, std::nullopt);
+  study.end(*study.begin(), TrialState::kPruned, 0.1);
+  study.end(*study.begin(), TrialState::kComplete, 4);
+  CHECK(study.trials()[0].state == TrialState::kFailed);
+  CHECK(study.trials()[1].state == TrialState::kFailed);
+  CHECK(study.best()->number == 3);
+  const Json document = study.document();
+  CHECK(document["best"]["metric"] == 4.0);
+  CHECK(document["trials"][2]["state"] == "pruned");
+  for (const char* member : {"number", "parameters", "state", "metric", "folder"})
+    CHECK(document["trials"][0].contains(member));
+  CHECK(table_of(study).find("* 3  complete  eval_loss 4") != std::string::npos);
+}
+
+TEST_CASE("another search in the folder is refused, a damaged one named", "[search]") {
+  const TemporaryDirectory folder;
+  Study(five_random(), folder / "s").begin();
+  Specification other = five_random();
+  other.space[0].high = 2;
+  try {
+    const Study study(other, folder / "s");
+    FAIL("nothing was thrown");
+  } catch (const Error& error) {
+    CHECK(error.code() == ExitCode::kUsage);
+  }
+  Specification longer = five_random();
+  longer.trials = 50;
+  CHECK(Study(longer, folder / "s").trials().size() == 1);
+  for (const char* text : {"{}", "{\"trials\": [{}]}", "{\"trials\": [{\"number\": 5}]}", "[", "3"}) {
+    write_file_atomically(folder / "s/search.json", text);
+    CHECK_THROWS_AS(Study(five_random(), folder / "s"), Error);
+  }
+}
+
+}  // namespace
+}  // namespace hftrain::search
