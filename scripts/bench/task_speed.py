@@ -2,12 +2,14 @@
 """Training speed and memory of the tasks against the Hugging Face Trainer, or against another build, by turns within two running runs.
 
   task_speed.py [--shapes bert-base t5-small vit-small …] [--ranks 1 2] [--threads 1] [--turns 8] [--steps 3] [--other FOLDER_OF_A_BUILD]
+                [--bf16 [--other_in_float32]]
 
 Both sides are started once, on the same model shape, the same data and the same batch, float32, with the dropout that the shapes have
 by default. Then one side is stopped (SIGSTOP) while the other one trains: a step that is not counted, `--steps` that are, change. So
 turns are short, a neighbour disturbs both, and neither side's start counts. Shown per pair of turns and as medians with their range:
 tokens a second by the clock and by processor time (of all of a side's processes), theirs as parts of ours; at the end the peak resident
-memory of each side's ranks. With `--other` the second side is that build's hftrain.
+memory of each side's ranks. With `--other` the second side is that build's hftrain. With `--bf16` both sides compute in bfloat16, or with
+`--other_in_float32` ours alone: with `--other` of the same build that is what bfloat16 is worth.
 """
 import argparse
 import glob
@@ -193,13 +195,14 @@ class Side:
         self.output.close()
 
 
-def our_command(shape, prepared, scratch, ranks, threads, folder, name):
+def our_command(shape, prepared, scratch, ranks, threads, folder, name, bf16):
     task, _, length, target, batch, _ = SHAPES[shape]
     model, data = prepared
     out = os.path.join(scratch, "out-" + name)
     command = [os.path.join(folder, "bin", "hftrain"), "train", "--do_train", "--use_cpu", "--config_name", model, "--output_dir", out,
                "--overwrite_output_dir", "--save_strategy", "no", "--logging_steps", "1", "--max_steps", str(MANY_STEPS), "--disable_tqdm",
                "--nproc_per_node", str(ranks), "--num_cpu_threads_per_process", str(threads), "--per_device_train_batch_size", str(batch)]
+    command += ["--bf16"] * bf16
     if task != "clm":
         command += ["--task", task]
     if task == "image-classification":
@@ -212,7 +215,7 @@ def our_command(shape, prepared, scratch, ranks, threads, folder, name):
     return command, os.path.join(out, "hftrain", "log.jsonl")
 
 
-def their_command(shape, prepared, scratch, ranks, threads):
+def their_command(shape, prepared, scratch, ranks, threads, bf16):
     task, _, length, target, batch, _ = SHAPES[shape]
     launcher = [sys.executable] if ranks == 1 else [
         sys.executable, "-m", "torch.distributed.run", "--standalone", f"--nproc_per_node={ranks}"]
@@ -222,17 +225,18 @@ def their_command(shape, prepared, scratch, ranks, threads):
     return launcher + [os.path.join(HERE, "peer_tasks.py"), "--task", task, "--folder", prepared[0], "--data", prepared[1], "--length",
                        str(length), *(["--target_length", str(target)] if target else []), "--threads", str(threads), "--steps_file",
                        steps_file, "--", f"output_dir={scratch}/peer", f"per_device_train_batch_size={batch}",
-                       f"max_steps={MANY_STEPS}"] + ["remove_unused_columns=false"] * (task == "image-classification"), steps_file
+                       f"max_steps={MANY_STEPS}"] + ["bf16=true"] * bf16 + ["remove_unused_columns=false"] * (task == "image-classification"), steps_file
 
 
 def measure(shape, ranks, options, scratch):
     prepared, threads = prepare(scratch, shape), options.threads
     per_step = SHAPES[shape][4] * SHAPES[shape][5] * ranks
-    sides = {}
+    sides, theirs_bf16 = {}, options.bf16 and not options.other_in_float32
     try:
-        commands = {"ours": our_command(shape, prepared, scratch, ranks, threads, str(fixtures.BUILD), "ours")}
-        commands["other"] = our_command(shape, prepared, scratch, ranks, threads, options.other, "other") if options.other else their_command(
-            shape, prepared, scratch, ranks, threads)
+        commands = {"ours": our_command(shape, prepared, scratch, ranks, threads, str(fixtures.BUILD), "ours", options.bf16)}
+        commands["other"] = (
+            our_command(shape, prepared, scratch, ranks, threads, options.other, "other", theirs_bf16) if options.other else
+            their_command(shape, prepared, scratch, ranks, threads, theirs_bf16))
         for name, command in commands.items():
             sides[name] = Side(name, *command, scratch, threads)
             sides[name].wait_for(options.warm_up)
@@ -260,6 +264,8 @@ def main():
     parser.add_argument("--steps", type=int, default=3, help="that count in a turn")
     parser.add_argument("--warm_up", type=int, default=2, help="steps before the first turn")
     parser.add_argument("--other", metavar="FOLDER", help="a build whose hftrain is the second side")
+    parser.add_argument("--bf16", action="store_true")
+    parser.add_argument("--other_in_float32", action="store_true", help="with --bf16: the second side stays in float32")
     options = parser.parse_args()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))  # so that no stopped run is left behind
     with tempfile.TemporaryDirectory(prefix="hftrain-task-speed-") as scratch:

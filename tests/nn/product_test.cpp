@@ -8,8 +8,12 @@
 #include <ATen/ops/full.h>
 #include <ATen/ops/randn.h>
 
+#include <vector>
+
+#include "hftrain/nn/cpu/bgemm.h"
 #include "hftrain/nn/cpu/sgemm.h"
 #include "hftrain/nn/linear.h"
+#include "hftrain/nn/parameter.h"
 #include "support/catch.h"
 #include "support/skip.h"
 
@@ -67,6 +71,121 @@ TEST_CASE("product: sgemm multiplies whatever way its matrices lie, to the edges
         check_product(size, left, right);
       }
     }
+  }
+}
+
+namespace {
+
+at::Tensor rounded(const at::Tensor& x) {
+  return x.to(at::kBFloat16);
+}
+
+cpu::AnyMatrix any_of(const at::Tensor& matrix) {
+  return {matrix.const_data_ptr(), matrix.scalar_type() == at::kFloat, matrix.stride(0), matrix.stride(1)};
+}
+
+// In a frame of numbers that nobody may touch: of what both are as bfloat16.
+void check_rounded_product(const cpu::ProductSize& size, const at::Tensor& left, const at::Tensor& right,
+                           at::ScalarType dtype) {
+  INFO(size.rows << " x " << size.inner << " x " << size.columns << ", " << left.dtype() << left.strides()
+                 << " x " << right.dtype() << right.strides() << " -> " << dtype);
+  const at::Tensor bias = at::randn({size.columns}, at::detail::createCPUGenerator(3));
+  const at::Tensor exact = rounded(left).to(at::kDouble).matmul(rounded(right).to(at::kDouble));
+  at::Tensor frame = at::full({size.rows + 2, size.columns + 5}, 7.0f, dtype);
+  at::Tensor out = frame.narrow(0, 1, size.rows).narrow(1, 2, size.columns);
+  const cpu::AnyOutput target{out.mutable_data_ptr(), dtype == at::kFloat, out.stride(0)};
+  const at::Tensor largest = exact.abs().max() + 8;
+  // The sum's own roundings, and in bfloat16 the one at its end.
+  const double tolerance = largest.item<double>() *
+                           (dtype == at::kFloat ? 1e-6 * static_cast<double>(size.inner + 10) : 1.0 / 256);
+  cpu::bgemm(size, any_of(left), any_of(right), bias.const_data_ptr<float>(), false, target);
+  CHECK(worst_of(out, exact + bias) < tolerance);
+  out.fill_(2.0f);
+  cpu::bgemm(size, any_of(left), any_of(right), nullptr, true, target);
+  CHECK(worst_of(out, exact + 2.0) < tolerance);
+  cpu::bgemm(size, any_of(left), any_of(right), nullptr, false, target);
+  CHECK(worst_of(out, exact) < tolerance);
+  out.fill_(7.0f);
+  CHECK(frame.eq(7.0f).all().item<bool>());
+}
+
+}  // namespace
+
+TEST_CASE("product: bgemm rounds float32 on its way and multiplies whatever way matrices lie") {
+  if (!cpu::has_bgemm()) HFTRAIN_SKIP("this processor has no AVX512-BF16");
+  for (const cpu::ProductSize& size : {cpu::ProductSize{1, 1, 1},
+                                       {12, 32, 32},
+                                       {13, 33, 17},
+                                       {25, 70, 1027},
+                                       {193, 40, 1024},
+                                       {800, 37, 5},
+                                       {14, 1060, 31}}) {
+    for (const bool left_across : {false, true}) {
+      for (const bool right_across : {false, true}) {
+        const at::Tensor left = drawn(size.rows, size.inner, left_across, 1);
+        const at::Tensor right = drawn(size.inner, size.columns, right_across, 2);
+        for (const at::ScalarType dtype : {at::kFloat, at::kBFloat16}) {
+          check_rounded_product(size, left, right, dtype);
+          check_rounded_product(size, rounded(left), right, dtype);
+          check_rounded_product(size, left, rounded(right), dtype);
+          check_rounded_product(size, rounded(left), rounded(right), dtype);
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("product: threads change no bit of a product that rounds to bfloat16") {
+  if (!cpu::prefers_bgemm()) HFTRAIN_SKIP("products are LibTorch's on this processor");
+  const at::Tensor left = rounded(drawn(500, 300, false, 1)), wide = drawn(300, 700, true, 2),
+                   narrow = drawn(300, 90, false, 3);
+  const int threads = at::get_num_threads();
+  at::set_num_threads(1);
+  const at::Tensor alone = multiply(left, wide, {}, Products::kAten);
+  const at::Tensor alone_narrow = multiply(left, narrow, {}, Products::kAten, at::kFloat);
+  at::set_num_threads(3);
+  CHECK(multiply(left, wide, {}, Products::kAten).equal(alone));
+  CHECK(multiply(left, narrow, {}, Products::kAten, at::kFloat).equal(alone_narrow));
+  at::set_num_threads(threads);
+  CHECK(alone.scalar_type() == at::kBFloat16);
+  CHECK(alone_narrow.scalar_type() == at::kFloat);
+}
+
+// On every processor: where no product rounds on its way the weights are cast before it.
+TEST_CASE("product: layers in bfloat16 over float32 weights give what layers of rounded weights give") {
+  struct Found {
+    at::Tensor out;
+    std::vector<at::Tensor> gradients;
+  };
+  const auto run = [](at::ScalarType stored) {
+    const at::Generator generator = at::detail::createCPUGenerator(5);
+    const auto weight = [&](int64_t out, int64_t in) {
+      return rounded(at::randn({out, in}, generator) * 0.1).to(stored).requires_grad_(true);
+    };
+    const at::Tensor x = rounded(at::randn({4, 50, 96}, generator)).requires_grad_(true);
+    const std::vector<at::Tensor> leaves{weight(160, 96), weight(96, 160), weight(96, 160), weight(160, 96),
+                                         weight(160, 96)};
+    const auto given = [&](size_t i) { return Parameter(leaves[i], at::kBFloat16); };
+    const at::Tensor bias = rounded(at::randn({160}, generator));
+    const at::Tensor inner = linear(x, given(0), bias).tanh();
+    const at::Tensor back = linear_add(x, inner, given(1), {}, Kernels::kFused);
+    const at::Tensor again = conv1d(back, given(2), bias).tanh();
+    const auto twice = linear_many(conv1d_add(back, again, given(3), {}, Kernels::kFused),
+                                   {given(0), given(4)}, {bias, bias}, Kernels::kFused);
+    const at::Tensor out = twice[0] + twice[1].sin();
+    out.backward(rounded(at::randn(out.sizes(), generator)));
+    Found found{out.detach(), {x.grad()}};
+    for (const at::Tensor& leaf : leaves) found.gradients.push_back(leaf.grad());
+    return found;
+  };
+  const Found wide = run(at::kFloat), narrow = run(at::kBFloat16);
+  CHECK(wide.out.equal(narrow.out));
+  for (size_t i = 0; i < wide.gradients.size(); ++i) {
+    INFO("gradient " << i);
+    REQUIRE(wide.gradients[i].defined());
+    if (i > 0) CHECK(wide.gradients[i].scalar_type() == at::kFloat);
+    const double largest = narrow.gradients[i].abs().max().item<double>();
+    CHECK(worst_of(wide.gradients[i], narrow.gradients[i].to(at::kDouble)) < largest / 100);
   }
 }
 

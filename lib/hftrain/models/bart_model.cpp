@@ -29,7 +29,7 @@ BartModel::BartModel(std::shared_ptr<const architectures::Architecture> architec
   draws_random(config_.dropout > 0, blocks, config_.classifier_dropout > 0);
 }
 
-at::Tensor BartModel::embed_at_positions(const at::Tensor& tokens, nn::Parameters p, const at::Tensor& ids,
+at::Tensor BartModel::embed_at_positions(const nn::Parameter& tokens, nn::Parameters p, const at::Tensor& ids,
                                          int64_t first) const {
   const double scale = config_.scale_embedding ? std::sqrt(static_cast<double>(config_.d_model)) : 1;
   const at::Tensor x = nn::add_positions(token_embedding(tokens, ids, architecture().pad_token_id(), scale),
@@ -130,7 +130,7 @@ BlockOutputs BartModel::block(Stack which, int64_t layer, nn::Parameters p, cons
 HeadOutput BartModel::head(nn::Parameters p, const at::Tensor& x) const {
   HeadOutput out{.hidden = x, .kernels = options().kernels.loss, .products = products()};
   if (architecture().head() == architectures::Head::kSeq2SeqLm) {
-    out.weight = p[1];
+    out.weight = nn::matrix_for(x, p[1]);
     out.bias = p[0].base().view({-1});
     return out;
   }

@@ -21,7 +21,7 @@ class BartModel final : public EncoderDecoderModel {
 
  private:
   // `p`: positions, then the norm's weight and bias. The first of ids is at position `first`.
-  at::Tensor embed_at_positions(const at::Tensor& tokens, nn::Parameters p, const at::Tensor& ids,
+  at::Tensor embed_at_positions(const nn::Parameter& tokens, nn::Parameters p, const at::Tensor& ids,
                                 int64_t first) const;
   // norm(x + attention of x) over itself and over what the encoder made; `p`: weight and bias of key, value, query,
   // output and norm.

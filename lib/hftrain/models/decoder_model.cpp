@@ -10,12 +10,16 @@
 
 #include "hftrain/base/error.h"
 #include "hftrain/nn/dropout.h"
+#include "hftrain/nn/linear.h"
 
 namespace hftrain::models {
 namespace {
 
 using architectures::Head;
 using Tensors = std::vector<at::Tensor>;
+
+constexpr int64_t kSmall = int64_t{1}
+                           << 25;  // numbers; that a model with fewer multiplies by whoever is quickest
 
 // Of the head itself, a tied matrix not counted.
 int64_t own_parameters(const architectures::ParameterTable& table) {
@@ -50,7 +54,8 @@ constexpr std::array kNotTaken = {&Batch::token_type_ids, &Batch::pixel_values, 
 DecoderModel::DecoderModel(std::shared_ptr<const architectures::Architecture> architecture,
                            const ModelOptions& options)
     : Model(std::move(architecture), options),
-      head_has_bias_(own_parameters(this->architecture().parameters()) == 2) {}
+      head_has_bias_(own_parameters(this->architecture().parameters()) == 2),
+      small_(this->architecture().parameters().count() < kSmall) {}
 
 void DecoderModel::prepare(int64_t) {}
 
@@ -75,7 +80,9 @@ at::Tensor DecoderModel::last_tokens(const at::Tensor& ids) const {
 HeadOutput DecoderModel::head(nn::Parameters parameters, const at::Tensor& x,
                               const at::Tensor& places) const {
   const size_t norm = parameters.size() - (head_has_bias_ ? 2 : 1);
-  HeadOutput out{.weight = parameters[norm], .kernels = options().kernels.loss};
+  HeadOutput out{.weight = nn::matrix_for(x, parameters[norm]),
+                 .kernels = options().kernels.loss,
+                 .products = products()};
   if (head_has_bias_) out.bias = parameters[norm + 1];
   if (!places.defined()) {
     out.hidden = final_norm(parameters.slice(0, norm), x);

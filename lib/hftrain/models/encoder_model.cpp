@@ -52,7 +52,7 @@ at::Tensor EncoderModel::add_positions(const at::Tensor& x, const at::Tensor& ta
 at::Tensor EncoderModel::embed(nn::Parameters p, const at::Tensor& ids, const at::Tensor& types,
                                const at::Tensor& positions) const {
   size_t next = 0;
-  const at::Tensor& tokens = p[next++];
+  const nn::Parameter& tokens = p[next++];
   const at::Tensor& places = config_.positions_after_norm ? p.back() : p[next++];
   at::Tensor x = token_embedding(tokens, ids, config_.padding);
   if (config_.token_types > 0) x = nn::add_token_types(x, p[next++], types);
@@ -101,11 +101,11 @@ HeadOutput EncoderModel::masked_lm(nn::Parameters p, const at::Tensor& x) const 
                               p[first + 3], config_.layer_norm_eps);
   const nn::Parameters rest = p.slice(first + 4);
   if (config_.tie_word_embeddings) {
-    out.weight = rest.back();
+    out.weight = nn::matrix_for(x, rest.back());
     out.bias = first == 1 ? p[0] : rest[0];
     return out;
   }
-  out.weight = rest[0];
+  out.weight = nn::matrix_for(x, rest[0]);
   // The first bias has no effect then; times zero it gets a gradient of zero like any other parameter's.
   out.bias = first == 1 ? rest[1].base() + p[0].base() * 0 : rest[1].base();
   return out;

@@ -40,17 +40,17 @@ at::Tensor Gpt2Model::attention(int64_t layer, const at::Tensor& qkv, const Deco
 at::Tensor Gpt2Model::project(const at::Tensor& residual, const at::Tensor& x, const nn::Parameter& weight,
                               const at::Tensor& bias) const {
   const double p = active(config_.resid_pdrop);
-  if (p == 0) return nn::conv1d_add(residual, x, weight, bias, options().kernels.rest);
-  return nn::add_dropout(residual, nn::conv1d(x, weight, bias), p);
+  if (p == 0) return nn::conv1d_add(residual, x, weight, bias, options().kernels.rest, products());
+  return nn::add_dropout(residual, nn::conv1d(x, weight, bias, products()), p);
 }
 
 // Parameters: ln_1 weight, bias; c_attn; attention c_proj; ln_2; c_fc; mlp c_proj.
 at::Tensor Gpt2Model::block(int64_t layer, nn::Parameters p, const at::Tensor& x,
                             const DecoderPlaces& places) const {
   const double eps = config_.layer_norm_epsilon;
-  const at::Tensor qkv = nn::conv1d(nn::layer_norm(x, p[0], p[1], eps), p[2], p[3]);
+  const at::Tensor qkv = nn::conv1d(nn::layer_norm(x, p[0], p[1], eps), p[2], p[3], products());
   const at::Tensor attended = project(x, attention(layer, qkv, places), p[4], p[5]);
-  const at::Tensor inner = nn::conv1d(nn::layer_norm(attended, p[6], p[7], eps), p[8], p[9]);
+  const at::Tensor inner = nn::conv1d(nn::layer_norm(attended, p[6], p[7], eps), p[8], p[9], products());
   return project(attended,
                  nn::activate(activation_, inner, nn::keeps_bits(activation_, options().kernels.rest)), p[10],
                  p[11]);

@@ -82,8 +82,9 @@ at::Tensor LlamaModel::heads(const at::Tensor& projected, const at::Tensor& norm
 
 at::Tensor LlamaModel::attention(int64_t layer, const BlockParameters& p, const at::Tensor& x,
                                  const DecoderPlaces& places) const {
-  const std::vector<at::Tensor> projected = nn::linear_many(
-      x, {p.query, p.key, p.value}, {p.query_bias, p.key_bias, p.value_bias}, options().kernels.rest);
+  const std::vector<at::Tensor> projected =
+      nn::linear_many(x, {p.query, p.key, p.value}, {p.query_bias, p.key_bias, p.value_bias},
+                      options().kernels.rest, products());
   const at::Tensor value = projected[2].view({x.size(0), x.size(1), -1, config_.head_dim});
   nn::AttentionOptions attention;
   attention.scale = 1.0 / std::sqrt(static_cast<double>(config_.head_dim));
@@ -99,13 +100,13 @@ at::Tensor LlamaModel::block(int64_t layer, nn::Parameters parameters, const at:
   const BlockParameters p = name_parameters(parameters);
   const nn::KernelChoice& kernels = options().kernels;
   const at::Tensor normed = norm(x, p.input_norm);
-  const at::Tensor attended =
-      nn::linear_add(x, attention(layer, p, normed, places), p.output, p.output_bias, kernels.rest);
+  const at::Tensor attended = nn::linear_add(x, attention(layer, p, normed, places), p.output, p.output_bias,
+                                             kernels.rest, products());
   const at::Tensor inner = norm(attended, p.post_norm);
   const std::vector<at::Tensor> gate_up =
-      nn::linear_many(inner, {p.gate, p.up}, {p.gate_bias, p.up_bias}, kernels.rest);
+      nn::linear_many(inner, {p.gate, p.up}, {p.gate_bias, p.up_bias}, kernels.rest, products());
   return nn::linear_add(attended, nn::gated(activation_, gate_up[0], gate_up[1], kernels), p.down,
-                        p.down_bias, kernels.rest);
+                        p.down_bias, kernels.rest, products());
 }
 
 at::Tensor LlamaModel::final_norm(nn::Parameters parameters, const at::Tensor& x) const {

@@ -89,14 +89,14 @@ std::vector<nn::Parameter> Model::bind(const nn::Unit& unit, at::TensorList hand
   const at::ScalarType dtype = options().compute_dtype;
   std::vector<nn::Parameter> bound;
   for (const at::Tensor& parameter : handed.slice(0, handed.size() - 2 * places.size()))
-    bound.emplace_back(parameter.to(dtype));
+    bound.emplace_back(parameter, dtype);
   for (const AdapterPlace& place : places) {
     const architectures::AdapterSpec& adapter = *architecture_->adapter();
-    bound[place.base] = {bound[place.base].base(),
-                         {.down = handed[place.down].to(dtype),
-                          .up = handed[place.up].to(dtype),
-                          .scale = adapter.scale(),
-                          .dropout = active(adapter.dropout)}};
+    bound[place.base] = {handed[place.base], dtype,
+                         nn::LowRank{.down = handed[place.down].to(dtype),
+                                     .up = handed[place.up].to(dtype),
+                                     .scale = adapter.scale(),
+                                     .dropout = active(adapter.dropout)}};
   }
   return bound;
 }
@@ -125,9 +125,10 @@ void Model::refuse_columns(const Batch& batch, std::span<at::Tensor Batch::*cons
   }
 }
 
-at::Tensor Model::token_embedding(const at::Tensor& table, const at::Tensor& ids,
+// The rows are cast, not the table.
+at::Tensor Model::token_embedding(const nn::Parameter& table, const at::Tensor& ids,
                                   std::optional<int64_t> padding, double scale) const {
-  at::Tensor x = nn::embed_tokens(table, ids, padding);
+  at::Tensor x = nn::embed_tokens(table.stored(), ids, padding).to(options().compute_dtype);
   if (scale != 1) x = x * at::scalar_tensor(scale, x.options());
   return active(options().neftune_alpha) == 0 ? x : nn::add_neftune_noise(x, options().neftune_alpha);
 }

@@ -86,7 +86,7 @@ class Model {
   void refuse_columns(const Batch& batch, std::span<at::Tensor Batch::*const> not_taken) const;
   // embed_tokens, times `scale` rounded to the compute dtype, plus NEFTune noise. The row `padding`, where one is
   // named, gets no gradient.
-  at::Tensor token_embedding(const at::Tensor& table, const at::Tensor& ids,
+  at::Tensor token_embedding(const nn::Parameter& table, const at::Tensor& ids,
                              std::optional<int64_t> padding = std::nullopt, double scale = 1) const;
   // Whether a unit draws random numbers while training; one whose adapters drop out always does.
   void set_random(nn::Unit& unit, bool draws) const;

@@ -23,11 +23,11 @@ Objective causal_objective(const at::Tensor& labels, const LossRequest& request)
     const nn::LossOptions options = loss_options(request);
     if (request.want_best_ids) {
       nn::LossAndBest found =
-          nn::causal_lm_loss_and_best(head.hidden, head.weight, labels, options, head.kernels);
+          nn::causal_lm_loss_and_best(head.hidden, head.weight, labels, options, head.kernels, head.products);
       return {std::move(found.loss), std::move(found.best_ids)};
     }
     if (!request.want_logits)
-      return {nn::causal_lm_loss(head.hidden, head.weight, labels, options, head.kernels), {}};
+      return {nn::causal_lm_loss(head.hidden, head.weight, labels, options, head.kernels, head.products), {}};
     const at::Tensor logits = head.logits();
     return {nn::causal_lm_loss_from_logits(logits, labels, options), logits.detach()};
   };
@@ -146,7 +146,8 @@ int64_t causal_count(const architectures::Architecture& architecture, const Batc
 
 at::Tensor HeadOutput::logits() const {
   // The next tokens of texts: a matrix as large as several layers, for a few rows.
-  if (bias.defined() || nn::takes_narrow_products()) return nn::linear(hidden, weight, bias);
+  const bool rounded = weight.scalar_type() != hidden.scalar_type();
+  if (bias.defined() || rounded || nn::takes_narrow_products()) return nn::linear(hidden, weight, bias);
   return hidden.matmul(weight.t());
 }
 

@@ -15,8 +15,9 @@ namespace hftrain::models {
 // What every head ends in: a last matrix, not yet applied, so that an objective may fuse it with its loss.
 struct HeadOutput {
   at::Tensor hidden;  // [B, T, C], or [B, C] of a head that looks at one place of a row; in the compute dtype
-  at::Tensor weight;  // [L, C]
-  at::Tensor bias;    // [L]; undefined: none
+  at::Tensor
+      weight;  // [L, C]; float32 beside a narrower `hidden` where products round it on their way (nn/product.h)
+  at::Tensor bias;  // [L]; undefined: none
   nn::Kernels kernels = nn::Kernels::kFused;
   nn::Products products = nn::Products::kAten;
 

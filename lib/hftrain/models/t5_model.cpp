@@ -135,7 +135,7 @@ HeadOutput T5Model::head(nn::Parameters p, const at::Tensor& x) const {
       break;
   }
   const bool speaks = architecture().head() == Head::kSeq2SeqLm;
-  out.weight = p[p.size() - (speaks ? 1 : 2)];
+  out.weight = nn::matrix_for(x, p[p.size() - (speaks ? 1 : 2)]);
   if (!speaks) out.bias = p.back();
   return out;
 }

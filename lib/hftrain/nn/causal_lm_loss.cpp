@@ -21,14 +21,15 @@ at::Tensor causal_lm_loss_from_logits(const at::Tensor& logits, const at::Tensor
 }
 
 at::Tensor causal_lm_loss(const at::Tensor& hidden, const at::Tensor& weight, const at::Tensor& labels,
-                          const CausalLossOptions& options, Kernels kernels) {
-  return head_loss(hidden, weight, at::Tensor(), shifted_targets(labels), options, kernels);
+                          const CausalLossOptions& options, Kernels kernels, Products products) {
+  return head_loss(hidden, weight, at::Tensor(), shifted_targets(labels), options, kernels, products);
 }
 
 LossAndBest causal_lm_loss_and_best(const at::Tensor& hidden, const at::Tensor& weight,
                                     const at::Tensor& labels, const CausalLossOptions& options,
-                                    Kernels kernels) {
-  return head_loss_and_best(hidden, weight, at::Tensor(), shifted_targets(labels), options, kernels);
+                                    Kernels kernels, Products products) {
+  return head_loss_and_best(hidden, weight, at::Tensor(), shifted_targets(labels), options, kernels,
+                            products);
 }
 
 }  // namespace hftrain::nn

@@ -28,7 +28,7 @@ using torch::autograd::Function;
 using torch::autograd::variable_list;
 
 struct Head {
-  at::Tensor weight;               // [V, C]
+  at::Tensor weight;               // [V, C]; may be float32 where products round it on their way
   std::optional<at::Tensor> bias;  // [V]
   Products products = Products::kAten;
 };
@@ -99,8 +99,8 @@ void compute_logits(at::Tensor& logits, const at::Tensor& hidden, const Head& he
 // are made smaller by this power of two, which loses bits only of values below 0.004.
 constexpr double kShrink = 1.0 / 64;
 
-// A device's product comes in float32. On the CPU that of a chunk is rounded once, in `product`, and added to those of other
-// chunks without rounding.
+// A device's product comes in float32. On a CPU whose products do not (product.h) that of a chunk is rounded once, in `product`,
+// and added to those of other chunks without rounding.
 void add_wide_product(at::Tensor& sum, at::Tensor& product, const at::Tensor& grad, const at::Tensor& hidden,
                       bool first) {
   const bool half = grad.scalar_type() == at::kHalf;
@@ -123,7 +123,7 @@ void add_wide_product(at::Tensor& sum, at::Tensor& product, const at::Tensor& gr
 void add_weight_gradient(HeadGradients& result, const at::Tensor& grad, const at::Tensor& hidden,
                          const Head& head, bool first) {
   at::Tensor& sum = result.weight;
-  if (sum.scalar_type() != grad.scalar_type())
+  if (sum.scalar_type() != grad.scalar_type() && !rounds_on_the_way(grad, sum))
     return add_wide_product(sum, result.product, grad, hidden, first);
   if (first) return multiply_into(sum, grad.t(), hidden, {}, head.products);
   add_product(sum, grad.t(), hidden, head.products);
@@ -144,7 +144,8 @@ HeadGradients empty_gradients(const at::Tensor& hidden, const Head& head, int64_
   result.hidden = at::empty_like(hidden, at::MemoryFormat::Contiguous);
   // A frozen matrix, as beside an adapter, costs neither a product nor memory of its own size.
   // Of several chunks in bfloat16, each would be rounded to what the sum of those before it leaves it.
-  const bool wide = hidden.scalar_type() == at::kHalf || chunks > 1;
+  const bool wide =
+      hidden.scalar_type() == at::kHalf || head.weight.scalar_type() == at::kFloat || chunks > 1;
   const at::ScalarType dtype = wide ? accumulation_dtype(hidden) : hidden.scalar_type();
   if (head.weight.requires_grad())
     result.weight =
@@ -267,7 +268,7 @@ LossAndBest head_loss_and_best(const at::Tensor& hidden, const at::Tensor& weigh
   const at::IntArrayRef sizes = hidden.sizes().slice(0, static_cast<size_t>(hidden.dim() - 1));
   LossAndBest result;
   if (kernels == Kernels::kReference) {
-    const at::Tensor product = hidden.matmul(weight.t());
+    const at::Tensor product = hidden.matmul(weight.to(hidden.scalar_type()).t());
     const at::Tensor logits = bias.defined() ? product + bias : product;
     if (targets.defined()) result.loss = cross_entropy(logits, targets, options);
     result.best_ids = logits.argmax(-1);
@@ -286,7 +287,7 @@ at::Tensor head_loss(const at::Tensor& hidden, const at::Tensor& weight, const a
                      const at::Tensor& targets, const LossOptions& options, Kernels kernels,
                      Products products) {
   if (kernels == Kernels::kReference) {
-    const at::Tensor logits = hidden.matmul(weight.t());
+    const at::Tensor logits = hidden.matmul(weight.to(hidden.scalar_type()).t());
     return cross_entropy(bias.defined() ? logits + bias : logits, targets, options);
   }
   const at::Tensor flat = targets.reshape({-1});

@@ -8,7 +8,8 @@
 
 namespace hftrain::nn {
 
-// cross_entropy (loss.h) of hidden·weightᵀ (+ bias): hidden [.., C], weight [V, C], bias [V] or undefined,
+// cross_entropy (loss.h) of hidden·weightᵀ (+ bias): hidden [.., C], weight [V, C] (in the dtype of `hidden`, or float32: its
+// gradient then is too, and is not rounded), bias [V] or undefined,
 // targets int64 [..]. The fused form computes the loss and all gradients chunk by chunk, in place of the
 // logits, so that the [N, V] logits never exist as a whole. It can be differentiated once.
 at::Tensor head_loss(const at::Tensor& hidden, const at::Tensor& weight, const at::Tensor& bias,

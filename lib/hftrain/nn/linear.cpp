@@ -6,6 +6,7 @@
 #include <ATen/ops/mm.h>
 #include <torch/csrc/autograd/custom_function.h>
 
+#include "hftrain/nn/cpu/bgemm.h"
 #include "hftrain/nn/cpu/sgemm.h"
 #include "hftrain/nn/dropout.h"
 #include "hftrain/nn/module_observer.h"
@@ -33,34 +34,64 @@ std::optional<at::Tensor> given(const at::Tensor& tensor) {
   return tensor.defined() ? std::optional<at::Tensor>(tensor) : std::nullopt;
 }
 
+// As the product takes it: as it is stored where it is rounded on the way.
+const at::Tensor& matrix_of(const at::Tensor& x, const Parameter& weight) {
+  return rounds_on_the_way(x, weight.stored()) ? weight.stored() : weight.base();
+}
+
+// In the dtype of the weight.
+at::Tensor weight_gradient(const at::Tensor& grad, const at::Tensor& x, const at::Tensor& weight,
+                           bool transposed, Products products) {
+  return transposed ? multiply(grad.t(), x, {}, products, weight.scalar_type())
+                    : multiply(x.t(), grad, {}, products, weight.scalar_type());
+}
+
 Products products_of(AutogradContext* ctx) {
   return ctx->saved_data["quickest"].toBool() ? Products::kQuickest : Products::kAten;
 }
 
-// x·Wᵀ + b, where at::linear is not the quickest.
+// x·W' + b, where ATen's is not the quickest or does not take two dtypes. `transposed`: W is [out, in] and W' its transpose.
 struct Linear : Function<Linear> {
   static at::Tensor forward(AutogradContext* ctx, const at::Tensor& x, const at::Tensor& weight,
-                            const std::optional<at::Tensor>& bias) {
+                            const std::optional<at::Tensor>& bias, bool transposed) {
     const at::Tensor matrix = as_matrix(x);
     ctx->save_for_backward({matrix, weight});
     ctx->saved_data["bias"] = bias.has_value();
-    const at::Tensor out = multiply(matrix, weight.t(), bias.value_or(at::Tensor()), Products::kQuickest);
-    return with_last_dim(out, x, weight.size(0));
+    ctx->saved_data["transposed"] = transposed;
+    const at::Tensor out = multiply(matrix, transposed ? weight.t() : weight, bias.value_or(at::Tensor()),
+                                    Products::kQuickest, x.scalar_type());
+    return with_last_dim(out, x, out.size(1));
   }
 
   static variable_list backward(AutogradContext* ctx, variable_list grads) {
     const variable_list saved = ctx->get_saved_variables();
     const at::Tensor& x = saved[0];
     const at::Tensor& weight = saved[1];
+    const bool transposed = ctx->saved_data["transposed"].toBool();
     const at::Tensor grad = as_matrix(grads[0].contiguous());
     at::Tensor grad_x, grad_weight, grad_bias;
-    if (ctx->needs_input_grad(0))
-      grad_x = with_last_dim(multiply(grad, weight, {}, Products::kQuickest), grads[0], x.size(1));
-    if (ctx->needs_input_grad(1)) grad_weight = multiply(grad.t(), x, {}, Products::kQuickest);
+    if (ctx->needs_input_grad(0)) {
+      const at::Tensor back = transposed ? weight : weight.t();
+      grad_x =
+          with_last_dim(multiply(grad, back, {}, Products::kQuickest, x.scalar_type()), grads[0], x.size(1));
+    }
+    if (ctx->needs_input_grad(1))
+      grad_weight = weight_gradient(grad, x, weight, transposed, Products::kQuickest);
     if (ctx->saved_data["bias"].toBool() && ctx->needs_input_grad(2)) grad_bias = grad.sum(0);
-    return {grad_x, grad_weight, grad_bias};
+    return {grad_x, grad_weight, grad_bias, at::Tensor()};
   }
 };
+
+// Whether ATen's products would be slower, or refuse: of bfloat16, where there is something better for it.
+bool is_bfloat16_of_ours(const at::Tensor& x, const at::Tensor& weight) {
+  return x.is_cpu() && x.scalar_type() == at::kBFloat16 && cpu::prefers_bgemm() && x.numel() > 0 &&
+         (weight.scalar_type() == at::kBFloat16 || weight.scalar_type() == at::kFloat);
+}
+
+bool is_float32_of_ours(const at::Tensor& x, Products products) {
+  return products == Products::kQuickest && cpu::prefers_sgemm() && x.is_cpu() &&
+         x.scalar_type() == at::kFloat && x.numel() > 0;
+}
 
 // x·Wᵀ + b by whoever is asked for.
 at::Tensor product(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias, Products products) {
@@ -69,9 +100,8 @@ at::Tensor product(const at::Tensor& x, const at::Tensor& weight, const at::Tens
     if (is_narrow(matrix, transposed))
       return with_last_dim(multiply(matrix, transposed, bias, products), x, weight.size(0));
   }
-  if (products == Products::kQuickest && cpu::prefers_sgemm() && x.is_cpu() &&
-      x.scalar_type() == at::kFloat && x.numel() > 0)
-    return Linear::apply(x, weight, given(bias));
+  if (is_bfloat16_of_ours(x, weight)) return Linear::apply(x, weight, given(bias), true);
+  if (is_float32_of_ours(x, products)) return Linear::apply(x, weight, given(bias), true);
   if (bias.defined()) return at::linear(x, weight, bias);
   return at::linear(x, weight);
 }
@@ -102,11 +132,10 @@ struct ProductAdd : Function<ProductAdd> {
     const Products products = products_of(ctx);
     at::Tensor grad_x, grad_weight, grad_bias;
     if (ctx->needs_input_grad(1)) {
-      grad_x =
-          with_last_dim(multiply(grad, transposed ? weight : weight.t(), {}, products), grads[0], x.size(1));
+      const at::Tensor back = transposed ? weight : weight.t();
+      grad_x = with_last_dim(multiply(grad, back, {}, products, x.scalar_type()), grads[0], x.size(1));
     }
-    if (ctx->needs_input_grad(2))
-      grad_weight = transposed ? multiply(grad.t(), x, {}, products) : multiply(x.t(), grad, {}, products);
+    if (ctx->needs_input_grad(2)) grad_weight = weight_gradient(grad, x, weight, transposed, products);
     if (ctx->saved_data["bias"].toBool() && ctx->needs_input_grad(3)) grad_bias = grad.sum(0);
     return {grads[0], grad_x, grad_weight, grad_bias, at::Tensor(), at::Tensor()};
   }
@@ -139,13 +168,14 @@ struct LinearMany : Function<LinearMany> {
     for (size_t i = 0; i < count; ++i) {
       const at::Tensor grad = as_matrix(grads[i].contiguous());
       // What is frozen is left out, and so is the input where all before it is.
-      if (ctx->needs_input_grad(1 + i)) result[1 + i] = multiply(grad.t(), x, {}, products);
+      if (ctx->needs_input_grad(1 + i))
+        result[1 + i] = weight_gradient(grad, x, saved[1 + i], true, products);
       if (biased && ctx->needs_input_grad(1 + count + i)) result[1 + count + i] = grad.sum(0);
       if (!ctx->needs_input_grad(0)) continue;
       if (grad_x.defined()) {
         add_product(grad_x, grad, saved[1 + i], products);
       } else {
-        grad_x = multiply(grad, saved[1 + i], {}, products);
+        grad_x = multiply(grad, saved[1 + i], {}, products, x.scalar_type());
       }
     }
     if (grad_x.defined()) result[0] = grad_x.view(saved[0].sizes());
@@ -158,11 +188,11 @@ struct LinearMany : Function<LinearMany> {
 // `sum` and what the weight's adapter, if it has one, makes of x. `kind`: of the module, for an observer.
 at::Tensor with_adapter(at::Tensor sum, const at::Tensor& x, const Parameter& weight, Products products,
                         const char* kind = "Linear") {
-  if (!weight.adapter()) return observed(kind, {weight.base()}, {x}, std::move(sum));
+  if (!weight.adapter()) return observed(kind, {weight.stored()}, {x}, std::move(sum));
   const LowRank& adapter = *weight.adapter();
   const at::Tensor inner = product(dropout(x, adapter.dropout), adapter.down, {}, products) * adapter.scale;
   return observed(
-      kind, {weight.base(), adapter.down, adapter.up}, {x},
+      kind, {weight.stored(), adapter.down, adapter.up}, {x},
       ProductAdd::apply(sum, inner, adapter.up, std::nullopt, true, products == Products::kQuickest));
 }
 
@@ -172,11 +202,12 @@ std::vector<at::Tensor> base_products(const at::Tensor& x, Parameters weights, a
   std::vector<at::Tensor> result;
   if (kernels == Kernels::kReference) {
     for (size_t i = 0; i < weights.size(); ++i)
-      result.push_back(product(x, weights[i].base(), biased ? biases[i] : at::Tensor(), Products::kAten));
+      result.push_back(
+          product(x, matrix_of(x, weights[i]), biased ? biases[i] : at::Tensor(), Products::kAten));
     return result;
   }
   std::vector<at::Tensor> inputs{x};
-  for (const Parameter& weight : weights) inputs.push_back(weight.base());
+  for (const Parameter& weight : weights) inputs.push_back(matrix_of(x, weight));
   if (biased) inputs.insert(inputs.end(), biases.begin(), biases.end());
   return LinearMany::apply(at::TensorList(inputs), static_cast<int64_t>(weights.size()),
                            products == Products::kQuickest);
@@ -184,29 +215,38 @@ std::vector<at::Tensor> base_products(const at::Tensor& x, Parameters weights, a
 
 }  // namespace
 
-at::Tensor conv1d(const at::Tensor& x, const Parameter& weight, const at::Tensor& bias) {
-  const at::Tensor& base = weight.base();
-  return with_adapter(with_last_dim(multiply(as_matrix(x), base, bias, Products::kAten), x, base.size(1)), x,
-                      weight, Products::kAten, "Conv1D");
+at::Tensor matrix_for(const at::Tensor& x, const Parameter& weight) {
+  if (!weight.adapter() && rounds_on_the_way(x, weight.stored())) return weight.stored();
+  return weight;
+}
+
+at::Tensor conv1d(const at::Tensor& x, const Parameter& weight, const at::Tensor& bias, Products products) {
+  const at::Tensor& base = matrix_of(x, weight);
+  const at::Tensor out =
+      is_bfloat16_of_ours(x, base) || is_float32_of_ours(x, products)
+          ? Linear::apply(x, base, given(bias), false)
+          : with_last_dim(multiply(as_matrix(x), base, bias, Products::kAten), x, base.size(1));
+  return with_adapter(out, x, weight, products, "Conv1D");
 }
 
 at::Tensor conv1d_add(const at::Tensor& residual, const at::Tensor& x, const Parameter& weight,
-                      const at::Tensor& bias, Kernels kernels) {
+                      const at::Tensor& bias, Kernels kernels, Products products) {
   if (kernels == Kernels::kReference) return residual + conv1d(x, weight, bias);
-  return with_adapter(ProductAdd::apply(residual, x, weight.base(), given(bias), false, false), x, weight,
-                      Products::kAten, "Conv1D");
+  return with_adapter(ProductAdd::apply(residual, x, matrix_of(x, weight), given(bias), false,
+                                        products == Products::kQuickest),
+                      x, weight, products, "Conv1D");
 }
 
 at::Tensor linear(const at::Tensor& x, const Parameter& weight, const at::Tensor& bias, Products products) {
-  return with_adapter(product(x, weight.base(), bias, products), x, weight, products);
+  return with_adapter(product(x, matrix_of(x, weight), bias, products), x, weight, products);
 }
 
 at::Tensor linear_add(const at::Tensor& residual, const at::Tensor& x, const Parameter& weight,
                       const at::Tensor& bias, Kernels kernels, Products products) {
   if (kernels == Kernels::kReference) return residual + linear(x, weight, bias);
-  return with_adapter(
-      ProductAdd::apply(residual, x, weight.base(), given(bias), true, products == Products::kQuickest), x,
-      weight, products);
+  return with_adapter(ProductAdd::apply(residual, x, matrix_of(x, weight), given(bias), true,
+                                        products == Products::kQuickest),
+                      x, weight, products);
 }
 
 std::vector<at::Tensor> linear_many(const at::Tensor& x, Parameters weights, at::TensorList biases,

@@ -11,13 +11,18 @@
 
 namespace hftrain::nn {
 
+// A matrix for a product with x that is not one of these: as it is stored where the product rounds it on its way (product.h),
+// else in the compute dtype. Of one with an adapter an internal Error.
+at::Tensor matrix_for(const at::Tensor& x, const Parameter& weight);
+
 // x·W + b with W [in, out]: the Conv1D of GPT-2.
-at::Tensor conv1d(const at::Tensor& x, const Parameter& weight, const at::Tensor& bias);
+at::Tensor conv1d(const at::Tensor& x, const Parameter& weight, const at::Tensor& bias,
+                  Products products = Products::kAten);
 
 // residual + x·W + b with W [in, out]. The product is accumulated into the sum, which saves a pass over the
 // output.
 at::Tensor conv1d_add(const at::Tensor& residual, const at::Tensor& x, const Parameter& weight,
-                      const at::Tensor& bias, Kernels kernels);
+                      const at::Tensor& bias, Kernels kernels, Products products = Products::kAten);
 
 // x·Wᵀ (+ b) with W [out, in]; an undefined bias is none.
 at::Tensor linear(const at::Tensor& x, const Parameter& weight, const at::Tensor& bias,

@@ -35,6 +35,7 @@ namespace hftrain::nn::ops {
 namespace {
 
 constexpr std::array kFloatOnly{at::kFloat};
+constexpr std::array kFloatAndBFloat16{at::kFloat, at::kBFloat16};
 constexpr std::array kFloatAndHalves{at::kFloat, at::kBFloat16, at::kHalf};
 
 constexpr std::array<KernelRow, 11> kKernels{{
@@ -43,7 +44,7 @@ constexpr std::array<KernelRow, 11> kKernels{{
     {Operator::kGeluTanh, c10::DeviceType::CPU, kFloatOnly},
     {Operator::kSwiglu, c10::DeviceType::CPU, kFloatOnly},
     {Operator::kRotate, c10::DeviceType::CPU, kFloatOnly},
-    {Operator::kCrossEntropy, c10::DeviceType::CPU, kFloatOnly},
+    {Operator::kCrossEntropy, c10::DeviceType::CPU, kFloatAndBFloat16},
     {Operator::kRmsNorm, c10::DeviceType::CUDA, kFloatAndHalves},
     {Operator::kGeluTanh, c10::DeviceType::CUDA, kFloatAndHalves},
     {Operator::kSwiglu, c10::DeviceType::CUDA, kFloatAndHalves},

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 
+#include "hftrain/nn/cpu/bgemm.h"
 #include "hftrain/nn/cpu/narrow_product.h"
 #include "hftrain/nn/cpu/sgemm.h"
 
@@ -30,6 +31,18 @@ bool is_ours(const at::Tensor& left, const at::Tensor& right, Products products)
          left.size(0) * left.size(1) * right.size(1) >= kWorthPacking;
 }
 
+bool is_float_or_bfloat16(const at::Tensor& matrix) {
+  return matrix.scalar_type() == at::kFloat || matrix.scalar_type() == at::kBFloat16;
+}
+
+// By products that round to bfloat16 on their way, whatever `Products` says: no model has been trained with others for long.
+bool is_rounded(const at::Tensor& left, const at::Tensor& right) {
+  const bool narrow = left.scalar_type() == at::kBFloat16 || right.scalar_type() == at::kBFloat16;
+  return narrow && left.is_cpu() && is_float_or_bfloat16(left) && is_float_or_bfloat16(right) &&
+         cpu::prefers_bgemm() && has_unit_stride(left) && has_unit_stride(right) &&
+         left.size(0) >= kTile / 8 && left.size(0) * left.size(1) * right.size(1) >= kWorthPacking;
+}
+
 // Each thread makes a strip of the longer side. Every element is summed as one thread alone would.
 void run_strips(at::Tensor& out, const at::Tensor& left, const at::Tensor& right, const float* bias,
                 bool add) {
@@ -49,6 +62,38 @@ void run_strips(at::Tensor& out, const at::Tensor& left, const at::Tensor& right
       cpu::sgemm({rows, count, inner}, a, part, bias ? bias + begin : nullptr, add, target + begin, stride);
     }
   });
+}
+
+cpu::AnyMatrix any_view(const at::Tensor& matrix, int64_t first) {
+  const auto* data = static_cast<const char*>(matrix.const_data_ptr()) + first * matrix.itemsize();
+  return {data, matrix.scalar_type() == at::kFloat, matrix.stride(0), matrix.stride(1)};
+}
+
+// As run_strips.
+void run_rounded_strips(at::Tensor& out, const at::Tensor& left, const at::Tensor& right,
+                        const at::Tensor& bias, bool add) {
+  const at::Tensor wide = bias.defined() ? bias.to(at::kFloat).contiguous() : bias;
+  const float* start = wide.defined() ? wide.const_data_ptr<float>() : nullptr;
+  const int64_t rows = left.size(0), inner = left.size(1), columns = right.size(1), stride = out.stride(0);
+  const bool by_rows = rows >= columns, wide_out = out.scalar_type() == at::kFloat;
+  const int64_t length = by_rows ? rows : columns, strips = (length + kTile - 1) / kTile;
+  char* target = static_cast<char*>(out.mutable_data_ptr());
+  at::parallel_for(0, strips, 1, [&](int64_t first, int64_t last) {
+    const int64_t begin = first * kTile, count = std::min(last * kTile, length) - begin;
+    const int64_t corner = by_rows ? begin * stride : begin;
+    const cpu::AnyOutput part{target + corner * out.itemsize(), wide_out, stride};
+    if (by_rows) {
+      cpu::bgemm({count, columns, inner}, any_view(left, begin * left.stride(0)), any_view(right, 0), start,
+                 add, part);
+    } else {
+      cpu::bgemm({rows, count, inner}, any_view(left, 0), any_view(right, begin * right.stride(1)),
+                 start ? start + begin : nullptr, add, part);
+    }
+  });
+}
+
+at::ScalarType narrower(const at::Tensor& left, const at::Tensor& right) {
+  return left.scalar_type() == at::kFloat ? right.scalar_type() : left.scalar_type();
 }
 
 void run_narrow(at::Tensor& out, const at::Tensor& left, const at::Tensor& right, const float* bias,
@@ -86,6 +131,11 @@ bool is_narrow(const at::Tensor& left, const at::Tensor& right) {
          right.size(1) > 0 && left.stride(1) == 1 && has_unit_stride(right) && cpu::has_narrow_product();
 }
 
+bool rounds_on_the_way(const at::Tensor& x, const at::Tensor& matrix) {
+  return x.is_cpu() && x.scalar_type() == at::kBFloat16 && matrix.scalar_type() == at::kFloat &&
+         cpu::prefers_bgemm();
+}
+
 void multiply_into(at::Tensor& out, const at::Tensor& left, const at::Tensor& right, const at::Tensor& bias,
                    Products products) {
   if (is_narrow(left, right)) {
@@ -94,6 +144,11 @@ void multiply_into(at::Tensor& out, const at::Tensor& left, const at::Tensor& ri
   } else if (is_ours(left, right, products)) {
     const at::Tensor given = bias.defined() ? bias.contiguous() : bias;
     run_strips(out, left, right, given.defined() ? given.const_data_ptr<float>() : nullptr, false);
+  } else if (is_rounded(left, right)) {
+    run_rounded_strips(out, left, right, bias, false);
+  } else if (const at::ScalarType dtype = narrower(left, right);
+             left.scalar_type() != right.scalar_type() || out.scalar_type() != dtype) {
+    out.copy_(multiply(left, right, bias, products));
   } else if (bias.defined()) {
     at::addmm_out(out, bias, left, right);
   } else {
@@ -102,12 +157,17 @@ void multiply_into(at::Tensor& out, const at::Tensor& left, const at::Tensor& ri
 }
 
 at::Tensor multiply(const at::Tensor& left, const at::Tensor& right, const at::Tensor& bias,
-                    Products products) {
-  if (!is_narrow(left, right) && !is_ours(left, right, products))
+                    Products products, std::optional<at::ScalarType> dtype) {
+  const at::ScalarType narrow = narrower(left, right), given = dtype.value_or(narrow);
+  if (is_narrow(left, right) || is_ours(left, right, products) || is_rounded(left, right)) {
+    at::Tensor out = at::empty({left.size(0), right.size(1)}, left.options().dtype(given));
+    multiply_into(out, left, right, bias, products);
+    return out;
+  }
+  if (left.scalar_type() == right.scalar_type() && given == narrow)
     return bias.defined() ? at::addmm(bias, left, right) : at::mm(left, right);
-  at::Tensor out = at::empty({left.size(0), right.size(1)}, left.options());
-  multiply_into(out, left, right, bias, products);
-  return out;
+  const at::Tensor a = left.to(narrow), b = right.to(narrow);
+  return (bias.defined() ? at::addmm(bias.to(narrow), a, b) : at::mm(a, b)).to(given);
 }
 
 void add_product(at::Tensor& out, const at::Tensor& left, const at::Tensor& right, Products products) {
@@ -115,8 +175,12 @@ void add_product(at::Tensor& out, const at::Tensor& left, const at::Tensor& righ
     run_narrow(out, left, right, nullptr, true);
   } else if (is_ours(left, right, products)) {
     run_strips(out, left, right, nullptr, true);
-  } else {
+  } else if (is_rounded(left, right)) {
+    run_rounded_strips(out, left, right, {}, true);
+  } else if (left.scalar_type() == right.scalar_type() && out.scalar_type() == left.scalar_type()) {
     out.addmm_(left, right);
+  } else {
+    out.add_(multiply(left, right, {}, products));
   }
 }
 

@@ -3,6 +3,8 @@
 
 #include <ATen/core/Tensor.h>
 
+#include <optional>
+
 #include "hftrain/nn/kernels.h"
 
 namespace hftrain::nn {
@@ -23,9 +25,15 @@ bool takes_narrow_products();
 // Whether multiply, multiply_into and add_product take one for these, whatever their `products` says.
 bool is_narrow(const at::Tensor& left, const at::Tensor& right);
 
-// left [M, K]·right [K, N] (+ bias [N] unless it is undefined): a new tensor [M, N]. Autograd follows it where it is ATen's (kAten).
+// Whether a product of `x` takes this float32 matrix as it is and rounds it to bfloat16 on its way into the processor
+// (cpu/bgemm.h): nobody has to keep a second copy of it.
+bool rounds_on_the_way(const at::Tensor& x, const at::Tensor& matrix);
+
+// left [M, K]·right [K, N] (+ bias [N] unless it is undefined): a new tensor [M, N]. Autograd follows it where it is ATen's (kAten)
+// and both have one dtype. Of a float32 and a bfloat16 matrix it is the product of both as bfloat16. `dtype`: of the result,
+// otherwise that of the narrower one; a wider one may be rounded to that on its way.
 at::Tensor multiply(const at::Tensor& left, const at::Tensor& right, const at::Tensor& bias,
-                    Products products);
+                    Products products, std::optional<at::ScalarType> dtype = std::nullopt);
 
 // The same into `out` [M, N], whose rows are contiguous.
 void multiply_into(at::Tensor& out, const at::Tensor& left, const at::Tensor& right, const at::Tensor& bias,

@@ -1,5 +1,6 @@
 #include "hftrain/nn/cpu/cross_entropy_kernel.h"
 
+#include <bit>
 #include <cmath>
 
 #include "hftrain/nn/cpu/vectorised.h"
@@ -53,6 +54,22 @@ float row_loss(const float* logits, float label_logit, float log_sum, const Cros
 }
 
 }  // namespace
+
+HFTRAIN_VECTORISED void widen(const uint16_t* source, float* target, int64_t n) {
+#pragma omp simd
+  for (int64_t i = 0; i < n; ++i) target[i] = std::bit_cast<float>(static_cast<uint32_t>(source[i]) << 16U);
+}
+
+// To the nearest, of two as near to the even one.
+HFTRAIN_VECTORISED void round_to_bfloat16(const float* source, uint16_t* target, int64_t n) {
+#pragma omp simd
+  for (int64_t i = 0; i < n; ++i) {
+    const auto bits = std::bit_cast<uint32_t>(source[i]);
+    const uint32_t rounded = (bits + 0x7FFFU + ((bits >> 16U) & 1U)) >> 16U;
+    const bool is_nan = (bits & 0x7FFFFFFFU) > 0x7F800000U;
+    target[i] = static_cast<uint16_t>(is_nan ? 0x7FC0U : rounded);
+  }
+}
 
 float cross_entropy(const float* logits, int64_t label, const CrossEntropyRow& row) {
   const float highest = row_max(logits, row.vocab);

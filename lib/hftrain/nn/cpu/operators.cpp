@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <tuple>
+#include <vector>
 
 #include "hftrain/nn/cpu/cross_entropy_kernel.h"
 #include "hftrain/nn/cpu/gelu_kernel.h"
@@ -124,26 +125,55 @@ at::Tensor rotate_operator(const at::Tensor& x, const at::Tensor& cos, const at:
   return out;
 }
 
+float loss_of_row(float* line, int64_t target, const CrossEntropyRow& row, bool gradient) {
+  return gradient ? cross_entropy_with_gradient(line, target, row) : cross_entropy(line, target, row);
+}
+
+void losses_of_rows(float* x, const int64_t* targets, int64_t rows, const CrossEntropyRow& row, bool gradient,
+                    float* losses) {
+  for (int64_t i = 0; i < rows; ++i, x += row.vocab) {
+    if (targets[i] != kIgnoreIndex) {
+      losses[i] = loss_of_row(x, targets[i], row, gradient);
+    } else if (gradient) {
+      std::fill_n(x, row.vocab, 0.0f);
+    }
+  }
+}
+
+// The same of bfloat16, a row at a time in float32.
+void losses_of_rows(c10::BFloat16* x, const int64_t* targets, int64_t rows, const CrossEntropyRow& row,
+                    bool gradient, float* losses) {
+  std::vector<float> line(static_cast<size_t>(row.vocab));
+  auto* bits = reinterpret_cast<uint16_t*>(x);
+  for (int64_t i = 0; i < rows; ++i, bits += row.vocab) {
+    if (targets[i] != kIgnoreIndex) {
+      widen(bits, line.data(), row.vocab);
+      losses[i] = loss_of_row(line.data(), targets[i], row, gradient);
+      if (gradient) round_to_bfloat16(line.data(), bits, row.vocab);
+    } else if (gradient) {
+      std::fill_n(bits, row.vocab, uint16_t{0});
+    }
+  }
+}
+
 // The sum of the rows' losses; the logits become gradients when `gradient`. Each row's loss is kept, so that
 // the sum has the same order whatever thread computed what.
 at::Tensor cross_entropy_rows(const at::Tensor& logits, const at::Tensor& targets, const CrossEntropyRow& row,
                               bool gradient) {
   const int64_t rows = logits.size(0);
-  at::Tensor losses = at::zeros({rows}, logits.options());
-  float* x = logits.data_ptr<float>();
+  at::Tensor losses = at::zeros({rows}, logits.options().dtype(at::kFloat));
   float* loss = losses.data_ptr<float>();
   const int64_t* target = targets.const_data_ptr<int64_t>();
-  at::parallel_for(0, rows, 1, [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) {
-      float* line = x + i * row.vocab;
-      if (target[i] == kIgnoreIndex) {
-        if (gradient) std::fill(line, line + row.vocab, 0.0f);
-      } else {
-        loss[i] = gradient ? cross_entropy_with_gradient(line, target[i], row)
-                           : cross_entropy(line, target[i], row);
-      }
-    }
-  });
+  const auto run = [&](auto* x) {
+    at::parallel_for(0, rows, 1, [&](int64_t begin, int64_t end) {
+      losses_of_rows(x + begin * row.vocab, target + begin, end - begin, row, gradient, loss + begin);
+    });
+  };
+  if (logits.scalar_type() == at::kBFloat16) {
+    run(logits.data_ptr<c10::BFloat16>());
+  } else {
+    run(logits.data_ptr<float>());
+  }
   double sum = 0;
   for (int64_t i = 0; i < rows; ++i) sum += loss[i];
   return at::scalar_tensor(sum, logits.options().dtype(at::kDouble));

@@ -5,79 +5,16 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdlib>
-#include <memory>
-#include <new>
+
+#include "hftrain/nn/cpu/packing.h"
 
 namespace hftrain::nn::cpu {
 namespace {
 
-#define HFTRAIN_AVX512 __attribute__((target("avx512f,avx512dq,avx512vl,avx512bw,fma")))
-#define HFTRAIN_AVX512_INLINE \
-  __attribute__((target("avx512f,avx512dq,avx512vl,avx512bw,fma"), always_inline)) inline
-
-constexpr int kTileRows = 12, kTileColumns = 32, kLanes = 16;
+constexpr int kTileRows = 12, kTileColumns = 32;
 constexpr int64_t kInner = 512;     // of a block; a panel of the left matrix then has 24 KiB
 constexpr int64_t kRows = 16 * 12;  // of a block of the left matrix: 384 KiB
 constexpr int64_t kColumns = 2048;  // of a block of the right one: 4 MiB
-
-// Packed panels of a thread, kept: pages that are new each time cost more than the packing.
-class Panels {
- public:
-  float* at_least(int64_t count) {
-    if (count > size_) {
-      constexpr size_t kAlignment = 64;
-      const size_t bytes =
-          (static_cast<size_t>(count) * sizeof(float) + kAlignment - 1) / kAlignment * kAlignment;
-      memory_.reset(static_cast<float*>(std::aligned_alloc(kAlignment, bytes)));
-      size_ = memory_ ? count : 0;
-      if (!memory_) throw std::bad_alloc();
-    }
-    return memory_.get();
-  }
-
- private:
-  struct Free {
-    void operator()(float* memory) const { std::free(memory); }
-  };
-  std::unique_ptr<float[], Free> memory_;
-  int64_t size_ = 0;
-};
-
-int64_t rounded_up(int64_t n, int64_t step) {
-  return (n + step - 1) / step * step;
-}
-
-// rows r[i] of 16 → columns.
-HFTRAIN_AVX512_INLINE void transpose(__m512 (&r)[kLanes]) {
-  __m512 t[kLanes];
-#pragma GCC unroll 8
-  for (int i = 0; i < kLanes; i += 2) {
-    t[i] = _mm512_unpacklo_ps(r[i], r[i + 1]);
-    t[i + 1] = _mm512_unpackhi_ps(r[i], r[i + 1]);
-  }
-#pragma GCC unroll 4
-  for (int i = 0; i < kLanes; i += 4) {
-    r[i] = _mm512_castpd_ps(_mm512_unpacklo_pd(_mm512_castps_pd(t[i]), _mm512_castps_pd(t[i + 2])));
-    r[i + 1] = _mm512_castpd_ps(_mm512_unpackhi_pd(_mm512_castps_pd(t[i]), _mm512_castps_pd(t[i + 2])));
-    r[i + 2] = _mm512_castpd_ps(_mm512_unpacklo_pd(_mm512_castps_pd(t[i + 1]), _mm512_castps_pd(t[i + 3])));
-    r[i + 3] = _mm512_castpd_ps(_mm512_unpackhi_pd(_mm512_castps_pd(t[i + 1]), _mm512_castps_pd(t[i + 3])));
-  }
-#pragma GCC unroll 4
-  for (int i = 0; i < 4; ++i) {
-    t[i] = _mm512_shuffle_f32x4(r[i], r[i + 4], 0x88);
-    t[i + 4] = _mm512_shuffle_f32x4(r[i], r[i + 4], 0xdd);
-    t[i + 8] = _mm512_shuffle_f32x4(r[i + 8], r[i + 12], 0x88);
-    t[i + 12] = _mm512_shuffle_f32x4(r[i + 8], r[i + 12], 0xdd);
-  }
-#pragma GCC unroll 4
-  for (int i = 0; i < 4; ++i) {
-    r[i] = _mm512_shuffle_f32x4(t[i], t[i + 8], 0x88);
-    r[i + 8] = _mm512_shuffle_f32x4(t[i], t[i + 8], 0xdd);
-    r[i + 4] = _mm512_shuffle_f32x4(t[i + 4], t[i + 12], 0x88);
-    r[i + 12] = _mm512_shuffle_f32x4(t[i + 4], t[i + 12], 0xdd);
-  }
-}
 
 // `count` lines of `inner` numbers, one `stride` from the next, become packed[k·width + line]; lines up to `width` are zeros.
 // Writes up to 16 numbers beyond the last.
@@ -191,7 +128,7 @@ void sgemm(const ProductSize& size, const MatrixView& left, const MatrixView& ri
   const int64_t most_inner = std::min(kInner, size.inner);
   const int64_t most_columns = rounded_up(std::min(kColumns, size.columns), kTileColumns);
   const int64_t most_rows = rounded_up(std::min(kRows, size.rows), kTileRows);
-  thread_local Panels right_panels, left_panels;
+  thread_local Panels<float> right_panels, left_panels;
   float* columns = right_panels.at_least(most_inner * most_columns + kLanes);
   float* rows = left_panels.at_least(most_inner * most_rows + kLanes);
   for (int64_t j0 = 0; j0 < size.columns; j0 += kColumns) {
