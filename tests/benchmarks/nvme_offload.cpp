@@ -7,6 +7,7 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <optional>
 
 #include "hftrain/base/clock.h"
 #include "hftrain/base/error.h"
@@ -53,9 +54,9 @@ void measure(const std::string& folder, int64_t block, int64_t batch_size, int s
     const models::Output output =
         model->forward(batch, runner, models::loss_objective(*architecture, batch, {}));
     output.loss.backward();
-    optim::clip_grad_norm(model->parameters(), 1.0);
+    const at::Tensor norm = optim::gradient_norm(model->parameters());
     const double before = monotonic_seconds();
-    optimizer->step(1e-4);
+    optimizer->step({1e-4, std::nullopt, optim::clip_factor(norm, 1.0)});
     in_optimizer += monotonic_seconds() - before;
     optimizer->zero_grad();
     loss = output.loss.item<double>();

@@ -12,6 +12,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <ctime>
+#include <optional>
 
 #include "hftrain/models/model.h"
 #include "hftrain/optim/gradients.h"
@@ -69,8 +70,8 @@ int main(int argc, char** argv) {
     const models::Output output =
         model->forward(batch, runner, models::loss_objective(*architecture, batch, {}));
     output.loss.backward();
-    optim::clip_grad_norm(model->parameters(), 1.0);
-    optimizer->step(1e-4);
+    const at::Tensor norm = optim::gradient_norm(model->parameters());
+    optimizer->step({1e-4, std::nullopt, optim::clip_factor(norm, 1.0)});
     optimizer->zero_grad();
     loss = output.loss.item<double>();
   }

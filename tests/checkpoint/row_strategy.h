@@ -58,6 +58,7 @@ class RowStrategy final : public parallel::Strategy {
   void backward(const at::Tensor&) override { never(); }
   bool unscale(optim::GradientScaler&) override { never(); }
   at::Tensor clip_gradients(double) override { never(); }
+  bool skips_by_tensor() const override { never(); }
   void step(const optim::Pace&) override { never(); }
   void zero_gradients() override { never(); }
   void parameters_changed() override {}

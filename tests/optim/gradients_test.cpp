@@ -1,14 +1,20 @@
 #include "hftrain/optim/gradients.h"
 
+#include <ATen/CPUGeneratorImpl.h>
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/full.h>
+#include <ATen/ops/ones.h>
+#include <ATen/ops/randn.h>
 #include <ATen/ops/tensor.h>
 #include <ATen/ops/zeros.h>
 
 #include <limits>
+#include <optional>
+#include <vector>
 
 #include "hftrain/base/error.h"
 #include "hftrain/optim/gradient_norm.h"
+#include "hftrain/optim/optimizer.h"
 #include "support/catch.h"
 
 namespace hftrain::optim {
@@ -20,25 +26,71 @@ at::Tensor with_gradient(std::vector<float> values) {
   return parameter;
 }
 
+// Of parameters at zero, after one step of stochastic gradient descent at rate 1 with clipped gradients.
+void step_clipped(const std::vector<at::Tensor>& parameters, double max_norm, double norm) {
+  const at::Tensor measured = gradient_norm(parameters);
+  CHECK(measured.item<float>() == static_cast<float>(norm));
+  make_optimizer("sgd", {{parameters, 0.0}}, {})->step({1.0, std::nullopt, clip_factor(measured, max_norm)});
+}
+
 }  // namespace
 
 TEST_CASE("The norm is taken over all gradients and gradients above it are scaled down") {
   const std::vector<at::Tensor> parameters{with_gradient({3, 0}), with_gradient({0, 4}),
                                            at::zeros({2}).requires_grad_(true)};
-  CHECK(clip_grad_norm(parameters, 1.0).item<float>() == 5.0f);
-  CHECK(parameters[0].grad()[0].item<float>() == Approx(3.0 / 5.0).epsilon(1e-5));
-  CHECK(parameters[1].grad()[1].item<float>() == Approx(4.0 / 5.0).epsilon(1e-5));
+  step_clipped(parameters, 1.0, 5);
+  CHECK(parameters[0][0].item<float>() == Approx(-3.0 / 5.0).epsilon(1e-5));
+  CHECK(parameters[1][1].item<float>() == Approx(-4.0 / 5.0).epsilon(1e-5));
 }
 
 TEST_CASE("Gradients below the limit stay as they are") {
   const std::vector<at::Tensor> parameters{with_gradient({3, 4})};
-  CHECK(clip_grad_norm(parameters, 10.0).item<float>() == 5.0f);
-  CHECK(parameters[0].grad().equal(at::tensor({3.0f, 4.0f})));
+  step_clipped(parameters, 10.0, 5);
+  CHECK(parameters[0].detach().equal(at::tensor({-3.0f, -4.0f})));
 }
 
 TEST_CASE("Without any gradient the norm is zero") {
   const std::vector<at::Tensor> parameters{at::zeros({2}).requires_grad_(true)};
-  CHECK(clip_grad_norm(parameters, 1.0).item<float>() == 0.0f);
+  step_clipped(parameters, 1.0, 0);
+}
+
+TEST_CASE("AdamW leaves parameters and state as they are where it is told by a tensor to skip") {
+  const at::ScalarType dtype = GENERATE(at::kFloat, at::kDouble);  // its own pass, and LibTorch's
+  const at::Tensor parameter = at::ones({40}, dtype).requires_grad_(true);
+  const auto optimizer = make_optimizer("adamw_torch_fused", {{{parameter}, 0.1}}, {});
+  REQUIRE(optimizer->skips_by_tensor());
+  const auto step = [&](double gradient, float skip) {
+    parameter.mutable_grad() = at::full({40}, gradient, dtype);
+    Pace pace(1e-2);
+    pace.skip = at::full({}, skip);
+    optimizer->step(pace);
+  };
+  step(1, 0);
+  const at::Tensor before = parameter.detach().clone(), moment = optimizer->state(0, "exp_avg").clone();
+  CHECK_FALSE(before.equal(at::ones({40}, dtype)));
+  step(std::numeric_limits<double>::infinity(), 1);
+  CHECK(parameter.detach().equal(before));
+  CHECK(optimizer->state(0, "exp_avg").equal(moment));
+  CHECK(optimizer->state(0, "step").item<float>() == 1);
+  step(1, 0);
+  CHECK(optimizer->state(0, "step").item<float>() == 2);
+  CHECK_FALSE(parameter.detach().equal(before));
+}
+
+TEST_CASE("AdamW clips in its own pass as if the gradients had been multiplied before, to the bit") {
+  const at::Tensor values = at::randn({3, 1001}, at::detail::createCPUGenerator(7));
+  const auto trained = [&](bool in_its_pass) {
+    const at::Tensor parameter = at::ones({3, 1001}).requires_grad_(true);
+    const auto optimizer = make_optimizer("adamw_torch_fused", {{{parameter}, 0.1}}, {});
+    for (int step = 1; step <= 3; ++step) {
+      parameter.mutable_grad() = values * step;
+      const at::Tensor factor = clip_factor(gradient_norm({parameter}), 0.7);
+      if (!in_its_pass) parameter.mutable_grad().mul_(factor);
+      optimizer->step({1e-2, std::nullopt, in_its_pass ? factor : at::Tensor()});
+    }
+    return parameter.detach();
+  };
+  CHECK(trained(true).equal(trained(false)));
 }
 
 TEST_CASE("The norm of bfloat16 gradients on a device is not rounded to bfloat16") {
@@ -47,11 +99,10 @@ TEST_CASE("The norm of bfloat16 gradients on a device is not rounded to bfloat16
   CHECK(squared_norm_on_device(gradients).item<double>() == Approx(1216).epsilon(1e-6));
 }
 
-TEST_CASE("A NaN gradient makes all gradients NaN") {
+TEST_CASE("A NaN gradient makes what all are multiplied by NaN") {
   const std::vector<at::Tensor> parameters{with_gradient({std::numeric_limits<float>::quiet_NaN()}),
                                            with_gradient({1})};
-  clip_grad_norm(parameters, 1.0);
-  CHECK(parameters[1].grad().isnan().all().item<bool>());
+  CHECK(clip_factor(gradient_norm(parameters), 1.0).isnan().item<bool>());
 }
 
 TEST_CASE("The scaler divides gradients and halves its scale after an overflow") {

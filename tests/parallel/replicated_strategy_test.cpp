@@ -7,9 +7,11 @@
 #include <ATen/ops/relu.h>
 #include <ATen/ops/zeros.h>
 
+#include <cmath>
 #include <map>
 
 #include "comm/rank_processes.h"
+#include "hftrain/optim/optimizer.h"
 #include "parallel/adamw.h"
 #include "support/catch.h"
 
@@ -240,15 +242,30 @@ TEST_CASE("one rank trains without a Reducer and sends nothing") {
   CHECK(communicator->bytes_sent() == 0);
 }
 
-TEST_CASE("clipping reports the norm before it and bounds the norm after it; 0 only measures") {
+TEST_CASE("clipping reports the norm before it and bounds what a step takes; 0 only measures") {
   const auto communicator = comm::make_communicator({}, comm::builtin_backends());
   const Net net(1);
-  ReplicatedStrategy strategy({}, net.list(), adamw, *communicator);
+  ParameterList list = net.list();
+  list.weight_decays = {0.0, 0.0};
+  const auto descent = [](std::vector<optim::ParameterGroup> groups) {
+    return optim::make_optimizer("sgd", std::move(groups), {});
+  };
+  ReplicatedStrategy strategy({}, list, descent, *communicator);
   strategy.prepare();
   micro_batch(strategy, net, joined_batch(), true);
+  const auto moved = [&] {
+    std::vector<at::Tensor> before;
+    for (const at::Tensor& each : net.tensors()) before.push_back(each.detach().clone());
+    strategy.step(1.0);
+    double squares = 0;
+    for (size_t i = 0; i < before.size(); ++i)
+      squares += (net.tensors()[i].detach() - before[i]).to(at::kDouble).square().sum().item<double>();
+    return std::sqrt(squares);
+  };
   const double norm = strategy.clip_gradients(0).item<double>();
+  CHECK(moved() == Approx(norm).epsilon(1e-4));
   CHECK(strategy.clip_gradients(norm / 4).item<double>() == Approx(norm));
-  CHECK(strategy.clip_gradients(0).item<double>() == Approx(norm / 4));
+  CHECK(moved() == Approx(norm / 4).epsilon(1e-4));
 }
 
 TEST_CASE("state is visited under full names, in model order, as whole tensors") {

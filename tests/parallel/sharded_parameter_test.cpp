@@ -72,13 +72,14 @@ TEST_CASE(
     ShardedParameter parameter = held(resident, true);
     write_local_shard(parameter, numbers());
     parameter.allocate();
+    parallel::fill_slots({&parameter});
     CHECK(same_memory(parameter.gather_input(), parameter.buffer()));
     CHECK(at::equal(parameter.leaf().detach(), numbers()));
     write_local_shard(parameter, numbers().mul(2));
     CHECK(at::equal(parameter.leaf().detach(), numbers()));
     parameter.release();
     parameter.allocate();
-    parameter.gather_input();
+    parallel::fill_slots({&parameter});
     CHECK(at::equal(parameter.leaf().detach(), numbers().mul(2)));
   }
 }
@@ -87,6 +88,7 @@ TEST_CASE("of several parts the offloaded one is copied to its place before it i
   ShardedParameter parameter = held(false, true, 2);
   write_local_shard(parameter, numbers());
   parameter.allocate();
+  parallel::fill_slots({&parameter});
   const at::Tensor sent = parameter.gather_input();
   CHECK_FALSE(same_memory(sent, parameter.shard()));
   CHECK(same_memory(sent, parameter.buffer()));

@@ -13,9 +13,12 @@
 #include <map>
 
 #include "comm/rank_processes.h"
+#include "hftrain/comm/mesh.h"
 #include "hftrain/nn/activation_checkpoint.h"
 #include "hftrain/parallel/nvme_optimizer.h"
 #include "hftrain/parallel/replicated_strategy.h"
+#include "hftrain/parallel/shard_unit.h"
+#include "hftrain/parallel/sharded_parameter.h"
 #include "parallel/adamw.h"
 #include "parallel/unit_net.h"
 #include "support/catch.h"
@@ -321,8 +324,8 @@ int64_t padded_numel(const UnitNet& net, int world_size) {
   return numel;
 }
 
-// Bytes of one update per rank: an all-gather of everything (twice in stage 3), and a reduce-scatter of what
-// is trained.
+// Bytes of one update per rank: an all-gather of everything (in stage 3 twice, but for what the head uses, with which forward
+// ends and backward begins), and a reduce-scatter of what is trained.
 const RankBody kTraffic("traffic", [](const Rank& rank) {
   const auto communicator = rank.connect();
   const int world_size = rank.world_size();
@@ -345,9 +348,40 @@ const RankBody kTraffic("traffic", [](const Rank& rank) {
     };
     const int64_t all = padded_numel(net, world_size);
     const at::Tensor& frozen = net.parameters()[1];
-    const int64_t numbers = 2 * all - padded(frozen) + (stage == 3 ? all : 0);
+    int64_t again = stage == 3 ? all : 0;
+    const std::vector<plan::UnitPlan> units = net.plan_units(true);
+    for (const plan::UnitPlan* used_last :
+         {&units.front(), &units.back()}) {  // the tied table, and the head's own
+      for (const int index : used_last->parameters)
+        again -= stage == 3 ? padded(net.parameters()[static_cast<size_t>(index)]) : 0;
+    }
+    const int64_t numbers = 2 * all - padded(frozen) + again;
     CHECK(sent == Approx(4.0 * static_cast<double>(numbers * (world_size - 1) / world_size)).epsilon(0.01));
   }
+});
+
+// One group of two sends what is between the groups on its way and goes on, while the other group has not begun.
+const RankBody kReplicasOnTheirWay("replicas on their way", [](const Rank& rank) {
+  const auto communicator = rank.connect();
+  const comm::Mesh mesh(*communicator, 2, 2);
+  parallel::ShardPlacement placement;
+  placement.parts = 2;
+  placement.index = mesh.shard().rank();
+  parallel::ShardedParameter parameter({"w", at::zeros({4, 3}).requires_grad_(true), 0}, placement);
+  parallel::GatheredBytes gathered;
+  parallel::ShardUnit unit("w", {&parameter}, true, {communicator.get(), &mesh.shard(), &mesh.replicate()},
+                           gathered);
+  parameter.leaf().mutable_grad() = at::full({4, 3}, rank.rank());
+  const bool first = rank.rank() < 2;
+  const auto send = [&] {
+    unit.start_reduction();
+    CHECK(unit.average_replicas());
+  };
+  if (first) send();
+  communicator->barrier();  // would not be reached by a group that waits for the other's gradients
+  if (!first) send();
+  unit.finish_reduction();
+  CHECK(parameter.local_shard().grad().eq(1.5).all().item<bool>());  // the mean of 0, 1, 2, 3
 });
 
 const RankBody kStateBytes("state bytes", [](const Rank& rank) {
@@ -547,6 +581,10 @@ TEST_CASE("gradients of bfloat16 add up in float32, however small a micro-batch'
 
 TEST_CASE("shard groups with replicas train as one group", "[process]") {
   run_stages(", hybrid", 4);
+}
+
+TEST_CASE("what goes on between replicas is not waited for before the pass is over", "[process]") {
+  require_success(testing::run_ranks("replicas on their way", 4));
 }
 
 TEST_CASE("parameters below the limit stay whole", "[process]") {

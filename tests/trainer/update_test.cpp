@@ -7,6 +7,10 @@
 
 #include <cmath>
 #include <limits>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
 
 #include "hftrain/trainer/components.h"
 #include "support/catch.h"
@@ -28,9 +32,28 @@ LoadedBatch batch_of(int64_t first_sample, int64_t rows) {
   return {{.input_ids = ids, .labels = ids}, {}};
 }
 
+// As of a device that is always behind: what is on its way is no number before somebody waits.
+class LateNumbers final : public parallel::HostCopies {
+ public:
+  void start(const at::Tensor& there, const at::Tensor& source) override {
+    there.fill_(std::numeric_limits<double>::quiet_NaN());
+    under_way_.emplace_back(there, source.clone());
+  }
+  Mark mark() override { return static_cast<Mark>(under_way_.size()); }
+  void wait(Mark mark) override {
+    for (; waited_ < mark; ++waited_)
+      under_way_[static_cast<size_t>(waited_)].first.copy_(under_way_[static_cast<size_t>(waited_)].second);
+  }
+
+ private:
+  std::vector<std::pair<at::Tensor, at::Tensor>> under_way_;
+  Mark waited_ = 0;
+};
+
 // A tiny model on one rank, equal in every object, and its updates.
 struct TinyTraining {
-  explicit TinyTraining(plan::RunPlan wanted = testing::tiny_plan())
+  explicit TinyTraining(plan::RunPlan wanted = testing::tiny_plan(),
+                        std::unique_ptr<parallel::HostCopies> copies = nullptr)
       : plan(std::move(wanted)),
         communicator(comm::make_communicator({}, comm::builtin_backends())),
         model(make_model(plan, at::kCPU)),
@@ -38,13 +61,17 @@ struct TinyTraining {
         schedule(make_schedule(plan)),
         scaler(make_scaler(plan)),
         losses(at::kCPU, true),
-        update(plan, *model, strategy->unit_runner(), *strategy, *schedule, scaler) {
+        update(plan, *model, strategy->unit_runner(), *strategy, *schedule, scaler, std::move(copies)) {
     model->initialise(at::make_generator<at::CPUGeneratorImpl>(uint64_t{7}));
     strategy->prepare();
   }
 
   // `items`: labels of all micro-batches.
   UpdateResult run(const std::vector<LoadedBatch>& micro_batches, double items = 6 * kBlock) {
+    return run_late(micro_batches, items).value();
+  }
+  std::optional<UpdateResult> run_late(const std::vector<LoadedBatch>& micro_batches,
+                                       double items = 6 * kBlock) {
     return update.run(micro_batches, items, losses, 0,
                       {[this] { events += "s"; }, [this] { events += "p"; }, [this] { events += "o"; }});
   }
@@ -175,6 +202,54 @@ TEST_CASE("an update whose gradients are not finite changes no parameter, and th
   CHECK_FALSE(next.skipped);
   CHECK(next.learning_rate == first.learning_rate);
   CHECK(same_bits(tiny.parameters(), undisturbed.parameters()));
+}
+
+TEST_CASE(
+    "on a device that is behind an update is told with the next one, and trains as if it had been waited "
+    "for") {
+  plan::RunPlan plan = testing::tiny_plan();
+  plan.optimizer.name = "adamw_torch_fused";
+  plan.schedule.name = "linear";
+  plan.steps.max_steps = 8;
+  plan.optimizer.max_grad_norm = 0.5;
+  TinyTraining waited(plan), late(plan, std::make_unique<LateNumbers>());
+  std::vector<UpdateResult> expected, found;
+  const auto keep = [&](const std::optional<UpdateResult>& result) {
+    if (result) found.push_back(*result);
+  };
+  for (int step = 0; step < 6; ++step) {
+    const std::vector<at::Tensor> before = waited.parameters();
+    if (step == 2) {  // one that must change nothing
+      waited.fill_first(std::numeric_limits<float>::infinity());
+      late.fill_first(std::numeric_limits<float>::infinity());
+    }
+    expected.push_back(waited.run({batch_of(step, 6)}));
+    keep(late.run_late({batch_of(step, 6)}));
+    CHECK(found.size() == static_cast<size_t>(step));
+    if (step == 2) {
+      waited.restore_first(before);
+      late.restore_first(before);
+      CHECK(same_bits(late.parameters(), before));
+    }
+    CHECK(same_bits(late.parameters(), waited.parameters()));
+  }
+  keep(late.update.settle());
+  CHECK_FALSE(late.update.settle().has_value());
+  REQUIRE(found.size() == expected.size());
+  for (size_t i = 0; i < found.size(); ++i) {
+    INFO("update " << i);
+    CHECK(found[i].skipped == (i == 2));
+    CHECK(found[i].learning_rate == expected[i].learning_rate);
+    if (i != 2) CHECK(found[i].grad_norm == expected[i].grad_norm);
+  }
+  CHECK(late.schedule->rate() == waited.schedule->rate());
+  CHECK(late.events == waited.events);
+}
+
+TEST_CASE("an optimizer that cannot skip by itself has its norm read at once, however late copies are") {
+  TinyTraining tiny(testing::tiny_plan(), std::make_unique<LateNumbers>());  // sgd
+  CHECK(tiny.run_late({batch_of(0, 6)}).has_value());
+  CHECK_FALSE(tiny.update.settle().has_value());
 }
 
 TEST_CASE("an update uses the rate of the schedule, which goes on after it") {

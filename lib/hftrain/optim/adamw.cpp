@@ -2,9 +2,12 @@
 
 #include <ATen/Parallel.h>
 #include <ATen/ops/_foreach_add.h>
+#include <ATen/ops/_foreach_sub.h>
 #include <ATen/ops/_fused_adamw.h>
 
 #include <cmath>
+#include <optional>
+#include <vector>
 
 #include "hftrain/optim/cpu/elementwise.h"
 
@@ -31,38 +34,50 @@ AdamW::AdamW(const std::string& name, std::vector<ParameterGroup> groups, const 
 }
 
 void AdamW::update(std::vector<Item>& items, double rate, double weight_decay) {
-  std::vector<at::Tensor> steps;
-  for (Item& item : items) steps.push_back((*item.state)[0]);
-  at::_foreach_add_(steps, 1);  // neither kernel counts
-  std::vector<Item*> others;
-  for (Item& item : items) {
-    if (plain(item.parameter) && plain(item.gradient)) {
-      sweep(item, rate, weight_decay);
-    } else {
-      others.push_back(&item);
-    }
-  }
+  std::vector<Item*> here, others;
+  for (Item& item : items) (plain(item.parameter) && plain(item.gradient) ? here : others).push_back(&item);
+  if (!here.empty()) sweep_all(here, rate, weight_decay);
   if (!others.empty()) fused(others, rate, weight_decay);
 }
 
+std::vector<at::Tensor> AdamW::counters_of(const std::vector<Item*>& items) {
+  std::vector<at::Tensor> steps;
+  for (const Item* item : items) steps.push_back((*item->state)[0]);
+  return steps;
+}
+
+// On the host, where reading a number waits for nobody.
+void AdamW::sweep_all(const std::vector<Item*>& items, double rate, double weight_decay) const {
+  if (skip().defined() && skip().item<float>() != 0) return;
+  const float factor = gradient_factor().defined() ? gradient_factor().item<float>() : 1.0F;
+  at::_foreach_add_(counters_of(items), 1);
+  for (Item* item : items) sweep(*item, rate, weight_decay, factor);
+}
+
+// LibTorch's kernel does not count.
 void AdamW::fused(const std::vector<Item*>& items, double rate, double weight_decay) const {
-  std::vector<at::Tensor> parameters, gradients, steps, first, second;
+  std::vector<at::Tensor> parameters, gradients, first, second;
   for (const Item* item : items) {
     parameters.push_back(item->parameter);
     gradients.push_back(item->gradient);
-    steps.push_back((*item->state)[0]);
     first.push_back((*item->state)[1]);
     second.push_back((*item->state)[2]);
   }
+  const std::vector<at::Tensor> steps = counters_of(items);
+  at::_foreach_add_(steps, 1);
+  if (gradient_factor().defined()) multiply_gradients(gradients, gradient_factor());
   at::_fused_adamw_(parameters, gradients, first, second, {}, steps, rate, beta1_, beta2_, weight_decay,
-                    epsilon_, /*amsgrad=*/false, /*maximize=*/false);
+                    epsilon_, /*amsgrad=*/false, /*maximize=*/false, /*grad_scale=*/{},
+                    skip().defined() ? std::optional<at::Tensor>(skip()) : std::nullopt);
+  if (skip().defined()) at::_foreach_sub_(steps, std::vector<at::Tensor>(steps.size(), skip()));
 }
 
 // LibTorch's kernel rounds an element differently at the end of a tensor than in its middle; ours rounds all
 // as in the middle there, so that shards get the very bits of whole parameters.
-void AdamW::sweep(Item& item, double rate, double weight_decay) const {
+void AdamW::sweep(Item& item, double rate, double weight_decay, float factor) const {
   const double t = (*item.state)[0].item<double>();
-  const cpu::AdamWStep step{.decay = static_cast<float>(1 - rate * weight_decay),
+  const cpu::AdamWStep step{.factor = factor,
+                            .decay = static_cast<float>(1 - rate * weight_decay),
                             .rest1 = static_cast<float>(1 - beta1_),
                             .beta2 = static_cast<float>(beta2_),
                             .rest2 = static_cast<float>(1 - beta2_),

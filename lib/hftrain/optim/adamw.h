@@ -1,5 +1,8 @@
-// AdamW with decoupled weight decay, one pass over parameter, gradient and both moments.
+// AdamW with decoupled weight decay, one pass over parameter, gradient and both moments, in which
+// gradients are clipped.
 #pragma once
+
+#include <vector>
 
 #include "hftrain/optim/optimizer_options.h"
 #include "hftrain/optim/stateful_optimizer.h"
@@ -12,17 +15,21 @@ class AdamW final : public StatefulOptimizer {
  public:
   AdamW(const std::string& name, std::vector<ParameterGroup> groups, const OptimizerSettings& settings,
         OptimizerOptions& options);
+  bool skips_by_tensor() const override { return true; }
 
  protected:
   void set_betas(const Betas& betas) override {
     beta1_ = betas.first;
     beta2_ = betas.second;
   }
+  bool applies_factor() const override { return true; }
   void update(std::vector<Item>& items, double rate, double weight_decay) override;
 
  private:
+  static std::vector<at::Tensor> counters_of(const std::vector<Item*>& items);
+  void sweep_all(const std::vector<Item*>& items, double rate, double weight_decay) const;
   void fused(const std::vector<Item*>& items, double rate, double weight_decay) const;
-  void sweep(Item& item, double rate, double weight_decay) const;
+  void sweep(Item& item, double rate, double weight_decay, float factor) const;
 
   double beta1_, beta2_, epsilon_;
 };

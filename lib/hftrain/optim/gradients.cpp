@@ -3,7 +3,6 @@
 #include <ATen/TensorOperators.h>
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/_amp_foreach_non_finite_check_and_unscale.h>
-#include <ATen/ops/_foreach_mul.h>
 #include <ATen/ops/zeros.h>
 
 #include <algorithm>
@@ -31,17 +30,9 @@ at::Tensor gradient_norm(at::TensorList parameters) {
   return squared_gradient_norm(parameters).sqrt().to(at::kFloat);
 }
 
-void clip_gradients(at::TensorList parameters, const at::Tensor& norm, double max_norm) {
+at::Tensor clip_factor(const at::Tensor& norm, double max_norm) {
   const at::NoGradGuard no_grad;
-  const std::vector<at::Tensor> gradients = gradients_of(parameters);
-  if (gradients.empty()) return;
-  at::_foreach_mul_(gradients, (max_norm / (norm + 1e-6)).clamp_max(1.0).to(gradients.front().device()));
-}
-
-at::Tensor clip_grad_norm(at::TensorList parameters, double max_norm) {
-  at::Tensor norm = gradient_norm(parameters);
-  clip_gradients(parameters, norm, max_norm);
-  return norm;
+  return (max_norm / (norm + 1e-6)).clamp_max(1.0);
 }
 
 bool GradientScaler::unscale(at::TensorList parameters) {

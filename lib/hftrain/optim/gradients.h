@@ -11,12 +11,9 @@ namespace hftrain::optim {
 // without any.
 at::Tensor gradient_norm(at::TensorList parameters);
 
-// Multiplies the gradients by min(1, max_norm/(norm + 1e-6)), also when that is 1. `norm` may come from
-// gradient_norm or from a reduction over the shards of all ranks. A NaN norm makes the gradients NaN.
-void clip_gradients(at::TensorList parameters, const at::Tensor& norm, double max_norm);
-
-// gradient_norm, then clip_gradients; returns the norm before clipping.
-at::Tensor clip_grad_norm(at::TensorList parameters, double max_norm);
+// What clipping multiplies gradients by: min(1, max_norm/(norm + 1e-6)), beside `norm`, which may come from gradient_norm
+// or from a reduction over the shards of all ranks. NaN for a NaN norm. Optimizers apply it (Pace::gradient_factor).
+at::Tensor clip_factor(const at::Tensor& norm, double max_norm);
 
 // How a loss scale moves. The defaults are torch's; DeepSpeed files give their own.
 struct LossScale {

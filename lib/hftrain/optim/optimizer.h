@@ -46,8 +46,12 @@ class Optimizer {
   Optimizer(const Optimizer&) = delete;
   Optimizer& operator=(const Optimizer&) = delete;
 
-  // One update. Betas for an optimizer that has none are an Error (exit code 1).
+  // One update. Betas for an optimizer that has none are an Error (exit code 1). The gradients may be multiplied by the
+  // pace's factor on the way: they are of no use afterwards.
   virtual void step(const Pace& pace) = 0;
+
+  // Whether step() looks at Pace::skip, so that nobody has to read a norm that a device is still computing.
+  virtual bool skips_by_tensor() const { return false; }
 
   // Names of the state tensors of every parameter, as torch spells them ("step", "exp_avg", …).
   virtual std::vector<std::string> state_names() const = 0;

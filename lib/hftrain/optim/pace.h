@@ -1,7 +1,10 @@
-// What a schedule sets for one update.
+// What a schedule and the gradients' norm set for one update.
 #pragma once
 
+#include <ATen/core/Tensor.h>
+
 #include <optional>
+#include <utility>
 
 namespace hftrain::optim {
 
@@ -15,11 +18,16 @@ struct Betas {
 struct Pace {
   double rate = 0;             // of learning
   std::optional<Betas> betas;  // unset: the optimizer keeps those it has
+  // A float32 scalar that the gradients count times, which clips them; undefined: they count as they are.
+  at::Tensor gradient_factor;
+  // A float32 scalar beside the parameters: where it is 1 the update changes nothing. For optimizers that say that they
+  // look at it (Optimizer::skips_by_tensor); undefined: 0.
+  at::Tensor skip;
 
   // Most schedules set the rate alone.
   // NOLINTNEXTLINE(google-explicit-constructor): a rate is a pace
-  Pace(double learning_rate, std::optional<Betas> moments = std::nullopt)
-      : rate(learning_rate), betas(moments) {}
+  Pace(double learning_rate, std::optional<Betas> moments = std::nullopt, at::Tensor factor = {})
+      : rate(learning_rate), betas(moments), gradient_factor(std::move(factor)) {}
 };
 
 }  // namespace hftrain::optim

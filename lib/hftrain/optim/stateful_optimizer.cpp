@@ -1,6 +1,7 @@
 #include "hftrain/optim/stateful_optimizer.h"
 
 #include <ATen/core/grad_mode.h>
+#include <ATen/ops/_foreach_mul.h>
 #include <ATen/ops/zeros.h>
 #include <ATen/ops/zeros_like.h>
 
@@ -34,6 +35,8 @@ void StatefulOptimizer::set_betas(const Betas&) {
 void StatefulOptimizer::step(const Pace& pace) {
   const at::NoGradGuard no_grad;
   if (pace.betas) set_betas(*pace.betas);
+  factor_ = pace.gradient_factor;
+  skip_ = pace.skip;
   size_t index = 0;
   for (const ParameterGroup& group : groups()) {
     std::vector<Item> items;
@@ -42,8 +45,21 @@ void StatefulOptimizer::step(const Pace& pace) {
         items.push_back({parameter, parameter.grad(), names_.empty() ? nullptr : &state_[index]});
       ++index;
     }
-    if (!items.empty()) update(items, pace.rate, group.weight_decay);
+    if (items.empty()) continue;
+    if (factor_.defined() && !applies_factor()) multiply_gradients(gradients_of(items), factor_);
+    update(items, pace.rate, group.weight_decay);
   }
+}
+
+std::vector<at::Tensor> StatefulOptimizer::gradients_of(const std::vector<Item>& items) {
+  std::vector<at::Tensor> gradients;
+  for (const Item& item : items) gradients.push_back(item.gradient);
+  return gradients;
+}
+
+void StatefulOptimizer::multiply_gradients(const std::vector<at::Tensor>& gradients,
+                                           const at::Tensor& factor) {
+  at::_foreach_mul_(gradients, factor.to(gradients.front().device()));
 }
 
 at::Tensor StatefulOptimizer::with_decay(const Item& item, double weight_decay) {

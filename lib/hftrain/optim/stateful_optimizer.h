@@ -27,6 +27,14 @@ class StatefulOptimizer : public Optimizer {
 
   // Of an optimizer that has betas: those of this update and the following ones.
   virtual void set_betas(const Betas& betas);
+  // Whether `update` reads gradients times gradient_factor() itself, in a pass that it makes anyway; otherwise they have
+  // been multiplied before.
+  virtual bool applies_factor() const { return false; }
+  // Of this update; undefined: gradients count as they are.
+  const at::Tensor& gradient_factor() const noexcept { return factor_; }
+  // Of this update; undefined: nothing is skipped.
+  const at::Tensor& skip() const noexcept { return skip_; }
+  static void multiply_gradients(const std::vector<at::Tensor>& gradients, const at::Tensor& factor);
   // Updates all parameters of a group. Autograd is off.
   virtual void update(std::vector<Item>& items, double rate, double weight_decay) = 0;
 
@@ -41,8 +49,11 @@ class StatefulOptimizer : public Optimizer {
       const at::Tensor& parameter);  // the same on the CPU: reading it waits for no device
 
  private:
+  static std::vector<at::Tensor> gradients_of(const std::vector<Item>& items);
+
   std::vector<std::string> names_;
   std::vector<std::vector<at::Tensor>> state_;  // [parameter through all groups][name]
+  at::Tensor factor_, skip_;
 };
 
 }  // namespace hftrain::optim

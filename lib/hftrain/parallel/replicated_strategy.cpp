@@ -126,11 +126,15 @@ bool ReplicatedStrategy::unscale(optim::GradientScaler& scaler) {
 }
 
 at::Tensor ReplicatedStrategy::clip_gradients(double max_norm) {
-  return max_norm > 0 ? optim::clip_grad_norm(trainable_, max_norm) : optim::gradient_norm(trainable_);
+  at::Tensor norm = optim::gradient_norm(trainable_);
+  factor_ = max_norm > 0 ? optim::clip_factor(norm, max_norm) : at::Tensor();
+  return norm;
 }
 
 void ReplicatedStrategy::step(const optim::Pace& pace) {
-  optimizer_->step(pace);
+  optim::Pace clipped = pace;
+  clipped.gradient_factor = factor_;
+  optimizer_->step(clipped);
 }
 
 void ReplicatedStrategy::zero_gradients() {
@@ -139,6 +143,7 @@ void ReplicatedStrategy::zero_gradients() {
     if (parameter.grad().defined()) bytes += static_cast<int64_t>(parameter.grad().nbytes());
   }
   most_gradient_bytes_ = std::max(most_gradient_bytes_, bytes);
+  factor_.reset();
   // Dropped, not filled: the next backward pass then moves its results in instead of adding to zeros.
   optimizer_->zero_grad(/*to_none=*/true);
 }

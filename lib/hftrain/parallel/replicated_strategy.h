@@ -28,6 +28,7 @@ class ReplicatedStrategy final : public Strategy {
   bool unscale(optim::GradientScaler& scaler) override;
   at::Tensor clip_gradients(double max_norm) override;
   void step(const optim::Pace& pace) override;
+  bool skips_by_tensor() const override { return optimizer_->skips_by_tensor(); }
   void zero_gradients() override;
   void visit_parameters(const StateVisitor& visitor, Access access) override;
   void parameters_changed() override {}
@@ -50,6 +51,7 @@ class ReplicatedStrategy final : public Strategy {
   std::vector<at::Tensor> trainable_;         // in model order
   std::vector<std::string> optimizer_order_;  // names, as the optimizer numbers its parameters
   std::unique_ptr<optim::Optimizer> optimizer_;
+  at::Tensor factor_;                       // of clipping, for the next step; undefined: none
   std::shared_ptr<c10d::Reducer> reducer_;  // null in a world of one
   bool synchronise_ = true;                 // in the present micro-batch
   bool first_reduction_ = true;

@@ -1,6 +1,5 @@
 #include "hftrain/parallel/shard_unit.h"
 
-#include <ATen/core/grad_mode.h>
 #include <ATen/ops/empty.h>
 
 #include <algorithm>
@@ -17,6 +16,7 @@ struct ShardUnit::Reduction {
   at::Tensor parts;                               // this rank's parts, one after the other
   std::vector<at::Tensor> copies;                 // gradients of the whole ones
   std::vector<comm::PendingOperation> operations;
+  bool averages = false;  // between the groups; `operations` are those then
 };
 
 ShardUnit::ShardUnit(std::string name, std::vector<ShardedParameter*> parameters, bool reshard,
@@ -48,12 +48,11 @@ void ShardUnit::start_gather() {
   std::vector<at::Tensor> outputs, inputs;
   for (ShardedParameter* parameter : parameters_) {
     parameter->allocate();
-    if (!parameter->needs_gather()) continue;
-    const at::Tensor input = parameter->gather_input();
-    if (!parameter->is_sharded()) continue;
-    inputs.push_back(input);
+    if (!parameter->needs_gather() || !parameter->is_sharded()) continue;
+    inputs.push_back(parameter->gather_input());
     outputs.push_back(parameter->buffer());
   }
+  fill_slots(parameters_);
   if (!allocated_) gathered_.peak = std::max(gathered_.peak, gathered_.now += transient_bytes_);
   allocated_ = whole_ = true;
   if (!outputs.empty()) gather_ = groups_.shard->all_gather_async(outputs, inputs);
@@ -111,14 +110,25 @@ void ShardUnit::start_reduction() {
   reduction_ = std::move(reduction);
 }
 
+bool ShardUnit::average_replicas() {
+  if (!reduction_) return false;
+  if (reduction_->averages) return !reduction_->operations.empty();
+  for (comm::PendingOperation& operation : reduction_->operations) operation.wait();
+  reduction_->operations.clear();
+  reduction_->inputs.clear();
+  reduction_->averages = true;
+  if (groups_.replicate->world_size() > 1 && reduction_->parts.defined()) {
+    reduction_->operations.push_back(
+        groups_.replicate->all_reduce_async(reduction_->parts, comm::Reduction::kAverage));
+  }
+  return !reduction_->operations.empty();
+}
+
 void ShardUnit::finish_reduction() {
+  average_replicas();
   if (!reduction_) return;
   const std::unique_ptr<Reduction> reduction = std::move(reduction_);
   for (comm::PendingOperation& operation : reduction->operations) operation.wait();
-  reduction->inputs.clear();
-  if (groups_.replicate->world_size() > 1 && reduction->parts.defined()) {
-    groups_.replicate->all_reduce(reduction->parts, comm::Reduction::kAverage);
-  }
   add_reduced(*reduction);
 }
 

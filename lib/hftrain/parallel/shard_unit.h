@@ -51,8 +51,11 @@ class ShardUnit {
   // The shards have changed: what has been gathered is out of date.
   void invalidate();
 
-  // Averages the gradients over the ranks and adds each rank's part to its shards' gradients.
+  // Averages the gradients over the ranks and adds each rank's part to its shards' gradients. In between, where there are
+  // replicas: average_replicas waits until the parts are here, and sends them on their way between the groups (true; false:
+  // nothing is left to wait for).
   void start_reduction();
+  bool average_replicas();
   void finish_reduction();
   bool reducing() const { return reduction_ != nullptr; }
   // Gradients of offloaded parameters that are on their way to the host are there when it returns, and added.

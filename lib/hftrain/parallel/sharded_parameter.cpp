@@ -1,6 +1,7 @@
 #include "hftrain/parallel/sharded_parameter.h"
 
 #include <ATen/core/grad_mode.h>
+#include <ATen/ops/_foreach_copy.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/zeros.h>
 
@@ -77,12 +78,21 @@ void ShardedParameter::release() {
   if (!placement_.resident) resize_storage(buffer_, 0);
 }
 
-at::Tensor ShardedParameter::gather_input() const {
+bool ShardedParameter::has_slot_apart() const {
   const bool same = shard_.scalar_type() == slot_.scalar_type() && !placement_.apart();
-  if (aliased_ || (same && is_sharded())) return shard_;
+  return !aliased_ && !(same && is_sharded());
+}
+
+void fill_slots(const std::vector<ShardedParameter*>& parameters) {
+  std::vector<at::Tensor> slots, shards;
+  for (const ShardedParameter* parameter : parameters) {
+    if (!parameter->has_slot_apart()) continue;
+    slots.push_back(parameter->slot());
+    shards.push_back(parameter->shard());
+  }
+  if (slots.empty()) return;
   const at::NoGradGuard no_grad;
-  slot_.copy_(shard_, /*non_blocking=*/true);
-  return slot_;
+  at::_foreach_copy_(slots, shards, /*non_blocking=*/true);
 }
 
 void ShardedParameter::keep_gradient() {

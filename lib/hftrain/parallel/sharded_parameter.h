@@ -63,14 +63,16 @@ class ShardedParameter {
   // The same with the rows that fill it up to c, flat.
   const at::Tensor& shard() const { return shard_; }
 
-  // Gathering: allocate, then all-gather gather_input() into buffer(). A buffer in one part is complete when
-  // gather_input() has returned.
+  // Gathering: allocate, fill_slots, all-gather gather_input() into buffer(). A buffer in one part is complete without the last.
   int64_t buffer_bytes() const;
   void expect();  // of a shard on NVMe: reading begins
   void allocate();
   void release();  // frees the buffer unless it is resident
   const at::Tensor& buffer() const { return buffer_; }
-  at::Tensor gather_input() const;
+  // Whether the shard is copied into the buffer first: it has another dtype or lies on another device.
+  bool has_slot_apart() const;
+  const at::Tensor& slot() const { return slot_; }
+  const at::Tensor& gather_input() const { return has_slot_apart() ? slot_ : shard_; }
 
   // Puts a leaf's gradient of a narrow type aside as float32, added to what is there: for gradients that are
   // reduced only after several passes.
@@ -101,5 +103,8 @@ class ShardedParameter {
   at::Tensor kept_gradient_;      // whole, float32
   at::Tensor arriving_gradient_;  // this rank's part, on its way to the host
 };
+
+// Copies shards to their slots where these lie apart, with one operation for all, which a GPU takes as one or few kernels.
+void fill_slots(const std::vector<ShardedParameter*>& parameters);
 
 }  // namespace hftrain::parallel

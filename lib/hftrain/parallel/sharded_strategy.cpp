@@ -184,21 +184,21 @@ at::Tensor ShardedStrategy::clip_gradients(double max_norm) {
   const at::Tensor squares = optim::squared_gradient_norm(sharded_).to(device);
   mesh_.shard().all_reduce(squares, comm::Reduction::kSum);
   const at::NoGradGuard no_grad;
-  const at::Tensor norm = (squares + optim::squared_gradient_norm(whole_).to(device)).sqrt().to(at::kFloat);
-  if (max_norm > 0) {
-    optim::clip_gradients(sharded_, norm, max_norm);
-    optim::clip_gradients(whole_, norm, max_norm);
-  }
+  at::Tensor norm = (squares + optim::squared_gradient_norm(whole_).to(device)).sqrt().to(at::kFloat);
+  factor_ = max_norm > 0 ? optim::clip_factor(norm, max_norm) : at::Tensor();
   return norm;
 }
 
 void ShardedStrategy::step(const optim::Pace& pace) {
-  optimizer_->step(pace);
+  optim::Pace clipped = pace;
+  clipped.gradient_factor = factor_;
+  optimizer_->step(clipped);
   for (const ShardedParameter& parameter : parameters_) let_go_of_pages(parameter.shard());
   parameters_changed();
 }
 
 void ShardedStrategy::zero_gradients() {
+  factor_.reset();
   for (ShardedParameter& parameter : parameters_) parameter.drop_gradients();
 }
 

@@ -43,6 +43,7 @@ class ShardedStrategy final : public Strategy {
   bool unscale(optim::GradientScaler& scaler) override;
   at::Tensor clip_gradients(double max_norm) override;
   void step(const optim::Pace& pace) override;
+  bool skips_by_tensor() const override { return optimizer_->skips_by_tensor(); }
   void zero_gradients() override;
   void visit_parameters(const StateVisitor& visitor, Access access) override;
   void parameters_changed() override;
@@ -74,6 +75,7 @@ class ShardedStrategy final : public Strategy {
   std::unique_ptr<optim::Optimizer> optimizer_;
   std::vector<const ShardedParameter*> optimizer_order_;  // as the optimizer numbers its tensors
   std::vector<at::Tensor> sharded_, whole_;               // the optimizer's tensors: parts; in one part
+  at::Tensor factor_;                                     // of clipping, for the next step; undefined: none
   int64_t most_gradient_bytes_ = 0;
 };
 

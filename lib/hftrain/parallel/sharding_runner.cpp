@@ -90,6 +90,7 @@ void ShardingRunner::prefetch_before(size_t index) {
 }
 
 void ShardingRunner::release_after_forward(size_t index) {
+  if (index + 1 == uses_.size() && uses_[index].watched) return;  // backward begins with it
   for (const size_t unit : uses_[index].units) {
     if (units_[unit].reshard() && progress_[unit].last_use == index) units_[unit].release();
   }
@@ -164,12 +165,20 @@ void ShardingRunner::reduce_in_order() {
 }
 
 void ShardingRunner::start_reduction(size_t unit) {
-  while (reducing_.size() >= kReductionsAtOnce) {
-    units_[reducing_.front()].finish_reduction();
-    reducing_.pop_front();
-  }
+  while (reducing_.size() >= kReductionsAtOnce) pass_on_oldest();
   units_[unit].start_reduction();
   reducing_.push_back(unit);
+}
+
+// What goes on between replicas is this rank's part alone, and nobody waits for it before all are on their way.
+void ShardingRunner::pass_on_oldest() {
+  const size_t unit = reducing_.front();
+  reducing_.pop_front();
+  if (units_[unit].average_replicas()) {
+    averaging_.push_back(unit);
+  } else {
+    units_[unit].finish_reduction();
+  }
 }
 
 void ShardingRunner::finish_backward() {
@@ -177,7 +186,8 @@ void ShardingRunner::finish_backward() {
     for (Progress& progress : progress_) progress.ready = true;
     reduce_in_order();
   }
-  for (; !reducing_.empty(); reducing_.pop_front()) units_[reducing_.front()].finish_reduction();
+  while (!reducing_.empty()) pass_on_oldest();
+  for (; !averaging_.empty(); averaging_.pop_front()) units_[averaging_.front()].finish_reduction();
   for (ShardUnit& unit : units_) {
     if (unit.reshard() || last_) unit.release();
   }

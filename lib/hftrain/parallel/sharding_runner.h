@@ -3,9 +3,9 @@
 //
 // A model unit may use parameters of several units of the plan (a tied weight), and a unit of the plan may
 // serve several model units (one unit for the whole model). In the forward pass a plan unit that reshards is
-// freed after its last use, that of the model's last unit too: an update of stage 3 sends what its formula
-// says. In the backward pass it is gathered when the gradient of a using unit's output is there, and freed
-// when all its uses are through and all its gradients have come.
+// freed after its last use, but for those of the model's last unit: with these the backward pass begins. In the
+// backward pass it is gathered when the gradient of a using unit's output is there, and freed when all its uses are
+// through and all its gradients have come.
 //
 // Gradients are reduced unit by unit in a fixed order (the reverse of first use), whatever order they come
 // in, so that all ranks issue the same operations. All ranks run the same units; a trainable parameter that
@@ -74,14 +74,16 @@ class ShardingRunner final : public nn::UnitRunner {
   void release_if_complete(size_t unit);
   void reduce_in_order();
   void start_reduction(size_t unit);
+  void pass_on_oldest();
 
   std::deque<ShardUnit>& units_;
   PrefetchPolicy prefetch_;
   std::vector<Use> uses_;           // by model unit
   std::vector<Progress> progress_;  // by plan unit
   std::vector<size_t> reduction_order_;
-  size_t next_reduction_ = 0;    // in reduction_order_
-  std::deque<size_t> reducing_;  // units, oldest first
+  size_t next_reduction_ = 0;     // in reduction_order_
+  std::deque<size_t> reducing_;   // units, oldest first
+  std::deque<size_t> averaging_;  // the same, between replicas
   bool reduce_ = true, last_ = true;
 };
 

@@ -87,10 +87,12 @@ class Strategy {
 
   // Divides the gradients by the loss scale; true on every rank when any rank's are not finite.
   virtual bool unscale(optim::GradientScaler& scaler) = 0;
-  // The L2 norm of all gradients before clipping, a float32 scalar on the device; nothing waits for it.
-  // max_norm 0 measures without clipping.
+  // The L2 norm of all gradients before clipping, a float32 scalar on the device; nothing waits for it. The next step
+  // takes them no longer than max_norm; 0 measures without clipping.
   virtual at::Tensor clip_gradients(double max_norm) = 0;
   virtual void step(const optim::Pace& pace) = 0;
+  // Of the optimizer, after prepare.
+  virtual bool skips_by_tensor() const = 0;
   virtual void zero_gradients() = 0;
 
   // This rank's parts of the parameters, in model order; from construction on, so that a loader fills them

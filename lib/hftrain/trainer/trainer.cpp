@@ -88,7 +88,8 @@ Trainer::Trainer(const plan::RunPlan& plan, runtime::WorkerContext& context, com
   if (plan.detect_overflow) overflow_watch_ = std::make_unique<OverflowWatch>(*model_, inner);
   nn::UnitRunner& runner = overflow_watch_ ? static_cast<nn::UnitRunner&>(*overflow_watch_) : inner;
   schedule_ = make_schedule(plan);
-  update_ = std::make_unique<Update>(plan, *model_, runner, *strategy_, *schedule_, scaler_);
+  update_ = std::make_unique<Update>(plan, *model_, runner, *strategy_, *schedule_, scaler_,
+                                     parallel::make_host_copies(context_.device));
   evaluator_ = std::make_unique<Evaluator>(plan, *model_, runner, communicator, events);
   checkpointer_ = std::make_unique<checkpoint::Checkpointer>(
       plan, model_->architecture().parameters(), model_->options().parameter_dtype, *strategy_, communicator,

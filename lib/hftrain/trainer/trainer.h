@@ -4,6 +4,7 @@
 //   RunOutcome outcome = trainer.run();
 #pragma once
 
+#include <deque>
 #include <map>
 #include <memory>
 #include <optional>
@@ -90,8 +91,17 @@ class Trainer {
   double divisor_of(const StepSync& all, int64_t own_label_tokens) const;
   void after_step();
   void act_on_flags();
-  void guard_against_divergence(const UpdateResult& result, const std::vector<LoadedBatch>& group);
-  std::string samples_of(const std::vector<LoadedBatch>& group);
+  // An update of which this rank has not heard yet how it went.
+  struct Untold {
+    int64_t step = 0, epoch = 0;
+    std::vector<int64_t> samples;  // of this rank
+  };
+  void take_note(const UpdateResult& result);
+  // Before anybody looks at the state: waits for the last update where the device is behind.
+  void settle_update();
+  void guard_against_divergence(const UpdateResult& result, const Untold& update);
+  static std::vector<int64_t> samples_of(const std::vector<LoadedBatch>& group);
+  std::string samples_text(const std::vector<int64_t>& samples);
 
   // Headers, and where this rank computes.
   void announce_start();
@@ -182,6 +192,7 @@ class Trainer {
   std::vector<std::string> written_files_;  // by rank 0 beside the results
   StopSignal stop_ = StopSignal::kNone;
   int non_finite_in_a_row_ = 0;
+  std::deque<Untold> untold_;  // oldest first
   int64_t last_saved_step_ = -1;
   // The last save, which may be under way in the background.
   struct SaveTimes {

@@ -1,7 +1,11 @@
 // Trainer: the loop (training_loop.md 7.2 of the contract gives the order of things).
 #include <ATen/ops/empty.h>
 
+#include <algorithm>
 #include <cmath>
+#include <optional>
+#include <utility>
+#include <vector>
 
 #include "hftrain/base/error.h"
 #include "hftrain/base/text.h"
@@ -95,6 +99,7 @@ void Trainer::train() {
   // A checkpoint of the last update may be from before the end of the epoch that ends with it.
   if (at_last_step && stop_ == StopSignal::kNone && state_.in_epoch()) train_epoch(loader);
   while (!finished()) train_epoch(loader);
+  settle_update();
   clock_.set("train", training_seconds());
   if (stop_ == StopSignal::kNone) {
     finish_training();
@@ -194,16 +199,15 @@ bool Trainer::train_step(const std::vector<LoadedBatch>& group, const BatchLoade
   notify(&Callback::on_step_begin);
   profile_.before_update(state_.global_step + 1);
   if (overflow_watch_) overflow_watch_->set_update(state_.global_step + 1);
-  const UpdateResult update = update_->run(
+  untold_.push_back({state_.global_step + 1, state_.position.epoch, samples_of(group)});
+  const std::optional<UpdateResult> update = update_->run(
       group, divisor_of(all, local.label_tokens), losses_, state_.global_step - state_.last_logged_step,
       {[this] { notify(&Callback::on_substep_end); }, [this] { notify(&Callback::on_pre_optimizer_step); },
        [this] { notify(&Callback::on_optimizer_step); }, [this] { empty_cache(); }});
   if (const std::string trace = profile_.after_update(state_.global_step + 1); !trace.empty() && speaks())
     events_.message(LogLevel::kInfo, "the trace of --profile_steps is in " + trace);
-  state_.grad_norm = update.grad_norm;
-  state_.learning_rate = update.learning_rate;
   state_.epoch_closed = false;
-  guard_against_divergence(update, group);
+  if (update) take_note(*update);
   ++state_.global_step;
   state_.position.batch += static_cast<int64_t>(group.size());
   loader.mark(state_.position);
@@ -242,6 +246,7 @@ void Trainer::after_step() {
 }
 
 void Trainer::act_on_flags() {
+  if (control_.should_log || control_.should_evaluate || control_.should_save) settle_update();
   if (control_.should_log) log_progress();
   if (control_.should_evaluate && plan_.data.validation) evaluate_and_track();
   // While gradients are not finite the parameters are suspect: the newest checkpoint is to be from before.
@@ -250,17 +255,32 @@ void Trainer::act_on_flags() {
   control_.should_log = control_.should_evaluate = control_.should_save = false;
 }
 
+std::vector<int64_t> Trainer::samples_of(const std::vector<LoadedBatch>& group) {
+  std::vector<int64_t> samples;
+  for (const LoadedBatch& batch : group)
+    samples.insert(samples.end(), batch.samples.begin(), batch.samples.end());
+  return samples;
+}
+
+void Trainer::take_note(const UpdateResult& result) {
+  state_.grad_norm = result.grad_norm;
+  state_.learning_rate = result.learning_rate;
+  const Untold update = std::move(untold_.front());
+  untold_.pop_front();
+  guard_against_divergence(result, update);
+}
+
+void Trainer::settle_update() {
+  if (const std::optional<UpdateResult> last = update_->settle()) take_note(*last);
+}
+
 // The ranks' samples of an update that all of them skip, for whoever looks for the culprit in the data.
-std::string Trainer::samples_of(const std::vector<LoadedBatch>& group) {
+std::string Trainer::samples_text(const std::vector<int64_t>& samples) {
   constexpr size_t kShown = 32;  // of a rank
   std::string local;
-  size_t count = 0;
-  for (const LoadedBatch& batch : group) {
-    for (const int64_t sample : batch.samples) {
-      if (count++ < kShown) local += (local.empty() ? "" : ", ") + std::to_string(sample);
-    }
-  }
-  if (count > kShown) local += " and " + std::to_string(count - kShown) + " more";
+  for (size_t i = 0; i < std::min(samples.size(), kShown); ++i)
+    local += (local.empty() ? "" : ", ") + std::to_string(samples[i]);
+  if (samples.size() > kShown) local += " and " + std::to_string(samples.size() - kShown) + " more";
   const std::vector<std::string> all = communicator_.all_gather_text(local);
   if (all.size() == 1) return local;
   std::string text;
@@ -269,7 +289,7 @@ std::string Trainer::samples_of(const std::vector<LoadedBatch>& group) {
   return text;
 }
 
-void Trainer::guard_against_divergence(const UpdateResult& result, const std::vector<LoadedBatch>& group) {
+void Trainer::guard_against_divergence(const UpdateResult& result, const Untold& update) {
   if (!result.skipped) {
     non_finite_in_a_row_ = 0;
     return;
@@ -278,18 +298,17 @@ void Trainer::guard_against_divergence(const UpdateResult& result, const std::ve
   ++non_finite_in_a_row_;
   // The scaler of float16 finds its scale by overflowing; that is no sign of trouble.
   if (plan_.precision.gradient_scaler) return;
-  const std::string samples = samples_of(group);
+  const std::string samples = samples_text(update.samples);
   if (speaks()) {
-    events_.message(LogLevel::kWarning, "update " + std::to_string(state_.global_step + 1) +
+    events_.message(LogLevel::kWarning, "update " + std::to_string(update.step) +
                                             " was skipped: the gradient norm is not finite; samples of " +
-                                            "epoch " + std::to_string(state_.position.epoch) + ": " +
-                                            samples);
+                                            "epoch " + std::to_string(update.epoch) + ": " + samples);
   }
   if (non_finite_in_a_row_ < kNonFiniteLimit) return;
   finish_save();  // it is from before this, or from an update that changed nothing
   throw Error(ExitCode::kDiverged, "training diverged: " + std::to_string(kNonFiniteLimit) +
                                        " updates in a row had gradients that are not finite")
-      .where("step " + std::to_string(state_.global_step + 1))
+      .where("step " + std::to_string(update.step))
       .why("a loss or a gradient is NaN or infinite")
       .hint(
           "the newest checkpoint is from before this: go on from it with a smaller --max_grad_norm, or start "

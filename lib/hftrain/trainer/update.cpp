@@ -1,20 +1,25 @@
 #include "hftrain/trainer/update.h"
 
+#include <ATen/ops/empty.h>
+#include <ATen/ops/isfinite.h>
 #include <ATen/ops/mul.h>
 #include <ATen/ops/scalar_tensor.h>
 
 #include <cmath>
+#include <utility>
 
 namespace hftrain::trainer {
 
 Update::Update(const plan::RunPlan& plan, models::Model& model, nn::UnitRunner& runner,
-               parallel::Strategy& strategy, optim::Schedule& schedule, optim::GradientScaler& scaler)
+               parallel::Strategy& strategy, optim::Schedule& schedule, optim::GradientScaler& scaler,
+               std::unique_ptr<parallel::HostCopies> copies)
     : plan_(plan),
       model_(model),
       runner_(runner),
       strategy_(strategy),
       schedule_(schedule),
-      scaler_(scaler) {}
+      scaler_(scaler),
+      copies_(std::move(copies)) {}
 
 void Update::accumulate(const LoadedBatch& batch, double divisor, bool synchronise, LossAccumulator& losses,
                         int64_t steps_since_log, const UpdateHooks& hooks) {
@@ -33,14 +38,22 @@ void Update::accumulate(const LoadedBatch& batch, double divisor, bool synchroni
   strategy_.backward(plan_.precision.gradient_scaler ? at::mul(loss, at::Scalar(scaler_.scale())) : loss);
 }
 
-UpdateResult Update::run(const std::vector<LoadedBatch>& micro_batches, double divisor,
-                         LossAccumulator& losses, int64_t steps_since_log, const UpdateHooks& hooks) {
+std::optional<UpdateResult> Update::run(const std::vector<LoadedBatch>& micro_batches, double divisor,
+                                        LossAccumulator& losses, int64_t steps_since_log,
+                                        const UpdateHooks& hooks) {
   for (size_t i = 0; i < micro_batches.size(); ++i) {
     const bool last = i + 1 == micro_batches.size();
     accumulate(micro_batches[i], divisor, last || plan_.batch.sync_each_batch, losses, steps_since_log,
                hooks);
     if (!last) hooks.substep_end();
   }
+  std::optional<UpdateResult> known = late() ? step_late(hooks) : step_at_once(hooks);
+  hooks.optimizer_step();
+  strategy_.zero_gradients();
+  return known;
+}
+
+UpdateResult Update::step_at_once(const UpdateHooks& hooks) {
   UpdateResult result;
   result.learning_rate = schedule_.rate();
   const bool overflow = plan_.precision.gradient_scaler && strategy_.unscale(scaler_);
@@ -52,8 +65,34 @@ UpdateResult Update::run(const std::vector<LoadedBatch>& micro_batches, double d
     schedule_.step();
   }
   if (plan_.precision.gradient_scaler) scaler_.update();
-  hooks.optimizer_step();
-  strategy_.zero_gradients();
+  return result;
+}
+
+bool Update::late() const {
+  return copies_ && strategy_.skips_by_tensor() && !plan_.precision.gradient_scaler;
+}
+
+std::optional<UpdateResult> Update::step_late(const UpdateHooks& hooks) {
+  const at::Tensor norm = strategy_.clip_gradients(plan_.optimizer.max_grad_norm);
+  // The device is past that update when it comes to this one, which the host has handed out.
+  std::optional<UpdateResult> before = settle();
+  hooks.pre_optimizer_step();
+  optim::Pace pace = schedule_.pace();
+  pace.skip = at::isfinite(norm).logical_not().to(at::kFloat);
+  strategy_.step(pace);
+  const at::Tensor there = at::empty({}, norm.options().device(at::kCPU).pinned_memory(!norm.is_cpu()));
+  copies_->start(there, norm);
+  waiting_ = {there, copies_->mark(), schedule_.rate()};
+  return before;
+}
+
+std::optional<UpdateResult> Update::settle() {
+  if (!waiting_) return std::nullopt;
+  const Waiting last = *std::exchange(waiting_, std::nullopt);
+  copies_->wait(last.mark);
+  UpdateResult result{.grad_norm = *last.norm.const_data_ptr<float>(), .learning_rate = last.rate};
+  result.skipped = !std::isfinite(result.grad_norm);
+  if (!result.skipped) schedule_.step();
   return result;
 }
 

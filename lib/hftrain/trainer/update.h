@@ -2,11 +2,14 @@
 #pragma once
 
 #include <functional>
+#include <memory>
+#include <optional>
 #include <vector>
 
 #include "hftrain/models/model.h"
 #include "hftrain/optim/gradients.h"
 #include "hftrain/optim/schedule.h"
+#include "hftrain/parallel/host_copies.h"
 #include "hftrain/parallel/strategy.h"
 #include "hftrain/plan/run_plan.h"
 #include "hftrain/trainer/batch_loader.h"
@@ -26,17 +29,33 @@ struct UpdateHooks {
   std::function<void()> before_backward = [] {};  // of every micro-batch
 };
 
+// On a device whose copies come late nobody waits for the norm: the device decides itself whether it skips (where the optimizer
+// can, and no loss scale has to know), and the host hears of an update while the next one is computed, in time for the rate of
+// that one.
 class Update {
  public:
+  // `copies`: of a device that computes while the host goes on; null: numbers are read at once.
   Update(const plan::RunPlan& plan, models::Model& model, nn::UnitRunner& runner,
-         parallel::Strategy& strategy, optim::Schedule& schedule, optim::GradientScaler& scaler);
+         parallel::Strategy& strategy, optim::Schedule& schedule, optim::GradientScaler& scaler,
+         std::unique_ptr<parallel::HostCopies> copies);
 
   // `divisor`: what the summed token losses of every micro-batch are divided by. Gradients are zero before
-  // and after.
-  UpdateResult run(const std::vector<LoadedBatch>& micro_batches, double divisor, LossAccumulator& losses,
-                   int64_t steps_since_log, const UpdateHooks& hooks);
+  // and after. What is known now: of this update, or of the one before (nothing: this is the first).
+  std::optional<UpdateResult> run(const std::vector<LoadedBatch>& micro_batches, double divisor,
+                                  LossAccumulator& losses, int64_t steps_since_log, const UpdateHooks& hooks);
+  // Of the last update if run() has not told it; waits for the device. The schedule has gone on when this returns.
+  std::optional<UpdateResult> settle();
 
  private:
+  struct Waiting {
+    at::Tensor norm;  // on the host when the copies up to `mark` are over
+    parallel::HostCopies::Mark mark;
+    double rate;
+  };
+
+  bool late() const;
+  UpdateResult step_at_once(const UpdateHooks& hooks);
+  std::optional<UpdateResult> step_late(const UpdateHooks& hooks);
   void accumulate(const LoadedBatch& batch, double divisor, bool synchronise, LossAccumulator& losses,
                   int64_t steps_since_log, const UpdateHooks& hooks);
 
@@ -46,6 +65,8 @@ class Update {
   parallel::Strategy& strategy_;
   optim::Schedule& schedule_;
   optim::GradientScaler& scaler_;
+  std::unique_ptr<parallel::HostCopies> copies_;
+  std::optional<Waiting> waiting_;
 };
 
 }  // namespace hftrain::trainer

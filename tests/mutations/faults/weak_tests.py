@@ -77,7 +77,7 @@ fault("report_to brings no tracker",
       says=r"one event file|log\.csv")
 
 fault("replicas of shard groups are not averaged",
-      "lib/hftrain/parallel/shard_unit.cpp", "if (groups_.replicate->world_size() > 1 && reduction->parts.defined()) {", "if (groups_.replicate->world_size() > 1000 && reduction->parts.defined()) {",
+      "lib/hftrain/parallel/shard_unit.cpp", "if (groups_.replicate->world_size() > 1 && reduction_->parts.defined()) {", "if (groups_.replicate->world_size() > 1000 && reduction_->parts.defined()) {",
       tests=["parallel: shard groups with replicas train as one group", "runs: two groups of two ranks give the losses of DDP"],
       says=r"hybrid|rank")
 

@@ -30,7 +30,7 @@ template <bool kFused>
                                               float* __restrict second, int64_t n) {
   const AdamWStep s = step;
   for (int64_t i = 0; i < n; ++i) {
-    const float g = gradient[i];
+    const float g = gradient[i] * s.factor;
     const float m = multiply_add<kFused>(s.rest1, g - first[i], first[i]);
     const float v = multiply_add<kFused>(s.rest2 * g, g, s.beta2 * second[i]);
     first[i] = m;

@@ -15,6 +15,7 @@ double sum_of_squares(const float* x, int64_t n);
 
 // One step of AdamW; see adamw.h for the formula.
 struct AdamWStep {
+  float factor = 1;            // of the gradients
   float decay = 1;             // 1 - rate·weight_decay
   float rest1 = 1;             // 1 - beta1
   float beta2 = 0, rest2 = 1;  // rest2 = 1 - beta2
