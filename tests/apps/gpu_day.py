@@ -26,8 +26,9 @@ def every_step_is_rehearsed_and_a_second_call_goes_on(_, folder):
     report = pathlib.Path(folder, "out", "report.md").read_text()
     expect("A rehearsal: no GPU was used" in report, "the page says what it is", report)
     expect("Not run" not in report and "FAILED" not in report, "every step was through", report)
-    for row in ("gpt2, tags", "vit, images", "zero3-offload", "bf16", "resumed at 6 of 12", "kill -9 of a rank", "Ctrl-C"):
+    for row in ("gpt2, tags", "vit, images", "zero3-offload", "bf16", "resumed at 6 of 12", "kill -9 of a rank", "SIGSTOP of a rank", "Ctrl-C"):
         expect(f"| {row} | holds |" in report, f"{row} was tried", report)
+    expect("a small model: ours / the Trainer |" in report or "the Trainer | - | not tried" in report, "turns with the Trainer", report)
     again = day(folder)
     steps = day(folder, "--list").stdout.splitlines()
     expect(again.returncode == 0 and again.stdout.count("done before") == len(steps), "nothing is run twice", again.stdout)

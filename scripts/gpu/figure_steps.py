@@ -1,0 +1,59 @@
+"""Steps that compare figures of runs: with the CPU's, with other strategies, with another precision, with themselves gone on with."""
+import os
+import shutil
+
+from heads_and_strategies import FAMILIES, STRATEGIES
+from trial import apart
+
+BARS = {"cuda": 1e-4, "cpu": 0.0}  # of losses beside the CPU's: four updates by other kernels, and the same ones
+
+
+def families(trial, options):
+    """four updates of every family with every head, beside the CPU's"""
+    for family in options.families or FAMILIES:
+        for task in FAMILIES[family][3].split():
+            place = os.path.join(trial.folder, f"{family}-{task}")
+            beside = trial.data().trained(family, task, place + "-cpu", on_cpu=True)
+            found = trial.data().trained(family, task, place, on_cpu=not trial.on_gpu)
+            difference = apart(found[0], beside[0])
+            trial.row(f"{family}, {task}", difference <= BARS[trial.device], f"losses {difference:.1e} apart")
+            for folder in (place, place + "-cpu"):
+                shutil.rmtree(folder)
+
+
+def strategies(trial, options):
+    """twenty updates under every strategy on one rank, beside none; losses and norms of gradients"""
+    steps = ["--max_steps", 20, "--save_strategy", "no", "--max_grad_norm", 0.5, "--gradient_accumulation_steps", 2]
+    base = trial.train("plain", *steps)
+    for name, flags in STRATEGIES.items():
+        if name in ("ddp", "hybrid"):
+            continue
+        run = trial.train(name, *steps, *flags("GPT2Block", 1))
+        losses, norms = (apart(run.figures(key), base.figures(key)) for key in ("loss", "grad_norm"))
+        trial.row(name, max(losses, norms) <= (1e-4 if trial.on_gpu else 1e-6), f"losses {losses:.1e} apart, norms {norms:.1e}")
+
+
+def precision(trial, options):
+    """fifty updates in bfloat16 and float16 beside float32"""
+    steps = ["--max_steps", 50, "--save_strategy", "no"]
+    base = trial.train("float32", *steps).figures()
+    difference = apart(trial.train("bfloat16", *steps, "--bf16").figures(), base)
+    trial.row("bf16", difference <= 2e-2, f"losses {difference:.1e} apart")
+    if not trial.on_gpu:
+        return trial.skip("fp16", "it needs a GPU")
+    difference = apart(trial.train("float16", *steps, "--fp16").figures(), base)
+    trial.row("fp16 with a loss scale", difference <= 2e-2, f"losses {difference:.1e} apart")
+
+
+def going_on(trial, options):
+    """resumed, saved beside training and recomputed with dropout: the same bits"""
+    steps = ["--max_steps", 12, "--save_strategy", "steps", "--save_steps", 6]
+    straight = trial.train("straight", *steps)
+    checkpoint = os.path.join(straight.output, "checkpoint-6")
+    resumed = trial.train("resumed", *steps, "--resume_from_checkpoint", checkpoint)
+    later = {step: loss for step, loss in straight.figures().items() if step > 6}
+    trial.row("resumed at 6 of 12", resumed.figures() == later and resumed.weights() == straight.weights(),
+              f"losses {apart(resumed.figures(), later):.1e} apart")
+    for name, flag in (("saved in the background", "--async_save"), ("recomputed", "--gradient_checkpointing")):
+        other = trial.train(flag.strip("-"), *steps, flag)
+        trial.row(name, other.weights() == straight.weights(), f"losses {apart(other.figures(), straight.figures()):.1e} apart")
