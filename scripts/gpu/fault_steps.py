@@ -7,6 +7,8 @@ import time
 
 from runs import HFTRAIN
 
+UPDATES = 8  # before a run is disturbed: in the first ones a rank may be silent for minutes, as on a device that compiles
+
 
 def faults(trial, options):
     """a rank that is killed or stopped, a run that the user stops, and a batch that does not fit"""
@@ -26,6 +28,14 @@ def children_of(pid):
         return [int(child) for child in file.read().split()]
 
 
+def lines_of(path):
+    try:
+        with open(path) as file:
+            return sum(1 for _ in file)
+    except FileNotFoundError:
+        return 0
+
+
 @contextlib.contextmanager
 def long_run(trial, name):
     """A run in the middle of its updates, or ended before: (process, file of what it says)."""
@@ -35,7 +45,7 @@ def long_run(trial, name):
         process = subprocess.Popen([HFTRAIN, *flags, *trial.device_flags()], env=data.environment, stdout=subprocess.DEVNULL, stderr=said)
         log = os.path.join(output, "hftrain", "log.jsonl")
         try:
-            while process.poll() is None and not (os.path.exists(log) and os.path.getsize(log)):
+            while process.poll() is None and not lines_of(log) > UPDATES:
                 trial.seconds_left()
                 time.sleep(0.05)
             yield process, said
