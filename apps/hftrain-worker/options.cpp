@@ -21,6 +21,7 @@ int from_environment(const Environment& environment, const char* name, int other
 
 Options read_options(int argc, char** argv, const Environment& environment) {
   Options options;
+  options.environment = environment;
   options.rank = from_environment(environment, "RANK", 0);
   options.attempt = from_environment(environment, "HFTRAIN_ATTEMPT", 0);
   options.master_addr = environment.get_or("MASTER_ADDR", options.master_addr);

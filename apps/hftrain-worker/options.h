@@ -17,6 +17,7 @@ struct Options {
   int attempt = 0;
   std::string master_addr = "127.0.0.1";
   int master_port = 0;
+  Environment environment{};  // of the process
 };
 
 // Throws Error (kUsage) for an unknown option or a missing value: a worker is started by the launcher, not by

@@ -152,6 +152,7 @@ ExitCode train(const plan::RunPlan& plan, const Options& options, StatusPage& st
                FailureReport& failure) {
   const double begin = monotonic_seconds();
   runtime::WorkerContext context = make_context(plan, plan.ranks.ranks.at(static_cast<size_t>(options.rank)));
+  context.environment = options.environment;
   const std::unique_ptr<comm::MpiProcess> mpi = start_mpi(plan);
   const ExitCode code = train_in_groups(plan, options, context, mpi.get(), begin, status, events, failure);
   // mpirun, without which MPI does not end, sleeps while it waits for those it has told to stop, and then

@@ -12,6 +12,7 @@ import shutil
 import struct
 import sys
 import tempfile
+import zlib
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from runs import Fixture, expect, in_order, read_json, records
@@ -122,9 +123,70 @@ def events(path):
     return scalars, texts
 
 
+def wandb_records(path):
+    """The records of a .wandb file, {field: value} each; lengths and checksums are looked at."""
+    with open(path, "rb") as file:
+        data = file.read()
+    expect(data[:7] == struct.pack("<4sHB", b":W&B", 0xBEE1, 0), "the header of a .wandb file", data[:7])
+    at, whole = 7, b""
+    while at < len(data):
+        if 32768 - at % 32768 < 7:
+            at += 32768 - at % 32768
+            continue
+        checksum, size, kind = struct.unpack_from("<IHB", data, at)
+        content = data[at + 7:at + 7 + size]
+        expect(checksum == zlib.crc32(content, zlib.crc32(bytes([kind]))), "checksum of a piece", at)
+        whole, at = (content if kind in (1, 2) else whole + content), at + 7 + size
+        if kind in (1, 4):
+            yield dict(fields(whole))
+
+
+def wandb_items(message):
+    """{key: value} of a configuration, a summary or a point of a curve."""
+    items = [dict(fields(value)) for number, value in fields(message) if number == 1]
+    return {item.get(1, item.get(2)).decode(): json.loads(item[16]) for item in items}
+
+
+def tag_of(key):
+    return f"eval/{key[5:]}" if key.startswith("eval_") else f"train/{key}"
+
+
+OF_WHOLE_RUN = ["train_runtime", "train_samples_per_second", "train_steps_per_second", "train_loss", "total_flos"]
+
+
+def wandb_gets_every_record(folder, log):
+    runs = glob.glob(os.path.join(folder, "wandb", "offline-run-*"))
+    expect(len(runs) == 1 and runs[0].endswith("-my-id"), "one offline run", runs)
+    found = list(wandb_records(os.path.join(runs[0], "run-my-id.wandb")))
+    run, config, end = dict(fields(found[1][17])), wandb_items(found[2][5]), found[-1][18]
+    expect((run[1], run[3], run[8]) == (b"my-id", b"a-project", b"a-name"), "what flags and variables say", run)
+    expect(config["learning_rate"] == 1e-3 and config["n_layer"] == 2 and config["model/num_parameters"] > 0, "arguments and model", config)
+    expect(end == b"" or dict(fields(end)).get(1, 0) == 0, "a good end", end)
+    points = [wandb_items(record[2]) for record in found if 2 in record]
+    wanted = [{**{tag_of(k): v for k, v in r.items() if k not in ("step", "time", *OF_WHOLE_RUN)}, "train/global_step": r["step"],
+               "_timestamp": r["time"], "_step": i} for i, r in enumerate(log)]
+    expect([{k: v for k, v in p.items() if k != "_runtime"} for p in points] == wanted, "the points are the records", [points, wanted])
+    summary = {}
+    for record in found:
+        summary.update(wandb_items(record.get(3, b"")))
+    whole = {k: v for r in log for k, v in r.items() if k in OF_WHOLE_RUN}
+    expect(whole and {k: summary.get(k) for k in whole} == whole, "what is of the whole run is in the summary", summary)
+
+
 def trackers_get_every_record(fixture, output):
-    fixture.call(*fixture.flags(output, "--max_steps", 4, "--save_strategy", "no", *EVALUATED, "--report_to", "tensorboard", "csv"))
+    fixture.environment.update(WANDB_DIR=output, WANDB_PROJECT="a-project", WANDB_RUN_ID="my-id", WANDB_MODE="online",
+                               WANDB_API_KEY="verysecret")
+    said = fixture.call(*fixture.flags(output, "--max_steps", 4, "--save_strategy", "no", *EVALUATED, "--run_name", "a-name",
+                                       "--report_to", "tensorboard", "csv", "wandb", "prometheus")).stderr
+    in_order(said, "WANDB_PROJECT=a-project", "are used for the run of wandb", "WANDB_MODE=online of the environment has no effect")
+    for folder, _, names in os.walk(output):
+        for name in names:
+            with open(os.path.join(folder, name), "rb") as file:
+                expect(b"verysecret" not in file.read(), "no key in a file", name)
+    for variable in [name for name in fixture.environment if name.startswith("WANDB_")]:
+        del fixture.environment[variable]
     log = records(output)
+    wandb_gets_every_record(output, log)
     files = glob.glob(os.path.join(output, "runs", "*", "events.out.tfevents.*"))
     expect(len(files) == 1, "one event file", files)
     scalars, texts = events(files[0])
@@ -133,13 +195,36 @@ def trackers_get_every_record(fixture, output):
     for record in log:  # for equal steps the later record counts
         for key, value in record.items():
             if key not in ("step", "time"):
-                tag = f"eval/{key[5:]}" if key.startswith("eval_") else f"train/{key}"
-                last.setdefault(tag, {})[record["step"]] = struct.unpack("<f", struct.pack("<f", value))[0]
+                last.setdefault(tag_of(key), {})[record["step"]] = struct.unpack("<f", struct.pack("<f", value))[0]
     expect(scalars == last, "the scalars are the records", [scalars, last])
     with open(os.path.join(output, "hftrain", "log.csv"), newline="") as file:
         table = list(csv.DictReader(file))
     rows = [{k: float(v) for k, v in row.items() if v} for row in table]
     expect(rows == [{k: float(v) for k, v in r.items()} for r in log], "the table is the records", [rows, log])
+    with open(os.path.join(output, "hftrain", "metrics.prom")) as file:
+        gauges = dict(line.rsplit(" ", 1) for line in file if not line.startswith("#"))
+    newest = {k: v for r in log for k, v in r.items() if k != "time"}
+    wanted = {f'hftrain_{k}{{run="a-name"}}': v for k, v in {**newest, "last_record_seconds": log[-1]["time"], "running": 0}.items()}
+    expect({k: float(v) for k, v in gauges.items()} == wanted, "the gauges are the newest values", [gauges, wanted])
+
+
+def trackers_that_fail_or_hang_cost_a_warning_each(fixture, output):
+    flags = ["--max_steps", 6, "--save_strategy", "no"]
+    alone = output + "-alone"
+    fixture.call(*fixture.flags(alone, *flags))
+    os.makedirs(os.path.join(output, "hftrain"))
+    os.mkfifo(os.path.join(output, "hftrain", "log.csv"))  # reading it waits for ever
+    os.makedirs(os.path.join(output, "hftrain", "metrics.prom"))  # a folder where a file should be
+    full = os.path.join(output, "board")
+    os.symlink("/dev/full", full)  # no folder to write into
+    fixture.environment["WANDB_DIR"] = "/dev/null/nowhere"
+    said = fixture.call(*fixture.flags(output, *flags, "--logging_dir", full, "--report_to", "csv", "tensorboard", "prometheus", "wandb")).stderr
+    del fixture.environment["WANDB_DIR"]
+    for tracker in ("csv", "tensorboard", "prometheus", "wandb"):
+        expect(said.count(f"warning: {tracker} gets no more records of this run: ") == 1, f"one warning of {tracker}", said)
+    expect(said.count("warning:") == 4 and said.count("hftrain/log.jsonl holds all of them") == 4, "and no other", said)
+    losses = [[(r["step"], r["loss"], r["grad_norm"]) for r in records(folder) if "loss" in r] for folder in (alone, output)]
+    expect(len(losses[1]) == 6 and losses[0] == losses[1] and same_weights(alone, output), "the same training", losses)
 
 
 def only_the_model_is_saved_when_so_asked(fixture, output):
@@ -267,7 +352,7 @@ def a_generation_config_stays_as_it_was(fixture, output):
     expect(changed == {**json.loads(text), "eos_token_id": [own["eos_token_id"], 77, 78]}, "the rest stays", changed)
 
 
-SCENARIOS = [results_and_readme_say_what_was_logged, trackers_get_every_record, only_the_model_is_saved_when_so_asked,
+SCENARIOS = [results_and_readme_say_what_was_logged, trackers_get_every_record, trackers_that_fail_or_hang_cost_a_warning_each, only_the_model_is_saved_when_so_asked,
            recomputed_activations_give_the_same_losses_in_less_memory, tokens_and_memory_are_counted_when_asked,
            the_best_model_is_found_after_a_move_and_forgotten_when_gone, a_generation_config_stays_as_it_was]
 

@@ -365,7 +365,6 @@ TEST_CASE("what hftrain does not do is refused by name with a way out") {
   CHECK(contains(with_key("\"flops_profiler\": {\"enabled\": true}").mistakes(), "total_flos is in"));
   CHECK(contains(with_key("\"prescale_gradients\": true").mistakes(),
                  "prescale_gradients true is not supported"));
-  CHECK(contains(with_key("\"wandb\": {\"enabled\": true}").mistakes(), "wandb is planned"));
   CHECK(
       contains(with_key("\"comet\": {\"enabled\": true}").mistakes(), "comet.enabled true is not supported"));
   CHECK(contains(with_key("\"aio\": {\"use_gds\": true}").mistakes(), "aio.use_gds true is not supported"));
@@ -381,6 +380,11 @@ TEST_CASE("monitors, reductions and activation checkpointing") {
   CHECK(a.logging.logging_dir == "logs/a");
   CHECK(*a.parallel.sharding.reduce_dtype == "bfloat16");
   CHECK(contains(file.notes(), "use --gradient_checkpointing"));
+  const DeepspeedFile tracked =
+      with_key("\"wandb\": {\"enabled\": true, \"group\": \"g\", \"project\": \"deepspeed\"}");
+  CHECK(tracked.arguments().logging.report_to == Words{"wandb"});
+  CHECK(contains(tracked.notes(), "the variable WANDB_RUN_GROUP says it"));
+  CHECK_FALSE(contains(tracked.notes(), "WANDB_PROJECT"));
 }
 
 TEST_CASE("optimizer sections") {

@@ -255,7 +255,8 @@ TEST_CASE("torch_compile allows TensorFloat-32 as upstream does") {
 }
 
 TEST_CASE("all, none and words of resuming") {
-  CHECK(parse({"--report_to", "all"}).arguments.logging.report_to == Words{"tensorboard", "csv", "jsonl"});
+  CHECK(parse({"--report_to", "all"}).arguments.logging.report_to ==
+        Words{"tensorboard", "wandb", "mlflow", "csv", "jsonl", "prometheus"});
   CHECK(parse({"--resume_from_checkpoint"}).arguments.saving.resume_from_checkpoint == "true");
   CHECK(parse({"--resume_from_checkpoint", "True"}).arguments.saving.resume_from_checkpoint == "true");
   CHECK_FALSE(parse({"--resume_from_checkpoint", "false"}).arguments.saving.resume_from_checkpoint);

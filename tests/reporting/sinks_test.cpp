@@ -6,6 +6,9 @@
 #include "hftrain/base/text.h"
 #include "hftrain/reporting/csv_sink.h"
 #include "hftrain/reporting/jsonl_sink.h"
+#include "hftrain/reporting/metric_tag.h"
+#include "hftrain/reporting/prometheus_sink.h"
+#include "hftrain/reporting/reporters.h"
 #include "hftrain/reporting/tensorboard_sink.h"
 #include "support/catch.h"
 #include "support/python.h"
@@ -28,7 +31,6 @@ TEST_CASE("jsonl: one object per line, unrounded, appended on resume", "[reporti
     JsonlSink sink(path);
     sink.record(at_step(1, {{"loss", 2.345678901234567}, {"learning_rate", 5e-05}}));
     sink.record(at_step(2, {{"loss", std::nan("")}}));
-    sink.close();
   }
   CHECK(read_file(path) ==
         "{\"step\": 1, \"epoch\": 0.25, \"time\": 1700000001.5, \"learning_rate\": 5e-05, \"loss\": "
@@ -77,17 +79,44 @@ TEST_CASE("checksums are masked CRC-32C", "[reporting]") {
 }
 
 TEST_CASE("metric names become the tags of the Trainer", "[reporting]") {
-  CHECK(tensorboard_tag("loss") == "train/loss");
-  CHECK(tensorboard_tag("eval_loss") == "eval/loss");
-  CHECK(tensorboard_tag("test_f1") == "test/f1");
-  CHECK(tensorboard_tag("train_runtime") == "train/train_runtime");
-  CHECK(tensorboard_tag("evaluation") == "train/evaluation");
+  CHECK(metric_tag("loss") == "train/loss");
+  CHECK(metric_tag("eval_loss") == "eval/loss");
+  CHECK(metric_tag("test_f1") == "test/f1");
+  CHECK(metric_tag("train_runtime") == "train/train_runtime");
+  CHECK(metric_tag("evaluation") == "train/evaluation");
+}
+
+TEST_CASE("prometheus: one file of gauges, whole at any time", "[reporting]") {
+  const TemporaryDirectory folder;
+  ReportedRun run;
+  run.output_dir = folder / "a \"run\"";
+  PrometheusSink sink(folder / "hftrain/metrics.prom", run);
+  const std::string label = "{run=\"a \\\"run\\\"\"}";
+  CHECK(read_file(folder / "hftrain/metrics.prom") ==
+        "# TYPE hftrain_running gauge\nhftrain_running" + label + " 1.0\n");
+  sink.record(at_step(1, {{"loss", 2.5}, {"note", "text"}, {"eval_f1.macro", std::nan("")}}));
+  sink.record(at_step(2, {{"loss", 2.25}}));
+  sink.flush();
+  sink.end(RunEnd::kFinished);
+  std::string text;
+  const std::pair<const char*, const char*> kGauges[] = {
+      {"epoch", "0.5"}, {"eval_f1_macro", "NaN"}, {"last_record_seconds", "1700000002.5"},
+      {"loss", "2.25"}, {"running", "0.0"},       {"step", "2.0"}};
+  for (const auto& [name, value] : kGauges)
+    text += "# TYPE hftrain_" + std::string(name) + " gauge\nhftrain_" + name + label + ' ' + value + '\n';
+  CHECK(read_file(folder / "hftrain/metrics.prom") == text);
+}
+
+TEST_CASE("every tracker has a row, and what has none is a fault of ours", "[reporting]") {
+  for (const char* word : {"tensorboard", "wandb", "mlflow", "csv", "prometheus"})
+    CHECK(reporter(word).word == word);
+  CHECK_THROWS_AS(reporter("jsonl"), Error);
 }
 
 TEST_CASE("a resumed run gets an event file of its own", "[reporting]") {
   const TemporaryDirectory folder;
-  const TensorBoardSink first(folder / "runs/a", 1700000000.5, Logger());
-  const TensorBoardSink second(folder / "runs/a", 1700000000.5, Logger());
+  const TensorBoardSink first(folder / "runs/a", 1700000000.5, {});
+  const TensorBoardSink second(folder / "runs/a", 1700000000.5, {});
   CHECK(first.path() != second.path());
   CHECK_THAT(first.path(), Catch::Contains("/runs/a/events.out.tfevents.1700000000."));
 }
@@ -95,9 +124,7 @@ TEST_CASE("a resumed run gets an event file of its own", "[reporting]") {
 TEST_CASE("what is neither number nor text is left out with one warning", "[reporting]") {
   const TemporaryDirectory folder;
   std::vector<std::string> warnings;
-  TensorBoardSink sink(folder.path(), 1, Logger(LogLevel::kInfo, [&](LogLevel, std::string_view text) {
-                         warnings.emplace_back(text);
-                       }));
+  TensorBoardSink sink(folder.path(), 1, [&](const std::string& text) { warnings.push_back(text); });
   sink.record(at_step(1, {{"matrix", {1, 2}}}));
   sink.record(at_step(2, {{"matrix", {1, 2}}}));
   REQUIRE(warnings.size() == 1);
@@ -107,7 +134,7 @@ TEST_CASE("what is neither number nor text is left out with one warning", "[repo
 TEST_CASE("TensorBoard reads the event file", "[reporting][parity]") {
   if (!testing::has_python()) HFTRAIN_SKIP("python3 with tensorboard: set HFTRAIN_TEST_PYTHON");
   const TemporaryDirectory folder;
-  TensorBoardSink sink(folder.path(), 1700000000, Logger());
+  TensorBoardSink sink(folder.path(), 1700000000, {});
   sink.text("args", "{\"seed\": 42}", 1700000000);
   for (const int64_t step : {1, 200, 100000}) {
     sink.record(at_step(step, {{"loss", 0.5 * static_cast<double>(step)},
@@ -116,7 +143,6 @@ TEST_CASE("TensorBoard reads the event file", "[reporting][parity]") {
                                {"note", "gr\u00fc\u00df"},
                                {"bad", std::numeric_limits<double>::quiet_NaN()}}));
   }
-  sink.close();
   const testing::PythonResult result = testing::run_python(R"(
 import math, sys
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator

@@ -11,6 +11,7 @@
 #include "hftrain/plan/rank_memory.h"
 #include "hftrain/plan/resolve_parts.h"
 #include "hftrain/plan/special_tokens.h"
+#include "hftrain/plan/tracker_variables.h"
 
 namespace hftrain::plan {
 namespace {
@@ -208,7 +209,7 @@ RunPlan resolve(const ResolveInput& input) {
   plan.profile = resolve_profile(input, plan, problems);
   check_schedule_lengths(input, plan, problems);
   check_momentum(input, plan, problems);
-  plan.logging = resolve_logging(input, plan);
+  plan.logging = resolve_logging(input, plan, problems);
   plan.evaluation = resolve_evaluation(input, plan, problems);
   plan.saving = resolve_saving(input, plan);
   plan.steps.expected_seconds = expected_seconds(input, plan);
@@ -229,6 +230,7 @@ std::vector<Diagnostic> plan_notes(const ResolveInput& input, const RunPlan& pla
   note_communication(input.environment, notes);
   note_visible_gpus(input, notes);
   note_folders(input, notes);
+  note_trackers(input.parsed.arguments.logging.report_to, input.environment, notes);
   if (const auto missing = missing_log_ranks(input, plan.ranks.world_size)) notes.push_back(*missing);
   const std::vector<Diagnostic> strategy = strategy_notes(input, plan);
   notes.insert(notes.end(), strategy.begin(), strategy.end());

@@ -75,7 +75,7 @@ SchedulePlan resolve_schedule(const ResolveInput& input, const RunPlan& plan);
 // A momentum of OneCycle that decays too far; after resolve_schedule.
 void check_momentum(const ResolveInput& input, const RunPlan& plan, Problems& problems);
 ProfilePlan resolve_profile(const ResolveInput& input, const RunPlan& plan, Problems& problems);
-LoggingPlan resolve_logging(const ResolveInput& input, const RunPlan& plan);
+LoggingPlan resolve_logging(const ResolveInput& input, const RunPlan& plan, Problems& problems);
 EvaluationPlan resolve_evaluation(const ResolveInput& input, const RunPlan& plan, Problems& problems);
 SavingPlan resolve_saving(const ResolveInput& input, const RunPlan& plan);
 

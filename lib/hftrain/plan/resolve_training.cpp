@@ -7,6 +7,7 @@
 #include "hftrain/base/whole_number.h"
 #include "hftrain/plan/resolve_parts.h"
 #include "hftrain/plan/step_arithmetic.h"
+#include "hftrain/plan/tracker_variables.h"
 #include "hftrain/tasks/extra_scorer.h"
 
 namespace hftrain::plan {
@@ -192,13 +193,14 @@ ProfilePlan resolve_profile(const ResolveInput& input, const RunPlan& plan, Prob
   return {*first, *last};
 }
 
-LoggingPlan resolve_logging(const ResolveInput& input, const RunPlan& plan) {
+LoggingPlan resolve_logging(const ResolveInput& input, const RunPlan& plan, Problems& problems) {
   const arguments::LoggingArguments& logging = input.parsed.arguments.logging;
   LoggingPlan result;
   result.interval = {logging.logging_strategy, absolute_steps(logging.logging_steps, plan.steps.max_steps)};
   result.first_step = logging.logging_first_step;
   result.nan_inf_filter = logging.logging_nan_inf_filter;
-  result.report_to = logging.report_to;
+  check_trackers(logging.report_to, input.environment, problems);
+  result.report_to = running_trackers(logging.report_to, input.environment);
   const std::string beside_checkpoints = input.output_dir + "/runs/" + input.run_label;
   result.tensorboard_dir =
       logging.logging_dir.value_or(input.environment.get_or("TENSORBOARD_LOGGING_DIR", beside_checkpoints));

@@ -17,8 +17,6 @@ class CsvSink final : public RecordSink {
   // Error(kData) when the file exists and is not such a table.
   explicit CsvSink(const std::string& path);
   void record(const LogRecord& record) override;
-  void flush() override {}  // every record is written at once
-  void close() override { file_.reset(); }
 
  private:
   void widen(const std::vector<std::string>& new_columns);

@@ -2,7 +2,10 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <string>
 
+#include "hftrain/base/environment.h"
 #include "hftrain/base/json.h"
 
 namespace hftrain::reporting {
@@ -16,15 +19,44 @@ struct LogRecord {
   Json metrics = Json::object();  // without step, epoch and time
 };
 
-// Owned by rank 0 of the job; called from one thread. A sink that loses its disk throws Error(kDisk).
+// What a tracker may say of the run as a whole: its configuration.
+struct ReportedRun {
+  std::string output_dir;
+  std::string tensorboard_dir;
+  std::string name;  // --run_name; empty: none was given
+  std::string project = "huggingface";
+  std::string hftrain_version;
+  double started = 0;     // Unix seconds
+  std::string arguments;  // all of them, a JSON object as text, without secrets
+  Json model_config = Json::object();
+  int64_t parameters = 0;  // numbers of the model
+  // Of the process. Holds the credentials of trackers: its values go into no file and no message but those that a
+  // tracker's own variables name.
+  Environment environment{};
+};
+
+enum class RunEnd { kFinished, kStopped, kFailed };
+
+// What a sink may ask of whoever runs it.
+struct SinkHost {
+  // Tells the user, as a warning.
+  std::function<void(const std::string&)> warn;
+  // Waits so many seconds, or until the run ends and then for half of one; false when the sink was left behind, and
+  // what it does is of no use any more.
+  std::function<bool(double)> pause;
+};
+
+// A tracker: begun by its row of reporters.h with the run's configuration, then given every record, then ended. All
+// of it on one thread, and not that of training (background_reporter.h): it may wait, for a disk or a server, and
+// what it throws costs the run no more than a warning.
 class RecordSink {
  public:
   virtual ~RecordSink() = default;
   virtual void record(const LogRecord& record) = 0;
-  // Hands everything recorded so far to the operating system, so that a killed run loses none of it.
-  virtual void flush() = 0;
-  // After the last record. The destructor does the same, without a word about failures.
-  virtual void close() = 0;
+  // Nothing more waits to be recorded just now: what was kept back to be sent together goes.
+  virtual void flush() {}
+  // After the last record and a flush. A sink that is destroyed without it was lost with its run.
+  virtual void end(RunEnd) {}
 };
 
 }  // namespace hftrain::reporting

@@ -5,56 +5,14 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstring>
+#include <utility>
 
 #include "hftrain/base/error.h"
+#include "hftrain/reporting/metric_tag.h"
+#include "hftrain/reporting/protobuf.h"
 
 namespace hftrain::reporting {
 namespace {
-
-// The four wire types of protocol buffers that an event needs; `field` is the number in the .proto file.
-class Message {
- public:
-  Message& varint(int field, uint64_t value) {
-    key(field, 0);
-    raw_varint(value);
-    return *this;
-  }
-  Message& float64(int field, double value) {
-    key(field, 1);
-    return fixed(value);
-  }
-  Message& float32(int field, float value) {
-    key(field, 5);
-    return fixed(value);
-  }
-  Message& bytes(int field, std::string_view value) {
-    key(field, 2);
-    raw_varint(value.size());
-    bytes_ += value;
-    return *this;
-  }
-  Message& message(int field, const Message& value) { return bytes(field, value.bytes_); }
-  const std::string& encoded() const { return bytes_; }
-
- private:
-  void key(int field, int wire_type) {
-    raw_varint(static_cast<uint64_t>(field) << 3 | static_cast<uint64_t>(wire_type));
-  }
-  void raw_varint(uint64_t value) {
-    for (; value >= 0x80; value >>= 7) bytes_ += static_cast<char>(value | 0x80);
-    bytes_ += static_cast<char>(value);
-  }
-  template <typename T>
-  Message& fixed(T value) {
-    char raw[sizeof value];
-    std::memcpy(raw, &value, sizeof value);
-    bytes_.append(raw, sizeof raw);
-    return *this;
-  }
-
-  std::string bytes_;
-};
 
 // Field numbers of event.proto, summary.proto and tensor.proto.
 constexpr int kEventTime = 1, kEventStep = 2, kEventVersion = 3, kEventSummary = 5;
@@ -64,25 +22,22 @@ constexpr int kMetadataPlugin = 1, kPluginName = 1;
 constexpr int kTensorType = 1, kTensorShape = 2, kTensorStrings = 8, kShapeDim = 2, kDimSize = 1;
 constexpr uint64_t kStringType = 7;
 
-Message scalar_value(const std::string& tag, double value) {
-  return Message().bytes(kValueTag, tag).float32(kValueScalar, static_cast<float>(value));
+ProtobufMessage scalar_value(const std::string& tag, double value) {
+  return ProtobufMessage().bytes(kValueTag, tag).float32(kValueScalar, static_cast<float>(value));
 }
 
-Message text_value(const std::string& name, const std::string& content) {
-  const Message shape = Message().message(kShapeDim, Message().varint(kDimSize, 1));
-  const Message tensor =
-      Message().varint(kTensorType, kStringType).message(kTensorShape, shape).bytes(kTensorStrings, content);
-  const Message metadata = Message().message(kMetadataPlugin, Message().bytes(kPluginName, "text"));
-  return Message()
+ProtobufMessage text_value(const std::string& name, const std::string& content) {
+  const ProtobufMessage shape = ProtobufMessage().message(kShapeDim, ProtobufMessage().varint(kDimSize, 1));
+  const ProtobufMessage tensor = ProtobufMessage()
+                                     .varint(kTensorType, kStringType)
+                                     .message(kTensorShape, shape)
+                                     .bytes(kTensorStrings, content);
+  const ProtobufMessage metadata =
+      ProtobufMessage().message(kMetadataPlugin, ProtobufMessage().bytes(kPluginName, "text"));
+  return ProtobufMessage()
       .bytes(kValueTag, name + "/text_summary")
       .message(kValueMetadata, metadata)
       .message(kValueTensor, tensor);
-}
-
-std::string little_endian(uint64_t value, int width) {
-  std::string bytes;
-  for (int i = 0; i < width; ++i) bytes += static_cast<char>(value >> (8 * i));
-  return bytes;
 }
 
 std::string event_path(const std::string& directory, double time) {
@@ -93,10 +48,6 @@ std::string event_path(const std::string& directory, double time) {
   int n = 0;
   while (path_exists(stem + std::to_string(n))) ++n;
   return stem + std::to_string(n);
-}
-
-bool starts_with(const std::string& text, std::string_view prefix) {
-  return text.compare(0, prefix.size(), prefix) == 0;
 }
 
 }  // namespace
@@ -116,40 +67,34 @@ uint32_t masked_crc32c(std::string_view bytes) {
   return ((crc >> 15) | (crc << 17)) + 0xa282ead8U;
 }
 
-std::string tensorboard_tag(const std::string& metric) {
-  if (starts_with(metric, "eval_")) return "eval/" + metric.substr(5);
-  if (starts_with(metric, "test_")) return "test/" + metric.substr(5);
-  return "train/" + metric;
-}
-
-TensorBoardSink::TensorBoardSink(const std::string& directory, double time, Logger logger)
-    : logger_(std::move(logger)) {
+TensorBoardSink::TensorBoardSink(const std::string& directory, double time, Warn warn)
+    : warn_(std::move(warn)) {
   create_directories(directory);
   path_ = event_path(directory, time);
   file_.reset(::open(path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0666));
   if (!file_) throw system_error(errno, "cannot create", path_, ExitCode::kDisk);
-  write_record(Message().float64(kEventTime, time).bytes(kEventVersion, "brain.Event:2").encoded());
+  write_record(ProtobufMessage().float64(kEventTime, time).bytes(kEventVersion, "brain.Event:2").encoded());
 }
 
 void TensorBoardSink::text(const std::string& name, const std::string& content, double time) {
-  const Message summary = Message().message(kSummaryValue, text_value(name, content));
-  write_record(Message().float64(kEventTime, time).message(kEventSummary, summary).encoded());
+  const ProtobufMessage summary = ProtobufMessage().message(kSummaryValue, text_value(name, content));
+  write_record(ProtobufMessage().float64(kEventTime, time).message(kEventSummary, summary).encoded());
 }
 
 void TensorBoardSink::record(const LogRecord& record) {
-  Message summary;
+  ProtobufMessage summary;
   for (const auto& [key, value] : record.metrics.items()) {
     if (value.is_number() || value.is_boolean()) {
       const double number = value.is_boolean() ? (value.get<bool>() ? 1.0 : 0.0) : value.get<double>();
-      summary.message(kSummaryValue, scalar_value(tensorboard_tag(key), number));
+      summary.message(kSummaryValue, scalar_value(metric_tag(key), number));
     } else if (value.is_string()) {
-      summary.message(kSummaryValue, text_value(tensorboard_tag(key), value.get<std::string>()));
+      summary.message(kSummaryValue, text_value(metric_tag(key), value.get<std::string>()));
     } else if (warned_.insert(key).second) {
-      logger_.warning("the metric '" + key + "' is neither number nor text, so TensorBoard does not get it");
+      warn_("the metric '" + key + "' is neither number nor text and is left out");
     }
   }
-  summary.message(kSummaryValue, scalar_value(tensorboard_tag("epoch"), record.epoch));
-  write_record(Message()
+  summary.message(kSummaryValue, scalar_value(metric_tag("epoch"), record.epoch));
+  write_record(ProtobufMessage()
                    .float64(kEventTime, record.time)
                    .varint(kEventStep, static_cast<uint64_t>(record.step))
                    .message(kEventSummary, summary)

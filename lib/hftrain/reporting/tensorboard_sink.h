@@ -3,12 +3,12 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <set>
 #include <string>
 #include <string_view>
 
 #include "hftrain/base/file.h"
-#include "hftrain/base/logger.h"
 #include "hftrain/reporting/record_sink.h"
 
 namespace hftrain::reporting {
@@ -16,22 +16,19 @@ namespace hftrain::reporting {
 // CRC-32C rotated and offset, as the record format wants it.
 uint32_t masked_crc32c(std::string_view bytes);
 
-// "eval_x" -> "eval/x", "test_x" -> "test/x", everything else -> "train/x".
-std::string tensorboard_tag(const std::string& metric);
-
 // Writes <directory>/events.out.tfevents.<seconds>.<host>.<pid>.<n>; a resumed run adds a file of its own.
 // Numbers become scalars (the epoch as train/epoch), strings text; anything else is left out with one warning
 // per metric.
 class TensorBoardSink final : public RecordSink {
  public:
+  using Warn = std::function<void(const std::string&)>;
+
   // `time`: Unix seconds of the start. Creates missing folders.
-  TensorBoardSink(const std::string& directory, double time, Logger logger);
+  TensorBoardSink(const std::string& directory, double time, Warn warn);
 
   // A text item of the run as a whole: "args", "model_config".
   void text(const std::string& name, const std::string& content, double time);
   void record(const LogRecord& record) override;
-  void flush() override {}  // every record is written at once
-  void close() override { file_.reset(); }
 
   const std::string& path() const noexcept { return path_; }
 
@@ -40,7 +37,7 @@ class TensorBoardSink final : public RecordSink {
 
   std::string path_;
   FileDescriptor file_;
-  Logger logger_;
+  Warn warn_;
   std::set<std::string> warned_;
 };
 

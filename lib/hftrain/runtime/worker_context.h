@@ -37,6 +37,7 @@ struct WorkerContext {
   std::unique_ptr<DeviceRuntime> device_runtime;
   const CudaPlugin* cuda = nullptr;  // set when the device is a GPU
   Logger logger;
+  Environment environment{};  // of the process, credentials of trackers included
 };
 
 // Prepares this process: checks that the LibTorch it loaded is the one it was compiled for, fixes thread

@@ -1,54 +1,62 @@
 #include "hftrain/trainer/run_log.h"
 
+#include <utility>
+
 #include "hftrain/base/clock.h"
-#include "hftrain/base/error.h"
-#include "hftrain/reporting/csv_sink.h"
-#include "hftrain/reporting/jsonl_sink.h"
-#include "hftrain/reporting/tensorboard_sink.h"
+#include "hftrain/reporting/reporters.h"
 
 namespace hftrain::trainer {
 namespace {
 
-std::unique_ptr<reporting::RecordSink> make_sink(const std::string& name, const plan::RunPlan& plan,
-                                                 const Logger& logger) {
-  const std::string folder = plan.output_dir + "/hftrain/";
-  if (name == "jsonl") return std::make_unique<reporting::JsonlSink>(folder + "log.jsonl");
-  if (name == "csv") return std::make_unique<reporting::CsvSink>(folder + "log.csv");
-  if (name == "tensorboard") {
-    const double now = unix_seconds();
-    auto sink = std::make_unique<reporting::TensorBoardSink>(plan.logging.tensorboard_dir, now, logger);
-    sink->text("args", plan.logging.arguments_json, now);
-    sink->text("model_config", dump_json(plan.model.config), now);
-    return sink;
-  }
-  throw Error(ExitCode::kInternal, "no sink for the tracker '" + name + "'");
+// A server may need some; whoever stops a run has asked for its end.
+constexpr double kSecondsAtTheEnd = 10, kSecondsAfterStop = 2;
+
+reporting::ReportedRun reported_run(const plan::RunPlan& plan, const Environment& environment) {
+  return {.output_dir = plan.output_dir,
+          .tensorboard_dir = plan.logging.tensorboard_dir,
+          .name = plan.logging.run_name,
+          .hftrain_version = plan.hftrain_version,
+          .started = unix_seconds(),
+          .arguments = plan.logging.arguments_json,
+          .model_config = plan.model.config,
+          .parameters = plan.model.parameters,
+          .environment = environment};
 }
 
 }  // namespace
 
-RunLog::RunLog(const plan::RunPlan& plan, int rank, const State& state, reporting::LogHistory history,
-               EventChannel& events, const Logger& logger)
-    : state_(state), history_(std::move(history)), events_(events), speaks_(rank == 0) {
-  if (!speaks_) return;
-  sinks_.push_back(make_sink("jsonl", plan, logger));
+RunLog::RunLog(const plan::RunPlan& plan, const runtime::WorkerContext& context, const State& state,
+               reporting::LogHistory history, EventChannel& events)
+    : state_(state), history_(std::move(history)), events_(events) {
+  if (context.place.rank != 0) return;
+  file_.emplace(plan.output_dir + "/hftrain/log.jsonl");
+  const reporting::ReportedRun run = reported_run(plan, context.environment);
+  const auto tell = [&events](const std::string& text) { events.message(LogLevel::kWarning, text); };
   for (const std::string& name : plan.logging.report_to) {
-    if (name != "jsonl") sinks_.push_back(make_sink(name, plan, logger));
+    if (name == "jsonl") continue;  // that is the file above
+    const reporting::ReporterRow& row = reporting::reporter(name);
+    trackers_.push_back(std::make_unique<reporting::BackgroundReporter>(
+        name, [run, begin = row.begin](const reporting::SinkHost& host) { return begin(run, host); }, tell));
   }
 }
 
 void RunLog::record(Json metrics) {
-  if (!speaks_) return;
+  if (!file_) return;
   reporting::LogRecord record{state_.global_step, state_.epoch, unix_seconds(), std::move(metrics)};
   Json entry = record.metrics;
   entry["epoch"] = record.epoch;
   entry["step"] = record.step;
   history_.add(entry);
   events_.send(plan::WorkerEvent::Kind::kLog, {{"record", std::move(entry)}});
-  for (const auto& sink : sinks_) sink->record(record);
+  file_->record(record);
+  for (const auto& tracker : trackers_) tracker->record(record);
 }
 
-void RunLog::flush() {
-  for (const auto& sink : sinks_) sink->flush();
+void RunLog::end(reporting::RunEnd how) {
+  const double patience = how == reporting::RunEnd::kStopped ? kSecondsAfterStop : kSecondsAtTheEnd;
+  for (const auto& tracker : trackers_) tracker->end(how);
+  const double deadline = monotonic_seconds() + patience;
+  for (const auto& tracker : trackers_) tracker->leave(deadline - monotonic_seconds());
 }
 
 }  // namespace hftrain::trainer

@@ -95,7 +95,6 @@ void Trainer::finish_save() {
 void Trainer::announce_checkpoint() {
   for (const auto& callback : callbacks_) callback->on_save(save_.state, control_);
   if (!speaks()) return;
-  log_->flush();
   Json event = {{"step", save_.state.global_step},
                 {"path", storage::checkpoint_path(plan_.output_dir, save_.state.global_step)},
                 {"seconds", monotonic_seconds() - save_.begin}};

@@ -102,7 +102,7 @@ Trainer::Trainer(const plan::RunPlan& plan, runtime::WorkerContext& context, com
   load();
   const bool saves = plan.do_train && plan.saving.interval.strategy != "no";
   if (saves && plan.saving.asynchronous) checkpointer_->reserve_copy();
-  log_ = std::make_unique<RunLog>(plan, communicator.rank(), state_, logged_before(), events, context.logger);
+  log_ = std::make_unique<RunLog>(plan, context, state_, logged_before(), events);
 }
 
 Trainer::~Trainer() = default;
@@ -325,7 +325,7 @@ RunOutcome Trainer::run() {
   if (plan_.do_train) train();
   if (stop_ == StopSignal::kNone && plan_.evaluation.at_end) evaluate_at_end();
   if (stop_ == StopSignal::kNone && plan_.do_predict) predict_at_end();
-  log_->flush();
+  log_->end(stop_ == StopSignal::kNone ? reporting::RunEnd::kFinished : reporting::RunEnd::kStopped);
   if (nodes_.several()) share_results();
   RunOutcome outcome{ExitCode::kDone, "finished", stats()};
   if (stop_ != StopSignal::kNone) {

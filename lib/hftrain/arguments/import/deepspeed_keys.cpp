@@ -316,7 +316,10 @@ const SectionKey kCsvMonitor[] = {
      .support = accepted("the table is hftrain/log.csv in the output folder"),
      .neutral = "DeepSpeedJobName"}};
 const SectionKey kWandb[] = {
-    {.name = "enabled", .type = Type::kBool}, {.name = "group"}, {.name = "team"}, {.name = "project"}};
+    {.name = "enabled", .type = Type::kBool},
+    {.name = "group", .support = accepted("the variable WANDB_RUN_GROUP says it")},
+    {.name = "team", .support = accepted("the variable WANDB_ENTITY says it")},
+    {.name = "project", .support = accepted("the variable WANDB_PROJECT says it"), .neutral = "deepspeed"}};
 const SectionKey kComet[] = {
     {.name = "enabled",
      .type = Type::kBool,

@@ -121,10 +121,7 @@ void import_vocabulary_size(const DeepSpeedFile& file) {
 void import_monitors(const DeepSpeedFile& file) {
   import_tensorboard(file);
   if (file.keys.value_or("/csv_monitor/enabled", false)) add_tracker(file, "csv", "/csv_monitor/enabled");
-  if (file.keys.value_or("/wandb/enabled", false)) {
-    file.refuse("/wandb/enabled", "wandb is planned: not in this build yet", "",
-                "use tensorboard or csv_monitor");
-  }
+  if (file.keys.value_or("/wandb/enabled", false)) add_tracker(file, "wandb", "/wandb/enabled");
 }
 
 }  // namespace hftrain::arguments
