@@ -37,10 +37,10 @@ def lines_of(path):
 
 
 @contextlib.contextmanager
-def long_run(trial, name):
+def long_run(trial, name, *more):
     """A run in the middle of its updates, or ended before: (process, file of what it says)."""
     data, output = trial.data(), os.path.join(trial.folder, name)
-    flags = [flag for flag in data.flags(output, "--max_steps", 100000, "--save_strategy", "no", ranks=1) if flag != "--use_cpu"]
+    flags = [flag for flag in data.flags(output, "--max_steps", 100000, "--save_strategy", "no", *more, ranks=1) if flag != "--use_cpu"]
     with open(output + ".err", "w+") as said:
         process = subprocess.Popen([HFTRAIN, *flags, *trial.device_flags()], env=data.environment, stdout=subprocess.DEVNULL, stderr=said)
         log = os.path.join(output, "hftrain", "log.jsonl")
@@ -56,7 +56,8 @@ def long_run(trial, name):
 
 def struck(trial, name, number):
     """Sends the signal to the worker, or to the program for Ctrl-C, in the middle of a run; the exit status and what it said."""
-    with long_run(trial, name) as (process, said):
+    # The launcher's patience with a silent rank follows the slowest updates so far, up to this.
+    with long_run(trial, name, "--ddp_timeout", 35) as (process, said):
         if process.poll() is None:
             for pid in [process.pid] if number == signal.SIGINT else children_of(process.pid):
                 os.kill(pid, number)
