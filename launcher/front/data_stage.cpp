@@ -62,6 +62,15 @@ Error no_validation_data() {
           "--train_val_split");
 }
 
+void tell_of_stream(const data::StreamSpec& stream, reporting::Console& console) {
+  std::vector<std::string> paths;
+  for (const data::FileStamp& file : stream.files) paths.push_back(file.path);
+  for (const std::string& told : data::told_of_repeated_files(paths, data::Split::kTrain))
+    console.message(LogLevel::kWarning, told);
+  console.line("data: training rows are streamed from " + paths.front() + and_more(paths.size() - 1) +
+               ", in the order of the files");
+}
+
 }  // namespace
 
 data::PrepareRequest prepare_request(const Inputs& inputs) {
@@ -177,9 +186,7 @@ std::optional<data::PreparedData> prepare_data_until(const data::PrepareRequest&
   auto prepared = data::prepare(
       request, [&] { return tokenizer::Tokenizer::load(request.tokenizer_folder); }, observer);
   if (prepared) prepared->stream = stream_of(request);
-  if (prepared && prepared->stream)
-    console.line("data: training rows are streamed from " + prepared->stream->files.front().path +
-                 and_more(prepared->stream->files.size() - 1) + ", in the order of the files");
+  if (prepared && prepared->stream) tell_of_stream(*prepared->stream, console);
   const bool any = prepared && !paths_of(*prepared).empty();
   if (any) {
     const std::string how = prepared->from_cache

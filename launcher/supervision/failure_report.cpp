@@ -26,7 +26,8 @@ std::string when(const WorkerRecord& worker) {
   const int64_t step = std::max(worker.step, worker.last_seen.step);
   if (step >= 0) {
     const std::string phase = work_phase_name(worker.last_seen.phase);
-    const bool aside = phase == "evaluating" || phase == "saving" || phase == "leaving";
+    const bool aside =
+        phase == "evaluating" || phase == "saving" || phase == "leaving" || phase == "waiting for data";
     return (aside ? phase + ' ' : "") + "after update " + std::to_string(step);
   }
   return worker.ready ? "before its first update was finished" : "before it was ready";

@@ -78,6 +78,7 @@ bool HangWatch::waited_out(double now) const {
 }
 
 double HangWatch::allowed_seconds(WorkPhase phase) const {
+  if (phase == WorkPhase::kWaitingForData) return limits_.most_seconds;
   const bool learns = phase == WorkPhase::kTraining || phase == WorkPhase::kEvaluating;
   const Pauses& pauses = phase == WorkPhase::kTraining ? training_ : evaluating_;
   if (!learns || pauses.size() < kPausesToLearnFrom) {
@@ -121,7 +122,9 @@ HangWatch::Look HangWatch::look(const std::vector<WorkerRecord>& workers,
   const double allowed = allowed_seconds(workers, snapshots);
   if (!suspect || now < last_sign_ + allowed) {
     suspicion_.reset();
-    next_look_ = suspect ? last_sign_ + allowed : now + limits_.startup_seconds;
+    // What lets a rank wait for data may end without a word, and then something else hang.
+    const double later = now + limits_.startup_seconds;
+    next_look_ = suspect ? std::min(last_sign_ + allowed, later) : later;
     return {};
   }
   const bool held =

@@ -7,6 +7,7 @@
 //   training, evaluating                 startup_seconds until the third update (batch, or short evaluation)
 //                                        was reported, then `multiple` times the longest of the last
 //                                        kRecent pauses between two, at least least_seconds
+//   waiting for data                     most_seconds: what it waits for is not the job's
 //
 // and never longer than most_seconds. After that the workers are looked at, twice. A job hangs when between
 // the two looks no worker has got any further and the one that is behind neither computes nor waits for a

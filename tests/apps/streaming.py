@@ -4,16 +4,20 @@ order of the files; it needs no more memory for more data, goes on where it was 
 
   streaming.py [SCENARIO]…     all of them without a word
 """
+import contextlib
+import fcntl
 import filecmp
 import gzip
 import json
 import os
+import signal
 import subprocess
 import sys
+import time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from errors_have_four_parts import parts_of
-from runs import HFTRAIN, InTime, expect, free_port, read_json, records, run_scenarios
+from runs import HFTRAIN, PATIENCE, InTime, expect, free_port, read_json, records, run_scenarios, skip
 from tiny_tasks import TinyTasks, rows, write
 
 STREAM, SEQUENTIAL = ["--streaming"], ["--train_sampling_strategy", "sequential"]
@@ -29,6 +33,15 @@ def talks(count):
             for i in range(count)]
 
 
+def wait_for_line(fixture, text, run):
+    deadline = time.monotonic() + PATIENCE
+    while run.poll() is None and time.monotonic() < deadline:
+        if text in fixture.said():
+            return
+        time.sleep(0.05)
+    raise SystemExit(f"FAILED: '{text}' was not said")
+
+
 class Streams(TinyTasks):
     def __init__(self, folder):
         super().__init__(folder)
@@ -40,16 +53,61 @@ class Streams(TinyTasks):
         write(self.folder, {name: content})
         return os.path.join(self.folder, name)
 
-    def run(self, task, output, files, *more, steps=25, ranks=1, expect=0, environment=None):
+    def words(self, task, output, files, *more, steps=25, ranks=1):
         words = self.flags(task, output, *SHAPES.get(task, []), "--lr_scheduler_type", "constant", "--learning_rate", "1e-2",
                            "--per_device_train_batch_size", "3")
         for flag, value in (("--max_steps", steps), ("--nproc_per_node", ranks)):
             words[words.index(flag) + 1] = str(value)
+        return [*words, "--train_file", *([files] if isinstance(files, str) else files), *map(str, more)]
+
+    def run(self, task, output, files, *more, steps=25, ranks=1, expect=0, environment=None):
+        words = self.words(task, output, files, *more, steps=steps, ranks=ranks)
         before, self.environment = self.environment, {**self.environment, **(environment or {})}
         try:
-            return self.call(*words, "--train_file", *([files] if isinstance(files, str) else files), *map(str, more), expect=expect)
+            return self.call(*words, expect=expect)
         finally:
             self.environment = before
+
+    def start(self, output, *words):
+        """Such a run under way; said() is what it has said."""
+        self.words_of = output + ".said"
+        with open(self.words_of, "w") as file:
+            return subprocess.Popen([HFTRAIN, *words], env=self.environment, stdout=file, stderr=subprocess.STDOUT)
+
+    def said(self):
+        with open(self.words_of) as file:
+            return file.read()
+
+    def stop(self, run, bar, seconds=0):
+        """Its exit code and what it said, when it is asked to stop; that takes no longer than the bar."""
+        time.sleep(seconds)
+        clock = InTime(bar)
+        run.send_signal(signal.SIGTERM)
+        code, said = run.wait(PATIENCE), self.said()
+        expect(clock.stop(), "the signal is heard", f"{clock}\n{said}")
+        return code, said
+
+
+@contextlib.contextmanager
+def held(path):
+    """Whoever opens that file waits, as for a disk or a network that does not answer: until it is let go, and 45 s at most. Gives a function that
+    waits until somebody does."""
+    asked = []
+    signal.signal(signal.SIGIO, lambda *_: asked.append(True))
+    file = os.open(path, os.O_RDWR)
+    try:
+        fcntl.fcntl(file, fcntl.F_SETLEASE, fcntl.F_WRLCK)
+    except OSError as error:
+        skip(f"files that can be held (F_SETLEASE): {error}")
+
+    def wait(run):
+        deadline = time.monotonic() + PATIENCE
+        while not asked and run.poll() is None and time.monotonic() < deadline:
+            time.sleep(0.05)
+        expect(asked and run.poll() is None, "the file is opened", path)
+
+    yield wait
+    os.close(file)
 
 
 SHAPES = {"clm": ["--block_size", "32"], "mlm": ["--max_seq_length", "32"], "sft": ["--max_length", "48"]}
@@ -138,6 +196,90 @@ def ranks_read_files_of_their_own(fixture, folder):
     expect(losses(halves) == losses(apart), "resumed where a rank had begun again", losses(halves))
     said = fixture.run("sft", halves, files, *STREAM, *more, *saving, "--resume_from_checkpoint", os.path.join(halves, "checkpoint-6"), steps=20, ranks=3, expect=2).stderr
     expect("3 ranks" in said and parts_of(said), "files are not dealt out again in the middle of them", said)
+    # What collators draw is that of rows by turns, too: no two ranks hide the same places.
+    masked = [os.path.join(folder, "masked-" + name) for name in ("apart", "together")]
+    for place, way, chosen in zip(masked, (STREAM, SEQUENTIAL), (files, os.path.join(folder, "turns.jsonl"))):
+        fixture.run("mlm", place, chosen, *way, "--line_by_line", *more, steps=20, ranks=2)
+    expect(losses(masked[0]) == losses(masked[1]), "masks by turns", [losses(place) for place in masked])
+
+
+def rows_behind_a_checkpoint_are_passed_over_in_files_of_their_own(fixture, folder):
+    """Each rank knows where it is, also one that has begun its files again; none of them encodes what lies behind."""
+    files = [fixture.put(f"own{rank}.txt", "".join(line + "\n" for line in lines(count, f"of rank {rank}"))) for rank, count in enumerate((4200, 2300))]
+    straight, parts = os.path.join(folder, "straight"), os.path.join(folder, "parts")
+    more = [*STREAM, "--line_by_line", "--accelerator_config", '{"dispatch_batches": false}', "--per_device_train_batch_size", 30, "--save_strategy", "steps", "--save_steps", 10]
+    fixture.run("mlm", straight, files, *more, steps=190, ranks=2)
+    for stop, begun_again in ((50, 0), (110, 2300), (190, 0)):
+        fixture.run("mlm", parts, files, *more, steps=stop, ranks=2)
+        places = read_json(parts, f"checkpoint-{stop}", "hftrain_state.json")["places"]
+        expect(len(places) == 2 and places[0]["rows"] >= 1000 and places[1]["begun_again"] == begun_again, f"{stop}: a place of each rank", places)
+        expect(places[1]["rows"] >= 1000 or begun_again, f"{stop}: where rows need not be encoded", places)
+    expect(losses(parts) == losses(straight) and same_weights(parts, straight), "the same bits", [losses(parts), losses(straight)])
+
+
+def a_source_that_stalls_is_waited_for(fixture, folder):
+    """A disk or a network that does not answer for longer than a job may be silent is no hang, whichever ranks read."""
+    first, second = fixture.put("first.txt", "".join(line + "\n" for line in lines(3500))), fixture.put("second.txt", "".join(line + "\n" for line in lines(3000, "more")))
+    more = [*STREAM, "--per_device_train_batch_size", 16]
+    straight, output = os.path.join(folder, "straight"), os.path.join(folder, "stalled")
+    fixture.run("clm", straight, [first, second], *more, steps=120, ranks=2)
+    run = fixture.start(output, *fixture.words("clm", output, [first, second], *more, steps=120, ranks=2))
+    wait_for_line(fixture, "{'loss'", run)  # the front program has looked at the files
+    with held(second) as opened:
+        opened(run)
+        time.sleep(42)
+        expect(run.poll() is None, "it waits", fixture.said()[-2000:])
+    code, said = run.wait(PATIENCE), fixture.said()
+    expect(code == 0 and losses(output) == losses(straight), "and goes on", said[-2000:])
+    expect("no training data have come for 30 s" in said, "and says so", said[-2000:])
+
+
+def a_stop_is_heard_while_data_do_not_come(fixture, folder):
+    """While a file does not open: by one rank, by the one that sends, by ranks that read all and by those with files of their own."""
+    texts = [fixture.put(f"{name}.txt", "".join(line + "\n" for line in lines(2000, name))) for name in "ab"]
+    apart = {"dispatch_batches": False}
+    for name, ranks, config, files in (("one", 1, {}, texts), ("sent", 2, {}, texts), ("read", 2, {**apart, "split_batches": True}, texts), ("own", 2, apart, texts * 2)):
+        output = os.path.join(folder, name)
+        run = fixture.start(output, *fixture.words("clm", output, files, *STREAM, "--accelerator_config", json.dumps(config), "--gradient_accumulation_steps", 2,
+                                                   "--per_device_train_batch_size", 16, "--save_strategy", "steps", "--save_steps", 1000, steps=900, ranks=ranks))
+        wait_for_line(fixture, "{'loss'", run)
+        with held(texts[1]) as opened:
+            opened(run)
+            code, said = fixture.stop(run, 5, seconds=6)
+        expect(code == 143, f"{name}: it ends", f"{code}\n{said[-2000:]}")
+        expect(fixture.checkpoints(output) == [max(losses(output))], f"{name}: its state is saved where it stood", fixture.checkpoints(output))
+
+
+def a_stop_is_heard_while_a_long_update_is_collected(fixture, folder):
+    """Of a file that is named often, which is told."""
+    large = fixture.put("large.txt", "the river runs by the old town and the mill and the bridge\n" * 200_000)
+    for ranks in (1, 2):
+        output = os.path.join(folder, f"filled{ranks}")
+        run = fixture.start(output, *fixture.words("clm", output, [large] * 40, *STREAM, "--gradient_accumulation_steps", 50_000, ranks=ranks))
+        wait_for_line(fixture, "Running training", run)
+        code, said = fixture.stop(run, 5, seconds=2)
+        expect(code in (143, 10), f"{ranks}: heard before the first round is there", f"{code}\n{said}")
+        expect(said.count("is named 40 times as train data") == 1, "a file that is named often is told", said)
+
+
+def remarks_on_rows_are_told_when_they_arise(fixture, folder):
+    long = {"prompt": "word " * 200, "completion": "end"}
+    write(folder, {"rows.jsonl": rows(*([long] * 3 + [{"prompt": "what is it?", "completion": f"it is {i}"} for i in range(400)]))})
+    said = fixture.run("sft", os.path.join(folder, "out"), os.path.join(folder, "rows.jsonl"), *STREAM, steps=3).stderr
+    expect("the training data so far: " in said and "left out" in said, "though the epoch has no end", said)
+
+
+def another_way_of_reading_is_told_when_a_run_goes_on(fixture, folder):
+    """A stream that goes on as prepared data, and the reverse: the epoch is a mixture then."""
+    saving = ["--save_strategy", "steps", "--save_steps", 2]
+    for name, before, after, what in (("streamed", STREAM, [], "run that streamed its data, and this one prepares them"),
+                                      ("prepared", [], STREAM, "run with prepared data, and this one streams them")):
+        output = os.path.join(folder, name)
+        fixture.run("clm", output, fixture.texts, *before, *saving, steps=4)
+        said = fixture.run("clm", output, fixture.texts, *after, *saving, "--resume_from_checkpoint", "true", steps=8).stderr
+        told = [line for line in said.splitlines() if what in line]
+        expect(len(told) == 1 and "rows twice" in told[0], f"{name}: told in a sentence", said)
+        expect(sorted(losses(output)) == list(range(1, 9)), f"{name}: and goes on", losses(output))
 
 
 def memory_and_the_first_update_do_not_depend_on_the_size(fixture, folder):
@@ -344,6 +486,8 @@ def two_machines_train_as_one(fixture, folder):
 SCENARIOS = [every_task_trains_on_the_samples_of_prepared_data, every_source_of_rows_is_streamed, ranks_get_the_blocks_of_the_contract, ranks_read_files_of_their_own,
              memory_and_the_first_update_do_not_depend_on_the_size, a_resumed_stream_gives_the_same_bits, rows_behind_a_checkpoint_are_passed_over, a_run_goes_on_with_other_ranks_and_batches,
              a_saved_model_goes_on_behind_its_samples, the_data_start_over_when_asked, rows_are_held_out_by_the_hundred, a_broken_row_ends_the_run_where_it_stands, data_that_change_between_attempts_are_noticed,
+             rows_behind_a_checkpoint_are_passed_over_in_files_of_their_own, a_source_that_stalls_is_waited_for, a_stop_is_heard_while_data_do_not_come,
+             a_stop_is_heard_while_a_long_update_is_collected, remarks_on_rows_are_told_when_they_arise, another_way_of_reading_is_told_when_a_run_goes_on,
              what_cannot_be_streamed_is_refused, a_plan_a_smoke_run_and_the_searched_batch_know_of_it, two_machines_train_as_one]
 
 if __name__ == "__main__":

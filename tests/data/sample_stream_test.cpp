@@ -1,7 +1,12 @@
 #include "hftrain/data/sample_stream.h"
 
+#include <fcntl.h>
+#include <sys/stat.h>
+
 #include <atomic>
+#include <chrono>
 #include <filesystem>
+#include <thread>
 
 #include "byte_tokenizer.h"
 #include "hftrain/base/error.h"
@@ -225,6 +230,41 @@ TEST_CASE("a stream reads a bounded number of rows ahead, and ends when nobody w
   CHECK(stream.take(10).size() == 10);
   CHECK(stream.wait_for(6000) == 6000);  // more than it reads by itself
   CHECK(rows < 20'000);
+}
+
+TEST_CASE("a stream that passes over very many rows ends at once when nobody wants them") {
+  StreamFixture fixture;
+  std::string many;
+  for (int i = 0; i < 400'000; ++i) many += "a row of some words\n";
+  write_file_atomically(fixture.folder / "many.txt", many);
+  PrepareRequest request = fixture.request();
+  request.train_files.assign(400, fixture.folder / "many.txt");  // which take seconds
+  request.recipe = rows_recipe(std::nullopt);
+  constexpr int64_t kRows = 400 * 400'000;
+  StreamReading reading(fixture.source(request), 16, {.rows = kRows, .samples = 5});
+  std::thread thread([&] { reading.run(); });
+  while (reading.rows_read() == 0) CHECK_FALSE(reading.settles(1, std::chrono::milliseconds(10)));
+  reading.stop();
+  thread.join();
+  CHECK(reading.rows_read() < kRows);
+  CHECK(reading.settles(1, std::chrono::milliseconds(0)));
+  CHECK(reading.wait_for(1) == 0);
+}
+
+TEST_CASE("a thread that a file does not let go is left behind") {
+  StreamFixture fixture;
+  const std::string path = fixture.folder / "pipe.txt";
+  REQUIRE(::mkfifo(path.c_str(), 0600) == 0);
+  StreamSource source = fixture.source(fixture.request());
+  source.spec.files = {{.path = path, .format = RowFormat::kText}};
+  source.time = ChangedTime::kIsIgnored;
+  {
+    SampleStream stream(source, 16);  // opening a pipe takes until somebody writes
+    CHECK_FALSE(stream.settles(1, std::chrono::milliseconds(50)));
+    CHECK(stream.rows_read() == 0);
+  }
+  const FileDescriptor writer(::open(path.c_str(), O_WRONLY | O_CLOEXEC));  // lets it go
+  CHECK(writer);
 }
 
 TEST_CASE("a broken row is told where the stream has come to it, with its file and line") {

@@ -49,14 +49,26 @@ class DamagedRounds final : public RoundSource {
  public:
   void seek(const DataPosition&, std::optional<data::DrawnOrder>) override {}
   bool ready() override { return false; }
-  bool at_end() override {
-    if (given_ < 2) return false;
+  RoundsLeft left() override {
+    if (given_ < 2) return RoundsLeft::kSome;
     throw Error(ExitCode::kData, "a row is damaged");
   }
-  BatchRound next() override {
-    static_cast<void>(at_end());
-    return {.dataset = memory_dataset(kSamples), .batches = {{given_++}}};
-  }
+  BatchRound next() override { return {.dataset = memory_dataset(kSamples), .batches = {{given_++}}}; }
+  std::optional<int64_t> batches() const override { return std::nullopt; }
+  void mark(DataPosition&) override {}
+  double share_done(const DataPosition&) const override { return 0; }
+
+ private:
+  int64_t given_ = 0;
+};
+
+// A stream that the run is to stop in behind its second round.
+class StoppedRounds final : public RoundSource {
+ public:
+  void seek(const DataPosition&, std::optional<data::DrawnOrder>) override {}
+  bool ready() override { return false; }
+  RoundsLeft left() override { return given_ < 2 ? RoundsLeft::kSome : RoundsLeft::kUnknown; }
+  BatchRound next() override { return {.dataset = memory_dataset(kSamples), .batches = {{given_++}}}; }
   std::optional<int64_t> batches() const override { return std::nullopt; }
   void mark(DataPosition&) override {}
   double share_done(const DataPosition&) const override { return 0; }
@@ -66,6 +78,17 @@ class DamagedRounds final : public RoundSource {
 };
 
 }  // namespace
+
+TEST_CASE("where the run is to stop before data come there is no batch, and the epoch is not over") {
+  BatchLoader loader(std::make_unique<StoppedRounds>(), data::block_collator(), {});
+  loader.seek({});
+  CHECK(loader.next().has_value());
+  CHECK(loader.next().has_value());
+  for (int i = 0; i < 2; ++i) {
+    CHECK_FALSE(loader.next().has_value());
+    CHECK_FALSE(loader.at_end({.batch = 2}));
+  }
+}
 
 TEST_CASE(
     "damaged data are a failure of who needs them: the batches before them are given, and the epoch is not "

@@ -51,7 +51,8 @@ TEST_CASE("a long save tells that it moves, and a save beside training does not"
   channel.events->moved(1);  // not loading, not saving
   CHECK_FALSE(channel.has_event());
   const auto [phase, name] =
-      GENERATE(std::pair(WorkPhase::kSaving, "save"), std::pair(WorkPhase::kLoading, "load"));
+      GENERATE(std::pair(WorkPhase::kSaving, "save"), std::pair(WorkPhase::kLoading, "load"),
+               std::pair(WorkPhase::kWaitingForData, "data"));
   channel.events->set_phase(phase);
   channel.events->moved(1);  // a short one needs no words
   CHECK_FALSE(channel.has_event());

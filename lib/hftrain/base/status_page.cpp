@@ -41,7 +41,8 @@ struct StatusPage::Fields {
 };
 
 const char* work_phase_name(WorkPhase phase) {
-  constexpr std::array kNames = {"starting", "loading", "training", "evaluating", "saving", "leaving"};
+  constexpr std::array kNames = {"starting",   "loading", "training", "waiting for data",
+                                 "evaluating", "saving",  "leaving"};
   const auto index = static_cast<size_t>(phase);
   return index < kNames.size() ? kNames[index] : "unknown";
 }

@@ -18,8 +18,16 @@
 
 namespace hftrain {
 
-enum class WorkPhase : uint32_t { kStarting, kLoading, kTraining, kEvaluating, kSaving, kLeaving };
-const char* work_phase_name(WorkPhase phase);  // "starting", "loading", …
+enum class WorkPhase : uint32_t {
+  kStarting,
+  kLoading,
+  kTraining,
+  kWaitingForData,  // training: its next rows come from a disk or a network that lets it wait
+  kEvaluating,
+  kSaving,
+  kLeaving
+};
+const char* work_phase_name(WorkPhase phase);  // "starting", "loading", "waiting for data", …
 
 // What the handler of a fatal signal leaves behind.
 struct CrashNote {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <map>
 #include <optional>
 #include <utility>
 
@@ -161,6 +162,18 @@ DataFiles find_data_files(const std::vector<std::string>& patterns, Split split,
         .hint("prepare the text first, or name files of one kind");
   }
   return files;
+}
+
+std::vector<std::string> told_of_repeated_files(const std::vector<std::string>& paths, Split split) {
+  std::map<std::string, int> named;
+  for (const std::string& path : paths) ++named[path];
+  std::vector<std::string> told;
+  for (const auto& [path, times] : named) {
+    if (times > 1)
+      told.push_back(path + " is named " + std::to_string(times) + " times as " + split_name(split) +
+                     " data: its rows count as often");
+  }
+  return told;
 }
 
 }  // namespace hftrain::data

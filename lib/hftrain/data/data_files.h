@@ -35,4 +35,7 @@ uint64_t bytes_of(const DataFiles& files);
 // With `image_folders` every other folder stands for the images in it.
 DataFiles find_data_files(const std::vector<std::string>& patterns, Split split, bool image_folders = false);
 
+// Of files that stand several times in `paths`, by a glob beside its name for example, what users should know: a sentence each.
+std::vector<std::string> told_of_repeated_files(const std::vector<std::string>& paths, Split split);
+
 }  // namespace hftrain::data

@@ -18,6 +18,12 @@
 
 namespace hftrain::data {
 
+// What users should know of rows.
+struct Remark {
+  std::string about;     // the same for the same matter, however many rows it is true of
+  std::string sentence;  // without a full stop
+};
+
 // Immutable: any number of threads encode with one at the same time, and the same rows always give the same
 // features.
 class Encoder {
@@ -28,8 +34,8 @@ class Encoder {
   // Adds the features of all rows, in their order. What a row lacks or holds wrongly is an Error (exit code
   // 4) at Records::where().
   virtual void encode(const Records& records, Features& features) const = 0;
-  // What users should know of the rows encoded so far: a sentence each.
-  virtual std::vector<std::string> remarks() const { return {}; }
+  // Of the rows encoded so far.
+  virtual std::vector<Remark> remarks() const { return {}; }
   // Throws an Error (exit code 4) when nothing at all can be learnt from the rows encoded so far, though none is wrong by
   // itself. The caller says where they are.
   virtual void check_all() const {}

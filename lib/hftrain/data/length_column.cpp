@@ -48,7 +48,7 @@ class LengthEncoder final : public Encoder {
     features.columns.push_back(std::move(lengths));
   }
 
-  std::vector<std::string> remarks() const override { return inner_->remarks(); }
+  std::vector<Remark> remarks() const override { return inner_->remarks(); }
 
  private:
   // The last of `lengths` are those of the records' samples.

@@ -6,7 +6,6 @@
 #include <cerrno>
 #include <cmath>
 #include <filesystem>
-#include <map>
 #include <utility>
 
 #include "hftrain/base/error.h"
@@ -91,17 +90,11 @@ bool has_text(const PrepareRequest& request, const std::vector<SplitRequest>& sp
                      [](const SplitRequest& split) { return !split.files.tokenized(); });
 }
 
-// A file that stands several times among those of a split, by a glob beside its name for example: its rows count as often.
 void warn_of_repeated_files(const std::vector<SplitRequest>& splits, const Logger& logger) {
   for (const SplitRequest& split : splits) {
     if (split.share == RowShare::kHeldOut) continue;  // of the training files
-    std::map<std::string, int> named;
-    for (const std::string& path : split.files.paths()) ++named[path];
-    for (const auto& [path, times] : named) {
-      if (times > 1)
-        logger.warning(path + " is named " + std::to_string(times) + " times as " + split_name(split.split) +
-                       " data: its rows count as often");
-    }
+    for (const std::string& told : told_of_repeated_files(split.files.paths(), split.split))
+      logger.warning(told);
   }
 }
 

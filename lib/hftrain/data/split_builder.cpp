@@ -220,8 +220,8 @@ void SplitBuilder::check_all(const SplitRequest& split, const Encoder& encoder) 
 }
 
 void SplitBuilder::tell(Split split, const Encoder& encoder) const {
-  for (const std::string& remark : encoder.remarks())
-    observer_.logger.warning("the " + std::string(long_name(split)) + " data: " + remark);
+  for (const Remark& remark : encoder.remarks())
+    observer_.logger.warning("the " + std::string(long_name(split)) + " data: " + remark.sentence);
 }
 
 std::unique_ptr<FeatureSink> SplitBuilder::sink_for(const SplitRequest& split, const FeatureSchema& schema,
@@ -311,11 +311,13 @@ std::optional<PreparedSplit> SplitBuilder::build_from_tokens(const SplitRequest&
 
 PreparedSplit SplitBuilder::finish(const SplitRequest& split, const FeatureSink& sink,
                                    const FeatureSchema& schema, Writers& writers, const std::string& prefix,
-                                   const std::vector<std::string>& remarks) const {
+                                   const std::vector<Remark>& remarks) const {
   const ColumnWriter& ids = *writers.front();
   if (ids.sequences() == 0) {
     Error error = no_sample(split, sink.tokens_seen(), request_);
-    throw remarks.empty() ? error : error.why(join(remarks, "; "));
+    std::vector<std::string> sentences;
+    for (const Remark& remark : remarks) sentences.push_back(remark.sentence);
+    throw remarks.empty() ? error : error.why(join(sentences, "; "));
   }
   PreparedSplit made{prefix, ids.sequences(), ids.tokens(), ids.largest_id()};
   if (!request_.recipe.reads_text) made.tokens = made.samples;

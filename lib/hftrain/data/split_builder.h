@@ -75,7 +75,7 @@ class SplitBuilder {
   bool encode_rows(const SplitRequest& split, RowSource& rows, const Encoder& encoder, FeatureSink& sink);
   PreparedSplit finish(const SplitRequest& split, const FeatureSink& sink, const FeatureSchema& schema,
                        Writers& writers, const std::string& prefix,
-                       const std::vector<std::string>& remarks = {}) const;
+                       const std::vector<Remark>& remarks = {}) const;
   void report(const SplitRequest& split, PrepareProgress::Stage stage, uint64_t bytes_done, int64_t tokens) {
     report(split.files, split.split, stage, bytes_done, tokens);
   }

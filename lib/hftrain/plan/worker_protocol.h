@@ -20,8 +20,10 @@ namespace hftrain::plan {
 
 struct WorkerEvent {
   enum class Kind {
-    kReady,     // process groups are up and all ranks agree on the plan
-    kProgress,  // {phase, done, total}: batches of "eval", "predict" (rank 0), bytes of "load", "save"
+    kReady,  // process groups are up and all ranks agree on the plan
+    // {phase, done, total}: batches of "eval", "predict" (rank 0), bytes of "load", "save", rows of "data" that have come
+    // while a rank waits for others.
+    kProgress,
     // One update finished: {step, total}; every rank; proof of life. Rank 0 adds {tokens_per_second,
     // memory_bytes} where it knows them.
     kStep,

@@ -53,10 +53,10 @@ class InstructionEncoder final : public data::Encoder {
     }
   }
 
-  std::vector<std::string> remarks() const override {
-    std::vector<std::string> made;
+  std::vector<data::Remark> remarks() const override {
+    std::vector<data::Remark> made;
     const auto tell = [&](int64_t rows, const char* one, const char* several) {
-      if (rows > 0) made.push_back(with_thousands(rows) + (rows == 1 ? one : several));
+      if (rows > 0) made.push_back({several, with_thousands(rows) + (rows == 1 ? one : several)});
     };
     tell(left_out_, " row is left out: nothing that counts for the loss is left of it within --max_length",
          " rows are left out: nothing that counts for the loss is left of them within --max_length");

@@ -64,13 +64,14 @@ void send_batches(comm::Communicator& communicator, const std::vector<LoadedBatc
   communicator.broadcast(all.to(communicator.device()), 0);
 }
 
-void send_no_batch(comm::Communicator& communicator) {
-  communicator.all_gather_text("{}");
+void send_no_batch(comm::Communicator& communicator, bool last) {
+  communicator.all_gather_text(Json({{"last", last}}).dump());
 }
 
-std::optional<ReceivedBatch> receive_batch(comm::Communicator& communicator, bool pin_memory) {
+ReceivedBatch receive_batch(comm::Communicator& communicator, bool pin_memory) {
   const Json header = parse_json(communicator.all_gather_text("").front(), "the batches of rank 0");
-  if (header.empty()) return std::nullopt;
+  const bool last = header.at("last").get<bool>();
+  if (!header.contains("samples")) return {.batch = std::nullopt, .last = last};
   const auto place = static_cast<size_t>(communicator.rank());
   at::Tensor all = bytes_of(header.at("bytes").get<int64_t>()).to(communicator.device());
   communicator.broadcast(all, 0);
@@ -89,7 +90,7 @@ std::optional<ReceivedBatch> receive_batch(comm::Communicator& communicator, boo
     }
     put_column(batch.tensors, column.name, tensors.back());
   }
-  return ReceivedBatch{std::move(batch), header.at("last").get<bool>()};
+  return {.batch = std::move(batch), .last = last};
 }
 
 }  // namespace hftrain::trainer

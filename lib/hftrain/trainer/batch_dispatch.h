@@ -12,14 +12,14 @@ namespace hftrain::trainer {
 
 // By rank; tensors on the CPU. Rank 0's own is there for the count alone. `last`: no other one follows in the epoch.
 void send_batches(comm::Communicator& communicator, const std::vector<LoadedBatch>& batches, bool last);
-// There is none in the epoch.
-void send_no_batch(comm::Communicator& communicator);
+// There is none: at the end of the epoch, or (`last` is false) because the run is to stop before there is.
+void send_no_batch(comm::Communicator& communicator, bool last);
 
 struct ReceivedBatch {
-  LoadedBatch batch;  // this rank's, its tensors on the CPU (pinned when asked)
+  std::optional<LoadedBatch>
+      batch;  // this rank's, its tensors on the CPU (pinned when asked); nothing where rank 0 has none
   bool last = false;
 };
-// Nothing where rank 0 has none.
-std::optional<ReceivedBatch> receive_batch(comm::Communicator& communicator, bool pin_memory);
+ReceivedBatch receive_batch(comm::Communicator& communicator, bool pin_memory);
 
 }  // namespace hftrain::trainer

@@ -52,7 +52,7 @@ bool BatchLoader::at_end(const DataPosition& position) {
 // ends well.
 bool BatchLoader::nothing_seems_left() {
   try {
-    return nothing_left();
+    return left() == RoundsLeft::kNone;
   } catch (const Error&) {
     return false;
   }
@@ -62,9 +62,9 @@ std::optional<LoadedBatch> BatchLoader::next() {
   if (ended_) return std::nullopt;
   asked_ = true;
   if (!reads()) return receive();
-  if (nothing_left()) {
-    ended_ = true;
-    if (options_.dispatcher != nullptr) send_no_batch(*options_.dispatcher);
+  if (const RoundsLeft left = this->left(); left != RoundsLeft::kSome) {
+    ended_ = left == RoundsLeft::kNone;
+    if (options_.dispatcher != nullptr) send_no_batch(*options_.dispatcher, ended_);
     return std::nullopt;
   }
   Round round = next_round();
@@ -77,10 +77,9 @@ std::optional<LoadedBatch> BatchLoader::next() {
 }
 
 std::optional<LoadedBatch> BatchLoader::receive() {
-  std::optional<ReceivedBatch> received = receive_batch(*options_.dispatcher, options_.pin_memory);
-  ended_ = !received || received->last;
-  if (!received) return std::nullopt;
-  return std::move(received->batch);
+  ReceivedBatch received = receive_batch(*options_.dispatcher, options_.pin_memory);
+  ended_ = received.last;
+  return std::move(received.batch);
 }
 
 BatchLoader::Round BatchLoader::next_round() {
@@ -94,7 +93,7 @@ BatchLoader::Round BatchLoader::next_round() {
 // Never waits for data: what is there already is to be trained on meanwhile.
 void BatchLoader::schedule_ahead() {
   while (static_cast<int64_t>(pending_.size()) < options_.prefetch && rounds_->ready() &&
-         !rounds_->at_end()) {
+         rounds_->left() == RoundsLeft::kSome) {
     pending_.push_back(
         std::async(std::launch::async, [this, round = rounds_->next()] { return assemble(round); }));
   }

@@ -50,7 +50,8 @@ class BatchLoader {
   // Such a position is behind the last batch; the same on all ranks. Of a stream, which may wait for data here, only once
   // next() was called since the epoch was sought.
   bool at_end(const DataPosition& position);
-  // The next batch of the current epoch, or nullopt at its end.
+  // The next batch of the current epoch, or nullopt at its end, and where the run is to stop before there is one. Ranks that
+  // read a stream for themselves may hear of a stop at different places.
   std::optional<LoadedBatch> next();
 
  private:
@@ -60,7 +61,7 @@ class BatchLoader {
   Round assemble(const BatchRound& round) const;
   LoadedBatch assemble(const data::Dataset& dataset, const std::vector<int64_t>& samples) const;
   std::optional<LoadedBatch> receive();
-  bool nothing_left() { return pending_.empty() && rounds_->at_end(); }
+  RoundsLeft left() { return pending_.empty() ? rounds_->left() : RoundsLeft::kSome; }
   bool nothing_seems_left();
   Round next_round();
   void schedule_ahead();

@@ -7,6 +7,16 @@
 #include "hftrain/base/clock.h"
 
 namespace hftrain::trainer {
+namespace {
+
+// Null: of what is done then, other events tell.
+const char* name_of_moving(WorkPhase phase) {
+  if (phase == WorkPhase::kLoading) return "load";
+  if (phase == WorkPhase::kWaitingForData) return "data";
+  return phase == WorkPhase::kSaving ? "save" : nullptr;
+}
+
+}  // namespace
 
 void EventChannel::send(plan::WorkerEvent::Kind kind, Json data) {
   if (!fd_) return;
@@ -23,23 +33,22 @@ void EventChannel::message(LogLevel level, std::string_view text) {
   send(plan::WorkerEvent::Kind::kMessage, {{"level", static_cast<int>(level)}, {"text", text}});
 }
 
-void EventChannel::moved(uint64_t bytes) {
-  const WorkPhase now_in = phase();
-  if (now_in != WorkPhase::kLoading && now_in != WorkPhase::kSaving) return;
+void EventChannel::moved(uint64_t amount) {
+  const char* const name = name_of_moving(phase());
+  if (name == nullptr) return;
   const std::lock_guard lock(moved_.mutex);
-  moved_.bytes += bytes;
+  moved_.amount += amount;
   const double now = monotonic_seconds();
   if (now - moved_.told < 1) return;
   moved_.told = now;
-  send(plan::WorkerEvent::Kind::kProgress,
-       {{"phase", now_in == WorkPhase::kSaving ? "save" : "load"}, {"done", moved_.bytes}, {"total", 0}});
+  send(plan::WorkerEvent::Kind::kProgress, {{"phase", name}, {"done", moved_.amount}, {"total", 0}});
 }
 
 void EventChannel::set_phase(WorkPhase phase) {
   if (status_ == nullptr) return;
   status_->set_phase(phase);
   const std::lock_guard lock(moved_.mutex);
-  moved_.bytes = 0;
+  moved_.amount = 0;
   moved_.told = monotonic_seconds();
 }
 

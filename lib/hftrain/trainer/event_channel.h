@@ -28,9 +28,9 @@ class EventChannel {
   // One update is done. At most ten a second are sent, the first one always: proof of life and the console's
   // progress. `more`, which may be empty, is asked for members to add to those that are sent.
   void step(int64_t done, int64_t total, const std::function<Json()>& more = {});
-  // Bytes of a checkpoint that this rank has written, read or verified. While it does nothing else, one event
-  // a second tells of them: what moves does not hang.
-  void moved(uint64_t bytes);
+  // Bytes of a checkpoint that this rank has written, read or verified, or rows of data that have come while it waits for
+  // others. While it does nothing else, one event a second tells of them: what moves does not hang.
+  void moved(uint64_t amount);
   void set_phase(WorkPhase phase);
   WorkPhase phase() const;
 
@@ -43,8 +43,8 @@ class EventChannel {
   std::mutex mutex_;
   struct Moved {
     std::mutex mutex;
-    uint64_t bytes = 0;  // in this phase
-    double told = 0;     // monotonic seconds
+    uint64_t amount = 0;  // in this phase
+    double told = 0;      // monotonic seconds
   };
   Moved moved_;
 };

@@ -29,7 +29,9 @@ class OrderedRounds final : public RoundSource {
   }
 
   bool ready() override { return true; }
-  bool at_end() override { return next_ >= orders_.front().size(); }
+  RoundsLeft left() override {
+    return next_ < orders_.front().size() ? RoundsLeft::kSome : RoundsLeft::kNone;
+  }
 
   BatchRound next() override {
     BatchRound round{.dataset = dataset_};

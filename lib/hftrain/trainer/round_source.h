@@ -21,6 +21,9 @@ struct BatchRound {
   std::vector<std::vector<int64_t>> batches;     // samples, in the order of the ranks
 };
 
+// Of an epoch. Unknown: the run is to stop, and the data that would tell have not come.
+enum class RoundsLeft { kSome, kNone, kUnknown };
+
 // Of one epoch after another. Used by one thread.
 class RoundSource {
  public:
@@ -28,9 +31,10 @@ class RoundSource {
   virtual void seek(const DataPosition& position, std::optional<data::DrawnOrder> drawn) = 0;
   // What follows answers at once.
   virtual bool ready() = 0;
-  // No round is left in the epoch sought. May wait for data; Errors (exit code 4) say what is wrong with them.
-  virtual bool at_end() = 0;
-  // Not at the end.
+  // Whether a round is left in the epoch sought. May wait for data, until the run is to stop; Errors (exit code 4) say what is
+  // wrong with them.
+  virtual RoundsLeft left() = 0;
+  // When left() has said that there is one: never waits.
   virtual BatchRound next() = 0;
   // Of one rank in the epoch sought, those after position.before; unset: nobody knows before the end.
   virtual std::optional<int64_t> batches() const = 0;

@@ -3,10 +3,19 @@
 #include "hftrain/storage/retention.h"
 #include "hftrain/trainer/notify.h"
 #include "hftrain/trainer/state_file.h"
-#include "hftrain/trainer/streamed_rounds.h"
+#include "hftrain/trainer/stream_share.h"
 #include "hftrain/trainer/trainer.h"
 
 namespace hftrain::trainer {
+
+// Where each rank is in files of its own; null: all of them read the same.
+Json Trainer::places_in_own_files() const {
+  if (ranks_with_files(plan_) == 0) return nullptr;
+  Json places = Json::array();
+  for (const std::string& place : communicator_.all_gather_text(to_json_value(state_.position).dump()))
+    places.push_back(parse_json(place, "the place of a rank in its files"));
+  return places;
+}
 
 Json Trainer::training_state() const {
   Json callbacks = Json::object();
@@ -22,6 +31,7 @@ Json Trainer::training_state() const {
           {"data_seed", plan_.data.seed},
           {"samples_per_round", data_pace().round},
           {"ranks_with_files", ranks_with_files(plan_)},
+          {"places", places_in_own_files()},
           {"stream", plan_.data.stream ? plan_.data.stream->identity : ""},
           {"global_batch", plan_.batch.global_train},
           {"world_size", communicator_.world_size()}};

@@ -3,7 +3,7 @@
 namespace hftrain::trainer {
 
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(DataPosition, epoch, batch, before, length_group, rows,
-                                                row_samples)
+                                                row_samples, begun_again)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(State, global_step, epoch, position, last_logged_step,
                                                 logged_loss_sum, total_flos, input_tokens_seen, best_metric,
                                                 best_step, best_checkpoint, best_checkpoint_step,
@@ -21,6 +21,12 @@ DataPosition moved_to(const DataPosition& position, const DataPace& saved, const
   return moved;
 }
 
+Json to_json_value(const DataPosition& position) {
+  return Json(position);
+}
+DataPosition position_from_json(const Json& value) {
+  return value.get<DataPosition>();
+}
 Json to_json_value(const State& state) {
   return Json(state);
 }

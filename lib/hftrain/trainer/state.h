@@ -19,8 +19,11 @@ struct DataPosition {
   // Samples that this epoch's order takes as one group of about one length; 0: as many as the plan says. An epoch
   // keeps its order when a run goes on with batches of another size.
   int64_t length_group = 0;
-  // Of a stream: this many rows of the epoch became this many samples, all of them before this place.
+  // Of a stream: this many rows of the epoch became this many samples, all of them before this place. Where ranks have files
+  // of their own it is different on each.
   int64_t rows = 0, row_samples = 0;
+  int64_t begun_again =
+      0;  // of a rank with files of its own: samples of the epoch before its newest pass through them
   bool of_other_data = false;  // than those sought in; not kept in a checkpoint
 
   // Something of the epoch was used.
@@ -64,6 +67,8 @@ struct State {
   bool in_epoch() const { return !epoch_closed && position.inside(); }
 };
 
+Json to_json_value(const DataPosition& position);
+DataPosition position_from_json(const Json& value);
 Json to_json_value(const State& state);
 State state_from_json(const Json& value);
 

@@ -1,5 +1,4 @@
 #include "hftrain/trainer/trainer.h"
-#include "hftrain/trainer/streamed_rounds.h"
 
 #include <ATen/core/grad_mode.h>
 
@@ -21,7 +20,7 @@
 #include "hftrain/trainer/components.h"
 #include "hftrain/trainer/early_stopping.h"
 #include "hftrain/trainer/memory_account.h"
-#include "hftrain/trainer/streamed_rounds.h"
+#include "hftrain/trainer/stream_share.h"
 
 namespace hftrain::trainer {
 namespace {
@@ -220,27 +219,54 @@ void Trainer::resume(const std::string& checkpoint) {
 void Trainer::resume_all_of(const std::string& checkpoint) {
   const checkpoint::CheckpointContents saved = checkpointer_->load_training_state(checkpoint);
   state_ = state_from_json(saved.training_state.at("state"));
-  const DataPace pace = data_pace();
-  const Json& then = saved.training_state;
-  if (!plan_.data.ignore_data_skip) check_ranks_with_files(plan_, then.value("ranks_with_files", 0));
-  state_.position = moved_to(state_.position,
-                             {.round = then.value("samples_per_round", pace.round),
-                              .update = then.value("global_batch", pace.update)},
-                             pace);
-  if (plan_.data.stream && then.value("stream", "") != plan_.data.stream->identity) {
-    state_.position.rows = state_.position.row_samples = 0;
-    state_.position.of_other_data = true;
-    if (speaks())
-      events_.message(LogLevel::kWarning,
-                      "the training data are not those that the checkpoint was saved with: the run goes on "
-                      "behind as many samples of these");
-  }
+  resume_data(saved.training_state);
   schedule_->load_state(saved.training_state.at("schedule"));
   warn_of_other_rate(saved.training_state.at("schedule"));
   scaler_.load_state(saved.training_state.at("scaler"));
   losses_.restore(saved.rank_state.loss_sum);
   restore_random_streams(saved.rank_state.random, saved.step);
   if (plan_.saving.restore_callbacks) restore_callbacks(saved.training_state.at("callbacks"));
+}
+
+void Trainer::resume_data(const Json& saved) {
+  const DataPace pace = data_pace();
+  if (!plan_.data.ignore_data_skip) check_ranks_with_files(plan_, saved.value("ranks_with_files", 0));
+  // One that was saved before ranks took note of their places has none: they pass all samples behind.
+  const Json places = saved.value("places", Json());
+  if (places.is_array() && places.size() == static_cast<size_t>(ranks_with_files(plan_)))
+    state_.position = position_from_json(places.at(static_cast<size_t>(communicator_.rank())));
+  state_.position = moved_to(state_.position,
+                             {.round = saved.value("samples_per_round", pace.round),
+                              .update = saved.value("global_batch", pace.update)},
+                             pace);
+  const std::string then = saved.value("stream", ""),
+                    now = plan_.data.stream ? plan_.data.stream->identity : "";
+  if (then == now) return;
+  state_.position.rows = state_.position.row_samples = state_.position.begun_again = 0;
+  state_.position.of_other_data = true;
+  if (speaks()) warn_of_other_data(then);
+}
+
+void Trainer::warn_of_other_data(const std::string& saved_stream) {
+  const bool streams = plan_.data.stream.has_value(), streamed = !saved_stream.empty();
+  const std::string goes_on = plan_.data.ignore_data_skip ? "the run begins this epoch again"
+                                                          : "the run goes on behind as many samples of these";
+  const std::string mixed =
+      plan_.data.ignore_data_skip ? "; " : ", so that this epoch may see rows twice and others never; ";
+  std::string what = "the training data are not those that the checkpoint was saved with: ";
+  if (streams && !streamed)
+    what =
+        "the checkpoint is of a run with prepared data, and this one streams them: from here on the rows "
+        "come in "
+        "the order of the files and are not shuffled" +
+        mixed;
+  if (streamed && !streams)
+    what =
+        "the checkpoint is of a run that streamed its data, and this one prepares them: from here on the "
+        "rows come "
+        "in the order of --train_sampling_strategy" +
+        mixed;
+  events_.message(LogLevel::kWarning, what + goes_on);
 }
 
 // As the Trainer, which restores what the optimizer and the schedule remember, base rates included.

@@ -68,6 +68,9 @@ class Trainer {
   void resume_model_of(const std::string& checkpoint);
   void resume_trainers(const std::string& checkpoint);
   void take_progress_of(const std::string& checkpoint);
+  // Of a checkpoint's training state: where in the data the run goes on.
+  void resume_data(const Json& saved);
+  void warn_of_other_data(const std::string& saved_stream);
   void warn_of_other_rate(const Json& schedule);
   void restore_random_streams(const runtime::RandomState& state, int64_t step);
   void restore_callbacks(const Json& saved);
@@ -84,11 +87,13 @@ class Trainer {
   void draw_order();
   std::optional<data::DrawnOrder> drawn_order() const;
   void train_epoch(BatchLoader& loader);
-  // False when the run is to stop before this update.
-  bool train_step(const std::vector<LoadedBatch>& group, const BatchLoader& loader);
+  // What all ranks know of the update that comes; nothing: the run is to stop before it.
+  std::optional<StepSync> begin_step(const std::vector<LoadedBatch>& group);
+  // False when the run is to stop before the next one.
+  bool train_step(const std::vector<LoadedBatch>& group, const StepSync& all, const BatchLoader& loader);
   // Every --torch_empty_cache_steps updates, in each of their micro-batches.
   void empty_cache() const;
-  double divisor_of(const StepSync& all, int64_t own_label_tokens) const;
+  double divisor_of(const StepSync& all) const;
   void after_step();
   void act_on_flags();
   // An update of which this rank has not heard yet how it went.
@@ -125,7 +130,8 @@ class Trainer {
   void announce_checkpoint();
   std::optional<int64_t> best_checkpoint_step() const;
   void apply_retention(storage::RetentionMoment moment, int64_t newest_verified, std::optional<int64_t> best);
-  Json training_state() const;
+  Json training_state() const;  // collective
+  Json places_in_own_files() const;
   DataPace data_pace() const;
 
   // What was logged up to the checkpoint this run goes on from; rank 0 alone keeps it.
@@ -186,7 +192,8 @@ class Trainer {
   LossAccumulator losses_;
   Throughput throughput_;
   Profile profile_;
-  int64_t tokens_trained_ = 0;  // in this attempt
+  int64_t tokens_trained_ = 0;    // in this attempt
+  int64_t own_label_tokens_ = 0;  // of the update that comes
   std::unique_ptr<RunLog> log_;
   std::map<std::string, Json> results_;     // by split: what its file holds
   std::vector<std::string> written_files_;  // by rank 0 beside the results

@@ -136,9 +136,13 @@ std::unique_ptr<BatchLoader> Trainer::open_training_data() {
                                .dispatcher = sends ? &communicator_ : nullptr};
   std::unique_ptr<RoundSource> rounds;
   if (plan_.data.stream) {
-    rounds = streamed_rounds(plan_, communicator_, reads, [this](const std::string& remark) {
-      if (speaks()) events_.message(LogLevel::kWarning, remark);
-    });
+    auto wait = std::make_shared<DataWait>(events_, [] { return StopRequest::seen() != StopSignal::kNone; });
+    // Where ranks read the same, one of them is enough to tell of it.
+    const bool tells = speaks() || plan_.data.stream->by_files;
+    rounds = streamed_rounds(plan_, communicator_, reads,
+                             {.wait = std::move(wait), .tell = [this, tells](const std::string& remark) {
+                                if (tells) events_.message(LogLevel::kWarning, remark);
+                              }});
   } else {
     std::shared_ptr<const data::Dataset> dataset = open_split(*plan_.data.train);
     const data::SamplerOptions sampler = training_sampler(plan_, communicator_, *dataset);
@@ -175,8 +179,12 @@ void Trainer::train_epoch(BatchLoader& loader) {
   if (state_.position.batch == 0) notify(&Callback::on_epoch_begin);
   while (!control_.should_training_stop && !control_.should_epoch_stop) {
     const std::vector<LoadedBatch> group = next_group(loader, plan_.batch.accumulation_steps);
+    // A rank that waits for rows of a stream may hear of a stop before the others: the end of it is agreed on, too.
+    if (group.empty() && !plan_.data.stream) break;
+    const std::optional<StepSync> all = begin_step(group);
+    if (!all) return;
     if (group.empty()) break;
-    if (!train_step(group, loader)) return;
+    if (!train_step(group, *all, loader)) return;
   }
   const bool complete = loader.at_end(state_.position);
   if (complete || control_.should_epoch_stop) state_.position = {state_.position.epoch + 1, 0};
@@ -186,22 +194,28 @@ void Trainer::train_epoch(BatchLoader& loader) {
   act_on_flags();
 }
 
-bool Trainer::train_step(const std::vector<LoadedBatch>& group, const BatchLoader& loader) {
-  const double begin = monotonic_seconds();
+std::optional<StepSync> Trainer::begin_step(const std::vector<LoadedBatch>& group) {
   StepSync local = tokens_of(group, *model_, plan_.logging.count_input_tokens != "non_padding",
                              plan::ReleaseHabits{plan_.release}.counts_first_labels());
   local.saves_at_rest = checkpointer_->at_rest() ? 1 : 0;
   const StepSync all = sync_step(communicator_, local);
   advance_save(all);
   stop_ = all.stop;
-  if (stop_ != StopSignal::kNone) return false;
+  if (stop_ != StopSignal::kNone) return std::nullopt;
+  own_label_tokens_ = local.label_tokens;
+  return all;
+}
+
+bool Trainer::train_step(const std::vector<LoadedBatch>& group, const StepSync& all,
+                         const BatchLoader& loader) {
+  const double begin = monotonic_seconds();
   control_.should_log = control_.should_evaluate = control_.should_save = false;
   notify(&Callback::on_step_begin);
   profile_.before_update(state_.global_step + 1);
   if (overflow_watch_) overflow_watch_->set_update(state_.global_step + 1);
   untold_.push_back({state_.global_step + 1, state_.position.epoch, samples_of(group)});
   const std::optional<UpdateResult> update = update_->run(
-      group, divisor_of(all, local.label_tokens), losses_, state_.global_step - state_.last_logged_step,
+      group, divisor_of(all), losses_, state_.global_step - state_.last_logged_step,
       {[this] { notify(&Callback::on_substep_end); }, [this] { notify(&Callback::on_pre_optimizer_step); },
        [this] { notify(&Callback::on_optimizer_step); }, [this] { empty_cache(); }});
   if (const std::string trace = profile_.after_update(state_.global_step + 1); !trace.empty() && speaks())
@@ -230,9 +244,9 @@ void Trainer::empty_cache() const {
 // The model divides a sum over its own tokens and gradients are averaged over ranks; dividing by N / W makes
 // the average the mean over all tokens of the update. Of no tokens (no token of a batch was masked) the loss and
 // its gradients are 0, and not 0 / 0, which would end in the parameters.
-double Trainer::divisor_of(const StepSync& all, int64_t own_label_tokens) const {
+double Trainer::divisor_of(const StepSync& all) const {
   const bool average = plan_.batch.average_tokens_across_devices;
-  const int64_t tokens = average ? all.label_tokens : own_label_tokens;
+  const int64_t tokens = average ? all.label_tokens : own_label_tokens_;
   if (tokens == 0) return 1;
   return static_cast<double>(tokens) / (average ? communicator_.world_size() : 1);
 }

@@ -136,6 +136,30 @@ TEST_CASE(
   CHECK(fixture.look(now + 302).hang);
 }
 
+TEST_CASE("a rank that waits for its data may do so as long as collective operations may take") {
+  WatchFixture fixture;
+  const double said = fixture.train(4, 1);
+  fixture.snapshots[1].status.phase = WorkPhase::kWaitingForData;
+  for (double now = said + 30; now < said + 1799; now = fixture.watch.next_look()) {
+    const HangWatch::Look look = fixture.look(now);
+    CHECK_FALSE(look.ask_for_stacks);
+    CHECK(fixture.watch.next_look() > now);
+    CHECK(fixture.watch.next_look() <= now + 300);
+  }
+  SECTION("and then it hangs") {
+    CHECK(fixture.look(said + 1800).ask_for_stacks);
+    const HangWatch::Look look = fixture.look(said + 1802);
+    REQUIRE(look.hang);
+    CHECK(look.hang->worker == 1);
+  }
+  SECTION("what hangs when the data have come is found, though nobody says a word") {
+    fixture.set_phase(WorkPhase::kTraining);
+    const double next = fixture.watch.next_look();
+    CHECK(fixture.look(next).ask_for_stacks);
+    CHECK(fixture.look(next + 2).hang);
+  }
+}
+
 TEST_CASE("any word of any rank is a sign of life") {
   WatchFixture fixture;
   const double now = fixture.train(4, 1);
