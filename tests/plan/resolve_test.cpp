@@ -602,6 +602,7 @@ TEST_CASE("disk need counts the kept checkpoints, the one in flight and the fina
   CHECK(all.steps.max_steps == 375);
   CHECK(all.disk.needed_bytes == 4 * checkpoint + weights);
   CHECK(Case({"--save_only_model"}).plan().disk.checkpoint_bytes == weights);
+  CHECK(Case({"--save_for_trainer"}).plan().disk.checkpoint_bytes == 5 * weights);
   CHECK(Case({"--save_strategy", "no"}).plan().disk.needed_bytes == weights);
   CHECK(Case({"--save_total_limit", "0"}).plan().saving.total_limit == std::nullopt);
 }

@@ -226,6 +226,7 @@ struct SavingArguments {
   double save_steps = 500;                  // updates; below 1: share of all updates
   std::optional<int64_t> save_total_limit;  // unset, 0 or negative: all are kept
   bool save_only_model = false;
+  bool save_for_trainer = false;   // with the files that transformers' Trainer goes on from
   bool async_save = false;         // in the background, from a copy in memory
   std::optional<bool> rehearse;    // unset: when the plan expects more than an hour
   bool save_on_each_node = false;  // every node whose output folder is its own has all files there

@@ -62,6 +62,7 @@ struct Checkpointer::Save {
   std::unique_ptr<storage::CheckpointTransaction> transaction;  // on a committing rank
   storage::StagedFiles files;
   AfterCommit after;
+  std::optional<interchange::TrainerRun> for_trainer;
   storage::Manifest manifest;  // once all files are there
   int64_t step = 0;
   Stage stage = Stage::kFiles;
@@ -92,7 +93,7 @@ Checkpointer::~Checkpointer() {
 }
 
 std::string Checkpointer::save(const CheckpointContents& contents, const AfterCommit& after) {
-  const std::unique_ptr<Save> save = open_save(contents.step, after);
+  const std::unique_ptr<Save> save = open_save(contents, after);
   DirectTarget target(save->files);
   std::optional<Error> failure = write_files(contents, target);
   if (!failure) failure = attempt([&] { save->files.sync_names(); });
@@ -109,12 +110,15 @@ std::string Checkpointer::save(const CheckpointContents& contents, const AfterCo
 }
 
 void Checkpointer::rehearse(const CheckpointContents& contents) {
-  const std::unique_ptr<Save> save = open_save(contents.step, {});
+  const std::unique_ptr<Save> save = open_save(contents, {});
   check_collective_status(communicator_, write_for_rehearsal(contents, *save), "rehearse a save");
   complete(*save);
   std::optional<Error> failure;
   if (commits())
-    failure = attempt([&] { save->transaction->seal(save->manifest, kVerifyingThreads, progress_); });
+    failure = attempt([&] {
+      add_trainer_files(*save);
+      save->transaction->seal(save->manifest, kVerifyingThreads, progress_);
+    });
   check_collective_status(communicator_, failure, "rehearse a save");
 }
 
@@ -161,7 +165,7 @@ uint64_t Checkpointer::copied_bytes() const {
 }
 
 void Checkpointer::begin_save(const CheckpointContents& contents, AfterCommit after) {
-  std::unique_ptr<Save> save = open_save(contents.step, std::move(after));
+  std::unique_ptr<Save> save = open_save(contents, std::move(after));
   staged_.clear();
   std::optional<Error> failure = write_files(contents, staged_);
   if (!failure && device_ != nullptr)
@@ -199,13 +203,14 @@ std::string Checkpointer::finish_save() {
   return *path;
 }
 
-std::unique_ptr<Checkpointer::Save> Checkpointer::open_save(int64_t step, AfterCommit after) {
+std::unique_ptr<Checkpointer::Save> Checkpointer::open_save(const CheckpointContents& contents,
+                                                            AfterCommit after) {
   std::unique_ptr<storage::CheckpointTransaction> transaction;
   const std::optional<Error> failure = attempt([&] {
     background_.wait();  // for the memory, before the first save
     if (!commits()) return;
     check_free_space();
-    transaction = std::make_unique<storage::CheckpointTransaction>(files_, plan_.output_dir, step);
+    transaction = std::make_unique<storage::CheckpointTransaction>(files_, plan_.output_dir, contents.step);
   });
   check_collective_status(communicator_, failure, "save");
   const std::vector<std::string> folders =
@@ -213,8 +218,10 @@ std::unique_ptr<Checkpointer::Save> Checkpointer::open_save(int64_t step, AfterC
   const std::string& folder = folders[static_cast<size_t>(nodes_.committer(communicator_.rank()))];
   auto save = std::make_unique<Save>(files_, folder, std::move(after));
   save->transaction = std::move(transaction);
-  save->step = step;
-  save->path = storage::checkpoint_path(plan_.output_dir, step);
+  save->step = contents.step;
+  save->path = storage::checkpoint_path(plan_.output_dir, contents.step);
+  if (plan_.saving.for_trainer)
+    save->for_trainer = trainer_run(plan_, table_, contents.training_state, contents.next_rate);
   return save;
 }
 
@@ -260,7 +267,17 @@ void Checkpointer::complete(Save& save) {
   manifest.identity = plan::run_identity(plan_);
 }
 
-void Checkpointer::commit(Save& save) const {
+// From the files of all ranks: no rank holds what is asked for here.
+void Checkpointer::add_trainer_files(Save& save) {
+  if (!save.for_trainer) return;
+  storage::StagedFiles target(files_, save.transaction->directory());
+  interchange::write_trainer_files(*save.for_trainer, target);
+  target.sync_names();
+  save.manifest.files.insert(save.manifest.files.end(), target.records().begin(), target.records().end());
+}
+
+void Checkpointer::commit(Save& save) {
+  add_trainer_files(save);
   save.transaction->commit(save.manifest, kVerifyingThreads, progress_);
   if (save.after && !nodes_.several()) save.after();
 }

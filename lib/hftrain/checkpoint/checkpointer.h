@@ -40,6 +40,7 @@ struct CheckpointContents {
   Json training_state;        // position, schedule, scaler, best metric, …: equal on all ranks
   std::string trainer_state;  // text of trainer_state.json
   RankState rank_state;       // of this rank
+  double next_rate = 0;       // learning rate of the next update; read with saving.for_trainer alone
 };
 
 // What a committing rank does when a checkpoint is there and verified in all folders, as the last part of the
@@ -109,12 +110,14 @@ class Checkpointer {
 
  private:
   struct Save;
-  std::unique_ptr<Save> open_save(int64_t step, AfterCommit after);
+  std::unique_ptr<Save> open_save(const CheckpointContents& contents, AfterCommit after);
   std::optional<Error> write_files(const CheckpointContents& contents, SaveTarget& target);
   // What all ranks have written to the save's folder, by rank.
   std::vector<std::vector<storage::FileRecord>> join_records(const std::vector<storage::FileRecord>& own);
   void complete(Save& save);
-  void commit(Save& save) const;
+  // Of a committing rank, once the files of all ranks are there: those that the Trainer goes on from.
+  void add_trainer_files(Save& save);
+  void commit(Save& save);
   void after_commit(Save& save);
   // By the copy in memory, if the run saves in the background.
   std::optional<Error> write_for_rehearsal(const CheckpointContents& contents, Save& save);

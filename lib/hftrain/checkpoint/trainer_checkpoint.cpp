@@ -126,6 +126,29 @@ TrainerGroups trainer_groups(const plan::RunPlan& plan, const architectures::Par
   return groups;
 }
 
+interchange::TrainerRun trainer_run(const plan::RunPlan& plan, const architectures::ParameterTable& table,
+                                    const Json& state, double next_rate) {
+  const Json& schedule = state.at("schedule");
+  const Json& scaler = state.at("scaler");
+  interchange::TrainerRun run{.groups = trainer_groups(plan, table),
+                              .weight_decay = plan.optimizer.weight_decay,
+                              .beta1 = plan.optimizer.beta1,
+                              .beta2 = plan.optimizer.beta2,
+                              .epsilon = plan.optimizer.epsilon,
+                              .fused = plan.optimizer.name == "adamw_torch_fused",
+                              .base_rate = schedule.value("base_rate", plan.optimizer.learning_rate),
+                              .next_rate = next_rate,
+                              .steps = schedule.at("steps").get<int64_t>(),
+                              .seed = plan.seed,
+                              .world_size = plan.ranks.world_size,
+                              .ranks_per_node = plan.ranks.local_world_size,
+                              .loss_scale = {}};
+  if (plan.precision.gradient_scaler)
+    run.loss_scale = {scaler.at("scale").get<double>(), scaler.at("good_updates").get<int64_t>(),
+                      plan.precision.loss_scale.growth_interval};
+  return run;
+}
+
 void load_trainer_optimizer(parallel::Strategy& strategy, const TrainerGroups& groups,
                             const std::string& checkpoint, const storage::ByteProgress& progress) {
   const TrainerOptimizer saved(checkpoint);

@@ -8,6 +8,8 @@
 #include <vector>
 
 #include "hftrain/architectures/architecture.h"
+#include "hftrain/base/json.h"
+#include "hftrain/interchange/trainer_files.h"
 #include "hftrain/interchange/trainer_folder.h"
 #include "hftrain/parallel/strategy.h"
 #include "hftrain/plan/run_plan.h"
@@ -28,6 +30,11 @@ using TrainerGroups = std::vector<std::vector<std::string>>;
 
 // The trained parameters as the Trainer numbers them: those with weight decay, then those without, each in the model's order.
 TrainerGroups trainer_groups(const plan::RunPlan& plan, const architectures::ParameterTable& table);
+
+// What the Trainer's files are made of. `state` is that of the checkpoint (hftrain_state.json), `next_rate` the learning rate of
+// the next update.
+interchange::TrainerRun trainer_run(const plan::RunPlan& plan, const architectures::ParameterTable& table,
+                                    const Json& state, double next_rate);
 
 // Fills this rank's parts from optimizer.pt. Error(kData) when it is of another model or another optimizer. `progress` is told of
 // every part.

@@ -339,7 +339,9 @@ DiskPlan estimate_disk(const architectures::Architecture& architecture, const Ru
   disk.free_bytes = free_bytes ? static_cast<int64_t>(*free_bytes) : -1;
   disk.nvme_bytes = rank_memory(table, plan).on_nvme * plan.ranks.local_world_size;
   const int64_t weights = weights_bytes(plan);
-  disk.checkpoint_bytes = weights + (plan.saving.only_model ? 0 : whole_optimizer_bytes(table, plan));
+  // In our form and, where asked for, in the Trainer's.
+  const int64_t optimizer = whole_optimizer_bytes(table, plan) * (plan.saving.for_trainer ? 2 : 1);
+  disk.checkpoint_bytes = weights + (plan.saving.only_model ? 0 : optimizer);
   if (!plan.do_train) return disk;
   const int64_t saves = saves_of_run(plan);
   if (plan.saving.interval.strategy == "no") {

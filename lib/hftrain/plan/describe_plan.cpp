@@ -299,6 +299,7 @@ std::string saving_text(const SavingPlan& saving) {
                                : ", all are kept";
   }
   if (saving.only_model) text += ", without optimizer state";
+  if (saving.for_trainer) text += ", with the Trainer's files";
   return saving.asynchronous ? text + ", in the background" : text;
 }
 

@@ -212,6 +212,7 @@ RunPlan resolve(const ResolveInput& input) {
   plan.logging = resolve_logging(input, plan, problems);
   plan.evaluation = resolve_evaluation(input, plan, problems);
   plan.saving = resolve_saving(input, plan);
+  check_for_trainer(input, plan, problems);
   plan.steps.expected_seconds = expected_seconds(input, plan);
   plan.rehearse = resolve_rehearsal(input, plan);
   const auto architecture = running_architecture(input);

@@ -79,6 +79,10 @@ LoggingPlan resolve_logging(const ResolveInput& input, const RunPlan& plan, Prob
 EvaluationPlan resolve_evaluation(const ResolveInput& input, const RunPlan& plan, Problems& problems);
 SavingPlan resolve_saving(const ResolveInput& input, const RunPlan& plan);
 
+// trainer_checkpoints.cpp
+// Runs whose state transformers' Trainer has no form for; after resolve_saving.
+void check_for_trainer(const ResolveInput& input, const RunPlan& plan, Problems& problems);
+
 // resolve_generation.cpp
 // How evaluation writes texts: the generation config that is saved, with what the flags say; null unless it `writes`.
 // A config that was named and cannot be followed is refused in any case. After resolve_model.

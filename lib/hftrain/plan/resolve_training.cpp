@@ -261,6 +261,7 @@ SavingPlan resolve_saving(const ResolveInput& input, const RunPlan& plan) {
   result.interval = {saving.save_strategy, absolute_steps(saving.save_steps, plan.steps.max_steps)};
   if (saving.save_total_limit.value_or(0) > 0) result.total_limit = saving.save_total_limit;
   result.only_model = saving.save_only_model;
+  result.for_trainer = saving.save_for_trainer;
   result.asynchronous = saving.async_save;
   result.resume_from = input.resume_from;
   result.restore_callbacks = saving.restore_callback_states_from_checkpoint;

@@ -299,6 +299,7 @@ struct SavingPlan {
   IntervalPlan interval;
   std::optional<int64_t> total_limit;  // unset: keep all
   bool only_model = false;
+  bool for_trainer = false;   // with the files that transformers' Trainer goes on from
   bool asynchronous = false;  // written in the background from a copy in memory
   std::string resume_from;    // a verified checkpoint folder; empty: start fresh
   bool restore_callbacks = false;

@@ -277,6 +277,11 @@ void StagedFiles::close(SafetensorsWriter& writer) {
   record(writer.finish());
 }
 
+void StagedFiles::add(const std::string& name,
+                      const std::function<FileRecord(FileSystem&, const std::string&)>& write) {
+  record(write(*files_, place(name)));
+}
+
 void StagedFiles::sync_names() {
   for (const std::string& folder : folders_) files_->sync_directory(folder);
   files_->sync_directory(directory_);

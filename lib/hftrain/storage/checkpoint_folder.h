@@ -12,6 +12,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -89,6 +90,8 @@ class StagedFiles {
                                      SafetensorsMetadata metadata = pt_metadata(),
                                      TensorOrder order = TensorOrder::kByName);
   void close(SafetensorsWriter& writer);
+  // A file of another writer, which is given the path of `name` and gives the record of what it wrote there, synced.
+  void add(const std::string& name, const std::function<FileRecord(FileSystem&, const std::string&)>& write);
   // Makes the names durable: call once, when all files of this rank are in place.
   void sync_names();
 

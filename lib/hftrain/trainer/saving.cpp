@@ -56,6 +56,7 @@ checkpoint::CheckpointContents Trainer::checkpoint_contents() {
   contents.training_state = training_state();
   if (speaks())
     contents.trainer_state = trainer_state_text(plan_, state_, log_->history(), control_, callbacks_);
+  contents.next_rate = schedule_->rate();
   contents.rank_state = {runtime::capture_random_state(*context_.device_runtime, context_.device),
                          losses_.sum().item<float>()};
   return contents;
