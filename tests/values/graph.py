@@ -3,6 +3,7 @@ import collections
 
 DEPTH = 5  # of calls that are remembered
 ACT = "acts"  # the node of every use that is not a copy
+REFUSES = "refuses"  # the node of what decides, in a module that only carries values, whether a run is refused
 SAID = "is said"  # the node of what people and files are told
 
 

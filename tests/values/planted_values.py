@@ -51,8 +51,12 @@ PLANTS = {
         (FRONT, "data::PrepareRequest request;", " if (arguments.saving.planted > 0) std::abort();")], WORKING),
     "a flag that decides what the plan says of something that works": (FLAG + [
         (RESOLVE, "SavingPlan result;", " if (saving.planted > 0) result.only_model = true;")], WORKING),
-    "a flag that is refused where it cannot work": (FLAG + [
-        (RESOLVE, "SavingPlan result;", " if (saving.planted > 9) throw Error(ExitCode::kUsage, \"too many\");")], WORKING),
+    "a flag that is refused with some values and does nothing with the others": (FLAG + [
+        (RESOLVE, "SavingPlan result;", " if (saving.planted > 9) throw Error(ExitCode::kUsage, \"too many\");")],
+        "SavingArguments::planted is accepted and only refused"),
+    "a flag that is refused where it cannot work": (FLAG + MEMBER + COPY + [
+        (RESOLVE, "SavingPlan result;", " if (saving.planted > 9) throw Error(ExitCode::kUsage, \"too many\");"),
+        (WORKER, "models::ModelOptions options;", " if (plan.saving.planted > 0) std::abort();")], WORKING),
 }
 
 

@@ -1,15 +1,16 @@
 """Reads functions into the graph.
 
 A value flows into what is assigned from it, into parameters that it is passed as, into results, and into what is
-assigned under a condition that reads it. In a module that acts, every other use of it is an act; in one that only
-carries values, refusing a run is.
+assigned under a condition that reads it. In a module that acts, every other use of it is an act. In one that only
+carries values there is none: deciding whether a run is refused is told apart, for an option must do more where it is
+not.
 """
 import itertools
 import re
 
 from cpp_text import (KEYWORDS, QUALIFIERS, closing, end_of_simple, end_of_type, is_lambda, is_name, lambda_parameters,
                       split)
-from graph import ACT, inside_node, parameter_node, result_node
+from graph import ACT, REFUSES, inside_node, parameter_node, result_node
 from values import Values
 
 ASSIGNMENTS = {"=", "+=", "-=", "*=", "/=", "%=", "|=", "&=", "^=", "<<="}
@@ -110,7 +111,9 @@ class Reader(Values):
         if not tokens or tokens[0] in {"using", "break", "continue"}:
             return
         if self.refuses(tokens):
-            self.graph.add(under, ACT)
+            self.graph.add(under, ACT if self.acts else REFUSES)
+        if tokens[0] == "throw" and not self.acts:
+            return
         if tokens[0] == "return":
             self.assign(tokens[1:], [self.returned], self.returned_core, under)
         elif not self.declaration(tokens, under) and not self.assignment(tokens, under):

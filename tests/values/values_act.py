@@ -13,7 +13,7 @@ import sys
 
 from cpp_text import tokens_of
 from declarations import Sources, read_declarations
-from graph import SAID, Graph, Showing
+from graph import REFUSES, SAID, Graph, Showing
 from reader import Reader
 
 # What only carries values: everything that it does with them shows in what it hands on, or in a refusal.
@@ -36,6 +36,22 @@ FOR_PEOPLE = {
     **dict.fromkeys(("StrategyPlan::name", "StepsPlan::num_train_epochs",
                      "UnitPlan::numbers", "SplitPlan::tokens",
                      "DiskPlan::checkpoints_kept", "DiskPlan::needed_bytes"), "`hftrain plan` prints it"),
+}
+
+# Members that decide nothing but whether a run is refused; each has a reason to.
+ESTIMATE = "an estimate: a run that does not fit is refused, and `hftrain plan` prints it"
+ONLY_REFUSE = {
+    "AdapterArguments::lora_task_type": "the model's head is what it says, and another word is refused",
+    "ModelArguments::resize_position_embeddings": "it acts by a key of the model's config, which is JSON and is not followed here",
+    "DataArguments::dataset_config_name": "it chooses among the files of a data set by a pointer, which is not followed here",
+    "ParallelOptions::layer_classes": "units are the layers of the model, whose class is known; another one is refused",
+    **dict.fromkeys(("DeepSpeedOptions::total_steps", "DeepSpeedOptions::warmup_steps"),
+                    "the run's own number counts, and another one is refused"),
+    **dict.fromkeys(("FsdpSettings::load_own_slices", "FsdpSettings::sync_module_states"),
+                    "there is one way here; a notice says so, and what contradicts itself is refused"),
+    **dict.fromkeys(("EvaluationPlan::kept_bytes", "DiskPlan::free_bytes", "DiskPlan::nvme_bytes",
+                     *("MemoryPlan::" + part for part in ("parameters", "gradients", "optimizer", "buffers", "total",
+                                                          "evaluation", "host", "saving"))), ESTIMATE),
 }
 
 
@@ -82,8 +98,11 @@ def findings(texts):
     for member in members:
         name = "::".join(member)
         if graph.way(member):
-            if name in FOR_PEOPLE:
-                found.append(f"{name} acts, and FOR_PEOPLE says that it does not")
+            if name in FOR_PEOPLE or name in ONLY_REFUSE:
+                found.append(f"{name} acts, and {'FOR_PEOPLE' if name in FOR_PEOPLE else 'ONLY_REFUSE'} says that it does not")
+        elif graph.way(member, REFUSES):
+            if name not in ONLY_REFUSE:
+                found.append(f"{name} is accepted and only refused")
         elif name not in FOR_PEOPLE:
             found.append(f"{name} is accepted and acts nowhere")
         elif not graph.way(member, SAID):
