@@ -48,7 +48,6 @@ const std::map<std::string, std::set<std::string>> kEdges = {
     {"checkpoint", {"interchange", "parallel", "runtime"}},
     {"cuda", {"runtime"}},
     {"trainer", {"checkpoint", "data", "generation", "models", "reporting", "runtime"}},
-    {"plugin", {"trainer"}},
     // the programs
     {"launcher", {"machine"}},
     {"launcher/front", {"launcher", "data", "generation", "interchange", "report", "reporting", "search"}},
@@ -56,17 +55,9 @@ const std::map<std::string, std::set<std::string>> kEdges = {
     {"apps/hftrain-worker", {"trainer"}},
 };
 
-const std::set<std::string> kBelowTheLine = {"runtime",
-                                             "comm",
-                                             "nn",
-                                             "models",
-                                             "optim",
-                                             "parallel",
-                                             "checkpoint",
-                                             "cuda",
-                                             "trainer",
-                                             "plugin",
-                                             "apps/hftrain-worker"};
+const std::set<std::string> kBelowTheLine = {
+    "runtime",  "comm",       "nn",   "models",  "optim",
+    "parallel", "checkpoint", "cuda", "trainer", "apps/hftrain-worker"};
 
 struct Source {
   std::string path;    // relative to the checkout

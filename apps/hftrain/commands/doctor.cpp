@@ -92,7 +92,10 @@ Finding cuda_finding(const machine::Installation& found, bool has_gpus) {
   const bool usable = found.cuda_plugin && !found.torch_cuda.empty();
   Finding finding{"cuda_plugin", usable ? "built, LibTorch for CUDA " + found.torch_cuda : "not built",
                   usable, "", false};
-  if (!usable && has_gpus) finding.problem = "GPUs cannot be used: install nvcc and build again";
+  if (!usable && has_gpus)
+    finding.problem =
+        "GPUs cannot be used: run scripts/setup on this machine, which takes LibTorch for CUDA, and build "
+        "again";
   return finding;
 }
 

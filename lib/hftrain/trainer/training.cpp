@@ -109,7 +109,6 @@ void Trainer::train() {
   }
 }
 
-// Of an epoch that is through nothing is left but its end.
 // As torch's RandomSampler, which takes a seed from the global generator for every epoch, after one that the loader
 // draws for its worker processes; and as accelerate, which with several ranks makes one generator for all epochs.
 void Trainer::draw_order() {
