@@ -210,6 +210,18 @@ std::vector<FileDescriptor> listen_at(const std::vector<std::string>& addresses,
   return listeners;
 }
 
+std::vector<FileDescriptor> listen_at_one_port(const std::vector<std::string>& addresses,
+                                               const std::string& flag) {
+  constexpr int kTries = 20;  // one that is free at the first address may be taken at another
+  for (int i = 1;; ++i) {
+    try {
+      return listen_at(addresses, 0, flag);
+    } catch (const Error&) {
+      if (i == kTries || addresses.size() < 2) throw;
+    }
+  }
+}
+
 std::vector<std::string> addresses_to_listen_at(const std::string& host,
                                                 const std::vector<std::string>& named,
                                                 const std::vector<std::string>& own) {

@@ -33,6 +33,9 @@ FileDescriptor listen_everywhere(int port, const std::string& flag);
 // Errors as listen_everywhere().
 std::vector<FileDescriptor> listen_at(const std::vector<std::string>& addresses, int port,
                                       const std::string& flag);
+// The same at a port of its own choice, which is free at all of them.
+std::vector<FileDescriptor> listen_at_one_port(const std::vector<std::string>& addresses,
+                                               const std::string& flag);
 // Where agent 0 listens when the others look for it under a name with these addresses, and this machine has
 // `own` (own_addresses()): those that are its own. A name that leads to none, or to the loopback address
 // alone although it is not called localhost (Debian's /etc/hosts), means the machine's first address; then

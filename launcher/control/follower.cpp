@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <map>
 #include <utility>
 
@@ -46,9 +47,15 @@ void Follower::wait(std::vector<pollfd>& watched, double until) {
   const double next = std::min(until, link_.open() ? link_.next_tick() : kNever);
   const double left = std::max(0.0, next - monotonic_seconds());
   ::poll(watched.data(), watched.size(), std::isinf(left) ? -1 : static_cast<int>(std::ceil(left * 1000)));
-  link_.work(waiting_);
+  hear();
   link_.tick(monotonic_seconds());
   pass_signals();
+}
+
+void Follower::hear() {
+  std::vector<Message> heard;
+  link_.work(heard);
+  std::move(heard.begin(), heard.end(), std::back_inserter(waiting_));
 }
 
 // Signals of one moment are one wish, as the supervisor counts them, but for SIGINT.
@@ -68,13 +75,13 @@ Message Follower::next() {
   while (true) {
     if (!waiting_.empty()) {
       Message message = std::move(waiting_.front());
-      waiting_.erase(waiting_.begin());
+      waiting_.pop_front();
       if (const auto* refusal = std::get_if<Refusal>(&message)) throw refused(*refusal, leader_);
       if (const auto* verdict = std::get_if<JobVerdict>(&message)) verdict_ = *verdict;
       return message;
     }
     if (!link_.open()) {
-      link_.work(waiting_);  // its last word may have come together with its welcome
+      hear();  // its last word may have come together with its welcome
       if (waiting_.empty()) throw lost();
       continue;
     }
@@ -95,7 +102,7 @@ void Follower::run_in_background(const std::function<void(const std::atomic<bool
     if (refused || !link_.open() || stops_ > 0) background.ask_to_stop();
   }
   background.finish();
-  link_.work(waiting_);
+  hear();
   if (!link_.open() && waiting_.empty()) throw lost();
 }
 

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <atomic>
+#include <deque>
 #include <functional>
 #include <optional>
 #include <string>
@@ -49,6 +50,7 @@ class Follower {
   class Shift;
 
   void wait(std::vector<pollfd>& watched, double until);
+  void hear();
   void pass_signals();
   JobEnded lost() const;
 
@@ -57,7 +59,7 @@ class Follower {
   StopSignals& signals_;
   int stops_ = 0;
   double last_stop_ = 0;  // monotonic seconds: the newest that counted
-  std::vector<Message> waiting_;
+  std::deque<Message> waiting_;
   std::optional<JobVerdict> verdict_;
 };
 

@@ -80,7 +80,8 @@ void JobWorkerSet::take(int agent, const Message& message, Changes& changes) {
   } else if (const auto* said = std::get_if<WorkerSaid>(&message)) {
     auto event = plan::decode_event(said->event);
     WorkerRecord* record = event ? record_of(agent, event->rank) : nullptr;
-    if (record == nullptr) return;
+    // Rank 0, which alone tells of checkpoints, is this agent's own.
+    if (record == nullptr || event->kind == plan::WorkerEvent::Kind::kCheckpoint) return;
     make_printable(event->data, Lines::kMany);
     if (take_event(*record, *event, monotonic_seconds())) note_failure(*record, changes);
     changes.events.push_back(std::move(*event));

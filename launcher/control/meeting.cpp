@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include "hftrain/base/clock.h"
@@ -12,7 +13,10 @@
 #include "hftrain/base/text.h"
 #include "hftrain/machine/identity.h"
 #include "launcher/control/greeting.h"
+#include "launcher/control/introduction_check.h"
 #include "launcher/control/preflight.h"
+#include "launcher/control/reach.h"
+#include "launcher/control/warning_notice.h"
 #include "launcher/process/descriptor_limit.h"
 #include "launcher/supervision/verdict.h"
 
@@ -99,7 +103,7 @@ class Gatherer {
       hub_->refuse_all(why);
       throw why;
     }
-    return {std::move(hub_), std::move(agents_)};
+    return {std::move(hub_), std::move(agents_), std::move(answer_port_)};
   }
 
  private:
@@ -115,11 +119,12 @@ class Gatherer {
           .why(why)
           .hint("a name that all machines know, or an address; " + here);
     }
+    if (own.empty()) throw no_address();
     const bool is_own = std::any_of(named.begin(), named.end(), [&](const std::string& address) {
       return address.rfind("127.", 0) == 0 || std::find(own.begin(), own.end(), address) != own.end();
     });
     if (!is_own) {
-      notice_("warning: " + host + " (" + join(named, ", ") + ") is not this machine, which is node 0: " +
+      notice_(kWarningNotice + host + " (" + join(named, ", ") + ") is not this machine, which is node 0: " +
               here + "; the others find it there only if connections are passed on to it");
     }
   }
@@ -137,11 +142,19 @@ class Gatherer {
     std::string why;
     std::vector<std::string> chosen = addresses_to_listen_at(
         membership.master_host, addresses_of(membership.master_host, why), own_addresses());
+    if (chosen.empty()) throw no_address();
     if (is_loopback(chosen.back())) return chosen;
     notice_("this job has no secret: node 0 listens only at " + join(chosen, ", ") + " port " +
             std::to_string(membership.master_port) +
             ", and takes whoever comes there (HFTRAIN_JOB_SECRET, --rdzv_conf secret_file=PATH)");
     return chosen;
+  }
+
+  Error no_address() const {
+    return Error(ExitCode::kEnvironment, "this machine has no address at which node 0 could listen")
+        .where("--master_addr " + spec_.membership.master_host)
+        .why("no network interface of it is up")
+        .hint("bring one up (`ip address` shows them), then start the job again");
   }
 
   void wait_for_all(double seconds) {
@@ -165,9 +178,10 @@ class Gatherer {
 
   void take(ControlHub::News news) {
     for (const std::string& text : news.notices) notice_(text);
-    if (!news.notices.empty()) last_refusal_ = news.notices.back();
+    if (!news.notices.empty()) last_refusal_ = without_warning(news.notices.back());
     for (ControlHub::News::Said& said : news.said) {
       if (auto* introduction = std::get_if<Introduction>(&said.message)) {
+        if (const auto error = unfit_introduction(*introduction, hub_->name_of(said.agent))) throw *error;
         introduction->facts.agent = said.agent;
         compare_clocks(*introduction);
         agents_[static_cast<size_t>(said.agent)] = std::move(*introduction);
@@ -199,6 +213,13 @@ class Gatherer {
     for (auto& [key, value] : own.arguments) value = printable(value);  // as those of the others are read
     own.address = hub_->address_towards(1);
     own.interface = interface_of(own.address);
+    if (spec_.failure || hub_->agents() == 1) return;
+    // The others look for this agent where they have found it, and it listens nowhere else.
+    std::set<std::string> found_at;
+    for (int agent = 1; agent < hub_->agents(); ++agent) found_at.insert(hub_->address_towards(agent));
+    answer_port_ = std::make_unique<AnswerPort>(std::vector<std::string>(found_at.begin(), found_at.end()));
+    own.answer_port = answer_port_->port();
+    own.answer = answer_port_->answer();
   }
 
   std::string missing() const {
@@ -207,10 +228,15 @@ class Gatherer {
     return (names.size() == 1 ? "node " : "nodes ") + list(names);
   }
 
+  static std::string first_address() {
+    const std::vector<std::string> own = own_addresses();
+    return own.empty() ? "a machine without an address" : own.front();
+  }
+
   std::string own_place() const {
     const Membership& membership = spec_.membership;
     const std::string host =
-        membership.meeting == Meeting::kFixedAddress ? membership.master_host : own_addresses().front();
+        membership.meeting == Meeting::kFixedAddress ? membership.master_host : first_address();
     return host + " port " + std::to_string(hub_->port());
   }
 
@@ -238,6 +264,7 @@ class Gatherer {
   const NoticeSink& notice_;
   std::string last_refusal_;
   std::unique_ptr<ControlHub> hub_;
+  std::unique_ptr<AnswerPort> answer_port_;
   std::vector<Introduction> agents_;
 };
 
@@ -365,10 +392,16 @@ class Joiner {
     introduction.address = link.local_address();
     introduction.interface = interface_of(introduction.address);
     introduction.time = unix_seconds();
+    std::unique_ptr<AnswerPort> answer_port;
+    if (!spec_.failure) {
+      answer_port = std::make_unique<AnswerPort>(std::vector{introduction.address});
+      introduction.answer_port = answer_port->port();
+      introduction.answer = answer_port->answer();
+    }
     // First: arguments that differ, which node 0 would find next, may well be why it failed.
     if (spec_.failure) link.send(failure_of(*spec_.failure));
     link.send(introduction);
-    return {std::move(link), "node 0 (" + host + ")"};
+    return {std::move(link), "node 0 (" + host + ")", std::move(answer_port)};
   }
 
   NotBelieved no_secret_there(const std::string& address) const {

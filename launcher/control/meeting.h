@@ -10,6 +10,7 @@
 
 #include "launcher/control/hub.h"
 #include "launcher/control/link.h"
+#include "launcher/control/reach.h"
 #include "launcher/environments/address_exchange.h"
 #include "launcher/environments/membership.h"
 #include "launcher/supervision/stop_signals.h"
@@ -21,17 +22,18 @@ struct MeetingSpec {
   AddressExchange* exchange = nullptr;  // null: the address is in `membership`
   std::string version, build;
   std::string secret;            // of the job (job_secret.h); empty: the user gave none
-  Introduction introduction;     // of this agent; its address and interface are filled in here
+  Introduction introduction;     // of this agent; where it is and where it answers are filled in here
   std::optional<Error> failure;  // why this agent cannot take part: it comes to say so, for kTellSeconds
   double collective_timeout_seconds = 1800;
   double notice_seconds = 10;
 };
 constexpr double kTellSeconds = 5;
-using NoticeSink = std::function<void(const std::string&)>;
+using NoticeSink = std::function<void(const std::string&)>;  // one that begins as kWarningNotice warns
 
 struct Gathering {
   std::unique_ptr<ControlHub> hub;
-  std::vector<Introduction> agents;  // by number, agent 0's own among them
+  std::vector<Introduction> agents;         // by number, agent 0's own among them
+  std::unique_ptr<AnswerPort> answer_port;  // of agent 0, for the others to try; null where it failed
 };
 
 // Agent 0. Throws an Error when the job cannot begin: an agent that does not come (kEnvironment), goes again
@@ -41,7 +43,8 @@ Gathering gather_agents(MeetingSpec spec, StopSignals& signals, const NoticeSink
 
 struct Joined {
   ControlLink link;
-  std::string leader;  // "node 0 (host-a)"
+  std::string leader;                       // "node 0 (host-a)"
+  std::unique_ptr<AnswerPort> answer_port;  // at this end of the connection; null where it failed
 };
 
 // Every other agent. Tries again for a while where nobody answers yet; the Error (kEnvironment) lists what

@@ -91,27 +91,31 @@ void try_some(std::vector<Attempt>& attempts, double timeout_seconds) {
 
 }  // namespace
 
-AnswerPort::AnswerPort()
-    : listener_(listen_everywhere(0, "a free port")),
-      port_(port_of(listener_.get())),
+AnswerPort::AnswerPort(const std::vector<std::string>& addresses)
+    : listeners_(listen_at_one_port(addresses, "a free port")),
+      port_(port_of(listeners_.front().get())),
       answer_(random_number()),
       thread_([this] { serve(); }) {}
 
 AnswerPort::~AnswerPort() {
   stop_ = true;
-  ::shutdown(listener_.get(), SHUT_RDWR);  // wakes poll()
+  for (const FileDescriptor& listener : listeners_) ::shutdown(listener.get(), SHUT_RDWR);  // wakes poll()
   thread_.join();
 }
 
 void AnswerPort::serve() const {
   while (!stop_) {
-    pollfd ready{listener_.get(), POLLIN, 0};
-    ::poll(&ready, 1, -1);
-    const FileDescriptor socket(::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC));
-    if (socket) {
-      ::send(socket.get(), answer_.data(), answer_.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
-    } else if (!stop_) {
-      ::poll(nullptr, 0, kPauseMilliseconds);  // whoever waits there makes the listener readable
+    std::vector<pollfd> ready;
+    for (const FileDescriptor& listener : listeners_) ready.push_back({listener.get(), POLLIN, 0});
+    ::poll(ready.data(), ready.size(), -1);
+    for (const pollfd& listener : ready) {
+      if (listener.revents == 0 || stop_) continue;
+      const FileDescriptor socket(::accept4(listener.fd, nullptr, nullptr, SOCK_CLOEXEC));
+      if (socket) {
+        ::send(socket.get(), answer_.data(), answer_.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+      } else if (!stop_) {
+        ::poll(nullptr, 0, kPauseMilliseconds);  // whoever waits there makes the listener readable
+      }
     }
   }
 }

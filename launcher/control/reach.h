@@ -12,13 +12,13 @@
 
 namespace hftrain::launcher {
 
-// Listens at a free port and says `answer` to whoever comes, in a thread of its own. The text is drawn for
+// Listens at a free port of these addresses of this machine, at no other one, and says `answer` to whoever comes, in a thread of its own. The text is drawn for
 // it, so that another program, or another machine with the same address, is not taken for it; it takes in
 // nothing.
 class AnswerPort {
  public:
-  // Error (kEnvironment) when no port is free.
-  AnswerPort();
+  // At least one address. Error (kEnvironment) when no port is free.
+  explicit AnswerPort(const std::vector<std::string>& addresses);
   AnswerPort(const AnswerPort&) = delete;
   AnswerPort& operator=(const AnswerPort&) = delete;
   ~AnswerPort();
@@ -29,7 +29,7 @@ class AnswerPort {
  private:
   void serve() const;
 
-  FileDescriptor listener_;
+  std::vector<FileDescriptor> listeners_;  // all at one port
   int port_;
   std::string answer_;
   std::atomic<bool> stop_{false};

@@ -26,13 +26,22 @@ RestartPoint find_restart_point(const std::vector<std::string>& written, const s
   return point;
 }
 
+std::optional<std::string> committed_checkpoint(const plan::WorkerEvent& event,
+                                                const std::string& output_dir) {
+  if (event.kind != plan::WorkerEvent::Kind::kCheckpoint || event.rank != 0) return std::nullopt;
+  const std::string path = event.data.value("path", std::string());
+  const bool own = path == storage::checkpoint_path(output_dir, event.data.value("step", int64_t{0}));
+  return own ? std::optional(path) : std::nullopt;
+}
+
 namespace {
 
 // As the first rank that reached the end counted them; null when none did.
 Json steps_made(const launcher::JobResult& result) {
   for (const launcher::WorkerRecord& worker : result.workers) {
     const Json stats = stats_of(worker);
-    if (stats.contains("steps")) return static_cast<int64_t>(stats["steps"].get<double>());
+    if (stats.contains("steps") && stats["steps"].is_number())
+      return static_cast<int64_t>(stats["steps"].get<double>());
   }
   return nullptr;
 }

@@ -6,11 +6,13 @@
 // (5, 6), a full or broken disk (7), divergence (8); nor a job that was asked to stop.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "hftrain/base/exit_code.h"
 #include "hftrain/base/json.h"
+#include "hftrain/plan/worker_protocol.h"
 #include "launcher/supervision/supervisor.h"
 
 namespace hftrain::front {
@@ -26,6 +28,11 @@ struct RestartPoint {
 // where the run itself began (`origin`, as RestartPoint::from). Checkpoints that lay in the folder before are
 // left alone: the user may have gone back behind them.
 RestartPoint find_restart_point(const std::vector<std::string>& written, const std::string& origin);
+
+// The checkpoint that an event tells of: of rank 0, at its place in this run's folder. What lies elsewhere, whoever names
+// it, is neither gone on from nor moved.
+std::optional<std::string> committed_checkpoint(const plan::WorkerEvent& event,
+                                                const std::string& output_dir);
 
 // The attempts of one run: counts them and keeps their record.
 class Attempts {

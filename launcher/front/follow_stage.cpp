@@ -24,6 +24,7 @@
 #include "launcher/front/output_stage.h"
 #include "launcher/front/patient_stream.h"
 #include "launcher/front/rank_output.h"
+#include "launcher/front/run_console.h"
 #include "launcher/front/run_record.h"
 
 namespace hftrain::front {
@@ -87,8 +88,8 @@ class FollowStage {
         signals_(inputs.parsed.arguments.launch.signals_to_handle) {}
 
   ExitCode run() {
-    answer_port_ = std::make_unique<launcher::AnswerPort>();
     launcher::Joined joined = meet({});
+    answer_port_ = std::move(joined.answer_port);
     leader_address_ = joined.link.peer_address();
     PatientStream terminal(context_.err);
     terminal.hurry();  // the leader's is the one that matters
@@ -132,12 +133,8 @@ class FollowStage {
     exchange_ = launcher::make_address_exchange(membership_, context_.program, context_.environment);
     launcher::MeetingSpec spec = meeting_spec(context_, inputs_, membership_, exchange_.get());
     spec.failure = failure;
-    if (answer_port_) {
-      spec.introduction.answer_port = answer_port_->port();
-      spec.introduction.answer = answer_port_->answer();
-    }
     return launcher::join_leader(std::move(spec), signals_, [&](const std::string& text) {
-      if (!failure) console_.message(LogLevel::kInfo, text);
+      if (!failure) show_notice(text, console_);
     });
   }
 
@@ -183,7 +180,7 @@ class FollowStage {
     if (here != peers.end()) {
       peers.erase(here);
       // The leader may have several addresses; this is the one that is used here.
-      if (peers.front().agent == 0) peers.front().address = leader_address_;
+      if (!peers.empty() && peers.front().agent == 0) peers.front().address = leader_address_;
       follower_->run_in_background([&](const std::atomic<bool>&) {
         for (const auto& [agent, why] : launcher::unreached(peers, launcher::kReachSeconds))
           tried.closed[std::to_string(agent)] = why;
@@ -229,13 +226,12 @@ class FollowStage {
 
   void prepare(const launcher::PrepareData& asked) {
     paths_ = asked.paths;
-    if (!all_exist(asked.paths)) {
-      follower_->run_in_background([&](const std::atomic<bool>& stop) {
-        prepared_ = prepare_data_until(prepare_request(inputs_), console_, stop);
-        if (!prepared_) throw Error(ExitCode::kTerminatedUnsaved, "stopped while preparing data");
-        paths_ = paths_of(*prepared_);
-      });
-    }
+    follower_->run_in_background([&](const std::atomic<bool>& stop) {
+      if (all_exist(asked.paths)) return;
+      prepared_ = prepare_data_until(prepare_request(inputs_), console_, stop);
+      if (!prepared_) throw Error(ExitCode::kTerminatedUnsaved, "stopped while preparing data");
+      paths_ = paths_of(*prepared_);
+    });
     follower_->say(launcher::DataPrepared{paths_});
   }
 
@@ -249,7 +245,6 @@ class FollowStage {
     if (own_folder_) {
       follower_->run_in_background(
           [&](const std::atomic<bool>&) { plan_ = plan_for_own_folder(plan_, inputs_); });
-      if (lock_) write_arguments(run_folder(inputs_.output_dir), inputs_, context_, plan_.ranks.backend);
     } else {
       check_output_folder(plan_.output_dir);
     }
@@ -261,6 +256,7 @@ class FollowStage {
       plan_path_ =
           run_folder(plan_.output_dir).path + "/nodes/" + std::to_string(membership_.agent) + "/plan.json";
     follower_->run_in_background([&](const std::atomic<bool>&) {
+      if (own_place) write_arguments(run_folder(inputs_.output_dir), inputs_, context_, plan_.ranks.backend);
       check_model_folder(plan_);
       if (differs || own_place) write_file_atomically(plan_path_, dump_json(own) + '\n');
     });

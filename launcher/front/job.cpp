@@ -16,6 +16,7 @@
 #include "launcher/environments/local.h"
 #include "launcher/front/data_stage.h"
 #include "launcher/front/meeting_stage.h"
+#include "launcher/front/run_console.h"
 #include "launcher/front/run_record.h"
 
 namespace hftrain::front {
@@ -61,15 +62,11 @@ Job::Job(const CommandContext& context, Inputs& inputs, const launcher::Membersh
   if (membership.agents == 1) return;
   signals_ = std::make_unique<launcher::StopSignals>(inputs.parsed.arguments.launch.signals_to_handle);
   exchange_ = launcher::make_address_exchange(membership, context.program, context.environment);
-  const launcher::NoticeSink notice = [&console](const std::string& text) {
-    console.message(LogLevel::kInfo, text);
-  };
-  answer_port_ = std::make_unique<launcher::AnswerPort>();
+  const launcher::NoticeSink notice = [&console](const std::string& text) { show_notice(text, console); };
   launcher::MeetingSpec spec = meeting_spec(context, inputs, membership, exchange_.get());
-  spec.introduction.answer_port = answer_port_->port();
-  spec.introduction.answer = answer_port_->answer();
   launcher::Gathering gathering = launcher::gather_agents(std::move(spec), *signals_, notice);
   hub_ = std::move(gathering.hub);
+  answer_port_ = std::move(gathering.answer_port);
   leader_ = std::make_unique<launcher::Leader>(*hub_, *signals_, notice);
   for (const launcher::Introduction& agent : gathering.agents) inputs.agents.push_back(agent.facts);
   for (const std::string& line : launcher::describe_agents(gathering.agents)) console.line(line);
@@ -136,9 +133,9 @@ void Job::look_for_output_folder(plan::RunPlan& plan) {
   if (alone() || !(plan.do_train || each_node)) return;
   std::optional<Mark> made;
   run_in_background([&] { made.emplace(plan.output_dir); });
-  const Mark& mark = *made;
-  const auto answers = leader_->ask_for<FolderSeen>(launcher::LookForFolder{mark.path(), mark.text()},
+  const auto answers = leader_->ask_for<FolderSeen>(launcher::LookForFolder{made->path(), made->text()},
                                                     "to look for the output folder");
+  run_in_background([&] { made.reset(); });
   std::vector<std::string> blind;
   std::set<int> further;
   for (const auto& [agent, answer] : answers) {

@@ -1,9 +1,12 @@
 #include "launcher/front/job_console.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "hftrain/base/clock.h"
 #include "hftrain/base/log_level.h"
+#include "launcher/front/attempts.h"
+#include "launcher/front/run_console.h"
 
 namespace hftrain::front {
 namespace {
@@ -44,7 +47,9 @@ std::string JobConsole::prefix(int rank) const {
 void JobConsole::on_ready(const plan::WorkerEvent& event) {
   ready_.insert(event.rank);
   if (ready_.size() < static_cast<size_t>(plan_.ranks.world_size)) return;
-  const double loading = event.data.contains("seconds") ? event.data["seconds"].get<double>() : 0.0;
+  const auto seconds = event.data.find("seconds");
+  const bool told = seconds != event.data.end() && seconds->is_number();
+  const double loading = told ? seconds->get<double>() : 0.0;
   spawn_seconds_ = std::max(0.0, monotonic_seconds() - started_ - loading);
 }
 
@@ -74,7 +79,7 @@ bool JobConsole::wants(const plan::WorkerEvent& message) const {
 
 void JobConsole::on_event(const plan::WorkerEvent& event) {
   if (event.kind == Kind::kReady) on_ready(event);
-  if (event.kind == Kind::kCheckpoint) checkpoints_.push_back(event.data.value("path", std::string()));
+  if (auto path = committed_checkpoint(event, plan_.output_dir)) checkpoints_.push_back(std::move(*path));
   if (event.kind == Kind::kMessage && wants(event)) {
     Json data = event.data;
     if (data.contains("text") && data["text"].is_string()) {
@@ -91,7 +96,7 @@ void JobConsole::on_output(const launcher::OutputLine& line) {
 }
 
 void JobConsole::on_notice(const std::string& text) {
-  if (can_show()) console_.message(LogLevel::kInfo, text);
+  if (can_show()) show_notice(text, console_);
 }
 
 }  // namespace hftrain::front

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "hftrain/base/log_level.h"
+#include "launcher/control/warning_notice.h"
 
 namespace hftrain::front {
 namespace {
@@ -33,6 +34,11 @@ void show(const std::vector<Diagnostic>& notes, reporting::Console& console) {
     console.message(is_note ? LogLevel::kInfo : LogLevel::kWarning,
                     (is_note ? "note: " : "") + note.render());
   }
+}
+
+void show_notice(const std::string& text, reporting::Console& console) {
+  console.message(launcher::is_warning(text) ? LogLevel::kWarning : LogLevel::kInfo,
+                  launcher::without_warning(text));
 }
 
 }  // namespace hftrain::front

@@ -1,6 +1,7 @@
 // The console of a command that works for a while: its style, and notes of what was read.
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "hftrain/arguments/arguments.h"
@@ -14,5 +15,7 @@ namespace hftrain::front {
 reporting::ConsoleStyle console_style(const arguments::Arguments& arguments, const CommandContext& context);
 
 void show(const std::vector<Diagnostic>& notes, reporting::Console& console);
+// A notice of the launcher, which may be a warning (control/warning_notice.h).
+void show_notice(const std::string& text, reporting::Console& console);
 
 }  // namespace hftrain::front

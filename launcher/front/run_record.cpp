@@ -35,7 +35,8 @@ std::string packed_reference(const fs::path& git, const std::string& name) {
 }
 
 Json rank_entry(const launcher::WorkerRecord& worker) {
-  Json entry = stats_of(worker).value("rank", Json::object());
+  Json entry = stats_of(worker).value("rank", Json());
+  if (!entry.is_object()) entry = Json::object();
   entry["rank"] = worker.rank;
   return entry;
 }

@@ -133,7 +133,9 @@ std::vector<Host> parse_host_file(std::string_view text, const std::string& path
                           .why = "it is '" + printable(content) + "'",
                           .hint = "worker-0 slots=4"});
     } else if (looks_like_option(host->name)) {
-      problems.push_back({.what = "the name '" + host->name + "' in the host file begins with '-'",
+      const bool behind_user = host->name.front() != '-';
+      problems.push_back({.what = "the name '" + host->name + "' in the host file " +
+                                  (behind_user ? "names a machine that begins" : "begins") + " with '-'",
                           .where = place_in(path, number),
                           .why = "the remote shell would take it for an option",
                           .hint = "worker-0 slots=4"});

@@ -4,6 +4,7 @@
 #include <array>
 #include <utility>
 
+#include "hftrain/arguments/import/environment.h"
 #include "hftrain/arguments/import/launch.h"
 #include "hftrain/base/error.h"
 #include "hftrain/base/json.h"
@@ -13,7 +14,7 @@
 namespace hftrain::launcher {
 namespace {
 
-// Beside those of communication.
+// Beside those of communication and those that count for flags.
 constexpr std::array kPassedPrefixes = {
     "OMP_",   "MKL_",   "ACCELERATE_", "FSDP_",  "PARALLELISM_CONFIG_", "HF_", "HFTRAIN_",
     "TORCH_", "WANDB_", "MLFLOW_",     "PYTHON", "CUDA_DEVICE_ORDER"};
@@ -168,7 +169,7 @@ std::map<std::string, std::string> variables_to_pass(const Environment& environm
   std::map<std::string, std::string> passed;
   for (const auto& variable : environment.variables()) {
     const std::string& name = variable.first;
-    const bool wanted = plan::is_communication_variable(name) ||
+    const bool wanted = plan::is_communication_variable(name) || arguments::counts_for_flags(name) ||
                         std::any_of(kPassedPrefixes.begin(), kPassedPrefixes.end(),
                                     [&name](const char* prefix) { return name.starts_with(prefix); });
     if (wanted && !contains(kNotPassed, name)) passed.insert(variable);

@@ -11,7 +11,7 @@ import time
 
 import faults
 from machines import BAR_SECONDS, check, losses, processes_of, tell, timed
-from runs import InTime
+from runs import BUILD, InTime, free_port
 
 
 class Disturbed:
@@ -78,6 +78,22 @@ def scenario_a_long_look_at_a_checkpoint_loses_no_machine(scenario):
     codes = run.codes()
     check("a long look: both machines end with 0", codes == [0, 0], f"{codes}\n{run.text()}")
     check("a long look: started again from that checkpoint", "checkpoint-300 (restart 1 of 1)" in run.text(), run.text())
+
+
+SLOW_SECONDS = 12  # longer than a silence that ends a job of two
+
+
+def scenario_a_file_system_that_hangs_before_training_loses_no_machine(scenario):
+    shim = BUILD / "lib" / "libslow_statvfs.so"
+    slow = {"LD_PRELOAD": str(shim), "SLOW_PLACE": scenario.folder, "SLOW_SECONDS": str(SLOW_SECONDS)}
+    port = free_port()
+    flags = [scenario.flags("slow", *scenario.nodes(port, index)) for index in (0, 1)]
+    begin = time.monotonic()
+    fronts = [scenario.front(0, flags[0], "slow-0", **slow), scenario.front(1, flags[1], "slow-1")]
+    codes = [front.wait() for front in fronts]
+    text = "".join(front.text() for front in fronts)
+    check("a file system that hangs: it did", time.monotonic() - begin > SLOW_SECONDS, text)
+    check("a file system that hangs: both machines end with 0", codes == [0, 0], f"{codes}\n{text}")
 
 
 def scenario_a_dead_machine_is_not_waited_for_by_a_restart(scenario):
@@ -159,9 +175,47 @@ def listening_addresses(machines, index, port):
     return addresses
 
 
+def listening_of(pid):
+    """(Address, port) of everything that this process listens at, as the kernel's tables have it."""
+    found = set()
+    try:
+        held = {os.readlink(f"/proc/{pid}/fd/{name}") for name in os.listdir(f"/proc/{pid}/fd")}
+        for table in ("tcp", "tcp6"):
+            with open(f"/proc/{pid}/net/{table}") as file:
+                for fields in (line.split() for line in file.readlines()[1:]):
+                    if fields[3] == LISTEN and f"socket:[{fields[9]}]" in held:
+                        found.add(tuple(fields[1].rsplit(":", 1)))
+    except OSError:
+        pass  # it has ended, or closed one meanwhile
+    return found
+
+
+def scenario_without_a_secret_no_port_is_open_everywhere(scenario):
+    machines = scenario.machines
+    own = [''.join(f"{int(part):02X}" for part in reversed(address.split("."))) for address in machines.addresses]
+    port = free_port()
+    flags = [scenario.flags("doors", *scenario.nodes(port, index)) for index in (0, 1)]
+    fronts, seen = [scenario.front(0, flags[0], "doors-0")], [set(), set()]
+    begin = time.monotonic()
+    while any(front.process.poll() is None for front in fronts) or len(fronts) < 2:
+        for index, front in enumerate(fronts):
+            seen[index] |= listening_of(front.process.pid)
+        waited = seen[0] and time.monotonic() - begin > 1  # for the other, with whatever it has open
+        if len(fronts) == 1 and (waited or fronts[0].process.poll() is not None):
+            fronts.append(scenario.front(1, flags[1], "doors-1"))
+        time.sleep(0.001)
+    text = "".join(front.text() for front in fronts)
+    check("doors: both machines end with 0", [front.wait() for front in fronts] == [0, 0], text)
+    check("doors: the port of the job was seen", (own[0], f"{port:04X}") in seen[0], str(seen))
+    for index in (0, 1):
+        check(f"doors: machine {index} listens at its own address alone", {address for address, _ in seen[index]} <= {own[index]},
+              str(seen))
+
+
 def scenario_strangers_at_the_port_of_a_run_are_refused(scenario):
     machines = scenario.machines
-    run = Disturbed(scenario, "strangers", "--max_steps", "100000", "--save_strategy", "no")
+    # Refused strangers are warnings: that level still tells of them.
+    run = Disturbed(scenario, "strangers", "--max_steps", "100000", "--save_strategy", "no", "--log_level", "warning")
     host = machines.addresses[0]
     own = "".join(f"{int(part):02X}" for part in reversed(host.split(".")))
     open_at = listening_addresses(machines, 0, scenario.port)

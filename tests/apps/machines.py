@@ -59,12 +59,13 @@ class Machines:
     def inside(self, index, argv):
         return ["ip", "netns", "exec", self.names[index], *argv]
 
-    def remote_shell(self, folder):
-        """A program like ssh: SHELL HOST COMMAND…"""
+    def remote_shell(self, folder, keeps_variables=True):
+        """A program like ssh: SHELL HOST COMMAND…; without variables of here, where asked, as ssh has it."""
+        begin = "" if keeps_variables else 'env -i PATH="$PATH" HOME="$HOME" '
         path = os.path.join(folder, "shell")
         lines = ["#!/bin/sh", "host=$1", "shift", "case $host in"]
         for name, address in zip(self.names, self.addresses):
-            lines.append(f"  {address}) exec ip netns exec {name} sh -c \"$*\" ;;")
+            lines.append(f"  {address}) exec {begin}ip netns exec {name} sh -c \"$*\" ;;")
         lines += ["  *) echo \"no route to $host\" >&2; exit 255 ;;", "esac"]
         pathlib.Path(path).write_text("\n".join(lines) + "\n")
         os.chmod(path, 0o755)
@@ -180,10 +181,13 @@ def host_file(scenario, text=None):
 
 def scenario_a_host_file_starts_both(scenario):
     reference = scenario.reference()
-    shell = scenario.machines.remote_shell(scenario.folder)
+    shell = scenario.machines.remote_shell(scenario.folder, keeps_variables=False)
     for name, machine in (("from-first", 0), ("from-second", 1)):
         argv = scenario.flags(name, "--hostfile", host_file(scenario))
-        run = scenario.front(machine, argv, name, HFTRAIN_SSH=shell)
+        # What counts for a flag here does so on every machine.
+        variables = {"TRANSFORMERS_VERBOSITY": "info", "PET_MAX_RESTARTS": "1",
+                     "TENSORBOARD_LOGGING_DIR": os.path.join(scenario.folder, "boards")}
+        run = scenario.front(machine, argv, name, HFTRAIN_SSH=shell, **variables)
         check(f"a host file {name} ends with 0", run.wait() == 0, run.text())
         check_equal_losses(f"a host file {name}", reference, os.path.join(scenario.folder, name), run.text())
 

@@ -69,6 +69,12 @@ def log_levels_hide_and_show(fixture, output):
     check(said("--log_level", "error", "--log_level_replica", "info"), record, block, replica)
     check(said("--log_level", "error", "--log_level_replica", "passive", TRANSFORMERS_VERBOSITY="info"), record, block, replica)
     check(said("--log_level_replica", "info"), header, notice, warning, record, block, replica)
+    file = output + "-env.yaml"
+    with open(file, "w") as config:
+        config.write("env:\n  TRANSFORMERS_VERBOSITY: error\n")
+    text = said("--config", file)
+    check(text, header, notice, warning, record, block)
+    expect("env: TRANSFORMERS_VERBOSITY does nothing to this run" in text, "that it does nothing is said", text)
     expect("TRANSFORMERS_VERBOSITY=info" in said(TRANSFORMERS_VERBOSITY="info"), "a variable that counts is named", "")
 
 

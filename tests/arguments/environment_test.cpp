@@ -179,6 +179,15 @@ TEST_CASE("a variable of env: that stands for a flag is warned of, and what coun
     INFO(variable);
     CHECK(contains(text(variable), "does nothing to this run"));
   }
+  for (const char* variable : {"DS_ENV_FILE: /e", "HFTRAIN_SSH: rsh"})
+    CHECK(contains(text(variable), "it counts where hftrain is started"));
+  for (const char* variable : {"RANK: '1'", "LOCAL_RANK: '1'", "WORLD_SIZE: '2'", "LOCAL_WORLD_SIZE: '2'",
+                               "MASTER_ADDR: a", "MASTER_PORT: '1'", "HFTRAIN_ATTEMPT: '3'"})
+    CHECK(contains(text(variable), "every rank is given its own"));
+  // Nor is it set, so that nothing can take it up later by half.
+  const NamedFile file("--config", "run.yaml",
+                       "env:\n  TRANSFORMERS_VERBOSITY: error\n  RANK: '1'\n  MINE: x\n");
+  CHECK(file.outcome().exported_environment == Variables{{"MINE", "x"}});
   CHECK(contains(text("PET_NPROC_PER_NODE: '2'"), "or use --nproc_per_node"));
   for (const char* variable : {"TENSORBOARD_LOGGING_DIR: /t", "OMP_NUM_THREADS: '2'", "HFTRAIN_CACHE: /c",
                                "NCCL_DEBUG: INFO", "MINE: x"}) {

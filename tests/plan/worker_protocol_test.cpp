@@ -36,6 +36,23 @@ TEST_CASE("what is not an event is not decoded") {
 
 TEST_CASE("members of a wrong type do not break the reader") {
   CHECK_FALSE(decode_event("{\"event\": \"step\", \"rank\": \"zero\"}"));
+  const auto with = [](const char* name, const Json& value) {
+    return decode_event(encode_event({WorkerEvent::Kind::kMessage, 0, 0, {{name, value}}})).has_value();
+  };
+  for (const char* text : {"phase", "text", "path", "reason", "what", "why"}) {
+    CHECK_FALSE(with(text, 5));
+    CHECK(with(text, "x"));
+  }
+  for (const char* number : {"level", "exit_code", "step"}) {
+    CHECK_FALSE(with(number, "x"));
+    CHECK_FALSE(with(number, nullptr));
+    CHECK(with(number, 5));
+  }
+  for (const char* object : {"record", "stats"}) {
+    CHECK_FALSE(with(object, 5));
+    CHECK(with(object, Json::object()));
+  }
+  CHECK(with("tokens_per_second", nullptr));  // no number that JSON knows
 }
 
 }  // namespace

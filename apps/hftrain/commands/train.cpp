@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <optional>
 #include <ostream>
+#include <vector>
 
 #include "command.h"
 #include "hftrain/arguments/help.h"
@@ -128,7 +129,9 @@ ExitCode train(const CommandContext& context, const Inputs& inputs, Job& job, St
   plan::DataFacts estimate;
   job.run_in_background(
       [&] { estimate = estimate_data(request); });  // reads all files, unless they were seen before
-  resolve_plan(inputs, estimate, "");  // whatever cannot work is refused before anything is written
+  // Whatever cannot work is refused before anything is written. The file system of the output folder is asked, and a
+  // checkpoint read, beside the loop that the others hear: either may hang.
+  job.run_in_background([&] { resolve_plan(inputs, estimate, ""); });
   const storage::RunLock lock = take_folder(inputs, job, console);
 
   stopwatch.begin("prepare");
@@ -138,12 +141,17 @@ ExitCode train(const CommandContext& context, const Inputs& inputs, Job& job, St
     return ExitCode::kTerminatedUnsaved;
   }
   stopwatch.begin("plan");
-  plan::RunPlan plan = resolve_plan(inputs, facts_of(*prepared), "");
+  plan::RunPlan plan;
   ResumeDecision decision;
-  job.run_in_background([&] { decision = decide_resume(inputs, plan); });
-  if (!decision.from.empty()) plan = resolve_plan(inputs, facts_of(*prepared), decision.from);
+  std::vector<Diagnostic> notes;
+  job.run_in_background([&] {
+    plan = resolve_plan(inputs, facts_of(*prepared), "");
+    decision = decide_resume(inputs, plan);
+    if (!decision.from.empty()) plan = resolve_plan(inputs, facts_of(*prepared), decision.from);
+    notes = notes_of_plan(inputs, plan);
+  });
   for (const std::string& notice : decision.notices) console.line(notice);
-  show(notes_of_plan(inputs, plan), console);
+  show(notes, console);
   const RunFolder folder = run_folder(inputs.output_dir);
   job.run_in_background([&] { write_arguments(folder, inputs, context, plan.ranks.backend); });
   job.look_for_output_folder(plan);

@@ -104,22 +104,25 @@ class Parser {
       outcome_.notes.insert(outcome_.notes.end(), file.notes.begin(), file.notes.end());
       hidden_.merge(file.hidden);
       for (auto& [name, value] : file.environment) {
-        say_too_late(name, path);
-        outcome_.exported_environment[name] = value;
+        if (!say_idle(name, path)) outcome_.exported_environment[name] = value;
       }
     }
   }
 
-  // A variable of `env:` that is a flag by another name: flags are read before files.
-  void say_too_late(const std::string& name, const std::string& path) {
+  // A variable of `env:` that is a flag by another name, for such are read before files, or a rank's own: it is not set.
+  // True when it is one.
+  bool say_idle(const std::string& name, const std::string& path) {
     const std::optional<std::string> instead = instead_of_variable(name);
-    if (!instead) return;
-    const std::string flag = instead->empty() ? "" : ", or use " + *instead;
+    const bool of_rank = is_of_each_rank(name);
+    if (!instead && !of_rank) return false;
+    const std::string flag = instead.value_or("").empty() ? "" : ", or use " + *instead;
     outcome_.notes.push_back({.severity = Severity::kWarning,
                               .what = "env: " + name + " does nothing to this run",
                               .where = path,
-                              .why = "it counts where hftrain is started; what `env:` sets reaches the ranks",
-                              .hint = "set it in the environment" + flag});
+                              .why = of_rank ? "every rank is given its own"
+                                             : "it counts where hftrain is started, before this file is read",
+                              .hint = of_rank ? "leave it out" : "set it in the environment" + flag});
+    return true;
   }
 
   // Whether there was a value, and which, cannot be known: the run goes on with what it takes without one.

@@ -60,12 +60,6 @@ bool not_a_multiple(double save, double eval) {
   return std::fmod(save, eval) != 0;
 }
 
-bool valid_nproc(const std::string& text) {
-  if (text == "auto" || text == "gpu" || text == "cpu") return true;
-  return !text.empty() && text.size() < 6 && text.find_first_not_of("0123456789") == std::string::npos &&
-         std::stoi(text) > 0;
-}
-
 bool valid_tee(const std::string& text) {
   const auto stream = [](const std::string& word) {
     return word.size() == 1 && word[0] >= '0' && word[0] <= '3';
@@ -510,7 +504,7 @@ const Rule kRules[] = {
      Severity::kError,
      {"nproc_per_node"},
      [](Outcome o) {
-       return o.arguments.launch.nproc_per_node && !valid_nproc(*o.arguments.launch.nproc_per_node);
+       return o.arguments.launch.nproc_per_node && !says_rank_count(*o.arguments.launch.nproc_per_node);
      },
      "nproc_per_node '{nproc_per_node}' is not a number of ranks",
      "",

@@ -165,7 +165,7 @@ class RankResolution {
           input_.parsed.arguments.device.use_cpu ? "--use_cpu was given" : "none is visible");
       return 0;
     }
-    return std::stoi(*asked);  // checked by the arguments module
+    return std::stoi(*asked);  // checked by the arguments module, and where another agent says it
   }
 
   Share share_of(const AgentFacts& agent) {

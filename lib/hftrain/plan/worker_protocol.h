@@ -42,7 +42,7 @@ struct WorkerEvent {
 
 // One line, with its newline.
 std::string encode_event(const WorkerEvent& event);
-// nullopt for a line that is not an event (a torn last line of a killed worker, say).
+// nullopt for a line that is not an event (a torn last line of a killed worker, say), nor has members of their kinds.
 std::optional<WorkerEvent> decode_event(std::string_view line);
 
 }  // namespace hftrain::plan

@@ -40,9 +40,16 @@ TEST_CASE("each argument that differs is named once, with both values and nodes"
 }
 
 TEST_CASE("what rightly differs between nodes is not compared") {
-  const Json arguments = {{"seed", 1},         {"node_rank", 1},     {"machine_rank", 1},
-                          {"local_rank", 0},   {"master_addr", "x"}, {"nproc_per_node", "2"},
-                          {"color", "always"}, {"output_dir", "out"}};
+  const Json arguments = {{"seed", 1},
+                          {"node_rank", 1},
+                          {"machine_rank", 1},
+                          {"local_rank", 0},
+                          {"master_addr", "x"},
+                          {"nproc_per_node", "2"},
+                          {"color", "always"},
+                          {"output_dir", "out"},
+                          {"log_level", "error"},
+                          {"log_level_replica", "info"}};
   CHECK(comparable_arguments(arguments) ==
         std::map<std::string, std::string>{{"seed", "1"}, {"output_dir", "\"out\""}});
 }

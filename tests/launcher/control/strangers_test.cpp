@@ -16,8 +16,12 @@
 #include "launcher/control/greeting.h"
 #include "launcher/control/hub.h"
 #include "launcher/control/job_worker_set.h"
+#include "launcher/control/warning_notice.h"
 #include "launcher/process/descriptor_limit.h"
+#include "launcher/process/watched_process.h"
 #include "support/catch.h"
+#include "support/paths.h"
+#include "support/skip.h"
 #include "support/temporary_directory.h"
 
 namespace hftrain::launcher {
@@ -392,11 +396,44 @@ TEST_CASE("the limit of descriptors is raised to what the system allows, and nam
   REQUIRE(::setrlimit(RLIMIT_NOFILE, &before) == 0);
 }
 
+TEST_CASE("an agent that says of itself what cannot be ends the job by name, whatever it says", "[process]") {
+  for (const char* ranks : {"x", "99999999999999999999", "-3", "300000", "0", ""}) {
+    Agents job;
+    job.start(0, 2, kScripts);
+    job.wait_for_leader();
+    Stranger agent(job.port);
+    const auto challenge = read_challenge(agent.hear());
+    REQUIRE(challenge);
+    agent.say(hello_line(hello_of(1, 2), {}, *challenge, random_number()));
+    Introduction introduction;
+    introduction.address = "127.0.0.1";
+    introduction.facts.nproc_per_node = ranks;
+    agent.say(encode_message(introduction));
+    CHECK(job[0].finish() == 2);
+    INFO(job[0].out());
+    CHECK(contains(job[0].out(), "what node 1 (intruder) says of itself cannot be"));
+    CHECK(contains(job[0].out(), std::string("nproc_per_node is \"") + ranks + '"'));
+  }
+}
+
+TEST_CASE("a machine without an address says so instead of leading a job", "[process]") {
+  const std::string unshare = "/usr/bin/unshare";
+  WatchedProcess probe({unshare, "-n", "/bin/true"});
+  if (probe.finish() != 0) HFTRAIN_SKIP("the right to make a network namespace");
+  WatchedProcess leader({unshare, "-n", testing::program("dummy_agent"), testing::program("dummy_worker"),
+                         "/tmp", "2", "0", "10.0.0.1", "29500", "5", "b1", "x=y", "0 ready"});
+  CHECK(leader.finish() == 3);
+  INFO(leader.out() << leader.err());
+  CHECK(contains(leader.out(), "this machine has no address at which node 0 could listen"));
+  CHECK(contains(leader.out(), "no network interface of it is up"));
+}
+
 TEST_CASE("of many strangers the first are told, then one a minute with how many there were") {
   StrangerNotices notices;
   std::vector<std::string> said;
   for (int i = 0; i < 100; ++i) notices.refused("10.0.0.9", "no", 0.1 * i, said);
   CHECK(said.size() == 5);
+  CHECK(is_warning(said.front()));  // --quiet and --log_level warning leave it
   notices.refused("10.0.0.9", "no", 100, said);
   REQUIRE(said.size() == 6);
   CHECK(contains(said.back(), "(and 95 more"));
@@ -426,6 +463,12 @@ TEST_CASE("ranks and signals that another agent names count only when they are i
   CHECK(job.worker_set->records().size() == 1);
   CHECK(job.worker_set->records()[0].pid == -1);
   CHECK(job.worker_set->look()[0].status.stack.empty());
+  // What only agent 0's own rank tells, and what is none of an event's.
+  const Json path = {{"step", 5}, {"path", "/home/user/thesis"}};
+  CHECK(job.hear(WorkerSaid{plan::encode_event({plan::WorkerEvent::Kind::kCheckpoint, 0, 1.0, path})})
+            .events.empty());
+  CHECK(job.hear(WorkerSaid{plan::encode_event({plan::WorkerEvent::Kind::kMessage, 0, 1.0, {{"text", 5}}})})
+            .events.empty());
   // What the rank itself says is printed out.
   plan::WorkerEvent event{plan::WorkerEvent::Kind::kMessage, 0, 1.0, {{"text", "a\x1b[2J"}}};
   CHECK(job.hear(WorkerSaid{plan::encode_event(event)}).events.at(0).data.at("text") == "a\\x1b[2J");

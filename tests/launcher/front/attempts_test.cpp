@@ -33,6 +33,21 @@ TEST_CASE("only losses and internal errors are worth another attempt, and nothin
   }
 }
 
+TEST_CASE("a checkpoint is one of rank 0 at its place in the run's folder, whoever names another") {
+  using Kind = plan::WorkerEvent::Kind;
+  const auto told = [](Kind kind, int rank, const Json& data) {
+    return committed_checkpoint({kind, rank, 1.0, data}, "/runs/a");
+  };
+  CHECK(told(Kind::kCheckpoint, 0, {{"step", 5}, {"path", "/runs/a/checkpoint-5"}}) ==
+        "/runs/a/checkpoint-5");
+  CHECK_FALSE(told(Kind::kCheckpoint, 1, {{"step", 5}, {"path", "/runs/a/checkpoint-5"}}));
+  CHECK_FALSE(told(Kind::kMessage, 0, {{"step", 5}, {"path", "/runs/a/checkpoint-5"}}));
+  for (const char* path :
+       {"/home/user/thesis", "/runs/a", "/runs/a/../b/checkpoint-5", "/runs/a/checkpoint-6", ""})
+    CHECK_FALSE(told(Kind::kCheckpoint, 0, {{"step", 5}, {"path", path}}));
+  CHECK_FALSE(told(Kind::kCheckpoint, 0, Json::object()));
+}
+
 TEST_CASE("restarts are used up one by one and all attempts are on record") {
   Attempts attempts(2, "/runs/checkpoint-5");
   CHECK(attempts.restart_after(failed(ExitCode::kWorkerLost), 3, 1.5));

@@ -146,7 +146,8 @@ TEST_CASE("a name that the remote shell would take for an option starts nothing"
     const std::string said =
         refusal_in([&] { parse_host_file(std::string("a slots=1\n") + name + " slots=1\n", "hosts"); });
     INFO(said);
-    CHECK(contains(said, std::string("the name '") + name + "' in the host file begins with '-'"));
+    const std::string how = name[0] == '-' ? "begins with '-'" : "names a machine that begins with '-'";
+    CHECK(contains(said, std::string("the name '") + name + "' in the host file " + how));
     CHECK(contains(said, "hosts:2"));
   }
   CHECK(parse_host_file("user@host-1 slots=1\n", "hosts").size() == 1);
@@ -284,6 +285,19 @@ TEST_CASE("variables of libraries go to every machine, others do not") {
   CHECK(parse_environment_file("# x\nA=1\n\nB=x=y \n", "f") ==
         std::map<std::string, std::string>{{"A", "1"}, {"B", "x=y"}});
   CHECK(contains(refusal_in([] { parse_environment_file("A=1\nB\n", "f"); }), "where: f:2"));
+}
+
+TEST_CASE("every variable that counts for a flag goes to every machine") {
+  for (const char* name : {"TRANSFORMERS_VERBOSITY", "TRANSFORMERS_NO_ADVISORY_WARNINGS", "PET_MAX_RESTARTS",
+                           "TENSORBOARD_LOGGING_DIR", "ACCELERATE_MIXED_PRECISION", "FSDP_VERSION",
+                           "PARALLELISM_CONFIG_TP_SIZE"}) {
+    INFO(name);
+    CHECK(variables_to_pass(one_variable(name, "1")).contains(name));
+  }
+  for (const char* name : {"DS_ENV_FILE", "HFTRAIN_HOSTED", "MASTER_ADDR", "TORCHELASTIC_RUN_ID"}) {
+    INFO(name);
+    CHECK(variables_to_pass(one_variable(name, "1")).empty());
+  }
 }
 
 TEST_CASE("the remote shell is ssh, or what HFTRAIN_SSH names") {

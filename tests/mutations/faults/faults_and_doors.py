@@ -287,3 +287,29 @@ fault("empty training data of labels are told without their file",
       "lib/hftrain/data/split_builder.cpp", "    throw error.where(paths.front() +\n", "    throw error.where(\"the column of the labels\" +\n",
       tests=["runs: bad data: texts with labels"],
       says=r"FAILED: 'where: .*t\.csv")
+
+fault("what a peer says of its machine is planned with as it is",
+      "launcher/control/meeting.cpp", "if (const auto error = unfit_introduction(*introduction, hub_->name_of(said.agent))) throw *error;", "",
+      tests=["launcher: an agent that says of itself what cannot be ends the job by name, whatever it says"],
+      says=r"finish\(\) == 2|says of itself cannot be", seconds=60)
+
+fault("any rank of any machine names the checkpoint that is gone on from, wherever it lies",
+      "launcher/front/attempts.cpp", "return own ? std::optional(path) : std::nullopt;", "return own || !own ? std::optional(path) : std::nullopt;",
+      tests=["front: a checkpoint is one of rank 0 at its place in the run's folder, whoever names another"],
+      says=r"/home/user/thesis|CHECK_FALSE\( told")
+
+fault("a variable of env: that is warned of as idle is set all the same",
+      "lib/hftrain/arguments/parse.cpp", "if (!say_idle(name, path)) outcome_", "say_idle(name, path);\n        outcome_",
+      tests=["arguments: a variable of env: that stands for a flag is warned of, and what counts from there is not"],
+      says=r"exported_environment")
+
+fault("agent 0 hears nobody while the file system of the output folder hangs",
+      "apps/hftrain/commands/train.cpp", 'job.run_in_background([&] { resolve_plan(inputs, estimate, ""); });', 'resolve_plan(inputs, estimate, "");',
+      tests=["runs: machines: a file system that hangs before training loses no machine"],
+      says=r"both machines end with 0")
+
+fault("the port at which an agent answers is open at every address",
+      "launcher/control/reach.cpp", "listeners_(listen_at_one_port(addresses,", "listeners_(listen_at_one_port(std::vector<std::string>(addresses.size() * 0),",
+      tests=["launcher: an answer port is open at its addresses and at no other one",
+             "runs: machines: without a secret no port is open everywhere"],
+      says=r"reasons\.size\(\) == 1|listens at its own address alone")

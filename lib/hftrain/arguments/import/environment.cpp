@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <span>
+#include <string_view>
 
 #include "hftrain/arguments/flag_table.h"
 #include "hftrain/arguments/import/accelerate.h"
@@ -17,8 +18,9 @@ struct Variable {
   const char* name;
   const char* flag;
 };
+constexpr const char* kBoards = "TENSORBOARD_LOGGING_DIR";
 constexpr Variable kAlways[] = {
-    {"TENSORBOARD_LOGGING_DIR", "logging_dir"},
+    {kBoards, "logging_dir"},
     {"TRANSFORMERS_VERBOSITY", "log_level"},
 };
 
@@ -96,6 +98,17 @@ constexpr std::array kAnnouncing = {"ACCELERATE_USE_FSDP", "ACCELERATE_USE_DEEPS
 // Those of a launch that are no flag's value.
 constexpr std::array kOthersOfLaunch = {"ACCELERATE_TORCH_DEVICE", "ACCELERATE_USE_PARALLELISM_CONFIG",
                                         "ACCELERATE_CONFIG_DS_FIELDS", "ACCELERATE_DEBUG_MODE"};
+
+// What starts the machines of a host file reads them before any of those reads a file.
+constexpr std::array kOfStarter = {"DS_ENV_FILE", "HFTRAIN_SSH", "HFTRAIN_HOSTED"};
+// Every rank is given its own.
+constexpr std::array kOfRanks = {"RANK",        "LOCAL_RANK",  "WORLD_SIZE",     "LOCAL_WORLD_SIZE",
+                                 "MASTER_ADDR", "MASTER_PORT", "HFTRAIN_ATTEMPT"};
+
+template <size_t kSize>
+bool is_among(const std::array<const char*, kSize>& names, std::string_view name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
 
 bool is_true(const Environment& environment, const char* name) {
   return to_lower(environment.get_or(name, "false")) == "true";
@@ -253,21 +266,28 @@ class EnvironmentReader {
 }  // namespace
 
 std::optional<std::string> instead_of_variable(const std::string& name) {
-  if (name == "TENSORBOARD_LOGGING_DIR") return std::nullopt;  // the plan reads it from wherever it is set
+  if (is_among(kOfStarter, name)) return "";
+  if (name == kBoards) return std::nullopt;  // the plan reads it from wherever it is set
   for (const auto& table : {std::span<const Variable>(kAlways), std::span<const Variable>(kOfLaunch),
                             std::span<const Variable>(kOfDeepSpeed), std::span<const Variable>(kOfMesh)}) {
     for (const Variable& variable : table) {
       if (name == variable.name) return "--" + std::string(variable.flag);
     }
   }
-  if (std::find(kOfTorchrun.begin(), kOfTorchrun.end(), name) != kOfTorchrun.end())
-    return "--" + to_lower(name.substr(kTorchrunPrefix.size()));
+  if (is_among(kOfTorchrun, name)) return "--" + to_lower(name.substr(kTorchrunPrefix.size()));
   const auto is_named = [&](const char* each) { return name == each; };
   const bool of_fsdp = std::any_of(fsdp_variables().begin(), fsdp_variables().end(), is_named);
-  const bool of_launch = std::any_of(kAnnouncing.begin(), kAnnouncing.end(), is_named) ||
-                         std::any_of(kOthersOfLaunch.begin(), kOthersOfLaunch.end(), is_named);
-  if (of_fsdp || of_launch) return "the flags of accelerate launch";
+  if (of_fsdp || is_among(kAnnouncing, name) || is_among(kOthersOfLaunch, name))
+    return "the flags of accelerate launch";
   return name == "TRANSFORMERS_NO_ADVISORY_WARNINGS" ? std::optional<std::string>("") : std::nullopt;
+}
+
+bool counts_for_flags(const std::string& name) {
+  return name == kBoards || (instead_of_variable(name) && !is_among(kOfStarter, name));
+}
+
+bool is_of_each_rank(const std::string& name) {
+  return is_among(kOfRanks, name);
 }
 
 bool announces_fsdp(const Environment& environment) {

@@ -26,6 +26,10 @@ void note_used_variables(const Environment& environment, const std::vector<RawAr
 // What says the same as a variable that only counts in the environment that hftrain itself is started in; ""
 // for one that nothing stands for, nothing for any other variable.
 std::optional<std::string> instead_of_variable(const std::string& name);
+// Whether it has a say in what a flag is: every machine of a job needs it.
+bool counts_for_flags(const std::string& name);
+// Whether what starts a rank sets it, whatever it was.
+bool is_of_each_rank(const std::string& name);
 
 // ACCELERATE_USE_FSDP or ACCELERATE_USE_DEEPSPEED is true.
 bool announces_fsdp(const Environment& environment);

@@ -279,6 +279,13 @@ std::optional<int> machines_of(std::string_view nnodes) {
   return first;
 }
 
+bool says_rank_count(std::string_view nproc_per_node) {
+  constexpr int kMost = 99999;
+  if (nproc_per_node == "auto" || nproc_per_node == "gpu" || nproc_per_node == "cpu") return true;
+  const std::optional<int> number = whole_number(nproc_per_node);
+  return number && *number >= 1 && *number <= kMost;
+}
+
 std::map<std::string, double> rendezvous_options(std::string_view rdzv_conf) {
   std::map<std::string, double> options;
   for (const std::string& part : split(rdzv_conf, ',')) {

@@ -24,6 +24,9 @@ void import_machines(const Environment& environment, ParseOutcome& outcome, Diag
 // "2" and "2:2" are 2; nothing for another text, "1:2" among them.
 std::optional<int> machines_of(std::string_view nnodes);
 
+// Whether it can stand for nproc_per_node: auto, cpu, gpu, or a number from 1 to 99999.
+bool says_rank_count(std::string_view nproc_per_node);
+
 // rdzv_conf, checked by import_machines: option -> seconds.
 std::map<std::string, double> rendezvous_options(std::string_view rdzv_conf);
 // secret_file of rdzv_conf: a path.
