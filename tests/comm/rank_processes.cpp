@@ -13,7 +13,9 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <fstream>
 #include <map>
+#include <set>
 
 #include "comm/rank_spawn.h"
 #include "support/catch.h"
@@ -27,7 +29,19 @@ std::map<std::string, std::function<void(const Rank&)>>& bodies() {
   return registered;
 }
 
+// Names a file in which run_ranks writes the name of each body, and starts nothing.
+constexpr const char* kNamesOnly = "TEST_NAMES_OF_BODIES";
+
+std::vector<RankOutcome> only_name(const std::string& body, int world_size, const std::string& file) {
+  std::ofstream(file, std::ios::app) << body << '\n';
+  return std::vector<RankOutcome>(static_cast<size_t>(world_size), RankOutcome{.exit_status = 0});
+}
+
 }  // namespace
+
+bool only_names_bodies() {
+  return Environment::of_process().get(kNamesOnly).has_value();
+}
 
 ListeningSocket listen_on_loopback() {
   ListeningSocket result{FileDescriptor(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)), 0};
@@ -118,6 +132,8 @@ RankBody::RankBody(const std::string& name, std::function<void(const Rank&)> bod
 
 std::vector<RankOutcome> run_ranks(const std::string& body, int world_size, const std::vector<int>& hanging,
                                    const std::string& backend) {
+  if (const auto names = Environment::of_process().get(kNamesOnly))
+    return only_name(body, world_size, *names);
   if (backend.starts_with("mpi")) return run_ranks_under_mpirun(body, world_size, hanging, backend);
   struct Child {
     pid_t pid = -1;
@@ -181,6 +197,24 @@ TEST_CASE(kRankTest, "[.rank]") {
     if (!environment.get("TEST_ENDS_ALONE")) self.finish();
   } catch (const Error& error) {
     FAIL(error.render());
+  }
+}
+
+TEST_CASE("every body of ranks that is registered is run by a test") {
+  const TemporaryDirectory directory;
+  Environment environment = Environment::of_process();
+  environment.set(kNamesOnly, directory / "names");
+  const FileDescriptor nothing(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+  wait_for(spawn("/proc/self/exe", {"all", "[process],[.benchmark],[.strategies]"}, environment,
+                 nothing.get(), directory / "output"),
+           directory / "output");  // without ranks tests may fail, which is nobody's concern here
+  std::set<std::string> run;
+  std::ifstream names(directory / "names");
+  for (std::string name; std::getline(names, name);) run.insert(name);
+  REQUIRE_FALSE(bodies().empty());
+  for (const auto& [name, body] : bodies()) {
+    INFO(name);
+    CHECK(run.count(name) == 1);
   }
 }
 

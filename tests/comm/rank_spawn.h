@@ -28,6 +28,9 @@ pid_t spawn(const std::string& program, const std::vector<std::string>& argument
 // Its end; the output is that of the file.
 RankOutcome wait_for(pid_t pid, const std::string& output);
 
+// The tests of this process are only asked which bodies they would run.
+bool only_names_bodies();
+
 // mpi_ranks.cpp: run_ranks for the backends whose names begin with "mpi".
 std::vector<RankOutcome> run_ranks_under_mpirun(const std::string& body, int world_size,
                                                 const std::vector<int>& hanging, const std::string& backend);

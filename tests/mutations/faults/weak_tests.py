@@ -84,3 +84,13 @@ fault("gradient_checkpointing is taken and does nothing",
       "lib/hftrain/trainer/components.cpp", "if (!plan.model.gradient_checkpointing) return nullptr;", "if (!plan.model.gradient_checkpointing || plan.model.gradient_checkpointing) return nullptr;",
       tests=["runs: a run keeps: recomputed activations give the same losses in less memory"],
       says=r"less memory")
+
+fault("gradients are read on the host before they have come there",
+      "lib/hftrain/parallel/shard_unit.cpp", "  parameters_.front()->placement().copies->wait(*arriving_);\n", "",
+      tests=["parallel: gradients that come to the host late are waited for before they are read"],
+      says=r"late copies|nan|rank")
+
+fault("variants of strategies are written down and nobody runs them",
+      "tests/parallel/sharded_strategy_test.cpp", "  run_stages(\", one output for many, checkpointing\", 2);\n", "",
+      tests=["parallel: every body of ranks that is registered is run by a test"],
+      says=r"one output for many")
