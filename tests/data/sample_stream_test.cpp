@@ -112,6 +112,12 @@ SampleNumbers streamed(const StreamSource& source, int64_t at_once) {
   return all;
 }
 
+int64_t read_to_the_end(const StreamSource& source) {
+  SampleStream stream(source, 1000);
+  while (const int64_t count = stream.wait_for(1000)) stream.take(count);
+  return stream.position();
+}
+
 SampleNumbers prepared(PrepareRequest request) {
   const std::optional<PreparedData> data = prepare(request, StreamFixture::loader(), {});
   const auto dataset = Dataset::open(data->train->cache_path, data->train->columns);
@@ -229,6 +235,10 @@ TEST_CASE("a stream reads a bounded number of rows ahead, and ends when nobody w
   CHECK(stream.wait_for(10) == 10);
   CHECK(stream.take(10).size() == 10);
   CHECK(stream.wait_for(6000) == 6000);  // more than it reads by itself
+  // While another one reads all of them, this one would, too, if nothing held it back.
+  StreamSource other = source;
+  other.recipe.watch = nullptr;
+  CHECK(read_to_the_end(other) == 400'000);
   CHECK(rows < 20'000);
 }
 
