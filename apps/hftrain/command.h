@@ -15,6 +15,7 @@ struct Command {
   const char* name;
   const char* summary;  // one line for `hftrain --help`
   ExitCode (*run)(const CommandContext&);
+  bool takes_run_flags = false;  // the flag table's; then one file behind the name is its --config
 };
 
 // Every command, in the order of `hftrain --help`; "train" is also what runs when no command is named.

@@ -23,14 +23,15 @@ ExitCode run_hosted(const CommandContext&);
 namespace {
 
 constexpr Command kCommands[] = {
-    {"train", "train, evaluate and predict; the default when no command is named", run_train},
-    {"plan", "resolve and print what a run would do, without doing it; the same as --dry_run", run_plan},
-    {"prepare", "tokenise and pack the data of a run into the cache", run_prepare},
+    {"train", "train, evaluate and predict; the default when no command is named", run_train, true},
+    {"plan", "resolve and print what a run would do, without doing it; the same as --dry_run", run_plan,
+     true},
+    {"prepare", "tokenise and pack the data of a run into the cache", run_prepare, true},
     {"cache", "the token cache: what lies there, and what to remove", run_cache},
     {"devices", "the GPUs, cores and memory that a run would see", run_devices},
     {"doctor", "what is installed, what is missing and what that costs", run_doctor},
     {"generate", "text from a trained model: for prompts, or in a chat", run_generate},
-    {"checkpoint", "verify, inspect or export a checkpoint", run_checkpoint},
+    {"checkpoint", "verify, inspect, merge or export a checkpoint", run_checkpoint},
     {"report", "one page of a run, or of several side by side", run_report},
     {"search", "try values of flags in many runs, and say which were best", run_search},
     {"explain", "everything about one flag", run_explain},
@@ -39,7 +40,7 @@ constexpr Command kCommands[] = {
     {"tokenizer", "train a tokenizer, encode and decode with one", run_tokenizer},
     {"sample-data", "write seeded example data with a known loss floor", run_sample_data},
     {"hosted", "used by --hostfile on the other machines", run_hosted},
-    {nullptr, nullptr, nullptr},
+    {nullptr, nullptr, nullptr, false},
 };
 
 }  // namespace

@@ -79,22 +79,27 @@ Error unknown_command(const std::string& name) {
       .hint(hint.empty() ? "`hftrain --help` says what each does" : std::move(hint));
 }
 
+bool begins_with_a_word(const std::vector<std::string>& arguments) {
+  return !arguments.empty() && !arguments.front().empty() && arguments.front().front() != '-';
+}
+
+// One YAML or JSON file alone is a configuration, as in the Hugging Face example scripts.
+bool names_configuration(const std::string& word) {
+  const std::string extension = std::filesystem::path(word).extension().string();
+  return extension == ".yaml" || extension == ".yml" || extension == ".json";
+}
+
 int run(CommandContext& context) {
   std::vector<std::string>& arguments = context.arguments;
   std::string name = "train";
-  if (!arguments.empty() && !arguments.front().empty() && arguments.front().front() != '-') {
-    // One YAML or JSON file alone is a configuration, as in the Hugging Face example scripts.
-    const std::string extension = std::filesystem::path(arguments.front()).extension().string();
-    const bool is_file = extension == ".yaml" || extension == ".yml" || extension == ".json";
-    if (is_file) {
-      arguments.insert(arguments.begin(), "--config");
-    } else {
-      name = arguments.front();
-      arguments.erase(arguments.begin());
-    }
+  if (begins_with_a_word(arguments) && !names_configuration(arguments.front())) {
+    name = arguments.front();
+    arguments.erase(arguments.begin());
   }
   const Command* command = find_command(name);
   if (command == nullptr) throw unknown_command(name);
+  if (command->takes_run_flags && begins_with_a_word(arguments) && names_configuration(arguments.front()))
+    arguments.insert(arguments.begin(), "--config");
   const ExitCode code = command->run(context);
   context.out.flush();
   if (code == ExitCode::kDone && !context.out)

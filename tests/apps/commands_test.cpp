@@ -4,6 +4,7 @@
 #include <signal.h>
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <fstream>
 #include <regex>
 #include <sstream>
@@ -11,6 +12,7 @@
 #include "built_programs.h"
 #include "hftrain/base/file.h"
 #include "hftrain/base/json.h"
+#include "hftrain/base/text.h"
 #include "support/catch.h"
 #include "support/paths.h"
 #include "support/temporary_directory.h"
@@ -40,9 +42,12 @@ std::vector<Words> commands() {
   for (auto each = std::sregex_iterator(list.begin(), list.end(), name); each != std::sregex_iterator();
        ++each)
     found.push_back({(*each)[1]});
-  for (const char* action : {"train", "encode", "decode"}) found.push_back({"tokenizer", action});
-  for (const char* action : {"verify", "inspect", "export"}) found.push_back({"checkpoint", action});
-  for (const char* action : {"list", "prune"}) found.push_back({"cache", action});
+  for (const char* command : {"tokenizer", "checkpoint", "cache"}) {
+    std::smatch actions;
+    const std::string refusal = run({command}).err;
+    REQUIRE(std::regex_search(refusal, actions, std::regex("it is one of ([a-z, ]+)\n")));
+    for (const std::string& action : split(actions[1].str(), ',')) found.push_back({command, trim(action)});
+  }
   return found;
 }
 
@@ -90,7 +95,9 @@ struct SmallTokenizer {
 TEST_CASE("every command answers --help, --help-all and --version, and calls itself by its whole name",
           "[process]") {
   const std::vector<Words> all = commands();
-  CHECK(all.size() >= 18);
+  CHECK(all.size() >= 24);
+  for (const Words& known : {Words{"checkpoint", "merge"}, Words{"tokenizer", "encode"}})
+    CHECK(std::find(all.begin(), all.end(), known) != all.end());
   for (const Words& command : all) {
     std::string name;
     for (const std::string& word : command) name += ' ' + word;
@@ -164,6 +171,21 @@ TEST_CASE("every command tells a wrong option in four parts, with the option tha
     CHECK(outcome.out.empty());
     for (const char* part : {"error: ", "\n  where: ", "\n  why: ", "\n  try: "})
       CHECK_THAT(outcome.err, Catch::Contains(part));
+  }
+}
+
+TEST_CASE("one configuration file is one for every command that takes the flags of a run", "[process]") {
+  const testing::TemporaryDirectory folder;
+  for (const char* name : {"run.yaml", "run.yml", "run.json"}) {
+    const std::string file = folder / name;
+    std::ofstream(file) << "{\"no_flag_at_all\": 1}\n";
+    for (const Words& command : std::vector<Words>{{}, {"train"}, {"plan"}, {"prepare"}}) {
+      const Outcome outcome = run(with(command, file));
+      INFO((command.empty() ? "hftrain" : command.front()) << ' ' << name << '\n' << outcome.err);
+      CHECK(outcome.exit_code == 2);
+      CHECK_THAT(outcome.err, Catch::Contains("no_flag_at_all") && Catch::Contains(file + ":1"));
+      CHECK_THAT(outcome.err, !Catch::Contains("dry_run") && !Catch::Contains("values follow a flag"));
+    }
   }
 }
 

@@ -49,6 +49,7 @@ def results_and_readme_say_what_was_logged(fixture, output):
     expect(not any("predict_loss" in r for r in log), "a prediction is no record of training", log)
     expect(read_json(output, "all_results.json") == {**train, **evaluation, **prediction}, "all of them merged", by_split)
     history = read_json(output, "trainer_state.json")["log_history"]
+    expect(len(history) >= len(losses) + len(evaluations) - 1, "a history of all records but those at the end", history)
     expect(history == [{k: v for k, v in r.items() if k != "time"} for r in log[:len(history)]], "the same history", history)
 
     with open(os.path.join(output, "README.md")) as file:
