@@ -1,5 +1,11 @@
 #include "hftrain/arguments/documentation.h"
 
+#include <algorithm>
+#include <cctype>
+#include <set>
+#include <string>
+#include <vector>
+
 #include "hftrain/arguments/flag_table.h"
 #include "hftrain/arguments/help.h"
 #include "hftrain/base/file.h"
@@ -10,6 +16,38 @@
 
 namespace hftrain::arguments {
 namespace {
+
+// What a clause is about: its words of weight.
+std::set<std::string> weighty(std::string_view clause) {
+  static const std::set<std::string> light = {"a",    "an",  "the", "is",  "it", "of",  "all",  "be",
+                                              "may",  "to",  "in",  "and", "or", "not", "no",   "by",
+                                              "with", "for", "as",  "on",  "at", "are", "that", "means"};
+  std::set<std::string> words;
+  std::string text = to_lower(clause);
+  for (char& c : text) c = std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' ? c : ' ';
+  for (const std::string& word : split_words(text)) {
+    if (light.count(word) == 0) words.insert(word);
+  }
+  return words;
+}
+
+// Three quarters of the words of weight are the same.
+bool says_the_same(const std::set<std::string>& one, const std::set<std::string>& other) {
+  const auto common =
+      std::count_if(one.begin(), one.end(), [&](const auto& word) { return other.count(word); });
+  const size_t smaller = std::min(one.size(), other.size());
+  return smaller >= 3 && 4 * static_cast<size_t>(common) >= 3 * smaller;
+}
+
+std::vector<std::string> clauses_of(std::string_view text) {
+  std::vector<std::string> clauses;
+  std::string separated(text);
+  for (const char* end : {". ", "; ", ", "}) {
+    for (size_t at = 0; (at = separated.find(end, at)) != std::string::npos;) separated[at] = '\n';
+  }
+  for (const std::string& clause : split(separated, '\n')) clauses.push_back(clause);
+  return clauses;
+}
 
 const std::vector<CommandSummary> kCommands = {{"train", "train a model"}, {"plan", "the user's plan"}};
 
@@ -82,6 +120,19 @@ TEST_CASE("explain says no sentence twice about any flag") {
       const std::string said = join(split_words(sentence), " ");
       const size_t first = one_line.find(said);
       CHECK((first == std::string::npos || one_line.find(said, first + 1) == std::string::npos));
+    }
+  }
+}
+
+TEST_CASE("what a flag's help says its note does not say again in other words") {
+  CHECK(says_the_same(weighty("below 1 it is a share of all steps"),
+                      weighty("Below 1: a share of all updates")));
+  for (const Flag* flag : flag_table().flags()) {
+    for (const std::string& help : clauses_of(flag->help)) {
+      for (const std::string& note : clauses_of(flag->note)) {
+        INFO(flag->name << '\n' << help << '\n' << note);
+        CHECK_FALSE(says_the_same(weighty(help), weighty(note)));
+      }
     }
   }
 }

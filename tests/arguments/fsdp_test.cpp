@@ -246,7 +246,30 @@ TEST_CASE("rule F10: version 2 has no local state") {
         "local");
 }
 
-TEST_CASE("rule F13: recomputation with offload is not done here") {
+TEST_CASE("an option of FSDP that does nothing beside the others is told") {
+  const auto told = [](const char* words, const std::string& config, const char* what) {
+    const std::string notes = notes_of(words, config);
+    INFO(words << ' ' << config << '\n' << notes);
+    return contains(notes, what);
+  };
+  const char* sized = "min_num_params has no effect";
+  CHECK(told("full_shard", R"({"min_num_params": 9, "auto_wrap_policy": "TRANSFORMER_BASED_WRAP"})", sized));
+  CHECK(told("full_shard", R"({"min_num_params": 9, "auto_wrap_policy": "NO_WRAP"})", sized));
+  CHECK_FALSE(told("full_shard", R"({"min_num_params": 9})", sized));
+  CHECK_FALSE(
+      told("full_shard", R"({"min_num_params": 0, "auto_wrap_policy": "TRANSFORMER_BASED_WRAP"})", sized));
+  CHECK(told("full_shard", R"({"transformer_layer_cls_to_wrap": "GPT2Block", "auto_wrap_policy": "NO_WRAP"})",
+             "transformer_layer_cls_to_wrap has no effect"));
+  CHECK(told("no_shard", R"({"ignored_modules": ".*"})", "ignored_modules has no effect"));
+  CHECK_FALSE(told("full_shard", R"({"ignored_modules": ".*"})", "ignored_modules has no effect"));
+  const std::string forward = R"({"version": 1, "forward_prefetch": true})";
+  CHECK(told("shard_grad_op", forward, "forward_prefetch has no effect"));
+  CHECK(told("hybrid_shard_zero2", forward, "forward_prefetch has no effect"));
+  for (const char* words : {"full_shard", "hybrid_shard"})
+    CHECK_FALSE(told(words, forward, "forward_prefetch has no effect"));
+}
+
+TEST_CASE("rule F13: activations are offloaded where they are computed again, in version 2") {
   CHECK(contains(mistakes_of("true", R"({"activation_checkpointing_offload": true})"),
                  "does nothing without activation_checkpointing"));
   CHECK(mistakes_of("true", R"({"activation_checkpointing": true, "activation_checkpointing_offload": true})")

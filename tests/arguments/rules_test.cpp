@@ -216,6 +216,47 @@ TEST_CASE("warnings and notes") {
                  "disagree"));
 }
 
+TEST_CASE("a flag that was given and does nothing beside the others is told, once it would act it is not") {
+  struct Idle {
+    Words given, acts;
+    const char* what;
+  };
+  const Words shard = {"--fsdp", "full_shard"};
+  const std::vector<Idle> cases = {
+      {{"--early_stopping_threshold", "0.1"},
+       also(kEvaluated, {"--early_stopping_patience", "2"}),
+       "early_stopping_threshold has no effect"},
+      {{"--greater_is_better", "true"},
+       {"--metric_for_best_model", "accuracy"},
+       "greater_is_better has no effect"},
+      {{"--gradient_checkpointing_kwargs", R"({"every_n_layers": 2})"},
+       {"--gradient_checkpointing"},
+       "every_n_layers has no effect"},
+      {{"--eval_delay", "3"}, kEvaluated, "eval_delay has no effect"},
+      {{"--eval_steps", "7"}, {"--eval_strategy", "steps"}, "eval_steps has no effect"},
+      {{"--warmup_steps", "5"}, {}, ""},
+      {{"--warmup_steps", "5", "--lr_scheduler_type", "constant_with_warmup"}, {}, ""},
+      {{"--fsdp_config", R"({"min_num_params": 1000, "auto_wrap_policy": "SIZE_BASED_WRAP"})"},
+       shard,
+       "without --fsdp"},
+  };
+  for (const Idle& each : cases) {
+    const std::string alone = notes(parse(each.given)), beside = notes(parse(also(each.given, each.acts)));
+    INFO(each.given.front() << '\n' << alone << "\nbeside what it needs:\n" << beside);
+    if (*each.what != 0) CHECK(contains(alone, each.what));
+    CHECK_FALSE(contains(beside, "no effect"));
+  }
+  for (const char* schedule : {"constant", "reduce_lr_on_plateau", "greedy", "LRRangeTest", "OneCycle"}) {
+    Words words = also(kEvaluated, {"--lr_scheduler_type", schedule});
+    if (schedule == std::string("OneCycle"))
+      words = also(words, {"--lr_scheduler_kwargs", R"({"cycle_min_lr": 0.001, "cycle_max_lr": 0.01})"});
+    INFO(schedule);
+    CHECK(contains(notes(parse(also(words, {"--warmup_steps", "5"}))), "warmup_steps has no effect"));
+    CHECK(contains(notes(parse(also(words, {"--warmup_ratio", "0.1"}))), "warmup_steps has no effect"));
+    CHECK_FALSE(contains(notes(parse(words)), "no effect"));
+  }
+}
+
 TEST_CASE("values that follow from others") {
   CHECK(parse({"--accelerator_config", "{\"gradient_accumulation_kwargs\": {\"num_steps\": 4}}"})
             .arguments.batch.gradient_accumulation_steps == 4);

@@ -103,6 +103,13 @@ class Settlement {
     }
     if (!policy) policy = {wraps_by_default() ? "transformer" : "none", origin()};
     assign(sharding_.wrap_policy, *policy, policy.origin, "the policy of making units", problems_);
+    if (sized && *policy != "size")
+      note("min_num_params has no effect", settings_.min_parameters.origin,
+           "auto_wrap_policy makes units of " + std::string(*policy == "none" ? "nothing" : "layers") + " (" +
+               policy.origin + ')');
+    if (settings_.layer_classes && *policy != "transformer")
+      note("transformer_layer_cls_to_wrap has no effect", settings_.layer_classes.origin,
+           "auto_wrap_policy is another one (" + policy.origin + ')');
     if (settings_.layer_classes) sharding_.layer_classes = settings_.layer_classes;
     sharding_.min_parameters = settings_.min_parameters;
     if (request_.launched && *policy == "size" && !settings_.min_parameters)
