@@ -67,6 +67,22 @@ def control_messages():
         seed("control_message", name, json.dumps({"message": name, **members}))
 
 
+def greetings():
+    number, proof = "b" * 32, "c" * 64
+    hello = json.dumps({"message": "hello", "job_id": "j", "agent": 1, "agents": 2, "host": "b", "version": "0.1.0", "build": "x"})
+    welcome = json.dumps({"message": "welcome", "host": "a"})
+    refusal = json.dumps({"message": "refusal", "exit_code": 2, "text": "no"})
+    for name, line in {
+        "challenge": f"{number} secret", "open_challenge": f"{number} open",
+        "hello": f"{number} {proof} {hello}", "open_hello": f"{number} - {hello}",
+        "welcome": f"{proof} {welcome}", "open_welcome": f"- {welcome}",
+        "refusal": f"refused {proof} {refusal}", "open_refusal": f"refused - {refusal}",
+        "long_refusal": "refused - " + json.dumps({"message": "refusal", "exit_code": 2, "text": "\x01" * 600}),
+        "plan_as_hello": f"{number} - " + json.dumps({"message": "heartbeat", "count": 9}),
+    }.items():
+        seed("greeting", name, "hftrain 1 " + line)
+
+
 def tensor(dtype, shape, begin, end):
     return {"dtype": dtype, "shape": shape, "data_offsets": [begin, end]}
 
@@ -405,5 +421,5 @@ def words():
             (target_folder / seeds.name).write_text(lines)
 
 
-for write in (control_messages, safetensors, sharded_state, tokenizers, manifests, configs, configurations, rows, machines, chat_templates, images, torch_files, words):
+for write in (control_messages, greetings, safetensors, sharded_state, tokenizers, manifests, configs, configurations, rows, machines, chat_templates, images, torch_files, words):
     write()
