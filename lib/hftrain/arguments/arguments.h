@@ -1,10 +1,11 @@
 // What the user said, as plain values: the command line, configuration files and environment merged, nothing
 // derived from the machine, the model or the data. One struct per group of flags; a member has its flag's
-// name, and its initialiser is the flag's default (transformers 5.17). std::optional means "may be unset".
-// Enumerations are their flag's words, already checked against the choices.
+// name, and its initialiser is the flag's default (transformers 5.17); only ParallelArguments::sharding and
+// deepspeed are made of several flags and files (import/). std::optional means "may be unset". Enumerations are
+// their flag's words, already checked against the choices.
 //
-// Only flags that something reads have a member here; flags that are accepted without effect, planned or
-// refused exist in the flag table (flag.h) alone.
+// Flags that are read into other members, accepted without effect, planned or refused have none of their own:
+// they exist in the flag table (flag.h) and, once given, in ParseOutcome::unread.
 #pragma once
 
 #include <cstdint>
