@@ -68,3 +68,44 @@ fault("commands do not answer --version",
       "apps/hftrain/command_options.cpp", 'if (std::find(words.begin(), words.end(), "--version") == words.end()) return false;', "if (words.size() < 1000) return false;",
       tests=["apps: every command answers --help, --help-all and --version, and calls itself by its whole name"],
       says=r"--version")
+
+fault("a DeepSpeed file that is missing is not told with the line that names it",
+      "lib/hftrain/arguments/import/accelerate.cpp", 'add(key, key, (*mapping)[key], file_.place(std::string("/deepspeed_config/") + key));',
+      'add(key, key, (*mapping)[key], file_.place("/deepspeed_config"));',
+      tests=["arguments: a DeepSpeed file that is not there is told with the line of the Accelerate file that names it"],
+      says=r"4:26")
+
+fault("use_node_local_storage is passed over",
+      "lib/hftrain/arguments/import/deepspeed_training.cpp", "if (file.keys.value_or(pointer, false))\n", "if (file.keys.value_or(pointer, false) && pointer.empty())\n",
+      tests=["arguments: use_node_local_storage is save_on_each_node"],
+      says=r"save_on_each_node")
+
+fault("ACCELERATE_MIXED_PRECISION of an announced launch is passed over",
+      "lib/hftrain/arguments/import/environment.cpp", '    {"ACCELERATE_MIXED_PRECISION", "mixed_precision"},\n', "",
+      tests=["arguments: the precision and the device of an announced launch count below every flag"],
+      says=r"bf16")
+
+fault("a note of a flag says again what its help says",
+      "lib/hftrain/arguments/flags/evaluation_flags.cpp", '.note = "Unset or 0: logging_steps.",', '.note = "Below 1: a share of all updates. Unset or 0: logging_steps.",',
+      tests=["arguments: what a flag's help says its note does not say again in other words"],
+      says=r"eval_steps")
+
+fault("a warm-up that the schedule does not have is taken without a word",
+      "lib/hftrain/arguments/rules.cpp", 'return schedule != "constant" && schedule', 'return schedule.empty() || schedule',
+      tests=["arguments: a flag that was given and does nothing beside the others is told, once it would act it is not"],
+      says=r"warmup_steps has no effect")
+
+fault("min_num_params beside a policy of layers is taken without a word",
+      "lib/hftrain/arguments/import/fsdp_rules.cpp", 'if (sized && *policy != "size")', 'if (sized && policy->empty())',
+      tests=["arguments: an option of FSDP that does nothing beside the others is told"],
+      says=r"told\(")
+
+fault("a configuration file behind the name of a command is no configuration",
+      "apps/hftrain/main.cpp", "if (command->takes_run_flags && begins", "if (command->takes_run_flags && name.empty() && begins",
+      tests=["apps: one configuration file is one for every command that takes the flags of a run"],
+      says=r"dry_run|values follow a flag|run\.yaml")
+
+fault("small commands do not know --help-all",
+      "apps/hftrain/command_options.cpp", '|| word == "--help-all" || word == "--help_all";', '|| word == "--help_all";',
+      tests=["apps: every command answers --help, --help-all and --version, and calls itself by its whole name"],
+      says=r"--help-all")
