@@ -84,7 +84,7 @@ def labels_of(rows):
     return {name: number for number, name in enumerate(sorted({row["label"] for row in rows}))}
 
 
-def model_folder(scratch, name, kind, tokenizer, labels):
+def model_folder(scratch, name, kind, tokenizer, labels=None):
     import torch
     from transformers import AutoConfig, AutoModelForQuestionAnswering, AutoModelForSeq2SeqLM, AutoModelForSequenceClassification
     folder = os.path.join(scratch, f"{name}-{kind}")
