@@ -221,6 +221,57 @@ def what_the_base_lacks_is_in_the_adapter(fixture, folder):
     expect("write the config of the model" in refused and "--task" not in refused and parts_of(refused) == [{"what", "where", "why", "try"}], "no class", refused)
 
 
+def a_head_of_words_over_a_bare_body_is_trained_and_saved(fixture, folder):
+    """Files of a body without the head that gives words: what starts from random numbers would be lost beside an adapter."""
+    pieces = os.path.join(folder, "pieces")
+    fixture.call("tokenizer", "train", "--kind", "wordpiece", "--vocab_size", "400", "--files", fixture.text, "--output", pieces)
+    llama = "hidden_size=32,intermediate_size=64,num_hidden_layers=2,num_attention_heads=4,num_key_value_heads=2,max_position_embeddings=64,vocab_size=512,tie_word_embeddings=false"
+    ways = {  # name: (task, model_type, overrides, tokenizer, length flag, head, class of the body)
+        "masked": ("mlm", "bert", BERT, pieces, "--max_seq_length", "cls", "BertModel"),
+        "words": ("clm", "llama", llama, fixture.tokenizer, "--block_size", "lm_head", "LlamaModel"),
+    }
+    for name, (task, family, overrides, tokenizer, length, head, body) in ways.items():
+        base, output, merged = (os.path.join(folder, f"{name}-{part}") for part in ("base", "adapter", "merged"))
+        common = ["--task", task, length, "32", "--use_cpu", "--train_file", fixture.text]
+        trained = [*common, "--nproc_per_node", "1", "--save_strategy", "no", "--do_train"]
+        fixture.call(*trained, "--model_type", family, "--config_overrides", overrides, "--tokenizer_name", tokenizer, "--max_steps", "1", "--output_dir", base)
+        rewrite(base + "/model.safetensors", lambda tensor: None if tensor.startswith(head + ".") else tensor)
+        change(base, "config.json", architectures=[body])
+        said = fixture.call(*trained, "--model_name_or_path", base, "--use_peft", "--max_steps", "3", "--learning_rate", "1e-2", "--output_dir", output).stderr
+        expect(f"'{head}." in said and "starts from random numbers" in said, f"{name}: a new head is told", said)
+        expect(("peft does not open this adapter" in said) == (name == "masked"), f"{name}: and what peft does with it", said)
+        expect(read_json(output, "adapter_config.json")["modules_to_save"] == [head], f"{name}: and saved", output)
+        fixture.call("checkpoint", "merge", output, merged)
+        found = []
+        for model, seed in ((output, 1), (output, 2), (merged, 3)):
+            judged = os.path.join(folder, f"{name}-judged-{seed}")
+            said = fixture.call(*common[:-2], "--model_name_or_path", model, "--validation_file", fixture.text, "--do_eval", "--max_eval_samples", "20", "--data_seed", "5",
+                                "--seed", str(seed), "--output_dir", judged).stderr
+            expect("random numbers" not in said, f"{name}: nothing is drawn", said)
+            found.append(read_json(judged, "eval_results.json")["eval_loss"])
+        expect(found[0] == found[1] and abs(found[0] - found[2]) < 1e-5, f"{name}: one model, whatever the seed", found)
+
+
+def tied_embeddings_that_are_saved_whole_are_told_to_peft(fixture, folder):
+    """peft leaves the output matrix as it was; and an adapter that it trained with two matrices is none for a model with one."""
+    output = os.path.join(folder, "gpt2")
+    said = fixture.train(output, "--lora_modules_to_save", "wte").stderr
+    expect("peft computes something else with this adapter" in said and "hftrain checkpoint merge" in said, "wte", said)
+    expect("peft computes something else" not in fixture.train(os.path.join(folder, "plain")).stderr, "without it", folder)
+    base, known = os.path.join(folder, "base"), os.path.join(folder, "known")
+    llama = "hidden_size=32,intermediate_size=64,num_hidden_layers=2,num_attention_heads=4,num_key_value_heads=2,max_position_embeddings=64,vocab_size=512,tie_word_embeddings=true"
+    common = ["--block_size", "32", "--use_cpu", "--nproc_per_node", "1", "--save_strategy", "no", "--train_file", fixture.text, "--do_train", "--max_steps", "2"]
+    fixture.call(*common, "--model_type", "llama", "--config_overrides", llama, "--tokenizer_name", fixture.tokenizer, "--output_dir", base)
+    said = fixture.call(*common, "--model_name_or_path", base, "--use_peft", "--lora_modules_to_save", "embed_tokens", "--output_dir", known).stderr
+    expect("peft computes something else" in said, "embed_tokens", said)
+    evaluated = ["--model_name_or_path", known, "--block_size", "32", "--use_cpu", "--validation_file", fixture.text, "--max_eval_samples", "4", "--do_eval"]
+    fixture.call(*evaluated, "--output_dir", os.path.join(folder, "judged"))
+    change(known, "adapter_config.json", ensure_weight_tying=False)
+    for words in ([*evaluated, "--output_dir", os.path.join(folder, "apart")], ["generate", "--model_name_or_path", known, "--prompt", "the"]):
+        refused = fixture.call(*words, expect=4).stderr
+        expect("two matrices where the model has one" in refused and parts_of(refused) == [{"what", "where", "why", "try"}], "trained apart by peft", refused)
+
+
 def whole_tensors_of_a_family_that_is_not_known_are_merged_by_name(fixture, folder):
     known, output, other = (os.path.join(folder, name) for name in ("known", "adapter", "other"))
     fixture.train(output, "--lora_modules_to_save", "wte", "--lora_dropout", 0)
@@ -320,6 +371,7 @@ def what_cannot_be_is_refused(fixture, folder):
 
 SCENARIOS = [an_adapter_alone_is_trained_and_saved, every_strategy_trains_the_same_adapter, a_resumed_adapter_is_the_same_run,
              an_adapter_goes_on_from_its_folder_and_merges, a_head_is_trained_whole_beside_the_adapter, what_the_base_lacks_is_in_the_adapter,
+             a_head_of_words_over_a_bare_body_is_trained_and_saved, tied_embeddings_that_are_saved_whole_are_told_to_peft,
              whole_tensors_of_a_family_that_is_not_known_are_merged_by_name, grown_embeddings_are_merged_and_half_a_tied_matrix_is_not,
              what_cannot_be_is_refused]
 

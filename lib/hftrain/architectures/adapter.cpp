@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <iterator>
 #include <utility>
 
 #include "hftrain/architectures/architecture.h"
@@ -31,11 +32,23 @@ std::string module_of(const ParameterSpec& spec) {
 }
 
 // Whether the parameter is of the module itself or of one within it.
-bool belongs_to(const ParameterSpec& spec, const std::string& target) {
-  for (size_t dot = spec.name.find('.'); dot != std::string::npos; dot = spec.name.find('.', dot + 1)) {
-    if (names_module(target, spec.name.substr(0, dot))) return true;
+bool belongs_to(const std::string& name, const std::string& target) {
+  for (size_t dot = name.find('.'); dot != std::string::npos; dot = name.find('.', dot + 1)) {
+    if (names_module(target, name.substr(0, dot))) return true;
   }
   return false;
+}
+bool belongs_to(const ParameterSpec& spec, const std::string& target) {
+  return belongs_to(spec.name, target);
+}
+
+bool is_saved(const AdapterSpec& spec, const std::string& name) {
+  return std::ranges::any_of(spec.saved_modules,
+                             [&](const std::string& module) { return belongs_to(name, module); });
+}
+
+bool is_matrix(const ParameterTable& table, const std::string& name) {
+  return std::ranges::find(table.parameters, name, &ParameterSpec::name)->shape.size() == 2;
 }
 
 // A projection of a block, a pooler, or what stands before the matrix of a head that gives its outputs.
@@ -92,6 +105,15 @@ bool is_other_name_of_head(const ParameterTable& table, const AdapterSpec& spec,
   });
 }
 
+Error trained_apart(const TiedParameter& tied) {
+  return Error(ExitCode::kData, "the adapter has two matrices where the model has one")
+      .where("modules_to_save of the adapter")
+      .why("'" + tied.parameter + "' is '" + tied.alias + "', too, and peft trained a copy of the one and " +
+           "left the other as it was: ensure_weight_tying of its config is false")
+      .hint("merge it by peft's merge_and_unload() into a model whose tie_word_embeddings is false, " +
+            std::string("or train it with ensure_weight_tying"));
+}
+
 void append(ParameterTable& table, size_t position, const AdapterSpec& spec) {
   const ParameterSpec base = table.parameters[position];
   const int64_t in = base.shape[base.input_first ? 0 : 1], out = base.shape[base.input_first ? 1 : 0];
@@ -107,6 +129,22 @@ void append(ParameterTable& table, size_t position, const AdapterSpec& spec) {
 }
 
 }  // namespace
+
+std::vector<TiedParameter> tied_and_saved(const ParameterTable& table, const AdapterSpec& spec) {
+  std::vector<TiedParameter> found;
+  std::ranges::copy_if(table.tied, std::back_inserter(found), [&](const TiedParameter& tied) {
+    return is_saved(spec, tied.parameter) && is_matrix(table, tied.parameter);
+  });
+  return found;
+}
+
+std::vector<TiedParameter> tied_from_elsewhere(const ParameterTable& table, const AdapterSpec& spec) {
+  std::vector<TiedParameter> found;
+  std::ranges::copy_if(table.tied, std::back_inserter(found), [&](const TiedParameter& tied) {
+    return !is_saved(spec, tied.parameter) && is_saved(spec, tied.alias) && is_matrix(table, tied.parameter);
+  });
+  return found;
+}
 
 double AdapterSpec::scale() const {
   const auto r = static_cast<double>(rank);
@@ -128,6 +166,8 @@ void append_adapters(ParameterTable& table, const AdapterSpec& spec, const std::
 
 std::vector<int> saved_whole(const ParameterTable& table, const AdapterSpec& spec, const std::string& model) {
   std::vector<int> positions;
+  const std::vector<TiedParameter> tied = tied_and_saved(table, spec);
+  if (!tied.empty() && !spec.tied_as_one) throw trained_apart(tied.front());
   for (const std::string& target : spec.saved_modules) {
     const size_t before = positions.size();
     for (size_t i = 0; i < table.parameters.size(); ++i) {

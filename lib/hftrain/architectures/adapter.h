@@ -9,6 +9,7 @@
 namespace hftrain::architectures {
 
 struct ParameterTable;
+struct TiedParameter;
 
 enum class AdapterHalf { kDown, kUp };
 
@@ -22,6 +23,9 @@ struct AdapterSpec {
   bool rank_stabilised = false;      // alpha / sqrt(rank) instead of alpha / rank
   std::vector<std::string> targets;  // names or endings of modules ("q_proj", "attn.c_attn"), or kAllLinear
   std::vector<std::string> saved_modules;  // names or endings of modules that are trained and saved whole
+  // A matrix that the model has under two names is one where it is saved whole, too. An adapter that peft made may have trained
+  // it as two (ensure_weight_tying of its config is false).
+  bool tied_as_one = true;
 
   double scale() const;
   bool operator==(const AdapterSpec&) const = default;
@@ -33,7 +37,12 @@ struct AdapterSpec {
 void append_adapters(ParameterTable& table, const AdapterSpec& spec, const std::string& model);
 
 // What is trained beside the adapters: positions of the parameters of spec.saved_modules, rising. An Error (exit code
-// 2) for one that names nothing.
+// 2) for one that names nothing, and (exit code 4) where the adapter has trained a tied matrix as two.
 std::vector<int> saved_whole(const ParameterTable& table, const AdapterSpec& spec, const std::string& model);
+
+// The tied matrices among them.
+std::vector<TiedParameter> tied_and_saved(const ParameterTable& table, const AdapterSpec& spec);
+// Tied matrices that only their other name puts among them: such a module does not hold them here, and does in peft.
+std::vector<TiedParameter> tied_from_elsewhere(const ParameterTable& table, const AdapterSpec& spec);
 
 }  // namespace hftrain::architectures

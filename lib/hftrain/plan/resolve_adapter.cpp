@@ -39,16 +39,19 @@ std::string task_type_of(Head head) {
   }
 }
 
-// A head that a checkpoint of a language model does not have starts from random numbers, and is trained whole. What it has of
-// the body (a pooler) is only where the files lack it: random and frozen, it would be lost with the run.
+// A head that a checkpoint of a language model does not have starts from random numbers, and is trained whole: random and
+// frozen, it would be lost with the run. That is also so for what is of the body (a pooler), and for the head of a language
+// model over files of a body alone.
 std::vector<std::string> modules_of_head(const ModelFacts& model) {
   std::vector<std::string> modules;
   const Architecture& architecture = *model.architecture;
-  if (architectures::generates(architecture.head()) || architecture.head() == Head::kMaskedLm) return modules;
+  const bool of_language =
+      architectures::generates(architecture.head()) || architecture.head() == Head::kMaskedLm;
   const std::string& body = architecture.parameters().base_prefix;
   for (const ParameterSpec& spec : architecture.parameters().parameters) {
     const bool within_body = !body.empty() && spec.name.starts_with(body);
-    if (!spec.head || (within_body && std::ranges::count(model.lacking, spec.name) == 0)) continue;
+    const bool may_be_stored = within_body || of_language;
+    if (!spec.head || (may_be_stored && std::ranges::count(model.lacking, spec.name) == 0)) continue;
     const std::string name = spec.name.substr(within_body ? body.size() : 0);
     const std::string module = name.substr(0, name.find('.'));
     if (std::ranges::count(modules, module) == 0) modules.push_back(module);
@@ -149,9 +152,32 @@ std::optional<AdapterPlan> resolve_adapter(const ResolveInput& input, const Arch
   return plan;
 }
 
+namespace {
+
+// What peft has as two matrices is one here, where a module is saved whole that has it under one of its names.
+void warn_of_tied(const ResolveInput& input, const Architecture& running, std::vector<Diagnostic>& notes) {
+  const auto tell = [&](const char* what, const architectures::TiedParameter& tied, const char* why) {
+    Diagnostic told = warning(what, "'" + tied.parameter + "' is '" + tied.alias + "', too: " + why,
+                              "give peft the folder that hftrain checkpoint merge makes of it");
+    told.where = input.parsed.origins.describe("lora_modules_to_save");
+    notes.push_back(std::move(told));
+  };
+  const auto saved = architectures::tied_and_saved(running.parameters(), *running.adapter());
+  if (!saved.empty())
+    tell("peft computes something else with this adapter", saved.front(),
+         "it is trained as one here, and peft leaves the other one as the base model has it");
+  const auto elsewhere = architectures::tied_from_elsewhere(running.parameters(), *running.adapter());
+  if (!elsewhere.empty())
+    tell("peft does not open this adapter", elsewhere.front(),
+         "the adapter's file does not hold the embeddings, and peft looks for a copy of them");
+}
+
+}  // namespace
+
 void note_adapter(const ResolveInput& input, const RunPlan& plan, std::vector<Diagnostic>& notes) {
   if (plan.model.adapter) {
     if (!plan.do_train) return;
+    warn_of_tied(input, *running_architecture(input), notes);
     const double share = 100.0 * static_cast<double>(plan.model.trainable_parameters) /
                          static_cast<double>(plan.model.parameters);
     char text[32];

@@ -24,3 +24,13 @@ fault("a text is encoded to its end, whoever stops",
       "lib/hftrain/tokenizer/fast_run.h", "split(*plan_.byte_level->pattern, text, [&](const char* begin, const char* end) {\n      watch_.next_piece();", "split(*plan_.byte_level->pattern, text, [&](const char* begin, const char* end) {",
       tests=["tokenizer: a long text is given up when its thread is to stop, and is encoded otherwise"],
       says=r"ids_of|stop")
+
+fault("the head of a language model over a bare body is lost beside an adapter",
+      "lib/hftrain/plan/resolve_adapter.cpp", "if (!spec.head || (may_be_stored && std::ranges::count(model.lacking, spec.name) == 0)) continue;", "if (!spec.head || of_language || (may_be_stored && std::ranges::count(model.lacking, spec.name) == 0)) continue;",
+      tests=["runs: adapters: a head of words over a bare body is trained and saved"],
+      says=r"and saved")
+
+fault("an adapter of two matrices is opened as one of one",
+      "lib/hftrain/architectures/adapter.cpp", "if (!tied.empty() && !spec.tied_as_one) throw trained_apart(tied.front());", "",
+      tests=["runs: adapters: tied embeddings that are saved whole are told to peft"],
+      says=r"expected 4")

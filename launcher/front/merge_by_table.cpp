@@ -1,0 +1,150 @@
+#include "launcher/front/merge_by_table.h"
+
+#include <algorithm>
+#include <memory>
+
+#include "hftrain/architectures/architecture.h"
+#include "hftrain/architectures/stored_names.h"
+#include "hftrain/base/file.h"
+#include "launcher/front/merged_tensors.h"
+
+namespace hftrain::front {
+namespace {
+
+using architectures::Architecture;
+using architectures::ParameterSpec;
+using architectures::ParameterTable;
+using storage::ExportedTensor;
+using storage::StoredWeights;
+using storage::TensorEntry;
+
+constexpr const char* kConfigFile = "config.json";
+
+// What the merged folder is, where more than matrices of the base model change.
+struct DescribedModel {
+  Json config;
+  bool own_config = false;  // it has to be written, for it stands in neither folder
+  std::shared_ptr<const Architecture> architecture;
+};
+
+const TensorEntry* find_stored(const StoredWeights& base, const ParameterTable& table,
+                               const ParameterSpec& spec) {
+  for (const std::string& name : architectures::stored_names(table, spec)) {
+    if (const TensorEntry* entry = base.find(name)) return entry;
+  }
+  return nullptr;
+}
+
+std::shared_ptr<const Architecture> architecture_of(const Json& config, const std::string& origin) {
+  const auto head = Architecture::head_of(config);
+  return Architecture::from_config(config, origin, head.value_or(architectures::Head::kCausalLm));
+}
+
+void refuse_unknown_head(const AdapterWeights& adapter, const Json& config, const std::string& origin) {
+  const std::string type = model_type_of(config);
+  if (describes_known_head(config) || Architecture::has_head(type, architectures::Head::kCausalLm)) return;
+  const bool known = std::ranges::count(Architecture::model_types(), type) > 0;
+  throw cannot_merge(adapter,
+                     "the base model has no tensors of the names and shapes of all that it holds ('" +
+                         adapter.whole().begin()->first + "'), and " + origin + " names no " +
+                         (known ? "class with a head that is known here" : "family that is known here"),
+                     known ? kMergeByConfig : kMergeByPeft);
+}
+
+// hftrain writes a config beside such an adapter. peft does not: then it is the base model's, with the tokens that the adapter
+// has more.
+DescribedModel described_model(const AdapterWeights& adapter, const std::string& base_folder) {
+  DescribedModel model;
+  const std::string origin = config_of_merged(adapter, base_folder);
+  model.config = read_json_file(origin);
+  refuse_unknown_head(adapter, model.config, origin);
+  model.architecture = architecture_of(model.config, origin);
+  if (origin != base_folder + '/' + kConfigFile) return model;
+  for (const ParameterSpec& spec : model.architecture->parameters().parameters) {
+    const auto whole = adapter.whole().find(spec.name);
+    if (whole == adapter.whole().end() || !spec.embedding || whole->second->shape == spec.shape) continue;
+    if (spec.shape[0] != model.architecture->vocab_size())
+      continue;  // positions: told when shapes are compared
+    model.config["vocab_size"] = whole->second->shape[0];
+    model.own_config = true;
+  }
+  if (model.own_config) model.architecture = architecture_of(model.config, origin);
+  return model;
+}
+
+// Two matrices that the model has as one may be there twice, or once where both are trained as one.
+void refuse_half_of_tied(const AdapterWeights& adapter, const ParameterTable& table) {
+  const auto& held = adapter.whole();
+  for (const architectures::TiedParameter& tied : table.tied) {
+    const auto first = held.find(tied.parameter), alias = held.find(tied.alias);
+    if (first == held.end() && alias == held.end()) continue;
+    const bool as_one = adapter.config().value("ensure_weight_tying", Json()) != false;
+    const bool both = first != held.end() && alias != held.end();
+    if (both ? adapter.same(*first->second, *alias->second) : first != held.end() && as_one) continue;
+    throw cannot_merge(adapter, "'" + tied.alias + "' and '" + tied.parameter +
+                                    "' are one matrix of the model, and the adapter's are trained apart");
+  }
+}
+
+bool is_alias(const ParameterTable& table, const std::string& name) {
+  return std::ranges::any_of(table.tied, [&](const auto& tied) { return tied.alias == name; });
+}
+
+// Of what the base model lacks: that of its first numbers, for the oldest files begin with positions, which are integers.
+storage::DType new_dtype(const StoredWeights& base, storage::DType otherwise) {
+  using storage::DType;
+  for (const TensorEntry& entry : base.entries()) {
+    if (entry.dtype == DType::kF32 || entry.dtype == DType::kBF16 || entry.dtype == DType::kF16)
+      return entry.dtype;
+  }
+  return otherwise;
+}
+
+// What it holds has a place in the model that the config describes.
+void require_places(const AdapterWeights& adapter, const ParameterTable& table) {
+  for (const auto& [name, entry] : adapter.whole()) {
+    const bool known =
+        std::ranges::count(table.parameters, name, &ParameterSpec::name) > 0 || is_alias(table, name);
+    if (known) continue;
+    throw cannot_merge(adapter, "there is no '" + name + "' in the model that " + kConfigFile + " describes",
+                       kMergeByConfig);
+  }
+}
+
+// The tensors of the model that the config describes: the adapter's where it holds them, the base model's otherwise. What only the base
+// model's head has is left out, and of tied matrices there is one.
+std::vector<ExportedTensor> tensors_of_model(const DescribedModel& model, const StoredWeights& base,
+                                             AdapterWeights& adapter) {
+  const ParameterTable& table = model.architecture->parameters();
+  std::vector<ExportedTensor> tensors;
+  for (const ParameterSpec& spec : table.parameters) {
+    const TensorEntry* stored = find_stored(base, table, spec);
+    const auto whole = adapter.whole().find(spec.name);
+    const bool own = whole != adapter.whole().end();
+    if (!own && stored == nullptr && spec.buffer) continue;
+    if (!own && stored == nullptr)
+      throw cannot_merge(adapter, "the merged model has a tensor '" + spec.name + "', which neither it nor " +
+                                      base.folder() + " has");
+    if ((own ? whole->second->shape : stored->shape) != spec.shape)
+      throw cannot_merge(adapter,
+                         "'" + spec.name + "' has another shape than the merged model's config says");
+    const TensorEntry entry{
+        spec.name, stored != nullptr ? stored->dtype : new_dtype(base, whole->second->dtype), spec.shape};
+    tensors.push_back(own ? merged_from_adapter(adapter, *whole->second, entry)
+                          : merged_from_base(base, *stored, entry, adapter));
+  }
+  return tensors;
+}
+
+}  // namespace
+
+MergedModel merged_by_table(const StoredWeights& base, AdapterWeights& adapter) {
+  const DescribedModel model = described_model(adapter, base.folder());
+  require_places(adapter, model.architecture->parameters());
+  refuse_half_of_tied(adapter, model.architecture->parameters());
+  MergedModel merged{.tensors = tensors_of_model(model, base, adapter)};
+  if (model.own_config) merged.config = dump_json(model.config) + '\n';
+  return merged;
+}
+
+}  // namespace hftrain::front

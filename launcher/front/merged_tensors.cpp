@@ -1,0 +1,59 @@
+#include "launcher/front/merged_tensors.h"
+
+#include <utility>
+
+#include "hftrain/architectures/adapter_config.h"
+#include "hftrain/architectures/architecture.h"
+#include "hftrain/base/file.h"
+
+namespace hftrain::front {
+namespace {
+
+using architectures::Architecture;
+using storage::Box;
+using storage::ExportedTensor;
+using storage::StoredWeights;
+using storage::TensorEntry;
+
+}  // namespace
+
+Error cannot_merge(const AdapterWeights& adapter, const std::string& why, const std::string& hint) {
+  return Error(ExitCode::kData, "what the adapter holds whole cannot be merged")
+      .where(adapter.folder() + '/' + architectures::kAdapterWeightsName)
+      .why(why)
+      .hint(hint);
+}
+
+std::string config_of_merged(const AdapterWeights& adapter, const std::string& base_folder) {
+  const std::string beside = adapter.folder() + "/config.json";
+  return path_exists(beside) ? beside : base_folder + "/config.json";
+}
+
+std::string model_type_of(const Json& config) {
+  const Json type = config.is_object() ? config.value("model_type", Json()) : Json();
+  return type.is_string() ? type.get<std::string>() : "";
+}
+
+bool describes_known_head(const Json& config) {
+  const auto head = Architecture::head_of(config);
+  return head && Architecture::has_head(model_type_of(config), *head);
+}
+
+ExportedTensor merged_from_base(const StoredWeights& base, const TensorEntry& stored, TensorEntry entry,
+                                AdapterWeights& adapter) {
+  const auto read = [&base, &adapter, name = stored.name, entry](const Box& rows, std::span<char> bytes) {
+    base.read(name, rows, bytes);
+    adapter.add_product(entry.name, entry, rows, bytes);
+  };
+  return {entry, read};
+}
+
+ExportedTensor merged_from_adapter(const AdapterWeights& adapter, const TensorEntry& whole,
+                                   const TensorEntry& entry) {
+  const auto read = [&adapter, &whole, entry](const Box& rows, std::span<char> bytes) {
+    adapter.read_whole(whole, entry, rows, bytes);
+  };
+  return {entry, read};
+}
+
+}  // namespace hftrain::front
