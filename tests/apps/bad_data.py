@@ -101,7 +101,8 @@ def texts_with_labels(fixture, folder):
     case.refused("--max_seq_length", {"t.jsonl": rows(*good)}, "--max_seq_length", 1)
     case.refused("no train data to use", {"t.jsonl": rows(*good)}, "--max_train_samples", 0)
     case.refused("max_train_samples", {"t.jsonl": rows(*good)}, "--max_train_samples", -1, code=2)
-    case.refused("no column with text", {"t.jsonl": rows(*good), "x.jsonl": rows({"label": "a"})}, test="x.jsonl")
+    case.refused("no column with text", {"t.jsonl": rows({"label": "a"})})
+    case.refused("no column 'sentence1'", {"t.jsonl": rows(*good), "x.jsonl": rows({"label": "a"})}, test="x.jsonl")
     case.taken({"t.jsonl": rows(*good, {"sentence1": "", "label": "a"})})
     case.taken({"t.csv": "\ufeffsentence1,label\r\nthe fox,a\r\nthe owl,b\r\n"})
     case.taken({"t.csv": "Überschrift,label\nthe fox,a\nthe owl,3\n"})
@@ -109,6 +110,48 @@ def texts_with_labels(fixture, folder):
     case.taken({"t.jsonl": rows({"sentence1": "a", "label": -1}, {"sentence1": "b", "label": 7})})
     said = case.taken({"t.jsonl": rows(*good)}, train=["t.jsonl", "t.jsonl"]).stderr
     expect("t.jsonl is named 2 times" in said, "a file named twice is told", said)
+
+
+def columns_of_the_first_file(fixture, folder):
+    """What the training data call their columns the other data call so too: nothing else is read in their place."""
+    def each(task, train, other, missing, *more):
+        case = Cases(fixture, folder, task)
+        train, other = rows(*train), rows(*other)
+        for files, splits in (({"t.jsonl": train, "v.jsonl": other}, {"valid": "v.jsonl"}),
+                              ({"t.jsonl": train, "u.jsonl": other}, {"train": ["t.jsonl", "u.jsonl"]})):
+            case.refused(f"no column '{missing}'", files, *more, **splits)
+            case.refused("columns are called as in", files, *more, **splits)
+        return case
+    pairs = [{"sentence1": "the fox", "sentence2": "an owl", "label": "a"}, {"sentence1": "the owl", "sentence2": "a fox", "label": "b"}]
+    texts = [{"sentence": row["sentence1"], "label": row["label"]} for row in pairs]
+
+    def without(name, records):
+        return [{key: value for key, value in row.items() if key != name} for row in records]
+    case = each("text-classification", pairs, without("sentence2", pairs), "sentence2")
+    each("text-classification", texts, [{"note": "x", "text": "y", "label": "a"}], "sentence")
+    case.refused("no column 'sentence2'", {"t.jsonl": rows(*pairs), "x.jsonl": rows(*without("sentence2", pairs))}, test="x.jsonl")
+    case.refused("no column 'sentence1'", {"t.jsonl": rows(*pairs), "x.txt": "a line\n"}, test="x.txt")
+    case.refused("where: " + folder + "/data/v.csv:1\n", {"t.jsonl": rows(*pairs), "v.csv": "sentence1,label\nthe fox,a\n"}, valid="v.csv")
+    case.taken({"t.jsonl": rows(*pairs), "x.jsonl": rows(*without("label", pairs))}, test="x.jsonl")
+    case.taken({"t.jsonl": rows(*texts), "x.txt": "a line\n"}, test="x.txt")
+    more = [{"author": "me", **row, "year": 7} for row in texts]
+    case.taken({"t.jsonl": rows(*texts), "v.jsonl": rows(*more), "x.csv": "label,year,sentence\na,7,x\n"}, valid="v.jsonl", test="x.csv")
+    tags = [{"tokens": ["Ada", "sings"], "ner_tags": ["B-PER", "O"]}]
+    case = each("token-classification", tags, [{"tokens": ["a", "b"], "pos_tags": ["O", "O"]}], "ner_tags")
+    each("token-classification", [{"words": ["a", "b"], "ner_tags": ["O", "B-X"]}], [{"text": ["a"], "ner_tags": ["O"]}], "words")
+    case.taken({"t.jsonl": rows(*tags), "x.jsonl": rows(*without("ner_tags", tags))}, test="x.jsonl")
+    each("summarization", [{"text": "the fox", "summary": "fox"}], [{"summary2": "fox", "text2": "the fox"}], "text")
+    asked = {"id": "1", "question": "who", "context": "the fox sleeps", "answers": {"text": ["fox"], "answer_start": [4]}}
+    other = {"q": "who", "c": "the fox sleeps", "a": asked["answers"]}
+    case = each("question-answering", [other], [asked], "q")
+    case.taken({"t.jsonl": rows(other), "v.jsonl": rows({"id": "1", **other})}, valid="v.jsonl")
+    line = "the fox sleeps and the owl sings " * 12
+    for task in ("clm", "mlm"):
+        case = each(task, [{"text": line}], [{"id": line, "body": line}], "text")
+        each(task, [{"body": line}], [{"id": line, "text": line}], "body")
+        each(task, [{"text": line}], [{"id": line, "body": line}], "text", "--streaming", "--max_steps", 1)
+        case.taken({"t.jsonl": rows({"body": line}), "v.txt": line * 2, "u.txt": line}, train=["u.txt", "t.jsonl"], valid="v.txt")
+        case.taken({"t.jsonl": rows({"body": line}), "v.csv": f"id,body\n1,{line}\n"}, "--streaming", "--max_steps", 1, valid="v.csv")
 
 
 def rows_of_tags(fixture, folder):
@@ -294,7 +337,7 @@ def images_with_classes(fixture, folder):
     case.taken({"t/ünicode ☃/1.png": png, "t/a/.DS_Store": "x", "t/__MACOSX/a/z.png": "x", "t/a/z.jpg": png}, "--train_dir", "t", train=())
 
 
-SCENARIOS = [texts_with_labels, rows_of_tags, questions_and_answers, summaries_and_translations, texts_to_continue_and_to_fill_in,
+SCENARIOS = [texts_with_labels, columns_of_the_first_file, rows_of_tags, questions_and_answers, summaries_and_translations, texts_to_continue_and_to_fill_in,
              conversations_and_completions, images_with_classes]
 
 

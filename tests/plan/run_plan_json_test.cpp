@@ -23,6 +23,7 @@ RunPlan sample_plan() {
   plan.data.train = SplitPlan{"/cache/x", 10, 1000, true};
   plan.data.stream = data::StreamSpec{.files = {{"/data/a.csv", data::RowFormat::kCsv, 7, -3}},
                                       .recipe = {{"whole_words", true}},
+                                      .read = {.file = "/data/a.csv", .names = {"body"}},
                                       .max_samples = 9,
                                       .identity = "stream-1"};
   plan.model.grown = {{"wte.weight", 100, GrowthKind::kTokens}};

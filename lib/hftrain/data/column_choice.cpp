@@ -8,6 +8,8 @@
 namespace hftrain::data {
 namespace {
 
+constexpr const char* kLines = "text";
+
 std::string listed(const std::vector<std::string>& names) {
   constexpr size_t kShown = 20;
   if (names.empty()) return "the file has no columns";
@@ -20,6 +22,38 @@ bool is_one_of(const std::vector<size_t>& columns, size_t column) {
   return std::find(columns.begin(), columns.end(), column) != columns.end();
 }
 
+// Names of the settled columns first, as the first file has them: what a rule finds by its place it finds there.
+std::vector<std::string> settled_ones_first(const ColumnRule& rule, const std::vector<std::string>& names) {
+  std::vector<std::string> sorted;
+  const auto add = [&](const std::string& name) {
+    const bool there = std::find(names.begin(), names.end(), name) != names.end();
+    if (there && std::find(sorted.begin(), sorted.end(), name) == sorted.end()) sorted.push_back(name);
+  };
+  for (const size_t column : rule.settled) add(rule.first->names.at(column));
+  for (const std::string& name : names) add(name);
+  return sorted;
+}
+
+// "" for one that the file lacks and may lack.
+std::string settled_column(const ColumnRule& rule, size_t column, const std::vector<std::string>& names) {
+  const std::string& name = rule.first->names.at(column);
+  if (name.empty() || std::find(names.begin(), names.end(), name) != names.end()) return name;
+  if (is_one_of(rule.dispensable, column)) return "";
+  throw Error(ExitCode::kData, "there is no column '" + name + "'")
+      .why("columns are called as in " + rule.first->file)
+      .hint("call them alike in all files of the run");
+}
+
+std::vector<std::string> chosen_by_all(const ColumnRule& rule, const std::vector<std::string>& names) {
+  if (!rule.first) return rule.choose(names);
+  std::vector<std::string> settled(rule.columns);
+  for (const size_t column : rule.settled) settled[column] = settled_column(rule, column, names);
+  if (rule.settled.size() == rule.columns) return settled;
+  std::vector<std::string> chosen = rule.choose(settled_ones_first(rule, names));
+  for (const size_t column : rule.settled) chosen.at(column) = settled[column];
+  return chosen;
+}
+
 }  // namespace
 
 std::vector<std::string> chosen_columns(const ColumnRule& rule, const std::vector<std::string>& names,
@@ -29,14 +63,30 @@ std::vector<std::string> chosen_columns(const ColumnRule& rule, const std::vecto
   std::ranges::copy_if(names, std::back_inserter(named),
                        [](const std::string& name) { return !name.empty(); });
   try {
-    std::vector<std::string> chosen = rule.choose(named);
+    std::vector<std::string> chosen = chosen_by_all(rule, named);
     if (chosen.size() != rule.columns)
       throw Error(ExitCode::kInternal, "a rule chooses " + std::to_string(chosen.size()) + " columns, not " +
                                            std::to_string(rule.columns));
     return chosen;
   } catch (Error& error) {
-    throw error.where(where).why(listed(names));
+    const std::string& why = error.diagnostics().front().why;
+    throw error.where(where).why(listed(names) + (why.empty() ? "" : "; " + why));
   }
+}
+
+std::vector<std::string> columns_of_lines(const ColumnRule& rule, const std::string& where) {
+  if (rule.first) {
+    std::vector<size_t> needed;
+    std::ranges::copy_if(rule.settled, std::back_inserter(needed), [&](size_t column) {
+      return !rule.first->names.at(column).empty() && !is_one_of(rule.dispensable, column);
+    });
+    std::vector<std::string> chosen(rule.columns);
+    if (needed.size() == 1) {
+      chosen[needed.front()] = kLines;
+      return chosen;
+    }
+  }
+  return chosen_columns(rule, {kLines}, where);
 }
 
 bool may_lack(const ColumnRule& rule, size_t column) {

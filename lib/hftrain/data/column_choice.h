@@ -9,10 +9,14 @@
 
 namespace hftrain::data {
 
-// What `rule` takes of a file with such columns. An Error of the rule gets `where`, and the columns that are
-// there as its reason.
+// What `rule` takes of a file with such columns: of the settled ones those that the first file has. An Error of the rule gets
+// `where`, and the columns that are there as its reason.
 std::vector<std::string> chosen_columns(const ColumnRule& rule, const std::vector<std::string>& names,
                                         const std::string& where);
+
+// What `rule` takes of a file of lines, whose one column has no name of its own: they are the column that every file must
+// have, where the first one settled a single such, or else called `text`.
+std::vector<std::string> columns_of_lines(const ColumnRule& rule, const std::string& where);
 
 // Whether records may be without column number `column` (ColumnRule::of_some_records).
 bool may_lack(const ColumnRule& rule, size_t column);

@@ -18,7 +18,7 @@ class LinePairs final : public RowSource {
       : path_(path),
         sources_(path, LineReader::Newlines::kUniversal, options.longest_row),
         targets_(target_of_pair(path), LineReader::Newlines::kUniversal, options.longest_row),
-        names_(chosen_columns(options.columns, {"source", "target"}, path)) {}
+        names_(chosen_columns(unsettled(options.columns), {"source", "target"}, path)) {}
 
   bool next(Records& records) override {
     const bool has_source = read(sources_, source_), has_target = read(targets_, target_);
@@ -37,6 +37,12 @@ class LinePairs final : public RowSource {
   uint64_t file_position() const override { return sources_.file_position() + targets_.file_position(); }
 
  private:
+  // Whatever the columns of other files are called: these have no names.
+  static ColumnRule unsettled(ColumnRule rule) {
+    rule.first = nullptr;
+    return rule;
+  }
+
   static bool read(LineReader& reader, std::string& line) {
     line.clear();
     if (reader.next(line) == LineReader::Ending::kNothingLeft) return false;

@@ -15,6 +15,7 @@
 #include "hftrain/data/file_hashes.h"
 #include "hftrain/data/image_folder.h"
 #include "hftrain/data/line_reader.h"
+#include "hftrain/data/settled_columns.h"
 #include "hftrain/data/split_builder.h"
 #include "hftrain/data/stream_spec.h"
 #include "hftrain/data/token_cache.h"
@@ -122,8 +123,16 @@ std::string key_of(const PrepareRequest& request, const std::vector<SplitRequest
     key["splits"][name_of(split)] = key_of_split(split, of_stream, hashes);
   }
   for (const RowFile& file : survey_files(request).rows) key["survey"].push_back(key_of_rows(file, hashes));
+  // Of other files the key holds the contents, and with them what their first one chooses.
+  if (request.streams_training) key["columns"] = settled_columns(request).names;
   if (has_text(request, splits)) key["tokenizer"] = key_of_tokenizer(request.tokenizer_folder, hashes);
   return hash_bytes(dump_json(key, -1));
+}
+
+PrepareRequest with_columns_of_first_file(PrepareRequest request) {
+  const SettledColumns columns = settled_columns(request);
+  request.recipe = with_settled_columns(std::move(request.recipe), columns);
+  return request;
 }
 
 // For people who look into the cache: whose blocks these are.
@@ -364,7 +373,8 @@ std::optional<PreparedData> prepare(const PrepareRequest& request, const Tokeniz
   }
   cache.remove_abandoned();
   TokenCache::Staging staging(cache.tokens_folder());
-  SplitBuilder builder(request, load_tokenizer, observer);
+  const PrepareRequest settled = with_columns_of_first_file(request);
+  SplitBuilder builder(settled, load_tokenizer, observer);
   PreparedData data;
   const std::optional<Json> facts = builder.survey(survey_files(request));
   if (!facts) return std::nullopt;
@@ -378,11 +388,12 @@ std::optional<PreparedData> prepare(const PrepareRequest& request, const Tokeniz
 
 void look_at_stream(const PrepareRequest& request) {
   SplitRequest split{Split::kTrain, false, find_data_files(request.train_files, Split::kTrain)};
-  look_at_heads(split, request);
+  look_at_heads(split, with_columns_of_first_file(request));
 }
 
-PreparedData estimate_prepared(const PrepareRequest& request, const TokenizerLoader& load_tokenizer) {
-  check(request);
+PreparedData estimate_prepared(const PrepareRequest& asked, const TokenizerLoader& load_tokenizer) {
+  check(asked);
+  const PrepareRequest request = with_columns_of_first_file(asked);
   PreparedData data;
   data.facts = *SplitBuilder(request, load_tokenizer, {}).survey(survey_files(request));
   for (const SplitRequest& split : splits_of(request)) {

@@ -187,10 +187,12 @@ class RowOrder final : public RowSource {
 }  // namespace
 
 ColumnRule text_column() {
-  return {.columns = 1, .choose = [](const std::vector<std::string>& names) -> std::vector<std::string> {
+  return {.columns = 1,
+          .choose = [](const std::vector<std::string>& names) -> std::vector<std::string> {
             const bool has_text = std::find(names.begin(), names.end(), "text") != names.end();
             return {has_text || names.empty() ? "text" : names.front()};
-          }};
+          },
+          .settled = {0}};
 }
 
 std::unique_ptr<RowSource> open_rows(std::vector<RowFile> files, const RowOptions& options) {

@@ -17,6 +17,12 @@
 
 namespace hftrain::data {
 
+// How the first file of a run that names its columns calls those that a rule takes of it.
+struct SettledColumns {
+  std::string file;
+  std::vector<std::string> names;  // by column of the rule
+};
+
 // Which columns of a file are read. Each file is asked once, by the names of its columns: of a .csv file
 // those of the header, of a file of records the fields of the first one, of a text file `text`.
 struct ColumnRule {
@@ -37,6 +43,12 @@ struct ColumnRule {
   // Columns, by number, whose values are classes: numbers that a file declares to stand for names are read as these names. In all
   // other columns they are numbers.
   std::vector<size_t> of_classes = {};
+  // Columns, by number, that the first file of a run chooses for all of its files: a file that does not call them so is refused,
+  // whatever else it has. The other columns each file chooses for itself.
+  std::vector<size_t> settled = {};
+  std::vector<size_t> dispensable = {};  // of the settled ones, by number: null in a file without them
+  // What the first file has chosen; not set: each file chooses for itself.
+  std::shared_ptr<const SettledColumns> first = nullptr;
 };
 
 // One column: `text` when there is such a one, else the first.

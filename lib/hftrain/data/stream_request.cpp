@@ -6,6 +6,7 @@
 #include "hftrain/base/error.h"
 #include "hftrain/base/hash.h"
 #include "hftrain/data/file_hashes.h"
+#include "hftrain/data/settled_columns.h"
 
 namespace hftrain::data {
 namespace {
@@ -75,6 +76,7 @@ StreamSpec spec_of_stream(const PrepareRequest& request, const TokenizerLoader& 
   StreamSpec spec;
   spec.files = stamps_of(request);
   spec.recipe = request.recipe.settings;
+  spec.read = settled_columns(request);
   spec.columns = columns_of(request, load_tokenizer);
   spec.tokenizer_folder = request.tokenizer_folder;
   spec.keep_linebreaks = request.keep_linebreaks;

@@ -32,7 +32,8 @@ void check_stamp(const FileStamp& stamp, ChangedTime time);
 
 struct StreamSpec {
   std::vector<FileStamp> files;
-  Json recipe;                                     // settings that the task's row makes the recipe of
+  Json recipe;          // settings that the task's row makes the recipe of
+  SettledColumns read;  // of the rows, in whichever file; no names: each file chooses
   std::vector<std::string> columns = {kInputIds};  // of a sample
   std::string tokenizer_folder;
   bool keep_linebreaks = true;

@@ -34,7 +34,7 @@ class TextRows final : public RowSource {
 
  private:
   void choose() {
-    names_ = chosen_columns(options_.columns, {"text"}, path_);
+    names_ = columns_of_lines(options_.columns, path_);
     chosen_ = true;
   }
 

@@ -23,7 +23,7 @@ namespace hftrain::data {
 inline constexpr const char* kStagingPrefix = ".staging-";
 
 // Changes when the same request would give other samples than before.
-inline constexpr int kCacheFormat = 3;
+inline constexpr int kCacheFormat = 4;
 
 class TokenCache {
  public:

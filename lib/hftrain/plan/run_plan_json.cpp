@@ -57,8 +57,10 @@ NLOHMANN_JSON_SERIALIZE_ENUM(RowFormat, {{RowFormat::kText, "text"},
                                          {RowFormat::kLinePairs, "line pairs"},
                                          {RowFormat::kParquet, "parquet"}})
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(FileStamp, path, format, bytes, modified_ns)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(StreamSpec, files, recipe, columns, tokenizer_folder, keep_linebreaks,
-                                   hold_out_percent, max_samples, block_size, threads, by_files, identity)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(SettledColumns, file, names)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(StreamSpec, files, recipe, read, columns, tokenizer_folder,
+                                   keep_linebreaks, hold_out_percent, max_samples, block_size, threads,
+                                   by_files, identity)
 
 }  // namespace hftrain::data
 

@@ -148,7 +148,9 @@ data::ColumnRule question_columns(const QuestionNeeds& needs) {
   return {
       .columns = kQuestionColumns,
       .choose = [needs](const std::vector<std::string>& names) { return chosen_columns_of(names, needs); },
-      .text_only = false};
+      .text_only = false,
+      .settled = {kQuestion, kContext, kAnswers},
+      .dispensable = needs.answers_column ? std::vector<size_t>() : std::vector<size_t>{kAnswers}};
 }
 
 std::string question_id(const data::Records& records, size_t row) {

@@ -80,7 +80,8 @@ SequencePair translation_of(const data::Records& records, size_t row, const Pair
 data::ColumnRule pair_columns(const PairColumns& wanted) {
   return {.columns = 2,
           .choose = [wanted](const std::vector<std::string>& names) { return chosen_pair(names, wanted); },
-          .text_only = false};
+          .text_only = false,
+          .settled = {kSourceColumn, kTargetColumn}};
 }
 
 std::optional<SequencePair> sequence_pair(const data::Records& records, size_t row,

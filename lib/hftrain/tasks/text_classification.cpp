@@ -92,7 +92,9 @@ data::ColumnRule column_rule(const std::optional<GlueTask>& glue, data::Split sp
           .text_only = false,
           .typed_cells = {kLabelColumn},
           .never_null = {kFirstText, kSecondText},
-          .of_classes = {kLabelColumn}};
+          .of_classes = {kLabelColumn},
+          .settled = {kFirstText, kSecondText, kLabelColumn},
+          .dispensable = needs_label ? std::vector<size_t>() : std::vector<size_t>{kLabelColumn}};
 }
 
 std::string_view text_of(const data::Records& records, size_t row, size_t column) {

@@ -119,10 +119,13 @@ data::Recipe tag_recipe(const TaskInput& input) {
                     {"of_model", of_model}};
   recipe.arrangement = data::Arrangement::kKeepRows;
   recipe.columns = [=](data::Split split) -> data::ColumnRule {
-    return {.columns = kTagTaskColumns,
-            .choose = [=](const auto& names) { return chosen_pair(names, columns, split); },
-            .text_only = false,
-            .of_classes = {kTagColumn}};
+    return {
+        .columns = kTagTaskColumns,
+        .choose = [=](const auto& names) { return chosen_pair(names, columns, split); },
+        .text_only = false,
+        .of_classes = {kTagColumn},
+        .settled = {kWordColumn, kTagColumn},
+        .dispensable = split == data::Split::kTest ? std::vector<size_t>{kTagColumn} : std::vector<size_t>()};
   };
   // A run that does not train keeps the labels of its model.
   if (!input.trains && !of_model.empty()) {

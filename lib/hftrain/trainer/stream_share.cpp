@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "hftrain/base/error.h"
+#include "hftrain/data/settled_columns.h"
 #include "hftrain/tasks/task_table.h"
 #include "hftrain/tokenizer/tokenizer.h"
 
@@ -28,7 +29,8 @@ data::StreamSource source_of_rank(const plan::RunPlan& plan, const comm::Communi
   if (source.spec.by_files)
     source.spec.files =
         files_of_rank(source.spec.files, rank, static_cast<size_t>(communicator.world_size()));
-  source.recipe = tasks::row_of(plan.data.task).recipe_again(source.spec.recipe);
+  source.recipe = data::with_settled_columns(tasks::row_of(plan.data.task).recipe_again(source.spec.recipe),
+                                             source.spec.read);
   source.encoder = source.recipe.encoder(tokenizer::Tokenizer::load(source.spec.tokenizer_folder),
                                          data::Split::kTrain, nullptr);
   const bool planned_here = plan.ranks.ranks.at(rank).agent == 0;
