@@ -56,6 +56,7 @@ std::string and_more(size_t files) {
 
 Error no_validation_data() {
   return Error(ExitCode::kUsage, "there is no validation data to evaluate with")
+      .where("--do_eval")
       .why("none is named, and none of the training data is held out")
       .hint(
           "--validation_file or of images --validation_dir; or --validation_split_percentage, of images "

@@ -155,6 +155,15 @@ def tag_cases(rng, count):
         yield tag_case(predictions, references, scheme)
 
 
+def penn_tag_cases(rng, count):
+    """Tags that are no entities: a row's first "," is of the type of the O between rows, and begins nothing there."""
+    for _ in range(count):
+        known = rng.sample(["NNP", ",", ".", ":", "$", "DT", "B-", "B-PER", "I-PER", "O", "I", "O-X", "Q-X", ".X", "``", "OUT"], rng.randint(2, 8))
+        references = [[rng.choice(known) for _ in range(rng.randint(0, 6))] for _ in range(rng.randint(1, 8))] + [known]
+        predictions = [[t if rng.random() < 0.8 else rng.choice(known) for t in row] for row in references]
+        yield tag_case(predictions, references)
+
+
 def scheme_cases(rng, count):
     from seqeval.scheme import auto_detect
     for _ in range(count):
@@ -386,6 +395,7 @@ def all_cases(seed, count):
     yield from rouge_set_cases(rng, max(1, count // 10))
     yield from stem_cases(rng, 40 * count)
     yield from python_cases(rng, count)
+    yield from penn_tag_cases(rng, 2 * count)
 
 
 def live_cases(seed, count):

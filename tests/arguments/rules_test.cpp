@@ -313,6 +313,18 @@ TEST_CASE("nesterov without momentum is refused where it is written") {
   CHECK(mistakes({"--optim", "sgd", "--optim_args", "nesterov=false"}).empty());
 }
 
+TEST_CASE("translation_xx_to_yy is a translation, whose languages hold where none are given") {
+  const ParseOutcome named = parse({"--task", "translation_en_to_ro"});
+  CHECK(named.arguments.run.task == "translation");
+  CHECK(named.arguments.data.source_lang == "en");
+  CHECK(named.arguments.data.target_lang == "ro");
+  const ParseOutcome given = parse({"--task", "translation_en_to_ro", "--source_lang", "en_XX"});
+  CHECK(given.arguments.data.source_lang == "en_XX");
+  CHECK(given.arguments.data.target_lang == "ro");
+  for (const char* word : {"translation_", "translation_en", "translation_en_to_", "translation__to_ro"})
+    CHECK(contains(mistakes({"--task", word}), "--task"));
+}
+
 TEST_CASE("the weight_decay of optim_args is that of the run") {
   for (const char* optimizer : {"sgd", "adagrad", "rmsprop"}) {
     INFO(optimizer);

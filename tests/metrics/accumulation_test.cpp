@@ -64,6 +64,34 @@ TEST_CASE("tags come as ids of one label list, and masked positions are no part 
   CHECK(value_of(by_type, "overall_accuracy") == Approx(5.0 / 6));
 }
 
+TEST_CASE("rows of tags that no entity begins are one sequence, whatever rank has them") {
+  MetricOptions options;
+  options.tags = {",", "NNP", "O"};
+  options.entity_level = true;
+  const std::vector<std::vector<int64_t>> references{{1, 0}, {0, 1}, {0, 1, 0}, {2}, {0, 1}};
+  const std::vector<std::vector<int64_t>> predictions{{1, 0}, {0, 1}, {0, 0, 1}, {2}, {0, 1}};
+  const auto add = [&](Metric& metric, size_t row) {
+    const std::vector<int64_t> lengths{static_cast<int64_t>(references[row].size())},
+        places{static_cast<int64_t>(row)};
+    metric.add(TagBatch{predictions[row], references[row], lengths, places});
+  };
+  const auto one = make_metric("seqeval", options), all = make_metric("seqeval", options);
+  for (size_t row = 0; row < references.size(); ++row) add(*one, row);
+  for (size_t rank = 3; rank-- > 0;) {
+    const auto part = make_metric("seqeval", options);
+    for (size_t row = rank; row < references.size(); row += 3) add(*part, row);
+    all->merge(part->state());
+  }
+  CHECK(one->compute() == all->compute());
+  // What seqeval 1.2.2 says of them.
+  CHECK(value_of(one->compute(), "NP_f1") == Approx(0.75));
+  CHECK(value_of(one->compute(), "__number") == 3);
+  CHECK(value_of(one->compute(), "__f1") == Approx(2.0 / 3));
+  CHECK(bytes_per_example("seqeval", options) == 32);
+  options.tags = {"O", "B-PER", "I-PER"};
+  CHECK(bytes_per_example("seqeval", options) == 0);
+}
+
 TEST_CASE("a tag id outside of the label list is an error of the data") {
   MetricOptions options;
   options.tags = {"O"};

@@ -107,8 +107,9 @@ Json answer_tags(const Json& in) {
       in.at("scheme").is_null() ? TagScheme::kLenient : tag_scheme(in.at("scheme").get<std::string>());
   SeqevalCounts counts;
   for (size_t i = 0; i < references.size(); ++i) {
-    counts.add(predictions[i], references[i], scheme, in.at("suffix").get<bool>());
+    counts.add(static_cast<int64_t>(i), predictions[i], references[i], scheme, in.at("suffix").get<bool>());
   }
+  counts.close();
   Json out{{"overall", entity_json(entity_scores(counts.overall()))}, {"accuracy", counts.accuracy()}};
   for (const auto& [type, entities] : counts.types) out[type] = entity_json(entity_scores(entities));
   return out;

@@ -64,8 +64,8 @@ TEST_CASE("any bytes have every metric of texts") {
     CHECK(std::isfinite(chrf_score(chrf_counts(texts[0], references, {6, 2, 2, true}))));
     CHECK(std::isfinite(squad_score(texts[0], references).f1));
     SeqevalCounts counts;
-    counts.add(texts, texts);
-    counts.add(texts, texts, TagScheme::kLenient, true);
+    counts.add(0, texts, texts);
+    counts.add(0, texts, texts, TagScheme::kLenient, true);
     CHECK(counts.accuracy() == 1);
   }
 }

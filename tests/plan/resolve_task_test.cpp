@@ -1,6 +1,7 @@
 // What a plan takes from its task.
 #include <algorithm>
 
+#include "hftrain/plan/resolve_parts.h"
 #include "resolve_case.h"
 #include "support/catch.h"
 
@@ -242,6 +243,20 @@ TEST_CASE("labels that are numbers, or several at once, are not smoothed in sile
     CHECK(smoothed.error().code() == ExitCode::kUsage);
     CHECK(contains(smoothed.error().render(), "--label_smoothing_factor"));
   }
+}
+
+TEST_CASE("labels of question answering are not smoothed, which is told") {
+  Case asked({"--label_smoothing_factor", "0.1", "--task", "question-answering"});
+  asked.model.architecture = Architecture::from_scratch(
+      "gpt2", asked.parsed.arguments.model.config_overrides.value_or(""), Head::kQuestionAnswering);
+  CHECK(resolve_optimizer(asked.input()).label_smoothing == 0);
+  std::vector<Diagnostic> notes;
+  note_label_smoothing(asked.input(), notes);
+  REQUIRE(notes.size() == 1);
+  CHECK(contains(notes[0].render(), "label_smoothing_factor has no effect here"));
+  notes.clear();
+  note_label_smoothing(ClassificationCase({"--label_smoothing_factor", "0.1"}).input(), notes);
+  CHECK(notes.empty());
 }
 
 TEST_CASE("TRL's words for the loss and for offload act in the plan of instruction data") {

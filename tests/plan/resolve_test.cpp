@@ -407,6 +407,25 @@ TEST_CASE("a frozen encoder is its blocks, its norm and the embedding that the d
   CHECK(static_cast<int64_t>(encoder.size()) == of_encoder + 1);
 }
 
+TEST_CASE("frozen embeddings of a model of images are its positions") {
+  const auto model = architectures::Architecture::from_scratch(
+      "vit", "hidden_size=8,intermediate_size=8,num_hidden_layers=1,num_attention_heads=2,image_size=32",
+      architectures::Head::kImageClassification);
+  Problems problems;
+  const std::vector<int> frozen = frozen_parameters(Case({"--freeze_embeds"}).input(), *model, problems);
+  REQUIRE(frozen.size() == 1);
+  CHECK(model->parameters().parameters[static_cast<size_t>(frozen[0])].name ==
+        "vit.embeddings.position_embeddings");
+}
+
+TEST_CASE("positions to add where none are learned are told to have no effect") {
+  Case without({"--block_size", "16", "--resize_position_embeddings"});
+  without.model.architecture = architectures::Architecture::from_scratch(
+      "llama", "hidden_size=8,intermediate_size=8,num_hidden_layers=1,num_attention_heads=2,vocab_size=100");
+  CHECK(contains(without.notes(), "resize_position_embeddings has no effect here"));
+  CHECK_FALSE(contains(Case({"--resize_position_embeddings"}).notes(), "no effect here"));
+}
+
 TEST_CASE("positions are added when that is asked for") {
   Case longer({"--block_size", "80", "--resize_position_embeddings"});
   longer.model.source_folder = "/model";

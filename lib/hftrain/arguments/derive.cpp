@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "hftrain/arguments/flag_table.h"
+#include "hftrain/arguments/task_words.h"
 #include "hftrain/base/text.h"
 
 namespace hftrain::arguments {
@@ -18,6 +19,7 @@ class Derivation {
     output();
     folders_of_images();
     folder_of_pairs();
+    languages_of_task();
     evaluation();
     best_model();
     logging();
@@ -63,6 +65,21 @@ class Derivation {
       data.validation_file = {*data.validation_dir};
       from("validation_file", "validation_dir");
     }
+  }
+
+  // translation_xx_to_yy of finetune_trainer.py.
+  void languages_of_task() {
+    const auto languages = languages_of(arguments_.run.task.value_or(""));
+    if (!languages) return;
+    arguments_.run.task = "translation";
+    if (arguments_.data.data_dir) return;  // its files are what languages would name
+    const auto take = [&](std::optional<std::string>& slot, const char* flag, const std::string& language) {
+      if (slot) return;
+      slot = language;
+      from(flag, "task");
+    };
+    take(arguments_.data.source_lang, "source_lang", languages->first);
+    take(arguments_.data.target_lang, "target_lang", languages->second);
   }
 
   void folder_of_pairs() {

@@ -1,5 +1,8 @@
 #include "hftrain/metrics/entities.h"
 
+#include <algorithm>
+#include <set>
+
 #include "hftrain/base/error.h"
 #include "hftrain/base/text.h"
 #include "hftrain/metrics/tag_patterns.h"
@@ -62,19 +65,6 @@ bool begins_at(const Tag& previous, const Tag& tag) {
   return !is_one_of(tag.letter, "O.") && previous.type != tag.type;
 }
 
-std::vector<Entity> lenient_entities(std::span<const std::string> texts, bool suffix) {
-  std::vector<Entity> entities;
-  Tag previous{'O', "_"};
-  size_t begin = 0;
-  for (size_t i = 0; i <= texts.size(); ++i) {
-    Tag tag = lenient_tag(i < texts.size() ? std::string_view(texts[i]) : "O", suffix);
-    if (ends_before(previous, tag)) entities.push_back({previous.type, begin, i});
-    if (begins_at(previous, tag)) begin = i;
-    previous = std::move(tag);
-  }
-  return entities;
-}
-
 bool matches(std::span<const TagPattern> patterns, const Tag& previous, const Tag& tag) {
   for (const TagPattern& pattern : patterns) {
     const bool same = previous.type == tag.type;
@@ -123,8 +113,38 @@ std::vector<Entity> strict_entities(std::span<const std::string> texts, const Ta
 
 }  // namespace
 
+RowEntities entities_of_row(std::span<const std::string> tags, bool first, bool suffix) {
+  RowEntities found;
+  if (first) found.last_begin = 0;
+  Tag previous{'O', "_"};
+  for (size_t i = 0; i <= tags.size(); ++i) {
+    Tag tag = lenient_tag(i < tags.size() ? std::string_view(tags[i]) : "O", suffix);
+    if (ends_before(previous, tag)) {
+      (found.last_begin ? found.entities : found.open)
+          .push_back({previous.type, found.last_begin.value_or(0), i});
+    }
+    if (begins_at(previous, tag)) found.last_begin = i;
+    previous = std::move(tag);
+  }
+  return found;
+}
+
+// A tag begins nothing where its letter does not and the one before it is of its type: the O between rows, or an O
+// or "." with a type.
+bool leaves_open(std::span<const std::string> tags) {
+  std::set<std::string> outside{"_"};
+  for (const std::string& text : tags) {
+    const Tag tag = lenient_tag(text, false);
+    if (is_one_of(tag.letter, "O.")) outside.insert(tag.type);
+  }
+  return std::any_of(tags.begin(), tags.end(), [&](const std::string& text) {
+    const Tag tag = lenient_tag(text, false);
+    return !is_one_of(tag.letter, "BIESO") && outside.contains(tag.type);
+  });
+}
+
 std::vector<Entity> find_entities(std::span<const std::string> tags, TagScheme scheme, bool suffix) {
-  if (scheme == TagScheme::kLenient) return lenient_entities(tags, suffix);
+  if (scheme == TagScheme::kLenient) return entities_of_row(tags, true, suffix).entities;
   return strict_entities(tags, patterns_of(scheme), suffix);
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -24,6 +25,22 @@ struct Entity {
     return std::tie(type, begin, end) < std::tie(other.type, other.begin, other.end);
   }
 };
+
+// What a row of tags adds to those before it. seqeval reads all rows as one sequence with an O between them, so an
+// entity can end that no tag of its row began: behind O, "," and ":" are both of type "_". It then begins where the
+// last one before it did.
+struct RowEntities {
+  std::vector<Entity> entities;  // begun in the row
+  std::vector<Entity> open;      // begun in a row before it; `begin` says nothing
+  std::optional<size_t>
+      last_begin;  // what an open one of the next rows begins with; nothing: as before this row
+};
+
+// The lenient scheme; no row stands before the first.
+RowEntities entities_of_row(std::span<const std::string> tags, bool first, bool suffix = false);
+
+// Whether a row of such tags can have open entities.
+bool leaves_open(std::span<const std::string> tags);
 
 // In order of their begins. With `suffix` the letter comes last (PER-B). A scheme that is not lenient throws
 // kData for a tag with a letter that it does not have. Any text is a tag to kLenient; letters other than

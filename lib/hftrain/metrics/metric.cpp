@@ -25,6 +25,8 @@ void check_lengths(const TagBatch& batch) {
     tags += static_cast<size_t>(length);
   }
   check(tags == batch.references.size(), "lengths whose sum is the number of tags");
+  check(batch.positions.empty() || batch.lengths.size() == batch.positions.size(),
+        "a position for each sequence or none");
 }
 void check_lengths(const TextBatch& batch) {
   const size_t count = batch.predictions.size();

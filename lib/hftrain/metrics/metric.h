@@ -32,11 +32,13 @@ struct ScoreBatch {
 };
 
 // Ids of tags, sequences one after another; `lengths` says how long each is. Positions whose reference is
-// kIgnored are left out before entities are looked for.
+// kIgnored are left out before entities are looked for. `positions` are the sequences' places in the evaluation set,
+// from 0; empty: they come in its order.
 struct TagBatch {
   std::span<const int64_t> predictions;
   std::span<const int64_t> references;
   std::span<const int64_t> lengths;
+  std::span<const int64_t> positions;
 };
 
 // Texts. `positions` are the examples' places in the evaluation set; empty: they come in its order. Metrics

@@ -2,6 +2,7 @@
 
 #include "hftrain/base/error.h"
 #include "hftrain/base/text.h"
+#include "hftrain/metrics/entities.h"
 #include "hftrain/metrics/metric_makers.h"
 
 namespace hftrain::metrics {
@@ -58,7 +59,13 @@ const std::vector<MetricEntry>& entries() {
       {"glue/qnli", kClasses, accuracy, "accuracy", true, 0, make_accuracy},
       {"glue/rte", kClasses, accuracy, "accuracy", true, 0, make_accuracy},
       {"glue/wnli", kClasses, accuracy, "accuracy", true, 0, make_accuracy},
-      {"seqeval", kTags, {"precision", "recall", "f1", "accuracy"}, "f1", true, 0, make_seqeval},
+      {"seqeval",
+       kTags,
+       {"precision", "recall", "f1", "accuracy"},
+       "f1",
+       true,
+       4 * sizeof(double),
+       make_seqeval},
       {"exact_match", kTexts, {"exact_match"}, "exact_match", true, 0, make_exact_match},
       {"rouge",
        kTexts,
@@ -100,6 +107,7 @@ std::unique_ptr<Metric> make_metric(std::string_view name, const MetricOptions& 
 
 int bytes_per_example(std::string_view name, const MetricOptions& options) {
   const MetricEntry& entry = find_metric(name);
+  if (entry.make == make_seqeval && !leaves_open(options.tags)) return 0;
   return entry.make == make_rouge && !options.resampling_seed ? 0 : entry.bytes_per_example;
 }
 

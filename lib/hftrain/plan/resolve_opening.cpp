@@ -49,8 +49,10 @@ bool reads_flag(const tasks::TaskRow& task, std::string_view flag) {
   return std::find(task.flags.begin(), task.flags.end(), flag) != task.flags.end();
 }
 
+// Of tokens, positions and types; the positions of a model of images are a bare parameter.
 bool is_embedding(const ParameterTable& table, const ParameterSpec& spec) {
-  return spec.embedding && !table.units[static_cast<size_t>(spec.unit)].repeated;
+  return (spec.embedding || spec.name.ends_with(".position_embeddings")) &&
+         !table.units[static_cast<size_t>(spec.unit)].repeated;
 }
 
 // Of the encoder of a model that has a decoder besides, with the token embedding that it uses.
@@ -126,6 +128,12 @@ std::vector<Diagnostic> opening_notes(const ResolveInput& input, const RunPlan& 
                                 std::to_string(before),
                             "samples may be that long; the new ones start from random numbers",
                             "--resize_position_embeddings false to refuse that"));
+  }
+  if (input.parsed.arguments.model.resize_position_embeddings.value_or(false) &&
+      !input.model.architecture->learned_positions()) {
+    notes.push_back(
+        note("resize_position_embeddings has no effect here",
+             input.model.architecture->model_type() + " learns no embedding for each position of a text"));
   }
   if (!plan.model.frozen.empty() && !plan.model.adapter) {
     notes.push_back(note(std::to_string(plan.model.frozen.size()) + " parameters are not trained, " +

@@ -71,6 +71,8 @@ OptimizerPlan resolve_optimizer(const ResolveInput& input);
 // Classes alone have a probability to spread.
 void check_label_smoothing(const ResolveInput& input, const architectures::Architecture& architecture,
                            Problems& problems);
+bool smooths_labels(const architectures::Architecture& architecture);
+void note_label_smoothing(const ResolveInput& input, std::vector<Diagnostic>& notes);
 SchedulePlan resolve_schedule(const ResolveInput& input, const RunPlan& plan);
 // A momentum of OneCycle that decays too far; after resolve_schedule.
 void check_momentum(const ResolveInput& input, const RunPlan& plan, Problems& problems);

@@ -124,6 +124,20 @@ void check_label_smoothing(const ResolveInput& input, const architectures::Archi
                  "leave it out");
 }
 
+// The Trainer smooths what its batches name `labels`; places of answers are named otherwise.
+bool smooths_labels(const architectures::Architecture& architecture) {
+  return architecture.head() != architectures::Head::kQuestionAnswering;
+}
+
+void note_label_smoothing(const ResolveInput& input, std::vector<Diagnostic>& notes) {
+  if (input.parsed.arguments.optimizer.label_smoothing_factor == 0 ||
+      smooths_labels(*input.model.architecture))
+    return;
+  notes.push_back(warning("label_smoothing_factor has no effect here",
+                          "the Trainer does not smooth the places of answers, and neither does hftrain",
+                          "leave it out"));
+}
+
 OptimizerPlan resolve_optimizer(const ResolveInput& input) {
   const arguments::OptimizerArguments& optimizer = input.parsed.arguments.optimizer;
   OptimizerPlan plan;
@@ -134,7 +148,7 @@ OptimizerPlan resolve_optimizer(const ResolveInput& input) {
   plan.beta2 = optimizer.adam_beta2;
   plan.epsilon = optimizer.adam_epsilon;
   plan.max_grad_norm = optimizer.max_grad_norm;
-  plan.label_smoothing = optimizer.label_smoothing_factor;
+  if (smooths_labels(*input.model.architecture)) plan.label_smoothing = optimizer.label_smoothing_factor;
   plan.loss_by_probability = input.parsed.arguments.instructions.loss_type == "dft";
   for (const std::string& option : split(optimizer.optim_args.value_or(""), ',')) {
     const size_t equals = option.find('=');

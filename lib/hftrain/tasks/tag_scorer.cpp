@@ -31,7 +31,7 @@ class TagScorer final : public Scorer {
     const auto length = static_cast<size_t>(batch.output.row_size());
     if (const RowValues* labels = batch.label("labels")) {
       const std::vector<int64_t> lengths(batch.samples.size(), batch.output.row_size());
-      metric_->add(metrics::TagBatch{batch.output.ids, labels->ids, lengths});
+      metric_->add(metrics::TagBatch{batch.output.ids, labels->ids, lengths, batch.samples});
     }
     if (!rows_) return;
     for (size_t row = 0; row < batch.samples.size(); ++row)
@@ -119,7 +119,7 @@ std::vector<std::string> keys_of(const TagScoring& wanted) {
 Scoring tag_scoring(const TagScoring& wanted) {
   return {.outputs = OutputForm::kBestIds,
           .metrics = keys_of(wanted),
-          .bytes_per_sample = metrics::bytes_per_example(kTagMetric),
+          .bytes_per_sample = metrics::bytes_per_example(kTagMetric, {.tags = wanted.tags}),
           .bytes_per_written_sample = (2 + wanted.longest) * static_cast<int64_t>(sizeof(double)),
           .writes_files = true,
           .options = {{"tags", wanted.tags},

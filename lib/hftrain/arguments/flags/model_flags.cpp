@@ -88,7 +88,9 @@ std::vector<Flag> model_flags() {
       {.name = "freeze_embeds",
        .slot = at<&Arguments::model, &ModelArguments::freeze_embeds>,
        .help = "Do not train the embeddings.",
-       .note = "Of tokens, positions and types; a tied output matrix is the token embedding and stays too."},
+       .note = "Of tokens, positions and types; a tied output matrix is the token embedding and stays too. "
+               "Of ViT the "
+               "positions alone."},
       {.name = "freeze_encoder",
        .slot = at<&Arguments::model, &ModelArguments::freeze_encoder>,
        .help = "Do not train the encoder.",

@@ -110,6 +110,7 @@ std::vector<Flag> optimizer_flags() {
       {.name = "label_smoothing_factor",
        .slot = at<&Arguments::optimizer, &OptimizerArguments::label_smoothing_factor>,
        .help = "Mix the target with a uniform distribution by this share.",
+       .note = "Not of question-answering, as in the Trainer.",
        .range = from_below(0, 1),
        .aliases = {"label_smoothing"}},
       {.name = "neftune_noise_alpha",

@@ -46,7 +46,7 @@ std::vector<Flag> run_flags() {
       {.name = "task",
        .slot = at<&Arguments::run, &RunArguments::task>,
        .help = "Kind of training.",
-       .note = "Unset: clm.",
+       .note = "Unset: clm. translation_xx_to_yy is translation with these languages.",
        .choices = {{"clm"},
                    {"sft"},
                    {"mlm"},
