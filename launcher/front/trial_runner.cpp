@@ -21,7 +21,8 @@ namespace {
 constexpr int kBetweenLooks = 500;  // milliseconds
 
 // What a child must not take for its own: the search's place in a job, and the descriptors of one.
-const char* const kOwnVariables[] = {"RANK", "LOCAL_RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE"};
+const char* const kOwnVariables[] = {"RANK",         "LOCAL_RANK",   "WORLD_SIZE", "LOCAL_WORLD_SIZE",
+                                     "WANDB_RUN_ID", "MLFLOW_RUN_ID"};
 
 FileDescriptor open_log(const std::string& path) {
   FileDescriptor file(::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666));
@@ -116,12 +117,16 @@ void TrialRunner::record_end(const Running& running, const launcher::ExitStatus&
   const std::vector<double> values = values_of(log_of(running.number), study_.specification().metric);
   const std::optional<double> metric = values.empty() ? std::nullopt : std::optional(values.back());
   const bool well = status.signal == 0 && status.code == 0;
+  // By the end of its time, say, which is the end of the others', too.
+  const bool stopped_itself = status.signal == 0 && (status.code == static_cast<int>(ExitCode::kTerminated) ||
+                                                     status.code == static_cast<int>(ExitCode::kInterrupted));
+  if (stopped_itself && !running.pruned && stops_ == 0) stop_all(SIGTERM);
   const bool stopped = !well && stops_ > 0 && !running.pruned;
   if (stopped) return;  // it stays as it is, to be gone on with
   study_.end(running.number,
-             running.pruned ? search::TrialState::kPruned
-             : well         ? search::TrialState::kComplete
-                            : search::TrialState::kFailed,
+             well             ? search::TrialState::kComplete
+             : running.pruned ? search::TrialState::kPruned
+                              : search::TrialState::kFailed,
              metric);
   const search::Trial& ended = trial(running.number);
   context_.err << "trial " << ended.number << ": " << trial_state_name(ended.state);
@@ -156,14 +161,16 @@ void TrialRunner::prune() {
 }
 
 void TrialRunner::handle_signals() {
-  for (int signal = signals_.next(); signal != 0; signal = signals_.next()) {
-    ++stops_;
-    last_signal_ = signal;
-    for (const Running& each : running_) each.child->send(SIGTERM);
-    if (stops_ == 1)
-      context_.err << "stopping: the trials that run save and leave; the same command goes on with them"
-                   << std::endl;
-  }
+  for (int signal = signals_.next(); signal != 0; signal = signals_.next()) stop_all(signal);
+}
+
+void TrialRunner::stop_all(int signal) {
+  ++stops_;
+  last_signal_ = signal;
+  for (const Running& each : running_) each.child->send(SIGTERM);
+  if (stops_ > 1) return;
+  context_.err << "stopping: the trials that run save and leave; the same command goes on with them"
+               << std::endl;
 }
 
 ExitCode TrialRunner::run() {

@@ -42,6 +42,7 @@ class TrialRunner {
   void record_end(const Running& trial, const launcher::ExitStatus& status);
   void prune();
   void handle_signals();
+  void stop_all(int signal);
   size_t free_slot() const;
   std::string devices_of(size_t slot) const;
   report::RunLog log_of(int number) const;

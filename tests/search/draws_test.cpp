@@ -84,7 +84,8 @@ TEST_CASE("tpe keeps away from where trials failed or still run", "[search]") {
   for (int number = 0; number < 30; ++number) {
     Trial trial{.number = number, .parameters = *draw(three_flags(Method::kRandom), number, {})};
     const bool fails = trial.parameters["kind"] == "a";
-    if (!fails) trial.metric = 1;
+    trial.metric = fails ? 0.1 : 1;  // it was good until it ran out of memory
+    trial.state = fails ? TrialState::kFailed : TrialState::kComplete;
     trials.push_back(std::move(trial));
   }
   int a = 0;

@@ -30,6 +30,7 @@ FEWEST = 300  # members; fewer were followed: the sources are not understood any
 
 # Members that act nowhere and are there to be said; each must be.
 FOR_PEOPLE = {
+    "SettledColumns::file": "the message of a missing column names the file that settled the names",
     "AcceleratorOptions::non_blocking": "a warning says when it could have no effect; it is always so",
     "FsdpSettings::use_orig_params": "a notice says that false has no effect",
     "FsdpSettings::xla_checkpointing": "a warning says that it has no effect without xla",
@@ -41,6 +42,7 @@ FOR_PEOPLE = {
 # Members that decide nothing but whether a run is refused; each has a reason to.
 ESTIMATE = "an estimate: a run that does not fit is refused, and `hftrain plan` prints it"
 ONLY_REFUSE = {
+    "AdapterSpec::tied_as_one": "an adapter whose tied matrices peft trained apart is refused",
     "AdapterArguments::lora_task_type": "the model's head is what it says, and another word is refused",
     "ModelArguments::resize_position_embeddings": "it acts by a key of the model's config, which is JSON and is not followed here",
     "DataArguments::dataset_config_name": "it chooses among the files of a data set by a pointer, which is not followed here",

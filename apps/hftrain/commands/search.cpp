@@ -109,6 +109,12 @@ arguments::ParseOutcome check_ends(const CommandContext& context, const SearchRe
         .why("--dry_run, --print_config and --smoke do not")
         .hint("try one trial by hand: hftrain plan with the same flags");
   }
+  if (parsed.arguments.output.overwrite_output_dir || parsed.origins.is_given("resume_from_checkpoint")) {
+    throw Error(ExitCode::kUsage, "a trial that was interrupted goes on by itself")
+        .where("hftrain search")
+        .why("--overwrite_output_dir and --resume_from_checkpoint would begin every trial at another place")
+        .hint("leave them out; another --output_dir begins a new search");
+  }
   return parsed;
 }
 

@@ -8,7 +8,7 @@
 
 namespace hftrain::arguments {
 
-// "en" and "ro" of translation_en_to_ro, as finetune_trainer.py and the settings of T5 name a translation; nothing of
+// "en" and "ro" of translation_en_to_ro, as finetune_trainer.py and the settings of models name a translation; nothing of
 // another word.
 std::optional<std::pair<std::string, std::string>> languages_of(std::string_view task);
 

@@ -10,6 +10,7 @@
 #include "hftrain/base/checked_arithmetic.h"
 #include "hftrain/base/error.h"
 #include "hftrain/base/printable.h"
+#include "hftrain/interchange/pickle_reader.h"
 #include "hftrain/storage/safetensors_file.h"
 #include "hftrain/storage/tensor_size.h"
 
@@ -154,6 +155,9 @@ uint32_t encoded_bytes(PickleState& state, uint32_t position) {
   const std::string& text = value_of(state, given[0], Kind::kText, "what is encoded").text;
   if (value_of(state, given[1], Kind::kText, "an encoding").text != "latin1")
     refuse_pickle(state, "bytes are encoded in another way than latin1");
+  state.made_bytes += text.size();
+  if (state.made_bytes > kMostPickleBytes)
+    refuse_pickle(state, "its functions make more bytes than a file may have");
   PickleItem item = plain(Kind::kBytes);
   for (size_t i = 0; i < text.size(); ++i) {
     const auto first = static_cast<unsigned char>(text[i]);

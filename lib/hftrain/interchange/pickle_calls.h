@@ -24,6 +24,7 @@ struct PickleState {
   std::string origin;  // for messages
   std::vector<PickleItem> items;
   std::vector<PickledTensor> tensors;
+  size_t made_bytes = 0;  // by functions, beside what stands in the file
 };
 
 // The Error for what is no pickle of tensors and plain containers.

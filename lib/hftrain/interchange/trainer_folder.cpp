@@ -157,6 +157,9 @@ void TrainerOptimizer::read_states() {
 }
 
 void TrainerOptimizer::read_state(size_t position, const TorchValue& state) {
+  constexpr size_t kMostStates = 64;  // an optimizer has three
+  if (state.pairs("the state of a parameter").size() > kMostStates)
+    throw bad_state(path(), "a parameter has more than " + std::to_string(kMostStates) + " states");
   for (const auto& [key, value] : state.pairs("the state of a parameter")) {
     const std::string& name = key.text("the name of a state");
     if (value.kind() == Kind::kNone) continue;  // SGD's buffer before its first update

@@ -49,6 +49,11 @@ std::vector<double> places_of(const Space& space, const Trial& trial) {
   return places;
 }
 
+// One that failed says nothing good of its values, whatever it had reached by then.
+bool counts(const Trial& trial) {
+  return trial.metric.has_value() && trial.state != TrialState::kFailed;
+}
+
 // The trials from the best to the worst. Those without a metric, running or failed, are the worst: nobody should draw
 // near them while nothing good is known of it.
 std::vector<std::vector<double>> ranked(const Specification& specification,
@@ -56,7 +61,7 @@ std::vector<std::vector<double>> ranked(const Specification& specification,
   std::vector<const Trial*> order;
   for (const Trial& trial : trials) order.push_back(&trial);
   std::stable_sort(order.begin(), order.end(), [&](const Trial* a, const Trial* b) {
-    if (!a->metric || !b->metric) return a->metric.has_value() && !b->metric;
+    if (!counts(*a) || !counts(*b)) return counts(*a) && !counts(*b);
     return specification.greater_is_better ? *a->metric > *b->metric : *a->metric < *b->metric;
   });
   std::vector<std::vector<double>> places;
@@ -65,8 +70,7 @@ std::vector<std::vector<double>> ranked(const Specification& specification,
 }
 
 size_t with_metric(const std::vector<Trial>& trials) {
-  return static_cast<size_t>(std::count_if(trials.begin(), trials.end(),
-                                           [](const Trial& trial) { return trial.metric.has_value(); }));
+  return static_cast<size_t>(std::count_if(trials.begin(), trials.end(), counts));
 }
 
 }  // namespace

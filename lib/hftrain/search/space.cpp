@@ -46,7 +46,7 @@ double Parameter::place_of(const Json& value) const {
     return (at + 0.5) / static_cast<double>(choices.size());
   }
   const double drawn = value.is_number() ? value.get<double>() : low;
-  if (high == low) return 0.5;
+  if (high == low || (log && drawn <= 0)) return 0.5;
   return std::clamp(log ? std::log(drawn / low) / std::log(high / low) : (drawn - low) / (high - low), 0.0,
                     1.0);
 }

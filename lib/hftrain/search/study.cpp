@@ -79,6 +79,7 @@ void Study::load() {
   }
   for (const Json& trial : written["trials"])
     trials_.push_back(read_trial(trial, static_cast<int>(trials_.size()), path));
+  for (Trial& trial : trials_) trial.folder = folder_of(trial.number);  // wherever the search was moved
 }
 
 void Study::save() const {
@@ -102,7 +103,7 @@ std::optional<int> Study::begin() {
                      .parameters = std::move(*parameters),
                      .state = TrialState::kRunning,
                      .metric = std::nullopt,
-                     .folder = folder_ + "/trial-" + std::to_string(number)});
+                     .folder = folder_of(number)});
   save();
   return number;
 }

@@ -46,6 +46,7 @@ class Study {
   Json document() const;
 
  private:
+  std::string folder_of(int number) const { return folder_ + "/trial-" + std::to_string(number); }
   void load();
   void save() const;
 

@@ -89,7 +89,7 @@ std::vector<Flag> model_flags() {
        .slot = at<&Arguments::model, &ModelArguments::freeze_embeds>,
        .help = "Do not train the embeddings.",
        .note = "Of tokens, positions and types; a tied output matrix is the token embedding and stays too. "
-               "Of ViT the "
+               "Of image models the "
                "positions alone."},
       {.name = "freeze_encoder",
        .slot = at<&Arguments::model, &ModelArguments::freeze_encoder>,
