@@ -146,6 +146,10 @@ def a_live_page_follows_the_run(fixture, folder):
         while len(Page(fetch(address)).data["charts"][0]["lines"][0]["x"]) <= len((first.data["charts"] or [{"lines": [{"x": []}]}])[0]["lines"][0]["x"]):
             expect(time.monotonic() < deadline, "the line grows", state)
             time.sleep(0.05)
+        arguments = os.path.join(output, "hftrain", "arguments.yaml")
+        expect("max_steps: 100000" in fetch(address), "arguments that all may read are shown", "")
+        os.chmod(arguments, 0o600)
+        expect("max_steps: 100000" not in fetch(address), "and those of their owner alone are not", "")
         for path, host, code in (("plan.json", None, 404), ("../../etc/passwd", None, 404), ("", "evil.example", 403)):
             try:
                 fetch(address, path, host)
