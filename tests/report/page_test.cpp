@@ -80,12 +80,10 @@ TEST_CASE("a run without a record has a page", "[report]") {
 TEST_CASE("phases show where the time went, failed attempts among it", "[report]") {
   Run run = a_run("one", 1);
   run.summary = Json::parse(R"({"seconds": 100, "phases": {"load": 5, "train": 50, "save": 10},
-      "training": {"forward": 20, "backward": 25},
       "attempts": [{"attempt": 0, "seconds": 30}, {"attempt": 1, "seconds": 66}]})");
   const std::string page = page_of({run}, PageKind::kFile);
   CHECK(holds(page, "attempts that failed <b>30 s</b> 30.00%"));
-  CHECK(holds(page, "forward <b>20 s</b> 20.00%"));
-  CHECK(holds(page, "rest of training <b>5 s</b> 5.00%"));
+  CHECK(holds(page, "train <b>50 s</b> 50.00%"));
   CHECK(holds(page, "rest <b>5 s</b> 5.00%"));
 }
 

@@ -15,27 +15,13 @@ struct Part {
   double seconds = 0;
 };
 
-// In the order of a run. Training is shown in parts where the run has measured them.
+// In the order of a run.
 constexpr std::array<const char*, 10> kOrder = {"parse",    "plan",  "prepare", "spawn", "load",
                                                 "rehearse", "train", "eval",    "save",  "predict"};
-constexpr std::array<const char*, 5> kTraining = {"data", "forward", "backward", "optimizer",
-                                                  "other training"};
 
 double number_in(const Json& object, const char* name) {
   const bool there = object.is_object() && object.contains(name) && object[name].is_number();
   return there ? object[name].get<double>() : 0;
-}
-
-void add_training(std::vector<Part>& parts, const Json& summary, double seconds) {
-  const Json measured = summary.value("training", Json::object());
-  if (measured.empty()) return parts.push_back({"train", seconds});
-  double rest = seconds;
-  for (const char* name : kTraining) {
-    if (!measured.contains(name)) continue;
-    parts.push_back({name, number_in(measured, name)});
-    rest -= parts.back().seconds;
-  }
-  parts.push_back({"rest of training", std::max(0.0, rest)});
 }
 
 // Seconds of attempts before the last one, of which the phases know nothing.
@@ -54,11 +40,7 @@ std::vector<Part> parts_of(const Json& summary) {
     parts.push_back({"attempts that failed", earlier});
   for (const char* name : kOrder) {
     const double seconds = number_in(phases, name);
-    if (std::string_view(name) == "train") {
-      add_training(parts, summary, seconds);
-    } else if (seconds > 0) {
-      parts.push_back({name, seconds});
-    }
+    if (seconds > 0) parts.push_back({name, seconds});
   }
   const double known = std::accumulate(parts.begin(), parts.end(), 0.0,
                                        [](double sum, const Part& part) { return sum + part.seconds; });
