@@ -12,15 +12,6 @@ namespace {
 
 constexpr std::string_view kPickle = "data.pkl";
 
-Error bad_file(const std::string& path, std::string why) {
-  return Error(ExitCode::kData, "not a file that torch.save writes")
-      .where(path)
-      .why(std::move(why))
-      .hint(
-          "copy it again, or use another checkpoint; --model_name_or_path starts a new run from its weights "
-          "alone");
-}
-
 // All entries lie in one folder, which has the file's first name.
 std::string folder_of(const ZipFile& zip) {
   for (const auto& [name, entry] : zip.entries()) {
@@ -28,13 +19,13 @@ std::string folder_of(const ZipFile& zip) {
     if (slash != std::string::npos && std::string_view(name).substr(slash + 1) == kPickle)
       return name.substr(0, slash + 1);
   }
-  throw bad_file(zip.path(), "it holds no data.pkl");
+  throw not_a_torch_file(zip.path(), "it holds no data.pkl");
 }
 
 void require_little_endian(const ZipFile& zip, const std::string& folder) {
   const ZipEntry* order = zip.find(folder + "byteorder");
   if (order == nullptr || order->bytes == "little") return;
-  throw bad_file(zip.path(), "its numbers are not little-endian");
+  throw not_a_torch_file(zip.path(), "its numbers are not little-endian");
 }
 
 PickledDocument read_document(const ZipFile& zip) {

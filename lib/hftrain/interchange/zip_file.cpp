@@ -16,21 +16,12 @@ namespace {
 
 constexpr size_t kLongestComment = 0xffff;
 
-Error bad_zip(const std::string& path, std::string why) {
-  return Error(ExitCode::kData, "not a file that torch.save writes")
-      .where(path)
-      .why(std::move(why))
-      .hint(
-          "copy it again, or use another checkpoint; --model_name_or_path starts a new run from its weights "
-          "alone");
-}
-
 // Numbers of a header, little-endian, one after another. What lies behind the end is Error(kData).
 class HeaderReader {
  public:
   HeaderReader(const std::string& path, std::string_view bytes, uint64_t at) : path_(path), bytes_(bytes) {
     if (at > bytes.size())
-      throw bad_zip(path, "a header lies behind its end: the file is cut short or damaged");
+      throw not_a_torch_file(path, "a header lies behind its end: the file is cut short or damaged");
     rest_ = bytes.substr(at);
   }
   template <typename Integer>
@@ -41,14 +32,14 @@ class HeaderReader {
     return value;
   }
   std::string_view text(size_t length) {
-    if (length > rest_.size()) throw bad_zip(path_, "a header is cut short");
+    if (length > rest_.size()) throw not_a_torch_file(path_, "a header is cut short");
     const std::string_view field = rest_.substr(0, length);
     rest_.remove_prefix(length);
     return field;
   }
   void expect(uint32_t signature, const char* what) {
     if (number<uint32_t>() != signature)
-      throw bad_zip(path_, std::string("there is no ") + what + " where one is due");
+      throw not_a_torch_file(path_, std::string("there is no ") + what + " where one is due");
   }
   uint64_t place() const { return bytes_.size() - rest_.size(); }
 
@@ -73,7 +64,7 @@ uint64_t place_of_end(const std::string& path, std::string_view bytes) {
       if (signature == kEndSignature && at + kEndBytes + comment == bytes.size()) return at;
     }
   }
-  throw bad_zip(path, "it does not end as a zip file does: it is cut short, or it is none");
+  throw not_a_torch_file(path, "it does not end as a zip file does: it is cut short, or it is none");
 }
 
 std::optional<Directory> large_directory(const std::string& path, std::string_view bytes, uint64_t end) {
@@ -103,9 +94,10 @@ Directory directory_of(const std::string& path, std::string_view bytes) {
     found->begin = record.number<uint32_t>();
   }
   const std::optional<uint64_t> behind = checked_sum(found->begin, found->bytes);
-  if (!behind || *behind > end) throw bad_zip(path, "its directory does not lie in front of its end");
+  if (!behind || *behind > end)
+    throw not_a_torch_file(path, "its directory does not lie in front of its end");
   if (found->count > found->bytes / kEntryBytes)
-    throw bad_zip(path, "its directory is too short for its entries");
+    throw not_a_torch_file(path, "its directory is too short for its entries");
   return *found;
 }
 
@@ -145,9 +137,9 @@ Listed read_listed(const std::string& path, HeaderReader& directory) {
   entry.name = directory.text(name);
   take_large_numbers(path, directory.text(extra), entry);
   directory.text(comment);
-  if ((flags & kEncryptedFlag) != 0) throw bad_zip(path, "'" + entry.name + "' in it is encrypted");
+  if ((flags & kEncryptedFlag) != 0) throw not_a_torch_file(path, "'" + entry.name + "' in it is encrypted");
   if (method != 0 || entry.stored != entry.size)
-    throw bad_zip(path, "'" + entry.name + "' in it is compressed, which torch.save never does");
+    throw not_a_torch_file(path, "'" + entry.name + "' in it is compressed, which torch.save never does");
   return entry;
 }
 
@@ -158,7 +150,7 @@ uint64_t begin_of(const std::string& path, std::string_view bytes, const Listed&
   header.text(kHeaderBytes - 4 - 4);
   const auto name = header.number<uint16_t>(), extra = header.number<uint16_t>();
   if (header.text(name) != entry.name)
-    throw bad_zip(path, "the header of '" + entry.name + "' names another entry");
+    throw not_a_torch_file(path, "the header of '" + entry.name + "' names another entry");
   header.text(extra);
   return header.place();
 }
@@ -170,11 +162,20 @@ struct Span {
 void refuse_overlaps(const std::string& path, std::vector<Span> spans) {
   std::sort(spans.begin(), spans.end(), [](const Span& a, const Span& b) { return a.begin < b.begin; });
   for (size_t i = 1; i < spans.size(); ++i) {
-    if (spans[i].begin < spans[i - 1].end) throw bad_zip(path, "entries of it overlap");
+    if (spans[i].begin < spans[i - 1].end) throw not_a_torch_file(path, "entries of it overlap");
   }
 }
 
 }  // namespace
+
+Error not_a_torch_file(const std::string& path, const std::string& why) {
+  return Error(ExitCode::kData, "not a file that torch.save writes")
+      .where(path)
+      .why(why)
+      .hint(
+          "copy it again, or use another checkpoint; --model_name_or_path starts a new run from its weights "
+          "alone");
+}
 
 ZipFile::ZipFile(const std::string& path) : file_(path) {
   const std::string_view bytes = file_.bytes();
@@ -186,9 +187,9 @@ ZipFile::ZipFile(const std::string& path) : file_(path) {
     const uint64_t begin = begin_of(path, bytes, entry);
     const std::optional<uint64_t> end = checked_sum(begin, entry.size);
     if (!end || *end > place.begin)
-      throw bad_zip(path, "'" + entry.name + "' does not lie in front of its directory");
+      throw not_a_torch_file(path, "'" + entry.name + "' does not lie in front of its directory");
     if (!entries_.emplace(entry.name, ZipEntry{bytes.substr(begin, entry.size), entry.crc}).second)
-      throw bad_zip(path, "it has two entries '" + entry.name + "'");
+      throw not_a_torch_file(path, "it has two entries '" + entry.name + "'");
     spans.push_back({entry.header, *end});
   }
   refuse_overlaps(path, std::move(spans));
@@ -202,7 +203,7 @@ const ZipEntry* ZipFile::find(std::string_view name) const {
 void ZipFile::check(std::string_view name) const {
   constexpr size_t kPiece = size_t{8} << 20;
   const ZipEntry* entry = find(name);
-  if (entry == nullptr) throw bad_zip(path(), "it holds no '" + std::string(name) + "'");
+  if (entry == nullptr) throw not_a_torch_file(path(), "it holds no '" + std::string(name) + "'");
   uint32_t sum = 0;
   for (std::string_view rest = entry->bytes; !rest.empty();
        rest.remove_prefix(std::min(kPiece, rest.size()))) {
@@ -211,7 +212,7 @@ void ZipFile::check(std::string_view name) const {
     release_mapped(piece);
   }
   if (sum != entry->crc)
-    throw bad_zip(path(), "'" + std::string(name) + "' in it does not have its checksum");
+    throw not_a_torch_file(path(), "'" + std::string(name) + "' in it does not have its checksum");
 }
 
 }  // namespace hftrain::interchange

@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#include "hftrain/base/error.h"
 #include "hftrain/base/file.h"
 
 namespace hftrain::interchange {
@@ -15,6 +16,9 @@ struct ZipEntry {
   std::string_view bytes;  // valid while the ZipFile lives
   uint32_t crc = 0;        // as the file gives it
 };
+
+// Error(kData): `path` is no file of torch.save, or a damaged one, because of `why`.
+Error not_a_torch_file(const std::string& path, const std::string& why);
 
 // Mapped read-only and checked when opened: the directory and the header of each entry lie inside the file and say the same,
 // entries do not overlap, no name occurs twice, nothing is compressed or encrypted. Any violation is Error(kData)
