@@ -56,20 +56,29 @@ def a_grid_is_tried_and_the_best_named(fixture, folder):
     expect(page.returncode == 0 and all(f"trial-{number}" in page.stdout for number in range(4)), "a report shows its trials", page.stderr)
 
 
+def a_trial_runs(search, output):
+    """Waits until one does, or until the search has ended."""
+    file = os.path.join(output, "search.json")
+    while search.poll() is None:
+        if os.path.exists(file) and any(trial["state"] == "running" for trial in read_json(file)["trials"]):
+            return True
+        time.sleep(0.01)
+    return False
+
+
 def killed_at_random_no_trial_is_lost_or_run_twice(fixture, folder):
     output = os.path.join(folder, "out")
-    command = words(fixture, output, "space:\n  learning_rate: {low: 1e-5, high: 1e-1, log: true}\nmethod: random\ntrials: 5\nparallel: 2\n")
+    command = words(fixture, output, "space:\n  learning_rate: {low: 1e-5, high: 1e-1, log: true}\nmethod: random\ntrials: 5\nparallel: 2\n", "--max_steps", 8)
     chance, kills, ended = random.Random(7), 0, {}
     deadline = time.monotonic() + 3 * PATIENCE
     while True:
         expect(time.monotonic() < deadline, "the search comes to its end", "")
         search = subprocess.Popen([*map(str, command)], env=fixture.environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        try:
-            search.wait(timeout=chance.uniform(0.2, 3.5) if kills < 4 else PATIENCE)
-        except subprocess.TimeoutExpired:
+        if kills < 4 and a_trial_runs(search, output):
+            time.sleep(chance.uniform(0, 0.3))
+            kills += search.poll() is None
             search.kill()
-            kills += 1
-        search.wait()
+        search.wait(timeout=PATIENCE)
         if os.path.exists(os.path.join(output, "search.json")):
             for trial in read_json(output, "search.json")["trials"]:
                 if trial["number"] in ended:
