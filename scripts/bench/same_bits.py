@@ -93,15 +93,18 @@ def without_measured(value):
     return [without_measured(item) for item in value] if isinstance(value, list) else value
 
 
-def content(path):
-    """What must be equal of a file; bytes where nothing in it is measured."""
-    if path.suffix == ".jsonl":
-        return [without_measured(json.loads(line)) for line in path.read_text().splitlines()]
+def content(path, side):
+    """What must be equal of a file of a side; bytes where nothing in it is measured."""
+    if path.suffix not in (".jsonl", ".json", ".md"):
+        return path.read_bytes()
+    text = path.read_text().replace(str(side.resolve()), "FOLDER")
+    if path.suffix == ".md":
+        return without_figures(text)
     if path.suffix == ".json":
-        return without_measured(json.loads(path.read_text()))
-    if path.name == "README.md":
-        return without_figures(path.read_text())
-    return path.read_bytes()
+        return without_measured(json.loads(text))
+    # An attempt that goes on with a file begins with an empty line, and memory is looked at when it is time.
+    records = [json.loads(line) for line in text.splitlines() if line]
+    return [without_measured(record) for record in records if record.get("event") != "sample"]
 
 
 def without_figures(text):
@@ -116,11 +119,11 @@ def files_of(folder):
             if path.is_file() and path.name not in ABOUT_THE_RUN and "/ranks/" not in str(path)}
 
 
-def differences(old, new):
-    """Names of what is not equal in two folders."""
-    mine, theirs = files_of(old), files_of(new)
+def differences(old, new, name):
+    """Names of what is not equal in the folders of that name of two sides."""
+    mine, theirs = files_of(old / name), files_of(new / name)
     return [f"{name}: only in one" for name in sorted(mine.keys() ^ theirs.keys())] + [
-        f"{name}: not equal" for name in sorted(mine.keys() & theirs.keys()) if content(mine[name]) != content(theirs[name])]
+        f"{name}: not equal" for name in sorted(mine.keys() & theirs.keys()) if content(mine[name], old) != content(theirs[name], new)]
 
 
 def token_blocks(side):
@@ -130,7 +133,7 @@ def token_blocks(side):
 
 def compare(old, new, name):
     lines = [without_figures(side.run(name)) for side in (old, new)]
-    found = differences(old.folder / name, new.folder / name)
+    found = differences(old.folder, new.folder, name)
     if lines[0] != lines[1]:
         changed = [pair for pair in zip(*lines) if pair[0] != pair[1]]
         found.append(f"the terminal's lines: {changed[0] if changed else 'one has more'}")
