@@ -17,6 +17,7 @@
 
 #include "hftrain/base/error.h"
 #include "hftrain/base/text.h"
+#include "launcher/control/destination_filter.h"
 #include "launcher/supervision/rendezvous.h"
 
 namespace hftrain::launcher {
@@ -65,28 +66,29 @@ bool bind_and_listen(int socket, const sockaddr* address) {
   return ::bind(socket, address, size_of(address)) == 0 && ::listen(socket, SOMAXCONN) == 0;
 }
 
-// At an address with its port; an IPv6 one that stands for all takes IPv4 too.
-FileDescriptor listen_on(const sockaddr* address) {
+// At an address with its port; an IPv6 one that stands for all takes IPv4 too. With `only`, connections to those addresses.
+FileDescriptor listen_on(const sockaddr* address, const std::vector<std::string>& only = {}) {
   FileDescriptor socket(::socket(address->sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (!socket) return {};
   const int off = 0;
   if (address->sa_family == AF_INET6)
     ::setsockopt(socket.get(), IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof(off));
+  if (!only.empty() && !take_only_for(socket.get(), only)) return {};
   return bind_and_listen(socket.get(), address) ? std::move(socket) : FileDescriptor();
 }
 
-FileDescriptor listen_on_both(int port) {
+FileDescriptor listen_on_both(int port, const std::vector<std::string>& only) {
   sockaddr_in6 any{};
   any.sin6_family = AF_INET6;
   any.sin6_port = htons(static_cast<uint16_t>(port));
-  return listen_on(reinterpret_cast<sockaddr*>(&any));
+  return listen_on(reinterpret_cast<sockaddr*>(&any), only);
 }
 
-FileDescriptor listen_on_ipv4(int port) {
+FileDescriptor listen_on_ipv4(int port, const std::vector<std::string>& only) {
   sockaddr_in any{};
   any.sin_family = AF_INET;
   any.sin_port = htons(static_cast<uint16_t>(port));
-  return listen_on(reinterpret_cast<sockaddr*>(&any));
+  return listen_on(reinterpret_cast<sockaddr*>(&any), only);
 }
 
 // "" when it is connected.
@@ -167,8 +169,13 @@ std::string interface_of(const std::string& address) {
 }
 
 FileDescriptor listen_everywhere(int port, const std::string& flag) {
-  FileDescriptor socket = listen_on_both(port);
-  if (!socket) socket = listen_on_ipv4(port);
+  return listen_by_one_socket({}, port, flag);
+}
+
+FileDescriptor listen_by_one_socket(const std::vector<std::string>& addresses, int port,
+                                    const std::string& flag) {
+  FileDescriptor socket = listen_on_both(port, addresses);
+  if (!socket) socket = listen_on_ipv4(port, addresses);
   if (socket) return socket;
   throw cannot_listen(port, errno, flag);
 }

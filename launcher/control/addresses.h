@@ -29,6 +29,10 @@ std::string interface_of(const std::string& address);
 // A listener on all interfaces; port 0 takes a free one. A port in use is an Error (kEnvironment) that names
 // its holder. `flag` is where the port came from.
 FileDescriptor listen_everywhere(int port, const std::string& flag);
+// One socket for connections to these addresses of this machine and to no other one: the kernel drops those. The tables of
+// the kernel show it at all addresses, as it is where none is named. Errors as listen_everywhere().
+FileDescriptor listen_by_one_socket(const std::vector<std::string>& addresses, int port,
+                                    const std::string& flag);
 // A listener at each of these addresses of this machine, all at one port; without an address, everywhere.
 // Errors as listen_everywhere().
 std::vector<FileDescriptor> listen_at(const std::vector<std::string>& addresses, int port,

@@ -109,12 +109,13 @@ Rendezvous bind_rendezvous(int port) {
 Rendezvous bind_rendezvous_at(const std::set<std::string>& addresses) {
   Rendezvous rendezvous;
   const std::vector<std::string> only(addresses.begin(), addresses.end());
-  rendezvous.listener =
-      std::move(listen_at(only.size() == 1 ? only : std::vector<std::string>(), 0, "--master_port").front());
+  // The store takes one socket.
+  rendezvous.listener = only.size() == 1 ? std::move(listen_at(only, 0, "--master_port").front())
+                                         : listen_by_one_socket(only, 0, "--master_port");
   // Rank 0 waits in accept().
   ::fcntl(rendezvous.listener.get(), F_SETFL, 0);
   rendezvous.port = port_of(rendezvous.listener.get());
-  rendezvous.address = only.empty() ? own_addresses().front() : only.front();
+  rendezvous.address = only.front();
   return rendezvous;
 }
 

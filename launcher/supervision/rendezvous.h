@@ -19,8 +19,8 @@ struct Rendezvous {
 // Binds `port` on the loopback address; 0 takes a free one. A port in use is an Error (kEnvironment) that
 // names the process holding it where /proc tells.
 Rendezvous bind_rendezvous(int port = 0);
-// A free port for ranks on several machines: at this address, when all are told the same one, else (several,
-// each for some of them) on all interfaces.
+// A free port for ranks on several machines, which are told these addresses, each one of them (at least one): open there and
+// nowhere else.
 Rendezvous bind_rendezvous_at(const std::set<std::string>& addresses);
 
 // "pid 4242 (some command)" for the process listening on a local TCP port; empty when it cannot be seen.

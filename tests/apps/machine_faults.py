@@ -175,18 +175,19 @@ def listening_addresses(machines, index, port):
     return addresses
 
 
-def listening_of(pid):
-    """(Address, port) of everything that this process listens at, as the kernel's tables have it."""
+def listening_beside(pid):
+    """(Address, port) of everything that any process of this one's machine listens at, as the kernel's tables have it."""
     found = set()
     try:
-        held = {os.readlink(f"/proc/{pid}/fd/{name}") for name in os.listdir(f"/proc/{pid}/fd")}
+        if os.readlink(f"/proc/{pid}/ns/net") == os.readlink("/proc/self/ns/net"):
+            return found  # `ip netns exec` is still on its way there
         for table in ("tcp", "tcp6"):
             with open(f"/proc/{pid}/net/{table}") as file:
                 for fields in (line.split() for line in file.readlines()[1:]):
-                    if fields[3] == LISTEN and f"socket:[{fields[9]}]" in held:
+                    if fields[3] == LISTEN:
                         found.add(tuple(fields[1].rsplit(":", 1)))
     except OSError:
-        pass  # it has ended, or closed one meanwhile
+        pass  # it has ended
     return found
 
 
@@ -199,7 +200,7 @@ def scenario_without_a_secret_no_port_is_open_everywhere(scenario):
     begin = time.monotonic()
     while any(front.process.poll() is None for front in fronts) or len(fronts) < 2:
         for index, front in enumerate(fronts):
-            seen[index] |= listening_of(front.process.pid)
+            seen[index] |= listening_beside(front.process.pid)
         waited = seen[0] and time.monotonic() - begin > 1  # for the other, with whatever it has open
         if len(fronts) == 1 and (waited or fronts[0].process.poll() is not None):
             fronts.append(scenario.front(1, flags[1], "doors-1"))
@@ -207,9 +208,49 @@ def scenario_without_a_secret_no_port_is_open_everywhere(scenario):
     text = "".join(front.text() for front in fronts)
     check("doors: both machines end with 0", [front.wait() for front in fronts] == [0, 0], text)
     check("doors: the port of the job was seen", (own[0], f"{port:04X}") in seen[0], str(seen))
+    # Open as long as ranks run: their store, and the transport of each.
+    check("doors: those of ranks too", len(seen[0]) > 2 and len(seen[1]) > 0, str(seen))
     for index in (0, 1):
         check(f"doors: machine {index} listens at its own address alone", {address for address, _ in seen[index]} <= {own[index]},
               str(seen))
+
+
+def another_network(machines, number):
+    """Addresses of all machines on the same cables."""
+    addresses = [f"172.{31 - number}.{os.getpid() % 256}.{index + 1}" for index in range(len(machines.names))]
+    for name, cable, address in zip(machines.names, machines.cables, addresses):
+        machines.ip("-n", name, "addr", "add", f"{address}/24", "dev", cable)
+    return addresses
+
+
+def is_open(machines, index, address, port):
+    program = "import socket, sys; socket.create_connection((sys.argv[1], int(sys.argv[2])), 3)"
+    return subprocess.run(machines.inside(index, [sys.executable, "-c", program, address, port]), capture_output=True).returncode == 0
+
+
+def scenario_ranks_that_meet_at_two_addresses_leave_a_third_closed(scenario):
+    machines = scenario.machines
+    first, second, third = machines.addresses, another_network(machines, 0), another_network(machines, 1)
+    port, output = free_port(), os.path.join(scenario.folder, "addresses")
+    fronts = []
+    for index, leader in enumerate((first[0], first[0], second[0])):
+        nodes = ["--nnodes", "3", "--node_rank", str(index), "--master_addr", leader, "--master_port", str(port)]
+        flags = scenario.flags("addresses", *nodes, "--max_steps", "100000")
+        fronts.append(scenario.front(index, flags, f"addresses-{index}", HFTRAIN_JOB_SECRET="which all of them know"))
+    fronts[0].wait_for("loss")
+    worker = next(pid for pid, rank in faults.processes_of(output).items() if rank == 0)
+    with open(f"/proc/{worker}/environ", "rb") as file:
+        store = dict(entry.split(b"=", 1) for entry in file.read().split(b"\0") if b"=" in entry)[b"MASTER_PORT"].decode()
+    text = "".join(front.text() for front in fronts)
+    for index, address, expected in ((1, first[0], True), (2, second[0], True), (1, third[0], False), (0, "127.0.0.1", False)):
+        check(f"two addresses: the store is {'open' if expected else 'closed'} at {address}",
+              is_open(machines, index, address, store) == expected, text)
+    fronts[0].process.send_signal(signal.SIGTERM)
+    codes = [front.wait() for front in fronts]
+    check("two addresses: all machines save and end with 143", codes == [143] * 3, f"{codes}\n{text}")
+
+
+scenario_ranks_that_meet_at_two_addresses_leave_a_third_closed.machines = 3
 
 
 def scenario_strangers_at_the_port_of_a_run_are_refused(scenario):
@@ -245,19 +286,22 @@ def scenario_strangers_at_the_port_of_a_run_are_refused(scenario):
 
 def scenario_a_machine_is_reached_by_its_local_address(scenario):
     machines = scenario.machines
-    second = [f"172.31.{os.getpid() % 256}.{index + 1}" for index in (0, 1)]  # another network on the same cables
-    for name, cable, address in zip(machines.names, machines.cables, second):
-        machines.ip("-n", name, "addr", "add", f"{address}/24", "dev", cable)
-    fronts = []
-    for index in (0, 1):
-        nodes = ["--nnodes", "2", "--node_rank", str(index), "--master_addr", second[0], "--master_port", "29500",
-                 "--local_addr", second[index]]
-        fronts.append(scenario.front(index, scenario.flags("local", *nodes, "--max_steps", "3", "--save_strategy", "no"),
-                                  f"local-{index}"))
-    codes = [front.wait() for front in fronts]
-    text = fronts[0].text()
-    check("--local_addr: both machines train", codes == [0, 0], text + fronts[1].text())
-    check("--local_addr: the machines are known by it", all(f"{address} on" in text for address in second), text)
+    first, second = machines.addresses, another_network(machines, 0)
+    # Without the flag machine 0 would listen at first[0], and machine 1 would come from the network of second[0].
+    listening, coming = free_port(), free_port()
+    for what, port, known, ways in (
+            ("of agent 0", listening, second, ((first[0], second[0]), (second[0], ""))),
+            ("of a follower", coming, (second[0], first[1]), ((second[0], ""), (second[0], first[1])))):
+        fronts = []
+        for index, (leader, local) in enumerate(ways):
+            nodes = ["--nnodes", "2", "--node_rank", str(index), "--master_addr", leader, "--master_port", str(port),
+                     "--rdzv_conf", "join_timeout=60", *(["--local_addr", local] if local else [])]
+            flags = scenario.flags(f"local-{port}", *nodes, "--max_steps", "3", "--save_strategy", "no")
+            fronts.append(scenario.front(index, flags, f"local-{port}-{index}"))
+        codes = [front.wait() for front in fronts]
+        text = fronts[0].text()
+        check(f"--local_addr {what}: both machines train", codes == [0, 0], text + fronts[1].text())
+        check(f"--local_addr {what}: the machines are known by it", all(f"{address} on" in text for address in known), text)
     bad = scenario.front(1, scenario.flags("nowhere", "--nnodes", "2", "--node_rank", "1", "--master_addr", second[0],
                                      "--local_addr", "10.255.255.1", "--rdzv_conf", "join_timeout=1"), "nowhere")
     check("--local_addr of no interface: code 3", bad.wait() == 3 and "10.255.255.1" in bad.text(), bad.text())

@@ -254,6 +254,18 @@ TEST_CASE("torch_compile allows TensorFloat-32 as upstream does") {
   CHECK_FALSE(parse({"--torch_compile", "false"}).arguments.precision.tf32);
 }
 
+TEST_CASE("torch_compile says that nothing is compiled") {
+  for (const std::vector<std::string>& flags :
+       std::vector<std::vector<std::string>>{{"--torch_compile"},
+                                             {"--torch_compile_backend", "inductor"},
+                                             {"--torch_compile_mode", "default"}}) {
+    const std::string said = notes(parse(flags));
+    INFO(said);
+    CHECK(contains(said, flags.front() + " has no effect here"));
+    CHECK(contains(said, "nothing is compiled at run time, on CPUs and GPUs alike"));
+  }
+}
+
 TEST_CASE("all, none and words of resuming") {
   CHECK(parse({"--report_to", "all"}).arguments.logging.report_to ==
         Words{"tensorboard", "wandb", "mlflow", "csv", "jsonl", "prometheus"});

@@ -85,6 +85,13 @@ double cpu_seconds() {
          static_cast<double>(used.ru_utime.tv_usec + used.ru_stime.tv_usec) * 1e-6;
 }
 
+int64_t resident_bytes() {
+  std::ifstream file("/proc/self/statm");
+  int64_t pages = 0, resident = 0;
+  file >> pages >> resident;
+  return resident * ::sysconf(_SC_PAGESIZE);
+}
+
 // An agent of a test's own: member 1 of a hub of two, with rank 1.
 struct ForgedAgent {
   ControlHub hub;
@@ -437,6 +444,31 @@ TEST_CASE("of many strangers the first are told, then one a minute with how many
   notices.refused("10.0.0.9", "no", 100, said);
   REQUIRE(said.size() == 6);
   CHECK(contains(said.back(), "(and 95 more"));
+}
+
+TEST_CASE("what all of many agents are told is encoded and held once, not once an agent") {
+  constexpr int kAgents = 40;
+  HubSpec spec;
+  spec.hello = hello_of(0, kAgents);
+  spec.addresses = {"127.0.0.1"};
+  ControlHub hub(std::move(spec));
+  std::vector<Stranger> agents;
+  for (int agent = 1; agent < kAgents; ++agent) {
+    agents.emplace_back(hub.port());
+    hub.work();
+    const auto challenge = read_challenge(agents.back().hear());
+    REQUIRE(challenge);
+    agents.back().say(hello_line(hello_of(agent, kAgents), {}, *challenge, random_number()));
+    agents.back().say(encode_message(Introduction{}));
+  }
+  while (!hub.all_came()) hub.work();
+  // They read nothing, so each has nearly all of it to come.
+  constexpr int64_t kSize = 8 << 20;
+  const int64_t before = resident_bytes();
+  hub.send_to_all(AgentNotice{std::string(kSize, 'x')});
+  const int64_t more = resident_bytes() - before;
+  INFO(more);
+  CHECK(more < kAgents / 2 * kSize);
 }
 
 TEST_CASE("ranks and signals that another agent names count only when they are its own and stop a job") {

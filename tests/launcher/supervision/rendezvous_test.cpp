@@ -1,11 +1,15 @@
 #include "launcher/supervision/rendezvous.h"
 
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <set>
+#include <string>
 #include <vector>
 
 #include "hftrain/base/error.h"
+#include "hftrain/base/file.h"
+#include "launcher/control/addresses.h"
 #include "support/catch.h"
 
 namespace hftrain::launcher {
@@ -41,6 +45,36 @@ TEST_CASE("a fixed port is free again once its holder has closed it") {
   }
   CHECK(bind_rendezvous(port).port == port);
   CHECK(port_holder(port).empty());
+}
+
+TEST_CASE("ranks that are told several addresses meet at those and at no other one") {
+  const Rendezvous rendezvous = bind_rendezvous_at({"127.0.0.2", "127.0.0.3"});
+  CHECK(rendezvous.address == "127.0.0.2");
+  std::string why;
+  for (const char* told : {"127.0.0.2", "127.0.0.3"}) {
+    const FileDescriptor client = connect_to({told, rendezvous.port}, "", 30, why);
+    INFO(told << ": " << why);
+    REQUIRE(client);
+    const FileDescriptor served(::accept4(rendezvous.listener.get(), nullptr, nullptr, SOCK_CLOEXEC));
+    REQUIRE(served);
+    CHECK(local_address_of(served.get()).find(told) != std::string::npos);
+    char byte = 'a';
+    REQUIRE(::send(client.get(), &byte, 1, 0) == 1);
+    byte = 0;
+    REQUIRE(::recv(served.get(), &byte, 1, 0) == 1);
+    CHECK(byte == 'a');
+  }
+  // Whoever knocks there is not even refused.
+  for (const char* other : {"127.0.0.1", "127.0.0.4", "::1"}) {
+    INFO(other);
+    CHECK_FALSE(connect_to({other, rendezvous.port}, "", 0.5, why));
+  }
+}
+
+TEST_CASE("the rendezvous of an address that all are told is bound there") {
+  const Rendezvous rendezvous = bind_rendezvous_at({"127.0.0.2"});
+  CHECK(local_address_of(rendezvous.listener.get()) == "127.0.0.2");
+  CHECK(rendezvous.address == "127.0.0.2");
 }
 
 }  // namespace hftrain::launcher

@@ -109,3 +109,34 @@ fault("small commands do not know --help-all",
       "apps/hftrain/command_options.cpp", '|| word == "--help-all" || word == "--help_all";', '|| word == "--help_all";',
       tests=["apps: every command answers --help, --help-all and --version, and calls itself by its whole name"],
       says=r"--help-all")
+
+fault("agent 0 listens where it is looked for, whatever --local_addr says",
+      "launcher/control/meeting.cpp", "if (!membership.local_address.empty()) return", 'if (membership.local_address == "nowhere") return',
+      tests=["runs: machines: a machine is reached by its local address"],
+      says=r"FAILED: --local_addr of agent 0|still running")
+
+fault("a follower connects as routes have it, whatever --local_addr says",
+      "launcher/control/meeting.cpp", "connect_to(endpoint, spec_.membership.local_address, seconds, why)", 'connect_to(endpoint, "", seconds, why)',
+      tests=["runs: machines: a machine is reached by its local address"],
+      says=r"FAILED: --local_addr of a follower: the machines are known by it")
+
+fault("ignored modules are sharded like all others",
+      "lib/hftrain/plan/resolve_strategy.cpp", "if (kind_.stage > 0 && asked_.ignored_modules) ignore();", "if (kind_.stage > 3 && asked_.ignored_modules) ignore();",
+      tests=["runs: loop options: ignored modules are not sharded"],
+      says=r"the MLPs are whole")
+
+fault("the offload of activations is planned and acts nowhere",
+      "lib/hftrain/trainer/components.cpp", "plan.model.checkpoint_every_n_layers, plan.model.checkpoint_offload && on_gpu);", "plan.model.checkpoint_every_n_layers, on_gpu);",
+      tests=["values: every option acts"],
+      says=r"checkpoint_offload is accepted and acts nowhere")
+
+fault("torch_compile on GPUs changes nothing",
+      "lib/hftrain/arguments/derive.cpp", "      precision.tf32 = true;\n", "",
+      tests=["arguments: torch_compile allows TensorFloat-32 as upstream does",
+             "plan: tf32 that a compile flag switched on is dropped where there is no GPU"],
+      says=r"tf32 == true")
+
+fault("torch_compile is taken without a word",
+      "lib/hftrain/arguments/flags/precision_flags.cpp", '.help = "Compile the model with torch.compile.",\n       .support = kTorchCompile},', '.help = "Compile the model with torch.compile."},',
+      tests=["arguments: torch_compile says that nothing is compiled"],
+      says=r"torch_compile has no effect here")

@@ -313,3 +313,20 @@ fault("the port at which an agent answers is open at every address",
       tests=["launcher: an answer port is open at its addresses and at no other one",
              "runs: machines: without a secret no port is open everywhere"],
       says=r"reasons\.size\(\) == 1|listens at its own address alone")
+
+fault("ranks that are told several addresses meet at any",
+      "launcher/supervision/rendezvous.cpp", ": listen_by_one_socket(only, 0,", ": listen_by_one_socket({}, 0,",
+      tests=["launcher: ranks that are told several addresses meet at those and at no other one",
+             "runs: machines: ranks that meet at two addresses leave a third closed"],
+      says=r"127\.0\.0\.1|the store is closed at")
+
+fault("ranks of several machines meet at every address",
+      "launcher/supervision/rendezvous.cpp", "only.size() == 1 ? std::move(listen_at(only, 0,", "only.size() == 1 ? std::move(listen_at({}, 0,",
+      tests=["launcher: the rendezvous of an address that all are told is bound there",
+             "runs: machines: without a secret no port is open everywhere"],
+      says=r'"127\.0\.0\.2"|listens at its own address alone')
+
+fault("what all agents are told is encoded for each",
+      HUB, "member.link.send_line(line);", "member.link.send_line(encoded(message));",
+      tests=["launcher: what all of many agents are told is encoded and held once, not once an agent"],
+      says=r"more < ")

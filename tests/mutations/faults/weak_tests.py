@@ -94,3 +94,13 @@ fault("variants of strategies are written down and nobody runs them",
       "tests/parallel/sharded_strategy_test.cpp", "  run_stages(\", one output for many, checkpointing\", 2);\n", "",
       tests=["parallel: every body of ranks that is registered is run by a test"],
       says=r"one output for many")
+
+fault("--do_predict writes the results of another split",
+      "lib/hftrain/trainer/finishing.cpp", 'write_results("predict", with_suffix', 'write_results("test", with_suffix',
+      tests=["runs: a run keeps: results and readme say what was logged"],
+      says=r"predict_results\.json")
+
+fault("all_results.json forgets the splits before the last",
+      "lib/hftrain/reporting/metrics_files.cpp", "path_exists(all_path) ? read_metrics(all_path) : Json::object();", "Json::object();",
+      tests=["runs: a run keeps: results and readme say what was logged"],
+      says=r"all of them merged")
