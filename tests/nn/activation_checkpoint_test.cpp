@@ -7,6 +7,8 @@
 #include <ATen/ops/randn.h>
 #include <ATen/ops/tanh.h>
 
+#include <algorithm>
+
 #include "support/catch.h"
 
 namespace hftrain::nn {
@@ -28,15 +30,16 @@ struct Stack {
     }
   }
 
+  UnitFunction function() {
+    return [this](at::TensorList p, at::TensorList in) {
+      ++calls;
+      return std::vector<at::Tensor>{at::dropout(at::tanh(in[0].matmul(p[0])), dropout, dropout > 0)};
+    };
+  }
+
   at::Tensor forward(UnitRunner& runner, const at::Tensor& input) {
     at::Tensor x = input;
-    for (size_t i = 0; i < units.size(); ++i) {
-      const UnitFunction function = [this](at::TensorList p, at::TensorList in) {
-        ++calls;
-        return std::vector<at::Tensor>{at::dropout(at::tanh(in[0].matmul(p[0])), dropout, dropout > 0)};
-      };
-      x = runner.run(units[i], weights[i], {x}, function)[0];
-    }
+    for (size_t i = 0; i < units.size(); ++i) x = runner.run(units[i], weights[i], {x}, function())[0];
     return x;
   }
 
@@ -88,6 +91,20 @@ TEST_CASE("Inputs that wait in host memory give the same gradients, and are copi
   seed(1);
   check_equal(expected, stack.gradients(offloading, input));
   CHECK(stack.calls == 8);
+  // What becomes of the input between forward and backward changes nothing then, and everything without the copy.
+  CheckpointingRunner keeping(plain, 1);
+  for (UnitRunner* runner : {static_cast<UnitRunner*>(&offloading), static_cast<UnitRunner*>(&keeping)}) {
+    const auto gradient = [&](bool spoiled) {
+      at::Tensor leaf = input.clone().requires_grad_(true);
+      seed(1);
+      const at::Tensor output = runner->run(stack.units[1], stack.weights[1], {leaf}, stack.function())[0];
+      if (spoiled) std::fill_n(static_cast<float*>(leaf.mutable_data_ptr()), leaf.numel(), 0.0F);
+      stack.weights[1].mutable_grad().reset();
+      output.sum().backward();
+      return stack.weights[1].grad();
+    };
+    CHECK(gradient(true).equal(gradient(false)) == (runner == &offloading));
+  }
 }
 
 TEST_CASE("The random stream goes on after the backward as if nothing had been recomputed") {

@@ -125,6 +125,11 @@ fault("ignored modules are sharded like all others",
       tests=["runs: loop options: ignored modules are not sharded"],
       says=r"the MLPs are whole")
 
+fault("what is offloaded between forward and backward stays on the device",
+      "lib/hftrain/nn/activation_checkpoint.cpp", "if (recomputation->wanted[i]) kept[i] = in_host_memory(kept[i]);", "if (recomputation->wanted[i]) kept[i] = kept[i].detach();",
+      tests=["nn: Inputs that wait in host memory give the same gradients, and are copies"],
+      says=r"gradient\(true\)")
+
 fault("the offload of activations is planned and acts nowhere",
       "lib/hftrain/trainer/components.cpp", "plan.model.checkpoint_every_n_layers, plan.model.checkpoint_offload && on_gpu);", "plan.model.checkpoint_every_n_layers, on_gpu);",
       tests=["values: every option acts"],
