@@ -35,7 +35,7 @@ constexpr Command kCommands[] = {
     {"report", "one page of a run, or of several side by side", run_report},
     {"search", "try values of flags in many runs, and say which were best", run_search},
     {"explain", "everything about one flag", run_explain},
-    {"docs", "print docs/arguments.md or the man page", run_docs},
+    {"docs", "print docs/arguments.md, docs/compatibility.md or the man page", run_docs},
     {"completion", "print a completion script for bash, zsh or fish", run_completion},
     {"tokenizer", "train a tokenizer, encode and decode with one", run_tokenizer},
     {"sample-data", "write seeded example data with a known loss floor", run_sample_data},

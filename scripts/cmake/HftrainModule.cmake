@@ -1,7 +1,7 @@
 # One target per module. A module sees the headers of the modules it links and of no other: its include folder holds a
 # single link hftrain/<module> -> lib/hftrain/<module>, so a wrong edge is a missing file.
 #
-#   hftrain_add_module(NAME [SHARED] SOURCES a.cpp… LINKS PUBLIC t… PRIVATE t…)     -> target hftrain_NAME, hftrain::NAME
+#   hftrain_add_module(NAME [SHARED [PACKAGE p]] SOURCES a.cpp… LINKS PUBLIC t… PRIVATE t…)    -> target hftrain_NAME, hftrain::NAME
 #   hftrain_add_test(NAME SOURCES a.cpp… LINKS t… [LABELS l…])                      -> executable test_NAME, one ctest per case
 #                     (tags of a case become labels, [alone] runs beside no other; HFTRAIN_SKIP counts as skipped)
 
@@ -83,7 +83,7 @@ function(hftrain_use_precompiled TARGET SUFFIX)
 endfunction()
 
 function(hftrain_add_module NAME)
-  cmake_parse_arguments(ARG "SHARED" "" "SOURCES;LINKS" ${ARGN})
+  cmake_parse_arguments(ARG "SHARED" "PACKAGE" "SOURCES;LINKS" ${ARGN})
   set(include_root "${PROJECT_BINARY_DIR}/modules/${NAME}")
   file(MAKE_DIRECTORY "${include_root}/hftrain")
   file(CREATE_LINK "${CMAKE_CURRENT_SOURCE_DIR}" "${include_root}/hftrain/${NAME}" SYMBOLIC)
@@ -106,7 +106,11 @@ function(hftrain_add_module NAME)
   endif()
   if(ARG_SHARED)
     add_dependencies(programs ${target})
-    install(TARGETS ${target} LIBRARY DESTINATION lib)
+    set(package Unspecified)  # of Debian's; the others are named in Packages.cmake
+    if(ARG_PACKAGE)
+      set(package ${ARG_PACKAGE})
+    endif()
+    install(TARGETS ${target} LIBRARY DESTINATION lib COMPONENT ${package})
   endif()
   if(ARG_SOURCES)
     cmake_language(EVAL CODE "cmake_language(DEFER CALL hftrain_use_precompiled ${target} [[]] hftrain::${NAME} ${ARG_LINKS})")

@@ -28,6 +28,10 @@ def entry(flag):
     for key in ("aliases", "short", "negative_flag", "constraints", "unit", "pattern"):
         if key in flag:
             golden[key] = flag[key]
+    if flag.get("first"):
+        golden["releases"] = [flag["first"], flag["last"]]
+    if "default_history" in flag:
+        golden["older_defaults"] = [run["to"] for run in flag["default_history"][:-1]]
     return golden
 
 

@@ -60,6 +60,17 @@ TEST_CASE("docs/arguments.md is what `hftrain docs arguments` prints") {
   CHECK(same);
 }
 
+TEST_CASE("docs/compatibility.md is what `hftrain docs compatibility` prints") {
+  const std::string page = read_file(testing::source_dir() + "/docs/compatibility.md");
+  const bool same = page == compatibility_markdown();
+  INFO("hftrain docs compatibility > docs/compatibility.md");
+  CHECK(same);
+  for (const Flag* flag : flag_table().flags()) {
+    INFO(flag->name);
+    if (!flag->ours) CHECK(contains(page, "\n| " + std::string(flag->name) + " | "));
+  }
+}
+
 TEST_CASE("the long help has every flag and the short one what most runs need") {
   const std::string all = help_text(true), some = help_text(false);
   for (const Flag* flag : flag_table().flags()) {

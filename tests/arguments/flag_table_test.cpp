@@ -3,6 +3,7 @@
 #include <map>
 #include <set>
 
+#include "hftrain/arguments/release_history.h"
 #include "hftrain/arguments/value.h"
 #include "hftrain/base/json.h"
 #include "support.h"
@@ -122,6 +123,26 @@ TEST_CASE("choices and their status are those of the contract, planned aside") {
     if (name == "report_to") words.erase("prometheus");
     CHECK(words.size() == expected["choices"].size());
   }
+}
+
+TEST_CASE("every flag of the contract has its history, in the releases of the contract") {
+  Json golden = golden_flags();
+  for (const FlagHistory& row : flag_histories()) {
+    const std::string name(row.flag);
+    INFO(name);
+    REQUIRE(golden.contains(name));
+    const Json releases = golden[name].value("releases", Json::array({kOldestLookedAt, kNewestLookedAt}));
+    CHECK(releases[0] == (row.first.empty() ? kOldestLookedAt : row.first));
+    CHECK(releases[1] == (row.last.empty() ? kNewestLookedAt : row.last));
+    Json older = Json::array();
+    for (const OlderDefault& entry : row.older) older.push_back(entry.last);
+    CHECK(older == golden[name].value("older_defaults", Json::array()));
+    const bool of_a_class =
+        row.origin == Origin::kTrainer || row.origin == Origin::kSeq2Seq || row.origin == Origin::kTensorFlow;
+    CHECK(of_a_class == golden[name].contains("releases"));
+    golden.erase(name);
+  }
+  CHECK(golden.empty());
 }
 
 TEST_CASE("the status of a flag is never wider than the contract's") {

@@ -76,6 +76,12 @@ TEST_CASE("LibTorch, NCCL and plug-ins are found and their versions read without
   CHECK(found.nccl == "2.28.9");
   CHECK(found.cuda_plugin);
   CHECK(found.torch_cuda.empty());
+  std::filesystem::create_directory_symlink(site + "/torch/lib", folder / "lib/torch");
+  const Environment linked(std::map<std::string, std::string>{{"LD_LIBRARY_PATH", folder / "lib/torch"}});
+  found = inspect_installation(worker, linked);
+  CHECK(found.torch_folder == std::filesystem::canonical(site + "/torch").string());
+  CHECK(found.torch_version == "2.11.0+cpu");
+  CHECK(found.nccl == "2.28.9");
 }
 
 }  // namespace

@@ -19,7 +19,7 @@ from reader import Reader
 # What only carries values: everything that it does with them shows in what it hands on, or in a refusal.
 CARRIES = re.compile(r"lib/hftrain/(arguments|plan|machine|architectures|base)/")
 # What shows plans and arguments to people and files, or only compares them with each other.
-SHOWS = re.compile(r"plan/describe_\w+\.cpp|plan/run_plan_json\.cpp|arguments/(print_config|help|markdown|man_page|"
+SHOWS = re.compile(r"plan/describe_\w+\.cpp|plan/run_plan_json\.cpp|arguments/(print_config|help|markdown|compatibility|man_page|"
                    r"completion|rules)\.cpp|reporting/model_card\.(h|cpp)|trainer/run_card\.(h|cpp)")
 SHOWN = {"Diagnostic", "Problems", "Origins", "TrainingHeader", "EvaluationHeader"}
 SLOT = re.compile(r"&(\w+Arguments)::(\w+)>")

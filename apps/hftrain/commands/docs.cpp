@@ -1,4 +1,4 @@
-// hftrain docs arguments|man: documents made from the flag table.
+// hftrain docs arguments|compatibility|man: documents made from the flag table.
 #include <ostream>
 
 #include "command.h"
@@ -11,18 +11,21 @@ namespace hftrain::app {
 
 ExitCode run_docs(const CommandContext& context) {
   std::string which;
-  CommandOptions options("hftrain docs", "Print the page of all flags in Markdown, or the man page");
-  options.text("WHICH", which, "WHICH", "arguments or man", CommandOptions::Need::kRequired);
+  CommandOptions options("hftrain docs",
+                         "Print the page of all flags or of compatibility in Markdown, or the man page");
+  options.text("WHICH", which, "WHICH", "arguments, compatibility or man", CommandOptions::Need::kRequired);
   if (!options.read(context.arguments, context)) return ExitCode::kDone;
   if (which == "arguments") {
     context.out << arguments::arguments_markdown();
+  } else if (which == "compatibility") {
+    context.out << arguments::compatibility_markdown();
   } else if (which == "man") {
     context.out << arguments::man_page(command_summaries());
   } else {
     throw Error(ExitCode::kUsage, "there is no document '" + which + '\'')
         .where("command line")
-        .why("the documents are arguments and man")
-        .hint("hftrain docs arguments, or docs man");
+        .why("the documents are arguments, compatibility and man")
+        .hint("hftrain docs arguments, docs compatibility or docs man");
   }
   return ExitCode::kDone;
 }

@@ -71,7 +71,9 @@ Finding torch_finding(const machine::Installation& found) {
   finding.value = "not found";
   if (!found.worker_found) return finding;
   finding.problem =
-      "the worker's LibTorch is not where it was built against: nothing can be trained; run scripts/setup";
+      "the worker finds no LibTorch: nothing can be trained; an installed hftrain takes `hftrain-libtorch "
+      "fetch`, "
+      "a checkout scripts/setup";
   finding.fatal = true;
   return finding;
 }

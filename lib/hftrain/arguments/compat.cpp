@@ -4,27 +4,12 @@
 #include <vector>
 
 #include "hftrain/arguments/flag_table.h"
+#include "hftrain/arguments/release_history.h"
 #include "hftrain/base/text.h"
 #include "hftrain/base/whole_number.h"
 
 namespace hftrain::arguments {
 namespace {
-
-// "a -> b" of the contract: the last release that was seen with the old default.
-struct OlderDefault {
-  const char* flag;
-  Json value;
-  int64_t last;
-};
-
-const std::vector<OlderDefault>& older_defaults() {
-  static const std::vector<OlderDefault> kDefaults = {
-      {"optim", "adamw_torch", 45504},
-      {"report_to", Json::array({"all"}), 45701},
-      {"average_tokens_across_devices", false, 45303},
-  };
-  return kDefaults;
-}
 
 constexpr int64_t kLastWithRequiredFolder = 44701;
 
@@ -67,10 +52,15 @@ void apply_older_defaults(ParseOutcome& outcome, Diagnostics& problems) {
         "which is not there");
   if (*release > kThisRelease + 99)
     return refuse("hf_compat " + *asked + " is not known", "it is newer than 5.17");
-  for (const OlderDefault& row : older_defaults()) {
-    if (*release > row.last || !outcome.origins.is_default(row.flag)) continue;
-    flag_table().named(row.flag).slot.set(outcome.arguments, row.value);
-    outcome.origins.set(row.flag, "from hf_compat " + *asked);
+  for (const FlagHistory& row : flag_histories()) {
+    const std::string flag(row.flag);
+    if (!outcome.origins.is_default(flag)) continue;
+    for (const OlderDefault& older : row.older) {
+      if (older.given.is_null() || *release > release_number(older.last)) continue;
+      flag_table().named(row.flag).slot.set(outcome.arguments, older.given);
+      outcome.origins.set(flag, "from hf_compat " + *asked);
+      break;
+    }
   }
   if (*release <= kLastWithRequiredFolder && !outcome.arguments.output.output_dir)
     problems.push_back({.what = "output_dir is missing",

@@ -14,7 +14,10 @@ Error no_parquet(const std::string& file, const std::string& why) {
   return Error(ExitCode::kEnvironment, "Parquet files cannot be read here")
       .where(file)
       .why(why)
-      .hint("scripts/setup installs the package pyarrow; then build again. Or write the rows as .jsonl");
+      .hint(
+          "an installed hftrain takes `hftrain-libtorch fetch --parquet`; in a checkout scripts/setup "
+          "installs the "
+          "package pyarrow, then build again. Or write the rows as .jsonl");
 }
 
 std::string reason_of_loader() {

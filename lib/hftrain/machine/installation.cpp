@@ -78,7 +78,10 @@ Installation inspect_installation(const std::string& worker, const Environment& 
   found.mpi_plugin = found.mpi_plugin || path_exists((plugins / "libhftrain_mpi.so").string());
   const std::optional<std::string> library = find_library(worker, "libtorch_cpu.so", environment);
   if (!library) return found;
-  const fs::path folder = fs::path(*library).parent_path().parent_path();
+  fs::path folder = fs::path(*library).parent_path().parent_path();
+  // An installed tree has a link lib/torch to the folder of the wheel.
+  if (!path_exists((folder / "version.py").string()))
+    folder = fs::canonical(*library).parent_path().parent_path();
   found.torch_folder = folder.string();
   const std::string version_file = (folder / "version.py").string();
   if (path_exists(version_file)) {

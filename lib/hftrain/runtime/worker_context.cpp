@@ -21,7 +21,10 @@ void check_torch_version() {
   throw Error(ExitCode::kEnvironment,
               "the LibTorch found at run time is not the one this program was built for")
       .why("built for torch " TORCH_VERSION ", loaded " + version)
-      .hint("run scripts/setup, or point the library path at the wheel of torch " TORCH_VERSION);
+      .hint(
+          "an installed hftrain takes `hftrain-libtorch fetch`, a checkout scripts/setup; or point the "
+          "library path at "
+          "the wheel of torch " TORCH_VERSION);
 }
 
 // LibTorch starts one thread per core by itself, which makes ranks on one machine fight; and with a pool for
