@@ -18,9 +18,6 @@ namespace {
 using architectures::Head;
 using Tensors = std::vector<at::Tensor>;
 
-constexpr int64_t kSmall = int64_t{1}
-                           << 25;  // numbers; that a model with fewer multiplies by whoever is quickest
-
 // Of the head itself, a tied matrix not counted.
 int64_t own_parameters(const architectures::ParameterTable& table) {
   return std::count_if(table.parameters.begin(), table.parameters.end(),
@@ -54,8 +51,7 @@ constexpr std::array kNotTaken = {&Batch::token_type_ids, &Batch::pixel_values, 
 DecoderModel::DecoderModel(std::shared_ptr<const architectures::Architecture> architecture,
                            const ModelOptions& options)
     : Model(std::move(architecture), options),
-      head_has_bias_(own_parameters(this->architecture().parameters()) == 2),
-      small_(this->architecture().parameters().count() < kSmall) {}
+      head_has_bias_(own_parameters(this->architecture().parameters()) == 2) {}
 
 void DecoderModel::prepare(int64_t) {}
 

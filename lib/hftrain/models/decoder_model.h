@@ -35,8 +35,6 @@ class DecoderModel : public Model {
 
   // Which units draw random numbers while training. The noise of NEFTune and the head's dropout are known here.
   void draws_random(bool embeddings, bool blocks);
-  // Small models multiply by whoever is quickest; others keep the sums that causal runs have always had, to the bit.
-  nn::Products products() const noexcept { return small_ ? Model::products() : nn::Products::kAten; }
 
  private:
   DecoderPlaces places_of(const Batch& batch) const;
@@ -46,7 +44,7 @@ class DecoderModel : public Model {
   // several rows without a padding token is an Error (exit code 4).
   at::Tensor last_tokens(const at::Tensor& ids) const;
 
-  bool head_has_bias_ = false, small_ = false;
+  bool head_has_bias_ = false;
 };
 
 }  // namespace hftrain::models

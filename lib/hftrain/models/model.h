@@ -102,7 +102,6 @@ class Model {
   KeysAndValues attend_to_encoder(int64_t layer, const std::function<KeysAndValues()>& project) const;
   // `p` in training mode, else 0.
   double active(double p) const noexcept { return training_ ? p : 0; }
-  // For families that multiply by whoever is quickest.
   nn::Products products() const noexcept {
     return options_.kernels.rest == nn::Kernels::kFused ? nn::Products::kQuickest : nn::Products::kAten;
   }

@@ -21,8 +21,7 @@ struct KernelChoice {
 };
 
 // Who multiplies matrices. kAten: LibTorch, on every machine. kQuickest: where it is quicker (float32, AMD's processors with
-// AVX-512, products that are worth it) cpu/sgemm.h, else LibTorch. The two add in another order, so that a model that has
-// always been trained with the one, to the bit, stays with it.
+// AVX-512, products that are worth it) cpu/sgemm.h, else LibTorch. The two add in another order.
 enum class Products { kAten, kQuickest };
 
 }  // namespace hftrain::nn
