@@ -66,6 +66,19 @@ def trains(root, program, folder, output):
     expect((root.root / output[1:] / "checkpoint-2/model.safetensors").exists(), f"{program} trains", output)
 
 
+def steps_of_the_container_file(root, package):
+    """Those that need no network run in the root; of the others what they name is there. The image itself is not built."""
+    steps = re.findall(r"^(FROM|COPY|RUN|ENTRYPOINT) (.*)$", CONTAINER.read_text(), re.M)
+    names = [name for name, _ in steps]
+    expect(names == ["FROM", "COPY", "RUN", "RUN", "RUN", "ENTRYPOINT"], "the steps", steps)
+    expect(package.match(steps[1][1].split()[0]), "it copies the package", package.name)
+    expect(steps[2][1].startswith("apt-get update && apt-get install -y --no-install-recommends " + steps[1][1].split()[1]), "and installs it", steps[2])
+    said = root.run("sh", "-c", steps[3][1], expect=3, KIND="--cpu", HFTRAIN_INDEX_URL="http://127.0.0.1:9")
+    expect("the index has no page of torch" in said, "it asks the index for LibTorch", said)
+    root.run("sh", "-c", steps[4][1])
+    root.run("sh", "-c", " ".join(re.findall(r'"([^"]+)"', steps[5][1])) + " --version")
+
+
 def the_debian_package_is_all_that_a_clean_root_needs(packages, folder):
     root, package = packages.root("root"), packages.files["hftrain"]
     from clean_root import names_in
@@ -84,6 +97,7 @@ def the_debian_package_is_all_that_a_clean_root_needs(packages, folder):
     for program in [*(root.root / "opt/hftrain/bin").glob("hftrain*"), *(root.root / "opt/hftrain/lib").glob("libhftrain_*.so")]:
         dynamic = subprocess.run(["readelf", "-d", program], text=True, capture_output=True).stdout
         expect(str(packages.site) not in dynamic, f"{program.name} looks in no folder of the machine that built it", dynamic)
+    steps_of_the_container_file(root, package)
     said = root.run("bash", "-c", "source /usr/share/bash-completion/completions/hftrain; COMP_WORDS=(hftrain --lr_sch); COMP_CWORD=1; _hftrain; "
                     "echo ${COMPREPLY[@]}")
     expect("--lr_scheduler_type" in said, "bash completes", said)
