@@ -91,12 +91,12 @@ fault("a note of a flag says again what its help says",
       says=r"eval_steps")
 
 fault("a warm-up that the schedule does not have is taken without a word",
-      "lib/hftrain/arguments/rules.cpp", 'return schedule != "constant" && schedule', 'return schedule.empty() || schedule',
+      "lib/hftrain/arguments/rules.cpp", 'return schedule != "constant" && schedule', 'return schedule != "none" && schedule',
       tests=["arguments: a flag that was given and does nothing beside the others is told, once it would act it is not"],
       says=r"warmup_steps has no effect")
 
 fault("min_num_params beside a policy of layers is taken without a word",
-      "lib/hftrain/arguments/import/fsdp_rules.cpp", 'if (sized && *policy != "size")', 'if (sized && policy->empty())',
+      "lib/hftrain/arguments/import/fsdp_rules.cpp", 'if (sized && *policy != "size")', 'if (sized && *policy == "nothing")',
       tests=["arguments: an option of FSDP that does nothing beside the others is told"],
       says=r"told\(")
 
@@ -126,7 +126,7 @@ fault("ignored modules are sharded like all others",
       says=r"the MLPs are whole")
 
 fault("what is offloaded between forward and backward stays on the device",
-      "lib/hftrain/nn/activation_checkpoint.cpp", "if (recomputation->wanted[i]) kept[i] = in_host_memory(kept[i]);", "if (recomputation->wanted[i]) kept[i] = kept[i].detach();",
+      "lib/hftrain/nn/activation_checkpoint.cpp", "return at::empty(tensor.sizes(), options).copy_(tensor, /*non_blocking=*/true);", "return options.pinned_memory() ? at::empty(tensor.sizes(), options).copy_(tensor, /*non_blocking=*/true) : tensor.detach();",
       tests=["nn: Inputs that wait in host memory give the same gradients, and are copies"],
       says=r"gradient\(true\)")
 
@@ -144,4 +144,9 @@ fault("torch_compile on GPUs changes nothing",
 fault("torch_compile is taken without a word",
       "lib/hftrain/arguments/flags/precision_flags.cpp", '.help = "Compile the model with torch.compile.",\n       .support = kTorchCompile},', '.help = "Compile the model with torch.compile."},',
       tests=["arguments: torch_compile says that nothing is compiled"],
-      says=r"torch_compile has no effect here")
+      says=r'has no effect here')
+
+fault("a hint names an option that does not exist",
+      "lib/hftrain/arguments/rules.cpp", '"--bf16_full_eval, or neither"', '"--bf16_all_eval, or neither"',
+      tests=["arguments: every option that a message names exists, and neither it nor the word behind it is planned or refused"],
+      says=r"--bf16_all_eval")

@@ -28,9 +28,9 @@ fault("a text is encoded to its end, whoever stops",
 fault("the head of a language model over a bare body is lost beside an adapter",
       "lib/hftrain/plan/resolve_adapter.cpp", "if (!spec.head || (may_be_stored && std::ranges::count(model.lacking, spec.name) == 0)) continue;", "if (!spec.head || of_language || (may_be_stored && std::ranges::count(model.lacking, spec.name) == 0)) continue;",
       tests=["runs: adapters: a head of words over a bare body is trained and saved"],
-      says=r"and saved")
+      says=r"and saved|FAILED: masked: and what peft does with it")
 
 fault("an adapter of two matrices is opened as one of one",
-      "lib/hftrain/architectures/adapter.cpp", "if (!tied.empty() && !spec.tied_as_one) throw trained_apart(tied.front());", "",
+      "lib/hftrain/architectures/adapter.cpp", "if (!tied.empty() && !spec.tied_as_one) throw", "if (tied.size() > 1000 && !spec.tied_as_one) throw",
       tests=["runs: adapters: tied embeddings that are saved whole are told to peft"],
       says=r"expected 4")

@@ -114,7 +114,7 @@ fault("the launcher takes two signals of one moment for two wishes",
 fault("a repeated signal puts off the second wish",
       "launcher/supervision/supervisor.cpp", "if (repeated) return;\n  stops.at = now;", "stops.at = now;\n  if (repeated) return;",
       tests=["launcher: the same signal again is a second wish when its moment is over, whatever came in between"],
-      says=r"without saving|notices\.size\(\) >= 2")
+      says=r"without saving|notices\.size\(\) >= 2|lasts longer than", seconds=60)
 
 fault("the end of a slice is added up without a check",
       "lib/hftrain/storage/sharded_state.cpp", "const std::optional<int64_t> end = checked_sum(offsets[dim], stored.entry.shape[dim]);",
