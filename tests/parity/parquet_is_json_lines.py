@@ -58,6 +58,49 @@ def words_of(fixture, task, output, *more):
     return ["sft" if word == "clm" and task == "sft" else word for word in words]
 
 
+def images_in_rows_are_those_of_files(fixture, folder):
+    """Images as the package datasets embeds them, as bytes alone and as paths: the run of their folder, bit for bit."""
+    import datasets
+    paths = sorted(glob.glob(f"{fixture.pictures}/train/*/*"))
+    names = sorted({os.path.basename(os.path.dirname(path)) for path in paths})
+    classes = [os.path.basename(os.path.dirname(path)) for path in paths]
+    held = []
+    for path in paths:
+        with open(path, "rb") as file:
+            held.append(file.read())
+    embedded = os.path.join(folder, "embedded.parquet")
+    features = datasets.Features({"image": datasets.Image(), "label": datasets.ClassLabel(names=names)})
+    datasets.Dataset.from_dict({"image": [{"bytes": data, "path": os.path.basename(path)} for path, data in zip(paths, held)], "label": [names.index(name) for name in classes]},
+                               features=features).to_parquet(embedded)
+    files = {"embedded": embedded,
+             "alone": table([{"image": data, "label": name} for data, name in zip(held, classes)], f"{folder}/alone.parquet", row_group_size=5),
+             "mixed": table([{"image": {"path": path, "bytes": data if i % 2 else None}, "label": name} for i, (path, data, name) in enumerate(zip(paths, held, classes))],
+                            f"{folder}/mixed.parquet")}
+    words = fixture.flags("image-classification", os.path.join(folder, "folder"), "--train_dir", f"{fixture.pictures}/train", "--train_val_split", "0.2", "--do_eval")
+    words[words.index("--max_steps") + 1] = "6"
+    fixture.call(*words)
+    wanted = [{key: record[key] for key in ("loss", "eval_loss", "eval_accuracy") if key in record} for record in records(os.path.join(folder, "folder"))]
+    expect(len(wanted) >= 7, "a run of the folder", wanted)
+    at = words.index("--train_dir")
+    for name, path in files.items():
+        output = os.path.join(folder, name)
+        own = [*words[:at], "--train_file", path, *words[at + 2:]]
+        own[own.index("--output_dir") + 1] = output
+        fixture.call(*own)
+        found = [{key: record[key] for key in ("loss", "eval_loss", "eval_accuracy") if key in record} for record in records(output)]
+        expect(found == wanted, f"{name}: the same numbers", [found, wanted])
+    whole = [word for word in own if word not in ("--train_val_split", "0.2", "--do_eval")]  # in the order of the file
+    whole[whole.index("--output_dir") + 1] = os.path.join(folder, "whole")
+    fixture.call(*whole)
+    held[2] = held[2][:200]
+    broken = table([{"image": {"bytes": data, "path": "picture.png"}, "label": name} for data, name in zip(held, classes)], f"{folder}/broken.parquet")
+    number = table([{"image": 7, "label": "a"}, {"image": 8, "label": "b"}], f"{folder}/number.parquet")
+    texts = table([{"text": b"bytes", "label": "a"}, {"text": b"more", "label": "b"}], f"{folder}/texts.parquet")
+    for task, path, part in (("image-classification", broken, "broken.parquet:3"), ("image-classification", number, "names no image"), ("text-classification", texts, "type binary")):
+        refused = fixture.call(*fixture.flags(task, os.path.join(folder, "refused"), "--train_file", path), expect=4).stderr
+        expect(part in refused and parts_of(refused) == [{"what", "where", "why", "try"}], part, refused)
+
+
 def every_task_reads_parquet(fixture, folder):
     write(fixture.folder, {"chat.jinja": "{% for m in messages %}{{ m.role }}: {{ m.content }}\n{% endfor %}"})
     codecs = ["none", "snappy", "gzip", "brotli", "zstd", "lz4"]
@@ -246,7 +289,7 @@ def parquet_is_streamed(fixture, folder):
         expect(len(losses[0]) == 40 and losses[0] == losses[1], f"{task}: the same losses", losses)
 
 
-SCENARIOS = [every_task_reads_parquet, parquet_is_streamed, changed_files_are_prepared_again, what_cannot_be_read_is_said, a_tokenizer_learns_the_texts_and_not_the_bytes, numbers_of_classes_have_the_names_of_the_file,
+SCENARIOS = [every_task_reads_parquet, images_in_rows_are_those_of_files, parquet_is_streamed, changed_files_are_prepared_again, what_cannot_be_read_is_said, a_tokenizer_learns_the_texts_and_not_the_bytes, numbers_of_classes_have_the_names_of_the_file,
              memory_does_not_grow_with_the_file]
 
 if __name__ == "__main__":

@@ -23,12 +23,19 @@ class ImageDraws {
   uint64_t state_;
 };
 
-std::string path_of(const ColumnFile& paths, int64_t sample) {
-  std::vector<int64_t> bytes(static_cast<size_t>(paths.length(sample)));
-  paths.copy_to(sample, bytes.data());
-  std::string path;
-  for (const int64_t byte : bytes) path.push_back(static_cast<char>(byte));
-  return path;
+std::string text_of(const ColumnFile& column, int64_t sample) {
+  std::vector<int64_t> bytes(static_cast<size_t>(column.length(sample)));
+  column.copy_to(sample, bytes.data());
+  std::string text;
+  text.reserve(bytes.size());
+  for (const int64_t byte : bytes) text.push_back(static_cast<char>(byte));
+  return text;
+}
+
+images::Image image_of(const Dataset& dataset, int64_t sample, const std::string& path) {
+  if (dataset.has(kImageBytes) && dataset.column(kImageBytes).length(sample) > 0)
+    return images::decode_image(text_of(dataset.column(kImageBytes), sample), path);
+  return images::read_image(path);
 }
 
 class ImageCollator final : public Collator {
@@ -49,8 +56,8 @@ class ImageCollator final : public Collator {
     const ColumnFile& paths = dataset.column(kImagePath);
     auto* pixels = static_cast<float*>(memory[0]);
     for (const int64_t sample : samples) {
-      const std::string path = path_of(paths, sample);
-      write_pixels(seen(path, sample, key), preprocessor_, pixels);
+      const std::string path = text_of(paths, sample);
+      write_pixels(seen(image_of(dataset, sample, path), path, sample, key), preprocessor_, pixels);
       pixels += 3 * preprocessor_.height * preprocessor_.width;
     }
     if (!dataset.has(kImageClass)) return;
@@ -59,8 +66,8 @@ class ImageCollator final : public Collator {
   }
 
  private:
-  images::Image seen(const std::string& path, int64_t sample, const DrawKey& key) const {
-    const images::Image image = images::read_image(path);
+  images::Image seen(const images::Image& image, const std::string& path, int64_t sample,
+                     const DrawKey& key) const {
     if (view_ == ImageView::kEvaluation) return evaluation_view(image, preprocessor_, path);
     ImageDraws draws(key, sample);
     return training_view(image, preprocessor_, [&] { return draws.uniform(); });

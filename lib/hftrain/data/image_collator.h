@@ -8,8 +8,10 @@
 
 namespace hftrain::data {
 
-// Columns of the cache: the bytes of an image's absolute path, and its class where the split has any.
+// Columns of the cache: the bytes of an image's absolute path, the image itself where it stands in a row (its path is then
+// the row's place), and its class where the split has any.
 inline constexpr const char* kImagePath = "image";
+inline constexpr const char* kImageBytes = "image_bytes";
 inline constexpr const char* kImageClass = "labels";
 
 enum class ImageView {

@@ -47,6 +47,53 @@ class SlotsOfRecords final : public ValueSlots {
   int64_t row_;
 };
 
+// An image as datasets' Image has it, {"bytes": …, "path": …}, or one of the two alone: into a column for each.
+class SlotsOfImage final : public ValueSlots {
+ public:
+  // `bytes_alone`: a value that is no object is bytes, not a path.
+  SlotsOfImage(Records& records, const ColumnRule::Images& columns, bool bytes_alone)
+      : records_(records), columns_(columns), bytes_alone_(bytes_alone) {}
+
+  void set_boolean(size_t, bool value) override {
+    if (!in_object_) records_.set_boolean(path(), value);
+  }
+  void set_integer(size_t, int64_t value) override {
+    if (!in_object_) records_.set_integer(path(), value);
+  }
+  void set_number(size_t, double value) override {
+    if (!in_object_) records_.set_number(path(), value);
+  }
+  void set_text(size_t slot, std::string_view text) override {
+    if (!in_object_) return records_.set_text(bytes_alone_ ? bytes() : path(), text);
+    if (slot % 2 == 0) {
+      key_ = text;
+    } else if (key_ == "bytes") {
+      records_.set_text(bytes(), text);
+    } else if (key_ == "path") {
+      records_.set_text(path(), text);
+    }
+  }
+  // Of what an image is not; nothing of it is kept.
+  size_t set_list(size_t, size_t) override {
+    in_object_ = true;
+    return 0;
+  }
+  size_t set_object(size_t, size_t) override {
+    in_object_ = true;
+    return 0;
+  }
+
+ private:
+  size_t path() const { return records_.slot(columns_.path); }
+  size_t bytes() const { return records_.slot(columns_.bytes); }
+
+  Records& records_;
+  ColumnRule::Images columns_;
+  bool bytes_alone_;
+  bool in_object_ = false;
+  std::string key_;
+};
+
 class ParquetRows final : public RowSource {
  public:
   ParquetRows(const std::string& path, const RowOptions& options)
@@ -63,11 +110,8 @@ class ParquetRows final : public RowSource {
     if (!told([&] { return reader_->next(); })) return false;
     records.begin_row(path_, ++row_);
     const size_t before = records.text_bytes();
-    SlotsOfRecords slots(records, row_);
     for (const Column& column : chosen_) {
-      slots.column = column.name;
-      slots.names = column.classes.empty() ? nullptr : &column.classes;
-      told([&] { reader_->copy(column.place, records.slot(column.number), slots); });
+      copy(column, records);
       const auto problem =
           kinds_.refuse(column.number, column.name, records.value(records.rows() - 1, column.number).kind());
       if (problem)
@@ -95,7 +139,21 @@ class ParquetRows final : public RowSource {
     size_t place;   // among those that are read
     std::string name;
     std::vector<std::string> classes;  // that its numbers stand for; empty: for themselves
+    bool holds_bytes = false;
   };
+
+  bool holds_images(size_t number) const { return rule_.of_images && rule_.of_images->path == number; }
+
+  void copy(const Column& column, Records& records) {
+    if (holds_images(column.number)) {
+      SlotsOfImage slots(records, *rule_.of_images, column.holds_bytes);
+      return told([&] { reader_->copy(column.place, 0, slots); });
+    }
+    SlotsOfRecords slots(records, row_);
+    slots.column = column.name;
+    slots.names = column.classes.empty() ? nullptr : &column.classes;
+    told([&] { reader_->copy(column.place, records.slot(column.number), slots); });
+  }
 
   std::unique_ptr<ParquetReader> opened(const std::string& path) const {
     const ParquetPlugin& plugin = load_parquet_plugin(parquet_plugin_path(), path);
@@ -131,24 +189,28 @@ class ParquetRows final : public RowSource {
     for (size_t number = 0; number < wanted.size(); ++number) {
       const auto found = std::find(names.begin(), names.end(), wanted[number]);
       if (wanted[number].empty() || (found == names.end() && may_lack(rule_, number))) continue;
-      check(columns, wanted[number]);
+      check(columns, wanted[number], holds_images(number));
       const auto column = static_cast<size_t>(found - names.begin());
       const auto known = std::find(places.begin(), places.end(), column);
-      chosen_.push_back({number, static_cast<size_t>(known - places.begin()), wanted[number], {}});
+      chosen_.push_back({number,
+                         static_cast<size_t>(known - places.begin()),
+                         wanted[number],
+                         {},
+                         columns[column].holds_bytes});
       if (holds_classes(rule_, number)) chosen_.back().classes = classes[wanted[number]];
       if (known == places.end()) places.push_back(column);
     }
     told([&] { reader_->select(places); });
   }
 
-  void check(const std::vector<ParquetColumn>& columns, const std::string& name) const {
+  void check(const std::vector<ParquetColumn>& columns, const std::string& name, bool of_images) const {
     const auto is_it = [&](const ParquetColumn& column) { return column.name == name; };
     const auto column = std::find_if(columns.begin(), columns.end(), is_it);
     if (column == columns.end())
       throw error("there is no column '" + name + "'", 0).hint("name one that is there");
     if (std::count_if(columns.begin(), columns.end(), is_it) > 1)
       throw error("two columns are called '" + name + "'", 0).hint("give every column a name of its own");
-    if (!column->unreadable.empty())
+    if (!column->unreadable.empty() && !(of_images && column->holds_bytes))
       throw error("the column '" + name + "' holds values of the type " + column->unreadable +
                       ", which no task takes",
                   0)

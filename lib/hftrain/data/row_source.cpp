@@ -1,6 +1,7 @@
 #include "hftrain/data/row_source.h"
 
 #include <algorithm>
+#include <functional>
 #include <utility>
 
 #include "hftrain/base/error.h"
@@ -163,14 +164,17 @@ class WatchedRows final : public RowSource {
 class RowOrder final : public RowSource {
  public:
   RowOrder(std::unique_ptr<RowSource> source, size_t columns, std::vector<int64_t> order)
-      : source_(std::move(source)), rows_(columns), order_(std::move(order)) {}
+      : source_(std::move(source)),
+        rows_(columns),
+        order_(std::move(order)),
+        rising_(std::adjacent_find(order_.begin(), order_.end(), std::greater_equal<>()) == order_.end()) {}
 
   bool next(Records& records) override {
-    if (next_ == 0) {
-      while (source_->next(rows_)) continue;
-    }
     if (next_ == order_.size()) return false;
-    records.add_copy(rows_, static_cast<size_t>(order_[next_++]));
+    if (rising_) return next_in_file(records);
+    if (next_ == 0) keep();
+    const auto kept = std::lower_bound(wanted_.begin(), wanted_.end(), order_[next_++]);
+    records.add_copy(rows_, static_cast<size_t>(kept - wanted_.begin()));
     return true;
   }
 
@@ -178,9 +182,31 @@ class RowOrder final : public RowSource {
   std::vector<std::string> class_names(size_t column) const override { return source_->class_names(column); }
 
  private:
+  // As rows come, passing over those that nobody wants.
+  bool next_in_file(Records& records) {
+    for (const int64_t wanted = order_[next_++]; source_->next(records); records.drop_last_row()) {
+      if (row_++ == wanted) return true;
+    }
+    return false;
+  }
+
+  void keep() {
+    wanted_ = order_;
+    std::sort(wanted_.begin(), wanted_.end());
+    for (size_t place = 0; place < wanted_.size() && source_->next(rows_); ++row_) {
+      if (row_ == wanted_[place]) {
+        ++place;
+      } else {
+        rows_.drop_last_row();
+      }
+    }
+  }
+
   std::unique_ptr<RowSource> source_;
-  Records rows_;
-  std::vector<int64_t> order_;
+  Records rows_;  // those of wanted_, where the order is another one than the files'
+  std::vector<int64_t> order_, wanted_;
+  bool rising_;
+  int64_t row_ = 0;  // of the files, the next one
   size_t next_ = 0;
 };
 

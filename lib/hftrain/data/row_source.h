@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -43,6 +44,12 @@ struct ColumnRule {
   // Columns, by number, whose values are classes: numbers that a file declares to stand for names are read as these names. In all
   // other columns they are numbers.
   std::vector<size_t> of_classes = {};
+  // A column of images: its values are paths, and in Parquet files also bytes, or objects of both, as datasets' Image has
+  // them. Bytes go to another column, which has no name in a file.
+  struct Images {
+    size_t path = 0, bytes = 0;  // numbers of columns
+  };
+  std::optional<Images> of_images = std::nullopt;
   // Columns, by number, that the first file of a run chooses for all of its files: a file that does not call them so is refused,
   // whatever else it has. The other columns each file chooses for itself.
   std::vector<size_t> settled = {};
@@ -117,8 +124,8 @@ std::unique_ptr<RowSource> rows_of_hundreds(std::unique_ptr<RowSource> source, i
 std::unique_ptr<RowSource> watched_rows(std::unique_ptr<RowSource> source,
                                         std::function<void(const Records& records, size_t row)> look);
 
-// Rows `order` of `source`, in that order; `columns` of them, which hold no lists and no objects. All rows are kept in
-// memory.
+// Rows `order` of `source`, in that order, each once; `columns` of them. Where it is another order than the source's they
+// hold no lists and no objects, and all of them are kept in memory.
 std::unique_ptr<RowSource> row_order(std::unique_ptr<RowSource> source, size_t columns,
                                      std::vector<int64_t> order);
 

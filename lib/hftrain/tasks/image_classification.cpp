@@ -1,6 +1,6 @@
 // Image classification, as run_image_classification has it: a folder with a sub-folder of images for each class.
 //
-//   rows        --train_dir, --validation_dir, or files with the columns --image_column_name (a path) and
+//   rows        --train_dir, --validation_dir, or files with the columns --image_column_name (a path, in Parquet files also an image's bytes) and
 //               --label_column_name; --train_val_split of the training images are held out when there is no validation set
 //   labels      the names of the sub-folders, sorted
 //   training    RandomResizedCrop and RandomHorizontalFlip; evaluation: Resize and CenterCrop; sizes, mean and deviation of
@@ -28,7 +28,7 @@ namespace {
 namespace fs = std::filesystem;
 
 // In the order in which a rule gives them.
-enum ImageColumn : size_t { kPathColumn, kClassColumn, kImageColumns };
+enum ImageColumn : size_t { kPathColumn, kClassColumn, kBytesColumn, kImageColumns };
 
 // What `imagefolder` calls the column of paths in a file that lies beside the images.
 constexpr const char* kFileName = "file_name";
@@ -45,7 +45,7 @@ std::vector<std::string> image_columns(const std::vector<std::string>& names, co
   if (needs_label && !has(label))
     throw Error(ExitCode::kData, "there is no column '" + label + "' with the classes of the images")
         .hint("a folder with one sub-folder for each class, or --label_column_name");
-  return {by_file_name ? kFileName : image, has(label) ? label : ""};
+  return {by_file_name ? kFileName : image, has(label) ? label : "", ""};
 }
 
 // An absolute path; relative ones of a file with rows start in its folder.
@@ -55,7 +55,7 @@ std::string path_of_image(const data::Records& records, size_t row) {
     throw Error(ExitCode::kData, "a row names no image")
         .where(records.where(row))
         .why(std::string("it is ") + data::kind_name(value.kind()))
-        .hint("the column of the images holds the paths of their files");
+        .hint("the column of the images holds the paths of their files, or in Parquet files their bytes");
   const std::string where = records.where(row);
   const fs::path named(value.text());
   if (named.is_absolute()) return named.string();
@@ -69,7 +69,8 @@ class ImageEncoder final : public data::Encoder {
   explicit ImageEncoder(std::optional<LabelSet> labels) : labels_(std::move(labels)) {}
 
   data::FeatureSchema schema() const override {
-    data::FeatureSchema schema = {{data::kImagePath, data::FeatureType::kByte}};
+    data::FeatureSchema schema = {{data::kImagePath, data::FeatureType::kByte},
+                                  {data::kImageBytes, data::FeatureType::kByte}};
     if (labels_) schema.push_back({data::kImageClass, data::FeatureType::kInteger});
     return schema;
   }
@@ -77,16 +78,26 @@ class ImageEncoder final : public data::Encoder {
   // Images are looked at as far as it costs little, so that a broken one is found before the run begins.
   void encode(const data::Records& records, data::Features& features) const override {
     for (size_t row = 0; row < records.rows(); ++row) {
-      const std::string path = path_of_image(records, row);
-      images::check_image(MappedFile(path).bytes(), path);
-      data::FeatureValues& bytes = features.columns[0];
-      for (const char byte : path) bytes.integers.push_back(static_cast<uint8_t>(byte));
-      bytes.lengths.push_back(static_cast<int32_t>(path.size()));
-      if (labels_) labels_->add(records, row, kClassColumn, features.columns[1]);
+      const data::Value bytes = records.value(row, kBytesColumn);
+      const bool in_row = bytes.kind() == data::ValueKind::kText;
+      const std::string path = in_row ? records.where(row) : path_of_image(records, row);
+      if (in_row) {
+        images::check_image(bytes.text(), path);
+      } else {
+        images::check_image(MappedFile(path).bytes(), path);
+      }
+      add_text(path, features.columns[0]);
+      add_text(in_row ? bytes.text() : std::string_view(), features.columns[1]);
+      if (labels_) labels_->add(records, row, kClassColumn, features.columns[2]);
     }
   }
 
  private:
+  static void add_text(std::string_view text, data::FeatureValues& values) {
+    for (const char byte : text) values.integers.push_back(static_cast<uint8_t>(byte));
+    values.lengths.push_back(static_cast<int32_t>(text.size()));
+  }
+
   std::optional<LabelSet> labels_;  // nothing: rows have none (test data)
 };
 
@@ -154,15 +165,23 @@ data::Recipe image_recipe(const TaskInput& input) {
   recipe.reads_text = false;
   recipe.image_folders = true;
   recipe.order = order;
-  recipe.columns = [=](data::Split split) {
+  const auto rule = [=](data::Split split, bool with_images) {
     const bool needs_label = split != data::Split::kTest;
-    return data::ColumnRule{
-        .columns = kImageColumns,
-        .choose = [=](const auto& names) { return image_columns(names, image, label, needs_label); },
-        .text_only = false,
-        .typed_cells = {kClassColumn},
-        .of_classes = {kClassColumn}};
+    return data::ColumnRule{.columns = kImageColumns,
+                            .choose =
+                                [=](const auto& names) {
+                                  std::vector<std::string> chosen =
+                                      image_columns(names, image, label, needs_label);
+                                  if (!with_images) chosen[kPathColumn].clear();
+                                  return chosen;
+                                },
+                            .text_only = false,
+                            .typed_cells = {kClassColumn},
+                            .of_classes = {kClassColumn},
+                            .of_images = data::ColumnRule::Images{kPathColumn, kBytesColumn}};
   };
+  recipe.columns = [=](data::Split split) { return rule(split, true); };
+  recipe.survey_columns = [=](data::Split split) { return rule(split, false); };
   if (!input.trains && of_model) {
     require_classes(*of_model);
     recipe.facts = of_model->to_json_value();

@@ -133,8 +133,9 @@ std::vector<Flag> data_flags() {
       {.name = "image_column_name",
        .slot = at<&Arguments::data, &DataArguments::image_column_name>,
        .help = "Column with the image.",
-       .note = "The path of its file, relative to the file with the rows; a folder of images has a column "
-               "`image`."},
+       .note =
+           "The path of its file, relative to the file with the rows, or in Parquet files the image itself; "
+           "a folder of images has a column `image`."},
       {.name = "max_train_samples",
        .slot = at<&Arguments::data, &DataArguments::max_train_samples>,
        .help = "Use only this many training examples.",

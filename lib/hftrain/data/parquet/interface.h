@@ -24,6 +24,7 @@ struct __attribute__((visibility("default"))) ParquetProblem {
 struct ParquetColumn {
   std::string name;
   std::string unreadable;  // the type that no value of a record has, as Arrow prints it; empty: there is none
+  bool holds_bytes = false;  // and that type is bytes, here or in a field: of an image they are read, as text
 };
 
 // Where the values of a row go: the slots of a Records (records.h), all of which are null at first.

@@ -43,8 +43,11 @@ class FileOfRows final : public ParquetReader {
 
   std::vector<ParquetColumn> columns() const override {
     std::vector<ParquetColumn> columns;
-    for (const auto& field : schema_->fields())
-      columns.push_back({field->name(), unreadable_type(*field->type())});
+    for (const auto& field : schema_->fields()) {
+      const std::string unreadable = unreadable_type(*field->type());
+      const bool bytes = !unreadable.empty() && unreadable_type(*field->type(), /*takes_bytes=*/true).empty();
+      columns.push_back({field->name(), unreadable, bytes});
+    }
     return columns;
   }
 

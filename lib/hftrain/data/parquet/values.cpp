@@ -88,12 +88,12 @@ bool copy_number(const arrow::Array& array, int64_t index, size_t slot, ValueSlo
 
 }  // namespace
 
-std::string unreadable_type(const arrow::DataType& type) {
+std::string unreadable_type(const arrow::DataType& type, bool takes_bytes) {
   switch (type.id()) {
     case Type::EXTENSION:
-      return unreadable_type(*static_cast<const arrow::ExtensionType&>(type).storage_type());
+      return unreadable_type(*static_cast<const arrow::ExtensionType&>(type).storage_type(), takes_bytes);
     case Type::DICTIONARY:
-      return unreadable_type(*static_cast<const arrow::DictionaryType&>(type).value_type());
+      return unreadable_type(*static_cast<const arrow::DictionaryType&>(type).value_type(), takes_bytes);
     case Type::LIST:
     case Type::LARGE_LIST:
     case Type::FIXED_SIZE_LIST:
@@ -101,7 +101,7 @@ std::string unreadable_type(const arrow::DataType& type) {
     case Type::LARGE_LIST_VIEW:
     case Type::STRUCT:
       for (const auto& field : type.fields()) {
-        if (std::string found = unreadable_type(*field->type()); !found.empty()) return found;
+        if (std::string found = unreadable_type(*field->type(), takes_bytes); !found.empty()) return found;
       }
       return "";
     case Type::NA:
@@ -113,6 +113,10 @@ std::string unreadable_type(const arrow::DataType& type) {
     case Type::FLOAT:
     case Type::DOUBLE:
       return "";
+    case Type::BINARY:
+    case Type::LARGE_BINARY:
+    case Type::BINARY_VIEW:
+      return takes_bytes ? "" : type.ToString();
     default:
       return arrow::is_integer(type.id()) ? "" : type.ToString();
   }
@@ -127,6 +131,12 @@ void copy_value(const arrow::Array& array, int64_t index, size_t slot, ValueSlot
       return slots.set_text(slot, text_of<arrow::LargeStringArray>(array, index));
     case Type::STRING_VIEW:
       return slots.set_text(slot, text_of<arrow::StringViewArray>(array, index));
+    case Type::BINARY:
+      return slots.set_text(slot, text_of<arrow::BinaryArray>(array, index));
+    case Type::LARGE_BINARY:
+      return slots.set_text(slot, text_of<arrow::LargeBinaryArray>(array, index));
+    case Type::BINARY_VIEW:
+      return slots.set_text(slot, text_of<arrow::BinaryViewArray>(array, index));
     case Type::DICTIONARY: {
       const auto& coded = static_cast<const arrow::DictionaryArray&>(array);
       return copy_value(*coded.dictionary(), coded.GetValueIndex(index), slot, slots);

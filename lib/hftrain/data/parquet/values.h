@@ -14,7 +14,8 @@ namespace hftrain::data {
 
 // The first type within `type` that no value of a record has (a time, a decimal number, bytes, a map), as Arrow
 // prints it; empty when there is none.
-std::string unreadable_type(const arrow::DataType& type);
+// `takes_bytes`: they are readable, as text.
+std::string unreadable_type(const arrow::DataType& type, bool takes_bytes = false);
 
 // Copies element `index` of `array`, whose type is readable and which has been validated. Whole numbers that no int64
 // holds become numbers.
