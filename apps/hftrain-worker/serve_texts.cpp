@@ -9,6 +9,7 @@
 #include <memory>
 #include <optional>
 
+#include "hftrain/architectures/adapter.h"
 #include "hftrain/architectures/adapter_config.h"
 #include "hftrain/base/clock.h"
 #include "hftrain/base/error.h"
@@ -88,7 +89,8 @@ void load_adapter(const std::string& folder, const models::Model& model, paralle
   for (size_t i = 0; i < table.parameters.size(); ++i) {
     if (table.parameters[i].adapts) saved.push_back(i);
   }
-  checkpoint::load_adapter(table, saved, folder, strategy);
+  const auto copies = architectures::saved_copies(table, *model.architecture().adapter());
+  checkpoint::load_adapter(table, saved, copies, folder, strategy);
 }
 
 std::unique_ptr<models::Model> open_model(const TextSetup& setup, const runtime::WorkerContext& context) {

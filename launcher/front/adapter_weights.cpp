@@ -133,6 +133,28 @@ bool AdapterWeights::same(const TensorEntry& one, const TensorEntry& other) cons
   return true;
 }
 
+bool AdapterWeights::same(const TensorEntry& whole, const storage::StoredWeights& base,
+                          const TensorEntry& stored) const {
+  constexpr uint64_t kNumbers = uint64_t{1} << 20;  // compared at once
+  if (whole.shape != stored.shape) return false;
+  const auto bytes_of = [](const TensorEntry& entry, const Box& rows) {
+    return std::vector<char>(storage::volume(rows) * static_cast<uint64_t>(storage::dtype_bits(entry.dtype)) /
+                             8);
+  };
+  const bool narrows = storage::dtype_bits(whole.dtype) < storage::dtype_bits(stored.dtype);
+  const TensorEntry& narrow = narrows ? whole : stored;
+  const std::string where = "'" + stored.name + "' of " + base_;
+  const Box all{std::vector<int64_t>(stored.shape.size(), 0), stored.shape};
+  for (const Box& rows : storage::row_groups(all, kNumbers)) {
+    std::vector<char> own = bytes_of(narrow, rows), other = own, read = bytes_of(stored, rows);
+    read_whole(whole, narrow, rows, own);
+    base.read(stored.name, rows, read);
+    storage::from_floats(narrow.dtype, storage::to_floats(stored.dtype, read, where), other, where);
+    if (own != other) return false;
+  }
+  return true;
+}
+
 void AdapterWeights::require_modules(const std::set<std::string>& names) const {
   for (const auto& [module, halves] : adapters_) {
     const std::string weight = module + std::string(kWeight);

@@ -36,6 +36,9 @@ class AdapterWeights {
                   const storage::Box& rows, std::span<char> bytes) const;
   // Whether two of those hold the same bytes.
   bool same(const storage::TensorEntry& one, const storage::TensorEntry& other) const;
+  // Whether it holds the numbers of `stored`, but for the rounding to the narrower type of the two.
+  bool same(const storage::TensorEntry& whole, const storage::StoredWeights& base,
+            const storage::TensorEntry& stored) const;
   // An Error when a module that has an adapter is not among the tensors `names` of a model.
   void require_modules(const std::set<std::string>& names) const;
 

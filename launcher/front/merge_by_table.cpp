@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <memory>
 
+#include "hftrain/architectures/adapter.h"
 #include "hftrain/architectures/architecture.h"
 #include "hftrain/architectures/stored_names.h"
 #include "hftrain/base/file.h"
@@ -72,22 +73,27 @@ DescribedModel described_model(const AdapterWeights& adapter, const std::string&
   return model;
 }
 
-// Two matrices that the model has as one may be there twice, or once where both are trained as one.
-void refuse_half_of_tied(const AdapterWeights& adapter, const ParameterTable& table) {
+// What the model has once may be there twice, once where both are trained as one, or under its other name as a copy of what
+// is frozen.
+bool is_one(const AdapterWeights& adapter, const ParameterTable& table, const StoredWeights& base,
+            const architectures::TiedParameter& tied) {
   const auto& held = adapter.whole();
-  for (const architectures::TiedParameter& tied : table.tied) {
-    const auto first = held.find(tied.parameter), alias = held.find(tied.alias);
-    if (first == held.end() && alias == held.end()) continue;
-    const bool as_one = adapter.config().value("ensure_weight_tying", Json()) != false;
-    const bool both = first != held.end() && alias != held.end();
-    if (both ? adapter.same(*first->second, *alias->second) : first != held.end() && as_one) continue;
+  const auto first = held.find(tied.parameter), alias = held.find(tied.alias);
+  if (first != held.end() && alias != held.end()) return adapter.same(*first->second, *alias->second);
+  if (first != held.end()) return adapter.config().value("ensure_weight_tying", Json()) != false;
+  if (alias == held.end()) return true;
+  const TensorEntry* stored =
+      find_stored(base, table, *std::ranges::find(table.parameters, tied.parameter, &ParameterSpec::name));
+  return stored != nullptr && adapter.same(*alias->second, base, *stored);
+}
+
+void refuse_half_of_tied(const AdapterWeights& adapter, const ParameterTable& table,
+                         const StoredWeights& base) {
+  for (const architectures::TiedParameter& tied : architectures::second_names(table)) {
+    if (is_one(adapter, table, base, tied)) continue;
     throw cannot_merge(adapter, "'" + tied.alias + "' and '" + tied.parameter +
                                     "' are one matrix of the model, and the adapter's are trained apart");
   }
-}
-
-bool is_alias(const ParameterTable& table, const std::string& name) {
-  return std::ranges::any_of(table.tied, [&](const auto& tied) { return tied.alias == name; });
 }
 
 // Of what the base model lacks: that of its first numbers, for the oldest files begin with positions, which are integers.
@@ -102,10 +108,10 @@ storage::DType new_dtype(const StoredWeights& base, storage::DType otherwise) {
 
 // What it holds has a place in the model that the config describes.
 void require_places(const AdapterWeights& adapter, const ParameterTable& table) {
+  const std::vector<architectures::TiedParameter> second = architectures::second_names(table);
   for (const auto& [name, entry] : adapter.whole()) {
-    const bool known =
-        std::ranges::count(table.parameters, name, &ParameterSpec::name) > 0 || is_alias(table, name);
-    if (known) continue;
+    if (std::ranges::count(table.parameters, name, &ParameterSpec::name) > 0) continue;
+    if (std::ranges::count(second, name, &architectures::TiedParameter::alias) > 0) continue;
     throw cannot_merge(adapter, "there is no '" + name + "' in the model that " + kConfigFile + " describes",
                        kMergeByConfig);
   }
@@ -141,7 +147,7 @@ std::vector<ExportedTensor> tensors_of_model(const DescribedModel& model, const 
 MergedModel merged_by_table(const StoredWeights& base, AdapterWeights& adapter) {
   const DescribedModel model = described_model(adapter, base.folder());
   require_places(adapter, model.architecture->parameters());
-  refuse_half_of_tied(adapter, model.architecture->parameters());
+  refuse_half_of_tied(adapter, model.architecture->parameters(), base);
   MergedModel merged{.tensors = tensors_of_model(model, base, adapter)};
   if (model.own_config) merged.config = dump_json(model.config) + '\n';
   return merged;

@@ -9,6 +9,7 @@ Skipped by name without peft.
 """
 import json
 import os
+import subprocess
 import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
@@ -153,13 +154,53 @@ def head_over_a_body(scratch):
     return max(apart) <= 1e-5
 
 
+def tied_head_over_a_body(scratch):
+    """Bodies of encoders, whose head of words has the embeddings for its last matrix: peft opens our adapter, and we what peft saves of it."""
+    import torch
+    from peft import PeftModel
+    from transformers import AutoConfig, AutoModel, AutoModelForMaskedLM
+    text, tokenizer, passed = fixtures.sample_text(scratch), os.path.join(scratch, "pieces"), []
+    fixtures.run([fixtures.HFTRAIN, "tokenizer", "train", "--kind", "wordpiece", "--vocab_size", "400", "--files", text, "--output", tokenizer])
+    for family in ("bert", "roberta"):
+        body, ours, theirs, apart, merged = (os.path.join(scratch, f"tied-{family}", part) for part in ("body", "ours", "theirs", "apart", "merged"))
+        torch.manual_seed(0)
+        AutoModel.from_config(AutoConfig.for_model(family, vocab_size=520, hidden_size=32, intermediate_size=64, num_hidden_layers=2, num_attention_heads=2, max_position_embeddings=80,
+                                                   pad_token_id=0)).save_pretrained(body)
+        common = ["--task", "mlm", "--max_seq_length", "32", "--use_cpu", "--nproc_per_node", "1"]
+        fixtures.run([fixtures.HFTRAIN, *common, "--model_name_or_path", body, "--tokenizer_name", tokenizer, "--use_peft", "--train_file", text, "--max_steps", "5", "--learning_rate", "1e-2",
+                      "--save_strategy", "no", "--do_train", "--output_dir", ours])
+        fixtures.run([fixtures.HFTRAIN, "checkpoint", "merge", ours, merged])
+        ids = torch.arange(5, 45).reshape(2, 20)
+        opened = PeftModel.from_pretrained(AutoModelForMaskedLM.from_pretrained(body), ours)
+        with torch.no_grad():
+            found, wanted = opened(input_ids=ids).logits, AutoModelForMaskedLM.from_pretrained(merged)(input_ids=ids).logits
+        worst = ((found - wanted).abs().max() / wanted.abs().max()).item()
+        opened.save_pretrained(theirs)
+        judged = []
+        for place in (ours, theirs):
+            fixtures.run([fixtures.HFTRAIN, *common, "--model_name_or_path", place, "--tokenizer_name", tokenizer, "--validation_file", text, "--max_eval_samples", "8", "--do_eval", "--output_dir",
+                          place + "-judged"])
+            with open(place + "-judged/eval_results.json") as file:
+                judged.append(json.load(file)["eval_loss"])
+        with torch.no_grad():
+            next(parameter for name, parameter in opened.named_parameters() if name.endswith("decoder.weight") and "modules_to_save" in name).add_(0.5)
+        opened.save_pretrained(apart)
+        refused = subprocess.run([fixtures.HFTRAIN, *common, "--model_name_or_path", apart, "--tokenizer_name", tokenizer, "--validation_file", text, "--do_eval", "--output_dir", apart + "-judged"],
+                                 capture_output=True, text=True)
+        told = refused.returncode == 4 and "peft trained a copy of it apart" in refused.stderr
+        print(f"tied head over a body of {family}: peft and the merged model {worst:.2e} apart; loss of ours {judged[0]:.6f}, of what peft saved of it {judged[1]:.6f}; trained apart refused: {told}",
+              flush=True)
+        passed.append(worst <= 1e-5 and judged[0] == judged[1] and told)
+    return all(passed)
+
+
 def main():
     try:
         import peft  # noqa: F401
     except ImportError:
         print("SKIPPED: peft is not installed")
         sys.exit(77)
-    others = {"grown": grown_as_peft_merges, "headless": head_over_a_body}
+    others = {"grown": grown_as_peft_merges, "headless": head_over_a_body, "tied-head": tied_head_over_a_body}
     fixtures.compare_cases(CASES | others, lambda name, steps, scratch: others[name](scratch) if name in others else compare(name, steps, scratch), steps=20)
 
 

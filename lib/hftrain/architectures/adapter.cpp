@@ -138,12 +138,24 @@ std::vector<TiedParameter> tied_and_saved(const ParameterTable& table, const Ada
   return found;
 }
 
-std::vector<TiedParameter> tied_from_elsewhere(const ParameterTable& table, const AdapterSpec& spec) {
-  std::vector<TiedParameter> found;
-  std::ranges::copy_if(table.tied, std::back_inserter(found), [&](const TiedParameter& tied) {
-    return !is_saved(spec, tied.parameter) && is_saved(spec, tied.alias) && is_matrix(table, tied.parameter);
-  });
-  return found;
+std::vector<TiedParameter> second_names(const ParameterTable& table) {
+  std::vector<TiedParameter> names = table.tied;
+  for (const ParameterSpec& parameter : table.parameters) {
+    if (!parameter.head) continue;  // of the body: what other releases call it
+    for (const std::string& other : parameter.other_names)
+      names.push_back({other, parameter.name, parameter.unit});
+  }
+  return names;
+}
+
+std::vector<SavedCopy> saved_copies(const ParameterTable& table, const AdapterSpec& spec) {
+  std::vector<SavedCopy> copies;
+  for (const TiedParameter& second : second_names(table)) {
+    if (!is_saved(spec, second.alias)) continue;
+    const auto found = std::ranges::find(table.parameters, second.parameter, &ParameterSpec::name);
+    copies.push_back({static_cast<size_t>(found - table.parameters.begin()), second.alias});
+  }
+  return copies;
 }
 
 double AdapterSpec::scale() const {

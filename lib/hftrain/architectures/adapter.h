@@ -42,7 +42,14 @@ std::vector<int> saved_whole(const ParameterTable& table, const AdapterSpec& spe
 
 // The tied matrices among them.
 std::vector<TiedParameter> tied_and_saved(const ParameterTable& table, const AdapterSpec& spec);
-// Tied matrices that only their other name puts among them: such a module does not hold them here, and does in peft.
-std::vector<TiedParameter> tied_from_elsewhere(const ParameterTable& table, const AdapterSpec& spec);
+
+// A parameter under another of its names, which a module has that is saved whole: peft has a copy of it there.
+struct SavedCopy {
+  size_t parameter;   // position in the table; saved whole itself, or frozen
+  std::string alias;  // "cls.predictions.decoder.weight"
+};
+std::vector<SavedCopy> saved_copies(const ParameterTable& table, const AdapterSpec& spec);
+// Other names under which a file may hold a second time what the table has once: of tied matrices, and within heads.
+std::vector<TiedParameter> second_names(const ParameterTable& table);
 
 }  // namespace hftrain::architectures

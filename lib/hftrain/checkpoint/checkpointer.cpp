@@ -156,7 +156,11 @@ uint64_t Checkpointer::copied_bytes() const {
   };
   uint64_t bytes = kRest;
   const bool whole = plan_.strategy.state_dict == "full" || plan_.model.adapter;
-  const int64_t numbers = plan_.model.adapter ? plan_.model.trainable_parameters : table_.count();
+  int64_t numbers = plan_.model.adapter ? plan_.model.trainable_parameters : table_.count();
+  if (plan_.model.adapter) {
+    for (const architectures::SavedCopy& copy : copies())
+      numbers += table_.parameters[copy.parameter].numel();
+  }
   if (!whole) bytes += saved_bytes(parameters);
   if (whole && writes_model())
     bytes += static_cast<uint64_t>(numbers) *
@@ -314,7 +318,7 @@ std::optional<Error> Checkpointer::write_files(const CheckpointContents& content
 }
 
 void Checkpointer::write_model(SaveTarget* target) {
-  if (plan_.model.adapter) return save_adapter(table_, weight_dtype_, trained(), strategy_, target);
+  if (plan_.model.adapter) return save_adapter(table_, weight_dtype_, trained(), copies(), strategy_, target);
   save_weights(table_, weight_dtype_, strategy_, plan_.saving.max_shard_bytes, target);
 }
 
@@ -337,13 +341,17 @@ std::vector<size_t> Checkpointer::trained() const {
   return positions;
 }
 
+std::vector<architectures::SavedCopy> Checkpointer::copies() const {
+  return architectures::saved_copies(table_, plan_.model.adapter->spec);
+}
+
 void Checkpointer::load_saved(const std::string& folder) {
   if (!plan_.model.adapter) {
     load_model(folder);
     return;
   }
   const std::optional<Error> failure =
-      attempt([&] { load_adapter(table_, trained(), folder, strategy_, progress_); });
+      attempt([&] { load_adapter(table_, trained(), copies(), folder, strategy_, progress_); });
   check_collective_status(communicator_, failure, "load the adapter");
 }
 

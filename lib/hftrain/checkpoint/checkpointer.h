@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "hftrain/architectures/adapter.h"
 #include "hftrain/architectures/architecture.h"
 #include "hftrain/base/error.h"
 #include "hftrain/base/json.h"
@@ -126,6 +127,7 @@ class Checkpointer {
   void write_model(SaveTarget* target);
   // Of a run that trains an adapter: positions of what is saved.
   std::vector<size_t> trained() const;
+  std::vector<architectures::SavedCopy> copies() const;  // that the adapter's file holds
   void publish_model(const std::vector<storage::FileRecord>& records, const std::string& staging,
                      const std::string& folder);
   bool writes_model() const { return communicator_.rank() == 0; }

@@ -1,6 +1,8 @@
 #include "hftrain/checkpoint/weights.h"
 
 #include <ATen/core/grad_mode.h>
+#include <ATen/ops/empty_like.h>
+#include <ATen/ops/equal.h>
 
 #include <algorithm>
 #include <map>
@@ -25,6 +27,7 @@ namespace {
 
 using architectures::ParameterSpec;
 using architectures::ParameterTable;
+using architectures::SavedCopy;
 using parallel::Access;
 using parallel::StatePart;
 using storage::StoredWeights;
@@ -81,6 +84,7 @@ Error tied_but_different(const StoredParameter& parameter, const StoredWeights& 
   return Error(ExitCode::kData, "'" + parameter.copies[0]->name + "' and '" + parameter.copies[1]->name +
                                     "' are tied but differ in the file")
       .where(weights.folder())
+      .why("the model has them as one tensor")
       .hint("set tie_word_embeddings to false in config.json to train them apart");
 }
 
@@ -221,16 +225,18 @@ WeightFiles plan_files(const ParameterTable& table, at::ScalarType dtype, int64_
 }
 
 // One file of an adapter.
-WeightFiles adapter_file(const ParameterTable& table, at::ScalarType dtype,
-                         const std::vector<size_t>& saved) {
+WeightFiles adapter_file(const ParameterTable& table, at::ScalarType dtype, const std::vector<size_t>& saved,
+                         const std::vector<SavedCopy>& copies) {
   storage::ShardPlan::Shard shard{architectures::kAdapterWeightsName, {}};
   std::map<std::string, size_t> positions;
-  for (const size_t position : saved) {
+  const auto add = [&](size_t position, const std::string& called) {
     const ParameterSpec& spec = table.parameters[position];
-    const std::string name = architectures::kAdapterPrefix + spec.name;
+    const std::string name = architectures::kAdapterPrefix + called;
     positions[name] = position;
     shard.entries.push_back({name, dtype_of(spec.adapts ? at::kFloat : dtype), spec.shape});
-  }
+  };
+  for (const size_t position : saved) add(position, table.parameters[position].name);
+  for (const SavedCopy& copy : copies) add(copy.parameter, copy.alias);
   WeightFiles files;
   shard.entries = storage::in_file_order(std::move(shard.entries));
   for (const TensorEntry& entry : shard.entries) files.order.push_back(positions.at(entry.name));
@@ -260,6 +266,32 @@ class WeightsWriter {
   std::unique_ptr<TensorWriter> writer_;
   size_t shard_ = 0, tensor_ = 0;  // what is due
 };
+
+Error trained_apart(const std::string& frozen, const TensorEntry& copy, const StoredWeights& weights) {
+  return Error(ExitCode::kData, "the adapter's '" + copy.name + "' is not '" + frozen + "' of its base model")
+      .where(weights.folder() + '/' + architectures::kAdapterWeightsName)
+      .why("they are one matrix of the model, and peft trained a copy of it apart")
+      .hint("merge it by peft's merge_and_unload() into a model whose tie_word_embeddings is false");
+}
+
+// That copies, by the names of what they are copies of, are what this rank has of it, but for the rounding to their type.
+void check_frozen(const std::map<std::string, const TensorEntry*>& copies, const StoredWeights& weights,
+                  parallel::Strategy& strategy) {
+  if (copies.empty()) return;
+  const at::NoGradGuard no_grad;
+  strategy.visit_parameters(
+      [&](const StatePart& part) {
+        const auto found = copies.find(part.parameter);
+        if (found == copies.end()) return;
+        const TensorEntry& copy = *found->second;
+        if (copy.shape != stored_shape(part)) throw trained_apart(part.parameter, copy, weights);
+        const at::Tensor stored = at::empty_like(part.tensor);
+        load_rows(stored, copy, stored_box(part), weights);
+        const at::Tensor own = part.tensor.to(scalar_type_of(copy.dtype)).to(stored.scalar_type());
+        if (!at::equal(own, stored)) throw trained_apart(part.parameter, copy, weights);
+      },
+      Access::kRead);
+}
 
 void write_files(const WeightFiles& files, parallel::Strategy& strategy, SaveTarget* target) {
   std::optional<WeightsWriter> writer;
@@ -325,13 +357,13 @@ void save_weights(const ParameterTable& table, at::ScalarType dtype, parallel::S
 }
 
 void save_adapter(const ParameterTable& table, at::ScalarType dtype, const std::vector<size_t>& saved,
-                  parallel::Strategy& strategy, SaveTarget* target) {
-  write_files(adapter_file(table, dtype, saved), strategy, target);
+                  const std::vector<SavedCopy>& copies, parallel::Strategy& strategy, SaveTarget* target) {
+  write_files(adapter_file(table, dtype, saved, copies), strategy, target);
 }
 
 std::vector<std::string> load_adapter(const ParameterTable& table, const std::vector<size_t>& saved,
-                                      const std::string& folder, parallel::Strategy& strategy,
-                                      const storage::ByteProgress& progress) {
+                                      const std::vector<SavedCopy>& copies, const std::string& folder,
+                                      parallel::Strategy& strategy, const storage::ByteProgress& progress) {
   const StoredWeights weights(folder, architectures::kAdapterWeightsName);
   ParameterTable wanted;
   for (const size_t position : saved) {
@@ -346,7 +378,21 @@ std::vector<std::string> load_adapter(const ParameterTable& table, const std::ve
     spec.other_names = {stored};
     wanted.parameters.push_back(std::move(spec));
   }
-  return load_weights(wanted, weights, strategy, progress).unused;
+  std::map<std::string, const TensorEntry*> of_frozen;
+  for (const SavedCopy& copy : copies) {
+    const TensorEntry* stored = weights.find(architectures::kAdapterPrefix + copy.alias);
+    if (stored == nullptr) continue;
+    const ParameterSpec& spec = table.parameters[copy.parameter];
+    if (std::ranges::count(saved, copy.parameter) > 0) {
+      wanted.tied.push_back({stored->name, spec.name, spec.unit});
+    } else {
+      of_frozen[spec.name] = stored;
+    }
+  }
+  std::vector<std::string> unused = load_weights(wanted, weights, strategy, progress).unused;
+  check_frozen(of_frozen, weights, strategy);
+  for (const auto& [name, stored] : of_frozen) std::erase(unused, stored->name);
+  return unused;
 }
 
 void save_sharded_weights(parallel::Strategy& strategy, int rank, SaveTarget& target) {

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "hftrain/architectures/adapter.h"
 #include "hftrain/architectures/architecture.h"
 #include "hftrain/checkpoint/save_target.h"
 #include "hftrain/parallel/strategy.h"
@@ -62,13 +63,17 @@ void save_weights(const architectures::ParameterTable& table, at::ScalarType dty
 
 // The same of what is trained beside a frozen model: `saved` are positions in the table, adapters and modules that are
 // saved whole. One file, adapter_model.safetensors, under peft's names; adapters are float32.
+// `copies` stand in the file, too, for peft looks for them.
 void save_adapter(const architectures::ParameterTable& table, at::ScalarType dtype,
-                  const std::vector<size_t>& saved, parallel::Strategy& strategy, SaveTarget* target);
+                  const std::vector<size_t>& saved, const std::vector<architectures::SavedCopy>& copies,
+                  parallel::Strategy& strategy, SaveTarget* target);
 // Fills this rank's parts of just these parameters from the folder's adapter_model.safetensors. Returns names in the
-// file that nothing asked for. Error(kData) for a missing tensor or a wrong shape.
+// file that nothing asked for. Error(kData) for a missing tensor, a wrong shape, or one of `copies` in the file that is
+// not what it is a copy of: peft trained it apart.
 std::vector<std::string> load_adapter(const architectures::ParameterTable& table,
-                                      const std::vector<size_t>& saved, const std::string& folder,
-                                      parallel::Strategy& strategy,
+                                      const std::vector<size_t>& saved,
+                                      const std::vector<architectures::SavedCopy>& copies,
+                                      const std::string& folder, parallel::Strategy& strategy,
                                       const storage::ByteProgress& progress = {});
 
 // This rank's parts, to model/ (see state_parts.h).
