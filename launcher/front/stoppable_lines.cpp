@@ -71,6 +71,7 @@ std::optional<std::string> StoppableLines::next() {
   if (end_ == std::string::npos && !find_line(Wait::kYes)) return std::nullopt;
   std::string line = held_.substr(begin_, end_ == std::string::npos ? end_ : end_ - begin_);
   begin_ = end_ == std::string::npos ? held_.size() : end_ + 1;
+  if (line.ends_with('\r')) line.pop_back();
   return line;
 }
 

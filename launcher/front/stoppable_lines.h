@@ -19,7 +19,7 @@ class StoppableLines {
  public:
   StoppableLines(int descriptor, std::string name, launcher::StopSignals& stops)
       : descriptor_(descriptor), name_(std::move(name)), stops_(stops) {}
-  // Without its newline; waits for it. Nothing at the end.
+  // Without its newline, "\n" or "\r\n"; waits for it. Nothing at the end.
   std::optional<std::string> next();
   // Whether next() gives a line without waiting.
   bool has_one();

@@ -239,8 +239,10 @@ def a_head_of_words_over_a_bare_body_is_trained_and_saved(fixture, folder):
         change(base, "config.json", architectures=[body])
         said = fixture.call(*trained, "--model_name_or_path", base, "--use_peft", "--max_steps", "3", "--learning_rate", "1e-2", "--output_dir", output).stderr
         expect(f"'{head}." in said and "starts from random numbers" in said, f"{name}: a new head is told", said)
-        expect(("peft does not open this adapter" in said) == (name == "masked"), f"{name}: and what peft does with it", said)
         expect(read_json(output, "adapter_config.json")["modules_to_save"] == [head], f"{name}: and saved", output)
+        copies = [tensor for tensor in tensors_of(output + "/adapter_model.safetensors") if ".predictions.decoder." in tensor]
+        prefix = "base_model.model.cls.predictions.decoder."
+        expect(sorted(copies) == ([prefix + "bias", prefix + "weight"] if name == "masked" else []), f"{name}: with the copies that peft looks for", copies)
         fixture.call("checkpoint", "merge", output, merged)
         found = []
         for model, seed in ((output, 1), (output, 2), (merged, 3)):
@@ -250,6 +252,22 @@ def a_head_of_words_over_a_bare_body_is_trained_and_saved(fixture, folder):
             expect("random numbers" not in said, f"{name}: nothing is drawn", said)
             found.append(read_json(judged, "eval_results.json")["eval_loss"])
         expect(found[0] == found[1] and abs(found[0] - found[2]) < 1e-5, f"{name}: one model, whatever the seed", found)
+    a_copy_that_was_trained_apart_is_refused(fixture, os.path.join(folder, "masked-adapter"), os.path.join(folder, "apart"))
+
+
+def a_copy_that_was_trained_apart_is_refused(fixture, adapter, apart):
+    header, _ = read_tensors(adapter + "/adapter_model.safetensors")
+    for part, said in (("weight", "peft trained a copy of it apart"), ("bias", "are tied but differ in the file")):
+        shutil.rmtree(apart, ignore_errors=True)
+        shutil.copytree(adapter, apart)
+        with open(apart + "/adapter_model.safetensors", "r+b") as file:
+            file.seek(8 + int.from_bytes(file.read(8), "little") + header[f"base_model.model.cls.predictions.decoder.{part}"]["data_offsets"][0])
+            file.write(b"\0\0\x80\x3f")
+        refused = fixture.call("--task", "mlm", "--max_seq_length", "32", "--use_cpu", "--model_name_or_path", apart, "--validation_file", fixture.text, "--do_eval",
+                               "--output_dir", apart + "-judged", expect=4).stderr
+        expect(said in refused and parts_of(refused) == [{"what", "where", "why", "try"}], f"{part}: trained apart", refused)
+        merged = fixture.call("checkpoint", "merge", apart, apart + "-merged", expect=4).stderr
+        expect("are trained apart" in merged, f"{part}: merging", merged)
 
 
 def tied_embeddings_that_are_saved_whole_are_told_to_peft(fixture, folder):
@@ -342,6 +360,9 @@ def what_cannot_be_is_refused(fixture, folder):
         (["--lora_modules_to_save", "no_such"], None, 2, ["'no_such'"]),
         (["--lora_task_type", "SEQ_CLS"], None, 2, ["lora_task_type", "CAUSAL_LM"]),
         (["--lora_r", "0"], None, 2, ["lora_r"]),
+        (["--lora_alpha", "0"], None, 2, ["lora_alpha"]),
+        (["--lora_modules_to_save", "wte"], adapter, 2, ["lora_modules_to_save is not what the adapter has", "[]"]),
+        (["--lora_task_type", "SEQ_CLS"], adapter, 2, ["lora_task_type is not what the adapter has", "CAUSAL_LM"]),
         (["--lora_r", "8"], adapter, 2, ["lora_r", "16"]),
         (["--use_peft", "false"], adapter, 2, ["the folder holds an adapter", "--use_peft"]),
         ([], dora, 4, ["use_dora"]),

@@ -18,6 +18,7 @@ import termios
 import time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from errors_have_four_parts import parts_of
 from runs import HFTRAIN, PATIENCE, Fixture, expect, in_order, run_scenarios
 
 PROMPTS = ["the old", "a small child sees the", "2 + 3 ="]
@@ -69,6 +70,7 @@ def prompts_come_from_words_files_and_pipes(writer, place):
     expect([one["prompt"] for one in written] == PROMPTS, "prompts stand in the result", written)
     expect(writer.texts("--prompt_file", path) == written, "a file's lines are prompts", written)
     expect(writer.texts(stdin="\n".join(PROMPTS) + "\n") == written, "lines of a pipe are prompts", written)
+    expect(writer.texts(stdin="\r\n".join(PROMPTS) + "\r\n") == written, "also those of Windows", written)
     plain = writer.generate("--prompt", *PROMPTS).stdout
     expect(plain == "".join(one["text"] + "\n" for one in written), "texts are printed as they are", plain)
     document = json.loads(writer.generate("--json", "--prompt", PROMPTS[0]).stdout)
@@ -213,6 +215,11 @@ def a_chat_follows_the_template(writer, place):
     other = writer.texts("--prompt", "be kind", "--max_new_tokens", 5, model=model)[0]["text"]
     expect(writer.generate(*flags, "--chat_template_path", own, "--prompt", "hello", model=model).stdout == other + "\n",
            "another template", other)
+    broken = writer.generate(*flags, "--json", "--prompt", "hello", "the " * 200, model=model, code=4)
+    expect([message["content"] for message in json.loads(broken.stdout)["messages"]] == ["be kind", "hello", first], "what was said before a mistake is kept", broken.stdout)
+    for words, says in ((["--prompt", "a", "--do_sample", "--num_return_sequences", 2], "one answer to each turn"), ([], "there is no prompt")):
+        refused = writer.generate("--chat", *words, model=model, code=2)
+        expect(says in refused.stderr and parts_of(refused.stderr) == [{"what", "where", "why", "try"}], says, refused.stderr)
     pieces, code = on_terminal(writer, writer.words(*flags, model=model), [("> ", "hello\n"), ("> ", "and now?\n"), ("> ", "\x04")])
     shown = b"".join(pieces).decode()
     expect(code == 0, f"a chat on a terminal ended with {code}", shown)
@@ -320,6 +327,20 @@ def mistakes_are_told(writer, place):
     told(4, "--prompt", "", says="nothing to go on from", model=bare)
 
 
+def settings_that_do_nothing_are_told(writer, place):
+    idle = {"temperature": 2, "top_k": 1, "top_p": 0.5, "min_p": 0.5, "typical_p": 0.5, "epsilon_cutoff": 0.01, "eta_cutoff": 0.01, "length_penalty": 2, "early_stopping": "true",
+            "max_length": 3, "decoder_start_token_id": 1}
+    words = [word for name, value in idle.items() for word in (f"--{name}", value)]
+    plain, said = writer.generate("--prompt", "the", "--max_new_tokens", 6), writer.generate("--prompt", "the", "--max_new_tokens", 6, *words)
+    told = re.findall(r"^note: --(\w+) has no effect: ", said.stderr, re.M)
+    expect(sorted(told) == sorted(idle) and said.stdout == plain.stdout, "each of them, and it is true", said.stderr)
+    expect("note: " not in plain.stderr, "nothing where nothing was given", plain.stderr)
+    used = writer.generate("--prompt", "the", "--do_sample", "--temperature", 2, "--top_k", 5, "--num_beams", 2, "--length_penalty", 2)
+    expect("note: " not in used.stderr, "nothing of what acts", used.stderr)
+    short = writer.generate("--prompt", "the", "--max_new_tokens", 2, "--min_new_tokens", 4)
+    expect("texts end before min_new_tokens" in short.stderr, "lengths that cannot be", short.stderr)
+
+
 def wait_until_heard(process, number):
     """Until the program takes this signal by itself: before that any program ends by it."""
     end = time.monotonic() + PATIENCE
@@ -409,7 +430,7 @@ def the_commands_of_the_page_work(writer, place):
 
 SCENARIOS = [prompts_come_from_words_files_and_pipes, settings_of_the_folder_count_and_flags_go_before, texts_end_at_stop_strings,
              sampling_with_a_seed_is_the_same_for_any_batch, texts_come_as_they_are_written,
-             a_character_of_several_tokens_is_shown_whole, a_chat_follows_the_template, mistakes_are_told, signals_end_it, a_pipe_that_stays_open_gets_its_answers,
+             a_character_of_several_tokens_is_shown_whole, a_chat_follows_the_template, mistakes_are_told, settings_that_do_nothing_are_told, signals_end_it, a_pipe_that_stays_open_gets_its_answers,
              old_folders_keep_settings_in_config_json, a_signal_is_heard_while_the_worker_does_not_read,
              a_signal_is_heard_while_nobody_reads,
              the_commands_of_the_page_work]

@@ -210,6 +210,12 @@ TEST_CASE("instruction data: rows that teach nothing are counted, nothing but su
   fixture.arguments.instructions.max_length = 8;
   fixture.arguments.instructions.packing = true;
   CHECK_THAT(row_refused(fixture, masked), Contains("no row has a token that counts for the loss"));
+  // The first token of a row is predicted by nothing.
+  fixture.arguments.instructions.packing = false;
+  fixture.arguments.instructions.max_length = 1;
+  const std::string counts = R"({"input_ids": [5, 6], "labels": [5, 6]})"
+                             "\n";
+  CHECK_THAT(row_refused(fixture, counts), Contains("rows are single tokens") && Contains("--max_length"));
 }
 
 TEST_CASE("instruction data: texts need an end, conversations do not", "[tasks][instructions]") {

@@ -8,6 +8,7 @@
 #include "generate_chat.h"
 #include "generate_flags.h"
 #include "generate_model.h"
+#include "generate_notes.h"
 #include "generate_output.h"
 #include "generate_prompts.h"
 #include "hftrain/base/error.h"
@@ -50,6 +51,16 @@ bool streams(const CommandContext& context, const GenerateFlags& flags, const Wr
       .hint("--" + setting + " 1, or leave --stream out");
 }
 
+void require_one_answer(const GenerateFlags& flags, const WritingModel& model) {
+  const int64_t answers = model.config.num_return_sequences;
+  if (!flags.chat || answers == 1) return;
+  throw Error(ExitCode::kUsage, "a chat goes on from one answer to each turn")
+      .where("--chat")
+      .why("num_return_sequences is " + std::to_string(answers) +
+           (flags.settings.contains("num_return_sequences") ? "" : " in " + model.settings_origin))
+      .hint("--num_return_sequences 1");
+}
+
 // All that are there, at least one and not more than a batch; empty at the end.
 std::vector<WrittenPrompt> next_batch(const Session& session, PromptSource& source, uint64_t number) {
   std::vector<WrittenPrompt> batch;
@@ -83,6 +94,13 @@ void write_batch(const Session& session, std::span<WrittenPrompt> batch) {
   }
 }
 
+Error no_prompt(const PromptSource& source) {
+  return Error(ExitCode::kUsage, "there is no prompt")
+      .where(source.name())
+      .why("it ended before a first line")
+      .hint("--prompt TEXT, or a text per line");
+}
+
 // Whoever keeps a pipe open gets answers as lines come; nothing is held of what was answered.
 void continue_prompts(const Session& session, PromptSource& source) {
   if (source.asks()) session.context.err << "a prompt per line; Ctrl-D ends them" << std::endl;
@@ -95,40 +113,40 @@ void continue_prompts(const Session& session, PromptSource& source) {
     if (session.flags.json) document.add(batch);
     number += batch.size();
   }
-  if (number == 0)
-    throw Error(ExitCode::kUsage, "there is no prompt")
-        .where(source.name())
-        .why("it ended before a first line")
-        .hint("--prompt TEXT, or a text per line");
+  if (number == 0) throw no_prompt(source);
   if (session.flags.json) document.finish(session.worker.seconds());
 }
 
-void converse(const Session& session, ChatHistory& history, PromptSource& source) {
-  const CommandContext& context = session.context;
-  const bool asks = source.asks();
-  if (asks) context.err << "a chat; Ctrl-D ends it" << std::endl;
-  while (true) {
-    if (asks) context.err << "> " << std::flush;
-    const auto line = source.next();
-    if (!line) break;
-    if (line->empty() && asks) continue;
-    std::vector<WrittenPrompt> turn = {{*line, history.ask(*line), {}}};
-    write_batch(session, turn);
-    history.answered(session.model.text_of(turn.front().texts.front().ids));
-  }
-  if (asks) context.err << std::endl;
-  if (session.flags.json)
-    session.out << dump_json(
-                       {{"schema", 1}, {"model", session.model.folder}, {"messages", history.messages()}})
-                << std::endl;
+// One turn; false at the end.
+bool take_turn(const Session& session, ChatHistory& history, PromptSource& source, bool asks) {
+  if (asks) session.context.err << "> " << std::flush;
+  const auto line = source.next();
+  if (!line) return false;
+  if (line->empty() && asks) return true;
+  std::vector<WrittenPrompt> turn = {{*line, history.ask(*line), {}}};
+  write_batch(session, turn);
+  history.answered(session.model.text_of(turn.front().texts.front().ids));
+  return true;
 }
 
-void note_lost_ends(const CommandContext& context, const WritingModel& model) {
-  const auto ends = model.unknown_tokens.find("eos_token_id");
-  if (ends == model.unknown_tokens.end() || !model.config.eos_token_id.empty()) return;
-  context.err << "note: texts end at their length: eos_token_id of " << model.settings_origin << " is "
-              << ends->dump() << ", and the model has tokens 0 to " << model.architecture->vocab_size() - 1
+void print_conversation(const Session& session, const ChatHistory& history) {
+  if (!session.flags.json) return;
+  session.out << dump_json({{"schema", 1}, {"model", session.model.folder}, {"messages", history.messages()}})
               << std::endl;
+}
+
+void converse(const Session& session, ChatHistory& history, PromptSource& source) {
+  const bool asks = source.asks();
+  if (asks) session.context.err << "a chat; Ctrl-D ends it" << std::endl;
+  try {
+    while (take_turn(session, history, source, asks)) continue;
+  } catch (const Error&) {  // of this turn: what was said before it is not lost
+    if (history.end_with_answer()) print_conversation(session, history);
+    throw;
+  }
+  if (asks) session.context.err << std::endl;
+  if (history.turns() == 0 && !asks) throw no_prompt(source);
+  print_conversation(session, history);
 }
 
 }  // namespace
@@ -141,7 +159,8 @@ ExitCode run_generate(const CommandContext& context) {
   const WritingModel model = open_writing_model(*flags, context.environment);
   std::optional<ChatHistory> history;
   if (flags->chat) history.emplace(model, *flags);
-  note_lost_ends(context, model);
+  note_idle_settings(*flags, model, context.err);
+  require_one_answer(*flags, model);
   const bool as_they_come = streams(context, *flags, model);
   TextWorker worker(context.program, context.environment, setup_of(model, *flags, context.environment),
                     stops);

@@ -69,6 +69,11 @@ generation::Prompt ChatHistory::ask(const std::string& text) {
   return model_.prompt(rendered.text, /*special_tokens=*/false, turns_++);
 }
 
+bool ChatHistory::end_with_answer() {
+  if (!messages_.empty() && messages_.back().role == "user") messages_.pop_back();
+  return !messages_.empty() && messages_.back().role == "assistant";
+}
+
 Json ChatHistory::messages() const {
   Json all = Json::array();
   for (const Message& message : messages_)

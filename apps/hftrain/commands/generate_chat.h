@@ -17,6 +17,9 @@ class ChatHistory {
   // What the user says next; gives what the model is to go on from: the conversation up to where it answers.
   generation::Prompt ask(const std::string& text);
   void answered(const std::string& text) { messages_.push_back({"assistant", text}); }
+  uint64_t turns() const { return turns_; }  // that began
+  // Forgets a last question that has no answer; false where nothing was answered.
+  bool end_with_answer();
   Json messages() const;
 
  private:

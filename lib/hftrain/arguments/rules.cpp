@@ -723,6 +723,23 @@ const Rule kRules[] = {
      "the schedule {lr_scheduler_type} has no warm-up of that kind",
      "--lr_scheduler_type constant_with_warmup, or another one that warms up"},
     {"H21",
+     Severity::kNote,
+     {"packing_strategy", "packing"},
+     [](Outcome o) {
+       const InstructionArguments& asked = o.arguments.instructions;
+       return chosen(o, "packing_strategy") && !asked.packing && !asked.eval_packing.value_or(false);
+     },
+     "packing_strategy has no effect",
+     "nothing is packed",
+     "--packing"},
+    {"H21",
+     Severity::kNote,
+     {"eval_packing", "eval_strategy", "do_eval"},
+     [](Outcome o) { return chosen(o, "eval_packing") && !evaluating(o); },
+     "eval_packing has no effect",
+     "nothing is evaluated",
+     "--do_eval, or --eval_strategy steps or epoch"},
+    {"H21",
      Severity::kWarning,
      {"fsdp_ignored_modules", "fsdp_config", "fsdp", "fsdp_sharding_strategy"},
      [](Outcome o) {

@@ -86,6 +86,16 @@ void check_against_folder(const ResolveInput& input, const AdapterSpec& stored, 
   compare("lora_alpha", asked.alpha, stored.alpha);
   compare("use_rslora", asked.rank_stabilised, stored.rank_stabilised);
   compare("lora_target_modules", asked.targets, stored.targets);
+  for (const std::string& module :
+       input.parsed.arguments.adapter.lora_modules_to_save.value_or(std::vector<std::string>())) {
+    if (std::ranges::count(stored.saved_modules, module) > 0) continue;
+    compare("lora_modules_to_save", module, stored.saved_modules);
+    break;
+  }
+  if (!input.parsed.origins.is_given("lora_task_type")) return;
+  const std::string path = input.model.adapter_folder + '/' + architectures::kAdapterConfigName;
+  compare("lora_task_type", input.parsed.arguments.adapter.lora_task_type,
+          read_json_file(path).value("task_type", Json()));
 }
 
 std::string task_type(const ResolveInput& input, Head head, Problems& problems) {
@@ -154,22 +164,20 @@ std::optional<AdapterPlan> resolve_adapter(const ResolveInput& input, const Arch
 
 namespace {
 
-// What peft has as two matrices is one here, where a module is saved whole that has it under one of its names.
+// What peft has as two matrices is one here, where a module is saved whole that has it under one of its names and none that
+// has it under the other.
 void warn_of_tied(const ResolveInput& input, const Architecture& running, std::vector<Diagnostic>& notes) {
-  const auto tell = [&](const char* what, const architectures::TiedParameter& tied, const char* why) {
-    Diagnostic told = warning(what, "'" + tied.parameter + "' is '" + tied.alias + "', too: " + why,
+  const auto copies = architectures::saved_copies(running.parameters(), *running.adapter());
+  for (const auto& tied : architectures::tied_and_saved(running.parameters(), *running.adapter())) {
+    if (std::ranges::count(copies, tied.alias, &architectures::SavedCopy::alias) > 0) continue;
+    Diagnostic told = warning("peft computes something else with this adapter",
+                              "'" + tied.parameter + "' is '" + tied.alias +
+                                  "', too: it is trained as one here, and peft leaves the other one as the "
+                                  "base model has it",
                               "give peft the folder that hftrain checkpoint merge makes of it");
     told.where = input.parsed.origins.describe("lora_modules_to_save");
-    notes.push_back(std::move(told));
-  };
-  const auto saved = architectures::tied_and_saved(running.parameters(), *running.adapter());
-  if (!saved.empty())
-    tell("peft computes something else with this adapter", saved.front(),
-         "it is trained as one here, and peft leaves the other one as the base model has it");
-  const auto elsewhere = architectures::tied_from_elsewhere(running.parameters(), *running.adapter());
-  if (!elsewhere.empty())
-    tell("peft does not open this adapter", elsewhere.front(),
-         "the adapter's file does not hold the embeddings, and peft looks for a copy of them");
+    return notes.push_back(std::move(told));
+  }
 }
 
 }  // namespace

@@ -26,6 +26,7 @@ void check_target(const std::string& target) {
   if (status.type() == fs::file_type::directory && fs::is_empty(target, error)) return;
   throw Error(ExitCode::kUsage, "the folder to export to is not empty")
       .where(target)
+      .why("a model's files would stand among those that are there")
       .hint("name a folder that does not exist yet");
 }
 

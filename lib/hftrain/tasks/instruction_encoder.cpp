@@ -43,7 +43,10 @@ class InstructionEncoder final : public data::Encoder {
         ++left_out_;
         continue;
       }
-      ++(teaches ? teaching_ : untaught_);
+      // Nothing predicts a row's first token.
+      const bool learns =
+          teaches && std::find(tokens.counts.begin() + 1, tokens.counts.end(), 1) != tokens.counts.end();
+      ++(learns ? teaching_ : untaught_);
       features.columns[0].add_sequence(tokens.ids);
       std::vector<int32_t>& labels = tokens.labels.empty() ? tokens.ids : tokens.labels;
       for (size_t i = 0; i < labels.size(); ++i) {
@@ -75,10 +78,13 @@ class InstructionEncoder final : public data::Encoder {
   void check_all() const override {
     if (untaught_ == 0 || teaching_ > 0) return;
     throw Error(ExitCode::kData, "no row has a token that counts for the loss")
-        .why("every label is -100, by `labels`, by the masks of the rows, or because completions are empty")
+        .why(
+            "every label is -100, by `labels`, by the masks of the rows, because completions are empty, or "
+            "rows are single "
+            "tokens, which nothing stands before")
         .hint(
             "see whether labels and masks are the right way round: 1 counts in a mask, -100 does not in "
-            "labels");
+            "labels; or a larger --max_length");
   }
 
  private:

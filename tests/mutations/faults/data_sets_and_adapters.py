@@ -11,9 +11,19 @@ fault("the folder of a run is data of the next one",
       says=r"a\.jsonl")
 
 fault("rows without a label that counts are not counted",
-      "lib/hftrain/tasks/instruction_encoder.cpp", "++(teaches ? teaching_ : untaught_);", "++teaching_;",
+      "lib/hftrain/tasks/instruction_encoder.cpp", "++(learns ? teaching_ : untaught_);", "++teaching_;",
       tests=["tasks: instruction data: rows that teach nothing are counted, nothing but such rows refused"],
       says=r"no token that counts")
+
+fault("a row of one token is thought to teach",
+      "lib/hftrain/tasks/instruction_encoder.cpp", "++(learns ? teaching_ : untaught_);", "++(teaches ? teaching_ : untaught_);",
+      tests=["tasks: instruction data: rows that teach nothing are counted, nothing but such rows refused"],
+      says=r"single tokens")
+
+fault("the adapter's file lacks the copies that peft looks for",
+      "lib/hftrain/checkpoint/weights.cpp", "for (const SavedCopy& copy : copies) add(copy.parameter, copy.alias);", "",
+      tests=["runs: adapters: a head of words over a bare body is trained and saved"],
+      says=r"copies that peft looks for")
 
 fault("a head within the body has the whole body trained beside an adapter",
       "lib/hftrain/plan/resolve_adapter.cpp", "const bool within_body = !body.empty() && spec.name.starts_with(body);", "const bool within_body = false;",

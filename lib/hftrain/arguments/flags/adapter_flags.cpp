@@ -21,6 +21,7 @@ std::vector<Flag> adapter_flags() {
       {.name = "lora_alpha",
        .slot = at<&Arguments::adapter, &AdapterArguments::lora_alpha>,
        .help = "Scale of the adapter, divided by its rank.",
+       .range = at_least(1),
        .ours = true},
       {.name = "lora_dropout",
        .slot = at<&Arguments::adapter, &AdapterArguments::lora_dropout>,

@@ -1,0 +1,52 @@
+#include "generate_notes.h"
+
+#include <initializer_list>
+#include <string>
+
+namespace hftrain::app {
+namespace {
+
+class IdleFlags {
+ public:
+  IdleFlags(const GenerateFlags& flags, std::ostream& out) : flags_(flags), out_(out) {}
+
+  void tell(std::initializer_list<const char*> settings, const std::string& why) {
+    for (const char* setting : settings) {
+      const auto given = flags_.settings.find(setting);
+      if (given == flags_.settings.end() || given->is_null()) continue;
+      out_ << "note: --" << setting << " has no effect: " << why << std::endl;
+    }
+  }
+
+ private:
+  const GenerateFlags& flags_;
+  std::ostream& out_;
+};
+
+void note_lost_ends(const WritingModel& model, std::ostream& out) {
+  const auto ends = model.unknown_tokens.find("eos_token_id");
+  if (ends == model.unknown_tokens.end() || !model.config.eos_token_id.empty()) return;
+  out << "note: texts end at their length: eos_token_id of " << model.settings_origin << " is "
+      << ends->dump() << ", and the model has tokens 0 to " << model.architecture->vocab_size() - 1
+      << std::endl;
+}
+
+}  // namespace
+
+void note_idle_settings(const GenerateFlags& flags, const WritingModel& model, std::ostream& out) {
+  const generation::GenerationConfig& config = model.config;
+  IdleFlags idle(flags, out);
+  if (!config.do_sample)
+    idle.tell({"temperature", "top_k", "top_p", "min_p", "typical_p", "epsilon_cutoff", "eta_cutoff"},
+              "do_sample is false");
+  if (config.num_beams == 1) idle.tell({"length_penalty", "early_stopping"}, "num_beams is 1");
+  if (config.max_new_tokens) idle.tell({"max_length"}, "max_new_tokens goes before it");
+  if (config.min_new_tokens) idle.tell({"min_length"}, "min_new_tokens goes before it");
+  if (config.max_new_tokens && config.min_new_tokens && *config.min_new_tokens > *config.max_new_tokens)
+    out << "note: texts end before min_new_tokens, which is more than max_new_tokens" << std::endl;
+  if (!model.architecture->has_encoder_and_decoder())
+    idle.tell({"decoder_start_token_id"}, "the model has no encoder");
+  note_lost_ends(model, out);
+}
+
+}  // namespace hftrain::app

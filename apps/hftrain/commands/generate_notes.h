@@ -1,0 +1,14 @@
+// What a person should know of settings of generation that do nothing in this run.
+#pragma once
+
+#include <ostream>
+
+#include "generate_flags.h"
+#include "generate_model.h"
+
+namespace hftrain::app {
+
+// A line each: flags beside others that take their effect away, and ends of texts that the model does not have.
+void note_idle_settings(const GenerateFlags& flags, const WritingModel& model, std::ostream& out);
+
+}  // namespace hftrain::app
