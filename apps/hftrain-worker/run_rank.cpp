@@ -15,6 +15,7 @@
 #include "hftrain/runtime/translate.h"
 #include "hftrain/runtime/worker_context.h"
 #include "hftrain/trainer/event_channel.h"
+#include "hftrain/trainer/plugin.h"
 #include "hftrain/trainer/trainer.h"
 #include "plugin_path.h"
 
@@ -138,7 +139,7 @@ ExitCode train_in_groups(const plan::RunPlan& plan, const Options& options, runt
   try {
     return runtime::translate_exceptions([&] {
       comm::agree_on_plan(*communicator, plan::plan_hash(plan));
-      trainer.emplace(plan, context, *communicator, events);
+      trainer.emplace(plan, context, *communicator, events, trainer::load_plugin(plan, context));
       events.send(Kind::kReady, {{"seconds", monotonic_seconds() - begin}});
       return train_with(*trainer, *communicator, status, events);
     });

@@ -13,6 +13,7 @@
 #include "hftrain/base/file.h"
 #include "hftrain/base/json.h"
 #include "hftrain/machine/detect_topology.h"
+#include "hftrain/plan/plugin_file.h"
 #include "hftrain/tokenizer/tokenizer.h"
 #include "launcher/front/chat_facts.h"
 #include "launcher/ssh/host_file.h"
@@ -126,6 +127,7 @@ plan::ResolveInput resolve_input(const Inputs& inputs, const plan::DataFacts& da
           .agents = inputs.agents,
           .saved = saved_run(resume_from),
           .found_batch = batch ? batch : saved_batch(inputs, resume_from),
+          .plugin = inputs.plugin,
           .elsewhere = elsewhere};
 }
 
@@ -162,6 +164,8 @@ void add_model(Inputs& inputs) {
   inputs.model = plan::load_model_facts(inputs.parsed.arguments, inputs.environment, needed,
                                         plan::task_row(inputs.parsed).head);
   add_tokenizer_facts(inputs.parsed, inputs.environment, inputs.model);
+  if (const auto& plugin = inputs.parsed.arguments.interface.plugin)
+    inputs.plugin = plan::open_plugin(*plugin, HFTRAIN_TORCH_VERSION);
   inputs.files = plan::files_of_run(inputs.parsed, inputs.environment);
 }
 

@@ -28,6 +28,7 @@ struct Inputs {
   std::string run_label;   // "Nov21_12-00-00_host"
   std::vector<plan::AgentFacts>
       agents;  // of a job of several front programs, by number; empty: this one alone
+  std::optional<plan::PluginPlan> plugin;           // of --plugin
   std::optional<plan::MachineSpec> other_machines;  // of --machines: topology and agents are theirs
 };
 

@@ -6,6 +6,13 @@ install(FILES README.md DESTINATION share/hftrain)
 install(DIRECTORY configs docs DESTINATION share/hftrain)
 install(PROGRAMS scripts/hftrain-libtorch DESTINATION bin)
 
+# find_package(hftrain), for plug-ins.
+include(CMakePackageConfigHelpers)
+configure_file(scripts/cmake/package/hftrain-config.cmake.in package/hftrain-config.cmake @ONLY)
+write_basic_package_version_file("${PROJECT_BINARY_DIR}/package/hftrain-config-version.cmake" COMPATIBILITY SameMinorVersion)
+install(FILES "${PROJECT_BINARY_DIR}/package/hftrain-config.cmake" "${PROJECT_BINARY_DIR}/package/hftrain-config-version.cmake"
+  DESTINATION lib/cmake/hftrain)
+
 # The man page and the completions are what the installed program prints.
 install(CODE "
   set(root \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}\")

@@ -11,6 +11,14 @@ foreach(program IN LISTS programs)
   file(RPATH_SET FILE "${program}" NEW_RPATH "${path}")
 endforeach()
 
+# So does find_package(hftrain).
+file(GLOB_RECURSE configurations "${CPACK_TEMPORARY_INSTALL_DIRECTORY}/hftrain-config.cmake")
+foreach(configuration IN LISTS configurations)
+  file(READ "${configuration}" text)
+  string(REGEX REPLACE "set\\(hftrain_torch \"/[^\"]*\"\\)" "set(hftrain_torch \"\")" text "${text}")
+  file(WRITE "${configuration}" "${text}")
+endforeach()
+
 if(NOT CPACK_GENERATOR STREQUAL "DEB")
   return()
 endif()

@@ -174,9 +174,6 @@ TEST_CASE("an old and a new name that disagree are an error, except where the ol
 }
 
 TEST_CASE("planned and refused flags are refused with the word, the reason and the way out") {
-  CHECK(mistakes({"--plugin", "x.so"}) ==
-        "error: --plugin is planned: not in this build yet\n  where: command line\n"
-        "  why: plug-ins come later\n  try: leave it out");
   CHECK(mistakes({"--use_ipex"}) ==
         "error: --use_ipex is not supported\n  where: command line\n"
         "  why: oneDNN is already used on the CPU\n  try: use --use_cpu --bf16");

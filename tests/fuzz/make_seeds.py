@@ -386,6 +386,22 @@ def torch_files():
         seed("torch_zip", path.stem, path.read_bytes())
 
 
+def plugins():
+    """Libraries with nothing but a section, as tests/plan/plugin_file_test.cpp makes them."""
+    def library(section, contents):
+        names = b"\0" + section + b"\0"
+        header = struct.pack("<4sBBBB8xHHIQQQIHHHHHH", b"\x7fELF", 2, 1, 1, 0, 3, 62, 1, 0, 0, 64 + len(names) + len(contents), 0, 64, 0, 0,
+                             64, 2, 0)
+        headers = b"".join(struct.pack("<IIQQQQIIQQ", name, 1, 0, 0, place, size, 0, 0, 1, 0)
+                           for name, place, size in ((0, 64, len(names)), (1, 64 + len(names), len(contents))))
+        return header + names + contents + headers
+
+    seed("plugin_note", "whole", library(b".hftrain_plugin", b"interface=1\ntorch=2.11.0\ncxx11_abi=1\nname=a\n\0"))
+    seed("plugin_note", "other_interface", library(b".hftrain_plugin", b"interface=2\ntorch=none\nname=\x1b[0m"))
+    seed("plugin_note", "other_section", library(b".text", b"\x90"))
+    seed("plugin_note", "script", "#!/bin/sh\n")
+
+
 def words():
     """A list of words for each target: what stands in quotation marks in its seeds, and names that have no seed."""
     more = {
@@ -404,6 +420,7 @@ def words():
                          "_codecs\\x0aencode\\x0a", "latin1", "numpy\\x0adtype\\x0a", "numpy\\x0andarray\\x0a", "numpy.core.multiarray\\x0a_reconstruct\\x0a",
                          "torch\\x0aBFloat16Storage\\x0a", "torch\\x0aLongStorage\\x0a", "storage", "param_groups", "params", "state", "step",
                          "lr_lambdas", "base_lrs", "last_epoch", "cuda", "scale", "_growth_tracker"],
+        "plugin_note": ["\\x7fELF", ".hftrain_plugin", "interface=", "torch=", "cxx11_abi=", "name="],
         "torch_zip": ["PK\\x01\\x02", "PK\\x03\\x04", "PK\\x05\\x06", "PK\\x06\\x06", "PK\\x06\\x07", "\\xff\\xff\\xff\\xff", "state/data.pkl"],
         "yaml": [name for source in sorted((folder.parents[2] / "lib/hftrain/arguments/flags").glob("*.cpp"))
                  for name in re.findall(r'\.name = "([a-z0-9_]+)"', source.read_text())],
@@ -421,5 +438,5 @@ def words():
             (target_folder / seeds.name).write_text(lines)
 
 
-for write in (control_messages, greetings, safetensors, sharded_state, tokenizers, manifests, configs, configurations, rows, machines, chat_templates, images, torch_files, words):
+for write in (control_messages, greetings, safetensors, sharded_state, tokenizers, manifests, configs, configurations, rows, machines, chat_templates, images, torch_files, plugins, words):
     write()

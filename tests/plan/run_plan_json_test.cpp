@@ -21,6 +21,7 @@ RunPlan sample_plan() {
                       {1, 1, 0, DeviceKind::kCpu, -1, "cpu", "", 2}};
   plan.strategy.units = {{"model", {0, 1}, false}};
   plan.data.train = SplitPlan{"/cache/x", 10, 1000, true};
+  plan.plugin = PluginPlan{"patience", "/p/patience.so", "12ab"};
   plan.data.stream = data::StreamSpec{.files = {{"/data/a.csv", data::RowFormat::kCsv, 7, -3}},
                                       .recipe = {{"whole_words", true}},
                                       .read = {.file = "/data/a.csv", .names = {"body"}},
@@ -51,6 +52,7 @@ TEST_CASE("a plan survives being written and read") {
   CHECK(copy.data.stream->files.front().modified_ns == -3);
   CHECK(copy.data.stream->max_samples == 9);
   CHECK(copy.saving.total_limit == 2);
+  CHECK(copy.plugin->path == "/p/patience.so");
   CHECK(plan_hash(copy) == plan_hash(plan));
 }
 
@@ -117,6 +119,7 @@ TEST_CASE("every member of every struct of the plan is written") {
   CHECK(header.at("AdapterPlan") == keys(plan["model"]["adapter"]));
   CHECK(header.at("FusedKernels") == keys(plan["model"]["fused_kernels"]));
   CHECK(header.at("ProfilePlan") == keys(plan["profile"]));
+  CHECK(header.at("PluginPlan") == keys(plan["plugin"]));
   CHECK(header.at("GrownParameter") == keys(plan["model"]["grown"][0]));
   CHECK(header.at("IntervalPlan") == keys(plan["saving"]["interval"]));
   CHECK(header.at("UnitPlan") == keys(plan["strategy"]["units"][0]));
@@ -140,7 +143,7 @@ TEST_CASE("every member of every struct of the plan is written") {
     INFO(type);
     CHECK(header.at(type) == keys(plan[key]));
   }
-  CHECK(header.size() == parts.size() + 11);
+  CHECK(header.size() == parts.size() + 12);
 }
 
 }  // namespace

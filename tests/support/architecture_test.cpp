@@ -22,6 +22,7 @@ namespace fs = std::filesystem;
 // module -> modules it may include beside itself. What they may include, it may include too.
 const std::map<std::string, std::set<std::string>> kEdges = {
     {"base", {}},
+    {"plugin", {}},
     {"arguments", {"base"}},
     {"architectures", {"base"}},
     {"tokenizer", {"base"}},
@@ -32,7 +33,7 @@ const std::map<std::string, std::set<std::string>> kEdges = {
     {"report", {"storage"}},
     {"search", {"arguments"}},
     {"tasks", {"arguments", "architectures", "chat", "data", "metrics"}},
-    {"plan", {"arguments", "architectures", "generation", "storage", "tasks"}},
+    {"plan", {"arguments", "architectures", "generation", "plugin", "storage", "tasks"}},
     {"machine", {"plan"}},
     {"images", {"base"}},
     {"data", {"tokenizer", "images"}},
@@ -47,7 +48,7 @@ const std::map<std::string, std::set<std::string>> kEdges = {
     {"parallel", {"plan", "comm", "nn", "optim", "storage"}},
     {"checkpoint", {"interchange", "parallel", "runtime"}},
     {"cuda", {"runtime"}},
-    {"trainer", {"checkpoint", "data", "generation", "models", "reporting", "runtime"}},
+    {"trainer", {"checkpoint", "data", "generation", "models", "plugin", "reporting", "runtime"}},
     // the programs
     {"launcher", {"machine"}},
     {"launcher/front", {"launcher", "data", "generation", "interchange", "report", "reporting", "search"}},

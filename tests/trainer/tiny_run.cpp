@@ -22,6 +22,7 @@ class Recorder final : public trainer::Callback {
     if (at_step_end_) at_step_end_(state, control);
   }
   void on_log(const trainer::State& state, trainer::Control&, const Json& record) override {
+    if (!record.contains("loss")) return;  // of an evaluation, or of the end
     seen_.logged.push_back(state.global_step);
     seen_.losses.push_back(record.at("loss").get<double>());
     seen_.norms.push_back(record.at("grad_norm").get<double>());
@@ -102,12 +103,13 @@ plan::RunPlan tiny_plan(const std::string& folder, const std::string& output, in
 }
 
 Seen train(const plan::RunPlan& plan, comm::Communicator& communicator,
-           std::function<void(const trainer::State&, trainer::Control&)> at_step_end) {
+           std::function<void(const trainer::State&, trainer::Control&)> at_step_end,
+           trainer::Extensions extensions) {
   runtime::WorkerContext context;
   context.device_runtime = runtime::make_cpu_runtime();
   trainer::EventChannel events(FileDescriptor(), communicator.rank());
   Seen seen;
-  trainer::Trainer trainer(plan, context, communicator, events);
+  trainer::Trainer trainer(plan, context, communicator, events, std::move(extensions));
   trainer.add_callback(std::make_unique<Recorder>(seen, std::move(at_step_end)));
   seen.outcome = trainer.run();
   return seen;

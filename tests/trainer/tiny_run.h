@@ -60,7 +60,8 @@ struct Seen {
 
 // Trains as the plan says. `at_step_end` may change the control.
 Seen train(const plan::RunPlan& plan, comm::Communicator& communicator,
-           std::function<void(const trainer::State&, trainer::Control&)> at_step_end = {});
+           std::function<void(const trainer::State&, trainer::Control&)> at_step_end = {},
+           trainer::Extensions extensions = {});
 Seen train(const plan::RunPlan& plan,
            std::function<void(const trainer::State&, trainer::Control&)> at_step_end = {});
 

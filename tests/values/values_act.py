@@ -30,6 +30,7 @@ FEWEST = 300  # members; fewer were followed: the sources are not understood any
 
 # Members that act nowhere and are there to be said; each must be.
 FOR_PEOPLE = {
+    "PluginPlan::name": "`hftrain plan` and messages call the plug-in so",
     "SettledColumns::file": "the message of a missing column names the file that settled the names",
     "AcceleratorOptions::non_blocking": "a warning says when it could have no effect; it is always so",
     "FsdpSettings::use_orig_params": "a notice says that false has no effect",

@@ -311,6 +311,7 @@ struct InterfaceArguments {
   std::string color = "auto";            // auto | always | never
   bool quiet = false;                    // warnings and errors only
   std::optional<std::string> hf_compat;  // a transformers release
+  std::optional<std::string> plugin;     // path of a shared library
 };
 
 struct Arguments {

@@ -387,6 +387,7 @@ std::string describe_plan(const RunPlan& plan, const Topology& topology,
     if (plan.rehearse)
       rows.push_back({"rehearsal", "one evaluation batch and one save before the first update"});
   }
+  if (plan.plugin) rows.push_back({"plug-in", plan.plugin->name + ", " + plan.plugin->path});
   rows.insert(rows.end(), {{"memory", memory_text(plan)},
                            {"host", host_text(plan, topology.host)},
                            {"disk", disk_text(plan)},

@@ -193,6 +193,7 @@ RunPlan resolve(const ResolveInput& input) {
   plan.seed = static_cast<uint64_t>(arguments.run.seed);
   plan.full_determinism = arguments.run.full_determinism;
   plan.release = arguments::asked_release(arguments);
+  plan.plugin = input.plugin;
   plan.empty_cache_steps = arguments.device.torch_empty_cache_steps.value_or(0);
   const std::vector<std::string>& debug = arguments.debug.debug;
   plan.detect_overflow = std::find(debug.begin(), debug.end(), "underflow_overflow") != debug.end();

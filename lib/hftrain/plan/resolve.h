@@ -66,6 +66,7 @@ struct ResolveInput {
   std::optional<SavedRun> saved = std::nullopt;
   // Micro-batch that --auto_find_batch_size has come to; unset: per_device_train_batch_size.
   std::optional<int64_t> found_batch = std::nullopt;
+  std::optional<PluginPlan> plugin = std::nullopt;  // of --plugin, read and found fitting
   // The agents are of machines that `--machines` describes: what does not fit there is a mistake of the plan.
   bool elsewhere = false;
 };

@@ -331,6 +331,13 @@ struct ProfilePlan {
   int64_t first = 0, last = 0;  // counted from 1; 0: none
 };
 
+// A shared library of the user's that every rank loads.
+struct PluginPlan {
+  std::string name;  // as it calls itself
+  std::string path;  // absolute
+  std::string hash;  // of the file: all ranks load the same one
+};
+
 inline constexpr int kRunPlanSchema = 1;
 
 struct RunPlan {
@@ -344,6 +351,7 @@ struct RunPlan {
   int64_t empty_cache_steps = 0;  // updates from one emptying of the allocator's cache to the next; 0: never
   bool detect_overflow = false;   // the first module with numbers that are not finite ends the run
   ProfilePlan profile;
+  std::optional<PluginPlan> plugin;
   int64_t release = 51700;  // of transformers, whose habits the run has, as arguments/compat.h numbers them
   RanksPlan ranks;
   StrategyPlan strategy;

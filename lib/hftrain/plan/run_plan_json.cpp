@@ -124,11 +124,12 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(MemoryPlan, parameters, gradients, optimizer,
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(DiskPlan, checkpoint_bytes, checkpoints_kept, needed_bytes, free_bytes,
                                    nvme_bytes)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ProfilePlan, first, last)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(PluginPlan, name, path, hash)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(RunPlan, schema, hftrain_version, output_dir, do_train, do_eval,
                                    do_predict, rehearse, seed, full_determinism, empty_cache_steps,
-                                   detect_overflow, profile, release, ranks, strategy, model, precision, data,
-                                   batch, steps, optimizer, schedule, logging, evaluation, saving,
-                                   memory_per_rank, disk)
+                                   detect_overflow, profile, plugin, release, ranks, strategy, model,
+                                   precision, data, batch, steps, optimizer, schedule, logging, evaluation,
+                                   saving, memory_per_rank, disk)
 
 Json to_json_value(const RunPlan& plan) {
   return plan;

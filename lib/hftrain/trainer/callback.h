@@ -10,12 +10,13 @@
 
 namespace hftrain::trainer {
 
-// Called on the training thread of every rank, in the order of training_loop.md 7.2. `control` may be
-// changed; a change that depends on rank-local facts would let ranks part ways, so decide only from what all
-// ranks share (metrics, steps).
+// Called on the training thread of every rank, in the order of training_loop.md 7.2. `control` may be changed. Ranks do not
+// ask each other what the callbacks of add_callback() want: those decide only from what all ranks share (metrics, steps).
+// They do where a run has callbacks of Extensions, which may decide from anything.
 class Callback {
  public:
   virtual ~Callback() = default;
+  virtual void on_init_end(const State&, Control&) {}
   virtual void on_train_begin(const State&, Control&) {}
   virtual void on_epoch_begin(const State&, Control&) {}
   virtual void on_step_begin(const State&, Control&) {}
@@ -23,8 +24,11 @@ class Callback {
   virtual void on_pre_optimizer_step(const State&, Control&) {}
   virtual void on_optimizer_step(const State&, Control&) {}
   virtual void on_step_end(const State&, Control&) {}
+  // Every record: of training at an interval, of evaluations, of the end of training.
   virtual void on_log(const State&, Control&, const Json& /*record*/) {}
+  virtual void on_prediction_step(const State&, Control&) {}  // a batch of an evaluation or a prediction
   virtual void on_evaluate(const State&, Control&, const Json& /*metrics*/) {}
+  virtual void on_predict(const State&, Control&, const Json& /*metrics*/) {}
   virtual void on_save(const State&, Control&) {}
   virtual void on_epoch_end(const State&, Control&) {}
   virtual void on_train_end(const State&, Control&) {}

@@ -1,15 +1,11 @@
-// What the loop will do next. Intervals set the flags; callbacks may change them (transformers'
+// What the loop will do next, which is also what plug-ins see: intervals set the flags; callbacks may change them (transformers'
 // TrainerControl).
 #pragma once
 
+#include "hftrain/plugin/callback.h"
+
 namespace hftrain::trainer {
 
-struct Control {
-  bool should_training_stop = false;
-  bool should_epoch_stop = false;
-  bool should_save = false;
-  bool should_evaluate = false;
-  bool should_log = false;
-};
+using Control = plugin::Control;
 
 }  // namespace hftrain::trainer

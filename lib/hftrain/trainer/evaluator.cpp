@@ -54,8 +54,14 @@ std::vector<float> losses_of_round(const at::TensorAccessor<float, 3>& all, int6
 }  // namespace
 
 Evaluator::Evaluator(const plan::RunPlan& plan, models::Model& model, nn::UnitRunner& runner,
-                     comm::Communicator& communicator, EventChannel& events)
-    : plan_(plan), model_(model), runner_(runner), communicator_(communicator), events_(events) {
+                     comm::Communicator& communicator, EventChannel& events,
+                     models::ObjectiveMaker make_objective)
+    : plan_(plan),
+      model_(model),
+      runner_(runner),
+      communicator_(communicator),
+      events_(events),
+      make_objective_(std::move(make_objective)) {
   if (!plan.evaluation.generation.is_null()) writer_.emplace(plan, model, runner, communicator);
 }
 
@@ -75,6 +81,7 @@ StopSignal Evaluator::collect(const EvaluationRequest& request, ScorerExchange* 
   for (int64_t round = 0; round < rounds; ++round) {
     if (const StopSignal seen = stop.look(); seen != StopSignal::kNone) return seen;
     losses.push_back(next_loss(*loader, request, round, collector ? &*collector : nullptr));
+    if (request.after_batch) request.after_batch();
     if (scorers != nullptr && (round + 1) % rounds_of_piece == 0) scorers->hand_on();
     if (monotonic_seconds() - reported > 0.2) {
       reported = monotonic_seconds();
@@ -169,13 +176,12 @@ Evaluator::BatchLoss Evaluator::loss_of(const LoadedBatch& batch, at::Tensor& ou
   const auto tokens = static_cast<float>(models::label_count(model_.architecture(), columns));
   const at::Tensor divisor =
       at::scalar_tensor(tokens, at::TensorOptions().dtype(at::kFloat).device(model_.options().device));
-  const models::Objective objective =
-      models::loss_objective(model_.architecture(), columns,
-                             {.num_items = divisor,
-                              .label_smoothing = plan_.optimizer.label_smoothing,
-                              .by_probability = plan_.optimizer.loss_by_probability,
-                              .want_logits = form == OutputForm::kScores,
-                              .want_best_ids = form == OutputForm::kBestIds});
+  const models::Objective objective = make_objective_(model_.architecture(), columns,
+                                                      {.num_items = divisor,
+                                                       .label_smoothing = plan_.optimizer.label_smoothing,
+                                                       .by_probability = plan_.optimizer.loss_by_probability,
+                                                       .want_logits = form == OutputForm::kScores,
+                                                       .want_best_ids = form == OutputForm::kBestIds});
   models::Output given = model_.forward(columns, runner_, objective);
   if (!writer_) output = std::move(given.logits);
   return {given.loss.item<float>(), tokens};

@@ -3,6 +3,7 @@
 // rank in pieces where it is large.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -12,6 +13,7 @@
 #include "hftrain/comm/communicator.h"
 #include "hftrain/data/dataset.h"
 #include "hftrain/models/model.h"
+#include "hftrain/models/own_loss.h"
 #include "hftrain/nn/unit_runner.h"
 #include "hftrain/plan/run_plan.h"
 #include "hftrain/trainer/batch_loader.h"
@@ -30,6 +32,7 @@ struct EvaluationRequest {
   ScorerMaker make_scorer;  // not set: the loss alone
   // Where files of results go, on the rank that writes them.
   std::optional<tasks::ResultPlace> place = std::nullopt;
+  std::function<void()> after_batch = {};  // of run(), on every rank; not set: nobody wants to know
 };
 
 struct Evaluation {
@@ -43,7 +46,8 @@ struct Evaluation {
 class Evaluator {
  public:
   Evaluator(const plan::RunPlan& plan, models::Model& model, nn::UnitRunner& runner,
-            comm::Communicator& communicator, EventChannel& events);
+            comm::Communicator& communicator, EventChannel& events,
+            models::ObjectiveMaker make_objective = models::loss_objective);
 
   // {<prefix>_loss, <prefix>_<metric of the scorer>…, <prefix>_runtime, <prefix>_samples_per_second,
   // <prefix>_steps_per_second}; of a split without labels neither a loss nor metrics. A stop signal seen by any
@@ -82,6 +86,7 @@ class Evaluator {
   nn::UnitRunner& runner_;
   comm::Communicator& communicator_;
   EventChannel& events_;
+  models::ObjectiveMaker make_objective_;
   std::optional<TextWriter> writer_;  // where texts are judged
 };
 

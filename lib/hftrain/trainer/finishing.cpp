@@ -161,6 +161,7 @@ void Trainer::evaluate_set(EvaluatedSet set) {
   Evaluation evaluation = evaluate_in_full(set);
   if (evaluation.metrics.is_null()) return;
   Json metrics = record(with_suffix(evaluation.metrics, set.suffix()));
+  notify(&Callback::on_evaluate, metrics);
   Json memory = Json::object();
   memory_.end("eval", memory);
   metrics.update(with_suffix(memory, set.suffix()));
@@ -185,6 +186,7 @@ void Trainer::predict_set(EvaluatedSet set) {
   Evaluation evaluation = evaluate_in_full(set);
   if (evaluation.metrics.is_null()) return;
   memory_.end("test", evaluation.metrics);
+  notify(&Callback::on_predict, evaluation.metrics);
   if (!speaks()) return;
   write_results("predict", with_suffix(evaluation.metrics, set.suffix()), set.of(plan_.data)->samples,
                 set.suffix());

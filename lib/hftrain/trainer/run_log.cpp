@@ -26,7 +26,8 @@ reporting::ReportedRun reported_run(const plan::RunPlan& plan, const Environment
 }  // namespace
 
 RunLog::RunLog(const plan::RunPlan& plan, const runtime::WorkerContext& context, const State& state,
-               reporting::LogHistory history, EventChannel& events)
+               reporting::LogHistory history, EventChannel& events,
+               const std::vector<FurtherReporter>& further)
     : state_(state), history_(std::move(history)), events_(events) {
   if (context.place.rank != 0) return;
   file_.emplace(plan.output_dir + "/hftrain/log.jsonl");
@@ -37,6 +38,10 @@ RunLog::RunLog(const plan::RunPlan& plan, const runtime::WorkerContext& context,
     const reporting::ReporterRow& row = reporting::reporter(name);
     trackers_.push_back(std::make_unique<reporting::BackgroundReporter>(
         name, [run, begin = row.begin](const reporting::SinkHost& host) { return begin(run, host); }, tell));
+  }
+  for (const FurtherReporter& reporter : further) {
+    trackers_.push_back(std::make_unique<reporting::BackgroundReporter>(
+        reporter.name, [begin = reporter.begin](const reporting::SinkHost&) { return begin(); }, tell));
   }
 }
 

@@ -13,6 +13,7 @@
 #include "hftrain/reporting/record_sink.h"
 #include "hftrain/runtime/worker_context.h"
 #include "hftrain/trainer/event_channel.h"
+#include "hftrain/trainer/extensions.h"
 #include "hftrain/trainer/state.h"
 
 namespace hftrain::trainer {
@@ -20,9 +21,11 @@ namespace hftrain::trainer {
 // Only rank 0 has a history and trackers and sends events. Used by the thread that trains.
 class RunLog {
  public:
-  // `state` and `events` must outlive the object. `history`: what the run had logged before it was resumed.
+  // `state` and `events` must outlive the object. `history`: what the run had logged before it was resumed. `further`: beside the
+  // trackers of the plan.
   RunLog(const plan::RunPlan& plan, const runtime::WorkerContext& context, const State& state,
-         reporting::LogHistory history, EventChannel& events);
+         reporting::LogHistory history, EventChannel& events,
+         const std::vector<FurtherReporter>& further = {});
 
   // Adds the epoch and records at the state's current step. Error(kDisk) when log.jsonl cannot be written;
   // trackers are not waited for.

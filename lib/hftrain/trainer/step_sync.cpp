@@ -3,6 +3,7 @@
 #include <ATen/ops/empty.h>
 
 #include <algorithm>
+#include <iterator>
 
 #include "hftrain/base/clock.h"
 
@@ -34,6 +35,19 @@ StepSync sync_step(comm::Communicator& communicator, const StepSync& local) {
           .input_tokens = values[1],
           .saves_at_rest = values[4],
           .stop = joint_signal(values[2], values[3])};
+}
+
+Control sync_control(comm::Communicator& communicator, const Control& local) {
+  constexpr bool Control::*kFlags[] = {&Control::should_training_stop, &Control::should_epoch_stop,
+                                       &Control::should_save, &Control::should_evaluate,
+                                       &Control::should_log};
+  const at::Tensor votes = at::empty({std::size(kFlags)}, at::kLong);
+  int64_t* values = votes.data_ptr<int64_t>();
+  for (size_t i = 0; i < std::size(kFlags); ++i) values[i] = local.*kFlags[i] ? 1 : 0;
+  communicator.host().all_reduce(votes, comm::Reduction::kSum);
+  Control all;
+  for (size_t i = 0; i < std::size(kFlags); ++i) all.*kFlags[i] = values[i] > 0;
+  return all;
 }
 
 StopPoll::StopPoll(comm::Communicator& communicator)

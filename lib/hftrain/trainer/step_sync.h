@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "hftrain/comm/communicator.h"
+#include "hftrain/trainer/control.h"
 #include "hftrain/trainer/stop_request.h"
 
 namespace hftrain::trainer {
@@ -21,6 +22,9 @@ struct StepSync {
 
 // Collective.
 StepSync sync_step(comm::Communicator& communicator, const StepSync& local);
+
+// The flags that any rank has set. Collective.
+Control sync_control(comm::Communicator& communicator, const Control& local);
 
 // For a loop whose rounds all ranks go through together. The ranks ask each other about twice a second, not
 // in every round: that would slow down a loop of small steps.

@@ -20,6 +20,7 @@
 #include "hftrain/trainer/components.h"
 #include "hftrain/trainer/early_stopping.h"
 #include "hftrain/trainer/memory_account.h"
+#include "hftrain/trainer/notify.h"
 #include "hftrain/trainer/stream_share.h"
 
 namespace hftrain::trainer {
@@ -67,7 +68,7 @@ DataPosition position_in_data(const plan::RunPlan& plan, const reporting::Traine
 }  // namespace
 
 Trainer::Trainer(const plan::RunPlan& plan, runtime::WorkerContext& context, comm::Communicator& communicator,
-                 EventChannel& events)
+                 EventChannel& events, Extensions extensions)
     : plan_(plan),
       context_(context),
       communicator_(communicator),
@@ -87,9 +88,11 @@ Trainer::Trainer(const plan::RunPlan& plan, runtime::WorkerContext& context, com
   if (plan.detect_overflow) overflow_watch_ = std::make_unique<OverflowWatch>(*model_, inner);
   nn::UnitRunner& runner = overflow_watch_ ? static_cast<nn::UnitRunner&>(*overflow_watch_) : inner;
   schedule_ = make_schedule(plan);
+  const models::ObjectiveMaker objectives =
+      extensions.loss ? models::own_loss(extensions.loss) : models::loss_objective;
   update_ = std::make_unique<Update>(plan, *model_, runner, *strategy_, *schedule_, scaler_,
-                                     parallel::make_host_copies(context_.device));
-  evaluator_ = std::make_unique<Evaluator>(plan, *model_, runner, communicator, events);
+                                     parallel::make_host_copies(context_.device), objectives);
+  evaluator_ = std::make_unique<Evaluator>(plan, *model_, runner, communicator, events, objectives);
   checkpointer_ = std::make_unique<checkpoint::Checkpointer>(
       plan, model_->architecture().parameters(), model_->options().parameter_dtype, *strategy_, communicator,
       files_, context.device_runtime.get(), [this](uint64_t bytes) { events_.moved(bytes); });
@@ -98,10 +101,13 @@ Trainer::Trainer(const plan::RunPlan& plan, runtime::WorkerContext& context, com
         plan.evaluation.metric_for_best_model, plan.evaluation.greater_is_better,
         *plan.evaluation.early_stopping_patience, plan.evaluation.early_stopping_threshold));
   }
+  agrees_on_flags_ = !extensions.callbacks.empty() && communicator.world_size() > 1;
+  for (auto& callback : extensions.callbacks) add_callback(std::move(callback));
   load();
   const bool saves = plan.do_train && plan.saving.interval.strategy != "no";
   if (saves && plan.saving.asynchronous) checkpointer_->reserve_copy();
-  log_ = std::make_unique<RunLog>(plan, context, state_, logged_before(), events);
+  log_ = std::make_unique<RunLog>(plan, context, state_, logged_before(), events, extensions.reporters);
+  notify(&Callback::on_init_end);
 }
 
 Trainer::~Trainer() = default;
@@ -367,14 +373,15 @@ std::shared_ptr<const data::Dataset> Trainer::open_split(const plan::SplitPlan& 
   return data::Dataset::open(split.cache_path, split.columns);
 }
 
-EvaluationRequest Trainer::evaluation_request(EvaluatedSet set, bool writes) const {
+EvaluationRequest Trainer::evaluation_request(EvaluatedSet set, bool writes) {
   const plan::SplitPlan& planned = *set.of(plan_.data);
   const std::shared_ptr<const data::Dataset> dataset = open_split(planned);
   const std::string prefix = set.predicted() ? "predict" : "eval";
   EvaluationRequest request{.dataset = dataset,
                             .collator = make_collator(plan_.data, planned),
                             .prefix = prefix,
-                            .make_scorer = make_scorer_maker(plan_, dataset, set, writes)};
+                            .make_scorer = make_scorer_maker(plan_, dataset, set, writes),
+                            .after_batch = [this] { notify(&Callback::on_prediction_step); }};
   if (writes && speaks()) request.place = {plan_.output_dir, prefix};
   return request;
 }

@@ -23,6 +23,7 @@
 #include "hftrain/trainer/evaluated_set.h"
 #include "hftrain/trainer/evaluator.h"
 #include "hftrain/trainer/event_channel.h"
+#include "hftrain/trainer/extensions.h"
 #include "hftrain/trainer/loss_accumulator.h"
 #include "hftrain/trainer/memory_stage.h"
 #include "hftrain/trainer/overflow_watch.h"
@@ -46,9 +47,9 @@ struct RunOutcome {
 class Trainer {
  public:
   // Builds the model, loads weights and, when the plan resumes, everything else. References must outlive the
-  // object.
+  // object. `extensions`: alike on all ranks.
   Trainer(const plan::RunPlan& plan, runtime::WorkerContext& context, comm::Communicator& communicator,
-          EventChannel& events);
+          EventChannel& events, Extensions extensions = {});
   ~Trainer();
 
   void add_callback(std::unique_ptr<Callback> callback) { callbacks_.push_back(std::move(callback)); }
@@ -96,6 +97,8 @@ class Trainer {
   double divisor_of(const StepSync& all) const;
   void after_step();
   void act_on_flags();
+  // Where callbacks may decide from what one rank alone knows: a flag that any rank has set is set on all. Collective.
+  void agree_on_flags();
   // An update of which this rank has not heard yet how it went.
   struct Untold {
     int64_t step = 0, epoch = 0;
@@ -143,7 +146,7 @@ class Trainer {
   // Why the best model cannot be loaded; empty: it can. Collective.
   std::string best_model_problem();
   // `writes`: what it says of the samples is to be written.
-  EvaluationRequest evaluation_request(EvaluatedSet set, bool writes) const;
+  EvaluationRequest evaluation_request(EvaluatedSet set, bool writes);
   // Metrics are null when a stop came in between.
   Evaluation evaluate_in_full(EvaluatedSet set);
   void evaluate_at_end();
@@ -189,6 +192,7 @@ class Trainer {
   State state_;
   Control control_;
   Callbacks callbacks_;
+  bool agrees_on_flags_ = false;
   LossAccumulator losses_;
   Throughput throughput_;
   Profile profile_;

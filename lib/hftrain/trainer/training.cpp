@@ -83,6 +83,7 @@ void Trainer::train() {
   model_->train(true);
   const bool at_last_step = control_.should_training_stop = state_.global_step >= plan_.steps.max_steps;
   notify(&Callback::on_train_begin);
+  agree_on_flags();
   if (plan_.evaluation.on_start && state_.global_step == 0 && plan_.data.validation) {
     control_.should_evaluate = true;
     act_on_flags();
@@ -176,6 +177,7 @@ void Trainer::train_epoch(BatchLoader& loader) {
   loader.seek(state_.position, drawn_order());
   control_.should_epoch_stop = false;
   if (state_.position.batch == 0) notify(&Callback::on_epoch_begin);
+  agree_on_flags();
   while (!control_.should_training_stop && !control_.should_epoch_stop) {
     const std::vector<LoadedBatch> group = next_group(loader, plan_.batch.accumulation_steps);
     // A rank that waits for rows of a stream may hear of a stop before the others: the end of it is agreed on, too.
@@ -189,6 +191,7 @@ void Trainer::train_epoch(BatchLoader& loader) {
   if (complete || control_.should_epoch_stop) state_.position = {state_.position.epoch + 1, 0};
   state_.epoch_closed = true;
   notify(&Callback::on_epoch_end);
+  agree_on_flags();
   set_flags_at_epoch_end(plan_, state_.epoch, control_);
   act_on_flags();
 }
@@ -255,17 +258,31 @@ void Trainer::after_step() {
                speaks() ? [this] { return live_facts(); } : std::function<Json()>());
   set_flags_at_step_end(plan_, state_.global_step, state_.epoch, control_);
   notify(&Callback::on_step_end);
+  agree_on_flags();
   act_on_flags();
 }
 
 void Trainer::act_on_flags() {
   if (control_.should_log || control_.should_evaluate || control_.should_save) settle_update();
-  if (control_.should_log) log_progress();
-  if (control_.should_evaluate && plan_.data.validation) evaluate_and_track();
+  if (control_.should_log) {
+    log_progress();
+    agree_on_flags();
+  }
+  if (control_.should_evaluate && plan_.data.validation) {
+    evaluate_and_track();
+    agree_on_flags();
+  }
   // While gradients are not finite the parameters are suspect: the newest checkpoint is to be from before.
   const bool suspect = non_finite_in_a_row_ > 0 && !plan_.precision.gradient_scaler;
-  if (control_.should_save && !suspect && last_saved_step_ != state_.global_step) save_checkpoint();
+  if (control_.should_save && !suspect && last_saved_step_ != state_.global_step) {
+    save_checkpoint();
+    agree_on_flags();
+  }
   control_.should_log = control_.should_evaluate = control_.should_save = false;
+}
+
+void Trainer::agree_on_flags() {
+  if (agrees_on_flags_) control_ = sync_control(communicator_, control_);
 }
 
 std::vector<int64_t> Trainer::samples_of(const std::vector<LoadedBatch>& group) {
@@ -340,6 +357,7 @@ Json Trainer::live_facts() const {
 Json Trainer::record(Json metrics) {
   if (plan_.logging.count_input_tokens != "no") metrics["num_input_tokens_seen"] = state_.input_tokens_seen;
   log_->record(metrics);
+  notify(&Callback::on_log, metrics);
   return metrics;
 }
 
@@ -378,7 +396,7 @@ void Trainer::log_progress() {
     record.update(tokens_per_second(seconds));
   }
   control_.should_log = false;
-  notify(&Callback::on_log, this->record(std::move(record)));
+  this->record(std::move(record));
 }
 
 void Trainer::evaluate_and_track() {

@@ -12,14 +12,15 @@ namespace hftrain::trainer {
 
 Update::Update(const plan::RunPlan& plan, models::Model& model, nn::UnitRunner& runner,
                parallel::Strategy& strategy, optim::Schedule& schedule, optim::GradientScaler& scaler,
-               std::unique_ptr<parallel::HostCopies> copies)
+               std::unique_ptr<parallel::HostCopies> copies, models::ObjectiveMaker make_objective)
     : plan_(plan),
       model_(model),
       runner_(runner),
       strategy_(strategy),
       schedule_(schedule),
       scaler_(scaler),
-      copies_(std::move(copies)) {}
+      copies_(std::move(copies)),
+      make_objective_(std::move(make_objective)) {}
 
 void Update::accumulate(const LoadedBatch& batch, double divisor, bool synchronise, LossAccumulator& losses,
                         int64_t steps_since_log, const UpdateHooks& hooks) {
@@ -28,10 +29,10 @@ void Update::accumulate(const LoadedBatch& batch, double divisor, bool synchroni
   const at::Tensor items = at::scalar_tensor(divisor, at::TensorOptions().dtype(at::kFloat).device(device));
   strategy_.begin_micro_batch(synchronise);
   const models::Objective objective =
-      models::loss_objective(model_.architecture(), columns,
-                             {.num_items = items,
-                              .label_smoothing = plan_.optimizer.label_smoothing,
-                              .by_probability = plan_.optimizer.loss_by_probability});
+      make_objective_(model_.architecture(), columns,
+                      {.num_items = items,
+                       .label_smoothing = plan_.optimizer.label_smoothing,
+                       .by_probability = plan_.optimizer.loss_by_probability});
   const at::Tensor loss = model_.forward(columns, runner_, objective).loss;
   losses.add(loss, steps_since_log);
   hooks.before_backward();

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "hftrain/models/model.h"
+#include "hftrain/models/own_loss.h"
 #include "hftrain/optim/gradients.h"
 #include "hftrain/optim/schedule.h"
 #include "hftrain/parallel/host_copies.h"
@@ -37,7 +38,8 @@ class Update {
   // `copies`: of a device that computes while the host goes on; null: numbers are read at once.
   Update(const plan::RunPlan& plan, models::Model& model, nn::UnitRunner& runner,
          parallel::Strategy& strategy, optim::Schedule& schedule, optim::GradientScaler& scaler,
-         std::unique_ptr<parallel::HostCopies> copies);
+         std::unique_ptr<parallel::HostCopies> copies,
+         models::ObjectiveMaker make_objective = models::loss_objective);
 
   // `divisor`: what the summed token losses of every micro-batch are divided by. Gradients are zero before
   // and after. What is known now: of this update, or of the one before (nothing: this is the first).
@@ -66,6 +68,7 @@ class Update {
   optim::Schedule& schedule_;
   optim::GradientScaler& scaler_;
   std::unique_ptr<parallel::HostCopies> copies_;
+  models::ObjectiveMaker make_objective_;
   std::optional<Waiting> waiting_;
 };
 

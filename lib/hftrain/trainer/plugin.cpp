@@ -1,0 +1,119 @@
+#include "hftrain/trainer/plugin.h"
+
+#include <dlfcn.h>
+#include <torch/version.h>
+
+#include <stdexcept>
+#include <string>
+#include <utility>
+
+#include "hftrain/base/error.h"
+#include "hftrain/base/file.h"
+#include "hftrain/base/json.h"
+#include "hftrain/plan/plugin_file.h"
+#include "hftrain/plugin/plugin.h"
+#include "hftrain/trainer/plugin_callback.h"
+#include "hftrain/trainer/plugin_guard.h"
+#include "hftrain/trainer/plugin_loss.h"
+#include "hftrain/trainer/plugin_reporter.h"
+
+namespace hftrain::trainer {
+namespace {
+
+using plugin::Registry;
+using Register = void (*)(Registry&);
+
+Error unusable_plugin(ExitCode code, const plan::PluginPlan& plugin) {
+  return Error(code, "the plug-in '" + plugin.name + "' cannot be used").where(plugin.path);
+}
+
+std::string reason_of_loader() {
+  const char* reason = ::dlerror();
+  return reason == nullptr ? "unknown reason" : reason;
+}
+
+// All ranks compute with the same file, and that is the one which the front program has looked at.
+void check_file(const plan::PluginPlan& plugin) {
+  if (plan::open_plugin(plugin.path, TORCH_VERSION).hash == plugin.hash) return;
+  throw unusable_plugin(ExitCode::kEnvironment, plugin)
+      .why("it is another file than where and when the run was started")
+      .hint("the same file at this path on every machine, and none that changes while a run lasts");
+}
+
+Registry ask_for_registration(const plan::PluginPlan& plugin) {
+  void* library = ::dlopen(plugin.path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (library == nullptr)
+    throw unusable_plugin(ExitCode::kEnvironment, plugin)
+        .why(reason_of_loader())
+        .hint("link it with all that it uses, and with hftrain::torch where it computes");
+  const auto function = reinterpret_cast<Register>(::dlsym(library, "hftrain_plugin_register"));
+  if (function == nullptr) throw unusable_plugin(ExitCode::kEnvironment, plugin).why(reason_of_loader());
+  Registry registry;
+  PluginPart{plugin.name, plugin.path, "what begins with HFTRAIN_PLUGIN"}.call("registering",
+                                                                               [&] { function(registry); });
+  return registry;
+}
+
+plugin::Run told_run(const plan::RunPlan& plan, const runtime::WorkerContext& context) {
+  return {.output_dir = plan.output_dir,
+          .name = plan.logging.run_name,
+          .arguments = plan.logging.arguments_json,
+          .model_config = dump_json(plan.model.config),
+          .parameters = plan.model.parameters,
+          .rank = context.place.rank,
+          .local_rank = context.place.local_rank,
+          .world_size = context.place.world_size};
+}
+
+// What would be accepted and ignored, because the loss is no longer ours.
+void check_losses(const plan::RunPlan& plan, const Registry& registry) {
+  if (registry.losses.empty()) return;
+  const plan::PluginPlan& plugin = *plan.plugin;
+  if (registry.losses.size() > 1)
+    throw unusable_plugin(ExitCode::kUsage, plugin)
+        .why("it registers " + std::to_string(registry.losses.size()) + " losses, and a run has one")
+        .hint("register one of them");
+  if (plan::read_plugin_note(read_file(plugin.path), plugin.path).torch == "none")
+    throw unusable_plugin(ExitCode::kUsage, plugin)
+        .why("it registers a loss, and does not say with which LibTorch it was compiled")
+        .hint("link hftrain::torch of find_package(hftrain)");
+  const bool smooths = plan.optimizer.label_smoothing != 0;
+  if (smooths || plan.optimizer.loss_by_probability)
+    throw unusable_plugin(ExitCode::kUsage, plugin)
+        .why(std::string(smooths ? "--label_smoothing_factor" : "--loss_type dft") +
+             " changes the model's own loss, and the plug-in's is computed in its place")
+        .hint("leave the flag out, or do it in the plug-in");
+}
+
+}  // namespace
+
+Extensions load_plugin(const plan::RunPlan& plan, const runtime::WorkerContext& context) {
+  Extensions extensions;
+  if (!plan.plugin) return extensions;
+  check_file(*plan.plugin);
+  Registry registry = ask_for_registration(*plan.plugin);
+  check_losses(plan, registry);
+  const plugin::Run run = told_run(plan, context);
+  const auto part = [&](const char* kind, const std::string& name) {
+    return PluginPart{plan.plugin->name, plan.plugin->path, std::string("the ") + kind + " '" + name + "'"};
+  };
+  for (auto& registered : registry.callbacks) {
+    PluginPart callback = part("callback", registered.name);
+    std::unique_ptr<plugin::Callback> made = callback.call("being made", [&] {
+      std::unique_ptr<plugin::Callback> object = registered.member(run);
+      if (!object) throw std::runtime_error("it made no callback");
+      return object;
+    });
+    extensions.callbacks.push_back(
+        plugin_callback(std::move(callback), registered.name, std::move(made), plan, context.place.rank));
+  }
+  for (auto& reporter : registry.reporters) {
+    PluginPart named = part("reporter", reporter.name);
+    extensions.reporters.push_back(plugin_reporter(std::move(named), std::move(reporter), run));
+  }
+  for (auto& loss : registry.losses)
+    extensions.loss = plugin_loss(part("loss", loss.name), std::move(loss.member));
+  return extensions;
+}
+
+}  // namespace hftrain::trainer

@@ -1,0 +1,15 @@
+// The user's plug-in (plan::PluginPlan) as extensions of a run.
+#pragma once
+
+#include "hftrain/plan/run_plan.h"
+#include "hftrain/runtime/worker_context.h"
+#include "hftrain/trainer/extensions.h"
+
+namespace hftrain::trainer {
+
+// Loads the library and keeps it for the life of the process; nothing without one in the plan. Error: kEnvironment where it
+// cannot be loaded, is not the file that the plan is about, or was built for another interface or LibTorch; kUsage where
+// the plan asks for what its loss would not do; kInternal where it throws while it registers.
+Extensions load_plugin(const plan::RunPlan& plan, const runtime::WorkerContext& context);
+
+}  // namespace hftrain::trainer

@@ -1,0 +1,140 @@
+#!/usr/bin/env python3
+"""Plug-ins of docs/plugins, built outside the sources against an installed tree, do in runs what their page says, and what is no plug-in
+of this installation is refused before anything starts.
+
+Usage: tests/apps/plugins.py [scenario…]
+"""
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+
+import runs
+from runs import expect
+
+
+def call(*words, cwd):
+    done = subprocess.run([*map(str, words)], cwd=cwd, text=True, capture_output=True)
+    expect(done.returncode == 0, " ".join(map(str, words)), done.stdout + done.stderr)
+    return done
+
+
+class Plugins(runs.Fixture):
+    """The installed tree, moved, and the three plug-ins in `built`."""
+
+    def __init__(self, folder):
+        super().__init__(folder)
+        place = pathlib.Path(folder)
+        call("cmake", "--install", runs.BUILD, "--prefix", place / "first", cwd=folder)
+        tree = (place / "first").rename(place / "installed")
+        shutil.copytree(tree / "share/hftrain/docs/plugins", place / "sources")
+        self.built = place / "built"
+        call("cmake", "-S", place / "sources", "-B", self.built, "-G", "Ninja", f"-DCMAKE_PREFIX_PATH={tree}", cwd=folder)
+        call("cmake", "--build", self.built, cwd=folder)
+        runs.HFTRAIN = str(tree / "bin/hftrain")
+
+    def flags(self, output, *more, **options):
+        return [word + self.WITHOUT_DROPOUT if word.startswith("n_layer=") else word for word in super().flags(output, *more, **options)]
+
+    def run(self, output, plugin, *more, code=0, ranks=2, **environment):
+        self.environment.update(environment)
+        try:
+            done = self.call(*self.flags(output, "--plugin", plugin, "--save_strategy", "no", *more, ranks=ranks), expect=code)
+        finally:
+            for name in environment:
+                del self.environment[name]
+        return done.stdout + done.stderr
+
+
+def a_callback_stops_the_run_and_is_saved(plugins, folder):
+    output = os.path.join(folder, "run")
+    text = plugins.run(output, plugins.built / "stop_below.so", "--max_steps", "60", STOP_BELOW="6.1")
+    losses = [record["loss"] for record in runs.records(output) if "loss" in record]
+    expect(losses[-1] < 6.1 and all(loss >= 6.1 for loss in losses[:-1]) and len(losses) < 60, "it stops below", text)
+    expect(plugins.checkpoints(output) == [len(losses)], "it saves where it stops", text)
+    state = runs.read_json(output, f"checkpoint-{len(losses)}", "trainer_state.json")
+    kept = float(state["stateful_callbacks"]["StopBelow"]["attributes"]["state"])
+    expect(abs(kept - losses[-1]) < 1e-3, "what it keeps stands in the checkpoint", json.dumps(state["stateful_callbacks"]))
+
+
+def a_reporter_gets_every_record(plugins, folder):
+    output = os.path.join(folder, "run")
+    text = plugins.run(output, plugins.built / "lines.so", "--max_steps", "4", "--report_to", "none")
+    lines = pathlib.Path(output, "lines.txt").read_text().splitlines()
+    expect(lines.pop() == "finished", "it is told how the run ended", text)
+    records = runs.records(output)
+    expect([int(line.split()[1]) for line in lines] == [record["step"] for record in records], "a line for each record", lines)
+    for line, record in zip(lines, records):
+        words = line.split()
+        expect(not record.get("loss") or abs(float(words[words.index("loss") + 1]) - record["loss"]) < 1e-3, "the loss", line)
+
+
+def a_reporter_that_fails_costs_a_warning(plugins, folder):
+    output = os.path.join(folder, "run")
+    os.makedirs(os.path.join(output, "lines.txt"))  # where it wants to write a file
+    text = plugins.run(output, plugins.built / "lines.so", "--max_steps", "3")
+    expect("lines" in text and "the plug-in 'lines' has failed" in text, "a warning names it", text)
+    expect(len([r for r in runs.records(output) if "loss" in r]) == 3, "the run goes on", text)
+
+
+def a_loss_takes_the_place_of_the_models(plugins, folder):
+    plain, focal, one = (os.path.join(folder, name) for name in ("plain", "focal", "one"))
+    flags = ("--max_steps", "8", "--per_device_train_batch_size", "2", "--do_eval", "--validation_split_percentage", "5")
+    plugins.call(*plugins.flags(plain, "--save_strategy", "no", *flags))
+    plugins.run(focal, plugins.built / "focal_loss.so", *flags)
+    whole = ("--max_steps", "8", "--per_device_train_batch_size", "1", "--gradient_accumulation_steps", "4", *flags[4:])
+    plugins.run(one, plugins.built / "focal_loss.so", *whole, ranks=1)
+    losses = {name: [r["loss"] for r in runs.records(path) if "loss" in r]
+              for name, path in (("plain", plain), ("focal", focal), ("one", one))}
+    # -(1 - p)^2 log p of a model that knows nothing yet: a hair less than -log p.
+    expect(0.9 < losses["focal"][0] / losses["plain"][0] < 0.9999, "the first loss is the focal one", losses)
+    expect(losses["focal"][-1] < losses["focal"][0], "it is learned", losses)
+    expect(all(abs(a - b) < 2e-3 for a, b in zip(losses["focal"], losses["one"])), "the same for any division of an update", losses)
+    results = {name: runs.read_json(path, "eval_results.json")["eval_loss"] for name, path in (("plain", plain), ("focal", focal))}
+    expect(results["focal"] < results["plain"], "evaluation has it, too", results)
+
+
+def flags_that_it_would_ignore_are_refused(plugins, folder):
+    text = plugins.run(os.path.join(folder, "run"), plugins.built / "focal_loss.so", "--max_steps", "2", "--label_smoothing_factor", "0.1",
+                       code=2)
+    runs.in_order(text, "the plug-in 'focal loss' cannot be used", "--label_smoothing_factor")
+
+
+def what_it_throws_ends_the_run_in_words(plugins, folder):
+    text = plugins.run(os.path.join(folder, "run"), plugins.built / "stop_below.so", "--max_steps", "2", code=1)
+    runs.in_order(text, "the plug-in 'stop below' has failed", "the callback 'StopBelow'", "STOP_BELOW is not set")
+    expect("crashed" not in text, "not as a crash", text)
+
+
+def others_are_refused_before_anything_starts(plugins, folder):
+    def changed(name, before, after):
+        path = os.path.join(folder, name)
+        content = (plugins.built / "focal_loss.so").read_bytes()
+        expect(content.count(before) == 1 and len(before) == len(after), "the note is there once", name)
+        pathlib.Path(path).write_bytes(content.replace(before, after))
+        return path
+
+    torch = (plugins.built / "focal_loss.so").read_bytes().split(b"\ntorch=")[1].split(b"\n")[0]
+    older = b"1" + torch[1:]
+    for path, code, words in (
+            (changed("interface.so", b"interface=1\n", b"interface=9\n"), 3, "it was built for plug-in interface 9, and this program has 1"),
+            (changed("torch.so", b"\ntorch=" + torch, b"\ntorch=" + older), 3, f"it was built for LibTorch {older.decode()}"),
+            (os.path.join(folder, "gone.so"), 2, "there is no such file"),
+            (plugins.text, 2, "it is no shared library for this machine"),
+            (next((pathlib.Path(runs.HFTRAIN).parents[1] / "lib").glob("libhftrain_*.so")), 2, "it is a shared library and no plug-in")):
+        output = os.path.join(folder, "run")
+        text = plugins.run(output, path, "--max_steps", "2", code=code)
+        runs.in_order(text, "the plug-in cannot be used", str(path), words)
+        expect(not os.path.exists(output), "nothing is written", text)
+    plan = plugins.call("plan", *plugins.flags(os.path.join(folder, "run"), "--plugin", plugins.built / "lines.so"))
+    expect(f"lines, {plugins.built / 'lines.so'}" in plan.stdout, "a plan names it", plan.stdout)
+
+
+SCENARIOS = [a_callback_stops_the_run_and_is_saved, a_reporter_gets_every_record, a_reporter_that_fails_costs_a_warning,
+             a_loss_takes_the_place_of_the_models, flags_that_it_would_ignore_are_refused, what_it_throws_ends_the_run_in_words,
+             others_are_refused_before_anything_starts]
+
+if __name__ == "__main__":
+    runs.run_scenarios(SCENARIOS, sys.argv[1:], Plugins)

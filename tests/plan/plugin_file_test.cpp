@@ -1,0 +1,107 @@
+#include "hftrain/plan/plugin_file.h"
+
+#include <elf.h>
+
+#include <cstring>
+#include <functional>
+#include <string>
+
+#include "hftrain/base/error.h"
+#include "hftrain/base/file.h"
+#include "hftrain/plugin/plugin.h"
+#include "support/catch.h"
+#include "support/temporary_directory.h"
+
+namespace hftrain::plan {
+namespace {
+
+using testing::TemporaryDirectory;
+
+const std::string kAbi = "cxx11_abi=" HFTRAIN_PLUGIN_TEXT(_GLIBCXX_USE_CXX11_ABI) "\n";
+
+template <typename Structure>
+std::string bytes_of(const Structure& structure) {
+  return {reinterpret_cast<const char*>(&structure), sizeof(structure)};
+}
+
+// A shared library with nothing in it but one section.
+std::string library_with(const std::string& section, const std::string& contents) {
+  const std::string names = std::string(1, '\0') + section + '\0';
+  Elf64_Ehdr header{};
+  std::memcpy(header.e_ident, ELFMAG, SELFMAG);
+  header.e_ident[EI_CLASS] = ELFCLASS64;
+  header.e_ident[EI_DATA] = ELFDATA2LSB;
+  header.e_type = ET_DYN;
+  header.e_shoff = sizeof(header) + names.size() + contents.size();
+  header.e_shentsize = sizeof(Elf64_Shdr);
+  header.e_shnum = 2;
+  Elf64_Shdr of_names{}, of_contents{};
+  of_names.sh_offset = sizeof(header);
+  of_names.sh_size = names.size();
+  of_contents.sh_name = 1;
+  of_contents.sh_offset = sizeof(header) + names.size();
+  of_contents.sh_size = contents.size();
+  return bytes_of(header) + names + contents + bytes_of(of_names) + bytes_of(of_contents);
+}
+
+std::string plugin_saying(const std::string& note) {
+  return library_with(HFTRAIN_PLUGIN_SECTION, note + '\0');
+}
+
+// The code and the reason of the refusal.
+std::pair<ExitCode, std::string> refusal(const std::function<void()>& refused) {
+  try {
+    refused();
+  } catch (const Error& error) {
+    return {error.code(), error.diagnostics().front().why};
+  }
+  return {ExitCode::kDone, ""};
+}
+
+TEST_CASE("a plug-in says what it was built for before it is loaded") {
+  const TemporaryDirectory folder;
+  const std::string path = folder / "mine.so";
+  write_file_atomically(path, plugin_saying("interface=1\ntorch=2.11.0\n" + kAbi + "name=my \x1b plug-in\n"));
+  const PluginPlan plugin = open_plugin(path, "2.11.0");
+  CHECK(plugin.name == "my \\x1b plug-in");
+  CHECK(plugin.path == path);
+  CHECK(plugin.hash.size() == 32);
+  CHECK(open_plugin(path, "").hash ==
+        plugin.hash);  // a front program without LibTorch has nothing to compare with
+}
+
+TEST_CASE("a plug-in for another interface, LibTorch or C++ ABI is refused with both in words") {
+  const auto check = [](const std::string& text) {
+    return refusal(
+        [&] { check_plugin_note(read_plugin_note(plugin_saying(text), "a.so"), "a.so", "2.11.0"); });
+  };
+  CHECK(check("interface=1\ntorch=none\n" + kAbi).first == ExitCode::kDone);
+  CHECK(check("interface=7\ntorch=2.11.0\n" + kAbi) ==
+        std::pair(ExitCode::kEnvironment,
+                  std::string("it was built for plug-in interface 7, and this program has 1")));
+  CHECK(check("interface=1\ntorch=2.10.1\n" + kAbi) ==
+        std::pair(ExitCode::kEnvironment,
+                  std::string("it was built for LibTorch 2.10.1, and this program has 2.11.0")));
+  CHECK(check("interface=1\ntorch=2.11.0\ncxx11_abi=9\n").second ==
+        "it was built for the C++ ABI _GLIBCXX_USE_CXX11_ABI 9, and this program has " HFTRAIN_PLUGIN_TEXT(
+            _GLIBCXX_USE_CXX11_ABI));
+}
+
+TEST_CASE("what is no plug-in is a mistake of the command line") {
+  const TemporaryDirectory folder;
+  const auto open = [&](const std::string& bytes) {
+    write_file_atomically(folder / "a.so", bytes);
+    return refusal([&] { open_plugin(folder / "a.so", ""); });
+  };
+  const std::pair another(ExitCode::kUsage, std::string("it is a shared library and no plug-in of hftrain"));
+  CHECK(open("#!/bin/sh\n") ==
+        std::pair(ExitCode::kUsage, std::string("it is no shared library for this machine")));
+  CHECK(open(library_with(".text", "interface=1\n")) == another);
+  CHECK(open(plugin_saying("no lines of a note")) == another);
+  CHECK(refusal([&] { open_plugin(folder / "gone.so", ""); }) ==
+        std::pair(ExitCode::kUsage, std::string("there is no such file")));
+  CHECK(refusal([&] { open_plugin(folder.path(), ""); }).second == "there is no such file");
+}
+
+}  // namespace
+}  // namespace hftrain::plan
