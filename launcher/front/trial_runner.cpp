@@ -30,14 +30,6 @@ FileDescriptor open_log(const std::string& path) {
   return file;
 }
 
-std::vector<double> values_of(const report::RunLog& log, const std::string& metric) {
-  std::vector<double> values;
-  const auto found = log.metrics.find(metric);
-  if (found == log.metrics.end()) return values;
-  for (const report::Point& point : found->second) values.push_back(point.value);
-  return values;
-}
-
 }  // namespace
 
 TrialRunner::TrialRunner(const CommandContext& context, std::vector<std::string> flags,
@@ -108,13 +100,15 @@ void TrialRunner::drain(Running& trial) {
   }
 }
 
-report::RunLog TrialRunner::log_of(int number) const {
-  const std::string path = trial(number).folder + "/hftrain/log.jsonl";
-  return path_exists(path) ? report::read_log_lines(read_file(path)) : report::RunLog{};
+// The metric as its trial has logged it; of a trial that `grows` what is new is read.
+const std::vector<double>& TrialRunner::values_of(int number, bool grows) {
+  const auto [log, is_new] =
+      logs_.try_emplace(number, trial(number).folder + "/hftrain/log.jsonl", study_.specification().metric);
+  return log->second.read(is_new || grows);
 }
 
 void TrialRunner::record_end(const Running& running, const launcher::ExitStatus& status) {
-  const std::vector<double> values = values_of(log_of(running.number), study_.specification().metric);
+  const std::vector<double>& values = values_of(running.number, true);
   const std::optional<double> metric = values.empty() ? std::nullopt : std::optional(values.back());
   const bool well = status.signal == 0 && status.code == 0;
   // By the end of its time, say, which is the end of the others', too.
@@ -138,20 +132,26 @@ void TrialRunner::record_end(const Running& running, const launcher::ExitStatus&
   context_.err << std::endl;
 }
 
-bool TrialRunner::finished(Running& trial) {
-  drain(trial);
-  const std::optional<launcher::ExitStatus> status = trial.child->reap();
-  if (!status) return false;
-  drain(trial);
-  record_end(trial, *status);
-  return true;
+void TrialRunner::collect() {
+  for (auto each = running_.begin(); each != running_.end();) {
+    drain(*each);
+    const std::optional<launcher::ExitStatus> status = each->child->reap();
+    if (!status) {
+      ++each;
+      continue;
+    }
+    drain(*each);
+    const Running ended = std::move(*each);
+    each = running_.erase(each);
+    record_end(ended, *status);
+  }
 }
 
 void TrialRunner::prune() {
   if (study_.specification().method != search::Method::kAsha || stops_ > 0) return;
   std::vector<std::vector<double>> metrics;
   for (const search::Trial& each : study_.trials())
-    metrics.push_back(values_of(log_of(each.number), study_.specification().metric));
+    metrics.push_back(values_of(each.number, each.state == search::TrialState::kRunning));
   for (Running& each : running_) {
     const auto own = static_cast<size_t>(each.number);
     if (each.pruned || metrics[own].empty()) continue;
@@ -173,25 +173,53 @@ void TrialRunner::stop_all(int signal) {
                << std::endl;
 }
 
-ExitCode TrialRunner::run() {
+void TrialRunner::wait_for_something() {
+  std::vector<pollfd> watched = {{signals_.descriptor(), POLLIN, 0}};
+  for (Running& each : running_) {
+    watched.push_back({each.child->exit_descriptor(), POLLIN, 0});
+    if (each.child->standard_output()) watched.push_back({each.child->standard_output().get(), POLLIN, 0});
+    if (each.child->standard_error()) watched.push_back({each.child->standard_error().get(), POLLIN, 0});
+  }
+  ::poll(watched.data(), watched.size(), kBetweenLooks);
+  handle_signals();
+}
+
+ExitCode TrialRunner::run_trials() {
   const auto slots = static_cast<size_t>(study_.specification().parallel);
   for (;;) {
     while (stops_ == 0 && running_.size() < slots && start_next()) {
     }
     if (running_.empty()) break;
-    std::vector<pollfd> watched = {{signals_.descriptor(), POLLIN, 0}};
-    for (Running& each : running_) {
-      watched.push_back({each.child->exit_descriptor(), POLLIN, 0});
-      if (each.child->standard_output()) watched.push_back({each.child->standard_output().get(), POLLIN, 0});
-      if (each.child->standard_error()) watched.push_back({each.child->standard_error().get(), POLLIN, 0});
-    }
-    ::poll(watched.data(), watched.size(), kBetweenLooks);
-    handle_signals();
-    std::erase_if(running_, [this](Running& each) { return finished(each); });
+    wait_for_something();
+    collect();
     prune();
   }
   if (stops_ == 0) return ExitCode::kDone;
   return last_signal_ == SIGINT ? ExitCode::kInterrupted : ExitCode::kTerminated;
+}
+
+// Nothing is put on record any more: what search.json says is running is gone on with.
+void TrialRunner::let_all_save() {
+  if (running_.empty()) return;
+  stop_all(SIGTERM);
+  while (!running_.empty()) {
+    wait_for_something();
+    std::erase_if(running_, [this](Running& each) {
+      drain(each);
+      if (!each.child->reap()) return false;
+      drain(each);
+      return true;
+    });
+  }
+}
+
+ExitCode TrialRunner::run() {
+  try {
+    return run_trials();
+  } catch (...) {
+    let_all_save();
+    throw;
+  }
 }
 
 }  // namespace hftrain::front

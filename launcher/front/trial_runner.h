@@ -1,11 +1,12 @@
 // Runs the trials of a search as child runs of this program, several at a time.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
 
-#include "hftrain/report/run_log.h"
+#include "hftrain/report/log_follower.h"
 #include "hftrain/search/study.h"
 #include "launcher/front/command_context.h"
 #include "launcher/process/child_process.h"
@@ -22,7 +23,8 @@ class TrialRunner {
 
   // Goes on with interrupted trials, then begins new ones, until all are over: kDone. After a stop signal trials save and
   // leave, and stay to be gone on with: kInterrupted or kTerminated; after a second one they end at once. A trial that
-  // fails does not end the search. This thread has to outlive it: children end with it, however it ends.
+  // fails does not end the search. Where the search itself cannot go on (its disk is full, say), trials save and leave before
+  // the Error goes on its way. This thread has to outlive it: children end with it, however it ends.
   ExitCode run();
 
  private:
@@ -37,15 +39,18 @@ class TrialRunner {
   void start(int number);
   bool start_next();
   void drain(Running& trial);
-  // True when it is over, and its end on record.
-  bool finished(Running& trial);
+  ExitCode run_trials();
+  void wait_for_something();
+  // Takes those off the list that are over, and puts their ends on record.
+  void collect();
+  void let_all_save();
   void record_end(const Running& trial, const launcher::ExitStatus& status);
   void prune();
   void handle_signals();
   void stop_all(int signal);
   size_t free_slot() const;
   std::string devices_of(size_t slot) const;
-  report::RunLog log_of(int number) const;
+  const std::vector<double>& values_of(int number, bool grows);
   const search::Trial& trial(int number) const { return study_.trials()[static_cast<size_t>(number)]; }
 
   const CommandContext& context_;
@@ -54,6 +59,7 @@ class TrialRunner {
   std::vector<std::string> gpus_;  // where every slot has its share; else empty
   std::vector<int> interrupted_;
   std::vector<Running> running_;
+  std::map<int, report::LogFollower> logs_;  // by trial
   launcher::StopSignals signals_;
   int stops_ = 0, last_signal_ = 0;
 };

@@ -170,6 +170,33 @@ def a_live_page_follows_the_run(fixture, folder):
                 process.wait()
 
 
+def a_live_page_of_a_search_has_trials_that_begin_later(fixture, folder):
+    output = os.path.join(folder, "search")
+
+    def begin(number):
+        os.makedirs(os.path.join(output, f"trial-{number}", "hftrain"))
+        with open(os.path.join(output, f"trial-{number}", "hftrain", "log.jsonl"), "w") as file:
+            file.write('{"step": 1, "loss": 2.5}\n{"step": 2, "loss": 2}\n')
+        with open(os.path.join(output, "search.json"), "w") as file:
+            json.dump({"trials": [{"folder": f"/elsewhere/trial-{each}"} for each in range(number + 1)]}, file)
+
+    begin(0)
+    server = subprocess.Popen([HFTRAIN, "report", "--serve", output], env=fixture.environment, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    try:
+        address = server.stdout.readline().strip()
+        state = fetch(address, "state")
+        expect(Page(fetch(address)).data["runs"] == ["trial-0"], "one trial", address)
+        begin(1)
+        expect(fetch(address, "state") != state, "the state is another one", state)
+        expect(Page(fetch(address)).data["runs"] == ["trial-0", "trial-1"], "two trials", address)
+        server.send_signal(signal.SIGINT)
+        expect(server.wait(PATIENCE) == 0, "Ctrl-C ends the server", server.returncode)
+    finally:
+        if server.poll() is None:
+            server.kill()
+            server.wait()
+
+
 def events_tell_of_attempts_and_failures(fixture, folder):
     output = os.path.join(folder, "out")
     command = [HFTRAIN, *fixture.flags(output, "--max_steps", 60, "--save_steps", 10, "--max_restarts", 1)]
@@ -246,7 +273,7 @@ def a_browser_draws_it_and_asks_nobody(fixture, folder):
     expect(not any("report" in address or "127.0.0.1" in address for address in asked), "nothing of the page asks a server", asked)
 
 
-SCENARIOS = [a_page_has_what_the_run_logged, runs_stand_side_by_side, mistakes_lose_nothing, a_live_page_follows_the_run,
+SCENARIOS = [a_page_has_what_the_run_logged, runs_stand_side_by_side, mistakes_lose_nothing, a_live_page_follows_the_run, a_live_page_of_a_search_has_trials_that_begin_later,
              events_tell_of_attempts_and_failures, an_events_file_that_cannot_be_written_stops_nothing,
              a_million_points_make_a_small_page, a_browser_draws_it_and_asks_nobody]
 

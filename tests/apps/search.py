@@ -136,6 +136,30 @@ def a_failed_trial_is_a_row_and_asha_stops_early(fixture, folder):
         expect("/nowhere/text.txt" in file.read(), "its log says why", "")
 
 
+def trials_save_where_the_search_cannot_go_on(fixture, folder):
+    output = os.path.join(folder, "out")
+    command = words(fixture, output, "space: {seed: {choices: [1, 2]}}\nmethod: grid\nparallel: 2\n", "--max_steps", 100000,
+                    "--save_strategy", "steps", "--save_steps", 1000000)
+    results, trials = os.path.join(output, "search.json"), [os.path.join(output, f"trial-{number}") for number in (0, 1)]
+    search = subprocess.Popen([*map(str, command)], env=fixture.environment, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    deadline = time.monotonic() + PATIENCE
+    while not all(os.path.exists(os.path.join(trial, "hftrain", "log.jsonl")) for trial in trials):
+        expect(time.monotonic() < deadline and search.poll() is None, "both train", search.poll())
+        time.sleep(0.02)
+    os.rename(results, results + ".kept")
+    os.mkdir(results)  # nothing can be written there any more
+    listed = subprocess.run(["ps", "-o", "pid=,args=", "--ppid", str(search.pid)], text=True, capture_output=True).stdout
+    (second,) = [int(line.split()[0]) for line in listed.splitlines() if f"--output_dir={trials[1]}" in line]
+    os.kill(second, signal.SIGKILL)
+    said = search.communicate(timeout=PATIENCE)[1]
+    expect(search.returncode not in (0, 130, 143) and "search.json" in said, "the search says what it cannot do", [search.returncode, said])
+    saved = [name for name in os.listdir(trials[0]) if name.startswith("checkpoint-")]
+    expect(len(saved) == 1, "the trial that ran has saved", [saved, said])
+    os.rmdir(results)
+    os.rename(results + ".kept", results)
+    expect([trial["state"] for trial in read_json(output, "search.json")["trials"]] == ["running", "running"], "both are gone on with", said)
+
+
 def mistakes_are_told_before_the_first_trial(fixture, folder):
     output = os.path.join(folder, "out")
     for text, says in (("space: {learning_rat: {choices: [1]}}", "learning_rate"), ("space: {max_steps: {choices: [a]}}", "max_steps"),
@@ -148,7 +172,7 @@ def mistakes_are_told_before_the_first_trial(fixture, folder):
 
 
 SCENARIOS = [a_grid_is_tried_and_the_best_named, killed_at_random_no_trial_is_lost_or_run_twice, ctrl_c_lets_trials_save_and_the_same_command_goes_on,
-             a_failed_trial_is_a_row_and_asha_stops_early, mistakes_are_told_before_the_first_trial]
+             a_failed_trial_is_a_row_and_asha_stops_early, trials_save_where_the_search_cannot_go_on, mistakes_are_told_before_the_first_trial]
 
 if __name__ == "__main__":
     run_scenarios(SCENARIOS, sys.argv[1:], Fixture)

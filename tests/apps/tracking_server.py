@@ -212,7 +212,9 @@ def a_server_that_fails_or_sleeps_for_ever_costs_a_warning(fixture, folder):
         with Server(faults) as server:
             ends = InTime(60)
             said = run_with(fixture, output, server)
-        expect(said.count("warning: mlflow gets no more records of this run: ") == 1 and said.count("warning:") == 1, f"{name}: one warning", said)
+        early = said.count("takes nothing so far")  # of a run that lasts for some seconds
+        expect(said.count("warning: mlflow gets no more records of this run: ") == 1 and said.count("warning:") == 1 + early and early <= 1,
+               f"{name}: one warning", said)
         expect(ends.stop(), f"{name}: it ends", ends)
         expect([record["loss"] for record in records(output) if "loss" in record] == losses, f"{name}: the same training", losses)
         expect(name != "no" or "HTTP 403: trouble here" in said, "why it was refused", said)

@@ -4,6 +4,7 @@
   what_a_run_keeps.py [SCENARIO]…     all of them without a word
 """
 import csv
+import datetime
 import filecmp
 import glob
 import json
@@ -174,20 +175,40 @@ def wandb_gets_every_record(folder, log):
     expect(whole and {k: summary.get(k) for k in whole} == whole, "what is of the whole run is in the summary", summary)
 
 
+def trackio_gets_every_record(store, log):
+    lines = []
+    for file in sorted(glob.glob(os.path.join(store, "inbox", "*", "*"))):
+        expect(file.endswith(".jsonl"), "whole files alone", file)
+        with open(file) as text:
+            lines += [json.loads(line) for line in text]
+    expect({(r["v"], r["kind"], r["project"], r["run"]) for r in lines} == {(1, "metric", "a project", "a-name")}, "one run", lines)
+    expect(len({r["run_id"] for r in lines}) == 1 and len({r["log_id"] for r in lines}) == len(lines), "ids", lines)
+    config = lines[0]["config"]
+    expect(config["learning_rate"] == 1e-3 and config["n_layer"] == 2 and config["model/num_parameters"] > 0, "arguments and model", config)
+    times = [datetime.datetime.fromisoformat(r["timestamp"]).timestamp() for r in lines]
+    expect(all(abs(time - r["time"]) < 1e-5 for time, r in zip(times, log)), "their times", times)
+    wanted = [({**{tag_of(k): v for k, v in r.items() if k not in ("step", "time")}, "train/global_step": r["step"]}, r["step"]) for r in log]
+    expect([(r["metrics"], r["step"]) for r in lines] == wanted, "the lines are the records", [lines, wanted])
+
+
 def trackers_get_every_record(fixture, output):
     fixture.environment.update(WANDB_DIR=output, WANDB_PROJECT="a-project", WANDB_RUN_ID="my-id", WANDB_MODE="online",
-                               WANDB_API_KEY="verysecret")
+                               WANDB_API_KEY="verysecret", TRACKIO_DIR=os.path.join(output, "store"), TRACKIO_SPACE_ID="me/space")
     said = fixture.call(*fixture.flags(output, "--max_steps", 4, "--save_strategy", "no", *EVALUATED, "--run_name", "a-name",
-                                       "--report_to", "tensorboard", "csv", "wandb", "prometheus")).stderr
+                                       "--project", "a project", "--trackio_static_space_id", "me/static",
+                                       "--report_to", "tensorboard", "csv", "wandb", "trackio", "prometheus")).stderr
     in_order(said, "WANDB_PROJECT=a-project", "are used for the run of wandb", "WANDB_MODE=online of the environment has no effect")
+    in_order(said, "TRACKIO_SPACE_ID=me/space of the environment has no effect on the run of trackio")
+    in_order(said, "trackio_static_space_id", "only the local Trackio store is written")
     for folder, _, names in os.walk(output):
         for name in names:
             with open(os.path.join(folder, name), "rb") as file:
                 expect(b"verysecret" not in file.read(), "no key in a file", name)
-    for variable in [name for name in fixture.environment if name.startswith("WANDB_")]:
+    for variable in [name for name in fixture.environment if name.startswith(("WANDB_", "TRACKIO_"))]:
         del fixture.environment[variable]
     log = records(output)
     wandb_gets_every_record(output, log)
+    trackio_gets_every_record(os.path.join(output, "store"), log)
     files = glob.glob(os.path.join(output, "runs", "*", "events.out.tfevents.*"))
     expect(len(files) == 1, "one event file", files)
     scalars, texts = events(files[0])
@@ -218,12 +239,13 @@ def trackers_that_fail_or_hang_cost_a_warning_each(fixture, output):
     os.makedirs(os.path.join(output, "hftrain", "metrics.prom"))  # a folder where a file should be
     full = os.path.join(output, "board")
     os.symlink("/dev/full", full)  # no folder to write into
-    fixture.environment["WANDB_DIR"] = "/dev/null/nowhere"
-    said = fixture.call(*fixture.flags(output, *flags, "--logging_dir", full, "--report_to", "csv", "tensorboard", "prometheus", "wandb")).stderr
-    del fixture.environment["WANDB_DIR"]
-    for tracker in ("csv", "tensorboard", "prometheus", "wandb"):
+    fixture.environment.update(WANDB_DIR="/dev/null/nowhere", TRACKIO_DIR="/dev/null/nowhere")
+    said = fixture.call(*fixture.flags(output, *flags, "--logging_dir", full,
+                                       "--report_to", "csv", "tensorboard", "prometheus", "wandb", "trackio")).stderr
+    del fixture.environment["WANDB_DIR"], fixture.environment["TRACKIO_DIR"]
+    for tracker in ("csv", "tensorboard", "prometheus", "wandb", "trackio"):
         expect(said.count(f"warning: {tracker} gets no more records of this run: ") == 1, f"one warning of {tracker}", said)
-    expect(said.count("warning:") == 4 and said.count("hftrain/log.jsonl holds all of them") == 4, "and no other", said)
+    expect(said.count("warning:") == 5 and said.count("hftrain/log.jsonl holds all of them") == 5, "and no other", said)
     losses = [[(r["step"], r["loss"], r["grad_norm"]) for r in records(folder) if "loss" in r] for folder in (alone, output)]
     expect(len(losses[1]) == 6 and losses[0] == losses[1] and same_weights(alone, output), "the same training", losses)
 

@@ -265,7 +265,7 @@ TEST_CASE("torch_compile says that nothing is compiled") {
 
 TEST_CASE("all, none and words of resuming") {
   CHECK(parse({"--report_to", "all"}).arguments.logging.report_to ==
-        Words{"tensorboard", "wandb", "mlflow", "csv", "jsonl", "prometheus"});
+        Words{"tensorboard", "wandb", "mlflow", "trackio", "csv", "jsonl", "prometheus"});
   CHECK(parse({"--resume_from_checkpoint"}).arguments.saving.resume_from_checkpoint == "true");
   CHECK(parse({"--resume_from_checkpoint", "True"}).arguments.saving.resume_from_checkpoint == "true");
   CHECK_FALSE(parse({"--resume_from_checkpoint", "false"}).arguments.saving.resume_from_checkpoint);

@@ -9,6 +9,7 @@
 #include "hftrain/base/file.h"
 #include "hftrain/base/json.h"
 #include "hftrain/interchange/torch_writer.h"
+#include "hftrain/interchange/zip_writer.h"
 #include "support/catch.h"
 #include "support/paths.h"
 #include "support/temporary_directory.h"
@@ -136,6 +137,46 @@ TEST_CASE("checkpoints in the parts of ranks are refused with what makes a whole
     CHECK(said.where == folder / name);
     CHECK(said.hint.find(hint) != std::string::npos);
   }
+}
+
+// One dict that is named many times, as pickles do it, and many keys in one: each small in the file.
+std::string small_text(const std::string& text) {
+  const auto size = static_cast<char>(text.size());
+  return std::string{'X', size, '\0', '\0', '\0'} + text;
+}
+std::string repeated(const std::string& piece, size_t count) {
+  std::string all;
+  while (count-- > 0) all += piece;
+  return all;
+}
+void write_optimizer(const std::string& path, const std::string& groups, const std::string& state) {
+  storage::PosixFileSystem files;
+  ZipWriter zip(files, path, 0);
+  zip.add("o/data.pkl", std::string("\x80\x02}(", 4) + small_text("param_groups") + groups +
+                            small_text("state") + state + "u.");
+  zip.finish();
+}
+
+TEST_CASE("an optimizer whose parts are named over and over is refused before it is walked") {
+  const TrainersFolder folder;
+  const std::string path = folder / "optimizer.pt", none = "}";
+  const std::string empty_group = "}(" + small_text("params") + "]u";
+  const auto group = [](const std::string& parameters) {
+    return "](}(" + small_text("params") + "](" + parameters + "eue";
+  };
+  const std::string zero("K\0", 2);
+  write_optimizer(path, group(zero), none);
+  CHECK(TrainerOptimizer(folder.path()).group_sizes() == std::vector<size_t>{1});
+  write_optimizer(
+      path, "](" + empty_group + std::string("q\0", 2) + repeated(std::string("h\0", 2), 5000) + "e", none);
+  CHECK(refused_folder(folder.path()).why.find("groups of parameters") != std::string::npos);
+  write_optimizer(path, "](}(" + repeated(small_text("k") + "N", 5000) + small_text("params") + "]ue", none);
+  CHECK(refused_folder(folder.path()).why.find("settings") != std::string::npos);
+  const std::string state = "}(" + small_text("step") + std::string("K\1", 2) + "u";
+  write_optimizer(
+      path, group(zero),
+      "}(" + zero + state + std::string("q\0", 2) + repeated(zero + std::string("h\0", 2), 3) + "u");
+  CHECK(refused_folder(folder.path()).why == "a parameter has its state twice");
 }
 
 TEST_CASE("a schedule that follows a metric is refused") {

@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "hftrain/plan/trackio_project.h"
 #include "support/catch.h"
 
 namespace hftrain::plan {
@@ -72,13 +73,35 @@ TEST_CASE("variables of MLflow act or are told, and credentials are shown to nob
   CHECK(running_trackers({"mlflow", "csv"}, off) == Asked{"csv"});
 }
 
+TEST_CASE("variables of Trackio act or are told, and a Space is for trackio sync") {
+  CHECK(tracker_notes(
+            {"trackio"},
+            {{"TRACKIO_DIR", "/store"}, {"TRACKIO_THEME", "soft"}, {"TRACKIO_SPACE_ID", "me/space"}}) ==
+        "TRACKIO_DIR=/store of the environment is used for the run of trackio\n"
+        "TRACKIO_SPACE_ID=me/space of the environment has no effect on the run of trackio\n");
+}
+
+TEST_CASE("a project that Trackio would not keep is refused") {
+  const auto refused = [](const char* project) {
+    Problems problems;
+    check_trackio_project(project, "command line", problems);
+    return !problems.none();
+  };
+  for (const char* project :
+       {"", "  ", "registry-mine", "reg.istry-mine", "model_artifacts", "my model_system"})
+    CHECK(refused(project));
+  for (const char* project : {"huggingface", "registry", "_system", "a b", "systems"})
+    CHECK_FALSE(refused(project));
+}
+
 TEST_CASE("a tracking URI that nobody here can write to is refused, and so are tags that are none") {
   const auto refused = [](const char* name, const char* value) {
     Problems problems;
     check_trackers({"mlflow"}, Environment(std::map<std::string, std::string>{{name, value}}), problems);
     return !problems.none();
   };
-  for (const char* uri : {"sqlite:///mlflow.db", "databricks://profile", "ftp://host"})
+  for (const char* uri :
+       {"sqlite:///mlflow.db", "databricks", "databricks-uc", "databricks://profile", "ftp://host"})
     CHECK(refused("MLFLOW_TRACKING_URI", uri));
   for (const char* uri : {"", "runs", "/runs", "file:///runs", "http://host:5000", "https://host/a"})
     CHECK_FALSE(refused("MLFLOW_TRACKING_URI", uri));

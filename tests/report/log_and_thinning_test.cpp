@@ -45,6 +45,17 @@ TEST_CASE("numbers that are not finite are read, lines of killed processes are c
   CHECK(log.metrics.at("loss")[1].step == 3);
 }
 
+TEST_CASE("a record at a step that is none has no place in a line", "[report]") {
+  const RunLog log = read_log_lines(
+      "{\"step\": 1, \"time\": 1e300, \"epoch\": Infinity, \"loss\": 1}\n{\"step\": NaN, \"loss\": 2}\n"
+      "{\"step\": 1e300, \"loss\": 3}\n{\"step\": -Infinity, \"loss\": 4}\n{\"step\": 2, \"loss\": 5}\n");
+  CHECK(log.records == 2);
+  CHECK(log.unreadable == 3);
+  CHECK(steps_of(log.metrics.at("loss")) == Steps{1, 2});
+  CHECK(log.metrics.at("loss")[0].time == 0);
+  CHECK(log.last_epoch == 0);
+}
+
 TEST_CASE("what a resumed run does again takes the place of what was lost", "[report]") {
   std::string lines;
   for (const int step : {10, 20, 30, 40}) {

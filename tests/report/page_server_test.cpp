@@ -3,10 +3,15 @@
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <sys/eventfd.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/time.h>
 #include <unistd.h>
 
+#include <cstdint>
+#include <string>
 #include <thread>
+#include <vector>
 
 #include "hftrain/base/error.h"
 #include "support/catch.h"
@@ -26,13 +31,21 @@ std::string status_of(const std::string& head) {
 
 const std::string kHost = "\r\nHost: 127.0.0.1:8321\r\n";
 
-FileDescriptor connect_to(int port) {
-  FileDescriptor socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+FileDescriptor unconnected() {
+  return FileDescriptor(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+}
+
+void connect(const FileDescriptor& socket, int port) {
   sockaddr_in address{};
   address.sin_family = AF_INET;
   address.sin_port = htons(static_cast<uint16_t>(port));
   address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
   REQUIRE(::connect(socket.get(), reinterpret_cast<sockaddr*>(&address), sizeof(address)) == 0);
+}
+
+FileDescriptor connect_to(int port) {
+  FileDescriptor socket = unconnected();
+  connect(socket, port);
   return socket;
 }
 
@@ -71,6 +84,52 @@ TEST_CASE("a client that says nothing holds up nobody else", "[report]") {
   CHECK(::send(client.get(), request.data(), request.size(), 0) > 0);  // in two pieces
   CHECK(::send(client.get(), "\r\n", 2, 0) == 2);
   CHECK(all_of(client).ends_with(large));
+  const uint64_t one = 1;
+  CHECK(::write(stop.get(), &one, sizeof(one)) == sizeof(one));
+  serving.join();
+}
+
+// Lets the process open nothing more while it lives.
+class NoDescriptors {
+ public:
+  NoDescriptors() {
+    REQUIRE(::getrlimit(RLIMIT_NOFILE, &before_) == 0);
+    rlimit few = before_;
+    few.rlim_cur = 64;
+    REQUIRE(::setrlimit(RLIMIT_NOFILE, &few) == 0);
+    for (int copy = 0; (copy = ::dup(0)) >= 0;) copies_.emplace_back(copy);
+  }
+  NoDescriptors(const NoDescriptors&) = delete;
+  NoDescriptors& operator=(const NoDescriptors&) = delete;
+  ~NoDescriptors() { ::setrlimit(RLIMIT_NOFILE, &before_); }
+
+ private:
+  rlimit before_{};
+  std::vector<FileDescriptor> copies_;
+};
+
+TEST_CASE("where no descriptor is left the oldest connection makes room", "[report]") {
+  PageServer server(0);
+  const FileDescriptor stop(::eventfd(0, EFD_CLOEXEC));
+  std::thread serving([&] { server.run(stop.get(), echo); });
+  const std::string request =
+      "GET /a HTTP/1.1\r\nHost: localhost:" + std::to_string(server.port()) + "\r\n\r\n";
+  const auto ask = [&](const FileDescriptor& client) {
+    CHECK(::send(client.get(), request.data(), request.size(), MSG_NOSIGNAL) > 0);
+    return all_of(client);
+  };
+  const FileDescriptor mute = connect_to(server.port());
+  CHECK(ask(connect_to(server.port())).ends_with("at /a"));  // so the one before it has been taken, too
+  const FileDescriptor client = unconnected();
+  const timeval patience{60, 0};
+  CHECK(::setsockopt(client.get(), SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience)) == 0);
+  std::string answer;
+  {
+    const NoDescriptors none;
+    connect(client, server.port());
+    answer = ask(client);
+  }
+  CHECK(answer.ends_with("at /a"));
   const uint64_t one = 1;
   CHECK(::write(stop.get(), &one, sizeof(one)) == sizeof(one));
   serving.join();

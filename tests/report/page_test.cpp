@@ -1,5 +1,7 @@
 #include "hftrain/report/page.h"
 
+#include <cmath>
+
 #include "hftrain/report/html.h"
 #include "support/catch.h"
 
@@ -59,6 +61,16 @@ TEST_CASE("numbers stand in the page as text", "[report]") {
   CHECK(holds(page, "<th>loss</th><td>0.5</td><td>0.5 at 3</td><td>1.5 at 1</td><td>3</td>"));
   CHECK(holds(page, "learning_rate: 0.5 # --learning_rate"));
   CHECK(holds(page, R"("title": "loss")"));
+}
+
+TEST_CASE("what is no number is neither the lowest nor the highest value", "[report]") {
+  Run run = a_run("one", 1.5);
+  run.log = {};
+  int step = 0;
+  for (const double value : {std::nan(""), 2.0, 1.0, std::nan(""), 3.0, std::nan("")})
+    run.log.add({{"step", ++step}, {"loss", value}});
+  CHECK(holds(page_of({run}, PageKind::kFile),
+              "<th>loss</th><td>nan</td><td>1 at 3</td><td>3 at 5</td><td>6</td>"));
 }
 
 TEST_CASE("runs side by side show their newest values and the flags that differ", "[report]") {

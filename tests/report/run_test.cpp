@@ -2,6 +2,7 @@
 
 #include "hftrain/base/error.h"
 #include "hftrain/base/file.h"
+#include "hftrain/report/page.h"
 #include "hftrain/storage/run_directory.h"
 #include "support/catch.h"
 #include "support/temporary_directory.h"
@@ -68,6 +69,49 @@ TEST_CASE("folders of the Python Trainer are read by their newest state", "[repo
                         R"({"log_history": [{"step": 5, "loss": 3}, {"step": 10, "loss": 2}]})");
   CHECK(read_run(folder / "t").log.metrics.at("loss").size() == 2);
   CHECK(read_run(folder / "t/checkpoint-5").log.metrics.at("loss").size() == 1);
+}
+
+TEST_CASE("members of another kind than a run writes end no report", "[report]") {
+  const TemporaryDirectory folder;
+  const std::string run = folder / "a";
+  const Json odd = Json::parse(R"([null, true, -1, 2.5, 1e300, "x", [], [1, [2]], {}, {"a": {}}])");
+  const std::vector<std::string> summary = {"exit_code", "reason", "seconds", "phases",
+                                            "attempts",  "ranks",  "goodput", "tokens_per_second"};
+  const std::vector<std::string> plan = {"logging", "batch", "data", "model", "strategy", "steps", "ranks"};
+  for (const Json& each : odd) {
+    CAPTURE(each);
+    Json written = Json::object(), planned = Json::object(), inner = Json::object();
+    for (const std::string& name : summary) written[name] = each;
+    for (const char* name :
+         {"run_name", "arguments_json", "global_train", "block_size", "parameters", "max_steps"})
+      inner[name] = each;
+    std::string events, log;
+    for (const char* name : {"event", "time", "step", "tokens_per_second", "memory_bytes", "text"}) {
+      Json event = {{"event", "sample"}, {"time", 1}, {"step", 1}, {"tokens_per_second", 5}};
+      event[name] = each;
+      events += dump_json(event, -1) + "\n" + dump_json({{"event", "warning"}, {name, each}}, -1) + '\n';
+      log += dump_json({{"step", 1}, {name, each}, {"loss", each}}, -1) + '\n';
+    }
+    write_file_atomically(run + "/hftrain/events.jsonl", events);
+    write_file_atomically(run + "/hftrain/log.jsonl", log);
+    for (const bool deep : {false, true}) {
+      for (const std::string& name : plan) planned[name] = deep ? inner : each;
+      write_file_atomically(run + "/hftrain/plan.json", dump_json(planned));
+      if (deep) {
+        written["ranks"] =
+            Json::array({each, {{"rank", each}, {"peak_host_bytes", each}, {"state_bytes", each}}});
+        written["phases"] = {{"train", each}};
+        written["attempts"] = Json::array({each, {{"seconds", each}}, each});
+      }
+      write_file_atomically(run + "/hftrain/summary.json", dump_json(written));
+      CHECK(is_page(page_of({read_run(run), read_run(run)}, PageKind::kFile)));
+      CHECK(is_page(page_of({read_run(run)}, PageKind::kFile)));
+    }
+    write_file_atomically(folder / "s/search.json", dump_json(each));
+    CHECK(folders_of(folder / "s").size() == 1);
+    write_file_atomically(folder / "s/search.json", dump_json({{"trials", {each, {{"folder", each}}}}}));
+    CHECK(folders_of(folder / "s").size() == 1);
+  }
 }
 
 TEST_CASE("what is no run is refused, what is damaged is named", "[report]") {

@@ -12,6 +12,7 @@
 #include "hftrain/base/file.h"
 #include "hftrain/reporting/http_client.h"
 #include "hftrain/reporting/mlflow_folder.h"
+#include "hftrain/reporting/mlflow_server.h"
 #include "support/catch.h"
 #include "support/python.h"
 #include "support/skip.h"
@@ -51,6 +52,32 @@ std::string reported(const std::string& root, const ReportedRun& run,
 }
 
 }  // namespace
+
+TEST_CASE("a server that does not answer is told of while the run goes on, and once", "[reporting]") {
+  Environment environment;
+  environment.set("MLFLOW_TRACKING_URI", "http://me:mine@127.0.0.1:1");  // nobody listens there
+  std::vector<std::string> warnings;
+  double waited = 0;
+  MlflowServer server(environment, {[&](const std::string& text) { warnings.push_back(text); },
+                                    [&](double seconds) {
+                                      waited += seconds;
+                                      if (warnings.empty()) CHECK(waited < 10);
+                                      return waited < 1000;
+                                    }});
+  CHECK_THROWS_AS(server.begin({}), Error);
+  REQUIRE(warnings.size() == 1);
+  CHECK_THAT(warnings.front(), Catch::Contains("takes nothing so far: "));
+  CHECK_THAT(warnings.front(), !Catch::Contains("mine"));
+}
+
+TEST_CASE("an address that no time mends is the tracker's end at once", "[reporting]") {
+  Environment environment;
+  environment.set("MLFLOW_TRACKING_URI", "http://[bad");
+  int pauses = 0;
+  MlflowServer server(environment, {[](const std::string&) {}, [&](double) { return ++pauses < 3; }});
+  CHECK_THROWS_AS(server.begin({}), Error);
+  CHECK(pauses == 0);
+}
 
 TEST_CASE("a folder of MLflow has a file for every metric and parameter", "[reporting]") {
   const TemporaryDirectory folder;

@@ -108,7 +108,7 @@ TEST_CASE("prometheus: one file of gauges, whole at any time", "[reporting]") {
 }
 
 TEST_CASE("every tracker has a row, and what has none is a fault of ours", "[reporting]") {
-  for (const char* word : {"tensorboard", "wandb", "mlflow", "csv", "prometheus"})
+  for (const char* word : {"tensorboard", "wandb", "mlflow", "trackio", "csv", "prometheus"})
     CHECK(reporter(word).word == word);
   CHECK_THROWS_AS(reporter("jsonl"), Error);
 }

@@ -1,5 +1,7 @@
 #include "hftrain/search/specification.h"
 
+#include <cmath>
+
 #include "hftrain/base/error.h"
 #include "support/catch.h"
 
@@ -87,6 +89,43 @@ TEST_CASE("values and their places belong together", "[search]") {
   CHECK(word_of("[a]") == "[a]");
   CHECK(word_of(5e-05) == "5e-05");
   CHECK(word_of(true) == "true");
+}
+
+TEST_CASE("ranges at the ends of all numbers are drawn from, or refused", "[search]") {
+  using Words = std::vector<std::string>;
+  CHECK(mistakes("space:\n  a: {low: 0, high: 1e300, step: 1e-300}\n  b: {low: -9223372036854775808, high: "
+                 "9223372036854775807, step: 1e10}\n  c: {low: -1e308, high: 1e308, step: 1e-10}\n") ==
+        Words{"search.yaml: space.a.step: a step too small for its range",
+              "search.yaml: space.b: whole numbers too large to be told apart",
+              "search.yaml: space.c.step: a step too small for its range"});
+  CHECK(mistakes("space: {a: {low: 1e-320, high: 1e308, log: true}, b: {low: -1e308, high: 1e308}, c: {low: "
+                 "0, high: 9007199254740992, step: 1}}")
+            .empty());
+  const std::vector<Parameter> ranges = {
+      {.flag = "a", .low = 1e-320, .high = 1e308, .log = true},
+      {.flag = "a", .low = -1e308, .high = 1e308},
+      {.flag = "a", .low = 1, .high = std::nextafter(1.0, 2.0), .log = true},
+      {.flag = "a", .low = 0, .high = 5e-324},
+      {.flag = "a", .low = 0, .high = 0x1p53, .step = 1, .whole = true},
+      {.flag = "a", .low = 1e300, .high = 1e300, .log = true, .step = 1e-5},
+  };
+  for (const Parameter& range : ranges) {
+    CAPTURE(range.low, range.high);
+    double before = range.low;
+    for (const double place : {0.0, 0.25, 0.5, 0.75, 1.0}) {
+      const double value = range.value_at(place).get<double>();
+      CHECK(value >= before);
+      CHECK(value <= range.high);
+      before = value;
+      const double back = range.place_of(value);
+      CHECK((back >= 0 && back <= 1));
+    }
+    CHECK(range.value_at(0) == Json(range.low));
+    CHECK(range.value_at(1).get<double>() == range.high);
+  }
+  CHECK(ranges[0].place_of(ranges[0].value_at(0.5)) == Approx(0.5));
+  CHECK(ranges[1].value_at(0.5).get<double>() == 0);
+  CHECK(ranges[1].place_of(ranges[1].value_at(0.75)) == Approx(0.75));
 }
 
 }  // namespace

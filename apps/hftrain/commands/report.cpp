@@ -118,20 +118,22 @@ void write_page(const CommandContext& context, const ReportRequest& request) {
 }
 
 void serve(const CommandContext& context, const ReportRequest& request) {
-  std::vector<std::string> folders;
-  for (const report::Run& run : read_runs(request.folders)) folders.push_back(run.folder);
+  read_runs(request.folders);  // mistakes are told before the address
   report::PageServer server(request.port);
   launcher::StopSignals stops;
   context.out << "http://127.0.0.1:" << server.port() << "/" << std::endl;
   context.err << "serving until Ctrl-C; only this machine sees it" << std::endl;
-  server.run(stops.descriptor(), [&folders](std::string_view path) -> report::Answer {
+  // What is named is looked at anew for every answer: a search has trials that begin later.
+  server.run(stops.descriptor(), [&named = request.folders](std::string_view path) -> report::Answer {
     if (path == "/") {
       return {200, "text/html; charset=utf-8",
-              report::page_of(for_everybody(read_runs(folders)), report::PageKind::kLive)};
+              report::page_of(for_everybody(read_runs(named)), report::PageKind::kLive)};
     }
     if (path != "/state") return {404, "text/plain; charset=utf-8", "there is / and /state\n"};
     std::string state;
-    for (const std::string& folder : folders) state += report::fingerprint(folder) + '\n';
+    for (const std::string& each : named) {
+      for (const std::string& folder : report::folders_of(each)) state += report::fingerprint(folder) + '\n';
+    }
     return {200, "text/plain; charset=utf-8", std::move(state)};
   });
 }

@@ -218,6 +218,7 @@ struct LoggingArguments {
   std::optional<bool> disable_tqdm;    // parse_arguments fills it from log_level
   std::vector<std::string> report_to;  // trackers; "none" is empty and "all" is expanded
   std::optional<std::string> run_name;
+  std::string project = "huggingface";               // of Trackio
   std::string include_num_input_tokens_seen = "no";  // no | all | non_padding
   bool skip_memory_metrics = true;
 };

@@ -135,8 +135,15 @@ TrainerOptimizer::TrainerOptimizer(const std::string& folder) : file_(folder + '
   read_states();
 }
 
+// A pickle may name one dict a million times, and one of a million keys: what is walked is bounded by what optimizers have.
 void TrainerOptimizer::read_groups() {
-  for (const TorchValue& group : file_.root().at("param_groups").items("param_groups")) {
+  constexpr size_t kMostGroups = 4096, kMostSettings = 1024;
+  const std::vector<TorchValue> groups = file_.root().at("param_groups").items("param_groups");
+  if (groups.size() > kMostGroups)
+    throw bad_state(path(), "it has more than " + std::to_string(kMostGroups) + " groups of parameters");
+  for (const TorchValue& group : groups) {
+    if (group.kind() == Kind::kDict && group.pairs("a group").size() > kMostSettings)
+      throw bad_state(path(), "a group has more than " + std::to_string(kMostSettings) + " settings");
     const std::vector<TorchValue> parameters = group.at("params").items("params");
     group_sizes_.push_back(parameters.size());
     for (const TorchValue& parameter : parameters) {
@@ -148,20 +155,25 @@ void TrainerOptimizer::read_groups() {
 }
 
 void TrainerOptimizer::read_states() {
+  std::set<size_t> seen;
   for (const auto& [number, state] : file_.root().at("state").pairs("state")) {
     const auto position = positions_.find(number.integer("a parameter with state"));
     if (position == positions_.end())
       throw bad_state(path(), "it has the state of a parameter that is in no group");
+    if (!seen.insert(position->second).second) throw bad_state(path(), "a parameter has its state twice");
     read_state(position->second, state);
   }
 }
 
 void TrainerOptimizer::read_state(size_t position, const TorchValue& state) {
   constexpr size_t kMostStates = 64;  // an optimizer has three
+  constexpr size_t kMostAltogether = size_t{1} << 20;
   if (state.pairs("the state of a parameter").size() > kMostStates)
     throw bad_state(path(), "a parameter has more than " + std::to_string(kMostStates) + " states");
   for (const auto& [key, value] : state.pairs("the state of a parameter")) {
     const std::string& name = key.text("the name of a state");
+    if (stored_.size() >= kMostAltogether)
+      throw bad_state(path(), "it has more than " + std::to_string(kMostAltogether) + " tensors");
     if (value.kind() == Kind::kNone) continue;  // SGD's buffer before its first update
     storage::StoredTensor stored;
     stored.entry = {name, storage::DType::kF32, {1}};

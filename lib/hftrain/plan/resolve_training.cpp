@@ -8,6 +8,7 @@
 #include "hftrain/plan/resolve_parts.h"
 #include "hftrain/plan/step_arithmetic.h"
 #include "hftrain/plan/tracker_variables.h"
+#include "hftrain/plan/trackio_project.h"
 #include "hftrain/tasks/extra_scorer.h"
 
 namespace hftrain::plan {
@@ -219,6 +220,9 @@ LoggingPlan resolve_logging(const ResolveInput& input, const RunPlan& plan, Prob
   result.tensorboard_dir =
       logging.logging_dir.value_or(input.environment.get_or("TENSORBOARD_LOGGING_DIR", beside_checkpoints));
   result.run_name = logging.run_name.value_or("");
+  result.project = logging.project;
+  if (std::ranges::find(result.report_to, "trackio") != result.report_to.end())
+    check_trackio_project(logging.project, input.parsed.origins.describe("project"), problems);
   result.count_input_tokens = logging.include_num_input_tokens_seen;
   result.memory_metrics = !logging.skip_memory_metrics;
   result.level = log_level(logging.log_level, input.environment, LogLevel::kInfo);

@@ -261,6 +261,7 @@ struct LoggingPlan {
   std::vector<std::string> report_to;  // tensorboard, csv, …; jsonl is always written
   std::string tensorboard_dir;
   std::string run_name;
+  std::string project = "huggingface";    // of Trackio
   std::string count_input_tokens = "no";  // no | all | non_padding
   bool memory_metrics = false;
   std::string level = "info", replica_level = "warning";

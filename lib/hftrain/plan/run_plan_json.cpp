@@ -110,8 +110,8 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(OptimizerPlan, name, learning_rate, weight_de
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(SchedulePlan, name, warmup_steps, options)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(IntervalPlan, strategy, steps)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(LoggingPlan, interval, first_step, nan_inf_filter, report_to,
-                                   tensorboard_dir, run_name, count_input_tokens, memory_metrics, level,
-                                   replica_level, on_each_node, arguments_json)
+                                   tensorboard_dir, run_name, project, count_input_tokens, memory_metrics,
+                                   level, replica_level, on_each_node, arguments_json)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(EvaluationPlan, interval, delay, on_start, at_end, metric_for_best_model,
                                    greater_is_better, load_best_at_end, early_stopping_patience,
                                    early_stopping_threshold, outputs, scoring, label_columns, gives_inputs,

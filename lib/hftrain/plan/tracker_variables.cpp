@@ -41,9 +41,21 @@ constexpr std::array<std::string_view, 11> kOfMlflow = {"MLFLOW_EXPERIMENT_NAME"
                                                         "MLFLOW_TRACKING_USERNAME"};
 constexpr std::array<std::string_view, 1> kBesideMlflow = {"MLFLOW_ALLOW_FILE_STORE"};
 
-constexpr std::array<Tracker, 2> kTrackers = {
+constexpr std::array<std::string_view, 1> kOfTrackio = {"TRACKIO_DIR"};
+// What the dashboard reads, and what only concerns how the package writes its database.
+constexpr std::array<std::string_view, 12> kBesideTrackio = {
+    "TRACKIO_COLOR_PALETTE",       "TRACKIO_THEME",
+    "TRACKIO_PLOT_ORDER",          "TRACKIO_LOGO_DARK_URL",
+    "TRACKIO_LOGO_LIGHT_URL",      "TRACKIO_FRONTEND_DIR",
+    "TRACKIO_INBOX_POLL_INTERVAL", "TRACKIO_TABLE_TRUNCATE_LENGTH",
+    "TRACKIO_WRITE_TOKEN",         "TRACKIO_STORAGE_MODE",
+    "TRACKIO_SQLITE_JOURNAL_MODE", "TRACKIO_SQLITE_SYNCHRONOUS"};
+
+constexpr std::array<Tracker, 3> kTrackers = {
     {{"wandb", "WANDB_", kOfWandb, kBesideWandb, "it is written into files, and `wandb sync` uploads them"},
-     {"mlflow", "MLFLOW_", kOfMlflow, kBesideMlflow, "it gets parameters, tags and metrics"}}};
+     {"mlflow", "MLFLOW_", kOfMlflow, kBesideMlflow, "it gets parameters, tags and metrics"},
+     {"trackio", "TRACKIO_", kOfTrackio, kBesideTrackio,
+      "it is written into the local store, and `trackio sync` sends that to a Space"}}};
 
 template <typename Names>
 bool is_among(const Names& names, std::string_view name) {
@@ -106,8 +118,10 @@ void check_wandb(const Environment& environment, Problems& problems) {
 
 void check_mlflow(const Environment& environment, Problems& problems) {
   const std::string uri = environment.get_or("MLFLOW_TRACKING_URI", "");
-  const bool known = uri.find(':') == std::string::npos || uri.starts_with("http://") ||
-                     uri.starts_with("https://") || uri.starts_with("file:");
+  const bool of_databricks = uri == "databricks" || uri == "databricks-uc";  // the word alone is an address
+  const bool folder = uri.find(':') == std::string::npos && !of_databricks;
+  const bool known =
+      folder || uri.starts_with("http://") || uri.starts_with("https://") || uri.starts_with("file:");
   if (!known)
     problems.usage("MLFLOW_TRACKING_URI " + masked("MLFLOW_TRACKING_URI", uri) + " is not supported",
                    "environment MLFLOW_TRACKING_URI", "runs go to a server of MLflow or into a folder",

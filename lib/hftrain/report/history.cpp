@@ -4,6 +4,7 @@
 
 #include "hftrain/base/text.h"
 #include "hftrain/report/html.h"
+#include "hftrain/report/members.h"
 #include "hftrain/report/sections.h"
 
 namespace hftrain::report {
@@ -13,6 +14,7 @@ constexpr size_t kMostEvents = 300;   // of a run
 constexpr size_t kMostRecords = 200;  // of a run
 
 std::string local_time(double seconds) {
+  if (time_or_none(seconds) == 0) return "–";
   const auto time = static_cast<std::time_t>(seconds);
   std::tm local{};
   ::localtime_r(&time, &local);
@@ -35,7 +37,7 @@ std::string words_of(const Json& event) {
 std::vector<const Json*> told(const Run& run) {
   std::vector<const Json*> told;
   for (const Json& event : run.events) {
-    if (event.value("event", std::string()) != "sample") told.push_back(&event);
+    if (text_or(event, "event", "") != "sample") told.push_back(&event);
   }
   if (told.size() > kMostEvents) told.erase(told.begin(), told.end() - kMostEvents);
   return told;
@@ -59,7 +61,7 @@ std::string newest_records(const Run& run) {
 
 std::string plan_text(Json plan) {
   if (plan.empty()) return "";
-  if (plan.contains("logging")) plan["logging"].erase("arguments_json");
+  if (!object_or_empty(plan, "logging").empty()) plan["logging"].erase("arguments_json");
   return "<pre>" + escaped(dump_json(plan)) + "</pre>\n";
 }
 
@@ -69,8 +71,8 @@ std::string events(const std::vector<Run>& runs) {
   Table content{{"time", "run", "event", "what"}, {}};
   for (const Run& run : runs) {
     for (const Json* event : told(run)) {
-      content.rows.push_back({local_time(event->value("time", 0.0)), run.name,
-                              event->value("event", std::string()), words_of(*event)});
+      content.rows.push_back({local_time(number_or(*event, "time", 0)), run.name,
+                              text_or(*event, "event", ""), words_of(*event)});
     }
     if (run.log.unreadable > 0) {
       content.rows.push_back(

@@ -18,7 +18,8 @@ namespace {
 
 constexpr size_t kLongestHead = 16 << 10;  // bytes
 constexpr size_t kMostConnections = 64;
-constexpr double kPatience = 20;  // seconds for a request and its response
+constexpr double kPatience = 20;  // seconds for a request, and for its reader to take some of the response
+constexpr double kWithoutDescriptors = 1;  // seconds
 
 sockaddr_in loopback(int port) {
   sockaddr_in address{};
@@ -108,7 +109,12 @@ PageServer::PageServer(int port) {
 
 void PageServer::accept_one() {
   FileDescriptor socket(::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
-  if (!socket) return;
+  if (!socket) {
+    const bool full = errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM;
+    if (full && connections_.empty()) accepts_from_ = monotonic_seconds() + kWithoutDescriptors;
+    if (full && !connections_.empty()) connections_.pop_front();
+    return;
+  }
   if (connections_.size() >= kMostConnections) connections_.pop_front();
   connections_.push_back({.socket = std::move(socket), .since = monotonic_seconds()});
 }
@@ -123,6 +129,7 @@ bool PageServer::read_from(Connection& connection,
   const size_t end = connection.request.find("\r\n\r\n");
   if (end == std::string::npos) return connection.request.size() < kLongestHead;
   connection.response = response_to(std::string_view(connection.request).substr(0, end), port_, answer);
+  connection.since = monotonic_seconds();
   return true;
 }
 
@@ -131,21 +138,24 @@ bool PageServer::write_to(Connection& connection) {
   const ssize_t count = ::send(connection.socket.get(), left.data(), left.size(), MSG_NOSIGNAL);
   if (count < 0) return errno == EAGAIN || errno == EINTR;
   connection.sent += static_cast<size_t>(count);
+  connection.since = monotonic_seconds();
   return connection.sent < connection.response.size();
 }
 
 void PageServer::run(int stop, const std::function<Answer(std::string_view path)>& answer) {
   for (;;) {
-    std::vector<pollfd> watched = {{stop, POLLIN, 0}, {listener_.get(), POLLIN, 0}};
+    const short accepts = monotonic_seconds() < accepts_from_ ? 0 : POLLIN;
+    std::vector<pollfd> watched = {{stop, POLLIN, 0}, {listener_.get(), accepts, 0}};
     for (const Connection& connection : connections_) {
       const short wanted = connection.response.empty() ? POLLIN : POLLOUT;
       watched.push_back({connection.socket.get(), wanted, 0});
     }
     if (::poll(watched.data(), watched.size(), 1000) < 0 && errno != EINTR) return;
     if (watched[0].revents != 0) return;
+    const double now = monotonic_seconds();  // what is read and sent below takes nobody's patience
     size_t place = 2;
     for (auto connection = connections_.begin(); connection != connections_.end(); ++place) {
-      const bool late = monotonic_seconds() - connection->since > kPatience;
+      const bool late = now - connection->since > kPatience;
       const bool ready = watched[place].revents != 0;
       const bool lives =
           !late &&

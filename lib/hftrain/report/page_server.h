@@ -35,9 +35,10 @@ class PageServer {
     FileDescriptor socket;
     std::string request = {}, response = {};
     size_t sent = 0;
-    double since = 0;  // monotonic seconds
+    double since = 0;  // monotonic seconds: accepted, answered, or the last bytes sent
   };
 
+  // Where the process has no descriptor left the oldest connection makes room; without one nobody is accepted for a while.
   void accept_one();
   // False when the connection is over.
   bool read_from(Connection& connection, const std::function<Answer(std::string_view path)>& answer) const;
@@ -46,6 +47,7 @@ class PageServer {
   FileDescriptor listener_;
   int port_ = 0;
   std::list<Connection> connections_;
+  double accepts_from_ = 0;  // monotonic seconds
 };
 
 }  // namespace hftrain::report

@@ -5,6 +5,7 @@
 
 #include "hftrain/base/text.h"
 #include "hftrain/report/html.h"
+#include "hftrain/report/members.h"
 #include "hftrain/report/sections.h"
 
 namespace hftrain::report {
@@ -19,32 +20,27 @@ struct Part {
 constexpr std::array<const char*, 10> kOrder = {"parse",    "plan",  "prepare", "spawn", "load",
                                                 "rehearse", "train", "eval",    "save",  "predict"};
 
-double number_in(const Json& object, const char* name) {
-  const bool there = object.is_object() && object.contains(name) && object[name].is_number();
-  return there ? object[name].get<double>() : 0;
-}
-
 // Seconds of attempts before the last one, of which the phases know nothing.
 double of_earlier_attempts(const Json& summary) {
   if (!summary.contains("attempts") || !summary["attempts"].is_array()) return 0;
   double seconds = 0;
   const Json& attempts = summary["attempts"];
-  for (size_t i = 0; i + 1 < attempts.size(); ++i) seconds += number_in(attempts[i], "seconds");
+  for (size_t i = 0; i + 1 < attempts.size(); ++i) seconds += number_or(attempts[i], "seconds", 0);
   return seconds;
 }
 
 std::vector<Part> parts_of(const Json& summary) {
   std::vector<Part> parts;
-  const Json phases = summary.value("phases", Json::object());
+  const Json& phases = object_or_empty(summary, "phases");
   if (const double earlier = of_earlier_attempts(summary); earlier > 0)
     parts.push_back({"attempts that failed", earlier});
   for (const char* name : kOrder) {
-    const double seconds = number_in(phases, name);
+    const double seconds = number_or(phases, name, 0);
     if (seconds > 0) parts.push_back({name, seconds});
   }
   const double known = std::accumulate(parts.begin(), parts.end(), 0.0,
                                        [](double sum, const Part& part) { return sum + part.seconds; });
-  if (const double rest = number_in(summary, "seconds") - known; rest > 0) parts.push_back({"rest", rest});
+  if (const double rest = number_or(summary, "seconds", 0) - known; rest > 0) parts.push_back({"rest", rest});
   return parts;
 }
 

@@ -7,6 +7,8 @@
 #include "hftrain/base/error.h"
 #include "hftrain/base/file.h"
 #include "hftrain/base/whole_number.h"
+#include "hftrain/report/html.h"
+#include "hftrain/report/members.h"
 #include "hftrain/storage/run_directory.h"
 
 namespace hftrain::report {
@@ -81,15 +83,14 @@ bool summary_is_old(const fs::path& own) {
 std::string state_of(const Run& run, const fs::path& own) {
   if (run.running) return "running";
   if (run.summary.empty() || summary_is_old(own)) return "ended without a word: killed, or its machine lost";
-  const int code = run.summary.value("exit_code", 0);
-  const std::string reason = run.summary.value("reason", std::string("finished"));
-  return code == 0 ? reason : reason + " (exit code " + std::to_string(code) + ')';
+  const double code = number_or(run.summary, "exit_code", 0);
+  const std::string reason = text_or(run.summary, "reason", "finished");
+  return code == 0 ? reason : reason + " (exit code " + number_text(code) + ')';
 }
 
 Json planned_arguments(const Json& plan) {
-  if (!plan.contains("logging")) return Json::object();
   const std::optional<Json> arguments =
-      try_parse_json(plan["logging"].value("arguments_json", std::string("{}")));
+      try_parse_json(text_or(object_or_empty(plan, "logging"), "arguments_json", "{}"));
   return arguments && arguments->is_object() ? *arguments : Json::object();
 }
 
@@ -106,7 +107,7 @@ Run read_own(const fs::path& folder) {
   run.checkpoints = checkpoints_in(folder);
   run.running = in_use(run.folder);
   run.state = state_of(run, own);
-  if (run.plan.contains("logging")) run.name = run.plan["logging"].value("run_name", std::string());
+  run.name = text_or(object_or_empty(run.plan, "logging"), "run_name", "");
   return run;
 }
 
@@ -161,9 +162,10 @@ std::vector<std::string> folders_of(const std::string& path) {
   if (!path_exists(list) || is_hftrains(path)) return {path};
   std::vector<std::string> folders;
   const Json search = read_json_file(list, static_cast<int>(ExitCode::kData));
-  for (const Json& trial : search.value("trials", Json::array())) {
+  const auto trials = search.is_object() ? search.value("trials", Json()) : Json();
+  for (const Json& trial : trials.is_array() ? trials : Json::array()) {
     // Beside search.json, wherever the folder was moved.
-    const fs::path folder = fs::path(path) / fs::path(trial.value("folder", std::string())).filename();
+    const fs::path folder = fs::path(path) / fs::path(text_or(trial, "folder", "")).filename();
     if (is_hftrains(folder)) folders.push_back(folder);
   }
   return folders.empty() ? std::vector<std::string>{path} : folders;

@@ -3,9 +3,11 @@
 #include <simdjson.h>
 
 #include <algorithm>
+#include <cmath>
 #include <optional>
 
 #include "hftrain/base/error.h"
+#include "hftrain/report/members.h"
 
 namespace hftrain::report {
 namespace {
@@ -16,8 +18,8 @@ struct Head {
 
 void set_head(Head& head, std::string_view name, double value) {
   if (name == "step") head.step = value;
-  if (name == "epoch") head.epoch = value;
-  if (name == "time") head.time = value;
+  if (name == "epoch" && std::isfinite(value)) head.epoch = value;
+  if (name == "time") head.time = time_or_none(value);
 }
 
 bool is_head(std::string_view name) {
@@ -31,13 +33,19 @@ void forget_beyond(RunLog& log, double step) {
   }
 }
 
-void begin_record(RunLog& log, const Head& head) {
+// False: it has no place among the others.
+bool begin_record(RunLog& log, const Head& head) {
+  if (!(std::abs(head.step) <= kLargestCount)) {  // not a number among it
+    ++log.unreadable;
+    return false;
+  }
   ++log.records;
   if (head.step < log.last_step) forget_beyond(log, head.step);
   if (head.time > 0 && log.first_time == 0) log.first_time = head.time;
   if (head.time > 0) log.last_time = head.time;
   log.last_step = head.step;
   log.last_epoch = head.epoch;
+  return true;
 }
 
 void add_point(RunLog& log, const Head& head, const std::string& name, double value) {
@@ -61,7 +69,7 @@ bool add_quickly(RunLog& log, simdjson::dom::parser& parser, const std::string& 
   for (const auto member : members) {
     if (const auto value = number_of(member.value)) set_head(head, member.key, *value);
   }
-  begin_record(log, head);
+  if (!begin_record(log, head)) return true;
   for (const auto member : members) {
     const auto value = number_of(member.value);
     if (value && !is_head(member.key)) add_point(log, head, std::string(member.key), *value);
@@ -87,14 +95,13 @@ void RunLog::add(const Json& record) {
   for (const auto& [name, value] : record.items()) {
     if (value.is_number()) set_head(head, name, value.get<double>());
   }
-  begin_record(*this, head);
+  if (!begin_record(*this, head)) return;
   for (const auto& [name, value] : record.items()) {
     if (value.is_number() && !is_head(name)) add_point(*this, head, name, value.get<double>());
   }
 }
 
-RunLog read_log_lines(std::string_view lines) {
-  RunLog log;
+void add_log_lines(RunLog& log, std::string_view lines) {
   simdjson::dom::parser parser;
   std::string padded;
   while (!lines.empty()) {
@@ -110,6 +117,11 @@ RunLog read_log_lines(std::string_view lines) {
       ++log.unreadable;
     }
   }
+}
+
+RunLog read_log_lines(std::string_view lines) {
+  RunLog log;
+  add_log_lines(log, lines);
   return log;
 }
 

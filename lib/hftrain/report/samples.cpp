@@ -1,5 +1,9 @@
 #include "hftrain/report/samples.h"
 
+#include <cmath>
+
+#include "hftrain/report/members.h"
+
 namespace hftrain::report {
 namespace {
 
@@ -12,13 +16,14 @@ void add_sample(Series& series, const Point& point) {
 
 void add_if_there(Series& series, const Json& event, const char* member, double scale) {
   if (!event.contains(member) || !event[member].is_number()) return;
-  add_sample(series,
-             {event.value("step", 0.0), event[member].get<double>() / scale, event.value("time", 0.0)});
+  const double step = number_or(event, "step", 0);
+  if (std::abs(step) > kLargestCount) return;
+  add_sample(series, {step, event[member].get<double>() / scale, time_or_none(number_or(event, "time", 0))});
 }
 
 double tokens_of_update(const Json& plan) {
-  if (!plan.contains("batch") || !plan.contains("data")) return 0;
-  return plan["batch"].value("global_train", 0.0) * plan["data"].value("block_size", 0.0);
+  return number_or(object_or_empty(plan, "batch"), "global_train", 0) *
+         number_or(object_or_empty(plan, "data"), "block_size", 0);
 }
 
 Series speed_by_records(const Run& run) {
@@ -39,7 +44,7 @@ Series speed_by_records(const Run& run) {
 std::map<std::string, Series> samples_of(const Run& run) {
   std::map<std::string, Series> samples;
   for (const Json& event : run.events) {
-    if (event.value("event", std::string()) != "sample") continue;
+    if (text_or(event, "event", "") != "sample") continue;
     add_if_there(samples[kTokensPerSecond], event, "tokens_per_second", 1);
     add_if_there(samples[kMemory], event, "memory_bytes", kGiB);
   }

@@ -1,11 +1,14 @@
 #include "hftrain/report/sections.h"
 
 #include <algorithm>
+#include <cmath>
+#include <cstdint>
 #include <set>
 
 #include "hftrain/base/text.h"
 #include "hftrain/report/charts.h"
 #include "hftrain/report/html.h"
+#include "hftrain/report/members.h"
 
 namespace hftrain::report {
 namespace {
@@ -28,9 +31,9 @@ std::string steps_of(const Run& run) {
 }
 
 std::string duration_of(const Run& run) {
-  if (!run.running && run.summary.contains("seconds"))
-    return format_duration(run.summary["seconds"].get<double>());
-  return format_duration(run.log.last_time - run.log.first_time);
+  const double logged = run.log.last_time - run.log.first_time;
+  const double seconds = run.running ? logged : number_or(run.summary, "seconds", logged);
+  return format_duration(std::clamp(seconds, 0.0, kLargestCount));
 }
 
 std::string strategy_of(const Run& run) {
@@ -42,10 +45,10 @@ std::string strategy_of(const Run& run) {
 }
 
 std::string model_of(const Run& run) {
-  const Json numbers = member(run.plan, "model", "parameters");
-  if (!numbers.is_number()) return "–";
-  return text_of(member(run.plan, "model", "model_type")) + ", " + with_thousands(numbers.get<int64_t>()) +
-         " parameters";
+  const double numbers = number_or(object_or_empty(run.plan, "model"), "parameters", -1);
+  if (numbers < 0 || numbers > kLargestCount) return "–";
+  return text_of(member(run.plan, "model", "model_type")) + ", " +
+         with_thousands(static_cast<int64_t>(numbers)) + " parameters";
 }
 
 std::string summed_up(const Run& run, const char* name) {
@@ -63,8 +66,17 @@ const Series* series_of(const Run& run, const std::string& name) {
 }
 
 std::vector<std::string> extremes(const Series& series) {
-  const auto by_value = [](const Point& a, const Point& b) { return a.value < b.value; };
-  const auto [lowest, highest] = std::minmax_element(series.begin(), series.end(), by_value);
+  // What is no number is neither lowest nor highest.
+  const auto below = [](const Point& a, const Point& b) {
+    return std::isnan(a.value) || std::isnan(b.value) ? std::isnan(b.value) && !std::isnan(a.value)
+                                                      : a.value < b.value;
+  };
+  const auto above = [](const Point& a, const Point& b) {
+    return std::isnan(a.value) || std::isnan(b.value) ? std::isnan(a.value) && !std::isnan(b.value)
+                                                      : a.value < b.value;
+  };
+  const auto lowest = std::min_element(series.begin(), series.end(), below);
+  const auto highest = std::max_element(series.begin(), series.end(), above);
   return {number_text(series.back().value), number_text(lowest->value) + " at " + number_text(lowest->step),
           number_text(highest->value) + " at " + number_text(highest->step), std::to_string(series.size())};
 }
@@ -124,11 +136,13 @@ std::string memory_table(const std::vector<Run>& runs) {
       {},
       true};
   const auto bytes = [](const Json& value) {
-    return value.is_number() ? format_bytes(value.get<uint64_t>()) : std::string("–");
+    const double count = value.is_number() ? value.get<double>() : -1;
+    return count >= 0 && count < 0x1p63 ? format_bytes(static_cast<uint64_t>(count)) : std::string("–");
   };
   for (const Run& run : runs) {
-    if (!run.summary.contains("ranks")) continue;
+    if (!run.summary.contains("ranks") || !run.summary["ranks"].is_array()) continue;
     for (const Json& rank : run.summary["ranks"]) {
+      if (!rank.is_object()) continue;
       const std::string name = (runs.size() == 1 ? "" : run.name + ' ') + text_of(rank.value("rank", Json()));
       content.rows.push_back(
           {name, bytes(member(run.plan, "memory_per_rank", "total")),

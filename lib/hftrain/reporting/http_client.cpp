@@ -23,6 +23,19 @@ size_t take_answer(const char* data, size_t size, size_t count, void* answer) {
   return size * count;
 }
 
+bool stays(CURLcode code) {
+  switch (code) {
+    case CURLE_URL_MALFORMAT:
+    case CURLE_UNSUPPORTED_PROTOCOL:
+    case CURLE_PEER_FAILED_VERIFICATION:
+    case CURLE_SSL_CACERT_BADFILE:
+    case CURLE_SSL_CERTPROBLEM:
+      return true;
+    default:
+      return false;
+  }
+}
+
 }  // namespace
 
 #undef curl_easy_setopt
@@ -106,6 +119,7 @@ HttpAnswer HttpClient::send(const HttpRequest& request) {
   curl_->free_all(headers);
   if (code != CURLE_OK) {
     answer.failure = curl_->strerror(code);
+    answer.permanent = stays(code);
     return answer;
   }
   curl_->get(handle, CURLINFO_RESPONSE_CODE, &answer.status);

@@ -15,9 +15,10 @@ struct HttpRequest {
 };
 
 struct HttpAnswer {
-  long status = 0;      // 0: there was no answer
-  std::string body;     // at most kLargestAnswer bytes
-  std::string failure;  // why there was none
+  long status = 0;         // 0: there was no answer
+  std::string body;        // at most kLargestAnswer bytes
+  std::string failure;     // why there was none
+  bool permanent = false;  // and will be none: the address or a certificate has to be another one
 };
 
 struct HttpOptions {

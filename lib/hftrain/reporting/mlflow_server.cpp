@@ -14,6 +14,7 @@ namespace hftrain::reporting {
 namespace {
 
 constexpr double kFirstPause = 1, kLongestPause = 60;
+constexpr double kToldFrom = 4;  // a pause: 7 seconds have passed then
 constexpr size_t kShownOfAnAnswer = 300;
 
 HttpOptions options_of(const Environment& environment) {
@@ -24,6 +25,7 @@ HttpOptions options_of(const Environment& environment) {
 }
 
 bool may_pass(const HttpAnswer& answer) {
+  if (answer.permanent) return false;
   return answer.status == 0 || answer.status == 408 || answer.status == 429 || answer.status >= 500;
 }
 
@@ -75,6 +77,10 @@ HttpAnswer MlflowServer::send_until_taken(const HttpRequest& request) {
   for (double pause = kFirstPause;; pause = std::min(2 * pause, kLongestPause)) {
     HttpAnswer answer = client_.send(request);
     if (!may_pass(answer)) return answer;
+    if (pause > kToldFrom && !std::exchange(told_, true)) {
+      host_.warn("the server " + shown_ + " takes nothing so far: " + reason_in(answer) +
+                 ". It is asked again while the run lasts, and records wait");
+    }
     if (!host_.pause(pause)) return client_.send(request);  // the run is over: a last time
   }
 }

@@ -9,7 +9,7 @@
 namespace hftrain::reporting {
 
 // What the server cannot take just now (no connection, 429, 5xx) is sent again after pauses of 1 s to a minute, until
-// the run is over. Credentials (MLFLOW_TRACKING_TOKEN, or _USERNAME and _PASSWORD) go to the server alone.
+// the run is over; after some seconds of that the user hears of it, once. What no time mends is an Error at once. Credentials (MLFLOW_TRACKING_TOKEN, or _USERNAME and _PASSWORD) go to the server alone.
 class MlflowServer final : public MlflowStore {
  public:
   MlflowServer(const Environment& environment, SinkHost host);
@@ -31,6 +31,7 @@ class MlflowServer final : public MlflowStore {
   HttpClient client_;
   std::vector<std::string> headers_;
   std::string run_id_;
+  bool told_ = false;  // that it does not take anything
 };
 
 }  // namespace hftrain::reporting

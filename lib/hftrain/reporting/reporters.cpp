@@ -11,6 +11,7 @@
 #include "hftrain/reporting/mlflow_sink.h"
 #include "hftrain/reporting/prometheus_sink.h"
 #include "hftrain/reporting/tensorboard_sink.h"
+#include "hftrain/reporting/trackio_sink.h"
 #include "hftrain/reporting/wandb_sink.h"
 
 namespace hftrain::reporting {
@@ -47,11 +48,13 @@ std::unique_ptr<RecordSink> begin_wandb(const ReportedRun& run, const SinkHost&)
   return std::make_unique<WandbSink>(run);
 }
 
-constexpr ReporterRow kReporters[] = {{"tensorboard", begin_tensorboard},
-                                      {"wandb", begin_wandb},
-                                      {"mlflow", begin_mlflow},
-                                      {"csv", begin_csv},
-                                      {"prometheus", begin_prometheus}};
+std::unique_ptr<RecordSink> begin_trackio(const ReportedRun& run, const SinkHost&) {
+  return std::make_unique<TrackioSink>(trackio_store(run.environment), run);
+}
+
+constexpr ReporterRow kReporters[] = {
+    {"tensorboard", begin_tensorboard}, {"wandb", begin_wandb}, {"mlflow", begin_mlflow},
+    {"trackio", begin_trackio},         {"csv", begin_csv},     {"prometheus", begin_prometheus}};
 
 }  // namespace
 

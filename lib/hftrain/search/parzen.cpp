@@ -10,7 +10,10 @@ using Place = std::vector<double>;  // of all parameters
 
 constexpr int kCandidates = 64;
 constexpr double kGoodShare = 0.1;
-constexpr double kGoodWidth = 0.12, kOtherWidth = 0.08;  // of one point; they shrink as points come
+constexpr double kGoodWidth = 0.25, kOtherWidth = 0.06;  // of one point; they shrink as points come
+// That of good points shrinks faster: from wide looks around to the last digits, and no further than to a tenth.
+constexpr double kTrialsOfFullWidth = 4, kLeastWidth = 0.1;
+constexpr double kGoodElsewhere = 0.3, kOtherElsewhere = 1;  // what the even part weighs beside a point
 
 double uniform(std::mt19937_64& random) {
   return std::generate_canonical<double, 53>(random);
@@ -28,21 +31,22 @@ double normal_share(double z) {
 }
 
 // A mixture on the unit cube: around every point a normal cut off at the faces (of choices: mostly the same one), and
-// one even part for where nobody was. All parts weigh the same.
+// one even part for where nobody was, which weighs `elsewhere` points.
 class Density {
  public:
-  Density(const Space& space, std::vector<Place> points, double width)
-      : space_(space), points_(std::move(points)) {
-    const auto count = static_cast<double>(points_.size()) + 1;
-    width_ = width * std::pow(count, -1.0 / (4 + static_cast<double>(space.size())));  // Scott's rule
-    elsewhere_ = 1 / count;
+  Density(const Space& space, std::vector<Place> points, double width, double elsewhere)
+      : space_(space), points_(std::move(points)), even_(elsewhere) {
+    const auto count = static_cast<double>(points_.size());
+    width_ = width * std::pow(count + 1, -1.0 / (4 + static_cast<double>(space.size())));  // Scott's rule
+    whole_ = count + elsewhere;
+    elsewhere_ = elsewhere / whole_;
     for (const Parameter& parameter : space) {
       if (!parameter.choices.empty()) even_ /= static_cast<double>(parameter.choices.size());
     }
   }
 
   Place draw(std::mt19937_64& random) const {
-    const auto part = static_cast<size_t>(uniform(random) * static_cast<double>(points_.size() + 1));
+    const auto part = static_cast<size_t>(uniform(random) * whole_);
     Place place;
     for (size_t i = 0; i < space_.size(); ++i)
       place.push_back(part < points_.size() ? near(i, points_[part][i], random) : uniform(random));
@@ -56,7 +60,7 @@ class Density {
       for (size_t i = 0; i < space_.size(); ++i) product *= at(i, place[i], point[i]);
       sum += product;
     }
-    return sum / static_cast<double>(points_.size() + 1);
+    return sum / whole_;
   }
 
  private:
@@ -80,7 +84,8 @@ class Density {
 
   const Space& space_;
   std::vector<Place> points_;
-  double width_ = 0, elsewhere_ = 0, even_ = 1;
+  double even_;  // of its whole weight, in choices divided among them
+  double width_ = 0, elsewhere_ = 0, whole_ = 0;
 };
 
 }  // namespace
@@ -89,8 +94,9 @@ std::vector<double> draw_by_parzen(const Space& space, const std::vector<Place>&
                                    std::mt19937_64& random) {
   const auto share = static_cast<size_t>(std::ceil(kGoodShare * static_cast<double>(ranked.size())));
   const auto border = ranked.begin() + static_cast<std::ptrdiff_t>(share);
-  const Density good(space, {ranked.begin(), border}, kGoodWidth),
-      others(space, {border, ranked.end()}, kOtherWidth);
+  const double shrunk = std::clamp(kTrialsOfFullWidth / static_cast<double>(ranked.size()), kLeastWidth, 1.0);
+  const Density good(space, {ranked.begin(), border}, kGoodWidth * shrunk, kGoodElsewhere),
+      others(space, {border, ranked.end()}, kOtherWidth, kOtherElsewhere);
   Place best;
   double best_ratio = -1;
   for (int i = 0; i < kCandidates; ++i) {

@@ -9,7 +9,7 @@
 namespace hftrain::search {
 namespace {
 
-constexpr size_t kSpread = 6;  // trials that end before tpe has something to go by
+constexpr size_t kSpread = 4;  // trials that end before tpe has something to go by
 
 // Trial `number` of those that fill the unit cube evenly, wherever they begin: a Kronecker sequence with the roots of
 // x^(d+1) = x + 1 (Roberts, 2018).

@@ -8,7 +8,8 @@ namespace {
 
 // Steps between the ends of a range, which a last, shorter one does not count among.
 size_t whole_steps(const Parameter& parameter) {
-  return static_cast<size_t>(std::floor((parameter.high - parameter.low) / parameter.step + 1e-9));
+  const double steps = std::floor((parameter.high - parameter.low) / parameter.step + 1e-9);
+  return static_cast<size_t>(std::clamp(steps, 0.0, kMostExact));
 }
 
 Json number(double value, bool whole) {
@@ -32,8 +33,10 @@ Json Parameter::value_at(double place) const {
     const auto at = static_cast<size_t>(place * static_cast<double>(choices.size()));
     return choices[std::min(at, choices.size() - 1)];
   }
-  const double value = log ? low * std::pow(high / low, place) : low + (high - low) * place;
-  if (step == 0) return number(std::clamp(value, low, high), false);
+  // Without high / low and high - low, which may be beyond all numbers.
+  const double value =
+      log ? std::exp(std::log(low) * (1 - place) + std::log(high) * place) : low * (1 - place) + high * place;
+  if (step == 0) return place <= 0 ? low : place >= 1 ? high : std::clamp(value, low, high);
   const double steps =
       std::clamp(std::round((value - low) / step), 0.0, static_cast<double>(whole_steps(*this)));
   return value_number(static_cast<size_t>(steps));
@@ -46,9 +49,11 @@ double Parameter::place_of(const Json& value) const {
     return (at + 0.5) / static_cast<double>(choices.size());
   }
   const double drawn = value.is_number() ? value.get<double>() : low;
-  if (high == low || (log && drawn <= 0)) return 0.5;
-  return std::clamp(log ? std::log(drawn / low) / std::log(high / low) : (drawn - low) / (high - low), 0.0,
-                    1.0);
+  if (log && drawn <= 0) return 0.5;
+  // Halves, so that no difference is beyond all numbers.
+  const auto at = [this](double each) { return log ? std::log(each) : each / 2; };
+  const double width = at(high) - at(low);
+  return width > 0 ? std::clamp((at(drawn) - at(low)) / width, 0.0, 1.0) : 0.5;
 }
 
 std::string word_of(const Json& value) {

@@ -8,6 +8,9 @@
 
 namespace hftrain::search {
 
+// Whole numbers up to here are all doubles; so many steps are told apart.
+inline constexpr double kMostExact = 0x1p53;
+
 // One flag. Every value has a place in [0, 1]: of choices the middle of its share, of a range where it lies between the ends,
 // by its logarithm where `log`.
 struct Parameter {

@@ -137,6 +137,14 @@ void read_range(const Json& written, const std::string& place, Parameter& parame
     reader.wrong(place, "low is above high", word_of(*low) + " > " + word_of(*high), "change them round");
   if (step && *step <= 0)
     reader.wrong(place + ".step", "a step of nothing", "it has to be above 0", "step: 1");
+  if (step && *step > 0 && (*high - *low) / *step > kMostExact) {
+    reader.wrong(place + ".step", "a step too small for its range", "a range has at most 2^53 steps",
+                 "step: " + word_of((*high - *low) / 100));
+  }
+  if (parameter.whole && std::max(std::abs(*low), std::abs(*high)) > kMostExact) {
+    reader.wrong(place, "whole numbers too large to be told apart", "they are exact up to 2^53",
+                 "a smaller range, or choices");
+  }
   if (parameter.log && *low <= 0) {
     reader.wrong(place, "a logarithmic range that begins at 0 or below", "low has no logarithm", "low: 1e-6");
   }

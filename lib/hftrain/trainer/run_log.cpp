@@ -15,6 +15,7 @@ reporting::ReportedRun reported_run(const plan::RunPlan& plan, const Environment
   return {.output_dir = plan.output_dir,
           .tensorboard_dir = plan.logging.tensorboard_dir,
           .name = plan.logging.run_name,
+          .project = plan.logging.project,
           .hftrain_version = plan.hftrain_version,
           .started = unix_seconds(),
           .arguments = plan.logging.arguments_json,

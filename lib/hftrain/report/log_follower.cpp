@@ -1,0 +1,51 @@
+#include "hftrain/report/log_follower.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <string_view>
+#include <utility>
+
+#include "hftrain/base/error.h"
+#include "hftrain/base/file.h"
+
+namespace hftrain::report {
+
+LogFollower::LogFollower(std::string path, std::string metric)
+    : path_(std::move(path)), metric_(std::move(metric)) {}
+
+const std::vector<double>& LogFollower::read(bool again) {
+  if (!again) return values_;
+  const FileDescriptor file(::open(path_.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!file && errno == ENOENT) return values_;
+  struct stat status {};
+  if (!file || ::fstat(file.get(), &status) != 0)
+    throw system_error(errno, "cannot read", path_, ExitCode::kData);
+  if (status.st_ino != file_ || status.st_size < position_) {
+    log_ = {};
+    rest_.clear();
+    position_ = 0;
+    file_ = status.st_ino;
+  } else if (status.st_size == position_) {
+    return values_;
+  }
+  char buffer[64 << 10];
+  ssize_t count = 0;
+  while ((count = ::pread(file.get(), buffer, sizeof buffer, position_)) > 0) {
+    position_ += count;
+    bytes_read_ += static_cast<uint64_t>(count);
+    rest_.append(buffer, static_cast<size_t>(count));
+    const size_t whole = rest_.rfind('\n') + 1;  // 0: none
+    add_log_lines(log_, std::string_view(rest_).substr(0, whole));
+    rest_.erase(0, whole);
+    std::erase_if(log_.metrics, [this](const auto& each) { return each.first != metric_; });
+  }
+  if (count < 0) throw system_error(errno, "cannot read", path_, ExitCode::kData);
+  values_.clear();
+  for (const Point& point : log_.metrics[metric_]) values_.push_back(point.value);
+  return values_;
+}
+
+}  // namespace hftrain::report

@@ -1,0 +1,44 @@
+#include "hftrain/report/log_follower.h"
+
+#include <string>
+#include <vector>
+
+#include "hftrain/base/file.h"
+#include "support/catch.h"
+#include "support/temporary_directory.h"
+
+namespace hftrain::report {
+namespace {
+
+using testing::TemporaryDirectory;
+using Values = std::vector<double>;
+
+TEST_CASE("a log that grows is read once, by whole lines", "[report]") {
+  const TemporaryDirectory folder;
+  const std::string path = folder / "log.jsonl";
+  LogFollower follower(path, "eval_loss");
+  CHECK(follower.read().empty());
+  append_to_file(path, "{\"step\": 1, \"loss\": 9}\n{\"step\": 2, \"eval_loss\": 3}\n{\"step\": 4, \"eval");
+  CHECK(follower.read() == Values{3});
+  append_to_file(path, "_loss\": 2}\n");
+  CHECK(follower.read(false) == Values{3});
+  CHECK(follower.read() == Values{3, 2});
+  append_to_file(
+      path, "{\"step\": 3, \"loss\": 8}\n{\"step\": 4, \"eval_loss\": 1}\n");  // gone on with from step 2
+  CHECK(follower.read() == Values{3, 1});
+  for (int i = 0; i < 10; ++i) CHECK(follower.read().size() == 2);
+  CHECK(follower.bytes_read() == read_file(path).size());
+}
+
+TEST_CASE("a log that is another file, or was cut, is read anew", "[report]") {
+  const TemporaryDirectory folder;
+  const std::string path = folder / "log.jsonl";
+  LogFollower follower(path, "x");
+  write_file_atomically(path, "{\"step\": 1, \"x\": 1}\n{\"step\": 2, \"x\": 2}\n");
+  CHECK(follower.read() == Values{1, 2});
+  write_file_atomically(path, "{\"step\": 1, \"x\": 7}\n");
+  CHECK(follower.read() == Values{7});
+}
+
+}  // namespace
+}  // namespace hftrain::report
