@@ -18,7 +18,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Options of other programs that messages name, and of `hftrain generate`, whose table is that of generation_config.json.
+// Options of other programs (mpirun, srun, docker, hf, hftrain-libtorch, …) that messages name, and of `hftrain generate`, whose table is that of generation_config.json.
 const std::set<std::string> kOfOthers = {"backend_store_uri",
                                          "bind_to",
                                          "bos_token_id",
@@ -29,6 +29,7 @@ const std::set<std::string> kOfOthers = {"backend_store_uri",
                                          "map_by",
                                          "mca",
                                          "ntasks_per_node",
+                                         "parquet",
                                          "repo_type",
                                          "revision",
                                          "safe_serialization",
