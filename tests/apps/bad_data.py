@@ -313,7 +313,7 @@ def images_with_classes(fixture, folder):
                                 ("IDAT is damaged", "z.png", flipped), ("neither a PNG nor a JPEG", "z.png", b"hello"), ("PNG and JPEG are", "z.gif", b"GIF89a")):
         refused(said, {"t/a/" + name: content})
         refused("t/a/" + name, {"t/a/" + name: content})
-    refused("no column 'label'", {"t/z.png": png})
+    refused("an image lies beside the folders of the classes", {"t/z.png": png})
     refused("'zz'", {"v/a/1.png": png, "v/zz/1.png": png}, "--validation_dir", "v", "--do_eval")
     refused("no column 'label'", {"v/1.png": png}, "--validation_dir", "v", "--do_eval")
     refused("the validation data is empty", {"v/readme.txt": "x"}, "--validation_dir", "v", "--do_eval")

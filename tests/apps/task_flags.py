@@ -140,15 +140,15 @@ CHANGES = {
 }
 # Of flags whose runs are longer, or that name files: where they are shown.
 SHOWN_BY = {
-    "streaming": "streaming.py every_task_trains_on_the_samples_of_prepared_data",
-    "train_file": "every scenario", "validation_file": "every scenario", "test_file": "text_classification.py metrics_and_predictions_are_those_of_the_trainer",
+    "streaming": "streaming.py as_prepared",
+    **dict.fromkeys(("train_file", "validation_file"), "task_flags.py folders_and_columns_of_images"), "test_file": "text_classification.py metrics_and_predictions_are_those_of_the_trainer",
     **dict.fromkeys(("validation_mismatched_file", "test_mismatched_file"), "text_classification.py both_sets_of_mnli_are_evaluated_and_predicted"),
     "train_dir": "task_flags.py folders_and_columns_of_images", "validation_dir": "task_flags.py folders_and_columns_of_images",
     "image_column_name": "task_flags.py folders_and_columns_of_images", "image_processor_name": "task_flags.py folders_and_columns_of_images",
     "data_dir": "task_flags.py pairs_of_files_are_rows",
-    "overwrite_cache": "cache_command_test.cpp, prepare_test.cpp", "preprocessing_num_workers": "prepare_test.cpp: no result depends on it",
-    "ignore_data_skip": "run_test.cpp", "dataloader_num_workers": "image_classification.py a_resumed_run_gives_the_same_bits: speed alone",
-    "dataloader_prefetch_factor": "tests/trainer: speed alone", "dataloader_pin_memory": "rules_test.cpp: of GPUs",
+    **dict.fromkeys(("overwrite_cache", "preprocessing_num_workers"), "task_flags.py prepared_again_by_other_threads"),
+    "ignore_data_skip": "streaming.py the_data_start_over_when_asked, tests/trainer/trainer_test.cpp", "dataloader_num_workers": "image_classification.py a_resumed_run_gives_the_same_bits: speed alone",
+    "dataloader_prefetch_factor": "tests/plan/resolve_test.cpp: speed alone", "dataloader_pin_memory": "tests/plan/resolve_test.cpp: of GPUs",
     "generation_config": "written_texts.py settings_of_generation_follow_their_priority",
     "prediction_loss_only": "text_classification.py flags_of_evaluation_do_what_they_say",
     "eval_accumulation_steps": "text_classification.py flags_of_evaluation_do_what_they_say", "batch_eval_metrics": "text_classification.py flags_of_evaluation_do_what_they_say",
@@ -157,10 +157,10 @@ SHOWN_BY = {
 SHOWN_BY |= {flag: "instruction_tuning.py every_flag_acts_by_flag_and_by_file" for flag in (
     "dataset_text_field", "chat_template_path", "max_length", "truncation_mode", "packing", "packing_strategy", "padding_free", "eval_packing", "completion_only_loss",
     "assistant_only_loss", "eos_token", "pad_token", "pad_to_multiple_of", "shuffle_dataset", "dataset_num_proc", "loss_type")}
-SHOWN_BY["activation_offloading"] = "resolve_task_test.cpp: of GPUs"
+SHOWN_BY["activation_offloading"] = "tests/plan/resolve_task_test.cpp: of GPUs"
 SHOWN_BY |= {flag: "data_sets.py snapshots_of_the_hub_cache" for flag in ("dataset_name", "dataset_config_name")}
 SHOWN_BY |= {flag: "data_sets.py splits_of_instruction_tuning" for flag in ("dataset_train_split", "dataset_test_split")}
-SHOWN_BY["model_init_kwargs"] = "parse_test.cpp"
+SHOWN_BY["model_init_kwargs"] = "tests/arguments/parse_test.cpp"
 SHOWN_BY |= {flag: "task_flags.py flags_of_models" for flag in (
     "model_name_or_path", "model_type", "config_overrides", "config_name", "tokenizer_name", "cache_dir", "model_revision", "dtype", "use_cache")}
 SHOWN_BY |= {"ignore_mismatched_sizes": "opening.py a_head_of_another_size_is_drawn_anew_where_that_is_asked_for",
@@ -356,6 +356,45 @@ def pairs_of_files_are_rows(fixture, folder):
     expect(fewer["samples"]["train"] == 9 and fewer["samples"]["validation"] == 3, "n_train and n_val", fewer["samples"])
 
 
+def prepared_again_by_other_threads(fixture, folder):
+    """What is prepared stays until a run overwrites it, and is the same by any number of threads."""
+    data = data_flags(fixture, "clm", folder)
+    write(folder, {"again.yaml": json.dumps({"overwrite_cache": True, "preprocessing_num_workers": 4})})
+
+    def prepared(*more):
+        words = fixture.flags("clm", os.path.join(folder, "out"), *data, "--block_size", "16", *more)
+        fixture.call("prepare", *words[1:])
+        found = glob.glob(os.path.join(fixture.environment["HFTRAIN_CACHE"], "tokens", "*", "train.bin"))
+        expect(len(found) == 1, "one entry", found)
+        with open(found[0], "rb") as file:
+            return os.stat(found[0]).st_ino, file.read()
+    shutil.rmtree(os.path.join(fixture.environment["HFTRAIN_CACHE"], "tokens"), ignore_errors=True)
+    first = prepared("--preprocessing_num_workers", 1)
+    expect(prepared("--preprocessing_num_workers", 3) == first, "what is there is taken", first[0])
+    for how in (["--overwrite_cache", "--preprocessing_num_workers", 3], ["--config", os.path.join(folder, "again.yaml")]):
+        again = prepared(*how)
+        expect(again[0] != first[0] and again[1] == first[1], "the same samples are made again", [how, first[0], again[0]])
+        first = again
+
+
+def is_shown_at(flag, place):
+    """Whether the functions of scripts and the C++ tests that `place` names, one at least, have the flag's name in them."""
+    here = os.path.dirname(os.path.abspath(__file__))
+    named = re.findall(r"(?:(tests/\w+/\w+\.cpp)|(\w+\.py) (\w+))", place)
+    for source, script, function in named:
+        path = os.path.join(here, script) if script else os.path.join(here, "..", "..", source)
+        if not os.path.exists(path):
+            return False
+        with open(path) as file:
+            text = file.read()
+        if script:
+            body = (re.search(rf"^def {function}\(.*?(?=^\S|\Z)", text, re.S | re.M) or [""])[0]
+            text = body + "".join(line for line in re.findall(r"^[A-Z]+\b.* = .*$", text, re.M) if re.search(rf"\b{line.split(',')[0].split()[0]}\b", body))
+        if not re.search(rf"(?<![a-z_])(no_)?{flag}\b", text.replace("\\n", "\n")):
+            return False
+    return bool(named)
+
+
 def no_flag_is_forgotten(fixture, folder):
     page = subprocess.run([HFTRAIN, "docs", "arguments"], text=True, capture_output=True, check=True).stdout
     shown = {change.flag for changes in CHANGES.values() for change in changes} | set(SHOWN_BY)
@@ -364,16 +403,16 @@ def no_flag_is_forgotten(fixture, folder):
         expect(text is not None, f"a section {section}", page[:2000])
         flags = {line.split("|")[1].strip() for line in text[1].splitlines() if line.startswith("| ") and not re.search(r"\*(planned|accepted|not supported|old name)", line)}
         expect(flags - {"flag"} <= shown, f"section {section}: every flag that works is shown to work", sorted(flags - shown))
-    here = os.path.dirname(os.path.abspath(__file__))
-    for place in SHOWN_BY.values():
-        for script, scenario in re.findall(r"(\w+\.py) (\w+)", place):
-            with open(os.path.join(here, script)) as file:
-                expect(f"def {scenario}(" in file.read(), f"{script} has {scenario}", place)
+    for flag, place in SHOWN_BY.items():
+        expect(is_shown_at(flag, place), f"{flag} is named where it is said to be shown", place)
+    for flag, place in (("seed", "streaming.py no_such_scenario"), ("seed", "tests/plan/no_such_test.cpp"), ("seed", "every scenario"),
+                        ("no_such_flag", "task_flags.py flags_of_models"), ("no_such_flag", "tests/plan/resolve_test.cpp")):
+        expect(not is_shown_at(flag, place), "a place that does not show a flag is found out", [flag, place])
 
 
 def main():
     tasks = {"flags_of_" + task.replace("-", "_"): flags_of(task) for task in CHANGES}
-    others = [folders_and_columns_of_images, flags_of_models, pairs_of_files_are_rows, no_flag_is_forgotten]
+    others = [folders_and_columns_of_images, flags_of_models, pairs_of_files_are_rows, prepared_again_by_other_threads, no_flag_is_forgotten]
     run_scenarios([*tasks.values(), *others], sys.argv[1:], TinyTasks)
 
 

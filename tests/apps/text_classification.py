@@ -105,6 +105,39 @@ def a_saved_classification_is_evaluated_alone(fixture, folder):
     expect(before == after, "the same loss", [before, after])
 
 
+def labels_without_names_are_counted(fixture, folder):
+    """Of a classifier whose labels nobody named: transformers saves LABEL_0, … for them, and for two of them nothing."""
+    for count in (2, 3):
+        trained = os.path.join(folder, str(count))
+        train, valid = (os.path.join(folder, name + ".csv") for name in ("train", "valid"))
+        for path in (train, valid):
+            with open(path, "w") as file:
+                file.writelines(["text,label\n", *(f"{word} day,{label % count}\n" for label, words in enumerate(WORDS.values()) for word in words)])
+        given = ["--train_file", train, "--validation_file", valid]
+        fixture.call(*fixture.flags(trained, "--max_steps", 5, "--save_strategy", "no", *given))
+        config = read_json(trained, "config.json")
+        names = {str(i): f"LABEL_{i}" for i in range(count)}
+        for key, value in (("id2label", names), ("label2id", {name: int(i) for i, name in names.items()})):
+            del config[key]
+            config |= {key: value} if count > 2 else {}
+        del config["problem_type"]
+        with open(os.path.join(trained, "config.json"), "w") as file:
+            json.dump(config, file)
+        again = os.path.join(folder, f"again{count}")
+        flags = ["--task", "text-classification", "--model_name_or_path", trained, "--max_seq_length", 48, "--use_cpu", "--output_dir", again]
+        fixture.call(*map(str, [*flags, "--validation_file", valid, "--do_eval", "--test_file", valid, "--do_predict"]))
+        before, after = (read_json(place, "eval_results.json") for place in (trained, again))
+        expect(all(before[key] == after[key] for key in ("eval_loss", "eval_accuracy")), "it is judged as it was", [before, after])
+        with open(os.path.join(again, "predict_results.txt")) as file:
+            written = {line.split("\t")[1].strip() for line in list(file)[1:]}
+        expect(written <= set(map(str, range(count))), "predictions are numbers of labels", written)
+    config["architectures"] = ["GPT2LMHeadModel"]
+    with open(os.path.join(trained, "config.json"), "w") as file:
+        json.dump(config, file)
+    said = fixture.call(*map(str, [*flags, "--overwrite_output_dir", "--validation_file", valid, "--do_eval"]), expect=4).stderr
+    expect("the model has no labels" in said and f"where: {trained}/config.json" in said, "the model's config.json is named", said)
+
+
 def a_resumed_classification_gives_the_same_bits(fixture, folder):
     straight, parts = os.path.join(folder, "straight"), os.path.join(folder, "parts")
     common = ["--save_strategy", "steps", "--save_steps", 4, "--no_pad_to_max_length"]
@@ -451,7 +484,7 @@ def pairs_are_learned_to_their_floor(fixture, folder):
 SCENARIOS = [the_runs_of_the_page_reach_the_floor, pairs_are_learned_to_their_floor, flags_of_evaluation_do_what_they_say, evaluations_wait_and_start_as_asked,
              the_evaluation_before_the_first_update_is_no_candidate_for_the_best, samples_count_once_whatever_the_ranks,
              both_sets_of_mnli_are_evaluated_and_predicted, metrics_and_predictions_are_those_of_the_trainer, fifty_steps_are_those_of_the_trainer,
-             the_best_model_is_that_of_the_best_metric, a_classification_learns_and_is_saved_under_its_class, a_saved_classification_is_evaluated_alone,
+             the_best_model_is_that_of_the_best_metric, a_classification_learns_and_is_saved_under_its_class, a_saved_classification_is_evaluated_alone, labels_without_names_are_counted,
              a_resumed_classification_gives_the_same_bits, two_ranks_compute_what_one_does,
              wrong_rows_are_refused_and_nothing_is_written]
 

@@ -48,6 +48,25 @@ TEST_CASE("a classification's plan has its head, the labels of its data and its 
   CHECK(plan.data.train->columns == std::vector<std::string>{"input_ids", "token_type_ids", "labels"});
 }
 
+TEST_CASE("a model of other labels than the data have, or of the same in another order, is told of") {
+  const auto told = [](const char* labels) {
+    ClassificationCase one;
+    Json config = one.model.architecture->config_json();
+    config["id2label"] = Json::parse(labels);
+    one.model.architecture = Architecture::from_config(config, "", Head::kSequenceClassification);
+    one.model.source_folder = "/trained";
+    return one.notes();
+  };
+  const std::string order = told(R"({"0": "bad", "1": "good", "2": "fair"})");
+  CHECK(contains(order, "the labels of the data in another order"));
+  CHECK(contains(order, "the model's are …, good, fair; those of the data …, fair, good"));
+  CHECK(contains(told(R"({"0": "bad", "1": "good"})"), "trained for other labels than the data have"));
+  for (const char* same :
+       {R"({"0": "bad", "1": "fair", "2": "good"})", R"({"0": "LABEL_0", "1": "LABEL_1", "2": "LABEL_2"})"}) {
+    CHECK_FALSE(contains(told(same), "labels"));
+  }
+}
+
 TEST_CASE("beside an adapter a head of classes is trained whole, and nothing of the body with it") {
   ClassificationCase one({"--use_peft", "--lora_r", "2"});
   one.model.architecture = Architecture::from_scratch(

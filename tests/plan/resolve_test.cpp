@@ -51,6 +51,17 @@ TEST_CASE("use_cpu and an empty mask ignore GPUs") {
   CHECK_FALSE(Case({"--use_cpu"}, machine(2)).plan().data.pin_memory);
 }
 
+TEST_CASE("loader threads, what each has ready, and pinned memory are those that flags name") {
+  CHECK(Case().plan().data.loader_workers == 0);
+  CHECK(Case().plan().data.prefetch_factor == 2);
+  const DataPlan asked =
+      Case({"--dataloader_num_workers", "3", "--dataloader_prefetch_factor", "5"}).plan().data;
+  CHECK(asked.loader_workers == 3);
+  CHECK(asked.prefetch_factor == 5);
+  CHECK(Case({}, machine(2)).plan().data.pin_memory);
+  CHECK_FALSE(Case({"--dataloader_pin_memory", "false"}, machine(2)).plan().data.pin_memory);
+}
+
 TEST_CASE("more ranks than GPUs are refused with the mask") {
   const Error error = Case({"--nproc_per_node", "3"}, machine(4, "3,1")).error();
   CHECK(error.code() == ExitCode::kUsage);

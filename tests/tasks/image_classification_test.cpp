@@ -201,6 +201,11 @@ TEST_CASE("what is no data for this task is refused in four parts") {
     fixture.put("train/b/1.webp", "RIFF");
     CHECK_THAT(fixture.refusal(request), Catch::Contains("b/1.webp"));
   }
+  SECTION("an image beside the folders of the classes") {
+    fixture.put("train/loose.png", picture(0));
+    CHECK_THAT(fixture.refusal(request), Catch::Contains("an image lies beside the folders of the classes") &&
+                                             Catch::Contains("train/loose.png"));
+  }
   SECTION("a folder without classes") {
     for (const char* name : {"b", "a-b", "a", "10", "2"})
       fs::remove_all(fixture.folder / ("train/" + std::string(name)));

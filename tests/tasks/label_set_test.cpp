@@ -121,6 +121,17 @@ TEST_CASE("labels of a model are those that its config names, but not names that
   CHECK_FALSE(of("{}"));
 }
 
+TEST_CASE("labels of a classifier that nobody named are counted") {
+  const auto of = [](const char* config) { return LabelSet::counted_in(Json::parse(config)); };
+  CHECK(of("{}")->to_json_value() == Json::parse(R"({"kind": "classes", "names": ["0", "1"]})"));
+  CHECK(of(R"({"label2id": {"LABEL_0": 0, "LABEL_2": 2, "LABEL_1": 1}})")->names() ==
+        std::vector<std::string>{"0", "1", "2"});
+  CHECK(of(R"({"label2id": {"LABEL_0": 0}})")->kind() == Kind::kRegression);
+  CHECK(of(R"({"problem_type": "multi_label_classification"})")->kind() == Kind::kMultiLabel);
+  CHECK_FALSE(of(R"({"label2id": {"a": 0, "b": 2}})"));
+  CHECK_FALSE(of(R"({"label2id": {"LABEL_0": 1, "LABEL_1": 0}})"));
+}
+
 TEST_CASE("what was found is the same when it is read back, and gives the same keys of config.json") {
   for (const auto& labels : {std::vector<std::string>{"\"x\"", "\"y\""}, {"0.5", "1"}, {"[1]", "[2, 3]"}}) {
     const LabelSet set = LabelFile(labels).labels();

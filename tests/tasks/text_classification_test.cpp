@@ -135,6 +135,28 @@ TEST_CASE("a run that does not train takes the labels of its model") {
         fixture.input.model_config["label2id"]);
 }
 
+TEST_CASE(
+    "a run that does not train counts the labels of a model that names none, and refuses one without a "
+    "head") {
+  ClassificationFixture fixture;
+  fixture.input.trains = false;
+  data::PrepareRequest request = fixture.request("dev.csv", "text,label\na,1\n");
+  request.survey_files.clear();
+  request.validation_files.swap(request.train_files);
+  CHECK(fixture.prepare(request).facts["names"] == Json({"0", "1"}));
+  fixture.input.has_head = false;
+  try {
+    text_classification().recipe(fixture.input);
+    FAIL("it was taken");
+  } catch (const Error& error) {
+    CHECK(error.code() == ExitCode::kData);
+    CHECK_THAT(error.render(),
+               Catch::Contains("the model has no labels") && Catch::Contains("not saved with the head"));
+  }
+  fixture.arguments.data.train_file = {"train.csv"};
+  CHECK(text_classification().recipe(fixture.input).survey);  // these have labels
+}
+
 TEST_CASE("sequences are padded on the side of the tokenizer, and models without types get none") {
   ClassificationFixture fixture;
   fixture.input.pads_on_left = true;

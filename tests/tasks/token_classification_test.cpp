@@ -119,6 +119,17 @@ TEST_CASE("a run of tags that does not train keeps the labels of its model") {
   CHECK(prepared.facts["tags"] == Json({"O", "B-PER", "B-LOC"}));
 }
 
+TEST_CASE("a run of tags that does not train counts the tags of a model that names none") {
+  TagFixture fixture;
+  set_model_labels(fixture.input, {"LABEL_0", "LABEL_1", "LABEL_2"});
+  fixture.input.trains = false;
+  data::PrepareRequest request = fixture.request("dev.jsonl", R"({"tokens": ["a", "b"], "ner_tags": [2, 0]})"
+                                                              "\n");
+  request.survey_files.clear();
+  request.validation_files.swap(request.train_files);
+  CHECK(fixture.prepare(request).facts["tags"] == Json({"0", "1", "2"}));
+}
+
 // The test split of two rows that were tagged for training and are to be predicted.
 data::PreparedData predicted(TagFixture& fixture, const std::string& name, const std::string& content) {
   data::PrepareRequest request = fixture.request("train.jsonl", kTwoRows);

@@ -153,6 +153,9 @@ class Architecture {
   virtual std::optional<int64_t> decoder_start_token_id() const { return std::nullopt; }
   // Whether the example scripts have the family's tokenizers put a space before each word of a list.
   virtual bool spaces_words() const { return false; }
+  // Of a family whose tokenizer transformers 5.17 makes anew, whatever tokenizer_class says: BPE with the entries of tokenizer.json,
+  // over bytes of texts in form NFC that this regular expression splits. Empty: tokenizer.json says how.
+  virtual std::string tokenizer_pattern() const { return {}; }
   // Of models that look at images; nothing for those that read tokens, of which alone the next three speak.
   virtual std::optional<ImageShape> image() const { return std::nullopt; }
   virtual int64_t vocab_size() const = 0;

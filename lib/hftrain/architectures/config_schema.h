@@ -35,7 +35,8 @@ struct ConfigSchema {
   // Keys of older releases that are folded into others; accepted in overrides, never written.
   std::span<const ConfigKey> old_keys;
   bool has_rope = false;
-  bool spaces_words = false;  // Architecture::spaces_words
+  bool spaces_words = false;           // Architecture::spaces_words
+  const char* tokenizer_pattern = "";  // Architecture::tokenizer_pattern
   int64_t default_labels = kUnnamedLabels;
   const char* adapter_targets =
       "";  // modules that peft adapts unless told which, with commas; empty: none are known

@@ -166,8 +166,18 @@ constexpr ConfigSchema schema_of(const char* model_type, std::span<const HeadSpe
           .adapter_targets = "q_proj,v_proj"};
 }
 
+// transformers:models/qwen2/tokenization_qwen2.py
+constexpr const char* kQwen2Pattern =
+    R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)";
+
+constexpr ConfigSchema with_pattern(ConfigSchema schema, const char* pattern) {
+  schema.tokenizer_pattern = pattern;
+  return schema;
+}
+
 constexpr ConfigSchema kLlama = schema_of("llama", kLlamaHeads, "LlamaDecoderLayer", kLlamaKeys);
-constexpr ConfigSchema kQwen2 = schema_of("qwen2", kQwen2Heads, "Qwen2DecoderLayer", kQwen2Keys);
+constexpr ConfigSchema kQwen2 =
+    with_pattern(schema_of("qwen2", kQwen2Heads, "Qwen2DecoderLayer", kQwen2Keys), kQwen2Pattern);
 constexpr ConfigSchema kQwen3 = schema_of("qwen3", kQwen3Heads, "Qwen3DecoderLayer", kQwen3Keys);
 constexpr ConfigSchema kMistral = schema_of("mistral", kMistralHeads, "MistralDecoderLayer", kMistralKeys);
 constexpr ConfigSchema kGemma = schema_of("gemma", kGemmaHeads, "GemmaDecoderLayer", kGemmaKeys);

@@ -61,18 +61,40 @@ Error no_images(const std::string& folder) {
       .hint("one sub-folder for each class, with the images of that class");
 }
 
+Error loose_image(const std::string& path) {
+  return Error(ExitCode::kData, "an image lies beside the folders of the classes")
+      .where(path)
+      .why("the class of an image is the name of the sub-folder that it lies in, and this one has none")
+      .hint("move it into the folder of its class, or take it away");
+}
+
+bool lies_in_class(const ImageFile& file) {
+  return file.path.find('/') != std::string::npos;
+}
+
+// Images have classes where all lie in sub-folders.
+std::vector<std::string> columns_of_images(const RowOptions& options, const std::string& folder,
+                                           const std::vector<ImageFile>& files) {
+  const std::vector<std::string> with_class = {kImageColumn, kImageLabel};
+  const auto loose = std::find_if_not(files.begin(), files.end(), lies_in_class);
+  if (loose == files.end()) return chosen_columns(options.columns, with_class, folder);
+  const bool beside_classes = std::any_of(files.begin(), files.end(), lies_in_class);
+  try {
+    return chosen_columns(options.columns, {kImageColumn}, folder);
+  } catch (const Error&) {
+    if (!beside_classes) throw;
+  }
+  chosen_columns(options.columns, with_class, folder);  // what else is wrong
+  throw loose_image((fs::path(folder) / loose->path).string());
+}
+
 // One folder, as if it were a file with the columns of its images.
 class ImageFolderRows final : public RowSource {
  public:
   ImageFolderRows(const std::string& folder, const RowOptions& options)
       : folder_(fs::absolute(folder).lexically_normal().string()), files_(image_files(folder)) {
     if (files_.empty()) throw no_images(folder);
-    const bool in_classes = std::all_of(files_.begin(), files_.end(), [](const ImageFile& file) {
-      return file.path.find('/') != std::string::npos;
-    });
-    std::vector<std::string> names = {kImageColumn};
-    if (in_classes) names.emplace_back(kImageLabel);
-    chosen_ = chosen_columns(options.columns, names, folder);
+    chosen_ = columns_of_images(options, folder, files_);
   }
 
   bool next(Records& records) override {

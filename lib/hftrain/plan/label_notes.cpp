@@ -1,5 +1,6 @@
 #include <algorithm>
-#include <set>
+#include <string>
+#include <vector>
 
 #include "hftrain/base/text.h"
 #include "hftrain/plan/resolve_parts.h"
@@ -10,18 +11,18 @@ namespace {
 
 constexpr size_t kMostNamed = 10;
 
-std::string named(const std::set<std::string>& labels) {
-  std::vector<std::string> shown(labels.begin(), labels.end());
-  const bool more = shown.size() > kMostNamed;
-  if (more) shown.resize(kMostNamed);
-  return join(shown, ", ") + (more ? ", …" : "");
+// Some, from number `first` on.
+std::string some_of(const std::vector<std::string>& labels, size_t first) {
+  const size_t end = std::min(labels.size(), first + kMostNamed);
+  const auto at = [&](size_t number) { return labels.begin() + static_cast<std::ptrdiff_t>(number); };
+  const std::string shown = join(std::vector<std::string>(at(std::min(first, end)), at(end)), ", ");
+  return (first > 0 ? "…, " : "") + shown + (end < labels.size() ? ", …" : "");
 }
 
-// Empty: the config has the names that transformers makes up.
-std::set<std::string> labels_of(const Json& config) {
+// By their numbers. Empty: the config has the names that transformers makes up.
+std::vector<std::string> labels_of(const Json& config) {
   const auto found = tasks::LabelSet::of_config(config);
-  if (!found) return {};
-  return {found->names().begin(), found->names().end()};
+  return found ? found->names() : std::vector<std::string>();
 }
 
 }  // namespace
@@ -29,14 +30,19 @@ std::set<std::string> labels_of(const Json& config) {
 void note_labels(const ResolveInput& input, const RunPlan& plan, std::vector<Diagnostic>& notes) {
   const bool labelled = task_row(input.parsed).config_changes != nullptr;
   if (!labelled || !plan.do_train || input.model.source_folder.empty()) return;
-  const std::set<std::string> of_model = labels_of(input.model.architecture->config_json()),
-                              of_run = labels_of(plan.model.config);
+  const std::vector<std::string> of_model = labels_of(input.model.architecture->config_json()),
+                                 of_run = labels_of(plan.model.config);
   if (of_model.empty() || of_run.empty() || of_model == of_run) return;
-  notes.push_back({Diagnostic::Severity::kWarning,
-                   "the model was trained for other labels than the data have, and theirs are taken",
-                   input.model.source_folder,
-                   "the model's are " + named(of_model) + "; those of the data " + named(of_run),
-                   "its head keeps its numbers, which stood for the others"});
+  const bool reordered = std::ranges::is_permutation(of_model, of_run);
+  const auto apart = reordered ? std::ranges::mismatch(of_model, of_run).in1 : of_model.begin();
+  const auto first = static_cast<size_t>(apart - of_model.begin());
+  notes.push_back(
+      {Diagnostic::Severity::kWarning,
+       reordered ? "the model has the labels of the data in another order, and theirs is taken"
+                 : "the model was trained for other labels than the data have, and theirs are taken",
+       input.model.source_folder,
+       "the model's are " + some_of(of_model, first) + "; those of the data " + some_of(of_run, first),
+       "its head keeps its numbers, which stood for the others"});
 }
 
 }  // namespace hftrain::plan

@@ -13,6 +13,7 @@
 #include "hftrain/images/preprocessor.h"
 #include "hftrain/plan/adapter_folder.h"
 #include "hftrain/plan/hub_cache.h"
+#include "hftrain/plan/tokenizer_pattern.h"
 #include "hftrain/storage/model_folder.h"
 
 namespace hftrain::plan {
@@ -155,6 +156,8 @@ void load_model(const arguments::ModelArguments& model, const std::string& cache
   take_labels(facts.adapter_folder, config);
   facts.architecture = Architecture::from_config(config, path, head);
   if (facts.source_folder.empty()) return;
+  facts.has_head =
+      config.value("architectures", Json()) == facts.architecture->config_json().at("architectures");
   facts.architecture = as_stored(facts.architecture, facts.source_folder, path);
   facts.auto_dtype = auto_dtype(model, config, facts.source_folder);
 }
@@ -245,6 +248,10 @@ void load_tokenizer(const arguments::Arguments& arguments, const std::string& ca
         .hint("--tokenizer_name FOLDER; `hftrain tokenizer train` makes one");
   }
   load_tokenizer_config(facts);
+  const std::string pattern = facts.architecture->tokenizer_pattern();
+  if (!pattern.empty())
+    facts.tokenizer_opens_otherwise =
+        unlike_pattern(read_json_file(facts.tokenizer_folder + "/tokenizer.json"), pattern);
 }
 
 // The model's own may be missing.

@@ -25,6 +25,7 @@ struct ModelFacts {
   std::optional<architectures::AdapterSpec>
       adapter;                 // of the folder that was named, whose base model is opened
   std::string adapter_folder;  // absolute; that folder
+  bool has_head = false;       // the folder's config.json names the class that ends in the task's head
   // Where an adapter begins: parameters that source_folder's files do not hold, which start from random numbers.
   std::vector<std::string> lacking;
   std::string tokenizer_folder;  // absolute; empty when all data are token files
@@ -33,6 +34,8 @@ struct ModelFacts {
   std::string generation_config_origin;         // the file that says it
   std::optional<int64_t> tokenizer_max_length;  // unset: no limit
   std::string tokenizer_class;  // of transformers, as tokenizer_config.json names it; empty: it does not
+  // Why transformers makes other tokens with it beside this model; empty: it makes the same.
+  std::string tokenizer_opens_otherwise;
   std::string auto_dtype = "float32";  // what --dtype auto means: of the files; float32 from scratch
   Json preprocessor;                   // of a model of images: its preprocessor_config.json; null: none
   std::string preprocessor_origin;     // that file

@@ -113,6 +113,15 @@ void note_special_tokens(const ResolveInput& input, const RunPlan& plan, std::ve
                               : "the saved config.json and generation_config.json get the tokenizer's"));
 }
 
+void note_tokenizer(const ResolveInput& input, const RunPlan& plan, std::vector<Diagnostic>& notes) {
+  if (!plan.do_train || input.model.tokenizer_opens_otherwise.empty()) return;
+  notes.push_back({Diagnostic::Severity::kWarning, "transformers makes other tokens with the saved folder",
+                   input.model.tokenizer_folder + "/tokenizer.json",
+                   "its AutoTokenizer has a pipeline of its own for " + plan.model.model_type +
+                       ", whatever tokenizer_class says, and " + input.model.tokenizer_opens_otherwise,
+                   "open it there by PreTrainedTokenizerFast, or train with a tokenizer of such a model"});
+}
+
 // Files of other trainers go on the defaults of those.
 void note_learning_rate(const ResolveInput& input, const RunPlan& plan, std::vector<Diagnostic>& notes) {
   const double peers = task_row(input.parsed).peers_learning_rate;
@@ -242,6 +251,7 @@ std::vector<Diagnostic> plan_notes(const ResolveInput& input, const RunPlan& pla
   const std::vector<Diagnostic> opening = opening_notes(input, plan);
   notes.insert(notes.end(), opening.begin(), opening.end());
   note_special_tokens(input, plan, notes);
+  note_tokenizer(input, plan, notes);
   note_length(input, plan, notes);
   note_learning_rate(input, plan, notes);
   note_labels(input, plan, notes);

@@ -225,6 +225,7 @@ tasks::TaskInput task_input(const arguments::ParseOutcome& parsed, const ModelFa
           .model_positions = usable_positions(model),
           .spaces_words = model.architecture->spaces_words(),
           .trains = wants_training(parsed),
+          .has_head = model.has_head,
           .image = model.architecture->image(),
           .preprocessor = model.preprocessor,
           .preprocessor_origin = model.preprocessor_origin,

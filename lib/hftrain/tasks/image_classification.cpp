@@ -20,6 +20,7 @@
 #include "hftrain/images/image_reader.h"
 #include "hftrain/tasks/class_scorer.h"
 #include "hftrain/tasks/label_set.h"
+#include "hftrain/tasks/model_labels.h"
 #include "hftrain/tasks/task_table.h"
 
 namespace hftrain::tasks {
@@ -153,8 +154,7 @@ data::Recipe image_recipe(const TaskInput& input) {
                     label = asked.label_column_name.value_or(data::kImageLabel);
   const ImageOrder order{.seed = static_cast<uint64_t>(input.arguments.run.seed),
                          .held_out = asked.train_val_split.value_or(0)};
-  // A run that does not train keeps the labels of its model.
-  const std::optional<LabelSet> of_model = LabelSet::of_config(input.model_config);
+  const std::optional<LabelSet> kept = labels_of_model(input);
   data::Recipe recipe;
   recipe.task = "image-classification";
   recipe.options = {{"image_column_name", image},
@@ -182,9 +182,9 @@ data::Recipe image_recipe(const TaskInput& input) {
   };
   recipe.columns = [=](data::Split split) { return rule(split, true); };
   recipe.survey_columns = [=](data::Split split) { return rule(split, false); };
-  if (!input.trains && of_model) {
-    require_classes(*of_model);
-    recipe.facts = of_model->to_json_value();
+  if (kept) {
+    require_classes(*kept);
+    recipe.facts = kept->to_json_value();
   } else {
     recipe.survey = [](data::RowSource& rows, const std::function<bool()>& stopped) -> std::optional<Json> {
       const auto found =

@@ -94,6 +94,17 @@ class LabelSurvey {
   int64_t rows_ = 0;
 };
 
+// How many labels a config has that gives them no names of their own; 0 where it gives some, which are none that can be used.
+int64_t labels_counted(const Json& config) {
+  constexpr int64_t kOfTransformers = 2;  // where nothing is said
+  const auto named = config.find("label2id");
+  if (named == config.end() || !named->is_object() || named->empty()) return kOfTransformers;
+  for (const auto& [name, number] : named->items()) {
+    if (!number.is_number_integer() || name != "LABEL_" + number.dump()) return 0;
+  }
+  return static_cast<int64_t>(named->size());
+}
+
 // The files are named by who reads them.
 Error unusable(const std::string& why) {
   return Error(ExitCode::kData, "the training data have no labels to learn")
@@ -146,6 +157,17 @@ std::optional<LabelSet> LabelSet::of_config(const Json& config) {
   const bool whole = std::none_of(names.begin(), names.end(), [](const auto& name) { return name.empty(); });
   if (made_up || !whole) return std::nullopt;
   const bool several = config.value("problem_type", Json()) == "multi_label_classification";
+  return LabelSet(several ? Kind::kMultiLabel : Kind::kClasses, std::move(names));
+}
+
+std::optional<LabelSet> LabelSet::counted_in(const Json& config) {
+  const int64_t count = labels_counted(config);
+  if (count < 1) return std::nullopt;
+  const Json problem = config.value("problem_type", Json());
+  const bool several = problem == "multi_label_classification";
+  if (count == 1 && !several) return LabelSet(Kind::kRegression, {});
+  std::vector<std::string> names;
+  for (int64_t i = 0; i < count; ++i) names.push_back(std::to_string(i));
   return LabelSet(several ? Kind::kMultiLabel : Kind::kClasses, std::move(names));
 }
 

@@ -33,6 +33,9 @@ class LabelSet {
   // Those of a model that was trained for a classification (label2id, problem_type); nothing where the config
   // has only the names that transformers makes up (LABEL_0, …).
   static std::optional<LabelSet> of_config(const Json& config);
+  // Of a classifier whose config only counts its labels (LABEL_0, …; without any there are two, as transformers has it): 0, 1, …,
+  // and of a single one a regression. Nothing where the config gives names that cannot be used.
+  static std::optional<LabelSet> counted_in(const Json& config);
   static LabelSet from_json(const Json& value);
   Json to_json_value() const;
 

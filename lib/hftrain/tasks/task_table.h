@@ -35,6 +35,7 @@ struct TaskInput {
   int64_t model_positions = 0;                                 // of the model; 0: no limit
   bool spaces_words = false;  // the model's tokenizers put a space before each word (Architecture)
   bool trains = true;
+  bool has_head = true;  // the model's folder was saved with the head of this task
   std::optional<architectures::ImageShape> image = std::nullopt;  // that the model looks at
   Json preprocessor = nullptr;  // preprocessor_config.json of its image processor; null: none is named
   std::string preprocessor_origin = {};

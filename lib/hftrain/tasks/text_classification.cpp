@@ -18,6 +18,7 @@
 #include "hftrain/metrics/metric_table.h"
 #include "hftrain/tasks/class_scorer.h"
 #include "hftrain/tasks/label_set.h"
+#include "hftrain/tasks/model_labels.h"
 #include "hftrain/tasks/padded_sequences.h"
 #include "hftrain/tasks/task_table.h"
 
@@ -161,9 +162,7 @@ class PairEncoder final : public data::Encoder {
 data::Recipe classification_recipe(const TaskInput& input) {
   const std::optional<GlueTask> glue = glue_task(input);
   const int64_t max_length = longest(input);
-  // A run that does not train keeps the labels of its model.
-  const std::optional<LabelSet> of_model = LabelSet::of_config(input.model_config);
-  const bool keeps = !input.trains && of_model;
+  const std::optional<LabelSet> kept = labels_of_model(input);
   const bool always_regression = glue && std::string_view(glue->name) == "stsb";
   data::Recipe recipe;
   recipe.task = "text-classification";
@@ -171,8 +170,8 @@ data::Recipe classification_recipe(const TaskInput& input) {
   recipe.options = {{"task_name", glue ? Json(glue->name) : Json()}, {"max_length", max_length}};
   recipe.arrangement = data::Arrangement::kKeepRows;
   recipe.columns = [=](data::Split split) { return column_rule(glue, split); };
-  if (keeps) {
-    recipe.facts = of_model->to_json_value();
+  if (kept) {
+    recipe.facts = kept->to_json_value();
   } else {
     recipe.survey = [=](data::RowSource& rows, const std::function<bool()>& stopped) -> std::optional<Json> {
       const auto found = LabelSet::of_rows(rows, kColumns, kLabelColumn, always_regression, stopped);

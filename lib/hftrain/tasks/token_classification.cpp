@@ -13,6 +13,7 @@
 #include "hftrain/base/error.h"
 #include "hftrain/base/text.h"
 #include "hftrain/tasks/label_set.h"
+#include "hftrain/tasks/model_labels.h"
 #include "hftrain/tasks/padded_sequences.h"
 #include "hftrain/tasks/tag_encoder.h"
 #include "hftrain/tasks/tag_scorer.h"
@@ -127,9 +128,8 @@ data::Recipe tag_recipe(const TaskInput& input) {
         .settled = {kWordColumn, kTagColumn},
         .dispensable = split == data::Split::kTest ? std::vector<size_t>{kTagColumn} : std::vector<size_t>()};
   };
-  // A run that does not train keeps the labels of its model.
-  if (!input.trains && !of_model.empty()) {
-    recipe.facts = TagSet(of_model).to_json_value();
+  if (const std::optional<LabelSet> kept = labels_of_model(input)) {
+    recipe.facts = TagSet(kept->names()).to_json_value();
   } else {
     recipe.survey = [=](data::RowSource& rows, const std::function<bool()>& stopped) -> std::optional<Json> {
       const auto found = TagSet::of_rows(rows, kTagTaskColumns, kTagColumn, of_model, stopped);
