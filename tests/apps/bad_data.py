@@ -331,7 +331,7 @@ def images_with_classes(fixture, folder):
     listed("x.jsonl:2", one, other | {"label": None})
     listed("numbers with a fraction", one | {"label": 0.5}, other | {"label": 1.5})
     listed("lists", one | {"label": ["a"]}, other | {"label": ["b"]})
-    listed("more than one value", one | {"image": {"path": "t/a/1.png"}}, other)
+    listed("it is an object", one | {"image": {"path": "t/a/1.png"}}, other)
     listed("all rows have the label a", one, one)
     case.taken({"x.csv": "file_name,label\nt/a/1.png,a\nt/b/1.png,b\n"}, train=["x.csv"])
     case.taken({"t/ünicode ☃/1.png": png, "t/a/.DS_Store": "x", "t/__MACOSX/a/z.png": "x", "t/a/z.jpg": png}, "--train_dir", "t", train=())

@@ -96,6 +96,15 @@ void for_each_option(const std::string& text,
     visit(with_underscores((*match)[1]), (*match)[2]);
 }
 
+void check_words(const Flag& flag, const std::string& text) {
+  static const std::regex kWord("[A-Za-z0-9_]+");
+  for (std::sregex_iterator match(text.begin(), text.end(), kWord), end; match != end; ++match) {
+    const Choice* choice = flag.choice(match->str());
+    INFO(flag.name << ": " << match->str() << " in '" << text << "'");
+    if (choice != nullptr) CHECK(works(choice->support));
+  }
+}
+
 }  // namespace
 
 TEST_CASE(
@@ -118,6 +127,18 @@ TEST_CASE(
     });
   }
   CHECK(seen > 300);
+}
+
+TEST_CASE("what a row advises instead of a word that it refuses is done") {
+  size_t seen = 0;
+  for (const Flag* flag : flag_table().flags()) {
+    check_words(*flag, std::string(flag->support.instead));
+    for (const Choice& choice : flag->choices) {
+      seen += choice.support.instead.empty() ? 0 : 1;
+      check_words(*flag, std::string(choice.support.instead));
+    }
+  }
+  CHECK(seen > 20);
 }
 
 }  // namespace hftrain::arguments

@@ -11,6 +11,7 @@
 
 #include <set>
 #include <utility>
+#include <vector>
 
 #include "hftrain/base/error.h"
 #include "hftrain/models/model.h"
@@ -26,18 +27,33 @@ using testing::golden_model;
 using testing::golden_names;
 using testing::GoldenFile;
 
-// Absolute where all numbers are below 1, else relative to the largest.
-double difference(const at::Tensor& a, const at::Tensor& b) {
-  return (a - b).abs().max().item<double>() / std::max(1.0, b.abs().max().item<double>());
+double largest(const at::Tensor& numbers) {
+  return numbers.abs().max().item<double>();
 }
 
+// Relative to the largest number, or to `least` where all are smaller.
+double difference(const at::Tensor& a, const at::Tensor& b, double least = 0) {
+  return largest(a - b) / std::max(least, largest(b));
+}
+
+// 1e-5 of the model's largest gradient, and 5e-4 of the parameter's own: small ones are sums of large numbers that cancel, which
+// float32 rounds to 2e-4 of them at most. Some are 0 but for rounding (biases of keys, which softmax takes away), so numbers count
+// from a share of the largest of all on.
 void check_gradients(const Model& model, const GoldenFile& golden) {
+  constexpr double kShare = 1e-3;
+  std::vector<std::pair<at::Tensor, at::Tensor>> pairs;
+  double of_all = 0;
   for (size_t i = 0; i < model.parameters().size(); ++i) {
     const std::string& parameter = model.parameter_names()[i];
     if (model.architecture().parameters().parameters[i].buffer) continue;
     INFO(parameter);
     REQUIRE(model.parameters()[i].grad().defined());
-    CHECK(difference(model.parameters()[i].grad(), golden.tensor("grad/" + parameter)) < 1e-5);
+    pairs.emplace_back(model.parameters()[i].grad(), golden.tensor("grad/" + parameter));
+    of_all = std::max(of_all, largest(pairs.back().second));
+  }
+  for (const auto& [own, expected] : pairs) {
+    CHECK(difference(own, expected, of_all) < 1e-5);
+    CHECK(difference(own, expected, kShare * of_all) < 5e-4);
   }
 }
 
