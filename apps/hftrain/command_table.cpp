@@ -17,6 +17,7 @@ ExitCode run_sample_data(const CommandContext&);
 ExitCode run_tokenizer(const CommandContext&);
 ExitCode run_generate(const CommandContext&);
 ExitCode run_report(const CommandContext&);
+ExitCode run_fetch(const CommandContext&);
 ExitCode run_search(const CommandContext&);
 ExitCode run_hosted(const CommandContext&);
 
@@ -31,6 +32,7 @@ constexpr Command kCommands[] = {
     {"devices", "the GPUs, cores and memory that a run would see", run_devices},
     {"doctor", "what is installed, what is missing and what that costs", run_doctor},
     {"generate", "text from a trained model: for prompts, or in a chat", run_generate},
+    {"fetch", "a model or a data set of the Hub into the local cache", run_fetch},
     {"checkpoint", "verify, inspect, merge or export a checkpoint", run_checkpoint},
     {"report", "one page of a run, or of several side by side", run_report},
     {"search", "try values of flags in many runs, and say which were best", run_search},

@@ -125,7 +125,7 @@ def snapshots_of_the_hub_cache(fixture, folder):
     said = refused(fixture, folder, "--dataset_name", "org/set", "--dataset_config_name", "huge", environment=caches[0])
     expect("no configuration 'huge'" in said, "a wrong one", said)
     said = refused(fixture, folder, "--dataset_name", "org/other", environment=caches[0])
-    expect(f"{home}/hub/datasets--org--other" in said and "hf download --repo-type dataset org/other" in said, "what is not there", said)
+    expect(f"{home}/hub/datasets--org--other" in said and "hftrain fetch --dataset org/other" in said, "what is not there", said)
 
 
 def what_is_no_files_to_read_is_refused(fixture, folder):

@@ -135,7 +135,7 @@ TEST_CASE("A data set of the hub is its snapshot in the cache, and a folder of t
         std::vector<std::string>{repository + "/snapshots/abc/train.csv"});
   const std::string said = data_set_refusal("org/other", {}, cache.path());
   CHECK_THAT(said, Contains(cache.path() + "/datasets--org--other"));
-  CHECK_THAT(said, Contains("hf download --repo-type dataset org/other"));
+  CHECK_THAT(said, Contains("hftrain fetch --dataset org/other"));
   make_files(repository + "/snapshots/abc", {"set.py"});
   CHECK_THAT(data_set_refusal("org/set", {}, cache.path()),
              Contains("no code that comes with a data set is run"));

@@ -106,7 +106,7 @@ TEST_CASE("a model that is nowhere names the command that would fetch it") {
   arguments.model.model_revision = "v2";
   const Error error = error_of(arguments, environment_of({{"HF_HUB_CACHE", "/nowhere"}}));
   CHECK(error.code() == ExitCode::kData);
-  CHECK(contains(error.render(), "hf download org/absent --revision v2"));
+  CHECK(contains(error.render(), "hftrain fetch org/absent --revision v2"));
   CHECK(contains(error.render(), "/nowhere"));
   arguments.model.model_name_or_path = "/no/such/folder";
   CHECK(contains(error_of(arguments).render(), "the folder does not exist"));

@@ -10,7 +10,7 @@
 
 #include "hftrain/base/error.h"
 #include "hftrain/base/file.h"
-#include "hftrain/reporting/http_client.h"
+#include "hftrain/http/client.h"
 #include "hftrain/reporting/mlflow_folder.h"
 #include "hftrain/reporting/mlflow_server.h"
 #include "support/catch.h"
@@ -144,7 +144,7 @@ TEST_CASE("a tracking URI names a folder or a server", "[reporting]") {
 }
 
 TEST_CASE("texts in addresses are escaped", "[reporting]") {
-  CHECK(HttpClient::escaped("a b/c&d-_.~\xc3\xa9") == "a%20b%2Fc%26d-_.~%C3%A9");
+  CHECK(http::Client::escaped("a b/c&d-_.~\xc3\xa9") == "a%20b%2Fc%26d-_.~%C3%A9");
 }
 
 TEST_CASE("MLflow's client reads the folder", "[reporting][parity]") {

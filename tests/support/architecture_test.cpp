@@ -23,13 +23,15 @@ namespace fs = std::filesystem;
 const std::map<std::string, std::set<std::string>> kEdges = {
     {"base", {}},
     {"plugin", {}},
+    {"http", {"base"}},
+    {"hub", {"http"}},
     {"arguments", {"base"}},
     {"architectures", {"base"}},
     {"tokenizer", {"base"}},
     {"chat", {"tokenizer"}},
     {"storage", {"base"}},
     {"interchange", {"storage"}},
-    {"reporting", {"base"}},
+    {"reporting", {"http"}},
     {"report", {"storage"}},
     {"search", {"arguments"}},
     {"tasks", {"arguments", "architectures", "chat", "data", "metrics"}},
@@ -52,7 +54,7 @@ const std::map<std::string, std::set<std::string>> kEdges = {
     // the programs
     {"launcher", {"machine"}},
     {"launcher/front", {"launcher", "data", "generation", "interchange", "report", "reporting", "search"}},
-    {"apps/hftrain", {"launcher/front", "chat", "report"}},
+    {"apps/hftrain", {"launcher/front", "chat", "hub", "report"}},
     {"apps/hftrain-worker", {"trainer"}},
 };
 

@@ -64,8 +64,8 @@ std::string folder_of(const std::string& named, const std::string& cache) {
       .where(kFlag + named)
       .why("there is no folder of that name in " + fs::current_path(ignored).string() +
            ", and no snapshot in " + repository_folder(cache, named, HubKind::kDataset) +
-           "; hftrain itself fetches nothing")
-      .hint("hf download --repo-type dataset " + named + ", or name a folder");
+           "; a run itself fetches nothing")
+      .hint("hftrain fetch --dataset " + named + ", or name a folder");
 }
 
 // The folder whose sub-folders are the classes of the images.

@@ -76,8 +76,8 @@ std::string resolve_model_folder(const std::string& named, const std::string& fl
   const std::string option = revision == "main" ? "" : " --revision " + revision;
   throw Error(ExitCode::kData, "'" + named + "' is neither a folder nor in the local hub cache")
       .where(flag)
-      .why("the cache is " + cache + "; hftrain itself fetches nothing")
-      .hint("hf download " + named + option + ", or name a folder");
+      .why("the cache is " + cache + "; a run itself fetches nothing")
+      .hint("hftrain fetch " + named + option + ", or name a folder");
 }
 
 }  // namespace hftrain::plan

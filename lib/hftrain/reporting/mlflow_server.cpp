@@ -17,20 +17,20 @@ constexpr double kFirstPause = 1, kLongestPause = 60;
 constexpr double kToldFrom = 4;  // a pause: 7 seconds have passed then
 constexpr size_t kShownOfAnAnswer = 300;
 
-HttpOptions options_of(const Environment& environment) {
+http::Options options_of(const Environment& environment) {
   return {.user = environment.get_or("MLFLOW_TRACKING_USERNAME", ""),
           .password = environment.get_or("MLFLOW_TRACKING_PASSWORD", ""),
           .authorities = environment.get_or("MLFLOW_TRACKING_SERVER_CERT_PATH", ""),
           .verify = to_lower(environment.get_or("MLFLOW_TRACKING_INSECURE_TLS", "")) != "true"};
 }
 
-bool may_pass(const HttpAnswer& answer) {
+bool may_pass(const http::Answer& answer) {
   if (answer.permanent) return false;
   return answer.status == 0 || answer.status == 408 || answer.status == 429 || answer.status >= 500;
 }
 
 // What the server says of a refusal, which MLflow puts into an object.
-std::string reason_in(const HttpAnswer& answer) {
+std::string reason_in(const http::Answer& answer) {
   if (answer.status == 0) return answer.failure;
   const std::optional<Json> body = try_parse_json(answer.body);
   const bool told = body && body->is_object() && body->contains("message") && body->at("message").is_string();
@@ -73,9 +73,9 @@ MlflowServer::MlflowServer(const Environment& environment, SinkHost host)
   if (!token.empty()) headers_.push_back("Authorization: Bearer " + token);
 }
 
-HttpAnswer MlflowServer::send_until_taken(const HttpRequest& request) {
+http::Answer MlflowServer::send_until_taken(const http::Request& request) {
   for (double pause = kFirstPause;; pause = std::min(2 * pause, kLongestPause)) {
-    HttpAnswer answer = client_.send(request);
+    http::Answer answer = client_.send(request);
     if (!may_pass(answer)) return answer;
     if (pause > kToldFrom && !std::exchange(told_, true)) {
       host_.warn("the server " + shown_ + " takes nothing so far: " + reason_in(answer) +
@@ -85,8 +85,8 @@ HttpAnswer MlflowServer::send_until_taken(const HttpRequest& request) {
   }
 }
 
-Json MlflowServer::exchange(const std::string& call, const HttpRequest& request) {
-  const HttpAnswer answer = send_until_taken(request);
+Json MlflowServer::exchange(const std::string& call, const http::Request& request) {
+  const http::Answer answer = send_until_taken(request);
   const std::optional<Json> body = try_parse_json(answer.body);
   if (answer.status == 200 && body && body->is_object()) return *body;
   throw Error(ExitCode::kEnvironment, "the server did not take " + call)
@@ -105,17 +105,17 @@ Json MlflowServer::ask(const std::string& call, const std::string& query) {
 
 // An experiment that is not there is made.
 std::string MlflowServer::experiment_id(const std::string& name) {
-  const HttpRequest request{
-      address_ + "/api/2.0/mlflow/experiments/get-by-name?experiment_name=" + HttpClient::escaped(name), "",
+  const http::Request request{
+      address_ + "/api/2.0/mlflow/experiments/get-by-name?experiment_name=" + http::Client::escaped(name), "",
       headers_};
-  const HttpAnswer answer = send_until_taken(request);
+  const http::Answer answer = send_until_taken(request);
   if (answer.status == 404) return post("experiments/create", {{"name", name}}).at("experiment_id");
   return exchange("experiments/get-by-name", request).at("experiment").at("experiment_id");
 }
 
 bool MlflowServer::begin(const MlflowRun& run) {
   if (!run.id.empty()) {
-    ask("runs/get", "run_id=" + HttpClient::escaped(run.id));
+    ask("runs/get", "run_id=" + http::Client::escaped(run.id));
     run_id_ = run.id;
     post("runs/update", {{"run_id", run_id_}, {"status", "RUNNING"}});
     return true;

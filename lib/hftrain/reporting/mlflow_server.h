@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "hftrain/reporting/http_client.h"
+#include "hftrain/http/client.h"
 #include "hftrain/reporting/mlflow_store.h"
 
 namespace hftrain::reporting {
@@ -22,13 +22,13 @@ class MlflowServer final : public MlflowStore {
  private:
   Json ask(const std::string& call, const std::string& query);
   Json post(const std::string& call, const Json& message);
-  Json exchange(const std::string& call, const HttpRequest& request);
-  HttpAnswer send_until_taken(const HttpRequest& request);
+  Json exchange(const std::string& call, const http::Request& request);
+  http::Answer send_until_taken(const http::Request& request);
   std::string experiment_id(const std::string& name);
 
   SinkHost host_;
   std::string address_, shown_;  // of the server; as it may be shown
-  HttpClient client_;
+  http::Client client_;
   std::vector<std::string> headers_;
   std::string run_id_;
   bool told_ = false;  // that it does not take anything

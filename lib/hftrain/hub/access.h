@@ -1,0 +1,31 @@
+// Where the Hub is and who asks it, from the environment and the flags.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "hftrain/base/environment.h"
+
+namespace hftrain::hub {
+
+struct Access {
+  std::string endpoint = "https://huggingface.co";  // without a slash at its end
+  std::string token = {};        // never in a message, a file or an argument list; empty: none
+  std::string authorities = {};  // file of certificates to trust; empty: the system's
+  double stall_seconds = 10;     // of a download in which nothing comes
+  bool offline = false;          // HF_HUB_OFFLINE or TRANSFORMERS_OFFLINE
+};
+
+// HF_ENDPOINT, HF_HUB_OFFLINE, HF_HUB_DOWNLOAD_TIMEOUT, and SSL_CERT_FILE, REQUESTS_CA_BUNDLE or CURL_CA_BUNDLE. The token: `flag`,
+// else HF_TOKEN, HUGGING_FACE_HUB_TOKEN, the file HF_TOKEN_PATH, $HF_HOME/token, …; with HF_HUB_DISABLE_IMPLICIT_TOKEN
+// only `flag`. Error(kUsage) for an endpoint that is no address, or a token that cannot be one.
+Access read_access(const Environment& environment, const std::optional<std::string>& flag);
+
+// The file that `hf auth login` writes: HF_TOKEN_PATH, $HF_HOME/token, $XDG_CACHE_HOME/huggingface/token,
+// ~/.cache/huggingface/token.
+std::string token_file(const Environment& environment);
+
+// 1, ON, YES or TRUE, in any case.
+bool is_on(const Environment& environment, const std::string& variable);
+
+}  // namespace hftrain::hub

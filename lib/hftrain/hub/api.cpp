@@ -1,0 +1,190 @@
+#include "hftrain/hub/api.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <thread>
+#include <utility>
+
+#include "hftrain/base/printable.h"
+#include "hftrain/base/secrets.h"
+#include "hftrain/base/text.h"
+
+namespace hftrain::hub {
+namespace {
+
+constexpr int kMostAttempts = 6, kMostRedirects = 5, kMostPages = 10000;
+constexpr double kFirstPause = 0.25, kLongestPause = 8, kLongestAsked = 60, kCallSeconds = 60;
+constexpr size_t kShownOfAnAnswer = 300;
+
+http::Options options_of(const Access& access, const std::atomic<bool>* stop, bool of_files) {
+  if (access.offline)
+    throw Error(ExitCode::kEnvironment, "the Hub is not asked")
+        .where("HF_HUB_OFFLINE or TRANSFORMERS_OFFLINE")
+        .why("the environment says that there is no network")
+        .hint("unset it, or use what is in the local cache");
+  return {.seconds = of_files ? access.stall_seconds : kCallSeconds,
+          .only_stalls = of_files,
+          .authorities = access.authorities,
+          .stop = stop};
+}
+
+std::string header_of(const http::Answer& answer, const char* name) {
+  const auto found = answer.headers.find(name);
+  return found == answer.headers.end() ? std::string() : found->second;
+}
+
+bool redirects(long status) {
+  return status == 301 || status == 302 || status == 303 || status == 307 || status == 308;
+}
+
+// scheme://host:port
+std::string origin_of(const std::string& url) {
+  const size_t scheme = url.find("://");
+  return scheme == std::string::npos ? "" : url.substr(0, url.find_first_of("/?#", scheme + 3));
+}
+
+Error unreachable(const std::string& endpoint, const std::string& why) {
+  return Error(ExitCode::kEnvironment, "the Hub cannot be reached")
+      .where(endpoint)
+      .why(why)
+      .hint(
+          "look at the network, https_proxy and HF_ENDPOINT; the same command goes on where this one ended");
+}
+
+}  // namespace
+
+bool may_pass(const http::Answer& answer) {
+  if (answer.permanent) return false;
+  return answer.status == 0 || answer.status == 408 || answer.status == 429 || answer.status >= 500;
+}
+
+std::string reason_of(const http::Answer& answer) {
+  if (answer.status == 0) return answer.failure.empty() ? "no answer" : answer.failure;
+  std::string text = header_of(answer, "x-error-message");
+  const std::optional<Json> body = try_parse_json(answer.body);
+  if (text.empty() && body && body->is_object()) {
+    const auto error = body->find("error");
+    if (error != body->end() && error->is_string()) text = error->get<std::string>();
+  }
+  return "HTTP " + std::to_string(answer.status) +
+         (text.empty() ? "" : ": " + printable(text.substr(0, kShownOfAnAnswer)));
+}
+
+Api::Api(Access access, const std::atomic<bool>* stop)
+    : access_(std::move(access)),
+      stop_(stop),
+      client_(options_of(access_, stop, false)),
+      transfer_(options_of(access_, stop, true)) {}
+
+bool Api::is_of_endpoint(const std::string& url) const {
+  return origin_of(url) == origin_of(access_.endpoint);
+}
+
+http::Answer Api::once(const std::string& target, http::Request request) {
+  const std::vector<std::string> headers = request.headers;
+  std::string url = target.starts_with('/') ? access_.endpoint + target : target;
+  for (int hop = 0;; ++hop) {
+    request.url = url;
+    request.headers = headers;
+    request.headers.emplace_back("User-Agent: hftrain");
+    // Parts of a file go to a place that was signed for them, which wants no token.
+    if (!access_.token.empty() && !request.upload && is_of_endpoint(url))
+      request.headers.push_back("Authorization: Bearer " + access_.token);
+    const bool of_file = request.take != nullptr || request.upload.has_value();
+    http::Answer answer = (of_file ? transfer_ : client_).send(request);
+    const std::string location = header_of(answer, "location");
+    if (!redirects(answer.status) || location.empty() || hop == kMostRedirects) return answer;
+    url = location.starts_with('/') ? origin_of(url) + location : location;
+    const bool asks_anew = answer.status < 307 && !request.upload;
+    if (asks_anew) request.body.clear();
+  }
+}
+
+bool Api::pause_before_retry(int attempt, const http::Answer& answer) const {
+  double seconds = std::min(kLongestPause, kFirstPause * static_cast<double>(1 << std::min(attempt, 10)));
+  const double asked = std::strtod(header_of(answer, "retry-after").c_str(), nullptr);
+  if (asked > 0) seconds = std::min(asked, kLongestAsked);
+  const auto end = std::chrono::steady_clock::now() + std::chrono::duration<double>(seconds);
+  while (std::chrono::steady_clock::now() < end) {
+    if (stopped()) return false;
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  }
+  return !stopped();
+}
+
+http::Answer Api::ask(const std::string& target, const http::Request& request) {
+  for (int attempt = 0;; ++attempt) {
+    http::Answer answer = once(target, request);
+    if (!may_pass(answer) || attempt + 1 == kMostAttempts) return answer;
+    if (!pause_before_retry(attempt, answer)) return answer;
+  }
+}
+
+http::Request Api::post(const Json& body) {
+  return {.body = body.dump(-1, ' ', false, Json::error_handler_t::replace),
+          .headers = {"Content-Type: application/json"}};
+}
+
+Error Api::refusal(const http::Answer& answer, const Repository& repository,
+                   const std::string& revision) const {
+  const std::string reason = reason_of(answer);
+  const std::string where = masked("HF_ENDPOINT", access_.endpoint) + repository.web();
+  const std::string code = header_of(answer, "x-error-code");
+  if (answer.status == 0) return unreachable(masked("HF_ENDPOINT", access_.endpoint), reason);
+  if (code == "GatedRepo")
+    return Error(ExitCode::kData, repository.shown() + " is gated")
+        .where(where)
+        .why(reason)
+        .hint("accept its conditions at that address, and give the token of that account by HF_TOKEN");
+  if (code == "RevisionNotFound")
+    return Error(ExitCode::kData, repository.shown() + " has no revision '" + revision + "'")
+        .where(where)
+        .why(reason)
+        .hint("the name of a branch, a tag or a commit; without one it is main");
+  if (answer.status == 401 || answer.status == 403 || code == "RepoNotFound" || answer.status == 404)
+    return Error(ExitCode::kData,
+                 repository.shown() + (answer.status == 403 ? " may not be used so by this account"
+                                                            : " is not there, or is private"))
+        .where(where)
+        .why(reason + (has_token() ? ", with a token" : ", without a token"))
+        .hint(has_token() ? "look at the name, and whether the token may do this"
+                          : "look at the name; for what is private set HF_TOKEN, or run `hf auth login`");
+  return Error(ExitCode::kEnvironment, "the Hub did not do what it was asked for")
+      .where(where)
+      .why(reason)
+      .hint(may_pass(answer) ? "try again later; the same command goes on where this one ended"
+                             : "is HF_ENDPOINT the address of a Hub?");
+}
+
+Json Api::ask_json(const std::string& target, const Repository& repository, const std::string& revision,
+                   const http::Request& request) {
+  const http::Answer answer = ask(target, request);
+  if (answer.status / 100 != 2) throw refusal(answer, repository, revision);
+  std::optional<Json> body = try_parse_json(answer.body);
+  if (body) return std::move(*body);
+  throw Error(ExitCode::kEnvironment, "the answer is none of the Hub")
+      .where(masked("HF_ENDPOINT", access_.endpoint))
+      .why("it is no JSON")
+      .hint("is HF_ENDPOINT the address of a Hub, and no page of a proxy in between?");
+}
+
+std::string commit_of(Api& api, const Repository& repository, const std::string& revision) {
+  return read_commit(api.ask_json(repository.api() + "/revision/" + in_url(revision), repository, revision),
+                     api.endpoint() + repository.web());
+}
+
+std::vector<RemoteFile> files_of(Api& api, const Repository& repository, const std::string& commit) {
+  std::vector<RemoteFile> files;
+  std::string target = repository.api() + "/tree/" + commit + "?recursive=true";
+  for (int page = 0; !target.empty() && page < kMostPages; ++page) {
+    const http::Answer answer = api.ask(target);
+    const std::optional<Json> body = try_parse_json(answer.body);
+    if (answer.status != 200 || !body) throw api.refusal(answer, repository, commit);
+    read_tree_page(*body, api.endpoint() + repository.web(), files);
+    target = next_page(header_of(answer, "link"));
+  }
+  return files;
+}
+
+}  // namespace hftrain::hub

@@ -1,0 +1,92 @@
+#include "hftrain/hub/repository.h"
+
+#include <algorithm>
+
+#include "hftrain/base/error.h"
+#include "hftrain/base/text.h"
+#include "hftrain/http/client.h"
+
+namespace hftrain::hub {
+namespace {
+
+bool is_hexadecimal(std::string_view text, size_t digits) {
+  return text.size() == digits && text.find_first_not_of("0123456789abcdef") == std::string_view::npos;
+}
+
+Error no_answer_of_the_hub(const std::string& origin) {
+  return Error(ExitCode::kEnvironment, "the answer is none of the Hub")
+      .where(origin)
+      .why("it has not the members that the Hub's interface has")
+      .hint("is HF_ENDPOINT the address of a Hub, and no page of a proxy in between?");
+}
+
+std::string text_member(const Json& object, const char* name) {
+  const auto found = object.find(name);
+  return found != object.end() && found->is_string() ? found->get<std::string>() : std::string();
+}
+
+RemoteFile read_file_entry(const Json& entry, const std::string& origin) {
+  RemoteFile file;
+  file.path = text_member(entry, "path");
+  const auto lfs = entry.find("lfs");
+  const bool large = lfs != entry.end() && lfs->is_object();
+  const Json& sized = large ? *lfs : entry;
+  file.hash = text_member(sized, "oid");
+  const auto size = sized.find("size");
+  const bool counts = size != sized.end() && (size->is_number_unsigned() ||
+                                              (size->is_number_integer() && size->get<int64_t>() >= 0));
+  if (!counts) throw no_answer_of_the_hub(origin);
+  file.size = size->get<uint64_t>();
+  if (!is_safe_path(file.path) || !is_hexadecimal(file.hash, large ? 64 : 40))
+    throw Error(ExitCode::kData, "the repository names a file that cannot be stored")
+        .where(origin)
+        .why("its path leads out of its folder, or its hash is none")
+        .hint("do not use this repository, or HF_ENDPOINT");
+  return file;
+}
+
+}  // namespace
+
+bool is_safe_path(std::string_view path) {
+  if (path.size() > 1024) return false;
+  const std::vector<std::string> parts = split(path, '/');
+  return !parts.empty() && std::all_of(parts.begin(), parts.end(), [](const std::string& part) {
+    return !part.empty() && part.size() <= 255 && part != "." && part != ".." &&
+           std::none_of(part.begin(), part.end(), [](unsigned char c) { return c < ' ' || c == 0x7f; });
+  });
+}
+
+std::string in_url(const std::string& revision) {
+  return http::Client::escaped(revision);
+}
+
+std::string path_in_url(const std::string& path) {
+  std::vector<std::string> parts = split(path, '/');
+  for (std::string& part : parts) part = http::Client::escaped(part);
+  return join(parts, "/");
+}
+
+void read_tree_page(const Json& page, const std::string& origin, std::vector<RemoteFile>& files) {
+  if (!page.is_array()) throw no_answer_of_the_hub(origin);
+  for (const Json& entry : page) {
+    if (!entry.is_object()) throw no_answer_of_the_hub(origin);
+    if (text_member(entry, "type") == "file") files.push_back(read_file_entry(entry, origin));
+  }
+}
+
+std::string read_commit(const Json& answer, const std::string& origin) {
+  std::string commit = answer.is_object() ? text_member(answer, "sha") : std::string();
+  if (!is_hexadecimal(commit, 40)) throw no_answer_of_the_hub(origin);
+  return commit;
+}
+
+std::string next_page(const std::string& link) {
+  for (const std::string& part : split(link, ',')) {
+    const size_t begin = part.find('<'), end = part.find('>');
+    if (begin == std::string::npos || end == std::string::npos || end < begin) continue;
+    if (part.find("rel=\"next\"", end) != std::string::npos) return part.substr(begin + 1, end - begin - 1);
+  }
+  return "";
+}
+
+}  // namespace hftrain::hub
