@@ -253,8 +253,33 @@ def the_python_client_and_a_run_find_what_was_fetched(fixture, folder):
     expect(not server.wrong, "nothing but the Hub's interface", server.wrong)
 
 
+def what_the_python_client_pushed_is_fetched(fixture, folder):
+    """Which shows, too, that the stand-in takes what the client sends."""
+    made = os.path.join(folder, "made")
+    os.makedirs(os.path.join(made, "sub"))
+    files = {"config.json": FILES["config.json"], "model.safetensors": LONG, "sub/notes.txt": b"a note", "README.md": b"---\nlicense: mit\n---\n"}
+    for path, data in files.items():
+        with open(os.path.join(made, path), "wb") as file:
+            file.write(data)
+    code = ("import sys, huggingface_hub as hub; api = hub.HfApi(); name = api.create_repo('pushed', private=True, exist_ok=True).repo_id; "
+            "api.upload_folder(repo_id=name, folder_path=sys.argv[1], commit_message='a push'); print(name)")
+    for part_size in (None, 300000):
+        place = os.path.join(folder, str(part_size))
+        with Server(part_size=part_size) as server:
+            environment = environment_of(fixture, place, server, token=server.token)
+            name = ask_python(environment, code, made).splitlines()[-1]
+            repository = server.of(name)
+            expect((name, repository.messages, repository.private) == ("me/pushed", ["a push"], True), "one push to a private place", repository.messages)
+            there = {path: blob.data for path, blob in repository.files().items() if path != ".gitattributes"}
+            expect(there == files, "all files", sorted(there))
+            expect(len(server.parts) == (part_size is not None), "a large file comes in parts where the store wants them", server.parts.keys())
+            fetch(environment, name)
+            is_whole(place, repository, name, sorted(repository.files()))
+        expect(not server.wrong, "nothing but the Hub's interface", server.wrong)
+
+
 SCENARIOS = [a_model_comes_whole_and_without_pickles, connections_are_cut_at_every_request, a_killed_fetch_is_gone_on_from,
              tokens_open_what_is_gated_and_are_nowhere, what_cannot_be_is_told_in_four_parts, a_full_disk_is_told_and_gone_on_from,
-             tls_is_checked, the_python_client_and_a_run_find_what_was_fetched]
+             tls_is_checked, the_python_client_and_a_run_find_what_was_fetched, what_the_python_client_pushed_is_fetched]
 if __name__ == "__main__":
     run_scenarios(SCENARIOS, sys.argv[1:], Fixture)
