@@ -73,6 +73,11 @@ AdapterSpec asked_for(const AdapterArguments& asked, const ModelFacts& model) {
   return spec;
 }
 
+std::vector<std::string> sorted(std::vector<std::string> names) {
+  std::ranges::sort(names);
+  return names;
+}
+
 // Flags that say otherwise than the adapter that the folder holds.
 void check_against_folder(const ResolveInput& input, const AdapterSpec& stored, Problems& problems) {
   const AdapterSpec asked = asked_for(input.parsed.arguments.adapter, input.model);
@@ -85,7 +90,9 @@ void check_against_folder(const ResolveInput& input, const AdapterSpec& stored, 
   compare("lora_r", asked.rank, stored.rank);
   compare("lora_alpha", asked.alpha, stored.alpha);
   compare("use_rslora", asked.rank_stabilised, stored.rank_stabilised);
-  compare("lora_target_modules", asked.targets, stored.targets);
+  // peft writes them in no order, and names instead of the word for all of them.
+  if (asked.targets != std::vector<std::string>{std::string(architectures::kAllLinear)})
+    compare("lora_target_modules", sorted(asked.targets), sorted(stored.targets));
   for (const std::string& module :
        input.parsed.arguments.adapter.lora_modules_to_save.value_or(std::vector<std::string>())) {
     if (std::ranges::count(stored.saved_modules, module) > 0) continue;
@@ -94,8 +101,8 @@ void check_against_folder(const ResolveInput& input, const AdapterSpec& stored, 
   }
   if (!input.parsed.origins.is_given("lora_task_type")) return;
   const std::string path = input.model.adapter_folder + '/' + architectures::kAdapterConfigName;
-  compare("lora_task_type", input.parsed.arguments.adapter.lora_task_type,
-          read_json_file(path).value("task_type", Json()));
+  const Json held = read_json_file(path).value("task_type", Json());
+  if (!held.is_null()) compare("lora_task_type", input.parsed.arguments.adapter.lora_task_type, held);
 }
 
 std::string task_type(const ResolveInput& input, Head head, Problems& problems) {

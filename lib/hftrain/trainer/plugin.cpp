@@ -3,6 +3,7 @@
 #include <dlfcn.h>
 #include <torch/version.h>
 
+#include <set>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -85,6 +86,17 @@ void check_losses(const plan::RunPlan& plan, const Registry& registry) {
         .hint("leave the flag out, or do it in the plug-in");
 }
 
+// Checkpoints keep the states of callbacks by their names.
+void check_names(const plan::RunPlan& plan, const Registry& registry) {
+  std::set<std::string> names = {"TrainerControl", "EarlyStoppingCallback"};
+  for (const auto& registered : registry.callbacks) {
+    if (!registered.name.empty() && names.insert(registered.name).second) continue;
+    throw unusable_plugin(ExitCode::kUsage, *plan.plugin)
+        .why("a callback is called '" + registered.name + "', and checkpoints keep states by names")
+        .hint("a name of its own for each callback");
+  }
+}
+
 }  // namespace
 
 Extensions load_plugin(const plan::RunPlan& plan, const runtime::WorkerContext& context) {
@@ -97,6 +109,7 @@ Extensions load_plugin(const plan::RunPlan& plan, const runtime::WorkerContext& 
   const auto part = [&](const char* kind, const std::string& name) {
     return PluginPart{plan.plugin->name, plan.plugin->path, std::string("the ") + kind + " '" + name + "'"};
   };
+  check_names(plan, registry);
   for (auto& registered : registry.callbacks) {
     PluginPart callback = part("callback", registered.name);
     std::unique_ptr<plugin::Callback> made = callback.call("being made", [&] {

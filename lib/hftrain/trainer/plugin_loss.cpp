@@ -31,7 +31,7 @@ models::OwnLoss plugin_loss(PluginPart part, plugin::Loss loss) {
                                       .attention_mask = batch.attention_mask,
                                       .num_items = input.num_items});
       check_loss(result);
-      return result;
+      return result.reshape({});
     });
   };
 }

@@ -63,7 +63,8 @@ checkpoint::CheckpointContents Trainer::checkpoint_contents() {
 }
 
 void Trainer::save_checkpoint() {
-  finish_save();  // one at a time: the next one waits for it
+  finish_save();     // one at a time: the next one waits for it
+  agree_on_flags();  // its on_save may have asked to stop, and how this one is saved goes by that
   const double begin = monotonic_seconds();
   {
     const PhaseClock::Span span = clock_.span("save");

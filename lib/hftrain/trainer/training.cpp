@@ -190,9 +190,9 @@ void Trainer::train_epoch(BatchLoader& loader) {
   const bool complete = loader.at_end(state_.position);
   if (complete || control_.should_epoch_stop) state_.position = {state_.position.epoch + 1, 0};
   state_.epoch_closed = true;
+  set_flags_at_epoch_end(plan_, state_.epoch, control_);
   notify(&Callback::on_epoch_end);
   agree_on_flags();
-  set_flags_at_epoch_end(plan_, state_.epoch, control_);
   act_on_flags();
 }
 
