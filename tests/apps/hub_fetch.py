@@ -167,7 +167,13 @@ def what_cannot_be_is_told_in_four_parts(fixture, folder):
         cache = cache_of(folder, "org/net")
         expect(not os.path.exists(os.path.join(cache, "refs")) and not any(n.endswith("incomplete") for n in os.listdir(os.path.join(cache, "blobs"))),
                "nothing is kept of it", files_below(cache))
-        expect(not os.path.exists(os.path.join(folder, "escape.txt")), "nothing outside", folder)
+        expect(not any(name.endswith("escape.txt") for name in files_below(folder)), "nothing outside", files_below(folder))
+        server.lie = lambda path, data: data[:-3]
+        four_parts(fetch(environment, "org/net", expect_code=3).stderr, "it sent fewer bytes than the file has")
+        server.lie = lambda path, data: b"x" + data
+        four_parts(fetch(environment, "org/net", expect_code=4).stderr, "is not the one of the repository")
+        server.lie = lambda path, data: data + b"again"  # what the hash is of has come
+        fetch(environment, "org/net")
     four_parts(fetch(environment, "org/net", expect_code=3).stderr, "the Hub cannot be reached")
 
 

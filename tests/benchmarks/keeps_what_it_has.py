@@ -130,6 +130,10 @@ SCRIPTS = {
     "generation_speed": (["--shapes", "tiny-gpt2", "--batches", "8", "--runs", "3", "--times", "1"],
                    {"ours": steady((0.5, [[1]])), "prompts_of": steady(["a"]), "Peer": lambda *_: PeerThatWrites()},
                    models("fixtures"), ["ours 1024 tokens/s", "transformers 256 tokens/s", "ours / transformers median 4.00"]),
+    "reporters": (["--runs", "3"],  # the first turn warms up
+                  {"Fixture": mock.MagicMock(), "Server": mock.MagicMock(),
+                   "step_seconds": either(steady(0.002), FailsInTurn3(0.003), lambda words: words[2] == "tensorboard")}, {},
+                  ["none: 2.000", "all: 3.000"]),
     "async_save": (["--rounds", "3"],
                    {"Fixture": mock.MagicMock(), "measure_run": steady((1_000_000, 1.0)), "direct_write_seconds": steady(0.5),
                     "train": FailsInTurn2(([(2, 1.0, 0.1)], {}))}, {},

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
+#include <set>
+#include <string>
 #include <thread>
 #include <utility>
 
@@ -13,7 +15,8 @@
 namespace hftrain::hub {
 namespace {
 
-constexpr int kMostAttempts = 6, kMostRedirects = 5, kMostPages = 10000;
+constexpr int kMostAttempts = 6, kMostRedirects = 5;
+constexpr size_t kMostPages = 1000;  // of a thousand files, as the Hub makes them
 constexpr double kFirstPause = 0.25, kLongestPause = 8, kLongestAsked = 60, kCallSeconds = 60;
 constexpr size_t kShownOfAnAnswer = 300;
 
@@ -95,7 +98,9 @@ http::Answer Api::once(const std::string& target, http::Request request) {
     http::Answer answer = (of_file ? transfer_ : client_).send(request);
     const std::string location = header_of(answer, "location");
     if (!redirects(answer.status) || location.empty() || hop == kMostRedirects) return answer;
+    const bool kept_secret = url.starts_with("https://");
     url = location.starts_with('/') ? origin_of(url) + location : location;
+    if (!url.starts_with("https://") && (kept_secret || !url.starts_with("http://"))) return answer;
     const bool asks_anew = answer.status < 307 && !request.upload;
     if (asks_anew) request.body.clear();
   }
@@ -171,17 +176,24 @@ Json Api::ask_json(const std::string& target, const Repository& repository, cons
 
 std::string commit_of(Api& api, const Repository& repository, const std::string& revision) {
   return read_commit(api.ask_json(repository.api() + "/revision/" + in_url(revision), repository, revision),
-                     api.endpoint() + repository.web());
+                     masked("HF_ENDPOINT", api.endpoint()) + repository.web());
 }
 
 std::vector<RemoteFile> files_of(Api& api, const Repository& repository, const std::string& commit) {
   std::vector<RemoteFile> files;
+  std::set<std::string> asked;
+  const std::string where = masked("HF_ENDPOINT", api.endpoint()) + repository.web();
   std::string target = repository.api() + "/tree/" + commit + "?recursive=true";
-  for (int page = 0; !target.empty() && page < kMostPages; ++page) {
+  while (!target.empty()) {
+    if (!asked.insert(target).second || asked.size() > kMostPages)
+      throw Error(ExitCode::kEnvironment, "the list of a repository's files has no end")
+          .where(where)
+          .why("page " + std::to_string(asked.size()) + " names one that was read, or one too many")
+          .hint("is HF_ENDPOINT the address of a Hub?");
     const http::Answer answer = api.ask(target);
     const std::optional<Json> body = try_parse_json(answer.body);
     if (answer.status != 200 || !body) throw api.refusal(answer, repository, commit);
-    read_tree_page(*body, api.endpoint() + repository.web(), files);
+    read_tree_page(*body, where, files);
     target = next_page(header_of(answer, "link"));
   }
   return files;

@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <exception>
@@ -14,6 +15,7 @@
 
 #include "hftrain/base/caught_error.h"
 #include "hftrain/base/file.h"
+#include "hftrain/base/printable.h"
 #include "hftrain/base/text.h"
 #include "hftrain/hub/content_hash.h"
 
@@ -22,7 +24,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int kMostIdleAttempts = 6;  // in a row that brought nothing
+constexpr int kMostIdleAttempts = 6;  // in a row that brought nothing new
 
 FileDescriptor opened(const std::string& path, int flags) {
   FileDescriptor file(::open(path.c_str(), flags | O_CREAT | O_CLOEXEC, 0666));
@@ -69,13 +71,14 @@ class Partial {
   bool take(const http::Answer& head, std::string_view piece) {
     try {
       if (!begun_) begin(head);
-      if (piece.size() > remote_.size - have_) return false;
+      const bool more = piece.size() > remote_.size - have_;
+      piece = piece.substr(0, remote_.size - have_);  // its hash says whether this is the file
       if (::lseek(file_.get(), static_cast<off_t>(have_), SEEK_SET) < 0)
         throw system_error(errno, "cannot write", path_);
       write_all(file_.get(), piece, path_);
       have_ += piece.size();
       if (progress_) progress_(remote_, have_);
-      return true;
+      return !more;
     } catch (...) {
       failure_ = std::current_exception();
       return false;
@@ -101,7 +104,7 @@ class Partial {
     if (head.status == 206 && !goes_on)
       throw Error(ExitCode::kEnvironment, "the Hub sent another part of a file than was asked for")
           .where(remote_.path)
-          .why(range == head.headers.end() ? "it does not say which" : range->second)
+          .why(range == head.headers.end() ? "it does not say which" : printable(range->second))
           .hint("start the command again; what was there of the file is given up");
   }
 
@@ -126,7 +129,7 @@ Error wrong_hash(const Repository& repository, const RemoteFile& file, const std
 // Until all is there. Returns what came.
 uint64_t receive(Api& api, const Repository& repository, const std::string& commit, const RemoteFile& file,
                  Partial& partial) {
-  uint64_t received = 0;
+  uint64_t received = 0, most = partial.have();
   const std::string target = repository.web() + "/resolve/" + commit + '/' + path_in_url(file.path);
   for (int idle = 0; partial.have() < file.size;) {
     const uint64_t before = partial.have();
@@ -143,7 +146,9 @@ uint64_t receive(Api& api, const Repository& repository, const std::string& comm
     const bool unsuitable = answer.status == 416 || answer.status / 100 == 2;
     if (answer.status == 416) partial.cut();
     if (!unsuitable && !may_pass(answer)) throw api.refusal(answer, repository, commit);
-    idle = partial.have() > before ? 0 : idle + 1;
+    idle =
+        partial.have() > most ? 0 : idle + 1;  // what is begun again and ends at the same place goes nowhere
+    most = std::max(most, partial.have());
     if (answer.status / 100 == 2) answer.failure = "it sent fewer bytes than the file has";
     if (answer.status / 100 == 2) answer.status = 0;
     if (idle == kMostIdleAttempts || !api.pause_before_retry(idle, answer))

@@ -1,6 +1,7 @@
 #include "hftrain/hub/fetch.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <filesystem>
 #include <set>
 
@@ -35,7 +36,8 @@ void require_room(const FetchRequest& request, const std::vector<RemoteFile>& fi
   for (const RemoteFile& file : files) {
     const std::string blob = blob_of(request, file);
     if (!seen.insert(file.hash).second || size_there(blob) == file.size) continue;
-    needed += file.size - std::min(file.size, size_there(blob + ".incomplete"));
+    const uint64_t more = file.size - std::min(file.size, size_there(blob + ".incomplete"));
+    needed += std::min(more, UINT64_MAX - needed);
   }
   const uint64_t there = free_bytes(request.folder);
   if (needed <= there) return;
@@ -45,8 +47,20 @@ void require_room(const FetchRequest& request, const std::vector<RemoteFile>& fi
       .hint("free space there, or name another folder by --cache_dir or HF_HUB_CACHE");
 }
 
-// Links of all files below `folder`, which stands beside other snapshots. Whole, before it has its name.
-void link_files(const std::string& folder, const std::vector<RemoteFile>& files) {
+// In one step, whatever was there: another program may read it, or make the same one.
+void replace_link(const FetchRequest& request, const std::string& target, const fs::path& path) {
+  const std::string fresh = request.folder + "/.link-" + random_name();
+  std::error_code failed, ignored;
+  fs::create_symlink(target, fresh, failed);
+  if (!failed) fs::rename(fresh, path, failed);
+  if (!failed) return;
+  fs::remove(fresh, ignored);
+  throw system_error(failed.value(), "cannot make the link", path.string());
+}
+
+// Links of all files below `folder`, which stands beside other snapshots or will.
+void link_files(const FetchRequest& request, const std::string& folder,
+                const std::vector<RemoteFile>& files) {
   for (const RemoteFile& file : files) {
     const fs::path path = fs::path(folder) / file.path;
     create_directories(path.parent_path().string());
@@ -55,9 +69,7 @@ void link_files(const std::string& folder, const std::vector<RemoteFile>& files)
     const std::string target = above + "blobs/" + file.hash;
     std::error_code failed;
     if (fs::is_symlink(path) && fs::read_symlink(path, failed) == target) continue;
-    fs::remove(path, failed);
-    fs::create_symlink(target, path, failed);
-    if (failed) throw system_error(failed.value(), "cannot make the link", path.string());
+    replace_link(request, target, path);
   }
 }
 
@@ -66,19 +78,25 @@ std::string make_snapshot(const FetchRequest& request, const std::string& commit
   const std::string snapshots = request.folder + "/snapshots";
   std::string snapshot = snapshots + '/' + commit;
   if (path_exists(snapshot)) {  // of somebody who fetched single files
-    link_files(snapshot, files);
+    link_files(request, snapshot, files);
     return snapshot;
   }
-  const std::string draft = snapshots + "/.new-" + random_name();
+  // Not among the snapshots, which others list.
+  const std::string draft = request.folder + "/.new-" + random_name();
+  std::error_code failed, ignored;
+  create_directories(snapshots);
   create_directories(draft);
-  link_files(draft, files);
-  std::error_code failed;
+  try {
+    link_files(request, draft, files);
+  } catch (...) {
+    fs::remove_all(draft, ignored);
+    throw;
+  }
   fs::rename(draft, snapshot, failed);
   if (!failed) return snapshot;
-  std::error_code ignored;
   fs::remove_all(draft, ignored);
   if (!path_exists(snapshot)) throw system_error(failed.value(), "cannot make the folder", snapshot);
-  link_files(snapshot, files);  // another program was quicker
+  link_files(request, snapshot, files);  // another program was quicker
   return snapshot;
 }
 
@@ -99,6 +117,11 @@ FetchResult fetch(Api& api, const FetchRequest& request, const Progress& progres
         .why("it becomes the name of a file in the cache")
         .hint("the name of a branch, a tag or a commit");
   result.commit = commit_of(api, request.repository, request.revision);
+  if (is_commit(request.revision) && result.commit != request.revision)
+    throw Error(ExitCode::kEnvironment, "the Hub names another commit than was asked for")
+        .where(request.repository.shown())
+        .why(request.revision + " was asked for, and it says " + result.commit)
+        .hint("is HF_ENDPOINT the address of a Hub?");
   ChosenFiles chosen = choose_files(request.repository, files_of(api, request.repository, result.commit));
   require_room(request, chosen.taken);
   const BlobPlace place = {request.folder + "/blobs",

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "hftrain/base/error.h"
+#include "hftrain/base/printable.h"
 #include "hftrain/base/text.h"
 #include "hftrain/http/client.h"
 
@@ -47,8 +48,12 @@ RemoteFile read_file_entry(const Json& entry, const std::string& origin) {
 
 }  // namespace
 
+bool is_commit(std::string_view revision) {
+  return is_hexadecimal(revision, 40);
+}
+
 bool is_safe_path(std::string_view path) {
-  if (path.size() > 1024) return false;
+  if (path.size() > 1024 || printable(path) != path) return false;
   const std::vector<std::string> parts = split(path, '/');
   return !parts.empty() && std::all_of(parts.begin(), parts.end(), [](const std::string& part) {
     return !part.empty() && part.size() <= 255 && part != "." && part != ".." &&
@@ -76,7 +81,7 @@ void read_tree_page(const Json& page, const std::string& origin, std::vector<Rem
 
 std::string read_commit(const Json& answer, const std::string& origin) {
   std::string commit = answer.is_object() ? text_member(answer, "sha") : std::string();
-  if (!is_hexadecimal(commit, 40)) throw no_answer_of_the_hub(origin);
+  if (!is_commit(commit)) throw no_answer_of_the_hub(origin);
   return commit;
 }
 

@@ -29,8 +29,10 @@ struct RemoteFile {
   std::string hash;   // 64 digits: SHA-256 of the bytes (LFS); 40: SHA-1 of them as a blob of git
 };
 
-// Below a folder, whoever wrote it: relative, no part empty, "." or "..", no control characters.
+// Below a folder, whoever wrote it: relative, no part empty, "." or "..", nothing that a terminal would not show.
 bool is_safe_path(std::string_view path);
+// Whether a revision is the whole hash of a commit, and no name.
+bool is_commit(std::string_view revision);
 // "org/branch" as one part of a URL, with "%2F"; a path with its slashes.
 std::string in_url(const std::string& revision);
 std::string path_in_url(const std::string& path);
