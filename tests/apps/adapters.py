@@ -369,6 +369,10 @@ def what_cannot_be_is_refused(fixture, folder):
         ([], pissa, 4, ["pissa"]),
         ([], lost, 4, ["nowhere"]),
     ]
+    wide = os.path.join(folder, "wide")
+    fixture.train(wide, "--lora_target_modules", "c_attn", "c_proj", steps=1)
+    write(wide + "/adapter_config.json", json.dumps(dict(read_json(wide, "adapter_config.json"), task_type=None)))
+    fixture.train(os.path.join(folder, "again"), "--lora_target_modules", "c_proj", "c_attn", "--lora_task_type", "CAUSAL_LM", model=wide, steps=1)
     for flags, model, code, parts in cases:
         refused = fixture.train(output, *flags, model=model, expect=code)
         for part in parts:

@@ -122,6 +122,24 @@ TEST_CASE("a callback hears every event in the order of the Trainer") {
   CHECK(heard == wanted);
 }
 
+TEST_CASE("a callback has the last word at the end of an epoch") {
+  const TemporaryDirectory folder;
+  plan::RunPlan plan = tiny_plan(folder.path(), "out", 8);
+  plan.logging.interval = {"epoch", 0};
+  plan.steps.max_steps = 4;
+  const auto logged = [](const Words& heard) {
+    return std::count(heard.begin(), heard.end(), "log grad_norm");
+  };
+  Words with, without;
+  train_with(plan, listening(with, plan));
+  plan.output_dir = folder.path() + "/silent";
+  train_with(plan, listening(without, plan, [](const std::string& event, const auto&, auto& control) {
+               if (event == "epoch_end") control.should_log = false;
+             }));
+  CHECK(logged(with) > 0);
+  CHECK(logged(without) == 0);
+}
+
 TEST_CASE("a callback may log, save, evaluate and stop where no interval does") {
   const TemporaryDirectory folder;
   plan::RunPlan plan = tiny_plan(folder.path(), "out", 8);

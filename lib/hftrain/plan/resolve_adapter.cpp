@@ -90,9 +90,7 @@ void check_against_folder(const ResolveInput& input, const AdapterSpec& stored, 
   compare("lora_r", asked.rank, stored.rank);
   compare("lora_alpha", asked.alpha, stored.alpha);
   compare("use_rslora", asked.rank_stabilised, stored.rank_stabilised);
-  // peft writes them in no order, and names instead of the word for all of them.
-  if (asked.targets != std::vector<std::string>{std::string(architectures::kAllLinear)})
-    compare("lora_target_modules", sorted(asked.targets), sorted(stored.targets));
+  compare("lora_target_modules", sorted(asked.targets), sorted(stored.targets));  // peft writes a set
   for (const std::string& module :
        input.parsed.arguments.adapter.lora_modules_to_save.value_or(std::vector<std::string>())) {
     if (std::ranges::count(stored.saved_modules, module) > 0) continue;
