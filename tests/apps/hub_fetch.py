@@ -174,6 +174,19 @@ def what_cannot_be_is_told_in_four_parts(fixture, folder):
         four_parts(fetch(environment, "org/net", expect_code=4).stderr, "is not the one of the repository")
         server.lie = lambda path, data: data + b"again"  # what the hash is of has come
         fetch(environment, "org/net")
+        server.lie = lambda path, data: data
+        server.add("org/odd", {"a.pkl": b"x", "b.bin": b"x"}, kind="dataset")
+        four_parts(fetch(environment, "org/odd", "--dataset", expect_code=4).stderr, "org/odd has nothing but pickles", "refs/convert/parquet")
+        server.add("org/fresh", FILES)
+        server.same_page = True
+        four_parts(fetch(environment, "org/fresh", expect_code=3).stderr, "the list of a repository's files has no end")
+        server.same_page, server.names_commit = False, "e" * 40
+        four_parts(fetch(environment, "org/fresh", "--revision", "d" * 40, expect_code=3).stderr, "the Hub names another commit than was asked for", "d" * 40)
+        server.names_commit, server.endless_refusals = "", True
+        server.fault = lambda method, path: 404 if "/resolve/" in path else 0
+        four_parts(fetch(environment, "org/fresh", expect_code=4).stderr, "is not there, or is private")
+        server.fault, server.endless_refusals = lambda method, path: 0, False
+        expect(not os.path.exists(os.path.join(cache_of(folder, "org/fresh"), "snapshots")), "no snapshot of a part", files_below(folder))
     four_parts(fetch(environment, "org/net", expect_code=3).stderr, "the Hub cannot be reached")
 
 

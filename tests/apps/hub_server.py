@@ -60,6 +60,9 @@ class Server(http.server.ThreadingHTTPServer):
         self.calls, self.wrong, self.seen, self.lock = [], [], set(), threading.RLock()
         self.fault = lambda method, path: 0  # a status to answer with
         self.lie = lambda path, data: data  # what is sent in the place of a file
+        self.same_page = False  # a page of a list that names itself as the next one
+        self.names_commit = ""  # whatever revision is asked for
+        self.endless_refusals = False  # with a body of which more is always to come
         self.hold, self.held = None, threading.Event()  # of hold(method, path): it gets half of a file, and then nothing more
         self.go_on, self.closing = threading.Event(), threading.Event()
         self.scheme = "http"
@@ -143,6 +146,13 @@ class Handler(http.server.BaseHTTPRequestHandler):
         if self.ends == "after":
             self.close_connection = True
             return
+        if status >= 400 and self.server.endless_refusals:
+            self.send_response(status)
+            self.send_header("Content-Length", str(1 << 40))
+            self.end_headers()
+            self.close_connection = True
+            while True:  # until the client has had enough
+                self.wfile.write(b" " * (1 << 16))
         self.send_response(status)
         for name, value in {"Content-Type": "application/json", **(headers or {}), "Content-Length": str(len(data))}.items():
             if value:
@@ -224,6 +234,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
         return (409, {**answer, "error": "You already created this model repo"}) if there else (200, answer)
 
     def revision(self, repository, revision, _):
+        if self.server.names_commit:
+            return 200, {"id": repository.name, "sha": self.server.names_commit, "siblings": []}
         commit = self.commit_at(repository, revision)
         files = [{"rfilename": path} for path in sorted(repository.commits[commit])]
         return 200, {"id": repository.name, "modelId": repository.name, "sha": commit, "siblings": files, "private": bool(repository.private),
@@ -240,8 +252,9 @@ class Handler(http.server.BaseHTTPRequestHandler):
         entries += [self.entry(path, blob) for path, blob in sorted(files.items())]
         entries = [entry for entry in entries if not below or entry["path"].startswith(below + "/")]
         begin = int(self.query.get("cursor", 0))
-        more = {"Link": f'<{self.server.address}{self.path.split("?")[0]}?recursive=true&cursor={begin + PAGE}>; rel="next"'}
-        return 200, entries[begin:begin + PAGE], more if begin + PAGE < len(entries) else {}
+        after = begin if self.server.same_page else begin + PAGE
+        more = {"Link": f'<{self.server.address}{self.path.split("?")[0]}?recursive=true&cursor={after}>; rel="next"'}
+        return 200, entries[begin:begin + PAGE], more if after < len(entries) else {}
 
     def paths_info(self, repository, revision, _):
         files = repository.commits[self.commit_at(repository, revision)]

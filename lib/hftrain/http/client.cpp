@@ -1,14 +1,13 @@
 #include "hftrain/http/client.h"
 
 #include <dlfcn.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cctype>
-#include <cstdlib>
 #include <utility>
 
-#define CURL_DISABLE_TYPECHECK  // its macros stand before the functions
+#define CURL_DISABLE_TYPECHECK    // its macros stand before the functions
+#define CURL_DISABLE_DEPRECATION  // of what older libraries know alone
 #include <curl/curl.h>
 
 #include "hftrain/base/error.h"
@@ -28,13 +27,11 @@ size_t take_body(const char* data, size_t size, size_t count, void* exchange) {
   return static_cast<Exchange*>(exchange)->body({data, size * count}) ? size * count : 0;
 }
 
-size_t give_body(char* data, size_t size, size_t count, void* exchange) {
-  const std::optional<size_t> given = static_cast<Exchange*>(exchange)->give(data, size * count);
-  return given ? *given : CURL_READFUNC_ABORT;
-}
-
-int watch(void* stop, curl_off_t, curl_off_t, curl_off_t, curl_off_t) {
-  return static_cast<const std::atomic<bool>*>(stop)->load() ? 1 : 0;
+Error unusable(const std::string& why) {
+  return Error(ExitCode::kEnvironment, std::string("cannot load ") + kLibrary)
+      .where("requests to a server")
+      .why(why)
+      .hint("install the Debian package libcurl4");
 }
 
 bool stays(CURLcode code) {
@@ -77,15 +74,10 @@ struct Client::Curl {
 
 Client::Curl::Curl() {
   void* library = ::dlopen(kLibrary, RTLD_NOW | RTLD_LOCAL);
-  if (library == nullptr)
-    throw Error(ExitCode::kEnvironment, std::string("cannot load ") + kLibrary)
-        .where("requests to a server")
-        .why(::dlerror())
-        .hint("install the Debian package libcurl4");
+  if (library == nullptr) throw unusable(::dlerror());
   const auto find = [library]<typename Function>(const char* name, Function& function) {
     function = reinterpret_cast<Function>(::dlsym(library, name));
-    if (function == nullptr)
-      throw Error(ExitCode::kEnvironment, std::string(kLibrary) + " has no function " + name);
+    if (function == nullptr) throw unusable(std::string("it has no function ") + name);
   };
   find("curl_easy_init", init);
   find("curl_easy_reset", reset);
@@ -96,7 +88,7 @@ Client::Curl::Curl() {
   find("curl_slist_append", append);
   find("curl_slist_free_all", free_all);
   handle = init();
-  if (handle == nullptr) throw Error(ExitCode::kEnvironment, std::string(kLibrary) + " does not start");
+  if (handle == nullptr) throw unusable("it does not start");
 }
 
 void Client::Curl::set_options(const Options& options) {
@@ -110,7 +102,8 @@ void Client::Curl::set_options(const Options& options) {
     set(handle, CURLOPT_TIMEOUT_MS, milliseconds);
     set(handle, CURLOPT_CONNECTTIMEOUT_MS, milliseconds / 3);
   }
-  set(handle, CURLOPT_PROTOCOLS_STR, "http,https");
+  if (set(handle, CURLOPT_PROTOCOLS_STR, "http,https") != CURLE_OK)  // before 7.85 it has numbers alone
+    set(handle, CURLOPT_PROTOCOLS, static_cast<long>(CURLPROTO_HTTP | CURLPROTO_HTTPS));
   if (!options.user.empty() || !options.password.empty()) {
     set(handle, CURLOPT_USERNAME, options.user.c_str());
     set(handle, CURLOPT_PASSWORD, options.password.c_str());
@@ -118,11 +111,6 @@ void Client::Curl::set_options(const Options& options) {
   if (!options.authorities.empty()) set(handle, CURLOPT_CAINFO, options.authorities.c_str());
   set(handle, CURLOPT_SSL_VERIFYPEER, options.verify ? 1L : 0L);
   set(handle, CURLOPT_SSL_VERIFYHOST, options.verify ? 2L : 0L);
-  if (options.stop != nullptr) {
-    set(handle, CURLOPT_NOPROGRESS, 0L);
-    set(handle, CURLOPT_XFERINFOFUNCTION, &watch);
-    set(handle, CURLOPT_XFERINFODATA, const_cast<void*>(static_cast<const void*>(options.stop)));
-  }
 }
 
 void Client::Curl::set_request(const Request& request, Exchange& exchange) {
@@ -131,15 +119,9 @@ void Client::Curl::set_request(const Request& request, Exchange& exchange) {
   set(handle, CURLOPT_HEADERDATA, static_cast<void*>(&exchange));
   set(handle, CURLOPT_WRITEFUNCTION, &take_body);
   set(handle, CURLOPT_WRITEDATA, static_cast<void*>(&exchange));
-  if (request.upload) {
-    set(handle, CURLOPT_UPLOAD, 1L);
-    set(handle, CURLOPT_INFILESIZE_LARGE, static_cast<curl_off_t>(request.upload->size));
-    set(handle, CURLOPT_READFUNCTION, &give_body);
-    set(handle, CURLOPT_READDATA, static_cast<void*>(&exchange));
-  } else if (!request.body.empty()) {
-    set(handle, CURLOPT_POSTFIELDSIZE_LARGE, static_cast<curl_off_t>(request.body.size()));
-    set(handle, CURLOPT_POSTFIELDS, request.body.c_str());
-  }
+  if (request.body.empty()) return;
+  set(handle, CURLOPT_POSTFIELDSIZE_LARGE, static_cast<curl_off_t>(request.body.size()));
+  set(handle, CURLOPT_POSTFIELDS, request.body.c_str());
 }
 
 Client::Client(Options options) : curl_(std::make_unique<Curl>()), options_(std::move(options)) {}
@@ -153,15 +135,13 @@ Answer Client::send(const Request& request) {
   curl_->set_request(request, exchange);
   curl_slist* headers = nullptr;
   for (const std::string& header : request.headers) headers = curl_->append(headers, header.c_str());
-  if (request.upload) headers = curl_->append(headers, "Expect:");  // a round trip that few servers answer
   curl_->set(curl_->handle, CURLOPT_HTTPHEADER, headers);
   const CURLcode code = curl_->perform(curl_->handle);
   curl_->free_all(headers);
   Answer answer = exchange.answer();
-  if (code != CURLE_OK) {
+  if (code != CURLE_OK && !exchange.cut_short()) {
     answer.status = 0;
-    const bool stopped = code == CURLE_ABORTED_BY_CALLBACK && options_.stop != nullptr && *options_.stop;
-    answer.failure = stopped ? "it was stopped" : curl_->strerror(code);
+    answer.failure = curl_->strerror(code);
     answer.permanent = stays(code);
   }
   return answer;

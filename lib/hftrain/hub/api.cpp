@@ -20,7 +20,7 @@ constexpr size_t kMostPages = 1000;  // of a thousand files, as the Hub makes th
 constexpr double kFirstPause = 0.25, kLongestPause = 8, kLongestAsked = 60, kCallSeconds = 60;
 constexpr size_t kShownOfAnAnswer = 300;
 
-http::Options options_of(const Access& access, const std::atomic<bool>* stop, bool of_files) {
+http::Options options_of(const Access& access, bool of_files) {
   if (access.offline)
     throw Error(ExitCode::kEnvironment, "the Hub is not asked")
         .where("HF_HUB_OFFLINE or TRANSFORMERS_OFFLINE")
@@ -28,8 +28,7 @@ http::Options options_of(const Access& access, const std::atomic<bool>* stop, bo
         .hint("unset it, or use what is in the local cache");
   return {.seconds = of_files ? access.stall_seconds : kCallSeconds,
           .only_stalls = of_files,
-          .authorities = access.authorities,
-          .stop = stop};
+          .authorities = access.authorities};
 }
 
 std::string header_of(const http::Answer& answer, const char* name) {
@@ -74,11 +73,8 @@ std::string reason_of(const http::Answer& answer) {
          (text.empty() ? "" : ": " + printable(text.substr(0, kShownOfAnAnswer)));
 }
 
-Api::Api(Access access, const std::atomic<bool>* stop)
-    : access_(std::move(access)),
-      stop_(stop),
-      client_(options_of(access_, stop, false)),
-      transfer_(options_of(access_, stop, true)) {}
+Api::Api(Access access)
+    : access_(std::move(access)), client_(options_of(access_, false)), transfer_(options_of(access_, true)) {}
 
 bool Api::is_of_endpoint(const std::string& url) const {
   return origin_of(url) == origin_of(access_.endpoint);
@@ -91,44 +87,30 @@ http::Answer Api::once(const std::string& target, http::Request request) {
     request.url = url;
     request.headers = headers;
     request.headers.emplace_back("User-Agent: hftrain");
-    // Parts of a file go to a place that was signed for them, which wants no token.
-    if (!access_.token.empty() && !request.upload && is_of_endpoint(url))
+    if (!access_.token.empty() && is_of_endpoint(url))
       request.headers.push_back("Authorization: Bearer " + access_.token);
-    const bool of_file = request.take != nullptr || request.upload.has_value();
-    http::Answer answer = (of_file ? transfer_ : client_).send(request);
+    http::Answer answer = (request.take ? transfer_ : client_).send(request);
     const std::string location = header_of(answer, "location");
     if (!redirects(answer.status) || location.empty() || hop == kMostRedirects) return answer;
     const bool kept_secret = url.starts_with("https://");
     url = location.starts_with('/') ? origin_of(url) + location : location;
     if (!url.starts_with("https://") && (kept_secret || !url.starts_with("http://"))) return answer;
-    const bool asks_anew = answer.status < 307 && !request.upload;
-    if (asks_anew) request.body.clear();
   }
 }
 
-bool Api::pause_before_retry(int attempt, const http::Answer& answer) const {
+void Api::pause_before_retry(int attempt, const http::Answer& answer) {
   double seconds = std::min(kLongestPause, kFirstPause * static_cast<double>(1 << std::min(attempt, 10)));
   const double asked = std::strtod(header_of(answer, "retry-after").c_str(), nullptr);
   if (asked > 0) seconds = std::min(asked, kLongestAsked);
-  const auto end = std::chrono::steady_clock::now() + std::chrono::duration<double>(seconds);
-  while (std::chrono::steady_clock::now() < end) {
-    if (stopped()) return false;
-    std::this_thread::sleep_for(std::chrono::milliseconds(20));
-  }
-  return !stopped();
+  std::this_thread::sleep_for(std::chrono::duration<double>(seconds));
 }
 
-http::Answer Api::ask(const std::string& target, const http::Request& request) {
+http::Answer Api::ask(const std::string& target) {
   for (int attempt = 0;; ++attempt) {
-    http::Answer answer = once(target, request);
+    http::Answer answer = once(target, {});
     if (!may_pass(answer) || attempt + 1 == kMostAttempts) return answer;
-    if (!pause_before_retry(attempt, answer)) return answer;
+    pause_before_retry(attempt, answer);
   }
-}
-
-http::Request Api::post(const Json& body) {
-  return {.body = body.dump(-1, ' ', false, Json::error_handler_t::replace),
-          .headers = {"Content-Type: application/json"}};
 }
 
 Error Api::refusal(const http::Answer& answer, const Repository& repository,
@@ -136,6 +118,7 @@ Error Api::refusal(const http::Answer& answer, const Repository& repository,
   const std::string reason = reason_of(answer);
   const std::string where = masked("HF_ENDPOINT", access_.endpoint) + repository.web();
   const std::string code = header_of(answer, "x-error-code");
+  const bool with_token = !access_.token.empty();
   if (answer.status == 0) return unreachable(masked("HF_ENDPOINT", access_.endpoint), reason);
   if (code == "GatedRepo")
     return Error(ExitCode::kData, repository.shown() + " is gated")
@@ -152,9 +135,9 @@ Error Api::refusal(const http::Answer& answer, const Repository& repository,
                  repository.shown() + (answer.status == 403 ? " may not be used so by this account"
                                                             : " is not there, or is private"))
         .where(where)
-        .why(reason + (has_token() ? ", with a token" : ", without a token"))
-        .hint(has_token() ? "look at the name, and whether the token may do this"
-                          : "look at the name; for what is private set HF_TOKEN, or run `hf auth login`");
+        .why(reason + (with_token ? ", with a token" : ", without a token"))
+        .hint(with_token ? "look at the name, and whether the token may do this"
+                         : "look at the name; for what is private set HF_TOKEN, or run `hf auth login`");
   return Error(ExitCode::kEnvironment, "the Hub did not do what it was asked for")
       .where(where)
       .why(reason)
@@ -162,9 +145,8 @@ Error Api::refusal(const http::Answer& answer, const Repository& repository,
                              : "is HF_ENDPOINT the address of a Hub?");
 }
 
-Json Api::ask_json(const std::string& target, const Repository& repository, const std::string& revision,
-                   const http::Request& request) {
-  const http::Answer answer = ask(target, request);
+Json Api::ask_json(const std::string& target, const Repository& repository, const std::string& revision) {
+  const http::Answer answer = ask(target);
   if (answer.status / 100 != 2) throw refusal(answer, repository, revision);
   std::optional<Json> body = try_parse_json(answer.body);
   if (body) return std::move(*body);

@@ -37,6 +37,13 @@ bool ends_with_one_of(const std::string& path, const std::array<std::string_view
           "with transformers: AutoModel.from_pretrained(NAME).save_pretrained(FOLDER)");
 }
 
+[[noreturn]] void refuse_pickles(const Repository& repository, const ChosenFiles& files) {
+  throw Error(ExitCode::kData, repository.id + " has nothing but pickles")
+      .where(files.pickles.front())
+      .why("a pickle may run a program when it is opened, and is never fetched")
+      .hint("a revision with Parquet files (--revision refs/convert/parquet, where the Hub offers one)");
+}
+
 }  // namespace
 
 ChosenFiles choose_files(const Repository& repository, std::vector<RemoteFile> files) {
@@ -55,6 +62,7 @@ ChosenFiles choose_files(const Repository& repository, std::vector<RemoteFile> f
   }
   if (model && !weights && !(chosen.pickles.empty() && chosen.others.empty()))
     refuse_weights(repository, chosen);
+  if (chosen.taken.empty() && !chosen.pickles.empty()) refuse_pickles(repository, chosen);
   return chosen;
 }
 
