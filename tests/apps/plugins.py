@@ -128,6 +128,19 @@ def others_are_refused_before_anything_starts(plugins, folder):
         text = plugins.run(output, path, "--max_steps", "2", code=code)
         runs.in_order(text, "the plug-in cannot be used", str(path), words)
         expect(not os.path.exists(output), "nothing is written", text)
+    unnamed = os.path.join(folder, "unnamed")
+    os.mkdir(unnamed)
+    pathlib.Path(unnamed, "CMakeLists.txt").write_text(
+        "cmake_minimum_required(VERSION 3.25)\nproject(unnamed LANGUAGES CXX)\nfind_package(hftrain REQUIRED)\n"
+        "add_library(unnamed MODULE unnamed.cpp)\ntarget_link_libraries(unnamed PRIVATE hftrain::plugin)\n")
+    pathlib.Path(unnamed, "unnamed.cpp").write_text(
+        '#include "hftrain/plugin/plugin.h"\n#include <memory>\nHFTRAIN_PLUGIN("twins") {\n'
+        '  for (int i = 0; i < 2; ++i)\n'
+        '    registry.callback("Twin", [](const hftrain::plugin::Run&) { return std::make_unique<hftrain::plugin::Callback>(); });\n}\n')
+    call("cmake", "-S", unnamed, "-B", unnamed + "/built", "-G", "Ninja", f"-DCMAKE_PREFIX_PATH={pathlib.Path(runs.HFTRAIN).parents[1]}", cwd=folder)
+    call("cmake", "--build", unnamed + "/built", cwd=folder)
+    text = plugins.run(os.path.join(folder, "run"), unnamed + "/built/libunnamed.so", "--max_steps", "2", code=2)
+    runs.in_order(text, "the plug-in 'twins' cannot be used", "a callback is called 'Twin', and checkpoints keep states by names")
     plan = plugins.call("plan", *plugins.flags(os.path.join(folder, "run"), "--plugin", plugins.built / "lines.so"))
     expect(f"lines, {plugins.built / 'lines.so'}" in plan.stdout, "a plan names it", plan.stdout)
 

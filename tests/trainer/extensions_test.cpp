@@ -206,7 +206,7 @@ TEST_CASE("a loss from the logits trains and evaluates in the place of the model
   extensions.loss = plugin_loss(kPart, next_token_loss);
   const Seen same = train_with(plan, std::move(extensions));
   extensions.loss =
-      plugin_loss(kPart, [](const plugin::LossInput& input) { return 3 * next_token_loss(input); });
+      plugin_loss(kPart, [](const plugin::LossInput& input) { return 3 * next_token_loss(input).view({1}); });
   const Seen other = train_with(plan, std::move(extensions));
   REQUIRE(same.losses.size() == of_model.losses.size());
   for (size_t i = 0; i < same.losses.size(); ++i)
@@ -240,9 +240,9 @@ TEST_CASE("a loss that is no float32 scalar is refused in words") {
 
 namespace {
 
-const RankBody kOneDecides("one rank's callback decides for all", [](const Rank& rank) {
+// As resolve() would plan it for ranks that share an output folder.
+plan::RunPlan plan_of_rank(const Rank& rank) {
   const std::string folder = Environment::of_process().get_or("EXTENSIONS_FOLDER", "");
-  const auto group = rank.connect();
   plan::RunPlan plan = tiny_plan(folder + "/rank-" + std::to_string(rank.rank()), "out", 12);
   plan.strategy.name = "ddp";
   plan.ranks.world_size = rank.world_size();
@@ -250,6 +250,33 @@ const RankBody kOneDecides("one rank's callback decides for all", [](const Rank&
   for (int i = 0; i < rank.world_size(); ++i) plan.ranks.ranks[static_cast<size_t>(i)].rank = i;
   plan.output_dir = folder + "/out";
   plan.logging.interval = {};
+  return plan;
+}
+
+// A rank wants to stop when a save has ended, and that may be when the next one is about to begin.
+const RankBody kOneStops("one rank's callback stops between two saves", [](const Rank& rank) {
+  const auto group = rank.connect();
+  plan::RunPlan plan = plan_of_rank(rank);
+  plan.saving.interval = {"steps", 1};
+  plan.saving.asynchronous = true;
+  plan.steps.max_steps = 40;
+  Words heard;
+  const bool decides = rank.rank() == 1;
+  const Seen seen = testing::train(
+      plan, *group, {},
+      listening(heard, plan,
+                [decides](const std::string& event, const plugin::State& state, plugin::Control& control) {
+                  if (decides && event == "save" && state.global_step >= 2)
+                    control.should_training_stop = true;
+                }));
+  CHECK(seen.steps >= 2);
+  CHECK(seen.steps < 40);
+  CHECK(seen.saved.back() == seen.steps);
+});
+
+const RankBody kOneDecides("one rank's callback decides for all", [](const Rank& rank) {
+  const auto group = rank.connect();
+  plan::RunPlan plan = plan_of_rank(rank);
   plan.steps.max_steps = 40;
   Words heard;
   const bool decides = rank.rank() == 1;
@@ -267,6 +294,7 @@ const RankBody kOneDecides("one rank's callback decides for all", [](const Rank&
   CHECK(seen.steps == 5);
   CHECK(seen.evaluated == std::vector<int64_t>{2});
   CHECK(seen.saved == std::vector<int64_t>{2});
+  CHECK(seen.logged.empty());
   CHECK(std::count(heard.begin(), heard.end(), "epoch_end") >= 2);
 });
 
@@ -277,6 +305,13 @@ TEST_CASE("what the callback of one rank asks for, all ranks do", "[process]") {
   create_directories(folder / "out/hftrain");
   ::setenv("EXTENSIONS_FOLDER", folder.path().c_str(), 1);
   require_success(testing::run_ranks("one rank's callback decides for all", 3));
+}
+
+TEST_CASE("ranks whose callback stops in a save all save the last step", "[process]") {
+  const TemporaryDirectory folder;
+  create_directories(folder / "out/hftrain");
+  ::setenv("EXTENSIONS_FOLDER", folder.path().c_str(), 1);
+  require_success(testing::run_ranks("one rank's callback stops between two saves", 3));
 }
 
 }  // namespace hftrain::trainer

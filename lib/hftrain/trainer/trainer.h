@@ -97,6 +97,8 @@ class Trainer {
   double divisor_of(const StepSync& all) const;
   void after_step();
   void act_on_flags();
+  // Of a plug-in that asks for what cannot be.
+  void tell_of_no_validation();
   // Where callbacks may decide from what one rank alone knows: a flag that any rank has set is set on all. Collective.
   void agree_on_flags();
   // An update of which this rank has not heard yet how it went.
@@ -192,7 +194,7 @@ class Trainer {
   State state_;
   Control control_;
   Callbacks callbacks_;
-  bool agrees_on_flags_ = false;
+  bool agrees_on_flags_ = false, told_of_no_validation_ = false;
   LossAccumulator losses_;
   Throughput throughput_;
   Profile profile_;

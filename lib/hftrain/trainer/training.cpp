@@ -268,6 +268,7 @@ void Trainer::act_on_flags() {
     log_progress();
     agree_on_flags();
   }
+  if (control_.should_evaluate && !plan_.data.validation) tell_of_no_validation();
   if (control_.should_evaluate && plan_.data.validation) {
     evaluate_and_track();
     agree_on_flags();
@@ -279,6 +280,15 @@ void Trainer::act_on_flags() {
     agree_on_flags();
   }
   control_.should_log = control_.should_evaluate = control_.should_save = false;
+}
+
+void Trainer::tell_of_no_validation() {
+  if (!plan_.plugin || told_of_no_validation_ || !speaks()) return;
+  told_of_no_validation_ = true;
+  events_.message(LogLevel::kWarning,
+                  "the plug-in '" + plan_.plugin->name +
+                      "' asks for an evaluation, and there are no validation data: nothing "
+                      "is evaluated; name them, with --do_eval");
 }
 
 void Trainer::agree_on_flags() {
