@@ -216,6 +216,14 @@ TEST_CASE("instruction data: rows that teach nothing are counted, nothing but su
   const std::string counts = R"({"input_ids": [5, 6], "labels": [5, 6]})"
                              "\n";
   CHECK_THAT(row_refused(fixture, counts), Contains("rows are single tokens") && Contains("--max_length"));
+  // But for the one before it, where rows are one stream.
+  std::string single;
+  for (int i = 0; i < 8; ++i) single += "{\"input_ids\": [5], \"labels\": [5]}\n";
+  fixture.arguments.instructions.max_length = 4;
+  fixture.arguments.instructions.packing = true;
+  CHECK_THAT(row_refused(fixture, single), Contains("rows are single tokens"));
+  fixture.arguments.instructions.packing_strategy = "wrapped";
+  CHECK(data::prepare(fixture.request("single.jsonl", single), load, observer)->train);
 }
 
 TEST_CASE("instruction data: texts need an end, conversations do not", "[tasks][instructions]") {

@@ -43,9 +43,9 @@ class InstructionEncoder final : public data::Encoder {
         ++left_out_;
         continue;
       }
-      // Nothing predicts a row's first token.
-      const bool learns =
-          teaches && std::find(tokens.counts.begin() + 1, tokens.counts.end(), 1) != tokens.counts.end();
+      // Nothing predicts the first token of a row that stands alone.
+      const bool learns = teaches && std::find(tokens.counts.begin() + (encoding_.joins_rows ? 0 : 1),
+                                               tokens.counts.end(), 1) != tokens.counts.end();
       ++(learns ? teaching_ : untaught_);
       features.columns[0].add_sequence(tokens.ids);
       std::vector<int32_t>& labels = tokens.labels.empty() ? tokens.ids : tokens.labels;

@@ -27,6 +27,7 @@ struct InstructionEncoding {
   bool assistant_only = false;
   std::optional<int64_t> max_length;  // tokens; unset: nothing is cut or left out
   bool keeps_end = false;
+  bool joins_rows = false;  // packed as one stream: the row before predicts a row's first token
 };
 
 std::unique_ptr<data::Encoder> instruction_encoder(std::shared_ptr<const tokenizer::Tokenizer> tokenizer,

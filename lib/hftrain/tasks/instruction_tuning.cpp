@@ -166,6 +166,7 @@ data::Recipe instructions_again(const Json& settings) {
                        const Json&) {
     InstructionEncoding of_split = encoding;
     if (packs(split)) of_split.max_length.reset();
+    of_split.joins_rows = packs(split) && packing.at(0) == "wrapped";
     return instruction_encoder(std::move(tokenizer), std::move(of_split));
   };
   return recipe;
