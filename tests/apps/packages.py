@@ -237,11 +237,31 @@ def libtorch_is_fetched_whole_or_not_at_all(packages, folder):
     have = {path.name for path in (tree / "lib").glob("libtorch-*/nvidia/**/*") if path.is_file()}
     expect(have == {"libcublas.so", "libcudart.so", "libcupti.so", "libnccl.so"}, "the companions of a GPU", have)
     expect(not (tree / "lib/pyarrow").exists(), "what was not asked for is gone", "")
+    # As the index of PyTorch itself writes a local version in its links.
+    wheel(index / "plus", "torch", f"torch-2.11.0%2Bcpu-cp311-cp311-manylinux_2_28_{os.uname().machine}.whl",
+          {"torch/lib/libtorch_cpu.so": "plus", "torch/version.py": "__version__ = '2.11.0+cpu'\n", "torch-2.11.0.dist-info/METADATA": ""})
+    environment["HFTRAIN_INDEX_URL"] += "/plus"
+    call("fetch", "--cpu")
+    expect((tree / "lib/torch/libtorch_cpu.so").read_text() == "plus", "the wheel of another index", "")
+    environment["HFTRAIN_INDEX_URL"] = environment["HFTRAIN_INDEX_URL"].removesuffix("/plus")
     shutil.rmtree(index / "nvidia-cuda-cupti")
     call("fetch", "--cpu", code=3)
     expect((tree / "lib/torch/libtorch_cpu.so").exists(), "a fetch that fails leaves what was there", "")
     call("link", folder / "absent", code=2)
     call("link", tree, code=2)
+    other = folder / "other"
+    (other / "lib").mkdir(parents=True)
+    (other / "lib/libtorch_cpu.so").write_text("")
+    expect("of a release that it does not name" in call("link", other, code=3), "a LibTorch without its release", "")
+    (other / "version.py").write_text("__version__ = '2.11.0'\n")
+    call("link", other)
+    (tree / "lib/torch").unlink()
+    (tree / "lib/torch").mkdir()
+    expect("is no link" in call("link", other, code=3), "a folder in its place", "")
+    (tree / "lib/torch").rmdir()
+    call("link", other)
+    (other / "version.py").write_text("__version__ = '2.12.0'\n")
+    expect("hftrain has LibTorch 2.12.0" in call("status", code=3), "what a link leads to may change", "")
     call("poem", code=2)
     call("fetch", "--tpu", code=2)
     server.shutdown()
