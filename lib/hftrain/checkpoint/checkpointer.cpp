@@ -156,8 +156,9 @@ uint64_t Checkpointer::copied_bytes() const {
   };
   uint64_t bytes = kRest;
   const bool whole = plan_.strategy.state_dict == "full" || plan_.model.adapter;
-  int64_t numbers = plan_.model.adapter ? plan_.model.trainable_parameters : table_.count();
+  int64_t numbers = table_.count();
   if (plan_.model.adapter) {
+    numbers = plan_.model.trainable_parameters;
     for (const architectures::SavedCopy& copy : copies())
       numbers += table_.parameters[copy.parameter].numel();
   }

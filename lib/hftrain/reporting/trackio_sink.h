@@ -15,7 +15,8 @@ namespace hftrain::reporting {
 // goes on in Trackio: its id stands in hftrain/trackio_run_id there.
 class TrackioSink final : public RecordSink {
  public:
-  // Records come to `store` at once, or where they come quickly together with others up to `seconds_between` later.
+  // Records come to `store` at once, or where another file is younger than `seconds_between` with the next record behind that, at
+  // the end at the latest.
   TrackioSink(std::string store, const ReportedRun& run, double seconds_between = 5);
   void record(const LogRecord& record) override;
   void flush() override;
