@@ -288,7 +288,8 @@ TEST_CASE("all mistakes are reported in one pass, and missing flags not beside u
           "  why: it takes int 0 <= x <= 4294967295\n  try: a whole number 0 <= x <= "
           "4294967295\n"
           "error: --hub_token is planned: not in this build yet\n  where: command line\n"
-          "  why: nothing talks to the Hub yet; folders and the local cache work today\n  try: leave it out\n"
+          "  why: nothing is pushed to the Hub yet, and a run asks it for nothing; `hf upload` and `hftrain "
+          "fetch` do\n  try: leave it out\n"
           "error: fp16 and bf16 exclude each other\n  where: --fp16 (command line), --bf16 (command line)\n  "
           "why: fp16 is true, bf16 is true\n"
           "  try: keep one of them");

@@ -91,7 +91,7 @@ fault("a note of a flag says again what its help says",
       says=r"eval_steps")
 
 fault("a warm-up that the schedule does not have is taken without a word",
-      "lib/hftrain/arguments/rules.cpp", 'return schedule != "constant" && schedule', 'return schedule != "none" && schedule',
+      "lib/hftrain/arguments/rules/effect_rules.cpp", 'return schedule != "constant" && schedule', 'return schedule != "none" && schedule',
       tests=["arguments: a flag that was given and does nothing beside the others is told, once it would act it is not"],
       says=r"warmup_steps has no effect")
 
@@ -147,6 +147,6 @@ fault("torch_compile is taken without a word",
       says=r'has no effect here')
 
 fault("a hint names an option that does not exist",
-      "lib/hftrain/arguments/rules.cpp", '"--bf16_full_eval, or neither"', '"--bf16_all_eval, or neither"',
+      "lib/hftrain/arguments/rules/training_rules.cpp", '"--bf16_full_eval, or neither"', '"--bf16_all_eval, or neither"',
       tests=["arguments: every option that a message names exists, and neither it nor the word behind it is planned or refused"],
       says=r"--bf16_all_eval")

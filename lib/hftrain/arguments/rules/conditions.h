@@ -1,0 +1,28 @@
+// What rules of several groups ask of the arguments.
+#pragma once
+
+#include "hftrain/arguments/rules.h"
+
+namespace hftrain::arguments {
+
+using Severity = Diagnostic::Severity;
+using Outcome = const ParseOutcome&;
+
+inline bool whole(double value) {
+  return value == std::floor(value);
+}
+
+inline bool broken_interval(double steps) {
+  return steps > 1 && !whole(steps);
+}
+
+inline bool training(Outcome o) {
+  return o.arguments.run.do_train || (!o.arguments.run.do_eval && !o.arguments.run.do_predict) ||
+         (!o.origins.is_given("do_eval") && !o.arguments.run.do_predict);
+}
+
+inline bool evaluating(Outcome o) {
+  return o.arguments.run.do_eval || o.arguments.evaluation.eval_strategy != "no";
+}
+
+}  // namespace hftrain::arguments

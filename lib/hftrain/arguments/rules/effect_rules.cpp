@@ -1,0 +1,130 @@
+// What was given, and has no effect beside the other arguments.
+#include <string>
+
+#include "hftrain/arguments/rules/conditions.h"
+#include "hftrain/arguments/rules/rule_groups.h"
+
+namespace hftrain::arguments {
+namespace {
+
+// The user asked for it, other than by a file that repeats the default.
+bool chosen(Outcome o, const char* flag) {
+  return o.origins.is_given(flag) && o.origins.is_chosen(flag);
+}
+
+// Schedules that take no warm-up from warmup_steps.
+bool warms_up(const std::string& schedule) {
+  return schedule != "constant" && schedule != "reduce_lr_on_plateau" && schedule != "greedy" &&
+         schedule != "LRRangeTest" && schedule != "OneCycle";
+}
+
+// Strategies that free parameters behind a unit's forward pass, so that they are gathered again.
+bool gathers_forward(const ParallelOptions& sharding) {
+  return sharding.strategy.value_or("none").ends_with("_shard") && sharding.strategy.value != "no_shard";
+}
+
+const Rule kEffectRules[] = {
+    {"H21",
+     Severity::kWarning,
+     {"early_stopping_threshold", "early_stopping_patience"},
+     [](Outcome o) {
+       return chosen(o, "early_stopping_threshold") && !o.arguments.saving.early_stopping_patience;
+     },
+     "early_stopping_threshold has no effect",
+     "training stops early with early_stopping_patience only",
+     "--early_stopping_patience N"},
+    {"H21",
+     Severity::kNote,
+     {"greater_is_better", "metric_for_best_model"},
+     [](Outcome o) { return chosen(o, "greater_is_better") && !o.arguments.saving.metric_for_best_model; },
+     "greater_is_better has no effect",
+     "there is no metric whose best value is looked for",
+     "--metric_for_best_model NAME, or leave it out"},
+    {"H21",
+     Severity::kWarning,
+     {"gradient_checkpointing_kwargs", "gradient_checkpointing"},
+     [](Outcome o) {
+       const PrecisionArguments& precision = o.arguments.precision;
+       const auto& options = precision.gradient_checkpointing_kwargs;
+       return options && options->every_n_layers != 1 && !precision.gradient_checkpointing &&
+              !o.arguments.parallel.sharding.activation_checkpointing.value_or(false);
+     },
+     "every_n_layers has no effect",
+     "no layer is computed again in the backward pass",
+     "--gradient_checkpointing"},
+    {"H21",
+     Severity::kNote,
+     {"eval_delay", "eval_strategy"},
+     [](Outcome o) {
+       return chosen(o, "eval_delay") && o.arguments.evaluation.eval_delay.value_or(0) > 0 &&
+              o.arguments.evaluation.eval_strategy == "no";
+     },
+     "eval_delay has no effect",
+     "nothing is evaluated while it trains: eval_strategy is no",
+     "--eval_strategy steps or epoch"},
+    {"H21",
+     Severity::kNote,
+     {"eval_steps", "eval_strategy"},
+     [](Outcome o) {
+       return chosen(o, "eval_steps") && o.arguments.evaluation.eval_steps.value_or(0) > 0 &&
+              o.arguments.evaluation.eval_strategy != "steps";
+     },
+     "eval_steps has no effect",
+     "eval_strategy is {eval_strategy}",
+     "--eval_strategy steps"},
+    {"H21",
+     Severity::kNote,
+     {"warmup_steps", "lr_scheduler_type"},
+     [](Outcome o) {
+       return o.origins.is_chosen("warmup_steps") && o.arguments.schedule.warmup_steps > 0 &&
+              !warms_up(o.arguments.schedule.lr_scheduler_type);
+     },
+     "warmup_steps has no effect",
+     "the schedule {lr_scheduler_type} has no warm-up of that kind",
+     "--lr_scheduler_type constant_with_warmup, or another one that warms up"},
+    {"H21",
+     Severity::kNote,
+     {"packing_strategy", "packing"},
+     [](Outcome o) {
+       const InstructionArguments& asked = o.arguments.instructions;
+       return chosen(o, "packing_strategy") && !asked.packing && !asked.eval_packing.value_or(false);
+     },
+     "packing_strategy has no effect",
+     "nothing is packed",
+     "--packing"},
+    {"H21",
+     Severity::kNote,
+     {"eval_packing", "eval_strategy", "do_eval"},
+     [](Outcome o) { return chosen(o, "eval_packing") && !evaluating(o); },
+     "eval_packing has no effect",
+     "nothing is evaluated",
+     "--do_eval, or --eval_strategy steps or epoch"},
+    {"H21",
+     Severity::kWarning,
+     {"fsdp_ignored_modules", "fsdp_config", "fsdp", "fsdp_sharding_strategy"},
+     [](Outcome o) {
+       const ParallelOptions& sharding = o.arguments.parallel.sharding;
+       return sharding.ignored_modules && sharding.strategy.value_or("none").starts_with("no");
+     },
+     "ignored_modules has no effect",
+     "parameters are not sharded: every rank holds all of them",
+     "full_shard, or leave it out"},
+    {"H21",
+     Severity::kNote,
+     {"fsdp_forward_prefetch", "fsdp_config", "fsdp", "fsdp_sharding_strategy"},
+     [](Outcome o) {
+       const ParallelOptions& sharding = o.arguments.parallel.sharding;
+       return sharding.forward_prefetch.value_or(false) && !gathers_forward(sharding);
+     },
+     "forward_prefetch has no effect",
+     "no parameter is gathered on the way forward: only full_shard and hybrid_shard free them behind it",
+     "leave it out"},
+};
+
+}  // namespace
+
+std::span<const Rule> effect_rules() {
+  return kEffectRules;
+}
+
+}  // namespace hftrain::arguments
