@@ -7,7 +7,10 @@
 #include "hftrain/base/clock.h"
 #include "hftrain/base/error.h"
 #include "hftrain/base/text.h"
+#include "hftrain/data/estimate.h"
+#include "hftrain/data/first_rows.h"
 #include "hftrain/data/length_column.h"
+#include "hftrain/data/prepare.h"
 #include "hftrain/data/stream_request.h"
 #include "launcher/front/stop_flag.h"
 

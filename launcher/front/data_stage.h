@@ -6,7 +6,7 @@
 #include <optional>
 #include <string>
 
-#include "hftrain/data/prepare.h"
+#include "hftrain/data/prepare_request.h"
 #include "hftrain/plan/resolve.h"
 #include "hftrain/reporting/console.h"
 #include "launcher/front/inputs.h"

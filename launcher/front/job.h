@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "hftrain/data/prepare.h"
+#include "hftrain/data/prepare_request.h"
 #include "hftrain/plan/run_plan.h"
 #include "hftrain/reporting/console.h"
 #include "launcher/control/hub.h"

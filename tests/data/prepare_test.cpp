@@ -15,6 +15,8 @@
 #include "hftrain/base/json.h"
 #include "hftrain/data/column_file.h"
 #include "hftrain/data/column_writer.h"
+#include "hftrain/data/estimate.h"
+#include "hftrain/data/split_request.h"
 #include "support/catch.h"
 #include "support/temporary_directory.h"
 

@@ -3,6 +3,7 @@
 #include "byte_tokenizer.h"
 #include "hftrain/base/error.h"
 #include "hftrain/base/file.h"
+#include "hftrain/data/first_rows.h"
 #include "hftrain/data/prepare.h"
 #include "hftrain/data/sample_stream.h"
 #include "hftrain/data/stream_request.h"

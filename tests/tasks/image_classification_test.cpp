@@ -5,6 +5,7 @@
 #include "hftrain/base/error.h"
 #include "hftrain/base/file.h"
 #include "hftrain/data/dataset.h"
+#include "hftrain/data/estimate.h"
 #include "hftrain/data/image_collator.h"
 #include "hftrain/data/numpy_permutation.h"
 #include "hftrain/data/prepare.h"

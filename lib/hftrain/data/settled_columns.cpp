@@ -77,4 +77,10 @@ Recipe with_settled_columns(Recipe recipe, const SettledColumns& columns) {
   return recipe;
 }
 
+PrepareRequest with_settled_columns(PrepareRequest request) {
+  const SettledColumns columns = settled_columns(request);
+  request.recipe = with_settled_columns(std::move(request.recipe), columns);
+  return request;
+}
+
 }  // namespace hftrain::data

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "hftrain/data/encoder.h"
-#include "hftrain/data/prepare.h"
+#include "hftrain/data/prepare_request.h"
 #include "hftrain/data/row_source.h"
 
 namespace hftrain::data {
@@ -15,5 +15,8 @@ SettledColumns settled_columns(const PrepareRequest& request);
 
 // `recipe`, whose rules ask all files for `columns`; as it is where these have no names.
 Recipe with_settled_columns(Recipe recipe, const SettledColumns& columns);
+
+// `request` with the recipe that settled_columns() of it leads to.
+PrepareRequest with_settled_columns(PrepareRequest request);
 
 }  // namespace hftrain::data

@@ -22,18 +22,6 @@ namespace {
 constexpr double kSecondsBetweenReports = 0.2;
 constexpr int64_t kRowsBetweenChecks = 1024;
 
-const char* long_name(Split split) {
-  switch (split) {
-    case Split::kTrain:
-      return "training";
-    case Split::kValidation:
-      return "validation";
-    case Split::kTest:
-      return "test";
-  }
-  return "";
-}
-
 std::vector<SequenceWriter*> pointers_to(const std::vector<std::unique_ptr<ColumnWriter>>& writers) {
   std::vector<SequenceWriter*> pointers;
   for (const auto& writer : writers) pointers.push_back(writer.get());
@@ -79,24 +67,6 @@ struct SequenceFacts {
 };
 
 }  // namespace
-
-std::string name_of(const SplitRequest& split) {
-  return std::string(split_name(split.split)) + (split.mismatched ? "_mismatched" : "");
-}
-
-Error no_sample(const SplitRequest& split, int64_t tokens, const PrepareRequest& request) {
-  const std::string name = long_name(split.split);
-  Error error(ExitCode::kData, tokens == 0 ? "the " + name + " data is empty"
-                                           : "the " + name + " data does not fill a single block");
-  error.where(split.files.paths().front());
-  if (tokens == 0)
-    return error.why("it has no row that gives a sample; empty ones do not count")
-        .hint("see whether this is the file that is meant");
-  return error
-      .why(with_thousands(tokens) + " tokens, joined in groups of " + std::to_string(kRowsPerGroup) +
-           " rows; a block takes " + with_thousands(request.block_size))
-      .hint("choose a smaller " + std::string(request.recipe.length_flag) + ", or add data");
-}
 
 std::optional<PreparedSplit> SplitBuilder::build(const SplitRequest& split, const std::string& prefix,
                                                  const Json& facts) {

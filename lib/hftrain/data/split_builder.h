@@ -7,29 +7,13 @@
 #include <string>
 #include <vector>
 
-#include "hftrain/base/error.h"
 #include "hftrain/data/column_writer.h"
-#include "hftrain/data/data_files.h"
 #include "hftrain/data/encoder.h"
 #include "hftrain/data/feature_sink.h"
-#include "hftrain/data/prepare.h"
+#include "hftrain/data/prepare_request.h"
+#include "hftrain/data/split_request.h"
 
 namespace hftrain::data {
-
-struct SplitRequest {
-  Split split = Split::kTrain;
-  bool mismatched = false;  // the second set of that split
-  DataFiles files;
-  RowShare share = RowShare::kAll;
-  int hold_out_percent = 0;
-  std::optional<int64_t> max_samples;
-};
-
-// "train", …, "validation_mismatched": the name in files and keys.
-std::string name_of(const SplitRequest& split);
-
-// Why there is nothing to train on: there are no rows, or `tokens` of them do not fill a block.
-Error no_sample(const SplitRequest& split, int64_t tokens, const PrepareRequest& request);
 
 // Used by one thread; the tokenizer is loaded when the first text is met and kept for the other splits.
 class SplitBuilder {

@@ -1,7 +1,7 @@
 // What a run asks of a stream of its training rows.
 #pragma once
 
-#include "hftrain/data/prepare.h"
+#include "hftrain/data/prepare_request.h"
 #include "hftrain/data/stream_spec.h"
 
 namespace hftrain::data {

@@ -15,7 +15,7 @@
 
 #include "hftrain/base/file.h"
 #include "hftrain/base/json.h"
-#include "hftrain/data/prepare.h"
+#include "hftrain/data/prepare_request.h"
 
 namespace hftrain::data {
 

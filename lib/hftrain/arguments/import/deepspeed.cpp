@@ -3,10 +3,10 @@
 #include <optional>
 
 #include "hftrain/arguments/flag_table.h"
+#include "hftrain/arguments/import/announced.h"
 #include "hftrain/arguments/import/base64.h"
 #include "hftrain/arguments/import/deepspeed_keys.h"
 #include "hftrain/arguments/import/deepspeed_parts.h"
-#include "hftrain/arguments/import/environment.h"
 #include "hftrain/arguments/section.h"
 #include "hftrain/arguments/value.h"
 #include "hftrain/base/file.h"

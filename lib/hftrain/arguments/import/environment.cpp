@@ -7,6 +7,7 @@
 
 #include "hftrain/arguments/flag_table.h"
 #include "hftrain/arguments/import/accelerate.h"
+#include "hftrain/arguments/import/announced.h"
 #include "hftrain/arguments/import/fsdp.h"
 #include "hftrain/arguments/value.h"
 #include "hftrain/base/text.h"
@@ -288,14 +289,6 @@ bool counts_for_flags(const std::string& name) {
 
 bool is_of_each_rank(const std::string& name) {
   return is_among(kOfRanks, name);
-}
-
-bool announces_fsdp(const Environment& environment) {
-  return is_true(environment, "ACCELERATE_USE_FSDP");
-}
-
-bool announces_deepspeed(const Environment& environment) {
-  return is_true(environment, "ACCELERATE_USE_DEEPSPEED");
 }
 
 std::vector<RawArgument> flags_of_environment(const Environment& environment, Diagnostics& notes,

@@ -31,8 +31,4 @@ bool counts_for_flags(const std::string& name);
 // Whether what starts a rank sets it, whatever it was.
 bool is_of_each_rank(const std::string& name);
 
-// ACCELERATE_USE_FSDP or ACCELERATE_USE_DEEPSPEED is true.
-bool announces_fsdp(const Environment& environment);
-bool announces_deepspeed(const Environment& environment);
-
 }  // namespace hftrain::arguments

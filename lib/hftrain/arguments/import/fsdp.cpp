@@ -5,7 +5,7 @@
 #include <optional>
 
 #include "hftrain/arguments/flag_table.h"
-#include "hftrain/arguments/import/environment.h"
+#include "hftrain/arguments/import/announced.h"
 #include "hftrain/arguments/import/fsdp_rules.h"
 #include "hftrain/arguments/import/fsdp_settings.h"
 #include "hftrain/arguments/section.h"

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-#include "hftrain/arguments/import/environment.h"
+#include "hftrain/arguments/import/announced.h"
 #include "hftrain/arguments/import/fsdp.h"
 #include "hftrain/arguments/section.h"
 #include "hftrain/arguments/value.h"
