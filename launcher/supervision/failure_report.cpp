@@ -145,6 +145,21 @@ Diagnostic explain_hang(size_t index, const JobRecord& job, Diagnostic report) {
   return report;
 }
 
+// What the system's loader said: "PROGRAM: error while loading shared libraries: libtorch.so: cannot open …".
+Diagnostic explain_not_loaded(const std::vector<std::string>& lines, Diagnostic report) {
+  report.what = "hftrain-worker could not be loaded";
+  report.why = "the system's loader ended it before its first line";
+  for (const std::string& line : lines) {
+    const size_t begin = std::min(line.find(": error while loading"), line.find(": symbol lookup error"));
+    if (begin != std::string::npos) report.why = line.substr(begin + 2);
+  }
+  report.hint =
+      "`hftrain doctor` shows which libraries are found; an installed hftrain takes `hftrain-libtorch "
+      "fetch`, a "
+      "checkout scripts/setup";
+  return report;
+}
+
 Diagnostic explain(const JobRecord& job, const Verdict& verdict, const ReportFacts& facts) {
   const WorkerRecord& worker = job.workers[*verdict.culprit];
   Diagnostic report;
@@ -162,8 +177,13 @@ Diagnostic explain(const JobRecord& job, const Verdict& verdict, const ReportFac
       report.hint =
           "use fewer ranks, a smaller --per_device_train_batch_size or block size, or raise the limit";
       break;
+    case Failure::kNotLoaded:
+      return explain_not_loaded(facts.last_lines, std::move(report));
     case Failure::kExit:
-      report.why = "it gave no reason; its last lines may";
+      report.why = "code inside the worker ended the process without a reason; its last lines may tell one";
+      report.hint =
+          "look for a library or plug-in that calls exit(); start again: the run goes on from its newest "
+          "checkpoint";
       break;
     case Failure::kUnfinished:
       report.what = rank_name(worker) + " left with exit code 0 before the run was finished";

@@ -34,6 +34,12 @@ bool is_file(const std::string& mapped) {
   return !mapped.empty() && mapped.rfind("/dev/", 0) != 0 && mapped.rfind("/memfd:", 0) != 0;
 }
 
+// The loader's word for a program that it cannot load, of one that has not said anything yet.
+bool was_not_loaded(const WorkerRecord& worker, ExitStatus status) {
+  constexpr int kNotLoadedCode = 127;
+  return status.code == kNotLoadedCode && !worker.ready && worker.step < 0;
+}
+
 Failure failure_of(const WorkerRecord& worker, const JobRecord& job) {
   if (worker.failed) return Failure::kReported;
   if (!worker.lost.empty() && !worker.status) return Failure::kNodeLost;
@@ -48,6 +54,7 @@ Failure failure_of(const WorkerRecord& worker, const JobRecord& job) {
     return status.signal == SIGKILL && for_memory ? Failure::kHostMemory : Failure::kSignal;
   }
   if (status.code == 0) return Failure::kUnfinished;
+  if (was_not_loaded(worker, status)) return Failure::kNotLoaded;
   return is_stop_code(status.code) ? Failure::kStopped : Failure::kExit;
 }
 
@@ -109,6 +116,8 @@ ExitCode code_of(Failure failure, const WorkerRecord& worker) {
       return documented_code(reported_code(*worker.failed)).value_or(ExitCode::kInternal);
     case Failure::kExit:
       return documented_code(worker.status->code).value_or(ExitCode::kWorkerLost);
+    case Failure::kNotLoaded:
+      return ExitCode::kEnvironment;
     case Failure::kHostMemory:
       return ExitCode::kHostMemory;
     case Failure::kMappedFile:

@@ -69,6 +69,7 @@ enum class Failure {
   kSignal,      // ended by a signal the launcher did not send
   kMappedFile,  // ended because a file mapped into memory could not be read
   kHostMemory,  // SIGKILL by the kernel's out-of-memory killer
+  kNotLoaded,   // the system could not load its program: a library is missing or does not fit
   kExit,        // exited with an error code and no report
   kUnfinished,  // exited with 0 and no word that it had finished
   kHung,        // the others wait for it

@@ -112,6 +112,13 @@ def jpeg_cases():
         case(f"jpeg_turned{value}", "jpg", saved(colour.crop((0, 0, 9, 5)), "JPEG", quality=90, exif=orientation(value)))
 
 
+def animated_cases():
+    """Frames are others' business: the first picture of the file counts, whether it belongs to the animation or not."""
+    first, *frames = (Image.fromarray(smooth(7 + i, 5 + i, 3)).crop((i, i, 7 + i, 5 + i)) for i in range(3))
+    for name, default in (("animated", False), ("animated_apart", True)):
+        case(name, "png", saved(first, "PNG", save_all=True, append_images=frames, default_image=default, duration=10))
+
+
 def resized(image):
     for width, height in ((8, 8), (64, 50), (41, 9), (3, 29), (1, 1), (41, 29)):
         rgb(f"noise_{width}x{height}", image.resize((width, height), Image.Resampling.BILINEAR))
@@ -166,6 +173,7 @@ def main():
     FOLDER.mkdir(parents=True, exist_ok=True)
     png_cases()
     jpeg_cases()
+    animated_cases()
     image = Image.fromarray(noise(29, 41, 3))
     case("noise", "png", saved(image, "PNG"))
     resized(image)

@@ -86,6 +86,15 @@ def texts_with_labels(fixture, folder):
         head = b"sentence1,label\nthe fox,a\n"
         case.refused(said, {"t.csv": head + (text if isinstance(text, bytes) else text.encode())})
     case.refused("two columns are called 'label'", {"t.csv": "sentence1,label,label\nthe fox,a,b\nthe owl,b,c\n"})
+    case.refused("t.csv:4", {"t.csv": "sentence1,label\na,0.5\nb,1.5\nc,nan\n"})
+    sums = rows({"sentence1": "a", "label": 0.5}, {"sentence1": "NaN \\\"", "label": 1.5})
+    for number in ("NaN", "-Infinity"):
+        for name, text in (("t.jsonl", sums + '{"sentence1": "c", "label": %s}\n'), ("t.json", "[" + ",\n".join(sums.splitlines()) + ',\n{"sentence1": "c", "label": %s}]')):
+            case.refused(f"{number.lstrip('-')} is no JSON", {name: text % number})
+            case.refused(name + ":3", {name: text % number})
+    for name, text in (("t.csv", "sentence1,label\nthe fox,a\nthe owl,b\n"), ("t.jsonl", rows(*good)), ("t.json", json.dumps(good))):
+        case.refused("not valid UTF-8", {name: text.encode("utf-16")})
+        case.refused("convert the file to UTF-8", {name: text.encode("utf-16")})
     case.refused("two fields 'label'", {"t.jsonl": '{"sentence1": "x", "label": "a", "label": "b"}\n'})
     for text in (json.dumps({"rows": good}), "5", "[[1, 2]]", json.dumps(good)[:-5], json.dumps(good) + "x"):
         case.refused("t.json", {"t.json": text})
@@ -220,6 +229,7 @@ def summaries_and_translations(fixture, folder):
         case.refused("the training data is empty", {"t.jsonl": rows(good | {"summary": nothing})})
     case.refused("no column beside", {"t.jsonl": rows({"text": "a"})})
     case.refused("no column beside", {"t.txt": "hello\n"})
+    case.refused("two columns are called 'text'", {"t.csv": "text,text,summary\na,b,c\n"})
     case.refused("the same column 'text'", {"t.jsonl": rows(good)}, "--text_column", "text", "--summary_column", "text")
     case.refused("no column 'story'", {"t.jsonl": rows(good)}, "--text_column", "story")
     case.refused("the validation data is empty", {"t.jsonl": rows(good), "v.jsonl": ""}, valid="v.jsonl")
@@ -235,6 +245,7 @@ def summaries_and_translations(fixture, folder):
     case = Cases(fixture, folder, "translation")
     languages = ["--source_lang", "en", "--target_lang", "ro"]
     good = {"translation": {"en": "fox", "ro": "bim"}}
+    case.refused("two fields 'en'", {"t.jsonl": rows(good) + '{"translation": {"en": "a", "ro": "b", "en": "c"}}\n'}, *languages)
     for said, row in (("it is null", {"translation": {"en": None, "ro": "b"}}), ("no text in 'ro'", {"translation": {"en": "a"}}),
                       ("it is a string", {"translation": "b"}), ("its translation is empty", {"translation": {}})):
         case.refused(said, {"t.jsonl": rows(good, row)}, *languages)

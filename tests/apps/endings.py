@@ -238,6 +238,26 @@ def scenario_port_that_is_taken(fixture, output):
     return "0, with a warning that names the process"
 
 
+def scenario_worker_that_cannot_be_loaded(fixture, output):
+    """A library that is not there, of one that is installed otherwise, on two ranks; nothing is started again."""
+    folder = os.path.join(fixture.folder, "lame")
+    os.makedirs(folder)
+    shutil.copy2(HFTRAIN, folder)
+    with open(HFTRAIN + "-worker", "rb") as file:
+        program = file.read()
+    lame = os.path.join(folder, "hftrain-worker")
+    with open(lame, "wb") as file:
+        file.write(program.replace(b"\0libtorch_cpu.so\0", b"\0libtorch_cpX.so\0"))
+    os.chmod(lame, 0o755)
+    job = subprocess.Popen([os.path.join(folder, "hftrain"), *fixture.flags(output, "--max_steps", 3, "--max_restarts", 2)], env=fixture.environment, text=True,
+                           stderr=subprocess.PIPE)
+    text = ends_with(job, 3)
+    expect(text, "error: hftrain-worker could not be loaded", "where: rank ", "why: error while loading shared libraries: libtorch_cpX.so", "try: `hftrain doctor`")
+    if text.count("error: ") != 1 or summary(output)["exit_code"] != 3:
+        raise SystemExit(f"FAILED: one report, in the summary too: {summary(output)}\n{text}")
+    return "3: the library is named"
+
+
 def scenario_ranks_with_cores_of_their_own(fixture, output):
     cores = sorted(os.sched_getaffinity(0))
     if len(cores) < 2:

@@ -91,7 +91,8 @@ TEST_CASE("labels that cannot be learnt are refused, with the line where one sta
   CHECK_THAT(refusal({"1", "null"}), Contains("labels.jsonl:2") && Contains("it is null"));
   CHECK_THAT(refusal({"1", "\"\""}), Contains("labels.jsonl:2") && Contains("it is empty"));
   CHECK_THAT(refusal({"1", "[1]"}), Contains("labels.jsonl:2") && Contains("lists"));
-  CHECK_THAT(refusal({"0.5", "\"x\""}), Contains("some labels are no numbers"));
+  CHECK_THAT(refusal({"0.5", "\"x\"", "\"y\""}),
+             Contains("labels.jsonl:2") && Contains("some labels are no numbers"));
   CHECK_THAT(refusal({"[[1]]"}), Contains("it is an array"));
 }
 

@@ -81,6 +81,9 @@ class DelimitedRows final : public RowSource {
   void choose(const ColumnRule& rule) {
     const auto end = fields_.begin() + static_cast<std::ptrdiff_t>(columns_);
     const std::vector<std::string> names(fields_.begin(), end);
+    if (!std::all_of(names.begin(), names.end(),
+                     [](const std::string& name) { return simdjson::validate_utf8(name); }))
+      throw error("the names of the columns are not valid UTF-8").hint(kConvertIt);
     for (const std::string& name : chosen_columns(rule, names, path_ + ':' + std::to_string(record_line_))) {
       const auto place = std::find(names.begin(), names.end(), name);
       if (place != names.end() && std::find(place + 1, names.end(), name) != names.end())

@@ -37,6 +37,43 @@ std::vector<std::string> fields_of(const simdjson::dom::object& record) {
   return names;
 }
 
+// A key that some object in `value` has twice.
+std::optional<std::string> repeated_key(const element& value) {
+  simdjson::dom::array list;
+  if (value.get_array().get(list) == simdjson::SUCCESS) {
+    for (const element item : list) {
+      if (auto key = repeated_key(item)) return key;
+    }
+  }
+  simdjson::dom::object object;
+  if (value.get_object().get(object) != simdjson::SUCCESS) return std::nullopt;
+  std::vector<std::string_view> keys;
+  for (const auto field : object) {
+    keys.push_back(field.key);
+    if (auto key = repeated_key(field.value)) return key;
+  }
+  std::sort(keys.begin(), keys.end());
+  const auto twice = std::adjacent_find(keys.begin(), keys.end());
+  return twice == keys.end() ? std::nullopt : std::optional<std::string>(*twice);
+}
+
+// What Python's json module writes of a number that JSON does not know; nullptr where there is none.
+const char* number_of_python(std::string_view record) {
+  bool in_string = false;
+  for (size_t i = 0; i < record.size(); ++i) {
+    if (in_string && record[i] == '\\') {
+      ++i;
+    } else if (record[i] == '"') {
+      in_string = !in_string;
+    } else if (!in_string) {
+      for (const char* number : {"NaN", "Infinity"}) {
+        if (record.substr(i).starts_with(number)) return number;
+      }
+    }
+  }
+  return nullptr;
+}
+
 // A copy of any value. Whole numbers that no int64 holds become numbers.
 void set_value(const element& value, size_t slot, Records& records) {
   switch (value.type()) {
@@ -73,6 +110,12 @@ void set_value(const element& value, size_t slot, Records& records) {
 }
 
 }  // namespace
+
+ColumnProblem unreadable_record(const char* reason, std::string_view record) {
+  if (const char* number = number_of_python(record))
+    return {std::string(number) + " is no JSON", "give the field a number, or leave the record out"};
+  return {reason, kWriteRecords};
+}
 
 ValueScanner::State ValueScanner::feed(std::string_view text, size_t& used) {
   for (size_t i = 0; i < text.size(); ++i) {
@@ -145,6 +188,9 @@ std::optional<ColumnProblem> JsonColumns::set(size_t column, const simdjson::dom
   }
   if (!value && may_lack(rule_, column)) return std::nullopt;
   if (!value) return ColumnProblem{"the record has no field '" + name + "'", "give every record this field"};
+  if (const auto key = repeated_key(*value))
+    return ColumnProblem{"in its field '" + name + "' the record has two fields '" + *key + "'",
+                         "give every field a name of its own"};
   set_value(*value, records.slot(column), records);
   return kinds_.refuse(column, name, records.value(records.rows() - 1, column).kind());
 }

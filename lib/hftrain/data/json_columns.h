@@ -21,6 +21,9 @@ inline constexpr const char* kNoRecord = "a record must be an object";
 inline constexpr const char* kWriteRecords =
     R"(write records {"column": value, …}: whole ones, one behind the other)";
 
+// Why `record`, whole by its brackets, is none that simdjson reads (its `reason`), and what to do.
+ColumnProblem unreadable_record(const char* reason, std::string_view record);
+
 // Finds the end of a JSON value in text that arrives in pieces, by counting brackets outside strings.
 class ValueScanner {
  public:

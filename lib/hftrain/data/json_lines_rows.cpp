@@ -23,7 +23,10 @@ class JsonLinesRows final : public RowSource {
   bool next(Records& records) override {
     if (!skip_to_record()) return false;
     const std::string_view rest = std::string_view(line_).substr(position_);
-    if (!ValueScanner::can_start(rest.front())) throw lines_.error(kNoRecord).hint(kWriteRecords);
+    if (!ValueScanner::can_start(rest.front())) {
+      require_utf8(std::string_view(line_).substr(0, length_), lines_);
+      throw lines_.error(kNoRecord).hint(kWriteRecords);
+    }
     ValueScanner scanner;
     size_t used = 0;
     if (scanner.feed(rest, used) == ValueScanner::State::kOpen) {
@@ -32,7 +35,10 @@ class JsonLinesRows final : public RowSource {
     simdjson::dom::element record;
     // DOM parsing reads a little past the value; the line is padded for that.
     const auto error = parser_.parse(line_.data() + position_, used, false).get(record);
-    if (error != simdjson::SUCCESS) throw lines_.error(simdjson::error_message(error)).hint(kWriteRecords);
+    if (error != simdjson::SUCCESS) {
+      const ColumnProblem problem = unreadable_record(simdjson::error_message(error), rest.substr(0, used));
+      throw lines_.error(problem.why).hint(problem.hint);
+    }
     position_ += used;
     const auto problem = columns_.add_row(record, path_, lines_.line_number(), records);
     if (problem) throw lines_.error(problem->why).hint(problem->hint.empty() ? kWriteRecords : problem->hint);

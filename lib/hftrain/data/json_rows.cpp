@@ -98,7 +98,10 @@ class JsonRows final : public RowSource {
     }
     if (c == 0 && in_array_) throw error("the array is not closed");
     if (c == 0) return false;
-    if (!ValueScanner::can_start(c)) throw error(kNoRecord);
+    if (!ValueScanner::can_start(c)) {
+      const bool ascii = static_cast<signed char>(c) >= 0;
+      throw ascii ? error(kNoRecord) : error("the file is not valid UTF-8").hint(kConvertIt);
+    }
     parse_record(record);
     return true;
   }
@@ -121,7 +124,11 @@ class JsonRows final : public RowSource {
     }
     buffer_.reserve(buffer_.size() + simdjson::SIMDJSON_PADDING);
     const auto failure = parser_.parse(buffer_.data() + position_, scanned, false).get(record);
-    if (failure != simdjson::SUCCESS) throw error(simdjson::error_message(failure));
+    if (failure != simdjson::SUCCESS) {
+      const std::string_view text = std::string_view(buffer_).substr(position_, scanned);
+      const ColumnProblem problem = unreadable_record(simdjson::error_message(failure), text);
+      throw error(problem.why).hint(problem.hint);
+    }
     record_line_ = line_;
     const char* begin = buffer_.data() + position_;
     line_ += std::count(begin, begin + scanned, '\n');

@@ -44,6 +44,8 @@ class LabelSurvey {
  public:
   void add(const data::Records& records, size_t column) {
     const Value label = records.value(0, column);
+    const bool number = label.kind() == ValueKind::kNumber || label.kind() == ValueKind::kInteger;
+    if (!number && no_number_.empty()) no_number_ = records.where(0);
     if (label.kind() == ValueKind::kNumber) {
       has_numbers_ = true;
       ++rows_;
@@ -60,7 +62,8 @@ class LabelSurvey {
   bool empty() const { return rows_ == 0; }
   bool lists() const { return lists_; }
   bool has_numbers() const { return has_numbers_; }
-  bool has_names() const { return !names_.empty(); }
+  // The first row whose label is none; "": all are numbers.
+  const std::string& no_number() const { return no_number_; }
 
   // Sorted as the example scripts sort them.
   std::vector<std::string> names() const {
@@ -90,6 +93,7 @@ class LabelSurvey {
 
   std::set<int64_t> integers_;
   std::set<std::string> names_;  // strings and booleans
+  std::string no_number_;
   bool has_numbers_ = false, lists_ = false;
   int64_t rows_ = 0;
 };
@@ -129,7 +133,7 @@ std::optional<LabelSet> LabelSet::of_rows(data::RowSource& rows, size_t columns,
   }
   if (survey.empty()) throw unusable("there are no rows");
   if (always_regression || survey.has_numbers()) {
-    if (survey.has_names() || survey.lists()) throw unusable("some labels are no numbers");
+    if (!survey.no_number().empty()) throw unusable("some labels are no numbers").where(survey.no_number());
     return LabelSet(Kind::kRegression, {});
   }
   const Kind kind = survey.lists() ? Kind::kMultiLabel : Kind::kClasses;

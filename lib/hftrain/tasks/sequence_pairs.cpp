@@ -39,6 +39,9 @@ std::vector<std::string> chosen_pair(const std::vector<std::string>& names, cons
   std::vector<std::string> chosen = {column_of_pair(names, wanted.text, "text_column", kSourceColumn),
                                      column_of_pair(names, wanted.summary, "summary_column", kTargetColumn)};
   if (chosen[kSourceColumn] != chosen[kTargetColumn]) return chosen;
+  if (std::count(names.begin(), names.end(), chosen.front()) > 1)
+    throw Error(ExitCode::kData, "two columns are called '" + chosen.front() + "'")
+        .hint("give every column a name of its own");
   throw Error(ExitCode::kData, "texts and summaries are the same column '" + chosen.front() + "'")
       .hint("name both, with --text_column and --summary_column");
 }

@@ -79,6 +79,38 @@ TEST_CASE("every exit code without a report: documented ones are passed on, the 
   }
 }
 
+TEST_CASE(
+    "a worker that ends with 127 before it says anything could not be loaded, which is the environment's") {
+  WorkerRecord silent = ended(0, {0, 127}, 1);
+  silent.ready = false;
+  silent.step = -1;
+  JobRecord job{.workers = {silent}};
+  CHECK(judge(job).code == ExitCode::kEnvironment);
+  const std::string line =
+      "error while loading shared libraries: libtorch.so: cannot open shared object file";
+  const auto said = [&](std::vector<std::string> lines) {
+    return make_failure_report(job, judge(job), {std::move(lines), "", {}}).render();
+  };
+  CHECK(said({"/opt/bin/hftrain-worker: " + line}) ==
+        "error: hftrain-worker could not be loaded\n"
+        "  where: rank 0 of 1 on cpu, pid 100, before it was ready\n"
+        "  why: " +
+            line +
+            "\n  try: `hftrain doctor` shows which libraries are found; an installed hftrain takes "
+            "`hftrain-libtorch fetch`, a checkout scripts/setup\n"
+            "  last lines of rank 0:\n    | /opt/bin/hftrain-worker: " +
+            line);
+  CHECK(said({}).find("why: the system's loader ended it") != std::string::npos);
+  job.workers[0].ready = true;
+  CHECK(judge(job).code == ExitCode::kWorkerLost);
+}
+
+TEST_CASE("the report of a rank that exits without a reason has its four parts") {
+  const std::string text = report_of(JobRecord{.workers = {ended(0, {0, 77}, 1)}});
+  CHECK(text.find("error: rank 0 exited with code 77\n  where: ") == 0);
+  for (const char* part : {"\n  why: ", "\n  try: "}) CHECK(text.find(part) != std::string::npos);
+}
+
 TEST_CASE("exit code 0 without word of having finished is a lost worker, not success") {
   const Verdict verdict = judge_workers({ended(0, {0, 0}, 1)});
   CHECK(verdict.code == ExitCode::kWorkerLost);
