@@ -141,7 +141,7 @@ CHANGES = {
 # Of flags whose runs are longer, or that name files: where they are shown.
 SHOWN_BY = {
     "streaming": "streaming.py as_prepared",
-    **dict.fromkeys(("train_file", "validation_file"), "task_flags.py folders_and_columns_of_images"), "test_file": "text_classification.py metrics_and_predictions_are_those_of_the_trainer",
+    **dict.fromkeys(("train_file", "validation_file", "test_file"), "task_flags.py what_is_done_and_with_what"),
     **dict.fromkeys(("validation_mismatched_file", "test_mismatched_file"), "text_classification.py both_sets_of_mnli_are_evaluated_and_predicted"),
     "train_dir": "task_flags.py folders_and_columns_of_images", "validation_dir": "task_flags.py folders_and_columns_of_images",
     "image_column_name": "task_flags.py folders_and_columns_of_images", "image_processor_name": "task_flags.py folders_and_columns_of_images",
@@ -150,9 +150,10 @@ SHOWN_BY = {
     "ignore_data_skip": "streaming.py the_data_start_over_when_asked, tests/trainer/trainer_test.cpp", "dataloader_num_workers": "image_classification.py a_resumed_run_gives_the_same_bits: speed alone",
     "dataloader_prefetch_factor": "tests/plan/resolve_test.cpp: speed alone", "dataloader_pin_memory": "tests/plan/resolve_test.cpp: of GPUs",
     "generation_config": "written_texts.py settings_of_generation_follow_their_priority",
-    "prediction_loss_only": "text_classification.py flags_of_evaluation_do_what_they_say",
-    "eval_accumulation_steps": "text_classification.py flags_of_evaluation_do_what_they_say", "batch_eval_metrics": "text_classification.py flags_of_evaluation_do_what_they_say",
-    "eval_do_concat_batches": "text_classification.py flags_of_evaluation_do_what_they_say",
+    **dict.fromkeys(("prediction_loss_only", "batch_eval_metrics"), "text_classification.py flags_of_evaluation_do_what_they_say"),
+    **dict.fromkeys(("eval_accumulation_steps", "eval_do_concat_batches"), "task_flags.py outputs_wait_as_long_as_asked"),
+    **dict.fromkeys(("do_train", "do_eval", "do_predict", "seed", "num_train_epochs", "max_steps", "task"), "task_flags.py what_is_done_and_with_what"),
+    "full_determinism": "tests/runtime/worker_context_test.cpp",
 }
 SHOWN_BY |= {flag: "instruction_tuning.py every_flag_acts_by_flag_and_by_file" for flag in (
     "dataset_text_field", "chat_template_path", "max_length", "truncation_mode", "packing", "packing_strategy", "padding_free", "eval_packing", "completion_only_loss",
@@ -165,7 +166,7 @@ SHOWN_BY |= {flag: "task_flags.py flags_of_models" for flag in (
     "model_name_or_path", "model_type", "config_overrides", "config_name", "tokenizer_name", "cache_dir", "model_revision", "dtype", "use_cache")}
 SHOWN_BY |= {"ignore_mismatched_sizes": "opening.py a_head_of_another_size_is_drawn_anew_where_that_is_asked_for",
              "resize_position_embeddings": "opening.py positions_are_added_where_samples_are_longer", "freeze_embeds": "opening.py frozen_embeddings_stay_whatever_the_strategy_and_after_a_resume", "freeze_encoder": "opening.py a_frozen_encoder_stays_and_the_decoder_learns"}
-SECTIONS = ("Model and tokenizer", "Data", "Evaluation", "Generation", "Instruction data")
+SECTIONS = ("What to run", "Model and tokenizer", "Data", "Evaluation", "Generation", "Instruction data")
 
 
 def answers(run):
@@ -356,6 +357,63 @@ def pairs_of_files_are_rows(fixture, folder):
     expect(fewer["samples"]["train"] == 9 and fewer["samples"]["validation"] == 3, "n_train and n_val", fewer["samples"])
 
 
+def what_is_done_and_with_what(fixture, folder):
+    """What a run does and the files that it reads, named by flags, by a file, and left out one after another."""
+    data_flags(fixture, "text-classification", folder)
+    files = {flag: os.path.join(folder, name) for flag, name in (("train_file", "train.jsonl"), ("validation_file", "valid.jsonl"), ("test_file", "test.jsonl"))}
+    whole = {"do_train": True, "do_eval": True, "do_predict": True, **files, "num_train_epochs": 0.5, "seed": 7}
+    model = [word for word in fixture.model("text-classification") if word not in ("--task", "text-classification")]
+    common = ["train", *model, "--use_cpu", "--nproc_per_node", "1", "--max_seq_length", "48", "--logging_steps", "1", "--save_strategy", "no"]
+
+    def run(name, told, in_file):
+        output, path = os.path.join(folder, name), os.path.join(folder, name + ".yaml")
+        with open(path, "w") as file:
+            json.dump({"task": "text-classification", **told} if in_file else {}, file)
+        words = [] if in_file else ["--task", "text-classification", *(word for flag, value in told.items() for word in ("--" + flag, *([] if value is True else [str(value)])))]
+        fixture.call(*common, "--config", path, "--output_dir", output, *words)
+        return seen(output)
+
+    def both(name, told):
+        by_flag, by_file = run(name + "-flag", told, False), run(name + "-yaml", told, True)
+        expect(by_flag == by_file, f"{name} in YAML", f"{by_flag}\n{by_file}")
+        return by_flag
+    plain = both("whole", whole)
+    expect(plain["losses"] and plain["eval"] and plain["files"] and plain["samples"] == {"train": 24, "validation": 7, "test": 4}, "all is done", plain)
+    for flag, part in (("do_train", "losses"), ("do_eval", "eval"), ("do_predict", "files")):
+        found = both("no-" + flag, {key: value for key, value in whole.items() if key != flag})
+        expect(not found[part] and all(found[other] for other in ("losses", "eval", "files") if other != part), f"without {flag}", found)
+    fewer = both("other-files", whole | {"validation_file": files["test_file"], "test_file": files["validation_file"]})
+    expect(fewer["samples"] == {"train": 24, "validation": 4, "test": 7}, "the files that are named", fewer["samples"])
+    changed = {"seed": {"seed": 8}, "num_train_epochs": {"num_train_epochs": 1}, "max_steps": {"max_steps": 5}}
+    found = {name: both(name, whole | more) for name, more in changed.items()}
+    steps = {name: max(run["losses"]) for name, run in (*found.items(), ("whole", plain))}
+    expect(steps == {"seed": 2, "whole": 2, "num_train_epochs": 3, "max_steps": 5} and losses_differ(plain, found["seed"]), "steps and losses", steps)
+
+
+def outputs_wait_as_long_as_asked(fixture, folder):
+    """Outputs of the batches that wait are in the plan, twice where they are joined; results are the same, however long they wait."""
+    data = data_flags(fixture, "token-classification", folder)[:4]
+
+    def run(name, told, in_file):
+        path = os.path.join(folder, name + ".yaml")
+        with open(path, "w") as file:
+            json.dump(told if in_file else {}, file)
+        words = [] if in_file else [word for flag, value in told.items() for word in (["--no_" + flag] if value is False else ["--" + flag, str(value)])]
+        flags = fixture.flags("token-classification", os.path.join(folder, name), *data, "--do_eval", "--per_device_eval_batch_size", 1, "--config", path, *words)
+        plan = json.loads(fixture.call(*flags, "--dry_run", "--json").stdout)
+        fixture.call(*flags)
+        return plan["memory_per_rank"]["evaluation"], seen(os.path.join(folder, name))
+    plain = run("plain", {}, False)
+    found = {}
+    for name, told in (("waits", {"eval_accumulation_steps": 3}), ("apart", {"eval_accumulation_steps": 3, "eval_do_concat_batches": False})):
+        found[name] = run(name + "-flag", told, False)
+        in_file = run(name + "-yaml", told, True)
+        expect(found[name] == in_file, f"{name} in YAML", [found[name], in_file])
+        expect(found[name][1] == plain[1] and plain[1]["eval"]["eval_samples"] == 7, f"{name}: the same results", [plain, found])
+    kept = plain[0], found["apart"][0], found["waits"][0]
+    expect(0 < kept[1] - kept[0] == (kept[2] - kept[0]) * 2 / 5, "three batches of outputs are planned, and twice as many where they are joined", kept)
+
+
 def prepared_again_by_other_threads(fixture, folder):
     """What is prepared stays until a run overwrites it, and is the same by any number of threads."""
     data = data_flags(fixture, "clm", folder)
@@ -412,7 +470,8 @@ def no_flag_is_forgotten(fixture, folder):
 
 def main():
     tasks = {"flags_of_" + task.replace("-", "_"): flags_of(task) for task in CHANGES}
-    others = [folders_and_columns_of_images, flags_of_models, pairs_of_files_are_rows, prepared_again_by_other_threads, no_flag_is_forgotten]
+    others = [folders_and_columns_of_images, flags_of_models, pairs_of_files_are_rows, what_is_done_and_with_what, outputs_wait_as_long_as_asked,
+              prepared_again_by_other_threads, no_flag_is_forgotten]
     run_scenarios([*tasks.values(), *others], sys.argv[1:], TinyTasks)
 
 

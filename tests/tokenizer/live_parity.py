@@ -3,7 +3,8 @@
 
     live_parity.py FOLDER TEXTS_PER_PIPELINE[:INPUTS] [PIPELINE…]     all pipelines, or these
 
-INPUTS are texts and pairs with options of truncation and padding, as many as texts when not said.
+INPUTS are texts and pairs with options of truncation and padding, as many as texts when not said. HFTRAIN_PARITY_SEED is any word:
+another one makes other texts.
 """
 import json
 import os
@@ -80,7 +81,7 @@ def main():
         text_of_tokenizer = tokenizer.to_str()
         with open(os.path.join(target, "tokenizer.json"), "w") as out:
             out.write(text_of_tokenizer)
-        rng = random.Random("live " + name)
+        rng = random.Random(os.environ.get("HFTRAIN_PARITY_SEED", "live") + " " + name)
         texts = [(hard_text if i % 4 == 3 else random_mixture)(rng) for i in range(count)] + list(every_code_point(rng))
         if name in ("gpt2", "llama3", "qwen2", "llama2", "llama2_old", "unigram_bytes"):  # a megabyte without a space
             texts.append("".join(rng.choice("abcdefghijklmnopqrstuvwxyzäßя東") for _ in range(1_000_000)))
