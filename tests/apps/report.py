@@ -124,6 +124,12 @@ def fetch(address, path="", host=None):
         return answer.read().decode()
 
 
+def points_of_first_line(page):
+    """None, too, of a page that was made before the run had logged anything."""
+    charts = page.data["charts"]
+    return len(charts[0]["lines"][0]["x"]) if charts else 0
+
+
 def a_live_page_follows_the_run(fixture, folder):
     output = os.path.join(folder, "out")
     training = subprocess.Popen([HFTRAIN, *fixture.flags(output, "--max_steps", 100000, "--save_strategy", "no", ranks=1)],
@@ -143,7 +149,7 @@ def a_live_page_follows_the_run(fixture, folder):
         while fetch(address, "state") == state:
             expect(time.monotonic() < deadline, "the state changes as the run goes on", state)
             time.sleep(0.05)
-        while len(Page(fetch(address)).data["charts"][0]["lines"][0]["x"]) <= len((first.data["charts"] or [{"lines": [{"x": []}]}])[0]["lines"][0]["x"]):
+        while points_of_first_line(Page(fetch(address))) <= points_of_first_line(first):
             expect(time.monotonic() < deadline, "the line grows", state)
             time.sleep(0.05)
         arguments = os.path.join(output, "hftrain", "arguments.yaml")
