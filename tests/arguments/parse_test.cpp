@@ -200,14 +200,10 @@ TEST_CASE("model_init_kwargs count where the flags of the model are not given") 
   CHECK(contains(mistakes({"--model_init_kwargs", R"({"trust_remote_code": true})"}), "there is no Python"));
 }
 
-TEST_CASE("flags that come next say that they are planned, and why where they never will be") {
-  for (const std::string flag : {"cuda_graphs=true"}) {
-    INFO(flag);
-    CHECK(contains(mistakes({"--" + flag}), "is planned: not in this build yet"));
-  }
+TEST_CASE("flags of what is not here say why, or whose they are") {
   for (const std::string flag :
-       {"use_dora", "lora_target_parameters=a", "load_in_8bit", "load_in_4bit", "bnb_4bit_quant_type=fp4",
-        "use_bnb_nested_quant", "bnb_4bit_quant_storage=uint8"}) {
+       {"cuda_graphs=true", "use_dora", "lora_target_parameters=a", "load_in_8bit", "load_in_4bit",
+        "bnb_4bit_quant_type=fp4", "use_bnb_nested_quant", "bnb_4bit_quant_storage=uint8"}) {
     INFO(flag);
     CHECK(contains(mistakes({"--" + flag}), "is not supported\n"));
     CHECK(contains(mistakes({"--" + flag}), "why: "));
@@ -218,6 +214,7 @@ TEST_CASE("flags that come next say that they are planned, and why where they ne
   }
   for (const char* kernel : {"eager", "sdpa", "flash_attention_2", "flash_attention_3"})
     CHECK(contains(notes(parse({"--attn_implementation", kernel})), "the kernel is chosen by device"));
+  CHECK(contains(mistakes({"--cuda_graphs", "true"}), "use auto"));
   for (const char* word : {"auto", "false"}) CHECK(mistakes({"--cuda_graphs", word}).empty());
 }
 

@@ -10,7 +10,10 @@ std::vector<Flag> device_flags() {
        .choices = {{"auto"}, {"true"}, {"false"}},
        .ours = true,
        .also_fine = "\"false\"",
-       .support = planned("every kernel is launched by itself today", "auto")},
+       .support = refused("a recorded update would go on with the learning rate, the number of tokens and "
+                          "the loss scale that it was recorded with, which the host gives each update here; "
+                          "auto launches every kernel by itself",
+                          "auto")},
       {.name = "torch_empty_cache_steps",
        .slot = at<&Arguments::device, &DeviceArguments::torch_empty_cache_steps>,
        .help = "Return cached device memory to the driver every N updates.",
