@@ -19,16 +19,17 @@ def machine(trial, options):
 
 
 def kernels(trial, options):
-    """every operator with a kernel of its own, over dtypes, beside the composition of ATen's"""
+    """every operator with a kernel of its own, over dtypes, beside the composition of ATen's; and what a kernel that fails is told as"""
     program = trial.tree / "bin" / "test_gpu_kernels"
     if not trial.on_gpu:
         return trial.skip("operators", "they need a GPU")
     if not program.exists():
         return trial.row("operators", False, f"{program} is not there; scripts/gpu/pack brings it")
     libraries = f"{trial.tree / 'lib'}:{trial.tree / 'lib' / 'torch'}"
-    result = subprocess.run([program, "[gpu]"], text=True, capture_output=True, timeout=trial.seconds_left(),
-                            env={**os.environ, "HFTRAIN_BINARY_DIR": str(trial.tree), "LD_LIBRARY_PATH": libraries})
-    trial.row("operators", result.returncode == 0, result.stdout.strip().splitlines()[-1] if result.stdout else result.stderr[-300:])
+    for name, tag in (("operators", "[gpu]"), ("a poisoned kernel", "[.poisoned]")):
+        result = subprocess.run([program, tag], text=True, capture_output=True, timeout=trial.seconds_left(),
+                                env={**os.environ, "HFTRAIN_BINARY_DIR": str(trial.tree), "LD_LIBRARY_PATH": libraries})
+        trial.row(name, result.returncode == 0, result.stdout.strip().splitlines()[-1] if result.stdout else result.stderr[-300:])
 
 
 STEPS = {step.__name__.replace("_", "-"): step

@@ -1,7 +1,12 @@
 // The operators on a GPU, generated over the same table as on the CPU. Loads the real plug-in, which is for ever, so it
 // is a program of its own.
+#include <ATen/ops/embedding.h>
+#include <ATen/ops/full.h>
+#include <ATen/ops/ones.h>
+
 #include "hftrain/base/error.h"
 #include "hftrain/runtime/cuda_plugin.h"
+#include "hftrain/runtime/translate.h"
 #include "operator_cases.h"
 #include "support/catch.h"
 #include "support/paths.h"
@@ -46,6 +51,22 @@ TEST_CASE("The forms of every operator agree with the composition in float64, on
   const at::ScalarType dtype = GENERATE(at::kFloat, at::kBFloat16, at::kHalf, at::kDouble);
   INFO(each.name << " in " << dtype);
   cases::check_operator(each, at::Device(at::kCUDA, 0), dtype);
+}
+
+// In a process of its own: the device is of no use to it afterwards.
+TEST_CASE("A kernel that reads outside its memory ends as an error of the device", "[.poisoned]") {
+  if (!missing_for_cuda().empty()) HFTRAIN_SKIP(missing_for_cuda());
+  const at::Tensor table = at::ones({4, 2}, at::TensorOptions().device(at::Device(at::kCUDA, 0)));
+  const at::Tensor outside =
+      at::full({3}, int64_t{1} << 20, at::TensorOptions(table.device()).dtype(at::kLong));
+  try {
+    runtime::translate_exceptions([&] { return at::embedding(table, outside).sum().item<float>(); });
+    FAIL("nothing was thrown");
+  } catch (const Error& error) {
+    INFO(error.what());
+    CHECK(error.code() == ExitCode::kEnvironment);
+    CHECK(error.diagnostics().front().what == "the device reported an error");
+  }
 }
 
 }  // namespace hftrain::nn

@@ -32,6 +32,9 @@ TEST_CASE("every foreign exception gets the exit code of its kind") {
   CHECK(error_of([] { TORCH_CHECK_WITH(DistBackendError, false, "gone"); }).code() == ExitCode::kWorkerLost);
   CHECK(error_of([] { TORCH_CHECK_WITH(DistStoreError, false, "gone"); }).code() == ExitCode::kWorkerLost);
   CHECK(error_of([] { at::ones({2}).add(at::ones({3})); }).code() == ExitCode::kInternal);
+  CHECK(error_of([] {
+          throw c10::AcceleratorError({__func__, __FILE__, __LINE__}, 710, "device-side assert triggered");
+        }).code() == ExitCode::kEnvironment);
   CHECK(error_of([] { throw std::runtime_error("odd"); }).code() == ExitCode::kInternal);
   CHECK(error_of([] { throw 3; }).code() == ExitCode::kInternal);
 }
@@ -40,6 +43,17 @@ TEST_CASE("the message of LibTorch is kept, without its backtrace") {
   const Error error = error_of([] { at::ones({2}).add(at::ones({3})); });
   CHECK(error.diagnostics().front().why.find("must match the size") != std::string::npos);
   CHECK(error.diagnostics().front().why.find("frame #") == std::string::npos);
+}
+
+TEST_CASE("an error of the device says that it may come late, and how to see where it comes from") {
+  const Error error = error_of([] {
+    throw c10::AcceleratorError({__func__, __FILE__, __LINE__}, 710, "device-side assert triggered");
+  });
+  const Diagnostic& told = error.diagnostics().front();
+  CHECK(told.what == "the device reported an error");
+  CHECK(told.why.find("device-side assert triggered") != std::string::npos);
+  CHECK_FALSE(told.where.empty());
+  CHECK(told.hint.find("CUDA_LAUNCH_BLOCKING=1") != std::string::npos);
 }
 
 TEST_CASE("our own error passes with all its parts, and results pass by value and by reference") {

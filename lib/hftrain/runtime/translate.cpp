@@ -26,7 +26,12 @@ Error translate(const std::exception_ptr& foreign) {
     return Error(ExitCode::kWorkerLost, "communication with the other ranks failed")
         .why(error.what_without_backtrace());
   } catch (const c10::AcceleratorError& error) {
-    return Error(ExitCode::kEnvironment, "the device reported an error").why(error.what_without_backtrace());
+    return Error(ExitCode::kEnvironment, "the device reported an error")
+        .where("an operation that the device was behind with: what the host came to is not what failed")
+        .why(error.what_without_backtrace())
+        .hint(
+            "CUDA_LAUNCH_BLOCKING=1 lets the operation itself tell; if another GPU does the same without an "
+            "error, look for this one's Xid in the kernel's log (dmesg)");
   } catch (const c10::Error& error) {
     return Error(ExitCode::kInternal, "LibTorch reported an error").why(error.what_without_backtrace());
   } catch (const std::exception& error) {

@@ -90,6 +90,16 @@ fault("gradients are read on the host before they have come there",
       tests=["parallel: gradients that come to the host late are waited for before they are read"],
       says=r"late copies|nan|rank")
 
+fault("the deadline of an operation on a device begins with the one before it",
+      "lib/hftrain/comm/work_watch.cpp", "    front_since_.reset();\n    if (status_ != nullptr) status_->end_wait();", "    if (status_ != nullptr) status_->end_wait();",
+      tests=["comm: a deadline begins when the operation before is over"],
+      says=r"broadcast|timeout")
+
+fault("a rank that divides its model first makes all of it",
+      "lib/hftrain/models/model.cpp", "options.allocated ? at::empty(spec.shape, typed)", "true ? at::empty(spec.shape, typed)",
+      tests=["models: a rank of a divided model of a billion numbers never holds more than its shards"],
+      says=r"peak")
+
 fault("variants of strategies are written down and nobody runs them",
       "tests/parallel/sharded_strategy_test.cpp", "  run_stages(\", one output for many, checkpointing\", 2);\n", "",
       tests=["parallel: every body of ranks that is registered is run by a test"],
