@@ -9,7 +9,6 @@
 #include "hftrain/interchange/trainer_folder.h"
 #include "hftrain/plan/identity.h"
 #include "hftrain/storage/file_system.h"
-#include "hftrain/storage/stored_weights.h"
 
 namespace hftrain::front {
 namespace {
@@ -32,7 +31,7 @@ std::vector<std::string> skipped_lines(const OutputState& state) {
 // Another trainer's folder has no hashes to verify: its files are read, and the checksums in them compared.
 ResumeDecision resume_from_trainers(const std::string& folder) {
   const interchange::TrainerFolder found = interchange::check_trainer_folder(folder);
-  if (!path_exists(folder + '/' + architectures::kAdapterConfigName)) storage::StoredWeights{folder};
+  if (!path_exists(folder + '/' + architectures::kAdapterConfigName)) interchange::check_weights(folder);
   return {folder,
           {"resuming from " + folder + " at step " + std::to_string(found.step) +
            ", which transformers' Trainer wrote"}};

@@ -6,6 +6,7 @@ Usage: tests/fuzz/make_seeds.py      (into tests/fuzz/seeds and tests/fuzz/words
 """
 import base64
 import collections
+import copyreg
 import io
 import json
 import os
@@ -386,6 +387,66 @@ def torch_files():
         seed("torch_zip", path.stem, path.read_bytes())
 
 
+def record(module, name, state):
+    """What pickles write as an object of module.name with a state."""
+    kind = getattr(sys.modules.get(module), name, None) or stand_in(module, name)
+    made = kind()
+    kind.__getstate__ = lambda self: self.own_state
+    made.own_state = state
+    return made
+
+
+def bare_name(module, name):
+    """What pickles write as module.name alone."""
+    kind = stand_in(module, name)
+    kind.__reduce__ = lambda self: name
+    made = kind()
+    setattr(sys.modules[module], name, made)
+    return made
+
+
+def sharded_metadata():
+    """Of torch.distributed.checkpoint: a matrix in the two pieces that lie in the target's file, 580 bytes each."""
+    of_dcp, piece = "torch.distributed.checkpoint.metadata", 580
+    size, layout, encoding = stand_in("torch", "Size"), stand_in("torch.serialization", "_get_layout"), stand_in(of_dcp, "_MEM_FORMAT_ENCODING")
+    dtype = bare_name("torch", "float32")
+
+    def of(name, **state):
+        return record(of_dcp, name, state)
+
+    def index(name, offset):
+        return of("MetadataIndex", fqn=name, index=0, **({} if offset is None else {"offset": Call(size, offset)}))
+
+    def place(offset, length=piece, **more):
+        return record("torch.distributed.checkpoint.filesystem", "_StorageInfo",
+                      {"relative_path": "__0_0.distcp", "offset": offset, "length": length, **more})
+
+    def tensor(shape, chunks):
+        properties = record(of_dcp, "TensorProperties", (dtype, Call(layout, "torch.strided"), False,
+                                                         Call(encoding, 0), False))
+        return of("TensorStorageMetadata", properties=properties, size=Call(size, shape),
+                      chunks=[of("ChunkStorageMetadata", offsets=Call(size, at), sizes=Call(size, sizes)) for at, sizes in chunks])
+
+    def metadata(tensors, places):
+        return of("Metadata", state_dict_metadata=tensors, planner_data={"w": ("model", "w")}, storage_data=places,
+                      storage_meta=of("StorageMeta", checkpoint_id=Call(pathlib.PosixPath, "a", "b"), save_id="s", modules=[]),
+                      version="1.0.0")
+
+    rows = [((0, 0), (2, 3)), ((2, 0), (2, 3))]
+    both = {index("w", (0, 0)): place(0), index("w", (2, 0)): place(piece)}
+    setting = of("BytesStorageMetadata")
+    for name, value in {
+            "sound": metadata({"w": tensor((4, 3), rows), "rate": setting}, {**both, index("rate", None): place(0, 9)}),
+            "hole": metadata({"w": tensor((5, 3), rows)}, both), "overlap": metadata({"w": tensor((3, 3), [rows[0], ((1, 0), (2, 3))])}, both),
+            "behind": metadata({"w": tensor((2, 3), rows[:1])}, {index("w", (0, 0)): place(2 ** 62)}),
+            "compressed": metadata({"w": tensor((2, 3), rows[:1])}, {index("w", (0, 0)): place(0, transform_descriptors=["zstd"])}),
+            "other_class": metadata({"w": Call(os.system, "true")}, {})}.items():
+        seed("dcp_metadata", name, pickle.dumps(value, protocol=4))
+    golden = folder.parents[2] / "tests/golden/interchange/fsdp"
+    for name in ("pytorch_model_fsdp_0", "optimizer_0"):
+        seed("dcp_metadata", name, (golden / name / ".metadata").read_bytes())
+
+
 def plugins():
     """Libraries with nothing but a section, as tests/plan/plugin_file_test.cpp makes them."""
     def library(section, contents):
@@ -420,6 +481,9 @@ def words():
                          "_codecs\\x0aencode\\x0a", "latin1", "numpy\\x0adtype\\x0a", "numpy\\x0andarray\\x0a", "numpy.core.multiarray\\x0a_reconstruct\\x0a",
                          "torch\\x0aBFloat16Storage\\x0a", "torch\\x0aLongStorage\\x0a", "storage", "param_groups", "params", "state", "step",
                          "lr_lambdas", "base_lrs", "last_epoch", "cuda", "scale", "_growth_tracker"],
+        "dcp_metadata": ["state_dict_metadata", "storage_data", "TensorStorageMetadata", "BytesStorageMetadata", "ChunkStorageMetadata", "MetadataIndex",
+                         "torch.distributed.checkpoint.metadata", "_StorageInfo", "relative_path", "offset", "length", "transform_descriptors", "fqn",
+                         "offsets", "sizes", "chunks", "size", "properties", "__0_0.distcp", "torch", "Size", "float32", "float64", "bfloat16"],
         "plugin_note": ["\\x7fELF", ".hftrain_plugin", "interface=", "torch=", "cxx11_abi=", "name="],
         "torch_zip": ["PK\\x01\\x02", "PK\\x03\\x04", "PK\\x05\\x06", "PK\\x06\\x06", "PK\\x06\\x07", "\\xff\\xff\\xff\\xff", "state/data.pkl"],
         "yaml": [name for source in sorted((folder.parents[2] / "lib/hftrain/arguments/flags").glob("*.cpp"))
@@ -438,5 +502,5 @@ def words():
             (target_folder / seeds.name).write_text(lines)
 
 
-for write in (control_messages, greetings, safetensors, sharded_state, tokenizers, manifests, configs, configurations, rows, machines, chat_templates, images, torch_files, plugins, words):
+for write in (control_messages, greetings, safetensors, sharded_state, tokenizers, manifests, configs, configurations, rows, machines, chat_templates, images, torch_files, sharded_metadata, plugins, words):
     write()

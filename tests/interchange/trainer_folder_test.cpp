@@ -125,10 +125,12 @@ TEST_CASE("a folder with a file cut short, changed or missing is refused, and sa
   CHECK(!check_trainer_folder(folder.path()).whole);
 }
 
-TEST_CASE("checkpoints in the parts of ranks are refused with what makes a whole one of them") {
-  const std::vector<std::pair<std::string, std::string>> parts = {{"pytorch_model_fsdp_0", "merge-weights"},
-                                                                  {"optimizer_0", "FULL_STATE_DICT"},
-                                                                  {"global_step10", "zero_to_fp32.py"}};
+TEST_CASE("checkpoints in parts that cannot be read are refused with what makes a whole one of them") {
+  const std::vector<std::pair<std::string, std::string>> parts = {
+      {"pytorch_model_fsdp_0", "hidden files"},
+      {"optimizer_0", "hidden files"},
+      {"pytorch_model_fsdp_rank0.bin", "SHARDED_STATE_DICT"},
+      {"global_step10", "zero_to_fp32.py"}};
   for (const auto& [name, hint] : parts) {
     const TemporaryDirectory folder;
     std::ofstream(folder / "trainer_state.json") << R"({"global_step": 2})";

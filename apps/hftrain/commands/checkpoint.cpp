@@ -1,6 +1,7 @@
 // hftrain checkpoint verify DIR | inspect DIR [--json] | export DIR OUT | merge DIR OUT
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <ostream>
 
 #include "command.h"
@@ -8,10 +9,13 @@
 #include "hftrain/base/error.h"
 #include "hftrain/base/file.h"
 #include "hftrain/base/text.h"
+#include "hftrain/interchange/others_summary.h"
+#include "hftrain/interchange/trainer_folder.h"
 #include "hftrain/storage/checkpoint_folder.h"
 #include "hftrain/storage/checkpoint_summary.h"
 #include "hftrain/storage/model_export.h"
 #include "hftrain/storage/model_folder.h"
+#include "hftrain/storage/stored_weights.h"
 #include "launcher/front/adapter_merge.h"
 
 namespace hftrain::app {
@@ -20,20 +24,22 @@ namespace {
 constexpr const char* kCheckpointUsage =
     "usage: hftrain checkpoint verify DIR\n"
     "       hftrain checkpoint inspect DIR [--json]\n"
-    "       hftrain checkpoint export DIR OUT [--max_shard_size SIZE]\n"
+    "       hftrain checkpoint export DIR OUT [--max_shard_size SIZE] [--model_name_or_path MODEL]\n"
     "       hftrain checkpoint merge DIR OUT [--max_shard_size SIZE]\n"
     "\n"
     "verify   hashes every file against the manifest; prints ok, or names the first bad file (exit code 4)\n"
-    "inspect  step, plan, tensors, shapes, dtypes and shards of a checkpoint or model folder\n"
+    "inspect  step, plan, tensors, shapes, dtypes and shards of a checkpoint or model folder, others' too\n"
     "export   a plain transformers folder: config, tokenizer and weights, without optimizer and run state;\n"
     "merge    an adapter and its base model in one plain transformers folder\n"
-    "         --max_shard_size (default 50GB) in KB, MB, GB or TB of 1000\n";
+    "         --max_shard_size (default 50GB) in KB, MB, GB or TB of 1000;\n"
+    "         --model_name_or_path: whose configuration and tokenizer, where the checkpoint has none\n";
 
 // The words behind the action.
 struct CheckpointRequest {
   std::string folder, out;
   bool json = false;
   std::string max_shard_size = "50GB";  // as transformers 5
+  std::string model;                    // a folder
 };
 
 int64_t shard_size(const std::string& text) {
@@ -58,6 +64,9 @@ CommandOptions checkpoint_options(const std::string& action, CheckpointRequest& 
   if (action != "export" && action != "merge") return options;
   options.text("OUT", request.out, "OUT", "the folder to write", Need::kRequired);
   options.text("--max_shard_size", request.max_shard_size, "SIZE", "in KB, MB, GB or TB of 1000");
+  if (action == "export")
+    options.text("--model_name_or_path", request.model, "MODEL",
+                 "folder whose configuration and tokenizer it gets, where the checkpoint has none");
   return options;
 }
 
@@ -83,7 +92,8 @@ ExitCode verify(const std::string& folder, std::ostream& out) {
 }
 
 ExitCode inspect(const CheckpointRequest& request, std::ostream& out) {
-  const storage::CheckpointSummary summary = storage::summarize_checkpoint(request.folder);
+  const std::optional<storage::CheckpointSummary> others = interchange::summarize_others(request.folder);
+  const storage::CheckpointSummary summary = others ? *others : storage::summarize_checkpoint(request.folder);
   out << (request.json ? dump_json(storage::summary_to_json(summary)) + '\n'
                        : storage::render_summary(summary));
   return ExitCode::kDone;
@@ -91,8 +101,14 @@ ExitCode inspect(const CheckpointRequest& request, std::ostream& out) {
 
 ExitCode export_folder(const CheckpointRequest& request, std::ostream& out) {
   storage::PosixFileSystem files;
-  const storage::ExportResult result = storage::export_model(
-      files, request.folder, request.out, {.max_shard_bytes = shard_size(request.max_shard_size)});
+  const int64_t most = shard_size(request.max_shard_size);
+  const bool described = request.model.empty() || path_exists(request.folder + "/config.json");
+  std::optional<storage::StoredWeights> parts;
+  if (interchange::is_in_parts(request.folder)) parts.emplace(interchange::open_weights(request.folder));
+  const storage::ExportResult result = storage::export_model(files, request.folder, request.out,
+                                                             {.max_shard_bytes = most,
+                                                              .over = described ? "" : request.model,
+                                                              .weights = parts ? &*parts : nullptr});
   out << request.out << ": " << result.tensors << " tensors, " << format_bytes(result.bytes) << " in "
       << result.files << " files\n";
   return ExitCode::kDone;

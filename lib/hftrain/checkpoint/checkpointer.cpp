@@ -15,6 +15,7 @@
 #include "hftrain/checkpoint/optimizer_state.h"
 #include "hftrain/checkpoint/state_parts.h"
 #include "hftrain/checkpoint/weights.h"
+#include "hftrain/interchange/trainer_folder.h"
 #include "hftrain/plan/identity.h"
 
 namespace hftrain::checkpoint {
@@ -326,7 +327,7 @@ void Checkpointer::write_model(SaveTarget* target) {
 LoadedWeights Checkpointer::load_model(const std::string& folder, const OpeningRules& rules) {
   LoadedWeights loaded;
   const std::optional<Error> failure = attempt(
-      [&] { loaded = load_weights(table_, storage::StoredWeights(folder), strategy_, progress_, rules); });
+      [&] { loaded = load_weights(table_, interchange::open_weights(folder), strategy_, progress_, rules); });
   check_collective_status(communicator_, failure, "load the model");
   return loaded;
 }

@@ -1,18 +1,24 @@
 #include "hftrain/checkpoint/trainer_checkpoint.h"
 
 #include <algorithm>
-#include <map>
+#include <memory>
+#include <set>
 #include <span>
 
 #include "hftrain/base/error.h"
+#include "hftrain/base/file.h"
 #include "hftrain/base/json.h"
+#include "hftrain/base/printable.h"
 #include "hftrain/base/text.h"
 #include "hftrain/checkpoint/state_parts.h"
+#include "hftrain/interchange/fsdp_folder.h"
+#include "hftrain/interchange/optimizer_states.h"
 #include "hftrain/storage/sharded_state.h"
 
 namespace hftrain::checkpoint {
 namespace {
 
+using interchange::OptimizerStates;
 using interchange::TrainerOptimizer;
 using parallel::Access;
 using parallel::StatePart;
@@ -39,7 +45,7 @@ void check_groups(const TrainerOptimizer& saved, const TrainerGroups& groups) {
       .hint(kOtherModel);
 }
 
-void refuse_optimizer(const TrainerOptimizer& saved, const std::string& wanted) {
+void refuse_optimizer(const OptimizerStates& saved, const std::string& wanted) {
   throw Error(ExitCode::kData, "the optimizer's state is of another optimizer")
       .where(saved.path())
       .why("it keeps " + join(saved.state_names(), ", ") + " of a parameter, and this run's --optim keeps " +
@@ -49,7 +55,7 @@ void refuse_optimizer(const TrainerOptimizer& saved, const std::string& wanted) 
           "alone");
 }
 
-void refuse_shape(const TrainerOptimizer& saved, const StatePart& part, const storage::SlicedTensor& tensor) {
+void refuse_shape(const OptimizerStates& saved, const StatePart& part, const storage::SlicedTensor& tensor) {
   throw Error(ExitCode::kData, "the optimizer's state is of another model")
       .where(saved.path())
       .why("'" + stored_name(part) + "' has the shape " + Json(tensor.shape).dump() + " there, and " +
@@ -57,19 +63,57 @@ void refuse_shape(const TrainerOptimizer& saved, const StatePart& part, const st
       .hint(kOtherModel);
 }
 
+// The Trainer's optimizer.pt numbers parameters through its groups.
+OptimizerStates states_by_place(const std::string& checkpoint, const TrainerGroups& groups) {
+  const auto saved = std::make_shared<const TrainerOptimizer>(checkpoint);
+  check_groups(*saved, groups);
+  OptimizerStates states(saved->path(), saved);
+  size_t position = 0;
+  for (const auto& group : groups) {
+    for (const std::string& name : group) {
+      for (const std::string& state : saved->state_names()) {
+        if (const storage::SlicedTensor* tensor = saved->find(position, state))
+          states.add(name, state, *tensor);
+      }
+      ++position;
+    }
+  }
+  return states;
+}
+
+// State of a parameter that this run does not train would be lost without a word.
+void check_names(const OptimizerStates& saved, const TrainerGroups& groups) {
+  std::set<std::string> own;
+  for (const auto& group : groups) own.insert(group.begin(), group.end());
+  for (const auto& [key, tensor] : saved.all()) {
+    if (own.count(key.first) != 0) continue;
+    throw Error(ExitCode::kData, "the optimizer's state is of another model")
+        .where(saved.path())
+        .why("it has state of '" + printable(key.first) + "', which this run does not train")
+        .hint(kOtherModel);
+  }
+  if (!saved.all().empty() || own.empty()) return;
+  throw Error(ExitCode::kData, "the optimizer's state is empty")
+      .where(saved.path())
+      .why("it has no tensor")
+      .hint(kOtherModel);
+}
+
+OptimizerStates open_states(const std::string& checkpoint, const TrainerGroups& groups) {
+  if (path_exists(checkpoint + '/' + interchange::kOptimizerFile)) return states_by_place(checkpoint, groups);
+  OptimizerStates saved = interchange::open_fsdp_optimizer(checkpoint);
+  check_names(saved, groups);
+  return saved;
+}
+
 // Which of an optimizer's state is in the file. State that no update has made yet stays as it began.
 class Loading {
  public:
-  Loading(const TrainerOptimizer& saved, const TrainerGroups& groups, const storage::ByteProgress& progress)
-      : saved_(saved), progress_(progress) {
-    for (const auto& group : groups) {
-      for (const std::string& name : group) positions_.emplace(name, positions_.size());
-    }
-  }
+  Loading(const OptimizerStates& saved, const storage::ByteProgress& progress)
+      : saved_(saved), progress_(progress) {}
   void fill_part(const StatePart& part) {
-    const size_t position = positions_.at(part.parameter);
-    const storage::SlicedTensor* tensor = saved_.find(position, part.state);
-    if (tensor == nullptr && !saved_.has_state(position)) return;
+    const storage::SlicedTensor* tensor = saved_.find(part.parameter, part.state);
+    if (tensor == nullptr && !saved_.has_state(part.parameter)) return;
     if (tensor == nullptr) refuse_optimizer(saved_, "'" + part.state + "'");
     if (tensor->shape != stored_shape(part)) refuse_shape(saved_, part, *tensor);
     fill(part.tensor, tensor->dtype,
@@ -78,13 +122,12 @@ class Loading {
   }
 
  private:
-  const TrainerOptimizer& saved_;
+  const OptimizerStates& saved_;
   const storage::ByteProgress& progress_;
-  std::map<std::string, size_t> positions_;
 };
 
 // What it keeps and this run does not: of another optimizer, or of another form of it (amsgrad).
-void check_states(parallel::Strategy& strategy, const TrainerOptimizer& saved) {
+void check_states(parallel::Strategy& strategy, const OptimizerStates& saved) {
   std::vector<std::string> own;
   strategy.visit_optimizer_state(
       [&](const StatePart& part) {
@@ -151,10 +194,9 @@ interchange::TrainerRun trainer_run(const plan::RunPlan& plan, const architectur
 
 void load_trainer_optimizer(parallel::Strategy& strategy, const TrainerGroups& groups,
                             const std::string& checkpoint, const storage::ByteProgress& progress) {
-  const TrainerOptimizer saved(checkpoint);
-  check_groups(saved, groups);
+  const OptimizerStates saved = open_states(checkpoint, groups);
   check_states(strategy, saved);
-  Loading loading(saved, groups, progress);
+  Loading loading(saved, progress);
   strategy.visit_optimizer_state([&](const StatePart& part) { loading.fill_part(part); }, Access::kWrite);
 }
 

@@ -36,7 +36,7 @@ TrainerGroups trainer_groups(const plan::RunPlan& plan, const architectures::Par
 interchange::TrainerRun trainer_run(const plan::RunPlan& plan, const architectures::ParameterTable& table,
                                     const Json& state, double next_rate);
 
-// Fills this rank's parts from optimizer.pt. Error(kData) when it is of another model or another optimizer. `progress` is told of
+// Fills this rank's parts from optimizer.pt, or from what FSDP left in its place. Error(kData) when it is of another model or another optimizer. `progress` is told of
 // every part.
 void load_trainer_optimizer(parallel::Strategy& strategy, const TrainerGroups& groups,
                             const std::string& checkpoint, const storage::ByteProgress& progress);

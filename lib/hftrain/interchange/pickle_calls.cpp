@@ -214,6 +214,10 @@ void fill_array(PickleState& state, uint32_t target, uint32_t argument) {
   state.items[target] = std::move(list);
 }
 
+bool is_record_name(const PickleState& state, const std::string& name) {
+  return std::find(state.records.begin(), state.records.end(), name) != state.records.end();
+}
+
 struct Function {
   const char* name;
   uint32_t (*call)(PickleState& state, uint32_t arguments);
@@ -241,7 +245,7 @@ void refuse_pickle(const PickleState& state, const std::string& why) {
 
 PickleItem pickle_global(const PickleState& state, const std::string& name) {
   const bool known =
-      dtype_of_storage(name) || name == "numpy.ndarray" ||
+      is_record_name(state, name) || dtype_of_storage(name) || name == "numpy.ndarray" ||
       std::any_of(kFunctions.begin(), kFunctions.end(), [&](const Function& f) { return name == f.name; });
   if (!known)
     refuse_pickle(state,
@@ -274,7 +278,22 @@ PickleItem pickle_storage(const PickleState& state, uint32_t id, const StorageFi
   return item;
 }
 
+bool is_record_type(const PickleState& state, const PickleItem& item) {
+  return item.kind == ItemKind::kGlobal && is_record_name(state, item.name);
+}
+
+uint32_t make_record(PickleState& state, uint32_t type, uint32_t arguments) {
+  if (!is_record_type(state, state.items[type]))
+    refuse_pickle(state, "it makes an object of what is no type");
+  value_of(state, arguments, Kind::kTuple, "the arguments of a type");
+  PickleItem record = plain(Kind::kRecord);
+  record.value.text = state.items[type].name;
+  record.value.items = {arguments};
+  return keep(state, std::move(record));
+}
+
 uint32_t call_pickled(PickleState& state, uint32_t function, uint32_t arguments) {
+  if (is_record_type(state, state.items[function])) return make_record(state, function, arguments);
   const PickleItem& called = state.items[function];
   if (called.kind == ItemKind::kGlobal) {
     for (const Function& known : kFunctions) {
@@ -297,6 +316,11 @@ void build_pickled(PickleState& state, uint32_t target, uint32_t argument) {
   }
   if (item.kind == ItemKind::kValue && item.value.kind == Kind::kDict) {
     value_of(state, argument, Kind::kDict, "the attributes of a dict");
+    return;
+  }
+  if (item.kind == ItemKind::kValue && item.value.kind == Kind::kRecord && item.value.items.size() == 1) {
+    value_at(state, argument);
+    state.items[target].value.items.push_back(argument);
     return;
   }
   refuse_pickle(state, "it changes what has no state");

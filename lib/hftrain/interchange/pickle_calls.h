@@ -21,7 +21,8 @@ struct PickleItem {
 
 // What is being built of one pickle.
 struct PickleState {
-  std::string origin;  // for messages
+  std::string origin;   // for messages
+  RecordNames records;  // types that it may name
   std::vector<PickleItem> items;
   std::vector<PickledTensor> tensors;
   size_t made_bytes = 0;  // by functions, beside what stands in the file
@@ -36,6 +37,10 @@ PickleItem pickle_global(const PickleState& state, const std::string& name);
 PickleItem pickle_storage(const PickleState& state, uint32_t id, const StorageFinder& storages);
 // function(*arguments). Gives the position of the result.
 uint32_t call_pickled(PickleState& state, uint32_t function, uint32_t arguments);
+// type.__new__(type, *arguments), of a record's type alone. Gives the position of the record.
+uint32_t make_record(PickleState& state, uint32_t type, uint32_t arguments);
+// The global at `position` is the type of a record.
+bool is_record_type(const PickleState& state, const PickleItem& item);
 // What BUILD does: gives `target` the state `argument`.
 void build_pickled(PickleState& state, uint32_t target, uint32_t argument);
 

@@ -20,9 +20,11 @@ using ItemKind = PickleItem::Kind;
 // The stack machine.
 class Machine {
  public:
-  Machine(std::string_view bytes, const std::string& origin, const StorageFinder& storages)
+  Machine(std::string_view bytes, const std::string& origin, const StorageFinder& storages,
+          RecordNames records)
       : rest_(bytes), storages_(storages) {
     state_.origin = origin;
+    state_.records = records;
   }
   PickledDocument run();
 
@@ -32,7 +34,7 @@ class Machine {
     unsigned char code;
     Instruction run;
   };
-  static const std::array<Known, 38> kKnown;
+  static const std::array<Known, 39> kKnown;
 
   void step(unsigned char code);
   PickledDocument document();
@@ -203,6 +205,10 @@ class Machine {
     const uint32_t arguments = pop(), function = pop();
     stack_.push_back(call_pickled(state_, function, arguments));
   }
+  void new_object() {
+    const uint32_t arguments = pop(), type = pop();
+    stack_.push_back(make_record(state_, type, arguments));
+  }
   void build() {
     const uint32_t argument = pop();
     build_pickled(state_, top(), argument);
@@ -226,7 +232,7 @@ class Machine {
 
 constexpr unsigned char kStop = '.';
 
-const std::array<Machine::Known, 38> Machine::kKnown{{
+const std::array<Machine::Known, 39> Machine::kKnown{{
     {0x80, &Machine::protocol},     {0x95, &Machine::frame},        {'(', &Machine::mark},
     {'N', &Machine::none},          {0x88, &Machine::truth},        {0x89, &Machine::falsehood},
     {'J', &Machine::integer4},      {'M', &Machine::integer2},      {'K', &Machine::integer1},
@@ -239,7 +245,7 @@ const std::array<Machine::Known, 38> Machine::kKnown{{
     {'u', &Machine::set_items},     {'q', &Machine::put1},          {'r', &Machine::put4},
     {0x94, &Machine::memoize},      {'h', &Machine::get1},          {'j', &Machine::get4},
     {'c', &Machine::global},        {0x93, &Machine::stack_global}, {'R', &Machine::reduce},
-    {'b', &Machine::build},         {'Q', &Machine::persistent},
+    {'b', &Machine::build},         {'Q', &Machine::persistent},    {0x81, &Machine::new_object},
 }};
 
 void Machine::step(unsigned char code) {
@@ -265,8 +271,15 @@ PickledDocument Machine::document() {
   if (!stack_.empty() || !marks_.empty()) refuse_pickle(state_, "it ends with more than one value");
   if (state_.items[result.root].kind != ItemKind::kValue) refuse_pickle(state_, "it ends with no value");
   result.values.reserve(state_.items.size());
-  // Functions and storages keep their places and stand for nothing.
-  for (PickleItem& item : state_.items) result.values.push_back(std::move(item.value));
+  // Functions and storages keep their places and stand for nothing; the type of a record for itself.
+  for (PickleItem& item : state_.items) {
+    if (is_record_type(state_, item)) {
+      item.value.kind = Kind::kRecord;
+      item.value.text = item.name;
+    }
+    result.values.push_back(std::move(item.value));
+  }
+  result.origin = state_.origin;
   result.tensors = std::move(state_.tensors);
   return result;
 }
@@ -295,18 +308,20 @@ const char* kind_name(PickledValue::Kind kind) {
       return "a dict";
     case Kind::kTensor:
       return "a tensor";
+    case Kind::kRecord:
+      return "an object";
   }
   return "";
 }
 
-PickledDocument read_pickle(std::string_view bytes, const std::string& origin,
-                            const StorageFinder& storages) {
+PickledDocument read_pickle(std::string_view bytes, const std::string& origin, const StorageFinder& storages,
+                            RecordNames records) {
   if (bytes.size() > kMostPickleBytes) {
     PickleState state;
     state.origin = origin;
     refuse_pickle(state, "it is larger than any of that kind");
   }
-  return Machine(bytes, origin, storages).run();
+  return Machine(bytes, origin, storages, records).run();
 }
 
 }  // namespace hftrain::interchange

@@ -28,32 +28,38 @@ void require_little_endian(const ZipFile& zip, const std::string& folder) {
   throw not_a_torch_file(zip.path(), "its numbers are not little-endian");
 }
 
-PickledDocument read_document(const ZipFile& zip) {
+PickledDocument read_document(const ZipFile& zip, RecordNames records) {
   const std::string folder = folder_of(zip), pickle = folder + std::string(kPickle);
   require_little_endian(zip, folder);
   zip.check(pickle);
-  return read_pickle(zip.find(pickle)->bytes, zip.path(),
-                     [&](const std::string& key) -> std::optional<std::string_view> {
-                       const ZipEntry* entry = zip.find(folder + "data/" + key);
-                       return entry == nullptr ? std::nullopt : std::optional(entry->bytes);
-                     });
+  return read_pickle(
+      zip.find(pickle)->bytes, zip.path(),
+      [&](const std::string& key) -> std::optional<std::string_view> {
+        const ZipEntry* entry = zip.find(folder + "data/" + key);
+        return entry == nullptr ? std::nullopt : std::optional(entry->bytes);
+      },
+      records);
 }
 
 }  // namespace
 
-TorchFile::TorchFile(const std::string& path) : zip_(path), document_(read_document(zip_)) {}
+TorchFile::TorchFile(const std::string& path, RecordNames records)
+    : zip_(path), document_(read_document(zip_, records)) {}
+
+TorchFile::TorchFile(std::string origin, std::string_view bytes)
+    : zip_(std::move(origin), bytes), document_(read_document(zip_, {})) {}
 
 void TorchFile::check() const {
   for (const auto& [name, entry] : zip_.entries()) zip_.check(name);
 }
 
 const PickledValue& TorchValue::value() const {
-  return file_->document().values[position_];
+  return document_->values[position_];
 }
 
 void TorchValue::refuse(const char* what, const char* wanted) const {
   throw Error(ExitCode::kData, "not the state that the Trainer writes")
-      .where(file_->path())
+      .where(document_->origin)
       .why(std::string(what) + " is " + kind_name(kind()) + " and not " + wanted)
       .hint(
           "use a checkpoint of the Trainer's; --model_name_or_path starts a new run from its weights alone");
@@ -84,13 +90,13 @@ const std::string& TorchValue::text(const char* what) const {
 
 const PickledTensor& TorchValue::tensor(const char* what) const {
   if (kind() != Kind::kTensor) refuse(what, "a tensor");
-  return file_->document().tensors[static_cast<size_t>(value().integer)];
+  return document_->tensors[static_cast<size_t>(value().integer)];
 }
 
 std::vector<TorchValue> TorchValue::items(const char* what) const {
   if (kind() != Kind::kList && kind() != Kind::kTuple) refuse(what, "a list");
   std::vector<TorchValue> items;
-  for (const uint32_t item : value().items) items.emplace_back(*file_, item);
+  for (const uint32_t item : value().items) items.emplace_back(*document_, item);
   return items;
 }
 
@@ -99,7 +105,7 @@ std::vector<std::pair<TorchValue, TorchValue>> TorchValue::pairs(const char* wha
   std::vector<std::pair<TorchValue, TorchValue>> pairs;
   const std::vector<uint32_t>& items = value().items;
   for (size_t i = 0; i + 1 < items.size(); i += 2)
-    pairs.emplace_back(TorchValue(*file_, items[i]), TorchValue(*file_, items[i + 1]));
+    pairs.emplace_back(TorchValue(*document_, items[i]), TorchValue(*document_, items[i + 1]));
   return pairs;
 }
 
@@ -112,11 +118,26 @@ std::optional<TorchValue> TorchValue::find(std::string_view key) const {
   return found;
 }
 
+const std::string& TorchValue::type() const {
+  static const std::string kNone;
+  return kind() == Kind::kRecord ? value().text : kNone;
+}
+
+std::vector<TorchValue> TorchValue::arguments(const char* what) const {
+  if (kind() != Kind::kRecord || value().items.empty()) refuse(what, "an object");
+  return TorchValue(*document_, value().items[0]).items(what);
+}
+
+TorchValue TorchValue::state(const char* what) const {
+  if (kind() != Kind::kRecord || value().items.size() != 2) refuse(what, "an object with a state");
+  return {*document_, value().items[1]};
+}
+
 TorchValue TorchValue::at(std::string_view key) const {
   const std::optional<TorchValue> found = find(key);
   if (found) return *found;
   throw Error(ExitCode::kData, "not the state that the Trainer writes")
-      .where(file_->path())
+      .where(document_->origin)
       .why("there is no '" + printable(key) + "' in it")
       .hint(
           "use a checkpoint of the Trainer's; --model_name_or_path starts a new run from its weights alone");

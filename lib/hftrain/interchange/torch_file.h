@@ -8,18 +8,18 @@
 #include <string_view>
 #include <vector>
 
+#include "hftrain/interchange/pickle_reader.h"
 #include "hftrain/interchange/pickle_value.h"
 #include "hftrain/interchange/zip_file.h"
 
 namespace hftrain::interchange {
 
-class TorchFile;
-
-// A value of a file, looked at. What is not of the kind asked for is Error(kData) naming the file. Valid while the file lives.
+// A value of a document, looked at. What is not of the kind asked for is Error(kData) naming the file. Valid while the document lives.
 class TorchValue {
  public:
   using Kind = PickledValue::Kind;
-  TorchValue(const TorchFile& file, uint32_t position) : file_(&file), position_(position) {}
+  TorchValue(const PickledDocument& document, uint32_t position)
+      : document_(&document), position_(position) {}
 
   Kind kind() const { return value().kind; }
   // `what` names the value in errors.
@@ -32,22 +32,28 @@ class TorchValue {
   // The value of a dict at a text; nothing when it has none. The last one counts.
   std::optional<TorchValue> find(std::string_view key) const;
   TorchValue at(std::string_view key) const;
+  // Of a record: the name of its type, and what it was made of and was given. Of anything else: "", and Error(kData).
+  const std::string& type() const;
+  std::vector<TorchValue> arguments(const char* what) const;
+  TorchValue state(const char* what) const;
 
  private:
   const PickledValue& value() const;
   [[noreturn]] void refuse(const char* what, const char* wanted) const;
-  const TorchFile* file_;
+  const PickledDocument* document_;
   uint32_t position_;
 };
 
 class TorchFile {
  public:
-  explicit TorchFile(const std::string& path);
+  explicit TorchFile(const std::string& path, RecordNames records = {});
+  // In a part of a file that the caller keeps mapped; `origin` is what messages call it.
+  TorchFile(std::string origin, std::string_view bytes);
   TorchFile(const TorchFile&) = delete;
   TorchFile& operator=(const TorchFile&) = delete;
 
   const std::string& path() const noexcept { return zip_.path(); }
-  TorchValue root() const { return {*this, document_.root}; }
+  TorchValue root() const { return {document_, document_.root}; }
   const PickledDocument& document() const noexcept { return document_; }
   // Compares the checksum of every entry; the pickle's is compared when the file is opened. Error(kData).
   void check() const;

@@ -10,7 +10,9 @@
 #include "hftrain/base/file.h"
 #include "hftrain/base/json.h"
 #include "hftrain/base/printable.h"
+#include "hftrain/interchange/fsdp_folder.h"
 #include "hftrain/storage/manifest.h"
+#include "hftrain/storage/model_folder.h"
 
 namespace hftrain::interchange {
 namespace {
@@ -33,13 +35,14 @@ struct Parts {
   const char* hint;
 };
 constexpr std::array kParts{
-    Parts{"pytorch_model_fsdp_0", "FSDP wrote it in parts (SHARDED_STATE_DICT)",
-          "save with --fsdp_state_dict_type FULL_STATE_DICT, or make one file of the weights with "
-          "`accelerate merge-weights "
-          "CHECKPOINT/pytorch_model_fsdp_0 OUT` and start from them with --model_name_or_path OUT"},
-    Parts{"optimizer_0", "FSDP wrote its optimizer in parts (SHARDED_STATE_DICT)",
-          "save with --fsdp_state_dict_type FULL_STATE_DICT; or --model_name_or_path starts a new run from "
-          "the weights alone"},
+    Parts{"pytorch_model_fsdp_0_rank", "FSDP wrote it in files of its ranks without a common index",
+          "save with DCP, which is accelerate's way unless it is told otherwise (use_dcp)"},
+    Parts{"pytorch_model_fsdp_rank", "FSDP wrote it in files of its ranks (LOCAL_STATE_DICT)",
+          "save with --fsdp_state_dict_type SHARDED_STATE_DICT"},
+    Parts{"pytorch_model_fsdp_0", "FSDP wrote it in parts (SHARDED_STATE_DICT) that have no .metadata",
+          "copy the checkpoint again, with the hidden files; or use another one"},
+    Parts{"optimizer_0", "FSDP wrote its optimizer in parts (SHARDED_STATE_DICT) that have no .metadata",
+          "copy the checkpoint again, with the hidden files; or use another one"},
     Parts{"global_step", "DeepSpeed wrote it in the parts of its ranks",
           "make one file of the weights with `python CHECKPOINT/zero_to_fp32.py CHECKPOINT OUT "
           "--safe_serialization` and start "
@@ -71,14 +74,6 @@ void refuse_parts(const std::string& folder, const std::vector<std::string>& nam
   }
 }
 
-int64_t step_of(const std::string& folder) {
-  const std::string path = folder + '/' + kProgress;
-  const Json state = read_json_file(path);
-  const Json step = state.is_object() ? state.value("global_step", Json()) : Json();
-  if (step.is_number_unsigned()) return step.get<int64_t>();
-  throw bad_state(path, "it does not say at which step the run was");
-}
-
 int ranks_of(const std::vector<std::string>& names) {
   if (std::binary_search(names.begin(), names.end(), kRandom)) return 1;
   const std::string begin = "rng_state_";
@@ -105,29 +100,59 @@ bool is_of_trainer(const std::string& folder) {
          !path_exists(folder + "/hftrain_state.json");
 }
 
+int64_t step_of_trainer(const std::string& folder) {
+  const std::string path = folder + '/' + kProgress;
+  const Json state = read_json_file(path);
+  const Json step = state.is_object() ? state.value("global_step", Json()) : Json();
+  if (step.is_number_unsigned()) return step.get<int64_t>();
+  throw bad_state(path, "it does not say at which step the run was");
+}
+
 bool has_trainer_optimizer(const std::string& folder) {
-  return is_of_trainer(folder) && path_exists(folder + '/' + kOptimizerFile);
+  return is_of_trainer(folder) && (path_exists(folder + '/' + kOptimizerFile) || has_fsdp_optimizer(folder));
 }
 
 TrainerFolder check_trainer_folder(const std::string& folder) {
   const std::vector<std::string> names = names_in_folder(folder);
   const auto has = [&](const char* name) { return std::binary_search(names.begin(), names.end(), name); };
-  TrainerFolder found{step_of(folder), ranks_of(names), has(kOptimizerFile)};
-  if (!found.whole) refuse_parts(folder, names);
+  TrainerFolder found{step_of_trainer(folder), ranks_of(names), has_trainer_optimizer(folder)};
+  if (!found.whole && !is_in_parts(folder)) refuse_parts(folder, names);
   if (found.whole != has(kScheduleFile))
-    throw bad_state(folder, std::string("it holds ") + (found.whole ? kOptimizerFile : kScheduleFile) +
-                                " and no " + (found.whole ? kScheduleFile : kOptimizerFile));
+    throw bad_state(folder, std::string("it holds ") +
+                                (found.whole ? "an optimizer's state" : kScheduleFile) + " and no " +
+                                (found.whole ? kScheduleFile : kOptimizerFile));
   if (!found.whole) return found;
   for (const std::string& name : names) {
     const bool read = name == kOptimizerFile || name == kScheduleFile || name == kScalerFile ||
                       (name.starts_with("rng_state") && name.ends_with(".pth"));
     if (read) TorchFile(folder + '/' + name).check();
   }
-  TrainerOptimizer optimizer(folder);
+  if (has(kOptimizerFile)) {
+    TrainerOptimizer{folder};
+  } else {
+    open_fsdp_optimizer(folder, DcpFolder::Checksums::kCompared);
+  }
   read_trainer_schedule(folder);
   read_trainer_scaler(folder);
   for (int rank = 0; rank < found.ranks; ++rank) read_trainer_random(folder, rank, 0);
   return found;
+}
+
+bool is_in_parts(const std::string& folder) {
+  return !storage::has_model_weights(folder) && has_fsdp_model(folder);
+}
+
+storage::StoredWeights open_weights(const std::string& folder) {
+  if (is_in_parts(folder)) return open_fsdp_model(folder);
+  return storage::StoredWeights(folder);
+}
+
+void check_weights(const std::string& folder) {
+  if (is_in_parts(folder)) {
+    open_fsdp_model(folder, DcpFolder::Checksums::kCompared);
+  } else {
+    open_weights(folder);
+  }
 }
 
 TrainerOptimizer::TrainerOptimizer(const std::string& folder) : file_(folder + '/' + kOptimizerFile) {

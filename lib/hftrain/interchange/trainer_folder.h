@@ -14,6 +14,7 @@
 
 #include "hftrain/interchange/torch_file.h"
 #include "hftrain/storage/sharded_state.h"
+#include "hftrain/storage/stored_weights.h"
 
 namespace hftrain::interchange {
 
@@ -23,6 +24,8 @@ inline constexpr const char* kScalerFile = "scaler.pt";
 
 // The folder holds a trainer_state.json, no manifest and no state of ours.
 bool is_of_trainer(const std::string& folder);
+// By its trainer_state.json.
+int64_t step_of_trainer(const std::string& folder);
 // It holds the optimizer's state, too: a run goes on from it as if it had not stopped.
 bool has_trainer_optimizer(const std::string& folder);
 
@@ -31,9 +34,16 @@ struct TrainerFolder {
   int ranks = 0;       // that left random numbers; 0: none did
   bool whole = false;  // with the optimizer's state and the schedule's
 };
-// Reads every file that a run would go on from and compares its checksums. A folder that FSDP or DeepSpeed wrote in parts is
-// refused with what makes a whole one of it.
+// Reads every file that a run would go on from and compares its checksums. A folder in parts that are not read here is refused
+// with what makes a whole one of it.
 TrainerFolder check_trainer_folder(const std::string& folder);
+
+// Its weights are in parts of others: of FSDP.
+bool is_in_parts(const std::string& folder);
+// The weights of a folder of ours, of transformers, or of FSDP's parts (fsdp_folder.h).
+storage::StoredWeights open_weights(const std::string& folder);
+// That they open; checksums are compared where the layout has some.
+void check_weights(const std::string& folder);
 
 // optimizer.pt: torch's Optimizer.state_dict().
 class TrainerOptimizer {
@@ -48,6 +58,10 @@ class TrainerOptimizer {
   const storage::SlicedTensor* find(size_t position, const std::string& name) const;
   // There is some state of it: it was updated.
   bool has_state(size_t position) const;
+  // By position and name.
+  const std::map<std::pair<size_t, std::string>, storage::SlicedTensor>& all() const noexcept {
+    return states_;
+  }
   // What the optimizer keeps of a parameter ("exp_avg", …), sorted.
   std::vector<std::string> state_names() const;
 

@@ -177,8 +177,16 @@ Error not_a_torch_file(const std::string& path, const std::string& why) {
           "alone");
 }
 
-ZipFile::ZipFile(const std::string& path) : file_(path) {
-  const std::string_view bytes = file_.bytes();
+ZipFile::ZipFile(const std::string& path) : file_(path), origin_(path) {
+  read_directory(file_->bytes());
+}
+
+ZipFile::ZipFile(std::string origin, std::string_view bytes) : origin_(std::move(origin)) {
+  read_directory(bytes);
+}
+
+void ZipFile::read_directory(std::string_view bytes) {
+  const std::string& path = origin_;
   const Directory place = directory_of(path, bytes);
   HeaderReader directory(path, bytes.substr(0, place.begin + place.bytes), place.begin);
   std::vector<Span> spans;

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -26,8 +27,10 @@ Error not_a_torch_file(const std::string& path, const std::string& why);
 class ZipFile {
  public:
   explicit ZipFile(const std::string& path);
+  // Of a part of a file that the caller keeps mapped; `origin` is what messages call it.
+  ZipFile(std::string origin, std::string_view bytes);
 
-  const std::string& path() const noexcept { return file_.path(); }
+  const std::string& path() const noexcept { return origin_; }
   const std::map<std::string, ZipEntry, std::less<>>& entries() const noexcept { return entries_; }
   // nullptr when there is no such entry.
   const ZipEntry* find(std::string_view name) const;
@@ -35,7 +38,10 @@ class ZipFile {
   void check(std::string_view name) const;
 
  private:
-  MappedFile file_;
+  void read_directory(std::string_view bytes);
+
+  std::optional<MappedFile> file_;
+  std::string origin_;
   std::map<std::string, ZipEntry, std::less<>> entries_;
 };
 

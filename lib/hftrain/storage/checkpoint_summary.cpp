@@ -7,24 +7,12 @@
 #include "hftrain/base/file.h"
 #include "hftrain/base/text.h"
 #include "hftrain/storage/sharded_state.h"
-#include "hftrain/storage/stored_weights.h"
 
 namespace hftrain::storage {
 namespace {
 
 constexpr int kSchema = 1;
 constexpr const char* kOptimizerFolder = "optimizer";
-
-std::vector<TensorSummary> summarize_weights(const std::string& folder) {
-  const StoredWeights weights(folder);
-  std::vector<TensorSummary> tensors;
-  for (const TensorEntry& entry : weights.entries()) {
-    tensors.push_back({entry, weights.files_of(entry.name)});
-  }
-  std::sort(tensors.begin(), tensors.end(),
-            [](const TensorSummary& a, const TensorSummary& b) { return a.entry.name < b.entry.name; });
-  return tensors;
-}
 
 std::vector<TensorSummary> summarize_optimizer(const std::string& folder) {
   if (!path_exists(folder)) return {};
@@ -121,11 +109,21 @@ Json manifest_to_json(const Manifest& manifest) {
 
 }  // namespace
 
+std::vector<TensorSummary> summarize_weights(const StoredWeights& weights) {
+  std::vector<TensorSummary> tensors;
+  for (const TensorEntry& entry : weights.entries()) {
+    tensors.push_back({entry, weights.files_of(entry.name)});
+  }
+  std::sort(tensors.begin(), tensors.end(),
+            [](const TensorSummary& a, const TensorSummary& b) { return a.entry.name < b.entry.name; });
+  return tensors;
+}
+
 CheckpointSummary summarize_checkpoint(const std::string& folder) {
   CheckpointSummary summary;
   summary.path = folder;
   if (path_exists(folder + '/' + kManifestName)) summary.manifest = read_manifest(folder);
-  summary.weights = summarize_weights(folder);
+  summary.weights = summarize_weights(StoredWeights(folder));
   summary.optimizer = summarize_optimizer(folder + '/' + kOptimizerFolder);
   return summary;
 }
@@ -143,10 +141,13 @@ std::string render_summary(const CheckpointSummary& summary) {
     for (const auto& [key, value] : manifest.identity.items()) {
       text += key + ": " + (value.is_string() ? value.get<std::string>() : value.dump()) + '\n';
     }
+  } else if (summary.writer) {
+    if (summary.writer->step) text += "step: " + std::to_string(*summary.writer->step) + '\n';
+    text += "written by: " + summary.writer->name + '\n';
   } else {
     text += "a model folder without a manifest: not a checkpoint of hftrain\n";
   }
-  text += render_tensors("weights", summary.weights);
+  if (!summary.weights.empty()) text += render_tensors("weights", summary.weights);
   if (!summary.optimizer.empty()) text += render_tensors("optimizer", summary.optimizer);
   return text;
 }
@@ -155,6 +156,8 @@ Json summary_to_json(const CheckpointSummary& summary) {
   Json value = summary.manifest ? manifest_to_json(*summary.manifest) : Json::object();
   value["schema"] = kSchema;
   value["path"] = summary.path;
+  if (summary.writer) value["written_by"] = summary.writer->name;
+  if (summary.writer && summary.writer->step) value["step"] = *summary.writer->step;
   value["weights"] = tensors_to_json(summary.weights);
   value["optimizer"] = tensors_to_json(summary.optimizer);
   return value;

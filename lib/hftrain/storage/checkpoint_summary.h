@@ -9,6 +9,7 @@
 #include "hftrain/base/json.h"
 #include "hftrain/storage/manifest.h"
 #include "hftrain/storage/safetensors_file.h"
+#include "hftrain/storage/stored_weights.h"
 
 namespace hftrain::storage {
 
@@ -17,15 +18,24 @@ struct TensorSummary {
   std::vector<std::string> files;  // that hold it or its slices, relative to the folder, sorted
 };
 
+// Of a checkpoint that hftrain did not write.
+struct OtherWriter {
+  std::string name;             // "transformers' Trainer"
+  std::optional<int64_t> step;  // when the folder says it
+};
+
 struct CheckpointSummary {
   std::string path;
   std::optional<Manifest> manifest;  // absent in a plain model folder
+  std::optional<OtherWriter> writer;
   std::vector<TensorSummary> weights;
   std::vector<TensorSummary> optimizer;  // empty without an optimizer/ folder
 };
 
 // Error(kData) when the folder has no weights, or its manifest or a header in it is damaged.
 CheckpointSummary summarize_checkpoint(const std::string& folder);
+// By name, with the files that hold each.
+std::vector<TensorSummary> summarize_weights(const StoredWeights& weights);
 
 // For `checkpoint inspect` and its --json.
 std::string render_summary(const CheckpointSummary& summary);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <map>
+#include <optional>
 
 #include "hftrain/base/error.h"
 #include "hftrain/base/file.h"
@@ -113,12 +114,20 @@ void write_companions(const std::string& checkpoint, const ExportOptions& option
 ExportResult export_model(FileSystem& files, const std::string& checkpoint, const std::string& target,
                           const ExportOptions& options) {
   check_target(target);
-  if (!path_exists(checkpoint + '/' + kConfigName)) {
+  const bool described = path_exists(checkpoint + '/' + kConfigName) ||
+                         (!options.over.empty() && path_exists(options.over + '/' + kConfigName));
+  if (!described) {
     throw Error(ExitCode::kData, "not a model folder or checkpoint")
         .where(checkpoint)
-        .why("it has no config.json");
+        .why("it has no config.json")
+        .hint(
+            "of a checkpoint that others saved in parts: `hftrain checkpoint export DIR OUT "
+            "--model_name_or_path MODEL` "
+            "takes the configuration of the model that was trained");
   }
-  const StoredWeights weights(checkpoint);
+  std::optional<StoredWeights> opened;
+  if (options.weights == nullptr) opened.emplace(checkpoint);
+  const StoredWeights& weights = opened ? *opened : *options.weights;
   verify_sources(checkpoint, weights);
 
   const fs::path place = fs::absolute(target).lexically_normal();

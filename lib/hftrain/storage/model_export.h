@@ -11,6 +11,7 @@
 #include "hftrain/storage/box.h"
 #include "hftrain/storage/file_system.h"
 #include "hftrain/storage/safetensors_file.h"
+#include "hftrain/storage/stored_weights.h"
 
 namespace hftrain::storage {
 
@@ -32,6 +33,7 @@ struct ExportOptions {
       {};                 // in the place of the checkpoint's, which are written where there are none
   std::string over = {};  // a folder whose tokenizer files and configs stand in the place of the model's
   std::map<std::string, std::string> texts = {};  // files by name, in the place of both
+  const StoredWeights* weights = nullptr;         // of the checkpoint, when they are opened already
 };
 
 // Writes configs, tokenizer files and weights of `checkpoint` (or of any model folder), in whichever layout,

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <utility>
 
 #include "hftrain/base/error.h"
 #include "hftrain/base/file.h"
@@ -11,7 +12,9 @@ namespace {
 
 const std::vector<SafetensorsFile>& files_of_layout(const std::optional<ModelWeights>& whole,
                                                     const std::optional<ShardedState>& slices) {
-  return whole ? whole->shards() : slices->files();
+  static const std::vector<SafetensorsFile> kNone;
+  if (whole) return whole->shards();
+  return slices ? slices->files() : kNone;
 }
 
 }  // namespace
@@ -32,6 +35,12 @@ StoredWeights::StoredWeights(const std::string& folder) : folder_(folder) {
 StoredWeights::StoredWeights(const std::string& folder, const std::string& file) : folder_(folder) {
   whole_.emplace(folder, file);
   add_whole_tensors();
+  for (size_t i = 0; i < entries_.size(); ++i) positions_[entries_[i].name] = i;
+}
+
+StoredWeights::StoredWeights(FoundWeights found)
+    : folder_(found.folder), found_(std::move(found)), tensors_(std::move(found_.tensors)) {
+  for (const auto& [name, tensor] : tensors_) entries_.push_back({name, tensor.dtype, tensor.shape});
   for (size_t i = 0; i < entries_.size(); ++i) positions_[entries_[i].name] = i;
 }
 
@@ -73,14 +82,17 @@ void StoredWeights::read(std::string_view name, const Box& wanted, std::span<cha
 
 std::vector<std::string> StoredWeights::files() const {
   std::vector<std::string> names;
+  for (const auto& [name, files] : found_.files) names.insert(names.end(), files.begin(), files.end());
   for (const SafetensorsFile& file : files_of_layout(whole_, slices_)) {
     names.push_back(std::filesystem::path(file.path()).lexically_relative(folder_).string());
   }
   std::sort(names.begin(), names.end());
+  names.erase(std::unique(names.begin(), names.end()), names.end());
   return names;
 }
 
 std::vector<std::string> StoredWeights::files_of(std::string_view name) const {
+  if (const auto found = found_.files.find(name); found != found_.files.end()) return found->second;
   std::vector<std::string> names;
   const SlicedTensor& tensor = at(name);
   for (const SafetensorsFile& file : files_of_layout(whole_, slices_)) {

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -18,6 +19,14 @@ namespace hftrain::storage {
 
 inline constexpr const char* kShardedModelFolder = "model";
 
+// Weights that were found in a layout that is not of this module.
+struct FoundWeights {
+  std::string folder;
+  std::map<std::string, SlicedTensor, std::less<>> tensors;
+  std::map<std::string, std::vector<std::string>, std::less<>> files;  // that hold a tensor: relative, sorted
+  std::shared_ptr<const void> keeps;                                   // what the slices' bytes lie in
+};
+
 // Mapped read-only: opening reads headers only. Several threads may read it. Error(kData) naming the file or
 // folder when there are no weights or they are damaged.
 class StoredWeights {
@@ -25,6 +34,8 @@ class StoredWeights {
   explicit StoredWeights(const std::string& folder);
   // A single file of the folder alone.
   StoredWeights(const std::string& folder, const std::string& file);
+  // What another module found.
+  explicit StoredWeights(FoundWeights found);
 
   const std::string& folder() const noexcept { return folder_; }
   bool sharded() const noexcept { return slices_.has_value(); }
@@ -48,6 +59,7 @@ class StoredWeights {
   std::string folder_;
   std::optional<ModelWeights> whole_;
   std::optional<ShardedState> slices_;
+  FoundWeights found_;  // its tensors are below
   std::map<std::string, SlicedTensor, std::less<>> tensors_;
   std::map<std::string, size_t, std::less<>> positions_;  // in entries_
   std::vector<TensorEntry> entries_;

@@ -1,0 +1,226 @@
+// Over metadata written here, instruction by instruction; real ones are in fsdp_folder_test.cpp.
+#include "hftrain/interchange/dcp_folder.h"
+
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "hftrain/base/error.h"
+#include "hftrain/base/file.h"
+#include "hftrain/interchange/torch_writer.h"
+#include "support/catch.h"
+#include "support/temporary_directory.h"
+
+namespace hftrain::interchange {
+namespace {
+
+using namespace std::string_literals;
+using testing::TemporaryDirectory;
+
+const std::string kRecords = "torch.distributed.checkpoint.metadata\n";
+
+std::string pickled_text(const std::string& text) {
+  const auto size = static_cast<uint32_t>(text.size());
+  return "X" + std::string(reinterpret_cast<const char*>(&size), sizeof size) + text;
+}
+std::string pickled_number(int64_t number) {
+  return "\x8a\x08"s + std::string(reinterpret_cast<const char*>(&number), sizeof number);
+}
+std::string record(const std::string& type, const std::string& state) {
+  return "c" + type + "\n)\x81"s + state + "b";
+}
+std::string fields(const std::vector<std::pair<std::string, std::string>>& items) {
+  std::string text = "}(";
+  for (const auto& [name, value] : items) text += pickled_text(name) + value;
+  return text + "u";
+}
+std::string size_of(const std::vector<int64_t>& sizes) {
+  std::string text = "ctorch\nSize\n((";
+  for (const int64_t size : sizes) text += pickled_number(size);
+  return text + "ttR";
+}
+
+struct Piece {
+  std::vector<int64_t> offsets, sizes;
+  std::string file = "__0_0.distcp";
+  int64_t offset = 0, length = 0;
+};
+
+struct Given {
+  std::string type = "torch\nfloat32";
+  std::vector<int64_t> shape = {4, 3};
+  std::vector<Piece> pieces, placed;  // `placed`: what the places say, when it is not the same
+  std::string more;                   // further values of the state dict
+};
+
+std::string metadata_of(const Given& given) {
+  std::string chunks = "](", places = "}(";
+  for (const Piece& piece : given.pieces)
+    chunks += record(kRecords + "ChunkStorageMetadata",
+                     fields({{"offsets", size_of(piece.offsets)}, {"sizes", size_of(piece.sizes)}}));
+  for (const Piece& piece : given.placed.empty() ? given.pieces : given.placed)
+    places += record(kRecords + "MetadataIndex",
+                     fields({{"fqn", pickled_text("w")}, {"offset", size_of(piece.offsets)}})) +
+              record("torch.distributed.checkpoint.filesystem\n_StorageInfo",
+                     fields({{"relative_path", pickled_text(piece.file)},
+                             {"offset", pickled_number(piece.offset)},
+                             {"length", pickled_number(piece.length)}}));
+  const std::string properties = record(kRecords + "TensorProperties", "(c" + given.type + "\nN\x89N\x89t"s);
+  const std::string tensor =
+      record(kRecords + "TensorStorageMetadata",
+             fields({{"properties", properties}, {"size", size_of(given.shape)}, {"chunks", chunks + "e"}}));
+  return "\x80\x04"s +
+         record(kRecords + "Metadata",
+                fields({{"state_dict_metadata", "}(" + pickled_text("w") + tensor + given.more + "u"},
+                        {"storage_data", places + "u"}})) +
+         ".";
+}
+
+// A folder with one file of two pieces, two rows of three each.
+struct Shards : TemporaryDirectory {
+  Shards() {
+    storage::PosixFileSystem files;
+    for (const float first : {1.0F, 7.0F}) {
+      TorchWriter writer;
+      writer.tensor(storage::DType::kF32, {2, 3}, [&](const ByteSink& sink) {
+        for (int i = 0; i < 6; ++i) {
+          const float number = first + static_cast<float>(i);
+          sink(std::string_view(reinterpret_cast<const char*>(&number), sizeof number));
+        }
+      });
+      writer.finish(files, *this / "piece");
+      pieces.push_back(read_file(*this / "piece"));
+      std::filesystem::remove(*this / "piece");
+    }
+    std::ofstream(*this / "__0_0.distcp", std::ios::binary) << pieces[0] << pieces[1];
+  }
+  Given given() const {
+    const auto first = static_cast<int64_t>(pieces[0].size()),
+               second = static_cast<int64_t>(pieces[1].size());
+    Given sound;
+    sound.pieces = {{{0, 0}, {2, 3}, "__0_0.distcp", 0, first},
+                    {{2, 0}, {2, 3}, "__0_0.distcp", first, second}};
+    return sound;
+  }
+  std::string why_not(const Given& given) const { return why_not(metadata_of(given)); }
+  std::string why_not(const std::string& metadata) const {
+    std::ofstream(*this / ".metadata", std::ios::binary) << metadata;
+    try {
+      DcpFolder(path(), DcpFolder::Checksums::kCompared);
+    } catch (const Error& error) {
+      CHECK(error.code() == ExitCode::kData);
+      const Diagnostic& said = error.diagnostics().front();
+      CHECK(!said.what.empty());
+      CHECK(said.where.find(path()) == 0);
+      CHECK(!said.hint.empty());
+      return said.why;
+    }
+    return "";
+  }
+  std::vector<std::string> pieces;
+};
+
+bool contains(const std::string& text, const std::string& part) {
+  INFO(text);
+  return text.find(part) != std::string::npos;
+}
+
+TEST_CASE("a sound folder of pieces is read") {
+  const Shards shards;
+  REQUIRE(shards.why_not(shards.given()).empty());
+  const DcpFolder folder(shards.path());
+  const storage::SlicedTensor& tensor = folder.tensors().at("w");
+  CHECK(tensor.shape == std::vector<int64_t>{4, 3});
+  std::vector<float> column(4);
+  storage::read_box(tensor, {{0, 1}, {4, 1}}, std::span(reinterpret_cast<char*>(column.data()), 16), "here");
+  CHECK(column == std::vector<float>{2, 5, 8, 11});
+}
+
+TEST_CASE("places that are not in a file are refused") {
+  const Shards shards;
+  constexpr int64_t kMost = std::numeric_limits<int64_t>::max();
+  Given given = shards.given();
+  given.pieces[1].length += 1;
+  CHECK(contains(shards.why_not(given), "and the file has"));
+  given = shards.given();
+  given.pieces[1].offset = given.pieces[1].length = kMost;
+  CHECK(contains(shards.why_not(given), "and the file has"));
+  given.pieces[1].offset = -1;
+  CHECK(contains(shards.why_not(given), "below 0"));
+  given = shards.given();
+  given.pieces[1].offset -= 1;
+  CHECK(contains(shards.why_not(given), "another piece lies there"));
+  given = shards.given();
+  given.pieces[1].file = "__1_0.distcp";
+  CHECK(shards.why_not(given) == "the file is missing");
+  for (const std::string& file :
+       {"../__0_0.distcp"s, "/etc/passwd"s, "a/__0_0.distcp"s, "__0_0.distcp\0.distcp"s}) {
+    given.pieces[1].file = file;
+    CHECK(contains(shards.why_not(given), "is no file of a rank"));
+  }
+}
+
+TEST_CASE("pieces that leave holes, overlap or reach out are refused") {
+  const Shards shards;
+  constexpr int64_t kMost = std::numeric_limits<int64_t>::max();
+  Given given = shards.given();
+  given.shape = {5, 3};
+  CHECK(contains(shards.why_not(given), "its pieces hold 12 of the 15 numbers"));
+  given = shards.given();
+  given.pieces[1].offsets = {1, 0};
+  CHECK(contains(shards.why_not(given), "overlap"));
+  given = shards.given();
+  given.pieces[1].offsets = {kMost, 0};
+  CHECK(contains(shards.why_not(given), "reaches out of it"));
+  given = shards.given();
+  given.pieces[1].offsets = {2};
+  CHECK(contains(shards.why_not(given), "reaches out of it"));
+  given = shards.given();
+  given.shape = {kMost, kMost};
+  CHECK(contains(shards.why_not(given), "too large"));
+  given = shards.given();
+  given.placed = {given.pieces[0]};
+  CHECK(contains(shards.why_not(given), "is in no file"));
+  given.placed = {given.pieces[0], given.pieces[0]};
+  CHECK(contains(shards.why_not(given), "twice"));
+}
+
+TEST_CASE("a piece of another type or shape than the metadata say is refused") {
+  const Shards shards;
+  Given given = shards.given();
+  given.type = "torch\nfloat64";
+  CHECK(contains(shards.why_not(given), "another type or shape"));
+  given = shards.given();
+  for (Piece& piece : given.pieces) piece.sizes = {3, 2};
+  given.pieces[1].offsets = {3, 0};
+  given.shape = {6, 2};
+  CHECK(contains(shards.why_not(given), "another type or shape"));
+  given.type = "torch\ncomplex64";
+  CHECK(contains(shards.why_not(given), "asks for 'torch.complex64'"));
+  given.type = "torch\nSize";
+  CHECK(contains(shards.why_not(given), "no type of numbers"));
+}
+
+TEST_CASE("a class that is not of the list is refused by its name and never made") {
+  const Shards shards;
+  Given given = shards.given();
+  given.more = pickled_text("x") + "cos\nsystem\n" + pickled_text("true") + "\x85R"s;
+  CHECK(contains(shards.why_not(given), "asks for 'os.system'"));
+  given.more = pickled_text("x") + record("pathlib\nPurePath", "}");
+  CHECK(contains(shards.why_not(given), "asks for 'pathlib.PurePath'"));
+  given.more = pickled_text("x") + "N";
+  CHECK(contains(shards.why_not(given), "neither a tensor nor bytes"));
+  const std::string sound = metadata_of(shards.given());
+  CHECK(!shards.why_not(sound.substr(0, sound.size() / 2)).empty());
+  CHECK(!shards.why_not("").empty());
+  CHECK(!shards.why_not("\x80\x04N."s).empty());
+  // Two states of one object, and an object that is made of no type.
+  CHECK(!shards.why_not("\x80\x04" + record(kRecords + "Metadata", "}") + "}b.").empty());
+  CHECK(!shards.why_not("\x80\x04N)\x81."s).empty());
+}
+
+}  // namespace
+}  // namespace hftrain::interchange
