@@ -329,7 +329,7 @@ def mistakes_are_told(writer, place):
 
 def settings_that_do_nothing_are_told(writer, place):
     idle = {"temperature": 2, "top_k": 1, "top_p": 0.5, "min_p": 0.5, "typical_p": 0.5, "epsilon_cutoff": 0.01, "eta_cutoff": 0.01, "length_penalty": 2, "early_stopping": "true",
-            "max_length": 3, "decoder_start_token_id": 1}
+            "max_length": 3, "decoder_start_token_id": 1, "pad_token_id": 5}
     words = [word for name, value in idle.items() for word in (f"--{name}", value)]
     plain, said = writer.generate("--prompt", "the", "--max_new_tokens", 6), writer.generate("--prompt", "the", "--max_new_tokens", 6, *words)
     told = re.findall(r"^note: --(\w+) has no effect: ", said.stderr, re.M)

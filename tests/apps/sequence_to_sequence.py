@@ -91,11 +91,16 @@ def flags_change_what_is_learned(fixture, folder):
 
 def a_resumed_run_gives_the_same_bits(fixture, folder):
     straight, parts = os.path.join(folder, "straight"), os.path.join(folder, "parts")
-    common = ["--save_strategy", "steps", "--save_steps", 4]
+    # Texts are drawn in evaluations before and after the break, which must not move the training's random numbers.
+    common = ["--save_strategy", "steps", "--save_steps", 4, "--eval_strategy", "steps", "--eval_steps", 3, "--predict_with_generate",
+              "--max_eval_samples", 4, "--generation_max_length", 6]
     fixture.call(*fixture.flags(straight, "--max_steps", 8, *common))
     fixture.call(*fixture.flags(parts, "--max_steps", 4, *common))
     fixture.call(*fixture.flags(parts, "--max_steps", 8, *common))
     expect(losses(straight) == losses(parts) and len(losses(parts)) == 8, "losses", [losses(straight), losses(parts)])
+    judged = [{r["step"]: [r[name] for name in sorted(r) if name.startswith("eval_") and not re.search("runtime|per_second", name)] for r in records(output)
+               if "eval_loss" in r and r["step"] != 4} for output in (straight, parts)]  # 4: the end of the first part
+    expect(judged[0] == judged[1] and {3, 6} <= set(judged[0]) and len(judged[0][6]) > 1, "what evaluations wrote", judged)
     same = filecmp.cmp(os.path.join(straight, "model.safetensors"), os.path.join(parts, "model.safetensors"), shallow=False)
     expect(same, "weights", parts)
 

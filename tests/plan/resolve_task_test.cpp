@@ -1,9 +1,11 @@
 // What a plan takes from its task.
 #include <algorithm>
 
+#include "hftrain/base/file.h"
 #include "hftrain/plan/resolve_parts.h"
 #include "resolve_case.h"
 #include "support/catch.h"
+#include "support/temporary_directory.h"
 
 namespace hftrain::plan {
 namespace {
@@ -84,6 +86,60 @@ TEST_CASE("beside an adapter a head of classes is trained whole, and nothing of 
   const RunPlan lacking = one.plan();
   CHECK(lacking.model.adapter->spec.saved_modules == std::vector<std::string>{"pooler", "classifier"});
   CHECK(lacking.model.trainable_parameters == numbers + 16 * 16 + 16);
+}
+
+TEST_CASE("what an adapter's file holds a second time counts on the disk") {
+  const std::string shape =
+      "vocab_size=64,hidden_size=16,num_hidden_layers=1,num_attention_heads=2,intermediate_size=32";
+  Case one({"--task", "mlm", "--use_peft", "--lora_r", "2", "--lora_alpha", "0.5", "--save_only_model"});
+  one.model.architecture = Architecture::from_scratch("bert", shape, Head::kMaskedLm);
+  one.model.source_folder = "/base";
+  const RunPlan frozen = one.plan();
+  CHECK(frozen.model.adapter->spec.alpha == 0.5);
+  CHECK(frozen.disk.checkpoint_bytes == 4 * frozen.model.trainable_parameters);
+  for (const auto& parameter : one.model.architecture->parameters().parameters) {
+    if (parameter.head) one.model.lacking.push_back(parameter.name);
+  }
+  const RunPlan whole = one.plan();
+  // The embeddings and the bias of the words, under the names that peft looks for in a head.
+  CHECK(whole.disk.checkpoint_bytes == 4 * (whole.model.trainable_parameters + 64 * 16 + 64));
+}
+
+TEST_CASE("modules that are saved whole are named by endings, as in peft") {
+  const auto trained = [](const char* module) {
+    Case one({"--use_peft", "--lora_r", "2", "--lora_modules_to_save", module});
+    one.model.source_folder = "/base";
+    return one.plan().model.trainable_parameters;
+  };
+  const int64_t norm = trained("ln_f") - 2 * 8;  // of width 8, weights and biases
+  CHECK(trained("_f") == norm + 2 * 8);
+  CHECK(trained("transformer.ln_f") == norm + 2 * 8);
+  CHECK(trained("_2") == norm + 2 * 2 * 8);  // ln_2 of both blocks
+  CHECK(trained("te") == norm + 100 * 8);    // wte
+}
+
+TEST_CASE("an opened adapter is not refused for its own modules in other words") {
+  const auto mistakes = [](std::vector<std::string> flags, std::vector<std::string> targets) {
+    flags.insert(flags.end(), "--use_peft");
+    Case one(std::move(flags));
+    one.model.source_folder = "/base";
+    const testing::TemporaryDirectory folder;
+    one.model.adapter_folder = folder.path();
+    write_file_atomically(folder / "adapter_config.json", "{}");
+    one.model.adapter = architectures::AdapterSpec{.targets = std::move(targets), .saved_modules = {"ln_f"}};
+    return one.error().render();
+  };
+  const std::string none = mistakes({}, {"c_attn"});
+  CHECK(contains(none, "no error"));
+  const std::vector<std::string> every = {"c_attn", "c_fc", "c_proj"};
+  CHECK(mistakes({"--lora_target_modules", "all-linear"}, every) == none);
+  CHECK(mistakes({"--lora_target_modules", "mlp.c_fc", "attn.c_proj", "mlp.c_proj", "c_attn"}, every) ==
+        none);
+  CHECK(contains(mistakes({"--lora_target_modules", "all-linear"}, {"c_attn"}),
+                 "lora_target_modules is not what the adapter has"));
+  CHECK(mistakes({"--lora_modules_to_save", "transformer.ln_f"}, every) == none);
+  CHECK(contains(mistakes({"--lora_modules_to_save", "wte"}, every),
+                 "lora_modules_to_save is not what the adapter has"));
 }
 
 TEST_CASE("second sets are planned where they are evaluated or predicted, and counted") {

@@ -46,6 +46,7 @@ void note_idle_settings(const GenerateFlags& flags, const WritingModel& model, s
     out << "note: texts end before min_new_tokens, which is more than max_new_tokens" << std::endl;
   if (!model.architecture->has_encoder_and_decoder())
     idle.tell({"decoder_start_token_id"}, "the model has no encoder");
+  idle.tell({"pad_token_id"}, "what fills up a batch is no part of a text");
   note_lost_ends(model, out);
 }
 

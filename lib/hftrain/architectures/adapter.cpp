@@ -31,10 +31,12 @@ std::string module_of(const ParameterSpec& spec) {
   return spec.name.substr(0, spec.name.size() - kWeight.size());
 }
 
-// Whether the parameter is of the module itself or of one within it.
+// Whether the parameter is of a module whose name ends so, or of one within it. As in peft the ending may begin within a word of
+// the name, other than that of a module that gets an adapter.
 bool belongs_to(const std::string& name, const std::string& target) {
+  if (target.empty()) return false;
   for (size_t dot = name.find('.'); dot != std::string::npos; dot = name.find('.', dot + 1)) {
-    if (names_module(target, name.substr(0, dot))) return true;
+    if (name.substr(0, dot).ends_with(target)) return true;
   }
   return false;
 }
@@ -128,6 +130,20 @@ void append(ParameterTable& table, size_t position, const AdapterSpec& spec) {
   half(".lora_B.weight", {out, spec.rank}, {InitKind::kZeros, 0}, AdapterHalf::kUp);
 }
 
+// Positions of the matrices that get an adapter.
+std::vector<size_t> adapted_places(const ParameterTable& table, const AdapterSpec& spec,
+                                   const std::string& model) {
+  check_targets(table, spec, model);
+  const bool all = std::ranges::count(spec.targets, kAllLinear) > 0;
+  std::vector<size_t> places;
+  for (size_t i = 0; i < table.parameters.size(); ++i) {
+    const ParameterSpec& parameter = table.parameters[i];
+    if (!can_be_adapted(table, parameter) || is_saved(spec, parameter.name)) continue;
+    if (all || names_any(spec.targets, module_of(parameter))) places.push_back(i);
+  }
+  return places;
+}
+
 }  // namespace
 
 std::vector<TiedParameter> tied_and_saved(const ParameterTable& table, const AdapterSpec& spec) {
@@ -164,16 +180,15 @@ double AdapterSpec::scale() const {
 }
 
 void append_adapters(ParameterTable& table, const AdapterSpec& spec, const std::string& model) {
-  check_targets(table, spec, model);
-  const bool all = std::find(spec.targets.begin(), spec.targets.end(), kAllLinear) != spec.targets.end();
-  const size_t count = table.parameters.size();
-  for (size_t i = 0; i < count; ++i) {
-    const std::string module = module_of(table.parameters[i]);
-    const auto is_saved = [&](const std::string& saved) { return belongs_to(table.parameters[i], saved); };
-    if (!can_be_adapted(table, table.parameters[i]) || std::ranges::any_of(spec.saved_modules, is_saved))
-      continue;
-    if (all || names_any(spec.targets, module)) append(table, i, spec);
-  }
+  for (const size_t place : adapted_places(table, spec, model)) append(table, place, spec);
+}
+
+std::vector<std::string> adapted_modules(const ParameterTable& table, const AdapterSpec& spec,
+                                         const std::string& model) {
+  std::vector<std::string> modules;
+  for (const size_t place : adapted_places(table, spec, model))
+    modules.push_back(module_of(table.parameters[place]));
+  return modules;
 }
 
 std::vector<int> saved_whole(const ParameterTable& table, const AdapterSpec& spec, const std::string& model) {

@@ -22,7 +22,8 @@ struct AdapterSpec {
   double dropout = 0.05;             // of what goes into the adapter, while training
   bool rank_stabilised = false;      // alpha / sqrt(rank) instead of alpha / rank
   std::vector<std::string> targets;  // names or endings of modules ("q_proj", "attn.c_attn"), or kAllLinear
-  std::vector<std::string> saved_modules;  // names or endings of modules that are trained and saved whole
+  // Endings of names of modules that are trained and saved whole: "norm" is "model.norm" and every "…_layernorm", too.
+  std::vector<std::string> saved_modules;
   // A matrix that the model has under two names is one where it is saved whole, too. An adapter that peft made may have trained
   // it as two (ensure_weight_tying of its config is false).
   bool tied_as_one = true;
@@ -35,6 +36,10 @@ struct AdapterSpec {
 // "<module>.lora_A.weight" [rank, in], uniform as torch.nn.Linear, and "<module>.lora_B.weight" [out, rank], zeros.
 // An Error (exit code 2) for a target that names nothing, or a module that can have none; `model` names it there.
 void append_adapters(ParameterTable& table, const AdapterSpec& spec, const std::string& model);
+
+// The names of those matrices' modules, in the order of a table without adapters. Errors as above.
+std::vector<std::string> adapted_modules(const ParameterTable& table, const AdapterSpec& spec,
+                                         const std::string& model);
 
 // What is trained beside the adapters: positions of the parameters of spec.saved_modules, rising. An Error (exit code
 // 2) for one that names nothing, and (exit code 4) where the adapter has trained a tied matrix as two.

@@ -176,7 +176,7 @@ struct ModelArguments {
 struct AdapterArguments {
   bool use_peft = false;
   int64_t lora_r = 16;
-  int64_t lora_alpha = 32;
+  double lora_alpha = 32;
   double lora_dropout = 0.05;
   std::optional<std::vector<std::string>> lora_target_modules;   // unset: the family's
   std::optional<std::vector<std::string>> lora_modules_to_save;  // beside those of a head without text

@@ -79,13 +79,13 @@ class ValueBuilder : public nlohmann::json_sax<Json> {
 
 }  // namespace
 
-Value value_from_json(std::string_view text, const std::string& origin) {
+Value value_from_json(std::string_view text, const std::string& origin, const std::string& hint) {
   ValueBuilder builder;
   if (!Json::sax_parse(text.begin(), text.end(), &builder)) {
     throw Error(ExitCode::kData, "not valid JSON")
         .where(origin + (builder.failed_at == 0 ? "" : ", byte " + std::to_string(builder.failed_at)))
         .why(builder.reason)
-        .hint("a conversation is a list of messages, each with a role and a content");
+        .hint(hint);
   }
   return std::move(builder.result);
 }

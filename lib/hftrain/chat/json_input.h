@@ -8,7 +8,11 @@
 
 namespace hftrain::chat {
 
-// What Python's json.loads makes of it. Errors (kData): no JSON, with `origin` and the place; more than 100 deep.
-Value value_from_json(std::string_view text, const std::string& origin);
+inline constexpr const char* kConversationHint =
+    "a conversation is a list of messages, each with a role and a content";
+
+// What Python's json.loads makes of it. Errors (kData): no JSON, with `origin`, the place and `hint`; more than 100 deep.
+Value value_from_json(std::string_view text, const std::string& origin,
+                      const std::string& hint = kConversationHint);
 
 }  // namespace hftrain::chat

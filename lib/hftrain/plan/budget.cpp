@@ -338,7 +338,7 @@ DiskPlan estimate_disk(const architectures::Architecture& architecture, const Ru
   DiskPlan disk;
   disk.free_bytes = free_bytes ? static_cast<int64_t>(*free_bytes) : -1;
   disk.nvme_bytes = rank_memory(table, plan).on_nvme * plan.ranks.local_world_size;
-  const int64_t weights = weights_bytes(plan);
+  const int64_t weights = weights_bytes(table, plan);
   // In our form and, where asked for, in the Trainer's.
   const int64_t optimizer = whole_optimizer_bytes(table, plan) * (plan.saving.for_trainer ? 2 : 1);
   disk.checkpoint_bytes = weights + (plan.saving.only_model ? 0 : optimizer);
@@ -363,7 +363,7 @@ void check_budget(const ResolveInput& input, const RunPlan& plan, Problems& prob
   check_memory(input, plan, problems);
   check_nvme(input, plan, problems);
   const bool saves = plan.saving.interval.strategy != "no";
-  const int64_t least = saves ? plan.disk.checkpoint_bytes : weights_bytes(plan);
+  const int64_t least = saves ? plan.disk.checkpoint_bytes : plan.disk.needed_bytes;
   if (plan.disk.free_bytes >= 0 && least > plan.disk.free_bytes) {
     problems.add(ExitCode::kDisk,
                  {Diagnostic::Severity::kError,

@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "hftrain/architectures/adapter.h"
 #include "hftrain/plan/nvme_staging.h"
 #include "hftrain/plan/optimizer_memory.h"
 
@@ -175,7 +176,7 @@ int64_t gathering_bytes(const ParameterTable& table, const RunPlan& plan) {
 
 // What rank 0 writes of a checkpoint, which a save in the background copies first.
 int64_t written_bytes(const ParameterTable& table, const RunPlan& plan, const RankMemory& memory) {
-  int64_t weights = weights_bytes(plan);
+  int64_t weights = weights_bytes(table, plan);
   if (plan.strategy.state_dict != "full" && !plan.model.adapter) {  // an adapter is always saved whole
     weights = 0;
     for (const ParameterSpec& parameter : table.parameters)
@@ -207,8 +208,12 @@ BackgroundCopies background_copies(const RunPlan& plan) {
   return copies;
 }
 
-int64_t weights_bytes(const RunPlan& plan) {
-  const int64_t saved = plan.model.adapter ? plan.model.trainable_parameters : plan.model.parameters;
+int64_t weights_bytes(const ParameterTable& table, const RunPlan& plan) {
+  int64_t saved = plan.model.adapter ? plan.model.trainable_parameters : plan.model.parameters;
+  if (plan.model.adapter) {
+    for (const architectures::SavedCopy& copy : architectures::saved_copies(table, plan.model.adapter->spec))
+      saved += table.parameters[copy.parameter].numel();
+  }
   return saved * bytes_of(trained_dtype(plan));
 }
 

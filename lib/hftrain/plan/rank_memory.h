@@ -49,8 +49,8 @@ inline constexpr int64_t kProgramBytes = int64_t{90} << 20;
 // a run; what certainly must be there is the number above.
 inline constexpr int64_t kWorkingProgramBytes = int64_t{138} << 20;
 
-// Of the whole model, as a checkpoint holds it.
-int64_t weights_bytes(const RunPlan& plan);
+// Of the whole model, as a checkpoint holds it; of an adapter with the second copies that peft looks for.
+int64_t weights_bytes(const architectures::ParameterTable& table, const RunPlan& plan);
 int64_t whole_optimizer_bytes(const architectures::ParameterTable& table, const RunPlan& plan);
 
 }  // namespace hftrain::plan

@@ -62,7 +62,7 @@ std::vector<std::string> modules_of_head(const ModelFacts& model) {
 AdapterSpec asked_for(const AdapterArguments& asked, const ModelFacts& model) {
   AdapterSpec spec;
   spec.rank = asked.lora_r;
-  spec.alpha = static_cast<double>(asked.lora_alpha);
+  spec.alpha = asked.lora_alpha;
   spec.dropout = asked.lora_dropout;
   spec.rank_stabilised = asked.use_rslora;
   spec.targets = asked.lora_target_modules.value_or(model.architecture->adapter_targets());
@@ -73,9 +73,27 @@ AdapterSpec asked_for(const AdapterArguments& asked, const ModelFacts& model) {
   return spec;
 }
 
-std::vector<std::string> sorted(std::vector<std::string> names) {
-  std::ranges::sort(names);
-  return names;
+// Whether the words name the modules that the folder's adapter stands beside: all-linear and endings of names are other words
+// for what peft writes as a list.
+bool same_targets(const ResolveInput& input, const AdapterSpec& stored, const AdapterSpec& asked) {
+  const Architecture& model = *input.model.architecture;
+  const auto beside = [&](const std::vector<std::string>& targets) {
+    AdapterSpec spec = stored;
+    spec.targets = targets;
+    return architectures::adapted_modules(model.parameters(), spec, model.model_type());
+  };
+  return beside(asked.targets) == beside(stored.targets);
+}
+
+// The same of a module that is to be saved whole.
+bool saves_whole(const ResolveInput& input, const AdapterSpec& stored, const std::string& module) {
+  if (std::ranges::count(stored.saved_modules, module) > 0) return true;
+  const Architecture& model = *input.model.architecture;
+  AdapterSpec asked = stored;
+  asked.saved_modules = {module};
+  const auto wanted = architectures::saved_whole(model.parameters(), asked, model.model_type());
+  const auto held = architectures::saved_whole(model.parameters(), stored, model.model_type());
+  return std::ranges::includes(held, wanted);
 }
 
 // Flags that say otherwise than the adapter that the folder holds.
@@ -90,10 +108,11 @@ void check_against_folder(const ResolveInput& input, const AdapterSpec& stored, 
   compare("lora_r", asked.rank, stored.rank);
   compare("lora_alpha", asked.alpha, stored.alpha);
   compare("use_rslora", asked.rank_stabilised, stored.rank_stabilised);
-  compare("lora_target_modules", sorted(asked.targets), sorted(stored.targets));  // peft writes a set
+  if (input.parsed.origins.is_given("lora_target_modules") && !same_targets(input, stored, asked))
+    compare("lora_target_modules", asked.targets, stored.targets);
   for (const std::string& module :
        input.parsed.arguments.adapter.lora_modules_to_save.value_or(std::vector<std::string>())) {
-    if (std::ranges::count(stored.saved_modules, module) > 0) continue;
+    if (saves_whole(input, stored, module)) continue;
     compare("lora_modules_to_save", module, stored.saved_modules);
     break;
   }

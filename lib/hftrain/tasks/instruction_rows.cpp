@@ -31,6 +31,7 @@ enum InstructionColumn : size_t {
 };
 constexpr size_t kInstructionColumns = 11;
 constexpr int64_t kUncounted = -100;
+constexpr const char* kToolsHint = "a list of JSON schemas, or its JSON as text";
 constexpr const char* kMessageHint = R"({"messages": [{"role": "user", "content": "…"}, …]})";
 
 std::vector<std::string> chosen_instructions(const std::vector<std::string>& names,
@@ -128,10 +129,9 @@ chat::Value messages_in(const data::Records& records, size_t row, const data::Va
 chat::Value tools_of(const data::Records& records, size_t row) {
   const data::Value tools = records.value(row, kTools);
   if (tools.kind() == ValueKind::kText)
-    return chat::value_from_json(tools.text(), records.where(row) + ", tools");
+    return chat::value_from_json(tools.text(), records.where(row) + ", tools", kToolsHint);
   if (tools.kind() != ValueKind::kNull && tools.kind() != ValueKind::kList)
-    throw bad_instruction(records, row, "the tools of a row are no list", it_is(tools),
-                          "a list of JSON schemas, or its JSON as text");
+    throw bad_instruction(records, row, "the tools of a row are no list", it_is(tools), kToolsHint);
   return chat_value(tools);
 }
 
