@@ -363,7 +363,8 @@ void check_budget(const ResolveInput& input, const RunPlan& plan, Problems& prob
   check_memory(input, plan, problems);
   check_nvme(input, plan, problems);
   const bool saves = plan.saving.interval.strategy != "no";
-  const int64_t least = saves ? plan.disk.checkpoint_bytes : plan.disk.needed_bytes;
+  const int64_t least =
+      saves ? plan.disk.checkpoint_bytes : weights_bytes(running_architecture(input)->parameters(), plan);
   if (plan.disk.free_bytes >= 0 && least > plan.disk.free_bytes) {
     problems.add(ExitCode::kDisk,
                  {Diagnostic::Severity::kError,
