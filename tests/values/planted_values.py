@@ -16,7 +16,7 @@ DESCRIBE = "lib/hftrain/plan/describe_plan.cpp"
 WORKER = "lib/hftrain/trainer/components.cpp"
 OPTIONS = "lib/hftrain/models/model.h"
 FRONT = "launcher/front/data_stage.cpp"
-REQUEST = "lib/hftrain/data/prepare.h"
+REQUEST = "lib/hftrain/data/prepare_request.h"
 
 FLAG = [(ARGUMENTS, "struct SavingArguments {", " int64_t planted = 0;"),
         (ROWS, "", "\nSlot planted() { return at<&Arguments::saving, &SavingArguments::planted>; }\n")]

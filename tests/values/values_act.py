@@ -20,7 +20,7 @@ from reader import Reader
 CARRIES = re.compile(r"lib/hftrain/(arguments|plan|machine|architectures|base)/")
 # What shows plans and arguments to people and files, or only compares them with each other.
 SHOWS = re.compile(r"plan/describe_\w+\.cpp|plan/run_plan_json\.cpp|arguments/(print_config|help|markdown|compatibility|man_page|"
-                   r"completion|rules)\.cpp|reporting/model_card\.(h|cpp)|trainer/run_card\.(h|cpp)")
+                   r"completion|rules|rules/\w+)\.cpp|reporting/model_card\.(h|cpp)|trainer/run_card\.(h|cpp)")
 SHOWN = {"Diagnostic", "Problems", "Origins", "TrainingHeader", "EvaluationHeader"}
 SLOT = re.compile(r"&(\w+Arguments)::(\w+)>")
 ROOTS = ("ParallelOptions", "DeepSpeedOptions", "AcceleratorOptions", "GradientCheckpointingOptions",
@@ -30,7 +30,6 @@ FEWEST = 300  # members; fewer were followed: the sources are not understood any
 
 # Members that act nowhere and are there to be said; each must be.
 FOR_PEOPLE = {
-    "PluginPlan::name": "`hftrain plan` and messages call the plug-in so",
     "SettledColumns::file": "the message of a missing column names the file that settled the names",
     "AcceleratorOptions::non_blocking": "a warning says when it could have no effect; it is always so",
     "FsdpSettings::use_orig_params": "a notice says that false has no effect",
