@@ -7,7 +7,7 @@ saved on 4 ranks and resumed by one.
 On 2 ranks models drop out, so the strategies must not disturb random numbers. On 4 ranks they do not, and the checkpoint of step 2
 is resumed by plain training on one rank with as much accumulation. A cell says how the losses and the final weights compare:
 "=" the same bits, a figure the largest relative difference of a loss (the weights then differ, too); behind the slash that of the
-losses of the resumed run. Without options the whole matrix: 43 heads, two hours on two cores. The last line names what differs from expectation.
+losses of the resumed run. Without options the whole matrix: 43 heads, about an hour on two cores. The last line names what differs from expectation.
 """
 import argparse
 import json
