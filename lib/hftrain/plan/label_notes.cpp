@@ -42,7 +42,9 @@ void note_labels(const ResolveInput& input, const RunPlan& plan, std::vector<Dia
                  : "the model was trained for other labels than the data have, and theirs are taken",
        input.model.source_folder,
        "the model's are " + some_of(of_model, first) + "; those of the data " + some_of(of_run, first),
-       "its head keeps its numbers, which stood for the others"});
+       of_model.size() == of_run.size() ? "its head keeps its numbers, which stood for the others"
+                                        : "a head of another size is taken with --ignore_mismatched_sizes, "
+                                          "and starts from random numbers"});
 }
 
 }  // namespace hftrain::plan
