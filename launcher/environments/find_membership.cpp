@@ -45,6 +45,10 @@ class PlaceFinder {
     if (!membership_.assigned && launch_.local_rank >= 0)
       membership_.notices.push_back("--local_rank " + std::to_string(launch_.local_rank) +
                                     " is not used: this program starts its own ranks");
+    // A host file counts its machines elsewhere.
+    if (membership_.agents == 1 && launch_.local_addr && !origins_.is_given("hostfile"))
+      membership_.notices.push_back("--local_addr " + *launch_.local_addr +
+                                    " is not used: no other machine takes part");
     return std::move(membership_);
   }
 

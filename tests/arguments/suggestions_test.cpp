@@ -37,6 +37,10 @@ TEST_CASE("the words that people use lead to the flag") {
       {"optimizer", "optim"},
       {"scheduler", "lr_scheduler_type"},
       {"wandb", "report_to"},
+      {"lora_rank", "lora_r"},
+      {"cpu_only", "use_cpu"},
+      {"gradient_ckpt", "gradient_checkpointing"},
+      {"betas", "adam_beta1"},
       {"learnin_rate", "learning_rate"},
       {"learningrate", "learning_rate"},
       // parts of names

@@ -2,6 +2,9 @@
 #include <filesystem>
 #include <fstream>
 #include <regex>
+#include <set>
+#include <string>
+#include <vector>
 
 #include "hftrain/arguments/flag_table.h"
 #include "hftrain/arguments/print_config.h"
@@ -35,11 +38,18 @@ struct Reading {
   arguments::ParseOutcome parsed;
   size_t mistakes = 0;
   Json plan;
+  std::set<std::string> remarks;  // what notes and warnings say, without their places
 };
 
 // Places differ by nature, and an old name is printed as the new one; the number of mistakes does not.
 size_t count_mistakes(const Error& error) {
   return error.diagnostics().size();
+}
+
+void remark(Reading& reading, const std::vector<Diagnostic>& notes) {
+  // A flag of the command line is written with its dashes, one of a file without.
+  for (const Diagnostic& note : notes)
+    reading.remarks.insert(note.what.substr(note.what.starts_with("--") ? 2 : 0));
 }
 
 Reading read(const Configuration& configuration, const Words& words) {
@@ -52,7 +62,10 @@ Reading read(const Configuration& configuration, const Words& words) {
     const arguments::ModelArguments& model = run.parsed.arguments.model;
     run.model.architecture = architectures::Architecture::from_scratch(model.model_type.value_or("gpt2"),
                                                                        model.config_overrides.value_or(""));
-    reading.plan = to_json_value(run.plan());
+    const RunPlan plan = run.plan();
+    reading.plan = to_json_value(plan);
+    remark(reading, reading.parsed.notes);
+    remark(reading, plan_notes(run.input(), plan));
   } catch (const arguments::InvalidArguments& error) {
     reading.parsed = error.read();
     reading.mistakes = count_mistakes(error);
@@ -87,6 +100,11 @@ void check_round_trip(const Configuration& configuration) {
     CHECK(typed(second.parsed) == typed(first.parsed));
     CHECK(second.parsed.exported_environment == first.parsed.exported_environment);
     CHECK(second.plan == first.plan);
+    // Nobody is told of a flag that he did not give. (What was said of an old name is no longer said.)
+    for (const std::string& said : second.remarks) {
+      INFO(said);
+      CHECK(first.remarks.count(said) == 1);
+    }
     // And what is printed of that is the same text again.
     if (std::string(form) != "origins") CHECK(arguments::print_config(second.parsed, form) == printed);
   }

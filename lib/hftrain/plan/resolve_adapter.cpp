@@ -219,10 +219,11 @@ void note_adapter(const ResolveInput& input, const RunPlan& plan, std::vector<Di
     return;
   }
   for (const char* flag : kAdapterFlags) {
-    if (!input.parsed.origins.is_given(flag)) continue;
+    const arguments::Origins& origins = input.parsed.origins;
+    if (!origins.is_given(flag) || !origins.is_chosen(flag)) continue;
     Diagnostic diagnostic =
         warning(std::string(flag) + " has no effect", "there is no adapter", "--use_peft");
-    diagnostic.where = input.parsed.origins.describe(flag);
+    diagnostic.where = origins.describe(flag);
     notes.push_back(std::move(diagnostic));
   }
 }

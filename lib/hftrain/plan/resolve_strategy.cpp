@@ -277,7 +277,7 @@ std::vector<Diagnostic> strategy_notes(const ResolveInput& input, const RunPlan&
   }
   if (!strategy.sharded()) return notes;
   for (const char* flag : {"ddp_find_unused_parameters", "ddp_bucket_cap_mb", "ddp_static_graph"}) {
-    if (!input.parsed.origins.is_given(flag)) continue;
+    if (!input.parsed.origins.is_given(flag) || !input.parsed.origins.is_chosen(flag)) continue;
     add(Severity::kWarning, std::string(flag) + " has no effect with " + strategy.name,
         input.parsed.origins.describe(flag), "it is about DDP", "");
   }

@@ -259,6 +259,16 @@ TEST_CASE("the flag --local_rank of old launchers stands for LOCAL_RANK, which w
   CHECK(contains(membership({}, launch).notices.at(0), "--local_rank 0 is not used"));
 }
 
+TEST_CASE("an address of this machine that nobody asks for is told") {
+  LaunchArguments launch;
+  launch.local_addr = "10.0.0.6";
+  REQUIRE(membership({}, launch).notices.size() == 1);
+  CHECK(contains(membership({}, launch).notices[0], "--local_addr 10.0.0.6 is not used"));
+  LaunchArguments two = two_machines();
+  two.local_addr = "10.0.0.6";
+  CHECK(membership({}, two).notices.empty());
+}
+
 TEST_CASE("mpirun with several processes per machine gives ranks") {
   const Membership rank = membership(open_mpi(1, 2, 1, 2), {}, 4);
   CHECK(is(rank.assigned, 1, 1, 2, 2));

@@ -115,6 +115,16 @@ fault("agent 0 listens where it is looked for, whatever --local_addr says",
       tests=["runs: machines: a machine is reached by its local address"],
       says=r"FAILED: --local_addr of agent 0|still running")
 
+fault("--local_addr of a job without other machines is taken without a word",
+      "launcher/environments/find_membership.cpp", "membership_.agents == 1 && launch_.local_addr &&", "membership_.agents == 0 && launch_.local_addr &&",
+      tests=["launcher: an address of this machine that nobody asks for is told"],
+      says=r"notices")
+
+fault("a printed configuration warns of adapter flags that nobody gave",
+      "lib/hftrain/plan/resolve_adapter.cpp", "if (!origins.is_given(flag) || !origins.is_chosen(flag)) continue;", "if (!origins.is_given(flag)) continue;",
+      tests=["plan: what print_config prints of every file in configs/ is read back as the same plan"],
+      says=r"remarks")
+
 fault("a follower connects as routes have it, whatever --local_addr says",
       "launcher/control/meeting.cpp", "connect_to(endpoint, spec_.membership.local_address, seconds, why)", 'connect_to(endpoint, "", seconds, why)',
       tests=["runs: machines: a machine is reached by its local address"],

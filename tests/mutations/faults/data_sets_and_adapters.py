@@ -21,7 +21,8 @@ fault("a row of one token is thought to teach",
       says=r"single tokens")
 
 fault("the adapter's file lacks the copies that peft looks for",
-      "lib/hftrain/checkpoint/weights.cpp", "for (const SavedCopy& copy : copies) add(copy.parameter, copy.alias);", "",
+      "lib/hftrain/checkpoint/weights.cpp", "for (const SavedCopy& copy : copies) add(copy.parameter, copy.alias);",
+      "for (const SavedCopy& copy : copies) static_cast<void>(copy);",
       tests=["runs: adapters: a head of words over a bare body is trained and saved"],
       says=r"copies that peft looks for")
 
