@@ -108,6 +108,10 @@ int64_t step_of_trainer(const std::string& folder) {
   throw bad_state(path, "it does not say at which step the run was");
 }
 
+int ranks_of_trainer(const std::string& folder) {
+  return ranks_of(names_in_folder(folder));
+}
+
 bool has_trainer_optimizer(const std::string& folder) {
   return is_of_trainer(folder) && (path_exists(folder + '/' + kOptimizerFile) || has_fsdp_optimizer(folder));
 }

@@ -26,6 +26,8 @@ inline constexpr const char* kScalerFile = "scaler.pt";
 bool is_of_trainer(const std::string& folder);
 // By its trainer_state.json.
 int64_t step_of_trainer(const std::string& folder);
+// That left random numbers in it; 0: none did.
+int ranks_of_trainer(const std::string& folder);
 // It holds the optimizer's state, too: a run goes on from it as if it had not stopped.
 bool has_trainer_optimizer(const std::string& folder);
 

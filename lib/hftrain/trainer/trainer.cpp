@@ -2,8 +2,6 @@
 
 #include <ATen/core/grad_mode.h>
 
-#include <algorithm>
-#include <cmath>
 #include <map>
 #include <random>
 #include <set>
@@ -21,6 +19,7 @@
 #include "hftrain/trainer/early_stopping.h"
 #include "hftrain/trainer/memory_account.h"
 #include "hftrain/trainer/notify.h"
+#include "hftrain/trainer/others_position.h"
 #include "hftrain/trainer/stream_share.h"
 
 namespace hftrain::trainer {
@@ -49,20 +48,6 @@ bool names_class_of(const std::string& folder, const Json& config) {
   const Json saved = path_exists(path) ? read_json_file(path) : Json();
   const Json classes = saved.is_object() ? saved.value("architectures", Json()) : Json();
   return classes.is_array() && !classes.empty() && classes.front() == config.at("architectures").front();
-}
-
-// Where in the data the epoch of a saved run is. That of a stream counts all updates which that run was to make; in its
-// first pass it is just their share.
-DataPosition position_in_data(const plan::RunPlan& plan, const reporting::TrainerState& saved) {
-  const double through = std::floor(saved.epoch);
-  const auto whole = static_cast<int64_t>(through);
-  if (!plan.data.stream)
-    return {whole, std::llround((saved.epoch - through) * static_cast<double>(plan.steps.batches_per_epoch))};
-  const int64_t accumulation = plan.batch.accumulation_steps, updates = std::max<int64_t>(1, saved.max_steps);
-  const double share = static_cast<double>(saved.global_step) / static_cast<double>(updates);
-  if (std::abs(saved.epoch - share) * static_cast<double>(updates) < 0.5)
-    return {0, saved.global_step * accumulation};
-  return {whole, std::llround((saved.epoch - through) * static_cast<double>(updates * accumulation))};
 }
 
 }  // namespace
@@ -324,7 +309,7 @@ void Trainer::take_progress_of(const std::string& checkpoint) {
   const reporting::TrainerState saved = reporting::parse_trainer_state(read_file(path), path);
   state_.global_step = state_.last_logged_step = saved.global_step;
   state_.epoch = saved.epoch;
-  state_.position = position_in_data(plan_, saved);
+  state_.position = position_in_data(plan_, saved, interchange::ranks_of_trainer(checkpoint), data_pace());
   state_.epoch_closed = true;
   state_.total_flos = saved.total_flos;
   state_.input_tokens_seen = saved.num_input_tokens_seen;
