@@ -2,7 +2,7 @@
 
 #include <atomic>
 #include <iostream>
-#include <optional>
+#include <utility>
 
 #include "hftrain/base/clock.h"
 #include "hftrain/base/error.h"
@@ -105,21 +105,8 @@ std::unique_ptr<comm::Communicator> connect(const plan::RunPlan& plan, const Opt
   return comm::make_communicator(group, backends);
 }
 
-// An out-of-memory failure says where the memory went while that can still be told.
-trainer::RunOutcome run(trainer::Trainer& trainer) {
-  try {
-    return trainer.run();
-  } catch (...) {
-    Error error = runtime::translate(std::current_exception());
-    if (error.code() != ExitCode::kDeviceMemory && error.code() != ExitCode::kHostMemory) throw;
-    const std::string& why = error.diagnostics().front().why;
-    throw error.why((why.empty() ? "" : why + "; ") + trainer.describe_memory());
-  }
-}
-
-ExitCode train_with(trainer::Trainer& trainer, comm::Communicator& communicator, StatusPage& status,
-                    EventChannel& events) {
-  const trainer::RunOutcome outcome = run(trainer);
+ExitCode leave_together(const trainer::RunOutcome& outcome, comm::Communicator& communicator,
+                        StatusPage& status, EventChannel& events) {
   status.set_phase(WorkPhase::kLeaving);
   // Nobody leaves while another rank may still need it.
   communicator.barrier();
@@ -132,16 +119,19 @@ ExitCode train_with(trainer::Trainer& trainer, comm::Communicator& communicator,
 // All groups of ranks are gone when it returns; what fails is told while they are there. `begin`: when the rank started.
 ExitCode train_in_groups(const plan::RunPlan& plan, const Options& options, runtime::WorkerContext& context,
                          comm::MpiProcess* mpi, double begin, StatusPage& status, EventChannel& events,
-                         FailureReport& failure) {
+                         FailureReport& failure, const RankProgram& program) {
   const std::unique_ptr<comm::Communicator> communicator =
       connect(plan, options, context, mpi, status, failure);
-  std::optional<trainer::Trainer> trainer;  // has groups of its own
+  std::shared_ptr<void> made;  // has groups of its own
   try {
     return runtime::translate_exceptions([&] {
       comm::agree_on_plan(*communicator, plan::plan_hash(plan));
-      trainer.emplace(plan, context, *communicator, events, trainer::load_plugin(plan, context));
-      events.send(Kind::kReady, {{"seconds", monotonic_seconds() - begin}});
-      return train_with(*trainer, *communicator, status, events);
+      const auto ready = [&](std::shared_ptr<void> kept) {
+        made = std::move(kept);
+        events.send(Kind::kReady, {{"seconds", monotonic_seconds() - begin}});
+      };
+      const trainer::RunOutcome outcome = program({plan, context, *communicator, events, ready});
+      return leave_together(outcome, *communicator, status, events);
     });
   } catch (const Error& error) {
     failure.tell(error);
@@ -150,12 +140,13 @@ ExitCode train_in_groups(const plan::RunPlan& plan, const Options& options, runt
 }
 
 ExitCode train(const plan::RunPlan& plan, const Options& options, StatusPage& status, EventChannel& events,
-               FailureReport& failure) {
+               FailureReport& failure, const RankProgram& program) {
   const double begin = monotonic_seconds();
   runtime::WorkerContext context = make_context(plan, plan.ranks.ranks.at(static_cast<size_t>(options.rank)));
   context.environment = options.environment;
   const std::unique_ptr<comm::MpiProcess> mpi = start_mpi(plan);
-  const ExitCode code = train_in_groups(plan, options, context, mpi.get(), begin, status, events, failure);
+  const ExitCode code =
+      train_in_groups(plan, options, context, mpi.get(), begin, status, events, failure, program);
   // mpirun, without which MPI does not end, sleeps while it waits for those it has told to stop, and then
   // kills.
   const auto patience = code == ExitCode::kDone ? kPatienceOfMpi : kPatienceAfterStop;
@@ -167,12 +158,33 @@ ExitCode train(const plan::RunPlan& plan, const Options& options, StatusPage& st
 
 }  // namespace
 
-ExitCode run_rank(const Options& options, StatusPage& status) {
+trainer::RunOutcome with_memory_account(trainer::Trainer& trainer,
+                                        const std::function<trainer::RunOutcome()>& train) {
+  try {
+    return train();
+  } catch (...) {
+    Error error = runtime::translate(std::current_exception());
+    if (error.code() != ExitCode::kDeviceMemory && error.code() != ExitCode::kHostMemory) throw;
+    const std::string& why = error.diagnostics().front().why;
+    throw error.why((why.empty() ? "" : why + "; ") + trainer.describe_memory());
+  }
+}
+
+trainer::RunOutcome train_as_planned(const RankParts& parts) {
+  auto trainer =
+      std::make_shared<trainer::Trainer>(parts.plan, parts.context, parts.communicator, parts.events,
+                                         trainer::load_plugin(parts.plan, parts.context));
+  parts.ready(trainer);
+  return with_memory_account(*trainer, [&] { return trainer->run(); });
+}
+
+ExitCode run_rank(const Options& options, StatusPage& status, const RankProgram& program) {
   EventChannel events(FileDescriptor(options.control_fd), options.rank, &status);
   FailureReport failure(events);
   try {
     const plan::RunPlan plan = plan::run_plan_from_json(read_json_file(options.plan_path), options.plan_path);
-    return runtime::translate_exceptions([&] { return train(plan, options, status, events, failure); });
+    return runtime::translate_exceptions(
+        [&] { return train(plan, options, status, events, failure, program); });
   } catch (const Error& error) {
     failure.tell(error);
     throw;

@@ -20,6 +20,7 @@
 #include "launcher/environments/local.h"
 #include "launcher/front/cpu_binding_stage.h"
 #include "launcher/front/data_stage.h"
+#include "launcher/front/launch_stage.h"
 #include "launcher/front/meeting_stage.h"
 #include "launcher/front/output_stage.h"
 #include "launcher/front/patient_stream.h"
@@ -265,8 +266,7 @@ class FollowStage {
 
   void start_workers(const launcher::StartWorkers& start) {
     launcher::LocalLaunch launch;
-    launch.worker_program =
-        (std::filesystem::path(context_.program).parent_path() / "hftrain-worker").string();
+    launch.worker_program = worker_program(context_.program, inputs_.parsed);
     launch.plan_path = plan_path_;
     launch.environment = inputs_.environment;
     launch.master_address = start.master_address;

@@ -14,6 +14,7 @@
 #include "hftrain/base/json.h"
 #include "hftrain/machine/detect_topology.h"
 #include "hftrain/plan/plugin_file.h"
+#include "hftrain/plan/program_file.h"
 #include "hftrain/tokenizer/tokenizer.h"
 #include "launcher/front/chat_facts.h"
 #include "launcher/ssh/host_file.h"
@@ -166,6 +167,8 @@ void add_model(Inputs& inputs) {
   add_tokenizer_facts(inputs.parsed, inputs.environment, inputs.model);
   if (const auto& plugin = inputs.parsed.arguments.interface.plugin)
     inputs.plugin = plan::open_plugin(*plugin, HFTRAIN_TORCH_VERSION);
+  if (const auto& program = inputs.parsed.arguments.launch.worker_program)
+    plan::open_program(*program, HFTRAIN_TORCH_VERSION);
   inputs.files = plan::files_of_run(inputs.parsed, inputs.environment);
 }
 

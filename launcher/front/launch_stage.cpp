@@ -60,10 +60,16 @@ std::map<std::string, std::string> added_variables(const Environment& inherited,
 
 }  // namespace
 
+std::string worker_program(const std::string& program, const arguments::ParseOutcome& parsed) {
+  if (const auto& own = parsed.arguments.launch.worker_program)
+    return std::filesystem::absolute(*own).lexically_normal().string();
+  return (std::filesystem::path(program).parent_path() / "hftrain-worker").string();
+}
+
 launcher::LocalLaunch local_launch(const std::string& program, const Inputs& inputs,
                                    const plan::RunPlan& plan) {
   launcher::LocalLaunch launch;
-  launch.worker_program = (std::filesystem::path(program).parent_path() / "hftrain-worker").string();
+  launch.worker_program = worker_program(program, inputs.parsed);
   launch.plan_path = run_folder(plan.output_dir).plan();
   launch.environment = inputs.environment;
   launch.master_address = "127.0.0.1";

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "hftrain/arguments/parse.h"
 #include "hftrain/plan/describe.h"
 #include "hftrain/plan/run_plan.h"
 #include "hftrain/reporting/console.h"
@@ -17,7 +18,10 @@
 
 namespace hftrain::front {
 
-// How the workers of `plan` are started. `program` is this executable; hftrain-worker lies beside it.
+// What a rank is started with: --worker_program, or hftrain-worker beside `program`, which is this executable.
+std::string worker_program(const std::string& program, const arguments::ParseOutcome& parsed);
+
+// How the workers of `plan` are started.
 launcher::LocalLaunch local_launch(const std::string& program, const Inputs& inputs,
                                    const plan::RunPlan& plan);
 

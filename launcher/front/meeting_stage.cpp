@@ -8,6 +8,7 @@
 #include "launcher/control/job_secret.h"
 #include "launcher/control/own_machine.h"
 #include "launcher/control/preflight.h"
+#include "launcher/front/launch_stage.h"
 
 namespace hftrain::front {
 namespace {
@@ -23,8 +24,7 @@ plan::AgentFacts facts_of(const CommandContext& context, const Inputs& inputs,
 
 }  // namespace
 
-std::string build_of(const std::string& program) {
-  const std::string worker = (fs::path(program).parent_path() / "hftrain-worker").string();
+std::string build_of(const std::string& program, const std::string& worker) {
   std::string hashes = hash_file(program);
   if (path_exists(worker)) hashes += hash_file(worker);
   return hash_bytes(hashes).substr(0, 12);
@@ -37,7 +37,7 @@ launcher::MeetingSpec meeting_spec(const CommandContext& context, const Inputs& 
   spec.membership = membership;
   spec.exchange = exchange;
   spec.version = HFTRAIN_VERSION;
-  spec.build = build_of(context.program);
+  spec.build = build_of(context.program, worker_program(context.program, inputs.parsed));
   Environment secrets;
   if (inputs.secret_variable) secrets.set(launcher::kSecretVariable, *inputs.secret_variable);
   spec.secret = launcher::job_secret(inputs.parsed.arguments.launch, secrets);

@@ -20,7 +20,7 @@ launcher::MeetingSpec meeting_spec(const CommandContext& context, const Inputs& 
 std::vector<plan::AgentFacts> assumed_agents(const CommandContext& context, const Inputs& inputs,
                                              const launcher::Membership& membership);
 
-// Equal for equal programs: over hftrain and hftrain-worker as they are installed here.
-std::string build_of(const std::string& program);
+// Equal for equal programs: over hftrain and what its ranks are started with, as they are installed here.
+std::string build_of(const std::string& program, const std::string& worker);
 
 }  // namespace hftrain::front

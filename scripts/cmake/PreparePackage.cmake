@@ -1,8 +1,8 @@
 # Run by CPack between installing and packing. Programs and plug-ins look for LibTorch behind links of their own tree alone, never in the
 # folder of the machine that built them; and a Debian package has links in /usr, where shells and man look.
-file(GLOB_RECURSE programs "${CPACK_TEMPORARY_INSTALL_DIRECTORY}/*/hftrain*" "${CPACK_TEMPORARY_INSTALL_DIRECTORY}/*/libhftrain_*.so")
+file(GLOB_RECURSE programs "${CPACK_TEMPORARY_INSTALL_DIRECTORY}/*/hftrain*" "${CPACK_TEMPORARY_INSTALL_DIRECTORY}/*/libhftrain*.so")
 foreach(program IN LISTS programs)
-  if(IS_SYMLINK "${program}" OR NOT program MATCHES "/(bin/hftrain(-worker)?|lib/libhftrain_[a-z]+\\.so)$")
+  if(IS_SYMLINK "${program}" OR NOT program MATCHES "/(bin/hftrain(-worker)?|lib/libhftrain(_[a-z]+)?\\.so)$")
     continue()
   endif()
   file(READ_ELF "${program}" RUNPATH path)

@@ -94,7 +94,7 @@ def the_debian_package_is_all_that_a_clean_root_needs(packages, folder):
     said = root.run("hftrain", "doctor", user=True)
     expect(re.search(r"^torch +2\.11\.0\S* in /srv/site-packages/torch$", said, re.M), "doctor finds LibTorch", said)
     trains(root, "hftrain", "/opt/hftrain/share/hftrain", "/home/user/run")
-    for program in [*(root.root / "opt/hftrain/bin").glob("hftrain*"), *(root.root / "opt/hftrain/lib").glob("libhftrain_*.so")]:
+    for program in [*(root.root / "opt/hftrain/bin").glob("hftrain*"), *(root.root / "opt/hftrain/lib").glob("libhftrain*.so")]:
         dynamic = subprocess.run(["readelf", "-d", program], text=True, capture_output=True).stdout
         expect(str(packages.site) not in dynamic, f"{program.name} looks in no folder of the machine that built it", dynamic)
     steps_of_the_container_file(root, package)

@@ -3,11 +3,14 @@
 #include <elf.h>
 
 #include <cstring>
+#include <filesystem>
 #include <functional>
 #include <string>
+#include <utility>
 
 #include "hftrain/base/error.h"
 #include "hftrain/base/file.h"
+#include "hftrain/plan/program_file.h"
 #include "hftrain/plugin/plugin.h"
 #include "support/catch.h"
 #include "support/temporary_directory.h"
@@ -101,6 +104,30 @@ TEST_CASE("what is no plug-in is a mistake of the command line") {
   CHECK(refusal([&] { open_plugin(folder / "gone.so", ""); }) ==
         std::pair(ExitCode::kUsage, std::string("there is no such file")));
   CHECK(refusal([&] { open_plugin(folder.path(), ""); }).second == "there is no such file");
+}
+
+TEST_CASE("a program says what it was built for, and another one is refused before it is started") {
+  const TemporaryDirectory folder;
+  const auto open = [&](const std::string& bytes, std::filesystem::perms more) {
+    write_file_atomically(folder / "mine", bytes);
+    std::filesystem::permissions(folder / "mine", more, std::filesystem::perm_options::add);
+    return refusal([&] { CHECK(open_program(folder / "mine", "2.11.0") == folder / "mine"); });
+  };
+  const auto run = std::filesystem::perms::owner_exec;
+  const auto none = std::filesystem::perms::none;
+  CHECK(open(plugin_saying("program_interface=1\ntorch=2.11.0\n" + kAbi), none).second ==
+        "it may not be executed");
+  CHECK(open(plugin_saying("program_interface=1\ntorch=2.11.0\n" + kAbi), run).first == ExitCode::kDone);
+  CHECK(open(plugin_saying("program_interface=7\ntorch=2.11.0\n" + kAbi), run) ==
+        std::pair(ExitCode::kEnvironment,
+                  std::string("it was built for interface for programs 7, and this program has 1")));
+  CHECK(open(plugin_saying("program_interface=1\ntorch=2.10.1\n" + kAbi), run).second ==
+        "it was built for LibTorch 2.10.1, and this program has 2.11.0");
+  const std::pair another(ExitCode::kUsage,
+                          std::string("it is no position-independent program with a Trainer of hftrain"));
+  CHECK(open(plugin_saying("interface=1\ntorch=2.11.0\n" + kAbi), run) == another);  // a plug-in
+  CHECK(open("#!/bin/sh\n", run) == another);
+  CHECK(refusal([&] { open_program(folder / "gone", ""); }).second == "there is no such file");
 }
 
 }  // namespace

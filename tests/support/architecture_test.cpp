@@ -25,6 +25,7 @@ const std::map<std::string, std::set<std::string>> kEdges = {
     {"plugin", {}},
     {"http", {"base"}},
     {"hub", {"http"}},
+    {"program", {"plugin"}},
     {"arguments", {"base"}},
     {"architectures", {"base"}},
     {"tokenizer", {"base"}},
@@ -55,12 +56,12 @@ const std::map<std::string, std::set<std::string>> kEdges = {
     {"launcher", {"machine"}},
     {"launcher/front", {"launcher", "data", "generation", "interchange", "report", "reporting", "search"}},
     {"apps/hftrain", {"launcher/front", "chat", "hub", "report"}},
-    {"apps/hftrain-worker", {"trainer"}},
+    {"apps/hftrain-worker", {"program", "trainer"}},
 };
 
 const std::set<std::string> kBelowTheLine = {
     "runtime",  "comm",       "nn",   "models",  "optim",
-    "parallel", "checkpoint", "cuda", "trainer", "apps/hftrain-worker"};
+    "parallel", "checkpoint", "cuda", "trainer", "program", "apps/hftrain-worker"};
 
 struct Source {
   std::string path;    // relative to the checkout

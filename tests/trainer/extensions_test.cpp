@@ -35,7 +35,7 @@ using testing::TemporaryDirectory;
 using testing::tiny_plan;
 using Words = std::vector<std::string>;
 
-const PluginPart kPart{"mine", "/p/mine.so", "the callback 'listener'"};
+const PluginPart kPart{"the plug-in 'mine'", "/p/mine.so", "the callback 'listener'"};
 
 // Writes down what it is told, in the words of a plug-in, and may ask for something.
 class Listener final : public plugin::Callback {

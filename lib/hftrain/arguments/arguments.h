@@ -281,8 +281,9 @@ struct LaunchArguments {
   std::string tee = "0";        // 0: none, 1: stdout, 2: stderr, 3: both, or rank:n,rank:n
   std::string redirects = "0";  // the same; what is not shown
   std::optional<std::string> log_dir;
-  std::string log_ranks = "0";     // ranks whose output is shown: comma-separated numbers, or all
-  std::string local_ranks_filter;  // comma-separated local ranks: only of these; empty: of all
+  std::optional<std::string> worker_program;  // what ranks are started with; unset: hftrain-worker
+  std::string log_ranks = "0";                // ranks whose output is shown: comma-separated numbers, or all
+  std::string local_ranks_filter;             // comma-separated local ranks: only of these; empty: of all
   // Lines that contain one of these are also kept in a file for all ranks of a machine.
   std::vector<std::string> duplicate_stdout_filters, duplicate_stderr_filters;
   // A host file, and how its machines are reached.

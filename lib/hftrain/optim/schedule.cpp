@@ -116,6 +116,10 @@ std::unique_ptr<Schedule> build(const std::string& name, const ScheduleSetting& 
 
 }  // namespace
 
+std::unique_ptr<Schedule> own_schedule(double base_rate, std::function<double(int64_t step)> factor) {
+  return std::make_unique<FactorSchedule>("own", base_rate, std::move(factor));
+}
+
 std::vector<std::string> schedule_names() {
   std::vector<std::string> names;
   for (const FactorEntry& entry : kFactors) names.emplace_back(entry.name);

@@ -9,6 +9,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -49,6 +50,9 @@ class Schedule {
 // range is an Error (exit code 2).
 std::unique_ptr<Schedule> make_schedule(const std::string& name, const ScheduleSetting& setting,
                                         const Json& options = Json::object());
+
+// The base rate times a factor that somebody else computes; its state has the name "own".
+std::unique_ptr<Schedule> own_schedule(double base_rate, std::function<double(int64_t step)> factor);
 
 std::vector<std::string> schedule_names();
 

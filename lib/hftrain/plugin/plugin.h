@@ -16,13 +16,12 @@
 
 #include "hftrain/plugin/callback.h"
 #include "hftrain/plugin/loss.h"
+#include "hftrain/plugin/note.h"
 #include "hftrain/plugin/reporter.h"
 #include "hftrain/plugin/run.h"
 
 // Counts what these headers declare: another number, another layout.
 #define HFTRAIN_PLUGIN_INTERFACE 1
-// Where the text lies that says what a plug-in was built for, so that it is read before anything is loaded.
-#define HFTRAIN_PLUGIN_SECTION ".hftrain_plugin"
 
 namespace hftrain::plugin {
 
@@ -53,13 +52,6 @@ class Registry {
 
 }  // namespace hftrain::plugin
 
-#define HFTRAIN_PLUGIN_TEXT_OF(VALUE) #VALUE
-#define HFTRAIN_PLUGIN_TEXT(VALUE) HFTRAIN_PLUGIN_TEXT_OF(VALUE)
-// Of the LibTorch that the plug-in is compiled with: hftrain::torch says it.
-#ifndef HFTRAIN_PLUGIN_TORCH
-#define HFTRAIN_PLUGIN_TORCH none
-#endif
-
 // Begins the function that registers, whose parameter is `registry`. NAME is for messages: a literal in one line.
 // clang-format off
 #define HFTRAIN_PLUGIN(NAME)                                                                                \
@@ -68,8 +60,7 @@ class Registry {
   extern const char hftrain_plugin_note[];                                                                  \
   const char hftrain_plugin_note[] =                                                                        \
       "interface=" HFTRAIN_PLUGIN_TEXT(HFTRAIN_PLUGIN_INTERFACE) "\n"                                       \
-      "torch=" HFTRAIN_PLUGIN_TEXT(HFTRAIN_PLUGIN_TORCH) "\n"                                               \
-      "cxx11_abi=" HFTRAIN_PLUGIN_TEXT(_GLIBCXX_USE_CXX11_ABI) "\n"                                         \
+      HFTRAIN_PLUGIN_COMPILED                                                                               \
       "name=" NAME "\n";                                                                                    \
   __attribute__((visibility("default"))) void hftrain_plugin_register(hftrain::plugin::Registry& registry); \
   }                                                                                                         \

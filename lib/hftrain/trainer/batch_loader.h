@@ -12,6 +12,7 @@
 #include "hftrain/data/collator.h"
 #include "hftrain/data/dataset.h"
 #include "hftrain/data/samplers.h"
+#include "hftrain/trainer/batch_source.h"
 #include "hftrain/trainer/loaded_batch.h"
 #include "hftrain/trainer/round_source.h"
 #include "hftrain/trainer/state.h"
@@ -20,7 +21,7 @@ namespace hftrain::trainer {
 
 // Iterates one rank's batches of one epoch after another. Used by one thread; `prefetch` batches are
 // assembled ahead on background threads when it is above 0 (order never changes).
-class BatchLoader {
+class BatchLoader final : public BatchSource {
  public:
   struct Options {
     uint64_t seed = 42;  // of what collators draw
@@ -37,22 +38,16 @@ class BatchLoader {
   // Of prepared data that this rank reads for itself.
   BatchLoader(std::shared_ptr<const data::Dataset> dataset, std::shared_ptr<const data::Collator> collator,
               const data::SamplerOptions& sampler, int64_t prefetch, bool pin_memory);
-  ~BatchLoader();
+  ~BatchLoader() override;
 
-  void seek(DataPosition position, std::optional<data::DrawnOrder> drawn = std::nullopt);
-  // Samples that the order takes as one group of about one length, in epochs whose position does not say.
-  int64_t length_group() const { return options_.length_group; }
+  void seek(DataPosition position, std::optional<data::DrawnOrder> drawn = std::nullopt) override;
+  int64_t length_group() const override { return options_.length_group; }
   // Of one rank in the epoch sought, those after position.before; unset: nobody knows before the end.
   std::optional<int64_t> batches() const { return rounds_->batches(); }
-  // How much of its epoch lies before a position in the epoch sought, 0 to 1.
-  double share_done(const DataPosition& position) const { return rounds_->share_done(position); }
-  void mark(DataPosition& position) const { rounds_->mark(position); }
-  // Such a position is behind the last batch; the same on all ranks. Of a stream, which may wait for data here, only once
-  // next() was called since the epoch was sought.
-  bool at_end(const DataPosition& position);
-  // The next batch of the current epoch, or nullopt at its end, and where the run is to stop before there is one. Ranks that
-  // read a stream for themselves may hear of a stop at different places.
-  std::optional<LoadedBatch> next();
+  double share_done(const DataPosition& position) const override { return rounds_->share_done(position); }
+  void mark(DataPosition& position) const override { rounds_->mark(position); }
+  bool at_end(const DataPosition& position) override;
+  std::optional<LoadedBatch> next() override;
 
  private:
   using Round = std::vector<LoadedBatch>;  // of this rank, or of all where rank 0 sends

@@ -41,6 +41,16 @@ nn::KernelChoice kernels_of(const plan::FusedKernels& fused) {
   return choice;
 }
 
+parallel::OptimizerMaker optimizer_maker(const plan::RunPlan& plan) {
+  const plan::OptimizerPlan& wanted = plan.optimizer;
+  parallel::OptimizerMaker make = [wanted](std::vector<optim::ParameterGroup> groups) {
+    return optim::make_optimizer(wanted.name, std::move(groups),
+                                 {wanted.beta1, wanted.beta2, wanted.epsilon, wanted.options});
+  };
+  if (plan.strategy.offload_optimizer != "nvme") return make;
+  return parallel::on_nvme(std::move(make), plan.strategy.nvme);
+}
+
 }  // namespace
 
 at::ScalarType dtype_named(const std::string& name) {
@@ -67,14 +77,9 @@ std::unique_ptr<models::Model> make_model(const plan::RunPlan& plan, at::Device 
 }
 
 std::unique_ptr<parallel::Strategy> make_strategy(const plan::RunPlan& plan, const models::Model& model,
-                                                  comm::Communicator& communicator) {
-  const plan::OptimizerPlan& wanted = plan.optimizer;
-  parallel::OptimizerMaker make_optimizer = [wanted](std::vector<optim::ParameterGroup> groups) {
-    return optim::make_optimizer(wanted.name, std::move(groups),
-                                 {wanted.beta1, wanted.beta2, wanted.epsilon, wanted.options});
-  };
-  if (plan.strategy.offload_optimizer == "nvme")
-    make_optimizer = parallel::on_nvme(std::move(make_optimizer), plan.strategy.nvme);
+                                                  comm::Communicator& communicator,
+                                                  parallel::OptimizerMaker make_optimizer) {
+  if (!make_optimizer) make_optimizer = optimizer_maker(plan);
   if (plan.strategy.sharded()) {
     return std::make_unique<parallel::ShardedStrategy>(
         plan.strategy, parameter_list(plan, model), model.units(), model.options().compute_dtype,

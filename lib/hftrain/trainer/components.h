@@ -20,8 +20,10 @@ namespace hftrain::trainer {
 at::ScalarType dtype_named(const std::string& name);
 
 std::unique_ptr<models::Model> make_model(const plan::RunPlan& plan, at::Device device);
+// `make_optimizer`: not set, that of the plan.
 std::unique_ptr<parallel::Strategy> make_strategy(const plan::RunPlan& plan, const models::Model& model,
-                                                  comm::Communicator& communicator);
+                                                  comm::Communicator& communicator,
+                                                  parallel::OptimizerMaker make_optimizer = {});
 // Activation checkpointing around the strategy's runner; null when the plan asks for none. Must not outlive
 // the strategy.
 std::unique_ptr<nn::UnitRunner> make_checkpointing(const plan::RunPlan& plan, parallel::Strategy& strategy);

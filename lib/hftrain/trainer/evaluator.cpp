@@ -55,13 +55,14 @@ std::vector<float> losses_of_round(const at::TensorAccessor<float, 3>& all, int6
 
 Evaluator::Evaluator(const plan::RunPlan& plan, models::Model& model, nn::UnitRunner& runner,
                      comm::Communicator& communicator, EventChannel& events,
-                     models::ObjectiveMaker make_objective)
+                     models::ObjectiveMaker make_objective, PredictionStep own_step)
     : plan_(plan),
       model_(model),
       runner_(runner),
       communicator_(communicator),
       events_(events),
-      make_objective_(std::move(make_objective)) {
+      make_objective_(std::move(make_objective)),
+      own_step_(std::move(own_step)) {
   if (!plan.evaluation.generation.is_null()) writer_.emplace(plan, model, runner, communicator);
 }
 
@@ -74,8 +75,9 @@ StopSignal Evaluator::collect(const EvaluationRequest& request, ScorerExchange* 
   std::optional<OutputCollector> collector;
   if (scorers != nullptr) collector.emplace(plan_.evaluation, plan_.data.padding.on_left, scorers->own());
   const int64_t rounds_of_piece = std::max<int64_t>(1, tasks::kSamplesOfPiece / samples_of_round());
-  const std::unique_ptr<BatchLoader> loader = first_to_last(request);
-  const int64_t rounds = communicator_.maximum(loader->batches().value());
+  std::unique_ptr<BatchLoader> of_split = first_to_last(request);
+  const int64_t rounds = communicator_.maximum(of_split->batches().value());
+  const std::unique_ptr<BatchSource> loader = shown(std::move(of_split), request);
   StopPoll stop(communicator_);
   double reported = monotonic_seconds();
   for (int64_t round = 0; round < rounds; ++round) {
@@ -118,7 +120,13 @@ std::unique_ptr<BatchLoader> Evaluator::first_to_last(const EvaluationRequest& r
   return loader;
 }
 
-Evaluator::BatchLoss Evaluator::next_loss(BatchLoader& loader, const EvaluationRequest& request,
+std::unique_ptr<BatchSource> Evaluator::shown(std::unique_ptr<BatchLoader> loader,
+                                              const EvaluationRequest& request) {
+  if (!request.own_loader) return loader;
+  return own_evaluation_batches(std::move(loader), request.own_loader);
+}
+
+Evaluator::BatchLoss Evaluator::next_loss(BatchSource& loader, const EvaluationRequest& request,
                                           int64_t round, OutputCollector* collector) {
   at::Tensor output;
   if (const std::optional<LoadedBatch> batch = loader.next()) {
@@ -134,7 +142,7 @@ Evaluator::BatchLoss Evaluator::next_loss(BatchLoader& loader, const EvaluationR
 void Evaluator::rehearse(const EvaluationRequest& request) {
   const at::NoGradGuard no_grad;
   const bool was_training = model_.training();
-  const std::unique_ptr<BatchLoader> loader = first_to_last(request);
+  const std::unique_ptr<BatchSource> loader = shown(first_to_last(request), request);
   model_.train(false);
   next_loss(*loader, request, 0, nullptr);
   model_.train(was_training);
@@ -160,18 +168,15 @@ bool Evaluator::labelled(const models::Batch& columns) const {
   });
 }
 
-// What the plan keeps of the output goes to `output`. Texts are written beside the pass that gives the loss, as in the
-// Trainer.
-Evaluator::BatchLoss Evaluator::loss_of(const LoadedBatch& batch, at::Tensor& output) {
+Prediction Evaluator::predict(const models::Batch& columns, bool with_loss) {
   using tasks::OutputForm;
-  const models::Batch columns = on_device(batch.tensors, model_.options().device);
   const OutputForm form = plan_.evaluation.outputs;
-  if (writer_) output = writer_->write(batch);
-  if (!labelled(batch.tensors)) {
-    if (writer_) return {};
+  if (!with_loss) {
     const bool best = form == OutputForm::kBestIds;
-    output = model_.forward(columns, runner_, best ? models::best_ids_only() : models::logits_only()).logits;
-    return {};
+    return {
+        .loss = {},
+        .output =
+            model_.forward(columns, runner_, best ? models::best_ids_only() : models::logits_only()).logits};
   }
   const auto tokens = static_cast<float>(models::label_count(model_.architecture(), columns));
   const at::Tensor divisor =
@@ -183,8 +188,22 @@ Evaluator::BatchLoss Evaluator::loss_of(const LoadedBatch& batch, at::Tensor& ou
                                                        .want_logits = form == OutputForm::kScores,
                                                        .want_best_ids = form == OutputForm::kBestIds});
   models::Output given = model_.forward(columns, runner_, objective);
-  if (!writer_) output = std::move(given.logits);
-  return {given.loss.item<float>(), tokens};
+  return {.loss = std::move(given.loss), .output = std::move(given.logits)};
+}
+
+// What the plan keeps of the output goes to `output`. Texts are written beside the pass that gives the loss, as in the
+// Trainer.
+Evaluator::BatchLoss Evaluator::loss_of(const LoadedBatch& batch, at::Tensor& output) {
+  const models::Batch columns = on_device(batch.tensors, model_.options().device);
+  const bool with_loss = labelled(batch.tensors);
+  if (writer_) output = writer_->write(batch);
+  if (writer_ && !with_loss) return {};
+  const auto compute = [&](const models::Batch& given) { return predict(given, with_loss); };
+  Prediction made = own_step_ ? own_step_(columns, compute) : compute(columns);
+  if (!writer_) output = std::move(made.output);
+  if (!with_loss) return {};
+  const auto tokens = static_cast<float>(models::label_count(model_.architecture(), columns));
+  return {made.loss.item<float>(), tokens};
 }
 
 std::optional<double> Evaluator::mean_loss(const std::vector<BatchLoss>& own, int64_t samples) {

@@ -19,6 +19,7 @@
 #include "hftrain/trainer/batch_loader.h"
 #include "hftrain/trainer/event_channel.h"
 #include "hftrain/trainer/output_collector.h"
+#include "hftrain/trainer/own_batches.h"
 #include "hftrain/trainer/scorer_exchange.h"
 #include "hftrain/trainer/stop_request.h"
 #include "hftrain/trainer/text_writer.h"
@@ -33,7 +34,17 @@ struct EvaluationRequest {
   // Where files of results go, on the rank that writes them.
   std::optional<tasks::ResultPlace> place = std::nullopt;
   std::function<void()> after_batch = {};  // of run(), on every rank; not set: nobody wants to know
+  MakeOwnLoader own_loader = {};           // around that of the split; not set: that
 };
+
+// Of a batch whose columns are on the device.
+struct Prediction {
+  at::Tensor loss;    // float32 scalar; undefined: there are no labels
+  at::Tensor output;  // what the plan keeps, a row for each of the batch's; undefined: nothing
+};
+using Predict = std::function<Prediction(const models::Batch&)>;
+// What is done around it by somebody else, on all ranks alike.
+using PredictionStep = std::function<Prediction(const models::Batch&, const Predict&)>;
 
 struct Evaluation {
   Json metrics;  // the same on all ranks; null when it was stopped
@@ -47,7 +58,7 @@ class Evaluator {
  public:
   Evaluator(const plan::RunPlan& plan, models::Model& model, nn::UnitRunner& runner,
             comm::Communicator& communicator, EventChannel& events,
-            models::ObjectiveMaker make_objective = models::loss_objective);
+            models::ObjectiveMaker make_objective = models::loss_objective, PredictionStep own_step = {});
 
   // {<prefix>_loss, <prefix>_<metric of the scorer>…, <prefix>_runtime, <prefix>_samples_per_second,
   // <prefix>_steps_per_second}; of a split without labels neither a loss nor metrics. A stop signal seen by any
@@ -67,10 +78,13 @@ class Evaluator {
                      std::vector<BatchLoss>& losses);
   // Of the loader's next batch, which is that of round `round`; of none it computes another, which does not
   // count.
-  BatchLoss next_loss(BatchLoader& loader, const EvaluationRequest& request, int64_t round,
+  BatchLoss next_loss(BatchSource& loader, const EvaluationRequest& request, int64_t round,
                       OutputCollector* collector);
   BatchLoss loss_of(const LoadedBatch& batch, at::Tensor& output);
+  Prediction predict(const models::Batch& columns, bool with_loss);
   // At its start. `even`: filled up, so that every rank has a batch.
+  static std::unique_ptr<BatchSource> shown(std::unique_ptr<BatchLoader> loader,
+                                            const EvaluationRequest& request);
   std::unique_ptr<BatchLoader> first_to_last(const EvaluationRequest& request, bool even = false) const;
   Json speeds(const std::string& prefix, int64_t samples, double seconds) const;
   bool labelled(const models::Batch& columns) const;
@@ -87,6 +101,7 @@ class Evaluator {
   comm::Communicator& communicator_;
   EventChannel& events_;
   models::ObjectiveMaker make_objective_;
+  PredictionStep own_step_;
   std::optional<TextWriter> writer_;  // where texts are judged
 };
 

@@ -24,8 +24,12 @@ namespace {
 using plugin::Registry;
 using Register = void (*)(Registry&);
 
+std::string name_of(const plan::PluginPlan& plugin) {
+  return "the plug-in '" + plugin.name + '\'';
+}
+
 Error unusable_plugin(ExitCode code, const plan::PluginPlan& plugin) {
-  return Error(code, "the plug-in '" + plugin.name + "' cannot be used").where(plugin.path);
+  return Error(code, name_of(plugin) + " cannot be used").where(plugin.path);
 }
 
 std::string reason_of_loader() {
@@ -50,10 +54,12 @@ Registry ask_for_registration(const plan::PluginPlan& plugin) {
   const auto function = reinterpret_cast<Register>(::dlsym(library, "hftrain_plugin_register"));
   if (function == nullptr) throw unusable_plugin(ExitCode::kEnvironment, plugin).why(reason_of_loader());
   Registry registry;
-  PluginPart{plugin.name, plugin.path, "what begins with HFTRAIN_PLUGIN"}.call("registering",
-                                                                               [&] { function(registry); });
+  PluginPart{name_of(plugin), plugin.path, "what begins with HFTRAIN_PLUGIN"}.call(
+      "registering", [&] { function(registry); });
   return registry;
 }
+
+}  // namespace
 
 plugin::Run told_run(const plan::RunPlan& plan, const runtime::WorkerContext& context) {
   return {.output_dir = plan.output_dir,
@@ -65,6 +71,8 @@ plugin::Run told_run(const plan::RunPlan& plan, const runtime::WorkerContext& co
           .local_rank = context.place.local_rank,
           .world_size = context.place.world_size};
 }
+
+namespace {
 
 // What would be accepted and ignored, because the loss is no longer ours.
 void check_losses(const plan::RunPlan& plan, const Registry& registry) {
@@ -103,11 +111,13 @@ Extensions load_plugin(const plan::RunPlan& plan, const runtime::WorkerContext& 
   Extensions extensions;
   if (!plan.plugin) return extensions;
   check_file(*plan.plugin);
+  extensions.whose = name_of(*plan.plugin);
   Registry registry = ask_for_registration(*plan.plugin);
   check_losses(plan, registry);
   const plugin::Run run = told_run(plan, context);
   const auto part = [&](const char* kind, const std::string& name) {
-    return PluginPart{plan.plugin->name, plan.plugin->path, std::string("the ") + kind + " '" + name + "'"};
+    return PluginPart{name_of(*plan.plugin), plan.plugin->path,
+                      std::string("the ") + kind + " '" + name + "'"};
   };
   check_names(plan, registry);
   for (auto& registered : registry.callbacks) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "hftrain/plan/run_plan.h"
+#include "hftrain/plugin/run.h"
 #include "hftrain/runtime/worker_context.h"
 #include "hftrain/trainer/extensions.h"
 
@@ -11,5 +12,8 @@ namespace hftrain::trainer {
 // cannot be loaded, is not the file that the plan is about, or was built for another interface or LibTorch; kUsage where
 // the plan asks for what its loss would not do; kInternal where it throws while it registers.
 Extensions load_plugin(const plan::RunPlan& plan, const runtime::WorkerContext& context);
+
+// What those who extend a run are told of it.
+plugin::Run told_run(const plan::RunPlan& plan, const runtime::WorkerContext& context);
 
 }  // namespace hftrain::trainer

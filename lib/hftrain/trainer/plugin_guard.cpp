@@ -25,10 +25,10 @@ void PluginPart::rethrow(const char* doing) const {
   } catch (...) {
   }
   const Error error = runtime::translate(std::current_exception());
-  throw Error(error.code(), "the plug-in '" + plugin + "' has failed")
+  throw Error(error.code(), whole + " has failed")
       .where(name + ", " + doing + ", " + path)
       .why(printable(words_of(error), Lines::kMany))
-      .hint("mend the plug-in, or train without --plugin");
+      .hint("mend it, or train without it");
 }
 
 }  // namespace hftrain::trainer

@@ -1,4 +1,4 @@
-// Calls into a plug-in: what it throws becomes an Error that names it.
+// Calls into what is not ours: what it throws becomes an Error that names it.
 #pragma once
 
 #include <string>
@@ -7,8 +7,9 @@
 namespace hftrain::trainer {
 
 struct PluginPart {
-  std::string plugin, path;
-  std::string name;  // "the callback 'patience'"
+  std::string whole;  // "the plug-in 'mine'"
+  std::string path;   // of its file
+  std::string name;   // "the callback 'patience'"
 
   // Throws what the exception that is being handled becomes: memory and communication keep their exit codes, the rest is
   // kInternal. An Error of ours that only passes through stays as it is.

@@ -5,9 +5,7 @@
 #include <utility>
 
 namespace hftrain::trainer {
-namespace {
 
-// What would otherwise be found in the middle of a backward pass.
 void check_loss(const at::Tensor& loss) {
   if (loss.defined() && loss.numel() == 1 && loss.scalar_type() == at::kFloat) return;
   throw std::runtime_error("its loss is no float32 scalar: " +
@@ -15,8 +13,6 @@ void check_loss(const at::Tensor& loss) {
                                                  c10::toString(loss.scalar_type())
                                            : std::string("the tensor is undefined")));
 }
-
-}  // namespace
 
 models::OwnLoss plugin_loss(PluginPart part, plugin::Loss loss) {
   return [part = std::move(part), loss = std::move(loss)](const models::OwnLossInput& input) {

@@ -7,6 +7,9 @@
 
 namespace hftrain::trainer {
 
+// std::runtime_error unless it is a float32 scalar: what would otherwise be found in the middle of a backward pass.
+void check_loss(const at::Tensor& loss);
+
 models::OwnLoss plugin_loss(PluginPart part, plugin::Loss loss);
 
 }  // namespace hftrain::trainer

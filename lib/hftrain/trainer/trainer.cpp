@@ -67,17 +67,21 @@ Trainer::Trainer(const plan::RunPlan& plan, runtime::WorkerContext& context, com
   const PhaseClock::Span span = clock_.span("load");
   runtime::seed_generators(plan.seed, *context.device_runtime, context.device);
   model_ = make_model(plan, context.device);
-  strategy_ = make_strategy(plan, *model_, communicator);
+  strategy_ = make_strategy(plan, *model_, communicator, extensions.make_optimizer);
   checkpointing_ = make_checkpointing(plan, *strategy_);
   nn::UnitRunner& inner = checkpointing_ ? *checkpointing_ : strategy_->unit_runner();
   if (plan.detect_overflow) overflow_watch_ = std::make_unique<OverflowWatch>(*model_, inner);
   nn::UnitRunner& runner = overflow_watch_ ? static_cast<nn::UnitRunner&>(*overflow_watch_) : inner;
-  schedule_ = make_schedule(plan);
+  schedule_ = extensions.rate_factor
+                  ? optim::own_schedule(plan.optimizer.learning_rate, extensions.rate_factor)
+                  : make_schedule(plan);
   const models::ObjectiveMaker objectives =
       extensions.loss ? models::own_loss(extensions.loss) : models::loss_objective;
   update_ = std::make_unique<Update>(plan, *model_, runner, *strategy_, *schedule_, scaler_,
-                                     parallel::make_host_copies(context_.device), objectives);
-  evaluator_ = std::make_unique<Evaluator>(plan, *model_, runner, communicator, events, objectives);
+                                     parallel::make_host_copies(context_.device), objectives,
+                                     std::move(extensions.training_step));
+  evaluator_ = std::make_unique<Evaluator>(plan, *model_, runner, communicator, events, objectives,
+                                           std::move(extensions.prediction_step));
   checkpointer_ = std::make_unique<checkpoint::Checkpointer>(
       plan, model_->architecture().parameters(), model_->options().parameter_dtype, *strategy_, communicator,
       files_, context.device_runtime.get(), [this](uint64_t bytes) { events_.moved(bytes); });
@@ -87,6 +91,10 @@ Trainer::Trainer(const plan::RunPlan& plan, runtime::WorkerContext& context, com
         *plan.evaluation.early_stopping_patience, plan.evaluation.early_stopping_threshold));
   }
   agrees_on_flags_ = !extensions.callbacks.empty() && communicator.world_size() > 1;
+  others_ = std::move(extensions.whose);
+  own_metrics_ = std::move(extensions.metrics);
+  own_loaders_ = std::move(extensions.loaders);
+  edit_record_ = std::move(extensions.edit_record);
   for (auto& callback : extensions.callbacks) add_callback(std::move(callback));
   load();
   const bool saves = plan.do_train && plan.saving.interval.strategy != "no";
@@ -339,9 +347,25 @@ void Trainer::restore_callbacks(const Json& saved) {
 }
 
 RunOutcome Trainer::run() {
-  if (plan_.do_train) train();
+  train_as_planned();
+  evaluate_as_planned();
+  predict_as_planned();
+  return finish();
+}
+
+void Trainer::train_as_planned() {
+  if (stop_ == StopSignal::kNone && plan_.do_train) train();
+}
+
+void Trainer::evaluate_as_planned() {
   if (stop_ == StopSignal::kNone && plan_.evaluation.at_end) evaluate_at_end();
+}
+
+void Trainer::predict_as_planned() {
   if (stop_ == StopSignal::kNone && plan_.do_predict) predict_at_end();
+}
+
+RunOutcome Trainer::finish() {
   log_->end(stop_ == StopSignal::kNone ? reporting::RunEnd::kFinished : reporting::RunEnd::kStopped);
   if (nodes_.several()) share_results();
   RunOutcome outcome{ExitCode::kDone, "finished", stats()};
@@ -365,8 +389,10 @@ EvaluationRequest Trainer::evaluation_request(EvaluatedSet set, bool writes) {
   EvaluationRequest request{.dataset = dataset,
                             .collator = make_collator(plan_.data, planned),
                             .prefix = prefix,
-                            .make_scorer = make_scorer_maker(plan_, dataset, set, writes),
-                            .after_batch = [this] { notify(&Callback::on_prediction_step); }};
+                            .make_scorer = with_own_metrics(make_scorer_maker(plan_, dataset, set, writes),
+                                                            own_metrics_, plan_.evaluation.label_columns),
+                            .after_batch = [this] { notify(&Callback::on_prediction_step); },
+                            .own_loader = set.predicted() ? own_loaders_.test : own_loaders_.evaluation};
   if (writes && speaks()) request.place = {plan_.output_dir, prefix};
   return request;
 }

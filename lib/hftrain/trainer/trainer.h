@@ -5,6 +5,7 @@
 #pragma once
 
 #include <deque>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -53,7 +54,13 @@ class Trainer {
   ~Trainer();
 
   void add_callback(std::unique_ptr<Callback> callback) { callbacks_.push_back(std::move(callback)); }
+  // All of what follows, in this order.
   RunOutcome run();
+  // Each does what the plan asks for of it, and nothing once a stop was seen; finish() comes last. Collective.
+  void train_as_planned();
+  void evaluate_as_planned();
+  void predict_as_planned();
+  RunOutcome finish();
   // Where this rank's memory went, in a line; also after run() has thrown.
   std::string describe_memory() const;
 
@@ -82,16 +89,17 @@ class Trainer {
   void rehearse();
   void rehearse_evaluation();
   void rehearse_save();
-  std::unique_ptr<BatchLoader> open_training_data();
-  void begin_epoch_again(BatchLoader& loader);
+  std::unique_ptr<BatchSource> open_training_data();
+  std::unique_ptr<BatchLoader> open_planned_data();
+  void begin_epoch_again(BatchSource& loader);
   // With use_seedable_sampler false: the order of the epoch that begins, the same on all ranks.
   void draw_order();
   std::optional<data::DrawnOrder> drawn_order() const;
-  void train_epoch(BatchLoader& loader);
+  void train_epoch(BatchSource& loader);
   // What all ranks know of the update that comes; nothing: the run is to stop before it.
   std::optional<StepSync> begin_step(const std::vector<LoadedBatch>& group);
   // False when the run is to stop before the next one.
-  bool train_step(const std::vector<LoadedBatch>& group, const StepSync& all, const BatchLoader& loader);
+  bool train_step(const std::vector<LoadedBatch>& group, const StepSync& all, const BatchSource& loader);
   // Every --torch_empty_cache_steps updates, in each of their micro-batches.
   void empty_cache() const;
   double divisor_of(const StepSync& all) const;
@@ -195,6 +203,10 @@ class Trainer {
   Control control_;
   Callbacks callbacks_;
   bool agrees_on_flags_ = false, told_of_no_validation_ = false;
+  std::string others_;  // Extensions::whose
+  OwnMetrics own_metrics_;
+  OwnLoaders own_loaders_;
+  std::function<void(Json&)> edit_record_;
   LossAccumulator losses_;
   Throughput throughput_;
   Profile profile_;

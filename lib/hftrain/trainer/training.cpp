@@ -57,7 +57,7 @@ int64_t tokens_in(const plan::DataPlan& data, int64_t numbers) {
   return numbers / (3 * data.preprocessor->height * data.preprocessor->width) * data.block_size;
 }
 
-std::vector<LoadedBatch> next_group(BatchLoader& loader, int64_t size) {
+std::vector<LoadedBatch> next_group(BatchSource& loader, int64_t size) {
   std::vector<LoadedBatch> group;
   while (static_cast<int64_t>(group.size()) < size) {
     std::optional<LoadedBatch> batch = loader.next();
@@ -76,8 +76,8 @@ void Trainer::train() {
   if (plan_.rehearse) rehearse();
   train_begin_ = monotonic_seconds();
   memory_.begin();
-  const std::unique_ptr<BatchLoader> training_data = open_training_data();
-  BatchLoader& loader = *training_data;
+  const std::unique_ptr<BatchSource> training_data = open_training_data();
+  BatchSource& loader = *training_data;
   if (plan_.data.ignore_data_skip && !plan_.saving.resume_from.empty()) begin_epoch_again(loader);
   announce_start();
   model_->train(true);
@@ -127,7 +127,13 @@ std::optional<data::DrawnOrder> Trainer::drawn_order() const {
   return data::DrawnOrder{*state_.order_seed, state_.position.epoch - state_.order_epoch};
 }
 
-std::unique_ptr<BatchLoader> Trainer::open_training_data() {
+std::unique_ptr<BatchSource> Trainer::open_training_data() {
+  std::unique_ptr<BatchLoader> planned = open_planned_data();
+  if (!own_loaders_.train) return planned;
+  return own_training_batches(std::move(planned), own_loaders_.train, plan_, communicator_);
+}
+
+std::unique_ptr<BatchLoader> Trainer::open_planned_data() {
   const bool sends = plan_.data.dispatch_batches;
   const Reads reads = !sends ? Reads::kOwn : communicator_.rank() == 0 ? Reads::kAll : Reads::kNothing;
   BatchLoader::Options options{.seed = plan_.data.seed,
@@ -153,7 +159,7 @@ std::unique_ptr<BatchLoader> Trainer::open_training_data() {
       std::move(rounds), make_collator(plan_.data, *plan_.data.train, /*trains=*/true), options);
 }
 
-void Trainer::begin_epoch_again(BatchLoader& loader) {
+void Trainer::begin_epoch_again(BatchSource& loader) {
   loader.seek(state_.position);
   const bool through = loader.at_end(state_.position);
   if (!through && state_.global_step < plan_.steps.max_steps) state_.position = {state_.position.epoch};
@@ -169,7 +175,7 @@ void Trainer::announce_start() {
     events_.message(LogLevel::kInfo, header_of_resume(plan_, state_, data_pace().round));
 }
 
-void Trainer::train_epoch(BatchLoader& loader) {
+void Trainer::train_epoch(BatchSource& loader) {
   if (!state_.position.inside()) {
     state_.position.length_group = loader.length_group();
     draw_order();
@@ -209,7 +215,7 @@ std::optional<StepSync> Trainer::begin_step(const std::vector<LoadedBatch>& grou
 }
 
 bool Trainer::train_step(const std::vector<LoadedBatch>& group, const StepSync& all,
-                         const BatchLoader& loader) {
+                         const BatchSource& loader) {
   const double begin = monotonic_seconds();
   control_.should_log = control_.should_evaluate = control_.should_save = false;
   notify(&Callback::on_step_begin);
@@ -283,12 +289,12 @@ void Trainer::act_on_flags() {
 }
 
 void Trainer::tell_of_no_validation() {
-  if (!plan_.plugin || told_of_no_validation_ || !speaks()) return;
+  if (others_.empty() || told_of_no_validation_ || !speaks()) return;
   told_of_no_validation_ = true;
   events_.message(LogLevel::kWarning,
-                  "the plug-in '" + plan_.plugin->name +
-                      "' asks for an evaluation, and there are no validation data: nothing "
-                      "is evaluated; name them, with --do_eval");
+                  others_ +
+                      " asks for an evaluation, and there are no validation data: nothing is evaluated; name "
+                      "them, with --do_eval");
 }
 
 void Trainer::agree_on_flags() {
@@ -366,6 +372,7 @@ Json Trainer::live_facts() const {
 
 Json Trainer::record(Json metrics) {
   if (plan_.logging.count_input_tokens != "no") metrics["num_input_tokens_seen"] = state_.input_tokens_seen;
+  if (edit_record_) edit_record_(metrics);
   log_->record(metrics);
   notify(&Callback::on_log, metrics);
   return metrics;

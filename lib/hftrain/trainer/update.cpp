@@ -12,7 +12,8 @@ namespace hftrain::trainer {
 
 Update::Update(const plan::RunPlan& plan, models::Model& model, nn::UnitRunner& runner,
                parallel::Strategy& strategy, optim::Schedule& schedule, optim::GradientScaler& scaler,
-               std::unique_ptr<parallel::HostCopies> copies, models::ObjectiveMaker make_objective)
+               std::unique_ptr<parallel::HostCopies> copies, models::ObjectiveMaker make_objective,
+               TrainingStep own_step)
     : plan_(plan),
       model_(model),
       runner_(runner),
@@ -20,23 +21,29 @@ Update::Update(const plan::RunPlan& plan, models::Model& model, nn::UnitRunner& 
       schedule_(schedule),
       scaler_(scaler),
       copies_(std::move(copies)),
-      make_objective_(std::move(make_objective)) {}
+      make_objective_(std::move(make_objective)),
+      own_step_(std::move(own_step)) {}
 
-void Update::accumulate(const LoadedBatch& batch, double divisor, bool synchronise, LossAccumulator& losses,
-                        int64_t steps_since_log, const UpdateHooks& hooks) {
+at::Tensor Update::forward_backward(const models::Batch& columns, double divisor, const UpdateHooks& hooks) {
   const at::Device device = model_.options().device;
-  const models::Batch columns = on_device(batch.tensors, device);
   const at::Tensor items = at::scalar_tensor(divisor, at::TensorOptions().dtype(at::kFloat).device(device));
-  strategy_.begin_micro_batch(synchronise);
   const models::Objective objective =
       make_objective_(model_.architecture(), columns,
                       {.num_items = items,
                        .label_smoothing = plan_.optimizer.label_smoothing,
                        .by_probability = plan_.optimizer.loss_by_probability});
   const at::Tensor loss = model_.forward(columns, runner_, objective).loss;
-  losses.add(loss, steps_since_log);
   hooks.before_backward();
   strategy_.backward(plan_.precision.gradient_scaler ? at::mul(loss, at::Scalar(scaler_.scale())) : loss);
+  return loss.detach();
+}
+
+void Update::accumulate(const LoadedBatch& batch, double divisor, bool synchronise, LossAccumulator& losses,
+                        int64_t steps_since_log, const UpdateHooks& hooks) {
+  const models::Batch columns = on_device(batch.tensors, model_.options().device);
+  strategy_.begin_micro_batch(synchronise);
+  const auto compute = [&](const models::Batch& given) { return forward_backward(given, divisor, hooks); };
+  losses.add(own_step_ ? own_step_(columns, compute) : compute(columns), steps_since_log);
 }
 
 std::optional<UpdateResult> Update::run(const std::vector<LoadedBatch>& micro_batches, double divisor,

@@ -30,6 +30,11 @@ struct UpdateHooks {
   std::function<void()> before_backward = [] {};  // of every micro-batch
 };
 
+// Forward and backward of a micro-batch whose columns are on the device; the loss, without its graph.
+using ForwardBackward = std::function<at::Tensor(const models::Batch&)>;
+// What is done around it by somebody else, who calls it once.
+using TrainingStep = std::function<at::Tensor(const models::Batch&, const ForwardBackward&)>;
+
 // On a device whose copies come late nobody waits for the norm: the device decides itself whether it skips (where the optimizer
 // can, and no loss scale has to know), and the host hears of an update while the next one is computed, in time for the rate of
 // that one.
@@ -39,7 +44,7 @@ class Update {
   Update(const plan::RunPlan& plan, models::Model& model, nn::UnitRunner& runner,
          parallel::Strategy& strategy, optim::Schedule& schedule, optim::GradientScaler& scaler,
          std::unique_ptr<parallel::HostCopies> copies,
-         models::ObjectiveMaker make_objective = models::loss_objective);
+         models::ObjectiveMaker make_objective = models::loss_objective, TrainingStep own_step = {});
 
   // `divisor`: what the summed token losses of every micro-batch are divided by. Gradients are zero before
   // and after. What is known now: of this update, or of the one before (nothing: this is the first).
@@ -58,6 +63,7 @@ class Update {
   bool late() const;
   UpdateResult step_at_once(const UpdateHooks& hooks);
   std::optional<UpdateResult> step_late(const UpdateHooks& hooks);
+  at::Tensor forward_backward(const models::Batch& columns, double divisor, const UpdateHooks& hooks);
   void accumulate(const LoadedBatch& batch, double divisor, bool synchronise, LossAccumulator& losses,
                   int64_t steps_since_log, const UpdateHooks& hooks);
 
@@ -69,6 +75,7 @@ class Update {
   optim::GradientScaler& scaler_;
   std::unique_ptr<parallel::HostCopies> copies_;
   models::ObjectiveMaker make_objective_;
+  TrainingStep own_step_;
   std::optional<Waiting> waiting_;
 };
 

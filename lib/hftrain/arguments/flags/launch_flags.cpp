@@ -190,6 +190,13 @@ std::vector<Flag> launch_flags() {
        .slot = at<&Arguments::launch, &LaunchArguments::log_ranks>,
        .help = "Ranks whose output is shown: numbers joined by commas, or all.",
        .ours = true},
+      {.name = "worker_program",
+       .slot = at<&Arguments::launch, &LaunchArguments::worker_program>,
+       .help = "Program that every rank runs, with a Trainer of your own.",
+       .note = "Built with hftrain/program/trainer.h of this installation (docs/library.md); started by "
+               "itself it gives this flag.",
+       .path = true,
+       .ours = true},
   };
 }
 
