@@ -1,8 +1,10 @@
 #include "program/rank.h"
 
 #include <filesystem>
+#include <memory>
 #include <set>
 #include <stdexcept>
+#include <string>
 #include <utility>
 
 #include "hftrain/base/error.h"

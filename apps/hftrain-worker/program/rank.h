@@ -42,7 +42,6 @@ class Rank {
   std::vector<std::pair<std::string, std::unique_ptr<plugin::Callback>>> callbacks;
 
  private:
-  trainer::Extensions extensions();
   void add_callbacks(trainer::Extensions& extensions);
   void add_methods(trainer::Extensions& extensions);
   void add_loaders(trainer::Extensions& extensions);
