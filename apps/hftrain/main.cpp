@@ -2,12 +2,16 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <filesystem>
 #include <iostream>
+#include <string>
+#include <vector>
 
 #include "command.h"
+#include "hftrain/arguments/print_config.h"
 #include "hftrain/base/caught_error.h"
 #include "hftrain/base/error.h"
 #include "hftrain/base/fault_handlers.h"
@@ -118,6 +122,15 @@ void open_missing_standard_streams() {
   }
 }
 
+// Every user of a machine sees argument lists: a token does not stay in this one.
+void hide_secrets(int argc, char** argv) {
+  const std::vector<std::string> words(argv + 1, argv + argc);
+  const std::vector<std::string> shown = hftrain::arguments::shown_words(words);
+  for (size_t i = 0; i < words.size() && i < shown.size(); ++i) {
+    if (words[i] != shown[i]) std::fill_n(argv[i + 1], words[i].size(), '*');
+  }
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -132,6 +145,7 @@ int main(int argc, char** argv) {
                          .err = std::cerr,
                          .out_is_terminal = ::isatty(STDOUT_FILENO) == 1,
                          .err_is_terminal = ::isatty(STDERR_FILENO) == 1};
+  hide_secrets(argc, argv);
   try {
     return run(context);
   } catch (...) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
+#include <optional>
 #include <set>
 #include <utility>
 
@@ -14,6 +15,7 @@
 #include "launcher/front/batch_search.h"
 #include "launcher/front/cpu_binding_stage.h"
 #include "launcher/front/event_log.h"
+#include "launcher/front/hub_pusher.h"
 #include "launcher/front/job_console.h"
 #include "launcher/front/patient_stream.h"
 #include "launcher/front/rank_output.h"
@@ -23,6 +25,8 @@
 
 namespace hftrain::front {
 namespace {
+
+constexpr double kSecondsOfAWait = 0.5, kQuietSecondsOfPushing = 3;
 
 // Slurm's Unix seconds at which it ends the job; nothing when they are not there, or over: of an old job.
 std::optional<double> end_of_time(const Environment& environment) {
@@ -104,7 +108,7 @@ struct AttemptOutcome {
 
 AttemptOutcome run_attempt(const CommandContext& context, const Inputs& inputs, const plan::RunPlan& plan,
                            Job& others, std::optional<double> end, const PatientStream& terminal,
-                           reporting::Console& console) {
+                           reporting::Console& console, HubPusher* pusher) {
   launcher::LocalLaunch launch;
   others.run_in_background([&] { launch = local_launch(context.program, inputs, plan); });
   launcher::JobSpec job;
@@ -124,7 +128,10 @@ AttemptOutcome run_attempt(const CommandContext& context, const Inputs& inputs, 
   JobConsole shown(console, terminal, plan, begin);
   EventLog kept(run_folder(plan.output_dir).events(), launch.attempt);
   kept.begin(plan.ranks.world_size, plan.saving.resume_from);
-  BothObservers observer(shown, kept);
+  BothObservers told(shown, kept);
+  std::optional<BothObservers> pushing;
+  if (pusher != nullptr) pushing.emplace(told, *pusher);
+  launcher::WorkerObserver& observer = pushing ? static_cast<launcher::WorkerObserver&>(*pushing) : told;
   launcher::JobResult result = launcher::Supervisor(std::move(job), observer).run();
   console.clear();
   const double seconds = monotonic_seconds() - begin;
@@ -132,6 +139,23 @@ AttemptOutcome run_attempt(const CommandContext& context, const Inputs& inputs, 
   others.beside_the_end([&] { notices = kept.end(result, seconds); });
   for (const std::string& notice : notices) console.line(notice);
   return {std::move(result), launch.attempt, seconds, shown.spawn_seconds(), shown.checkpoints()};
+}
+
+// A stop signal ends the waiting, and leaves the rest unsent.
+void finish_pushing(HubPusher& pusher, ExitCode code, Job& others, launcher::StopSignals& stops,
+                    reporting::Console& console) {
+  if (code == ExitCode::kDone) pusher.push_output();
+  const double begin = monotonic_seconds();
+  bool told = false;
+  for (bool over = false; !over;) {
+    others.beside_the_end([&] { over = pusher.wait(kSecondsOfAWait); });
+    pusher.tell();
+    if (stops.next() != 0) pusher.leave();
+    if (over || told || monotonic_seconds() - begin < kQuietSecondsOfPushing) continue;
+    told = true;
+    console.line("waiting for the push to the Hub; Ctrl-C leaves it");
+  }
+  pusher.tell_end();
 }
 
 // Of one that ends the search, or that has nothing to do with it: nothing.
@@ -165,8 +189,8 @@ plan::RunPlan plan_of_search(const PlanMaker& make_plan, const plan::RunPlan& pl
 }  // namespace
 
 ExitCode run_workers(const CommandContext& context, const Inputs& inputs, plan::RunPlan plan,
-                     const PlanMaker& make_plan, Job& others, Stopwatch& stopwatch,
-                     reporting::Console& console) {
+                     const PlanMaker& make_plan, const std::optional<HubTarget>& target, Job& others,
+                     Stopwatch& stopwatch, reporting::Console& console) {
   const RunFolder folder = run_folder(plan.output_dir);
   stopwatch.end();
   launcher::StopSignals stops(inputs.parsed.arguments.launch.signals_to_handle);  // also between attempts
@@ -180,8 +204,10 @@ ExitCode run_workers(const CommandContext& context, const Inputs& inputs, plan::
   }
   Attempts attempts(inputs.parsed.arguments.launch.max_restarts, plan.saving.resume_from);
   AttemptOutcome outcome;
+  std::optional<HubPusher> pusher;
+  if (target) pusher.emplace(*target, inputs.parsed.arguments.hub, plan, console);
   for (;;) {
-    outcome = run_attempt(context, inputs, plan, others, end, terminal, console);
+    outcome = run_attempt(context, inputs, plan, others, end, terminal, console, pusher ? &*pusher : nullptr);
     if (outcome.result.stop_asked) terminal.hurry();
     for (const std::string& path : outcome.checkpoints) attempts.committed(path);
     const bool again = attempts.restart_after(outcome.result, outcome.number, outcome.seconds);
@@ -222,6 +248,7 @@ ExitCode run_workers(const CommandContext& context, const Inputs& inputs, plan::
   Json summary = make_summary(facts);
   if (!plan.logging.run_name.empty()) summary["run_name"] = plan.logging.run_name;
   others.beside_the_end([&] { write_summary(folder, summary); });
+  if (pusher) finish_pushing(*pusher, outcome.result.code, others, stops, console);
   const auto& failure = outcome.result.failure;
   others.end(outcome.result.code, failure ? failure->summary.what : "", summary);
   return outcome.result.code;

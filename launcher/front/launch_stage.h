@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <ostream>
 #include <string>
 #include <vector>
@@ -12,6 +13,7 @@
 #include "hftrain/reporting/console.h"
 #include "launcher/environments/local.h"
 #include "launcher/front/command_context.h"
+#include "launcher/front/hub_target.h"
 #include "launcher/front/inputs.h"
 #include "launcher/front/job.h"
 #include "launcher/front/stopwatch.h"
@@ -34,8 +36,9 @@ std::vector<plan::WorkerCommand> worker_commands(const launcher::LocalLaunch& la
 using PlanMaker = std::function<plan::RunPlan(int64_t batch, const std::string& resume_from)>;
 
 // Returns the job's exit code once every worker is gone and no attempt is left or worth it. The report of a
-// failure goes to the console.
+// failure goes to the console. With `target` what the run saves is pushed there, and the last push waited for.
 ExitCode run_workers(const CommandContext& context, const Inputs& inputs, plan::RunPlan plan,
-                     const PlanMaker& make_plan, Job& job, Stopwatch& stopwatch, reporting::Console& console);
+                     const PlanMaker& make_plan, const std::optional<HubTarget>& target, Job& job,
+                     Stopwatch& stopwatch, reporting::Console& console);
 
 }  // namespace hftrain::front

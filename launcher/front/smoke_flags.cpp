@@ -109,6 +109,7 @@ class Setting {
       setting_.notices.push_back(parsed_.origins.describe("nnodes") +
                                  " is 1 here: this is a check of this machine");
     set("overwrite_output_dir", "false");
+    if (arguments_.hub.push_to_hub) replace("push_to_hub", "false", "nothing of a check is to be shown");
   }
 
   // Ranks of this machine, two where there is no GPU and nobody asked for others here.

@@ -109,6 +109,12 @@ arguments::ParseOutcome check_ends(const CommandContext& context, const SearchRe
         .why("--dry_run, --print_config and --smoke do not")
         .hint("try one trial by hand: hftrain plan with the same flags");
   }
+  if (parsed.arguments.hub.push_to_hub) {
+    throw Error(ExitCode::kUsage, "trials are not pushed to the Hub")
+        .where("hftrain search")
+        .why("--push_to_hub would push each of them")
+        .hint("leave it out, and push the best one: hf upload ORG/NAME FOLDER");
+  }
   if (parsed.arguments.output.overwrite_output_dir || parsed.origins.is_given("resume_from_checkpoint")) {
     throw Error(ExitCode::kUsage, "a trial that was interrupted goes on by itself")
         .where("hftrain search")

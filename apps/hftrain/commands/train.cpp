@@ -24,6 +24,7 @@
 #include "launcher/front/data_stage.h"
 #include "launcher/front/follow_stage.h"
 #include "launcher/front/host_stage.h"
+#include "launcher/front/hub_target.h"
 #include "launcher/front/inputs.h"
 #include "launcher/front/job.h"
 #include "launcher/front/launch_stage.h"
@@ -123,6 +124,26 @@ storage::RunLock take_folder(const Inputs& inputs, Job& job, reporting::Console&
   return std::move(taken->lock);
 }
 
+// Whether the run may push is known before it begins; whether the Hub can be reached may change until it ends.
+std::optional<HubTarget> look_for_hub(const Inputs& inputs, bool trains, Job& job,
+                                      reporting::Console& console) {
+  std::optional<HubTarget> target = hub_target(inputs);
+  if (!target) return std::nullopt;
+  if (!trains) {
+    console.message(LogLevel::kWarning,
+                    "nothing is pushed to the Hub: without training there is no model to push");
+    return std::nullopt;
+  }
+  job.run_in_background([&] { try_repository(*target); });
+  if (target->trouble.empty()) {
+    console.line("pushes go to " + target->repository);
+  } else {
+    console.message(LogLevel::kWarning,
+                    target->trouble + "; the run trains, and tries to push what it saves (--push_to_hub)");
+  }
+  return target;
+}
+
 ExitCode train(const CommandContext& context, const Inputs& inputs, Job& job, Stopwatch& stopwatch,
                reporting::Console& console) {
   const data::PrepareRequest request = prepare_request(inputs);
@@ -131,7 +152,9 @@ ExitCode train(const CommandContext& context, const Inputs& inputs, Job& job, St
       [&] { estimate = estimate_data(request); });  // reads all files, unless they were seen before
   // Whatever cannot work is refused before anything is written. The file system of the output folder is asked, and a
   // checkpoint read, beside the loop that the others hear: either may hang.
-  job.run_in_background([&] { resolve_plan(inputs, estimate, ""); });
+  bool trains = false;
+  job.run_in_background([&] { trains = resolve_plan(inputs, estimate, "").do_train; });
+  const std::optional<HubTarget> target = look_for_hub(inputs, trains, job, console);
   const storage::RunLock lock = take_folder(inputs, job, console);
 
   stopwatch.begin("prepare");
@@ -160,7 +183,7 @@ ExitCode train(const CommandContext& context, const Inputs& inputs, Job& job, St
   const PlanMaker make_plan = [&](int64_t batch, const std::string& resume_from) {
     return resolve_plan(inputs, facts_of(*prepared), resume_from, batch);
   };
-  return run_workers(context, inputs, plan, make_plan, job, stopwatch, console);
+  return run_workers(context, inputs, plan, make_plan, target, job, stopwatch, console);
 }
 
 // No rank needs it. Of a machine that could not be gathered only the variable itself is known, and `env:`.

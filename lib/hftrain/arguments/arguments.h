@@ -241,6 +241,18 @@ struct SavingArguments {
   double early_stopping_threshold = 0.0;
 };
 
+// What is pushed to the Hub, and where.
+struct HubArguments {
+  bool push_to_hub = false;
+  std::optional<std::string> hub_model_id;              // NAME or ORG/NAME; unset: the output folder's
+  std::optional<std::string> push_to_hub_organization;  // of a name without one
+  std::optional<std::string> hub_token;                 // never shown
+  std::string hub_strategy = "every_save";              // end | every_save | checkpoint | all_checkpoints
+  std::optional<bool> hub_private_repo;                 // unset: as the owner has chosen for new ones
+  bool hub_always_push = false;                         // also while a push is going on
+  std::optional<std::string> hub_revision;              // a branch; unset: main
+};
+
 struct ParallelArguments {
   ParallelOptions sharding;                        // from all the formats that can ask for it (import/)
   std::optional<DeepSpeedOptions> deepspeed;       // of a DeepSpeed file
@@ -330,6 +342,7 @@ struct Arguments {
   EvaluationArguments evaluation;
   LoggingArguments logging;
   SavingArguments saving;
+  HubArguments hub;
   ParallelArguments parallel;
   DeviceArguments device;
   DebugArguments debug;

@@ -3,7 +3,9 @@
 #include <dlfcn.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cctype>
+#include <optional>
 #include <utility>
 
 #define CURL_DISABLE_TYPECHECK    // its macros stand before the functions
@@ -25,6 +27,15 @@ size_t take_header(const char* data, size_t size, size_t count, void* exchange) 
 
 size_t take_body(const char* data, size_t size, size_t count, void* exchange) {
   return static_cast<Exchange*>(exchange)->body({data, size * count}) ? size * count : 0;
+}
+
+size_t give_body(char* data, size_t size, size_t count, void* exchange) {
+  const std::optional<size_t> given = static_cast<Exchange*>(exchange)->give(data, size * count);
+  return given ? *given : CURL_READFUNC_ABORT;
+}
+
+int watch(void* stop, curl_off_t, curl_off_t, curl_off_t, curl_off_t) {
+  return static_cast<const std::atomic<bool>*>(stop)->load() ? 1 : 0;
 }
 
 Error unusable(const std::string& why) {
@@ -111,6 +122,10 @@ void Client::Curl::set_options(const Options& options) {
   if (!options.authorities.empty()) set(handle, CURLOPT_CAINFO, options.authorities.c_str());
   set(handle, CURLOPT_SSL_VERIFYPEER, options.verify ? 1L : 0L);
   set(handle, CURLOPT_SSL_VERIFYHOST, options.verify ? 2L : 0L);
+  if (options.stop == nullptr) return;
+  set(handle, CURLOPT_NOPROGRESS, 0L);
+  set(handle, CURLOPT_XFERINFOFUNCTION, &watch);
+  set(handle, CURLOPT_XFERINFODATA, const_cast<void*>(static_cast<const void*>(options.stop)));
 }
 
 void Client::Curl::set_request(const Request& request, Exchange& exchange) {
@@ -119,9 +134,16 @@ void Client::Curl::set_request(const Request& request, Exchange& exchange) {
   set(handle, CURLOPT_HEADERDATA, static_cast<void*>(&exchange));
   set(handle, CURLOPT_WRITEFUNCTION, &take_body);
   set(handle, CURLOPT_WRITEDATA, static_cast<void*>(&exchange));
-  if (request.body.empty()) return;
-  set(handle, CURLOPT_POSTFIELDSIZE_LARGE, static_cast<curl_off_t>(request.body.size()));
-  set(handle, CURLOPT_POSTFIELDS, request.body.c_str());
+  set(handle, CURLOPT_FRESH_CONNECT, request.once ? 1L : 0L);
+  if (request.upload) {
+    set(handle, CURLOPT_UPLOAD, 1L);
+    set(handle, CURLOPT_INFILESIZE_LARGE, static_cast<curl_off_t>(request.upload->size));
+    set(handle, CURLOPT_READFUNCTION, &give_body);
+    set(handle, CURLOPT_READDATA, static_cast<void*>(&exchange));
+  } else if (!request.body.empty()) {
+    set(handle, CURLOPT_POSTFIELDSIZE_LARGE, static_cast<curl_off_t>(request.body.size()));
+    set(handle, CURLOPT_POSTFIELDS, request.body.c_str());
+  }
 }
 
 Client::Client(Options options) : curl_(std::make_unique<Curl>()), options_(std::move(options)) {}
@@ -135,13 +157,15 @@ Answer Client::send(const Request& request) {
   curl_->set_request(request, exchange);
   curl_slist* headers = nullptr;
   for (const std::string& header : request.headers) headers = curl_->append(headers, header.c_str());
+  if (request.upload) headers = curl_->append(headers, "Expect:");  // a round trip that few servers answer
   curl_->set(curl_->handle, CURLOPT_HTTPHEADER, headers);
   const CURLcode code = curl_->perform(curl_->handle);
   curl_->free_all(headers);
   Answer answer = exchange.answer();
   if (code != CURLE_OK && !exchange.cut_short()) {
     answer.status = 0;
-    answer.failure = curl_->strerror(code);
+    const bool stopped = code == CURLE_ABORTED_BY_CALLBACK && options_.stop != nullptr && *options_.stop;
+    answer.failure = stopped ? "it was stopped" : curl_->strerror(code);
     answer.permanent = stays(code);
   }
   return answer;

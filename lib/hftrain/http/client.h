@@ -2,9 +2,12 @@
 // which talks to no server needs none of it. Redirects are not followed: who asks knows what may go where.
 #pragma once
 
+#include <atomic>
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -19,10 +22,19 @@ struct Answer {
   std::map<std::string, std::string> headers = {};  // names in lower case
 };
 
+// A part of a file that is sent as the body of a PUT.
+struct FilePart {
+  std::string path;
+  uint64_t offset = 0, size = 0;  // bytes
+};
+
 struct Request {
   std::string url;                        // may hold a user and a password
   std::string body = {};                  // empty: a GET, otherwise a POST
   std::vector<std::string> headers = {};  // "Name: value"
+  std::optional<FilePart> upload = {};    // a PUT
+  // Over a connection of its own: what is sent over one that was kept, and closed meanwhile, libcurl sends again by itself.
+  bool once = false;
   // Gets the body of a 2xx in pieces in the place of Answer::body; `head` has the status and all headers. False ends
   // the request. Of any other answer some of the body is read then, for its message.
   std::function<bool(const Answer& head, std::string_view piece)> take = {};
@@ -33,9 +45,10 @@ struct Options {
   double seconds = 30;
   // Count only seconds in which nothing moves: for requests as long as a file is large.
   bool only_stalls = false;
-  std::string user = {}, password = {};  // of HTTP's basic authentication; both empty: none
-  std::string authorities = {};          // file of certificates to trust; empty: the system's
-  bool verify = true;                    // the server's certificate
+  std::string user = {}, password = {};     // of HTTP's basic authentication; both empty: none
+  std::string authorities = {};             // file of certificates to trust; empty: the system's
+  bool verify = true;                       // the server's certificate
+  const std::atomic<bool>* stop = nullptr;  // true ends a request within a second or so
 };
 
 // Keeps its connection. Used by one thread at a time.

@@ -1,9 +1,14 @@
 #include "hftrain/http/exchange.h"
 
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <algorithm>
+#include <cerrno>
 #include <cstdlib>
 #include <string>
 
+#include "hftrain/base/error.h"
 #include "hftrain/base/text.h"
 
 namespace hftrain::http {
@@ -12,6 +17,13 @@ namespace {
 constexpr size_t kLargestRefusal = size_t{64} << 10;  // of a file: its message stands at the beginning
 
 }  // namespace
+
+Exchange::Exchange(const Request& request, size_t largest_answer)
+    : request_(request), largest_answer_(largest_answer) {
+  if (!request.upload) return;
+  file_.reset(::open(request.upload->path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!file_) throw system_error(errno, "cannot open", request.upload->path, ExitCode::kData);
+}
 
 // A server may say "100 Continue" first, and a proxy that it is connected: the last head counts.
 bool Exchange::header(std::string_view line) {
@@ -37,6 +49,16 @@ bool Exchange::body(std::string_view piece) {
   // A file's request has no time limit while anything comes.
   cut_short_ = request_.take && answer_.body.size() == most;
   return !cut_short_;
+}
+
+std::optional<size_t> Exchange::give(char* data, size_t room) {
+  const FilePart& part = *request_.upload;
+  const size_t wanted = std::min<uint64_t>(room, part.size - given_);
+  if (wanted == 0) return 0;
+  const ssize_t got = ::pread(file_.get(), data, wanted, static_cast<off_t>(part.offset + given_));
+  if (got <= 0) return std::nullopt;
+  given_ += static_cast<uint64_t>(got);
+  return static_cast<size_t>(got);
 }
 
 }  // namespace hftrain::http

@@ -13,6 +13,8 @@ struct Access {
   std::string token = {};        // never in a message, a file or an argument list; empty: none
   std::string authorities = {};  // file of certificates to trust; empty: the system's
   double stall_seconds = 10;     // of a download in which nothing comes
+  double call_seconds = 60;      // of a request that moves no file
+  int attempts = 6;              // of a request that may find another answer later
   bool offline = false;          // HF_HUB_OFFLINE or TRANSFORMERS_OFFLINE
 };
 

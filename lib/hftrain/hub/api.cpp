@@ -1,6 +1,7 @@
 #include "hftrain/hub/api.h"
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cstdlib>
 #include <set>
@@ -15,20 +16,21 @@
 namespace hftrain::hub {
 namespace {
 
-constexpr int kMostAttempts = 6, kMostRedirects = 5;
+constexpr int kMostRedirects = 5;
 constexpr size_t kMostPages = 1000;  // of a thousand files, as the Hub makes them
-constexpr double kFirstPause = 0.25, kLongestPause = 8, kLongestAsked = 60, kCallSeconds = 60;
-constexpr size_t kShownOfAnAnswer = 300;
+constexpr double kFirstPause = 0.25, kLongestPause = 8, kLongestAsked = 60, kSendingSeconds = 60;
+constexpr size_t kShownOfAnAnswer = 300, kLargestCall = size_t{64} << 10;
 
-http::Options options_of(const Access& access, bool of_files) {
+http::Options options_of(const Access& access, const std::atomic<bool>* stop, double stall_seconds) {
   if (access.offline)
     throw Error(ExitCode::kEnvironment, "the Hub is not asked")
         .where("HF_HUB_OFFLINE or TRANSFORMERS_OFFLINE")
         .why("the environment says that there is no network")
         .hint("unset it, or use what is in the local cache");
-  return {.seconds = of_files ? access.stall_seconds : kCallSeconds,
-          .only_stalls = of_files,
-          .authorities = access.authorities};
+  return {.seconds = stall_seconds > 0 ? stall_seconds : access.call_seconds,
+          .only_stalls = stall_seconds > 0,
+          .authorities = access.authorities,
+          .stop = stop};
 }
 
 std::string header_of(const http::Answer& answer, const char* name) {
@@ -73,8 +75,12 @@ std::string reason_of(const http::Answer& answer) {
          (text.empty() ? "" : ": " + printable(text.substr(0, kShownOfAnAnswer)));
 }
 
-Api::Api(Access access)
-    : access_(std::move(access)), client_(options_of(access_, false)), transfer_(options_of(access_, true)) {}
+Api::Api(Access access, const std::atomic<bool>* stop)
+    : access_(std::move(access)),
+      stop_(stop),
+      client_(options_of(access_, stop, 0)),
+      transfer_(options_of(access_, stop, access_.stall_seconds)),
+      sending_(options_of(access_, stop, std::max(kSendingSeconds, access_.stall_seconds))) {}
 
 bool Api::is_of_endpoint(const std::string& url) const {
   return origin_of(url) == origin_of(access_.endpoint);
@@ -87,30 +93,42 @@ http::Answer Api::once(const std::string& target, http::Request request) {
     request.url = url;
     request.headers = headers;
     request.headers.emplace_back("User-Agent: hftrain");
-    if (!access_.token.empty() && is_of_endpoint(url))
+    // Parts of a file go to a place that was signed for them, which wants no token.
+    if (!access_.token.empty() && !request.upload && is_of_endpoint(url))
       request.headers.push_back("Authorization: Bearer " + access_.token);
-    http::Answer answer = (request.take ? transfer_ : client_).send(request);
+    const bool sends_much = request.upload.has_value() || request.body.size() > kLargestCall;
+    http::Answer answer = (request.take ? transfer_ : sends_much ? sending_ : client_).send(request);
     const std::string location = header_of(answer, "location");
     if (!redirects(answer.status) || location.empty() || hop == kMostRedirects) return answer;
     const bool kept_secret = url.starts_with("https://");
     url = location.starts_with('/') ? origin_of(url) + location : location;
     if (!url.starts_with("https://") && (kept_secret || !url.starts_with("http://"))) return answer;
+    const bool asks_anew = answer.status < 307 && !request.upload;
+    if (asks_anew) request.body.clear();
   }
 }
 
-void Api::pause_before_retry(int attempt, const http::Answer& answer) {
+bool Api::pause_before_retry(int attempt, const http::Answer& answer) const {
   double seconds = std::min(kLongestPause, kFirstPause * static_cast<double>(1 << std::min(attempt, 10)));
   const double asked = std::strtod(header_of(answer, "retry-after").c_str(), nullptr);
   if (asked > 0) seconds = std::min(asked, kLongestAsked);
-  std::this_thread::sleep_for(std::chrono::duration<double>(seconds));
+  const auto end = std::chrono::steady_clock::now() + std::chrono::duration<double>(seconds);
+  while (std::chrono::steady_clock::now() < end && !stopped())
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  return !stopped();
 }
 
-http::Answer Api::ask(const std::string& target) {
+http::Answer Api::ask(const std::string& target, const http::Request& request) {
   for (int attempt = 0;; ++attempt) {
-    http::Answer answer = once(target, {});
-    if (!may_pass(answer) || attempt + 1 == kMostAttempts) return answer;
-    pause_before_retry(attempt, answer);
+    http::Answer answer = once(target, request);
+    if (!may_pass(answer) || attempt + 1 >= access_.attempts) return answer;
+    if (!pause_before_retry(attempt, answer)) return answer;
   }
+}
+
+http::Request Api::post(const Json& body) {
+  return {.body = body.dump(-1, ' ', false, Json::error_handler_t::replace),
+          .headers = {"Content-Type: application/json"}};
 }
 
 Error Api::refusal(const http::Answer& answer, const Repository& repository,
@@ -145,8 +163,9 @@ Error Api::refusal(const http::Answer& answer, const Repository& repository,
                              : "is HF_ENDPOINT the address of a Hub?");
 }
 
-Json Api::ask_json(const std::string& target, const Repository& repository, const std::string& revision) {
-  const http::Answer answer = ask(target);
+Json Api::ask_json(const std::string& target, const Repository& repository, const std::string& revision,
+                   const http::Request& request) {
+  const http::Answer answer = ask(target, request);
   if (answer.status / 100 != 2) throw refusal(answer, repository, revision);
   std::optional<Json> body = try_parse_json(answer.body);
   if (body) return std::move(*body);

@@ -1,6 +1,7 @@
 // Requests to the Hub: with the token where it belongs, again after what may pass, and what was refused in words.
 #pragma once
 
+#include <atomic>
 #include <string>
 #include <vector>
 
@@ -15,31 +16,38 @@ namespace hftrain::hub {
 // Used by one thread at a time.
 class Api {
  public:
+  // `stop`, which must outlive the object and may be null: true ends requests and pauses, which then have no answer.
   // Error(kEnvironment) when the Hub is not to be spoken to (HF_HUB_OFFLINE), or libcurl is missing.
-  explicit Api(Access access);
+  explicit Api(Access access, const std::atomic<bool>* stop = nullptr);
 
   const std::string& endpoint() const { return access_.endpoint; }
 
   // One request, its redirects followed. `target` is a path of the endpoint or a URL; the token goes to the endpoint alone. No
   // answer is an answer of status 0.
   http::Answer once(const std::string& target, http::Request request);
-  // The same again, five times at most, where there was no answer or one of 408, 429 or 5xx.
-  http::Answer ask(const std::string& target);
+  // The same again, Access::attempts in all, where there was no answer or one of 408, 429 or 5xx.
+  http::Answer ask(const std::string& target, const http::Request& request = {});
   // ask(), a 2xx as JSON; anything else is refusal().
-  Json ask_json(const std::string& target, const Repository& repository, const std::string& revision);
+  Json ask_json(const std::string& target, const Repository& repository, const std::string& revision,
+                const http::Request& request = {});
+  // A POST of JSON.
+  static http::Request post(const Json& body);
 
   // Why an answer is no good, with what to do about it: Error(kEnvironment) for servers and networks, Error(kData) for what is
   // not there or may not be seen. `revision` may be empty.
   Error refusal(const http::Answer& answer, const Repository& repository, const std::string& revision) const;
-  // `attempt` counts from 0.
-  static void pause_before_retry(int attempt, const http::Answer& answer);
+  bool stopped() const { return stop_ != nullptr && *stop_; }
+  // False when it was stopped meanwhile. `attempt` counts from 0.
+  bool pause_before_retry(int attempt, const http::Answer& answer) const;
 
  private:
   bool is_of_endpoint(const std::string& url) const;
 
   Access access_;
+  const std::atomic<bool>* stop_;
   http::Client client_;    // of calls
   http::Client transfer_;  // of files: as long as they are large
+  http::Client sending_;   // of files and commits: their receiver may think a while
 };
 
 // Whether the same request may find another answer later.

@@ -151,8 +151,8 @@ uint64_t receive(Api& api, const Repository& repository, const std::string& comm
     most = std::max(most, partial.have());
     if (answer.status / 100 == 2) answer.failure = "it sent fewer bytes than the file has";
     if (answer.status / 100 == 2) answer.status = 0;
-    if (idle == kMostIdleAttempts) throw api.refusal(answer, repository, commit);
-    Api::pause_before_retry(idle, answer);
+    if (idle == kMostIdleAttempts || !api.pause_before_retry(idle, answer))
+      throw api.refusal(answer, repository, commit);
   }
   return received;
 }

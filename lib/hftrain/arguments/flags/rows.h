@@ -12,8 +12,6 @@ inline constexpr Support kEtcd =
     refused("there is no etcd client here", "c10d or static, which need no service");
 inline constexpr Support kMvapich =
     refused("MVAPICH is not supported", "pdsh, or Open MPI's mpirun around hftrain");
-inline constexpr Support kHub = planned(
-    "nothing is pushed to the Hub yet, and a run asks it for nothing; `hf upload` and `hftrain fetch` do");
 inline constexpr Support kLikeTorchCompile = accepted("nothing is compiled at run time");
 inline constexpr Support kNoTpu = refused("there is no TPU runtime here");
 inline constexpr Support kNoTpuNoTensorFlow = refused("there is no TPU and no TensorFlow here");

@@ -1,0 +1,214 @@
+#include "launcher/front/hub_pusher.h"
+
+#include <chrono>
+#include <exception>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include "hftrain/base/caught_error.h"
+#include "hftrain/base/error.h"
+#include "hftrain/base/file.h"
+#include "hftrain/base/json.h"
+#include "hftrain/base/text.h"
+#include "launcher/front/attempts.h"
+
+namespace hftrain::front {
+namespace {
+
+constexpr const char* kTheModel = "the model";
+
+std::string last_part(const std::string& path) {
+  return std::filesystem::path(path).filename().string();
+}
+
+std::string snapshots_of(const std::string& output_dir) {
+  return output_dir + "/hftrain/.push";
+}
+
+}  // namespace
+
+HubPusher::HubPusher(HubTarget target, const arguments::HubArguments& asked, const plan::RunPlan& plan,
+                     reporting::Console& console)
+    : asked_(asked),
+      output_dir_(plan.output_dir),
+      save_strategy_(plan.saving.interval.strategy),
+      console_(console),
+      target_(std::move(target)),
+      warned_(!target_.trouble.empty()) {
+  snapshots_.add([this] {  // what a killed run has left
+    std::error_code ignored;
+    std::filesystem::remove_all(snapshots_of(output_dir_), ignored);
+  });
+}
+
+HubPusher::~HubPusher() {
+  leave();
+}
+
+void HubPusher::on_event(const plan::WorkerEvent& event) {
+  tell();
+  if (const std::optional<std::string> path = committed_checkpoint(event, output_dir_)) add(*path);
+}
+
+void HubPusher::push_output() {
+  add("");
+}
+
+// Empty: the output folder at the end.
+void HubPusher::add(const std::string& checkpoint) {
+  if (!checkpoint.empty() && asked_.hub_strategy == "end") return;
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    if (!checkpoint.empty() && pending_ > 0 && !asked_.hub_always_push) {
+      if (asked_.hub_strategy == "all_checkpoints") skipped_.insert(last_part(checkpoint));
+      return;
+    }
+    ++pending_;
+  }
+  const std::string folder = snapshots_of(output_dir_) + '/' + std::to_string(orders_++);
+  snapshots_.add([this, checkpoint, folder] {
+    try {
+      auto order =
+          std::make_shared<Order>(checkpoint.empty() ? keep_output(folder) : keep(checkpoint, folder));
+      pushes_.add([this, order] { send(*order); });
+    } catch (...) {
+      failed({{checkpoint.empty() ? kTheModel : last_part(checkpoint), {}}});
+      done();
+    }
+  });
+}
+
+HubPusher::Order HubPusher::keep_output(const std::string& folder) {
+  Order order;
+  order.model = std::make_unique<PushSnapshot>(folder);
+  order.model->take_output(output_dir_);
+  order.commits.push_back({kTheModel, {.message = "End of training", .files = order.model->files()}});
+  return order;
+}
+
+HubPusher::Order HubPusher::keep(const std::string& checkpoint, const std::string& folder) {
+  Order order;
+  const std::string message = message_of(checkpoint);
+  order.model = std::make_unique<PushSnapshot>(folder + "-model");
+  if (order.model->take_model(output_dir_, checkpoint)) {
+    order.commits.push_back({kTheModel, {.message = message, .files = order.model->files()}});
+  } else if (!told_of_parts_) {
+    told_of_parts_ = true;
+    say(LogLevel::kInfo,
+        "checkpoints hold the ranks' parts of the model, so that the model itself is pushed at the end "
+        "alone");
+  }
+  if (asked_.hub_strategy == "every_save") return order;
+  const std::string name = name_in_repository(checkpoint);
+  order.checkpoint = std::make_unique<PushSnapshot>(folder + "-state");
+  order.checkpoint->take_checkpoint(checkpoint, name);
+  order.commits.push_back(
+      {name,
+       {.message = message + ", checkpoint", .files = order.checkpoint->files(), .replaced_folder = name}});
+  return order;
+}
+
+std::string HubPusher::name_in_repository(const std::string& checkpoint) const {
+  return asked_.hub_strategy == "checkpoint" ? "last-checkpoint" : last_part(checkpoint);
+}
+
+std::string HubPusher::message_of(const std::string& checkpoint) const {
+  const std::string begin = "Training in progress, ";
+  const std::string name = last_part(checkpoint);
+  if (save_strategy_ == "steps") return begin + "step " + name.substr(name.find('-') + 1);
+  const std::optional<Json> state = try_parse_json(read_file(checkpoint + "/trainer_state.json"));
+  const double epoch = state && state->is_object() ? state->value("epoch", 0.0) : 0.0;
+  return begin + "epoch " + std::to_string(static_cast<int64_t>(epoch));
+}
+
+void HubPusher::send(Order& order) {
+  size_t sent = 0;
+  try {
+    hub::Api api(target_.access, &stop_);
+    if (target_.repository.empty()) {
+      HubTarget reached = target_;
+      reach_repository(api, reached);
+      const std::lock_guard<std::mutex> lock(mutex_);
+      target_ = std::move(reached);
+    }
+    for (; sent < order.commits.size(); ++sent) send_one(api, order.commits[sent]);
+  } catch (...) {
+    failed({order.commits.begin() + static_cast<std::ptrdiff_t>(sent), order.commits.end()});
+  }
+  order = {};  // its files go before anybody hears that it is over
+  done();
+}
+
+void HubPusher::send_one(hub::Api& api, const Commit& commit) {
+  hub::PushRequest request = commit.request;
+  request.repository = {target_.repository};
+  request.revision = target_.revision;
+  hub::push(api, request);
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    missing_.erase(commit.what);
+  }
+  say(LogLevel::kInfo, "pushed to " + target_.repository + ": " + request.message);
+}
+
+// In a handler, of the error that is being handled.
+void HubPusher::failed(const std::vector<Commit>& commits) {
+  const Error error = error_of(std::current_exception());
+  const Diagnostic& first = error.diagnostics().front();
+  bool first_time = false;
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    last_reason_ = first.what + (first.why.empty() ? "" : ": " + first.why);
+    for (const Commit& commit : commits) missing_.insert(commit.what);
+    first_time = !std::exchange(warned_, true);
+  }
+  if (first_time)
+    say(LogLevel::kWarning, "nothing could be pushed to the Hub: " + last_reason_ +
+                                "; the training goes on, and its end says what is missing there");
+}
+
+void HubPusher::say(LogLevel level, const std::string& text) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  notices_.emplace_back(level, text);
+}
+
+void HubPusher::done() {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  --pending_;
+  over_.notify_all();
+}
+
+bool HubPusher::wait(double seconds) {
+  std::unique_lock<std::mutex> lock(mutex_);
+  return over_.wait_for(lock, std::chrono::duration<double>(seconds), [this] { return pending_ == 0; });
+}
+
+void HubPusher::tell() {
+  std::vector<std::pair<LogLevel, std::string>> notices;
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    notices.swap(notices_);
+  }
+  for (const auto& [level, text] : notices) console_.message(level, text);
+}
+
+void HubPusher::tell_end() {
+  tell();
+  const std::lock_guard<std::mutex> lock(mutex_);
+  const std::vector<std::string> skipped(skipped_.begin(), skipped_.end());
+  if (!skipped.empty())
+    console_.message(LogLevel::kInfo,
+                     "not pushed, for another push was going on (--hub_always_push): " + join(skipped, ", "));
+  if (missing_.empty()) return;
+  const std::vector<std::string> missing(missing_.begin(), missing_.end());
+  console_.message(LogLevel::kWarning,
+                   "not pushed to the Hub: " + join(missing, ", ") + " (" + last_reason_ + "); it is in " +
+                       output_dir_ + ", and this sends it: " + command_that_pushes(target_, output_dir_));
+}
+
+}  // namespace hftrain::front

@@ -1,0 +1,89 @@
+// Pushes a run to the Hub beside it: the model of each checkpoint as --hub_strategy says, and that of the end. A push that fails costs
+// a warning, and the end says what is not there. Used by the thread that supervises the workers; what waits for a disk or the
+// network does so in threads of its own.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "hftrain/arguments/arguments.h"
+#include "hftrain/plan/run_plan.h"
+#include "hftrain/reporting/console.h"
+#include "launcher/front/hub_target.h"
+#include "launcher/front/push_queue.h"
+#include "launcher/front/push_snapshot.h"
+#include "launcher/supervision/supervisor.h"
+
+namespace hftrain::front {
+
+class HubPusher : public launcher::WorkerObserver {
+ public:
+  // References must outlive the object. Signals that threads are not to get are blocked by then.
+  HubPusher(HubTarget target, const arguments::HubArguments& asked, const plan::RunPlan& plan,
+            reporting::Console& console);
+  HubPusher(const HubPusher&) = delete;
+  HubPusher& operator=(const HubPusher&) = delete;
+  ~HubPusher() override;  // leaves what is not done
+
+  // A committed checkpoint, unless a push is going on (without --hub_always_push) or nothing is asked of it.
+  void on_event(const plan::WorkerEvent& event) override;
+  void on_output(const launcher::OutputLine&) override {}
+  void on_notice(const std::string&) override {}
+
+  // The output folder, whose files do not change any more.
+  void push_output();
+  // Waits for all pushes, at most `seconds`; false when there is still one. From any thread.
+  bool wait(double seconds);
+  // Ends what is going on, within seconds.
+  void leave() { stop_ = true; }
+  // Says what happened, and after the last wait() what is not there.
+  void tell();
+  void tell_end();
+
+ private:
+  // One commit, or two: what it is called when it is missing, and the request.
+  struct Commit {
+    std::string what;
+    hub::PushRequest request;
+  };
+  struct Order {
+    std::unique_ptr<PushSnapshot> model, checkpoint;
+    std::vector<Commit> commits;
+  };
+
+  void add(const std::string& checkpoint);
+  Order keep(const std::string& checkpoint, const std::string& folder);
+  Order keep_output(const std::string& folder);
+  std::string message_of(const std::string& checkpoint) const;
+  std::string name_in_repository(const std::string& checkpoint) const;
+  void send(Order& order);
+  void send_one(hub::Api& api, const Commit& commit);
+  void failed(const std::vector<Commit>& commits);
+  void say(LogLevel level, const std::string& text);
+  void done();
+
+  const arguments::HubArguments& asked_;
+  std::string output_dir_, save_strategy_;
+  reporting::Console& console_;
+  std::atomic<bool> stop_{false};
+  int orders_ = 0;
+
+  std::mutex mutex_;  // guards what follows, but for the queues
+  std::condition_variable over_;
+  HubTarget target_;  // its repository: of the queue of pushes alone until all are over
+  int pending_ = 0;
+  bool warned_ = false, told_of_parts_ = false;
+  std::string last_reason_;
+  std::set<std::string> missing_, skipped_;
+  std::vector<std::pair<LogLevel, std::string>> notices_;
+
+  PushQueue pushes_, snapshots_;  // the second gives to the first, and ends first
+};
+
+}  // namespace hftrain::front

@@ -1,0 +1,85 @@
+#include "launcher/front/hub_target.h"
+
+#include <algorithm>
+#include <filesystem>
+
+#include "hftrain/base/error.h"
+#include "hftrain/hub/push.h"
+#include "hftrain/hub/repository.h"
+#include "hftrain/plan/hub_cache.h"
+
+namespace hftrain::front {
+namespace {
+
+constexpr int kFirstAttempts = 2;
+
+std::string asked_name(const arguments::HubArguments& hub, const std::string& output_dir) {
+  std::string name = hub.hub_model_id.value_or(std::filesystem::path(output_dir).filename().string());
+  if (hub.push_to_hub_organization && name.find('/') == std::string::npos)
+    name = *hub.push_to_hub_organization + '/' + name;
+  if (plan::is_hub_name(name)) return name;
+  throw Error(ExitCode::kUsage, "'" + name + "' is no name of a repository")
+      .where(hub.hub_model_id ? "--hub_model_id" : "--output_dir")
+      .why("a name is NAME or ORG/NAME, of letters, digits, -, _ and .")
+      .hint("--hub_model_id NAME");
+}
+
+std::string branch_of(const arguments::HubArguments& hub) {
+  std::string branch = hub.hub_revision.value_or("main");
+  if (hub::is_safe_path(branch) && !hub::is_commit(branch)) return branch;
+  throw Error(ExitCode::kUsage, "nothing can be pushed to '" + branch + "'")
+      .where("--hub_revision")
+      .why("the Hub takes pushes to branches alone")
+      .hint("the name of a branch, or leave it out for main");
+}
+
+}  // namespace
+
+std::optional<HubTarget> hub_target(const Inputs& inputs) {
+  const arguments::HubArguments& hub = inputs.parsed.arguments.hub;
+  if (!hub.push_to_hub) return std::nullopt;
+  HubTarget target;
+  target.asked = asked_name(hub, inputs.output_dir);
+  target.revision = branch_of(hub);
+  target.is_private = hub.hub_private_repo;
+  target.access = hub::read_access(inputs.environment, hub.hub_token);
+  if (!target.access.token.empty() || target.access.offline) return target;
+  throw Error(ExitCode::kUsage, "there is no access token to push with")
+      .where("--push_to_hub")
+      .why("HF_TOKEN is not set, and " + hub::token_file(inputs.environment) + " is not there, or not used")
+      .hint("`hf auth login`, or HF_TOKEN; --push_to_hub false trains without it");
+}
+
+void reach_repository(hub::Api& api, HubTarget& target) {
+  std::string name = target.asked;
+  if (name.find('/') == std::string::npos) name = hub::owner_of_token(api) + '/' + name;
+  hub::prepare_repository(api, {name}, target.is_private, target.revision);
+  target.repository = name;
+  target.trouble.clear();
+}
+
+void try_repository(HubTarget& target) {
+  if (target.access.offline) {
+    target.trouble = "HF_HUB_OFFLINE or TRANSFORMERS_OFFLINE says that there is no network";
+    return;
+  }
+  hub::Access hasty = target.access;
+  hasty.call_seconds = std::min(hasty.call_seconds, hasty.stall_seconds);
+  hasty.attempts = kFirstAttempts;
+  hub::Api api(hasty);
+  try {
+    reach_repository(api, target);
+  } catch (const Error& error) {
+    if (error.code() != ExitCode::kEnvironment) throw;
+    const Diagnostic& first = error.diagnostics().front();
+    target.trouble = first.what + ": " + first.why;
+  }
+}
+
+std::string command_that_pushes(const HubTarget& target, const std::string& folder) {
+  const std::string branch = target.revision == "main" ? "" : " --revision " + target.revision;
+  return "hf upload " + (target.repository.empty() ? target.asked : target.repository) + ' ' + folder +
+         branch + " --exclude 'checkpoint-*' 'hftrain/*'";
+}
+
+}  // namespace hftrain::front

@@ -1,0 +1,31 @@
+// Where a run is pushed to: the repository, and a token that may write there, both found before the training begins.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "hftrain/hub/access.h"
+#include "hftrain/hub/api.h"
+#include "launcher/front/inputs.h"
+
+namespace hftrain::front {
+
+struct HubTarget {
+  hub::Access access;
+  std::string asked;     // NAME or ORG/NAME
+  std::string revision;  // a branch
+  std::optional<bool> is_private;
+  std::string repository;  // ORG/NAME, made and open to this token; empty: the Hub has not been reached yet
+  std::string trouble;     // why it has not; empty: it has
+};
+
+// Nothing without --push_to_hub or without training. Error(kUsage) without a token, or for a name that is none.
+std::optional<HubTarget> hub_target(const Inputs& inputs);
+// Finds the repository's whole name, makes it and sees that it may be written to. Throws the Hub's refusals (hub/push.h).
+void reach_repository(hub::Api& api, HubTarget& target);
+// The same before the training, where the Hub may be out of reach: `trouble` says so then. Takes half a minute at most.
+void try_repository(HubTarget& target);
+// What sends by hand what the run could not.
+std::string command_that_pushes(const HubTarget& target, const std::string& folder);
+
+}  // namespace hftrain::front

@@ -1,0 +1,100 @@
+#include "launcher/front/push_snapshot.h"
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <set>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
+
+#include "hftrain/base/error.h"
+#include "hftrain/base/file.h"
+
+namespace hftrain::front {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::array<std::string_view, 6> kState = {
+    "trainer_state.json", "hftrain_state.json", "manifest.json", "optimizer.pt", "scheduler.pt", "scaler.pt"};
+
+bool is_state(const std::string& name) {
+  return std::find(kState.begin(), kState.end(), name) != kState.end() || name.starts_with("rng_state");
+}
+
+bool is_weights(const std::string& name) {
+  return name.ends_with(".safetensors") || name.ends_with(".safetensors.index.json");
+}
+
+// What the Trainer leaves out, and what is the run's own.
+bool stays_here(const std::string& name) {
+  return name.starts_with('_') || name.starts_with('.') || name.starts_with("checkpoint-") ||
+         name == "hftrain";
+}
+
+// Paths relative to `folder`, in their order; of an output folder without what stays here, which is not looked into: a checkpoint
+// may go meanwhile.
+std::vector<std::string> files_below(const std::string& folder, bool of_output) {
+  std::vector<std::string> paths;
+  for (fs::recursive_directory_iterator entry(folder), end; entry != end; ++entry) {
+    if (of_output && entry.depth() == 0 && stays_here(entry->path().filename().string())) {
+      entry.disable_recursion_pending();
+    } else if (entry->is_regular_file()) {
+      paths.push_back(entry->path().lexically_relative(folder).string());
+    }
+  }
+  std::sort(paths.begin(), paths.end());
+  return paths;
+}
+
+}  // namespace
+
+PushSnapshot::PushSnapshot(std::string folder) : folder_(std::move(folder)) {
+  fs::remove_all(folder_);
+  create_directories(folder_);
+}
+
+PushSnapshot::~PushSnapshot() {
+  std::error_code ignored;
+  fs::remove_all(folder_, ignored);
+}
+
+void PushSnapshot::take_output(const std::string& output_dir) {
+  for (const std::string& path : files_below(output_dir, true)) take(output_dir + '/' + path, path, false);
+}
+
+bool PushSnapshot::take_model(const std::string& output_dir, const std::string& checkpoint) {
+  std::set<std::string> of_model;
+  for (const std::string& path : files_below(checkpoint, false)) {
+    if (path.find('/') == std::string::npos && !is_state(path)) of_model.insert(path);
+  }
+  if (std::none_of(of_model.begin(), of_model.end(), is_weights)) return false;
+  for (const std::string& path : of_model) take(checkpoint + '/' + path, path, false);
+  for (const std::string& path : files_below(output_dir, true)) {
+    const bool older = of_model.count(path) > 0 || (path.find('/') == std::string::npos && is_weights(path));
+    if (!older) take(output_dir + '/' + path, path, true);
+  }
+  return true;
+}
+
+void PushSnapshot::take_checkpoint(const std::string& checkpoint, const std::string& name) {
+  for (const std::string& path : files_below(checkpoint, false))
+    take(checkpoint + '/' + path, name + '/' + path, false);
+}
+
+void PushSnapshot::take(const std::string& from, const std::string& path, bool changes) {
+  const std::string to = folder_ + '/' + path;
+  create_directories(fs::path(to).parent_path().string());
+  std::error_code failed;
+  if (!changes) fs::create_hard_link(from, to, failed);
+  if (changes || failed) {  // a file system without hard links
+    failed.clear();
+    fs::copy_file(from, to, failed);
+  }
+  if (failed) throw system_error(failed.value(), "cannot keep for the push", from, ExitCode::kDisk);
+  files_.push_back({to, path});
+}
+
+}  // namespace hftrain::front

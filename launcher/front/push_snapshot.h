@@ -1,0 +1,38 @@
+// What is pushed, as it is now: links to files that do not change any more, and copies of those that do, in a folder of its
+// own, so that a checkpoint may go while it is on its way.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "hftrain/hub/push.h"
+
+namespace hftrain::front {
+
+// Removed with everything in it at its end.
+class PushSnapshot {
+ public:
+  // Made anew. Throws an Error (kDisk) when it cannot be.
+  explicit PushSnapshot(std::string folder);
+  PushSnapshot(const PushSnapshot&) = delete;
+  PushSnapshot& operator=(const PushSnapshot&) = delete;
+  ~PushSnapshot();
+
+  // The output folder when the training has ended; without checkpoints, hftrain/ and names that begin with "_" or ".".
+  void take_output(const std::string& output_dir);
+  // The model of a checkpoint in the place of the output folder's, and the rest as above. False when it has only ranks' parts of
+  // it (--fsdp_state_dict_type), and nothing is taken.
+  bool take_model(const std::string& output_dir, const std::string& checkpoint);
+  // All files of a checkpoint, below `name` in the repository.
+  void take_checkpoint(const std::string& checkpoint, const std::string& name);
+
+  const std::vector<hub::PushedFile>& files() const { return files_; }
+
+ private:
+  void take(const std::string& from, const std::string& path, bool changes);
+
+  std::string folder_;
+  std::vector<hub::PushedFile> files_;
+};
+
+}  // namespace hftrain::front

@@ -1,0 +1,210 @@
+#include "hftrain/hub/push.h"
+
+#include <sodium/utils.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <utility>
+
+#include "hftrain/base/file.h"
+#include "hftrain/base/secrets.h"
+#include "hftrain/base/text.h"
+#include "hftrain/hub/content_hash.h"
+#include "hftrain/hub/lfs_upload.h"
+
+namespace hftrain::hub {
+namespace {
+
+constexpr size_t kSampleBytes = 512, kMostInAnInquiry = 256;
+constexpr int kMostCommits = 5;
+
+std::string base64(std::string_view bytes) {
+  std::string text(sodium_base64_ENCODED_LEN(bytes.size(), sodium_base64_VARIANT_ORIGINAL), '\0');
+  ::sodium_bin2base64(text.data(), text.size(), reinterpret_cast<const unsigned char*>(bytes.data()),
+                      bytes.size(), sodium_base64_VARIANT_ORIGINAL);
+  text.pop_back();  // the zero byte behind it
+  return text;
+}
+
+std::string first_bytes(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::string bytes(kSampleBytes, '\0');
+  file.read(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+  bytes.resize(static_cast<size_t>(file.gcount()));
+  return bytes;
+}
+
+uint64_t size_of(const std::string& path) {
+  std::error_code failed;
+  const uintmax_t size = std::filesystem::file_size(path, failed);
+  if (failed) throw system_error(failed.value(), "cannot read", path, ExitCode::kData);
+  return size;
+}
+
+// How the Hub wants each file, by its path.
+struct Wanted {
+  bool large = false, ignored = false;
+};
+
+Json inquiry_of(const std::string& path, uint64_t size, std::string_view sample) {
+  return {{"path", path}, {"size", size}, {"sample", base64(sample)}};
+}
+
+std::map<std::string, Wanted> inquire(Api& api, const Repository& repository, const std::string& revision,
+                                      Json files) {
+  const Json answer = api.ask_json(repository.api() + "/preupload/" + in_url(revision), repository, revision,
+                                   Api::post({{"files", std::move(files)}}));
+  std::map<std::string, Wanted> wanted;
+  if (!answer.is_object()) return wanted;
+  for (const Json& each : answer.value("files", Json::array())) {
+    if (!each.is_object() || !each.contains("path") || !each["path"].is_string()) continue;
+    const auto mode = each.find("uploadMode"), ignored = each.find("shouldIgnore");
+    wanted[each["path"].get<std::string>()] = {
+        .large = mode != each.end() && *mode == "lfs",
+        .ignored = ignored != each.end() && ignored->is_boolean() && ignored->get<bool>()};
+  }
+  return wanted;
+}
+
+class Push {
+ public:
+  Push(Api& api, const PushRequest& request) : api_(api), request_(request) {}
+
+  bool run() {
+    ask_how();
+    for (int attempt = 0;; ++attempt) {
+      const Json operations = operations_left();
+      if (operations.empty()) return attempt > 0;  // at once, or by a commit whose answer was lost
+      if (attempt == 0) upload_large_files(api_, request_.repository, request_.revision, large_);
+      const http::Answer answer = commit(operations);
+      if (answer.status / 100 == 2) return true;
+      if (!may_pass(answer) || attempt + 1 == kMostCommits || !api_.pause_before_retry(attempt, answer))
+        throw api_.refusal(answer, request_.repository, request_.revision);
+    }
+  }
+
+ private:
+  struct File {
+    PushedFile name;
+    uint64_t size = 0;
+    bool large = false;
+    std::string hash = {};
+  };
+
+  void ask_how() {
+    for (size_t begin = 0; begin < request_.files.size(); begin += kMostInAnInquiry) {
+      const size_t end = std::min(request_.files.size(), begin + kMostInAnInquiry);
+      Json asked = Json::array();
+      for (size_t i = begin; i < end; ++i) {
+        const PushedFile& file = request_.files[i];
+        asked.push_back(inquiry_of(file.path, size_of(file.local), first_bytes(file.local)));
+      }
+      std::map<std::string, Wanted> wanted =
+          inquire(api_, request_.repository, request_.revision, std::move(asked));
+      for (size_t i = begin; i < end; ++i) add(request_.files[i], wanted[request_.files[i].path]);
+    }
+  }
+
+  void add(const PushedFile& name, const Wanted& wanted) {
+    if (wanted.ignored) return;
+    File file{.name = name, .size = size_of(name.local)};
+    file.large = wanted.large && file.size > 0;  // the store takes no empty ones
+    file.hash = hash_of_file(name.local, file.large ? HashKind::kSha256 : HashKind::kGitBlob);
+    files_.push_back(std::move(file));
+  }
+
+  // Lines of the commit for all that is another one there, and those files in large_.
+  Json operations_left() {
+    const std::string head = commit_of(api_, request_.repository, request_.revision);
+    std::map<std::string, std::string> there;
+    for (RemoteFile& file : files_of(api_, request_.repository, head))
+      there[std::move(file.path)] = std::move(file.hash);
+    Json operations = Json::array();
+    large_.clear();
+    for (const File& file : files_) {
+      const auto found = there.find(file.name.path);
+      const bool same = found != there.end() && found->second == file.hash;
+      if (found != there.end()) there.erase(found);
+      if (!same) operations.push_back(operation_of(file));
+    }
+    if (request_.replaced_folder.empty()) return operations;
+    for (const auto& [path, hash] : there) {
+      if (path.starts_with(request_.replaced_folder + '/'))
+        operations.push_back({{"key", "deletedFile"}, {"value", {{"path", path}}}});
+    }
+    return operations;
+  }
+
+  Json operation_of(const File& file) {
+    if (!file.large)
+      return {{"key", "file"},
+              {"value",
+               {{"content", base64(read_file(file.name.local))},
+                {"path", file.name.path},
+                {"encoding", "base64"}}}};
+    large_.push_back({file.name.local, file.hash, file.size});
+    return {
+        {"key", "lfsFile"},
+        {"value", {{"path", file.name.path}, {"algo", "sha256"}, {"oid", file.hash}, {"size", file.size}}}};
+  }
+
+  // Once: whether one whose answer was lost was made is asked for before it is made again.
+  http::Answer commit(const Json& operations) {
+    const Json header = {{"key", "header"}, {"value", {{"summary", request_.message}, {"description", ""}}}};
+    http::Request request;
+    request.once = true;
+    request.headers = {"Content-Type: application/x-ndjson"};
+    request.body = header.dump(-1, ' ', false, Json::error_handler_t::replace) + '\n';
+    for (const Json& line : operations)
+      request.body += line.dump(-1, ' ', false, Json::error_handler_t::replace) + '\n';
+    return api_.once(request_.repository.api() + "/commit/" + in_url(request_.revision), std::move(request));
+  }
+
+  Api& api_;
+  const PushRequest& request_;
+  std::vector<File> files_;
+  std::vector<LargeFile> large_;  // of the last operations_left()
+};
+
+}  // namespace
+
+bool push(Api& api, const PushRequest& request) {
+  return Push(api, request).run();
+}
+
+std::string owner_of_token(Api& api) {
+  const http::Answer answer = api.ask("/api/whoami-v2");
+  if (answer.status == 401 || answer.status == 403)
+    throw Error(ExitCode::kUsage, "the Hub does not take the access token")
+        .where(masked("HF_ENDPOINT", api.endpoint()))
+        .why(reason_of(answer))
+        .hint("make one that may write, and give it by HF_TOKEN or `hf auth login`");
+  const std::optional<Json> body = try_parse_json(answer.body);
+  const bool named = answer.status == 200 && body && body->is_object() && body->contains("name") &&
+                     (*body)["name"].is_string();
+  if (!named) throw api.refusal(answer, {}, "");
+  return (*body)["name"].get<std::string>();
+}
+
+void prepare_repository(Api& api, const Repository& repository, std::optional<bool> is_private,
+                        const std::string& revision) {
+  const size_t slash = repository.id.find('/');
+  Json asked = {{"name", repository.id.substr(slash + 1)},
+                {"organization", repository.id.substr(0, slash)},
+                {"type", "model"}};
+  if (is_private) asked["visibility"] = *is_private ? "private" : "public";
+  const http::Answer made = api.ask("/api/repos/create", Api::post(asked));
+  // 409: it is there. A token for one repository may not make any, and may write to that one: that is asked next.
+  const bool may_be_there = made.status / 100 == 2 || made.status == 409 || made.status == 403;
+  if (!may_be_there) throw api.refusal(made, repository, "");
+  try {
+    inquire(api, repository, revision, Json::array({inquiry_of("README.md", 1, "#")}));
+  } catch (const Error&) {
+    if (made.status == 403) throw api.refusal(made, repository, "");
+    throw;
+  }
+}
+
+}  // namespace hftrain::hub
