@@ -4,6 +4,7 @@
 #include <ATen/core/Tensor.h>
 
 #include <array>
+#include <memory>
 #include <string_view>
 
 namespace hftrain::models {
@@ -26,7 +27,16 @@ struct Batch {
   // 1 for several labels at once. Undefined: no loss.
   at::Tensor labels;
   at::Tensor start_positions, end_positions;  // [B] int64, of the answer's first and last token
+
+  // The same columns where they came from, on the CPU, for what the host decides by looking at them: to read them from a
+  // device it would wait for all that the device has still to do. Null: nobody kept them.
+  std::shared_ptr<const Batch> host;
 };
+
+// What the host looks at.
+inline const Batch& on_host(const Batch& batch) {
+  return batch.host ? *batch.host : batch;
+}
 
 struct BatchColumn {
   std::string_view name;

@@ -31,7 +31,7 @@ bool only_behind(const at::Tensor& mask) {
   return length < 2 || (mask.narrow(1, 1, length - 1) <= mask.narrow(1, 0, length - 1)).all().item<bool>();
 }
 
-// Lengths of the documents that begin where a position is 0, and of the rows. Looked at on the CPU.
+// Lengths of the documents that begin where a position is 0, and of the rows.
 std::vector<int64_t> documents_at(const at::Tensor& positions) {
   const at::Tensor here = positions.to(at::kCPU).contiguous();
   const int64_t *at = here.data_ptr<int64_t>(), width = here.size(1);
@@ -95,11 +95,12 @@ DecoderPlaces DecoderModel::places_of(const Batch& batch) const {
   if (cache() != nullptr) return {cache()->padding(), cache()->positions(), {}};
   DecoderPlaces places{batch.attention_mask, batch.position_ids, {}};
   const bool language = architecture().head() == Head::kCausalLm;
-  if (language && places.padding.defined() && only_behind(places.padding)) places.padding = at::Tensor();
+  const Batch& seen = on_host(batch);
+  if (language && places.padding.defined() && only_behind(seen.attention_mask)) places.padding = at::Tensor();
   if (!places.positions.defined()) return places;
   if (!language || places.padding.defined())
     throw Error(ExitCode::kInternal, "documents in a row are of language models, with padding behind them");
-  places.documents = documents_at(places.positions);
+  places.documents = documents_at(seen.position_ids);
   return places;
 }
 

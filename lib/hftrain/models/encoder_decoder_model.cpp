@@ -69,7 +69,8 @@ at::Tensor EncoderDecoderModel::last_ends(const Batch& batch) const {
   if (architecture().head() != Head::kSequenceClassification) return {};
   const auto end = architecture().eos_token_id();
   if (!end) throw no_token("eos_token_id", "rows are classified by the last end of a text");
-  const at::Tensor is_end = (batch.input_ids == *end).to(at::kLong), counts = is_end.sum(1);
+  const at::Tensor is_end = (batch.input_ids == *end).to(at::kLong);
+  const at::Tensor counts = (on_host(batch).input_ids == *end).sum(1);
   const int64_t least = counts.min().item<int64_t>(), most = counts.max().item<int64_t>();
   if (least < 1 || least != most) {
     throw Error(ExitCode::kData, "the rows of a batch have different numbers of ends of text")

@@ -33,11 +33,20 @@ Objective causal_objective(const at::Tensor& labels, const LossRequest& request)
   };
 }
 
+// Positions of the labels that count, on `device`. How many they are shapes what comes behind, so that the host has to know
+// it: it looks at its own copy, where it has one.
+at::Tensor counted_places(const at::Tensor& labels, at::Device device) {
+  const at::Tensor places = (labels.reshape({-1}) != nn::kIgnoreIndex).nonzero().squeeze(1);
+  if (places.device() == device) return places;
+  return (device.is_cuda() ? places.pin_memory() : places).to(device, /*non_blocking=*/true);
+}
+
 // Where the vocabulary is applied to less than all places, and nothing else changes: places without a label count for
 // nothing. A model that masks 15 % of its tokens so saves most of the work of its head, and one with padded targets that
 // of their padding.
-Objective vocabulary_objective(const at::Tensor& labels, const LossRequest& request) {
-  return [labels, request](const HeadOutput& head) -> Output {
+// `seen`: the labels as the host sees them.
+Objective vocabulary_objective(const at::Tensor& labels, const at::Tensor& seen, const LossRequest& request) {
+  return [labels, seen, request](const HeadOutput& head) -> Output {
     const nn::LossOptions options = loss_options(request);
     if (request.want_logits) {
       const at::Tensor logits = head.logits();
@@ -48,7 +57,7 @@ Objective vocabulary_objective(const at::Tensor& labels, const LossRequest& requ
           nn::head_loss(head.hidden, head.weight, head.bias, labels, options, head.kernels, head.products),
           {}};
     const at::Tensor flat = labels.reshape({-1});
-    const at::Tensor counted = (flat != nn::kIgnoreIndex).nonzero().squeeze(1);
+    const at::Tensor counted = counted_places(seen, flat.device());
     const at::Tensor hidden = head.hidden.reshape({-1, head.hidden.size(-1)}).index_select(0, counted);
     if (request.want_best_ids) {
       nn::LossAndBest found =
@@ -177,10 +186,10 @@ Objective loss_objective(const architectures::Architecture& architecture, const 
     case Head::kCausalLm:
       // Blocks of text are their own labels, and all of them count; of instructions many do not.
       if (batch.labels.is_same(batch.input_ids)) return causal_objective(batch.labels, request);
-      return vocabulary_objective(next_labels(batch.labels), request);
+      return vocabulary_objective(next_labels(batch.labels), next_labels(on_host(batch).labels), request);
     case Head::kMaskedLm:
     case Head::kSeq2SeqLm:
-      return vocabulary_objective(batch.labels, request);
+      return vocabulary_objective(batch.labels, on_host(batch).labels, request);
     case Head::kTokenClassification:
       return token_objective(batch.labels, request);
     case Head::kSequenceClassification:

@@ -1,6 +1,7 @@
 #include "hftrain/trainer/loaded_batch.h"
 
 #include <algorithm>
+#include <memory>
 
 #include "hftrain/base/error.h"
 
@@ -35,6 +36,7 @@ models::Batch on_device(const models::Batch& batch, at::Device device) {
     moved.*models::kBatchColumns[i].member =
         first < i ? moved.*models::kBatchColumns[first].member : tensor.to(device, /*non_blocking=*/true);
   }
+  if (!device.is_cpu()) moved.host = std::make_shared<const models::Batch>(batch);
   return moved;
 }
 

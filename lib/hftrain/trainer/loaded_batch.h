@@ -21,7 +21,7 @@ struct LoadedBatch {
 const at::Tensor& column_of(const models::Batch& batch, const std::string& name);
 void put_column(models::Batch& batch, const std::string& name, const at::Tensor& tensor);
 
-// The same columns on `device`; columns that are one tensor stay one.
+// The same columns on `device`; columns that are one tensor stay one. What the host looks at stays with it.
 models::Batch on_device(const models::Batch& batch, at::Device device);
 
 }  // namespace hftrain::trainer

@@ -100,6 +100,11 @@ fault("a rank that divides its model first makes all of it",
       tests=["models: a rank of a divided model of a billion numbers never holds more than its shards"],
       says=r"peak")
 
+fault("what the host decides it reads back from the device",
+      "lib/hftrain/trainer/loaded_batch.cpp", "  if (!device.is_cpu()) moved.host = std::make_shared<const models::Batch>(batch);\n", "",
+      tests=["trainer: padding, labels that do not count and documents are looked at before they go to the device"],
+      says=r"meta|Meta")
+
 fault("variants of strategies are written down and nobody runs them",
       "tests/parallel/sharded_strategy_test.cpp", "  run_stages(\", one output for many, checkpointing\", 2);\n", "",
       tests=["parallel: every body of ranks that is registered is run by a test"],
