@@ -33,11 +33,15 @@ def memory(trial, options):
 
 
 def speed(trial, options):
-    """tokens a second of GPT-2 124M, and a trace of one update"""
+    """tokens a second of GPT-2 124M, with LibTorch's kernels and with our own, and a trace of one update"""
     name, shape, _ = shape_of(trial)
     run = trial.train("speed", *shape, "--bf16", "--max_steps", 60, "--logging_steps", 10, "--save_strategy", "no",
                       "--include_num_input_tokens_seen", "all", "--profile_steps", "40:41")
     trial.row(name, None, f"{run.results()['train_tokens_per_second']:.0f} tokens/s with start and trace")
+    if trial.on_gpu:  # a CPU always takes its own
+        own = trial.train("speed-own-kernels", *shape, "--bf16", "--max_steps", 60, "--logging_steps", 10, "--save_strategy", "no",
+                          "--include_num_input_tokens_seen", "all", "--use_liger_kernel")
+        trial.row(name + ", kernels of our own", None, f"{own.results()['train_tokens_per_second']:.0f} tokens/s with start")
     trace = os.path.join(run.output, "hftrain", "profile", "rank-0.json")
     trial.row("trace of two updates", os.path.exists(trace), shutil.copy(trace, options.out) if os.path.exists(trace) else "none was written")
 

@@ -4,8 +4,10 @@
 #include <ATen/ops/linspace.h>
 #include <ATen/ops/ones.h>
 #include <ATen/ops/zeros_like.h>
+#include <ATen/record_function.h>
 
 #include <set>
+#include <string_view>
 
 #include "operator_cases.h"
 #include "support/catch.h"
@@ -36,6 +38,26 @@ at::Tensor differences(const OperatorCase& each, const Tensors& values, size_t w
   return result;
 }
 
+int own_kernel_calls = 0;
+
+std::unique_ptr<at::ObserverContext> count_own_kernels(const at::RecordFunction& called) {
+  if (std::string_view(called.name()).starts_with("hftrain::")) ++own_kernel_calls;
+  return nullptr;
+}
+
+// How many of our kernels the form calls in one forward and one backward.
+int own_kernels_in(const OperatorCase& each, Kernels kernels) {
+  Tensors leaves;
+  for (const at::Tensor& value : each.inputs(3, 8))
+    leaves.push_back(value.to(at::kFloat).requires_grad_(true));
+  own_kernel_calls = 0;
+  const auto handle = at::addGlobalCallback(
+      at::RecordFunctionCallback(count_own_kernels).scopes({at::RecordScope::FUNCTION}));
+  each.apply(leaves, kernels).sum().backward();
+  at::removeCallback(handle);
+  return own_kernel_calls;
+}
+
 }  // namespace
 
 TEST_CASE("The forms of every operator agree with the composition in float64, on the CPU in every dtype") {
@@ -45,9 +67,18 @@ TEST_CASE("The forms of every operator agree with the composition in float64, on
   cases::check_operator(each, at::kCPU, dtype);
 }
 
-TEST_CASE("The gradients of every operator are those of finite differences, in both forms") {
+TEST_CASE("A form that is composed calls no kernel of ours, and a fused one its own") {
   const OperatorCase& each = GENERATE(from_range(operator_cases()));
-  const Kernels kernels = GENERATE(Kernels::kReference, Kernels::kFused);
+  INFO(each.name);
+  CHECK(own_kernels_in(each, Kernels::kComposed) == 0);
+  CHECK(own_kernels_in(each, Kernels::kReference) == 0);
+  // A loss by probability has no kernel of its own: its gradient holds the probability constant.
+  CHECK((own_kernels_in(each, Kernels::kFused) > 0) == (each.kernel.has_value() && !each.holds_constant));
+}
+
+TEST_CASE("The gradients of every operator are those of finite differences, in all forms") {
+  const OperatorCase& each = GENERATE(from_range(operator_cases()));
+  const Kernels kernels = GENERATE(Kernels::kReference, Kernels::kFused, Kernels::kComposed);
   INFO(each.name);
   const Tensors values = each.inputs(3, 4);
   Tensors leaves;

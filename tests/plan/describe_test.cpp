@@ -39,6 +39,7 @@ RunPlan gpu_plan() {
   plan.output_dir = "/out";
   plan.ranks.world_size = plan.ranks.local_world_size = 2;
   plan.ranks.backend = "nccl";
+  plan.model.fused_kernels.own = false;
   plan.ranks.ranks = {{0, 0, 0, DeviceKind::kCuda, 0, "H200", "GPU-1", 4},
                       {1, 1, 0, DeviceKind::kCuda, 1, "H200", "GPU-0", 4}};
   plan.strategy.name = "ddp";
@@ -76,6 +77,7 @@ TEST_CASE("the plan is described in words, down to the command of every worker")
        {"GPU-1", "2 ranks on 1 node, nccl", "ddp, ZeRO stage 0, mesh 2 x 1", "buckets of 25 MiB",
         "6: embeddings 10, block.0 to block.3 10 each, head 10", "124,439,808 parameters",
         "blocks of 1,024 tokens", "training 1,000 samples",
+        "LibTorch's; --use_liger_kernel takes this program's own", "no CUDA graph",
         "4 per rank x 3 accumulated x 2 ranks = 24 samples per update", "126 updates in 3 epochs",
         "every 10 updates", "the newest 2 are kept", "fresh start", "RANK=1 WORLD_SIZE=2",
         "/bin/hftrain-worker --plan /out/hftrain/plan.json"}) {

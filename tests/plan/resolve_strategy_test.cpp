@@ -159,6 +159,18 @@ TEST_CASE("on GPUs a note says which operators use_liger_kernel fuses") {
   CHECK_FALSE(contains(Case({}, machine(1)).notes(), "use_liger_kernel"));
 }
 
+TEST_CASE("kernels of our own run on GPUs where they are asked for, and on processors always") {
+  const auto own = [](const std::vector<std::string>& flags, int gpus) {
+    return Case(flags, machine(gpus)).plan().model.fused_kernels.own;
+  };
+  CHECK_FALSE(own({}, 1));
+  CHECK(own({"--use_liger_kernel"}, 1));
+  CHECK(own({"--liger_kernel_config", R"({"rope": false})"}, 1));
+  CHECK(own({}, 0));
+  CHECK(own({"--use_cpu"}, 1));
+  CHECK(Case({}, machine(1)).plan().model.fused_kernels.loss);
+}
+
 TEST_CASE("hybrid sharding on one machine says that there are no replicas") {
   CHECK(contains(cpu_run(2, {"--fsdp", "hybrid_shard"}).notes(),
                  "hybrid_shard shards over all 2 ranks, without replicas"));

@@ -103,7 +103,7 @@ class Model {
   // `p` in training mode, else 0.
   double active(double p) const noexcept { return training_ ? p : 0; }
   nn::Products products() const noexcept {
-    return options_.kernels.rest == nn::Kernels::kFused ? nn::Products::kQuickest : nn::Products::kAten;
+    return options_.kernels.rest == nn::Kernels::kReference ? nn::Products::kAten : nn::Products::kQuickest;
   }
   std::vector<nn::Unit> units_;
 

@@ -44,7 +44,12 @@ struct HeadGradients {
 struct RowLoss {
   double smoothing = 0;
   bool by_probability = false;
+  bool own_kernel = true;  // where there is one
 };
+
+RowLoss row_loss(const LossOptions& options, Kernels kernels) {
+  return {options.label_smoothing, options.by_probability, kernels == Kernels::kFused};
+}
 
 // Where there is no kernel.
 at::Tensor composed_rows(at::Tensor& logits, const at::Tensor& targets, const at::Tensor& scale,
@@ -70,7 +75,7 @@ at::Tensor composed_rows(at::Tensor& logits, const at::Tensor& targets, const at
 // The summed loss of some rows; with `gradient` the logits become scale·(their gradient).
 at::Tensor loss_of_rows(at::Tensor& logits, const at::Tensor& targets, const at::Tensor& scale,
                         const RowLoss& kind, bool gradient) {
-  if (kind.by_probability || !ops::has_kernel(ops::Operator::kCrossEntropy, logits)) {
+  if (kind.by_probability || !kind.own_kernel || !ops::has_kernel(ops::Operator::kCrossEntropy, logits)) {
     return composed_rows(logits, targets, scale, kind, gradient);
   }
   return gradient ? ops::cross_entropy_with_gradient_(logits, targets, scale, kind.smoothing)
@@ -187,13 +192,12 @@ HeadGradients run_head(const at::Tensor& hidden, const Head& head, const at::Ten
 struct HeadLoss : Function<HeadLoss> {
   static at::Tensor forward(AutogradContext* ctx, const at::Tensor& hidden, const at::Tensor& weight,
                             const std::optional<at::Tensor>& bias, const at::Tensor& targets,
-                            const at::Tensor& items, double smoothing, bool by_probability, bool quickest) {
+                            const at::Tensor& items, const RowLoss& kind, bool quickest) {
     const at::Tensor flat = hidden.reshape({-1, hidden.size(-1)});
     const at::Tensor inverse = items.reciprocal();
     const bool late = hidden.scalar_type() == at::kHalf;
-    HeadGradients head =
-        run_head(flat, {weight, bias, quickest ? Products::kQuickest : Products::kAten}, targets,
-                 late ? at::full_like(inverse, 1) : inverse, {smoothing, by_probability}, true);
+    HeadGradients head = run_head(flat, {weight, bias, quickest ? Products::kQuickest : Products::kAten},
+                                  targets, late ? at::full_like(inverse, 1) : inverse, kind, true);
     ctx->saved_data["hidden"] = head.hidden.view(hidden.sizes());
     if (head.weight.defined()) ctx->saved_data["weight"] = head.weight;
     ctx->saved_data["weight_dtype"] = static_cast<int64_t>(weight.scalar_type());
@@ -218,7 +222,7 @@ struct HeadLoss : Function<HeadLoss> {
     if (weight.defined())
       weight = weight.to(static_cast<at::ScalarType>(ctx->saved_data["weight_dtype"].toInt()));
     if (bias.defined()) bias = bias.to(static_cast<at::ScalarType>(ctx->saved_data["bias_dtype"].toInt()));
-    return {hidden, weight, bias, at::Tensor(), at::Tensor(), at::Tensor(), at::Tensor(), at::Tensor()};
+    return {hidden, weight, bias, at::Tensor(), at::Tensor(), at::Tensor(), at::Tensor()};
   }
 
   // The gradients are handed out, not copied: a second backward through the same loss finds none.
@@ -277,7 +281,7 @@ LossAndBest head_loss_and_best(const at::Tensor& hidden, const at::Tensor& weigh
   const auto given = bias.defined() ? std::optional<at::Tensor>(bias) : std::nullopt;
   const at::Tensor flat = targets.defined() ? targets.reshape({-1}) : targets;
   result = run_best(hidden.reshape({-1, hidden.size(-1)}), {weight, given, products}, flat,
-                    {options.label_smoothing, options.by_probability});
+                    row_loss(options, kernels));
   result.best_ids = result.best_ids.view(sizes);
   if (flat.defined()) result.loss = result.loss / target_count(flat, options, accumulation_dtype(hidden));
   return result;
@@ -296,12 +300,11 @@ at::Tensor head_loss(const at::Tensor& hidden, const at::Tensor& weight, const a
   const bool wanted =
       hidden.requires_grad() || weight.requires_grad() || (bias.defined() && bias.requires_grad());
   if (at::GradMode::is_enabled() && wanted) {
-    return HeadLoss::apply(hidden, weight, given, flat, items, options.label_smoothing,
-                           options.by_probability, products == Products::kQuickest);
+    return HeadLoss::apply(hidden, weight, given, flat, items, row_loss(options, kernels),
+                           products == Products::kQuickest);
   }
   const at::Tensor rows = hidden.reshape({-1, hidden.size(-1)});
-  return run_head(rows, {weight, given, products}, flat, at::Tensor(),
-                  {options.label_smoothing, options.by_probability}, false)
+  return run_head(rows, {weight, given, products}, flat, at::Tensor(), row_loss(options, kernels), false)
              .loss /
          items;
 }

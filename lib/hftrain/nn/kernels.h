@@ -4,9 +4,10 @@
 namespace hftrain::nn {
 
 // kFused: one pass over memory with a hand-written backward, where one exists for the device and the dtype
-// (kernel_table() in ops.h); else, and always with kReference, the composition of ATen operators. Both forms
-// are held to one test.
-enum class Kernels { kFused, kReference };
+// (kernel_table() in ops.h); else, and always with kReference, the composition of ATen operators. kComposed: what is
+// fused by composition alone (the last matrix with its loss, products that share an input), and no kernel of ours.
+// All forms are held to one test.
+enum class Kernels { kFused, kReference, kComposed };
 
 // The forms of a model's operators: of those that may be chosen alone, and of all others (`rest`: projections, plain
 // activations).

@@ -114,6 +114,14 @@ std::string model_text(const ModelPlan& model) {
   return text;
 }
 
+// Of GPUs, whose kernels are chosen with more care than a processor's.
+std::string kernels_text(const FusedKernels& fused) {
+  return std::string(fused.own ? "this program's own where the CUDA plug-in has them"
+                               : "LibTorch's; --use_liger_kernel takes this program's own, which have no "
+                                 "figure in the benchmarks yet") +
+         "; each launched by itself, no CUDA graph";
+}
+
 std::string precision_text(const PrecisionPlan& precision) {
   std::string text = "forward in " + precision.compute;
   if (precision.gradient_scaler)
@@ -374,8 +382,10 @@ std::string describe_plan(const RunPlan& plan, const Topology& topology,
                {"strategy", strategy_text(plan.strategy)},
                {"units", units_text(plan.strategy)},
                {"model", model_text(plan.model)},
-               {"precision", precision_text(plan.precision)},
-               {"data", data_text(plan)}};
+               {"precision", precision_text(plan.precision)}};
+  if (plan.ranks.ranks.front().device == DeviceKind::kCuda)
+    rows.push_back({"kernels", kernels_text(plan.model.fused_kernels)});
+  rows.push_back({"data", data_text(plan)});
   if (plan.do_train) {
     rows.insert(rows.end(), {{"batch", batch_text(plan)},
                              {"steps", steps_text(plan.steps)},

@@ -210,7 +210,7 @@ RunPlan resolve(const ResolveInput& input) {
   problems.throw_if_any();  // everything below divides by the number of ranks
   plan.strategy = resolve_strategy(input, plan.ranks, problems);
   plan.precision = resolve_precision(input, plan.ranks, problems);
-  plan.model = resolve_model(input, problems);
+  plan.model = resolve_model(input, plan.ranks, problems);
   plan.data = resolve_data(input, plan, problems);
   plan.batch = resolve_batch(input, plan, problems);
   plan.steps = resolve_steps(input, plan);

@@ -43,7 +43,7 @@ std::vector<Diagnostic> strategy_notes(const ResolveInput& input, const RunPlan&
 
 // resolve_model.cpp
 PrecisionPlan resolve_precision(const ResolveInput& input, const RanksPlan& ranks, Problems& problems);
-ModelPlan resolve_model(const ResolveInput& input, Problems& problems);
+ModelPlan resolve_model(const ResolveInput& input, const RanksPlan& ranks, Problems& problems);
 // What the user should know of the operators that run.
 std::vector<Diagnostic> kernel_notes(const ResolveInput& input, const RunPlan& plan);
 

@@ -85,7 +85,7 @@ NLOHMANN_JSON_SERIALIZE_ENUM(GrowthKind, {{GrowthKind::kTokens, "tokens"},
                                           {GrowthKind::kMean, "mean"}})
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(GrownParameter, name, rows_before, kind)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(AdapterPlan, spec, folder, config)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(FusedKernels, rope, swiglu, geglu, rms_norm, loss, rest)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(FusedKernels, rope, swiglu, geglu, rms_norm, loss, rest, own)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ModelPlan, source_folder, model_type, config, generation_config,
                                    preprocessor_config, tokenizer_folder, tokenizer_settings, chat_template,
                                    master_dtype, parameters, trainable_parameters, non_embedding_parameters,

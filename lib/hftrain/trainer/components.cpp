@@ -31,7 +31,8 @@ parallel::ParameterList parameter_list(const plan::RunPlan& plan, const models::
 }
 
 nn::KernelChoice kernels_of(const plan::FusedKernels& fused) {
-  const auto form = [](bool on) { return on ? nn::Kernels::kFused : nn::Kernels::kReference; };
+  const nn::Kernels fusing = fused.own ? nn::Kernels::kFused : nn::Kernels::kComposed;
+  const auto form = [fusing](bool on) { return on ? fusing : nn::Kernels::kReference; };
   nn::KernelChoice choice(form(fused.rest));
   choice.rope = form(fused.rope);
   choice.swiglu = form(fused.swiglu);

@@ -83,7 +83,9 @@ std::vector<Flag> precision_flags() {
        .slot = at<&Arguments::precision, &PrecisionArguments::use_liger_kernel>,
        .help = "Use fused kernels for norms, rotary embedding, activation and loss.",
        .note = "Fused operators are used where the model family has them, with the flag and without it; "
-               "false, given, means the plain forms where both exist.",
+               "false, given, means the plain forms where both exist. On GPUs kernels of this program's own "
+               "run where the flag "
+               "is given; without it LibTorch's do.",
        .when_given = true},
       {.name = "liger_kernel_config",
        .slot = at<&Arguments::precision, &PrecisionArguments::liger_kernel_config>,
