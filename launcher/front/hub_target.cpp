@@ -4,6 +4,7 @@
 #include <filesystem>
 
 #include "hftrain/base/error.h"
+#include "hftrain/base/secrets.h"
 #include "hftrain/hub/push.h"
 #include "hftrain/hub/repository.h"
 #include "hftrain/plan/hub_cache.h"
@@ -24,6 +25,12 @@ std::string asked_name(const arguments::HubArguments& hub, const std::string& ou
       .hint("--hub_model_id NAME");
 }
 
+// Printed configurations hold a placeholder where a token was: the token itself is somewhere else.
+std::optional<std::string> given_token(const arguments::HubArguments& hub) {
+  if (hub.hub_token && hub.hub_token != placeholder("hub_token")) return hub.hub_token;
+  return hub.token == placeholder("token") ? std::nullopt : hub.token;
+}
+
 std::string branch_of(const arguments::HubArguments& hub) {
   std::string branch = hub.hub_revision.value_or("main");
   if (hub::is_safe_path(branch) && !hub::is_commit(branch)) return branch;
@@ -42,7 +49,7 @@ std::optional<HubTarget> hub_target(const Inputs& inputs) {
   target.asked = asked_name(hub, inputs.output_dir);
   target.revision = branch_of(hub);
   target.is_private = hub.hub_private_repo;
-  target.access = hub::read_access(inputs.environment, hub.hub_token);
+  target.access = hub::read_access(inputs.environment, given_token(hub), hub.use_auth_token);
   if (!target.access.token.empty() || target.access.offline) return target;
   throw Error(ExitCode::kUsage, "there is no access token to push with")
       .where("--push_to_hub")

@@ -107,14 +107,15 @@ TEST_CASE("the man page holds every flag and no stray control line") {
     CHECK_FALSE(contains(page, line));
 }
 
-TEST_CASE("completions offer what works and nothing planned") {
+TEST_CASE("completions offer what works and nothing that is refused") {
   for (const char* shell : {"bash", "zsh", "fish"}) {
     INFO(shell);
     const std::string script = completion_script(shell, kCommands);
     CHECK(contains(script, "lr_scheduler_type"));
     CHECK(contains(script, "cosine_with_min_lr"));
     CHECK(contains(script, "plan"));
-    CHECK_FALSE(contains(script, "push_to_hub"));
+    CHECK(contains(script, "push_to_hub"));
+    CHECK_FALSE(contains(script, "load_in_8bit"));
     CHECK_FALSE(contains(script, "galore_adamw"));
   }
   CHECK_THROWS_AS(completion_script("tcsh", kCommands), Error);

@@ -271,7 +271,7 @@ TEST_CASE("all, none and words of resuming") {
 }
 
 TEST_CASE("all mistakes are reported in one pass, and missing flags not beside unknown ones") {
-  Words words = {"--model_typ", "gpt2", "--seed", "x", "--fp16", "--bf16", "--hub_token", "secret"};
+  Words words = {"--model_typ", "gpt2", "--seed", "x", "--fp16", "--bf16", "--use_dora"};
   try {
     parse_arguments(words, {});
     FAIL("no error");
@@ -284,9 +284,8 @@ TEST_CASE("all mistakes are reported in one pass, and missing flags not beside u
           "error: --seed: 'x' is not a whole number\n  where: command line\n"
           "  why: it takes int 0 <= x <= 4294967295\n  try: a whole number 0 <= x <= "
           "4294967295\n"
-          "error: --hub_token is planned: not in this build yet\n  where: command line\n"
-          "  why: nothing is pushed to the Hub yet, and a run asks it for nothing; `hf upload` and `hftrain "
-          "fetch` do\n  try: leave it out\n"
+          "error: --use_dora is not supported\n  where: command line\n"
+          "  why: adapters have no magnitudes here\n  try: use --use_peft without it\n"
           "error: fp16 and bf16 exclude each other\n  where: --fp16 (command line), --bf16 (command line)\n  "
           "why: fp16 is true, bf16 is true\n"
           "  try: keep one of them");

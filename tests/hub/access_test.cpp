@@ -36,6 +36,7 @@ TEST_CASE("hub access: the token is the flag, else the environment, else the sto
   environment.set("HF_HUB_DISABLE_IMPLICIT_TOKEN", "yes");
   CHECK(read_access(environment, std::nullopt).token.empty());
   CHECK(read_access(environment, "hf_flag").token == "hf_flag");
+  CHECK(read_access(environment, std::nullopt, true).token == "hf_variable");  // --use_auth_token
   CHECK(read_access(with({{"HOME", folder / "nobody"}}), std::nullopt).token.empty());
 }
 

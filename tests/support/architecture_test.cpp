@@ -54,14 +54,23 @@ const std::map<std::string, std::set<std::string>> kEdges = {
     {"trainer", {"checkpoint", "data", "generation", "models", "plugin", "reporting", "runtime"}},
     // the programs
     {"launcher", {"machine"}},
-    {"launcher/front", {"launcher", "data", "generation", "interchange", "report", "reporting", "search"}},
+    {"launcher/front",
+     {"launcher", "data", "generation", "hub", "interchange", "report", "reporting", "search"}},
     {"apps/hftrain", {"launcher/front", "chat", "hub", "report"}},
     {"apps/hftrain-worker", {"program", "trainer"}},
 };
 
-const std::set<std::string> kBelowTheLine = {
-    "runtime",  "comm",       "nn",   "models",  "optim",
-    "parallel", "checkpoint", "cuda", "trainer", "program", "apps/hftrain-worker"};
+const std::set<std::string> kBelowTheLine = {"runtime",
+                                             "comm",
+                                             "nn",
+                                             "models",
+                                             "optim",
+                                             "parallel",
+                                             "checkpoint",
+                                             "cuda",
+                                             "trainer",
+                                             "program",
+                                             "apps/hftrain-worker"};
 
 struct Source {
   std::string path;    // relative to the checkout

@@ -72,7 +72,7 @@ void Rank::check_flags() const {
   const bool optimizes = overridden.create_optimizer || given_.optimizer;
   if (optimizes && parts.plan.strategy.offload_optimizer == "nvme")
     throw refusal_of("the state of an optimizer of one's own is not kept on NVMe",
-                     "--offload_optimizer cpu, or none");
+                     "--offload_optimizer_device cpu, or none");
 }
 
 void Rank::add_callbacks(trainer::Extensions& extensions) {

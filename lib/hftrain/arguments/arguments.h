@@ -4,7 +4,7 @@
 // deepspeed are made of several flags and files (import/). std::optional means "may be unset". Enumerations are
 // their flag's words, already checked against the choices.
 //
-// Flags that are read into other members, accepted without effect, planned or refused have none of their own:
+// Flags that are read into other members, accepted without effect or refused have none of their own:
 // they exist in the flag table (flag.h) and, once given, in ParseOutcome::unread.
 #pragma once
 
@@ -247,10 +247,12 @@ struct HubArguments {
   std::optional<std::string> hub_model_id;              // NAME or ORG/NAME; unset: the output folder's
   std::optional<std::string> push_to_hub_organization;  // of a name without one
   std::optional<std::string> hub_token;                 // never shown
-  std::string hub_strategy = "every_save";              // end | every_save | checkpoint | all_checkpoints
-  std::optional<bool> hub_private_repo;                 // unset: as the owner has chosen for new ones
-  bool hub_always_push = false;                         // also while a push is going on
-  std::optional<std::string> hub_revision;              // a branch; unset: main
+  std::optional<std::string> token;         // the example scripts' word; hub_token counts before it
+  bool use_auth_token = false;              // the stored token, whatever the environment says of it
+  std::string hub_strategy = "every_save";  // end | every_save | checkpoint | all_checkpoints
+  std::optional<bool> hub_private_repo;     // unset: as the owner has chosen for new ones
+  bool hub_always_push = false;             // also while a push is going on
+  std::optional<std::string> hub_revision;  // a branch; unset: main
 };
 
 struct ParallelArguments {

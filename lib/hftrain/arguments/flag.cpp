@@ -78,8 +78,6 @@ const char* describe(Support::Status status) {
       return "implemented";
     case Support::kAccepted:
       return "accepted";
-    case Support::kPlanned:
-      return "planned";
     case Support::kRefused:
       return "refused";
   }
@@ -98,7 +96,6 @@ std::string status_sentence(const Flag& flag) {
   const Support& support = flag.support;
   std::string text;
   if (support.status == Support::kAccepted) text = "accepted without effect: ";
-  if (support.status == Support::kPlanned) text = "planned, not in this build yet: ";
   if (support.status == Support::kRefused) text = "not supported: ";
   if (text.empty()) return text;
   text += support.reason;

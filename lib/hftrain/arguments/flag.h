@@ -22,16 +22,13 @@ enum class Type { kBool, kInt, kFloat, kText, kList, kMapping };
 // Whether this build does what a flag, one of its words or one of its keys asks for. Values equal to the
 // default are always fine.
 struct Support {
-  enum Status { kImplemented, kAccepted, kPlanned, kRefused };
+  enum Status { kImplemented, kAccepted, kRefused };
   Status status = kImplemented;
   std::string_view reason = {};
   std::string_view instead = {};  // what to use
 };
 constexpr Support accepted(std::string_view reason) {
   return {Support::kAccepted, reason, {}};
-}
-constexpr Support planned(std::string_view today, std::string_view instead = {}) {
-  return {Support::kPlanned, today, instead};
 }
 constexpr Support refused(std::string_view reason, std::string_view instead = {}) {
   return {Support::kRefused, reason, instead};
@@ -128,7 +125,7 @@ constexpr Slot slot_of_member() {
 template <auto Group, auto Member>
 inline constexpr Slot at = slot_of_member<Group, Member>();
 
-// A flag without a member: accepted without effect, planned, refused, or an old name of another flag.
+// A flag without a member: accepted without effect, refused, or an old name of another flag.
 constexpr Slot unread(Type type, std::string_view neutral) {
   return {.type = type, .neutral = neutral};
 }

@@ -7,8 +7,8 @@
 
 namespace hftrain::arguments {
 
-// The flags by group, one or two lines each. Short: what most runs need; all: every flag, also planned and
-// refused ones. Usage and commands are the front program's to add.
+// The flags by group, one or two lines each. Short: what most runs need; all: every flag, also refused
+// ones. Usage and commands are the front program's to add.
 std::string help_text(bool all);
 
 // Everything about one flag (any spelling, dashes optional), with its value and origin in `outcome`. Throws

@@ -1,6 +1,6 @@
 // Flags whose value is a mapping (JSON text, a JSON file, or a YAML mapping), as typed structs. Unknown keys
-// never get here: the reader refuses them with the nearest key. Keys that are accepted without effect or
-// planned have no member (mapping_keys.cpp lists them all).
+// never get here: the reader refuses them with the nearest key. Keys that are accepted without effect have
+// no member (mapping_keys.cpp lists them all).
 #pragma once
 
 #include <cstdint>

@@ -20,8 +20,8 @@ or more values. A mapping takes JSON text, the name of a JSON file, or a mapping
 environment, an Accelerate file, other `--config` files in their order, command line. Prefixes of flags are not
 accepted; unknown names are errors. `hftrain explain FLAG` says everything about one flag.
 
-*Planned* flags are refused with that word, *accepted* ones do nothing here and say so once; either may always be given
-its default.
+Flags that are *accepted* do nothing here and say so once; those that are *not supported* are refused with their reason. Either may always
+be given its default.
 
 )";
 

@@ -276,8 +276,7 @@ class Merger {
       outcome_.notes.push_back(std::move(diagnostic));
       return true;
     }
-    diagnostic.what +=
-        support.status == Support::kPlanned ? " is planned: not in this build yet" : " is not supported";
+    diagnostic.what += " is not supported";
     unsupported_.push_back(std::move(diagnostic));
     return false;
   }

@@ -67,12 +67,12 @@ std::string token_file(const Environment& environment) {
   return environment.get_or("HOME", "") + "/.cache/huggingface/token";
 }
 
-Access read_access(const Environment& environment, const std::optional<std::string>& flag) {
+Access read_access(const Environment& environment, const std::optional<std::string>& flag, bool stored) {
   Access access;
   access.endpoint = endpoint_of(environment);
   if (flag) {
     access.token = checked_token(*flag, "the flag of the token");
-  } else if (!is_on(environment, "HF_HUB_DISABLE_IMPLICIT_TOKEN")) {
+  } else if (stored || !is_on(environment, "HF_HUB_DISABLE_IMPLICIT_TOKEN")) {
     access.token = implicit_token(environment);
   }
   access.authorities = authorities_of(environment);

@@ -20,8 +20,9 @@ struct Access {
 
 // HF_ENDPOINT, HF_HUB_OFFLINE, HF_HUB_DOWNLOAD_TIMEOUT, and SSL_CERT_FILE, REQUESTS_CA_BUNDLE or CURL_CA_BUNDLE. The token: `flag`,
 // else HF_TOKEN, HUGGING_FACE_HUB_TOKEN, the file HF_TOKEN_PATH, $HF_HOME/token, …; with HF_HUB_DISABLE_IMPLICIT_TOKEN
-// only `flag`. Error(kUsage) for an endpoint that is no address, or a token that cannot be one.
-Access read_access(const Environment& environment, const std::optional<std::string>& flag);
+// only `flag`, unless `stored`. Error(kUsage) for an endpoint that is no address, or a token that cannot be one.
+Access read_access(const Environment& environment, const std::optional<std::string>& flag,
+                   bool stored = false);
 
 // The file that `hf auth login` writes: HF_TOKEN_PATH, $HF_HOME/token, $XDG_CACHE_HOME/huggingface/token,
 // ~/.cache/huggingface/token.

@@ -118,7 +118,7 @@ struct AdapterPlan {
 // product before it, and the rest.
 struct FusedKernels {
   bool rope = true, swiglu = true, geglu = true, rms_norm = true, loss = true, rest = true;
-  bool own = true;  // by kernels of ours where the device has them; otherwise composed of LibTorch's operators alone
+  bool own = true;  // by kernels of ours where the device has them; else of LibTorch's operators alone
 };
 
 struct ModelPlan {

@@ -304,7 +304,8 @@ fault("a variable of env: that is warned of as idle is set all the same",
       says=r"exported_environment")
 
 fault("agent 0 hears nobody while the file system of the output folder hangs",
-      "apps/hftrain/commands/train.cpp", 'job.run_in_background([&] { resolve_plan(inputs, estimate, ""); });', 'resolve_plan(inputs, estimate, "");',
+      "apps/hftrain/commands/train.cpp", 'job.run_in_background([&] { trains = resolve_plan(inputs, estimate, "").do_train; });',
+      'trains = resolve_plan(inputs, estimate, "").do_train;',
       tests=["runs: machines: a file system that hangs before training loses no machine"],
       says=r"both machines end with 0")
 

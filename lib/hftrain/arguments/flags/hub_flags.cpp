@@ -52,16 +52,16 @@ std::vector<Flag> hub_flags() {
        .secret = true,
        .replaced_by = {.flag = "hub_token"}},
       {.name = "token",
-       .slot = unread_optional(Type::kText),
+       .slot = at<&Arguments::hub, &HubArguments::token>,
        .help = "Access token for private models and data.",
-       .secret = true,
-       .support =
-           accepted("a run reads models and data from the local cache; `hftrain fetch`, which fills it, "
-                    "takes HF_TOKEN, and pushes take --hub_token")},
+       .note = "Pushes take it where there is no hub_token. Models and data come from the local cache, which "
+               "`hftrain fetch` fills with HF_TOKEN. Never written or shown.",
+       .secret = true},
       {.name = "use_auth_token",
-       .slot = unread(Type::kBool, "false"),
+       .slot = at<&Arguments::hub, &HubArguments::use_auth_token>,
        .help = "Old: use the stored access token.",
-       .support = accepted("the stored token is used wherever the Hub is asked, and no other is given")},
+       .note =
+           "Pushes do so anyway, unless HF_HUB_DISABLE_IMPLICIT_TOKEN is set: then they do with it alone."},
   };
 }
 

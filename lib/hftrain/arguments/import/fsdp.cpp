@@ -137,7 +137,7 @@ class Import {
 
   void read_flags() {
     for (const Flag* flag : given_flags(outcome_)) {
-      if (flag->support.status == Support::kPlanned || flag->support.status == Support::kRefused) continue;
+      if (flag->support.status == Support::kRefused) continue;
       const std::string name(flag->name);
       reader_.read(name.substr(kFsdpPrefix.size()), outcome_.unread.at(name), name,
                    outcome_.origins.of(name));
