@@ -4,17 +4,27 @@ name that stands there is that of a script or a scenario."""
 import ast
 import os
 import re
+import runpy
 import sys
 
 HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, HERE)
+import runs
+
+OWN = {os.path.basename(__file__), "runs.py"}  # they name run_scenarios and have none
+PROGRAMS = {"stand_in.py"}  # started by other scripts, in the place of a program
 
 
-def scenarios_of(tree):
-    """Functions whose names begin with scenario_, and those that a list or table SCENARIOS names."""
-    found = {node.name.removeprefix("scenario_") for node in tree.body
-             if isinstance(node, ast.FunctionDef) and node.name.startswith("scenario_")}
+def written_in(tree):
+    """Functions whose names begin with scenario_, those that a list or table SCENARIOS names, and in a script that calls run_scenarios all
+    that take (fixture, folder), as scenarios do, so that none is forgotten in its list."""
+    found, handed = set(), calls_of(tree, "run_scenarios")
     for node in tree.body:
-        if isinstance(node, ast.Assign) and any(getattr(target, "id", "") == "SCENARIOS" for target in node.targets):
+        if isinstance(node, ast.FunctionDef):
+            takes = [argument.arg for argument in node.args.args]
+            if node.name.startswith("scenario_") or (handed and takes == ["fixture", "folder"]):
+                found.add(node.name.removeprefix("scenario_"))
+        elif isinstance(node, ast.Assign) and any(getattr(target, "id", "") == "SCENARIOS" for target in node.targets):
             if isinstance(node.value, ast.Dict):
                 found |= {key.value for key in node.value.keys}
             elif isinstance(node.value, (ast.List, ast.Tuple)):
@@ -22,11 +32,36 @@ def scenarios_of(tree):
     return found
 
 
+class Asked(Exception):
+    """A script came to the place where it would run its scenarios."""
+
+
+def handed_over(path):
+    """What a script that makes scenarios of its tables hands to runs.run_scenarios when it is called without a word."""
+    def note(scenarios, *_):
+        raise Asked({scenario.__name__ for scenario in scenarios})
+    kept, words = runs.run_scenarios, sys.argv
+    runs.run_scenarios, sys.argv = note, [path]
+    try:
+        runpy.run_path(path, run_name="__main__")
+    except Asked as asked:
+        return asked.args[0]
+    finally:
+        runs.run_scenarios, sys.argv = kept, words
+    raise SystemExit(f"FAILED: {path} names run_scenarios and comes to its end without a call of it")
+
+
+def calls_of(tree, name):
+    return any(isinstance(node, ast.Call) and name in {getattr(node.func, "id", ""), getattr(node.func, "attr", "")} for node in ast.walk(tree))
+
+
 def is_run(tree):
     """Whether it does something when it is called, and is not only there for others to import."""
-    calls = [node for node in tree.body if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call)]
-    return any(getattr(call.value.func, "id", "") == "main" for call in calls) or any(
-        isinstance(node, ast.If) and "__name__" in ast.dump(node.test) for node in tree.body)
+    for node in tree.body:
+        called = node.value if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call) else None
+        if isinstance(node, (ast.If, ast.For, ast.With, ast.Try)) or (called and ast.unparse(called.func) != "sys.path.insert"):
+            return True
+    return False
 
 
 def main():
@@ -37,12 +72,17 @@ def main():
     for name in sorted(os.listdir(HERE)):
         if not name.endswith(".py"):
             continue
-        with open(os.path.join(HERE, name)) as file:
+        path = os.path.join(HERE, name)
+        with open(path) as file:
             tree = ast.parse(file.read())
-        scripts += is_run(tree)
-        if is_run(tree) and name not in words:
+        shows = is_run(tree) and name not in PROGRAMS
+        scripts += shows
+        if shows and name not in words:
             missing.append(name)
-        for scenario in scenarios_of(tree):
+        found = written_in(tree)
+        if name not in OWN and calls_of(tree, "run_scenarios"):
+            found |= handed_over(path)
+        for scenario in sorted(found):
             scenarios += 1
             if scenario not in words:
                 missing.append(f"{name}: {scenario}")
