@@ -160,13 +160,14 @@ Inputs gather_machine(arguments::ParseOutcome parsed, const Environment& environ
 }
 
 void add_model(Inputs& inputs) {
+  // First, as it may add the model's family.
+  if (const auto& plugin = inputs.parsed.arguments.interface.plugin)
+    inputs.plugin = plan::open_plugin(*plugin, HFTRAIN_TORCH_VERSION);
   const plan::FilesNeeded needed =
       inputs.other_machines ? plan::FilesNeeded::kOfPlan : plan::FilesNeeded::kOfRun;
   inputs.model = plan::load_model_facts(inputs.parsed.arguments, inputs.environment, needed,
                                         plan::task_row(inputs.parsed).head);
   add_tokenizer_facts(inputs.parsed, inputs.environment, inputs.model);
-  if (const auto& plugin = inputs.parsed.arguments.interface.plugin)
-    inputs.plugin = plan::open_plugin(*plugin, HFTRAIN_TORCH_VERSION);
   if (const auto& program = inputs.parsed.arguments.launch.worker_program)
     plan::open_program(*program, HFTRAIN_TORCH_VERSION);
   inputs.files = plan::files_of_run(inputs.parsed, inputs.environment);

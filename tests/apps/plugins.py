@@ -22,7 +22,7 @@ def call(*words, cwd):
 
 
 class Plugins(runs.Fixture):
-    """The installed tree, moved, and the three plug-ins in `built`."""
+    """The installed tree, moved, and the plug-ins in `built`."""
 
     def __init__(self, folder):
         super().__init__(folder)
@@ -119,7 +119,7 @@ def others_are_refused_before_anything_starts(plugins, folder):
     torch = (plugins.built / "focal_loss.so").read_bytes().split(b"\ntorch=")[1].split(b"\n")[0]
     older = b"1" + torch[1:]
     for path, code, words in (
-            (changed("interface.so", b"interface=1\n", b"interface=9\n"), 3, "it was built for plug-in interface 9, and this program has 1"),
+            (changed("interface.so", b"interface=2\n", b"interface=9\n"), 3, "it was built for plug-in interface 9, and this program has 2"),
             (changed("torch.so", b"\ntorch=" + torch, b"\ntorch=" + older), 3, f"it was built for LibTorch {older.decode()}"),
             (os.path.join(folder, "gone.so"), 2, "there is no such file"),
             (plugins.text, 2, "it is no shared library for this machine"),
@@ -145,7 +145,90 @@ def others_are_refused_before_anything_starts(plugins, folder):
     expect(f"lines, {plugins.built / 'lines.so'}" in plan.stdout, "a plan names it", plan.stdout)
 
 
-SCENARIOS = [a_callback_stops_the_run_and_is_saved, a_reporter_gets_every_record, a_reporter_that_fails_costs_a_warning,
+def own_family(plugins, output, *more, ranks=1, plugin=None, model=("--model_type", "gated_mixer"), code=0):
+    """A run of the family that a plug-in adds, of 4 samples an update."""
+    done = plugins.call(*model, "--plugin", str(plugin or plugins.built / "gated_mixer.so"), "--tokenizer_name", plugins.tokenizer,
+                        "--train_file", plugins.text, "--block_size", "32", "--use_cpu", "--do_train", "--nproc_per_node", str(ranks),
+                        "--per_device_train_batch_size", str(4 // ranks), "--max_steps", "6", "--save_steps", "3", "--logging_steps", "1",
+                        "--learning_rate", "1e-2", "--output_dir", output, *more, expect=code)
+    return done.stdout + done.stderr
+
+
+def losses_of(output):
+    return [record["loss"] for record in runs.records(output) if "loss" in record]
+
+
+def weights_of(*path):
+    return pathlib.Path(*path, "model.safetensors").read_bytes()
+
+
+def a_family_trains_alike_under_every_strategy(plugins, folder):
+    path = lambda name: os.path.join(folder, name)
+    own_family(plugins, path("one"))
+    losses = losses_of(path("one"))
+    expect(losses[-1] < losses[0] - 0.1, "it learns", losses)
+    for name, ranks, flags in (("ddp", 2, ()), ("full_shard", 2, ("--fsdp", "full_shard auto_wrap")), ("grad_op", 2, ("--fsdp", "shard_grad_op")),
+                               ("again", 1, ("--gradient_checkpointing",))):
+        own_family(plugins, path(name), *flags, ranks=ranks)
+        others = losses_of(path(name))
+        expect(len(others) == 6 and all(abs(a - b) < 2e-4 for a, b in zip(losses, others)), f"{name}: the same losses", [losses, others])
+    config = runs.read_json(path("one"), "config.json")
+    expect((config["model_type"], config["architectures"]) == ("gated_mixer", ["GatedMixerForCausalLM"]), "config.json names it", config)
+    header = weights_of(path("full_shard"))
+    expect(b'"model.layers.1.mix.weight"' in header and b'"lm_head.weight"' in header, "names as described", header[:2000])
+
+
+def a_family_goes_on_to_the_bit(plugins, folder):
+    whole, broken = os.path.join(folder, "whole"), os.path.join(folder, "broken")
+    own_family(plugins, whole, "--fsdp", "full_shard auto_wrap", ranks=2)
+    shutil.copytree(whole, broken)
+    shutil.rmtree(os.path.join(broken, "checkpoint-6"))
+    os.remove(os.path.join(broken, "model.safetensors"))
+    own_family(plugins, broken, "--fsdp", "full_shard auto_wrap", "--resume_from_checkpoint", os.path.join(broken, "checkpoint-3"), ranks=2)
+    expect(weights_of(whole) == weights_of(broken), "the same weights to the bit", folder)
+    text = own_family(plugins, os.path.join(folder, "opened"), model=("--model_name_or_path", whole))
+    expect(losses_of(os.path.join(folder, "opened"))[0] < losses_of(whole)[0] - 0.1, "its folder is opened again", text)
+    text = own_family(plugins, os.path.join(folder, "other"), "--config_overrides", "hidden_sizes=3", code=2)
+    runs.in_order(text, "the gated_mixer config has no key 'hidden_sizes'", "hidden_size")
+    changed = os.path.join(folder, "changed")
+    shutil.copytree(whole, changed)
+    config = runs.read_json(changed, "config.json")
+    pathlib.Path(changed, "config.json").write_text(json.dumps({**config, "intermediate_size": 96}))
+    text = own_family(plugins, os.path.join(folder, "run"), model=("--model_name_or_path", changed), code=4)
+    runs.in_order(text, "model.layers.0.up.weight")
+
+
+def families_that_cannot_be_are_refused(plugins, folder):
+    def described(name, before, after):
+        path = os.path.join(folder, name)
+        content = (plugins.built / "gated_mixer.so").read_bytes()
+        expect(before in content and len(before) == len(after), "it is there", name)
+        pathlib.Path(path).write_bytes(content.replace(before, after))
+        return path
+
+    output = os.path.join(folder, "run")
+    for before, after, model, words in (
+            (b'"model_type": "gated_mixer"', b'"model_type":        "gpt2"', "gpt2", "a family is called 'gpt2' already"),
+            (b'"causal_lm":', b'"masked_lm":', "gated_mixer", "'masked_lm' is no head of a decoder"),
+            (b'"kind": "norm"', b'"kind": "name"', "gated_mixer", "'name' is no kind of parameter"),
+            (b'"config":', b'"confug":', "gated_mixer", "config")):
+        path = described("changed.so", before, after)
+        text = own_family(plugins, output, plugin=path, model=("--model_type", model), code=2)
+        runs.in_order(text, "the plug-in describes no family that can be trained", path, words)
+        expect(not os.path.exists(output), "nothing is written", text)
+    text = own_family(plugins, output, plugin=described("renamed.so", b'"model_type": "gated_mixer"', b'"model_type": "gaped_mixer"'),
+                      model=("--model_type", "gaped_mixer"), code=2)
+    runs.in_order(text, "the plug-in 'gated mixer' cannot be used", "it registers the family 'gated_mixer', and does not describe it")
+    text = plugins.call(*plugins.flags(output, "--model_type", "gated_mixer"), expect=2)
+    runs.in_order(text.stdout + text.stderr, "model family 'gated_mixer' is not implemented")
+    text = own_family(plugins, output, "--use_peft", "--lora_target_modules", "mix", code=2)
+    runs.in_order(text, "gated_mixer takes no adapters")
+    plan = own_family(plugins, output, "--dry_run")
+    expect("gated_mixer, from scratch, 131,392 parameters" in plan, "a plan counts it", plan)
+
+
+SCENARIOS = [a_family_trains_alike_under_every_strategy, a_family_goes_on_to_the_bit, families_that_cannot_be_are_refused,
+             a_callback_stops_the_run_and_is_saved, a_reporter_gets_every_record, a_reporter_that_fails_costs_a_warning,
              a_loss_takes_the_place_of_the_models, flags_that_it_would_ignore_are_refused, what_it_throws_ends_the_run_in_words,
              others_are_refused_before_anything_starts]
 

@@ -64,7 +64,7 @@ std::pair<ExitCode, std::string> refusal(const std::function<void()>& refused) {
 TEST_CASE("a plug-in says what it was built for before it is loaded") {
   const TemporaryDirectory folder;
   const std::string path = folder / "mine.so";
-  write_file_atomically(path, plugin_saying("interface=1\ntorch=2.11.0\n" + kAbi + "name=my \x1b plug-in\n"));
+  write_file_atomically(path, plugin_saying("interface=2\ntorch=2.11.0\n" + kAbi + "name=my \x1b plug-in\n"));
   const PluginPlan plugin = open_plugin(path, "2.11.0");
   CHECK(plugin.name == "my \\x1b plug-in");
   CHECK(plugin.path == path);
@@ -78,14 +78,14 @@ TEST_CASE("a plug-in for another interface, LibTorch or C++ ABI is refused with 
     return refusal(
         [&] { check_plugin_note(read_plugin_note(plugin_saying(text), "a.so"), "a.so", "2.11.0"); });
   };
-  CHECK(check("interface=1\ntorch=none\n" + kAbi).first == ExitCode::kDone);
+  CHECK(check("interface=2\ntorch=none\n" + kAbi).first == ExitCode::kDone);
   CHECK(check("interface=7\ntorch=2.11.0\n" + kAbi) ==
         std::pair(ExitCode::kEnvironment,
-                  std::string("it was built for plug-in interface 7, and this program has 1")));
-  CHECK(check("interface=1\ntorch=2.10.1\n" + kAbi) ==
+                  std::string("it was built for plug-in interface 7, and this program has 2")));
+  CHECK(check("interface=2\ntorch=2.10.1\n" + kAbi) ==
         std::pair(ExitCode::kEnvironment,
                   std::string("it was built for LibTorch 2.10.1, and this program has 2.11.0")));
-  CHECK(check("interface=1\ntorch=2.11.0\ncxx11_abi=9\n").second ==
+  CHECK(check("interface=2\ntorch=2.11.0\ncxx11_abi=9\n").second ==
         "it was built for the C++ ABI _GLIBCXX_USE_CXX11_ABI 9, and this program has " HFTRAIN_PLUGIN_TEXT(
             _GLIBCXX_USE_CXX11_ABI));
 }
@@ -99,7 +99,7 @@ TEST_CASE("what is no plug-in is a mistake of the command line") {
   const std::pair another(ExitCode::kUsage, std::string("it is a shared library and no plug-in of hftrain"));
   CHECK(open("#!/bin/sh\n") ==
         std::pair(ExitCode::kUsage, std::string("it is no shared library for this machine")));
-  CHECK(open(library_with(".text", "interface=1\n")) == another);
+  CHECK(open(library_with(".text", "interface=2\n")) == another);
   CHECK(open(plugin_saying("no lines of a note")) == another);
   CHECK(refusal([&] { open_plugin(folder / "gone.so", ""); }) ==
         std::pair(ExitCode::kUsage, std::string("there is no such file")));
@@ -126,7 +126,7 @@ TEST_CASE("a program says what it was built for, and another one is refused befo
         "it was built for LibTorch 2.10.1, and this program has 2.11.0");
   const std::pair another(ExitCode::kUsage,
                           std::string("it is no position-independent program with a Trainer of hftrain"));
-  CHECK(open(plugin_saying("interface=1\ntorch=2.11.0\n" + kAbi), run) == another);  // a plug-in
+  CHECK(open(plugin_saying("interface=2\ntorch=2.11.0\n" + kAbi), run) == another);  // a plug-in
   CHECK(open("#!/bin/sh\n", run) == another);
   CHECK(refusal([&] { open_program(folder / "gone", ""); }).second == "there is no such file");
 }

@@ -2,6 +2,7 @@
 
 #include <array>
 
+#include "hftrain/architectures/described_family.h"
 #include "hftrain/architectures/families.h"
 #include "hftrain/architectures/rope_config.h"
 #include "hftrain/base/error.h"
@@ -33,11 +34,26 @@ constexpr std::array kFamilies = std::to_array<Family>({
     {bart_schema, make_bart},
 });
 
-const Family* find_family(const std::string& model_type) {
-  for (const Family& family : kFamilies) {
-    if (model_type == family.schema().model_type) return &family;
+// Of the program and of plug-ins.
+std::vector<const ConfigSchema*> schemas() {
+  std::vector<const ConfigSchema*> all;
+  for (const Family& family : kFamilies) all.push_back(&family.schema());
+  for (const ConfigSchema* schema : described_schemas()) all.push_back(schema);
+  return all;
+}
+
+const ConfigSchema* find_schema(const std::string& model_type) {
+  for (const ConfigSchema* schema : schemas()) {
+    if (model_type == schema->model_type) return schema;
   }
   return nullptr;
+}
+
+FamilyMaker maker_of(const ConfigSchema& schema) {
+  for (const Family& family : kFamilies) {
+    if (&family.schema() == &schema) return family.make;
+  }
+  return make_described;
 }
 
 Error unknown_family(ExitCode code, const std::string& model_type) {
@@ -45,7 +61,9 @@ Error unknown_family(ExitCode code, const std::string& model_type) {
   const std::string nearest = did_you_mean(nearest_names(to_lower(model_type), names));
   return Error(code, "model family '" + model_type + "' is not implemented")
       .why("the implemented families are " + join(names, ", "))
-      .hint(nearest.empty() ? "a model of one of them" : nearest);
+      .hint(nearest.empty()
+                ? "a model of one of them, or --plugin with a library that adds the family to a run"
+                : nearest);
 }
 
 // Keys of every family, and what transformers 5.17 drops or renames when it writes a config.
@@ -65,8 +83,8 @@ const HeadSpec& head_in(const ConfigSchema& schema, Head wanted, const std::stri
   if (const HeadSpec* head = schema.find(wanted)) return *head;
   std::vector<std::string> words, others;
   for (const HeadSpec& head : schema.heads) words.emplace_back(head_word(head.head));
-  for (const Family& family : kFamilies) {
-    if (family.schema().find(wanted) != nullptr) others.emplace_back(family.schema().model_type);
+  for (const ConfigSchema* family : schemas()) {
+    if (family->find(wanted) != nullptr) others.emplace_back(family->model_type);
   }
   throw Error(ExitCode::kData,
               std::string(schema.model_type) + " has no " + std::string(head_word(wanted)) + " head")
@@ -75,15 +93,15 @@ const HeadSpec& head_in(const ConfigSchema& schema, Head wanted, const std::stri
       .hint("another --task, or a model of a family that has one: " + join(others, ", "));
 }
 
-std::shared_ptr<const Architecture> build(const Family& family, const Json& config, const std::string& origin,
-                                          Head wanted, const std::optional<AdapterSpec>& adapter) {
-  const ConfigSchema& schema = family.schema();
+std::shared_ptr<const Architecture> build(const ConfigSchema& schema, const Json& config,
+                                          const std::string& origin, Head wanted,
+                                          const std::optional<AdapterSpec>& adapter) {
   const HeadSpec& head = head_in(schema, wanted, origin);
   Json complete = complete_config(schema, config, origin);
   normalise_common(schema, head, complete);
   if (schema.has_rope) normalise_rope(complete);
   const Labels labels = normalise_labels(wanted, schema.default_labels, complete, origin);
-  return family.make({schema, head, labels, std::move(complete), origin, adapter});
+  return maker_of(schema)({schema, head, labels, std::move(complete), origin, adapter});
 }
 
 }  // namespace
@@ -96,15 +114,15 @@ const std::vector<std::string>& activation_names() {
 
 std::vector<std::string> Architecture::model_types() {
   std::vector<std::string> names;
-  for (const Family& family : kFamilies) names.emplace_back(family.schema().model_type);
+  for (const ConfigSchema* schema : schemas()) names.emplace_back(schema->model_type);
   return names;
 }
 
 std::optional<Head> Architecture::head_of(const Json& config) {
   const Json classes = config.is_object() ? config.value("architectures", Json()) : Json();
   if (!classes.is_array() || classes.empty()) return std::nullopt;
-  for (const Family& family : kFamilies) {
-    for (const HeadSpec& head : family.schema().heads) {
+  for (const ConfigSchema* family : schemas()) {
+    for (const HeadSpec& head : family->heads) {
       if (classes.front() == head.class_name) return head.head;
     }
   }
@@ -112,8 +130,8 @@ std::optional<Head> Architecture::head_of(const Json& config) {
 }
 
 bool Architecture::has_head(const std::string& model_type, Head head) {
-  const Family* family = find_family(model_type);
-  return family != nullptr && family->schema().find(head) != nullptr;
+  const ConfigSchema* schema = find_schema(model_type);
+  return schema != nullptr && schema->find(head) != nullptr;
 }
 
 std::shared_ptr<const Architecture> Architecture::from_config(const Json& config, const std::string& origin,
@@ -132,16 +150,16 @@ std::shared_ptr<const Architecture> Architecture::from_config(const Json& config
         .hint("add \"model_type\": one of " + join(model_types(), ", "));
   }
   const std::string model_type = config["model_type"];
-  const Family* family = find_family(model_type);
+  const ConfigSchema* family = find_schema(model_type);
   if (family == nullptr) throw unknown_family(ExitCode::kData, model_type).where(origin);
   return build(*family, config, origin, head, adapter);
 }
 
 std::shared_ptr<const Architecture> Architecture::from_scratch(const std::string& model_type,
                                                                const std::string& overrides, Head head) {
-  const Family* family = find_family(model_type);
+  const ConfigSchema* family = find_schema(model_type);
   if (family == nullptr) throw unknown_family(ExitCode::kUsage, model_type).where("--model_type");
-  const Json config = parse_overrides(family->schema(), overrides);
+  const Json config = parse_overrides(*family, overrides);
   try {
     return build(*family, config, "--model_type " + model_type + " with --config_overrides", head,
                  std::nullopt);

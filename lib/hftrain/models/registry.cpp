@@ -9,6 +9,7 @@
 #include "hftrain/models/gpt2_model.h"
 #include "hftrain/models/llama_model.h"
 #include "hftrain/models/model.h"
+#include "hftrain/models/own_family.h"
 #include "hftrain/models/t5_model.h"
 #include "hftrain/models/vit_model.h"
 
@@ -48,6 +49,7 @@ std::unique_ptr<Model> build_model(ArchitecturePointer architecture, const Model
   for (const Entry& family : kFamilies) {
     if (architecture->model_type() == family.model_type) return family.make(std::move(architecture), options);
   }
+  if (std::unique_ptr<Model> own = make_own_model(architecture, options)) return own;
   throw Error(ExitCode::kInternal, "no forward pass for model type \"" + architecture->model_type() + "\"");
 }
 

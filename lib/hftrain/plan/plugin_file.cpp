@@ -5,6 +5,7 @@
 #include <map>
 #include <system_error>
 
+#include "hftrain/architectures/described_family.h"
 #include "hftrain/base/elf_section.h"
 #include "hftrain/base/error.h"
 #include "hftrain/base/file.h"
@@ -49,6 +50,8 @@ PluginPlan open_plugin(const std::string& path, const std::string& torch_version
   const MappedFile file(whole, ExitCode::kUsage);
   const PluginNote note = read_plugin_note(file.bytes(), whole);
   check_plugin_note(note, whole, torch_version);
+  if (const auto description = elf_section(file.bytes(), HFTRAIN_FAMILY_SECTION))
+    architectures::add_described_family(std::string(description->substr(0, description->find('\0'))), whole);
   return {note.name, whole, hash_bytes(file.bytes())};
 }
 

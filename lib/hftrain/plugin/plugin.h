@@ -16,16 +16,18 @@
 
 #include "hftrain/plugin/callback.h"
 #include "hftrain/plugin/loss.h"
+#include "hftrain/plugin/model.h"
 #include "hftrain/plugin/note.h"
 #include "hftrain/plugin/reporter.h"
 #include "hftrain/plugin/run.h"
 
 // Counts what these headers declare: another number, another layout.
-#define HFTRAIN_PLUGIN_INTERFACE 1
+#define HFTRAIN_PLUGIN_INTERFACE 2
 
 namespace hftrain::plugin {
 
-// What a plug-in adds. All of it is used: a callback on every rank, a reporter on rank 0, a loss in the place of the model's.
+// What a plug-in adds. All of it is used: a callback on every rank, a reporter on rank 0, a loss in the place of the
+// model's, the families that HFTRAIN_FAMILY describes.
 class Registry {
  public:
   using MakeCallback = std::function<std::unique_ptr<Callback>(const Run&)>;
@@ -44,10 +46,15 @@ class Registry {
   }
   // One at most.
   void loss(std::string name, Loss function) { losses.push_back({std::move(name), std::move(function)}); }
+  // What the family of this model_type computes.
+  void family(std::string model_type, MakeDecoder make) {
+    families.push_back({std::move(model_type), std::move(make)});
+  }
 
   std::vector<Named<MakeCallback>> callbacks;
   std::vector<Named<BeginReporter>> reporters;
   std::vector<Named<Loss>> losses;
+  std::vector<Named<MakeDecoder>> families;
 };
 
 }  // namespace hftrain::plugin

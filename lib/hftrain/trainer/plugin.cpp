@@ -8,12 +8,14 @@
 #include <string>
 #include <utility>
 
+#include "hftrain/architectures/described_family.h"
 #include "hftrain/base/error.h"
 #include "hftrain/base/file.h"
 #include "hftrain/base/json.h"
 #include "hftrain/plan/plugin_file.h"
 #include "hftrain/plugin/plugin.h"
 #include "hftrain/trainer/plugin_callback.h"
+#include "hftrain/trainer/plugin_family.h"
 #include "hftrain/trainer/plugin_guard.h"
 #include "hftrain/trainer/plugin_loss.h"
 #include "hftrain/trainer/plugin_reporter.h"
@@ -74,6 +76,13 @@ plugin::Run told_run(const plan::RunPlan& plan, const runtime::WorkerContext& co
 
 namespace {
 
+void require_torch(const plan::PluginPlan& plugin, const std::string& registered) {
+  if (plan::read_plugin_note(read_file(plugin.path), plugin.path).torch != "none") return;
+  throw unusable_plugin(ExitCode::kUsage, plugin)
+      .why("it registers " + registered + ", and does not say with which LibTorch it was compiled")
+      .hint("link hftrain::torch of find_package(hftrain)");
+}
+
 // What would be accepted and ignored, because the loss is no longer ours.
 void check_losses(const plan::RunPlan& plan, const Registry& registry) {
   if (registry.losses.empty()) return;
@@ -82,16 +91,30 @@ void check_losses(const plan::RunPlan& plan, const Registry& registry) {
     throw unusable_plugin(ExitCode::kUsage, plugin)
         .why("it registers " + std::to_string(registry.losses.size()) + " losses, and a run has one")
         .hint("register one of them");
-  if (plan::read_plugin_note(read_file(plugin.path), plugin.path).torch == "none")
-    throw unusable_plugin(ExitCode::kUsage, plugin)
-        .why("it registers a loss, and does not say with which LibTorch it was compiled")
-        .hint("link hftrain::torch of find_package(hftrain)");
+  require_torch(plugin, "a loss");
   const bool smooths = plan.optimizer.label_smoothing != 0;
   if (smooths || plan.optimizer.loss_by_probability)
     throw unusable_plugin(ExitCode::kUsage, plugin)
         .why(std::string(smooths ? "--label_smoothing_factor" : "--loss_type dft") +
              " changes the model's own loss, and the plug-in's is computed in its place")
         .hint("leave the flag out, or do it in the plug-in");
+}
+
+// What is planned by its description is computed by what is registered.
+void check_families(const plan::RunPlan& plan, const Registry& registry) {
+  if (!registry.families.empty()) require_torch(*plan.plugin, "a family");
+  std::set<std::string> left;
+  for (const auto* schema : architectures::described_schemas()) left.insert(schema->model_type);
+  for (const auto& family : registry.families) {
+    if (left.erase(family.name) == 1) continue;
+    throw unusable_plugin(ExitCode::kUsage, *plan.plugin)
+        .why("it registers the family '" + family.name + "', and does not describe it, or registers it twice")
+        .hint("HFTRAIN_FAMILY with this model_type, once");
+  }
+  if (!left.empty())
+    throw unusable_plugin(ExitCode::kUsage, *plan.plugin)
+        .why("it describes the family '" + *left.begin() + "' and does not register it")
+        .hint("registry.family(\"" + *left.begin() + "\", …)");
 }
 
 // Checkpoints keep the states of callbacks by their names.
@@ -120,6 +143,7 @@ Extensions load_plugin(const plan::RunPlan& plan, const runtime::WorkerContext& 
                       std::string("the ") + kind + " '" + name + "'"};
   };
   check_names(plan, registry);
+  check_families(plan, registry);
   for (auto& registered : registry.callbacks) {
     PluginPart callback = part("callback", registered.name);
     std::unique_ptr<plugin::Callback> made = callback.call("being made", [&] {
@@ -134,6 +158,8 @@ Extensions load_plugin(const plan::RunPlan& plan, const runtime::WorkerContext& 
     PluginPart named = part("reporter", reporter.name);
     extensions.reporters.push_back(plugin_reporter(std::move(named), std::move(reporter), run));
   }
+  for (auto& family : registry.families)
+    add_plugin_family(part("family", family.name), family.name, std::move(family.member));
   for (auto& loss : registry.losses)
     extensions.loss = plugin_loss(part("loss", loss.name), std::move(loss.member));
   return extensions;
