@@ -216,6 +216,15 @@ TEST_CASE("a run trains, saves and leaves a summary; starting it again goes on a
     INFO(phase);
     CHECK(summary["phases"].contains(phase));
   }
+  double parts = 0;
+  for (const char* part : {"data", "forward", "backward", "communication", "optimizer"}) {
+    INFO(part);
+    REQUIRE(summary["phases"].contains(part));
+    const auto seconds = summary["phases"][part].get<double>();
+    CHECK(seconds > 0);
+    parts += seconds;
+  }
+  CHECK(parts <= summary["phases"]["train"].get<double>() + 1e-6);
   CHECK(summary["tokens_per_second"] > 0);
   CHECK(storage::verify_checkpoint(fixture.output + "/checkpoint-6").ok);
   CHECK(read_file(fixture.output + "/hftrain/arguments.yaml").find("torch: ") != std::string::npos);

@@ -99,6 +99,21 @@ TEST_CASE("phases show where the time went, failed attempts among it", "[report]
   CHECK(holds(page, "rest <b>5 s</b> 5.00%"));
 }
 
+TEST_CASE("training is shown by its parts where they were measured", "[report]") {
+  Run run = a_run("one", 1);
+  run.summary = Json::parse(R"({"seconds": 100, "phases": {"load": 5, "train": 80, "data": 4, "forward": 20,
+      "backward": 40, "communication": 8, "optimizer": 6, "save": 10}})");
+  const std::string page = page_of({run}, PageKind::kFile);
+  CHECK(holds(page, "data <b>4 s</b> 4.00%"));
+  CHECK(holds(page, "forward <b>20 s</b> 20.00%"));
+  CHECK(holds(page, "backward <b>40 s</b> 40.00%"));
+  CHECK(holds(page, "communication <b>8 s</b> 8.00%"));
+  CHECK(holds(page, "optimizer <b>6 s</b> 6.00%"));
+  CHECK(holds(page, "rest of training <b>2 s</b> 2.00%"));
+  CHECK(holds(page, "rest <b>5 s</b> 5.00%"));
+  CHECK_FALSE(holds(page, "</i>train <b>"));
+}
+
 TEST_CASE("numbers for people", "[report]") {
   CHECK(number_text(0.00012) == "0.00012");
   CHECK(number_text(123456789) == "123456789");

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "hftrain/trainer/components.h"
+#include "hftrain/trainer/step_clock.h"
 #include "support/catch.h"
 #include "trainer/tiny_run.h"
 
@@ -61,7 +62,8 @@ struct TinyTraining {
         schedule(make_schedule(plan)),
         scaler(make_scaler(plan)),
         losses(at::kCPU, true),
-        update(plan, *model, strategy->unit_runner(), *strategy, *schedule, scaler, std::move(copies)) {
+        update(plan, *model, strategy->unit_runner(), *strategy, *schedule, scaler, clock,
+               std::move(copies)) {
     model->initialise(at::make_generator<at::CPUGeneratorImpl>(uint64_t{7}));
     strategy->prepare();
   }
@@ -97,6 +99,7 @@ struct TinyTraining {
   std::unique_ptr<parallel::Strategy> strategy;
   std::unique_ptr<optim::Schedule> schedule;
   optim::GradientScaler scaler;
+  StepClock clock{true};
   LossAccumulator losses;
   Update update;
   std::string events;

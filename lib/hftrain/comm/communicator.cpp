@@ -13,6 +13,7 @@
 #include <torch/csrc/distributed/c10d/PrefixStore.hpp>
 
 #include "hftrain/comm/trivial_backend.h"
+#include "hftrain/comm/waited.h"
 
 namespace hftrain::comm {
 namespace {
@@ -73,6 +74,7 @@ void check_lists(const std::vector<at::Tensor>& outputs, const std::vector<at::T
 
 void PendingOperation::wait() {
   try {
+    const CountsAsWaiting waiting;
     for (const auto& work : works_) work->wait();
   } catch (...) {
     communicator_->rethrow(std::current_exception(), operation_);

@@ -4,8 +4,17 @@
 
 #include <type_traits>
 
+#include "hftrain/comm/waited.h"
+
 namespace hftrain::comm {
 namespace {
+
+// Of transports without a thread of their own this is the whole operation.
+template <typename Start>
+auto waiting_for(const Start& start) {
+  const CountsAsWaiting waiting;
+  return start();
+}
 
 int64_t total_bytes(const std::vector<at::Tensor>& tensors) {
   int64_t bytes = 0;
@@ -48,7 +57,7 @@ ObservedBackend::Begun ObservedBackend::begin(const char* name, int64_t bytes, i
 template <typename Start>
 auto ObservedBackend::observe(const char* name, int64_t bytes, int64_t sent, const Start& start) {
   Begun begun = begin(name, bytes, sent);
-  auto works = start();
+  auto works = waiting_for(start);
   if (watch_ == nullptr) return works;
   if constexpr (std::is_same_v<decltype(works), Works>) {
     watch_->add(std::move(begun.operation), works, std::move(begun.reached));

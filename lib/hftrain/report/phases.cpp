@@ -2,6 +2,8 @@
 #include <cmath>
 #include <cstdio>
 #include <numeric>
+#include <string>
+#include <vector>
 
 #include "hftrain/base/text.h"
 #include "hftrain/report/html.h"
@@ -20,6 +22,10 @@ struct Part {
 constexpr std::array<const char*, 10> kOrder = {"parse",    "plan",  "prepare", "spawn", "load",
                                                 "rehearse", "train", "eval",    "save",  "predict"};
 
+// What training is made of, where the host's clock can say it; the rest of it is logging, callbacks and their like.
+constexpr std::array<const char*, 5> kOfTraining = {"data", "forward", "backward", "communication",
+                                                    "optimizer"};
+
 // Seconds of attempts before the last one, of which the phases know nothing.
 double of_earlier_attempts(const Json& summary) {
   if (!summary.contains("attempts") || !summary["attempts"].is_array()) return 0;
@@ -29,6 +35,17 @@ double of_earlier_attempts(const Json& summary) {
   return seconds;
 }
 
+void add_training(const Json& phases, double train, std::vector<Part>& parts) {
+  double known = 0;
+  for (const char* name : kOfTraining) {
+    const double seconds = number_or(phases, name, 0);
+    if (seconds <= 0) continue;
+    parts.push_back({name, seconds});
+    known += seconds;
+  }
+  if (train > known) parts.push_back({known > 0 ? "rest of training" : "train", train - known});
+}
+
 std::vector<Part> parts_of(const Json& summary) {
   std::vector<Part> parts;
   const Json& phases = object_or_empty(summary, "phases");
@@ -36,7 +53,11 @@ std::vector<Part> parts_of(const Json& summary) {
     parts.push_back({"attempts that failed", earlier});
   for (const char* name : kOrder) {
     const double seconds = number_or(phases, name, 0);
-    if (seconds > 0) parts.push_back({name, seconds});
+    if (name == std::string("train")) {
+      add_training(phases, seconds, parts);
+    } else if (seconds > 0) {
+      parts.push_back({name, seconds});
+    }
   }
   const double known = std::accumulate(parts.begin(), parts.end(), 0.0,
                                        [](double sum, const Part& part) { return sum + part.seconds; });

@@ -60,6 +60,7 @@ Trainer::Trainer(const plan::RunPlan& plan, runtime::WorkerContext& context, com
       events_(events),
       nodes_(plan),
       clock_(events),
+      step_clock_(context.device.is_cpu()),
       memory_(context, plan.logging.memory_metrics),
       scaler_(make_scaler(plan)),
       losses_(context.device, plan.logging.nan_inf_filter),
@@ -77,7 +78,7 @@ Trainer::Trainer(const plan::RunPlan& plan, runtime::WorkerContext& context, com
                   : make_schedule(plan);
   const models::ObjectiveMaker objectives =
       extensions.loss ? models::own_loss(extensions.loss) : models::loss_objective;
-  update_ = std::make_unique<Update>(plan, *model_, runner, *strategy_, *schedule_, scaler_,
+  update_ = std::make_unique<Update>(plan, *model_, runner, *strategy_, *schedule_, scaler_, step_clock_,
                                      parallel::make_host_copies(context_.device), objectives,
                                      std::move(extensions.training_step));
   evaluator_ = std::make_unique<Evaluator>(plan, *model_, runner, communicator, events, objectives,

@@ -31,6 +31,7 @@
 #include "hftrain/trainer/phase_clock.h"
 #include "hftrain/trainer/profile.h"
 #include "hftrain/trainer/run_log.h"
+#include "hftrain/trainer/step_clock.h"
 #include "hftrain/trainer/step_sync.h"
 #include "hftrain/trainer/stop_request.h"
 #include "hftrain/trainer/throughput.h"
@@ -97,6 +98,7 @@ class Trainer {
   std::optional<data::DrawnOrder> drawn_order() const;
   void train_epoch(BatchSource& loader);
   // What all ranks know of the update that comes; nothing: the run is to stop before it.
+  StepSync agree_on_step(const StepSync& local);
   std::optional<StepSync> begin_step(const std::vector<LoadedBatch>& group);
   // False when the run is to stop before the next one.
   bool train_step(const std::vector<LoadedBatch>& group, const StepSync& all, const BatchSource& loader);
@@ -187,6 +189,7 @@ class Trainer {
   const checkpoint::NodeFolders nodes_;
   storage::PosixFileSystem files_;
   PhaseClock clock_;
+  StepClock step_clock_;
   MemoryStages memory_;
 
   std::unique_ptr<models::Model> model_;

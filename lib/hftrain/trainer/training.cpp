@@ -19,6 +19,7 @@
 #include "hftrain/trainer/notify.h"
 #include "hftrain/trainer/run_headers.h"
 #include "hftrain/trainer/sampler_options.h"
+#include "hftrain/trainer/step_clock.h"
 #include "hftrain/trainer/step_sync.h"
 #include "hftrain/trainer/streamed_rounds.h"
 #include "hftrain/trainer/trainer.h"
@@ -57,7 +58,8 @@ int64_t tokens_in(const plan::DataPlan& data, int64_t numbers) {
   return numbers / (3 * data.preprocessor->height * data.preprocessor->width) * data.block_size;
 }
 
-std::vector<LoadedBatch> next_group(BatchSource& loader, int64_t size) {
+std::vector<LoadedBatch> next_group(BatchSource& loader, int64_t size, StepClock& clock) {
+  const StepClock::Span span = clock.span("data");
   std::vector<LoadedBatch> group;
   while (static_cast<int64_t>(group.size()) < size) {
     std::optional<LoadedBatch> batch = loader.next();
@@ -102,6 +104,7 @@ void Trainer::train() {
   while (!finished()) train_epoch(loader);
   settle_update();
   clock_.set("train", training_seconds());
+  for (const auto& [part, seconds] : step_clock_.seconds()) clock_.set(part, seconds);
   if (stop_ == StopSignal::kNone) {
     finish_training();
   } else {
@@ -185,7 +188,7 @@ void Trainer::train_epoch(BatchSource& loader) {
   if (state_.position.batch == 0) notify(&Callback::on_epoch_begin);
   agree_on_flags();
   while (!control_.should_training_stop && !control_.should_epoch_stop) {
-    const std::vector<LoadedBatch> group = next_group(loader, plan_.batch.accumulation_steps);
+    const std::vector<LoadedBatch> group = next_group(loader, plan_.batch.accumulation_steps, step_clock_);
     // A rank that waits for rows of a stream may hear of a stop before the others: the end of it is agreed on, too.
     if (group.empty() && !plan_.data.stream) break;
     const std::optional<StepSync> all = begin_step(group);
@@ -202,11 +205,16 @@ void Trainer::train_epoch(BatchSource& loader) {
   act_on_flags();
 }
 
+StepSync Trainer::agree_on_step(const StepSync& local) {
+  const StepClock::Span span = step_clock_.span("communication");
+  return sync_step(communicator_, local);
+}
+
 std::optional<StepSync> Trainer::begin_step(const std::vector<LoadedBatch>& group) {
   StepSync local = tokens_of(group, *model_, plan_.logging.count_input_tokens != "non_padding",
                              plan::ReleaseHabits{plan_.release}.counts_first_labels());
   local.saves_at_rest = checkpointer_->at_rest() ? 1 : 0;
-  const StepSync all = sync_step(communicator_, local);
+  const StepSync all = agree_on_step(local);
   advance_save(all);
   stop_ = all.stop;
   if (stop_ != StopSignal::kNone) return std::nullopt;

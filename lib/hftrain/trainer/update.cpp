@@ -12,17 +12,23 @@ namespace hftrain::trainer {
 
 Update::Update(const plan::RunPlan& plan, models::Model& model, nn::UnitRunner& runner,
                parallel::Strategy& strategy, optim::Schedule& schedule, optim::GradientScaler& scaler,
-               std::unique_ptr<parallel::HostCopies> copies, models::ObjectiveMaker make_objective,
-               TrainingStep own_step)
+               StepClock& clock, std::unique_ptr<parallel::HostCopies> copies,
+               models::ObjectiveMaker make_objective, TrainingStep own_step)
     : plan_(plan),
       model_(model),
       runner_(runner),
       strategy_(strategy),
       schedule_(schedule),
       scaler_(scaler),
+      clock_(clock),
       copies_(std::move(copies)),
       make_objective_(std::move(make_objective)),
       own_step_(std::move(own_step)) {}
+
+at::Tensor Update::forward(const models::Batch& columns, const models::Objective& objective) {
+  const StepClock::Span span = clock_.span("forward");
+  return model_.forward(columns, runner_, objective).loss;
+}
 
 at::Tensor Update::forward_backward(const models::Batch& columns, double divisor, const UpdateHooks& hooks) {
   const at::Device device = model_.options().device;
@@ -32,8 +38,9 @@ at::Tensor Update::forward_backward(const models::Batch& columns, double divisor
                       {.num_items = items,
                        .label_smoothing = plan_.optimizer.label_smoothing,
                        .by_probability = plan_.optimizer.loss_by_probability});
-  const at::Tensor loss = model_.forward(columns, runner_, objective).loss;
+  const at::Tensor loss = forward(columns, objective);
   hooks.before_backward();
+  const StepClock::Span span = clock_.span("backward");
   strategy_.backward(plan_.precision.gradient_scaler ? at::mul(loss, at::Scalar(scaler_.scale())) : loss);
   return loss.detach();
 }
@@ -55,10 +62,16 @@ std::optional<UpdateResult> Update::run(const std::vector<LoadedBatch>& micro_ba
                hooks);
     if (!last) hooks.substep_end();
   }
-  std::optional<UpdateResult> known = late() ? step_late(hooks) : step_at_once(hooks);
+  std::optional<UpdateResult> known = step(hooks);
   hooks.optimizer_step();
   strategy_.zero_gradients();
   return known;
+}
+
+std::optional<UpdateResult> Update::step(const UpdateHooks& hooks) {
+  const StepClock::Span span = clock_.span("optimizer");
+  if (late()) return step_late(hooks);
+  return step_at_once(hooks);
 }
 
 UpdateResult Update::step_at_once(const UpdateHooks& hooks) {

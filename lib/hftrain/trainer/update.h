@@ -15,6 +15,7 @@
 #include "hftrain/plan/run_plan.h"
 #include "hftrain/trainer/batch_loader.h"
 #include "hftrain/trainer/loss_accumulator.h"
+#include "hftrain/trainer/step_clock.h"
 
 namespace hftrain::trainer {
 
@@ -40,10 +41,10 @@ using TrainingStep = std::function<at::Tensor(const models::Batch&, const Forwar
 // that one.
 class Update {
  public:
-  // `copies`: of a device that computes while the host goes on; null: numbers are read at once.
+  // `clock` hears of forward, backward and optimizer. `copies`: of a device that computes while the host goes on; null: numbers are read at once.
   Update(const plan::RunPlan& plan, models::Model& model, nn::UnitRunner& runner,
          parallel::Strategy& strategy, optim::Schedule& schedule, optim::GradientScaler& scaler,
-         std::unique_ptr<parallel::HostCopies> copies,
+         StepClock& clock, std::unique_ptr<parallel::HostCopies> copies,
          models::ObjectiveMaker make_objective = models::loss_objective, TrainingStep own_step = {});
 
   // `divisor`: what the summed token losses of every micro-batch are divided by. Gradients are zero before
@@ -61,8 +62,10 @@ class Update {
   };
 
   bool late() const;
+  std::optional<UpdateResult> step(const UpdateHooks& hooks);
   UpdateResult step_at_once(const UpdateHooks& hooks);
   std::optional<UpdateResult> step_late(const UpdateHooks& hooks);
+  at::Tensor forward(const models::Batch& columns, const models::Objective& objective);
   at::Tensor forward_backward(const models::Batch& columns, double divisor, const UpdateHooks& hooks);
   void accumulate(const LoadedBatch& batch, double divisor, bool synchronise, LossAccumulator& losses,
                   int64_t steps_since_log, const UpdateHooks& hooks);
@@ -73,6 +76,7 @@ class Update {
   parallel::Strategy& strategy_;
   optim::Schedule& schedule_;
   optim::GradientScaler& scaler_;
+  StepClock& clock_;
   std::unique_ptr<parallel::HostCopies> copies_;
   models::ObjectiveMaker make_objective_;
   TrainingStep own_step_;
