@@ -159,6 +159,29 @@ def scenario_nnodes_train_as_one_machine(scenario):
     check_equal_losses("--nnodes 2", reference, os.path.join(scenario.folder, "nnodes"), first.text())
 
 
+def scenario_an_adapter_is_trained_as_on_one_machine(scenario):
+    base = os.path.join(scenario.folder, "base")
+    scenario.fixture.call(*scenario.flags("base", ranks=1)[1:])
+    words = ["--use_peft", "--lora_dropout", "0", "--lora_target_modules", "all-linear", "--save_strategy", "steps", "--save_steps", "3"]
+
+    def flags(output, *more, ranks=1):
+        given = scenario.flags(output, *words, *more, ranks=ranks)
+        return [HFTRAIN, "--model_name_or_path", base, *given[given.index("--tokenizer_name"):]]
+
+    for name, strategy in (("ddp", []), ("sharded", ["--fsdp", "full_shard auto_wrap"])):
+        alone, both = (os.path.join(scenario.folder, f"{name}-{where}") for where in ("alone", "both"))
+        scenario.fixture.call(*flags(alone, *strategy, ranks=2)[1:])
+        port = free_port()
+        pair = [scenario.front(index, flags(both, *scenario.nodes(port, index), *strategy), f"{name}-{index}") for index in range(2)]
+        codes, text = [front.wait() for front in pair], "".join(front.text() for front in pair)
+        check(f"{name}: an adapter over two machines ends with 0 on both", codes == [0, 0], text)
+        check_equal_losses(f"{name}: an adapter over two machines", losses(alone), both, text)
+        for place in ("", "checkpoint-3", "checkpoint-6"):
+            one, two = (pathlib.Path(output, place, "adapter_model.safetensors").read_bytes() for output in (alone, both))
+            check(f"{name}: the adapter {'in ' + place if place else 'at the end'} has the same bits", one == two, text)
+        check(f"{name}: two machines had a part in it", "joined node 0" in pair[1].text(), text)
+
+
 def scenario_mpirun_with_a_remote_agent(scenario):
     if no_mpi():
         skip(no_mpi())
