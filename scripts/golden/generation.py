@@ -123,6 +123,40 @@ def processor_case(rng):
             "out": [None if x == -float("inf") else round(x, 6) for x in out]}
 
 
+CHAINED = {  # what may be asked for at once
+    "temperature": [0.6, 1.4], "top_k": [0, 5, 12], "top_p": [0.4, 0.8, 0.95], "min_p": [0.02, 0.2], "typical_p": [0.4, 0.9],
+    "epsilon_cutoff": [0.02, 0.1], "eta_cutoff": [0.02, 0.3], "repetition_penalty": [1.4, 0.7], "no_repeat_ngram_size": [1, 2],
+    "encoder_repetition_penalty": [1.5, 0.8], "encoder_no_repeat_ngram_size": [1, 2], "bad_words_ids": [[[5], [1, 2], [3]], [[4], [9, 8]]],
+    "sequence_bias": [[[[2], 1.5], [[9, 4], -3.0]], [[[10], -0.5], [[6], 2.0]]], "min_length": [4, 8], "min_new_tokens": [1, 4],
+    "forced_bos_token_id": [6], "forced_eos_token_id": [3], "suppress_tokens": [[0, 1, 12]], "begin_suppress_tokens": [[8, 9, 10]],
+    "exponential_decay_length_penalty": [[1, 1.3], [0, 0.8]], "remove_invalid_values": [True], "renormalize_logits": [True],
+}
+
+
+def chain_case(rng, model):
+    """One row's scores through all that transformers makes of settings together. None where that is no number: an end that may not come and
+    becomes likelier, or no token that may come."""
+    prompt = [rng.randrange(8) for _ in range(rng.choice([1, 1, 2, 4]))]
+    ids = prompt + [rng.randrange(12) for _ in range(rng.choice([0, 0, 1, 3, 6]))]
+    source = [rng.randrange(VOCABULARY) for _ in range(rng.randint(3, 8))]
+    scores = [round(rng.gauss(0, 2), 3) for _ in range(VOCABULARY)]
+    settings = {"eos_token_id": rng.choice([[3], [3, 7]]), "do_sample": rng.random() < 0.85,
+                "max_new_tokens": len(ids) - len(prompt) + rng.choice([1, 3, 9])}
+    if rng.random() < 0.3:
+        settings["num_beams"] = 2
+    for key in rng.sample(sorted(CHAINED), rng.randint(2, 9)):
+        settings[key] = rng.choice(CHAINED[key])
+    config, _ = model._prepare_generation_config(GenerationConfig(pad_token_id=PAD, **settings))
+    model._prepare_special_tokens(config, True)
+    model._prepare_generated_length(config, "max_length" not in settings, "min_length" not in settings, "input_ids", len(prompt), torch.tensor([prompt]))
+    chain = model._get_logits_processor(config, input_ids_seq_length=len(prompt), encoder_input_ids=torch.tensor([source]))
+    out = chain(torch.tensor([ids]), torch.tensor([scores]))[0].tolist()
+    if any(x != x for x in out):
+        return None
+    return {"ids": ids, "prompt": len(prompt), "encoder_ids": source, "scores": scores, "settings": settings,
+            "out": [None if x == -float("inf") else round(x, 6) for x in out]}
+
+
 def main():
     options = argparse.ArgumentParser()
     options.add_argument("--count", type=int, default=100)
@@ -133,7 +167,10 @@ def main():
     model = TableModel(tables)
     texts = [text_case(rng, tables, model) for _ in range(options.count)]
     parts = [processor_case(rng) for _ in range(options.count)]
-    json.dump({"tables": tables, "texts": texts, "processors": parts}, sys.stdout, separators=(",", ":"))
+    chains = []
+    while len(chains) < options.count:
+        chains += [case for case in [chain_case(rng, model)] if case]
+    json.dump({"tables": tables, "texts": texts, "processors": parts, "chains": chains}, sys.stdout, separators=(",", ":"))
     print()
 
 

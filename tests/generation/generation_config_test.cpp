@@ -40,6 +40,11 @@ TEST_CASE("a generation config is read under transformers' names") {
   CHECK(read(R"({"eos_token_id": 4})").filler() == 4);
 }
 
+TEST_CASE("of two biases of a sequence the last one counts") {
+  const GenerationConfig config = read(R"({"sequence_bias": [[[5, 7], 1.0], [[2], 3.0], [[5, 7], -2.5]]})");
+  CHECK(config.sequence_bias == std::vector<std::pair<Ids, double>>{{{2}, 3.0}, {{5, 7}, -2.5}});
+}
+
 TEST_CASE("lengths count the prompt unless they say new") {
   const GenerationConfig config = read(R"({"max_length": 10, "min_length": 6})");
   CHECK(config.most_new_tokens(4) == 6);

@@ -1,5 +1,10 @@
 // The texts and scores of transformers (scripts/golden/generation.py).
+#include <algorithm>
 #include <cmath>
+#include <limits>
+#include <map>
+#include <string>
+#include <vector>
 
 #include "generation/table_model.h"
 #include "hftrain/base/file.h"
@@ -26,6 +31,19 @@ GenerationConfig config_of(const Json& settings) {
   GenerationConfig config;
   take_json(config, settings, 24, "settings");
   return config;
+}
+
+// Whether these are the scores of a golden case: null is −∞.
+bool are_scores(const std::vector<float>& scores, const Json& expected) {
+  for (size_t token = 0; token < scores.size(); ++token) {
+    if (expected[token].is_null()) {
+      if (scores[token] != -std::numeric_limits<float>::infinity()) return false;
+    } else {
+      const auto wanted = expected[token].get<double>();
+      if (!(std::abs(scores[token] - wanted) < 1e-4 * std::max(1.0, std::abs(wanted)))) return false;
+    }
+  }
+  return scores.size() == expected.size();
 }
 
 }  // namespace
@@ -71,6 +89,30 @@ TEST_CASE("scores are processed as by transformers") {
     }
   }
   CHECK(seen.size() == 12 + 3);  // every processor, and what all have: an end, do_sample, in some num_beams
+}
+
+TEST_CASE("scores are processed in transformers' order where several settings are asked for") {
+  std::map<std::string, int> seen;
+  size_t ordered = 0;
+  for (const Json& item : golden().at("chains")) {
+    INFO(item.dump());
+    for (const auto& [key, value] : item.at("settings").items()) ++seen[key];
+    const auto ids = item.at("ids").get<Ids>(), source = item.at("encoder_ids").get<Ids>();
+    const RowSoFar row{ids, item.at("prompt").get<size_t>(), source};
+    ScoreProcessors processors = make_score_processors(config_of(item.at("settings")));
+    const auto given = item.at("scores").get<std::vector<float>>();
+    auto scores = given;
+    apply_all(processors, row, scores);
+    CAPTURE(scores);
+    CHECK(are_scores(scores, item.at("out")));
+    std::ranges::reverse(processors);
+    scores = given;
+    apply_all(processors, row, scores);
+    if (!are_scores(scores, item.at("out"))) ++ordered;
+  }
+  CHECK(seen.size() ==
+        22 + 4);  // every setting, and what all have: an end, do_sample, a length, in some num_beams
+  CHECK(ordered > golden().at("chains").size() / 2);  // in another order they are others
 }
 
 }  // namespace hftrain::generation

@@ -91,7 +91,10 @@ std::vector<std::pair<Ids, double>> sequence_bias(const Json& value, int64_t voc
   for (const Json& pair : value) {
     if (!pair.is_array() || pair.size() != 2 || !pair[1].is_number())
       throw Mistake{"it must be a list of pairs of a list of token ids and a number"};
-    biases.emplace_back(sequence(pair[0], vocabulary), pair[1].get<double>());
+    const Ids ids = sequence(pair[0], vocabulary);
+    const auto same = [&](const auto& other) { return other.first == ids; };
+    std::erase_if(biases, same);  // the last one counts
+    biases.emplace_back(ids, pair[1].get<double>());
   }
   return biases;
 }
