@@ -217,7 +217,62 @@ def an_older_release_has_its_defaults_and_habits(fixture, folder):
     expect("output_dir is missing" in required.stderr, "the output folder had no default", required.stderr)
 
 
-SCENARIOS = [an_older_release_has_its_defaults_and_habits, rank_0_reads_for_all, gradients_are_reduced_in_every_micro_batch, an_order_may_be_drawn_from_the_random_numbers_of_the_run,
+def working_values(fixture, flag):
+    """Those of a flag that the program's own table does not refuse."""
+    table = fixture.call("docs", "arguments").stdout
+    offered = re.search(rf"^\| {flag} \| one of ([^|]*?) \|", table, re.M).group(1).split(", ")
+    refused = set(re.findall(rf"^\| {flag} \| (\S+) \| refused", table, re.M))
+    return [value for value in offered if value not in refused]
+
+
+# What a value needs beside itself for that it differs from its neighbours in a few updates. The last member names what it is another name of.
+EVALUATED = ["--eval_strategy", "steps", "--eval_steps", 1]
+OPTIMIZERS = {"adamw_torch_fused": ([], None), "adamw_torch": ([], "adamw_torch_fused"), "adamw_hf": ([], "adamw_torch_fused"),
+              "adamw_apex_fused": ([], "adamw_torch_fused"), "adafactor": ([], None), "adamw_anyprecision": (["--optim_args", "variance_dtype=bfloat16"], None), "sgd": ([], None),
+              "adagrad": ([], None), "rmsprop": ([], None), "lion_32bit": ([], None), "lion": ([], "lion_32bit"), "adam": ([], None)}
+SCHEDULES = {"linear": ({}, []), "cosine": ({}, []), "cosine_with_restarts": ({"num_cycles": 2}, []), "polynomial": ({"power": 2}, []), "constant": ({}, []),
+             "constant_with_warmup": ({}, []), "inverse_sqrt": ({}, []), "reduce_lr_on_plateau": ({"mode": "max", "patience": 0}, EVALUATED),
+             "cosine_with_min_lr": ({"min_lr_rate": 0.4}, []), "cosine_warmup_with_min_lr": ({"min_lr_rate": 0.4, "warmup_lr_rate": 0.5}, []),
+             "warmup_stable_decay": ({"num_decay_steps": 3}, []), "greedy": ({"mode": "max", "patience": 0}, EVALUATED), "WarmupLR": ({}, []),
+             "WarmupDecayLR": ({}, []), "WarmupCosineLR": ({}, []), "LRRangeTest": ({"lr_range_test_step_size": 2}, []),
+             "OneCycle": ({"cycle_min_lr": 1e-3, "cycle_max_lr": 1e-2, "cycle_first_step_size": 3}, [])}
+
+
+def all_differ(found):
+    """No two of {value: losses} are the same, and all are numbers."""
+    seen = {}
+    for value, losses in found.items():
+        expect(len(losses) == 6 and all(0 < loss < 20 for loss in losses), f"{value} trains", losses)
+        other = seen.setdefault(tuple(losses), value)
+        expect(other == value, f"{value} is another than {other}", losses)
+
+
+def every_optimizer_trains_by_its_own_rule(fixture, folder):
+    values, steps = working_values(fixture, "optim"), [*STEPS, "--max_steps", 6, "--weight_decay", 0.1]
+    expect(sorted(values) == sorted(OPTIMIZERS), "the table of this test has every optimizer", values)
+    found = {value: fixture.run(folder, value, "--optim", value, *OPTIMIZERS[value][0], steps=steps).losses for value in values}
+    default = fixture.run(folder, "default", steps=steps)
+    expect(default.losses == found["adamw_torch_fused"], "the default", default.losses)
+    for value, (_, other) in OPTIMIZERS.items():
+        expect(other is None or found[value] == found[other], f"{value} is {other}", found[value])
+    all_differ({value: found[value] for value, (_, other) in OPTIMIZERS.items() if other is None})
+    yaml = fixture.run(folder, "yaml", steps=steps, yaml="optim: adafactor\n")
+    expect(yaml.losses == found["adafactor"], "YAML says it too", yaml.losses)
+
+
+def every_schedule_has_rates_of_its_own(fixture, folder):
+    values, steps = working_values(fixture, "lr_scheduler_type"), [*STEPS, "--max_steps", 6, "--warmup_steps", 2, "--validation_file", fixture.text, "--max_eval_samples", 4]
+    expect(sorted(values) == sorted(SCHEDULES), "the table of this test has every schedule", values)
+    found, rates = {}, {}
+    for value in values:
+        options, more = SCHEDULES[value]
+        done = fixture.run(folder, value, "--lr_scheduler_type", value, "--lr_scheduler_kwargs", json.dumps(options), *more, steps=steps)
+        found[value], rates[value] = done.losses, [record["learning_rate"] for record in records(done.output) if "loss" in record]
+    all_differ(found)
+    expect(len(set(map(tuple, rates.values()))) == len(values), "rates of its own", rates)
+
+
+SCENARIOS = [every_optimizer_trains_by_its_own_rule, every_schedule_has_rates_of_its_own, an_older_release_has_its_defaults_and_habits, rank_0_reads_for_all, gradients_are_reduced_in_every_micro_batch, an_order_may_be_drawn_from_the_random_numbers_of_the_run,
              memory_goes_back_when_asked, the_first_module_that_overflows_is_named, ignored_modules_are_not_sharded,
              saved_inputs_are_said_to_be_on_the_host_already, traces_of_updates_are_written]
 

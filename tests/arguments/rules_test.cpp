@@ -296,6 +296,13 @@ TEST_CASE("options of schedules are checked against the schedule") {
                  "key 'verbose' is not supported"));
 }
 
+TEST_CASE("an option of activation checkpointing that nobody knows is refused") {
+  const std::string told =
+      mistakes({"--gradient_checkpointing", "--gradient_checkpointing_kwargs", R"({"every_layer": 2})"});
+  CHECK(contains(told, "gradient_checkpointing_kwargs: unknown key 'every_layer'"));
+  CHECK(contains(told, "did you mean every_n_layers?"));
+}
+
 TEST_CASE("optim_args are key=value pairs that the optimizer knows") {
   CHECK(contains(mistakes({"--optim_args", "beta1=0.9"}), "optim_args: unknown key 'beta1'"));
   CHECK(contains(mistakes({"--optim", "sgd", "--optim_args", "momentun=0.9"}), "did you mean momentum?"));
@@ -304,6 +311,7 @@ TEST_CASE("optim_args are key=value pairs that the optimizer knows") {
   CHECK(mistakes({"--optim", "sgd", "--optim_args", "momentum=0.9, nesterov=True"}).empty());
   CHECK(mistakes({"--optim", "adamw_anyprecision", "--optim_args", "variance_dtype=bfloat16"}).empty());
   CHECK(parse({"--optim", "lion"}).arguments.optimizer.optim == "lion_32bit");
+  CHECK(parse({"--optim", "adamw_apex_fused"}).arguments.optimizer.optim == "adamw_torch_fused");
   CHECK(contains(mistakes({"--optim_args", "beta1"}), "'beta1' is not key=value"));
   CHECK(mistakes({"--optim_args", ""}).empty());
 }

@@ -27,7 +27,7 @@ class Derivation {
     batch();
     model_init();
     precision();
-    if (arguments_.optimizer.optim == "lion") arguments_.optimizer.optim = "lion_32bit";
+    optimizer();
     if (arguments_.device.use_cpu && arguments_.data.dataloader_pin_memory) {
       arguments_.data.dataloader_pin_memory = false;
       from("dataloader_pin_memory", "use_cpu");
@@ -39,6 +39,13 @@ class Derivation {
     if (arguments_.output.output_dir && !arguments_.output.output_dir->empty()) return;
     arguments_.output.output_dir = "trainer_output";
     note("the output folder is trainer_output", "--output_dir was not given");
+  }
+
+  // Names of others for a rule that has one.
+  void optimizer() {
+    std::string& optim = arguments_.optimizer.optim;
+    if (optim == "lion") optim = "lion_32bit";
+    if (optim == "adamw_apex_fused") optim = "adamw_torch_fused";
   }
 
   void model_init() {
