@@ -138,4 +138,5 @@ def main():
             }, file)
 
 
-main()
+if __name__ == "__main__":
+    main()
