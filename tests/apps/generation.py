@@ -337,6 +337,11 @@ def settings_that_do_nothing_are_told(writer, place):
     expect("note: " not in plain.stderr, "nothing where nothing was given", plain.stderr)
     used = writer.generate("--prompt", "the", "--do_sample", "--temperature", 2, "--top_k", 5, "--num_beams", 2, "--length_penalty", 2)
     expect("note: " not in used.stderr, "nothing of what acts", used.stderr)
+    own = writer.with_files(os.path.join(place, "own"), generation_config={"eos_token_id": 0, "temprature": 2, "use_cache": True, "chat_format": None})
+    expect(re.findall(r"^note: (\w+) of .*generation_config.json has no effect: ", writer.generate("--prompt", "the", model=own).stderr, re.M) == ["temprature"],
+           "a key that nobody reads", own)
+    lookup = writer.with_files(os.path.join(place, "lookup"), generation_config={"prompt_lookup_num_tokens": 3})
+    expect("prompt_lookup_num_tokens" in writer.generate("--prompt", "the", model=lookup, code=4).stderr, "another way of decoding is refused", lookup)
     short = writer.generate("--prompt", "the", "--max_new_tokens", 2, "--min_new_tokens", 4)
     expect("texts end before min_new_tokens" in short.stderr, "lengths that cannot be", short.stderr)
 

@@ -1,6 +1,8 @@
 #include "hftrain/generation/folder_settings.h"
 
 #include <fstream>
+#include <string>
+#include <vector>
 
 #include "hftrain/base/error.h"
 #include "support/catch.h"
@@ -42,6 +44,14 @@ TEST_CASE("of a model's config the keys of generating are settings, other ways o
   CHECK(settings_of_model_config(old).at("forced_bos_token_id") == 3);
   old["force_bos_token_to_be_generated"] = false;
   CHECK_FALSE(settings_of_model_config(old).contains("forced_bos_token_id"));
+}
+
+TEST_CASE("keys of a generation config that nobody reads are named") {
+  const Json config = {{"top_k", 5},           {"_from_model_config", true}, {"use_cache", true},
+                       {"penalty_alpha", 0.6}, {"cache_config", {{"a", 1}}}, {"chat_format", "own"},
+                       {"temprature", 2},      {"max_window_size", nullptr}};
+  CHECK(unknown_settings(config) == std::vector<std::string>{"chat_format", "temprature"});
+  CHECK(unknown_settings(Json::object()).empty());
 }
 
 TEST_CASE("special tokens that the model does not have are taken out of settings, and told") {

@@ -1,4 +1,5 @@
 #include "hftrain/plan/special_tokens.h"
+#include "hftrain/plan/resolve_parts.h"
 
 #include "resolve_case.h"
 #include "support/catch.h"
@@ -39,6 +40,21 @@ TEST_CASE("a generation config stays as the model's folder has it, byte for byte
 
   loaded.model.generation_config = "[]";
   CHECK(loaded.error().code() == ExitCode::kData);
+}
+
+TEST_CASE("keys of a generation config that nobody reads are told where texts are written by it") {
+  const Case loaded;
+  RunPlan plan = loaded.plan();
+  std::vector<Diagnostic> notes;
+  note_generation(loaded.input(), plan, notes);
+  CHECK(notes.empty());  // no text is written
+  plan.evaluation.generation = {{"num_beams", 2}, {"use_cache", true}};
+  note_generation(loaded.input(), plan, notes);
+  CHECK(notes.empty());
+  plan.evaluation.generation["temprature"] = 0.5;
+  note_generation(loaded.input(), plan, notes);
+  REQUIRE(notes.size() == 1);
+  CHECK(contains(notes[0].render(), "of no effect on texts: temprature"));
 }
 
 TEST_CASE("without a generation config one follows from the model's config") {

@@ -49,6 +49,7 @@ Json with_flags(const Json& of_folder, const GenerateFlags& flags) {
 // Each source is read alone as well, so that a mistake is told where it is.
 void take_settings(const GenerateFlags& flags, generation::FolderSettings folder, WritingModel& model) {
   const int64_t vocabulary = model.architecture->vocab_size();
+  model.unknown_settings = generation::unknown_settings(folder.values);
   model.unknown_tokens = generation::take_unknown_tokens(folder.values, vocabulary);
   generation::GenerationConfig of_folder;
   generation::take_json(of_folder, folder.values, vocabulary, folder.origin);

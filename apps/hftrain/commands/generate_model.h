@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "generate_flags.h"
 #include "hftrain/architectures/architecture.h"
@@ -20,7 +21,8 @@ struct WritingModel {
   Json settings;                // the folder's, and those that were given over them
   std::string settings_origin;  // the folder's file; empty: none
   Json unknown_tokens;          // of the folder's special tokens those that are no tokens of the model
-  generation::GenerationConfig config;  // what they come to
+  std::vector<std::string> unknown_settings;  // keys of the folder's file that nobody reads
+  generation::GenerationConfig config;        // what they come to
 
   std::string text_of(std::span<const int64_t> ids) const;  // without special tokens
   // What the model is to go on from. `number`: its place. Errors (exit code 4): nothing to go on from, ids that the model

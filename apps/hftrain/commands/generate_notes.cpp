@@ -31,6 +31,12 @@ void note_lost_ends(const WritingModel& model, std::ostream& out) {
       << std::endl;
 }
 
+void note_unknown_settings(const WritingModel& model, std::ostream& out) {
+  for (const std::string& name : model.unknown_settings)
+    out << "note: " << name << " of " << model.settings_origin
+        << " has no effect: it is no setting of generation that is known" << std::endl;
+}
+
 }  // namespace
 
 void note_idle_settings(const GenerateFlags& flags, const WritingModel& model, std::ostream& out) {
@@ -48,6 +54,7 @@ void note_idle_settings(const GenerateFlags& flags, const WritingModel& model, s
     idle.tell({"decoder_start_token_id"}, "the model has no encoder");
   idle.tell({"pad_token_id"}, "what fills up a batch is no part of a text");
   note_lost_ends(model, out);
+  note_unknown_settings(model, out);
 }
 
 }  // namespace hftrain::app

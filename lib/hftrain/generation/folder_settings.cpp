@@ -1,5 +1,6 @@
 #include "hftrain/generation/folder_settings.h"
 
+#include <algorithm>
 #include <array>
 #include <utility>
 
@@ -14,6 +15,30 @@ namespace {
 constexpr std::array<std::string_view, 8> kBesideTexts = {
     "use_cache",     "cache_implementation", "output_attentions",       "output_hidden_states",
     "output_scores", "output_logits",        "return_dict_in_generate", "transformers_version"};
+
+// Of how it is computed, of an assistant's or of what an assistant would need beside it: no text is another one for them.
+constexpr std::array<std::string_view, 16> kOfComputing = {"assistant_confidence_threshold",
+                                                           "assistant_ensemble_weight",
+                                                           "assistant_lookbehind",
+                                                           "cache_config",
+                                                           "compile_config",
+                                                           "continuous_batching_config",
+                                                           "disable_compile",
+                                                           "is_assistant",
+                                                           "max_cache_len",
+                                                           "max_matching_ngram_size",
+                                                           "num_assistant_tokens",
+                                                           "num_assistant_tokens_schedule",
+                                                           "prefill_chunk_size",
+                                                           "speculation_type",
+                                                           "target_lookbehind",
+                                                           "use_mtp"};
+
+bool is_known(std::string_view key) {
+  const auto holds = [&](const auto& names) { return std::ranges::find(names, key) != names.end(); };
+  return key.starts_with('_') || holds(kBesideTexts) || holds(kOfComputing) || holds(settings_not_here()) ||
+         std::ranges::any_of(settings(), [&](const Setting& setting) { return setting.name == key; });
+}
 
 bool is_token(const Json& id, int64_t vocabulary) {
   return !id.is_number_integer() ||
@@ -62,6 +87,14 @@ Json settings_of_model_config(const Json& config) {
   if (config.value("force_bos_token_to_be_generated", Json()) == true)
     made["forced_bos_token_id"] = config.value("bos_token_id", Json());
   return made;
+}
+
+std::vector<std::string> unknown_settings(const Json& settings) {
+  std::vector<std::string> names;
+  for (const auto& [key, value] : settings.items()) {
+    if (!value.is_null() && !is_known(key)) names.push_back(key);
+  }
+  return names;
 }
 
 Json take_unknown_tokens(Json& settings, int64_t vocabulary) {

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "hftrain/base/json.h"
 
@@ -22,6 +23,10 @@ FolderSettings settings_from_text(std::string_view text, const std::string& orig
 // The keys of generating in a config.json, where older folders keep them, as GenerationConfig.from_model_config of
 // transformers 5.17 makes a generation config of the file; `_from_model_config` says so.
 Json settings_of_model_config(const Json& config);
+
+// Keys of a generation config that have a value and that nobody reads: neither settings() nor what transformers 5.17 has beside
+// them. Its own begin with '_'.
+std::vector<std::string> unknown_settings(const Json& settings);
 
 // Takes ids that are no tokens out of the special tokens of a file's settings: files name such, and never use them. Gives
 // what was taken, {name: id or ids}.

@@ -79,7 +79,7 @@ struct GenerationConfig {
 // Takes what `json` (the text of a generation_config.json, or flags in its form) says into `config`; null means the
 // default. Ids must lie below `vocabulary`. All mistakes at once as an Error (`code`) at `origin`: values out of
 // range, and what asks for a way of decoding that is not there (contrastive search, groups of beams, an assistant).
-// Keys that say nothing of the text (use_cache, output_scores) and a model's own are passed over.
+// Keys that say nothing of the text (use_cache, output_scores) and a model's own are passed over (unknown_settings names those).
 void take_json(GenerationConfig& config, const Json& json, int64_t vocabulary, const std::string& origin,
                ExitCode code = ExitCode::kData);
 

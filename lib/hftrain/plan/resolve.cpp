@@ -256,6 +256,7 @@ std::vector<Diagnostic> plan_notes(const ResolveInput& input, const RunPlan& pla
   note_learning_rate(input, plan, notes);
   note_labels(input, plan, notes);
   note_label_smoothing(input, notes);
+  note_generation(input, plan, notes);
   note_stream(input, plan, notes);
   if (!input.model.missing.empty())
     notes.push_back(warning("not here, and needed by a run: " + join(input.model.missing, ", "),

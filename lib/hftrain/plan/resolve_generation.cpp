@@ -2,8 +2,10 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "hftrain/base/error.h"
+#include "hftrain/base/text.h"
 #include "hftrain/generation/folder_settings.h"
 #include "hftrain/generation/generation_config.h"
 #include "hftrain/plan/resolve_parts.h"
@@ -117,6 +119,15 @@ Json resolve_generation(const ResolveInput& input, const RunPlan& plan, bool wri
     return nullptr;
   }
   return config;
+}
+
+void note_generation(const ResolveInput& input, const RunPlan& plan, std::vector<Diagnostic>& notes) {
+  if (plan.evaluation.generation.is_null()) return;
+  const std::vector<std::string> names = generation::unknown_settings(plan.evaluation.generation);
+  if (names.empty()) return;
+  notes.push_back({Diagnostic::Severity::kNote, "of no effect on texts: " + join(names, ", "),
+                   config_origin(input), "no setting of generation has such a name",
+                   "correct it, or leave it out"});
 }
 
 }  // namespace hftrain::plan

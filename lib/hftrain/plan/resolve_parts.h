@@ -89,6 +89,8 @@ void check_for_trainer(const ResolveInput& input, const RunPlan& plan, Problems&
 // How evaluation writes texts: the generation config that is saved, with what the flags say; null unless it `writes`.
 // A config that was named and cannot be followed is refused in any case. After resolve_model.
 Json resolve_generation(const ResolveInput& input, const RunPlan& plan, bool writes, Problems& problems);
+// Keys of the config that evaluation writes texts by, and that nobody reads; after resolve_evaluation.
+void note_generation(const ResolveInput& input, const RunPlan& plan, std::vector<Diagnostic>& notes);
 
 // budget.cpp
 MemoryPlan estimate_memory(const architectures::Architecture& architecture, const RunPlan& plan);
