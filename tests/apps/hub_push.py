@@ -84,8 +84,9 @@ def each_strategy_pushes_what_it_says(fixture, folder):
             del repository.files()[path]
         is_model_of(repository, out)
         expect("README.md" in repository.files(), "with its card", sorted(repository.files()))
-        expect("pushed to me/a-" + strategy in said and not os.path.exists(os.path.join(out, "hftrain", ".push")) or
-               not os.listdir(os.path.join(out, "hftrain", ".push")), "said, and nothing is left over", said)
+        expect("pushed to me/a-" + strategy in said, "said", said)
+        left = os.path.join(out, "hftrain", ".push")
+        expect(not os.path.exists(left) or not os.listdir(left), "nothing is left over", left)
         is_nowhere(SECRET, out, said)
         nothing_half_written(server)
 

@@ -188,6 +188,61 @@ TEST_CASE("pieces that leave holes, overlap or reach out are refused") {
   CHECK(contains(shards.why_not(given), "twice"));
 }
 
+TEST_CASE("pieces that were cut along any dim are compared with their neighbours") {
+  const Shards shards;
+  for (const size_t cut : {size_t{0}, size_t{1}}) {
+    Given given = shards.given();
+    given.pieces.clear();
+    given.shape = {4, 4};
+    for (const int64_t begin : {int64_t{2}, int64_t{0}, int64_t{3}, int64_t{1}}) {
+      Piece piece{{0, 0}, {4, 4}, "__0_0.distcp", 0, 1};
+      piece.offsets[cut] = begin, piece.sizes[cut] = 1;
+      given.pieces.push_back(piece);
+    }
+    CHECK(!contains(shards.why_not(given), "overlap"));
+    given.pieces[3].sizes[cut] = 2;
+    CHECK(contains(shards.why_not(given), "overlap"));
+  }
+}
+
+TEST_CASE("pieces of which more lie side by side than can be compared are refused") {
+  const Shards shards;
+  Given given = shards.given();
+  given.pieces.clear();
+  given.shape = {4096, 4096};
+  for (int64_t row = 0; row < 4096; ++row)
+    given.pieces.push_back({{row, 0}, {1, 4096}, "__0_0.distcp", row, 1});
+  CHECK(!contains(shards.why_not(given), "pieces"));
+  // The corners of a cube with twelve dims: in each dim half of them begin together.
+  given.pieces.clear();
+  given.shape.assign(12, 2);
+  for (int64_t corner = 0; corner < 4096; ++corner) {
+    Piece piece{{}, {}, "__0_0.distcp", corner, 1};
+    for (int64_t dim = 0; dim < 12; ++dim) piece.offsets.push_back(corner >> dim & 1);
+    piece.sizes.assign(12, 1);
+    given.pieces.push_back(piece);
+  }
+  CHECK(contains(shards.why_not(given), "too many pieces side by side"));
+}
+
+TEST_CASE("a value that claims more entries than it may have is not walked") {
+  const Shards shards;
+  Given given = shards.given();
+  given.shape.assign(65, 1);
+  CHECK(contains(shards.why_not(given), "more than 64 dims"));
+  std::string many = "(";
+  for (int i = 0; i < 100; ++i) many += pickled_number(1);
+  const std::string sized = record(kRecords + "TensorStorageMetadata",
+                                   fields({{"properties", record(kRecords + "TensorProperties", many + "t")},
+                                           {"size", size_of({1})},
+                                           {"chunks", "]"}}));
+  given = shards.given();
+  given.more = pickled_text("x") + sized;
+  CHECK(contains(shards.why_not(given), "properties of a tensor are too many"));
+  given.more = pickled_text("w") + sized;
+  CHECK(contains(shards.why_not(given), "two tensors 'w'"));
+}
+
 TEST_CASE("a piece of another type or shape than the metadata say is refused") {
   const Shards shards;
   Given given = shards.given();

@@ -1,6 +1,7 @@
 #include "hftrain/reporting/trainer_state.h"
 
 #include <fstream>
+#include <string>
 
 #include "golden.h"
 #include "hftrain/base/error.h"
@@ -58,6 +59,23 @@ TEST_CASE("missing and unknown keys are tolerated, wrong types are not", "[repor
   for (const char* text : {"[]", "{", "7", R"({"global_step": "seven"})", R"({"best_metric": []})"}) {
     CHECK_THROWS_AS(parse_trainer_state(text, "here"), Error);
   }
+}
+
+TEST_CASE("whole numbers that none could hold are refused in words", "[reporting]") {
+  for (const std::string text :
+       {R"({"global_step": 1e300})", R"({"save_steps": -1e19})", R"({"max_steps": 18446744073709551615})"}) {
+    CAPTURE(text);
+    try {
+      parse_trainer_state(text, "here");
+      FAIL("it was read");
+    } catch (const Error& error) {
+      const Diagnostic& said = error.diagnostics().front();
+      CHECK(said.where == "here");
+      CHECK(said.why.find("its ") == 0);
+      CHECK(!said.hint.empty());
+    }
+  }
+  CHECK(parse_trainer_state(R"({"eval_steps": 500.0})", "here").eval_steps == 500);
 }
 
 TEST_CASE("transformers loads the file", "[reporting][parity]") {

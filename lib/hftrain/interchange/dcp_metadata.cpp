@@ -4,6 +4,8 @@
 #include <array>
 #include <map>
 #include <optional>
+#include <set>
+#include <string_view>
 #include <utility>
 
 #include "hftrain/base/checked_arithmetic.h"
@@ -68,7 +70,8 @@ constexpr std::array<std::string_view, 25> kDcpRecords{
 
 // A pickle may name one value a million times: what is walked for each is bounded.
 constexpr size_t kMostDims = 64, kLongestName = 4096, kMostChunksOfTensor = 4096,
-                 kMostChunks = size_t{1} << 20, kMostFields = 32;
+                 kMostChunks = size_t{1} << 20, kMostFields = 32,
+                 kMostCompared = size_t{1} << 21;  // pairs of pieces of a tensor
 
 class MetadataReader {
  public:
@@ -80,18 +83,19 @@ class MetadataReader {
   std::vector<DcpTensor> read() {
     const TorchValue root(document_, document_.root);
     read_places(field(root, "storage_data", "the metadata"));
+    const TorchValue saved = field(root, "state_dict_metadata", "the metadata");
+    if (saved.count("state_dict_metadata") > kMostChunks) refuse("it has more than a million values");
     std::vector<DcpTensor> tensors;
-    for (const auto& [name, what] :
-         field(root, "state_dict_metadata", "the metadata").pairs("state_dict_metadata")) {
+    std::set<std::string_view> names;
+    for (const auto& [name, what] : saved.pairs("state_dict_metadata")) {
       if (what.type() == kBytesRecord) continue;
       if (what.type() != kTensorRecord) refuse("what it saved is neither a tensor nor bytes");
+      if (!names.insert(name_of(name)).second)
+        refuse("it has two tensors '" + printable(name_of(name)) + "'");
       tensors.push_back(read_tensor(name_of(name), what));
     }
     std::sort(tensors.begin(), tensors.end(),
               [](const DcpTensor& a, const DcpTensor& b) { return a.name < b.name; });
-    const auto twice = std::adjacent_find(tensors.begin(), tensors.end(),
-                                          [](const auto& a, const auto& b) { return a.name == b.name; });
-    if (twice != tensors.end()) refuse("it has two tensors '" + printable(twice->name) + "'");
     return tensors;
   }
 
@@ -114,7 +118,7 @@ class MetadataReader {
   std::optional<TorchValue> find_field(const TorchValue& record, std::string_view name,
                                        const char* what) const {
     const TorchValue state = record.state(what);
-    if (state.pairs(what).size() > kMostFields) refuse(std::string(what) + " has too many fields");
+    if (state.count(what) > kMostFields) refuse(std::string(what) + " has too many fields");
     return state.find(name);
   }
 
@@ -132,17 +136,16 @@ class MetadataReader {
 
   // torch.Size((…)), a tuple or a list.
   std::vector<int64_t> sizes_of(const TorchValue& value, const char* what) const {
-    std::vector<TorchValue> items;
+    TorchValue items = value;
     if (value.kind() == Kind::kRecord) {
-      const std::vector<TorchValue> arguments = value.arguments(what);
-      if (value.type() != kSizeRecord || arguments.size() != 1) refuse(std::string(what) + " is no size");
-      items = arguments.front().items(what);
-    } else {
-      items = value.items(what);
+      const TorchValue arguments = value.arguments(what);
+      if (value.type() != kSizeRecord || arguments.count(what) != 1)
+        refuse(std::string(what) + " is no size");
+      items = arguments.items(what).front();
     }
-    if (items.size() > kMostDims) refuse(std::string(what) + " has more than 64 dims");
+    if (items.count(what) > kMostDims) refuse(std::string(what) + " has more than 64 dims");
     std::vector<int64_t> sizes;
-    for (const TorchValue& item : items) {
+    for (const TorchValue& item : items.items(what)) {
       sizes.push_back(item.integer(what));
       if (sizes.back() < 0) refuse(std::string(what) + " has a number below 0");
     }
@@ -156,14 +159,13 @@ class MetadataReader {
   }
 
   void read_places(const TorchValue& all) {
-    const auto pairs = all.pairs("storage_data");
-    if (pairs.size() > kMostChunks) refuse("it has more than a million pieces");
-    for (const auto& [index, info] : pairs) {
+    if (all.count("storage_data") > kMostChunks) refuse("it has more than a million pieces");
+    for (const auto& [index, info] : all.pairs("storage_data")) {
       const std::string& name = name_of(field(index, "fqn", "an index"));
       const std::optional<TorchValue> offset = find_field(index, "offset", "an index");
       if (!offset || offset->kind() == Kind::kNone) continue;  // bytes
       const std::optional<TorchValue> transforms = find_field(info, "transform_descriptors", "a place");
-      if (transforms && transforms->kind() != Kind::kNone && !transforms->items("transforms").empty())
+      if (transforms && transforms->kind() != Kind::kNone && transforms->count("transforms") > 0)
         refuse("'" + printable(name) + "' is stored transformed (compressed, for example)");
       const Place place{file_of(field(info, "relative_path", "a place")),
                         bytes_of(field(info, "offset", "a place"), "an offset"),
@@ -183,8 +185,10 @@ class MetadataReader {
   }
 
   DType dtype_of(const TorchValue& properties) const {
-    const std::vector<TorchValue> items =
-        properties.state("the properties of a tensor").items("the properties of a tensor");
+    const char* const what = "the properties of a tensor";
+    const TorchValue state = properties.state(what);
+    if (state.count(what) > kMostFields) refuse(std::string(what) + " are too many");
+    const std::vector<TorchValue> items = state.items(what);
     const std::string type = items.empty() ? "" : items.front().type();
     for (const TypeName& known : kTypeNames) {
       if (type == known.name) return known.dtype;
@@ -199,11 +203,11 @@ class MetadataReader {
                      {}};
     const std::string quoted = "'" + printable(name) + "'";
     if (!storage::checked_bits({"", tensor.dtype, tensor.shape})) refuse(quoted + " is too large");
-    const std::vector<TorchValue> chunks = field(what, "chunks", "a tensor").items("chunks");
-    chunks_ += chunks.size();
-    if (chunks.size() > kMostChunksOfTensor || chunks_ > kMostChunks)
-      refuse(quoted + " is in too many pieces");
-    for (const TorchValue& chunk : chunks) {
+    const TorchValue chunks = field(what, "chunks", "a tensor");
+    const size_t count = chunks.count("chunks");
+    chunks_ += count;
+    if (count > kMostChunksOfTensor || chunks_ > kMostChunks) refuse(quoted + " is in too many pieces");
+    for (const TorchValue& chunk : chunks.items("chunks")) {
       storage::Box box{sizes_of(field(chunk, "offsets", "a piece"), "an offset"),
                        sizes_of(field(chunk, "sizes", "a piece"), "a size")};
       if (!lies_in(box, tensor.shape)) refuse("a piece of " + quoted + " reaches out of it");
@@ -226,17 +230,52 @@ class MetadataReader {
     return true;
   }
 
-  void check_whole(const DcpTensor& tensor, const std::string& quoted) const {
-    const uint64_t whole = storage::TensorEntry{"", tensor.dtype, tensor.shape}.elements();
-    uint64_t held =
-        0;  // no piece has more than the whole, which fits 63 bits, so the sum is looked at each time
-    for (size_t i = 0; i < tensor.chunks.size(); ++i) {
-      for (size_t other = 0; other < i; ++other) {
-        if (storage::overlap(tensor.chunks[i].box, tensor.chunks[other].box))
-          refuse("pieces of " + quoted + " overlap");
-      }
-      held += storage::volume(tensor.chunks[i].box);
+  // Beginning and end of a piece in the dim that most of them begin apart in: along it a tensor was cut.
+  static std::pair<int64_t, int64_t> ends(const storage::Box& box, size_t dim) {
+    if (box.offsets.empty()) return {0, 1};
+    return {box.offsets[dim], box.offsets[dim] + box.sizes[dim]};
+  }
+  static size_t dim_of_cuts(const DcpTensor& tensor) {
+    size_t dim = 0, most = 0;
+    for (size_t candidate = 0; candidate < tensor.shape.size(); ++candidate) {
+      std::set<int64_t> begins;
+      for (const DcpChunk& chunk : tensor.chunks) begins.insert(chunk.box.offsets[candidate]);
+      if (begins.size() > most) dim = candidate, most = begins.size();
     }
+    return dim;
+  }
+
+  // Of boxes that hold numbers. As storage::overlap, which makes the box that they share.
+  static bool apart(const storage::Box& a, const storage::Box& b) {
+    for (size_t dim = 0; dim < a.offsets.size(); ++dim) {
+      if (ends(a, dim).second <= ends(b, dim).first || ends(b, dim).second <= ends(a, dim).first) return true;
+    }
+    return false;
+  }
+
+  // In the order of their beginnings, so that a piece is compared with those alone that begin before it ends.
+  void check_apart(const DcpTensor& tensor, const std::string& quoted) const {
+    const size_t dim = dim_of_cuts(tensor);
+    std::vector<const storage::Box*> boxes;
+    for (const DcpChunk& chunk : tensor.chunks) boxes.push_back(&chunk.box);
+    std::sort(boxes.begin(), boxes.end(), [&](const storage::Box* a, const storage::Box* b) {
+      return ends(*a, dim).first < ends(*b, dim).first;
+    });
+    size_t compared = 0;
+    for (size_t i = 0; i < boxes.size(); ++i) {
+      const int64_t end = ends(*boxes[i], dim).second;
+      for (size_t next = i + 1; next < boxes.size() && ends(*boxes[next], dim).first < end; ++next) {
+        if (++compared > kMostCompared) refuse(quoted + " is in too many pieces side by side");
+        if (!apart(*boxes[i], *boxes[next])) refuse("pieces of " + quoted + " overlap");
+      }
+    }
+  }
+
+  void check_whole(const DcpTensor& tensor, const std::string& quoted) const {
+    check_apart(tensor, quoted);
+    const uint64_t whole = storage::TensorEntry{"", tensor.dtype, tensor.shape}.elements();
+    uint64_t held = 0;  // of pieces that lie in it and do not overlap: at most the whole
+    for (const DcpChunk& chunk : tensor.chunks) held += storage::volume(chunk.box);
     if (held != whole)
       refuse("its pieces hold " + std::to_string(held) + " of the " + std::to_string(whole) + " numbers of " +
              quoted);

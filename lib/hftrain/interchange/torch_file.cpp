@@ -93,6 +93,12 @@ const PickledTensor& TorchValue::tensor(const char* what) const {
   return document_->tensors[static_cast<size_t>(value().integer)];
 }
 
+size_t TorchValue::count(const char* what) const {
+  if (kind() == Kind::kDict) return value().items.size() / 2;
+  if (kind() != Kind::kList && kind() != Kind::kTuple) refuse(what, "a list");
+  return value().items.size();
+}
+
 std::vector<TorchValue> TorchValue::items(const char* what) const {
   if (kind() != Kind::kList && kind() != Kind::kTuple) refuse(what, "a list");
   std::vector<TorchValue> items;
@@ -123,9 +129,9 @@ const std::string& TorchValue::type() const {
   return kind() == Kind::kRecord ? value().text : kNone;
 }
 
-std::vector<TorchValue> TorchValue::arguments(const char* what) const {
+TorchValue TorchValue::arguments(const char* what) const {
   if (kind() != Kind::kRecord || value().items.empty()) refuse(what, "an object");
-  return TorchValue(*document_, value().items[0]).items(what);
+  return {*document_, value().items[0]};
 }
 
 TorchValue TorchValue::state(const char* what) const {

@@ -27,14 +27,16 @@ class TorchValue {
   double number(const char* what) const;  // of a whole number, too, and of a tensor with one float
   const std::string& text(const char* what) const;
   const PickledTensor& tensor(const char* what) const;
+  // Of a list, a tuple or a dict, whose entries the next ones copy: a pickle may name one large value a million times.
+  size_t count(const char* what) const;
   std::vector<TorchValue> items(const char* what) const;                         // of a list or a tuple
   std::vector<std::pair<TorchValue, TorchValue>> pairs(const char* what) const;  // of a dict
   // The value of a dict at a text; nothing when it has none. The last one counts.
   std::optional<TorchValue> find(std::string_view key) const;
   TorchValue at(std::string_view key) const;
-  // Of a record: the name of its type, and what it was made of and was given. Of anything else: "", and Error(kData).
+  // Of a record: the name of its type, and what it was made of (a tuple) and was given. Of anything else: "", and Error(kData).
   const std::string& type() const;
-  std::vector<TorchValue> arguments(const char* what) const;
+  TorchValue arguments(const char* what) const;
   TorchValue state(const char* what) const;
 
  private:

@@ -1,5 +1,8 @@
 #include "hftrain/reporting/trainer_state.h"
 
+#include <cmath>
+#include <string>
+
 #include "hftrain/base/error.h"
 #include "hftrain/reporting/python_text.h"
 
@@ -29,9 +32,33 @@ std::string render_trainer_state(const TrainerState& state) {
   return state.log_history.text_between(whole.substr(0, begin), whole.substr(begin + kNull.size()));
 }
 
+namespace {
+
+Error no_trainer_state(const std::string& origin, const std::string& why) {
+  return Error(ExitCode::kData, "not a trainer state")
+      .where(origin)
+      .why(why)
+      .hint("copy the folder again, or use another checkpoint");
+}
+
+// What a whole number could not hold: as a cast of it says nothing that is known.
+void check_whole_numbers(const Json& value, const std::string& origin) {
+  constexpr double kMost = 9.2e18;  // below 2^63
+  for (const char* name : {"best_global_step", "eval_steps", "global_step", "logging_steps", "max_steps",
+                           "num_input_tokens_seen", "num_train_epochs", "save_steps", "train_batch_size"}) {
+    const auto number = value.find(name);
+    if (number == value.end() || !number->is_number()) continue;
+    if (!(std::abs(number->get<double>()) < kMost))
+      throw no_trainer_state(origin, "its " + std::string(name) + " is " + number->dump());
+  }
+}
+
+}  // namespace
+
 TrainerState parse_trainer_state(const std::string& text, const std::string& origin) {
   Json value = parse_json(text, origin);
-  if (!value.is_object()) throw Error(ExitCode::kData, "not a trainer state").where(origin);
+  if (!value.is_object()) throw no_trainer_state(origin, "it is no mapping");
+  check_whole_numbers(value, origin);
   // Older files hold null where newer ones hold an empty list or mapping.
   for (const char* name : {"log_history", "stateful_callbacks"}) {
     if (value.contains(name) && value[name].is_null()) value.erase(name);
@@ -41,7 +68,7 @@ TrainerState parse_trainer_state(const std::string& text, const std::string& ori
     if (value.contains("log_history")) state.log_history = LogHistory(value["log_history"]);
     return state;
   } catch (const Json::exception& error) {
-    throw Error(ExitCode::kData, "not a trainer state").where(origin).why(error.what());
+    throw no_trainer_state(origin, error.what());
   }
 }
 

@@ -318,7 +318,8 @@ void Trainer::take_progress_of(const std::string& checkpoint) {
   const reporting::TrainerState saved = reporting::parse_trainer_state(read_file(path), path);
   state_.global_step = state_.last_logged_step = saved.global_step;
   state_.epoch = saved.epoch;
-  state_.position = position_in_data(plan_, saved, interchange::ranks_of_trainer(checkpoint), data_pace());
+  state_.position =
+      position_in_data(plan_, saved, interchange::ranks_of_trainer(checkpoint), data_pace(), path);
   state_.epoch_closed = true;
   state_.total_flos = saved.total_flos;
   state_.input_tokens_seen = saved.num_input_tokens_seen;
