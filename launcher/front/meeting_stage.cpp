@@ -24,9 +24,11 @@ plan::AgentFacts facts_of(const CommandContext& context, const Inputs& inputs,
 
 }  // namespace
 
-std::string build_of(const std::string& program, const std::string& worker) {
+std::string build_of(const std::string& program, const std::string& worker, bool own) {
+  const fs::path library = fs::path(program).parent_path().parent_path() / "lib" / "libhftrain.so";
   std::string hashes = hash_file(program);
   if (path_exists(worker)) hashes += hash_file(worker);
+  if (own && path_exists(library.string())) hashes += hash_file(library.string());
   return hash_bytes(hashes).substr(0, 12);
 }
 
@@ -37,7 +39,8 @@ launcher::MeetingSpec meeting_spec(const CommandContext& context, const Inputs& 
   spec.membership = membership;
   spec.exchange = exchange;
   spec.version = HFTRAIN_VERSION;
-  spec.build = build_of(context.program, worker_program(context.program, inputs.parsed));
+  spec.build = build_of(context.program, worker_program(context.program, inputs.parsed),
+                        inputs.parsed.arguments.launch.worker_program.has_value());
   Environment secrets;
   if (inputs.secret_variable) secrets.set(launcher::kSecretVariable, *inputs.secret_variable);
   spec.secret = launcher::job_secret(inputs.parsed.arguments.launch, secrets);

@@ -20,7 +20,8 @@ launcher::MeetingSpec meeting_spec(const CommandContext& context, const Inputs& 
 std::vector<plan::AgentFacts> assumed_agents(const CommandContext& context, const Inputs& inputs,
                                              const launcher::Membership& membership);
 
-// Equal for equal programs: over hftrain and what its ranks are started with, as they are installed here.
-std::string build_of(const std::string& program, const std::string& worker);
+// Equal for equal programs: over hftrain, what its ranks are started with and, where that is a program of the user's
+// (`own`), the library that it does so with, as they are installed here.
+std::string build_of(const std::string& program, const std::string& worker, bool own);
 
 }  // namespace hftrain::front

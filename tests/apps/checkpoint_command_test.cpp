@@ -4,6 +4,8 @@
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
+#include <string>
+#include <utility>
 
 #include "built_programs.h"
 #include "hftrain/base/file.h"
@@ -45,6 +47,20 @@ std::string make_checkpoint(const std::string& output_dir) {
   storage::Manifest manifest;
   manifest.files = staged.records();
   return transaction.commit(std::move(manifest));
+}
+
+TEST_CASE("checkpoint inspect of what is no model says what is wrong, and what to do", "[process]") {
+  const TemporaryDirectory folder;
+  const std::string empty = folder / "empty", gone = folder / "gone";
+  std::filesystem::create_directory(empty);
+  for (const auto& [path, why] :
+       {std::pair(gone, "the folder does not exist"), std::pair(empty, "it has neither")}) {
+    const Outcome outcome = run_checkpoint(folder, "inspect " + path);
+    CHECK(outcome.exit_code == 4);
+    CHECK(outcome.out.empty());
+    CHECK_THAT(outcome.err, Catch::Contains("no model weights in the folder") && Catch::Contains(path) &&
+                                Catch::Contains(why) && Catch::Contains("try: "));
+  }
 }
 
 TEST_CASE("checkpoint verify prints ok, or names the first bad file and ends with 4", "[process]") {

@@ -25,7 +25,7 @@ class Library(runs.Fixture):
         call("cmake", "--install", runs.BUILD, "--prefix", place / "first", cwd=folder)
         tree = (place / "first").rename(place / "installed")
         shutil.copytree(tree / "share/hftrain/docs/library", place / "sources")
-        self.built = place / "built"
+        self.tree, self.built = tree, place / "built"
         call("cmake", "-S", place / "sources", "-B", self.built, "-G", "Ninja", f"-DCMAKE_PREFIX_PATH={tree}", cwd=folder)
         call("cmake", "--build", self.built, cwd=folder)
         runs.HFTRAIN = str(tree / "bin/hftrain")
@@ -39,6 +39,14 @@ class Library(runs.Fixture):
         done = subprocess.run([self.built / program, *flags], env={**self.environment, **environment}, text=True, capture_output=True)
         expect(done.returncode == code, f"{program} ends with {code}", f"{done.returncode}\n{done.stdout}{done.stderr}")
         return done.stdout + done.stderr
+
+    def wrong(self, kind, how, output, *more, code=0, ranks=2):
+        """Of tests/apps/wrong_programs; its output."""
+        if not (self.built / "wrong/wrong").exists():
+            sources = pathlib.Path(__file__).parent / "wrong_programs"
+            call("cmake", "-S", sources, "-B", self.built / "wrong", "-G", "Ninja", f"-DCMAKE_PREFIX_PATH={self.tree}", cwd=self.folder)
+            call("cmake", "--build", self.built / "wrong", cwd=self.folder)
+        return self.start("wrong/wrong", output, *more, code=code, ranks=ranks, PROGRAM=kind, WRONG=how)
 
     def plain(self, output, *more, ranks=2):
         self.call(*self.flags(output, "--save_strategy", "no", *map(str, more), ranks=ranks))
@@ -197,9 +205,113 @@ def others_are_refused_before_anything_starts(library, folder):
     expect(started.returncode != 0, "started by itself it is refused as well", started.stdout + started.stderr)
 
 
+EVALUATES = ("--max_steps", 2, "--do_eval", "--validation_split_percentage", "5")
+
+
+def outputs_of_another_shape_are_refused(library, folder):
+    for how, words in (("predicts_nothing", "it does not call that of Trainer"), ("predicts_wider", "its output is Long [8, 128], and that of Trainer is Long [8, 64]"),
+                       ("predicts_narrower", "its output is Long [8, 1], and that of Trainer is Long [8, 64]"), ("predicts_int32", "its output is Int [8, 64]"),
+                       ("predicts_unlabelled", "the column 'labels' is left out"), ("predicts_throws", "no idea")):
+        text = library.wrong("predicts", how, os.path.join(folder, how), *EVALUATES, code=1)
+        runs.in_order(text, "the program 'wrong' has failed", "its Trainer, prediction_step", words)
+    for kind, how, method, words in (("prices", "loss_throws", "compute_loss", "no price"), ("prices", "loss_is_logits", "compute_loss", "no float32 scalar"),
+                                     ("judges", "judging_throws", "compute_metrics", "no judgement")):
+        text = library.wrong(kind, how, os.path.join(folder, how), *EVALUATES, code=1)
+        runs.in_order(text, "the program 'wrong' has failed", f"its Trainer, {method}, ", words)
+
+
+def its_metrics_say_which_model_is_best(library, folder):
+    own = os.path.join(folder, "own")
+    flags = ("--max_steps", 6, "--do_eval", "--validation_split_percentage", "5", "--eval_strategy", "steps", "--eval_steps", 2)
+    best = ("--save_strategy", "steps", "--save_steps", 2, "--load_best_model_at_end", "true", "--greater_is_better", "true")
+    library.wrong("judges", "", own, *flags, *best, "--metric_for_best_model", "mine")
+    state = runs.read_json(own, "trainer_state.json")
+    expect(state["best_metric"] == 2 and state["best_model_checkpoint"].endswith("checkpoint-4"), "those of rank 0 decide", state)
+    text = library.wrong("judges", "", os.path.join(folder, "none"), *flags, "--metric_for_best_model", "mina", code=2)
+    runs.in_order(text, "there is no metric 'eval_mina'", "evaluation gives", "eval_mine", "try: one of these")
+    expect("has failed" not in text, "the program is not blamed for it", text)
+    text = library.wrong("judges", "", os.path.join(folder, "running"), *EVALUATES, "--batch_eval_metrics", code=2)
+    runs.in_order(text, "the program 'wrong' cannot be used", "--batch_eval_metrics", "leave the flag out")
+
+
+def an_optimizer_that_is_none_is_that_of_the_flags(library, folder):
+    names = ("none", "plain", "passed", "passed_and_none")
+    none, plain, passed, passed_and_none = (os.path.join(folder, name) for name in names)
+    flags = ("--max_steps", 4)
+    text = library.wrong("makes_nothing", "", none, *flags)
+    for method in ("create_optimizer", "create_scheduler"):
+        expect(f"{method} of the program 'wrong' makes none: it is the one of the flags" in text, "it is said", text)
+    library.plain(plain, *flags)
+    expect(column(none) == column(plain) and column(none, "learning_rate") == column(plain, "learning_rate"), "that of the flags", column(none))
+    library.wrong("passes", "", passed, *flags)
+    text = library.wrong("passes_and_makes_nothing", "", passed_and_none, *flags)
+    expect(text.count("makes none: it is the one that was passed in") == 2, "that is said, too", text)
+    expect(column(passed) == column(passed_and_none) and column(passed)[1:] != column(plain)[1:], "that which was passed in", column(passed))
+    expect(column(passed_and_none, "learning_rate") == [5e-4] * 4, "its schedule, too", column(passed_and_none, "learning_rate"))
+
+
+def state_that_checkpoints_could_not_keep_is_refused(library, folder):
+    for how, part, words in (("state_comes_late", "create_optimizer", "the state 'mean' of parameter 0 is not there"),
+                             ("state_is_a_copy", "create_optimizer", "is another tensor each time"),
+                             ("state_of_another_shape", "create_optimizer", "neither the shape of its parameter nor one number"),
+                             ("state_twice", "create_optimizer", "two states of its optimizer have one name"),
+                             ("state_named_late", "step of an optimizer", "its states have other names than before"),
+                             ("step_throws", "step of an optimizer", "no way down"), ("schedule_throws", "schedule", "no rate"),
+                             ("schedule_is_none", "schedule", "its factor behind 0 updates is")):
+        text = library.wrong("passes", how, os.path.join(folder, how), "--max_steps", 2, code=1)
+        runs.in_order(text, "the program 'wrong' has failed", f"its Trainer, {part}, ", words)
+
+
+def batches_that_do_not_fit_are_refused(library, folder):
+    for how, words in (("labels_wider", "'labels'"), ("labels_narrower", "'labels'"), ("labels_fewer", "'labels'"), ("labels_int32", "'labels'"),
+                       ("ids_int32", "'input_ids'"), ("mask_wider", "'attention_mask'"), ("mask_float", "'attention_mask'"),
+                       ("positions_narrower", "'position_ids'"), ("ids_missing", "no rows of input_ids"), ("column_undefined", "'labels'")):
+        for kind in ("loads_training", "loads_evaluation"):
+            text = library.wrong(kind, how, os.path.join(folder, how + kind), *EVALUATES, code=1)
+            runs.in_order(text, "the program 'wrong' has failed", "its Trainer, next of a data loader", words)
+    text = library.wrong("loads_training", "length_throws", os.path.join(folder, "length"), "--max_steps", 2, code=1)
+    runs.in_order(text, "the program 'wrong' has failed", "its Trainer, length of a data loader", "no length")
+    sends = ("--max_steps", 2, "--accelerator_config", '{"dispatch_batches": true}')
+    text = library.wrong("loads_training", "", os.path.join(folder, "sends"), *sends, code=2)
+    runs.in_order(text, "the program 'wrong' cannot be used", "dispatch_batches", "try: ")
+    streams = ("--max_steps", 2, "--streaming", "--do_eval", "--validation_file", library.text)
+    text = library.wrong("loads_training", "", os.path.join(folder, "streams"), *streams, code=2)
+    runs.in_order(text, "the program's data loader cannot be used", "the run streams its data", "try: train without --streaming")
+    library.wrong("loads_evaluation", "", os.path.join(folder, "streamed"), *streams)
+    expect("eval_loss" in runs.read_json(folder, "streamed", "eval_results.json"), "that of evaluation loads beside a stream", folder)
+
+
+def stages_are_told_and_fail_as_hftrain_does(library, folder):
+    text = library.wrong("runs", "trains_twice", os.path.join(folder, "twice"), *EVALUATES, code=1)
+    runs.in_order(text, "the program 'wrong' has failed", "its Trainer, run", "train() is called a second time")
+    text = library.wrong("runs", "evaluates_before_and_after", os.path.join(folder, "both"), *EVALUATES)
+    losses = [float(line.split()[-1]) for line in text.splitlines() if line.startswith(("before ", "after "))]
+    expect(len(losses) == 2 and losses[1] < losses[0], "evaluation before training and after it", text)
+    wild = ("--max_steps", 9, "--learning_rate", "1e30")
+    text = library.wrong("runs", "swallows", os.path.join(folder, "wild"), *wild, code=8)
+    expect("heard of it" in text and "training diverged" in text and "has failed" not in text, "nobody swallows a failure", text)
+    text = library.wrong("runs", "says_it_again", os.path.join(folder, "again"), *wild, code=8)
+    expect("training diverged" in text and "it did not work" not in text, "what failed first is told", text)
+
+
+def commands_without_a_run_are_those_of_hftrain(library, folder):
+    for words, code, said in ((("checkpoint", "inspect", os.path.join(folder, "gone")), 4, "try: "), (("docs", "man"), 0, "EXIT STATUS"),
+                              (("completion", "bash"), 0, "complete"), (("cache", "list"), 0, ""), (("--version",), 0, "hftrain"),
+                              (("explain", "worker_program"), 0, "worker_program"), (("plan", "--nothing"), 2, "unknown flag --nothing")):
+        done = subprocess.run([library.built / "plain", *words], env=library.environment, text=True, capture_output=True)
+        text = done.stdout + done.stderr
+        expect(done.returncode == code and said in text, " ".join(words), f"{done.returncode}\n{text}")
+    planned = [library.built / "plain", "plan", *library.flags(os.path.join(folder, "run"), "--max_steps", "2", "--metric_for_best_model", "mine",
+                                                                   "--eval_strategy", "epoch", "--validation_split_percentage", "5")]
+    done = subprocess.run(planned, env=library.environment, text=True, capture_output=True)
+    expect(done.returncode == 0, "a plan is for the program", done.stdout + done.stderr)
+
+
 SCENARIOS = [a_plain_program_trains_as_hftrain, a_loss_and_its_log_are_the_programs, a_training_step_sees_the_inputs_first,
              its_metrics_judge_what_its_step_predicts, its_loaders_give_other_data, optimizers_are_passed_in_and_saved, what_it_creates_is_used_in_its_stages, a_callback_stops_and_saves,
-             others_are_refused_before_anything_starts]
+             others_are_refused_before_anything_starts, outputs_of_another_shape_are_refused, its_metrics_say_which_model_is_best,
+             an_optimizer_that_is_none_is_that_of_the_flags, state_that_checkpoints_could_not_keep_is_refused,
+             batches_that_do_not_fit_are_refused, stages_are_told_and_fail_as_hftrain_does, commands_without_a_run_are_those_of_hftrain]
 
 if __name__ == "__main__":
     runs.run_scenarios(SCENARIOS, sys.argv[1:], Library)

@@ -233,6 +233,9 @@ TEST_CASE("a plan says what evaluation keeps and which metrics the task has") {
   CHECK(contains(unknown.render(), "there is no metric 'acuracy'"));
   CHECK(contains(unknown.render(), "did you mean accuracy?"));
   CHECK(contains(unknown.render(), "loss, accuracy, runtime, samples_per_second, steps_per_second"));
+  std::vector<std::string> of_program = with("mine");
+  of_program.insert(of_program.end(), {"--worker_program", "./mine"});
+  CHECK(ClassificationCase(of_program).plan().evaluation.metric_for_best_model == "eval_mine");
   ClassificationCase regression(with("accuracy"));
   regression.data.of_task = {{"kind", "regression"}, {"names", Json::array()}};
   CHECK(contains(regression.error().render(), "loss, mse, runtime"));

@@ -1,10 +1,13 @@
 // libhftrain.so: a program of the user's as hftrain, and as one of its ranks.
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <exception>
 #include <filesystem>
 #include <iostream>
+#include <iterator>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -46,12 +49,22 @@ int failed(const Error& error) {
   return static_cast<int>(error.code());
 }
 
+// Commands of hftrain that take the flags of a run; train is the one of no name. A configuration in its place has an ending.
+bool takes_program(int argc, char** argv) {
+  constexpr std::string_view kOfRuns[] = {"train", "plan", "prepare", "search"};
+  if (argc < 2) return true;
+  const std::string_view first = argv[1];
+  const bool is_word = !first.empty() && first.front() != '-' && first.find('.') == std::string_view::npos;
+  return !is_word || std::find(std::begin(kOfRuns), std::end(kOfRuns), first) != std::end(kOfRuns);
+}
+
 // It prepares the run and starts this program again, as a rank.
 int start_hftrain(int argc, char** argv) {
   const std::string program = worker::installed_tree() + "/bin/hftrain";
   std::string self = std::filesystem::read_symlink("/proc/self/exe").string(), flag = "--worker_program";
   std::vector<char*> words(argv, argv + argc);
-  words.insert(words.end(), {flag.data(), self.data(), nullptr});
+  if (takes_program(argc, argv)) words.insert(words.end(), {flag.data(), self.data()});
+  words.push_back(nullptr);
   ::execv(program.c_str(), words.data());
   return failed(Error(ExitCode::kEnvironment, "hftrain cannot be started")
                     .where(program)
@@ -79,7 +92,12 @@ trainer::RunOutcome Rank::train(const worker::RankParts& parts, const Program& p
   own->inner_->trainer = opened;
   parts.ready(own);
   return worker::with_memory_account(*opened, [&] {
-    part.call("run", [&] { own->run(); });
+    try {
+      part.call("run", [&] { own->run(); });
+    } catch (...) {
+      if (!own->inner_->failure) throw;
+    }
+    if (own->inner_->failure) std::rethrow_exception(own->inner_->failure);
     return opened->finish();
   });
 }

@@ -1,7 +1,10 @@
 #include "program/rank.h"
 
+#include <cmath>
+#include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <set>
 #include <stdexcept>
 #include <string>
@@ -9,11 +12,15 @@
 
 #include "hftrain/base/error.h"
 #include "hftrain/base/json.h"
+#include "hftrain/base/log_level.h"
 #include "hftrain/models/batch.h"
 #include "hftrain/tasks/scorer.h"
+#include "hftrain/tasks/task_table.h"
+#include "hftrain/trainer/event_channel.h"
 #include "hftrain/trainer/plugin.h"
 #include "hftrain/trainer/plugin_callback.h"
 #include "hftrain/trainer/plugin_loss.h"
+#include "program/columns.h"
 #include "program/own_parts.h"
 
 namespace hftrain {
@@ -33,6 +40,29 @@ void take_numbers(Json& record, const plugin::Metrics& shown, const plugin::Metr
   for (const auto& [name, value] : shown) {
     if (kept.count(name) == 0) record.erase(name);
   }
+}
+
+// Labels lie beside the outputs that they are of, number for number.
+bool alike(const at::Tensor& own, const at::Tensor& kept) {
+  if (!kept.defined() || !own.defined()) return own.defined() == kept.defined();
+  const bool ids = kept.scalar_type() == at::kLong;
+  return own.sizes() == kept.sizes() &&
+         (ids ? own.scalar_type() == at::kLong : at::isFloatingType(own.scalar_type()));
+}
+
+// "Long [2, 16]".
+std::string form_of(const at::Tensor& output) {
+  if (!output.defined()) return "none";
+  return std::string(c10::toString(output.scalar_type())) + ' ' + sizes_text(output);
+}
+
+// A rate that is none would end in the parameters.
+double finite_factor(const Schedule& schedule, int64_t updates) {
+  const double factor = schedule(updates);
+  if (!std::isfinite(factor))
+    throw std::runtime_error("its factor behind " + std::to_string(updates) + " updates is " +
+                             std::to_string(factor));
+  return factor;
 }
 
 Error refusal_of(const std::string& why, const std::string& hint) {
@@ -69,6 +99,18 @@ void Rank::check_flags() const {
   if (overridden.compute_metrics && judges)
     throw refusal_of("--prediction_loss_only keeps nothing of the outputs, and compute_metrics judges them",
                      "leave the flag out");
+  if (overridden.compute_metrics && parts.plan.evaluation.shows_running_metrics)
+    throw refusal_of(
+        "--batch_eval_metrics judges what one rank has so far, and compute_metrics judges a whole split",
+        "leave the flag out");
+  if (overridden.prediction_step && !parts.plan.evaluation.generation.is_null())
+    throw refusal_of("--predict_with_generate keeps texts that are written beside prediction_step",
+                     "leave the flag out, or judge the losses alone in a Trainer without prediction_step");
+  if (overridden.get_train_dataloader && data.dispatch_batches && !data.stream)
+    throw refusal_of(
+        "the accelerator_config dispatch_batches lets rank 0 read for all, and a data loader gives the "
+        "batches of its rank",
+        "leave dispatch_batches out");
   const bool optimizes = overridden.create_optimizer || given_.optimizer;
   if (optimizes && parts.plan.strategy.offload_optimizer == "nvme")
     throw refusal_of("the state of an optimizer of one's own is not kept on NVMe",
@@ -102,31 +144,36 @@ at::Tensor Rank::own_step(const models::Batch& columns, const trainer::ForwardBa
 at::Tensor Rank::forward_backward(const Batch& inputs) {
   if (compute_ == nullptr) throw std::logic_error("training_step is called by the run");
   if (++computed_ > 1) throw std::runtime_error("it calls that of Trainer twice, and once is right");
-  return (*compute_)(batch_of(inputs));
+  const models::Batch batch = batch_of(inputs, head());
+  require_labels(batch, head());
+  return (*compute_)(batch);
 }
 
 Prediction Rank::forward(const Batch& inputs) {
   if (predict_ == nullptr) throw std::logic_error("prediction_step is called by the run");
-  trainer::Prediction made = (*predict_)(batch_of(inputs));
+  const models::Batch batch = batch_of(inputs, head());
+  require_labels_of(*predicted_, batch);
+  trainer::Prediction made = (*predict_)(batch);
   return {.loss = std::move(made.loss), .output = std::move(made.output)};
 }
 
 trainer::Prediction Rank::own_prediction(const models::Batch& columns, const trainer::Predict& predict) {
-  at::Tensor kept;
+  std::optional<trainer::Prediction> kept;
   const trainer::Predict noted = [&](const models::Batch& given) {
     trainer::Prediction made = predict(given);
-    kept = made.output;
+    kept = made;
     return made;
   };
   predict_ = &noted;
+  predicted_ = &columns;
   Prediction own = own_->prediction_step(columns_of(columns));
   predict_ = nullptr;
-  if (columns.labels.defined()) trainer::check_loss(own.loss);
-  const bool alike =
-      own.output.defined() == kept.defined() &&
-      (!kept.defined() || (own.output.size(0) == kept.size(0) &&
-                           (own.output.scalar_type() == at::kLong) == (kept.scalar_type() == at::kLong)));
-  if (!alike) throw std::runtime_error("its output has other rows, or ids for scores, than that of Trainer");
+  predicted_ = nullptr;
+  if (!kept) throw std::runtime_error("it does not call that of Trainer");
+  if (kept->loss.defined()) trainer::check_loss(own.loss);
+  if (!alike(own.output, kept->output))
+    throw std::runtime_error("its output is " + form_of(own.output) + ", and that of Trainer is " +
+                             form_of(kept->output) + ": the shape stays, and ids stay ids");
   return {.loss = std::move(own.loss), .output = std::move(own.output)};
 }
 
@@ -134,7 +181,7 @@ void Rank::add_methods(trainer::Extensions& extensions) {
   const trainer::PluginPart part = part_of_program(kTrainer);
   if (overridden.compute_loss)
     extensions.loss = trainer::plugin_loss(
-        part, [this](const plugin::LossInput& input) { return own_->compute_loss(input); });
+        part, [this](const plugin::LossInput& input) { return own_->compute_loss(input); }, "compute_loss");
   if (overridden.training_step)
     extensions.training_step = [this, part](const models::Batch& columns,
                                             const trainer::ForwardBackward& compute) {
@@ -159,6 +206,10 @@ void Rank::add_methods(trainer::Extensions& extensions) {
     };
 }
 
+architectures::Head Rank::head() const {
+  return tasks::row_of(parts.plan.data.task).head;
+}
+
 std::unique_ptr<DataLoader> Rank::loader_of_run() {
   if (!of_run_) throw std::logic_error("data loaders are asked for by the run, each once");
   return std::move(of_run_);
@@ -166,36 +217,54 @@ std::unique_ptr<DataLoader> Rank::loader_of_run() {
 
 void Rank::add_loaders(trainer::Extensions& extensions) {
   const trainer::PluginPart part = part_of_program(kTrainer);
-  const auto maker = [this, part](const char* doing, std::unique_ptr<DataLoader> (Trainer::*get)()) {
+  const auto maker = [this, part](const char* doing, std::unique_ptr<DataLoader> (Trainer::*get)(),
+                                  bool training) {
     return [doing, part,
-            make = own_loader(
-                part, [this, get] { return (own_->*get)(); }, of_run_)](
+            make = own_loader(part, [this, get] { return (own_->*get)(); }, of_run_, {head(), training})](
                std::unique_ptr<trainer::OwnLoader> of_run) {
       return part.call(doing, [&] { return make(std::move(of_run)); });
     };
   };
   if (overridden.get_train_dataloader)
-    extensions.loaders.train = maker("get_train_dataloader", &Trainer::get_train_dataloader);
+    extensions.loaders.train = maker("get_train_dataloader", &Trainer::get_train_dataloader, true);
   if (overridden.get_eval_dataloader)
-    extensions.loaders.evaluation = maker("get_eval_dataloader", &Trainer::get_eval_dataloader);
+    extensions.loaders.evaluation = maker("get_eval_dataloader", &Trainer::get_eval_dataloader, false);
   if (overridden.get_test_dataloader)
-    extensions.loaders.test = maker("get_test_dataloader", &Trainer::get_test_dataloader);
+    extensions.loaders.test = maker("get_test_dataloader", &Trainer::get_test_dataloader, false);
+}
+
+// Somebody who has forgotten to return what was made sees it.
+void Rank::say_none(const std::string& method, bool passed_in) const {
+  if (run.rank != 0) return;
+  parts.events.message(LogLevel::kInfo,
+                       method + " of " + part_of_program(kTrainer).whole + " makes none: it is " +
+                           (passed_in ? "the one that was passed in" : "the one of the flags"));
 }
 
 void Rank::add_optimizers(trainer::Extensions& extensions) {
   const trainer::PluginPart part = part_of_program(kTrainer);
   MakeOptimizer create = given_.optimizer;
   if (overridden.create_optimizer)
-    create = [this](const std::vector<ParameterGroup>& groups) { return own_->create_optimizer(groups); };
+    create = [this](const std::vector<ParameterGroup>& groups) {
+      std::unique_ptr<Optimizer> made = own_->create_optimizer(groups);
+      if (!made) say_none("create_optimizer", given_.optimizer != nullptr);
+      return made || !given_.optimizer ? std::move(made) : given_.optimizer(groups);
+    };
   if (create)
     extensions.make_optimizer =
-        [part, make = own_optimizer(std::move(create))](std::vector<optim::ParameterGroup> groups) {
+        [part, make = own_optimizer(part, std::move(create))](std::vector<optim::ParameterGroup> groups) {
           return part.call("create_optimizer", [&] { return make(std::move(groups)); });
         };
-  extensions.rate_factor = given_.scheduler;
+  Schedule schedule;
   if (overridden.create_scheduler)
-    extensions.rate_factor =
+    schedule =
         part.call("create_scheduler", [&] { return own_->create_scheduler(parts.plan.steps.max_steps); });
+  if (overridden.create_scheduler && !schedule) say_none("create_scheduler", given_.scheduler != nullptr);
+  if (!schedule) schedule = given_.scheduler;
+  if (schedule)
+    extensions.rate_factor = [part, schedule = std::move(schedule)](int64_t updates) {
+      return part.call("schedule", [&] { return finite_factor(schedule, updates); });
+    };
 }
 
 std::shared_ptr<trainer::Trainer> Rank::open() {

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "hftrain/architectures/head.h"
 #include "hftrain/models/batch.h"
 #include "hftrain/plugin/callback.h"
 #include "hftrain/plugin/run.h"
@@ -47,6 +48,8 @@ class Rank {
   void add_loaders(trainer::Extensions& extensions);
   void add_optimizers(trainer::Extensions& extensions);
   void check_flags() const;
+  void say_none(const std::string& method, bool passed_in) const;
+  architectures::Head head() const;
   trainer::Prediction own_prediction(const models::Batch& columns, const trainer::Predict& predict);
   at::Tensor own_step(const models::Batch& columns, const trainer::ForwardBackward& compute);
 
@@ -55,6 +58,7 @@ class Rank {
   Optimizers given_;
   const trainer::ForwardBackward* compute_ = nullptr;  // of the step that is being taken
   const trainer::Predict* predict_ = nullptr;          // of the same
+  const models::Batch* predicted_ = nullptr;           // the run's, of the same
   int computed_ = 0;                                   // times, in that step
 };
 

@@ -32,17 +32,20 @@ void Trainer::run() {
 }
 
 Trainer::Metrics Trainer::train() {
-  inner_->opened().train_as_planned();
+  inner_->opened();
+  if (std::exchange(inner_->trained, true))
+    throw std::logic_error("train() is called a second time, and a run trains once");
+  inner_->go_through([](trainer::Trainer& trainer) { trainer.train_as_planned(); });
   return inner_->numbers.train;
 }
 
 Trainer::Metrics Trainer::evaluate() {
-  inner_->opened().evaluate_as_planned();
+  inner_->go_through([](trainer::Trainer& trainer) { trainer.evaluate_as_planned(); });
   return inner_->numbers.evaluation;
 }
 
 Trainer::Metrics Trainer::predict() {
-  inner_->opened().predict_as_planned();
+  inner_->go_through([](trainer::Trainer& trainer) { trainer.predict_as_planned(); });
   return inner_->numbers.prediction;
 }
 

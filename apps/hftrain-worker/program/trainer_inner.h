@@ -1,10 +1,12 @@
 // What a program's Trainer keeps.
 #pragma once
 
+#include <exception>
 #include <memory>
 #include <stdexcept>
 
 #include "hftrain/program/trainer.h"
+#include "hftrain/runtime/translate.h"
 #include "program/rank.h"
 
 namespace hftrain {
@@ -17,6 +19,19 @@ struct Trainer::Inner {
     return *trainer;
   }
 
+  // Of a failure in a stage nobody gets better, so that it ends the run even if the program catches it; it is hftrain's own, and
+  // keeps its words and its exit code.
+  template <typename Stage>
+  void go_through(Stage&& stage) {
+    trainer::Trainer& of_run = opened();
+    try {
+      runtime::translate_exceptions([&] { stage(of_run); });
+    } catch (...) {
+      failure = std::current_exception();
+      throw;
+    }
+  }
+
   // What the stages of the run ended with.
   struct Numbers {
     Metrics train, evaluation, prediction;
@@ -24,6 +39,8 @@ struct Trainer::Inner {
 
   Rank& rank;
   Numbers numbers;
+  bool trained = false;  // or about to
+  std::exception_ptr failure;
   std::shared_ptr<trainer::Trainer> trainer;
 };
 

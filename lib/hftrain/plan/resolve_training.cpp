@@ -90,7 +90,8 @@ std::vector<std::string> label_columns(const ResolveInput& input, const RunPlan&
 void check_metric(const ResolveInput& input, const EvaluationPlan& evaluation,
                   const std::vector<std::string>& of_task, Problems& problems) {
   const std::string& asked = evaluation.metric_for_best_model;
-  if (asked.empty()) return;
+  // What a program's compute_metrics returns only its first evaluation knows.
+  if (asked.empty() || input.parsed.arguments.launch.worker_program) return;
   std::vector<std::string> known = {"loss"};
   known.insert(known.end(), of_task.begin(), of_task.end());
   for (const char* speed : {"runtime", "samples_per_second", "steps_per_second"}) known.emplace_back(speed);

@@ -11,7 +11,8 @@
 namespace hftrain {
 
 // Columns of a micro-batch by the names that models take them by: input_ids, attention_mask, labels, decoder_input_ids [B, T] int64,
-// pixel_values [B, channels, height, width] float32, … What a model has no use for is refused.
+// pixel_values [B, channels, height, width] float32, … What a model has no use for is refused, and columns of other sizes than those beside
+// them: masks, positions and the labels of tokens are as wide as input_ids.
 using Batch = std::map<std::string, at::Tensor>;
 
 // The micro-batches of this rank alone, on the CPU. Used on the training thread. With several ranks an epoch of training ends on all of

@@ -26,8 +26,8 @@ class Optimizer {
   // Changes the parameters in place, by their .grad(), which is clipped already. One without a gradient stays as it is. Not called for an
   // update whose gradients are not finite.
   virtual void step(double learning_rate) = 0;
-  // What checkpoints keep: tensors of the shape of their parameter, or of one number, under names; there from construction on. `parameter`
-  // counts through all groups.
+  // What checkpoints keep: tensors of the shape of their parameter, or of one number, under names; there from construction on, and the same
+  // ones each time: a run that goes on writes into them. Others are refused. `parameter` counts through all groups.
   virtual std::vector<std::string> state_names() const { return {}; }
   virtual at::Tensor state(size_t /*parameter*/, const std::string& /*name*/) const { return {}; }
 };

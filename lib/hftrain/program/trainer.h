@@ -63,7 +63,7 @@ class Trainer {
   // What the program does on every rank: training, evaluation and prediction, each where its flag asks for it.
   virtual void run();
   // The numbers of the end of training, of the last evaluation, of the last prediction; empty: it was not asked for, or the run
-  // was stopped. Collective. Each once.
+  // was stopped. Collective. train() once. What they throw is of hftrain, and ends the run also where it is caught.
   virtual Metrics train();
   virtual Metrics evaluate();
   virtual Metrics predict();
@@ -78,16 +78,16 @@ class Trainer {
   // Forward and backward of a micro-batch, whose columns are on the device: changes the inputs and calls that of Trainer, once. The loss that is logged: a float32
   // scalar.
   virtual at::Tensor training_step(const Batch& inputs);
-  // Forward of a micro-batch, without gradients: changes the inputs, calls that of Trainer, changes what it gives. The rows of the output
-  // stay, and whether they are ids or scores.
+  // Forward of a micro-batch, without gradients: changes the inputs (labels stay there), calls that of Trainer, changes what it gives. The shape of the output
+  // stays, and whether it has ids or scores.
   virtual Prediction prediction_step(const Batch& inputs);
   // Numbers of an evaluation or a prediction beside those of its task, under names without eval_ or predict_. All ranks keep all
-  // outputs.
+  // outputs; what rank 0 gives counts on all.
   virtual Metrics compute_metrics(const EvalPrediction& all);
   // Each record before it goes to the console, to log.jsonl, to trackers and to on_log; may add to it and take away. Evaluations decide
   // over checkpoints by what they have measured.
   virtual void log(Metrics& record);
-  // Made once; nothing: those that were passed in, or those of the flags.
+  // Made once; nothing: those that were passed in, or those of the flags, which the run says.
   virtual std::unique_ptr<Optimizer> create_optimizer(const std::vector<ParameterGroup>& groups);
   virtual Schedule create_scheduler(int64_t training_updates);
 

@@ -17,10 +17,12 @@ namespace {
 Error no_weights(const std::string& folder) {
   Error error(ExitCode::kData, "no model weights in the folder");
   error.where(folder);
-  if (!path_exists(folder)) return error.why("the folder does not exist");
+  if (!path_exists(folder)) return error.why("the folder does not exist").hint("the path of one that does");
   const bool pickled =
       path_exists(folder + "/pytorch_model.bin") || path_exists(folder + "/pytorch_model.bin.index.json");
-  if (!pickled) return error.why(std::string("it has neither ") + kWeightsName + " nor " + kWeightsIndexName);
+  if (!pickled)
+    return error.why(std::string("it has neither ") + kWeightsName + " nor " + kWeightsIndexName)
+        .hint("a folder of save_pretrained, or a checkpoint");
   return error.why("it holds pytorch_model.bin, a Python pickle, which only Python can read")
       .hint("convert it once: python3 -c \"from transformers import AutoModel as M; M.from_pretrained('" +
             folder + "').save_pretrained('" + folder +

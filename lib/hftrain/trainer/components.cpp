@@ -80,14 +80,18 @@ std::unique_ptr<models::Model> make_model(const plan::RunPlan& plan, at::Device 
 std::unique_ptr<parallel::Strategy> make_strategy(const plan::RunPlan& plan, const models::Model& model,
                                                   comm::Communicator& communicator,
                                                   parallel::OptimizerMaker make_optimizer) {
-  if (!make_optimizer) make_optimizer = optimizer_maker(plan);
+  const auto make = [own = std::move(make_optimizer),
+                     planned = optimizer_maker(plan)](std::vector<optim::ParameterGroup> groups) {
+    std::unique_ptr<optim::Optimizer> made = own ? own(groups) : nullptr;
+    return made ? std::move(made) : planned(std::move(groups));
+  };
   if (plan.strategy.sharded()) {
     return std::make_unique<parallel::ShardedStrategy>(
-        plan.strategy, parameter_list(plan, model), model.units(), model.options().compute_dtype,
-        make_optimizer, communicator, parallel::make_host_copies(model.options().device));
+        plan.strategy, parameter_list(plan, model), model.units(), model.options().compute_dtype, make,
+        communicator, parallel::make_host_copies(model.options().device));
   }
-  return std::make_unique<parallel::ReplicatedStrategy>(plan.strategy, parameter_list(plan, model),
-                                                        make_optimizer, communicator);
+  return std::make_unique<parallel::ReplicatedStrategy>(plan.strategy, parameter_list(plan, model), make,
+                                                        communicator);
 }
 
 std::unique_ptr<nn::UnitRunner> make_checkpointing(const plan::RunPlan& plan, parallel::Strategy& strategy) {

@@ -20,7 +20,7 @@ namespace hftrain::trainer {
 at::ScalarType dtype_named(const std::string& name);
 
 std::unique_ptr<models::Model> make_model(const plan::RunPlan& plan, at::Device device);
-// `make_optimizer`: not set, that of the plan.
+// `make_optimizer`: not set, or where it makes nothing, that of the plan.
 std::unique_ptr<parallel::Strategy> make_strategy(const plan::RunPlan& plan, const models::Model& model,
                                                   comm::Communicator& communicator,
                                                   parallel::OptimizerMaker make_optimizer = {});

@@ -5,7 +5,10 @@
 #include <ATen/ops/scalar_tensor.h>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
+#include <cstdint>
+#include <string>
 #include <utility>
 
 #include "hftrain/base/clock.h"
@@ -49,6 +52,17 @@ std::vector<float> losses_of_round(const at::TensorAccessor<float, 3>& all, int6
     losses.push_back(static_cast<float>(all[rank][round][0] * share));
   }
   return losses;
+}
+
+// Ranks decide by them over checkpoints and the end of training, together. Bit for bit, what is no number included.
+metrics::MetricResults of_first_rank(comm::Communicator& communicator, const metrics::MetricResults& own) {
+  if (communicator.world_size() == 1) return own;
+  Json numbers = Json::array();
+  for (const auto& [name, value] : own) numbers.push_back({name, std::bit_cast<int64_t>(value)});
+  metrics::MetricResults first;
+  for (const Json& number : Json::parse(communicator.all_gather_text(numbers.dump()).front()))
+    first.emplace_back(number.at(0).get<std::string>(), std::bit_cast<double>(number.at(1).get<int64_t>()));
+  return first;
 }
 
 }  // namespace
@@ -253,8 +267,9 @@ Evaluation Evaluator::run(const EvaluationRequest& request) {
   if (loss) evaluation.metrics[request.prefix + "_loss"] = *loss;
   if (scorers) evaluation.scorer = scorers->finish();
   if (evaluation.scorer && (loss || evaluation.scorer->judges_by_itself())) {
-    for (const auto& [key, value] : evaluation.scorer->results())
-      evaluation.metrics[request.prefix + '_' + key] = value;
+    metrics::MetricResults results = evaluation.scorer->results();
+    if (request.own_metrics) results = of_first_rank(communicator_, results);
+    for (const auto& [key, value] : results) evaluation.metrics[request.prefix + '_' + key] = value;
   }
   evaluation.metrics.update(speeds(request.prefix, samples, monotonic_seconds() - begin));
   return evaluation;

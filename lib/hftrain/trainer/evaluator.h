@@ -35,6 +35,7 @@ struct EvaluationRequest {
   std::optional<tasks::ResultPlace> place = std::nullopt;
   std::function<void()> after_batch = {};  // of run(), on every rank; not set: nobody wants to know
   MakeOwnLoader own_loader = {};           // around that of the split; not set: that
+  bool own_metrics = false;  // somebody else's, which may differ from rank to rank: those of rank 0 count
 };
 
 // Of a batch whose columns are on the device.

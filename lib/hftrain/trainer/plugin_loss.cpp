@@ -14,9 +14,9 @@ void check_loss(const at::Tensor& loss) {
                                            : std::string("the tensor is undefined")));
 }
 
-models::OwnLoss plugin_loss(PluginPart part, plugin::Loss loss) {
-  return [part = std::move(part), loss = std::move(loss)](const models::OwnLossInput& input) {
-    return part.call("computing", [&] {
+models::OwnLoss plugin_loss(PluginPart part, plugin::Loss loss, const char* doing) {
+  return [part = std::move(part), loss = std::move(loss), doing](const models::OwnLossInput& input) {
+    return part.call(doing, [&] {
       const models::Batch& batch = input.batch;
       const at::Tensor result = loss({.logits = input.logits,
                                       .model_loss = input.model_loss,

@@ -10,6 +10,7 @@ namespace hftrain::trainer {
 // std::runtime_error unless it is a float32 scalar: what would otherwise be found in the middle of a backward pass.
 void check_loss(const at::Tensor& loss);
 
-models::OwnLoss plugin_loss(PluginPart part, plugin::Loss loss);
+// `doing`: what messages call it.
+models::OwnLoss plugin_loss(PluginPart part, plugin::Loss loss, const char* doing = "computing");
 
 }  // namespace hftrain::trainer

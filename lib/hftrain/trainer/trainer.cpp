@@ -394,7 +394,8 @@ EvaluationRequest Trainer::evaluation_request(EvaluatedSet set, bool writes) {
                             .make_scorer = with_own_metrics(make_scorer_maker(plan_, dataset, set, writes),
                                                             own_metrics_, plan_.evaluation.label_columns),
                             .after_batch = [this] { notify(&Callback::on_prediction_step); },
-                            .own_loader = set.predicted() ? own_loaders_.test : own_loaders_.evaluation};
+                            .own_loader = set.predicted() ? own_loaders_.test : own_loaders_.evaluation,
+                            .own_metrics = own_metrics_ != nullptr};
   if (writes && speaks()) request.place = {plan_.output_dir, prefix};
   return request;
 }

@@ -438,13 +438,15 @@ void Trainer::evaluate_and_track() {
   control_.should_evaluate = false;
   notify(&Callback::on_evaluate, metrics);
   const plan::EvaluationPlan& wanted = plan_.evaluation;
-  // The one before the first update is for people to look at: what is best is decided by those of training.
-  if (wanted.metric_for_best_model.empty() || state_.global_step == 0) return;
+  if (wanted.metric_for_best_model.empty()) return;
   if (!metrics.contains(wanted.metric_for_best_model)) {
     throw Error(ExitCode::kUsage, "there is no metric '" + wanted.metric_for_best_model + "'")
         .where("--metric_for_best_model")
-        .why("evaluation gives " + join(names_of(metrics), ", "));
+        .why("evaluation gives " + join(names_of(metrics), ", "))
+        .hint("one of these");
   }
+  // The one before the first update is for people to look at: what is best is decided by those of training.
+  if (state_.global_step == 0) return;
   const double value = metrics[wanted.metric_for_best_model].get<double>();
   if (schedule_->watches_metric()) schedule_->observe(value);
   const bool better = better_than(state_.best_metric, value, wanted.greater_is_better);
