@@ -76,6 +76,9 @@ TEST_CASE("whole numbers that none could hold are refused in words", "[reporting
     }
   }
   CHECK(parse_trainer_state(R"({"eval_steps": 500.0})", "here").eval_steps == 500);
+  // Of a stream.
+  CHECK(parse_trainer_state(R"({"num_train_epochs": 9223372036854775807})", "here").num_train_epochs ==
+        9223372036854775807);
 }
 
 TEST_CASE("transformers loads the file", "[reporting][parity]") {

@@ -1,6 +1,8 @@
 #include "hftrain/reporting/trainer_state.h"
 
 #include <cmath>
+#include <cstdint>
+#include <limits>
 #include <string>
 
 #include "hftrain/base/error.h"
@@ -41,14 +43,19 @@ Error no_trainer_state(const std::string& origin, const std::string& why) {
       .hint("copy the folder again, or use another checkpoint");
 }
 
-// What a whole number could not hold: as a cast of it says nothing that is known.
-void check_whole_numbers(const Json& value, const std::string& origin) {
+// sys.maxsize among them, which the Trainer writes for the epochs of a stream.
+bool fits(const Json& number) {
   constexpr double kMost = 9.2e18;  // below 2^63
+  if (number.is_number_float()) return std::abs(number.get<double>()) < kMost;
+  return !number.is_number_unsigned() || number.get<uint64_t>() <= std::numeric_limits<int64_t>::max();
+}
+
+// A cast of what a whole number cannot hold says nothing that is known.
+void check_whole_numbers(const Json& value, const std::string& origin) {
   for (const char* name : {"best_global_step", "eval_steps", "global_step", "logging_steps", "max_steps",
                            "num_input_tokens_seen", "num_train_epochs", "save_steps", "train_batch_size"}) {
     const auto number = value.find(name);
-    if (number == value.end() || !number->is_number()) continue;
-    if (!(std::abs(number->get<double>()) < kMost))
+    if (number != value.end() && number->is_number() && !fits(*number))
       throw no_trainer_state(origin, "its " + std::string(name) + " is " + number->dump());
   }
 }
