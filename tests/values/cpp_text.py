@@ -100,6 +100,32 @@ def end_of_simple(tokens, place):
     return place
 
 
+def statements_of(tokens):
+    """The statements of a block, or the one that stands without braces; each with all that its conditions stand over."""
+    if tokens[:1] == ["{"] and closing(tokens, 0) == len(tokens) - 1:
+        tokens = tokens[1:-1]
+    place = 0
+    while place < len(tokens):
+        end = end_of_statement(tokens, place)
+        yield tokens[place:end]
+        place = end
+
+
+def end_of_statement(tokens, place):
+    if place >= len(tokens) or tokens[place] == "{":
+        return closing(tokens, place) + 1
+    if tokens[place] in {"else", "do", "try"}:
+        return end_of_statement(tokens, place + 1)
+    if tokens[place] in {"if", "for", "while", "switch", "catch"}:
+        return end_of_statement(tokens, closing(tokens, tokens.index("(", place)) + 1)
+    return end_of_simple(tokens, place) + 1
+
+
+def controlled_by(statement):
+    """What stands behind the bracket of an if."""
+    return statement[closing(statement, statement.index("(")) + 1:]
+
+
 def end_of_type(tokens, place):
     """Behind a type that begins at `place`; where none does, or none is followed by a name, some place or other."""
     while place < len(tokens) and is_name(tokens[place]) and tokens[place] not in KEYWORDS - {"auto"}:

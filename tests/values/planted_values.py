@@ -26,6 +26,7 @@ OTHER = [(PLAN, "struct LoggingPlan {", " int64_t planted = 0;"),  # of the same
 COPY = [(RESOLVE, "result.only_model = saving.save_only_model;", " result.planted = saving.planted;")]
 
 IDLE, WORKING = "SavingArguments::planted is accepted and acts nowhere", None
+REFUSED = "SavingArguments::planted is accepted and only refused"
 PLANTS = {
     "a flag that nothing reads": (FLAG, IDLE),
     "a flag that is copied into the plan and forgotten": (FLAG + MEMBER + COPY, IDLE),
@@ -53,7 +54,20 @@ PLANTS = {
         (RESOLVE, "SavingPlan result;", " if (saving.planted > 0) result.only_model = true;")], WORKING),
     "a flag that is refused with some values and does nothing with the others": (FLAG + [
         (RESOLVE, "SavingPlan result;", " if (saving.planted > 9) throw Error(ExitCode::kUsage, \"too many\");")],
-        "SavingArguments::planted is accepted and only refused"),
+        REFUSED),
+    "a flag that the plan refuses in one combination and answers at once": (FLAG + [
+        (RESOLVE, "SavingPlan result;", " if (saving.planted > 9 && saving.async_save) { problems.usage(\"both\"); return result; }")],
+        REFUSED),
+    "a flag that a worker refuses in one combination and forgets in the others": (FLAG + MEMBER + COPY + [
+        (WORKER, "models::ModelOptions options;",
+         " if (plan.saving.only_model) { if (plan.saving.planted > 9) throw Error(ExitCode::kUsage, \"both\"); }")], REFUSED),
+    "a flag that the front program refuses with a word of its value and forgets otherwise": (FLAG + [
+        (FRONT, "data::PrepareRequest request;",
+         " if (arguments.saving.planted > 9) throw Error(ExitCode::kUsage, std::to_string(arguments.saving.planted));")], REFUSED),
+    "a flag that a worker refuses with one value and follows with the others": (FLAG + MEMBER + COPY + [
+        (WORKER, "models::ModelOptions options;",
+         " if (plan.saving.planted > 9) throw Error(ExitCode::kUsage, \"much\"); else if (plan.saving.planted > 0) std::abort();")],
+        WORKING),
     "a flag that is refused where it cannot work": (FLAG + MEMBER + COPY + [
         (RESOLVE, "SavingPlan result;", " if (saving.planted > 9) throw Error(ExitCode::kUsage, \"too many\");"),
         (WORKER, "models::ModelOptions options;", " if (plan.saving.planted > 0) std::abort();")], WORKING),

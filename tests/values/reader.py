@@ -1,22 +1,22 @@
 """Reads functions into the graph.
 
 A value flows into what is assigned from it, into parameters that it is passed as, into results, and into what is
-assigned under a condition that reads it. In a module that acts, every other use of it is an act. In one that only
-carries values there is none: deciding whether a run is refused is told apart, for an option must do more where it is
-not.
+assigned under a condition that reads it. In a module that acts, every other use of it is an act; in one that only
+carries values there is none. Deciding whether a run is refused is told apart in both, for an option must do more where
+it is not.
 """
 import itertools
 import re
 
-from cpp_text import (KEYWORDS, QUALIFIERS, closing, end_of_simple, end_of_type, is_lambda, is_name, lambda_parameters,
-                      split)
-from graph import ACT, REFUSES, inside_node, parameter_node, result_node
+from cpp_text import (KEYWORDS, QUALIFIERS, closing, controlled_by, end_of_simple, end_of_type, is_lambda, is_name,
+                      lambda_parameters, split, statements_of)
+from graph import ACT, REFUSES, SAID, Showing, inside_node, parameter_node, result_node
 from values import Values
 
 ASSIGNMENTS = {"=", "+=", "-=", "*=", "/=", "%=", "|=", "&=", "^=", "<<="}
-REFUSAL = re.compile(r"\bthrow\b|\bproblems_? \. (?:usage|add|environment|push_back) |\brefuse\w* \(")
-
-
+REFUSING = r"(?:throw\b|\bproblems_? \. (?:usage|add|environment|push_back) |refuse\w* \()"
+REFUSAL = re.compile(rf"\b{REFUSING}")
+ONLY_REFUSAL = re.compile(rf"(?:return )?(?:\w+ (?:\.|->|::) )*{REFUSING}")  # a whole statement
 NEVER = re.compile(r"(?!)")
 # Refuses a second value of the same setting, whatever becomes of the first.
 DISAGREEMENT = "assign"
@@ -87,10 +87,21 @@ class Reader(Values):
         after = self.statement(tokens, end + 1, under | read)[0]
         while tokens[after:after + 1] == ["else"]:
             after = self.statement(tokens, after + 1, under | read)[0]
+        refused = self.only_refuses(tokens[end + 1:after])
         if self.acts:
-            self.graph.add(read, ACT)
-        leaves = {"return", "continue", "break"} & set(tokens[end + 1:after])
+            self.graph.add(read, REFUSES if refused else ACT)
+        leaves = not refused and {"return", "continue", "break"} & set(tokens[end + 1:after])
         return after, under | read if leaves else under
+
+    def only_refuses(self, tokens):
+        """Whether a run that comes into this block is refused there, or leaves it as if it were not there."""
+        statements = list(statements_of(tokens))
+        if any("else" in statement for statement in statements):
+            return False
+        if any(ONLY_REFUSAL.match(" ".join(statement)) for statement in statements):
+            return self.refusal is not NEVER
+        return bool(statements) and all(statement[0] == "if" and self.only_refuses(controlled_by(statement))
+                                        for statement in statements)
 
     def condition(self, keyword, inside, under):
         """Takes in what a condition declares, and returns what it reads."""
@@ -111,13 +122,18 @@ class Reader(Values):
         if not tokens or tokens[0] in {"using", "break", "continue"}:
             return
         if self.refuses(tokens):
-            self.graph.add(under, ACT if self.acts else REFUSES)
-        if tokens[0] == "throw" and not self.acts:
-            return
+            self.graph.add(under, REFUSES)
+        if tokens[0] == "throw":
+            return self.said(tokens[1:])
         if tokens[0] == "return":
             self.assign(tokens[1:], [self.returned], self.returned_core, under)
         elif not self.declaration(tokens, under) and not self.assignment(tokens, under):
             self.expression(tokens, under)
+
+    def said(self, tokens):
+        graph, self.graph = self.graph, Showing(self.graph)
+        self.graph.add(self.reads(tokens, frozenset()), SAID)
+        self.graph = graph
 
     def expression(self, tokens, under):
         """A call or an increment: what it reads goes into the object; conditions around it into what is called."""

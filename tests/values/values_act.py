@@ -42,6 +42,10 @@ FOR_PEOPLE = {
 # Members that decide nothing but whether a run is refused; each has a reason to.
 ESTIMATE = "an estimate: a run that does not fit is refused, and `hftrain plan` prints it"
 ONLY_REFUSE = {
+    "InstructionArguments::padding_free": "its task answers by a pointer of the table of tasks, which is not followed here",
+    "LaunchArguments::force_multi": "what it does is to lift a refusal",
+    **dict.fromkeys(("ModelArguments::ignore_mismatched_sizes", "ModelPlan::ignore_mismatched_sizes"),
+                    "what it does is to lift a refusal"),
     "AdapterSpec::tied_as_one": "an adapter whose tied matrices peft trained apart is refused",
     "AdapterArguments::lora_task_type": "the model's head is what it says, and another word is refused",
     "ModelArguments::resize_position_embeddings": "it acts by a key of the model's config, which is JSON and is not followed here",
