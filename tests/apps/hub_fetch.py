@@ -117,6 +117,27 @@ def a_killed_fetch_is_gone_on_from(fixture, folder):
         expect(f"bytes={kept}-" in [headers.get("Range") for _, _, headers in server.calls], "the rest alone came", kept)
 
 
+def a_fetch_that_waits_for_another_says_so(fixture, folder):
+    with Server() as server:
+        repository = server.add("org/net", FILES)
+        environment = environment_of(fixture, folder, server)
+        server.hold = lambda method, path: path.startswith("/cdn/")
+        programs = [subprocess.Popen([HFTRAIN, "fetch", "org/net"], env=environment, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)]
+        server.held.wait()
+        programs.append(subprocess.Popen([HFTRAIN, "fetch", "org/net"], env=environment, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE))
+        said = ""
+        while "model.safetensors: another program is fetching it, and is waited for" not in said:
+            line = programs[1].stderr.readline()
+            expect(line and not said.count("another"), "the second says what it waits for, once", said)
+            said += line
+        server.hold = None
+        server.go_on.set()
+        ends = [(program.communicate(), program.returncode) for program in programs]
+        expect(all(code == 0 for _, code in ends), "both have it", ends)
+        expect(sum(path.startswith("/cdn/") for _, path, _ in server.calls) == 1, "and it comes once", server.calls)
+    is_whole(folder, repository, "org/net", TAKEN)
+
+
 def tokens_open_what_is_gated_and_are_nowhere(fixture, folder):
     secret = "hf_" + "SeCrEt" * 6
     with Server(token=secret) as server:
@@ -175,7 +196,7 @@ def what_cannot_be_is_told_in_four_parts(fixture, folder):
         server.lie = lambda path, data: data + b"again"  # what the hash is of has come
         fetch(environment, "org/net")
         server.lie = lambda path, data: data
-        server.add("org/odd", {"a.pkl": b"x", "b.bin": b"x"}, kind="dataset")
+        server.add("org/odd", {"a.pkl": b"x", "b.bin": b"x", "README.md": b"# rows", ".gitattributes": b""}, kind="dataset")
         four_parts(fetch(environment, "org/odd", "--dataset", expect_code=4).stderr, "org/odd has nothing but pickles", "refs/convert/parquet")
         server.add("org/fresh", FILES)
         server.same_page = True
@@ -208,12 +229,18 @@ def a_full_disk_is_told_and_gone_on_from(fixture, folder):
         subprocess.run(["umount", disk], check=False)
 
 
-def tls_is_checked(fixture, folder):
+def certificate_of(folder):
+    """Of the loopback address: the files of it and of its key."""
     key, certificate = os.path.join(folder, "key.pem"), os.path.join(folder, "certificate.pem")
     made = subprocess.run(["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-keyout", key, "-out", certificate, "-days", "2", "-subj",
                            "/CN=localhost", "-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1"], capture_output=True, text=True)
     if made.returncode != 0:
         skip(f"openssl makes no certificate here ({made.stderr.strip()[-200:]})")
+    return certificate, key
+
+
+def tls_is_checked(fixture, folder):
+    certificate, key = certificate_of(folder)
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(certificate, key)
     with Server(context=context) as server:
@@ -298,7 +325,7 @@ def what_the_python_client_pushed_is_fetched(fixture, folder):
 
 
 SCENARIOS = [a_model_comes_whole_and_without_pickles, connections_are_cut_at_every_request, a_killed_fetch_is_gone_on_from,
-             tokens_open_what_is_gated_and_are_nowhere, what_cannot_be_is_told_in_four_parts, a_full_disk_is_told_and_gone_on_from,
+             a_fetch_that_waits_for_another_says_so, tokens_open_what_is_gated_and_are_nowhere, what_cannot_be_is_told_in_four_parts, a_full_disk_is_told_and_gone_on_from,
              tls_is_checked, the_python_client_and_a_run_find_what_was_fetched, what_the_python_client_pushed_is_fetched]
 if __name__ == "__main__":
     run_scenarios(SCENARIOS, sys.argv[1:], Fixture)

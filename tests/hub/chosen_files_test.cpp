@@ -46,6 +46,17 @@ TEST_CASE("chosen files: weights that nothing here reads are left out of a model
   CHECK(choose_files({"org/name", Kind::kDataset}, files_called({"a.h5"})).taken.size() == 1);
 }
 
+TEST_CASE("chosen files: a data set whose rows are all pickles is refused, whatever tells of it", "[hub]") {
+  const Names telling = {"README.md", ".gitattributes",     "LICENSE", "license.txt",
+                         "loader.py", "dataset_infos.json", "x.pkl"};
+  CHECK_THROWS_AS(choose_files({"org/rows", Kind::kDataset}, files_called(telling)), Error);
+  for (const char* rows : {"train.parquet", "train.txt", "a.json", "pictures/a.png", "train"})
+    CHECK(
+        choose_files({"org/rows", Kind::kDataset}, files_called({"README.md", "x.pkl", rows})).taken.size() ==
+        2);
+  CHECK(choose_files({"org/rows", Kind::kDataset}, files_called({"README.md"})).taken.size() == 1);
+}
+
 TEST_CASE("chosen files: a model whose weights are all pickles is refused", "[hub]") {
   try {
     choose_files({"org/name", Kind::kModel}, files_called({"config.json", "pytorch_model.bin"}));

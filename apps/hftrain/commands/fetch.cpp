@@ -34,12 +34,15 @@ Error no_name_of_the_hub(const std::string& name) {
 class ShownFetch {
  public:
   explicit ShownFetch(std::ostream& err) : err_(err) {}
-  void operator()(const hub::RemoteFile& file, uint64_t bytes) {
+  void has(const hub::RemoteFile& file, uint64_t bytes) {
     const double now = monotonic_seconds();
     if (bytes < file.size && now - last_ < kSecondsBetweenLines) return;
     last_ = now;
     err_ << file.path << ": " << (bytes < file.size ? format_bytes(bytes) + " of " : "")
          << format_bytes(file.size) << std::endl;
+  }
+  void waits(const hub::RemoteFile& file) {
+    err_ << file.path << ": another program is fetching it, and is waited for" << std::endl;
   }
 
  private:
@@ -101,9 +104,10 @@ ExitCode run_fetch(const CommandContext& context) {
                                            order.dataset ? plan::HubKind::kDataset : plan::HubKind::kModel);
   hub::Api api(hub::read_access(context.environment, std::nullopt));
   ShownFetch shown(context.err);
-  tell(context, order, hub::fetch(api, request, [&shown](const hub::RemoteFile& file, uint64_t bytes) {
-         shown(file, bytes);
-       }));
+  const hub::Progress progress = {
+      .has = [&shown](const hub::RemoteFile& file, uint64_t bytes) { shown.has(file, bytes); },
+      .waits = [&shown](const hub::RemoteFile& file) { shown.waits(file); }};
+  tell(context, order, hub::fetch(api, request, progress));
   return ExitCode::kDone;
 }
 

@@ -32,12 +32,17 @@ FileDescriptor opened(const std::string& path, int flags) {
   return file;
 }
 
-// Two programs that fetch the same file: the second one waits, and finds it there.
-FileDescriptor locked(const std::string& path) {
+// Two programs that fetch the same file: the second one waits, and finds it there. `waits` is called before it does.
+FileDescriptor locked(const std::string& path, const std::function<void()>& waits) {
   create_directories(fs::path(path).parent_path().string());
   FileDescriptor file = opened(path, O_RDWR);
-  while (::flock(file.get(), LOCK_EX) != 0) {
-    if (errno != EINTR) throw system_error(errno, "cannot lock", path);
+  for (int how = LOCK_EX | LOCK_NB; ::flock(file.get(), how) != 0;) {
+    if (errno == EWOULDBLOCK) {
+      how = LOCK_EX;
+      waits();
+    } else if (errno != EINTR) {
+      throw system_error(errno, "cannot lock", path);
+    }
   }
   return file;
 }
@@ -77,7 +82,7 @@ class Partial {
         throw system_error(errno, "cannot write", path_);
       write_all(file_.get(), piece, path_);
       have_ += piece.size();
-      if (progress_) progress_(remote_, have_);
+      if (progress_.has) progress_.has(remote_, have_);
       return !more;
     } catch (...) {
       failure_ = std::current_exception();
@@ -162,7 +167,9 @@ uint64_t receive(Api& api, const Repository& repository, const std::string& comm
 uint64_t download_blob(Api& api, const Repository& repository, const std::string& commit,
                        const RemoteFile& file, const BlobPlace& place, const Progress& progress) {
   const std::string blob = place.blobs + '/' + file.hash;
-  const FileDescriptor lock = locked(place.locks + '/' + file.hash + ".lock");
+  const FileDescriptor lock = locked(place.locks + '/' + file.hash + ".lock", [&] {
+    if (progress.waits) progress.waits(file);
+  });
   std::error_code ignored;
   if (fs::is_regular_file(blob, ignored) && fs::file_size(blob, ignored) == file.size) return 0;
   Partial partial(blob + ".incomplete", file, progress);

@@ -10,8 +10,11 @@
 
 namespace hftrain::hub {
 
-// Called now and then with how many bytes of the file are there.
-using Progress = std::function<void(const RemoteFile& file, uint64_t bytes)>;
+// Called while a file comes; either may be empty.
+struct Progress {
+  std::function<void(const RemoteFile& file, uint64_t bytes)> has;  // now and then: so many bytes are there
+  std::function<void(const RemoteFile& file)> waits;  // another program fetches it, and is waited for
+};
 
 struct BlobPlace {
   std::string blobs;  // folder: the file becomes blobs/HASH, and is blobs/HASH.incomplete before

@@ -16,6 +16,11 @@ constexpr std::array<std::string_view, 11> kPickles = {
 constexpr std::array<std::string_view, 10> kOthers = {".h5", ".msgpack", ".onnx",    ".onnx_data", ".tflite",
                                                       ".ot", ".gguf",    ".mlmodel", ".keras",     ".pb"};
 
+// Of a data set that has none of its rows in anything else: what tells of it, or loads it.
+constexpr std::array<std::string_view, 10> kWithoutRows = {
+    ".md",       ".py", ".yaml", ".yml", ".bib", ".cff", "license", "dataset_infos.json", ".gitattributes",
+    ".gitignore"};
+
 template <size_t kSize>
 bool ends_with_one_of(const std::string& path, const std::array<std::string_view, kSize>& endings) {
   const std::string name = to_lower(path);
@@ -35,6 +40,12 @@ bool ends_with_one_of(const std::string& path, const std::array<std::string_view
           "a revision that has them (--revision refs/pr/N, where the Hub's converter offers one), or convert "
           "them "
           "with transformers: AutoModel.from_pretrained(NAME).save_pretrained(FOLDER)");
+}
+
+bool may_have_rows(const RemoteFile& file) {
+  const size_t name = file.path.rfind('/') + 1;  // 0 without a folder
+  return !to_lower(file.path.substr(name)).starts_with("license.") &&
+         !ends_with_one_of(file.path, kWithoutRows);
 }
 
 [[noreturn]] void refuse_pickles(const Repository& repository, const ChosenFiles& files) {
@@ -62,7 +73,8 @@ ChosenFiles choose_files(const Repository& repository, std::vector<RemoteFile> f
   }
   if (model && !weights && !(chosen.pickles.empty() && chosen.others.empty()))
     refuse_weights(repository, chosen);
-  if (chosen.taken.empty() && !chosen.pickles.empty()) refuse_pickles(repository, chosen);
+  if (!chosen.pickles.empty() && std::none_of(chosen.taken.begin(), chosen.taken.end(), may_have_rows))
+    refuse_pickles(repository, chosen);
   return chosen;
 }
 

@@ -14,7 +14,7 @@ struct ChosenFiles {
   std::vector<std::string> others;   // left out: weights of other frameworks
 };
 
-// Error(kData) for a model whose only weights are pickles, or of other frameworks.
+// Error(kData) for a model whose only weights are pickles, or of other frameworks, and for a data set whose only rows are pickles.
 ChosenFiles choose_files(const Repository& repository, std::vector<RemoteFile> files);
 
 }  // namespace hftrain::hub
