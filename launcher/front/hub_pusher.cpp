@@ -21,6 +21,8 @@ namespace hftrain::front {
 namespace {
 
 constexpr const char* kTheModel = "the model";
+constexpr int kMostAtOnce =
+    4;  // each holds what it is to send on the disk, though its checkpoint may be gone
 
 std::string last_part(const std::string& path) {
   return std::filesystem::path(path).filename().string();
@@ -64,8 +66,9 @@ void HubPusher::add(const std::string& checkpoint) {
   if (!checkpoint.empty() && asked_.hub_strategy == "end") return;
   {
     const std::lock_guard<std::mutex> lock(mutex_);
-    if (!checkpoint.empty() && pending_ > 0 && !asked_.hub_always_push) {
-      if (asked_.hub_strategy == "all_checkpoints") skipped_.insert(last_part(checkpoint));
+    if (!checkpoint.empty() && pending_ >= (asked_.hub_always_push ? kMostAtOnce : 1)) {
+      if (asked_.hub_always_push || asked_.hub_strategy == "all_checkpoints")
+        skipped_.insert(last_part(checkpoint));
       return;
     }
     ++pending_;
@@ -85,7 +88,7 @@ void HubPusher::add(const std::string& checkpoint) {
 
 HubPusher::Order HubPusher::keep_output(const std::string& folder) {
   Order order;
-  order.model = std::make_unique<PushSnapshot>(folder);
+  order.model = std::make_unique<PushSnapshot>(folder, stop_);
   order.model->take_output(output_dir_);
   order.commits.push_back({kTheModel, {.message = "End of training", .files = order.model->files()}});
   return order;
@@ -94,7 +97,7 @@ HubPusher::Order HubPusher::keep_output(const std::string& folder) {
 HubPusher::Order HubPusher::keep(const std::string& checkpoint, const std::string& folder) {
   Order order;
   const std::string message = message_of(checkpoint);
-  order.model = std::make_unique<PushSnapshot>(folder + "-model");
+  order.model = std::make_unique<PushSnapshot>(folder + "-model", stop_);
   if (order.model->take_model(output_dir_, checkpoint)) {
     order.commits.push_back({kTheModel, {.message = message, .files = order.model->files()}});
   } else if (!told_of_parts_) {
@@ -105,7 +108,7 @@ HubPusher::Order HubPusher::keep(const std::string& checkpoint, const std::strin
   }
   if (asked_.hub_strategy == "every_save") return order;
   const std::string name = name_in_repository(checkpoint);
-  order.checkpoint = std::make_unique<PushSnapshot>(folder + "-state");
+  order.checkpoint = std::make_unique<PushSnapshot>(folder + "-state", stop_);
   order.checkpoint->take_checkpoint(checkpoint, name);
   order.commits.push_back(
       {name,
@@ -202,8 +205,12 @@ void HubPusher::tell_end() {
   const std::lock_guard<std::mutex> lock(mutex_);
   const std::vector<std::string> skipped(skipped_.begin(), skipped_.end());
   if (!skipped.empty())
-    console_.message(LogLevel::kInfo,
-                     "not pushed, for another push was going on (--hub_always_push): " + join(skipped, ", "));
+    console_.message(
+        LogLevel::kInfo,
+        "not pushed, for " +
+            (asked_.hub_always_push ? std::to_string(kMostAtOnce) + " pushes were on their way: "
+                                    : std::string("another push was going on (--hub_always_push): ")) +
+            join(skipped, ", "));
   if (missing_.empty()) return;
   const std::vector<std::string> missing(missing_.begin(), missing_.end());
   console_.message(LogLevel::kWarning,

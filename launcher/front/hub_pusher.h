@@ -31,11 +31,13 @@ class HubPusher : public launcher::WorkerObserver {
   HubPusher& operator=(const HubPusher&) = delete;
   ~HubPusher() override;  // leaves what is not done
 
-  // A committed checkpoint, unless a push is going on (without --hub_always_push) or nothing is asked of it.
+  // A committed checkpoint, unless a push is going on (four of them with --hub_always_push) or nothing is asked of it.
   void on_event(const plan::WorkerEvent& event) override;
   void on_output(const launcher::OutputLine&) override {}
   void on_notice(const std::string&) override {}
 
+  // Until the checkpoints that were told of are linked or copied aside, and may be moved. From any thread.
+  void settle() { snapshots_.wait(); }
   // The output folder, whose files do not change any more.
   void push_output();
   // Waits for all pushes, at most `seconds`; false when there is still one. From any thread.

@@ -178,7 +178,8 @@ std::string line_of_search(const launcher::JobResult& result, const plan::RunPla
 
 // What the attempts did is moved out of the way, and the plan is made anew.
 plan::RunPlan plan_of_search(const PlanMaker& make_plan, const plan::RunPlan& plan, int64_t batch,
-                             Attempts& attempts, std::vector<std::string>& notices) {
+                             Attempts& attempts, HubPusher* pusher, std::vector<std::string>& notices) {
+  if (pusher != nullptr) pusher->settle();
   const std::string aside = set_aside(attempts.begin_anew(), plan);
   if (!aside.empty()) notices.push_back("the checkpoints of larger micro-batches are in " + aside);
   plan::RunPlan smaller = make_plan(batch, attempts.resume_from());
@@ -223,7 +224,7 @@ ExitCode run_workers(const CommandContext& context, const Inputs& inputs, plan::
       std::vector<std::string> notices;
       others.run_in_background([&] {
         if (batch) {
-          plan = plan_of_search(make_plan, plan, *batch, attempts, notices);
+          plan = plan_of_search(make_plan, plan, *batch, attempts, pusher ? &*pusher : nullptr, notices);
         } else {
           attempts.find_start();
           notices = attempts.notices();

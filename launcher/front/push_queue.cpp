@@ -21,6 +21,11 @@ void PushQueue::add(std::function<void()> work) {
   more_.notify_all();
 }
 
+void PushQueue::wait() {
+  std::unique_lock<std::mutex> lock(mutex_);
+  idle_.wait(lock, [this] { return !works_ && waiting_.empty(); });
+}
+
 void PushQueue::run() {
   for (;;) {
     std::function<void()> work;
@@ -30,8 +35,12 @@ void PushQueue::run() {
       if (over_) return;
       work = std::move(waiting_.front());
       waiting_.pop_front();
+      works_ = true;
     }
     work();
+    const std::lock_guard<std::mutex> lock(mutex_);
+    works_ = false;
+    idle_.notify_all();
   }
 }
 

@@ -19,14 +19,16 @@ class PushQueue {
 
   // `work` throws nothing.
   void add(std::function<void()> work);
+  // Until all that was added is done.
+  void wait();
 
  private:
   void run();
 
   std::mutex mutex_;
-  std::condition_variable more_;
+  std::condition_variable more_, idle_;
   std::deque<std::function<void()>> waiting_;
-  bool over_ = false;
+  bool over_ = false, works_ = false;
   std::thread thread_;  // uses the above
 };
 

@@ -1,7 +1,11 @@
 #include "launcher/front/push_snapshot.h"
 
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <filesystem>
 #include <set>
 #include <string>
@@ -17,6 +21,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr size_t kPieceOfACopy = size_t{1} << 20;
 constexpr std::array<std::string_view, 6> kState = {
     "trainer_state.json", "hftrain_state.json", "manifest.json", "optimizer.pt", "scheduler.pt", "scaler.pt"};
 
@@ -51,7 +56,8 @@ std::vector<std::string> files_below(const std::string& folder, bool of_output) 
 
 }  // namespace
 
-PushSnapshot::PushSnapshot(std::string folder) : folder_(std::move(folder)) {
+PushSnapshot::PushSnapshot(std::string folder, const std::atomic<bool>& stop)
+    : folder_(std::move(folder)), stop_(stop) {
   fs::remove_all(folder_);
   create_directories(folder_);
 }
@@ -89,12 +95,26 @@ void PushSnapshot::take(const std::string& from, const std::string& path, bool c
   create_directories(fs::path(to).parent_path().string());
   std::error_code failed;
   if (!changes) fs::create_hard_link(from, to, failed);
-  if (changes || failed) {  // a file system without hard links
-    failed.clear();
-    fs::copy_file(from, to, failed);
-  }
-  if (failed) throw system_error(failed.value(), "cannot keep for the push", from, ExitCode::kDisk);
+  if (changes || failed) copy(from, to);  // a file system without hard links
   files_.push_back({to, path});
+}
+
+// In pieces, for the end of a run does not wait for the rest of a large file.
+void PushSnapshot::copy(const std::string& from, const std::string& to) const {
+  const FileDescriptor source(::open(from.c_str(), O_RDONLY | O_CLOEXEC));
+  const FileDescriptor target(::open(to.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
+  std::vector<char> buffer(kPieceOfACopy);
+  ssize_t got = source && target ? 1 : -1;
+  while (got > 0) {
+    if (stop_)
+      throw Error(ExitCode::kDisk, "cannot keep for the push")
+          .where(from)
+          .why("it was stopped")
+          .hint("start again");
+    got = ::read(source.get(), buffer.data(), buffer.size());
+    if (got > 0) write_all(target.get(), {buffer.data(), static_cast<size_t>(got)}, to);
+  }
+  if (got < 0) throw system_error(errno, "cannot keep for the push", from, ExitCode::kDisk);
 }
 
 }  // namespace hftrain::front

@@ -2,6 +2,7 @@
 // own, so that a checkpoint may go while it is on its way.
 #pragma once
 
+#include <atomic>
 #include <string>
 #include <vector>
 
@@ -12,8 +13,8 @@ namespace hftrain::front {
 // Removed with everything in it at its end.
 class PushSnapshot {
  public:
-  // Made anew. Throws an Error (kDisk) when it cannot be.
-  explicit PushSnapshot(std::string folder);
+  // Made anew. Throws an Error (kDisk) when it cannot be, as the members below do, also once `stop`, which must outlive the object, is true.
+  PushSnapshot(std::string folder, const std::atomic<bool>& stop);
   PushSnapshot(const PushSnapshot&) = delete;
   PushSnapshot& operator=(const PushSnapshot&) = delete;
   ~PushSnapshot();
@@ -30,8 +31,10 @@ class PushSnapshot {
 
  private:
   void take(const std::string& from, const std::string& path, bool changes);
+  void copy(const std::string& from, const std::string& to) const;
 
   std::string folder_;
+  const std::atomic<bool>& stop_;
   std::vector<hub::PushedFile> files_;
 };
 

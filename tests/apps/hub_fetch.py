@@ -206,6 +206,9 @@ def what_cannot_be_is_told_in_four_parts(fixture, folder):
         server.names_commit, server.endless_refusals = "", True
         server.fault = lambda method, path: 404 if "/resolve/" in path else 0
         four_parts(fetch(environment, "org/fresh", expect_code=4).stderr, "is not there, or is private")
+        for call in ("/revision/", "/tree/"):
+            server.fault = lambda method, path, call=call: 404 if call in path else 0
+            four_parts(fetch(environment, "org/fresh", expect_code=4).stderr, "is not there, or is private")
         server.fault, server.endless_refusals = lambda method, path: 0, False
         expect(not os.path.exists(os.path.join(cache_of(folder, "org/fresh"), "snapshots")), "no snapshot of a part", files_below(folder))
     four_parts(fetch(environment, "org/net", expect_code=3).stderr, "the Hub cannot be reached")

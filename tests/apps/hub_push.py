@@ -3,19 +3,23 @@
 
   hub_push.py [SCENARIO]…     all of them without a word
 """
+import concurrent.futures
 import json
 import os
 import signal
+import ssl
 import subprocess
 import sys
+import time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from hub_fetch import ask_python, environment_of, files_below, four_parts, python_of
+from hub_fetch import ask_python, certificate_of, environment_of, files_below, four_parts, python_of
 from hub_server import Server, sha256
-from runs import HFTRAIN, Fixture, expect, run_scenarios
+from runs import HFTRAIN, PATIENCE, Fixture, expect, run_scenarios
 
 SECRET = "hf_" + "SeCrEt" * 6
 STEPS = ["--max_steps", 4, "--save_strategy", "steps", "--save_steps", 2, "--push_to_hub"]
+STRATEGIES = ("end", "every_save", "checkpoint", "all_checkpoints")
 MODEL = ["config.json", "model.safetensors", "tokenizer.json"]
 
 
@@ -24,7 +28,7 @@ def words(fixture, out, *more):
 
 
 def push(fixture, environment, out, *more, expect_code=0):
-    result = subprocess.run(words(fixture, out, *more), env=environment, text=True, capture_output=True)
+    result = subprocess.run(words(fixture, out, *more), env=environment, text=True, capture_output=True, timeout=PATIENCE)
     expect(result.returncode == expect_code, f"{more} ended with {result.returncode}, not {expect_code}", result.stdout + result.stderr)
     return result
 
@@ -38,14 +42,15 @@ def is_model_of(repository, out, revision="main"):
     for name in MODEL:
         with open(os.path.join(out, name), "rb") as file:
             expect(name in files and files[name].data == file.read(), "the model is there, byte for byte", (name, sorted(files)))
-    inside = [path for path in files if path.startswith(("hftrain", "checkpoint-", "_", "."))]
+    inside = [path for path in files if path.startswith(("hftrain", "_", "."))]
     expect(not inside, "nothing of the run's own", inside)
 
 
 def nothing_half_written(server):
-    """Every file of every commit is whole, and nobody was asked for what is none of the Hub's interface."""
+    """Every file of every commit is whole, a model has all its files, and nobody was asked for what is none of the Hub's interface."""
     for repository in server.repositories.values():
         for files in repository.commits.values():
+            expect("config.json" not in files or set(MODEL) <= set(files), "a whole model", sorted(files))
             for path, blob in files.items():
                 expect(not blob.large or sha256(blob.data) == blob.etag, "a whole file", path)
     expect(not server.wrong, "nothing but the Hub's interface", server.wrong)
@@ -58,8 +63,20 @@ def is_nowhere(secret, folder, *said):
     expect(all(secret not in text for text in said), "the token is not said", said)
 
 
+def commits_of(strategy):
+    """What two saves and the end bring; the files of the end may have come with the last one."""
+    saves = [f"Training in progress, step {step}" for step in (2, 4)]
+    return {"end": [], "every_save": saves}.get(strategy, [each for save in saves for each in (save, save + ", checkpoint")])
+
+
+def has_commits_of(repository, strategy):
+    messages = commits_of(strategy)
+    expect(repository.messages == messages + ["End of training"] or (messages and repository.messages == messages), "the commits",
+           (strategy, repository.messages))
+
+
 def each_strategy_pushes_what_it_says(fixture, folder):
-    for strategy in ("end", "every_save", "checkpoint", "all_checkpoints"):
+    for strategy in STRATEGIES:
         out = os.path.join(folder, "a-" + strategy)
         with Server(token=SECRET) as server:
             environment = place(fixture, os.path.join(folder, "home-" + strategy), server)
@@ -68,11 +85,7 @@ def each_strategy_pushes_what_it_says(fixture, folder):
             said = push(fixture, environment, out, "--hub_strategy", strategy, "--hub_always_push", "--hub_private_repo").stderr
             repository = server.of("me/a-" + strategy)
         expect(repository.private, "private", strategy)
-        saves = [f"Training in progress, step {step}" for step in (2, 4)]
-        messages = {"end": [], "every_save": saves}.get(strategy, [each for save in saves for each in (save, save + ", checkpoint")])
-        # The files of the end may have come with the last checkpoint, which is then all.
-        expect(repository.messages == messages + ["End of training"] or (messages and repository.messages == messages), "the commits",
-               (strategy, repository.messages, said))
+        has_commits_of(repository, strategy)
         folders = {"end": [], "every_save": [], "checkpoint": ["last-checkpoint"], "all_checkpoints": ["checkpoint-2", "checkpoint-4"]}[strategy]
         there = {path.split("/")[0]: path for path in repository.files() if "/" in path and not path.startswith("runs/")}
         expect(sorted(there) == folders, "folders of checkpoints", (strategy, sorted(repository.files())))
@@ -121,14 +134,180 @@ def names_branches_and_tokens_are_found(fixture, folder):
 
 
 def connections_are_cut_at_every_request(fixture, folder):
-    for cut in ("before", "after", "half"):
-        out = os.path.join(folder, cut)
+    def pushed(strategy, cut):
+        name = f"{strategy}-{cut}"
+        out = os.path.join(folder, name)
         with Server(token=SECRET, cut=cut, part_size=20000) as server:
-            said = push(fixture, place(fixture, os.path.join(folder, "home"), server), out, "--hub_strategy", "end").stderr
-            expect("pushed to me/" + cut in said, "pushed", said)
-            expect(server.of("me/" + cut).messages == ["End of training"], "one commit, though its answer was lost", server.of("me/" + cut).messages)
-            is_model_of(server.of("me/" + cut), out)
+            said = push(fixture, place(fixture, os.path.join(folder, "home"), server), out, "--hub_strategy", strategy, "--hub_always_push").stderr
+            expect("pushed to me/" + name in said and "warning: not" not in said, "pushed", said)
+            has_commits_of(server.of("me/" + name), strategy)  # each once, though its answer was lost
+            is_model_of(server.of("me/" + name), out)
+            is_nowhere(SECRET, out, said)
+            cuts = len(server.seen)
         nothing_half_written(server)
+        return cuts
+
+    ways = [(strategy, cut) for strategy in STRATEGIES for cut in ("during", "before", "after", "half")]
+    with concurrent.futures.ThreadPoolExecutor(4) as pool:
+        cuts = dict(zip(ways, pool.map(lambda way: pushed(*way), ways)))
+    expect(all(cuts[way] >= 10 for way in ways), "requests that were cut", cuts)
+
+
+def writes_out(files, folder):
+    for path, blob in files.items():
+        os.makedirs(os.path.dirname(os.path.join(folder, path)), exist_ok=True)
+        with open(os.path.join(folder, path), "wb") as file:
+            file.write(blob.data)
+
+
+def a_run_that_is_killed_at_any_request_is_pushed_by_the_next(fixture, folder):
+    """The Hub may do what it was asked for after the one who asked has gone."""
+    flags = ["--hub_strategy", "checkpoint", "--max_steps", 2, "--overwrite_output_dir"]
+
+    def count(name):
+        with Server(token=SECRET) as server:
+            push(fixture, place(fixture, folder, server), os.path.join(folder, name), *flags)
+            return len(server.calls)
+
+    def killed(at):
+        out = os.path.join(folder, f"out{at}")
+        with Server(token=SECRET) as server:
+            environment = place(fixture, folder, server)
+
+            def hold(method, path):
+                if len(server.calls) == at:
+                    server.held.set()
+                    server.go_on.wait()
+                return 0
+            server.fault = hold
+            process = subprocess.Popen(words(fixture, out, *flags), env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            expect(server.held.wait(PATIENCE), "it comes to that request", at)
+            process.kill()
+            process.wait()
+            server.go_on.set()
+            there = set(server.large)
+            before = len(server.calls)
+            server.fault = lambda method, path: 0
+            push(fixture, environment, out, *flags)
+            again = [path for _, path, _ in server.calls[before:] if path.startswith("/lfs/put/") and path.split("/")[-1] in there]
+            expect(not again, "what had come is not sent again", (at, again))
+            repository = server.of(f"me/out{at}")
+            is_model_of(repository, out)
+        nothing_half_written(server)
+        for number, files in enumerate(repository.commits.values()):
+            checkpoint = {path: blob for path, blob in files.items() if path.startswith("last-checkpoint/")}
+            if checkpoint:
+                copy = os.path.join(folder, f"copy{at}-{number}")
+                writes_out(checkpoint, copy)
+                fixture.call("checkpoint", "verify", os.path.join(copy, "last-checkpoint"))
+
+    requests = count("whole")
+    expect(requests >= 15, "requests of a run", requests)
+    with concurrent.futures.ThreadPoolExecutor(4) as pool:
+        list(pool.map(killed, range(1, requests + 1)))
+
+
+def is_refused(fixture, environment, server, out, *reasons):
+    """A push of the end that this server does not let through."""
+    said = push(fixture, environment, out, "--hub_strategy", "end", "--max_steps", 1).stderr
+    expect(said.count("nothing could be pushed to the Hub") == 1 and all(reason in said for reason in reasons), f"refused for {reasons}", said)
+    expect(server.of("me/" + os.path.basename(out)).messages == [], "no commit", server.of("me/" + os.path.basename(out)).messages)
+    is_nowhere(SECRET, out, said)
+
+
+def answers_that_are_none_push_nothing(fixture, folder):
+    def leaves_out(path, body, _):
+        if "/preupload/" in path:
+            body["files"] = [each for each in body["files"] if not each["path"].endswith(".safetensors")]
+
+    def another_mode(path, body, _):
+        for each in body["files"] if "/preupload/" in path else []:
+            each["uploadMode"] = "xet" if each["path"].endswith(".safetensors") else "regular"
+
+    def no_receipt(path, _, headers):
+        if path.startswith("/lfs/part/"):
+            del headers["ETag"]
+
+    def place(action, href):
+        def change(path, body, _):
+            for each in body["objects"] if path.endswith("/objects/batch") else []:
+                each["actions"][action]["href"] = href
+        return change
+
+    refusals = [(leaves_out, "does not say how it wants model.safetensors"), (another_mode, "does not say how it wants model.safetensors"),
+                (no_receipt, "no receipt for a part"), (place("verify", ""), "names no place"), (place("verify", "/lfs/verify"), "names no place"),
+                (place("upload", f"file://{folder}/written"), "names no place")]
+    with Server(token=SECRET, part_size=20000) as server:
+        environment = environment_of(fixture, folder, server, SECRET)
+        for number, (change, reason) in enumerate(refusals):
+            server.change = change
+            server.large.clear()  # of the run before
+            is_refused(fixture, environment, server, os.path.join(folder, f"out{number}"), reason)
+    expect(not os.path.exists(os.path.join(folder, "written")), "no file but those of the run", os.listdir(folder))
+    nothing_half_written(server)
+
+
+def what_is_secret_stays_secret(fixture, folder):
+    """The Hub is spoken to over TLS: nothing goes where it would be read on the way. A server that repeats a token is not repeated."""
+    certificate, key = certificate_of(folder)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificate, key)
+    with Server(token=SECRET, context=context) as server, Server(token=SECRET) as plain:
+        environment = {**environment_of(fixture, folder, server, SECRET), "SSL_CERT_FILE": certificate}
+        for action in ("upload", "verify"):
+            def change(path, body, _, action=action):
+                for each in body["objects"] if path.endswith("/objects/batch") else []:
+                    each["actions"][action]["href"] = each["actions"][action]["href"].replace(server.store, plain.store).replace(server.address, plain.store)
+            server.change = change
+            is_refused(fixture, environment, server, os.path.join(folder, action), "without TLS")
+        expect(plain.calls == [], "nothing went there", plain.calls)
+        server.change = lambda path, body, headers: None
+        server.trouble = "bad token: Bearer " + SECRET
+        server.fault = lambda method, path: 403 if "/commit/" in path else 0
+        is_refused(fixture, environment, server, os.path.join(folder, "echo"), "bad token: Bearer")
+
+
+def a_refusal_without_end_holds_nothing(fixture, folder):
+    with Server(token=SECRET) as server:
+        environment = environment_of(fixture, folder, server, SECRET)
+        server.endless_refusals = True
+        for number, call in enumerate(("/lfs/put/", "/commit/", "/objects/batch")):
+            server.fault = lambda method, path, call=call: 403 if call in path else 0
+            is_refused(fixture, environment, server, os.path.join(folder, f"out{number}"), "HTTP 403")
+    nothing_half_written(server)
+
+
+def the_model_there_is_one_model(fixture, folder):
+    """Weights of a model that was saved in other files do not stay beside it, nor does anything else go."""
+    files = {"model.safetensors.index.json": b"{}", "model-00001-of-00002.safetensors": b"old", "model-00002-of-00002.safetensors": b"old",
+             "other.safetensors": b"kept", "sub/model-00001-of-00002.safetensors": b"kept", "model.safetensors": b"older", "notes.txt": b"kept"}
+    kept = ["notes.txt", "other.safetensors", "sub/model-00001-of-00002.safetensors"]
+    out = os.path.join(folder, "out")
+    with Server(token=SECRET) as server:
+        server.add("me/out", files)
+        push(fixture, environment_of(fixture, folder, server, SECRET), out, "--hub_strategy", "end", "--max_steps", 1)
+        there = server.of("me/out").files()
+        expect(sorted(path for path in there if "safetensors" in path or path in files) == sorted(["model.safetensors", *kept]), "one model", sorted(there))
+        expect(all(there[path].data == files[path] for path in kept), "what is not of it stays", sorted(there))
+        is_model_of(server.of("me/out"), out)
+    nothing_half_written(server)
+
+
+def what_the_hub_ignores_stays_as_it_is(fixture, folder):
+    out = os.path.join(folder, "out")
+    with Server(token=SECRET) as server:
+        server.add("me/out", {"last-checkpoint/trainer_state.json": b"theirs", "last-checkpoint/old.txt": b"old"})
+
+        def change(path, body, _):
+            for each in body["files"] if "/preupload/" in path else []:
+                each["shouldIgnore"] = each["path"].endswith("trainer_state.json")
+        server.change = change
+        push(fixture, environment_of(fixture, folder, server, SECRET), out, "--hub_strategy", "checkpoint", "--hub_always_push")
+        there = server.of("me/out").files()
+    pushed = sorted(path.split("/", 1)[1] for path in there if path.startswith("last-checkpoint/"))
+    expect(pushed == files_below(os.path.join(out, "checkpoint-4")), "the checkpoint, and no older file", pushed)
+    expect(there["last-checkpoint/trainer_state.json"].data == b"theirs", "what is ignored is as it was", pushed)
+    nothing_half_written(server)
 
 
 def what_fails_costs_a_warning(fixture, folder):
@@ -198,6 +377,53 @@ def a_server_that_says_nothing_is_left_and_pushed_to_again(fixture, folder):
     nothing_half_written(server)
 
 
+def a_file_is_not_hashed_to_its_end_when_the_push_is_left(fixture, folder):
+    out = os.path.join(folder, "out")
+    os.mkdir(out)
+    with open(os.path.join(out, "large.bin"), "wb") as file:
+        file.truncate(1 << 42)  # hours of hashing
+    with Server(token=SECRET) as server:
+        process = subprocess.Popen(words(fixture, out, "--hub_strategy", "end"), env=place(fixture, folder, server), text=True,
+                                   stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+        said = ""
+        while "Ctrl-C leaves it" not in said:
+            line = process.stderr.readline()
+            expect(line, "it waits for the push", said)
+            said += line
+        process.send_signal(signal.SIGINT)
+        try:
+            said += process.communicate(timeout=PATIENCE)[1]
+        finally:
+            process.kill()
+        expect(process.returncode == 0 and "not pushed to the Hub: the model (" in said, "left", (process.returncode, said))
+        expect(not any("/lfs/" in path or "/commit/" in path for _, path, _ in server.calls), "and nothing was sent", server.calls)
+
+
+def pushes_that_wait_are_few(fixture, folder):
+    """The first commit is answered when the training is over, which has saved twelve times by then and deleted eleven of those."""
+    out = os.path.join(folder, "out")
+    held = []
+    with Server(token=SECRET) as server:
+        def slow(method, path):
+            begin = time.monotonic()
+            while "/commit/" in path and not held and not os.path.exists(os.path.join(out, "hftrain", "summary.json")):
+                expect(time.monotonic() - begin < PATIENCE, "the training ends beside the push", path)
+                time.sleep(0.02)
+            if "/commit/" in path:
+                held.append(len(os.listdir(os.path.join(out, "hftrain", ".push"))))
+            return 0
+        server.fault = slow
+        said = push(fixture, place(fixture, folder, server), out, "--hub_strategy", "all_checkpoints", "--hub_always_push", "--max_steps", 12,
+                    "--save_steps", 1, "--save_total_limit", 1).stderr
+        repository = server.of("me/out")
+    expect(held[0] <= 2 * 4 + 1, "folders of what waits: a model and a checkpoint each, and the end", held)
+    messages = [f"Training in progress, step {step}{more}" for step in range(1, 5) for more in ("", ", checkpoint")] + ["End of training"]
+    expect(repository.messages == messages, "the first ones, whose checkpoints are gone, and the end", repository.messages)
+    left_out = ", ".join(sorted(f"checkpoint-{step}" for step in range(5, 13)))
+    expect(f"not pushed, for 4 pushes were on their way: {left_out}\n" in said, "the others are named", said)
+    nothing_half_written(server)
+
+
 def a_token_on_the_command_line_is_hidden(fixture, folder):
     out = os.path.join(folder, "out")
     with Server(token=SECRET) as server:
@@ -235,7 +461,9 @@ def transformers_opens_what_was_pushed(fixture, folder):
 
 
 SCENARIOS = [each_strategy_pushes_what_it_says, names_branches_and_tokens_are_found, connections_are_cut_at_every_request, what_fails_costs_a_warning,
-             a_server_that_says_nothing_is_left_and_pushed_to_again, a_token_on_the_command_line_is_hidden, transformers_opens_what_was_pushed]
+             answers_that_are_none_push_nothing, what_is_secret_stays_secret, a_refusal_without_end_holds_nothing, the_model_there_is_one_model,
+             what_the_hub_ignores_stays_as_it_is, a_run_that_is_killed_at_any_request_is_pushed_by_the_next,
+             a_file_is_not_hashed_to_its_end_when_the_push_is_left, pushes_that_wait_are_few, a_server_that_says_nothing_is_left_and_pushed_to_again, a_token_on_the_command_line_is_hidden, transformers_opens_what_was_pushed]
 
 if __name__ == "__main__":
     run_scenarios(SCENARIOS, sys.argv[1:], Fixture)

@@ -34,8 +34,17 @@ size_t give_body(char* data, size_t size, size_t count, void* exchange) {
   return given ? *given : CURL_READFUNC_ABORT;
 }
 
-int watch(void* stop, curl_off_t, curl_off_t, curl_off_t, curl_off_t) {
-  return static_cast<const std::atomic<bool>*>(stop)->load() ? 1 : 0;
+struct Watched {
+  Exchange& exchange;
+  const Options& options;
+
+  bool stopped() const { return options.stop != nullptr && *options.stop; }
+};
+
+// About once a second, whether anything moves or not.
+int watch(void* watched, curl_off_t, curl_off_t, curl_off_t, curl_off_t) {
+  const Watched& seen = *static_cast<Watched*>(watched);
+  return seen.stopped() || !seen.exchange.goes_on(seen.options.seconds) ? 1 : 0;
 }
 
 Error unusable(const std::string& why) {
@@ -81,6 +90,7 @@ struct Client::Curl {
   ~Curl() { cleanup(handle); }
   void set_options(const Options& options);
   void set_request(const Request& request, Exchange& exchange);
+  void set_watch(Watched& watched);
 };
 
 Client::Curl::Curl() {
@@ -122,10 +132,12 @@ void Client::Curl::set_options(const Options& options) {
   if (!options.authorities.empty()) set(handle, CURLOPT_CAINFO, options.authorities.c_str());
   set(handle, CURLOPT_SSL_VERIFYPEER, options.verify ? 1L : 0L);
   set(handle, CURLOPT_SSL_VERIFYHOST, options.verify ? 2L : 0L);
-  if (options.stop == nullptr) return;
+}
+
+void Client::Curl::set_watch(Watched& watched) {
   set(handle, CURLOPT_NOPROGRESS, 0L);
   set(handle, CURLOPT_XFERINFOFUNCTION, &watch);
-  set(handle, CURLOPT_XFERINFODATA, const_cast<void*>(static_cast<const void*>(options.stop)));
+  set(handle, CURLOPT_XFERINFODATA, static_cast<void*>(&watched));
 }
 
 void Client::Curl::set_request(const Request& request, Exchange& exchange) {
@@ -155,6 +167,8 @@ Answer Client::send(const Request& request) {
   curl_->reset(curl_->handle);
   curl_->set_options(options_);
   curl_->set_request(request, exchange);
+  Watched watched{exchange, options_};
+  curl_->set_watch(watched);
   curl_slist* headers = nullptr;
   for (const std::string& header : request.headers) headers = curl_->append(headers, header.c_str());
   if (request.upload) headers = curl_->append(headers, "Expect:");  // a round trip that few servers answer
@@ -164,9 +178,12 @@ Answer Client::send(const Request& request) {
   Answer answer = exchange.answer();
   if (code != CURLE_OK && !exchange.cut_short()) {
     answer.status = 0;
-    const bool stopped = code == CURLE_ABORTED_BY_CALLBACK && options_.stop != nullptr && *options_.stop;
-    answer.failure = stopped ? "it was stopped" : curl_->strerror(code);
+    const bool stopped = code == CURLE_ABORTED_BY_CALLBACK && watched.stopped();
+    answer.failure = stopped              ? "it was stopped"
+                     : exchange.endless() ? "its answer has no end"
+                                          : curl_->strerror(code);
     answer.permanent = stays(code);
+    answer.silent = code == CURLE_OPERATION_TIMEDOUT || exchange.endless();
   }
   return answer;
 }

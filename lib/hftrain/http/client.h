@@ -15,10 +15,12 @@
 namespace hftrain::http {
 
 struct Answer {
-  long status = 0;         // 0: there was no answer, or only a part of one
-  std::string body;        // at most kLargestAnswer bytes
+  long status = 0;  // 0: there was no answer, or only a part of one
+  std::string
+      body;  // at most kLargestAnswer bytes; of one that is not 2xx the beginning, which has its message
   std::string failure;     // why there was none
   bool permanent = false;  // and will be none: the address or a certificate has to be another one
+  bool silent = false;     // nothing came, or moved, as long as Options::seconds
   std::map<std::string, std::string> headers = {};  // names in lower case
 };
 
@@ -36,14 +38,15 @@ struct Request {
   // Over a connection of its own: what is sent over one that was kept, and closed meanwhile, libcurl sends again by itself.
   bool once = false;
   // Gets the body of a 2xx in pieces in the place of Answer::body; `head` has the status and all headers. False ends
-  // the request. Of any other answer some of the body is read then, for its message.
+  // the request.
   std::function<bool(const Answer& head, std::string_view piece)> take = {};
 };
 
 struct Options {
   // Of one request; a third of it to connect.
   double seconds = 30;
-  // Count only seconds in which nothing moves: for requests as long as a file is large.
+  // Count only seconds in which nothing moves: for requests as long as a file is large. What is answered, if it is no file,
+  // comes within `seconds` nevertheless.
   bool only_stalls = false;
   std::string user = {}, password = {};     // of HTTP's basic authentication; both empty: none
   std::string authorities = {};             // file of certificates to trust; empty: the system's

@@ -8,13 +8,15 @@
 #include <cstdlib>
 #include <string>
 
+#include "hftrain/base/clock.h"
 #include "hftrain/base/error.h"
 #include "hftrain/base/text.h"
 
 namespace hftrain::http {
 namespace {
 
-constexpr size_t kLargestRefusal = size_t{64} << 10;  // of a file: its message stands at the beginning
+constexpr size_t kLargestRefusal = size_t{64} << 10;  // its message stands at the beginning
+constexpr double kSecondsOfARefusal = 5;
 
 }  // namespace
 
@@ -30,6 +32,7 @@ bool Exchange::header(std::string_view line) {
   if (line.starts_with("HTTP/")) {
     answer_.headers.clear();
     answer_.body.clear();
+    answered_at_ = 0;
     const size_t blank = line.find(' ');
     answer_.status = blank == std::string_view::npos
                          ? 0
@@ -39,16 +42,29 @@ bool Exchange::header(std::string_view line) {
   const size_t colon = line.find(':');
   if (colon != std::string_view::npos)
     answer_.headers[to_lower(trim(line.substr(0, colon)))] = trim(line.substr(colon + 1));
+  if (trim(line).empty()) answered_at_ = monotonic_seconds();
   return true;
 }
 
 bool Exchange::body(std::string_view piece) {
-  if (request_.take && answer_.status / 100 == 2) return request_.take(answer_, piece);
-  const size_t most = request_.take ? std::min(largest_answer_, kLargestRefusal) : largest_answer_;
-  answer_.body.append(piece.substr(0, most - answer_.body.size()));
-  // A file's request has no time limit while anything comes.
-  cut_short_ = request_.take && answer_.body.size() == most;
-  return !cut_short_;
+  const bool good = answer_.status / 100 == 2;
+  if (request_.take && good) return request_.take(answer_, piece);
+  const size_t room = (good ? largest_answer_ : kLargestRefusal) - answer_.body.size();
+  answer_.body.append(piece.substr(0, room));
+  return piece.size() <= room || enough();
+}
+
+// Requests of files have no time limit while anything moves, which a drop a second is enough for.
+bool Exchange::goes_on(double seconds) {
+  const bool good = answer_.status / 100 == 2;
+  if (answered_at_ == 0 || answer_.status < 200 || (request_.take && good)) return true;
+  const double most = good ? seconds : std::min(seconds, kSecondsOfARefusal);
+  return monotonic_seconds() - answered_at_ < most || enough();
+}
+
+bool Exchange::enough() {
+  (answer_.status / 100 == 2 ? endless_ : cut_short_) = true;
+  return false;
 }
 
 std::optional<size_t> Exchange::give(char* data, size_t room) {

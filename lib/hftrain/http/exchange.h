@@ -22,16 +22,23 @@ class Exchange {
   bool body(std::string_view piece);
   // Bytes of the file put at `data`, at most `room`; nothing when it cannot be read, or is shorter than it was.
   std::optional<size_t> give(char* data, size_t room);
-  // The body of a refusal is longer than anybody reads: the request was ended here, and its answer counts.
+  // Called now and then. False ends the request: what is answered, and no file, has been coming for `seconds`.
+  bool goes_on(double seconds);
+  // The body of a refusal is longer than anybody reads, or waits for: the request was ended here, and its answer counts.
   bool cut_short() const { return cut_short_; }
+  // So was that of another answer, of which all is needed: there is none.
+  bool endless() const { return endless_; }
 
   Answer answer() { return std::move(answer_); }
 
  private:
+  bool enough();  // ends the request
+
   const Request& request_;
   size_t largest_answer_;
   Answer answer_;
-  bool cut_short_ = false;
+  bool cut_short_ = false, endless_ = false;
+  double answered_at_ = 0;  // when the head of the answer was whole; 0: it is not
   FileDescriptor file_;
   uint64_t given_ = 0;
 };

@@ -78,6 +78,7 @@ Access read_access(const Environment& environment, const std::optional<std::stri
   access.authorities = authorities_of(environment);
   const double seconds = std::strtod(environment.get_or("HF_HUB_DOWNLOAD_TIMEOUT", "").c_str(), nullptr);
   if (seconds >= 1) access.stall_seconds = std::min(seconds, 86400.0);
+  access.sending_seconds = std::max(access.sending_seconds, access.stall_seconds);
   access.offline = is_on(environment, "HF_HUB_OFFLINE") || is_on(environment, "TRANSFORMERS_OFFLINE");
   return access;
 }

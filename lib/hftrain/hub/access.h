@@ -14,6 +14,7 @@ struct Access {
   std::string authorities = {};  // file of certificates to trust; empty: the system's
   double stall_seconds = 10;     // of a download in which nothing comes
   double call_seconds = 60;      // of a request that moves no file
+  double sending_seconds = 60;   // of one that sends a file or a commit, in which nothing moves
   int attempts = 6;              // of a request that may find another answer later
   bool offline = false;          // HF_HUB_OFFLINE or TRANSFORMERS_OFFLINE
 };

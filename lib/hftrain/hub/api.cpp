@@ -18,7 +18,8 @@ namespace {
 
 constexpr int kMostRedirects = 5;
 constexpr size_t kMostPages = 1000;  // of a thousand files, as the Hub makes them
-constexpr double kFirstPause = 0.25, kLongestPause = 8, kLongestAsked = 60, kSendingSeconds = 60;
+constexpr double kFirstPause = 0.25, kLongestPause = 8, kLongestAsked = 60;
+constexpr int kMostSilences = 2;
 constexpr size_t kShownOfAnAnswer = 300, kLargestCall = size_t{64} << 10;
 
 http::Options options_of(const Access& access, const std::atomic<bool>* stop, double stall_seconds) {
@@ -80,15 +81,37 @@ Api::Api(Access access, const std::atomic<bool>* stop)
       stop_(stop),
       client_(options_of(access_, stop, 0)),
       transfer_(options_of(access_, stop, access_.stall_seconds)),
-      sending_(options_of(access_, stop, std::max(kSendingSeconds, access_.stall_seconds))) {}
+      sending_(options_of(access_, stop, access_.sending_seconds)) {}
 
 bool Api::is_of_endpoint(const std::string& url) const {
   return origin_of(url) == origin_of(access_.endpoint);
 }
 
+void Api::check_address(const std::string& url) const {
+  const bool without_tls = url.starts_with("http://");
+  if (url.starts_with("https://") || (without_tls && !access_.endpoint.starts_with("https://"))) return;
+  throw Error(ExitCode::kEnvironment, "the Hub names an address that is not gone to")
+      .where(masked("HF_ENDPOINT", printable(origin_of(url))))
+      .why(without_tls ? "it is one without TLS" : "it is none of https:// or http://")
+      .hint("is HF_ENDPOINT the address of a Hub?");
+}
+
+// What a server repeats of a request would stand in messages, and with them in logs.
+http::Answer Api::without_token(http::Answer answer) const {
+  const auto hide = [this](std::string& text) {
+    for (size_t at = text.find(access_.token); at != std::string::npos; at = text.find(access_.token))
+      text.replace(at, access_.token.size(), placeholder("token"));
+  };
+  if (access_.token.empty()) return answer;
+  hide(answer.body);
+  for (auto& [name, value] : answer.headers) hide(value);
+  return answer;
+}
+
 http::Answer Api::once(const std::string& target, http::Request request) {
   const std::vector<std::string> headers = request.headers;
   std::string url = target.starts_with('/') ? access_.endpoint + target : target;
+  check_address(url);
   for (int hop = 0;; ++hop) {
     request.url = url;
     request.headers = headers;
@@ -99,10 +122,12 @@ http::Answer Api::once(const std::string& target, http::Request request) {
     const bool sends_much = request.upload.has_value() || request.body.size() > kLargestCall;
     http::Answer answer = (request.take ? transfer_ : sends_much ? sending_ : client_).send(request);
     const std::string location = header_of(answer, "location");
-    if (!redirects(answer.status) || location.empty() || hop == kMostRedirects) return answer;
+    if (!redirects(answer.status) || location.empty() || hop == kMostRedirects)
+      return without_token(std::move(answer));
     const bool kept_secret = url.starts_with("https://");
     url = location.starts_with('/') ? origin_of(url) + location : location;
-    if (!url.starts_with("https://") && (kept_secret || !url.starts_with("http://"))) return answer;
+    if (!url.starts_with("https://") && (kept_secret || !url.starts_with("http://")))
+      return without_token(std::move(answer));
     const bool asks_anew = answer.status < 307 && !request.upload;
     if (asks_anew) request.body.clear();
   }
@@ -119,11 +144,17 @@ bool Api::pause_before_retry(int attempt, const http::Answer& answer) const {
 }
 
 http::Answer Api::ask(const std::string& target, const http::Request& request) {
-  for (int attempt = 0;; ++attempt) {
+  Retries retries(*this, access_.attempts);
+  for (;;) {
     http::Answer answer = once(target, request);
-    if (!may_pass(answer) || attempt + 1 >= access_.attempts) return answer;
-    if (!pause_before_retry(attempt, answer)) return answer;
+    if (!retries.again(answer)) return answer;
   }
+}
+
+bool Retries::again(const http::Answer& answer) {
+  if (answer.silent) ++silences_;
+  if (!may_pass(answer) || ++attempts_ >= most_ || silences_ >= kMostSilences) return false;
+  return api_.pause_before_retry(attempts_ - 1, answer);
 }
 
 http::Request Api::post(const Json& body) {

@@ -22,10 +22,11 @@ class Api {
 
   const std::string& endpoint() const { return access_.endpoint; }
 
-  // One request, its redirects followed. `target` is a path of the endpoint or a URL; the token goes to the endpoint alone. No
-  // answer is an answer of status 0.
+  // One request, its redirects followed. `target` is a path of the endpoint or a URL; the token goes to the endpoint alone, and
+  // stands in no answer, whatever the server says. No answer is an answer of status 0. Error(kEnvironment) for a URL that is not of the web, or
+  // without TLS where the endpoint has it.
   http::Answer once(const std::string& target, http::Request request);
-  // The same again, Access::attempts in all, where there was no answer or one of 408, 429 or 5xx.
+  // The same again, Access::attempts in all, as Retries says.
   http::Answer ask(const std::string& target, const http::Request& request = {});
   // ask(), a 2xx as JSON; anything else is refusal().
   Json ask_json(const std::string& target, const Repository& repository, const std::string& revision,
@@ -37,11 +38,14 @@ class Api {
   // not there or may not be seen. `revision` may be empty.
   Error refusal(const http::Answer& answer, const Repository& repository, const std::string& revision) const;
   bool stopped() const { return stop_ != nullptr && *stop_; }
+  const std::atomic<bool>* stop() const { return stop_; }
   // False when it was stopped meanwhile. `attempt` counts from 0.
   bool pause_before_retry(int attempt, const http::Answer& answer) const;
 
  private:
   bool is_of_endpoint(const std::string& url) const;
+  void check_address(const std::string& url) const;
+  http::Answer without_token(http::Answer answer) const;
 
   Access access_;
   const std::atomic<bool>* stop_;
@@ -50,8 +54,22 @@ class Api {
   http::Client sending_;   // of files and commits: their receiver may think a while
 };
 
-// Whether the same request may find another answer later.
+// Whether the same request may find another answer later: there was none, or one of 408, 429 or 5xx.
 bool may_pass(const http::Answer& answer);
+
+// How often something is asked for: as long as its answer may pass, `most` times in all, but only twice of a server that says
+// nothing, which costs all the seconds of a request each time.
+class Retries {
+ public:
+  Retries(const Api& api, int most) : api_(api), most_(most) {}
+  // Pauses before it says yes.
+  bool again(const http::Answer& answer);
+
+ private:
+  const Api& api_;
+  int most_, attempts_ = 0, silences_ = 0;
+};
+
 // What the server says: X-Error-Message, "error" of the JSON, the status, or why there is no answer. One line, shortened.
 std::string reason_of(const http::Answer& answer);
 

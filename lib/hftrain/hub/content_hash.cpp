@@ -59,7 +59,7 @@ std::string ContentHash::hex() {
   return hexadecimal(digest);
 }
 
-std::string hash_of_file(const std::string& path, HashKind kind) {
+std::string hash_of_file(const std::string& path, HashKind kind, const std::atomic<bool>* stop) {
   const FileDescriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   struct stat status {};
   if (!file || ::fstat(file.get(), &status) != 0)
@@ -67,6 +67,11 @@ std::string hash_of_file(const std::string& path, HashKind kind) {
   ContentHash hash(kind, static_cast<uint64_t>(status.st_size));
   std::vector<char> buffer(size_t{1} << 20);
   for (;;) {
+    if (stop != nullptr && *stop)
+      throw Error(ExitCode::kEnvironment, "a file was not read to its end")
+          .where(path)
+          .why("it was stopped")
+          .hint("start again");
     const ssize_t got = ::read(file.get(), buffer.data(), buffer.size());
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) throw system_error(errno, "cannot read", path, ExitCode::kData);

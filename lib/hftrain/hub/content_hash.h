@@ -1,6 +1,7 @@
 // The hashes by which the Hub knows files.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -27,7 +28,7 @@ class ContentHash {
   std::unique_ptr<State> state_;
 };
 
-// Reads the file in bounded memory. Errors as of read_file().
-std::string hash_of_file(const std::string& path, HashKind kind);
+// Reads the file in bounded memory. Errors as of read_file(), and kEnvironment once `stop`, which may be null, is true.
+std::string hash_of_file(const std::string& path, HashKind kind, const std::atomic<bool>* stop = nullptr);
 
 }  // namespace hftrain::hub

@@ -5,13 +5,14 @@
 #include <optional>
 #include <utility>
 
+#include "hftrain/base/printable.h"
 #include "hftrain/base/secrets.h"
 #include "hftrain/base/whole_number.h"
 
 namespace hftrain::hub {
 namespace {
 
-constexpr size_t kMostInABatch = 100;
+constexpr size_t kMostInABatch = 100, kShownOfAMessage = 300;
 constexpr int kMostRounds = 5;  // of a file that is asked for, and then not taken
 
 const std::vector<std::string>& lfs_headers() {
@@ -38,6 +39,11 @@ std::string text_of(const Json& object, const char* name) {
   return found != object.end() && found->is_string() ? found->get<std::string>() : std::string();
 }
 
+// Of the store, which is another server than the Hub: no path of the Hub's own.
+bool is_address(const std::string& text) {
+  return text.starts_with("https://") || text.starts_with("http://");
+}
+
 // One file of a batch, with the actions that the Hub wants for it.
 class Upload {
  public:
@@ -49,8 +55,7 @@ class Upload {
     const auto upload = actions_.find("upload");
     if (upload == actions_.end() || !upload->is_object()) return std::nullopt;
     const std::string place = text_of(*upload, "href");
-    if (!place.starts_with("https://") && !place.starts_with("http://"))
-      throw no_place(api_, repository_, "its answer has no address");
+    if (!is_address(place)) throw no_place(api_, repository_, "its answer has no address");
     const Json headers = upload->value("header", Json::object());
     const std::string chunk = headers.is_object() ? text_of(headers, "chunk_size") : "";
     http::Answer answer = chunk.empty() ? send_whole(place, headers) : send_parts(place, headers, chunk);
@@ -83,11 +88,14 @@ class Upload {
     Json parts = Json::array();
     for (uint64_t offset = 0; offset < file_.size; offset += part_size) {
       const auto& [number, address] = places[parts.size()];
+      if (!is_address(address)) throw no_place(api_, repository_, "a part has no address");
       http::Request request;
       request.upload = http::FilePart{file_.local, offset, std::min(part_size, file_.size - offset)};
       http::Answer answer = api_.ask(address, request);
       if (answer.status / 100 != 2) return answer;
-      parts.push_back({{"partNumber", number}, {"etag", answer.headers["etag"]}});
+      const std::string receipt = answer.headers["etag"];
+      if (receipt.empty()) throw no_place(api_, repository_, "there is no receipt for a part (ETag)");
+      parts.push_back({{"partNumber", number}, {"etag", receipt}});
     }
     return api_.ask(place, lfs_post({{"oid", file_.sha256}, {"parts", std::move(parts)}}));
   }
@@ -103,7 +111,10 @@ class Upload {
     done.status = 200;
     const auto check = actions_.find("verify");
     if (check == actions_.end() || !check->is_object()) return done;
-    return api_.ask(text_of(*check, "href"), lfs_post({{"oid", file_.sha256}, {"size", file_.size}}));
+    const std::string place = text_of(*check, "href");
+    if (!is_address(place))
+      throw no_place(api_, repository_, "what came is to be verified, and that has no address");
+    return api_.ask(place, lfs_post({{"oid", file_.sha256}, {"size", file_.size}}));
   }
 
   Api& api_;
@@ -134,13 +145,15 @@ Json actions_for(const Api& api, const Repository& repository, const Json& objec
     if (!each.is_object() || text_of(each, "oid") != file.sha256) continue;
     const auto error = each.find("error");
     if (error != each.end() && error->is_object())
-      throw no_place(api, repository, "it says: " + text_of(*error, "message"));
+      throw no_place(api, repository,
+                     "it says: " + printable(text_of(*error, "message").substr(0, kShownOfAMessage)));
     return each.value("actions", Json::object());
   }
   throw no_place(api, repository, "its answer does not name the file");
 }
 
-// Those that are not there yet; an address may have run out meanwhile, and another one is asked for.
+// Those that are not there yet; an address may have run out meanwhile, and another one is asked for. What comes behind a file that
+// the store had no answer for is not tried.
 std::vector<LargeFile> upload_once(Api& api, const Repository& repository, const std::string& revision,
                                    const std::vector<LargeFile>& files, http::Answer& refused) {
   const Json objects = ask_for_places(api, repository, revision, files);
@@ -151,7 +164,7 @@ std::vector<LargeFile> upload_once(Api& api, const Repository& repository, const
     if (!failure) continue;
     refused = std::move(*failure);
     left.push_back(file);
-    if (api.stopped()) break;
+    if (api.stopped() || may_pass(refused)) break;  // as often as it makes sense it was asked already
   }
   return left;
 }
@@ -168,7 +181,7 @@ void upload_large_files(Api& api, const Repository& repository, const std::strin
       http::Answer refused;
       left = upload_once(api, repository, revision, left, refused);
       if (left.empty()) break;
-      if (round + 1 == kMostRounds || !api.pause_before_retry(round, refused))
+      if (round + 1 == kMostRounds || may_pass(refused) || !api.pause_before_retry(round, refused))
         throw api.refusal(refused, repository, revision);
     }
   }

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <fstream>
 #include <map>
+#include <set>
 #include <utility>
 
 #include "hftrain/base/file.h"
@@ -13,6 +14,7 @@
 #include "hftrain/base/text.h"
 #include "hftrain/hub/content_hash.h"
 #include "hftrain/hub/lfs_upload.h"
+#include "hftrain/hub/replaced_files.h"
 
 namespace hftrain::hub {
 namespace {
@@ -45,7 +47,8 @@ uint64_t size_of(const std::string& path) {
 
 // How the Hub wants each file, by its path.
 struct Wanted {
-  bool large = false, ignored = false;
+  std::string mode;  // "lfs" or "regular"
+  bool ignored = false;
 };
 
 Json inquiry_of(const std::string& path, uint64_t size, std::string_view sample) {
@@ -62,7 +65,7 @@ std::map<std::string, Wanted> inquire(Api& api, const Repository& repository, co
     if (!each.is_object() || !each.contains("path") || !each["path"].is_string()) continue;
     const auto mode = each.find("uploadMode"), ignored = each.find("shouldIgnore");
     wanted[each["path"].get<std::string>()] = {
-        .large = mode != each.end() && *mode == "lfs",
+        .mode = mode != each.end() && mode->is_string() ? mode->get<std::string>() : "",
         .ignored = ignored != each.end() && ignored->is_boolean() && ignored->get<bool>()};
   }
   return wanted;
@@ -74,14 +77,14 @@ class Push {
 
   bool run() {
     ask_how();
-    for (int attempt = 0;; ++attempt) {
+    Retries retries(api_, kMostCommits);
+    for (bool first = true;; first = false) {
       const Json operations = operations_left();
-      if (operations.empty()) return attempt > 0;  // at once, or by a commit whose answer was lost
-      if (attempt == 0) upload_large_files(api_, request_.repository, request_.revision, large_);
+      if (operations.empty()) return !first;  // at once, or by a commit whose answer was lost
+      if (first) upload_large_files(api_, request_.repository, request_.revision, large_);
       const http::Answer answer = commit(operations);
       if (answer.status / 100 == 2) return true;
-      if (!may_pass(answer) || attempt + 1 == kMostCommits || !api_.pause_before_retry(attempt, answer))
-        throw api_.refusal(answer, request_.repository, request_.revision);
+      if (!retries.again(answer)) throw api_.refusal(answer, request_.repository, request_.revision);
     }
   }
 
@@ -107,33 +110,43 @@ class Push {
     }
   }
 
+  // What is ignored stays there as it is.
   void add(const PushedFile& name, const Wanted& wanted) {
+    paths_.insert(name.path);
     if (wanted.ignored) return;
+    if (wanted.mode != "lfs" && wanted.mode != "regular") throw no_mode(name.path);
     File file{.name = name, .size = size_of(name.local)};
-    file.large = wanted.large && file.size > 0;  // the store takes no empty ones
-    file.hash = hash_of_file(name.local, file.large ? HashKind::kSha256 : HashKind::kGitBlob);
+    file.large = wanted.mode == "lfs" && file.size > 0;  // the store takes no empty ones
+    file.hash = hash_of_file(name.local, file.large ? HashKind::kSha256 : HashKind::kGitBlob, api_.stop());
     files_.push_back(std::move(file));
+  }
+
+  // Sent in the commit itself a large file would be in memory, whole.
+  Error no_mode(const std::string& path) const {
+    return Error(ExitCode::kEnvironment, "the Hub does not say how it wants " + path)
+        .where(masked("HF_ENDPOINT", api_.endpoint()) + request_.repository.web())
+        .why("its answer names neither the store nor the commit for it")
+        .hint("is HF_ENDPOINT the address of a Hub? Or try again later");
   }
 
   // Lines of the commit for all that is another one there, and those files in large_.
   Json operations_left() {
     const std::string head = commit_of(api_, request_.repository, request_.revision);
     std::map<std::string, std::string> there;
-    for (RemoteFile& file : files_of(api_, request_.repository, head))
+    std::set<std::string> paths;
+    for (RemoteFile& file : files_of(api_, request_.repository, head)) {
+      paths.insert(file.path);
       there[std::move(file.path)] = std::move(file.hash);
+    }
     Json operations = Json::array();
     large_.clear();
     for (const File& file : files_) {
       const auto found = there.find(file.name.path);
       const bool same = found != there.end() && found->second == file.hash;
-      if (found != there.end()) there.erase(found);
       if (!same) operations.push_back(operation_of(file));
     }
-    if (request_.replaced_folder.empty()) return operations;
-    for (const auto& [path, hash] : there) {
-      if (path.starts_with(request_.replaced_folder + '/'))
-        operations.push_back({{"key", "deletedFile"}, {"value", {{"path", path}}}});
-    }
+    for (const std::string& path : replaced_files(paths, paths_, request_.replaced_folder))
+      operations.push_back({{"key", "deletedFile"}, {"value", {{"path", path}}}});
     return operations;
   }
 
@@ -165,6 +178,7 @@ class Push {
   Api& api_;
   const PushRequest& request_;
   std::vector<File> files_;
+  std::set<std::string> paths_;   // of all, those that the Hub ignores among them
   std::vector<LargeFile> large_;  // of the last operations_left()
 };
 

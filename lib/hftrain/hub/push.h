@@ -20,7 +20,8 @@ struct PushRequest {
   std::string revision = "main";  // a branch
   std::string message;            // first line of the commit
   std::vector<PushedFile> files;
-  std::string replaced_folder = {};  // whatever else is below it there is deleted; empty: nothing is
+  std::string replaced_folder =
+      {};  // what else is below it there is deleted (replaced_files.h); empty: nothing is
 };
 
 // Whether the push made a commit: false when everything was there already. Called again after it was interrupted it sends what

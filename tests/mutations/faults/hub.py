@@ -1,5 +1,88 @@
 # Pushes and fetches: what a server does, or does not do, and what a push holds, replaces and tells.
 
+API = "lib/hftrain/hub/api.cpp"
+PUSH = "lib/hftrain/hub/push.cpp"
+UPLOAD = "lib/hftrain/hub/lfs_upload.cpp"
+
+fault("a server that says nothing is asked as often as one that breaks connections",
+      API, "if (answer.silent) ++silences_;", "",
+      tests=["hub: a server that says nothing is asked twice, one that breaks connections more often",
+             "hub: a store that says nothing is left with the first file"],
+      says=r"3 == 2|uploads == 2")
+
+fault("a store without an answer is asked for each file, and five times for all",
+      UPLOAD, "if (api.stopped() || may_pass(refused)) break;", "if (api.stopped()) break;",
+      also=[(UPLOAD, "if (round + 1 == kMostRounds || may_pass(refused) ||", "if (round + 1 == kMostRounds ||")],
+      tests=["hub: a store that says nothing is left with the first file"],
+      says=r"20 == 2|ended with")
+
+fault("a refusal is read as long as it comes",
+      "lib/hftrain/http/exchange.cpp", "return piece.size() <= room || enough();", "return true;",
+      tests=["runs: push: a refusal without end holds nothing"],
+      says=r"TimeoutExpired|ended with")
+
+fault("a refusal that drips is waited for",
+      "lib/hftrain/http/exchange.cpp", "return monotonic_seconds() - answered_at_ < most || enough();", "return most > 0;",
+      tests=["hub: a refusal that drips, or has no body at all, is a refusal"],
+      says=r"== 403|ended with", seconds=60)
+
+fault("a file is hashed to its end though the push was left",
+      "lib/hftrain/hub/content_hash.cpp", "if (stop != nullptr && *stop)", "if (stop != nullptr && path.empty())",
+      tests=["runs: push: a file is not hashed to its end when the push is left"],
+      says=r"TimeoutExpired|ended with")
+
+fault("a file is copied to its end though the push was left",
+      "launcher/front/push_snapshot.cpp", "    if (stop_)\n", "    if (stop_ && from.empty())\n",
+      tests=["front: a push that is left copies nothing more"],
+      says=r"no exception was thrown|CHECK_THROWS_AS")
+
+fault("pushes wait without a bound",
+      "launcher/front/hub_pusher.cpp", "pending_ >= (asked_.hub_always_push ? kMostAtOnce : 1)", "pending_ > 0 && !asked_.hub_always_push",
+      tests=["runs: push: pushes that wait are few"],
+      says=r"FAILED: folders of what waits")
+
+fault("a checkpoint is moved while a push has yet to keep it",
+      "launcher/front/hub_pusher.h", "void settle() { snapshots_.wait(); }", "void settle() {}",
+      tests=["front: a push keeps a checkpoint before the search for a batch size moves it"],
+      says=r"the Hub is not asked")
+
+fault("a file that the Hub says nothing of is sent in the commit",
+      PUSH, 'if (wanted.mode != "lfs" && wanted.mode != "regular") throw no_mode(name.path);', "",
+      tests=["runs: push: answers that are none push nothing"],
+      says=r"FAILED: refused for .*does not say how it wants")
+
+fault("a part without a receipt is said to have none",
+      UPLOAD, "if (receipt.empty()) throw", "if (receipt.size() > 1000) throw",
+      tests=["runs: push: answers that are none push nothing"],
+      says=r"FAILED: refused for .*no receipt")
+
+fault("the place where a file is verified is not looked at",
+      UPLOAD, "    if (!is_address(place))\n", "    if (place.size() > 1000)\n",
+      tests=["runs: push: answers that are none push nothing"],
+      says=r"FAILED: refused for .*names no place")
+
+fault("files go without TLS where the Hub says so",
+      API, 'if (url.starts_with("https://") || (without_tls && !access_.endpoint.starts_with("https://"))) return;',
+      'if (url.starts_with("https://") || without_tls) return;',
+      tests=["runs: push: what is secret stays secret",
+             "hub: nothing is asked of addresses that are not of the web, or without the TLS of the Hub"],
+      says=r"without TLS|no exception was thrown")
+
+fault("a token that a server repeats is repeated",
+      API, "if (access_.token.empty()) return answer;", "if (!access_.token.empty()) return answer;",
+      tests=["runs: push: what is secret stays secret", "hub: a token that a server repeats is not repeated"],
+      says=r"the token is in no file|the token is not said|Bearer <|npos")
+
+fault("what the repository ignores is deleted there",
+      PUSH, "    paths_.insert(name.path);\n    if (wanted.ignored) return;", "    if (wanted.ignored) return;\n    paths_.insert(name.path);",
+      tests=["runs: push: what the hub ignores stays as it is"],
+      says=r"FAILED: the checkpoint, and no older file")
+
+fault("an older model stays beside the one that is pushed",
+      "lib/hftrain/hub/replaced_files.cpp", "(model && holds_weights(path)) || ", "(model && path.empty()) || ",
+      tests=["runs: push: the model there is one model", "hub: replaced files: a model in one file replaces one in parts, and the other way round"],
+      says=r"FAILED: one model|part1|replaced_files")
+
 fault("a fetch waits for another one without a word",
       "lib/hftrain/hub/blob_download.cpp", "      waits();\n", "",
       tests=["runs: fetch: a fetch that waits for another says so"],

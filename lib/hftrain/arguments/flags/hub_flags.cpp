@@ -34,7 +34,7 @@ std::vector<Flag> hub_flags() {
       {.name = "hub_always_push",
        .slot = at<&Arguments::hub, &HubArguments::hub_always_push>,
        .help = "Push even when the previous push has not finished.",
-       .note = "One after another, each as it was saved."},
+       .note = "One after another, each as it was saved; four at most, and the end names what was left out."},
       {.name = "hub_revision",
        .slot = at<&Arguments::hub, &HubArguments::hub_revision>,
        .help = "Branch, tag or commit to push to.",

@@ -1,0 +1,121 @@
+#include "hftrain/hub/api.h"
+
+#include <chrono>
+#include <fstream>
+#include <string>
+#include <thread>
+
+#include "hftrain/base/error.h"
+#include "hftrain/hub/lfs_upload.h"
+#include "hub/stand_in_server.h"
+#include "support/catch.h"
+#include "support/temporary_directory.h"
+
+using hftrain::Error;
+using hftrain::hub::Access;
+using hftrain::hub::Api;
+using hftrain::testing::StandInServer;
+
+namespace {
+
+const std::string kToken = "hf_secret";
+
+// Of a server that takes a second for a long time.
+Access impatient(const StandInServer& server) {
+  return {.endpoint = server.address(),
+          .token = kToken,
+          .stall_seconds = 1,
+          .call_seconds = 1,
+          .sending_seconds = 1,
+          .attempts = 3};
+}
+
+bool is_upload(const std::string& request) {
+  return request.starts_with("PUT ");
+}
+
+std::string place_for_all(const std::string& address, const std::string& oids) {
+  std::string objects;
+  for (const char digit : oids)
+    objects += std::string(objects.empty() ? "" : ",") + R"({"oid": ")" + std::string(64, digit) +
+               R"(", "actions": {"upload": {"href": ")" + address + R"(/put"}}})";
+  return R"({"objects": [)" + objects + "]}";
+}
+
+}  // namespace
+
+TEST_CASE("a server that says nothing is asked twice, one that breaks connections more often", "[hub]") {
+  const bool says_nothing = GENERATE(true, false);
+  StandInServer server([&](int connection, const std::string&) {
+    if (says_nothing) StandInServer::say_nothing(connection);
+  });
+  Api api(impatient(server));
+  CHECK(api.ask("/api/whoami-v2").status == 0);
+  CHECK(server.requests() == (says_nothing ? 2 : 3));
+}
+
+TEST_CASE("a store that says nothing is left with the first file", "[hub]") {
+  std::string address;
+  int uploads = 0;
+  StandInServer server([&](int connection, const std::string& request) {
+    uploads += is_upload(request) ? 1 : 0;
+    if (is_upload(request)) return StandInServer::say_nothing(connection);
+    StandInServer::say(connection, 200, place_for_all(address, "ab"));
+  });
+  address = server.address();
+  const hftrain::testing::TemporaryDirectory folder;
+  std::ofstream(folder / "file") << "bytes";
+  Api api(impatient(server));
+  CHECK_THROWS_AS(upload_large_files(api, {"org/name"}, "main",
+                                     {{folder / "file", std::string(64, 'a'), 5},
+                                      {folder / "file", std::string(64, 'b'), 5}}),
+                  Error);
+  CHECK(uploads == 2);
+}
+
+TEST_CASE("a refusal that drips, or has no body at all, is a refusal", "[hub]") {
+  const bool drips = GENERATE(true, false);
+  StandInServer server([&](int connection, const std::string&) {
+    StandInServer::write(connection, "HTTP/1.1 403 No\r\nContent-Length: 1000000\r\n\r\n");
+    while (drips && StandInServer::write(connection, " "))
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    if (!drips) StandInServer::say_nothing(connection);
+  });
+  Api api(impatient(server));
+  hftrain::http::Request large = Api::post({{"text", std::string(100000, 'x')}});  // has as long as it moves
+  CHECK(api.ask("/api/models/org/name/commit/main", large).status == 403);
+  CHECK(server.requests() == 1);
+}
+
+TEST_CASE("what is answered to a file or a commit does not drip for ever", "[hub]") {
+  StandInServer server([&](int connection, const std::string&) {
+    StandInServer::write(connection, "HTTP/1.1 200 OK\r\nContent-Length: 1000000\r\n\r\n");
+    while (StandInServer::write(connection, " ")) std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  });
+  Api api(impatient(server));
+  const hftrain::http::Answer answer =
+      api.ask("/api/models/org/name/commit/main", Api::post({{"text", std::string(100000, 'x')}}));
+  CHECK(answer.status == 0);
+  CHECK(answer.failure == "its answer has no end");
+  CHECK(server.requests() == 2);
+}
+
+TEST_CASE("nothing is asked of addresses that are not of the web, or without the TLS of the Hub",
+          "[hub]") {
+  Api api({.endpoint = "https://hub.example"});
+  for (const char* address :
+       {"file:///etc/passwd", "", "hub.example/x", "ftp://hub.example", "http://hub.example/x"})
+    CHECK_THROWS_AS(api.once(address, {}), Error);
+}
+
+TEST_CASE("a token that a server repeats is not repeated", "[hub]") {
+  StandInServer server([](int connection, const std::string& request) {
+    const size_t begin = request.find("Authorization: ");
+    StandInServer::say(connection, 400,
+                       R"({"error": ")" + request.substr(begin, request.find('\r', begin) - begin) + R"("})");
+  });
+  Api api(impatient(server));
+  const std::string said = api.refusal(api.ask("/api/x"), {"org/name"}, "").render();
+  CHECK(said.find("Authorization: Bearer <") != std::string::npos);
+  CHECK(said.find(kToken) == std::string::npos);
+}
