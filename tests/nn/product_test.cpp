@@ -86,7 +86,7 @@ cpu::AnyMatrix any_of(const at::Tensor& matrix) {
 
 // In a frame of numbers that nobody may touch: of what both are as bfloat16.
 void check_rounded_product(const cpu::ProductSize& size, const at::Tensor& left, const at::Tensor& right,
-                           at::ScalarType dtype) {
+                           at::ScalarType dtype, cpu::BfloatUnit unit) {
   INFO(size.rows << " x " << size.inner << " x " << size.columns << ", " << left.dtype() << left.strides()
                  << " x " << right.dtype() << right.strides() << " -> " << dtype);
   const at::Tensor bias = at::randn({size.columns}, at::detail::createCPUGenerator(3));
@@ -98,41 +98,52 @@ void check_rounded_product(const cpu::ProductSize& size, const at::Tensor& left,
   // The sum's own roundings, and in bfloat16 the one at its end.
   const double tolerance = largest.item<double>() *
                            (dtype == at::kFloat ? 1e-6 * static_cast<double>(size.inner + 10) : 1.0 / 256);
-  cpu::bgemm(size, any_of(left), any_of(right), bias.const_data_ptr<float>(), false, target);
+  cpu::bgemm(size, any_of(left), any_of(right), bias.const_data_ptr<float>(), false, target, unit);
   CHECK(worst_of(out, exact + bias) < tolerance);
   out.fill_(2.0f);
-  cpu::bgemm(size, any_of(left), any_of(right), nullptr, true, target);
+  cpu::bgemm(size, any_of(left), any_of(right), nullptr, true, target, unit);
   CHECK(worst_of(out, exact + 2.0) < tolerance);
-  cpu::bgemm(size, any_of(left), any_of(right), nullptr, false, target);
+  cpu::bgemm(size, any_of(left), any_of(right), nullptr, false, target, unit);
   CHECK(worst_of(out, exact) < tolerance);
   out.fill_(7.0f);
   CHECK(frame.eq(7.0f).all().item<bool>());
 }
 
-}  // namespace
-
-TEST_CASE("product: bgemm rounds float32 on its way and multiplies whatever way matrices lie") {
-  if (!cpu::has_bgemm()) HFTRAIN_SKIP("this processor has no AVX512-BF16");
+void check_rounded_products(cpu::BfloatUnit unit) {
   for (const cpu::ProductSize& size : {cpu::ProductSize{1, 1, 1},
                                        {12, 32, 32},
                                        {13, 33, 17},
                                        {25, 70, 1027},
                                        {193, 40, 1024},
                                        {800, 37, 5},
+                                       {64, 96, 544},
                                        {14, 1060, 31}}) {
     for (const bool left_across : {false, true}) {
       for (const bool right_across : {false, true}) {
         const at::Tensor left = drawn(size.rows, size.inner, left_across, 1);
         const at::Tensor right = drawn(size.inner, size.columns, right_across, 2);
         for (const at::ScalarType dtype : {at::kFloat, at::kBFloat16}) {
-          check_rounded_product(size, left, right, dtype);
-          check_rounded_product(size, rounded(left), right, dtype);
-          check_rounded_product(size, left, rounded(right), dtype);
-          check_rounded_product(size, rounded(left), rounded(right), dtype);
+          check_rounded_product(size, left, right, dtype, unit);
+          check_rounded_product(size, rounded(left), right, dtype, unit);
+          check_rounded_product(size, left, rounded(right), dtype, unit);
+          check_rounded_product(size, rounded(left), rounded(right), dtype, unit);
         }
       }
     }
   }
+}
+
+}  // namespace
+
+TEST_CASE("product: bgemm rounds float32 on its way and multiplies whatever way matrices lie") {
+  if (!cpu::has_bgemm()) HFTRAIN_SKIP("this processor has no AVX512-BF16");
+  check_rounded_products(cpu::BfloatUnit::kVectors);
+}
+
+TEST_CASE("product: tiles round float32 on its way and multiply whatever way matrices lie") {
+  if (!cpu::has_bgemm(cpu::BfloatUnit::kTiles))
+    HFTRAIN_SKIP("this processor has no AMX, or its system keeps it");
+  check_rounded_products(cpu::BfloatUnit::kTiles);
 }
 
 TEST_CASE("product: threads change no bit of a product that rounds to bfloat16") {

@@ -2,10 +2,12 @@
 // float32: it is rounded on the way into the processor, so that nobody keeps a second copy of weights and no gradient of them
 // is rounded on its way out.
 //
-// The blocks are those of sgemm.h; a word holds two numbers that follow each other along the sum.
+// The blocks are those of sgemm.h; a word holds two numbers that follow each other along the sum. They are multiplied by vectors, or
+// by the tiles of AMX, which are several times as fast (word_kernel.h).
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include "hftrain/nn/cpu/sgemm.h"
 
@@ -26,14 +28,18 @@ struct AnyOutput {
   int64_t stride = 0;
 };
 
-// Whether this processor has what bgemm needs; whether it is one for which LibTorch has nothing quicker: AMD's. Intel's have
-// AMX, which oneDNN uses.
+enum class BfloatUnit { kVectors, kTiles };
+
+// Whether this processor has what bgemm needs, with any or with that unit; whether it is one for which LibTorch has nothing quicker:
+// AMD's, and those with AMX, where oneDNN copies and reorders a float32 matrix for each product.
 bool has_bgemm();
+bool has_bgemm(BfloatUnit unit);
 bool prefers_bgemm();
 
 // out[i, j] = Σ_k left(i, k)·right(k, j) + (bias ? bias[j] : 0), or added to what is in `out` with `add`; rounded once, at the
-// end. The order of a sum depends on the sizes alone, not on threads. One thread; only where has_bgemm().
+// end. The order of a sum depends on the sizes and the unit alone, not on threads. One thread; only where has_bgemm(). `unit`: the
+// quickest that there is, unless a test asks for another.
 void bgemm(const ProductSize& size, const AnyMatrix& left, const AnyMatrix& right, const float* bias,
-           bool add, const AnyOutput& out);
+           bool add, const AnyOutput& out, std::optional<BfloatUnit> unit = std::nullopt);
 
 }  // namespace hftrain::nn::cpu
