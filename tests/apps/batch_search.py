@@ -37,18 +37,22 @@ def workers_of(pid):
 class Limited(Fixture):
     def __init__(self, folder):
         super().__init__(folder)
-        small, large = (self.peak(folder, size) for size in (4, LARGE))
+        self.limit = self.between()
+
+    def between(self, *more, **options):
+        """A limit where about half of the large micro-batch fits: runs of another kind, and of more ranks, have one of their own."""
+        small, large = (self.peak(size, *more, **options) for size in (4, LARGE))
         expect(large - small > 100 << 20, "a large micro-batch takes far more memory than a small one", (small, large))
-        # Where about half of the large one fits.
-        self.limit = small + (large - small) // 2
+        return small + (large - small) // 2
 
     def words(self, output, *more, batch=LARGE, **options):
         return [HFTRAIN, *self.flags(output, "--per_device_train_batch_size", batch, "--max_steps", 2, "--save_strategy", "no", *more,
                                      **{"ranks": 1, "width": 256, **options})]
 
-    def peak(self, folder, batch):
+    def peak(self, batch, *more, ranks=1):
         """Address space of the worker at its largest, in bytes."""
-        process = subprocess.Popen(self.words(os.path.join(str(folder), f"peak-{batch}"), batch=batch), env=self.environment, stderr=subprocess.PIPE, text=True)
+        output = os.path.join(self.folder, f"peak-{batch}-{ranks}")
+        process = subprocess.Popen(self.words(output, *more, batch=batch, ranks=ranks), env=self.environment, stderr=subprocess.PIPE, text=True)
         text = []
         reader = threading.Thread(target=lambda: text.append(process.stderr.read()))
         reader.start()
@@ -62,9 +66,10 @@ class Limited(Fixture):
         expect(process.returncode == 0 and most > 0, "a run without a limit works", text)
         return most
 
-    def run(self, output, *more, limited=True, **options):
-        limit = (lambda: resource.setrlimit(resource.RLIMIT_AS, (self.limit, self.limit))) if limited else None
-        return subprocess.run(self.words(output, *more, **options), env=self.environment, text=True, capture_output=True, preexec_fn=limit)
+    def run(self, output, *more, limited=True, limit=None, **options):
+        most = limit or self.limit
+        take = (lambda: resource.setrlimit(resource.RLIMIT_AS, (most, most))) if limited else None
+        return subprocess.run(self.words(output, *more, **options), env=self.environment, text=True, capture_output=True, preexec_fn=take)
 
 
 def numbers(output):
@@ -104,7 +109,8 @@ def ranks_of_a_sharded_run_agree_and_yaml_says_it_too(fixture, folder):
     config = os.path.join(folder, "search.yaml")
     with open(config, "w") as file:
         file.write("auto_find_batch_size: true\nfsdp: full_shard auto_wrap\n")
-    found_by(fixture, os.path.join(folder, "sharded"), "--config", config, ranks=2)
+    limit = fixture.between("--fsdp", "full_shard auto_wrap", ranks=2)
+    found_by(fixture, os.path.join(folder, "sharded"), "--config", config, ranks=2, limit=limit)
 
 
 def a_run_that_goes_on_keeps_what_was_found(fixture, folder):

@@ -79,7 +79,7 @@ def losses(output):
 def a_classification_learns_and_is_saved_under_its_class(fixture, folder):
     for model, architecture in CLASSES.items():
         output = os.path.join(folder, model)
-        fixture.call(*fixture.flags(output, "--num_train_epochs", 10, "--save_strategy", "no", model=model))
+        fixture.call(*fixture.flags(output, "--num_train_epochs", 16, "--save_strategy", "no", model=model))
         loss = read_json(output, "eval_results.json")
         expect(loss["eval_loss"] < 0.4 and loss["eval_samples"] == 50, f"{model}: three labels are learned (chance: 1.10)", loss)
         expect("perplexity" not in loss, "it has no perplexity", loss)
