@@ -98,5 +98,5 @@ def apart(found, expected):
     """The largest relative difference of two series of figures by step; infinite where one has other steps or no number."""
     if not expected or found.keys() != expected.keys():
         return math.inf
-    worst = max(abs(found[step] - expected[step]) / max(abs(expected[step]), 1e-30) for step in expected)
-    return worst if math.isfinite(worst) else math.inf
+    apart = [abs(found[step] - expected[step]) / max(abs(expected[step]), 1e-30) for step in expected]
+    return max(apart) if all(map(math.isfinite, apart)) else math.inf  # max() passes over what is no number

@@ -13,7 +13,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from encoders import read_tensors
 from errors_have_four_parts import parts_of
 from opening import numbers_of, write
-from runs import Fixture, expect, read_json, records, run_scenarios
+from runs import Fixture, expect, largest, read_json, records, run_scenarios
 from text_classification import Rows, tensors_of
 
 STRATEGIES = {  # name: (ranks, flags)
@@ -115,7 +115,7 @@ def every_strategy_trains_the_same_adapter(fixture, folder):
         fixture.train(output, *flags, "--lora_target_modules", "all-linear", "--lora_dropout", 0, "--save_strategy", "no",
                       model=base, ranks=ranks)
         seen[name] = losses(output)
-        expect(max(abs(a - b) / a for a, b in zip(first, seen[name])) < 1e-5, f"{name}: losses of one rank", (first, seen[name]))
+        expect(largest(abs(a - b) / a for a, b in zip(first, seen[name])) < 1e-5, f"{name}: losses of one rank", (first, seen[name]))
         path = output + "/adapter_model.safetensors"
         expect(filecmp.cmp(path, os.path.join(folder, "ddp", "adapter_model.safetensors"), shallow=False), f"{name}: DDP's adapter", path)
     expect(all(found == seen["ddp"] for found in seen.values()), "DDP's losses", seen)

@@ -14,7 +14,7 @@ import sys
 import tempfile
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from runs import Fixture
+from runs import Fixture, largest
 
 STEPS, TOLERANCE = 16, 1e-6
 ATTEMPTS = [(4, 4), (2, 8), (1, 12), (4, STEPS)]  # ranks, last step
@@ -57,7 +57,7 @@ def main():
         expected = losses(straight)
         if sorted(found) != sorted(expected):
             raise SystemExit(f"steps {sorted(found)} instead of {sorted(expected)}")
-        worst = max(abs(found[step] / expected[step] - 1) for step in expected)
+        worst = largest(abs(found[step] / expected[step] - 1) for step in expected)
         if not worst <= TOLERANCE:
             raise SystemExit(f"losses differ by {worst:.1e}\nexpected {expected}\nfound    {found}")
         shutil.rmtree(os.path.join(elastic, f"checkpoint-{STEPS}"))

@@ -14,7 +14,7 @@ import sys
 import tempfile
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from runs import HFTRAIN, Fixture, free_port
+from runs import HFTRAIN, Fixture, free_port, largest
 
 STEPS = 6
 AUTO = {name: "auto" for name in ("lr", "betas", "eps", "weight_decay")}
@@ -68,7 +68,7 @@ class Scenario:
 
     def check(self, losses, expected, bound):
         assert len(losses) == len(expected) == STEPS, (losses, expected)
-        worst = max(abs(a - b) for a, b in zip(losses, expected))
+        worst = largest(abs(a - b) for a, b in zip(losses, expected))
         assert worst <= bound, f"losses differ by {worst}: {losses} against {expected}"
         assert losses[-1] < losses[0], losses
         print(f"   losses as data parallelism gives them, within {worst:.1e}", flush=True)
@@ -163,7 +163,7 @@ def scenario_deepspeed_one_cycle_with_its_momentum(scenario):
     options = ("--lr_scheduler_type", "OneCycle", "--lr_scheduler_kwargs")
     scenario.check(losses, scenario.reference(2, *options, json.dumps(cycle)), 1e-5)
     still = scenario.reference(2, *options, json.dumps({**cycle, "cycle_momentum": False}))
-    assert max(abs(a - b) for a, b in zip(losses, still)) > 1e-4, "the momentum did not move"
+    assert any(abs(a - b) > 1e-4 for a, b in zip(losses, still)), "the momentum did not move"
 
 
 def scenario_accelerate_fsdp_by_layer_class(scenario):

@@ -18,7 +18,7 @@ import tempfile
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from classified_rows import write_rows
-from runs import Fixture, records
+from runs import Fixture, largest, records
 from strategies_agree import parameters_of
 
 STEPS, SAVED = 4, 2
@@ -119,7 +119,7 @@ class Heads(Fixture):
 def worst(losses, expected):
     if not losses or any(step not in expected for step in losses) or max(losses) != STEPS:
         return float("inf")
-    return max(abs(loss - expected[step]) / abs(expected[step]) for step, loss in losses.items())
+    return largest(abs(loss - expected[step]) / abs(expected[step]) for step, loss in losses.items())
 
 
 class Cell:

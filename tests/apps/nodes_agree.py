@@ -17,7 +17,7 @@ import tempfile
 import time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from runs import HFTRAIN, PATIENCE, InTime, Fixture, free_port, records
+from runs import HFTRAIN, PATIENCE, InTime, Fixture, free_port, largest, records
 
 BAR_SECONDS = 10
 MODES = {"ddp": [], "full_shard": ["--fsdp", "full_shard auto_wrap"]}
@@ -91,7 +91,7 @@ def agree(fixture, check, mode, steps):
     if codes != [0, 0]:
         return
     here, there = losses_of(one), losses_of(two)
-    worst = max(abs(a - b) / abs(a) for a, b in zip(here, there))
+    worst = largest(abs(a - b) / abs(a) for a, b in zip(here, there))
     check(f"{mode}: losses of one front program with four ranks, worst difference {worst:.1e}",
           len(there) == steps and worst <= 1e-6)
     with open(os.path.join(two, "hftrain", "summary.json")) as file:

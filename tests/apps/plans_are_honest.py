@@ -34,7 +34,8 @@ def host_file(fixture, flags):
     check("for people it shows plan and machines", text.returncode == 0 and "5 ranks on 2 nodes" in text.stdout and
           "worker-1:" in text.stdout, text.stdout + text.stderr)
     wrong = call(fixture, ["plan", *words, "--hostfile", path, "--block_size", "4096"])
-    check("it is refused where the run would be", wrong.returncode != 0, wrong.stdout)
+    check("it is refused where the run would be", wrong.returncode == 2 and "larger than the model's 64 positions" in wrong.stderr,
+          wrong.stdout + wrong.stderr)
 
 
 def variables(fixture, flags):

@@ -15,7 +15,7 @@ import tempfile
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from classified_rows import ClassifiedRows
-from runs import Fixture
+from runs import Fixture, largest
 
 STRATEGIES = {
     "ddp": [],
@@ -68,7 +68,7 @@ def check(fixture, source, layout, targets):
                          "--resume_from_checkpoint", checkpoint)
             if sorted(losses) != list(range(SAVED + 1, STEPS + 1)):
                 raise SystemExit(f"{source} to {target} on {ranks}: steps {sorted(losses)}")
-            worst = max(abs(losses[step] / expected[step] - 1) for step in losses)
+            worst = largest(abs(losses[step] / expected[step] - 1) for step in losses)
             if not worst <= TOLERANCE:
                 raise SystemExit(f"{source} ({layout}) to {target} on {ranks} rank(s): losses differ by {worst:.1e}\n"
                                  f"expected {expected}\nfound    {losses}")

@@ -90,6 +90,19 @@ def expect(condition, what, text):
         raise SystemExit(f"FAILED: {what}\n{text}")
 
 
+def largest(differences):
+    """Of numbers, the largest; infinite where one is no number, which max() passes over unless it comes first."""
+    differences = list(differences)
+    return max(differences) if all(each == each for each in differences) else float("inf")
+
+
+def apart(found, wanted):
+    """The largest difference of two series of losses by step; infinite where one has other steps, or none."""
+    if not wanted or found.keys() != wanted.keys():
+        return float("inf")
+    return largest(abs(found[step] - wanted[step]) for step in wanted)
+
+
 def in_order(text, *parts):
     """Each part stands in the text, behind the one before."""
     at = 0

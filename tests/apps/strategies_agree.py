@@ -19,7 +19,7 @@ import tempfile
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from classified_rows import ClassifiedRows
-from runs import Fixture
+from runs import Fixture, largest
 
 FLAGS = {
     "ddp": [],
@@ -89,7 +89,7 @@ def off_by(measured, expected):
 
 def compare(fixture, base, mode, ranks, steps, extra, bound):
     run = base if mode == "ddp" else Run(fixture, mode, ranks, steps, extra)
-    worst = max(abs(a - b) / abs(b) for a, b in zip(run.losses, base.losses))
+    worst = largest(abs(a - b) / abs(b) for a, b in zip(run.losses, base.losses))
     failures = [] if worst <= bound and len(run.losses) == steps else [f"losses differ by {worst:.1e}"]
     equal = run.digest == base.digest
     said = f"loss {base.losses[0]:.4f} -> {base.losses[-1]:.4f}, worst difference {worst:.1e}"
@@ -98,11 +98,11 @@ def compare(fixture, base, mode, ranks, steps, extra, bound):
             failures.append("the parameters differ")
         bytes_wanted, wanted_sent = formula(mode, run.numbers, run.last_numbers, ranks)
         for kind, wanted in zip(("parameters", "gradients", "optimizer"), bytes_wanted):
-            largest = max((r["state_bytes"][kind] for r in run.ranks), key=lambda b: off_by(b, wanted))
+            furthest = max((r["state_bytes"][kind] for r in run.ranks), key=lambda b: off_by(b, wanted))
             # zero1 without accumulation sends gradients on while backward goes on and never holds them all.
-            allowed = (mode, kind) == ("zero1", "gradients") and largest < wanted
-            if off_by(largest, wanted) > 0.05 and not allowed:
-                failures.append(f"{kind} take {largest} bytes, the formula says {wanted:.0f}")
+            allowed = (mode, kind) == ("zero1", "gradients") and furthest < wanted
+            if off_by(furthest, wanted) > 0.05 and not allowed:
+                failures.append(f"{kind} take {furthest} bytes, the formula says {wanted:.0f}")
         short = Run(fixture, mode, ranks, SHORT, extra)
         sent = (run.ranks[0]["bytes_sent"] - short.ranks[0]["bytes_sent"]) / (steps - SHORT)
         said += f", {sent / wanted_sent:.4f} of the formula's bytes sent"

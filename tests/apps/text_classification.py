@@ -17,7 +17,7 @@ import subprocess
 import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from runs import Fixture, expect, read_json, records, run_scenarios, skip
+from runs import Fixture, apart, expect, largest, read_json, records, run_scenarios, skip
 
 WORDS = {"bad": ["awful", "broken", "late"], "fair": ["plain", "usual", "so-so"], "good": ["bright", "quick", "lovely"]}
 MODELS = {
@@ -153,8 +153,7 @@ def two_ranks_compute_what_one_does(fixture, folder):
     one, two = os.path.join(folder, "one"), os.path.join(folder, "two")
     for output, ranks in ((one, 1), (two, 2)):
         fixture.call(*fixture.flags(output, "--max_steps", 6, "--save_strategy", "no", ranks=ranks, batch=8 // ranks))
-    for step, loss in losses(one).items():
-        expect(abs(losses(two)[step] - loss) < 2e-4, f"loss of step {step}", [losses(one), losses(two)])
+    expect(apart(losses(two), losses(one)) < 2e-4, "the losses", [losses(one), losses(two)])
 
 
 def wrong_rows_are_refused_and_nothing_is_written(fixture, folder):
@@ -340,11 +339,11 @@ def fifty_steps_are_those_of_the_trainer(fixture, folder):
                          "eval_steps=25", "per_device_eval_batch_size=5", "save_strategy=no")
         wanted = {r["step"]: r["loss"] for r in peer["log_history"] if "loss" in r}
         found, evaluated = losses(output), read_json(output, "eval_results.json")
-        apart = max(abs(found[step] - loss) / loss for step, loss in wanted.items())
+        apart = largest(abs(found[step] - loss) / loss for step, loss in wanted.items())
         metrics = {key: abs(evaluated["eval_" + key] - peer["metrics"]["eval_" + key]) for key in METRICS[task]}
         print(f"{task or 'classes'}: worst relative loss difference {apart:.1e}, metrics apart {metrics}", flush=True)
         expect(len(found) == 50 and apart <= 1e-4, f"{task}: losses of 50 steps", [apart, found, wanted])
-        expect(max(metrics.values()) <= 1e-6, f"{task}: final metrics", [evaluated, peer["metrics"]])
+        expect(largest(metrics.values()) <= 1e-6, f"{task}: final metrics", [evaluated, peer["metrics"]])
 
 
 def the_best_model_is_that_of_the_best_metric(fixture, folder):

@@ -48,7 +48,7 @@ def worst_tensor(mine, theirs):
     a, b = load_file(mine), load_file(theirs)
     if sorted(a) != sorted(b):
         raise SystemExit(f"tensors differ: {sorted(set(a) ^ set(b))}")
-    return max(((a[k].float() - b[k].float()).abs().max() / b[k].float().abs().max().clamp_min(1e-12)).item() for k in a)
+    return fixtures.largest(((a[k].float() - b[k].float()).abs().max() / b[k].float().abs().max().clamp_min(1e-12)).item() for k in a)
 
 
 def loss_in_peft(model_folder, adapter, text):
@@ -92,7 +92,7 @@ def compare(name, steps, scratch):
     mine = losses(fixtures.our_records(f"{folder}/ours"))
     if sorted(theirs) != sorted(mine) or len(mine) != steps:
         raise SystemExit(f"{name}: steps differ: {sorted(mine)} against {sorted(theirs)}")
-    worst = max(abs(mine[s] - theirs[s]) / theirs[s] for s in theirs)
+    worst = fixtures.largest(abs(mine[s] - theirs[s]) / theirs[s] for s in theirs)
     if worst > 1e-5:
         print({s: f"{abs(mine[s] - theirs[s]) / theirs[s]:.1e}" for s in theirs})
     saved = worst_tensor(f"{folder}/ours/adapter_model.safetensors", f"{folder}/theirs/adapter_model.safetensors")
@@ -151,7 +151,7 @@ def head_over_a_body(scratch):
         found.append(AutoModelForCausalLM.from_pretrained(merged)(input_ids=ids).logits)
     apart = [((one - found[2]).abs().max() / found[2].abs().max()).item() for one in found[:2]]
     print(f"head over a body: peft and the merged model {apart[0]:.2e} and {apart[1]:.2e} apart", flush=True)
-    return max(apart) <= 1e-5
+    return fixtures.largest(apart) <= 1e-5
 
 
 def tied_head_over_a_body(scratch):

@@ -36,8 +36,8 @@ def compare(name, steps, scratch):
     wide, narrow = losses(name, steps, scratch), losses(name, steps, scratch, "--bf16")
     apart = [abs(a - b) / abs(a) for a, b in zip(wide, narrow)]
     whole = len(wide) == len(narrow) == steps
-    good = whole and 0 < max(apart) <= BOUND
-    print(f"{name}: {len(apart)} losses, {wide[0]:.4f} -> {wide[-1]:.4f} in float32, {narrow[-1]:.4f} with --bf16; largest difference {max(apart):.1e}, "
+    good = whole and 0 < fixtures.largest(apart) <= BOUND
+    print(f"{name}: {len(apart)} losses, {wide[0]:.4f} -> {wide[-1]:.4f} in float32, {narrow[-1]:.4f} with --bf16; largest difference {fixtures.largest(apart):.1e}, "
           f"{sum(apart) / len(apart):.1e} on average{'' if good else ': FAILED'}", flush=True)
     return good
 

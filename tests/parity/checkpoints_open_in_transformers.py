@@ -64,7 +64,7 @@ def check(shape, scratch):
     worst = furthest = 0
     for step, folder in [*folders.items(), (6, out)]:
         loss, apart = loss_of(folder, blocks, scratch)
-        worst, furthest = max(worst, abs(loss - logged[step]) / logged[step]), max(furthest, apart)
+        worst, furthest = fixtures.largest([worst, abs(loss - logged[step]) / logged[step]]), fixtures.largest([furthest, apart])
     print(f"{shape}: three checkpoints and the final folder, worst relative difference of the loss {worst:.1e}, of "
           f"{ROWS * BLOCK} rows of logits {furthest:.1e}")
     return worst <= 1e-5 and furthest <= 1e-5

@@ -91,8 +91,8 @@ def main():
         theirs, mine = ([(record["loss"], record["learning_rate"]) for record in log if "loss" in record] for log in logs)
         if len(theirs) != steps or len(mine) != steps:
             raise SystemExit(f"{name}: {len(theirs)} and {len(mine)} updates of {steps}")
-        worst = max(abs(one[0] - other[0]) / one[0] for one, other in zip(theirs, mine))
-        rates = max(abs(one[1] - other[1]) for one, other in zip(theirs, mine))
+        worst = fixtures.largest(abs(one[0] - other[0]) / one[0] for one, other in zip(theirs, mine))
+        rates = fixtures.largest(abs(one[1] - other[1]) for one, other in zip(theirs, mine))
         print(f"{name}: loss {theirs[0][0]:.4f} -> {theirs[-1][0]:.4f}, worst relative difference {worst:.2e}, of rates {rates:.2e}", flush=True)
         return worst <= 1e-4 and rates <= 1e-9
 

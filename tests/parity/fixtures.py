@@ -8,6 +8,9 @@ import sys
 import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.append(str(ROOT / "tests" / "apps"))
+from runs import largest
+
 BUILD = pathlib.Path(os.environ.get("HFTRAIN_BUILD_DIR", ROOT / "build"))
 HFTRAIN = str(BUILD / "bin" / "hftrain")
 PEER = str(ROOT / "scripts" / "bench" / "peer_trainer.py")

@@ -129,17 +129,17 @@ def compare(name, steps, scratch):
     folder, model = tasks.model_folder(scratch, family, "seq2seq", tokenizer)
     my_losses, mine, my_texts = ours(scratch, name, task, folder, flags, generation, paths, steps)
     their_losses, theirs, their_texts = peer(scratch, task, flags, generation, paths, model, tokenizer, steps)
-    worst = max(abs(my_losses[s] - their_losses[s]) / their_losses[s] for s in their_losses)
+    worst = fixtures.largest(abs(my_losses[s] - their_losses[s]) / their_losses[s] for s in their_losses)
     keys = [prefix + key for prefix in ("eval_", "predict_") for key in (("bleu",) if task == "translation" else ("rouge1", "rouge2", "rougeL", "rougeLsum"))
             + ("gen_len",)]
     apart = {key: abs(mine[key] - theirs[key]) for key in keys}
     losses = [abs(mine[key] - theirs[key]) / theirs[key] for key in ("eval_loss", "predict_loss")]
     different = sum(a != b for a, b in zip(my_texts, their_texts)) + abs(len(my_texts) - len(their_texts))
-    print(f"{name}: worst relative loss difference {max([worst, *losses]):.2e}; {different} of {len(their_texts)} texts differ, {len(set(their_texts))} are distinct; "
+    print(f"{name}: worst relative loss difference {fixtures.largest([worst, *losses]):.2e}; {different} of {len(their_texts)} texts differ, {len(set(their_texts))} are distinct; "
           + ", ".join(f"{key} {theirs[key]:.6g} (apart {apart[key]:.1e})" for key in keys), flush=True)
     for a, b in [(a, b) for a, b in zip(my_texts, their_texts) if a != b][:3]:
         print(f"  ours   {a!r}\n  theirs {b!r}", flush=True)
-    return worst <= 1e-4 and max(losses) <= 1e-4 and different == 0 and all(gap <= 1e-6 for gap in apart.values()) and len(set(their_texts)) > 2
+    return worst <= 1e-4 and fixtures.largest(losses) <= 1e-4 and different == 0 and all(gap <= 1e-6 for gap in apart.values()) and len(set(their_texts)) > 2
 
 
 def main():

@@ -155,7 +155,7 @@ def main():
                       f"{data}/train", "--validation_dir", f"{data}/validation", "--output_dir", output, "--use_cpu", "--do_train",
                       "--do_eval"] + flags, env={**environment, "HFTRAIN_CACHE": os.path.join(folder, "cache")})
         mine = {r["step"]: r for r in fixtures.our_records(output) if "loss" in r}
-        worst = max(abs(mine[s]["loss"] - theirs[s]["loss"]) / theirs[s]["loss"] for s in theirs)
+        worst = fixtures.largest(abs(mine[s]["loss"] - theirs[s]["loss"]) / theirs[s]["loss"] for s in theirs)
         with open(os.path.join(output, "eval_results.json")) as file:
             results = json.load(file)
         loss = abs(results["eval_loss"] - evaluated["eval_loss"]) / evaluated["eval_loss"]

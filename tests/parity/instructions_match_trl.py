@@ -189,7 +189,7 @@ def of_hftrain(scratch, name, folder, path, flags, steps):
 def worst_of(name, mine, theirs, steps):
     if sorted(mine) != sorted(theirs) or len(mine) != steps:
         raise SystemExit(f"{name}: steps differ: {sorted(mine)} against {sorted(theirs)}")
-    return max(abs(mine[s] - theirs[s]) / theirs[s] for s in theirs)
+    return fixtures.largest(abs(mine[s] - theirs[s]) / theirs[s] for s in theirs)
 
 
 def compare(name, options, scratch):

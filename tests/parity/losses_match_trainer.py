@@ -79,7 +79,7 @@ def compare(name, steps, scratch, exact_norm):
     steps = max(theirs) if by_epochs else steps
     if sorted(theirs) != sorted(mine) or len(mine) != steps:
         raise SystemExit(f"{name}: steps differ: {sorted(mine)} against {sorted(theirs)}")
-    worst = {key: max(abs(mine[s][key] - theirs[s][key]) / max(abs(theirs[s][key]), 1e-12) for s in theirs)
+    worst = {key: fixtures.largest(abs(mine[s][key] - theirs[s][key]) / max(abs(theirs[s][key]), 1e-12) for s in theirs)
              for key in ("loss", "grad_norm")}
     rates = all(abs(mine[s]["learning_rate"] - theirs[s]["learning_rate"]) <= 1e-9 for s in theirs)
     epochs = all(abs(mine[s]["epoch"] - theirs[s]["epoch"]) <= 1e-9 for s in theirs)

@@ -123,8 +123,8 @@ def goes_on(name, way, whole, model, text, checkpoint, scratch):
     if sorted(mine) != list(steps):
         print(f"  {name}, {way}: losses at {sorted(mine)}")
         return False
-    apart = max(abs(mine[s]["loss"] - whole[s]["loss"]) / whole[s]["loss"] for s in steps if s <= WAYS[way][2])
-    rates = max(abs(mine[s]["learning_rate"] - whole[s]["learning_rate"]) for s in steps)
+    apart = fixtures.largest(abs(mine[s]["loss"] - whole[s]["loss"]) / whole[s]["loss"] for s in steps if s <= WAYS[way][2])
+    rates = fixtures.largest(abs(mine[s]["learning_rate"] - whole[s]["learning_rate"]) for s in steps)
     print(f"  {name}, {way}: worst relative difference of a loss {apart:.2e}, of a rate {rates:.1e}", flush=True)
     return apart <= 1e-4 and rates <= 1e-12
 

@@ -95,7 +95,7 @@ def worst_of(mine, theirs):
     mine, theirs = ({name: tensor for name, tensor in each.items() if not name.endswith("qa_outputs.bias")} for each in (mine, theirs))
     if sorted(mine) != sorted(theirs):
         raise SystemExit(f"tensors differ: {sorted(set(mine) ^ set(theirs))}")
-    return max(((mine[k].float() - theirs[k].float()).abs().max() / theirs[k].float().abs().max().clamp_min(1e-12)).item() for k in mine)
+    return fixtures.largest(((mine[k].float() - theirs[k].float()).abs().max() / theirs[k].float().abs().max().clamp_min(1e-12)).item() for k in mine)
 
 
 def merged_by_peft(base, adapter, task):
@@ -127,7 +127,7 @@ def compare(name, steps, scratch):
     mine = fixtures.losses(fixtures.our_records(ours))
     if sorted(peers) != sorted(mine) or len(mine) != steps:
         raise SystemExit(f"{name}: steps differ: {sorted(mine)} against {sorted(peers)}")
-    worst = max(abs(mine[s] - peers[s]) / peers[s] for s in peers)
+    worst = fixtures.largest(abs(mine[s] - peers[s]) / peers[s] for s in peers)
     saved = worst_of(*(load_file(f"{place}/adapter_model.safetensors") for place in (ours, theirs)))
     fixtures.run([fixtures.HFTRAIN, "checkpoint", "merge", ours, f"{folder}/merged"])
     merged = worst_of(*(load_file(f"{place}/model.safetensors") for place in (f"{folder}/merged", merged_by_peft(base, ours, task))))

@@ -212,7 +212,7 @@ def compare(name, steps, scratch):
     their_losses, theirs = peer(scratch, family, kind, flags, paths, model, tokenizer, steps)
     if sorted(my_losses) != sorted(their_losses) or len(my_losses) != steps:
         raise SystemExit(f"{name}: steps differ: {sorted(my_losses)} against {sorted(their_losses)}")
-    worst = max(abs(my_losses[s] - their_losses[s]) / their_losses[s] for s in their_losses)
+    worst = fixtures.largest(abs(my_losses[s] - their_losses[s]) / their_losses[s] for s in their_losses)
     if kind == "pairs" and set(mine) != set(theirs):
         raise SystemExit(f"{name}: keys differ: {sorted(set(mine) ^ set(theirs))}")
     theirs = {key: value for key, value in theirs.items() if not TIMED.search(key)}

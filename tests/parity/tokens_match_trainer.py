@@ -225,7 +225,7 @@ def compare(scratch, name, steps):
     my_losses, my_metrics = ours(scratch, name, folder, files, steps)
     if sorted(their_losses) != sorted(my_losses) or len(my_losses) != steps:
         raise SystemExit(f"{name}: steps differ: {sorted(my_losses)} against {sorted(their_losses)}")
-    worst = max(abs(my_losses[s] - their_losses[s]) / their_losses[s] for s in their_losses)
+    worst = fixtures.largest(abs(my_losses[s] - their_losses[s]) / their_losses[s] for s in their_losses)
     keys = [k for k in their_metrics if k not in ("epoch",) and "_per_second" not in k and "runtime" not in k and k != "eval_loss"]
     apart = {k: (my_metrics.get(k), their_metrics[k]) for k in keys
              if k not in my_metrics or abs(my_metrics[k] - their_metrics[k]) > 1e-6}

@@ -65,8 +65,8 @@ def same(what, steps, theirs, mine):
     if missing:
         print(f"  {what}: no losses at {missing}")
         return False
-    apart = max(abs(mine[s]["loss"] - theirs[s]["loss"]) / theirs[s]["loss"] for s in steps)
-    rates = max(abs(mine[s]["learning_rate"] - theirs[s]["learning_rate"]) for s in steps)
+    apart = fixtures.largest(abs(mine[s]["loss"] - theirs[s]["loss"]) / theirs[s]["loss"] for s in steps)
+    rates = fixtures.largest(abs(mine[s]["learning_rate"] - theirs[s]["learning_rate"]) for s in steps)
     print(f"  {what}: worst relative difference of a loss {apart:.2e}, of a rate {rates:.1e}", flush=True)
     return apart <= 1e-4 and rates <= 1e-12
 

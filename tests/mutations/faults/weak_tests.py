@@ -120,3 +120,8 @@ fault("all_results.json forgets the splits before the last",
       "path_exists(all_path) && split.empty() ? read_metrics(all_path) : Json::object();",
       tests=["runs: a run keeps: results and readme say what was logged"],
       says=r"all of them merged")
+
+fault("a loss that is no number is as near as the others",
+      "tests/apps/runs.py", 'return max(differences) if all(each == each for each in differences) else float("inf")', "return max(differences)",
+      tests=["can fail: a difference that is no number"],
+      says=r"what is no number is seen")
