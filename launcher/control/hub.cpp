@@ -24,6 +24,7 @@ namespace {
 // A newcomer that says nothing is not kept, nor more of them than could be agents on their way.
 constexpr double kHelloSeconds = 10;
 constexpr size_t kMostNewcomers = 64;  // and one for each agent
+constexpr int kAcceptedAtOnce = 64;    // whoever knocks faster than that still leaves time for the others
 constexpr double kListenAgainSeconds = 1;
 
 // Whose descriptor has something: what kind, and which.
@@ -133,7 +134,7 @@ double ControlHub::next_deadline() const {
 }
 
 void ControlHub::accept_newcomers(size_t listener, News& news) {
-  while (true) {
+  for (int accepted = 0; accepted < kAcceptedAtOnce; ++accepted) {
     FileDescriptor socket(
         ::accept4(listeners_[listener].get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
     if (!socket) {

@@ -94,7 +94,7 @@ std::vector<int> expand_tasks_per_node(std::string_view tasks, size_t most) {
 int port_of_step(int64_t job, int64_t step) {
   constexpr int64_t kFirstPort = 20000, kPorts = 10000;
   constexpr int64_t kSpread = 97;  // steps of one job are far from those of the next jobs
-  return static_cast<int>(kFirstPort + (job + step * kSpread) % kPorts);
+  return static_cast<int>(kFirstPort + (job % kPorts + step % kPorts * kSpread) % kPorts);
 }
 
 }  // namespace hftrain::launcher

@@ -102,7 +102,11 @@ void HostJob::take_output(size_t index, Stream stream, std::string_view bytes) {
   if (machine.up || stream == Stream::kErr) return observer_.on_output(index, stream, bytes);
   machine.greeting.append(bytes);
   const size_t at = machine.greeting.find(kGreeting);
-  if (at == std::string::npos) return;
+  if (at == std::string::npos) {  // it may say much before that: no more is kept than could be a beginning
+    const size_t kept = std::min(machine.greeting.size(), kGreeting.size() - 1);
+    machine.greeting.erase(0, machine.greeting.size() - kept);
+    return;
+  }
   machine.up = true;
   const std::string rest = machine.greeting.substr(at + kGreeting.size());
   if (!rest.empty()) observer_.on_output(index, stream, rest);

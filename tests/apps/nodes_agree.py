@@ -10,6 +10,7 @@ refused by both with code 2; nothing is left running.
 import argparse
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -145,6 +146,22 @@ def refuse(fixture, check):
           "tokenizer" in nodes.errors[0] and "node 1 (" in nodes.errors[0], f"codes {codes}\n{nodes.errors[0]}")
 
 
+def tell_of_surprises(fixture, check):
+    """What the system refuses on one node alone, in a call whose failure is no error of this program's own."""
+    places = [os.path.join(fixture.folder, name) for name in ("odd", "plain")]
+    for place in places:
+        shutil.copytree(fixture.tokenizer, os.path.join(place, "words"))
+    odd = "additional_chat_templates"
+    os.symlink(odd, os.path.join(places[0], "words", odd))
+    for node in (0, 1):
+        nodes = Nodes(fixture, os.path.join(fixture.folder, "surprise"), "--task", "sft", "--tokenizer_name", "words",
+                      folders=(places[node], places[1 - node]))
+        codes = nodes.finish()
+        check(f"a surprise on node {node} ends both with code 3", codes == [3, 3], f"codes {codes}\n{nodes.errors[0]}{nodes.errors[1]}")
+        check(f"a surprise on node {node} is told to both", all("cannot use" in text for text in nodes.errors), str(nodes.errors))
+        check(f"a surprise on node {node}: within {BAR_SECONDS} s", nodes.in_time, str(nodes.clock))
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--steps", type=int, default=12)
@@ -159,6 +176,7 @@ def main():
             lose(fixture, check, node)
         stop(fixture, check)
         refuse(fixture, check)
+        tell_of_surprises(fixture, check)
     sys.exit(1 if check.failed else 0)
 
 

@@ -8,7 +8,7 @@ TEST_CASE("names of secrets are known by their words") {
   for (const char* name : {"HF_TOKEN", "HUGGING_FACE_HUB_TOKEN", "WANDB_API_KEY", "MLFLOW_TRACKING_PASSWORD",
                            "AWS_SECRET_ACCESS_KEY", "AWS_ACCESS_KEY_ID", "HFTRAIN_JOB_SECRET", "hub_token",
                            "NEPTUNE_API_TOKEN", "MY_CREDENTIALS", "BASIC_AUTH", "DB_PASS", "MYSQL_PWD",
-                           "AUTHTOKEN", "AZURE_STORAGE_CONNECTION_STRING"}) {
+                           "AUTHTOKEN", "AZURE_STORAGE_CONNECTION_STRING", "PGPASSWORD", "SSHPASS"}) {
     INFO(name);
     CHECK(names_secret(name));
   }
@@ -38,6 +38,8 @@ TEST_CASE("a secret is shown as its name, and a password in a URL not at all") {
   CHECK(masked("HF_TOKEN", "hf_abc") == "<HF_TOKEN>");
   CHECK(masked("HF_HOME", "/data/hf") == "/data/hf");
   CHECK(masked("MLFLOW_TRACKING_URI", "https://me:pa:ss@host:5000/x") == "https://me:<password>@host:5000/x");
+  CHECK(masked("PIP_EXTRA_INDEX_URL", "https://a:one@x/simple https://b:two@y/simple https://z/") ==
+        "https://a:<password>@x/simple https://b:<password>@y/simple https://z/");
   for (const char* plain : {"https://host:5000/a@b:c", "https://me@host/", "a:b@c", "://", "x://y"}) {
     INFO(plain);
     CHECK(masked("MLFLOW_TRACKING_URI", plain) == plain);

@@ -212,19 +212,16 @@ ExitCode lead(const CommandContext& context, Inputs& inputs, const launcher::Mem
   const launcher::LauncherTie tie(membership, context.environment);
   try {
     add_model(inputs);
-  } catch (const Error& error) {
+  } catch (...) {
     if (membership.agents == 1) throw;
-    return abort_job(context, inputs, membership, error);
+    return abort_job(context, inputs, membership, error_of(std::current_exception()));
   }
   Job job(context, inputs, membership, console);
   try {
     job.check_network();
     return train(context, inputs, job, stopwatch, console);
-  } catch (const Error& error) {
-    job.refuse(error);
-    throw;
-  } catch (const std::exception& error) {
-    job.refuse(Error(ExitCode::kInternal, error.what()));
+  } catch (...) {  // the others end with the same code
+    job.refuse(error_of(std::current_exception()));
     throw;
   }
 }

@@ -9,9 +9,12 @@
 namespace hftrain {
 namespace {
 
-constexpr std::array<std::string_view, 16> kSecretWords = {
-    "token",  "secret",     "password",    "passwd", "passphrase", "pass", "pwd",    "key",
-    "apikey", "credential", "credentials", "auth",   "authtoken",  "pat",  "cookie", "authorization"};
+constexpr std::array<std::string_view, 17> kSecretWords = {
+    "token",     "secret", "password", "passwd",        "passphrase",  "pass",
+    "pwd",       "key",    "apikey",   "credential",    "credentials", "auth",
+    "authtoken", "pat",    "cookie",   "authorization", "sshpass"};
+// What they may end with, as in PGPASSWORD.
+constexpr std::array<std::string_view, 4> kSecretEndings = {"password", "passwd", "passphrase", "apikey"};
 // What stands before "token" where it is one that opens something.
 constexpr std::array<std::string_view, 9> kTokenKinds = {"access", "api",     "auth",   "bearer", "hf",
                                                          "hub",    "refresh", "secret", "session"};
@@ -19,6 +22,12 @@ constexpr std::array<std::string_view, 9> kTokenKinds = {"access", "api",     "a
 template <size_t kSize>
 bool is_one_of(const std::array<std::string_view, kSize>& words, std::string_view word) {
   return std::find(words.begin(), words.end(), word) != words.end();
+}
+
+bool is_secret_word(std::string_view word) {
+  return is_one_of(kSecretWords, word) ||
+         std::any_of(kSecretEndings.begin(), kSecretEndings.end(),
+                     [word](std::string_view ending) { return word.ends_with(ending); });
 }
 
 // An address with the password in it.
@@ -40,16 +49,19 @@ std::string snake_case(std::string_view key) {
   return text;
 }
 
-// Between the name of the user and the host.
-std::string without_password(const std::string& value) {
-  const size_t scheme = value.find("://");
-  if (scheme == std::string::npos) return value;
-  const size_t begin = scheme + 3;
-  const size_t end = std::min(value.find_first_of("/?# ", begin), value.size());
-  const size_t at = value.substr(0, end).rfind('@');
-  const size_t colon = value.find(':', begin);
-  if (at == std::string::npos || at < begin || colon >= at) return value;
-  return value.substr(0, colon + 1) + "<password>" + value.substr(at);
+// Between the name of the user and the host, of every URL: some variables hold several.
+std::string without_password(std::string value) {
+  constexpr std::string_view kScheme = "://", kShown = "<password>";
+  for (size_t scheme = value.find(kScheme); scheme != std::string::npos;
+       scheme = value.find(kScheme, scheme)) {
+    const size_t begin = scheme += kScheme.size();
+    const size_t end = std::min(value.find_first_of("/?# ", begin), value.size());
+    const size_t at = value.substr(0, end).rfind('@');
+    const size_t colon = value.find(':', begin);
+    if (at == std::string::npos || at < begin || colon >= at) continue;
+    value.replace(colon + 1, at - colon - 1, kShown);
+  }
+  return value;
 }
 
 }  // namespace
@@ -57,9 +69,7 @@ std::string without_password(const std::string& value) {
 bool names_secret(std::string_view variable) {
   const std::vector<std::string> words = split(to_lower(variable), '_');
   if (words.size() == 1 && words.front() == "pwd") return false;  // the shell's folder
-  return is_connection_string(words) || std::any_of(words.begin(), words.end(), [](const std::string& word) {
-           return is_one_of(kSecretWords, word);
-         });
+  return is_connection_string(words) || std::any_of(words.begin(), words.end(), is_secret_word);
 }
 
 bool names_secret_key(std::string_view key) {
@@ -68,7 +78,7 @@ bool names_secret_key(std::string_view key) {
   const std::vector<std::string> words = split(to_lower(name), '_');
   // Of a tokenizer: what another word makes a secret stands for itself.
   const bool by_token_alone = std::none_of(words.begin(), words.end(), [](const std::string& word) {
-    return word != "token" && is_one_of(kSecretWords, word);
+    return word != "token" && is_secret_word(word);
   });
   if (!by_token_alone || words.size() == 1 || is_connection_string(words)) return true;
   return std::any_of(words.begin(), words.end(),

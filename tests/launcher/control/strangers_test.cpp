@@ -5,8 +5,6 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include <fstream>
-
 #include "agents.h"
 #include "contains.h"
 #include "hftrain/base/clock.h"
@@ -19,6 +17,7 @@
 #include "launcher/control/warning_notice.h"
 #include "launcher/process/descriptor_limit.h"
 #include "launcher/process/watched_process.h"
+#include "resident_bytes.h"
 #include "support/catch.h"
 #include "support/paths.h"
 #include "support/skip.h"
@@ -28,6 +27,7 @@ namespace hftrain::launcher {
 namespace {
 
 using testing::contains;
+using testing::resident_bytes;
 
 const std::vector<std::string> kScripts = {"0 save-on-stop:143 ready hang", "1 save-on-stop:143 ready hang"};
 
@@ -83,13 +83,6 @@ double cpu_seconds() {
   ::getrusage(RUSAGE_SELF, &used);
   return static_cast<double>(used.ru_utime.tv_sec + used.ru_stime.tv_sec) +
          static_cast<double>(used.ru_utime.tv_usec + used.ru_stime.tv_usec) * 1e-6;
-}
-
-int64_t resident_bytes() {
-  std::ifstream file("/proc/self/statm");
-  int64_t pages = 0, resident = 0;
-  file >> pages >> resident;
-  return resident * ::sysconf(_SC_PAGESIZE);
 }
 
 // An agent of a test's own: member 1 of a hub of two, with rank 1.
@@ -379,6 +372,28 @@ TEST_CASE("when no descriptor is left the hub says so, rests, and goes on when t
   CHECK(used < 0.5);
   pollfd answer{knocking[0].get(), POLLIN, 0};
   while (::poll(&answer, 1, 10) == 0) hub.work();  // it was not forgotten
+}
+
+TEST_CASE("who knocks faster than anybody can answer leaves the hub time for the others") {
+  HubSpec spec;
+  spec.hello.agents = 2;
+  spec.addresses = {"127.0.0.1"};
+  ControlHub hub(std::move(spec));
+  std::vector<FileDescriptor> knocking;
+  std::string why;
+  for (int i = 0; i < 300; ++i) knocking.push_back(connect_to({"127.0.0.1", hub.port()}, "", 5, why));
+  REQUIRE(knocking.back());
+  const auto answered = [&knocking] {
+    std::vector<pollfd> watched;
+    for (const FileDescriptor& each : knocking) watched.push_back({each.get(), POLLIN, 0});
+    return ::poll(watched.data(), watched.size(), 0);
+  };
+  hub.work();
+  const int at_once = answered();
+  CHECK(at_once > 0);
+  CHECK(at_once <= 100);
+  for (int turns = 0; turns < 1000 && answered() < 300; ++turns) hub.work();
+  CHECK(answered() == 300);
 }
 
 TEST_CASE("the limit of descriptors is raised to what the system allows, and named when it is too low") {

@@ -1,5 +1,7 @@
 #include "launcher/environments/find_membership.h"
 
+#include <limits>
+
 #include "contains.h"
 #include "hftrain/base/error.h"
 #include "launcher/environments/slurm.h"
@@ -483,6 +485,11 @@ TEST_CASE("ports of steps are spread below the kernel's range") {
   for (int64_t job = 0; job < 30000; job += 7) {
     const int port = port_of_step(job, job % 5);
     CHECK((port >= 20000 && port < 30000));
+  }
+  for (const int64_t most = std::numeric_limits<int64_t>::max();
+       const int64_t step : {int64_t{0}, int64_t{7}, most}) {
+    INFO(step);
+    CHECK((port_of_step(most, step) >= 20000 && port_of_step(most, step) < 30000));
   }
   CHECK(port_of_step(4711, 0) != port_of_step(4711, 1));
   CHECK(port_of_step(4711, 0) != port_of_step(4712, 0));

@@ -18,6 +18,7 @@
 #include "launcher/control/job_secret.h"
 #include "launcher/ssh/host_job.h"
 #include "launcher/ssh/machine_start.h"
+#include "resident_bytes.h"
 #include "support/catch.h"
 #include "support/paths.h"
 #include "support/temporary_directory.h"
@@ -346,6 +347,24 @@ TEST_CASE("front programs run here and there, and words arrive as they were", "[
   CHECK(contains(watcher.out[1], "CUDA_VISIBLE_DEVICES=0,2"));
   CHECK(watcher.err[2] == "ending\n");
   CHECK(watcher.notices.empty());
+}
+
+TEST_CASE("what a login shell writes before the front program is there takes no room", "[process]") {
+  Cluster cluster;
+  const std::string loud = cluster.folder / "loud";
+  std::ofstream(loud) << "#!/bin/sh\nshift\nhead -c 67108864 /dev/zero\nexec sh -c \"$*\"\n";
+  ::chmod(loud.c_str(), 0755);
+  cluster.spec.environment.set("HFTRAIN_SSH", loud);
+  cluster.add("one", {"say", "word"});
+  Watcher watcher;
+  int64_t more = 0;
+  watcher.on_change = [&more, before = testing::resident_bytes()](Watcher&) {
+    more = std::max(more, testing::resident_bytes() - before);
+  };
+  CHECK(HostJob(cluster.spec, watcher).run() == ExitCode::kDone);
+  CHECK(contains(watcher.out[0], "<word>"));
+  INFO(more);
+  CHECK(more < int64_t{16} << 20);
 }
 
 TEST_CASE("the first machine's exit code counts, then the first other one", "[process]") {

@@ -1,7 +1,9 @@
 #include "launcher/supervision/supervisor.h"
 
+#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -12,8 +14,11 @@
 #include "hftrain/base/error.h"
 #include "hftrain/base/json.h"
 #include "job.h"
+#include "launcher/process/output_router.h"
+#include "launcher/supervision/worker_group.h"
 #include "support/catch.h"
 #include "support/paths.h"
+#include "support/temporary_directory.h"
 
 namespace hftrain::launcher {
 namespace {
@@ -147,6 +152,35 @@ TEST_CASE("a flood on standard error loses nothing and does not stop events", "[
   CHECK(result.code == ExitCode::kDone);
   CHECK(read_file(job.folder / "0/stderr.log").size() == 5000000);
   CHECK(job.observer.lines.size() == 50000);
+}
+
+TEST_CASE("a log folder that takes nothing leaves the ranks' output in their pipes", "[process][slow]") {
+  const hftrain::testing::TemporaryDirectory folder;
+  std::filesystem::create_directory(folder / "0");
+  REQUIRE(::mkfifo((folder / "0/stderr.log").c_str(), 0600) == 0);  // to open it takes until somebody reads
+  size_t lines = 0;
+  OutputRouter router(
+      {folder.path(), OutputFilter("all", "0")}, {0}, [&lines](const OutputLine&) { ++lines; },
+      [](const std::string&) {});
+  WorkerSpec worker;
+  worker.argv = {hftrain::testing::program("dummy_worker"), "ready", "flood:300000000", "hang"};
+  WorkerGroup group({worker}, -1);
+  group.start();
+  const auto turn = [&] {
+    std::vector<pollfd> watched;
+    group.append_descriptors(watched);
+    ::poll(watched.data(), watched.size(), 1);
+    group.read_ready(watched, router);
+  };
+  while (!router.is_behind()) turn();
+  turn();  // what was to be read when it came behind
+  const size_t taken = lines;
+  CHECK(taken > 0);
+  for (int i = 0; i < 200; ++i) turn();
+  CHECK(lines == taken);
+  group.kill_all();
+  while (!group.processes_gone()) turn();
+  const FileDescriptor reader(::open((folder / "0/stderr.log").c_str(), O_RDONLY | O_NONBLOCK));
 }
 
 TEST_CASE("the last line counts even without a newline", "[process]") {

@@ -331,3 +331,40 @@ fault("what all agents are told is encoded for each",
       HUB, "member.link.send_line(line);", "member.link.send_line(encoded(message));",
       tests=["launcher: what all of many agents are told is encoded and held once, not once an agent"],
       says=r"more < ")
+
+fault("whoever knocks fast enough keeps the hub from everything else",
+      HUB, "accepted < kAcceptedAtOnce; ++accepted", "accepted < 1000 * kAcceptedAtOnce; ++accepted",
+      tests=["launcher: who knocks faster than anybody can answer leaves the hub time for the others"],
+      says=r"at_once <= 100")
+
+fault("all that a login shell writes before the front program is there is kept",
+      "launcher/ssh/host_job.cpp", "machine.greeting.erase(0, machine.greeting.size() - kept);", "static_cast<void>(kept);",
+      tests=["launcher: what a login shell writes before the front program is there takes no room"],
+      says=r"more < int64_t", seconds=60)
+
+fault("what the system refuses to the leader alone is told to no other node",
+      "apps/hftrain/commands/train.cpp",
+      "  } catch (...) {\n    if (membership.agents == 1) throw;\n    return abort_job(context, inputs, membership, error_of(std::current_exception()));",
+      "  } catch (const Error& error) {\n    if (membership.agents == 1) throw;\n    return abort_job(context, inputs, membership, error);",
+      tests=["runs: two front programs on one machine train as one"],
+      says=r"FAILED  a surprise on node 0 is told to both", seconds=300)
+
+fault("only whole words of a variable's name make it a secret",
+      "lib/hftrain/base/secrets.cpp", "return word.ends_with(ending);", "return word == ending;",
+      tests=["base: names of secrets are known by their words"],
+      says=r"PGPASSWORD")
+
+fault("of several URLs only the first loses its password",
+      "lib/hftrain/base/secrets.cpp", "scheme = value.find(kScheme, scheme)) {", "scheme = std::string::npos) {",
+      tests=["base: a secret is shown as its name, and a password in a URL not at all"],
+      says=r"b:two@y")
+
+fault("a follower reads what its ranks say however much of it the leader has not taken",
+      "launcher/control/follower.cpp", "group_.hold_output(follower_.link_.waiting() >= kMostWaiting);", "group_.hold_output(follower_.link_.waiting() > SIZE_MAX - kMostWaiting);",
+      tests=["launcher: a follower whose leader takes nothing leaves its ranks' output in their pipes"],
+      says=r"stderr\.log.*32'000'000")
+
+fault("what ranks say waits for its log however much it becomes",
+      "launcher/supervision/worker_group.cpp", "holds_output_ = router.is_behind();", "holds_output_ = router.is_behind() && workers_.empty();",
+      tests=["launcher: a log folder that takes nothing leaves the ranks' output in their pipes"],
+      says=r"lines == taken", seconds=120)
