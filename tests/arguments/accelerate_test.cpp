@@ -186,8 +186,9 @@ TEST_CASE("L1: unknown keys, missing files and kinds that are not ours") {
   const AccelerateFile unknown("distributed_type: MULTI_GPU\nnum_proceses: 2\nipex_config: {}\n");
   const std::string text = unknown.mistakes();
   CHECK(contains(text, "unknown key 'num_proceses' of an Accelerate file\n  where: " + unknown.at("2:15") +
-                           "\n  try: did you mean num_processes"));
+                           "\n  why: accelerate has no such key there\n  try: did you mean num_processes"));
   CHECK(contains(text, "unknown key 'ipex_config'"));
+  CHECK_FALSE(contains(text, "a mapping stands here"));  // one mistake is told once
   const std::string section =
       AccelerateFile(
           "distributed_type: DEEPSPEED\nnum_processes: 2\ndeepspeed_config:\n  zero_stag: 3\n"
@@ -213,6 +214,32 @@ TEST_CASE("L1: unknown keys, missing files and kinds that are not ours") {
   CHECK(
       contains(AccelerateFile(usual("MULTI_GPU", "num_processes: 2\nfp8_config: {backend: TE}\n")).mistakes(),
                "fp8_config is not supported"));
+}
+
+TEST_CASE("an unknown key is refused with a reason and with what to do, also one of older releases") {
+  const auto told = [](const std::string& key) {
+    return AccelerateFile("distributed_type: MULTI_CPU\nnum_processes: 2\n" + key).mistakes();
+  };
+  CHECK(contains(told("ipex_config:\n  ipex: true\n"), "why: accelerate gave up Intel's extension"));
+  CHECK(contains(told("tp_config: {}\n"), "why: accelerate gave it up for parallelism_config"));
+  CHECK(contains(told("use_mps_device: false\n"), "there is no Apple hardware here\n  try: leave it out"));
+  CHECK(contains(told("dynamo_config:\n  whatever: 1\n"),
+                 "why: accelerate has no such key there\n  try: leave it out"));
+  CHECK(contains(told("whatever: 1\n"), "why: accelerate has no such key there\n  try: leave it out"));
+}
+
+TEST_CASE("auto in deepspeed_config leaves accumulation and clipping to the Trainer's arguments") {
+  const AccelerateFile file(usual("DEEPSPEED", R"(deepspeed_config:
+  gradient_accumulation_steps: auto
+  gradient_clipping: auto
+  zero_stage: 2
+num_processes: 2
+)"));
+  CHECK(file.mistakes().empty());
+  const Arguments a = file.arguments({"--gradient_accumulation_steps", "3", "--max_grad_norm", "0.3"});
+  CHECK(a.batch.gradient_accumulation_steps == 3);
+  CHECK(a.optimizer.max_grad_norm == 0.3);
+  CHECK(file.arguments().batch.gradient_accumulation_steps == 1);
 }
 
 TEST_CASE("a list or a mapping where a value belongs is a mistake with its place, for every key") {

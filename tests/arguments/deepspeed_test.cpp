@@ -284,9 +284,11 @@ TEST_CASE("every mistake of a file is reported with its place and the nearest ke
       contains(text, "deepspeed: zero_optimization.stage: '4' is not a whole number 0 <= x <= 3\n  where: " +
                          file.at("2:34")));
   CHECK(contains(text, "unknown key 'overlap_com'\n  where: " + file.at("2:52") +
-                           "\n  try: did you mean overlap_comm?"));
-  CHECK(contains(text, "unknown key 'train_micro_batch_size_per_gpus'\n  where: " + file.at("3:38") +
-                           "\n  try: did you mean train_micro_batch_size_per_gpu"));
+                           "\n  why: deepspeed has no such key there\n  try: did you mean overlap_comm?"));
+  CHECK(contains(
+      text,
+      "unknown key 'train_micro_batch_size_per_gpus'\n  where: " + file.at("3:38") +
+          "\n  why: deepspeed has no such key there\n  try: did you mean train_micro_batch_size_per_gpu"));
   CHECK(contains(text, "fp16.enabled: 'perhaps' is not a truth value\n  where: " + file.at("4:23")));
   CHECK(contains(text, "fp16.hysteresis: '1.5' is not a whole number"));
   CHECK(contains(text, "gradient_clipping: 'much' is not a number\n  where: " + file.at("5:24")));
@@ -301,6 +303,7 @@ TEST_CASE("files that are no JSON, are not there, or give a key twice") {
   CHECK(contains(twice.mistakes(), "first at " + twice.at("1:23")));
   CHECK(contains(DeepspeedFile("[1]").mistakes(), "is not a mapping"));
   CHECK(contains(DeepspeedFile("{}").mistakes(), "the section zero_optimization is missing"));
+  CHECK(contains(DeepspeedFile("{}").mistakes(), "why: the Trainer refuses a file without it"));
 }
 
 TEST_CASE("comments, text, base64 and mappings are read alike") {
@@ -518,6 +521,33 @@ TEST_CASE("accelerate fills an auto of stage3_gather_16bit_weights_on_model_save
       R"({"zero_optimization": {"stage": 3, "stage3_gather_16bit_weights_on_model_save": "auto"}})");
   CHECK(*file.arguments().parallel.sharding.state_dict == "sharded");
   CHECK(*file.arguments({"--zero3_save_16bit_model", "true"}).parallel.sharding.state_dict == "full");
+}
+
+TEST_CASE("accelerate fills an auto of the stage and of offload with its own flags, or with 2 and none") {
+  const DeepspeedFile file(R"({"zero_optimization": {"stage": "auto",
+    "offload_optimizer": {"device": "auto", "nvme_path": "auto"}, "offload_param": {"device": "auto"}}})");
+  const ParallelOptions alone = file.arguments().parallel.sharding;
+  CHECK(*alone.strategy == "shard_grad_op");
+  CHECK(*alone.offload_optimizer == "none");
+  CHECK(*alone.offload_parameters == "none");
+  CHECK(contains(file.notes(), "zero_optimization.stage auto is 2"));
+  const std::vector<std::string> launch = {"--use_deepspeed",
+                                           "--zero_stage",
+                                           "3",
+                                           "--offload_param_device",
+                                           "cpu",
+                                           "--offload_optimizer_device",
+                                           "nvme",
+                                           "--offload_optimizer_nvme_path",
+                                           "/nvme"};
+  const ParallelOptions filled = file.arguments(launch).parallel.sharding;
+  CHECK(*filled.strategy == "full_shard");
+  CHECK(*filled.offload_parameters == "cpu");
+  CHECK(*filled.offload_optimizer == "nvme");
+  CHECK(*filled.optimizer_path == "/nvme");
+  CHECK_FALSE(contains(file.notes(launch), "stage auto"));
+  CHECK(contains(file.mistakes({"--zero_stage", "2", "--offload_param_device", "cpu"}),
+                 "offload_param needs stage 3"));
 }
 
 TEST_CASE("what print_config writes of a DeepSpeed run is read back as the same run") {

@@ -164,7 +164,8 @@ TEST_CASE("mistakes in fsdp_config are all reported, each with its place and a w
                                  "\"auto_wrap_policy\": \"LAYERS\",\n\"min_num_params\": -1}");
   const std::string text = mistakes({"--fsdp", "true", "--fsdp_config", path});
   CHECK(contains(text, "unknown key 'reshard_after_foward'\n  where: " + path +
-                           ":1:26\n  try: did you mean reshard_after_forward"));
+                           ":1:26\n  why: neither the Trainer nor accelerate has such a key\n  try: did you "
+                           "mean reshard_after_forward"));
   CHECK(contains(text,
                  "forward_prefetch: perhaps is not a truth value: true or false\n  where: " + path + ":2:"));
   CHECK(contains(text,

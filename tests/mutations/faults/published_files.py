@@ -7,6 +7,29 @@ fault("stage3_gather_16bit_weights_on_model_save may not be auto",
       tests=["arguments: accelerate fills an auto of stage3_gather_16bit_weights_on_model_save with its own flag"],
       says=r"stage3_gather_16bit_weights_on_model_save|unexpected exception")
 
+fault("an auto of the stage is stage 0 in silence",
+      "lib/hftrain/arguments/import/deepspeed_zero.cpp",
+      "    if (!keys_.is_auto(pointer)) return keys_.value_or<int64_t>(pointer, 0);\n", "    if (!keys_.is_auto(pointer) || kDefaultStage == 2) return keys_.value_or<int64_t>(pointer, 0);\n",
+      tests=["arguments: accelerate fills an auto of the stage and of offload with its own flags, or with 2 and none",
+             "plan: published files become what their own tools make of them, or are refused by the key"],
+      says=r'strategy == "shard_grad_op"|filled_by_launch')
+
+fault("an auto of an offload device is none, whatever the flag of the launch says",
+      "lib/hftrain/arguments/import/deepspeed_zero.cpp",
+      "return flag.is_null() ? \"none\" : flag.get<std::string>();", "return flag.is_null() || flag != \"none\" ? \"none\" : flag.get<std::string>();",
+      tests=["arguments: accelerate fills an auto of the stage and of offload with its own flags, or with 2 and none"],
+      says=r"given twice and differently|needs")
+
+fault("auto of accumulation and clipping in deepspeed_config is no number",
+      "lib/hftrain/arguments/import/accelerate.cpp", "if (automatic || (path &&", "if ((automatic && machines_ == 0) || (path &&",
+      tests=["arguments: auto in deepspeed_config leaves accumulation and clipping to the Trainer's arguments"],
+      says=r"mistakes\(\)\.empty|unexpected exception")
+
+fault("an unknown key of an Accelerate file is refused without a reason",
+      "lib/hftrain/arguments/import/accelerate.cpp", 'gone == std::end(kGone) ? "accelerate has no such key there" : gone->why,', 'gone == std::end(kGone) ? "" : "",',
+      tests=["arguments: an unknown key is refused with a reason and with what to do, also one of older releases"],
+      says=r"why: accelerate")
+
 fault("an FSDP file without num_processes is refused",
       "lib/hftrain/arguments/import/accelerate.cpp", "if (!left_open.written.is_null()) {", "if (left_open.written.is_null() || !left_open.written.is_null()) {",
       tests=["arguments: a file without num_processes takes it from the command line, else means every GPU"],

@@ -44,7 +44,16 @@ constexpr std::array kOther = {"compute_environment",
                                "dynamo_config",
                                "fp16",
                                "dynamo_backend"};
-// Those of them that are mappings.
+// Keys of older releases of accelerate, which it refuses today, too.
+struct Gone {
+  const char* key;
+  const char* why;
+};
+constexpr Gone kGone[] = {
+    {"ipex_config", "accelerate gave up Intel's extension; oneDNN is used on the CPU in any case"},
+    {"tp_config", "accelerate gave it up for parallelism_config; there is no tensor parallelism here"},
+    {"use_mps_device", "accelerate gave it up; there is no Apple hardware here"}};
+// Those of kOther that are mappings.
 constexpr std::array kSections = {"deepspeed_config",   "fsdp_config",   "parallelism_config",
                                   "megatron_lm_config", "mpirun_config", "fp8_config",
                                   "dynamo_config"};
@@ -65,6 +74,8 @@ constexpr std::array kDeepSpeedKeys = {"deepspeed_config_file",
                                        "deepspeed_moe_layer_cls_names"};
 // Keys of a DeepSpeed file that people write here, where accelerate looks at none of them.
 constexpr std::array kMisplaced = {"seq_parallel_communication_data_type"};
+// Keys of deepspeed_config where "auto" says that the Trainer's own argument decides.
+constexpr std::array kAutomatic = {"gradient_accumulation_steps", "gradient_clipping"};
 constexpr std::array kNotBesideFile = {
     "gradient_accumulation_steps", "gradient_clipping",      "zero_stage",
     "offload_optimizer_device",    "offload_param_device",   "offload_param_nvme_path",
@@ -106,7 +117,9 @@ class AccelerateReader {
     check_known(file_.values, "", known);
     for (const auto& [name, value] : file_.values.items()) {
       const bool several = name == "gpu_ids" || contains(kTpuKeys, name);
-      if (!name.starts_with('_') && !contains(kSections, name)) check_plain(name, value, '/' + name, several);
+      const bool plain =
+          std::find(known.begin(), known.end(), name) != known.end() && !contains(kSections, name);
+      if (plain) check_plain(name, value, '/' + name, several);
     }
   }
 
@@ -123,9 +136,18 @@ class AccelerateReader {
   void check_known(const Json& mapping, const std::string& pointer, const std::vector<std::string>& known) {
     for (const auto& [name, value] : mapping.items()) {
       if (name.starts_with('_') || std::find(known.begin(), known.end(), name) != known.end()) continue;
-      problem("unknown key '" + name + "' of an Accelerate file", pointer + '/' + name, "",
-              did_you_mean(nearest_names(name, known)));
+      unknown(name, "an Accelerate file", pointer, nearest_names(name, known));
     }
+  }
+
+  void unknown(const std::string& name, const std::string& of, const std::string& pointer,
+               const std::vector<std::string>& nearest) {
+    const auto* gone =
+        std::find_if(std::begin(kGone), std::end(kGone), [&](const Gone& each) { return name == each.key; });
+    const std::string hint = did_you_mean(nearest);
+    problem("unknown key '" + name + "' of " + of, pointer + '/' + name,
+            gone == std::end(kGone) ? "accelerate has no such key there" : gone->why,
+            hint.empty() ? "leave it out" : hint);
   }
 
   void check_environment() {
@@ -271,8 +293,7 @@ class AccelerateReader {
       const std::string flag = name.starts_with(prefix) ? name : prefix + name;
       const std::string pointer = '/' + section + '/' + name;
       if (!flag_table().find(flag)) {
-        problem("unknown key '" + name + "' of " + section, pointer, "",
-                did_you_mean(nearest_names(flag, names_with(prefix))));
+        unknown(name, section, '/' + section, nearest_names(flag, names_with(prefix)));
         continue;
       }
       const bool word = section == "dynamo_config" && written.is_string();
@@ -312,7 +333,8 @@ class AccelerateReader {
       const bool several = std::string(key).starts_with("deepspeed_") &&
                            !std::string(key).starts_with("deepspeed_config") &&
                            !std::string(key).starts_with("deepspeed_moe");
-      if ((path && (*mapping)[key] == "none") || (several && machines_ == 1)) continue;
+      const bool automatic = contains(kAutomatic, key) && (*mapping)[key] == "auto";
+      if (automatic || (path && (*mapping)[key] == "none") || (several && machines_ == 1)) continue;
       add(key, key, (*mapping)[key], file_.place(std::string("/deepspeed_config/") + key));
     }
   }

@@ -15,8 +15,6 @@
 namespace hftrain::arguments {
 namespace {
 
-constexpr int64_t kDefaultStage = 2;  // of `accelerate launch`
-
 // The given value of a flag without a member; null when it was not given.
 Json unread(const ParseOutcome& outcome, const std::string& flag) {
   const auto found = outcome.unread.find(flag);
@@ -55,7 +53,7 @@ void import_file(Section& section, ParseOutcome& outcome, Diagnostics& problems)
   if (!section.values.contains("zero_optimization")) {
     problems.push_back({.what = "deepspeed: the section zero_optimization is missing",
                         .where = section.origin,
-                        .why = "",
+                        .why = "the Trainer refuses a file without it",
                         .hint = "\"zero_optimization\": {\"stage\": 2}; stage 0 shards nothing"});
   }
   import_batch(file);

@@ -15,8 +15,8 @@ constexpr Support kQuantised =
 constexpr Support kFullPrecision = refused("weights and optimizer state have one type", "--dtype bfloat16");
 
 const SectionKey kOffloadParameters[] = {
-    {.name = "device", .words = {"none", "cpu", "nvme"}},
-    {.name = "nvme_path"},
+    {.name = "device", .words = {"none", "cpu", "nvme"}, .automatic = true},
+    {.name = "nvme_path", .automatic = true},
     {.name = "buffer_count", .type = Type::kInt, .range = at_least(1)},
     {.name = "buffer_size", .type = Type::kInt, .range = at_least(1)},
     {.name = "max_in_cpu",
@@ -27,8 +27,8 @@ const SectionKey kOffloadParameters[] = {
 };
 
 const SectionKey kOffloadOptimizer[] = {
-    {.name = "device", .words = {"none", "cpu", "nvme"}},
-    {.name = "nvme_path"},
+    {.name = "device", .words = {"none", "cpu", "nvme"}, .automatic = true},
+    {.name = "nvme_path", .automatic = true},
     {.name = "buffer_count", .type = Type::kInt, .range = at_least(1)},
     {.name = "pin_memory", .type = Type::kBool, .support = kAsTheMachineCan, .neutral = "true"},
     {.name = "pipeline_read", .type = Type::kBool},
@@ -50,7 +50,7 @@ const SectionKey kOffloadOptimizer[] = {
 };
 
 const SectionKey kZero[] = {
-    {.name = "stage", .type = Type::kInt, .range = between(0, 3)},
+    {.name = "stage", .type = Type::kInt, .range = between(0, 3), .automatic = true},
     {.name = "contiguous_gradients", .type = Type::kBool, .support = kByUnits, .neutral = "true"},
     {.name = "reduce_scatter",
      .type = Type::kBool,

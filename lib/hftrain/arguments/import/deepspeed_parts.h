@@ -32,6 +32,8 @@ void import_scheduler(const DeepSpeedFile& file);
 // deepspeed_zero.cpp
 void import_zero(const DeepSpeedFile& file);
 
+// The stage that accelerate takes where none is given.
+inline constexpr int64_t kDefaultStage = 2;
 // The strategy of a ZeRO stage, in the words of ParallelOptions.
 const char* strategy_of_stage(int64_t stage);
 

@@ -12,13 +12,11 @@ const std::string kZeroSection = "/zero_optimization";
 class ZeroSection {
  public:
   explicit ZeroSection(const DeepSpeedFile& file)
-      : file_(file),
-        keys_(file.keys),
-        sharding_(file.outcome.arguments.parallel.sharding),
-        stage_(keys_.value_or<int64_t>(kZeroSection + "/stage", 0)) {}
+      : file_(file), keys_(file.keys), sharding_(file.outcome.arguments.parallel.sharding), stage_(stage()) {}
 
   void run() {
     strategy();
+    say_filled_stage();
     old_offload("/cpu_offload", "/offload_optimizer");
     old_offload("/cpu_offload_param", "/offload_param");
     offload("/offload_optimizer", sharding_.offload_optimizer, sharding_.optimizer_path,
@@ -34,6 +32,37 @@ class ZeroSection {
   }
 
  private:
+  // The flag of `accelerate launch` that fills an "auto"; null when it was not given.
+  Json launch_flag(const std::string& name) const {
+    const auto given = file_.outcome.unread.find(name);
+    return given == file_.outcome.unread.end() ? Json(nullptr) : given->second;
+  }
+
+  int64_t stage() const {
+    const std::string pointer = kZeroSection + "/stage";
+    if (!keys_.is_auto(pointer)) return keys_.value_or<int64_t>(pointer, 0);
+    const Json flag = launch_flag("zero_stage");
+    return flag.is_null() ? kDefaultStage : std::stoll(flag.get<std::string>());  // a choice is a text
+  }
+
+  void say_filled_stage() {
+    const std::string pointer = kZeroSection + "/stage";
+    if (!keys_.is_auto(pointer) || !launch_flag("zero_stage").is_null()) return;
+    file_.outcome.notes.push_back({.severity = Diagnostic::Severity::kNote,
+                                   .what = "deepspeed: zero_optimization.stage auto is " + number(),
+                                   .where = keys_.place(pointer),
+                                   .why = "accelerate fills it with zero_stage, which is not given",
+                                   .hint = "--zero_stage N"});
+  }
+
+  // A text of an offload section; accelerate fills "auto" with its own flag, or with none.
+  std::string offload_text(const std::string& key, const std::string& name) const {
+    const std::string pointer = kZeroSection + key + '/' + name;
+    if (!keys_.is_auto(pointer)) return keys_.value_or<std::string>(pointer, "none");
+    const Json flag = launch_flag(key.substr(1) + '_' + name);
+    return flag.is_null() ? "none" : flag.get<std::string>();
+  }
+
   void strategy() {
     const std::string pointer = kZeroSection + "/stage", mics = kZeroSection + "/mics_shard_size";
     std::string name = strategy_of_stage(stage_);
@@ -58,7 +87,7 @@ class ZeroSection {
   std::string device(const std::string& key) const {
     const std::string old_key = key == "/offload_param" ? "/cpu_offload_param" : "/cpu_offload";
     if (!keys_.has(kZeroSection + key) && keys_.value_or(kZeroSection + old_key, false)) return "cpu";
-    return keys_.value_or<std::string>(kZeroSection + key + "/device", "none");
+    return offload_text(key, "device");
   }
 
   void offload(const std::string& key, Sourced<std::string>& target, Sourced<std::string>& folder,
@@ -66,7 +95,7 @@ class ZeroSection {
     const std::string section = kZeroSection + key, where = device(key), path = section + "/nvme_path";
     set(target, where, keys_.has(section + "/device") ? section + "/device" : section, what);
     if (where != "nvme") return;
-    const std::string text = keys_.value_or<std::string>(path, "none");
+    const std::string text = offload_text(key, "nvme_path");
     if (text == "none") {
       return file_.refuse(section, key.substr(1) + " on nvme needs nvme_path", "",
                           "\"nvme_path\": \"/a/folder/on/nvme\"");
@@ -109,8 +138,7 @@ class ZeroSection {
     const std::string pointer = kZeroSection + "/stage3_gather_16bit_weights_on_model_save";
     if (stage_ != 3 || !keys_.has(pointer)) return;
     // accelerate fills "auto" with its own flag, and with false where that was not given.
-    const auto flag = file_.outcome.unread.find("zero3_save_16bit_model");
-    const bool filled = flag != file_.outcome.unread.end() && flag->second == true;
+    const bool filled = launch_flag("zero3_save_16bit_model") == true;
     set(sharding_.state_dict, std::string(keys_.value_or(pointer, filled) ? "full" : "sharded"), pointer,
         "the form of saved weights");
   }

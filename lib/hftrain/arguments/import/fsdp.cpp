@@ -131,7 +131,7 @@ class Import {
     if (hint.empty()) hint = "the keys are " + join(FsdpReader::keys(), ", ");
     problems_.push_back({.what = "fsdp_config: unknown key '" + name + '\'',
                          .where = place(origin),
-                         .why = "",
+                         .why = "neither the Trainer nor accelerate has such a key",
                          .hint = std::move(hint)});
   }
 

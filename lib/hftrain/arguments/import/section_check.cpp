@@ -115,7 +115,7 @@ void CheckedSection::unknown(std::span<const SectionKey> keys, const std::string
   for (const SectionKey& key : keys) known.emplace_back(key.name);
   std::string hint = did_you_mean(nearest_names(name, known));
   if (hint.empty()) hint = "the keys here are " + join(known, ", ");
-  problem("unknown key '" + name + "'", at, "", std::move(hint));
+  problem("unknown key '" + name + "'", at, name_ + " has no such key there", std::move(hint));
 }
 
 void CheckedSection::store(const SectionKey& key, const Json& value, const std::string& at,
