@@ -20,7 +20,7 @@ constexpr Synonym kSynonyms[] = {
     {"output_dir", "output"},
     {"save", "output"},
     {"tokenizer", "tokenizer_name"},
-    {"model", "tokenizer_name"},
+    {"model", "model_name_or_path", "tokenizer_name"},
     {"model_name_or_path", "tokenizer_name"},
     {"vocabulary", "vocab_size"},
     {"input", "files", "file"},

@@ -125,6 +125,7 @@ TEST_CASE("every command tells a wrong option in four parts, with the option tha
       {{"tokenizer", "encode", "--jsom"}, "--json?"},
       {{"tokenizer", "decode", "--skip-special", "1"}, "--skip_special_tokens?"},
       {{"sample-data", "text", "out", "--sede", "1"}, "--seed?"},
+      {{"generate", "--model", "x"}, "did you mean --model_name_or_path or"},
       {{"checkpoint", "export", "a", "b", "--shard_size", "1GB"}, "--max_shard_size?"},
       {{"checkpoint", "check"}, "verify?"},
       {{"tokenizer", "tokenize"}, "encode?"},
