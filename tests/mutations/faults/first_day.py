@@ -127,6 +127,12 @@ fault("a run that goes on has no header",
       tests=["runs: a run says: headers stand where the trainer has them"],
       says=r"Resuming training from checkpoint")
 
+fault("an evaluation has no header",
+      "lib/hftrain/trainer/evaluator.cpp", "  if (communicator_.rank() == 0) {\n    events_.message(LogLevel::kInfo,\n                    reporting::evaluation_header(",
+      "  if (communicator_.rank() < 0) {\n    events_.message(LogLevel::kInfo,\n                    reporting::evaluation_header(",
+      tests=["runs: a run says: headers stand where the trainer has them"],
+      says=r"Running Evaluation")
+
 fault("small commands take texts in brackets apart",
       "apps/hftrain/command_options.cpp", "values_.push_back(word);\n    return '#' + std::to_string(values_.size() - 1);",
       "values_.push_back(word);\n    return word;",
@@ -171,6 +177,16 @@ fault("distributed_type MULTI_GPU of a file asks for no GPU",
       "lib/hftrain/arguments/import/accelerate.cpp", 'if (kind_ == "MULTI_GPU") add("multi_gpu", "distributed_type", "true", where);', "",
       tests=["arguments: distributed_type MULTI_GPU asks for GPUs as --multi_gpu does, unless the run is on the CPU"],
       says=r"asks\(file\.outcome\(\)\)")
+
+fault("a DeepSpeed file that is not there is told without the line that names it",
+      "lib/hftrain/arguments/section.cpp", "  absent.where = outcome.origins.describe(flag);\n", "",
+      tests=["arguments: a DeepSpeed file that is not there is told with the line of the Accelerate file that names it"],
+      says=r"where: deepspeed|where: --deepspeed")
+
+fault("--group_by_length orders nothing",
+      "lib/hftrain/arguments/flags/data_flags.cpp", '.replaced_by = {.flag = "train_sampling_strategy", .value = "group_by_length"}', '.replaced_by = {.flag = "train_sampling_strategy", .value = "sequential"}',
+      tests=["arguments: an old switch sets the word that stands for it now"],
+      says=r'train_sampling_strategy == "group_by_length"')
 
 fault("an added token may have any number for its id",
       "lib/hftrain/tokenizer/added_tokens.cpp", "number < 0 || number > std::numeric_limits<uint32_t>::max())", "number < std::numeric_limits<int64_t>::min() / 2)",
