@@ -117,6 +117,44 @@ def a_killed_fetch_is_gone_on_from(fixture, folder):
         expect(f"bytes={kept}-" in [headers.get("Range") for _, _, headers in server.calls], "the rest alone came", kept)
 
 
+def a_fetch_that_is_killed_at_any_request_is_gone_on_from(fixture, folder):
+    def killed(at):
+        place = os.path.join(folder, f"place{at}")
+        with Server() as server:
+            repository = server.add("org/net", FILES)
+            environment = environment_of(fixture, place, server)
+
+            def hold(method, path):
+                if len(server.calls) == at:
+                    server.held.set()
+                    server.go_on.wait()
+                return 0
+            server.fault = hold
+            process = subprocess.Popen([HFTRAIN, "fetch", "org/net"], env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            while not server.held.wait(0.02):
+                if process.poll() is not None:
+                    return False
+            process.kill()
+            process.wait()
+            cache = cache_of(place, "org/net")
+            expect(not any(os.path.exists(os.path.join(cache, name)) for name in ("snapshots", "refs")), "no snapshot of a part", files_below(place))
+            blobs = os.path.join(cache, "blobs")
+            there = {name for name in os.listdir(blobs) if "." not in name} if os.path.exists(blobs) else set()
+            server.go_on.set()
+            before = len(server.calls)
+            fetch(environment, "org/net")
+            again = [path for _, path, _ in server.calls[before:] for name, blob in repository.files().items()
+                     if blob.etag in there and path.endswith("/" + name)]
+            expect(not again, "what had come does not come again", (at, again))
+            is_whole(place, repository, "org/net", TAKEN)
+        return True
+
+    at = 1
+    while killed(at):
+        at += 1
+    expect(at > len(TAKEN) + 3, "requests at which it was killed", at)
+
+
 def a_fetch_that_waits_for_another_says_so(fixture, folder):
     with Server() as server:
         repository = server.add("org/net", FILES)
@@ -328,7 +366,7 @@ def what_the_python_client_pushed_is_fetched(fixture, folder):
 
 
 SCENARIOS = [a_model_comes_whole_and_without_pickles, connections_are_cut_at_every_request, a_killed_fetch_is_gone_on_from,
-             a_fetch_that_waits_for_another_says_so, tokens_open_what_is_gated_and_are_nowhere, what_cannot_be_is_told_in_four_parts, a_full_disk_is_told_and_gone_on_from,
+             a_fetch_that_is_killed_at_any_request_is_gone_on_from, a_fetch_that_waits_for_another_says_so, tokens_open_what_is_gated_and_are_nowhere, what_cannot_be_is_told_in_four_parts, a_full_disk_is_told_and_gone_on_from,
              tls_is_checked, the_python_client_and_a_run_find_what_was_fetched, what_the_python_client_pushed_is_fetched]
 if __name__ == "__main__":
     run_scenarios(SCENARIOS, sys.argv[1:], Fixture)
