@@ -129,6 +129,7 @@ void Client::Curl::set_options(const Options& options) {
     set(handle, CURLOPT_USERNAME, options.user.c_str());
     set(handle, CURLOPT_PASSWORD, options.password.c_str());
   }
+  set(handle, CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L);  // of a proxy, long before the server answers
   if (!options.authorities.empty()) set(handle, CURLOPT_CAINFO, options.authorities.c_str());
   set(handle, CURLOPT_SSL_VERIFYPEER, options.verify ? 1L : 0L);
   set(handle, CURLOPT_SSL_VERIFYHOST, options.verify ? 2L : 0L);

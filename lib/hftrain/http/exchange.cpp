@@ -27,7 +27,7 @@ Exchange::Exchange(const Request& request, size_t largest_answer)
   if (!file_) throw system_error(errno, "cannot open", request.upload->path, ExitCode::kData);
 }
 
-// A server may say "100 Continue" first, and a proxy that it is connected: the last head counts.
+// A server may say "100 Continue" first: the last head counts.
 bool Exchange::header(std::string_view line) {
   if (line.starts_with("HTTP/")) {
     answer_.headers.clear();

@@ -99,8 +99,10 @@ void Api::check_address(const std::string& url) const {
 // What a server repeats of a request would stand in messages, and with them in logs.
 http::Answer Api::without_token(http::Answer answer) const {
   const auto hide = [this](std::string& text) {
-    for (size_t at = text.find(access_.token); at != std::string::npos; at = text.find(access_.token))
-      text.replace(at, access_.token.size(), placeholder("token"));
+    const std::string shown = placeholder("token");  // which may hold the token, if it is a short one
+    for (size_t at = text.find(access_.token); at != std::string::npos;
+         at = text.find(access_.token, at + shown.size()))
+      text.replace(at, access_.token.size(), shown);
   };
   if (access_.token.empty()) return answer;
   hide(answer.body);

@@ -26,6 +26,11 @@ fault("a refusal that drips is waited for",
       tests=["hub: a refusal that drips, or has no body at all, is a refusal"],
       says=r"== 403|ended with", seconds=60)
 
+fault("what a proxy says counts as the server's answer, and an upload as answered from its beginning",
+      "lib/hftrain/http/client.cpp", "set(handle, CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L);", "",
+      tests=["hub: what a proxy says of the way to a server is no answer of the server"],
+      says=r"answer.headers.empty")
+
 fault("a file is hashed to its end though the push was left",
       "lib/hftrain/hub/content_hash.cpp", "if (stop != nullptr && *stop)", "if (stop != nullptr && path.empty())",
       tests=["runs: push: a file is not hashed to its end when the push is left"],
