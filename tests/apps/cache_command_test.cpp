@@ -107,8 +107,9 @@ TEST_CASE("cache prune keeps what is young and small enough, and a dry run remov
 }
 
 TEST_CASE("wrong words of cache are usage errors that say what is taken") {
-  for (const char* words : {"", "clear", "list --older_than 3d", "prune --older_than",
-                            "prune --older_than soon", "prune --max_size 20", "prune --all", "list extra"}) {
+  for (const char* words :
+       {"", "clear", "list --older_than 3d", "prune --older_than", "prune --older_than soon",
+        "prune --older_than=", "prune --max_size=", "prune --max_size 20", "prune --all", "list extra"}) {
     INFO(words);
     std::vector<std::string> argv = {kProgram, "cache"};
     std::istringstream stream(words);

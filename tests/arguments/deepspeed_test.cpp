@@ -360,6 +360,41 @@ TEST_CASE("old and removed keys") {
   CHECK(*mics.parallel.sharding.shard_ranks == 4);
 }
 
+TEST_CASE("keys that act in another stage or on NVMe only are told where they do nothing") {
+  const auto idle = [](const std::string& zero) { return with_zero(zero).notes(); };
+  const std::string host = R"("stage": 3, "offload_optimizer": {"device": "cpu", )";
+  CHECK(contains(idle(host + R"("nvme_path": "/local_nvme", "buffer_count": 8, "pipeline_read": true})"),
+                 "zero_optimization.offload_optimizer.nvme_path (beside device nvme only), "
+                 "zero_optimization.offload_optimizer.buffer_count (beside device nvme only), "
+                 "zero_optimization.offload_optimizer.pipeline_read (beside device nvme only)"));
+  CHECK(contains(idle(R"("stage": 3, "offload_param": {"device": "cpu", "buffer_size": 7})"),
+                 "offload_param.buffer_size (beside device nvme only)"));
+  CHECK_FALSE(contains(idle(host + R"("nvme_path": "none", "buffer_count": 4, "pipeline_read": false})"),
+                       "without effect"));
+  CHECK_FALSE(contains(idle(R"("stage": 3, "offload_optimizer": {"device": "nvme", "nvme_path": "/n"})"),
+                       "without effect"));
+  CHECK(contains(with_key(R"("aio": {"block_size": 4096})").notes(),
+                 "aio.block_size (beside device nvme only)"));
+  const std::string limit = R"(, "stage3_param_persistence_threshold": 7)",
+                    whole = R"(, "stage3_gather_16bit_weights_on_model_save": true)";
+  CHECK(contains(idle(R"("stage": 2)" + limit), "stage3_param_persistence_threshold (in stage 3 only)"));
+  CHECK(
+      contains(idle(R"("stage": 2)" + whole), "stage3_gather_16bit_weights_on_model_save (in stage 3 only)"));
+  CHECK_FALSE(contains(idle(R"("stage": 3)" + limit + whole), "without effect"));
+}
+
+TEST_CASE("flags of accelerate launch for stage 3 and NVMe are told where they do nothing") {
+  const auto said = [](const Words& words) {
+    return notes(parse(also({"--use_deepspeed", "--zero_stage"}, words)));
+  };
+  CHECK(contains(said({"2", "--zero3_save_16bit_model", "true"}), "zero3_save_16bit_model has no effect"));
+  CHECK_FALSE(contains(said({"3", "--zero3_save_16bit_model", "true"}), "no effect"));
+  CHECK_FALSE(contains(said({"2", "--zero3_save_16bit_model", "false"}), "no effect"));
+  const Words folder = {"--offload_optimizer_nvme_path", "/n", "--offload_optimizer_device"};
+  CHECK(contains(said(also({"2"}, also(folder, {"cpu"}))), "offload_optimizer_nvme_path has no effect"));
+  CHECK_FALSE(contains(said(also({"2"}, also(folder, {"nvme"}))), "no effect"));
+}
+
 TEST_CASE("what hftrain does not do is refused by name with a way out") {
   CHECK(contains(with_zero("\"stage\": 3, \"zero_quantized_weights\": true").mistakes(),
                  "zero_optimization.zero_quantized_weights true is not supported"));

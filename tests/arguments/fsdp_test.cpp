@@ -284,6 +284,9 @@ TEST_CASE("rule F13: activations are offloaded where they are computed again, in
 TEST_CASE("an option that is only for a TPU is warned of") {
   CHECK(contains(notes_of("true", R"({"xla_fsdp_grad_ckpt": true})"),
                  "xla_fsdp_grad_ckpt has no effect without xla"));
+  CHECK(contains(notes_of("true", R"({"xla_fsdp_settings": {"compute_dtype": "bfloat16"}})"),
+                 "xla_fsdp_settings has no effect without xla"));
+  CHECK_FALSE(contains(notes_of("true", R"({"xla_fsdp_settings": {}})"), "xla"));
 }
 
 TEST_CASE("version 2 wraps the layers; NO_WRAP and auto_wrap contradict each other") {

@@ -163,6 +163,9 @@ TEST_CASE("L10: filters choose from a host file, one way at a time") {
   CHECK(contains(mistakes({"--hostfile", "hosts", "--no_ssh"}), "no_ssh needs node_rank"));
   CHECK(mistakes({"--hostfile", "hosts", "--no_ssh", "--node_rank", "3"}).empty());
   CHECK(contains(notes(parse({"--ssh_port", "2222"})), "ssh_port has no effect without a host file"));
+  CHECK(contains(notes(parse({"--no_ssh"})), "no_ssh has no effect without a host file"));
+  CHECK(contains(notes(parse({"--launcher", "openmpi"})), "launcher has no effect without a host file"));
+  CHECK_FALSE(contains(notes(parse({"--launcher", "pdsh"})), "no effect"));
 }
 
 TEST_CASE("launchers that start hftrain are not started by it") {

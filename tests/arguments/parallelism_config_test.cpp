@@ -36,6 +36,19 @@ TEST_CASE("sizes without use_parallelism_config are warned of") {
       contains(notes(parse({"--fsdp", "true", "--parallelism_config_dp_shard_size", "1"})), "sizes of"));
 }
 
+TEST_CASE("what does nothing in a parallelism_config is told") {
+  CHECK(contains(notes(parse({"--use_parallelism_config"})), "use_parallelism_config has no effect"));
+  CHECK_FALSE(contains(notes(parse({"--use_fsdp", "--fsdp_version", "2", "--use_parallelism_config",
+                                    "--parallelism_config_dp_shard_size", "2"})),
+                       "use_parallelism_config has no effect"));
+  const auto with = [](const std::string& text) {
+    return notes(parse({"--fsdp", "true", "--parallelism_config", text}));
+  };
+  CHECK(contains(with(R"({"cp_backend": "torch", "dp_shard_size": 2})"),
+                 "keys of parallelism_config have no effect here\n  where: cp_backend"));
+  CHECK_FALSE(contains(with(R"({"dp_shard_size": 2})"), "parallelism_config"));
+}
+
 TEST_CASE("rule F12: accelerate launch has these sizes in version 2 only") {
   CHECK(contains(
       mistakes({"--use_fsdp", "--use_parallelism_config", "--parallelism_config_dp_shard_size", "2"}),

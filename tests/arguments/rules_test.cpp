@@ -18,11 +18,6 @@ struct Case {
 
 const Words kEvaluated = {"--eval_strategy", "steps", "--eval_steps", "10"};
 
-Words also(Words words, const Words& more) {
-  words.insert(words.end(), more.begin(), more.end());
-  return words;
-}
-
 const std::vector<Case>& errors() {
   static const std::vector<Case> cases = {
       {"8",
@@ -198,10 +193,12 @@ TEST_CASE("warnings and notes") {
   }
   CHECK(contains(notes(parse({"--num_beams", "5", "--generation_num_beams", "2", "--predict_with_generate"})),
                  "generation_num_beams 2 wins over num_beams 5"));
-  const Words mnli = {"--task_name", "mnli", "--test_file", "t.csv"};
   for (const char* set : {"validation", "test"}) {
+    const bool predicts = set == std::string("test");
+    const Words mnli =
+        predicts ? Words{"--task_name", "mnli", "--test_file", "t.csv"} : Words{"--task_name", "mnli"};
     const std::string flag = "--" + std::string(set) + "_mismatched_file";
-    const std::string wanted = set == std::string("test") ? "--do_predict" : "--do_eval";
+    const std::string wanted = predicts ? "--do_predict" : "--do_eval";
     CHECK(contains(notes(parse(also(mnli, {flag, "mm.csv"}))), flag.substr(2) + " is not read"));
     CHECK(notes(parse(also(mnli, {flag, "mm.csv", wanted}))).empty());
     CHECK(contains(notes(parse(also(mnli, {wanted}))), "the matched " + std::string(set) + " set of mnli"));
@@ -237,6 +234,17 @@ TEST_CASE("a flag that was given and does nothing beside the others is told, onc
       {{"--packing_strategy", "wrapped"}, {"--packing"}, "packing_strategy has no effect"},
       {{"--packing_strategy", "wrapped"}, {"--eval_packing", "--do_eval"}, "packing_strategy has no effect"},
       {{"--eval_packing"}, {"--do_eval"}, "eval_packing has no effect"},
+      {{"--hub_model_id", "me/it"}, {"--push_to_hub"}, "options of pushing have no effect"},
+      {{"--hub_strategy", "end"}, {"--push_to_hub"}, "options of pushing have no effect"},
+      {{"--hub_always_push"}, {"--push_to_hub"}, "options of pushing have no effect"},
+      {{"--test_file", "a.txt"}, {"--do_predict"}, "test data have no effect"},
+      {{"--max_predict_samples", "4"}, {"--do_predict", "--test_file", "a.txt"}, "test data have no effect"},
+      {{"--length_column_name", "n"},
+       {"--train_sampling_strategy", "group_by_length"},
+       "length_column_name has no effect"},
+      {{"--length_column_name", "n"},
+       {"--train_sampling_strategy", "batch_rebalance"},
+       "length_column_name has no effect"},
       {{"--warmup_steps", "5"}, {}, ""},
       {{"--warmup_steps", "5", "--lr_scheduler_type", "constant_with_warmup"}, {}, ""},
       {{"--fsdp_config", R"({"min_num_params": 1000, "auto_wrap_policy": "SIZE_BASED_WRAP"})"},

@@ -14,11 +14,14 @@ namespace hftrain::arguments {
 
 using Words = std::vector<std::string>;
 
+inline Words also(Words words, const Words& more) {
+  words.insert(words.end(), more.begin(), more.end());
+  return words;
+}
+
 // Flags of a run that breaks no rule, in front of `words`.
-inline Words with_run(Words words) {
-  Words all = {"--model_type", "gpt2", "--train_file", "train.txt", "--output_dir", "out"};
-  all.insert(all.end(), words.begin(), words.end());
-  return all;
+inline Words with_run(const Words& words) {
+  return also({"--model_type", "gpt2", "--train_file", "train.txt", "--output_dir", "out"}, words);
 }
 
 inline ParseOutcome parse(const Words& words, const Environment& environment = {}) {

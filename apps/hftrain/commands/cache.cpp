@@ -25,7 +25,7 @@ constexpr const char* kCacheUsage =
     "        entry in use never; --dry_run only says what would go\n";
 
 struct CacheRequest {
-  std::string older_than, max_size;  // as typed; empty: no limit
+  std::optional<std::string> older_than, max_size;  // as typed
   bool json = false;
   data::PruneRequest prune;
 };
@@ -38,14 +38,14 @@ Error wrong_limit(const std::string& flag, const std::string& text, const std::s
 }
 
 void read_limits(CacheRequest& request) {
-  if (!request.older_than.empty()) {
-    const auto seconds = parse_age(request.older_than);
-    if (!seconds) throw wrong_limit("--older_than", request.older_than, "30d");
+  if (request.older_than) {
+    const auto seconds = parse_age(*request.older_than);
+    if (!seconds) throw wrong_limit("--older_than", *request.older_than, "30d");
     request.prune.unused_seconds = *seconds;
   }
-  if (!request.max_size.empty()) {
-    const auto bytes = parse_bytes(request.max_size);
-    if (!bytes) throw wrong_limit("--max_size", request.max_size, "20GiB");
+  if (request.max_size) {
+    const auto bytes = parse_bytes(*request.max_size);
+    if (!bytes) throw wrong_limit("--max_size", *request.max_size, "20GiB");
     request.prune.most_bytes = static_cast<uint64_t>(*bytes);
   }
 }
@@ -59,8 +59,13 @@ CommandOptions cache_options(const std::string& action, CacheRequest& request) {
                                "entry in use never");
   options.flag("--json", request.json, "for machines");
   if (action == "list") return options;
-  options.text("--older_than", request.older_than, "AGE", "not used for 30d; s, m, h, d, w");
-  options.text("--max_size", request.max_size, "SIZE", "until 20GiB is left");
+  const auto limit = [&](const char* name, std::optional<std::string>& value, const char* kind,
+                         const char* help) {
+    options.value(name, kind, help, CommandOptions::Words::kOne, "",
+                  [&value](const std::vector<std::string>& words) { value = words.front(); });
+  };
+  limit("--older_than", request.older_than, "AGE", "not used for 30d; s, m, h, d, w");
+  limit("--max_size", request.max_size, "SIZE", "until 20GiB is left");
   options.flag("--dry_run", request.prune.dry_run, "only say what would go");
   return options;
 }

@@ -238,8 +238,14 @@ NeededMemory needed_memory(const RunPlan& plan) {
 
 // What a rank needs by kind, for the reason of a refusal.
 std::string needs_by_kind(const MemoryPlan& memory) {
-  return "the program itself " + gib(kProgramBytes) + ", parameters " + gib(memory.parameters) +
-         ", gradients " + gib(memory.gradients) + ", optimizer " + gib(memory.optimizer);
+  return "parameters " + gib(memory.parameters) + ", gradients " + gib(memory.gradients) + ", optimizer " +
+         gib(memory.optimizer);
+}
+
+// Of a rank on the host; what it has on a GPU is counted there.
+std::string needs_of_host(const MemoryPlan& memory, bool gpu) {
+  const std::string program = "the program itself " + gib(kProgramBytes) + ", ";
+  return program + (gpu ? "offloaded state " + gib(memory.host) : needs_by_kind(memory));
 }
 
 // A plan for machines that are not this one is refused for what a run there would end with.
@@ -255,7 +261,7 @@ void check_host_memory(const ResolveInput& input, const RunPlan& plan, Problems&
   problems.add(
       code_of(input, ExitCode::kHostMemory),
       too_large("the model and its training state need " + gib(needed) + " of host memory, of " + gib(host),
-                needs_by_kind(plan.memory_per_rank) + ", for each of " +
+                needs_of_host(plan.memory_per_rank, on_gpu(plan.ranks)) + ", for each of " +
                     std::to_string(plan.ranks.local_world_size) + " ranks" + copies,
                 plan.strategy.sharded()
                     ? "a smaller model, or offload to NVMe"
@@ -293,8 +299,8 @@ void check_expected_memory(const ResolveInput& input, const RunPlan& plan, Probl
   problems.add(ExitCode::kUsage,
                too_large("a rank is expected to need " + gib(expected) + ", and " +
                              (gpu ? "a GPU has " : "its part of the machine is ") + gib(there),
-                         needs_by_kind(memory) + ", activations " + gib(memory.activations) + ", buffers " +
-                             gib(memory.buffers),
+                         (gpu ? needs_by_kind(memory) : needs_of_host(memory, false)) + ", activations " +
+                             gib(memory.activations) + ", buffers " + gib(memory.buffers),
                          "a smaller --per_device_train_batch_size, or --gradient_checkpointing"));
 }
 

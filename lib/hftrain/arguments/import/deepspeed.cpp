@@ -109,6 +109,8 @@ class LaunchFlags {
     if (named)
       assign(folder, text(path), outcome_.origins.of(flag + "_nvme_path"), "the folder of " + flag,
              problems_);
+    if (named && device.value_or("none") != "nvme")
+      note(flag + "_nvme_path", "nothing of it goes there: the device is " + device.value_or("none"));
     if (text(where) == "nvme" && !folder)
       refuse(flag + "_device", flag + "_device nvme needs " + flag + "_nvme_path",
              "--" + flag + "_nvme_path FOLDER");
@@ -116,7 +118,11 @@ class LaunchFlags {
 
   void saving() {
     const Json whole = unread(outcome_, "zero3_save_16bit_model");
-    if (whole.is_null() || sharding_.strategy.value_or("") != "full_shard") return;
+    if (whole.is_null()) return;
+    if (sharding_.strategy.value_or("") != "full_shard") {
+      if (whole == true) note("zero3_save_16bit_model", "below stage 3 every rank has all weights");
+      return;
+    }
     assign<std::string>(sharding_.state_dict, whole == true ? "full" : "sharded",
                         outcome_.origins.of("zero3_save_16bit_model"), "the form of saved weights",
                         problems_);
@@ -127,6 +133,14 @@ class LaunchFlags {
     if (norm.is_null()) return;
     FlagValues(outcome_, problems_)
         .set("max_grad_norm", norm, "gradient_clipping", place(outcome_.origins.of("gradient_clipping")));
+  }
+
+  void note(const std::string& flag, std::string why) {
+    outcome_.notes.push_back({.severity = Diagnostic::Severity::kNote,
+                              .what = flag + " has no effect",
+                              .where = outcome_.origins.describe(flag),
+                              .why = std::move(why),
+                              .hint = ""});
   }
 
   void refuse(const std::string& flag, std::string what, std::string hint) {

@@ -1,4 +1,6 @@
 #include <algorithm>
+#include <utility>
+#include <vector>
 
 #include "hftrain/arguments/import/deepspeed_parts.h"
 
@@ -29,6 +31,7 @@ class ZeroSection {
     saving();
     reduction();
     check_rules();
+    idle();
   }
 
  private:
@@ -170,6 +173,31 @@ class ZeroSection {
     if (keys_.value_or<std::string>("/gradient_allreduce_op", "mean") == "sum")
       file_.refuse("/gradient_allreduce_op", "gradient_allreduce_op sum is not supported",
                    "gradients are means over the ranks", "mean, and a larger learning rate");
+  }
+
+  // What acts in stage 3 or beside files on NVMe only.
+  void idle() {
+    const std::string parameters = "/offload_param", optimizer = "/offload_optimizer";
+    idle_without_nvme(kZeroSection + parameters, device(parameters),
+                      {{"/nvme_path", "none"}, {"/buffer_count", 5}, {"/buffer_size", 100'000'000}});
+    idle_without_nvme(kZeroSection + optimizer, device(optimizer),
+                      {{"/nvme_path", "none"},
+                       {"/buffer_count", 4},
+                       {"/pipeline_read", false},
+                       {"/pipeline_write", false}});
+    if (device(parameters) != "nvme")
+      idle_without_nvme("/aio", device(optimizer), {{"/block_size", 1'048'576}, {"/queue_depth", 8}});
+    if (stage_ == 3) return;
+    const std::string why = "in stage 3 only";
+    file_.keys.tell_idle(kZeroSection + "/stage3_param_persistence_threshold", kDefaultThreshold, why);
+    file_.keys.tell_idle(kZeroSection + "/stage3_gather_16bit_weights_on_model_save", false, why);
+  }
+
+  void idle_without_nvme(const std::string& section, const std::string& device,
+                         const std::vector<std::pair<std::string, Json>>& neutral) {
+    if (device == "nvme") return;
+    for (const auto& [key, value] : neutral)
+      file_.keys.tell_idle(section + key, value, "beside device nvme only");
   }
 
   std::string number() const { return std::to_string(stage_); }

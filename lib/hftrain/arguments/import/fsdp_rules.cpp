@@ -194,6 +194,8 @@ class Settlement {
     offloaded_checkpointing();
     if (settings_.xla_checkpointing.value_or(false))
       warn("xla_fsdp_grad_ckpt has no effect without xla", settings_.xla_checkpointing.origin, "", "");
+    if (settings_.xla_settings.value_or(false))
+      warn("xla_fsdp_settings has no effect without xla", settings_.xla_settings.origin, "", "");
   }
 
   // F13.

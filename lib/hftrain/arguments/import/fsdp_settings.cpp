@@ -86,7 +86,7 @@ const std::vector<FsdpKeys>& FsdpKeys::all() {
       {{"xla"}, [](R& r) { r.refuse_unless_false("there is no TPU runtime here", "leave it out"); }},
       {{"xla_fsdp_v2"}, [](R& r) { r.refuse_unless_false("there is no TPU runtime here", "leave it out"); }},
       {{"xla_fsdp_grad_ckpt"}, [](R& r) { r.flag(r.settings_.xla_checkpointing); }},
-      {{"xla_fsdp_settings"}, [](R&) {}},  // read with xla only
+      {{"xla_fsdp_settings"}, [](R& r) { r.set(r.settings_.xla_settings, !r.written_->empty()); }},
   };
   return kKeys;
 }

@@ -30,7 +30,7 @@ struct FsdpSettings {
   Sourced<bool> load_own_slices, sync_module_states, use_orig_params;
   Sourced<bool> activation_checkpointing, activation_checkpointing_offload;
   Sourced<std::string> ignored_modules;
-  Sourced<bool> xla_checkpointing;  // only meant for a TPU
+  Sourced<bool> xla_checkpointing, xla_settings;  // only meant for a TPU
 };
 
 // Reads the keys of one place after another into one FsdpSettings.

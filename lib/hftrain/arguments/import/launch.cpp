@@ -207,7 +207,7 @@ class MachineReader {
     if (launch_.num_nodes == 0 || launch_.num_nodes < -1)
       problem("num_nodes " + std::to_string(launch_.num_nodes) + " is not a number of machines",
               {"num_nodes"}, "", "a number above 0, or -1 for all");
-    for (const char* flag : {"no_ssh_check", "force_multi", "ssh_port", "launcher_args"}) {
+    for (const char* flag : {"no_ssh", "no_ssh_check", "force_multi", "ssh_port", "launcher_args"}) {
       if (given(flag) && !named && !is_default(flag))
         note(Severity::kWarning, std::string(flag) + " has no effect without a host file", "");
     }
@@ -234,6 +234,8 @@ class MachineReader {
     const bool started = srun ? environment_.get("SLURM_PROCID").has_value()
                               : environment_.get("OMPI_COMM_WORLD_SIZE").has_value() ||
                                     environment_.get("PMI_SIZE").has_value();
+    if (!named && !started && given("launcher") && launch_.launcher != "pdsh")
+      note(Severity::kWarning, "launcher has no effect without a host file", "nothing else is started");
     if (named && launch_.launcher != "pdsh" && !launch_.no_ssh && !started)
       problem(
           "launcher " + launch_.launcher + " starts hftrain, not the other way round",

@@ -48,13 +48,26 @@ class ParallelismReader {
 
  private:
   void say_unused() {
-    if (unused_.empty()) return;
-    outcome_.notes.push_back(
-        {.severity = Diagnostic::Severity::kWarning,
-         .what = "sizes of a parallelism_config have no effect without --use_parallelism_config",
-         .where = join(unused_, ", "),
-         .why = "",
-         .hint = "--use_parallelism_config"});
+    if (used() && !sizes_.replicate && !sizes_.shard)
+      note(Diagnostic::Severity::kNote, "use_parallelism_config has no effect",
+           {outcome_.origins.describe("use_parallelism_config")}, "none of its sizes was given",
+           "--parallelism_config_dp_replicate_size N");
+    if (!idle_.empty())
+      note(Diagnostic::Severity::kNote, "keys of parallelism_config have no effect here", idle_,
+           "tp_size, cp_size and sp_size are 1", "leave them out");
+    if (!unused_.empty())
+      note(Diagnostic::Severity::kWarning,
+           "sizes of a parallelism_config have no effect without --use_parallelism_config", unused_, "",
+           "--use_parallelism_config");
+  }
+
+  void note(Diagnostic::Severity severity, std::string what, const std::vector<std::string>& places,
+            std::string why, std::string hint) {
+    outcome_.notes.push_back({.severity = severity,
+                              .what = std::move(what),
+                              .where = join(places, ", "),
+                              .why = std::move(why),
+                              .hint = std::move(hint)});
   }
 
   bool used() const {
@@ -64,9 +77,9 @@ class ParallelismReader {
 
   void read_key(const std::string& key, const Json& written, const std::string& name,
                 const std::string& origin) {
-    if (written.is_null() || key.ends_with("_backend") || key == "tp_handler" || key == "cp_handler" ||
-        key == "sp_handler")
-      return;
+    if (written.is_null()) return;
+    if (key.ends_with("_backend") || key == "tp_handler" || key == "cp_handler" || key == "sp_handler")
+      return idle_.push_back(key + " (" + place(origin) + ')');
     const bool ours = key == "dp_replicate_size" || key == "dp_shard_size";
     const bool refused = std::find(kRefused.begin(), kRefused.end(), key) != kRefused.end();
     if (!ours && !refused) {
@@ -95,6 +108,7 @@ class ParallelismReader {
   ParseOutcome& outcome_;
   Diagnostics& problems_;
   std::vector<std::string> unused_;  // flags and where they are
+  std::vector<std::string> idle_;    // keys and where they are
   Sizes sizes_;
 };
 

@@ -148,6 +148,11 @@ void CheckedSection::note_idle_keys() const {
                            .hint = ""});
 }
 
+void CheckedSection::tell_idle(const std::string& pointer, const Json& neutral, const std::string& why) {
+  if (has(pointer) && !is_auto(pointer) && *find(pointer) != neutral)
+    idle_.push_back(dotted(pointer) + " (" + why + ')');
+}
+
 const Json* CheckedSection::find(const std::string& pointer) const {
   const auto found = values_.find(pointer);
   return found == values_.end() ? nullptr : &found->second;

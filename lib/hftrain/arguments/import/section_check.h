@@ -47,6 +47,9 @@ class CheckedSection {
   }
   // One note for all keys without effect that were found.
   void note_idle_keys() const;
+  // A key that works, and does nothing beside the others of this file. No word of one that is not there, is "auto", or
+  // has the value that is always fine.
+  void tell_idle(const std::string& pointer, const Json& neutral, const std::string& why);
 
   // Null when the key was not given.
   const Json* find(const std::string& pointer) const;

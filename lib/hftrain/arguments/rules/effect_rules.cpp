@@ -1,4 +1,6 @@
 // What was given, and has no effect beside the other arguments.
+#include <algorithm>
+#include <iterator>
 #include <string>
 
 #include "hftrain/arguments/rules/conditions.h"
@@ -23,7 +25,48 @@ bool gathers_forward(const ParallelOptions& sharding) {
   return sharding.strategy.value_or("none").ends_with("_shard") && sharding.strategy.value != "no_shard";
 }
 
+// As plan::looks_at_lengths(); a stream says what it has no use for.
+bool looks_at_lengths(const DataArguments& data) {
+  return data.sortish_sampler || data.train_sampling_strategy == "group_by_length" ||
+         data.train_sampling_strategy == "batch_rebalance" || data.streaming;
+}
+
+constexpr const char* kOfPushing[] = {"hub_model_id",
+                                      "hub_strategy",
+                                      "hub_token",
+                                      "hub_private_repo",
+                                      "hub_revision",
+                                      "hub_always_push",
+                                      "push_to_hub_organization"};
+
 const Rule kEffectRules[] = {
+    {"H21",
+     Severity::kNote,
+     {"push_to_hub", "hub_model_id", "hub_strategy", "hub_token", "hub_private_repo", "hub_revision",
+      "hub_always_push", "push_to_hub_organization"},
+     [](Outcome o) {
+       return !o.arguments.hub.push_to_hub && std::any_of(std::begin(kOfPushing), std::end(kOfPushing),
+                                                          [&](const char* flag) { return chosen(o, flag); });
+     },
+     "options of pushing have no effect",
+     "nothing is pushed",
+     "--push_to_hub, or leave them out"},
+    {"H21",
+     Severity::kNote,
+     {"test_file", "max_predict_samples", "do_predict"},
+     [](Outcome o) {
+       return !o.arguments.run.do_predict && (chosen(o, "test_file") || chosen(o, "max_predict_samples"));
+     },
+     "test data have no effect",
+     "nothing is predicted",
+     "--do_predict, or leave them out"},
+    {"H21",
+     Severity::kNote,
+     {"length_column_name", "train_sampling_strategy"},
+     [](Outcome o) { return chosen(o, "length_column_name") && !looks_at_lengths(o.arguments.data); },
+     "length_column_name has no effect",
+     "train_sampling_strategy {train_sampling_strategy} looks at no lengths",
+     "--train_sampling_strategy group_by_length, or leave it out"},
     {"H21",
      Severity::kWarning,
      {"early_stopping_threshold", "early_stopping_patience"},
