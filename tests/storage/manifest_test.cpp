@@ -1,6 +1,10 @@
 #include "hftrain/storage/manifest.h"
 
+#include <atomic>
 #include <filesystem>
+#include <future>
+#include <new>
+#include <thread>
 
 #include "hftrain/base/error.h"
 #include "hftrain/base/file.h"
@@ -106,6 +110,21 @@ TEST_CASE("verification of a sound checkpoint counts what it read", "[storage]")
     CHECK(result.files == 3);
     CHECK(result.bytes == 18);
   }
+}
+
+TEST_CASE("a thread of a verification that has no memory ends it with that reason", "[storage]") {
+  const TemporaryDirectory folder;
+  const std::string checkpoint = committed(folder);
+  std::promise<void> reached;
+  const std::shared_future<void> other = reached.get_future().share();
+  const std::thread::id caller = std::this_thread::get_id();
+  std::atomic<bool> first = true;
+  const ByteProgress progress = [&](uint64_t) {
+    if (std::this_thread::get_id() == caller) return other.wait();  // or it might read all files itself
+    if (first.exchange(false)) reached.set_value();
+    throw std::bad_alloc();
+  };
+  CHECK_THROWS_AS(verify_checkpoint(checkpoint, 2, progress), std::bad_alloc);
 }
 
 TEST_CASE("one flipped bit in any file of a checkpoint is found and named", "[storage]") {

@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <atomic>
+#include <exception>
 #include <filesystem>
+#include <mutex>
 #include <system_error>
 #include <thread>
 
@@ -85,14 +87,27 @@ std::vector<std::string> faults_of(const std::string& checkpoint, const std::vec
       if (progress) progress(records[i].size);
     }
   };
+  // Memory may be short: that ends the verification, not the process.
+  std::exception_ptr failure;
+  std::mutex failing;
+  const auto help = [&] {
+    try {
+      work();
+    } catch (...) {
+      const std::lock_guard<std::mutex> lock(failing);
+      if (!failure) failure = std::current_exception();
+      next = records.size();
+    }
+  };
   std::vector<std::jthread> helpers;
   const size_t wanted = std::min<size_t>(static_cast<size_t>(std::max(threads, 1)), records.size());
   try {
-    for (size_t i = 1; i < wanted; ++i) helpers.emplace_back(work);
+    for (size_t i = 1; i < wanted; ++i) helpers.emplace_back(help);
   } catch (const std::system_error&) {  // no more threads: those that there are do it
   }
-  work();
+  help();
   helpers.clear();  // joins
+  if (failure) std::rethrow_exception(failure);
   return faults;
 }
 

@@ -368,3 +368,8 @@ fault("what ranks say waits for its log however much it becomes",
       "launcher/supervision/worker_group.cpp", "holds_output_ = router.is_behind();", "holds_output_ = router.is_behind() && workers_.empty();",
       tests=["launcher: a log folder that takes nothing leaves the ranks' output in their pipes"],
       says=r"lines == taken", seconds=120)
+
+fault("a thread that verifies and has no memory ends the process",
+      "lib/hftrain/storage/manifest.cpp", "helpers.emplace_back(help);", "helpers.emplace_back(work);",
+      tests=["storage: a thread of a verification that has no memory ends it with that reason"],
+      says=r"SIGABRT")
