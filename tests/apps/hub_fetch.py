@@ -123,13 +123,7 @@ def a_fetch_that_is_killed_at_any_request_is_gone_on_from(fixture, folder):
         with Server() as server:
             repository = server.add("org/net", FILES)
             environment = environment_of(fixture, place, server)
-
-            def hold(method, path):
-                if len(server.calls) == at:
-                    server.held.set()
-                    server.go_on.wait()
-                return 0
-            server.fault = hold
+            server.hold_at(at)
             process = subprocess.Popen([HFTRAIN, "fetch", "org/net"], env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
             while not server.held.wait(0.02):
                 if process.poll() is not None:

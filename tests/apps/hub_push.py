@@ -173,13 +173,7 @@ def a_run_that_is_killed_at_any_request_is_pushed_by_the_next(fixture, folder):
         out = os.path.join(folder, f"out{at}")
         with Server(token=SECRET) as server:
             environment = place(fixture, folder, server)
-
-            def hold(method, path):
-                if len(server.calls) == at:
-                    server.held.set()
-                    server.go_on.wait()
-                return 0
-            server.fault = hold
+            server.hold_at(at)
             process = subprocess.Popen(words(fixture, out, *flags), env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
             expect(server.held.wait(PATIENCE), "it comes to that request", at)
             process.kill()

@@ -95,6 +95,15 @@ class Server(http.server.ThreadingHTTPServer):
     def of(self, name, kind="model"):
         return self.repositories[kind, name]
 
+    def hold_at(self, number):
+        """That request, counted from 1, sets `held` and gets no answer before `go_on`."""
+        def hold(method, path):
+            if len(self.calls) == number:
+                self.held.set()
+                self.go_on.wait()
+            return 0
+        self.fault = hold
+
     def __exit__(self, *unused):
         self.closing.set()
         self.go_on.set()

@@ -38,7 +38,8 @@ bool prefers_bgemm();
 
 // out[i, j] = Σ_k left(i, k)·right(k, j) + (bias ? bias[j] : 0), or added to what is in `out` with `add`; rounded once, at the
 // end. The order of a sum depends on the sizes and the unit alone, not on threads. One thread; only where has_bgemm(). `unit`: the
-// quickest that there is, unless a test asks for another.
+// quickest that there is, unless a test asks for another, which has to ask has_bgemm(unit) before: tiles are the process's from
+// then on, and an illegal instruction until then.
 void bgemm(const ProductSize& size, const AnyMatrix& left, const AnyMatrix& right, const float* bias,
            bool add, const AnyOutput& out, std::optional<BfloatUnit> unit = std::nullopt);
 

@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <array>
-#include <bit>
 
 #include "hftrain/nn/cpu/word_kernel.h"
 
