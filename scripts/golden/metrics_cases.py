@@ -280,20 +280,6 @@ def bleu_cases(rng, count):
         yield bleu_case(*corpus(rng), {key: rng.choice(values) for key, values in BLEU_OPTIONS.items()})
 
 
-CHRF_OPTIONS = {"word_order": [0, 0, 2], "char_order": [6, 6, 3], "beta": [2, 2, 1], "lowercase": [False, True],
-                "whitespace": [False, True], "eps_smoothing": [False, True]}
-
-
-def chrf_cases(rng, count):
-    from sacrebleu.metrics import CHRF
-    for i in range(count + 1):
-        predictions, references = corpus(rng) if i else (["", "a"], [[""], [""]])
-        options = {key: rng.choice(values) for key, values in CHRF_OPTIONS.items()}
-        streams = [list(stream) for stream in zip(*references)]
-        score = CHRF(**options).corpus_score(predictions, streams).score
-        yield case("chrf", {"predictions": predictions, "references": references, "options": options}, {"score": score})
-
-
 # ---- answers, GLUE, exact match, perplexity
 
 def answer(rng):
@@ -389,7 +375,7 @@ def python_cases(rng, count):
 def all_cases(seed, count):
     """About 12 × count cases."""
     rng = random.Random(seed)
-    makers = [class_cases, number_cases, tag_cases, scheme_cases, rouge_cases, bleu_cases, chrf_cases]
+    makers = [class_cases, number_cases, tag_cases, scheme_cases, rouge_cases, bleu_cases]
     for make in makers:
         yield from make(rng, count)
     yield from rouge_set_cases(rng, max(1, count // 10))

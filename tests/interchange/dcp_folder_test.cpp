@@ -11,6 +11,7 @@
 #include "hftrain/base/error.h"
 #include "hftrain/base/file.h"
 #include "hftrain/interchange/torch_writer.h"
+#include "pickled_values.h"
 #include "support/catch.h"
 #include "support/temporary_directory.h"
 
@@ -22,24 +23,12 @@ using testing::TemporaryDirectory;
 
 const std::string kRecords = "torch.distributed.checkpoint.metadata\n";
 
-std::string pickled_text(const std::string& text) {
-  const auto size = static_cast<uint32_t>(text.size());
-  return "X" + std::string(reinterpret_cast<const char*>(&size), sizeof size) + text;
-}
-std::string pickled_number(int64_t number) {
-  return "\x8a\x08"s + std::string(reinterpret_cast<const char*>(&number), sizeof number);
-}
 std::string record(const std::string& type, const std::string& state) {
   return "c" + type + "\n)\x81"s + state + "b";
 }
-std::string fields(const std::vector<std::pair<std::string, std::string>>& items) {
-  std::string text = "}(";
-  for (const auto& [name, value] : items) text += pickled_text(name) + value;
-  return text + "u";
-}
 std::string size_of(const std::vector<int64_t>& sizes) {
   std::string text = "ctorch\nSize\n((";
-  for (const int64_t size : sizes) text += pickled_number(size);
+  for (const int64_t size : sizes) text += pickled::long_number(size);
   return text + "ttR";
 }
 
@@ -60,22 +49,22 @@ std::string metadata_of(const Given& given) {
   std::string chunks = "](", places = "}(";
   for (const Piece& piece : given.pieces)
     chunks += record(kRecords + "ChunkStorageMetadata",
-                     fields({{"offsets", size_of(piece.offsets)}, {"sizes", size_of(piece.sizes)}}));
+                     pickled::dict({{"offsets", size_of(piece.offsets)}, {"sizes", size_of(piece.sizes)}}));
   for (const Piece& piece : given.placed.empty() ? given.pieces : given.placed)
     places += record(kRecords + "MetadataIndex",
-                     fields({{"fqn", pickled_text("w")}, {"offset", size_of(piece.offsets)}})) +
+                     pickled::dict({{"fqn", pickled::text("w")}, {"offset", size_of(piece.offsets)}})) +
               record("torch.distributed.checkpoint.filesystem\n_StorageInfo",
-                     fields({{"relative_path", pickled_text(piece.file)},
-                             {"offset", pickled_number(piece.offset)},
-                             {"length", pickled_number(piece.length)}}));
+                     pickled::dict({{"relative_path", pickled::text(piece.file)},
+                                    {"offset", pickled::long_number(piece.offset)},
+                                    {"length", pickled::long_number(piece.length)}}));
   const std::string properties = record(kRecords + "TensorProperties", "(c" + given.type + "\nN\x89N\x89t"s);
-  const std::string tensor =
-      record(kRecords + "TensorStorageMetadata",
-             fields({{"properties", properties}, {"size", size_of(given.shape)}, {"chunks", chunks + "e"}}));
+  const std::string tensor = record(
+      kRecords + "TensorStorageMetadata",
+      pickled::dict({{"properties", properties}, {"size", size_of(given.shape)}, {"chunks", chunks + "e"}}));
   return "\x80\x04"s +
          record(kRecords + "Metadata",
-                fields({{"state_dict_metadata", "}(" + pickled_text("w") + tensor + given.more + "u"},
-                        {"storage_data", places + "u"}})) +
+                pickled::dict({{"state_dict_metadata", "}(" + pickled::text("w") + tensor + given.more + "u"},
+                               {"storage_data", places + "u"}})) +
          ".";
 }
 
@@ -109,7 +98,7 @@ struct Shards : TemporaryDirectory {
   std::string why_not(const std::string& metadata) const {
     std::ofstream(*this / ".metadata", std::ios::binary) << metadata;
     try {
-      DcpFolder(path(), DcpFolder::Checksums::kCompared);
+      DcpFolder(path(), Checksums::kCompared);
     } catch (const Error& error) {
       CHECK(error.code() == ExitCode::kData);
       const Diagnostic& said = error.diagnostics().front();
@@ -231,15 +220,16 @@ TEST_CASE("a value that claims more entries than it may have is not walked") {
   given.shape.assign(65, 1);
   CHECK(contains(shards.why_not(given), "more than 64 dims"));
   std::string many = "(";
-  for (int i = 0; i < 100; ++i) many += pickled_number(1);
-  const std::string sized = record(kRecords + "TensorStorageMetadata",
-                                   fields({{"properties", record(kRecords + "TensorProperties", many + "t")},
-                                           {"size", size_of({1})},
-                                           {"chunks", "]"}}));
+  for (int i = 0; i < 100; ++i) many += pickled::long_number(1);
+  const std::string sized =
+      record(kRecords + "TensorStorageMetadata",
+             pickled::dict({{"properties", record(kRecords + "TensorProperties", many + "t")},
+                            {"size", size_of({1})},
+                            {"chunks", "]"}}));
   given = shards.given();
-  given.more = pickled_text("x") + sized;
+  given.more = pickled::text("x") + sized;
   CHECK(contains(shards.why_not(given), "properties of a tensor are too many"));
-  given.more = pickled_text("w") + sized;
+  given.more = pickled::text("w") + sized;
   CHECK(contains(shards.why_not(given), "two tensors 'w'"));
 }
 
@@ -262,11 +252,11 @@ TEST_CASE("a piece of another type or shape than the metadata say is refused") {
 TEST_CASE("a class that is not of the list is refused by its name and never made") {
   const Shards shards;
   Given given = shards.given();
-  given.more = pickled_text("x") + "cos\nsystem\n" + pickled_text("true") + "\x85R"s;
+  given.more = pickled::text("x") + "cos\nsystem\n" + pickled::text("true") + "\x85R"s;
   CHECK(contains(shards.why_not(given), "asks for 'os.system'"));
-  given.more = pickled_text("x") + record("pathlib\nPurePath", "}");
+  given.more = pickled::text("x") + record("pathlib\nPurePath", "}");
   CHECK(contains(shards.why_not(given), "asks for 'pathlib.PurePath'"));
-  given.more = pickled_text("x") + "N";
+  given.more = pickled::text("x") + "N";
   CHECK(contains(shards.why_not(given), "neither a tensor nor bytes"));
   const std::string sound = metadata_of(shards.given());
   CHECK(!shards.why_not(sound.substr(0, sound.size() / 2)).empty());

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -13,6 +14,7 @@
 #include "hftrain/base/file.h"
 #include "hftrain/base/json.h"
 #include "hftrain/interchange/others_summary.h"
+#include "hftrain/interchange/torch_writer.h"
 #include "hftrain/interchange/trainer_folder.h"
 #include "support/catch.h"
 #include "support/paths.h"
@@ -59,7 +61,7 @@ std::vector<double> whole_of(const storage::SlicedTensor& tensor) {
 
 TEST_CASE("weights of two ranks are read under their names, any box of them") {
   const Json expected = read_json_file(golden_parts() + "/expected.json");
-  const storage::StoredWeights weights = open_fsdp_model(golden_parts(), DcpFolder::Checksums::kCompared);
+  const storage::StoredWeights weights = open_fsdp_model(golden_parts(), Checksums::kCompared);
   REQUIRE(weights.entries().size() == 2);
   REQUIRE(weights.find("weight") != nullptr);
   CHECK(weights.find("weight")->shape == std::vector<int64_t>{5, 3});
@@ -75,7 +77,7 @@ TEST_CASE("weights of two ranks are read under their names, any box of them") {
 
 TEST_CASE("an optimizer's state of two ranks is read by the names of parameters") {
   const Json expected = read_json_file(golden_parts() + "/expected.json");
-  const OptimizerStates states = open_fsdp_optimizer(golden_parts(), DcpFolder::Checksums::kCompared);
+  const OptimizerStates states = open_fsdp_optimizer(golden_parts(), Checksums::kCompared);
   CHECK(states.state_names() == std::vector<std::string>{"exp_avg", "exp_avg_sq", "step"});
   for (const std::string parameter : {"weight", "bias"}) {
     CHECK(states.has_state(parameter));
@@ -118,6 +120,146 @@ TEST_CASE("a folder in parts is whole, and without its files it is refused by th
   std::ofstream(file, std::ios::binary) << bytes;
   CHECK(refused().where.find(file) == 0);
   CHECK(refused().why.find("checksum") != std::string::npos);
+}
+
+// FULL_STATE_DICT: each in one file.
+struct FolderInFiles : TemporaryDirectory {
+  explicit FolderInFiles(const std::string& golden) {
+    for (const char* name : {kFsdpModelFile, kFsdpOptimizerFile})
+      fs::copy_file(golden_parts() + "/../" + golden + '/' + name, *this / name);
+    fs::copy_file(golden_parts() + "/../scheduler.pt", *this / "scheduler.pt");
+    std::ofstream(*this / "trainer_state.json") << R"({"global_step": 2, "epoch": 0.5})";
+  }
+};
+
+TEST_CASE("with FULL_STATE_DICT weights and the optimizer's state are read of a file each") {
+  const Json expected = read_json_file(golden_parts() + "/expected.json");
+  const FolderInFiles folder("fsdp_whole");  // the same numbers as in parts
+  const TrainerFolder found = check_trainer_folder(folder.path());
+  CHECK(found.whole);
+  CHECK(is_in_parts(folder.path()));
+  check_weights(folder.path());
+  const storage::StoredWeights weights = open_weights(folder.path());
+  CHECK(weights.files_of("weight") == std::vector<std::string>{"pytorch_model_fsdp.bin"});
+  const OptimizerStates states = open_named_optimizer(folder.path());
+  CHECK(states.state_names() == std::vector<std::string>{"exp_avg", "exp_avg_sq", "step"});
+  for (const std::string parameter : {"weight", "bias"}) {
+    const std::vector<double> own = numbers_of(expected[parameter]);
+    std::vector<float> read(own.size());
+    const std::vector<int64_t>& shape = weights.find(parameter)->shape;
+    weights.read(parameter, {std::vector<int64_t>(shape.size(), 0), shape},
+                 std::span(reinterpret_cast<char*>(read.data()), read.size() * sizeof(float)));
+    CHECK(std::vector<double>(read.begin(), read.end()) == own);
+    for (const std::string& state : states.state_names())
+      CHECK(whole_of(*states.find(parameter, state)) == numbers_of(expected[parameter + '.' + state]));
+  }
+  const std::optional<storage::CheckpointSummary> summary = summarize_others(folder.path());
+  REQUIRE(summary);
+  CHECK(summary->writer->name == "transformers' Trainer, with FSDP");
+  CHECK(summary->optimizer.size() == 6);
+  CHECK(summary->optimizer.front().files == std::vector<std::string>{"optimizer.bin"});
+}
+
+std::vector<double> whole_of(const storage::StoredWeights& weights, const std::string& name) {
+  const std::vector<int64_t>& shape = weights.find(name)->shape;
+  const storage::Box whole{std::vector<int64_t>(shape.size(), 0), shape};
+  std::vector<float> values(storage::volume(whole));
+  weights.read(name, whole, std::span(reinterpret_cast<char*>(values.data()), values.size() * sizeof(float)));
+  return {values.begin(), values.end()};
+}
+
+// With use_orig_params false the numbers of a unit are one tensor while it trains, and the states in the file lie in one storage.
+TEST_CASE("FSDP 1 with FULL_STATE_DICT is read by the names of parameters, however its units keep them") {
+  const Json expected = read_json_file(golden_parts() + "/../fsdp1.json");
+  const FolderInFiles folder(GENERATE("fsdp1_whole", "fsdp1_flat"));
+  CHECK(check_trainer_folder(folder.path()).whole);
+  check_weights(folder.path());
+  const storage::StoredWeights weights = open_weights(folder.path());
+  const OptimizerStates states = open_named_optimizer(folder.path());
+  CHECK(weights.entries().size() == 6);
+  CHECK(states.all().size() == 15);
+  for (const auto& [key, numbers] : expected.items()) {
+    INFO(key);
+    const size_t dot = key.rfind('.');
+    const storage::SlicedTensor* state = states.find(key.substr(0, dot), key.substr(dot + 1));
+    REQUIRE((state != nullptr || weights.find(key) != nullptr));
+    CHECK((state != nullptr ? whole_of(*state) : whole_of(weights, key)) == numbers_of(numbers));
+  }
+  CHECK(states.find("inner.1.weight", "exp_avg")->shape == std::vector<int64_t>{3, 4});
+  CHECK(states.find("inner.1.weight", "step")->shape == std::vector<int64_t>{1});
+  CHECK(whole_of(weights, "head.weight") ==
+        whole_of(weights, "embed.weight"));  // the file has a tied one twice
+}
+
+// Values of a file of torch.save, and what the reader says of them.
+template <typename Write>
+std::string refused_values(const std::string& path, const Write& write, const std::function<void()>& read) {
+  TorchWriter file;
+  write(file);
+  storage::PosixFileSystem files;
+  fs::remove(path);
+  file.finish(files, path);
+  try {
+    read();
+  } catch (const Error& error) {
+    CHECK(error.code() == ExitCode::kData);
+    CHECK(error.diagnostics().front().where.find(path) == 0);
+    return error.diagnostics().front().why;
+  }
+  return "";
+}
+
+TEST_CASE("files of FULL_STATE_DICT that hold something else are refused by what it is") {
+  const TemporaryDirectory folder;
+  const auto tensor = [](TorchWriter& file) {
+    file.tensor(storage::DType::kF32, {1}, [](const ByteSink& sink) { sink(std::string(4, '\0')); });
+  };
+  const auto model = [&](const auto& write) {
+    return refused_values(folder / kFsdpModelFile, write, [&] { open_fsdp_model(folder.path()); });
+  };
+  CHECK(model([&](TorchWriter& file) {
+          file.values().open_dict();
+          for (int i = 0; i < 2; ++i) {
+            file.values().text("w");
+            tensor(file);
+          }
+          file.values().close_dict();
+        }) == "'w' occurs twice");
+  CHECK(model([&](TorchWriter& file) {
+          file.values().open_dict();
+          file.values().text("w");
+          file.values().number(1);
+          file.values().close_dict();
+        }) == "a parameter is a number and not a tensor");
+  CHECK(model([&](TorchWriter& file) {
+          file.values().open_dict();
+          file.values().close_dict();
+        }) == "it holds no tensor");
+  CHECK(model([&](TorchWriter& file) { tensor(file); }) == "what the model holds is a tensor and not a list");
+  const auto optimizer = [&](const auto& key) {
+    return refused_values(
+        folder / kFsdpOptimizerFile,
+        [&](TorchWriter& file) {
+          file.values().open_dict();
+          file.values().text("state");
+          file.values().open_dict();
+          key(file);
+          file.values().open_dict();
+          for (int i = 0; i < 100; ++i) {
+            file.values().text("state" + std::to_string(i));
+            file.values().integer(1);
+          }
+          file.values().close_dict();
+          file.values().close_dict();
+          file.values().close_dict();
+        },
+        [&] { open_fsdp_optimizer(folder.path()); });
+  };
+  // As torch itself numbers parameters: accelerate without FSDP.
+  CHECK(optimizer([](TorchWriter& file) { file.values().integer(0); }) ==
+        "the name of a parameter is a whole number and not a text");
+  CHECK(optimizer([](TorchWriter& file) { file.values().text("w"); }) ==
+        "a parameter has more than 64 states");
 }
 
 TEST_CASE("what others wrote is summarised: step, who, tensors, optimizer") {

@@ -106,8 +106,8 @@ TEST_CASE("the state of all ranks is gathered from their files into the Trainer'
   std::iota(expected.begin(), expected.end(), 0.0F);
   CHECK(weight->slices.front().stored->bytes == view_of(expected));
   CHECK(optimizer.find(1, "exp_avg_sq")->slices.front().stored->bytes == view_of({150, 151, 152}));
-  CHECK(read_trainer_schedule(folder.path()).steps == 10);
-  CHECK(read_trainer_schedule(folder.path()).base_rate == 1e-3);
+  CHECK(read_trainer_schedule(folder.path()).value().steps == 10);
+  CHECK(read_trainer_schedule(folder.path()).value().base_rate == 1e-3);
   CHECK(read_trainer_random(folder.path(), 1, 1).cpu == "abc1");
   CHECK(read_trainer_scaler(folder.path())->scale == 1024);
 }

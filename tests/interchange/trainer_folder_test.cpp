@@ -10,6 +10,7 @@
 #include "hftrain/base/json.h"
 #include "hftrain/interchange/torch_writer.h"
 #include "hftrain/interchange/zip_writer.h"
+#include "pickled_values.h"
 #include "support/catch.h"
 #include "support/paths.h"
 #include "support/temporary_directory.h"
@@ -93,7 +94,7 @@ TEST_CASE("the optimizer's state is found by a parameter's place through the gro
 
 TEST_CASE("schedule, loss scale and random numbers are read as torch and numpy write them") {
   const TrainersFolder folder;
-  const TrainerSchedule schedule = read_trainer_schedule(folder.path());
+  const TrainerSchedule schedule = read_trainer_schedule(folder.path()).value();
   CHECK(schedule.steps == 2);
   CHECK(schedule.base_rate == 1e-3);
   const auto scaler = read_trainer_scaler(folder.path());
@@ -130,7 +131,7 @@ TEST_CASE("checkpoints in parts that cannot be read are refused with what makes 
       {"pytorch_model_fsdp_0", "hidden files"},
       {"optimizer_0", "hidden files"},
       {"pytorch_model_fsdp_rank0.bin", "SHARDED_STATE_DICT"},
-      {"global_step10", "zero_to_fp32.py"}};
+      {"global_step10", "into a file 'latest' beside it"}};
   for (const auto& [name, hint] : parts) {
     const TemporaryDirectory folder;
     std::ofstream(folder / "trainer_state.json") << R"({"global_step": 2})";
@@ -142,10 +143,6 @@ TEST_CASE("checkpoints in parts that cannot be read are refused with what makes 
 }
 
 // One dict that is named many times, as pickles do it, and many keys in one: each small in the file.
-std::string small_text(const std::string& text) {
-  const auto size = static_cast<char>(text.size());
-  return std::string{'X', size, '\0', '\0', '\0'} + text;
-}
 std::string repeated(const std::string& piece, size_t count) {
   std::string all;
   while (count-- > 0) all += piece;
@@ -154,17 +151,17 @@ std::string repeated(const std::string& piece, size_t count) {
 void write_optimizer(const std::string& path, const std::string& groups, const std::string& state) {
   storage::PosixFileSystem files;
   ZipWriter zip(files, path, 0);
-  zip.add("o/data.pkl", std::string("\x80\x02}(", 4) + small_text("param_groups") + groups +
-                            small_text("state") + state + "u.");
+  zip.add("o/data.pkl", std::string("\x80\x02}(", 4) + pickled::text("param_groups") + groups +
+                            pickled::text("state") + state + "u.");
   zip.finish();
 }
 
 TEST_CASE("an optimizer whose parts are named over and over is refused before it is walked") {
   const TrainersFolder folder;
   const std::string path = folder / "optimizer.pt", none = "}";
-  const std::string empty_group = "}(" + small_text("params") + "]u";
+  const std::string empty_group = "}(" + pickled::text("params") + "]u";
   const auto group = [](const std::string& parameters) {
-    return "](}(" + small_text("params") + "](" + parameters + "eue";
+    return "](}(" + pickled::text("params") + "](" + parameters + "eue";
   };
   const std::string zero("K\0", 2);
   write_optimizer(path, group(zero), none);
@@ -172,9 +169,10 @@ TEST_CASE("an optimizer whose parts are named over and over is refused before it
   write_optimizer(
       path, "](" + empty_group + std::string("q\0", 2) + repeated(std::string("h\0", 2), 5000) + "e", none);
   CHECK(refused_folder(folder.path()).why.find("groups of parameters") != std::string::npos);
-  write_optimizer(path, "](}(" + repeated(small_text("k") + "N", 5000) + small_text("params") + "]ue", none);
+  write_optimizer(path, "](}(" + repeated(pickled::text("k") + "N", 5000) + pickled::text("params") + "]ue",
+                  none);
   CHECK(refused_folder(folder.path()).why.find("settings") != std::string::npos);
-  const std::string state = "}(" + small_text("step") + std::string("K\1", 2) + "u";
+  const std::string state = "}(" + pickled::text("step") + std::string("K\1", 2) + "u";
   write_optimizer(
       path, group(zero),
       "}(" + zero + state + std::string("q\0", 2) + repeated(zero + std::string("h\0", 2), 3) + "u");

@@ -8,6 +8,7 @@
 #include "hftrain/base/file.h"
 #include "plain_files.h"
 #include "support/catch.h"
+#include "support/refusal.h"
 #include "support/temporary_directory.h"
 
 namespace hftrain::storage {
@@ -79,7 +80,7 @@ TEST_CASE("commit refuses when a reported file is not there", "[storage]") {
   CheckpointTransaction transaction(files, folder.path(), 1);
   Manifest manifest;
   manifest.files = {{"model.safetensors", 10, "00"}};
-  CHECK_THROWS_AS(transaction.commit(manifest), Error);
+  CHECK_REFUSED(transaction.commit(manifest), "a file of the checkpoint is not there as it was written");
   transaction.abort();
   CHECK(names_in(folder.path()).empty());
 }
@@ -89,7 +90,7 @@ TEST_CASE("names that leave the checkpoint are refused", "[storage]") {
   PosixFileSystem files;
   StagedFiles staged(files, folder.path());
   for (const char* name : {"", "../x", "/etc/x", "a/../../x", "a/"})
-    CHECK_THROWS_AS(staged.put(name, "x"), Error);
+    CHECK_REFUSED(staged.put(name, "x"), "is not a file name inside a checkpoint");
 }
 
 TEST_CASE("newest_verified_checkpoint says why it skipped newer ones", "[storage]") {
@@ -179,6 +180,25 @@ TEST_CASE("trash that cannot be removed is told, ends nothing and is tried again
   files.sticky = false;
   remove_trash(files, folder.path());
   CHECK(names_in(folder.path()).empty());
+}
+
+TEST_CASE("behind a save a folder that cannot be listed is a warning", "[storage]") {
+  const TemporaryDirectory folder;
+  PosixFileSystem files;
+  save_checkpoint(files, folder.path(), 10, "first");
+  const OlderCheckpoints found = try_to_list(folder.path());
+  CHECK(found.checkpoints.size() == 1);
+  CHECK(found.warning.empty());
+  CHECK(try_to_list(folder / "gone").warning.empty());
+
+  const std::string no_folder = folder / "file";
+  write_text(no_folder, "");
+  CHECK_REFUSED(list_checkpoints(no_folder), "cannot list");
+  const OlderCheckpoints unseen = try_to_list(no_folder);
+  CHECK(unseen.checkpoints.empty());
+  CHECK_THAT(unseen.warning, Catch::Contains("could not list " + no_folder + " (Not a directory)") &&
+                                 Catch::Contains("stay until the next save"));
+  CHECK(remove_trash(files, no_folder).empty());
 }
 
 TEST_CASE("a replaced checkpoint that cannot be removed does not come back", "[storage]") {

@@ -12,6 +12,7 @@
 #include "hftrain/storage/sharded_state.h"
 #include "plain_files.h"
 #include "support/catch.h"
+#include "support/refusal.h"
 #include "support/temporary_directory.h"
 
 namespace hftrain::storage {
@@ -139,7 +140,8 @@ TEST_CASE("an export that fails leaves nothing", "[storage]") {
   export_model(counting, checkpoint, folder / "whole", {.max_shard_bytes = 1000});
   for (int k = 0; k + 1 < counting.operations(); ++k) {
     FaultInjectingFileSystem files(FaultInjectingFileSystem::Trouble::kDiskFull, k);
-    CHECK_THROWS_AS(export_model(files, checkpoint, folder / "out", {.max_shard_bytes = 1000}), Error);
+    CHECK_REFUSED(export_model(files, checkpoint, folder / "out", {.max_shard_bytes = 1000}),
+                  "No space left on device");
     CHECK(names_in(folder.path()) == std::vector<std::string>{"checkpoint-7", "whole"});
   }
 }
@@ -184,12 +186,29 @@ TEST_CASE("a summary names step, plan, tensors and shards", "[storage]") {
 TEST_CASE("a plain model folder is summarised, anything else refused", "[storage]") {
   const TemporaryDirectory folder;
   PosixFileSystem files;
-  CHECK_THROWS_AS(summarize_checkpoint(folder.path()), Error);
+  CHECK_REFUSED(summarize_checkpoint(folder.path()), "no model weights in the folder");
   write_safetensors(files, folder / kWeightsName, {{"a", DType::kU8, {1}}}, [](const auto&) { return "x"; });
   const CheckpointSummary summary = summarize_checkpoint(folder.path());
   CHECK_FALSE(summary.manifest);
   CHECK_THAT(render_summary(summary), Catch::Contains("without a manifest"));
   CHECK_FALSE(summary_to_json(summary).contains("step"));
+}
+
+TEST_CASE("an adapter is summarised, and merged in the place of exported", "[storage]") {
+  const TemporaryDirectory folder;
+  PosixFileSystem files;
+  write_safetensors(files, folder / kAdapterName, {{"a.lora_A.weight", DType::kU8, {1}}},
+                    [](const auto&) { return "x"; });
+  const CheckpointSummary summary = summarize_checkpoint(folder.path());
+  REQUIRE(summary.weights.size() == 1);
+  CHECK(summary.weights[0].files == std::vector<std::string>{kAdapterName});
+  for (const bool with_config : {false, true}) {
+    if (with_config) std::ofstream(folder / "config.json") << "{}";
+    CHECK_THROWS_WITH(export_model(files, folder.path(), folder / "out", {.max_shard_bytes = 1}),
+                      Catch::Contains("holds an adapter and no model"));
+  }
+  write_safetensors(files, folder / kWeightsName, {{"b", DType::kU8, {1}}}, [](const auto&) { return "x"; });
+  CHECK(summarize_checkpoint(folder.path()).weights[0].entry.name == "b");
 }
 
 }  // namespace

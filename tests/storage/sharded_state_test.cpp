@@ -8,6 +8,7 @@
 #include "hftrain/base/error.h"
 #include "support/catch.h"
 #include "support/python.h"
+#include "support/refusal.h"
 #include "support/skip.h"
 #include "support/temporary_directory.h"
 
@@ -138,10 +139,11 @@ TEST_CASE("holes, part overlaps and unknown names are refused", "[storage]") {
   write_shard(folder / shard_file_name(2), {{"hole", {2, 3}, {1, 2}, {1, 1}}});
   const ShardedState state(folder.path());
   CHECK(read_box(state, "hole", {0, 0}, {1, 2}) == std::vector<float>{0, 1});
-  CHECK_THROWS_AS(read_box(state, "hole", {1, 1}, {1, 2}), Error);
-  CHECK_THROWS_AS(read_box(state, "over", {0}, {6}), Error);
-  CHECK_THROWS_AS(read_box(state, "none", {0}, {1}), Error);
-  CHECK_THROWS_AS(read_box(state, "over", {0, 0}, {1, 1}), Error);  // another number of dimensions
+  CHECK_REFUSED(read_box(state, "hole", {1, 1}, {1, 2}), "the shards hold 1 of the 2 numbers asked for");
+  CHECK_REFUSED(read_box(state, "over", {0}, {6}), "slices of tensor 'over' overlap in part");
+  CHECK_REFUSED(read_box(state, "none", {0}, {1}), "no tensor 'none'");
+  CHECK_REFUSED(read_box(state, "over", {0, 0}, {1, 1}),
+                "has another rank or size than asked");  // another number of dimensions
 }
 
 // What a file says of a slice of `w`, and no more than four bytes behind it.
@@ -195,16 +197,17 @@ TEST_CASE("an empty slice cannot make the whole larger than can be counted", "[s
 TEST_CASE("files without sharding information are refused, an empty folder is not", "[storage]") {
   const TemporaryDirectory folder;
   CHECK(ShardedState(folder.path()).tensors().empty());
-  CHECK_THROWS_AS(ShardedState(folder / "nowhere"), Error);
+  CHECK_REFUSED(ShardedState(folder / "nowhere"), "cannot list");
   PosixFileSystem files;
   const auto none = [](const auto&) { return "abcd"; };
   write_safetensors(files, folder / "a.safetensors", {{"w", DType::kU8, {4}}}, none);
-  CHECK_THROWS_AS(ShardedState(folder.path()), Error);
+  CHECK_REFUSED(ShardedState(folder.path()), "it has no DCP_SHARDING_INFO");
   for (const char* offsets : {"{}", "{\"w\": {}}", "{\"w\": {\"saved_offsets\": [0, 0]}}",
                               "{\"w\": {\"saved_offsets\": [-1]}}", "not JSON"}) {
     write_safetensors(files, folder / "a.safetensors", {{"w", DType::kU8, {4}}}, none,
                       {{"DCP_SHARDING_INFO", offsets}});
-    CHECK_THROWS_AS(ShardedState(folder.path()), Error);
+    CHECK_REFUSED(ShardedState(folder.path()),
+                  offsets == std::string("not JSON") ? "not valid JSON" : "gives no offsets for tensor 'w'");
   }
 }
 

@@ -15,6 +15,7 @@
 #include "hftrain/checkpoint/optimizer_state.h"
 #include "hftrain/checkpoint/state_parts.h"
 #include "hftrain/checkpoint/weights.h"
+#include "hftrain/interchange/deepspeed_folder.h"
 #include "hftrain/interchange/trainer_folder.h"
 #include "hftrain/plan/identity.h"
 
@@ -325,9 +326,16 @@ void Checkpointer::write_model(SaveTarget* target) {
 }
 
 LoadedWeights Checkpointer::load_model(const std::string& folder, const OpeningRules& rules) {
+  const bool goes_on = folder == plan_.saving.resume_from;
+  return load_weights_of(goes_on ? interchange::open_saved_weights : interchange::open_weights, folder,
+                         rules);
+}
+
+LoadedWeights Checkpointer::load_weights_of(OpenWeights open, const std::string& folder,
+                                            const OpeningRules& rules) {
   LoadedWeights loaded;
-  const std::optional<Error> failure = attempt(
-      [&] { loaded = load_weights(table_, interchange::open_weights(folder), strategy_, progress_, rules); });
+  const std::optional<Error> failure =
+      attempt([&] { loaded = load_weights(table_, open(folder), strategy_, progress_, rules); });
   check_collective_status(communicator_, failure, "load the model");
   return loaded;
 }
@@ -348,12 +356,24 @@ std::vector<architectures::SavedCopy> Checkpointer::copies() const {
 }
 
 void Checkpointer::load_saved(const std::string& folder) {
-  if (!plan_.model.adapter) {
-    load_model(folder);
-    return;
-  }
+  if (plan_.model.adapter) return load_adapter_by(open_saved_adapter, folder);
+  load_weights_of(interchange::open_saved_weights, folder, {});
+}
+
+void Checkpointer::check_saved(const std::string& folder) const {
+  if (plan_.model.adapter) return check_stored_adapter(table_, trained(), open_saved_adapter(folder));
+  check_stored(table_, interchange::open_saved_weights(folder));
+}
+
+void Checkpointer::load_adapter_of(const std::string& folder) {
+  load_adapter_by(
+      [](const std::string& own) { return storage::StoredWeights(own, architectures::kAdapterWeightsName); },
+      folder);
+}
+
+void Checkpointer::load_adapter_by(OpenWeights open, const std::string& folder) {
   const std::optional<Error> failure =
-      attempt([&] { load_adapter(table_, trained(), copies(), folder, strategy_, progress_); });
+      attempt([&] { load_adapter(table_, trained(), copies(), open(folder), strategy_, progress_); });
   check_collective_status(communicator_, failure, "load the adapter");
 }
 
@@ -384,11 +404,27 @@ CheckpointContents Checkpointer::load_training_state(const std::string& checkpoi
   return contents;
 }
 
+std::vector<std::string> Checkpointer::kept_by_all() {
+  std::vector<std::string> kept;
+  for (const std::string& text : communicator_.all_gather_text(Json(kept_states(strategy_)).dump())) {
+    for (const Json& state : Json::parse(text)) {
+      if (std::find(kept.begin(), kept.end(), state.get<std::string>()) == kept.end()) kept.push_back(state);
+    }
+  }
+  return kept;
+}
+
 TrainerResume Checkpointer::load_trainer_state(const std::string& checkpoint) {
   TrainerResume resume;
+  const std::vector<std::string> kept = kept_by_all();
   const std::optional<Error> failure = attempt([&] {
-    load_trainer_optimizer(strategy_, trainer_groups(plan_, table_), checkpoint, progress_);
-    resume.schedule = interchange::read_trainer_schedule(checkpoint);
+    resume.without_state =
+        load_trainer_optimizer(strategy_, kept, trainer_groups(plan_, table_), checkpoint, progress_);
+    const auto schedule = interchange::read_trainer_schedule(checkpoint);
+    resume.schedule = schedule
+                          ? *schedule
+                          : interchange::TrainerSchedule{interchange::deepspeed_schedule_steps(checkpoint),
+                                                         plan_.optimizer.learning_rate};
     resume.scaler = interchange::read_trainer_scaler(checkpoint);
     const int rank = communicator_.rank();
     const int local_rank = plan_.ranks.ranks[static_cast<size_t>(rank)].local_rank;

@@ -28,6 +28,7 @@
 #include "hftrain/parallel/strategy.h"
 #include "hftrain/plan/run_plan.h"
 #include "hftrain/runtime/device_runtime.h"
+#include "hftrain/storage/stored_weights.h"
 #include "hftrain/storage/watched_file_system.h"
 
 namespace hftrain::checkpoint {
@@ -70,11 +71,11 @@ class Checkpointer {
                at::ScalarType weight_dtype, parallel::Strategy& strategy, comm::Communicator& communicator,
                storage::FileSystem& files, const runtime::DeviceRuntime* device = nullptr,
                storage::ByteProgress progress = {});
-  // A save that is under way is given up; nothing of it stays. Not collective.
+  // A save that is under way is given up, and nothing of it stays; a commit that has begun is waited for. Not collective.
   ~Checkpointer();
 
-  // Writes, commits and verifies checkpoint-N; returns its path. When any rank fails nothing is committed,
-  // earlier checkpoints stay, and every rank throws with the exit code of the first failure.
+  // Writes, verifies and commits checkpoint-N; returns its path. When any rank fails at that, rank 0 commits nothing and
+  // earlier checkpoints stay; every rank throws, its own failure or one with the exit code of the first.
   std::string save(const CheckpointContents& contents, const AfterCommit& after = {});
 
   // Does all of a save but the last rename, verifies what was written and removes it. Fails as save() does.
@@ -97,8 +98,13 @@ class Checkpointer {
   // Fills this rank's parts of the parameters from a transformers folder or a checkpoint. After prepare the
   // strategy is to be told: parameters_changed().
   LoadedWeights load_model(const std::string& folder, const OpeningRules& rules = {});
-  // The same of what save() or export_model() wrote: of a run that trains an adapter this alone.
+  // The same of an adapter that a new run begins with.
+  void load_adapter_of(const std::string& folder);
+  // The same of what this run goes on from, or of its best model, which another trainer may have saved: of a run that trains an
+  // adapter this alone.
   void load_saved(const std::string& folder);
+  // Opens what load_saved would load. Error(kData) for what it lacks or has in another shape. Not collective.
+  void check_saved(const std::string& folder) const;
   // Fills the optimizer and returns the rest. The trainer_state text stays empty. A rank that the saved run
   // did not have gets no random state; when the number of ranks differs, each gets the mean of the running
   // losses.
@@ -125,6 +131,11 @@ class Checkpointer {
   void check_free_space() const;
   uint64_t copied_bytes() const;
   void write_model(SaveTarget* target);
+  using OpenWeights = storage::StoredWeights (*)(const std::string& folder);
+  LoadedWeights load_weights_of(OpenWeights open, const std::string& folder, const OpeningRules& rules);
+  void load_adapter_by(OpenWeights open, const std::string& folder);
+  // Collective: what the optimizer of any rank keeps of a parameter.
+  std::vector<std::string> kept_by_all();
   // Of a run that trains an adapter: positions of what is saved.
   std::vector<size_t> trained() const;
   std::vector<architectures::SavedCopy> copies() const;  // that the adapter's file holds

@@ -35,7 +35,10 @@ class Copy {
 
   void read(char* bytes, int64_t count) {
     if (failure_ || in_.read(bytes, count)) return;
-    failure_ = Error(ExitCode::kDisk, "a file of the checkpoint cannot be read back").where(path_);
+    failure_ = Error(ExitCode::kDisk, "a file of the checkpoint cannot be read back")
+                   .where(path_)
+                   .why("the system could not read what was written")
+                   .hint("look at that disk: the system log (dmesg) says more");
   }
   void write(const char* bytes, int64_t count) {
     if (failure_ || !out_) return;

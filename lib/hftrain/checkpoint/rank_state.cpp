@@ -55,7 +55,10 @@ RankState load_rank_state(const std::string& checkpoint, int rank) {
   const auto bytes = [&](const char* name) {
     const storage::StoredTensor* stored = file.find(name);
     if (stored == nullptr)
-      throw Error(ExitCode::kData, std::string("no '") + name + "' in it").where(file.path());
+      throw Error(ExitCode::kData, std::string("no '") + name + "' in it")
+          .where(file.path())
+          .why("the state of a rank holds its random numbers and its sum of losses")
+          .hint("go on from an earlier checkpoint, by --resume_from_checkpoint");
     return std::string(stored->bytes);
   };
   RankState state{{bytes(kCpu), bytes(kDevice)}, 0};

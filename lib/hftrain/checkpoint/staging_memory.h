@@ -17,7 +17,8 @@ class StagingMemory {
   // `pinned`: where copies from a device run in the background; null on the CPU. Must outlive the object.
   explicit StagingMemory(c10::Allocator* pinned) : pinned_(pinned) {}
 
-  // Room for `bytes` in all. Its pages come when they are first written to. Error(kHostMemory).
+  // Room for `bytes` in all. Its pages come when they are first written to. Error(kHostMemory); of pinned memory what
+  // LibTorch throws.
   void grow(uint64_t bytes);
   // Writes to every page of `chunk`, so that the first save finds it there: takes as long as the kernel needs
   // to find and zero the memory.

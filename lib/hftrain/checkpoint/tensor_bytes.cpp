@@ -36,7 +36,10 @@ at::ScalarType scalar_type_of(DType dtype) {
     if (stored == dtype) return type;
   }
   throw Error(ExitCode::kData,
-              std::string("tensors of type ") + storage::dtype_name(dtype) + " cannot be used");
+              std::string("tensors of type ") + storage::dtype_name(dtype) + " cannot be used")
+      .where("the stored tensors")
+      .why("hftrain has no tensors of that type")
+      .hint("write the tensors as F32, BF16 or F16");
 }
 
 DType dtype_of(at::ScalarType type) {

@@ -16,8 +16,8 @@ storage::DType dtype_of(at::ScalarType type);
 std::string_view bytes_of(const at::Tensor& tensor);
 // `tensor` itself when it is contiguous on the CPU, else such a copy.
 at::Tensor to_host(const at::Tensor& tensor);
-// Host memory of the sizes of `tensor`, contiguous; pinned when that is on a device, which copies to and from it without
-// a detour.
+// Host memory of the sizes of `tensor`, contiguous; pinned when that is on a device and of 256 MiB at most: a device copies to
+// and from such memory without a detour.
 at::Tensor host_memory_for(const at::Tensor& tensor, at::ScalarType type);
 
 }  // namespace hftrain::checkpoint

@@ -5,13 +5,15 @@
 #include <set>
 #include <span>
 
+#include "hftrain/architectures/adapter_config.h"
 #include "hftrain/base/error.h"
 #include "hftrain/base/file.h"
 #include "hftrain/base/json.h"
 #include "hftrain/base/printable.h"
 #include "hftrain/base/text.h"
 #include "hftrain/checkpoint/state_parts.h"
-#include "hftrain/interchange/fsdp_folder.h"
+#include "hftrain/interchange/deepspeed_folder.h"
+#include "hftrain/interchange/deepspeed_state.h"
 #include "hftrain/interchange/optimizer_states.h"
 #include "hftrain/storage/sharded_state.h"
 
@@ -27,6 +29,9 @@ constexpr const char* kOtherModel =
     "resume with the model of that run, and with the release of transformers that wrote it told by "
     "--hf_compat; "
     "--model_name_or_path starts a new run from its weights alone";
+
+constexpr const char* kOtherOptimizer =
+    "resume with the --optim of that run; --model_name_or_path starts a new run from its weights alone";
 
 std::string sizes_text(const std::vector<size_t>& sizes) {
   std::vector<std::string> texts;
@@ -50,9 +55,7 @@ void refuse_optimizer(const OptimizerStates& saved, const std::string& wanted) {
       .where(saved.path())
       .why("it keeps " + join(saved.state_names(), ", ") + " of a parameter, and this run's --optim keeps " +
            wanted)
-      .hint(
-          "resume with the --optim of that run; --model_name_or_path starts a new run from its weights "
-          "alone");
+      .hint(kOtherOptimizer);
 }
 
 void refuse_shape(const OptimizerStates& saved, const StatePart& part, const storage::SlicedTensor& tensor) {
@@ -92,28 +95,47 @@ void check_names(const OptimizerStates& saved, const TrainerGroups& groups) {
         .why("it has state of '" + printable(key.first) + "', which this run does not train")
         .hint(kOtherModel);
   }
-  if (!saved.all().empty() || own.empty()) return;
-  throw Error(ExitCode::kData, "the optimizer's state is empty")
-      .where(saved.path())
-      .why("it has no tensor")
-      .hint(kOtherModel);
+}
+
+// What peft's model calls a parameter that it trains, as its files call it and this run: without the adapter's name.
+std::string without_adapter(const std::string& name) {
+  const std::string begin = architectures::kAdapterPrefix;
+  if (!name.starts_with(begin)) return name;
+  std::string own = name.substr(begin.size());
+  for (const std::string inserted : {".modules_to_save.default", ".default"}) {
+    const size_t at = own.rfind(inserted);
+    const bool whole =
+        at != std::string::npos && (at + inserted.size() == own.size() || own[at + inserted.size()] == '.');
+    if (whole) return own.erase(at, inserted.size());
+  }
+  return own;
 }
 
 OptimizerStates open_states(const std::string& checkpoint, const TrainerGroups& groups) {
   if (path_exists(checkpoint + '/' + interchange::kOptimizerFile)) return states_by_place(checkpoint, groups);
-  OptimizerStates saved = interchange::open_fsdp_optimizer(checkpoint);
+  OptimizerStates saved = interchange::open_named_optimizer(checkpoint).renamed(without_adapter);
   check_names(saved, groups);
   return saved;
+}
+
+// torch's SGD with momentum does not count its updates, and this run's does: then they are those of the run.
+std::optional<double> uncounted_updates(const OptimizerStates& saved, const std::string& checkpoint) {
+  if (saved.state_names() != std::vector<std::string>{"momentum_buffer"}) return std::nullopt;
+  return static_cast<double>(interchange::step_of_trainer(checkpoint));
 }
 
 // Which of an optimizer's state is in the file. State that no update has made yet stays as it began.
 class Loading {
  public:
-  Loading(const OptimizerStates& saved, const storage::ByteProgress& progress)
-      : saved_(saved), progress_(progress) {}
+  Loading(const OptimizerStates& saved, std::optional<double> updates, const storage::ByteProgress& progress)
+      : saved_(saved), updates_(updates), progress_(progress) {}
   void fill_part(const StatePart& part) {
     const storage::SlicedTensor* tensor = saved_.find(part.parameter, part.state);
     if (tensor == nullptr && !saved_.has_state(part.parameter)) return;
+    if (updates_ && part.state == interchange::kStepCounter) {
+      part.tensor.fill_(*updates_);
+      return;
+    }
     if (tensor == nullptr) refuse_optimizer(saved_, "'" + part.state + "'");
     if (tensor->shape != stored_shape(part)) refuse_shape(saved_, part, *tensor);
     fill(part.tensor, tensor->dtype,
@@ -123,21 +145,32 @@ class Loading {
 
  private:
   const OptimizerStates& saved_;
+  std::optional<double> updates_;
   const storage::ByteProgress& progress_;
 };
 
 // What it keeps and this run does not: of another optimizer, or of another form of it (amsgrad).
-void check_states(parallel::Strategy& strategy, const OptimizerStates& saved) {
-  std::vector<std::string> own;
-  strategy.visit_optimizer_state(
-      [&](const StatePart& part) {
-        if (std::find(own.begin(), own.end(), part.state) == own.end()) own.push_back(part.state);
-      },
-      Access::kLayout);
-  if (own.empty()) return;  // this rank holds none
+void check_states(const std::vector<std::string>& own, const OptimizerStates& saved) {
   for (const std::string& name : saved.state_names()) {
-    if (std::find(own.begin(), own.end(), name) == own.end()) refuse_optimizer(saved, join(own, ", "));
+    if (std::find(own.begin(), own.end(), name) == own.end())
+      refuse_optimizer(saved, own.empty() ? "nothing" : join(own, ", "));
   }
+  if (own.empty()) return;
+  if (!saved.all().empty()) return;
+  throw Error(ExitCode::kData, "the optimizer's state is empty")
+      .where(saved.path())
+      .why("it has no tensor of any parameter, and this run's --optim keeps " + join(own, ", ") + " of each")
+      .hint(kOtherOptimizer);
+}
+
+std::vector<std::string> parameters_without_state(const OptimizerStates& saved, const TrainerGroups& groups) {
+  std::vector<std::string> names;
+  for (const auto& group : groups) {
+    for (const std::string& name : group) {
+      if (!saved.has_state(name)) names.push_back(name);
+    }
+  }
+  return names;
 }
 
 // Positions in the table. Adapters stand at its end, and in peft's model behind what they adapt.
@@ -192,12 +225,33 @@ interchange::TrainerRun trainer_run(const plan::RunPlan& plan, const architectur
   return run;
 }
 
-void load_trainer_optimizer(parallel::Strategy& strategy, const TrainerGroups& groups,
-                            const std::string& checkpoint, const storage::ByteProgress& progress) {
+storage::StoredWeights open_saved_adapter(const std::string& folder) {
+  if (!interchange::has_deepspeed(folder))
+    return storage::StoredWeights(folder, architectures::kAdapterWeightsName);
+  return interchange::open_deepspeed_trained(
+      folder, [](const std::string& name) { return architectures::kAdapterPrefix + without_adapter(name); });
+}
+
+std::vector<std::string> kept_states(parallel::Strategy& strategy) {
+  std::vector<std::string> own;
+  strategy.visit_optimizer_state(
+      [&](const StatePart& part) {
+        if (std::find(own.begin(), own.end(), part.state) == own.end()) own.push_back(part.state);
+      },
+      Access::kLayout);
+  return own;
+}
+
+std::vector<std::string> load_trainer_optimizer(parallel::Strategy& strategy,
+                                                const std::vector<std::string>& kept,
+                                                const TrainerGroups& groups, const std::string& checkpoint,
+                                                const storage::ByteProgress& progress) {
   const OptimizerStates saved = open_states(checkpoint, groups);
-  check_states(strategy, saved);
-  Loading loading(saved, progress);
+  check_states(kept, saved);
+  if (kept.empty()) return {};
+  Loading loading(saved, uncounted_updates(saved, checkpoint), progress);
   strategy.visit_optimizer_state([&](const StatePart& part) { loading.fill_part(part); }, Access::kWrite);
+  return parameters_without_state(saved, groups);
 }
 
 }  // namespace hftrain::checkpoint

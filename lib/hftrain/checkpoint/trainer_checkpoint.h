@@ -14,6 +14,7 @@
 #include "hftrain/parallel/strategy.h"
 #include "hftrain/plan/run_plan.h"
 #include "hftrain/runtime/random_state.h"
+#include "hftrain/storage/stored_weights.h"
 #include "hftrain/storage/watched_file_system.h"
 
 namespace hftrain::checkpoint {
@@ -22,7 +23,8 @@ namespace hftrain::checkpoint {
 struct TrainerResume {
   interchange::TrainerSchedule schedule;
   std::optional<interchange::TrainerScaler> scaler;
-  runtime::RandomState random;  // `cpu` is empty where the folder has none of this rank
+  std::vector<std::string> without_state;  // load_trainer_optimizer
+  runtime::RandomState random;             // `cpu` is empty where the folder has none of this rank
 };
 
 // Names of parameters.
@@ -36,9 +38,20 @@ TrainerGroups trainer_groups(const plan::RunPlan& plan, const architectures::Par
 interchange::TrainerRun trainer_run(const plan::RunPlan& plan, const architectures::ParameterTable& table,
                                     const Json& state, double next_rate);
 
-// Fills this rank's parts from optimizer.pt, or from what FSDP left in its place. Error(kData) when it is of another model or another optimizer. `progress` is told of
-// every part.
-void load_trainer_optimizer(parallel::Strategy& strategy, const TrainerGroups& groups,
-                            const std::string& checkpoint, const storage::ByteProgress& progress);
+// The adapter that a run goes on from, under the names of adapter_model.safetensors: that file, or the float32 that DeepSpeed goes on
+// from itself.
+storage::StoredWeights open_saved_adapter(const std::string& folder);
+
+// What this rank's optimizer keeps of its parameters ("exp_avg", …), each once; nothing where it holds no part of any.
+std::vector<std::string> kept_states(parallel::Strategy& strategy);
+
+// Fills this rank's parts from optimizer.pt, or from what FSDP or DeepSpeed left in its place. `kept` is what the optimizers of all
+// ranks keep, so that each judges alike. Gives the names of those parameters that this run trains and of which it has no state, because
+// no update has reached them: theirs stays as it began. Error(kData) when it has state of none, or is of another model or another
+// optimizer. `progress` is told of every part.
+std::vector<std::string> load_trainer_optimizer(parallel::Strategy& strategy,
+                                                const std::vector<std::string>& kept,
+                                                const TrainerGroups& groups, const std::string& checkpoint,
+                                                const storage::ByteProgress& progress);
 
 }  // namespace hftrain::checkpoint

@@ -361,23 +361,44 @@ void save_adapter(const ParameterTable& table, at::ScalarType dtype, const std::
   write_files(adapter_file(table, dtype, saved, copies), strategy, target);
 }
 
-std::vector<std::string> load_adapter(const ParameterTable& table, const std::vector<size_t>& saved,
-                                      const std::vector<SavedCopy>& copies, const std::string& folder,
-                                      parallel::Strategy& strategy, const storage::ByteProgress& progress) {
-  const StoredWeights weights(folder, architectures::kAdapterWeightsName);
+void check_stored(const ParameterTable& table, const StoredWeights& weights) {
+  Finder finder(weights, table);
+  find_parameters(table, weights, {}, finder);
+}
+
+namespace {
+
+// What is wanted of an adapter's file, under its names; Error(kData) where it is not there.
+ParameterTable wanted_of_adapter(const ParameterTable& table, const std::vector<size_t>& saved,
+                                 const StoredWeights& weights) {
+  const std::vector<std::string> files = weights.files();
   ParameterTable wanted;
   for (const size_t position : saved) {
     ParameterSpec spec = table.parameters[position];
     const std::string stored = architectures::kAdapterPrefix + spec.name;
     if (weights.find(stored) == nullptr) {
       throw Error(ExitCode::kData, "the adapter lacks '" + stored + "'")
-          .where(folder + '/' + architectures::kAdapterWeightsName)
-          .why("the run trains this tensor, the file does not hold it")
+          .where(weights.folder() + (files.size() == 1 ? '/' + files.front() : ""))
+          .why("the run trains this tensor, which is not there")
           .hint("the lora_* flags with which the adapter was made");
     }
     spec.other_names = {stored};
     wanted.parameters.push_back(std::move(spec));
   }
+  return wanted;
+}
+
+}  // namespace
+
+void check_stored_adapter(const ParameterTable& table, const std::vector<size_t>& saved,
+                          const StoredWeights& weights) {
+  check_stored(wanted_of_adapter(table, saved, weights), weights);
+}
+
+std::vector<std::string> load_adapter(const ParameterTable& table, const std::vector<size_t>& saved,
+                                      const std::vector<SavedCopy>& copies, const StoredWeights& weights,
+                                      parallel::Strategy& strategy, const storage::ByteProgress& progress) {
+  ParameterTable wanted = wanted_of_adapter(table, saved, weights);
   std::map<std::string, const TensorEntry*> of_frozen;
   for (const SavedCopy& copy : copies) {
     const TensorEntry* stored = weights.find(architectures::kAdapterPrefix + copy.alias);

@@ -44,13 +44,17 @@ struct LoadedWeights {
   std::vector<Mismatch> mismatched;   // parameters of another shape that are left as they were
 };
 
-// Fills this rank's parts of the parameters from `weights` and reads no other bytes of the files. A stored
+// Fills this rank's parts of the parameters from `weights` and reads no other bytes of the files, but for those that
+// added rows are made of. A stored
 // name may lack the base prefix ("h.0…" for "transformer.h.0…"), have that of another head of the family, or
 // stand under its tied alias. Error(kData) for a missing tensor, a wrong shape, or tied tensors that differ in
 // the file. `progress` is told of every part.
 LoadedWeights load_weights(const architectures::ParameterTable& table, const storage::StoredWeights& weights,
                            parallel::Strategy& strategy, const storage::ByteProgress& progress = {},
                            const OpeningRules& rules = {});
+
+// The errors of load_weights about names and shapes, before anything is changed.
+void check_stored(const architectures::ParameterTable& table, const storage::StoredWeights& weights);
 
 // "[3, 2]"
 std::string shape_text(const std::vector<int64_t>& shape);
@@ -67,14 +71,18 @@ void save_weights(const architectures::ParameterTable& table, at::ScalarType dty
 void save_adapter(const architectures::ParameterTable& table, at::ScalarType dtype,
                   const std::vector<size_t>& saved, const std::vector<architectures::SavedCopy>& copies,
                   parallel::Strategy& strategy, SaveTarget* target);
-// Fills this rank's parts of just these parameters from the folder's adapter_model.safetensors. Returns names in the
-// file that nothing asked for. Error(kData) for a missing tensor, a wrong shape, or one of `copies` in the file that is
-// not what it is a copy of: peft trained it apart.
+// Fills this rank's parts of just these parameters from `weights`, which are those of an adapter_model.safetensors. Returns names
+// among them that nothing asked for. Error(kData) for a missing tensor, a wrong shape, or one of `copies` among them that is not what
+// it is a copy of: peft trained it apart.
 std::vector<std::string> load_adapter(const architectures::ParameterTable& table,
                                       const std::vector<size_t>& saved,
                                       const std::vector<architectures::SavedCopy>& copies,
-                                      const std::string& folder, parallel::Strategy& strategy,
+                                      const storage::StoredWeights& weights, parallel::Strategy& strategy,
                                       const storage::ByteProgress& progress = {});
+
+// Its errors about names and shapes, before anything is changed.
+void check_stored_adapter(const architectures::ParameterTable& table, const std::vector<size_t>& saved,
+                          const storage::StoredWeights& weights);
 
 // This rank's parts, to model/ (see state_parts.h).
 void save_sharded_weights(parallel::Strategy& strategy, int rank, SaveTarget& target);

@@ -11,6 +11,7 @@
 
 #include "hftrain/base/file.h"
 #include "hftrain/interchange/dcp_metadata.h"
+#include "hftrain/interchange/torch_file.h"
 #include "hftrain/storage/sharded_state.h"
 
 namespace hftrain::interchange {
@@ -22,8 +23,6 @@ bool is_dcp_folder(const std::string& folder);
 // cut short or another is Error(kData) naming the file. A scalar has the shape [1]. Several threads may read it.
 class DcpFolder {
  public:
-  // kCompared reads all bytes and compares their checksums.
-  enum class Checksums { kLeft, kCompared };
   explicit DcpFolder(const std::string& folder, Checksums checksums = Checksums::kLeft);
   DcpFolder(const DcpFolder&) = delete;
   DcpFolder& operator=(const DcpFolder&) = delete;

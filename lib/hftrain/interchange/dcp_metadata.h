@@ -29,7 +29,7 @@ struct DcpTensor {
   std::vector<DcpChunk> chunks;  // that hold numbers; they cover the whole and do not overlap
 };
 
-// In the order in which they are saved. `origin` is what messages call the file. Values that are no tensors (an optimizer's
+// Sorted by their names. `origin` is what messages call the file. Values that are no tensors (an optimizer's
 // settings) are left out. Error(kData) for anything else.
 std::vector<DcpTensor> read_dcp_metadata(std::string_view bytes, const std::string& origin);
 

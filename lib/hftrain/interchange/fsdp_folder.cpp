@@ -1,12 +1,16 @@
 #include "hftrain/interchange/fsdp_folder.h"
 
+#include <map>
 #include <memory>
+#include <set>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include "hftrain/base/error.h"
+#include "hftrain/base/file.h"
 #include "hftrain/base/printable.h"
+#include "hftrain/interchange/torch_tensors.h"
 
 namespace hftrain::interchange {
 namespace {
@@ -23,17 +27,7 @@ std::string without(std::string_view begin, const std::string& name, const std::
   throw not_of_fsdp(path, "'" + printable(name) + "' is not below '" + std::string(begin) + "'");
 }
 
-}  // namespace
-
-bool has_fsdp_model(const std::string& checkpoint) {
-  return is_dcp_folder(checkpoint + '/' + kFsdpModel);
-}
-
-bool has_fsdp_optimizer(const std::string& checkpoint) {
-  return is_dcp_folder(checkpoint + '/' + kFsdpOptimizer);
-}
-
-storage::StoredWeights open_fsdp_model(const std::string& checkpoint, DcpFolder::Checksums checksums) {
+storage::StoredWeights open_model_folder(const std::string& checkpoint, Checksums checksums) {
   const auto folder = std::make_shared<const DcpFolder>(checkpoint + '/' + kFsdpModel, checksums);
   storage::FoundWeights found{checkpoint, {}, {}, folder};
   for (const auto& [saved, tensor] : folder->tensors()) {
@@ -48,7 +42,7 @@ storage::StoredWeights open_fsdp_model(const std::string& checkpoint, DcpFolder:
   return storage::StoredWeights(std::move(found));
 }
 
-OptimizerStates open_fsdp_optimizer(const std::string& checkpoint, DcpFolder::Checksums checksums) {
+OptimizerStates open_optimizer_folder(const std::string& checkpoint, Checksums checksums) {
   const auto folder = std::make_shared<const DcpFolder>(checkpoint + '/' + kFsdpOptimizer, checksums);
   OptimizerStates states(folder->path(), folder);
   for (const auto& [saved, tensor] : folder->tensors()) {
@@ -61,6 +55,83 @@ OptimizerStates open_fsdp_optimizer(const std::string& checkpoint, DcpFolder::Ch
     states.add(name.substr(0, dot), name.substr(dot + 1), tensor);
   }
   return states;
+}
+
+// A file of torch.save and the tensors that were taken of it.
+struct StateFile {
+  StateFile(const std::string& path, Checksums checksums) : file(path) {
+    if (checksums == Checksums::kCompared) file.check();
+  }
+  // Of a dict by names, each of which occurs once.
+  std::vector<std::pair<TorchValue, TorchValue>> entries(const TorchValue& dict, const char* what) const {
+    if (dict.count(what) > kMostTensors)
+      throw unusable_state(file.path(),
+                           std::string(what) + " has more than " + std::to_string(kMostTensors) + " entries");
+    std::vector<std::pair<TorchValue, TorchValue>> pairs = dict.pairs(what);
+    std::set<std::string_view> seen;
+    for (const auto& [name, value] : pairs) {
+      if (!seen.insert(name.text("the name of a parameter")).second)
+        throw unusable_state(file.path(), '\'' + printable(name.text("a name")) + "' occurs twice");
+    }
+    return pairs;
+  }
+
+  TorchFile file;
+  TorchTensors tensors;
+  std::map<std::pair<std::string, std::string>, storage::SlicedTensor> states;
+};
+
+storage::StoredWeights open_model_file(const std::string& checkpoint, Checksums checksums) {
+  const auto saved = std::make_shared<StateFile>(checkpoint + '/' + kFsdpModelFile, checksums);
+  storage::FoundWeights found{checkpoint, {}, {}, saved};
+  for (const auto& [name, value] : saved->entries(saved->file.root(), "what the model holds")) {
+    const std::string& text = name.text("the name of a parameter");
+    value.tensor("a parameter");
+    found.tensors.emplace(text, saved->tensors.add(text, value, saved->file.path()));
+    found.files[text] = {kFsdpModelFile};
+  }
+  if (found.tensors.empty()) throw not_of_fsdp(saved->file.path(), "it holds no tensor");
+  return storage::StoredWeights(std::move(found));
+}
+
+OptimizerStates open_optimizer_file(const std::string& checkpoint, Checksums checksums) {
+  const auto saved = std::make_shared<StateFile>(checkpoint + '/' + kFsdpOptimizerFile, checksums);
+  const std::string& path = saved->file.path();
+  OptimizerStates states(path, saved);
+  for (const auto& [name, state] : saved->entries(saved->file.root().at("state"), "state")) {
+    if (state.count("the state of a parameter") > kMostStates)
+      throw unusable_state(path, "a parameter has more than " + std::to_string(kMostStates) + " states");
+    const std::string& parameter = name.text("the name of a parameter");
+    for (const auto& [key, value] : saved->entries(state, "the state of a parameter")) {
+      if (value.kind() == TorchValue::Kind::kNone) continue;  // SGD's buffer before its first update
+      const std::string& of = key.text("the name of a state");
+      states.add(parameter, of,
+                 saved->states[{parameter, of}] = saved->tensors.add(parameter + '.' + of, value, path),
+                 {kFsdpOptimizerFile});
+    }
+  }
+  return states;
+}
+
+}  // namespace
+
+bool has_fsdp_model(const std::string& checkpoint) {
+  return is_dcp_folder(checkpoint + '/' + kFsdpModel) || path_exists(checkpoint + '/' + kFsdpModelFile);
+}
+
+bool has_fsdp_optimizer(const std::string& checkpoint) {
+  return is_dcp_folder(checkpoint + '/' + kFsdpOptimizer) ||
+         path_exists(checkpoint + '/' + kFsdpOptimizerFile);
+}
+
+storage::StoredWeights open_fsdp_model(const std::string& checkpoint, Checksums checksums) {
+  const bool parts = is_dcp_folder(checkpoint + '/' + kFsdpModel);
+  return parts ? open_model_folder(checkpoint, checksums) : open_model_file(checkpoint, checksums);
+}
+
+OptimizerStates open_fsdp_optimizer(const std::string& checkpoint, Checksums checksums) {
+  const bool parts = is_dcp_folder(checkpoint + '/' + kFsdpOptimizer);
+  return parts ? open_optimizer_folder(checkpoint, checksums) : open_optimizer_file(checkpoint, checksums);
 }
 
 }  // namespace hftrain::interchange

@@ -1,5 +1,5 @@
-// What accelerate leaves of FSDP in a checkpoint with SHARDED_STATE_DICT: folders of torch.distributed.checkpoint with the model and
-// the optimizer, by the names of parameters.
+// What accelerate leaves of FSDP in a checkpoint, by the names of parameters: with SHARDED_STATE_DICT folders of
+// torch.distributed.checkpoint with the model and the optimizer, with FULL_STATE_DICT a file of torch.save for each.
 // Names: https://github.com/huggingface/accelerate/blob/v1.15.0/src/accelerate/utils/fsdp_utils.py
 #pragma once
 
@@ -13,14 +13,15 @@ namespace hftrain::interchange {
 
 inline constexpr const char* kFsdpModel = "pytorch_model_fsdp_0";
 inline constexpr const char* kFsdpOptimizer = "optimizer_0";
+inline constexpr const char* kFsdpModelFile = "pytorch_model_fsdp.bin";
+inline constexpr const char* kFsdpOptimizerFile = "optimizer.bin";
 
+// In either form; the folder counts where there are both.
 bool has_fsdp_model(const std::string& checkpoint);
 bool has_fsdp_optimizer(const std::string& checkpoint);
 
 // Under transformers' names. Error(kData).
-storage::StoredWeights open_fsdp_model(const std::string& checkpoint,
-                                       DcpFolder::Checksums checksums = DcpFolder::Checksums::kLeft);
-OptimizerStates open_fsdp_optimizer(const std::string& checkpoint,
-                                    DcpFolder::Checksums checksums = DcpFolder::Checksums::kLeft);
+storage::StoredWeights open_fsdp_model(const std::string& checkpoint, Checksums checksums = Checksums::kLeft);
+OptimizerStates open_fsdp_optimizer(const std::string& checkpoint, Checksums checksums = Checksums::kLeft);
 
 }  // namespace hftrain::interchange

@@ -4,6 +4,13 @@
 
 namespace hftrain::interchange {
 
+OptimizerStates OptimizerStates::renamed(const std::function<std::string(const std::string&)>& name) const {
+  OptimizerStates states(path_, keeps_);
+  for (const auto& [key, tensor] : states_)
+    states.add(name(key.first), key.second, *tensor, files_of(key.first, key.second));
+  return states;
+}
+
 const storage::SlicedTensor* OptimizerStates::find(const std::string& parameter,
                                                    const std::string& state) const {
   const auto found = states_.find({parameter, state});

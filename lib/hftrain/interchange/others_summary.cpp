@@ -5,8 +5,11 @@
 
 #include "hftrain/base/file.h"
 #include "hftrain/interchange/dcp_folder.h"
+#include "hftrain/interchange/deepspeed_folder.h"
 #include "hftrain/interchange/fsdp_folder.h"
+#include "hftrain/interchange/optimizer_states.h"
 #include "hftrain/interchange/trainer_folder.h"
+#include "hftrain/storage/model_folder.h"
 
 namespace hftrain::interchange {
 namespace {
@@ -29,8 +32,6 @@ std::vector<TensorSummary> summarize_dcp(const DcpFolder& folder, const std::str
   return tensors;
 }
 
-constexpr const char* kAdapterFile = "adapter_model.safetensors";
-
 // By their numbers, as the file has them.
 std::vector<TensorSummary> summarize_optimizer_file(const std::string& folder) {
   std::vector<TensorSummary> tensors;
@@ -41,21 +42,44 @@ std::vector<TensorSummary> summarize_optimizer_file(const std::string& folder) {
   return tensors;
 }
 
+std::vector<TensorSummary> summarize_states(const OptimizerStates& states) {
+  std::vector<TensorSummary> tensors;
+  for (const auto& [key, tensor] : states.all())
+    tensors.push_back(
+        summary_of(key.first + '.' + key.second, *tensor, states.files_of(key.first, key.second)));
+  return tensors;
+}
+
+std::vector<TensorSummary> summarize_optimizer(const std::string& folder) {
+  if (path_exists(folder + '/' + kOptimizerFile)) return summarize_optimizer_file(folder);
+  const std::string parts = kFsdpOptimizer;
+  if (is_dcp_folder(folder + '/' + parts)) return summarize_dcp(DcpFolder(folder + '/' + parts), parts + '/');
+  if (has_fsdp_optimizer(folder) || has_deepspeed(folder))
+    return summarize_states(open_named_optimizer(folder));
+  return {};
+}
+
+const char* writer_of(const std::string& folder) {
+  const bool parts = is_dcp_folder(folder + '/' + kFsdpOptimizer) || is_dcp_folder(folder + '/' + kFsdpModel);
+  if (parts) return "transformers' Trainer, in the parts of FSDP";
+  if (has_fsdp_optimizer(folder) || has_fsdp_model(folder)) return "transformers' Trainer, with FSDP";
+  if (has_universal(folder)) return "transformers' Trainer, in DeepSpeed's universal form";
+  return has_deepspeed(folder) ? "transformers' Trainer, in the parts of DeepSpeed" : "transformers' Trainer";
+}
+
+// What a run goes on from.
+storage::StoredWeights weights_of(const std::string& folder) {
+  if (!storage::holds_adapter_alone(folder)) return open_saved_weights(folder);
+  if (!has_deepspeed(folder)) return storage::StoredWeights(folder, storage::kAdapterName);
+  return open_deepspeed_trained(folder, [](const std::string& name) { return name; });
+}
+
 CheckpointSummary summarize_trainers(const std::string& folder) {
   CheckpointSummary summary;
   summary.path = folder;
-  const bool parts = has_fsdp_optimizer(folder) || has_fsdp_model(folder);
-  summary.writer = {parts ? "transformers' Trainer, in the parts of FSDP" : "transformers' Trainer",
-                    step_of_trainer(folder)};
-  const bool adapter = path_exists(folder + '/' + kAdapterFile);
-  summary.weights = storage::summarize_weights(adapter ? storage::StoredWeights(folder, kAdapterFile)
-                                                       : open_weights(folder));
-  if (path_exists(folder + '/' + kOptimizerFile)) {
-    summary.optimizer = summarize_optimizer_file(folder);
-  } else if (has_fsdp_optimizer(folder)) {
-    const std::string name = kFsdpOptimizer;
-    summary.optimizer = summarize_dcp(DcpFolder(folder + '/' + name), name + '/');
-  }
+  summary.writer = {writer_of(folder), step_of_trainer(folder)};
+  summary.weights = storage::summarize_weights(weights_of(folder));
+  summary.optimizer = summarize_optimizer(folder);
   return summary;
 }
 

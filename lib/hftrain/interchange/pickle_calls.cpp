@@ -21,6 +21,9 @@ using Kind = PickledValue::Kind;
 using ItemKind = PickleItem::Kind;
 using storage::DType;
 
+constexpr const char* kRebuildTensor = "torch._utils._rebuild_tensor_v2";
+constexpr const char* kTensorType = "torch.Tensor";
+
 struct StorageType {
   const char* name;
   DType dtype;
@@ -144,6 +147,19 @@ uint32_t rebuild_parameter(PickleState& state, uint32_t position) {
   return tensor;
 }
 
+// torch._tensor._rebuild_from_type_v2(torch._utils._rebuild_tensor_v2, torch.Tensor, its arguments, attributes): a tensor that was given
+// attributes, which are left.
+uint32_t rebuild_with_attributes(PickleState& state, uint32_t position) {
+  const std::vector<uint32_t> given = arguments_of(state, position, 4, 4);
+  const auto is_named = [&](uint32_t item, const char* name) {
+    return state.items[item].kind == ItemKind::kGlobal && state.items[item].name == name;
+  };
+  if (!is_named(given[0], kRebuildTensor) || !is_named(given[1], kTensorType))
+    refuse_pickle(state, "a tensor with attributes is none of torch's own");
+  value_of(state, given[3], Kind::kDict, "the attributes of a tensor");
+  return rebuild_tensor(state, given[2]);
+}
+
 uint32_t ordered_dict(PickleState& state, uint32_t position) {
   arguments_of(state, position, 0, 0);
   return keep(state, plain(Kind::kDict));
@@ -223,7 +239,8 @@ struct Function {
   uint32_t (*call)(PickleState& state, uint32_t arguments);
 };
 constexpr std::array kFunctions{
-    Function{"torch._utils._rebuild_tensor_v2", rebuild_tensor},
+    Function{kRebuildTensor, rebuild_tensor},
+    Function{"torch._tensor._rebuild_from_type_v2", rebuild_with_attributes},
     Function{"torch._utils._rebuild_parameter", rebuild_parameter},
     Function{"collections.OrderedDict", ordered_dict},
     Function{"_codecs.encode", encoded_bytes},
@@ -246,6 +263,7 @@ void refuse_pickle(const PickleState& state, const std::string& why) {
 PickleItem pickle_global(const PickleState& state, const std::string& name) {
   const bool known =
       is_record_name(state, name) || dtype_of_storage(name) || name == "numpy.ndarray" ||
+      name == kTensorType ||
       std::any_of(kFunctions.begin(), kFunctions.end(), [&](const Function& f) { return name == f.name; });
   if (!known)
     refuse_pickle(state,

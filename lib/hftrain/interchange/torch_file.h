@@ -46,6 +46,9 @@ class TorchValue {
   uint32_t position_;
 };
 
+// kCompared reads all bytes of what is opened and compares their checksums.
+enum class Checksums { kLeft, kCompared };
+
 class TorchFile {
  public:
   explicit TorchFile(const std::string& path, RecordNames records = {});

@@ -20,7 +20,9 @@ const storage::SlicedTensor& state_of(const storage::ShardedState& saved, const 
   const auto found = saved.tensors().find(name);
   if (found != saved.tensors().end()) return found->second;
   throw Error(ExitCode::kData, "the checkpoint lacks '" + name + "', which the Trainer's optimizer.pt holds")
-      .where(folder);
+      .where(folder)
+      .why("--save_for_trainer writes the state of every parameter")
+      .hint("leave --save_for_trainer out");
 }
 
 // From whichever ranks' files it lies in, a few megabytes at a time.

@@ -2,14 +2,15 @@
 
 #include <algorithm>
 #include <array>
-#include <cstring>
-#include <filesystem>
 #include <set>
+#include <utility>
 
 #include "hftrain/base/error.h"
 #include "hftrain/base/file.h"
 #include "hftrain/base/json.h"
 #include "hftrain/base/printable.h"
+#include "hftrain/interchange/deepspeed_folder.h"
+#include "hftrain/interchange/folder_names.h"
 #include "hftrain/interchange/fsdp_folder.h"
 #include "hftrain/storage/manifest.h"
 #include "hftrain/storage/model_folder.h"
@@ -21,46 +22,28 @@ constexpr const char* kProgress = "trainer_state.json";
 constexpr const char* kRandom = "rng_state.pth";
 using Kind = TorchValue::Kind;
 
-Error bad_state(const std::string& path, std::string why) {
-  return Error(ExitCode::kData, "the Trainer's state cannot be gone on from")
-      .where(path)
-      .why(std::move(why))
-      .hint("--model_name_or_path starts a new run from the checkpoint's weights alone");
-}
-
 // Layouts that hold a run in the parts of its ranks, by what stands in the folder.
 struct Parts {
   const char* begins;  // the name of an entry
-  const char* whose;
+  const char* why;
   const char* hint;
 };
 constexpr std::array kParts{
-    Parts{"pytorch_model_fsdp_0_rank", "FSDP wrote it in files of its ranks without a common index",
+    Parts{"pytorch_model_fsdp_0_rank",
+          "FSDP wrote it in files of its ranks without a common index, which hftrain does not read",
           "save with DCP, which is accelerate's way unless it is told otherwise (use_dcp)"},
-    Parts{"pytorch_model_fsdp_rank", "FSDP wrote it in files of its ranks (LOCAL_STATE_DICT)",
+    Parts{"pytorch_model_fsdp_rank",
+          "FSDP wrote it in files of its ranks (LOCAL_STATE_DICT), which hftrain does not read",
           "save with --fsdp_state_dict_type SHARDED_STATE_DICT"},
     Parts{"pytorch_model_fsdp_0", "FSDP wrote it in parts (SHARDED_STATE_DICT) that have no .metadata",
           "copy the checkpoint again, with the hidden files; or use another one"},
     Parts{"optimizer_0", "FSDP wrote its optimizer in parts (SHARDED_STATE_DICT) that have no .metadata",
           "copy the checkpoint again, with the hidden files; or use another one"},
-    Parts{"global_step", "DeepSpeed wrote it in the parts of its ranks",
-          "make one file of the weights with `python CHECKPOINT/zero_to_fp32.py CHECKPOINT OUT "
-          "--safe_serialization` and start "
-          "from them with --model_name_or_path OUT"},
-    Parts{"rank0-of-", "FSDP on a TPU wrote it in the parts of its ranks",
+    Parts{"global_step", "DeepSpeed wrote it, and the file 'latest' that names this folder is not there",
+          "copy the checkpoint again, or write the name of the folder into a file 'latest' beside it"},
+    Parts{"rank0-of-", "FSDP on a TPU wrote it in the parts of its ranks, which hftrain does not read",
           "--model_name_or_path starts a new run from weights that transformers saved whole"},
 };
-
-std::vector<std::string> names_in_folder(const std::string& folder) {
-  std::vector<std::string> names;
-  std::error_code error;
-  for (std::filesystem::directory_iterator item(folder, error), end; !error && item != end;
-       item.increment(error))
-    names.push_back(item->path().filename().string());
-  if (error) throw system_error(error.value(), "cannot list", folder, ExitCode::kData);
-  std::sort(names.begin(), names.end());
-  return names;
-}
 
 void refuse_parts(const std::string& folder, const std::vector<std::string>& names) {
   for (const Parts& parts : kParts) {
@@ -69,7 +52,7 @@ void refuse_parts(const std::string& folder, const std::vector<std::string>& nam
     if (found == names.end()) continue;
     throw Error(ExitCode::kData, "the checkpoint is not whole in one place")
         .where(folder + '/' + *found)
-        .why(std::string(parts.whose) + ", which hftrain does not read")
+        .why(parts.why)
         .hint(parts.hint);
   }
 }
@@ -82,15 +65,21 @@ int ranks_of(const std::vector<std::string>& names) {
   }));
 }
 
-std::string number_bytes(float value) {
-  std::string bytes(sizeof value, '\0');
-  std::memcpy(bytes.data(), &value, sizeof value);
-  return bytes;
-}
-
 std::string tensor_bytes(const TorchValue& value, const char* what) {
   const PickledTensor& tensor = value.tensor(what);
   return tensor.dtype == storage::DType::kU8 && tensor.dense ? std::string(tensor.bytes) : std::string();
+}
+
+// A copy may have mixed two checkpoints. Earlier releases of accelerate, which let DeepSpeed count micro-batches through the ends of
+// epochs, left such numbers as well, and the Trainer goes on from them.
+void warn_of_other_step(const std::string& folder, TrainerFolder& found) {
+  const std::optional<int64_t> updates = deepspeed_updates(folder);
+  if (!updates || *updates == found.step) return;
+  found.warnings.push_back(
+      "trainer_state.json is of step " + std::to_string(found.step) +
+      ", and DeepSpeed's files beside it are of " + std::to_string(*updates) +
+      " updates: the run goes on at step " + std::to_string(found.step) +
+      ", as the Trainer does; where they were copied, compare them with where they come from");
 }
 
 }  // namespace
@@ -105,7 +94,7 @@ int64_t step_of_trainer(const std::string& folder) {
   const Json state = read_json_file(path);
   const Json step = state.is_object() ? state.value("global_step", Json()) : Json();
   if (step.is_number_unsigned()) return step.get<int64_t>();
-  throw bad_state(path, "it does not say at which step the run was");
+  throw unusable_state(path, "it does not say at which step the run was");
 }
 
 int ranks_of_trainer(const std::string& folder) {
@@ -113,7 +102,8 @@ int ranks_of_trainer(const std::string& folder) {
 }
 
 bool has_trainer_optimizer(const std::string& folder) {
-  return is_of_trainer(folder) && (path_exists(folder + '/' + kOptimizerFile) || has_fsdp_optimizer(folder));
+  return is_of_trainer(folder) &&
+         (path_exists(folder + '/' + kOptimizerFile) || has_fsdp_optimizer(folder) || has_deepspeed(folder));
 }
 
 TrainerFolder check_trainer_folder(const std::string& folder) {
@@ -121,10 +111,10 @@ TrainerFolder check_trainer_folder(const std::string& folder) {
   const auto has = [&](const char* name) { return std::binary_search(names.begin(), names.end(), name); };
   TrainerFolder found{step_of_trainer(folder), ranks_of(names), has_trainer_optimizer(folder)};
   if (!found.whole && !is_in_parts(folder)) refuse_parts(folder, names);
-  if (found.whole != has(kScheduleFile))
-    throw bad_state(folder, std::string("it holds ") +
-                                (found.whole ? "an optimizer's state" : kScheduleFile) + " and no " +
-                                (found.whole ? kScheduleFile : kOptimizerFile));
+  if (found.whole != has(kScheduleFile) && !has_deepspeed(folder))
+    throw unusable_state(folder, std::string("it holds ") +
+                                     (found.whole ? "an optimizer's state" : kScheduleFile) + " and no " +
+                                     (found.whole ? kScheduleFile : kOptimizerFile));
   if (!found.whole) return found;
   for (const std::string& name : names) {
     const bool read = name == kOptimizerFile || name == kScheduleFile || name == kScalerFile ||
@@ -134,29 +124,44 @@ TrainerFolder check_trainer_folder(const std::string& folder) {
   if (has(kOptimizerFile)) {
     TrainerOptimizer{folder};
   } else {
-    open_fsdp_optimizer(folder, DcpFolder::Checksums::kCompared);
+    open_named_optimizer(folder, Checksums::kCompared);
   }
-  read_trainer_schedule(folder);
+  if (!read_trainer_schedule(folder)) deepspeed_schedule_steps(folder);
+  if (!has(kOptimizerFile) && !has_fsdp_optimizer(folder)) warn_of_other_step(folder, found);
   read_trainer_scaler(folder);
   for (int rank = 0; rank < found.ranks; ++rank) read_trainer_random(folder, rank, 0);
   return found;
 }
 
 bool is_in_parts(const std::string& folder) {
-  return !storage::has_model_weights(folder) && has_fsdp_model(folder);
+  return has_deepspeed(folder) || (!storage::has_model_weights(folder) && has_fsdp_model(folder));
 }
 
 storage::StoredWeights open_weights(const std::string& folder) {
-  if (is_in_parts(folder)) return open_fsdp_model(folder);
-  return storage::StoredWeights(folder);
+  return storage::has_model_weights(folder) ? storage::StoredWeights(folder) : open_saved_weights(folder);
+}
+
+storage::StoredWeights open_saved_weights(const std::string& folder) {
+  if (has_deepspeed(folder)) return open_deepspeed_weights(folder);
+  return is_in_parts(folder) ? open_fsdp_model(folder) : storage::StoredWeights(folder);
 }
 
 void check_weights(const std::string& folder) {
-  if (is_in_parts(folder)) {
-    open_fsdp_model(folder, DcpFolder::Checksums::kCompared);
+  if (has_deepspeed(folder) && storage::holds_adapter_alone(folder)) {
+    open_deepspeed_trained(
+        folder, [](const std::string& name) { return name; }, Checksums::kCompared);
+  } else if (has_deepspeed(folder)) {
+    open_deepspeed_weights(folder, Checksums::kCompared);
+  } else if (is_in_parts(folder)) {
+    open_fsdp_model(folder, Checksums::kCompared);
   } else {
     open_weights(folder);
   }
+}
+
+OptimizerStates open_named_optimizer(const std::string& folder, Checksums checksums) {
+  return has_fsdp_optimizer(folder) ? open_fsdp_optimizer(folder, checksums)
+                                    : open_deepspeed_optimizer(folder, checksums);
 }
 
 TrainerOptimizer::TrainerOptimizer(const std::string& folder) : file_(folder + '/' + kOptimizerFile) {
@@ -169,16 +174,16 @@ void TrainerOptimizer::read_groups() {
   constexpr size_t kMostGroups = 4096, kMostSettings = 1024;
   const std::vector<TorchValue> groups = file_.root().at("param_groups").items("param_groups");
   if (groups.size() > kMostGroups)
-    throw bad_state(path(), "it has more than " + std::to_string(kMostGroups) + " groups of parameters");
+    throw unusable_state(path(), "it has more than " + std::to_string(kMostGroups) + " groups of parameters");
   for (const TorchValue& group : groups) {
     if (group.kind() == Kind::kDict && group.pairs("a group").size() > kMostSettings)
-      throw bad_state(path(), "a group has more than " + std::to_string(kMostSettings) + " settings");
+      throw unusable_state(path(), "a group has more than " + std::to_string(kMostSettings) + " settings");
     const std::vector<TorchValue> parameters = group.at("params").items("params");
     group_sizes_.push_back(parameters.size());
     for (const TorchValue& parameter : parameters) {
       const int64_t number = parameter.integer("a parameter of a group");
       if (!positions_.emplace(number, positions_.size()).second)
-        throw bad_state(path(), "parameter " + std::to_string(number) + " is in two groups");
+        throw unusable_state(path(), "parameter " + std::to_string(number) + " is in two groups");
     }
   }
 }
@@ -188,38 +193,20 @@ void TrainerOptimizer::read_states() {
   for (const auto& [number, state] : file_.root().at("state").pairs("state")) {
     const auto position = positions_.find(number.integer("a parameter with state"));
     if (position == positions_.end())
-      throw bad_state(path(), "it has the state of a parameter that is in no group");
-    if (!seen.insert(position->second).second) throw bad_state(path(), "a parameter has its state twice");
+      throw unusable_state(path(), "it has the state of a parameter that is in no group");
+    if (!seen.insert(position->second).second)
+      throw unusable_state(path(), "a parameter has its state twice");
     read_state(position->second, state);
   }
 }
 
 void TrainerOptimizer::read_state(size_t position, const TorchValue& state) {
-  constexpr size_t kMostStates = 64;  // an optimizer has three
-  constexpr size_t kMostAltogether = size_t{1} << 20;
-  if (state.pairs("the state of a parameter").size() > kMostStates)
-    throw bad_state(path(), "a parameter has more than " + std::to_string(kMostStates) + " states");
+  if (state.count("the state of a parameter") > kMostStates)
+    throw unusable_state(path(), "a parameter has more than " + std::to_string(kMostStates) + " states");
   for (const auto& [key, value] : state.pairs("the state of a parameter")) {
     const std::string& name = key.text("the name of a state");
-    if (stored_.size() >= kMostAltogether)
-      throw bad_state(path(), "it has more than " + std::to_string(kMostAltogether) + " tensors");
     if (value.kind() == Kind::kNone) continue;  // SGD's buffer before its first update
-    storage::StoredTensor stored;
-    stored.entry = {name, storage::DType::kF32, {1}};
-    if (value.kind() == Kind::kTensor) {
-      const PickledTensor& tensor = value.tensor("a state");
-      if (!tensor.dense)
-        throw bad_state(path(), "a tensor of '" + printable(name) + "' is not stored row by row");
-      stored.entry.dtype = tensor.dtype;
-      if (!tensor.shape.empty()) stored.entry.shape = tensor.shape;
-      stored.bytes = tensor.bytes;
-    } else {
-      stored.bytes = own_bytes_.emplace_back(number_bytes(static_cast<float>(value.number("a counter"))));
-    }
-    const storage::StoredTensor& kept = stored_.emplace_back(std::move(stored));
-    const std::vector<int64_t> begin(kept.entry.shape.size(), 0);
-    states_[{position, name}] = {
-        name, kept.entry.dtype, kept.entry.shape, {{{begin, kept.entry.shape}, &kept}}};
+    states_[{position, name}] = tensors_.add(name, value, path());
   }
 }
 
@@ -239,21 +226,23 @@ std::vector<std::string> TrainerOptimizer::state_names() const {
   return {names.begin(), names.end()};
 }
 
-TrainerSchedule read_trainer_schedule(const std::string& folder) {
-  const TorchFile file(folder + '/' + kScheduleFile);
+std::optional<TrainerSchedule> read_trainer_schedule(const std::string& folder) {
+  const std::string path = folder + '/' + kScheduleFile;
+  if (!path_exists(path)) return std::nullopt;
+  const TorchFile file(path);
   const TorchValue root = file.root();
   if (!root.find("lr_lambdas") || !root.find("base_lrs"))
-    throw bad_state(file.path(), "its schedule is none that goes by steps alone (of torch's LambdaLR)");
+    throw unusable_state(file.path(), "its schedule is none that goes by steps alone (of torch's LambdaLR)");
   TrainerSchedule schedule;
   schedule.steps = root.at("last_epoch").integer("last_epoch");
   const std::vector<TorchValue> rates = root.at("base_lrs").items("base_lrs");
   if (schedule.steps < 0 || rates.empty())
-    throw bad_state(file.path(), "its schedule has no rate, or was never begun");
+    throw unusable_state(file.path(), "its schedule has no rate, or was never begun");
   schedule.base_rate = rates.front().number("base_lrs");
   for (const TorchValue& rate : rates) {
     if (rate.number("base_lrs") != schedule.base_rate)
-      throw bad_state(file.path(),
-                      "its groups of parameters have learning rates of their own, and here all have one");
+      throw unusable_state(
+          file.path(), "its groups of parameters have learning rates of their own, and here all have one");
   }
   return schedule;
 }
@@ -280,6 +269,10 @@ TrainerRandom read_trainer_random(const std::string& folder, int rank, int local
 
 std::optional<TrainerScaler> read_trainer_scaler(const std::string& folder) {
   const std::string path = folder + '/' + kScalerFile;
+  if (!path_exists(path) && has_deepspeed(folder)) {
+    const std::optional<DeepSpeedScale> scale = read_deepspeed_scale(folder);
+    return scale ? std::optional(TrainerScaler{scale->scale, scale->good_updates}) : std::nullopt;
+  }
   if (!path_exists(path)) return std::nullopt;
   const TorchFile file(path);
   const TorchValue root = file.root();

@@ -4,7 +4,6 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
 #include <map>
 #include <optional>
 #include <string>
@@ -12,7 +11,9 @@
 #include <utility>
 #include <vector>
 
+#include "hftrain/interchange/optimizer_states.h"
 #include "hftrain/interchange/torch_file.h"
+#include "hftrain/interchange/torch_tensors.h"
 #include "hftrain/storage/sharded_state.h"
 #include "hftrain/storage/stored_weights.h"
 
@@ -34,18 +35,24 @@ bool has_trainer_optimizer(const std::string& folder);
 struct TrainerFolder {
   int64_t step = 0;
   int ranks = 0;       // that left random numbers; 0: none did
-  bool whole = false;  // with the optimizer's state and the schedule's
+  bool whole = false;  // with the optimizer's state and the schedule's, which may be DeepSpeed's own
+  std::vector<std::string> warnings = {};
 };
 // Reads every file that a run would go on from and compares its checksums. A folder in parts that are not read here is refused
 // with what makes a whole one of it.
 TrainerFolder check_trainer_folder(const std::string& folder);
 
-// Its weights are in parts of others: of FSDP.
+// Its weights are what FSDP or DeepSpeed left of them.
 bool is_in_parts(const std::string& folder);
-// The weights of a folder of ours, of transformers, or of FSDP's parts (fsdp_folder.h).
+// The weights of a folder of ours, of transformers, or of parts (fsdp_folder.h, deepspeed_folder.h). What a new run begins with: a
+// model's own file counts, as for transformers, whatever lies beside it.
 storage::StoredWeights open_weights(const std::string& folder);
-// That they open; checksums are compared where the layout has some.
+// What a run goes on from: DeepSpeed's float32 counts before a model's own file.
+storage::StoredWeights open_saved_weights(const std::string& folder);
+// That they open, of an adapter those that DeepSpeed left of it; checksums are compared where the layout has some.
 void check_weights(const std::string& folder);
+// An optimizer's state by the names of parameters, of parts.
+OptimizerStates open_named_optimizer(const std::string& folder, Checksums checksums = Checksums::kLeft);
 
 // optimizer.pt: torch's Optimizer.state_dict().
 class TrainerOptimizer {
@@ -75,17 +82,17 @@ class TrainerOptimizer {
   TorchFile file_;
   std::vector<size_t> group_sizes_;
   std::map<int64_t, size_t> positions_;  // of the numbers that stand for parameters
-  std::deque<std::string> own_bytes_;    // of counters that are no tensors
-  std::deque<storage::StoredTensor> stored_;
+  TorchTensors tensors_;
   std::map<std::pair<size_t, std::string>, storage::SlicedTensor> states_;
 };
 
-// scheduler.pt of a schedule by steps (torch's LambdaLR). Of one that follows a metric: Error(kData).
+// scheduler.pt of a schedule by steps (torch's LambdaLR). Of one that follows a metric: Error(kData). Nothing where there is none,
+// because DeepSpeed kept the schedule.
 struct TrainerSchedule {
   int64_t steps = 0;
   double base_rate = 0;
 };
-TrainerSchedule read_trainer_schedule(const std::string& folder);
+std::optional<TrainerSchedule> read_trainer_schedule(const std::string& folder);
 
 // rng_state.pth, or rng_state_<rank>.pth: states of torch's generators as get_state() gives them. Empty where there are none.
 struct TrainerRandom {
@@ -93,7 +100,7 @@ struct TrainerRandom {
 };
 TrainerRandom read_trainer_random(const std::string& folder, int rank, int local_rank);
 
-// scaler.pt: nothing when there is none.
+// scaler.pt, or what DeepSpeed keeps in its place: nothing when there is none.
 struct TrainerScaler {
   double scale = 0;
   int64_t good_updates = 0;

@@ -136,7 +136,10 @@ PageBuffer::PageBuffer(size_t bytes) : size_(bytes) {
   if (bytes == 0) return;
   void* pages = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (pages == MAP_FAILED)
-    throw Error(ExitCode::kHostMemory, "there is no memory for a buffer of " + format_bytes(bytes));
+    throw Error(ExitCode::kHostMemory, "there is no memory for a buffer of " + format_bytes(bytes))
+        .where("offload to NVMe")
+        .why("the system gave none: its own, a control group's, or that of ulimit -v is used up")
+        .hint("smaller buffers (buffer_size, buffer_count), or fewer ranks on this machine");
   data_ = static_cast<std::byte*>(pages);
 }
 

@@ -43,8 +43,8 @@ class AsyncFile {
   using Token = uint64_t;  // 0: nothing to wait for
   static constexpr size_t kAlignment = 4096;
 
-  // Error(kDisk) when the space is not there; Error(kEnvironment) when the folder cannot be used or kRing is
-  // asked for and refused by the system.
+  // Error(kDisk) when the space is not there or the folder cannot be made; Error(kEnvironment) when no file can be
+  // made in it, or kRing is asked for and refused by the system.
   explicit AsyncFile(const AsyncFileOptions& options);
   AsyncFile(const AsyncFile&) = delete;
   AsyncFile& operator=(const AsyncFile&) = delete;

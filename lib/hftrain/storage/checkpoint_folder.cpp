@@ -128,8 +128,7 @@ std::optional<uint64_t> size_when_opened(const std::string& path) {
 
 // What is no folder was not written by a run.
 void require_folder(const std::string& target) {
-  std::error_code ignored;
-  if (fs::is_directory(target, ignored)) return;
+  if (is_folder(target)) return;
   throw Error(ExitCode::kDisk, "a file has the name of a checkpoint")
       .where(target)
       .why("it came there while the run went on, and is not replaced")
@@ -154,6 +153,16 @@ std::vector<CheckpointInfo> list_checkpoints(const std::string& output_dir) {
   std::vector<CheckpointInfo> checkpoints = named_checkpoints(output_dir);
   std::erase_if(checkpoints, [](const CheckpointInfo& checkpoint) { return !has_manifest(checkpoint.path); });
   return checkpoints;
+}
+
+OlderCheckpoints try_to_list(const std::string& output_dir) {
+  try {
+    return {list_checkpoints(output_dir), ""};
+  } catch (const Error& error) {
+    const std::string& why = error.diagnostics().front().why;
+    return {{},
+            "could not list " + output_dir + " (" + why + "): older checkpoints stay until the next save"};
+  }
 }
 
 std::vector<std::string> others_checkpoints(const std::string& output_dir) {
@@ -225,8 +234,14 @@ std::string try_to_remove(FileSystem& files, const std::string& path) {
 }
 
 std::vector<std::string> remove_trash(FileSystem& files, const std::string& output_dir) {
+  std::vector<FoundFolder> folders;
+  try {
+    folders = own_folders(output_dir);
+  } catch (const Error&) {
+    return {};
+  }
   std::vector<std::string> warnings;
-  for (const FoundFolder& folder : own_folders(output_dir)) {
+  for (const FoundFolder& folder : folders) {
     if (folder.name.role != kTrash) continue;
     const std::string why = try_to_remove(files, folder.path);
     if (!why.empty()) warnings.push_back(left_behind(folder.path, why));

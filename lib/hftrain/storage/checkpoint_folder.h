@@ -7,8 +7,8 @@
 // dies in between, clean_leftovers() puts it back.
 //
 // What is of no more use becomes .checkpoint-N.trash-<id> by a rename and is then removed. Removing may fail
-// (a network file system keeps a file that is open somewhere, a file may be immutable): that is told and
-// tried again later, and is never a reason to end or not to begin.
+// (a network file system keeps a file that is open somewhere, a file may be immutable, a folder may not let itself be
+// listed): that is told and tried again later, and is never a reason to end or not to begin.
 #pragma once
 
 #include <cstdint>
@@ -45,6 +45,12 @@ std::string checkpoint_path(const std::string& output_dir, int64_t step);
 
 // Committed checkpoints by ascending step: folders named checkpoint-<number> that have a manifest.
 std::vector<CheckpointInfo> list_checkpoints(const std::string& output_dir);
+// The same behind a save, which stands whatever becomes of older ones: a folder that cannot be listed is a warning.
+struct OlderCheckpoints {
+  std::vector<CheckpointInfo> checkpoints;
+  std::string warning;  // empty: the folder was listed
+};
+OlderCheckpoints try_to_list(const std::string& output_dir);
 // Names of folders called checkpoint-<number> that something else wrote (the Trainer's have no manifest) where no run of
 // hftrain has been, by ascending step: a save of that step would take their place.
 std::vector<std::string> others_checkpoints(const std::string& output_dir);
@@ -64,7 +70,7 @@ std::vector<std::string> clean_leftovers(FileSystem& files, const std::string& o
 std::string try_to_remove(FileSystem& files, const std::string& path);
 
 // Once more for the trash of deletions that failed, that of a replaced checkpoint among them. What failed
-// again, for warnings; it is left for the next time.
+// again, for warnings; it is left for the next time, and so is all of it where the folder cannot be listed.
 std::vector<std::string> remove_trash(FileSystem& files, const std::string& output_dir);
 
 // True for the names of temporary, replaced and trashed folders that clean_leftovers() would handle.
@@ -124,7 +130,8 @@ class CheckpointTransaction {
   // Called once, after every rank reported its files durable; manifest.files holds the records of all of
   // them. Writes the manifest, hashes all files again in up to `threads` threads and makes the checkpoint
   // visible; returns its final path. An Error leaves earlier checkpoints as they were, one of the same step
-  // among them. A replaced checkpoint that cannot be removed becomes trash (remove_trash() tells of it).
+  // among them, but for one of the last sync, of output_dir: the new one is in its place by then. A replaced checkpoint
+  // that cannot be removed becomes trash (remove_trash() tells of it).
   std::string commit(Manifest manifest, int threads = 1, const ByteProgress& progress = {});
   // The first half of it: all but the last rename. For a save that is only tried.
   void seal(Manifest manifest, int threads = 1, const ByteProgress& progress = {});

@@ -6,6 +6,7 @@
 
 #include "hftrain/base/file.h"
 #include "hftrain/base/text.h"
+#include "hftrain/storage/model_folder.h"
 #include "hftrain/storage/sharded_state.h"
 
 namespace hftrain::storage {
@@ -123,7 +124,8 @@ CheckpointSummary summarize_checkpoint(const std::string& folder) {
   CheckpointSummary summary;
   summary.path = folder;
   if (path_exists(folder + '/' + kManifestName)) summary.manifest = read_manifest(folder);
-  summary.weights = summarize_weights(StoredWeights(folder));
+  summary.weights = summarize_weights(holds_adapter_alone(folder) ? StoredWeights(folder, kAdapterName)
+                                                                  : StoredWeights(folder));
   summary.optimizer = summarize_optimizer(folder + '/' + kOptimizerFolder);
   return summary;
 }

@@ -33,7 +33,7 @@ class FileSystem {
   // With missing parents; an existing folder is fine.
   virtual void make_directory(const std::string& path) = 0;
   virtual void sync_directory(const std::string& path) = 0;
-  // Within one file system. `to` must not exist, unless both are files.
+  // Within one file system. `to` must not exist, unless both are files, or both folders and it is empty.
   virtual void rename(const std::string& from, const std::string& to) = 0;
   // A file or a folder with everything in it; a missing one is fine.
   virtual void remove(const std::string& path) = 0;

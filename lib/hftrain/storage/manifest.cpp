@@ -22,7 +22,10 @@ constexpr int kFormatVersion = 1;
 constexpr const char* kOwnHash = "manifest_hash";
 
 Error bad_manifest(const std::string& origin, std::string why) {
-  return Error(ExitCode::kData, "not a valid checkpoint manifest").where(origin).why(std::move(why));
+  return Error(ExitCode::kData, "not a valid checkpoint manifest")
+      .where(origin)
+      .why(std::move(why))
+      .hint("name another checkpoint; resuming takes the newest that verifies");
 }
 
 std::string hash_line(const std::string& hash) {

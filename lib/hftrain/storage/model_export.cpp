@@ -31,6 +31,14 @@ void check_target(const std::string& target) {
       .hint("name a folder that does not exist yet");
 }
 
+void refuse_adapter(const std::string& folder) {
+  if (!holds_adapter_alone(folder)) return;
+  throw Error(ExitCode::kData, "the folder holds an adapter and no model")
+      .where(folder)
+      .why("the weights that it stands beside are those of its base model")
+      .hint("`hftrain checkpoint merge " + folder + " OUT` makes one model of both");
+}
+
 // Only the files that will be read: the optimizer state may be twice the size of the weights.
 void verify_sources(const std::string& checkpoint, const StoredWeights& weights) {
   if (!path_exists(checkpoint + '/' + kManifestName)) return;
@@ -114,6 +122,7 @@ void write_companions(const std::string& checkpoint, const ExportOptions& option
 ExportResult export_model(FileSystem& files, const std::string& checkpoint, const std::string& target,
                           const ExportOptions& options) {
   check_target(target);
+  if (options.weights == nullptr) refuse_adapter(checkpoint);
   const bool described = path_exists(checkpoint + '/' + kConfigName) ||
                          (!options.over.empty() && path_exists(options.over + '/' + kConfigName));
   if (!described) {

@@ -14,6 +14,8 @@
 namespace hftrain::storage {
 namespace {
 
+constexpr const char* kCopyAgain = "copy the folder again from where it came from";
+
 Error no_weights(const std::string& folder) {
   Error error(ExitCode::kData, "no model weights in the folder");
   error.where(folder);
@@ -34,14 +36,20 @@ std::map<std::string, std::vector<std::string>> read_index(const std::string& pa
   const Json index = read_json_file(path);
   const auto map = index.is_object() ? index.find("weight_map") : index.end();
   if (map == index.end() || !map->is_object() || map->empty()) {
-    throw Error(ExitCode::kData, "the index of the weights has no weight_map").where(path);
+    throw Error(ExitCode::kData, "the index of the weights has no weight_map")
+        .where(path)
+        .why("it tells in which file each tensor lies")
+        .hint(kCopyAgain);
   }
   std::map<std::string, std::vector<std::string>> shards;
   for (const auto& [name, file] : map->items()) {
     const bool plain = file.is_string() && !file.get<std::string>().empty() &&
                        std::filesystem::path(file.get<std::string>()).filename() == file.get<std::string>();
     if (!plain)
-      throw Error(ExitCode::kData, "the index gives no file name for tensor '" + name + "'").where(path);
+      throw Error(ExitCode::kData, "the index gives no file name for tensor '" + name + "'")
+          .where(path)
+          .why("a tensor lies in a file of the same folder")
+          .hint(kCopyAgain);
     shards[file.get<std::string>()].push_back(name);
   }
   return shards;
@@ -88,7 +96,10 @@ ModelWeights::ModelWeights(const std::string& folder) : folder_(folder) {
 ModelWeights::ModelWeights(const std::string& folder, const std::string& file) : folder_(folder) {
   const std::string path = folder + '/' + file;
   if (!path_exists(path))
-    throw Error(ExitCode::kData, "there are no weights").where(path).why("the file is missing");
+    throw Error(ExitCode::kData, "there are no weights")
+        .where(path)
+        .why("the file is missing")
+        .hint(kCopyAgain);
   shard_names_.push_back(file);
   shards_.emplace_back(path);
   add_all(0);
@@ -106,7 +117,8 @@ void ModelWeights::open_index(const std::string& index_path) {
     if (!path_exists(path)) {
       throw Error(ExitCode::kData, "a shard of the weights is missing")
           .where(path)
-          .why("named by " + index_path);
+          .why("named by " + index_path)
+          .hint(kCopyAgain);
     }
     shard_names_.push_back(file);
     shards_.emplace_back(path);
@@ -115,7 +127,8 @@ void ModelWeights::open_index(const std::string& index_path) {
       if (tensor == nullptr) {
         throw Error(ExitCode::kData, "tensor '" + name + "' is missing from its shard")
             .where(path)
-            .why("promised by " + index_path);
+            .why("promised by " + index_path)
+            .hint(kCopyAgain);
       }
       places_[name] = {shards_.size() - 1, tensor};
     }
@@ -139,7 +152,8 @@ const StoredTensor& ModelWeights::at(std::string_view name) const {
   Error error(ExitCode::kData, "the model folder has no tensor '" + std::string(name) + "'");
   error.where(folder_);
   const std::vector<std::string> near = nearest_names(name, names());
-  if (!near.empty()) error.why("near names in it: " + join(near, ", "));
+  error.why(near.empty() ? "no name in it comes near" : "near names in it: " + join(near, ", "));
+  error.hint("see whether config.json is that of these weights; `hftrain checkpoint inspect` lists them");
   throw error;
 }
 
@@ -150,6 +164,10 @@ std::string ModelWeights::shard_of(std::string_view name) const {
 
 bool has_model_weights(const std::string& folder) {
   return path_exists(folder + '/' + kWeightsName) || path_exists(folder + '/' + kWeightsIndexName);
+}
+
+bool holds_adapter_alone(const std::string& folder) {
+  return path_exists(folder + '/' + kAdapterName) && !has_model_weights(folder);
 }
 
 void require_model_weights(const std::string& folder, const std::string& where,

@@ -15,6 +15,8 @@ namespace hftrain::storage {
 
 inline constexpr const char* kWeightsName = "model.safetensors";
 inline constexpr const char* kWeightsIndexName = "model.safetensors.index.json";
+// The weights of an adapter, beside which there may be none of a model (peft's name).
+inline constexpr const char* kAdapterName = "adapter_model.safetensors";
 
 // All tensors of a folder, mapped read-only: opening reads headers only, pages come as they are touched.
 // Several threads may read it. Errors are Error(kData) naming the file: no weights, a shard missing or
@@ -54,6 +56,7 @@ class ModelWeights {
 
 // True when `folder` holds weights that ModelWeights opens.
 bool has_model_weights(const std::string& folder);
+bool holds_adapter_alone(const std::string& folder);
 // Error (exit code 4) where it does not, saying what lies there instead. `where` names the folder for people; `otherwise` is
 // what to do about a folder with nothing of the kind.
 void require_model_weights(const std::string& folder, const std::string& where, const std::string& otherwise);

@@ -2,14 +2,18 @@
 
 #include <fcntl.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
+#include <cstring>
 #include <filesystem>
 
+#include "hftrain/base/clock.h"
 #include "hftrain/base/error.h"
+#include "hftrain/base/file.h"
 #include "hftrain/base/text.h"
 #include "hftrain/storage/interrupted_writes.h"
 
@@ -24,6 +28,12 @@ std::string holder_text() {
   char host[256] = "unknown host";
   ::gethostname(host, sizeof host - 1);
   return "process " + std::to_string(::getpid()) + " on " + host + '\n';
+}
+
+std::string holder_of(const FileDescriptor& file) {
+  char text[512];
+  const ssize_t size = ::pread(file.get(), text, sizeof text, 0);
+  return trim(std::string(text, size > 0 ? static_cast<size_t>(size) : 0));
 }
 
 std::string lock_path(const std::string& output_dir) {
@@ -45,14 +55,82 @@ Error no_folder(const std::string& output_dir) {
 }
 
 void refuse_file(const std::string& output_dir) {
-  std::error_code ignored;
-  if (fs::exists(output_dir, ignored) && !fs::is_directory(output_dir, ignored)) throw no_folder(output_dir);
+  if (path_exists(output_dir) && !is_folder(output_dir)) throw no_folder(output_dir);
 }
 
 // The name without a trailing slash, so that a sibling's name can be made from it.
 std::string plain_path(const std::string& path) {
   const fs::path normal = fs::path(path).lexically_normal();
   return normal.has_filename() ? normal.string() : normal.parent_path().string();
+}
+
+// A link that leads nowhere is somebody's, too.
+bool is_missing(const fs::path& path) {
+  std::error_code ignored;
+  return fs::symlink_status(path, ignored).type() == fs::file_type::not_found;
+}
+
+// The lock file and the folders above it that are not there, the innermost first.
+std::vector<std::string> missing_above(const std::string& path) {
+  std::vector<std::string> missing;
+  for (fs::path place = path; !place.empty() && is_missing(place); place = place.parent_path())
+    missing.push_back(place.string());
+  return missing;
+}
+
+bool is_still_at(const FileDescriptor& file, const std::string& path) {
+  struct stat held {
+  }, there{};
+  return ::fstat(file.get(), &held) == 0 && ::stat(path.c_str(), &there) == 0 &&
+         held.st_dev == there.st_dev && held.st_ino == there.st_ino;
+}
+
+// Who only looks whether a folder is in use shares its lock for a moment, and holds no run off.
+bool others_only_look(const FileDescriptor& file) {
+  const bool shared = ::flock(file.get(), LOCK_SH | LOCK_NB) == 0;
+  if (shared) ::flock(file.get(), LOCK_UN);
+  return shared;
+}
+
+// A run that never began may take back at that moment what is being made: a folder is gone then between two calls.
+void make_own_folder(const std::string& folder) {
+  constexpr int kTries = 100;
+  for (int tried = 1;; ++tried) {
+    std::error_code error;
+    fs::create_directories(folder, error);
+    if (!error) return;
+    const bool may_pass = error == std::errc::no_such_file_or_directory || error == std::errc::file_exists;
+    if (!may_pass || tried == kTries)
+      throw system_error(error.value(), "cannot create folder", folder, ExitCode::kDisk);
+  }
+}
+
+// For a lock that could not be had. A file of its name is another run's, or will be, and stays with what it lies in.
+void remove_empty_folders(const std::vector<std::string>& made, const std::string& lock) {
+  for (const std::string& path : made) {
+    if (path != lock && ::rmdir(path.c_str()) != 0 && errno != ENOENT) break;
+  }
+}
+
+// Between two starts each may find the other one looking, so neither gives up for that. A file that was moved aside or
+// removed in between is nobody's lock any more. That is believed for a while, not for ever: nobody moves a folder again and
+// again, but a network file system may number a file otherwise at each question, and its locks hold nevertheless.
+FileDescriptor lock_file(const std::string& output_dir, const std::string& path) {
+  constexpr double kPatience = 10;  // seconds
+  const double until = monotonic_seconds() + kPatience;
+  while (true) {
+    const bool late = monotonic_seconds() >= until;
+    make_own_folder(output_dir + '/' + kOwnFolder);
+    FileDescriptor file(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666));
+    if (!file && (errno != ENOENT || late)) throw system_error(errno, "cannot open", path, ExitCode::kDisk);
+    if (file && ::flock(file.get(), LOCK_EX | LOCK_NB) == 0) {
+      if (late || is_still_at(file, path)) return file;
+    } else if (file) {
+      if (errno != EWOULDBLOCK) throw system_error(errno, "cannot lock", path);
+      if (late || !others_only_look(file)) throw folder_in_use(output_dir, holder_of(file));
+    }
+    ::usleep(static_cast<useconds_t>(1000 + ::getpid() % 10 * 500));  // not all at the same pace
+  }
 }
 
 std::vector<std::string> names_in(const std::string& folder) {
@@ -69,23 +147,83 @@ std::vector<std::string> names_in(const std::string& folder) {
   return names;
 }
 
+// For a file system that renames in one way only, as NFS: the name is taken by something empty of ours, whose place the
+// rename takes. What somebody else has put there meanwhile makes it fail.
+bool rename_to_taken_name(const std::string& from, const std::string& to) {
+  std::error_code ignored;
+  const bool link = fs::is_symlink(from, ignored);
+  if ((link ? ::symlink(".", to.c_str()) : ::mkdir(to.c_str(), 0777)) != 0) return false;
+  if (::rename(from.c_str(), to.c_str()) == 0) return true;
+  const int error = errno;
+  fs::remove(to, ignored);
+  errno = error;
+  return false;
+}
+
+// NOREPLACE: an empty folder of that name is somebody's, too.
+bool rename_folder(const std::string& from, const std::string& to) {
+  if (::renameat2(AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(), RENAME_NOREPLACE) == 0) return true;
+  return errno == EINVAL && rename_to_taken_name(from, to);
+}
+
+void sync_name(const std::string& path) {
+  const std::string parent = fs::path(path).parent_path().string();
+  sync_directory(parent.empty() ? "." : parent);
+}
+
+// What front programs write before ranks run, and nothing else.
+bool holds_only_a_start(const std::string& folder) {
+  if (names_in(folder) != std::vector<std::string>{kOwnFolder}) return false;
+  const std::vector<std::string> names = names_in(folder + '/' + kOwnFolder);
+  return std::all_of(names.begin(), names.end(), [](const std::string& name) {
+    return name == "lock" || name == "arguments.yaml" || name == "plan.json" || name == "nodes";
+  });
+}
+
+void remove_start(const std::string& folder, RunLock& lock) {
+  std::error_code ignored;
+  const std::string own = folder + '/' + kOwnFolder;
+  for (const char* name : {"arguments.yaml", "plan.json", "nodes"}) fs::remove_all(own + '/' + name, ignored);
+  lock.take_back();
+  for (const std::string& made : {own, folder}) ::rmdir(made.c_str());  // by another front program, perhaps
+}
+
 }  // namespace
 
-RunLock::RunLock(const std::string& output_dir) {
+RunLock::RunLock(const std::string& output_dir) : path_(lock_path(output_dir)) {
   refuse_file(output_dir);
-  create_directories(output_dir + '/' + kOwnFolder);
-  const std::string path = lock_path(output_dir);
-  file_.reset(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666));
-  if (!file_) throw system_error(errno, "cannot open", path, ExitCode::kDisk);
-  if (::flock(file_.get(), LOCK_EX | LOCK_NB) != 0) {
-    if (errno == EWOULDBLOCK) throw folder_in_use(output_dir, trim(read_file(path)));
-    throw system_error(errno, "cannot lock", path);
+  made_ = missing_above(path_);
+  try {
+    file_ = lock_file(output_dir, path_);
+  } catch (...) {
+    remove_empty_folders(made_, path_);
+    throw;
   }
   const std::string holder = holder_text();
   const bool written = ::ftruncate(file_.get(), 0) == 0 && ::pwrite(file_.get(), holder.data(), holder.size(),
                                                                     0) == static_cast<ssize_t>(holder.size());
-  if (!written) throw system_error(errno, "cannot write", path, ExitCode::kDisk);
+  if (!written) {
+    const int error = errno;
+    take_back();
+    throw system_error(error, "cannot write", path_, ExitCode::kDisk);
+  }
   sync_directory(output_dir);
+}
+
+bool RunLock::is_in_place() const {
+  return is_still_at(file_, path_);
+}
+
+// Held until the last of it is gone: whoever waits for it sees then that it is not the file of that name any more. In a
+// folder that was moved away meanwhile it stays; what has its name now is another run's.
+void RunLock::take_back() {
+  if (!made_.empty() && !is_in_place()) made_.clear();
+  for (const std::string& path : made_) {
+    const int failed = path == path_ ? ::unlink(path.c_str()) : ::rmdir(path.c_str());
+    if (failed != 0) break;
+  }
+  made_.clear();
+  file_.reset();
 }
 
 void check_not_in_use(const std::string& output_dir) {
@@ -94,7 +232,22 @@ void check_not_in_use(const std::string& output_dir) {
   const FileDescriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   // What cannot be opened is no lock of a run, or what the run itself will stumble over.
   if (file && ::flock(file.get(), LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK)
-    throw folder_in_use(output_dir, trim(read_file(path)));
+    throw folder_in_use(output_dir, holder_of(file));
+}
+
+void check_can_take(const std::string& output_dir) {
+  check_not_in_use(output_dir);
+  if (::access(output_dir.c_str(), F_OK) != 0 && errno == ENAMETOOLONG)
+    throw Error(ExitCode::kUsage, "the name of the output folder is too long")
+        .where(output_dir + " (--output_dir)")
+        .why(std::strerror(ENAMETOOLONG))
+        .hint("a shorter --output_dir");
+  fs::path place = fs::absolute(output_dir);
+  while (!path_exists(place.string()) && place != place.root_path()) place = place.parent_path();
+  if (!is_folder(place.string()))
+    throw system_error(ENOTDIR, "cannot create folder", output_dir, ExitCode::kDisk);
+  if (::faccessat(AT_FDCWD, place.c_str(), W_OK | X_OK, AT_EACCESS) != 0)
+    throw system_error(errno, "cannot write into the output folder", output_dir, ExitCode::kDisk);
 }
 
 std::vector<std::string> clean_output_dir(FileSystem& files, const std::string& output_dir) {
@@ -123,20 +276,37 @@ OutputState inspect_output_dir(const std::string& output_dir) {
   return state;
 }
 
-std::string move_run_aside(const std::string& output_dir) {
+std::string move_run_aside(const std::string& output_dir, RunLock& lock) {
   const std::string folder = plain_path(output_dir);
-  if (names_in(folder).empty()) return "";
-  const RunLock lock(folder);  // stays valid through the rename; the next run locks a new file
+  const bool empty = names_in(folder) == std::vector<std::string>{kOwnFolder} &&
+                     names_in(folder + '/' + kOwnFolder) == std::vector<std::string>{"lock"};
+  if (empty) return "";
   for (int n = 1;; ++n) {
     const std::string target = folder + ".old-" + std::to_string(n);
-    // NOREPLACE: an empty folder of that name is somebody's, too.
-    if (::renameat2(AT_FDCWD, folder.c_str(), AT_FDCWD, target.c_str(), RENAME_NOREPLACE) == 0) {
-      const std::string parent = fs::path(folder).parent_path().string();
-      sync_directory(parent.empty() ? "." : parent);
-      return target;
+    if (!rename_folder(folder, target)) {
+      if (errno != EEXIST) throw system_error(errno, "cannot move aside", folder, ExitCode::kDisk);
+      continue;
     }
-    if (errno != EEXIST) throw system_error(errno, "cannot move aside", folder, ExitCode::kDisk);
+    try {
+      sync_name(target);
+      lock = RunLock(output_dir);  // of another file; who has opened the old one sees that it has moved
+    } catch (Error& error) {
+      if (!rename_folder(target, folder)) error.context("beginning anew; the old run is in " + target);
+      throw;
+    }
+    return target;
   }
+}
+
+bool move_run_back(const std::string& output_dir, const std::string& moved, RunLock& lock) {
+  const std::string folder = plain_path(output_dir);
+  if (lock.is_in_place() && holds_only_a_start(folder)) remove_start(folder, lock);
+  if (!rename_folder(moved, folder)) return false;
+  try {
+    sync_name(folder);
+  } catch (const Error&) {  // it is there; what the disk has of it when the machine goes down nobody can say
+  }
+  return true;
 }
 
 }  // namespace hftrain::storage

@@ -15,24 +15,35 @@ namespace hftrain::storage {
 // kernel releases it when the process ends, however it ends. The folder is created when missing.
 class RunLock {
  public:
-  // Error(kUsage) naming the process and host of the holder when another run has it.
+  // Error(kUsage) naming the process and host of the holder when another run has it. Where the lock cannot be had no
+  // empty folder stays that was made for it.
   explicit RunLock(const std::string& output_dir);
   RunLock(RunLock&&) = default;
   RunLock& operator=(RunLock&&) = default;
 
+  // For a run that ends before it has begun: the lock file and the folders go that were made for it, as far as nothing
+  // else has come into them, and the lock is released.
+  void take_back();
+  // False where the folder was moved or removed meanwhile: what has its name now is another one's.
+  bool is_in_place() const;
+
  private:
   FileDescriptor file_;
+  std::string path_;
+  std::vector<std::string> made_;  // the lock file and folders, the innermost first
 };
 
 // What RunLock would say of a folder that another run holds; creates nothing and keeps nothing.
 void check_not_in_use(const std::string& output_dir);
+// The same, and whether the folder could be made or written into, as far as the system says without trying.
+void check_can_take(const std::string& output_dir);
 
 // Removes what a run that was killed left behind: unfinished saves, and files that were being written. Call while holding
 // the RunLock and before anything is written. For the log: what was removed or restored, and what could not be.
 std::vector<std::string> clean_output_dir(FileSystem& files, const std::string& output_dir);
 
 enum class OutputKind {
-  kFresh,        // missing, or nothing but hftrain/ without a committed checkpoint
+  kFresh,        // missing, or nothing but hftrain/ and what interrupted saves and writes left
   kCheckpoints,  // at least one committed checkpoint
   kForeign,      // other content, no committed checkpoint
 };
@@ -48,8 +59,11 @@ struct OutputState {
 OutputState inspect_output_dir(const std::string& output_dir);
 
 // For --overwrite_output_dir: renames the folder to <output_dir>.old-<n>, the first free n from 1, and
-// returns that path; empty when there was nothing to move. Refused, as RunLock is, while a run uses the
-// folder.
-std::string move_run_aside(const std::string& output_dir);
+// returns that path; empty when there was nothing to move. `lock`, which was that folder's, is then the new one's.
+std::string move_run_aside(const std::string& output_dir, RunLock& lock);
+// Of a run that ends before its ranks begin: what front programs wrote into the new folder goes, its lock too, and what was
+// `moved` comes back. False, and it stays there, where the new folder holds anything else, is another run's or the name is
+// taken.
+bool move_run_back(const std::string& output_dir, const std::string& moved, RunLock& lock);
 
 }  // namespace hftrain::storage

@@ -22,7 +22,10 @@ struct Range {
 };
 
 Error bad_file(const std::string& path, std::string why) {
-  return Error(ExitCode::kData, "not a valid safetensors file").where(path).why(std::move(why));
+  return Error(ExitCode::kData, "not a valid safetensors file")
+      .where(path)
+      .why(std::move(why))
+      .hint("copy it again from where it came from; of a run's checkpoints name an earlier one");
 }
 
 // Also refuses what the plain parser accepts in silence: a key given twice, and nesting that no header has.

@@ -14,7 +14,8 @@ namespace hftrain::storage {
 // while a page is being read ends the process by SIGBUS; space is reserved, so a full one does not.
 class ScratchMap {
  public:
-  // Error(kDisk) when the space is not there; Error(kEnvironment) when the folder cannot be used.
+  // Error(kDisk) when the space is not there or the folder cannot be made; Error(kEnvironment) when no file can be
+  // made in it or mapped.
   ScratchMap(const std::string& directory, uint64_t bytes);
   ScratchMap(const ScratchMap&) = delete;
   ScratchMap& operator=(const ScratchMap&) = delete;

@@ -19,8 +19,13 @@ constexpr const char* kVersionKey = "DCP_VERSION";
 constexpr const char* kDcpVersion = "1.0";
 constexpr const char* kSlicesKey = "DCP_SHARDING_INFO";
 
+constexpr const char* kAnother = "name another checkpoint; resuming takes the newest that verifies";
+
 Error bad_shard(const std::string& path, std::string why) {
-  return Error(ExitCode::kData, "not a valid shard of a sharded state").where(path).why(std::move(why));
+  return Error(ExitCode::kData, "not a valid shard of a sharded state")
+      .where(path)
+      .why(std::move(why))
+      .hint(kAnother);
 }
 
 Json read_slices(const SafetensorsFile& file) {
@@ -67,7 +72,10 @@ void refuse_partial_overlap(const std::vector<Box>& boxes, const Box& box, const
                             const std::string& folder) {
   for (const Box& other : boxes) {
     if (!overlap(box, other)) continue;
-    throw Error(ExitCode::kData, "slices of tensor '" + name + "' overlap in part").where(folder);
+    throw Error(ExitCode::kData, "slices of tensor '" + name + "' overlap in part")
+        .where(folder)
+        .why("each number of a tensor lies in one shard, or whole slices in several")
+        .hint(kAnother);
   }
 }
 
@@ -130,7 +138,9 @@ void ShardedState::read(std::string_view name, const Box& wanted, std::span<char
   const auto found = tensors_.find(name);
   if (found == tensors_.end()) {
     throw Error(ExitCode::kData, "the sharded state has no tensor '" + std::string(name) + "'")
-        .where(folder_);
+        .where(folder_)
+        .why("none of its shards holds a slice of it")
+        .hint(kAnother);
   }
   read_box(found->second, wanted, out, folder_);
 }
@@ -140,7 +150,8 @@ void read_box(const SlicedTensor& tensor, const Box& wanted, std::span<char> out
   if (width == 0) {
     throw Error(ExitCode::kData, "tensor '" + tensor.name + "' has less than one byte per number")
         .where(folder)
-        .why(std::string("tensors of type ") + dtype_name(tensor.dtype) + " cannot be read");
+        .why(std::string("tensors of type ") + dtype_name(tensor.dtype) + " cannot be read")
+        .hint(kAnother);
   }
   if (wanted.sizes.size() != tensor.shape.size() || wanted.offsets.size() != wanted.sizes.size() ||
       out.size() != volume(wanted) * width) {
@@ -162,7 +173,8 @@ void read_box(const SlicedTensor& tensor, const Box& wanted, std::span<char> out
     throw Error(ExitCode::kData, "tensor '" + tensor.name + "' of the sharded state is not whole")
         .where(folder)
         .why("the shards hold " + std::to_string(covered) + " of the " + std::to_string(volume(wanted)) +
-             " numbers asked for");
+             " numbers asked for")
+        .hint(kAnother);
   }
 }
 

@@ -62,7 +62,8 @@ void StoredWeights::add_slices() {
   if (!entries_.empty()) return;
   throw Error(ExitCode::kData, "no model weights in the folder")
       .where(folder_ + '/' + kShardedModelFolder)
-      .why("it holds no .safetensors file");
+      .why("it holds no .safetensors file")
+      .hint("name another checkpoint, or the folder of a model");
 }
 
 const TensorEntry* StoredWeights::find(std::string_view name) const {
@@ -73,7 +74,10 @@ const TensorEntry* StoredWeights::find(std::string_view name) const {
 const SlicedTensor& StoredWeights::at(std::string_view name) const {
   const auto found = tensors_.find(name);
   if (found != tensors_.end()) return found->second;
-  throw Error(ExitCode::kData, "the weights have no tensor '" + std::string(name) + "'").where(folder_);
+  throw Error(ExitCode::kData, "the weights have no tensor '" + std::string(name) + "'")
+      .where(folder_)
+      .why("neither a file nor a shard in it holds one of that name")
+      .hint("see what it holds by `hftrain checkpoint inspect`");
 }
 
 void StoredWeights::read(std::string_view name, const Box& wanted, std::span<char> out) const {

@@ -39,7 +39,7 @@ class StoredWeights {
 
   const std::string& folder() const noexcept { return folder_; }
   bool sharded() const noexcept { return slices_.has_value(); }
-  // Whole tensors, in the order that reads the files forwards.
+  // Of whole tensors: in files as transformers' in the order that reads them forwards, otherwise by name.
   const std::vector<TensorEntry>& entries() const noexcept { return entries_; }
   // nullptr when there is no such tensor.
   const TensorEntry* find(std::string_view name) const;
