@@ -118,6 +118,48 @@ TEST_CASE("DeepSpeed by file, over two machines") {
   CHECK(two.arguments({"--num_machines", "4"}).launch.nproc_per_node == "2");
 }
 
+TEST_CASE(
+    "keys about several machines are told to do nothing on one, but for those that are always written") {
+  const std::string start = "distributed_type: DEEPSPEED\nnum_processes: 2\n";
+  const auto told = [&](const std::string& more) { return AccelerateFile(start + more).notes(); };
+  CHECK(contains(told("main_process_ip: 10.0.0.5\n"), "main_process_ip has no effect\n  where: "));
+  CHECK(contains(told("main_process_ip: 10.0.0.5\n"), "why: num_machines is 1"));
+  CHECK(contains(told("rdzv_backend: c10d\n"), "rdzv_backend has no effect"));
+  for (const std::string key : {"deepspeed_hostfile: hosts", "deepspeed_exclusion_filter: a:0",
+                                "deepspeed_inclusion_filter: a:0", "deepspeed_multinode_launcher: pdsh"}) {
+    INFO(key);
+    CHECK(contains(told("deepspeed_config:\n  " + key + '\n'),
+                   key.substr(0, key.find(':')) + " has no effect"));
+  }
+  CHECK(contains(told("mpirun_config:\n  hostfile: hosts\n"), "hostfile has no effect"));
+  CHECK(told("machine_rank: 0\nrdzv_backend: static\nsame_network: true\ndeepspeed_config:\n"
+             "  deepspeed_multinode_launcher: standard\n")
+            .empty());
+}
+
+TEST_CASE(
+    "beside a host file of the command line the machines are those of the file, and no key is told idle") {
+  const AccelerateFile file("distributed_type: MULTI_CPU\nnum_processes: 2\nmain_process_ip: 10.0.0.5\n");
+  const ParseOutcome outcome = file.outcome({"--hostfile", "hosts"});
+  CHECK(outcome.arguments.launch.master_addr == "10.0.0.5");
+  CHECK_FALSE(contains(notes(outcome), "main_process_ip"));
+}
+
+TEST_CASE("the port of the main process counts on one machine, and the command line may add machines") {
+  const AccelerateFile file(
+      "distributed_type: MULTI_CPU\nnum_processes: 4\nmachine_rank: 1\nmain_process_ip: 10.0.0.5\n"
+      "main_process_port: 29501\n");
+  CHECK(contains(file.mistakes(), "node_rank 1 is not one of 1 machine"));
+  const ParseOutcome two = file.outcome({"--num_machines", "2"});
+  CHECK(two.arguments.launch.node_rank == 1);
+  CHECK(two.arguments.launch.master_addr == "10.0.0.5");
+  CHECK(two.arguments.launch.nproc_per_node == "2");
+  const AccelerateFile alone("distributed_type: MULTI_CPU\nnum_processes: 2\nmain_process_port: 29501\n");
+  CHECK(alone.outcome().arguments.launch.master_port == 29501);
+  CHECK(alone.outcome().origins.of("master_port") == alone.at("3:20"));
+  CHECK(alone.arguments({"--main_process_port", "29502"}).launch.master_port == 29502);
+}
+
 TEST_CASE("D4: what the DeepSpeed file says cannot stand beside it") {
   const AccelerateFile file(
       "distributed_type: DEEPSPEED\nnum_processes: 2\nmixed_precision: bf16\ndeepspeed_config:\n"
@@ -302,6 +344,13 @@ TEST_CASE("fp16 of an old file is a truth value in any spelling") {
     INFO(word);
     CHECK_FALSE(precision(word));
   }
+  const auto beside = [](const std::string& word) {
+    return AccelerateFile("distributed_type: 'NO'\nfp16: true\nmixed_precision: " + word + '\n').notes();
+  };
+  CHECK(contains(beside("bf16"), "fp16 has no effect\n"));
+  CHECK(contains(beside("bf16"), "why: mixed_precision is bf16"));
+  CHECK(contains(beside("'no'"), "why: mixed_precision is no"));
+  CHECK(beside("fp16").empty());
   const AccelerateFile odd("distributed_type: 'NO'\nfp16: perhaps\n");
   CHECK(contains(odd.mistakes(), "perhaps"));
   CHECK(contains(odd.mistakes(), odd.at("2:7")));
@@ -433,6 +482,8 @@ TEST_CASE("gpu_ids chooses nothing from a mask that hides every GPU, nor for ran
     }
   }
   CHECK(parse({"--gpu_ids", "0,1", "--use_cpu"}).exported_environment.empty());
+  CHECK(contains(notes(parse({"--gpu_ids", "0,1", "--use_cpu"})), "gpu_ids has no effect"));
+  CHECK_FALSE(contains(notes(parse({"--gpu_ids", "all", "--use_cpu"})), "gpu_ids"));
 }
 
 TEST_CASE("a DeepSpeed file that is not there is told with the line of the Accelerate file that names it") {

@@ -1,5 +1,7 @@
 #include "hftrain/arguments/command_line.h"
 
+#include <algorithm>
+
 #include "hftrain/arguments/flag_table.h"
 #include "hftrain/base/text.h"
 #include "support.h"
@@ -51,6 +53,18 @@ TEST_CASE("short letters and unknown ones") {
   CHECK(parse_arguments(Words{"-h"}, {}).actions.help);
   CHECK(mistakes({"-z"}).find("unknown flag -z") != std::string::npos);
   CHECK(mistakes({"--"}).find("unknown flag --") != std::string::npos);
+}
+
+TEST_CASE("debug without a word is accelerate launch's, which has no effect and says so") {
+  for (const Words& words : {Words{"--debug"}, Words{"--debug", "true"}}) {
+    const ParseOutcome outcome = parse(words);
+    REQUIRE(outcome.notes.size() >= 1);
+    const bool told = std::any_of(outcome.notes.begin(), outcome.notes.end(), [](const Diagnostic& note) {
+      return note.what == "--debug true has no effect here";
+    });
+    CHECK(told);
+  }
+  CHECK(mistakes({"--debug", "maybe"}).find("'maybe' is not one of") != std::string::npos);
 }
 
 TEST_CASE("prefixes of flags are not accepted") {

@@ -1,6 +1,10 @@
 // DeepSpeed configurations: parallel_configs.md 5 of the contract.
 #include "hftrain/arguments/import/deepspeed.h"
 
+#include <algorithm>
+
+#include "hftrain/arguments/import/deepspeed_keys.h"
+#include "hftrain/arguments/option_keys.h"
 #include "hftrain/arguments/print_config.h"
 #include "support.h"
 #include "support/catch.h"
@@ -165,6 +169,53 @@ TEST_CASE("explicit values become flags that were not given, with their places")
   CHECK(file.mistakes({"--learning_rate", "0.00003", "--fp16", "--warmup_steps", "500"}).empty());
 }
 
+TEST_CASE(
+    "what moves the loss scale is told to do nothing where it is fixed, and where the run is not in fp16") {
+  const auto told = [](const std::string& keys, const Words& words = {}) {
+    return with_key("\"fp16\": {" + keys + "}").notes(words);
+  };
+  const std::string moves = R"("initial_scale_power": 12, "loss_scale_window": 500, "hysteresis": 3,
+                               "consecutive_hysteresis": true, "min_loss_scale": 4)";
+  const auto idle = [](const std::string& why) {
+    return "fp16.initial_scale_power (" + why + "), fp16.loss_scale_window (" + why + "), fp16.hysteresis (" +
+           why + "), fp16.consecutive_hysteresis (" + why + "), fp16.min_loss_scale (" + why + ")";
+  };
+  CHECK(contains(told("\"enabled\": true, \"loss_scale\": 128, " + moves), idle("loss_scale is fixed")));
+  CHECK(contains(told("\"enabled\": false, " + moves), idle("the run is not in fp16")));
+  CHECK(contains(told("\"enabled\": \"auto\", \"loss_scale\": 8", {"--bf16"}),
+                 "fp16.loss_scale (the run is not in fp16)"));
+  CHECK(told("\"enabled\": true, " + moves).empty());
+  CHECK(told("\"enabled\": \"auto\", " + moves, {"--fp16"}).empty());
+  // Files for every type of run have DeepSpeed's own values.
+  CHECK(told("\"enabled\": \"auto\", \"loss_scale\": 0, \"initial_scale_power\": 16, \"loss_scale_window\": "
+             "1000, "
+             "\"hysteresis\": 2, \"min_loss_scale\": 1")
+            .empty());
+}
+
+TEST_CASE("zero3_init_flag is told where it says something else than the stage does") {
+  const auto told = [](const Words& words) { return notes(parse(words)); };
+  const auto of_stage = [&](const char* stage, const char* flag) {
+    return told({"--use_deepspeed", "--zero_stage", stage, "--zero3_init_flag", flag});
+  };
+  CHECK(contains(of_stage("2", "true"),
+                 "zero3_init_flag true counts as false\n  where: --zero3_init_flag (command line)\n"
+                 "  why: below stage 3 every rank has all parameters"));
+  CHECK(contains(of_stage("3", "false"), "zero3_init_flag false counts as true"));
+  CHECK_FALSE(contains(of_stage("3", "true"), "zero3_init_flag"));
+  CHECK_FALSE(contains(of_stage("0", "false"), "zero3_init_flag"));
+  CHECK(contains(told({"--zero3_init_flag", "true"}), "zero3_init_flag has no effect"));
+  CHECK(contains(told({"--zero3_init_flag", "true", "--fsdp"}), "zero3_init_flag has no effect"));
+  CHECK_FALSE(contains(told({"--zero3_init_flag", "false"}), "zero3_init_flag"));
+  const DeepspeedFile file(R"({"zero_optimization": {"stage": 1}})");
+  CHECK(contains(file.notes({"--zero3_init_flag", "true"}), "zero3_init_flag true counts as false"));
+  const NamedFile accelerate("--config", "acc.yaml",
+                             "distributed_type: DEEPSPEED\nnum_processes: 2\ndeepspeed_config:\n"
+                             "  zero3_init_flag: true\n  zero_stage: 1\n");
+  CHECK(contains(accelerate.notes(), "zero3_init_flag true counts as false\n  where: zero3_init_flag (" +
+                                         accelerate.at("4:20") + ')'));
+}
+
 TEST_CASE("D1: all values that differ from their flags are reported at once, with both places") {
   const DeepspeedFile file(kExplicit);
   const std::string text = file.mistakes({"--learning_rate", "1e-4", "--gradient_accumulation_steps", "4",
@@ -297,6 +348,8 @@ TEST_CASE("every mistake of a file is reported with its place and the nearest ke
 TEST_CASE("files that are no JSON, are not there, or give a key twice") {
   CHECK(contains(mistakes({"--deepspeed", "/nowhere/ds.json"}), "/nowhere/ds.json"));
   CHECK(contains(DeepspeedFile("{\"zero_optimization\": {\"stage\": 2}").mistakes(), "not valid JSON"));
+  for (const char* text : {"{\"a\": ", "eyJhIjog"})  // the second is the first in base64
+    CHECK(contains(mistakes({"--deepspeed", text}), "not valid JSON\n  where: --deepspeed (command line)"));
   const DeepspeedFile twice(
       "{\"zero_optimization\": {\"stage\": 2},\n \"zero_optimization\": {\"stage\": 3}}");
   CHECK(contains(twice.mistakes(), "key 'zero_optimization' is given twice"));
@@ -452,6 +505,21 @@ TEST_CASE("T12: an optimizer section and another --optim exclude each other") {
   CHECK(file.mistakes({"--optim", "adamw_torch"}).empty());
 }
 
+TEST_CASE("the params of a scheduler section are the options of its schedule") {
+  for (const std::string& type : deepspeed_scheduler_types()) {
+    INFO(type);
+    const std::vector<SectionKey>& params = deepspeed_scheduler(type)->params;
+    CHECK_FALSE(schedule_keys(type).empty());
+    CHECK(params.size() == schedule_keys(type).size() + 1);  // last_batch_iteration
+    for (const Key& key : schedule_keys(type)) {
+      INFO(key.name);
+      CHECK(std::any_of(params.begin(), params.end(), [&](const SectionKey& param) {
+        return param.name == key.name && param.type == key.type;
+      }));
+    }
+  }
+}
+
 TEST_CASE("scheduler sections") {
   const auto section = [](const std::string& type, const std::string& params) {
     return with_key("\"scheduler\": {\"type\": \"" + type + "\", \"params\": {" + params + "}}");
@@ -555,7 +623,9 @@ TEST_CASE("accelerate fills an auto of stage3_gather_16bit_weights_on_model_save
   const DeepspeedFile file(
       R"({"zero_optimization": {"stage": 3, "stage3_gather_16bit_weights_on_model_save": "auto"}})");
   CHECK(*file.arguments().parallel.sharding.state_dict == "sharded");
+  CHECK(file.arguments().parallel.sharding.state_dict_filled_in);
   CHECK(*file.arguments({"--zero3_save_16bit_model", "true"}).parallel.sharding.state_dict == "full");
+  CHECK_FALSE(file.arguments({"--zero3_save_16bit_model", "false"}).parallel.sharding.state_dict_filled_in);
 }
 
 TEST_CASE("accelerate fills an auto of the stage and of offload with its own flags, or with 2 and none") {
@@ -604,6 +674,19 @@ TEST_CASE("use_node_local_storage is save_on_each_node") {
 TEST_CASE("a vocabulary that tensor cores do not like is warned of") {
   CHECK(contains(with_key("\"vocabulary_size\": 50257").notes(), "vocabulary_size is not a multiple of 8"));
   CHECK_FALSE(contains(with_key("\"vocabulary_size\": 50304").notes(), "vocabulary_size"));
+}
+
+TEST_CASE(
+    "communication_data_type is told to do nothing in stage 0, where DDP reduces in the weights' type") {
+  const auto told = [](const std::string& stage, const std::string& type) {
+    return contains(DeepspeedFile("{\"zero_optimization\": {\"stage\": " + stage +
+                                  "}, \"communication_data_type\": \"" + type + "\"}")
+                        .notes(),
+                    "communication_data_type (in stages 1 to 3 only)");
+  };
+  CHECK(told("0", "bf16"));
+  CHECK_FALSE(told("0", "fp32"));
+  CHECK_FALSE(told("1", "bf16"));
 }
 
 }  // namespace hftrain::arguments

@@ -65,6 +65,44 @@ TEST_CASE("without ACCELERATE_USE_FSDP or ACCELERATE_USE_DEEPSPEED accelerate's 
                  "ACCELERATE_USE_FSDP nor ACCELERATE_USE_DEEPSPEED is true"));
 }
 
+TEST_CASE("variables of accelerate that nothing here reads are told, in every spelling of a truth value") {
+  const auto text = [](const Variables& variables) { return notes(parse({}, Environment(variables))); };
+  for (const char* on : {"1", "true", "True", "yes", "on", "y"}) {
+    INFO(on);
+    CHECK(contains(notes(parse({}, fsdp({{"ACCELERATE_DEBUG_MODE", on}}))),
+                   "ACCELERATE_DEBUG_MODE=" + std::string(on) + " of the environment has no effect"));
+    CHECK(contains(text({{"ACCELERATE_DEBUG_MODE", on}}),
+                   "ACCELERATE_DEBUG_MODE=" + std::string(on) + " of the environment is not used"));
+  }
+  for (const char* off : {"0", "false", "no", ""}) {
+    INFO(off);
+    CHECK_FALSE(contains(notes(parse({}, fsdp({{"ACCELERATE_DEBUG_MODE", off}}))), "DEBUG_MODE"));
+    CHECK(text({{"ACCELERATE_DEBUG_MODE", off}}).empty());
+  }
+  CHECK(contains(text({{"ACCELERATE_USE_CPU", "1"}, {"ACCELERATE_CPU_AFFINITY", "1"}}),
+                 "ACCELERATE_USE_CPU=1, ACCELERATE_CPU_AFFINITY=1 of the environment are not used"));
+  CHECK(text({{"ACCELERATE_GRADIENT_ACCUMULATION_STEPS", "1"}, {"PARALLELISM_CONFIG_DP_SHARD_SIZE", "1"}})
+            .empty());
+  CHECK(contains(text({{"ACCELERATE_CONFIG_DS_FIELDS", "zero_stage"}}),
+                 "ACCELERATE_CONFIG_DS_FIELDS=zero_stage of the environment is not used"));
+  CHECK(contains(text({{"ACCELERATE_LOG_LEVEL", "info"}}),
+                 "ACCELERATE_LOG_LEVEL of the environment has no effect here"));
+  CHECK(text({{"ACCELERATE_USE_XPU", "False"}}).empty());
+}
+
+TEST_CASE("of a launch by FSDP the variables of DeepSpeed are told to be unused, and the other way round") {
+  const auto of_fsdp = [](const Variables& more) { return notes(parse({}, fsdp(more))); };
+  CHECK(contains(
+      of_fsdp({{"ACCELERATE_DEEPSPEED_ZERO_STAGE", "3"}, {"ACCELERATE_USE_DEEPSPEED", "1"}}),
+      "ACCELERATE_DEEPSPEED_ZERO_STAGE=3, ACCELERATE_USE_DEEPSPEED=1 of the environment are not used\n  "
+      "why: ACCELERATE_USE_DEEPSPEED is not true"));
+  CHECK_FALSE(contains(of_fsdp({{"ACCELERATE_GRADIENT_CLIPPING", "0.5"}}), "not used"));
+  CHECK(contains(notes(parse({}, deepspeed({{"FSDP_VERSION", "2"}}))),
+                 "FSDP_VERSION=2 of the environment is not used\n  why: ACCELERATE_USE_FSDP is not true"));
+  CHECK(contains(of_fsdp({{"ACCELERATE_USE_PARALLELISM_CONFIG", "1"}}),
+                 "ACCELERATE_USE_PARALLELISM_CONFIG=1 of the environment is not used"));
+}
+
 TEST_CASE("ACCELERATE_TORCH_DEVICE is the CPU, or every rank's own GPU") {
   CHECK(parse({}, fsdp({{"ACCELERATE_TORCH_DEVICE", "cpu"}})).arguments.device.use_cpu);
   CHECK_FALSE(parse({}, fsdp({{"ACCELERATE_TORCH_DEVICE", "cuda"}})).arguments.device.use_cpu);
@@ -139,6 +177,17 @@ TEST_CASE("every flag of torchrun can come from PET_") {
   CHECK(outcome.arguments.launch.numa_binding == "node");
   CHECK(contains(notes(outcome), "PET_MONITOR_INTERVAL has no effect here"));
   CHECK(contains(mistakes({}, Environment(Variables{{"PET_MODULE", "1"}})), "PET_MODULE is not supported"));
+}
+
+TEST_CASE("TRANSFORMERS_VERBOSITY is named where it counts, also where a level says passive itself") {
+  const Environment variable(Variables{{"TRANSFORMERS_VERBOSITY", "error"}});
+  const std::string used = "TRANSFORMERS_VERBOSITY=error of the environment is used as --log_level";
+  CHECK(notes(parse({}, variable)) == used + '\n');
+  CHECK(contains(notes(parse({"--log_level", "passive"}, variable)), used));
+  CHECK(notes(parse({"--log_level", "info"}, variable)).empty());
+  CHECK(contains(notes(parse({"--log_level", "info", "--log_level_replica", "passive"}, variable)),
+                 used + "_replica"));
+  CHECK(notes(parse({"--log_level", "passive"})).empty());
 }
 
 TEST_CASE("HF_DATASETS_CACHE is said not to count") {

@@ -110,10 +110,11 @@ TEST_CASE("rule 52: non_blocking needs pinned memory") {
                  "non_blocking has no effect without dataloader_pin_memory"));
 }
 
-TEST_CASE("rule T8: save_only_model does not go with sharded weights") {
-  CHECK(contains(mistakes({"--fsdp", "true", "--save_only_model", "--fsdp_config",
-                           R"({"state_dict_type": "SHARDED_STATE_DICT"})"}),
-                 "save_only_model and state_dict_type SHARDED_STATE_DICT exclude each other"));
+TEST_CASE("rule T8: save_only_model does not go with weights in parts") {
+  for (const char* config : {R"({"state_dict_type": "SHARDED_STATE_DICT"})",
+                             R"({"version": 1, "state_dict_type": "LOCAL_STATE_DICT"})"})
+    CHECK(contains(mistakes({"--fsdp", "true", "--save_only_model", "--fsdp_config", config}),
+                   "save_only_model and a state_dict_type in parts exclude each other"));
 }
 
 TEST_CASE("every key of fsdp_config is read with and without its prefix") {
@@ -175,7 +176,7 @@ TEST_CASE("mistakes in fsdp_config are all reported, each with its place and a w
 
 TEST_CASE("an fsdp_config that cannot be read is one mistake") {
   CHECK(contains(mistakes_of("true", "nowhere.json"), "nowhere.json"));
-  CHECK(contains(mistakes_of("true", "{\"a\": "), "not valid JSON"));
+  CHECK(contains(mistakes_of("true", "{\"a\": "), "not valid JSON\n  where: --fsdp_config (command line)"));
   CHECK(contains(mistakes_of("true", R"({"version": 1, "version": 2})"), "key 'version' is given twice"));
   CHECK(contains(mistakes_of("true", R"({"version": 1, "fsdp_version": 1})"),
                  "fsdp_config has both 'fsdp_version' and 'version'"));
@@ -264,10 +265,32 @@ TEST_CASE("an option of FSDP that does nothing beside the others is told") {
   CHECK(told("no_shard", R"({"ignored_modules": ".*"})", "ignored_modules has no effect"));
   CHECK_FALSE(told("full_shard", R"({"ignored_modules": ".*"})", "ignored_modules has no effect"));
   const std::string forward = R"({"version": 1, "forward_prefetch": true})";
-  CHECK(told("shard_grad_op", forward, "forward_prefetch has no effect"));
-  CHECK(told("hybrid_shard_zero2", forward, "forward_prefetch has no effect"));
-  for (const char* words : {"full_shard", "hybrid_shard"})
+  CHECK(told("no_shard", forward, "forward_prefetch has no effect"));
+  for (const char* words : {"full_shard", "shard_grad_op", "hybrid_shard", "hybrid_shard_zero2"})
     CHECK_FALSE(told(words, forward, "forward_prefetch has no effect"));
+  const std::string backward = R"({"version": 1, "backward_prefetch": "BACKWARD_POST"})";
+  for (const char* words : {"no_shard", "shard_grad_op", "hybrid_shard_zero2"})
+    CHECK(told(words, backward, "backward_prefetch has no effect"));
+  for (const char* words : {"full_shard", "hybrid_shard"})
+    CHECK_FALSE(told(words, backward, "backward_prefetch has no effect"));
+  CHECK_FALSE(
+      told("no_shard", R"({"backward_prefetch": "BACKWARD_PRE"})", "backward_prefetch has no effect"));
+}
+
+TEST_CASE("no_shard tells which options of sharding do nothing with it") {
+  const char* const kBegins = "options of FSDP have no effect with no_shard: ";
+  const std::string all =
+      notes_of("no_shard", R"({"auto_wrap_policy": "SIZE_BASED_WRAP", "min_num_params": 9, "version": 1,
+                              "limit_all_gathers": false, "reduce_dtype": "bfloat16"})");
+  CHECK(contains(all, std::string(kBegins) +
+                          "auto_wrap_policy, min_num_params, limit_all_gathers, reduce_dtype\n  where: "));
+  CHECK(contains(notes_of("no_shard", R"({"transformer_layer_cls_to_wrap": "GPT2Block"})"),
+                 std::string(kBegins) + "transformer_layer_cls_to_wrap\n"));
+  CHECK(contains(notes_of("no_shard auto_wrap", "{}"),
+                 std::string(kBegins) + "auto_wrap\n  where: command line\n"));
+  // Weights of DDP are saved in parts as well.
+  CHECK_FALSE(contains(notes_of("no_shard", R"({"state_dict_type": "SHARDED_STATE_DICT"})"), kBegins));
+  CHECK_FALSE(contains(notes_of("full_shard", R"({"reduce_dtype": "bfloat16"})"), kBegins));
 }
 
 TEST_CASE("rule F13: activations are offloaded where they are computed again, in version 2") {
@@ -279,6 +302,24 @@ TEST_CASE("rule F13: activations are offloaded where they are computed again, in
                                          "activation_checkpointing_offload": true})"),
                  "belongs to version 2"));
   CHECK(mistakes_of("true", R"({"activation_checkpointing_offload": false})").empty());
+  // accelerate launch has version 1 where none is given, the Trainer version 2.
+  const Words launch = {"--use_fsdp", "--fsdp_activation_checkpointing", "true",
+                        "--fsdp_activation_checkpointing_offload", "true"};
+  CHECK(contains(mistakes(launch), "belongs to version 2 of FSDP\n  where: "));
+  CHECK(contains(mistakes(launch), "why: fsdp_version is not given, and accelerate launch takes 1"));
+  CHECK(contains(mistakes(also(launch, {"--fsdp_version", "1"})), "why: fsdp version is 1 (--fsdp_version"));
+  CHECK(mistakes(also(launch, {"--fsdp_version", "2"})).empty());
+  CHECK(mistakes(also(launch, {"--fsdp", "full_shard"})).empty());
+  const NamedFile file(
+      "--config", "acc.yaml",
+      "distributed_type: FSDP\nnum_processes: 2\nfsdp_config:\n"
+      "  fsdp_activation_checkpointing: true\n  fsdp_activation_checkpointing_offload: true\n");
+  CHECK(contains(file.mistakes(), "belongs to version 2 of FSDP\n  where: " + file.at("5:42")));
+  const Environment announced(
+      std::map<std::string, std::string>{{"ACCELERATE_USE_FSDP", "true"},
+                                         {"FSDP_ACTIVATION_CHECKPOINTING", "true"},
+                                         {"FSDP_ACTIVATION_CHECKPOINTING_OFFLOAD", "true"}});
+  CHECK(contains(mistakes({}, announced), "belongs to version 2 of FSDP"));
 }
 
 TEST_CASE("an option that is only for a TPU is warned of") {
@@ -318,6 +359,18 @@ TEST_CASE("the flags of accelerate launch shard with its defaults") {
   CHECK(sharding({"--use_fsdp", "--fsdp_version", "2"}).state_dict.value == "sharded");
   const ParallelOptions sized = sharding({"--use_fsdp", "--fsdp_auto_wrap_policy", "SIZE_BASED_WRAP"});
   CHECK(sized.min_parameters.value == 100'000'000);
+}
+
+TEST_CASE("words of the flags of accelerate launch are known in any letter case, as in fsdp_config") {
+  const ParallelOptions options =
+      sharding({"--use_fsdp", "--fsdp_sharding_strategy", "shard_grad_op", "--fsdp_auto_wrap_policy",
+                "transformer_based_wrap", "--fsdp_backward_prefetch", "Backward_Post",
+                "--fsdp_state_dict_type", "sharded_state_dict"});
+  CHECK(options.strategy.value == "shard_grad_op");
+  CHECK(options.wrap_policy.value == "transformer");
+  CHECK(options.backward_prefetch.value == "post");
+  CHECK(options.state_dict.value == "sharded");
+  CHECK(contains(mistakes({"--use_fsdp", "--fsdp_sharding_strategy", "full"}), "did you mean FULL_SHARD?"));
 }
 
 TEST_CASE("fsdp and the flags of accelerate launch become one plan, or name both places") {

@@ -18,18 +18,21 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Options of other programs (mpirun, srun, docker, hf, hftrain-libtorch, …) that messages name, and of `hftrain generate`, whose table is that of generation_config.json.
+// Options of other programs (mpirun, srun, docker, hf, ds_to_universal, …) that messages name, and of `hftrain generate`, whose table is that of generation_config.json.
 const std::set<std::string> kOfOthers = {"backend_store_uri",
                                          "bind_to",
                                          "bos_token_id",
                                          "cpu_bind",
                                          "decoder_start_token_id",
                                          "decompress",
+                                         "inject_missing_state",
+                                         "input_folder",
                                          "keep",
                                          "map_by",
                                          "mca",
                                          "ntasks_per_node",
                                          "num_return_sequences",
+                                         "output_folder",
                                          "parquet",
                                          "repo_type",
                                          "revision",

@@ -1,8 +1,10 @@
 // Machines by flags: parallel_configs.md 6.2 to 6.4 of the contract, rules L6 to L10.
 #include "hftrain/arguments/import/launch.h"
 
+#include "hftrain/arguments/import/visible_gpus.h"
 #include "support.h"
 #include "support/catch.h"
+#include "support/refusal.h"
 
 namespace hftrain::arguments {
 namespace {
@@ -114,6 +116,110 @@ TEST_CASE("rdzv_endpoint is master_addr and master_port") {
   CHECK(
       contains(mistakes(with({"--master_addr", "a", "--master_port", "0"})), "master_port 0 is a free port"));
   CHECK(mistakes({"--master_port", "0"}).empty());
+}
+
+TEST_CASE("an endpoint without a port has that of c10d, also of an Accelerate file, which is told") {
+  const NamedFile file(
+      "--config", "acc.yaml",
+      "distributed_type: MULTI_CPU\nnum_processes: 2\nnum_machines: 2\nrdzv_backend: c10d\n");
+  const ParseOutcome outcome = file.outcome({"--rdzv_endpoint", "node0"});
+  CHECK(outcome.arguments.launch.master_port == 29400);
+  CHECK(contains(notes(outcome),
+                 "rdzv_endpoint names no port: it is 29400\n  where: --rdzv_endpoint (command line), "
+                 "rdzv_backend (" +
+                     file.at("4:15") + ")\n  why: that is the port of rdzv_backend c10d; static has 29500"));
+  for (const Words& words :
+       {Words{"--rdzv_endpoint", "node0:29400"}, Words{"--rdzv_endpoint", "node0", "--master_port", "7"},
+        Words{"--rdzv_endpoint", "node0", "--rdzv_backend", "static"}})
+    CHECK_FALSE(contains(file.notes(words), "names no port"));
+  const NamedFile ported(
+      "--config", "acc.yaml",
+      "distributed_type: MULTI_CPU\nnum_processes: 2\nnum_machines: 2\nrdzv_backend: c10d\n"
+      "main_process_port: 29501\n");
+  CHECK(ported.arguments({"--rdzv_endpoint", "node0"}).launch.master_port == 29501);
+}
+
+TEST_CASE(
+    "gpu_ids chooses among the slots of a host file, which take the place of another mask, as is told") {
+  Environment masked;
+  masked.set("CUDA_VISIBLE_DEVICES", "4,5,6");
+  const auto taken = [&](Words words, const Environment& environment) {
+    words.insert(words.end(),
+                 {"--hostfile", "hosts", "--no_ssh", "--node_rank", "0", "--include", "one:1,3"});
+    ParseOutcome outcome = parse(words, environment);
+    outcome.notes.clear();
+    take_slots("1,3", environment, outcome);
+    return outcome;
+  };
+  const auto mask = [&](const Words& words, const Environment& environment) {
+    return taken(words, environment).exported_environment.at("CUDA_VISIBLE_DEVICES");
+  };
+  CHECK(mask({}, {}) == "1,3");
+  CHECK(mask({"--gpu_ids", "1,0"}, {}) == "3,1");
+  CHECK(mask({"--gpu_ids", "1"}, masked) == "3");
+  CHECK(mask({"--gpu_ids", "all"}, masked) == "1,3");
+  CHECK(mask({"--gpu_ids", "7", "--use_cpu"}, {}) == "1,3");
+  CHECK_THROWS_WITH(mask({"--gpu_ids", "2"}, {}), Catch::Contains("gpu_ids: there is no GPU '2'"));
+  const std::string told =
+      "CUDA_VISIBLE_DEVICES=4,5,6 is not used\n  where: environment\n  why: the host file has the slots 1,3 "
+      "for this machine";
+  CHECK(contains(notes(taken({}, masked)), told));
+  CHECK(contains(notes(taken({"--gpu_ids", "1"}, masked)), told));
+  CHECK(notes(taken({"--gpu_ids", "1"}, {})).empty());
+  CHECK(notes(taken({"--use_cpu"}, masked)).empty());
+  const NamedFile file("--config", "run.yaml", "env:\n  CUDA_VISIBLE_DEVICES: '5'\n");
+  CHECK(contains(notes(taken(file.with(), {})),
+                 "CUDA_VISIBLE_DEVICES=5 is not used\n  where: env: of a configuration file"));
+}
+
+TEST_CASE("a mask that slots of a host file replace refuses no gpu_ids") {
+  Environment narrow;
+  narrow.set("CUDA_VISIBLE_DEVICES", "4");
+  const Words by_hand = {"--hostfile",  "hosts",     "--no_ssh", "--node_rank", "0", "--include",
+                         "one:0,1@two", "--gpu_ids", "1"};
+  ParseOutcome outcome = parse(by_hand, narrow);
+  take_slots("0,1", narrow, outcome);
+  CHECK(outcome.exported_environment.at("CUDA_VISIBLE_DEVICES") == "1");
+  // A filter may choose no slots of this machine.
+  ParseOutcome unchosen = parse(by_hand, narrow);
+  CHECK_REFUSED(take_slots(std::nullopt, narrow, unchosen),
+                "gpu_ids: there is no GPU '1'\n  where: --gpu_ids (command line)\n  why: "
+                "CUDA_VISIBLE_DEVICES=4 is in the environment");
+  narrow.set("CUDA_VISIBLE_DEVICES", "4,5");
+  ParseOutcome fits = parse(by_hand, narrow);
+  take_slots(std::nullopt, narrow, fits);
+  CHECK(fits.exported_environment.at("CUDA_VISIBLE_DEVICES") == "5");
+
+  // Machines that are started have GPUs of their own, and ask again.
+  narrow.set("CUDA_VISIBLE_DEVICES", "4");
+  const Words started = {"--hostfile", "hosts", "--gpu_ids", "1"};
+  CHECK(parse(started, narrow).exported_environment.empty());
+  Environment there = narrow;
+  there.set("HFTRAIN_HOSTED", "1");
+  CHECK(contains(mistakes(started, there), "gpu_ids: there is no GPU '1'"));
+  CHECK(contains(mistakes({"--hostfile", "hosts", "--gpu_ids", "first"}, narrow), "there is no GPU 'first'"));
+  // The mask stays where nothing replaces it.
+  CHECK(contains(mistakes({"--hostfile", "hosts", "--no_ssh", "--node_rank", "0", "--gpu_ids", "1"}, narrow),
+                 "gpu_ids: there is no GPU '1'"));
+}
+
+TEST_CASE("what gpu_ids makes of a mask that is there is told") {
+  Environment masked;
+  masked.set("CUDA_VISIBLE_DEVICES", "4,5,6");
+  const ParseOutcome inside = parse({"--gpu_ids", "0,2"}, masked);
+  CHECK(contains(notes(inside),
+                 "gpu_ids are positions in CUDA_VISIBLE_DEVICES=4,5,6 of the environment\n  where: --gpu_ids "
+                 "(command line)\n  why: the run sees 4,6"));
+  CHECK_FALSE(contains(notes(parse({"--gpu_ids", "0,2"})), "gpu_ids"));
+  CHECK_FALSE(contains(notes(parse({"--gpu_ids", "all"}, masked)), "gpu_ids"));
+  const NamedFile file("--config", "run.yaml", "env:\n  CUDA_VISIBLE_DEVICES: '5'\n");
+  const ParseOutcome replaced = file.outcome({"--gpu_ids", "1"});
+  CHECK(replaced.exported_environment.at("CUDA_VISIBLE_DEVICES") == "1");
+  CHECK(
+      contains(notes(replaced),
+               "CUDA_VISIBLE_DEVICES=5 is not used\n  where: env: of a configuration file\n  why: gpu_ids 1 "
+               "chooses the GPUs"));
+  CHECK_FALSE(contains(notes(file.outcome({"--gpu_ids", "5"})), "is not used"));
 }
 
 TEST_CASE("rdzv_conf takes seconds that mean something, and no other word") {

@@ -71,7 +71,7 @@ const std::vector<Case>& errors() {
       {"T8",
        {"--fsdp", "true", "--save_only_model", "--fsdp_state_dict_type", "SHARDED_STATE_DICT"},
        {"--fsdp", "true", "--save_only_model", "--fsdp_state_dict_type", "FULL_STATE_DICT"},
-       "save_only_model and state_dict_type SHARDED_STATE_DICT exclude each other"},
+       "save_only_model and a state_dict_type in parts exclude each other"},
       {"18", {"--fp16", "--bf16"}, {"--bf16"}, "fp16 and bf16 exclude each other"},
       {"19", {"--fp16_full_eval", "--bf16_full_eval"}, {"--fp16_full_eval"}, "exclude each other"},
       {"21",
@@ -234,6 +234,12 @@ TEST_CASE("a flag that was given and does nothing beside the others is told, onc
       {{"--packing_strategy", "wrapped"}, {"--packing"}, "packing_strategy has no effect"},
       {{"--packing_strategy", "wrapped"}, {"--eval_packing", "--do_eval"}, "packing_strategy has no effect"},
       {{"--eval_packing"}, {"--do_eval"}, "eval_packing has no effect"},
+      {{"--packing", "--truncation_mode", "keep_end"},
+       {"--do_eval", "--eval_packing", "false"},
+       "truncation_mode has no effect"},
+      {{"--truncation_mode", "keep_end", "--max_length", "null"},
+       {"--max_length", "8"},
+       "truncation_mode has no effect"},
       {{"--hub_model_id", "me/it"}, {"--push_to_hub"}, "options of pushing have no effect"},
       {{"--hub_strategy", "end"}, {"--push_to_hub"}, "options of pushing have no effect"},
       {{"--hub_always_push"}, {"--push_to_hub"}, "options of pushing have no effect"},
@@ -273,6 +279,15 @@ TEST_CASE("values that follow from others") {
             .arguments.batch.gradient_accumulation_steps == 4);
   CHECK(parse({"--log_level", "error"}).arguments.logging.disable_tqdm == true);
   CHECK(parse({}).arguments.logging.disable_tqdm == false);
+  for (const char* level : {"error", "critical", "warning", "info"}) {
+    INFO(level);
+    const Environment variable(std::map<std::string, std::string>{{"TRANSFORMERS_VERBOSITY", level}});
+    const bool hides = std::string(level) == "error" || std::string(level) == "critical";
+    for (const Words& words : {Words{}, Words{"--log_level", "passive"}})
+      CHECK(parse(words, variable).arguments.logging.disable_tqdm == hides);
+    CHECK(parse({"--log_level", "info"}, variable).arguments.logging.disable_tqdm == false);
+    CHECK(parse({"--disable_tqdm", "false"}, variable).arguments.logging.disable_tqdm == false);
+  }
   CHECK(parse(also(kEvaluated, {"--metric_for_best_model", "accuracy"})).arguments.saving.greater_is_better ==
         true);
   CHECK(parse(also(kEvaluated, {"--early_stopping_patience", "1"})).arguments.saving.metric_for_best_model ==

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Words that hold no member of their own are read by what makes members of them: flags that are imported, keys of
-DeepSpeed's files, variables of the environment.
+DeepSpeed's files and of options such as --lr_scheduler_kwargs, variables of the environment.
 
 values_act.py follows members; what has none would be accepted and forgotten unseen. So each such word that counts as
 implemented must be named, in quotes, by a source that reads it, beside the table that declares it.
@@ -12,14 +12,15 @@ import re
 import sys
 
 ROW = re.compile(r'\{\s*\.name = "(\w+)"((?:[^{}]|\{[^{}]*\})*)\}')
-TABLE = re.compile(r"const SectionKey k\w+\[\] = \{(.*?)\n\};", re.S)
+TABLE = re.compile(r"const (?:Section)?Key k\w+(?:\[\])? = (\{.*?\});\n", re.S)  # a table, or a row that tables share
 VARIABLE = re.compile(r'\{"([A-Z][A-Z0-9_]+)", "([a-z][a-z0-9_]*)"\}')
 LISTED = re.compile(r"constexpr std::array k(?:OthersOfLaunch|Announcing) = \{([^}]*)\}")
-FEWEST = {"flags": 20, "keys": 60, "variables": 35}
+FEWEST = {"flags": 20, "keys": 130, "variables": 35}
 
 FLAGS, IMPORT = "lib/hftrain/arguments/flags/", "lib/hftrain/arguments/import/"
 OPTIM = "lib/hftrain/optim/"
 KEYS, ENVIRONMENT = IMPORT + "deepspeed_keys.cpp", IMPORT + "environment.cpp"
+OF_KEYS = re.compile(r"lib/hftrain/arguments/(?:import/deepspeed_(?:\w+_)?|option_)keys\.cpp")
 
 PLANTED = {
     "flags": (FLAGS + "saving_flags.cpp", '\nFlag planted() { return {.name = "planted_flag", .imported = true}; }\n'),
@@ -52,11 +53,11 @@ def unread_flags(texts):
 
 
 def unread_keys(texts):
-    readers = [text for path, text in texts.items() if path.startswith((IMPORT, OPTIM)) and path != KEYS]
-    tables = [rows(table) for table in TABLE.findall(texts[KEYS])]
+    readers = [text for path, text in texts.items() if path.startswith((IMPORT, OPTIM)) and not OF_KEYS.fullmatch(path)]
+    tables = [rows(table) for path, text in texts.items() if OF_KEYS.fullmatch(path) for table in TABLE.findall(text)]
     working = [table for table in tables if not any(name == "enabled" and ".support" in rest for name, rest in table)]
     keys = [name for table in working for name, rest in table if ".support" not in rest and ".keys" not in rest]
-    return keys, [f"the key {name} of DeepSpeed's files is accepted and nothing reads it" for name in dict.fromkeys(keys)
+    return keys, [f"the key {name} of DeepSpeed's files or of an option is accepted and nothing reads it" for name in dict.fromkeys(keys)
                   if not named(name, readers)]
 
 

@@ -22,12 +22,12 @@ Made by `hftrain docs compatibility` from the table of flags; change the table, 
 
 Every flag of the Trainer's TrainingArguments from transformers 4.2 to 5.17, of its example scripts, of torchrun 2.11, `accelerate launch`
 1.15 and deepspeed 0.19, and what becomes of it here. Flags that a release has dropped are still taken, so that old commands
-run. Releases were looked at one by one, not all of them: a flag may have come, or a default have changed, a little before
-the release that stands here. `--hf_compat 4.49.0` gives the defaults and habits of a release from 4.46.3 on
+run. Releases were looked at one by one, not all of them: a flag may have come a little before the release that stands here as its
+first, and have gone, or its default have changed, a little after the one that stands as the last. `--hf_compat 4.49.0` gives the defaults and habits of a release from 4.46.3 on
 ([training.md](training.md#habits-of-older-releases)). What a flag means: [arguments.md](arguments.md).
 
 *works*: does here what it does there. *accepted*: may be given and has no effect, for the reason that follows.
-*not supported*: an error that says what to use.
+*not supported*: an error that says why and what to do; the default may always be given.
 
 )";
 

@@ -4,6 +4,7 @@
 
 #include "hftrain/arguments/flag_table.h"
 #include "hftrain/arguments/task_words.h"
+#include "hftrain/base/log_level.h"
 #include "hftrain/base/text.h"
 
 namespace hftrain::arguments {
@@ -13,7 +14,8 @@ using Severity = Diagnostic::Severity;
 
 class Derivation {
  public:
-  explicit Derivation(ParseOutcome& outcome) : outcome_(outcome), arguments_(outcome.arguments) {}
+  Derivation(const Environment& environment, ParseOutcome& outcome)
+      : environment_(environment), outcome_(outcome), arguments_(outcome.arguments) {}
 
   void run() {
     output();
@@ -141,7 +143,9 @@ class Derivation {
   void logging() {
     LoggingArguments& logging = arguments_.logging;
     if (!logging.disable_tqdm) {
-      logging.disable_tqdm = logging.log_level == "error" || logging.log_level == "critical";
+      // Rule 4: by the level itself, which TRANSFORMERS_VERBOSITY says where log_level is passive.
+      logging.disable_tqdm =
+          wanted_log_level(logging.log_level, environment_, LogLevel::kInfo) > LogLevel::kWarning;
       from("disable_tqdm", "log_level");
     }
     if (std::find(logging.report_to.begin(), logging.report_to.end(), "all") == logging.report_to.end())
@@ -199,14 +203,15 @@ class Derivation {
                               .hint = ""});
   }
 
+  const Environment& environment_;
   ParseOutcome& outcome_;
   Arguments& arguments_;
 };
 
 }  // namespace
 
-void derive(ParseOutcome& outcome) {
-  Derivation(outcome).run();
+void derive(const Environment& environment, ParseOutcome& outcome) {
+  Derivation(environment, outcome).run();
 }
 
 }  // namespace hftrain::arguments

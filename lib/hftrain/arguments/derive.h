@@ -5,6 +5,6 @@
 
 namespace hftrain::arguments {
 
-void derive(ParseOutcome& outcome);
+void derive(const Environment& environment, ParseOutcome& outcome);
 
 }  // namespace hftrain::arguments

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "hftrain/arguments/value.h"
+#include "hftrain/base/text.h"
 
 namespace hftrain::arguments {
 namespace {
@@ -39,8 +40,9 @@ Json Flag::default_value() const {
 }
 
 const Choice* Flag::choice(std::string_view word) const {
-  const auto found =
-      std::find_if(choices.begin(), choices.end(), [&](const Choice& choice) { return choice.word == word; });
+  const auto found = std::find_if(choices.begin(), choices.end(), [&](const Choice& choice) {
+    return any_case ? to_lower(choice.word) == to_lower(word) : choice.word == word;
+  });
   return found == choices.end() ? nullptr : &*found;
 }
 

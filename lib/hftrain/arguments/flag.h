@@ -158,10 +158,11 @@ struct Flag {
   bool negatable = false;  // --no_<name> stores false
   bool path = false;       // a leading ~ is the home folder
   bool commas = false;     // list elements may be joined by commas or blanks in one text
+  bool any_case = false;   // choices are known in any letter case
   bool secret = false;     // shown as <NAME>
   bool pattern = false;    // the name ends in * and stands for every flag with that prefix
   bool imported =
-      false;  // read by import/, which turns it into ParallelOptions; a mapping is kept as written
+      false;  // read by import/, which makes ParallelOptions or a note of it; a mapping is kept as written
   bool command_line_only = false;
   bool when_given = false;     // its default, given, says more than silence: print_config shows it only then
   bool common = false;         // in the short help
@@ -174,7 +175,7 @@ struct Flag {
 
   Json default_value() const;
   bool is_choice() const { return !choices.empty(); }
-  const Choice* choice(std::string_view word) const;
+  const Choice* choice(std::string_view word) const;  // null: none of them
 };
 
 // The type in words, e.g. "bool", "int, optional", "list of text", "one of no, steps, epoch".

@@ -160,6 +160,7 @@ std::string explain(const std::string& spelling, const ParseOutcome& outcome) {
   text += row("range", describe(flag.range));
   text += row("also", spellings(flag));
   text += row("old names", old_names(flag));
+  text += row("place", flag.command_line_only ? "the command line alone, no configuration file" : "");
   const std::string status = status_sentence(flag);
   text += row("status", status.empty() ? "implemented" : status);
   if (flag.slot.get != nullptr) text += row("value", to_yaml(flag.slot.get(outcome.arguments)));

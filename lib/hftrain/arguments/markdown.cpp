@@ -14,11 +14,12 @@ constexpr const char* kIntroduction =
 
 Made by `hftrain docs arguments` from the flag table; change the table, not this page.
 
-Every flag is both a long option and a key of configuration files. `-` and `_` are the same in options. A boolean
-takes a value or none: `--bf16`, `--bf16 true`, `--bf16=no`; some also have a negative form `--no_…`. A list takes one
+Every flag is a long option and, unless its row says otherwise, a key of configuration files. `-` and `_` are the
+same in options. A boolean takes a value or none: `--bf16`, `--bf16 true`, `--bf16=no`; some also have a negative form `--no_…`. A list takes one
 or more values. A mapping takes JSON text, the name of a JSON file, or a mapping in YAML. Later wins: default,
 environment, an Accelerate file, other `--config` files in their order, command line. Prefixes of flags are not
-accepted; unknown names are errors. `hftrain explain FLAG` says everything about one flag.
+accepted; unknown names are errors, and so are flags that only other tasks read. `hftrain explain FLAG` says
+everything about one flag.
 
 Flags that are *accepted* do nothing here and say so once; those that are *not supported* are refused with their reason. Either may always
 be given its default.
@@ -42,6 +43,7 @@ std::string meaning(const Flag& flag) {
   for (const std::string_view alias : flag.aliases) text += fmt::format(" Also `--{}`.", alias);
   if (flag.letter != '\0') text += fmt::format(" Also `-{}`.", flag.letter);
   if (flag.negatable) text += fmt::format(" Negative form: `--no_{}`.", flag.name);
+  if (flag.command_line_only) text += " No key of files.";
   const std::string status = status_sentence(flag);
   if (!status.empty()) text += " *" + status + "*";
   return escaped(text);

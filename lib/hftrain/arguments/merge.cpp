@@ -237,7 +237,9 @@ class Merger {
     if (value == flag.default_value() || (!flag.also_fine.empty() && to_yaml(value) == flag.also_fine))
       return;
     const std::string name = winner.raw->spelling;
-    if (!check(flag.support, name, winner)) return;
+    // What import/ reads it tells of itself, where the value says something that is not so.
+    const bool told_by_reader = flag.imported && flag.support.status == Support::kAccepted;
+    if (!told_by_reader && !check(flag.support, name, winner)) return;
     const Json words = value.is_array() ? value : Json::array({value});
     for (const Json& word : words) {
       if (!word.is_string() || !flag.is_choice()) continue;

@@ -49,6 +49,7 @@ struct ParallelOptions {
   // Numbers and files
   Sourced<std::string> reduce_dtype;  // float32 | bfloat16 | float16
   Sourced<std::string> state_dict;    // full | sharded | local
+  bool state_dict_filled_in = false;  // as accelerate does it where nobody says which
   Sourced<bool> activation_checkpointing, activation_checkpointing_offload;
   Sourced<std::string> ignored_modules;  // a regular expression of whole names: their parameters stay whole
 };

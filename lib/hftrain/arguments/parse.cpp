@@ -12,6 +12,7 @@
 #include "hftrain/arguments/import/environment.h"
 #include "hftrain/arguments/import/import.h"
 #include "hftrain/arguments/import/launch.h"
+#include "hftrain/arguments/import/visible_gpus.h"
 #include "hftrain/arguments/merge.h"
 #include "hftrain/arguments/option_keys.h"
 #include "hftrain/arguments/other_machines.h"
@@ -89,6 +90,7 @@ class Parser {
     read_files(config_paths(line), raw);
     raw.insert(raw.end(), line.begin(), line.end());
     drop_other_kinds(raw);
+    drop_keys_of_several_machines(raw, outcome_.notes);
     settle_open_ranks(raw, outcome_.notes, problems_);
     divide_processes(raw, problems_);
     check(raw);
@@ -162,11 +164,12 @@ class Parser {
     note_used_variables(environment_, raw, outcome_);
     outcome_.actions = actions_of(outcome_.unread);
     check_accelerate_agrees(raw, outcome_, unrunnable);
-    import_launch(environment_, outcome_, unrunnable);
+    import_launch(outcome_, unrunnable);
     import_machines(environment_, outcome_, unrunnable);
+    import_gpu_ids(environment_, outcome_, unrunnable);
     import_formats(environment_, outcome_, unrunnable);
     apply_older_defaults(outcome_, unrunnable);
-    derive(outcome_);
+    derive(environment_, outcome_);
     check_schedule_options(outcome_, unrunnable);
     check_optimizer_options(outcome_, unrunnable);
     check_rules(outcome_, problems_.empty(), unrunnable);

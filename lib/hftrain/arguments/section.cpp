@@ -50,9 +50,11 @@ std::optional<Section> read_section_file(const std::string& path, Diagnostics& p
   }
 }
 
-std::optional<Section> read_section_text(const std::string& text, const std::string& origin,
-                                         Diagnostics& problems) {
-  return read(text, origin, "", true, problems);
+std::optional<Section> read_section_text(const std::string& text, const std::string& flag,
+                                         const ParseOutcome& outcome, Diagnostics& problems) {
+  std::optional<Section> section = read(text, outcome.origins.of(flag), "", true, problems);
+  if (!section) problems.back().where = outcome.origins.describe(flag);
+  return section;
 }
 
 std::optional<Section> section_of(const std::string& flag, const ParseOutcome& outcome,
@@ -68,7 +70,7 @@ std::optional<Section> section_of(const std::string& flag, const ParseOutcome& o
   }
   const std::string text = trim(given->second.get<std::string>());
   if (text.empty()) return std::nullopt;
-  if (text.front() == '{') return read_section_text(text, origin, problems);
+  if (text.front() == '{') return read_section_text(text, flag, outcome, problems);
   std::optional<Section> section = read_section_file(text, problems);
   if (section || path_exists(text)) return section;
   // The place that can be mended is where the file was named.

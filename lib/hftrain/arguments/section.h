@@ -23,9 +23,9 @@ struct Section {
 
 // One file, which must hold a mapping. Nothing when it does not: `problems` says why.
 std::optional<Section> read_section_file(const std::string& path, Diagnostics& problems);
-// JSON text given on the spot.
-std::optional<Section> read_section_text(const std::string& text, const std::string& origin,
-                                         Diagnostics& problems);
+// JSON text that was given for `flag`, which `problems` names.
+std::optional<Section> read_section_text(const std::string& text, const std::string& flag,
+                                         const ParseOutcome& outcome, Diagnostics& problems);
 // What was given for a flag of type kMapping that import/ reads (Flag::imported): a mapping in a
 // configuration file, JSON text, or the name of a file. Nothing when the flag was not given, or when it
 // cannot be read, which is in `problems`.

@@ -102,7 +102,8 @@ Result<Json> to_choice(const Flag& flag, const Json& written) {
   Result<Json> text = to_text(word_for_bool(flag, written));
   if (std::holds_alternative<ValueError>(text)) return text;
   const std::string word = std::get<Json>(text).get<std::string>();
-  if (flag.choice(word) != nullptr || (flag.name == "task" && languages_of(word))) return text;
+  if (const Choice* choice = flag.choice(word)) return Json(std::string(choice->word));
+  if (flag.name == "task" && languages_of(word)) return text;
   const std::vector<std::string> all = words(flag.choices);
   std::string hint = did_you_mean(nearest_names(to_lower(word), all), "");
   return not_a(written, "one of " + join(all, ", "), std::move(hint));

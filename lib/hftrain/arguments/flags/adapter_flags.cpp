@@ -12,6 +12,7 @@ std::vector<Flag> adapter_flags() {
       {.name = "use_peft",
        .slot = at<&Arguments::adapter, &AdapterArguments::use_peft>,
        .help = "Train an adapter instead of the weights.",
+       .note = "Those of model_name_or_path: a model from scratch is refused.",
        .ours = true},
       {.name = "lora_r",
        .slot = at<&Arguments::adapter, &AdapterArguments::lora_r>,
@@ -37,7 +38,9 @@ std::vector<Flag> adapter_flags() {
       {.name = "lora_modules_to_save",
        .slot = at<&Arguments::adapter, &AdapterArguments::lora_modules_to_save>,
        .help = "Modules that are trained and saved whole: endings of names.",
-       .note = "The head of a task that is no language model's always is one of them.",
+       .note = "The head of a task that is no language model's always is one of them, and any that the "
+               "opened folder "
+               "lacks.",
        .commas = true,
        .ours = true},
       {.name = "use_rslora",

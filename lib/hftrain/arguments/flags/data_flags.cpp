@@ -17,11 +17,11 @@ std::vector<Flag> data_flags() {
       {.name = "dataloader_persistent_workers",
        .slot = unread(Type::kBool, "false"),
        .help = "Keep loader workers alive between epochs.",
-       .support = accepted("loader threads always live as long as the run")},
+       .support = accepted("there are no loader processes, and the threads stay")},
       {.name = "dataloader_prefetch_factor",
        .slot = at<&Arguments::data, &DataArguments::dataloader_prefetch_factor>,
        .help = "Batches prepared ahead by each loader worker.",
-       .note = "Unset with workers: 2.",
+       .note = "Unset with workers: 2. Workers times this many lie ready or are under way.",
        .unit = "batches per worker",
        .range = at_least(1)},
       {.name = "dataloader_multiprocessing_context",
@@ -186,7 +186,9 @@ std::vector<Flag> data_flags() {
       {.name = "block_size",
        .slot = at<&Arguments::data, &DataArguments::block_size>,
        .help = "Length of the token blocks for causal language modelling.",
-       .note = "Unset: tokenizer limit, cut to min(1024, model positions) when larger.",
+       .note = "Unset: the tokenizer's limit; where it has none, or one above the model's positions, these, "
+               "and 1024 "
+               "at most. Capped by the tokenizer's limit.",
        .unit = "tokens",
        .range = at_least(2),
        .common = true},
@@ -197,9 +199,10 @@ std::vector<Flag> data_flags() {
       {.name = "max_seq_length",
        .slot = at<&Arguments::data, &DataArguments::max_seq_length>,
        .help = "Longest tokenised input; longer ones are cut (qa: split).",
-       .note = "Unset: 128 for text-classification, 384 for question-answering; for token-classification the "
-               "tokenizer's limit, or the model's positions where it has none or a larger one. Capped by the "
-               "tokenizer's limit.",
+       .note =
+           "Unset: 128 for text-classification, 384 for question-answering; for token-classification the "
+           "tokenizer's limit, or the model's positions where it has none or a larger one; for mlm the same, "
+           "and 1024 at most. Capped by the tokenizer's limit.",
        .unit = "tokens",
        .range = at_least(1)},
       {.name = "mlm_probability",
@@ -263,16 +266,19 @@ std::vector<Flag> data_flags() {
       {.name = "max_source_length",
        .slot = at<&Arguments::data, &DataArguments::max_source_length>,
        .help = "Longest source text.",
+       .note = "null: the tokenizer's limit.",
        .unit = "tokens",
        .range = at_least(1)},
       {.name = "max_target_length",
        .slot = at<&Arguments::data, &DataArguments::max_target_length>,
        .help = "Longest target text in training.",
+       .note = "null: the tokenizer's limit.",
        .unit = "tokens",
        .range = at_least(1)},
       {.name = "val_max_target_length",
        .slot = at<&Arguments::data, &DataArguments::val_max_target_length>,
        .help = "Longest target text in evaluation and prediction.",
+       .note = "Unset: max_target_length.",
        .unit = "tokens",
        .range = at_least(1)},
       {.name = "ignore_pad_token_for_loss",

@@ -7,13 +7,17 @@ std::vector<Flag> debug_flags() {
       {.name = "debug",
        .slot = at<&Arguments::debug, &DebugArguments::debug>,
        .help = "Debug features.",
-       .note = "underflow_overflow: the run ends (exit code 8) at the first module whose inputs, weights or "
-               "outputs "
-               "hold inf or NaN, and says which, with the modules before it. It looks at every number, which "
-               "takes "
-               "time.",
-       .choices = {{"underflow_overflow"}, {"tpu_metrics_debug", refused("not for this hardware", "")}},
-       .commas = true},
+       .note =
+           "underflow_overflow: the run ends (exit code 8) at the first module whose inputs, weights or "
+           "outputs hold inf or NaN, and says which, with the modules before it. It looks at every number, "
+           "which takes time. true, or the flag alone, is that of accelerate launch.",
+       .choices = {{"underflow_overflow"},
+                   {"tpu_metrics_debug", refused("not for this hardware", "")},
+                   {"true",
+                    accepted("there is no mode in which ranks compare tensors before every operation")},
+                   {"false"}},
+       .commas = true,
+       .bare = "true"},
       {.name = "tpu_metrics_debug",
        .slot = unread(Type::kBool, "false"),
        .help = "Old switch for TPU metrics.",

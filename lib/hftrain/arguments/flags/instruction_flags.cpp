@@ -26,7 +26,7 @@ std::vector<Flag> instruction_flags() {
       {.name = "max_length",
        .slot = at<&Arguments::instructions, &InstructionArguments::max_length>,
        .help = "Longest sample; longer ones are cut.",
-       .note = "With packing the length of a sequence. null: nothing is cut.",
+       .note = "With packing the length of a sequence. null: nothing is cut, and nothing can be packed.",
        .unit = "tokens",
        .range = at_least(1),
        .ours = true},
@@ -43,9 +43,10 @@ std::vector<Flag> instruction_flags() {
       {.name = "packing_strategy",
        .slot = at<&Arguments::instructions, &InstructionArguments::packing_strategy>,
        .help = "How samples are packed.",
-       .note = "bfd: whole, the longest first, each where it fits best; bfd_split: longer ones are divided; "
-               "wrapped: one behind "
-               "the other, cut where a sequence is full. None sees another.",
+       .note =
+           "bfd: whole, those above max_length cut, the longest first, each where it fits best; bfd_split: "
+           "those are divided instead; wrapped: one behind the other, cut where a sequence is full. None "
+           "sees another.",
        .choices = {{"bfd"}, {"wrapped"}, {"bfd_split"}},
        .ours = true},
       {.name = "padding_free",
@@ -147,7 +148,7 @@ std::vector<Flag> instruction_flags() {
        .slot = unread_optional(Type::kText),
        .help = "A mixture of data sets, each with its options.",
        .ours = true,
-       .support = refused("data sets are not mixed here", "--train_file takes several files")},
+       .support = refused("data sets are not mixed here", "--train_file, which takes several files")},
       {.name = "test_split_size",
        .slot = unread_optional(Type::kText),
        .help = "Share of a mixture that is held out.",

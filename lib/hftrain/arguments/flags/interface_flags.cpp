@@ -56,7 +56,7 @@ std::vector<Flag> interface_flags() {
        .ours = true},
       {.name = "color",
        .slot = at<&Arguments::interface, &InterfaceArguments::color>,
-       .help = "Colour on the terminal; auto also looks at NO_COLOR and TERM.",
+       .help = "Colour on the terminal; auto also looks at FORCE_COLOR, NO_COLOR and TERM.",
        .choices = {{"auto"}, {"always"}, {"never"}},
        .ours = true},
       {.name = "plugin",

@@ -79,7 +79,7 @@ std::vector<Flag> launch_flags() {
       {.name = "event_log_handler",
        .slot = unread(Type::kText, "null"),
        .help = "Where torchelastic writes events.",
-       .support = accepted("events are in hftrain/summary.json and error.json")},
+       .support = accepted("events are in hftrain/events.jsonl")},
       {.name = "role",
        .slot = unread(Type::kText, "default"),
        .help = "Name of the worker role in logs and ROLE_NAME.",
@@ -135,7 +135,9 @@ std::vector<Flag> launch_flags() {
       {.name = "master_addr",
        .slot = at<&Arguments::launch, &LaunchArguments::master_addr>,
        .help = "Address of machine 0.",
-       .note = "Needed with several machines, except under mpirun and srun, which know it.",
+       .note = "Needed with several machines, except with a host file and under Open MPI's mpirun, srun and "
+               "torchrun, "
+               "which know it.",
        .when_given = true},
       {.name = "master_port",
        .slot = at<&Arguments::launch, &LaunchArguments::master_port>,
@@ -156,10 +158,10 @@ std::vector<Flag> launch_flags() {
        .support = refused("Python classes cannot be loaded", "--tee and --log_ranks")},
       {.name = "numa_binding",
        .slot = at<&Arguments::launch, &LaunchArguments::numa_binding>,
-       .help = "Bind every rank to cores and memory near its GPU.",
+       .help = "Bind every rank to cores near its GPU.",
        .note = "node: the CPUs of its NUMA node; socket: of its socket; exclusive: cores of the node that no "
-               "other "
-               "rank has; core-complex: CPUs that share a cache. CPU ranks are spread evenly over the nodes.",
+               "other rank has; core-complex: CPUs that share a cache. CPU ranks are spread evenly over the "
+               "nodes. Memory is not bound: the kernel takes it near the cores while there is some.",
        .choices = {{"node"}, {"socket"}, {"exclusive"}, {"core-complex"}}},
       {.name = "signals_to_handle",
        .slot = at<&Arguments::launch, &LaunchArguments::signals_to_handle>,

@@ -20,7 +20,9 @@ std::vector<Flag> launchers_flags() {
       {.name = "multi_gpu",
        .slot = unread(Type::kBool, "false"),
        .help = "Distributed training on GPUs.",
-       .note = "Every visible GPU is used anyway; with --num_processes 1 it is a contradiction.",
+       .note =
+           "Every visible GPU is used anyway; where there is none it is an error, and with --num_processes 1 "
+           "a contradiction.",
        .imported = true},
       {.name = "tpu", .slot = unread(Type::kBool, "false"), .help = "TPU training.", .support = kNoTpu},
       {.name = "num_processes",

@@ -35,7 +35,9 @@ std::vector<Flag> model_flags() {
       {.name = "cache_dir",
        .slot = at<&Arguments::model, &ModelArguments::cache_dir>,
        .help = "Hub cache folder.",
-       .note = "Unset: HF_HOME or ~/.cache/huggingface.",
+       .note = "Unset: HF_HUB_CACHE, else hub in HF_HOME, else hub in ~/.cache/huggingface; "
+               "docs/environment.md has "
+               "all of them.",
        .path = true},
       {.name = "use_fast_tokenizer",
        .slot = unread(Type::kBool, "true"),
@@ -52,7 +54,7 @@ std::vector<Flag> model_flags() {
       {.name = "dtype",
        .slot = at<&Arguments::model, &ModelArguments::dtype>,
        .help = "Data type in which the weights are loaded.",
-       .note = "Unset: float32.",
+       .note = "Unset: float32. float16 is refused beside fp16, and on the CPU without bf16.",
        .choices = {{"auto"}, {"bfloat16"}, {"float16"}, {"float32"}},
        .common = true},
       {.name = "torch_dtype",
@@ -89,13 +91,12 @@ std::vector<Flag> model_flags() {
        .slot = at<&Arguments::model, &ModelArguments::freeze_embeds>,
        .help = "Do not train the embeddings.",
        .note = "Of tokens, positions and types; a tied output matrix is the token embedding and stays too. "
-               "Of image models the "
-               "positions alone."},
+               "Of image models the positions alone. Refused beside an adapter."},
       {.name = "freeze_encoder",
        .slot = at<&Arguments::model, &ModelArguments::freeze_encoder>,
        .help = "Do not train the encoder.",
-       .note =
-           "Of models that have a decoder besides; its token embedding too, which the decoder may share."},
+       .note = "Of models that have a decoder besides, others refuse it; its token embedding too, which the "
+               "decoder may share. Refused beside an adapter."},
   };
 }
 

@@ -110,7 +110,9 @@ std::vector<Flag> optimizer_flags() {
       {.name = "label_smoothing_factor",
        .slot = at<&Arguments::optimizer, &OptimizerArguments::label_smoothing_factor>,
        .help = "Mix the target with a uniform distribution by this share.",
-       .note = "Not of question-answering, as in the Trainer.",
+       .note =
+           "Not of question-answering and of rows with several labels, as in the Trainer, with a warning. "
+           "Refused where labels are numbers (a regression), and beside loss_type dft.",
        .range = from_below(0, 1),
        .aliases = {"label_smoothing"}},
       {.name = "neftune_noise_alpha",
@@ -120,7 +122,7 @@ std::vector<Flag> optimizer_flags() {
       {.name = "gradient_clipping",
        .slot = unread_optional(Type::kFloat),
        .help = "Clipping norm of the DeepSpeed plug-in.",
-       .note = "The same setting as max_grad_norm.",
+       .note = "The same setting as max_grad_norm, for DeepSpeed training; refused without it.",
        .range = at_least(0),
        .imported = true},
   };

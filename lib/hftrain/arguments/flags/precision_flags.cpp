@@ -24,14 +24,16 @@ std::vector<Flag> precision_flags() {
        .common = true},
       {.name = "fp16_full_eval",
        .slot = at<&Arguments::precision, &PrecisionArguments::fp16_full_eval>,
-       .help = "Convert the whole model to float16 for evaluation outside training."},
+       .help = "Convert the whole model to float16 for evaluation outside training.",
+       .note = "GPUs only."},
       {.name = "bf16_full_eval",
        .slot = at<&Arguments::precision, &PrecisionArguments::bf16_full_eval>,
-       .help = "Convert the whole model to bfloat16 for evaluation outside training."},
+       .help = "Convert the whole model to bfloat16 for evaluation outside training.",
+       .note = "A GPU needs compute capability 8.0."},
       {.name = "tf32",
        .slot = at<&Arguments::precision, &PrecisionArguments::tf32>,
        .help = "Allow TensorFloat-32 in matrix products and convolutions.",
-       .note = "Unset keeps the framework default."},
+       .note = "Needs GPUs of compute capability 8.0. Unset keeps the framework default."},
       {.name = "fp16_opt_level",
        .slot = unread(Type::kText, "O1"),
        .help = "Apex optimisation level.",
@@ -84,8 +86,9 @@ std::vector<Flag> precision_flags() {
        .help = "Use fused kernels for norms, rotary embedding, activation and loss.",
        .note = "Fused operators are used where the model family has them, with the flag and without it; "
                "false, given, means the plain forms where both exist. On GPUs kernels of this program's own "
-               "run where the flag "
-               "is given; without it LibTorch's do.",
+               "run where the flag or liger_kernel_config is given and the CUDA plug-in was built with nvcc; "
+               "else "
+               "LibTorch's do.",
        .when_given = true},
       {.name = "liger_kernel_config",
        .slot = at<&Arguments::precision, &PrecisionArguments::liger_kernel_config>,

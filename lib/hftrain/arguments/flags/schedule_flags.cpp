@@ -34,6 +34,7 @@ std::vector<Flag> schedule_flags() {
       {.name = "warmup_ratio",
        .slot = unread_optional(Type::kFloat),
        .help = "Share of all steps used for warmup.",
+       .note = "1 is one update, as of warmup_steps and in transformers 5.",
        .range = between(0, 1),
        .replaced_by = {.flag = "warmup_steps", .zero_is_unset = true}},
       {.name = "warmup_steps",

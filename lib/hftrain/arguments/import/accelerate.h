@@ -14,12 +14,18 @@ namespace hftrain::arguments {
 // launcher can do are in `problems`, keys without effect in `notes`.
 std::vector<RawArgument> accelerate_flags(const Section& file, Diagnostics& problems, Diagnostics& notes);
 
+// accelerate_sections.cpp
 // Rule D4: whether a key of an Accelerate file, in its deepspeed_config or mixed_precision, cannot stand
 // beside a deepspeed_config_file.
 bool excluded_beside_deepspeed_file(const std::string& key);
 
+// accelerate_layers.cpp
 // The kind of run on the command line (--use_fsdp, …) wins over the file's distributed_type.
 void drop_other_kinds(std::vector<RawArgument>& raw);
+
+// With one machine, whoever says so, the file's keys about several are passed over, which is told unless they
+// are what `accelerate config` writes anyway.
+void drop_keys_of_several_machines(std::vector<RawArgument>& raw, Diagnostics& notes);
 
 // An Accelerate file may leave num_processes to the command line, by -1 or by not naming it. -1 with nothing
 // on the command line is a problem, as for accelerate launch; a file that does not name it means every
@@ -31,7 +37,8 @@ void settle_open_ranks(std::vector<RawArgument>& raw, Diagnostics& notes, Diagno
 void check_accelerate_agrees(const std::vector<RawArgument>& raw, const ParseOutcome& outcome,
                              Diagnostics& unrunnable);
 
-// --multi_gpu, --mixed_precision, which stands for other flags, and --gpu_ids, which is CUDA_VISIBLE_DEVICES.
-void import_launch(const Environment& environment, ParseOutcome& outcome, Diagnostics& unrunnable);
+// launch_kind.cpp
+// --multi_gpu, and --mixed_precision, which stands for other flags.
+void import_launch(ParseOutcome& outcome, Diagnostics& unrunnable);
 
 }  // namespace hftrain::arguments

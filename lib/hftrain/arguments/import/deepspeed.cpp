@@ -27,7 +27,7 @@ std::optional<Section> configuration(const ParseOutcome& outcome, Diagnostics& p
   if (given.is_string() && !path_exists(given.get<std::string>())) {
     const std::optional<std::string> decoded = decode_base64(trim(given.get<std::string>()));
     if (decoded && trim(*decoded).starts_with('{'))
-      return read_section_text(*decoded, outcome.origins.of("deepspeed"), problems);
+      return read_section_text(*decoded, "deepspeed", outcome, problems);
   }
   return section_of("deepspeed", outcome, problems);
 }
@@ -82,6 +82,7 @@ class LaunchFlags {
     offload("offload_param", sharding_.offload_parameters, sharding_.parameters_path,
             "where parameters live");
     saving();
+    first_values();
     clipping();
   }
 
@@ -128,6 +129,21 @@ class LaunchFlags {
                         problems_);
   }
 
+  // Whether the model is in parts from the beginning, as only stage 3 has it, and always.
+  void first_values() {
+    const Json asked = unread(outcome_, "zero3_init_flag");
+    if (asked.is_null() || !sharding_.strategy) return;
+    const bool in_parts = *sharding_.strategy == "full_shard" || *sharding_.strategy == "hybrid_shard";
+    if (asked == in_parts) return;
+    outcome_.notes.push_back(
+        {.severity = in_parts ? Diagnostic::Severity::kNote : Diagnostic::Severity::kWarning,
+         .what = in_parts ? "zero3_init_flag false counts as true" : "zero3_init_flag true counts as false",
+         .where = outcome_.origins.describe("zero3_init_flag"),
+         .why = in_parts ? "in stage 3 every rank makes its own parts alone"
+                         : "below stage 3 every rank has all parameters",
+         .hint = in_parts ? "leave it out" : "--zero_stage 3, or leave it out"});
+  }
+
   void clipping() {
     const Json norm = unread(outcome_, "gradient_clipping");
     if (norm.is_null()) return;
@@ -159,6 +175,15 @@ class LaunchFlags {
   Diagnostics& problems_;
 };
 
+void note_stray_init(ParseOutcome& outcome) {
+  if (unread(outcome, "zero3_init_flag") != true) return;
+  outcome.notes.push_back({.severity = Diagnostic::Severity::kWarning,
+                           .what = "zero3_init_flag has no effect",
+                           .where = outcome.origins.describe("zero3_init_flag"),
+                           .why = "this is no DeepSpeed training",
+                           .hint = "--use_deepspeed with --zero_stage 3, or leave it out"});
+}
+
 // Options of DeepSpeed that nothing would read.
 void refuse_stray_flags(const ParseOutcome& outcome, Diagnostics& problems) {
   for (const char* flag : {"offload_optimizer_device", "offload_param_device", "offload_optimizer_nvme_path",
@@ -182,7 +207,10 @@ bool asks_for_deepspeed(const Environment& environment, const ParseOutcome& outc
 }
 
 void import_deepspeed(const Environment& environment, ParseOutcome& outcome, Diagnostics& problems) {
-  if (!asks_for_deepspeed(environment, outcome)) return refuse_stray_flags(outcome, problems);
+  if (!asks_for_deepspeed(environment, outcome)) {
+    note_stray_init(outcome);
+    return refuse_stray_flags(outcome, problems);
+  }
   const size_t before = problems.size();
   std::optional<Section> section = configuration(outcome, problems);
   if (section) import_file(*section, outcome, problems);

@@ -3,6 +3,9 @@
 #pragma once
 
 #include <span>
+#include <string>
+#include <string_view>
+#include <vector>
 
 #include "hftrain/arguments/import/section_check.h"
 
@@ -22,7 +25,7 @@ const DeepSpeedOptimizer* deepspeed_optimizer(const std::string& type);
 
 struct DeepSpeedScheduler {
   std::string_view type;
-  std::span<const SectionKey> params;
+  std::vector<SectionKey> params;
   std::string_view same_as;  // the word of --lr_scheduler_type that means the same
 };
 const DeepSpeedScheduler* deepspeed_scheduler(const std::string& type);

@@ -6,6 +6,7 @@ namespace hftrain::arguments {
 namespace {
 
 constexpr int64_t kTensorCoreRows = 8;
+constexpr const char* kWithoutFp16 = "the run is not in fp16";
 
 // A number that a flag also sets; `pointer` is its key.
 void number_of_flag(const DeepSpeedFile& file, const std::string& pointer, const char* flag) {
@@ -38,6 +39,20 @@ LossScaleOptions loss_scale(const CheckedSection& keys) {
   scale.consecutive_hysteresis = keys.value_or("/fp16/consecutive_hysteresis", scale.consecutive_hysteresis);
   scale.minimum = keys.value_or("/fp16/min_loss_scale", scale.minimum);
   return scale;
+}
+
+// What moves the loss scale, where it is fixed or there is none.
+void tell_idle_scale(const DeepSpeedFile& file) {
+  const LossScaleOptions usual;
+  const bool scales = file.outcome.arguments.precision.fp16;
+  if (!scales) file.keys.tell_idle("/fp16/loss_scale", usual.fixed, kWithoutFp16);
+  if (scales && file.keys.value_or("/fp16/loss_scale", usual.fixed) == 0) return;
+  const std::string why = scales ? "loss_scale is fixed" : kWithoutFp16;
+  file.keys.tell_idle("/fp16/initial_scale_power", usual.initial_power, why);
+  file.keys.tell_idle("/fp16/loss_scale_window", usual.window, why);
+  file.keys.tell_idle("/fp16/hysteresis", usual.hysteresis, why);
+  file.keys.tell_idle("/fp16/consecutive_hysteresis", usual.consecutive_hysteresis, why);
+  file.keys.tell_idle("/fp16/min_loss_scale", usual.minimum, why);
 }
 
 void add_tracker(const DeepSpeedFile& file, const char* tracker, const std::string& pointer) {
@@ -94,6 +109,7 @@ void import_precision(const DeepSpeedFile& file) {
   switch_of_flag(file, "bf16");
   switch_of_flag(file, "fp16");
   if (file.keys.has("/fp16")) file.options.loss_scale = loss_scale(file.keys);
+  tell_idle_scale(file);
 }
 
 void import_clipping(const DeepSpeedFile& file) {

@@ -141,9 +141,10 @@ class ZeroSection {
     const std::string pointer = kZeroSection + "/stage3_gather_16bit_weights_on_model_save";
     if (stage_ != 3 || !keys_.has(pointer)) return;
     // accelerate fills "auto" with its own flag, and with false where that was not given.
-    const bool filled = launch_flag("zero3_save_16bit_model") == true;
-    set(sharding_.state_dict, std::string(keys_.value_or(pointer, filled) ? "full" : "sharded"), pointer,
-        "the form of saved weights");
+    const Json flag = launch_flag("zero3_save_16bit_model");
+    sharding_.state_dict_filled_in = keys_.is_auto(pointer) && flag.is_null();
+    set(sharding_.state_dict, std::string(keys_.value_or(pointer, flag == true) ? "full" : "sharded"),
+        pointer, "the form of saved weights");
   }
 
   void reduction() {
@@ -187,6 +188,8 @@ class ZeroSection {
                        {"/pipeline_write", false}});
     if (device(parameters) != "nvme")
       idle_without_nvme("/aio", device(optimizer), {{"/block_size", 1'048'576}, {"/queue_depth", 8}});
+    if (stage_ == 0 && sharding_.reduce_dtype.value_or("float32") != "float32")
+      file_.keys.tell_idle("/communication_data_type", "fp32", "in stages 1 to 3 only");
     if (stage_ == 3) return;
     const std::string why = "in stage 3 only";
     file_.keys.tell_idle(kZeroSection + "/stage3_param_persistence_threshold", kDefaultThreshold, why);

@@ -4,6 +4,7 @@
 #include <array>
 #include <span>
 #include <string_view>
+#include <utility>
 
 #include "hftrain/arguments/flag_table.h"
 #include "hftrain/arguments/import/accelerate.h"
@@ -20,9 +21,10 @@ struct Variable {
   const char* flag;
 };
 constexpr const char* kBoards = "TENSORBOARD_LOGGING_DIR";
+constexpr const char* kVerbosity = "TRANSFORMERS_VERBOSITY";
 constexpr Variable kAlways[] = {
     {kBoards, "logging_dir"},
-    {"TRANSFORMERS_VERBOSITY", "log_level"},
+    {kVerbosity, "log_level"},
 };
 
 // torchrun takes every one of its flags from PET_<FLAG> too.
@@ -115,6 +117,12 @@ bool is_true(const Environment& environment, const char* name) {
   return to_lower(environment.get_or(name, "false")) == "true";
 }
 
+// As accelerate reads truth values of the environment: also 1, yes, on. Another word is no less than on.
+bool is_switched_on(const Environment& environment, const char* name) {
+  static constexpr std::array kOff = {"", "false", "f", "no", "n", "off", "0", "none", "auto"};
+  return std::find(kOff.begin(), kOff.end(), to_lower(environment.get_or(name, ""))) == kOff.end();
+}
+
 // Words by which accelerate writes "not set".
 bool says_nothing(const std::string& text) {
   static constexpr std::array kWords = {"", "none", "no", "auto"};
@@ -138,6 +146,7 @@ class EnvironmentReader {
     } else {
       say_unannounced();
     }
+    say_unknown();
     return std::move(raw_);
   }
 
@@ -159,13 +168,10 @@ class EnvironmentReader {
 
   // What says what the flag's default says anyway is passed over: accelerate exports every one of them.
   void of_launch(const Variable& variable) {
-    const Flag& flag = flag_table().named(variable.flag);
-    std::string value = text(variable.name);
-    if (says_nothing(value)) return;
-    if (flag.name.starts_with("dynamo_")) value = to_lower(value);
-    const Result<Json> converted = convert(flag, value, text("HOME"));
-    const Json* same = std::get_if<Json>(&converted);
-    if (same == nullptr || *same != flag.default_value()) add(variable.name, variable.flag, value);
+    const std::string value = text(variable.name);
+    if (says_nothing(value) || repeats_default(variable)) return;
+    const bool lower = std::string_view(variable.flag).starts_with("dynamo_");
+    add(variable.name, variable.flag, lower ? to_lower(value) : value);
   }
 
   void launch() {
@@ -175,10 +181,12 @@ class EnvironmentReader {
       check_fields();
     } else {
       for (const Variable& variable : kOfOthers) of_launch(variable);
+      say_unused(of_deepspeed_alone(), "ACCELERATE_USE_DEEPSPEED is not true");
     }
+    if (!announces_fsdp(environment_)) say_unused(of_fsdp(), "ACCELERATE_USE_FSDP is not true");
     device();
     mesh();
-    if (is_true(environment_, "ACCELERATE_DEBUG_MODE"))
+    if (is_switched_on(environment_, "ACCELERATE_DEBUG_MODE"))
       note("ACCELERATE_DEBUG_MODE=" + text("ACCELERATE_DEBUG_MODE") + " of the environment has no effect",
            "there is no mode in which ranks compare tensors before every operation");
   }
@@ -200,40 +208,92 @@ class EnvironmentReader {
   }
 
   void say_unused_mesh() {
-    std::vector<std::string> set;
-    for (const Variable& variable : kOfMesh) collect(variable.name, set);
-    if (!set.empty())
-      note(join(set, ", ") + " of the environment " + are(set) + " not used",
-           "ACCELERATE_USE_PARALLELISM_CONFIG is not true");
+    std::vector<std::string> set = speaking(kOfMesh);
+    collect_switch("ACCELERATE_USE_PARALLELISM_CONFIG", set);
+    say_unused(set, "ACCELERATE_USE_PARALLELISM_CONFIG is not true");
   }
 
   void say_unannounced() {
-    std::vector<std::string> set;
-    for (const auto& table : {std::span<const Variable>(kOfLaunch), std::span<const Variable>(kOfDeepSpeed),
-                              std::span<const Variable>(kOfMesh)}) {
-      for (const Variable& variable : table) collect(variable.name, set);
-    }
+    std::vector<std::string> set = speaking(kOfLaunch);
+    for (const auto& part : {of_deepspeed(), speaking(kOfMesh)})
+      set.insert(set.end(), part.begin(), part.end());
     collect("ACCELERATE_TORCH_DEVICE", set);
-    for (const char* name : fsdp_variables()) {
-      if (text(name) == "1") set.push_back(std::string(name) + "=1");  // a number with a meaning here
-      collect(name, set);
+    for (const char* name : {"ACCELERATE_USE_PARALLELISM_CONFIG", "ACCELERATE_DEBUG_MODE"})
+      collect_switch(name, set);
+    const std::vector<std::string> fsdp = of_fsdp();
+    set.insert(set.end(), fsdp.begin(), fsdp.end());
+    say_unused(set, "neither ACCELERATE_USE_FSDP nor ACCELERATE_USE_DEEPSPEED is true");
+  }
+
+  std::vector<std::string> of_deepspeed() const {
+    std::vector<std::string> set = speaking(kOfDeepSpeed);
+    collect("ACCELERATE_CONFIG_DS_FIELDS", set);
+    collect_switch("ACCELERATE_USE_DEEPSPEED", set);
+    return set;
+  }
+
+  // But for what counts without DeepSpeed as well.
+  std::vector<std::string> of_deepspeed_alone() const {
+    std::vector<std::string> set = of_deepspeed();
+    std::erase_if(
+        set, [](const std::string& each) { return each.starts_with(std::string(kOfOthers[0].name) + '='); });
+    return set;
+  }
+
+  std::vector<std::string> of_fsdp() const {
+    std::vector<std::string> set;
+    for (const char* name : fsdp_variables()) collect(name, set);
+    collect_switch("ACCELERATE_USE_FSDP", set);
+    return set;
+  }
+
+  // What is of accelerate by its name, and read nowhere here.
+  void say_unknown() {
+    std::vector<std::string> names;
+    for (const auto& [name, value] : environment_.variables()) {
+      if (name.starts_with("ACCELERATE_") && !instead_of_variable(name) &&
+          is_switched_on(environment_, name.c_str()))
+        names.push_back(name);
     }
-    for (const char* name : kAnnouncing) {
-      const std::string value = to_lower(text(name));
-      if (!value.empty() && value != "false" && value != "0" && value != "no")
-        set.push_back(std::string(name) + '=' + text(name));
+    if (!names.empty())
+      note(join(names, ", ") + " of the environment " + (names.size() == 1 ? "has" : "have") +
+               " no effect here",
+           "nothing here reads such a variable");
+  }
+
+  void say_unused(const std::vector<std::string>& set, std::string why) {
+    if (set.empty()) return;
+    note(join(set, ", ") + " of the environment " + (set.size() == 1 ? "is" : "are") + " not used",
+         std::move(why));
+  }
+
+  // NAME=value of those that say something else than their flag's default.
+  std::vector<std::string> speaking(std::span<const Variable> variables) const {
+    std::vector<std::string> set;
+    for (const Variable& variable : variables) {
+      if (!repeats_default(variable)) collect(variable.name, set);
     }
-    if (!set.empty())
-      note(join(set, ", ") + " of the environment " + are(set) + " not used",
-           "neither ACCELERATE_USE_FSDP nor ACCELERATE_USE_DEEPSPEED is true");
+    return set;
+  }
+
+  bool repeats_default(const Variable& variable) const {
+    const Flag& flag = flag_table().named(variable.flag);
+    const std::string value = text(variable.name);
+    const Result<Json> converted =
+        convert(flag, flag.name.starts_with("dynamo_") ? to_lower(value) : value, text("HOME"));
+    const Json* same = std::get_if<Json>(&converted);
+    return same != nullptr && *same == flag.default_value();
   }
 
   void collect(const char* name, std::vector<std::string>& set) const {
     const std::string value = text(name);
-    if (!says_nothing(value) && to_lower(value) != "false" && to_lower(value) != "default" && value != "1")
+    if (!says_nothing(value) && to_lower(value) != "false" && to_lower(value) != "default")
       set.push_back(std::string(name) + '=' + value);
   }
-  static std::string are(const std::vector<std::string>& names) { return names.size() == 1 ? "is" : "are"; }
+  // Of one that is on or off.
+  void collect_switch(const char* name, std::vector<std::string>& set) const {
+    if (is_switched_on(environment_, name)) set.push_back(std::string(name) + '=' + text(name));
+  }
 
   // Rule D4: the fields of the Accelerate file that accelerate launch was started with.
   void check_fields() {
@@ -263,6 +323,23 @@ class EnvironmentReader {
   Diagnostics& problems_;
   std::vector<RawArgument> raw_;
 };
+
+// Levels that say "passive" themselves leave it to the variable.
+void note_passive_levels(const Environment& environment, ParseOutcome& outcome) {
+  const std::string level = environment.get_or(kVerbosity, "");
+  if (level.empty()) return;
+  const LoggingArguments& logging = outcome.arguments.logging;
+  for (const auto& [flag, asked] : {std::pair("log_level", &logging.log_level),
+                                    std::pair("log_level_replica", &logging.log_level_replica)}) {
+    if (*asked != "passive") continue;
+    outcome.notes.push_back(
+        {.severity = Diagnostic::Severity::kNote,
+         .what = std::string(kVerbosity) + '=' + level + " of the environment is used as --" + flag,
+         .where = "",
+         .why = "",
+         .hint = ""});
+  }
+}
 
 }  // namespace
 
@@ -309,6 +386,7 @@ void note_used_variables(const Environment& environment, const std::vector<RawAr
                              .why = "",
                              .hint = ""});
   }
+  note_passive_levels(environment, outcome);
 }
 
 }  // namespace hftrain::arguments

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include "hftrain/base/text.h"
+
 namespace hftrain::arguments {
 namespace {
 
@@ -33,6 +35,7 @@ class Settlement {
     dialect();
     loading();
     rest();
+    without_shards();
   }
 
  private:
@@ -187,8 +190,8 @@ class Settlement {
     copy(settings_.reduce_dtype, sharding_.reduce_dtype, "the type that gradients are reduced in");
     copy(settings_.state_dict, sharding_.state_dict, "state_dict_type");
     // accelerate's own default; the Trainer has FULL_STATE_DICT.
-    if (request_.words.empty() && version2() && !sharding_.state_dict)
-      sharding_.state_dict = {"sharded", request_.launch_origin};
+    sharding_.state_dict_filled_in = request_.words.empty() && version2() && !sharding_.state_dict;
+    if (sharding_.state_dict_filled_in) sharding_.state_dict = {"sharded", request_.launch_origin};
     copy(settings_.activation_checkpointing, sharding_.activation_checkpointing, "activation_checkpointing");
     copy(settings_.ignored_modules, sharding_.ignored_modules, "ignored_modules");
     offloaded_checkpointing();
@@ -196,6 +199,29 @@ class Settlement {
       warn("xla_fsdp_grad_ckpt has no effect without xla", settings_.xla_checkpointing.origin, "", "");
     if (settings_.xla_settings.value_or(false))
       warn("xla_fsdp_settings has no effect without xla", settings_.xla_settings.origin, "", "");
+  }
+
+  // What says how parameters are cut and gathered, where every rank has all of them.
+  void without_shards() {
+    if (sharding_.strategy.value_or("") != "no_shard") return;
+    std::vector<std::string> idle, places;
+    const auto add = [&](bool asked, const char* name, const std::string& origin) {
+      if (!asked) return;
+      idle.emplace_back(name);
+      places.push_back(place(origin));
+    };
+    const bool sized = settings_.wrap_policy.value_or("size") == "size";
+    add(has("auto_wrap"), "auto_wrap", request_.words_origin);
+    add(settings_.wrap_policy.value_or("none") != "none", "auto_wrap_policy", settings_.wrap_policy.origin);
+    add(settings_.layer_classes.value.has_value(), "transformer_layer_cls_to_wrap",
+        settings_.layer_classes.origin);
+    add(sized && settings_.min_parameters.value_or(0) > 0, "min_num_params", settings_.min_parameters.origin);
+    add(!version2() && !settings_.limit_all_gathers.value_or(true), "limit_all_gathers",
+        settings_.limit_all_gathers.origin);
+    add(settings_.reduce_dtype.value.has_value(), "reduce_dtype", settings_.reduce_dtype.origin);
+    if (!idle.empty())
+      note("options of FSDP have no effect with no_shard: " + join(idle, ", "), join(places, ", "),
+           "every rank has all parameters");
   }
 
   // F13.
@@ -207,9 +233,14 @@ class Settlement {
       return refuse("activation_checkpointing_offload does nothing without activation_checkpointing",
                     offload.origin, "it is what recomputed units keep that is offloaded",
                     "activation_checkpointing: true");
-    if (settings_.version.value_or(2) == 1)
-      refuse("activation_checkpointing_offload belongs to version 2 of FSDP", offload.origin,
-             "fsdp version is 1", "fsdp_config version 2, or --gradient_checkpointing_kwargs with offload");
+    // Where no version is given the Trainer's fsdp_config has 2, and accelerate launch has 1.
+    const bool launch_alone = request_.words.empty();
+    if (settings_.version.value_or(launch_alone ? 1 : 2) != 1) return;
+    refuse("activation_checkpointing_offload belongs to version 2 of FSDP", offload.origin,
+           settings_.version ? "fsdp version is 1 (" + settings_.version.origin + ')'
+                             : "fsdp_version is not given, and accelerate launch takes 1",
+           launch_alone ? "fsdp_version 2, or --gradient_checkpointing_kwargs with offload"
+                        : "fsdp_config version 2, or --gradient_checkpointing_kwargs with offload");
   }
 
   template <typename T>

@@ -87,12 +87,23 @@ class MachineReader {
     if (!endpoint.valid)
       return problem("rdzv_endpoint '" + text + "' is not host or host:port", {"rdzv_endpoint"}, "",
                      "--rdzv_endpoint node0:29400");
-    const Json* backend = unread("rdzv_backend");
-    constexpr int64_t kC10dPort = 29400;
-    const int64_t otherwise = backend != nullptr && *backend == "c10d" ? kC10dPort : launch_.master_port;
     take("master_addr", launch_.master_addr, endpoint.host);
-    take("master_port", launch_.master_port,
-         endpoint.port.value_or(given("master_port") ? launch_.master_port : otherwise));
+    take("master_port", launch_.master_port, endpoint.port ? *endpoint.port : port_of_backend());
+  }
+
+  // Of an endpoint that names none: one that was given, else that of torchrun's c10d or of static.
+  int64_t port_of_backend() {
+    constexpr int64_t kC10dPort = 29400;
+    const Json* backend = unread("rdzv_backend");
+    if (given("master_port") || backend == nullptr || *backend != "c10d") return launch_.master_port;
+    outcome_.notes.push_back(
+        {.severity = Severity::kNote,
+         .what = "rdzv_endpoint names no port: it is " + std::to_string(kC10dPort),
+         .where =
+             outcome_.origins.describe("rdzv_endpoint") + ", " + outcome_.origins.describe("rdzv_backend"),
+         .why = "that is the port of rdzv_backend c10d; static has " + std::to_string(launch_.master_port),
+         .hint = "--rdzv_endpoint HOST:PORT"});
+    return kC10dPort;
   }
 
   template <typename Value>
@@ -328,9 +339,13 @@ std::optional<double> seconds_of(const std::string& time) {
   return seconds > 0 ? std::optional(seconds) : std::nullopt;
 }
 
-void divide_processes(std::vector<RawArgument>& raw, Diagnostics& problems) {
+int asked_machines(const std::vector<RawArgument>& raw) {
   const RawArgument* nnodes = latest(raw, "nnodes");
-  const int machines = nnodes == nullptr ? 1 : machines_of(text_of(nnodes->written)).value_or(1);
+  return nnodes == nullptr ? 1 : machines_of(text_of(nnodes->written)).value_or(1);
+}
+
+void divide_processes(std::vector<RawArgument>& raw, Diagnostics& problems) {
+  const int machines = asked_machines(raw);
   if (machines == 1) return;
   for (RawArgument& each : raw) {
     if (each.flag->name != "num_processes") continue;
@@ -339,7 +354,7 @@ void divide_processes(std::vector<RawArgument>& raw, Diagnostics& problems) {
     if (*total % machines != 0)
       problems.push_back(
           {.what = "num_processes does not divide by num_machines",
-           .where = places_of(each, *nnodes),
+           .where = places_of(each, *latest(raw, "nnodes")),
            .why = std::to_string(*total) + " processes, " + std::to_string(machines) + " machines",
            .hint = "a multiple of " + std::to_string(machines)});
     each.written = std::to_string(std::max<int64_t>(1, *total / machines));

@@ -15,6 +15,9 @@
 
 namespace hftrain::arguments {
 
+// Before merge: how many machines the last word on nnodes asks for; 1 where it says no number.
+int asked_machines(const std::vector<RawArgument>& raw);
+
 // Before merge: num_processes counts the ranks of all machines and becomes those of one.
 void divide_processes(std::vector<RawArgument>& raw, Diagnostics& problems);
 

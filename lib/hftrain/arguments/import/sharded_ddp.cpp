@@ -20,6 +20,16 @@ std::vector<std::string> given_words(const ParseOutcome& outcome) {
   return words;
 }
 
+std::string in_todays_words(const std::vector<std::string>& words, const std::string& strategy) {
+  if (strategy == "zero1") return R"(--deepspeed '{"zero_optimization": {"stage": 1}}')";
+  std::string today = strategy;
+  for (const std::string& word : words) {
+    if (word == "auto_wrap") today += " auto_wrap";
+    if (word.ends_with("offload")) today += " offload";
+  }
+  return today == strategy ? "--fsdp " + today : "--fsdp \"" + today + '"';
+}
+
 }  // namespace
 
 bool asks_for_sharded_ddp(const ParseOutcome& outcome) {
@@ -65,7 +75,7 @@ void import_sharded_ddp(ParseOutcome& outcome, Diagnostics& problems) {
                            .what = "sharded_ddp is an old option",
                            .where = place(origin),
                            .why = "transformers dropped it with 4.35; it works here",
-                           .hint = simple ? "" : "use --fsdp " + std::string(strategies.front())});
+                           .hint = "use " + in_todays_words(words, strategies.front())});
 }
 
 }  // namespace hftrain::arguments

@@ -20,15 +20,27 @@ bool warms_up(const std::string& schedule) {
          schedule != "LRRangeTest" && schedule != "OneCycle";
 }
 
+bool shards(const ParallelOptions& sharding) {
+  return !sharding.strategy.value_or("none").starts_with("no");
+}
+
 // Strategies that free parameters behind a unit's forward pass, so that they are gathered again.
-bool gathers_forward(const ParallelOptions& sharding) {
-  return sharding.strategy.value_or("none").ends_with("_shard") && sharding.strategy.value != "no_shard";
+bool gathers_twice(const ParallelOptions& sharding) {
+  return shards(sharding) && sharding.strategy.value->ends_with("_shard");
 }
 
 // As plan::looks_at_lengths(); a stream says what it has no use for.
 bool looks_at_lengths(const DataArguments& data) {
   return data.sortish_sampler || data.train_sampling_strategy == "group_by_length" ||
          data.train_sampling_strategy == "batch_rebalance" || data.streaming;
+}
+
+// Packing cuts what is longer than a sequence by a rule of its own.
+bool cuts_samples(Outcome o) {
+  const InstructionArguments& asked = o.arguments.instructions;
+  const bool judges = evaluating(o) || o.arguments.run.do_predict;
+  return asked.max_length &&
+         ((training(o) && !asked.packing) || (judges && !asked.eval_packing.value_or(asked.packing)));
 }
 
 constexpr const char* kOfPushing[] = {"hub_model_id",
@@ -137,6 +149,13 @@ const Rule kEffectRules[] = {
      "--packing"},
     {"H21",
      Severity::kNote,
+     {"truncation_mode", "packing", "max_length"},
+     [](Outcome o) { return chosen(o, "truncation_mode") && !cuts_samples(o); },
+     "truncation_mode has no effect",
+     "it cuts samples that are not packed, where max_length is not null",
+     "leave it out"},
+    {"H21",
+     Severity::kNote,
      {"eval_packing", "eval_strategy", "do_eval"},
      [](Outcome o) { return chosen(o, "eval_packing") && !evaluating(o); },
      "eval_packing has no effect",
@@ -161,7 +180,7 @@ const Rule kEffectRules[] = {
      {"fsdp_ignored_modules", "fsdp_config", "fsdp", "fsdp_sharding_strategy"},
      [](Outcome o) {
        const ParallelOptions& sharding = o.arguments.parallel.sharding;
-       return sharding.ignored_modules && sharding.strategy.value_or("none").starts_with("no");
+       return sharding.ignored_modules && !shards(sharding);
      },
      "ignored_modules has no effect",
      "parameters are not sharded: every rank holds all of them",
@@ -171,10 +190,22 @@ const Rule kEffectRules[] = {
      {"fsdp_forward_prefetch", "fsdp_config", "fsdp", "fsdp_sharding_strategy"},
      [](Outcome o) {
        const ParallelOptions& sharding = o.arguments.parallel.sharding;
-       return sharding.forward_prefetch.value_or(false) && !gathers_forward(sharding);
+       return sharding.forward_prefetch.value_or(false) && !shards(sharding);
      },
      "forward_prefetch has no effect",
-     "no parameter is gathered on the way forward: only full_shard and hybrid_shard free them behind it",
+     "parameters are not sharded: none is gathered",
+     "leave it out"},
+    {"H21",
+     Severity::kNote,
+     {"fsdp_backward_prefetch", "fsdp_config", "fsdp", "fsdp_sharding_strategy"},
+     [](Outcome o) {
+       const ParallelOptions& sharding = o.arguments.parallel.sharding;
+       return sharding.backward_prefetch.value_or("pre") != "pre" && !gathers_twice(sharding);
+     },
+     "backward_prefetch has no effect",
+     "no parameter is gathered on the way back: only full_shard and hybrid_shard free them behind the "
+     "forward "
+     "pass",
      "leave it out"},
 };
 

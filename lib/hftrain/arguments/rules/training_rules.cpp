@@ -193,10 +193,9 @@ const Rule kTrainingRules[] = {
      {"save_only_model", "fsdp_config", "fsdp_state_dict_type"},
      [](Outcome o) {
        const ParallelOptions& sharding = o.arguments.parallel.sharding;
-       return o.arguments.saving.save_only_model && sharding.state_dict &&
-              sharding.state_dict.value == "sharded";
+       return o.arguments.saving.save_only_model && sharding.state_dict.value_or("full") != "full";
      },
-     "save_only_model and state_dict_type SHARDED_STATE_DICT exclude each other",
+     "save_only_model and a state_dict_type in parts exclude each other",
      "sharded weights alone are not a model that opens elsewhere",
      "FULL_STATE_DICT, or without save_only_model"},
 };

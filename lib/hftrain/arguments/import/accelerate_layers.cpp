@@ -1,0 +1,149 @@
+// An Accelerate file beside the other sources of values, which win over it.
+#include <algorithm>
+#include <array>
+
+#include "hftrain/arguments/flag_table.h"
+#include "hftrain/arguments/import/accelerate.h"
+#include "hftrain/arguments/import/accelerate_document.h"
+#include "hftrain/arguments/import/launch.h"
+#include "hftrain/arguments/value.h"
+#include "hftrain/base/text.h"
+
+namespace hftrain::arguments {
+namespace {
+
+// The flags of keys that only matter to several machines, also of those in sections.
+constexpr std::array kOfSeveralMachines = {"main_process_ip",
+                                           "rdzv_backend",
+                                           "machine_rank",
+                                           "same_network",
+                                           "deepspeed_hostfile",
+                                           "deepspeed_exclusion_filter",
+                                           "deepspeed_inclusion_filter",
+                                           "deepspeed_multinode_launcher",
+                                           "mpirun_hostfile"};
+// What `accelerate config` writes into files of one machine as well.
+constexpr const char* kUsualOfOneMachine[][2] = {{"rdzv_backend", "static"},
+                                                 {"machine_rank", "0"},
+                                                 {"same_network", "true"},
+                                                 {"same_network", "false"},
+                                                 {"deepspeed_multinode_launcher", "standard"}};
+constexpr std::array kKinds = {"multi_gpu",     "tpu",      "tpu_cluster",
+                               "use_deepspeed", "use_fsdp", "use_megatron_lm"};
+
+bool is_on(const RawArgument& raw) {
+  const Result<Json> value = convert(*raw.flag, raw.written, "");
+  return std::holds_alternative<Json>(value) && std::get<Json>(value) == true;
+}
+
+bool means(const RawArgument& raw, std::string_view flag) {
+  return raw.flag->name == flag || raw.flag->replaced_by.flag == flag;
+}
+
+// The last word on use_cpu, of the Accelerate file itself or of what wins over it.
+bool runs_on_cpu(const std::vector<RawArgument>& raw) {
+  const RawArgument* last = nullptr;
+  for (const RawArgument& each : raw) {
+    if (means(each, "use_cpu") && (last == nullptr || each.layer >= last->layer)) last = &each;
+  }
+  return last != nullptr && is_on(*last);
+}
+
+bool asks_for_one_rank(const std::vector<RawArgument>& raw) {
+  return std::any_of(raw.begin(), raw.end(), [](const RawArgument& each) {
+    return each.layer > kAccelerateLayer && means(each, "nproc_per_node") && each.written == "1";
+  });
+}
+
+}  // namespace
+
+void drop_other_kinds(std::vector<RawArgument>& raw) {
+  if (runs_on_cpu(raw) || asks_for_one_rank(raw)) {
+    std::erase_if(raw, [](const RawArgument& each) {
+      return each.layer == kAccelerateLayer && each.flag->name == "multi_gpu";
+    });
+  }
+  const bool chosen = std::any_of(raw.begin(), raw.end(), [](const RawArgument& each) {
+    return each.layer == kCommandLineLayer && is_listed(kKinds, std::string(each.flag->name)) && is_on(each);
+  });
+  if (!chosen) return;
+  std::erase_if(raw, [](const RawArgument& each) {
+    return each.layer == kAccelerateLayer && is_listed(kKinds, std::string(each.flag->name));
+  });
+}
+
+void drop_keys_of_several_machines(std::vector<RawArgument>& raw, Diagnostics& notes) {
+  const bool by_hosts = std::any_of(raw.begin(), raw.end(), [](const RawArgument& each) {
+    return each.layer == kCommandLineLayer &&
+           (each.flag->name == "hostfile" || each.flag->replaced_by.flag == "hostfile");
+  });
+  if (by_hosts || asked_machines(raw) != 1) return;  // a host file counts the machines itself
+  std::erase_if(raw, [&](const RawArgument& each) {
+    const std::string name(each.flag->name);
+    const std::string written = each.written.is_string() ? to_lower(each.written.get<std::string>()) : "";
+    if (each.layer != kAccelerateLayer || !is_listed(kOfSeveralMachines, name)) return false;
+    const bool usual = std::any_of(std::begin(kUsualOfOneMachine), std::end(kUsualOfOneMachine),
+                                   [&](const auto& pair) { return name == pair[0] && written == pair[1]; });
+    if (usual) return true;
+    if (name == "machine_rank") return false;  // refused where ranks of machines are
+    notes.push_back({.severity = Diagnostic::Severity::kWarning,
+                     .what = each.spelling + " has no effect",
+                     .where = each.origin,
+                     .why = "num_machines is 1",
+                     .hint = ""});
+    return true;
+  });
+}
+
+void settle_open_ranks(std::vector<RawArgument>& raw, Diagnostics& notes, Diagnostics& problems) {
+  const auto means_ranks = [](const RawArgument& each) {
+    return each.flag->name == "nproc_per_node" || each.flag->replaced_by.flag == "nproc_per_node";
+  };
+  const auto open = std::find_if(raw.begin(), raw.end(), [&](const RawArgument& each) {
+    return each.layer == kAccelerateLayer && means_ranks(each) &&
+           (each.written.is_null() || each.written.get<std::string>().starts_with('-') ||
+            each.written == "0");
+  });
+  if (open == raw.end()) return;
+  const RawArgument left_open = std::move(*open);
+  raw.erase(open);
+  if (std::any_of(raw.begin(), raw.end(), means_ranks)) return;
+  if (!left_open.written.is_null()) {
+    problems.push_back({.what = "num_processes " + left_open.written.get<std::string>() +
+                                " leaves the number of ranks to the command line",
+                        .where = left_open.origin,
+                        .why = "and none is given there",
+                        .hint = "--num_processes N"});
+    return;
+  }
+  notes.push_back({.severity = Diagnostic::Severity::kNote,
+                   .what = "the Accelerate file has no num_processes: one rank on every visible GPU, or one "
+                           "CPU rank",
+                   .where = left_open.origin,
+                   .why = "",
+                   .hint = "--num_processes N"});
+}
+
+void check_accelerate_agrees(const std::vector<RawArgument>& raw, const ParseOutcome& outcome,
+                             Diagnostics& unrunnable) {
+  for (const RawArgument& each : raw) {
+    const std::string name(each.flag->replaced_by.flag.empty() ? each.flag->name
+                                                               : each.flag->replaced_by.flag);
+    const bool checked = name == "gradient_accumulation_steps" || name == "deepspeed";
+    if (each.layer != kAccelerateLayer || !checked || outcome.origins.of(name) == each.origin) continue;
+    // merge() has told of an invalid one.
+    if (std::holds_alternative<ValueError>(convert(*each.flag, each.written, ""))) continue;
+    const auto unread = outcome.unread.find(name);
+    const Json winner = unread != outcome.unread.end() ? unread->second
+                                                       : flag_table().named(name).slot.get(outcome.arguments);
+    const std::string written = each.written.get<std::string>(),
+                      won = winner.is_string() ? winner.get<std::string>() : winner.dump();
+    if (written == won) continue;
+    unrunnable.push_back({.what = each.spelling + " of the Accelerate file and " + name + " differ",
+                          .where = each.origin + ", " + outcome.origins.describe(name),
+                          .why = written + " against " + won,
+                          .hint = "make them equal, or leave one of them out"});
+  }
+}
+
+}  // namespace hftrain::arguments

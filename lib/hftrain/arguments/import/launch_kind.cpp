@@ -1,0 +1,66 @@
+// What --multi_gpu and --mixed_precision of a launch mean, by flags or by an Accelerate file.
+#include <array>
+
+#include "hftrain/arguments/import/accelerate.h"
+#include "hftrain/arguments/import/launch.h"
+#include "hftrain/arguments/merge.h"
+
+namespace hftrain::arguments {
+namespace {
+
+bool on(const ParseOutcome& outcome, const char* flag) {
+  const auto found = outcome.unread.find(flag);
+  return found != outcome.unread.end() && found->second == true;
+}
+
+// Rules L2 and L3: a run is of one kind, and multi_gpu is for several ranks.
+void check_kind(const ParseOutcome& outcome, Diagnostics& problems) {
+  if (!on(outcome, "multi_gpu")) return;
+  const auto refuse = [&](const char* other, const std::string& what) {
+    problems.push_back(
+        {.what = what,
+         .where = outcome.origins.describe("multi_gpu") + ", " + outcome.origins.describe(other),
+         .why = values_of(std::array<std::string_view, 2>{"multi_gpu", other}, outcome),
+         .hint = "leave one of them out"});
+  };
+  for (const char* other : {"use_deepspeed", "use_fsdp"}) {
+    if (on(outcome, other)) refuse(other, std::string("multi_gpu and ") + other + " exclude each other");
+  }
+  if (outcome.arguments.device.use_cpu) refuse("use_cpu", "multi_gpu and use_cpu exclude each other");
+  if (outcome.arguments.launch.nproc_per_node == "1" && machines_of(outcome.arguments.launch.nnodes) == 1)
+    refuse("nproc_per_node", "multi_gpu needs 2 ranks or more");
+}
+
+void import_mixed_precision(ParseOutcome& outcome, Diagnostics& problems) {
+  const auto found = outcome.unread.find("mixed_precision");
+  if (found == outcome.unread.end() || found->second.is_null() || found->second == "no") return;
+  const auto word = found->second.get<std::string>();
+  const std::string& origin = outcome.origins.of("mixed_precision");
+  if (word == "fp8") {
+    problems.push_back({.what = "mixed_precision fp8 is not supported",
+                        .where = outcome.origins.describe("mixed_precision"),
+                        .why = "there is no 8-bit floating point training",
+                        .hint = "use bf16"});
+    return;
+  }
+  PrecisionArguments& precision = outcome.arguments.precision;
+  if (!precision.fp16 && !precision.bf16) {
+    (word == "fp16" ? precision.fp16 : precision.bf16) = true;
+    return outcome.origins.set(word, origin);
+  }
+  if (word == "fp16" ? precision.fp16 : precision.bf16) return;
+  outcome.notes.push_back({.severity = Diagnostic::Severity::kNote,
+                           .what = "the flags fp16 and bf16 win over mixed_precision " + word,
+                           .where = place(origin),
+                           .why = "",
+                           .hint = ""});
+}
+
+}  // namespace
+
+void import_launch(ParseOutcome& outcome, Diagnostics& unrunnable) {
+  check_kind(outcome, unrunnable);
+  import_mixed_precision(outcome, unrunnable);
+}
+
+}  // namespace hftrain::arguments
